@@ -1,0 +1,1 @@
+"""Measure what a language model knows: facts, probes, answers, metrics, figures."""
