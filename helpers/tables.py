@@ -1,0 +1,156 @@
+"""Result tables: one look in the page, and the same table as CSV, Markdown and LaTeX."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pandas as pd
+from pandas.io.formats.style import Styler
+
+from helpers.errors import UserError
+
+
+def interval(estimate: float, low: float, high: float, digits: int = 3, scale: float = 1.0) -> str:
+    """Write an estimate with its interval, as in ``0.412 [0.391, 0.433]``.
+
+    Parameters
+    ----------
+    estimate, low, high : float
+        The estimate and the ends of its interval, in any unit.
+    digits : int
+        Digits after the point.
+    scale : float
+        Factor put on all three (100 turns shares into percent).
+
+    Returns
+    -------
+    str
+        The text; ``n/a`` where the estimate is not a number, and the bare estimate
+        where only the interval is missing.
+
+    Examples
+    --------
+    >>> interval(0.5, 0.25, 0.75, digits=1, scale=100)
+    '50.0 [25.0, 75.0]'
+    >>> interval(float("nan"), 0, 1)
+    'n/a'
+    """
+    if pd.isna(estimate):
+        return "n/a"
+    text = f"{estimate * scale:.{digits}f}"
+    if pd.isna(low) or pd.isna(high):
+        return text
+    return f"{text} [{low * scale:.{digits}f}, {high * scale:.{digits}f}]"
+
+
+def join_intervals(
+    table: pd.DataFrame, names: Mapping[str, str], digits: int = 3, scale: float = 1.0
+) -> pd.DataFrame:
+    """Fold ``x, x_low, x_high`` column triples into one readable column each.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        Holds, for each key ``x`` of `names`, the columns ``x``, ``x_low`` and ``x_high``.
+    names : mapping of str to str
+        Column to fold, and its title in the result.
+    digits : int
+        Digits after the point.
+    scale : float
+        Factor put on every number.
+
+    Returns
+    -------
+    pandas.DataFrame
+        The index and the columns not folded, in order, then one text column a name.
+
+    Examples
+    --------
+    >>> t = pd.DataFrame({"n": [4], "acc": [0.5], "acc_low": [0.1], "acc_high": [0.9]})
+    >>> join_intervals(t, {"acc": "accuracy"}, digits=1).iloc[0].to_dict()
+    {'n': 4, 'accuracy': '0.5 [0.1, 0.9]'}
+    """
+    folded = [f"{name}{end}" for name in names for end in ("", "_low", "_high")]
+    result = table.drop(columns=folded)
+    for name, title in names.items():
+        triples = zip(table[name], table[f"{name}_low"], table[f"{name}_high"])
+        result[title] = [interval(*triple, digits=digits, scale=scale) for triple in triples]
+    return result
+
+
+def export(table: pd.DataFrame, name: str, folder: str | Path) -> list[Path]:
+    r"""Write a table as CSV, Markdown and LaTeX (booktabs).
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        The table; its index is written where it has a name.
+    name : str
+        File name without its ending.
+    folder : str or pathlib.Path
+        Where the three files go; made if it is missing.
+
+    Returns
+    -------
+    list of pathlib.Path
+        The files written.
+
+    Raises
+    ------
+    helpers.errors.UserError
+        If the folder cannot be written.
+    """
+    named = any(level is not None for level in table.index.names)
+    flat = table.reset_index() if named else table
+    cells = flat.map(lambda value: value.replace("|", r"\|") if isinstance(value, str) else value)
+    latex = flat.style.format(escape="latex", precision=3, na_rep="").hide(axis="index")
+    latex = latex.format_index(escape="latex", axis="columns")
+    texts = {
+        "csv": flat.to_csv(index=False),
+        "md": cells.to_markdown(index=False, floatfmt=".4g", disable_numparse=True) + "\n",
+        "tex": latex.to_latex(hrules=True),
+    }
+    try:
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        paths = []
+        for ending, text in texts.items():
+            paths.append(Path(folder) / f"{name}.{ending}")
+            paths[-1].write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise UserError(
+            f"The table cannot be saved in {folder} ({error.strerror}): "
+            "choose a folder that you may write to, with free space."
+        ) from error
+    return paths
+
+
+def show(
+    table: pd.DataFrame, name: str, folder: str | Path, caption: str, digits: int = 3
+) -> Styler:
+    """Export a table and return it styled for the page.
+
+    Everything in it, what a model said included, is escaped.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        The table; an index without a name is not shown.
+    name : str
+        File name of the exports, also the table's id in the page.
+    folder : str or pathlib.Path
+        Where the exports go (`export`).
+    caption : str
+        Caption, with n and the unit of the numbers.
+    digits : int
+        Digits after the point of numbers that are not integers.
+
+    Returns
+    -------
+    pandas.io.formats.style.Styler
+        Rendered as HTML by Jupyter.
+    """
+    export(table, name, folder)
+    style = table.style.format(escape="html", precision=digits, na_rep="–")
+    style = style.format_index(escape="html", axis="index")
+    style = style.format_index(escape="html", axis="columns").set_caption(caption)
+    style = style.set_uuid(name.replace("_", "-")).set_table_attributes('class="dataframe"')
+    return style if any(table.index.names) else style.hide(axis="index")

@@ -1,0 +1,70 @@
+"""Tables: what the page shows, and what the exports hold."""
+
+import pandas as pd
+import pytest
+
+from helpers import tables
+from helpers.errors import UserError
+
+
+@pytest.fixture
+def table():
+    return pd.DataFrame(
+        {"model said": ["<b>Paris</b> & co | 50_%", "Lyon"], "accuracy": [0.123456, 0.5]},
+        index=pd.Index(["a", "b"], name="relation"),
+    )
+
+
+def test_csv_reads_back_as_it_was(table, tmp_path):
+    csv = tables.export(table, "t", tmp_path / "new")[0]
+    back = pd.read_csv(csv, index_col="relation")
+    pd.testing.assert_frame_equal(back, table, check_dtype=False)
+
+
+def test_markdown_keeps_its_columns_when_a_cell_holds_a_pipe(table, tmp_path):
+    lines = tables.export(table, "t", tmp_path)[1].read_text().splitlines()
+    assert len(lines) == 4
+    assert {line.replace(r"\|", "").count("|") for line in lines} == {4}
+
+
+def test_latex_escapes_and_has_rules(table, tmp_path):
+    text = tables.export(table, "t", tmp_path)[2].read_text()
+    assert r"50\_\%" in text
+    assert r"\&" in text
+    assert r"\toprule" in text
+
+
+def test_page_escapes_what_a_model_said(table, tmp_path):
+    html = tables.show(table, "t", tmp_path, caption="Two rows").to_html()
+    assert "<b>Paris" not in html
+    assert "&lt;b&gt;Paris" in html
+    assert "0.123" in html
+
+
+def test_headers_are_escaped(tmp_path):
+    bad = pd.DataFrame({"<i>x</i>": [1]}, index=pd.Index(["<u>y</u>"], name="r"))
+    html = tables.show(bad, "t", tmp_path, caption="").to_html()
+    assert "<i>" not in html
+    assert "<u>" not in html
+
+
+def test_same_table_gives_the_same_html(table, tmp_path):
+    first, second = (tables.show(table, "t", tmp_path, "c").to_html() for _ in range(2))
+    assert first == second
+
+
+def test_join_intervals_keeps_other_columns_and_order():
+    table = pd.DataFrame({"n": [1], "a": [0.1], "a_low": [0.0], "a_high": [0.2], "z": ["x"]})
+    joined = tables.join_intervals(table, {"a": "A"}, digits=0, scale=100)
+    assert list(joined.columns) == ["n", "z", "A"]
+    assert joined.loc[0, "A"] == "10 [0, 20]"
+
+
+def test_interval_without_ends_is_the_estimate():
+    assert tables.interval(0.5, float("nan"), float("nan"), digits=2) == "0.50"
+
+
+def test_folder_that_is_a_file_is_refused_in_one_sentence(table, tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UserError, match="cannot be saved"):
+        tables.export(table, "t", tmp_path / "file")
