@@ -101,7 +101,7 @@ def export(table: pd.DataFrame, name: str, folder: str | Path) -> list[Path]:
     """
     named = any(level is not None for level in table.index.names)
     flat = table.reset_index() if named else table
-    cells = flat.map(lambda value: value.replace("|", r"\|") if isinstance(value, str) else value)
+    cells = flat.map(_markdown_cell)
     latex = flat.style.format(escape="latex", precision=3, na_rep="").hide(axis="index")
     latex = latex.format_index(escape="latex", axis="columns")
     texts = {
@@ -121,6 +121,12 @@ def export(table: pd.DataFrame, name: str, folder: str | Path) -> list[Path]:
             "choose a folder that you may write to, with free space."
         ) from error
     return paths
+
+
+def _markdown_cell(value: object) -> object:
+    if isinstance(value, str):
+        return value.replace("|", r"\|")  # a bare pipe would end the cell
+    return f"{value:.4g}" if isinstance(value, float) else value
 
 
 def show(
