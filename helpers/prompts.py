@@ -1,0 +1,310 @@
+"""Facts to probes: one row for every prompt and continuation that a model is to score.
+
+A frame is a sentence with ``[X]`` for the subject and, in cloze and fact-checking frames, ``[Y]``
+for the object. Both are filled in one pass, so a subject that itself reads "[Y]" stays as it is.
+A context is one entity put before the question, as the paper does: "France. Which ...?".
+
+Source: Wang et al. 2024, "Assessing the Reliability of Large Language Model Knowledge", Table 1.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pandas as pd
+
+from helpers.errors import UserError
+
+COLUMNS = (
+    "item",
+    "relation",
+    "variant",
+    "option",
+    "prompt",
+    "continuation",
+    "correct",
+    "kind",
+    "frame",
+    "context",
+    "context_index",
+    "subject",
+    "object",
+)
+CONTEXTS = ("none", "right", "wrong")
+VERDICTS = (" True", " False")
+
+_SLOT = re.compile(r"\[([XY])\]")
+
+
+def questions(
+    facts: pd.DataFrame,
+    frames: pd.DataFrame,
+    kind: str = "qa",
+    contexts: Sequence[str] = ("none",),
+    n_frames: int | None = None,
+) -> pd.DataFrame:
+    """Ask every fact in every frame, under every kind of context asked for.
+
+    Parameters
+    ----------
+    facts : DataFrame
+        Columns ``fact, relation, subject, object`` and, for wrong contexts, ``distractors``.
+    frames : DataFrame
+        Columns ``relation, kind, frame, template``.
+    kind : {"qa", "wp"}
+        Questions, or cloze sentences whose prompt ends where the object would stand.
+    contexts : sequence of {"none", "right", "wrong"}
+        ``"wrong"`` gives one probe for each of the fact's distractors.
+    n_frames : int, optional
+        Only the first so many frames of each relation; by default all.
+
+    Returns
+    -------
+    DataFrame
+        Probes, one option each, which is correct; variants are named ``qa0``, ``qa0+right``,
+        ``qa0+wrong2``, ``wp3``.
+
+    Raises
+    ------
+    UserError
+        For an unknown kind or context, or a relation that has no frames of the kind.
+
+    Examples
+    --------
+    >>> facts = pd.DataFrame({"fact": ["P17-1"], "relation": ["P17"], "subject": ["Lyon"],
+    ...                       "object": ["France"], "distractors": [["Peru", "Chad"]]})
+    >>> frames = pd.DataFrame({"relation": ["P17", "P17"], "kind": ["qa", "wp"], "frame": [0, 0],
+    ...                        "template": ["Where is [X]?", "[X] is located in [Y]."]})
+    >>> for row in questions(facts, frames, contexts=("none", "wrong")).itertuples():
+    ...     print(row.variant, "|", row.prompt, "|", row.continuation)
+    qa0 | Where is Lyon? |  France
+    qa0+wrong0 | Peru. Where is Lyon? |  France
+    qa0+wrong1 | Chad. Where is Lyon? |  France
+    >>> questions(facts, frames, kind="wp").prompt[0]
+    'Lyon is located in'
+    """
+    if kind not in ("qa", "wp"):
+        raise UserError(f'The kind of a question is "qa" or "wp", not "{kind}".')
+    unknown = [context for context in contexts if context not in CONTEXTS]
+    if unknown:
+        raise UserError(f'A context is one of {", ".join(CONTEXTS)}; "{unknown[0]}" is none.')
+    _require(facts, "facts", ("fact", "relation", "subject", "object"))
+    by_relation = _frames_of(facts, frames, kind, n_frames)
+    rows = []
+    for fact in facts.to_dict("records"):
+        for frame, template in by_relation[fact["relation"]]:
+            prompt = _question(template, fact["subject"], kind)
+            for context, index, word in _contexts(fact, contexts):
+                suffix = {"none": "", "right": "+right", "wrong": f"+wrong{index}"}[context]
+                variant = f"{kind}{frame}{suffix}"
+                text = _with_context(word, prompt)
+                rows.append(_answer_row(fact, variant, text, kind, frame, context, index))
+    return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def monitor(facts: pd.DataFrame, frames: pd.DataFrame, n_frames: int = 7) -> pd.DataFrame:
+    """Make the R + 1 + M prompts a fact that MONITOR needs.
+
+    ``right`` is the base frame after the true object (the primary anchor), ``frame0`` ... are the
+    R frames without context, ``wrong0`` ... the base frame after each of the M distractors.
+
+    Parameters
+    ----------
+    facts, frames : DataFrame
+        As for :func:`questions`; distractors are needed.
+    n_frames : int
+        R: the first so many question frames. A relation that has fewer gives fewer prompts.
+
+    Returns
+    -------
+    DataFrame
+        Probes of kind ``qa``, one option each.
+
+    Raises
+    ------
+    UserError
+        For a relation without question frames, or a fact without distractors.
+
+    Examples
+    --------
+    >>> facts = pd.DataFrame({"fact": ["P17-1"], "relation": ["P17"], "subject": ["Lyon"],
+    ...                       "object": ["France"], "distractors": [["Peru"]]})
+    >>> frames = pd.DataFrame({"relation": "P17", "kind": "qa", "frame": [0, 1],
+    ...                        "template": ["Where is [X]?", "In what country is [X]?"]})
+    >>> for row in monitor(facts, frames).itertuples():
+    ...     print(row.variant, "|", row.prompt)
+    right | France. Where is Lyon?
+    frame0 | Where is Lyon?
+    frame1 | In what country is Lyon?
+    wrong0 | Peru. Where is Lyon?
+    """
+    _require(facts, "facts", ("fact", "relation", "subject", "object", "distractors"))
+    by_relation = _frames_of(facts, frames, "qa", n_frames)
+    rows = []
+    for fact in facts.to_dict("records"):
+        asked = [
+            (frame, _question(template, fact["subject"], "qa"))
+            for frame, template in by_relation[fact["relation"]]
+        ]
+        base, base_prompt = asked[0]
+        right = _with_context(fact["object"], base_prompt)
+        rows.append(_answer_row(fact, "right", right, "qa", base, "right", 0))
+        for frame, prompt in asked:
+            rows.append(_answer_row(fact, f"frame{frame}", prompt, "qa", frame, "none", -1))
+        for _, index, word in _contexts(fact, ("wrong",)):
+            wrong = _with_context(word, base_prompt)
+            rows.append(_answer_row(fact, f"wrong{index}", wrong, "qa", base, "wrong", index))
+    return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def fact_checks(
+    facts: pd.DataFrame, frames: pd.DataFrame, n_frames: int | None = None
+) -> pd.DataFrame:
+    """Let the model judge true and false statements of every fact: options True and False.
+
+    Here ``context`` says which object stands in the statement: ``right`` (the fact's own, variant
+    ``fc0+pos``) or ``wrong`` (distractor m, variant ``fc0+neg{m}``).
+
+    Parameters
+    ----------
+    facts, frames : DataFrame
+        As for :func:`questions`; distractors are needed, and frames of kind ``fc``.
+    n_frames : int, optional
+        Only the first so many frames of each relation; by default all.
+
+    Returns
+    -------
+    DataFrame
+        Probes with two options, ``" True"`` (0) and ``" False"`` (1).
+
+    Raises
+    ------
+    UserError
+        For a relation without fact-checking frames, or a fact without distractors.
+
+    Examples
+    --------
+    >>> facts = pd.DataFrame({"fact": ["P17-1"], "relation": ["P17"], "subject": ["Lyon"],
+    ...                       "object": ["France"], "distractors": [["Peru"]]})
+    >>> frames = pd.DataFrame({"relation": ["P17"], "kind": ["fc"], "frame": [0],
+    ...                        "template": ["[X] is in [Y]. True or False?"]})
+    >>> for row in fact_checks(facts, frames).itertuples():
+    ...     print(row.variant, "|", row.prompt, "|", row.continuation, row.correct)
+    fc0+pos | Lyon is in France. True or False? |  True True
+    fc0+pos | Lyon is in France. True or False? |  False False
+    fc0+neg0 | Lyon is in Peru. True or False? |  True False
+    fc0+neg0 | Lyon is in Peru. True or False? |  False True
+    """
+    _require(facts, "facts", ("fact", "relation", "subject", "object", "distractors"))
+    by_relation = _frames_of(facts, frames, "fc", n_frames)
+    rows = []
+    for fact in facts.to_dict("records"):
+        head = (fact["fact"], fact["relation"])
+        for frame, template in by_relation[fact["relation"]]:
+            _need_slots(template, ("X", "Y"))
+            for context, index, word in _contexts(fact, ("right", "wrong")):
+                prompt = fill(template, fact["subject"], word)
+                variant = f"fc{frame}+pos" if context == "right" else f"fc{frame}+neg{index}"
+                tail = ("fc", frame, context, index, fact["subject"], fact["object"])
+                for option, verdict in enumerate(VERDICTS):
+                    correct = (option == 0) == (context == "right")
+                    rows.append((*head, variant, option, prompt, verdict, correct, *tail))
+    return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def fill(template: str, subject: str, obj: str = "") -> str:
+    """Put the subject for ``[X]`` and the object for ``[Y]``, both in one pass.
+
+    Examples
+    --------
+    >>> fill("[X] is in [Y].", "Lyon", "France")
+    'Lyon is in France.'
+    >>> fill("[X] is in [Y].", "the [Y] tower", "France")
+    'the [Y] tower is in France.'
+    """
+    values = {"X": subject, "Y": obj}
+    return _SLOT.sub(lambda match: values[match.group(1)], template)
+
+
+def _question(template: str, subject: str, kind: str) -> str:
+    """Return the prompt of a question, or of a cloze sentence up to its object."""
+    if kind == "wp":
+        _need_slots(template, ("X", "Y"))
+        template = template.partition("[Y]")[0].rstrip()
+    _need_slots(template, ("X",))
+    return fill(template, subject)
+
+
+def _with_context(word: str | None, prompt: str) -> str:
+    return prompt if word is None else f"{word}. {prompt}"
+
+
+def _contexts(
+    fact: dict[str, Any], contexts: Sequence[str]
+) -> Iterator[tuple[str, int, str | None]]:
+    """Yield the context's kind, its number and the word, in the order asked for."""
+    for context in contexts:
+        if context == "none":
+            yield "none", -1, None
+        elif context == "right":
+            yield "right", 0, fact["object"]
+        else:
+            distractors = fact.get("distractors")
+            if distractors is None or len(distractors) == 0:
+                raise UserError(
+                    f"Fact {fact['fact']} has no distractors, which wrong contexts and false "
+                    "statements are made from; add some or leave the fact out."
+                )
+            for index, word in enumerate(distractors):
+                yield "wrong", index, word
+
+
+def _answer_row(
+    fact: dict[str, Any],
+    variant: str,
+    prompt: str,
+    kind: str,
+    frame: int,
+    context: str,
+    index: int,
+) -> tuple:
+    """Return the probe whose one continuation is the fact's object, in the order of COLUMNS."""
+    head = (fact["fact"], fact["relation"], variant, 0, prompt, f" {fact['object']}", True)
+    return (*head, kind, frame, context, index, fact["subject"], fact["object"])
+
+
+def _frames_of(
+    facts: pd.DataFrame, frames: pd.DataFrame, kind: str, n_frames: int | None
+) -> dict[str, list[tuple[int, str]]]:
+    """Return relation -> (frame, template) in order, the base frame first."""
+    _require(frames, "frames", ("relation", "kind", "frame", "template"))
+    if n_frames is not None and n_frames < 1:
+        raise UserError(f"The number of frames must be at least 1, not {n_frames}.")
+    chosen = frames[frames["kind"] == kind].sort_values("frame", kind="stable")
+    found = {
+        relation: list(zip(group["frame"].astype(int), group["template"]))[:n_frames]
+        for relation, group in chosen.groupby("relation", sort=False)
+    }
+    missing = sorted(set(facts["relation"]) - set(found))
+    if missing:
+        raise UserError(
+            f'There are no frames of kind "{kind}" for {", ".join(missing)}; '
+            "choose other relations or another kind, or add frames."
+        )
+    return found
+
+
+def _need_slots(template: str, slots: tuple[str, ...]) -> None:
+    present = set(_SLOT.findall(template))
+    missing = [slot for slot in slots if slot not in present]
+    if missing:
+        raise UserError(
+            f'The frame "{template}" lacks [{missing[0]}]; '
+            "a cloze frame needs [X] before [Y], a question [X], a statement both."
+        )
+
+
+def _require(table: pd.DataFrame, what: str, columns: tuple[str, ...]) -> None:
+    missing = [column for column in columns if column not in table.columns]
+    if missing:
+        raise UserError(f"The table of {what} lacks the column {', '.join(missing)}.")
