@@ -1,0 +1,1 @@
+"""Pure functions from answers to numbers: no model, no files, no randomness."""

@@ -1,0 +1,243 @@
+"""Accuracy of answers: by prompt, over prompts, and of fact checks.
+
+Source: Wang et al. 2024, "Assessing the Reliability of Large Language Model Knowledge", sections 3
+and 6.1, Tables 2, 3, 4 and 6.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from helpers.metrics.anchors import require
+from helpers.metrics.matching import rule_of
+
+
+def mark_texts(texts: pd.DataFrame, rule: str = "exact_match") -> pd.DataFrame:
+    """Add ``right``: whether each greedy answer is the true object.
+
+    Parameters
+    ----------
+    texts : DataFrame
+        Columns ``text, object``.
+    rule : {"exact_match", "starts_with"}
+        ``starts_with`` for cloze sentences, which may go on; see :mod:`helpers.metrics.matching`.
+
+    Returns
+    -------
+    DataFrame
+        The texts with the column ``right`` (bool).
+
+    Raises
+    ------
+    UserError
+        If a column is missing or the rule is unknown.
+
+    Examples
+    --------
+    >>> texts = pd.DataFrame({"text": ["France.", "Peru"], "object": ["France", "Chad"]})
+    >>> mark_texts(texts).right.tolist()
+    [True, False]
+    """
+    matches = rule_of(rule)
+    require(texts, ("text", "object"))
+    return texts.assign(right=[matches(*pair) for pair in zip(texts["text"], texts["object"])])
+
+
+def mark_choices(answers: pd.DataFrame) -> pd.DataFrame:
+    """Reduce scored options to one row a prompt: is the likeliest one correct.
+
+    The likeliest option has the largest sum of log-probabilities. A tie for the first place counts
+    as wrong, so that the order of the options decides nothing.
+
+    Parameters
+    ----------
+    answers : DataFrame
+        Columns ``item, variant, option, correct, logprobs``; any others are kept.
+
+    Returns
+    -------
+    DataFrame
+        One row for each item and variant, in their order: the likeliest option's (the first of
+        them in a tie), with ``logprob`` (the sum) and ``right`` (bool).
+
+    Raises
+    ------
+    UserError
+        If a column is missing.
+
+    Examples
+    --------
+    >>> answers = pd.DataFrame({"item": "a", "variant": "fc0+pos", "option": [0, 1],
+    ...                         "correct": [True, False], "logprobs": [[-1.0, -0.1], [-0.9]]})
+    >>> mark_choices(answers)[["option", "logprob", "right"]].values.tolist()
+    [[1, -0.9, False]]
+    """
+    require(answers, ("item", "variant", "option", "correct", "logprobs"))
+    table = answers.reset_index(drop=True)
+    table["logprob"] = [float(np.sum(values)) for values in table["logprobs"]]
+    prompt = table.groupby(["item", "variant"], sort=False).ngroup()
+    best = table["logprob"] == table.groupby(prompt)["logprob"].transform("max")
+    alone = best.groupby(prompt).transform("sum") == 1
+    table["right"] = table["correct"].astype(bool) & alone
+    winners = table[best].assign(order=prompt).sort_values(["order", "option"])
+    return winners.drop_duplicates("order").drop(columns="order").reset_index(drop=True)
+
+
+def by_prompt(
+    marked: pd.DataFrame, by: Sequence[str] = ("relation", "kind", "frame", "context")
+) -> pd.DataFrame:
+    """Compute the accuracy of each prompt; higher is better.
+
+    Wrong contexts and false statements of a fact are averaged first (the paper averages the five
+    distractors), so every fact weighs the same.
+
+    Parameters
+    ----------
+    marked : DataFrame
+        From :func:`mark_texts` or :func:`mark_choices`, with ``item``.
+    by : sequence of str
+        Columns that tell prompts apart.
+
+    Returns
+    -------
+    DataFrame
+        The columns `by`, ``accuracy`` in [0, 1] and ``n``, the number of facts.
+
+    Raises
+    ------
+    UserError
+        If a column is missing.
+
+    Examples
+    --------
+    >>> marked = pd.DataFrame({"item": ["a", "a", "b", "b"], "frame": 0, "context": "wrong",
+    ...                        "right": [True, False, True, True]})
+    >>> by_prompt(marked, by=("frame", "context")).values.tolist()
+    [[0, 'wrong', 0.75, 2]]
+    """
+    by = list(by)
+    require(marked, ("item", "right", *by))
+    facts = marked.groupby([*by, "item"], sort=True)["right"].mean()
+    table = facts.groupby(level=by).agg(accuracy="mean", n="size")
+    return table.reset_index()
+
+
+def by_fact(marked: pd.DataFrame, prompt: str = "variant") -> pd.DataFrame:
+    """Spread the marks to one row a fact and one column a prompt, for intervals over facts.
+
+    Parameters
+    ----------
+    marked : DataFrame
+        From :func:`mark_texts` or :func:`mark_choices`, with ``item, relation``.
+    prompt : str
+        Column whose values become columns; several marks of one fact are averaged.
+
+    Returns
+    -------
+    DataFrame
+        ``item, relation``, then floats in [0, 1]; not a number where a fact lacks the prompt.
+
+    Raises
+    ------
+    UserError
+        If a column is missing.
+
+    Examples
+    --------
+    >>> marked = pd.DataFrame({"item": ["a", "a", "b"], "relation": "P17",
+    ...                        "variant": ["qa0", "qa1", "qa0"], "right": [True, False, True]})
+    >>> by_fact(marked).values.tolist()
+    [['a', 'P17', 1.0, 0.0], ['b', 'P17', 1.0, nan]]
+    """
+    require(marked, ("item", "relation", "right", prompt))
+    marked = marked.assign(right=marked["right"].astype(float))
+    keys = ["relation", "item"]
+    wide = marked.pivot_table(index=keys, columns=prompt, values="right", aggfunc="mean")
+    wide = wide.rename_axis(columns=None).reset_index()
+    return wide[["item", "relation", *wide.columns[2:]]]
+
+
+def over_prompts(values: np.ndarray, how: str = "average", ddof: int = 1) -> np.ndarray:
+    """Reduce a table of marks to one number over its prompts.
+
+    Parameters
+    ----------
+    values : ndarray, shape (..., n, k)
+        Marks of n facts under k prompts, in [0, 1]; not a number where a fact lacks a prompt.
+    how : {"average", "maximum", "minimum", "base", "deviation"}
+        Of the k accuracies: their mean, largest, smallest, the first one, their standard deviation.
+    ddof : int
+        Divisor k - ddof of the deviation. The convention of the paper's Table 6 is unknown; we take
+        1, as prompts are a sample of those possible (seven prompts: 8 % more than with 0).
+
+    Returns
+    -------
+    ndarray, shape (...)
+        For ``deviation`` lower is better, for the others higher.
+
+    Raises
+    ------
+    ValueError
+        For another `how`.
+
+    Notes
+    -----
+    Wang et al. 2024, columns avg, max, min of Table 4; base acc and std of Table 6.
+
+    Examples
+    --------
+    >>> marks = np.array([[1.0, 0.0], [1.0, 1.0]])
+    >>> [float(over_prompts(marks, how)) for how in ("average", "maximum", "minimum", "base")]
+    [0.75, 1.0, 0.5, 1.0]
+    >>> round(float(over_prompts(marks, "deviation")), 6)
+    0.353553
+    """
+    rates = prompt_rates(values)
+    reductions = {
+        "average": lambda: _mean(rates, -1),
+        "maximum": lambda: np.fmax.reduce(rates, axis=-1),
+        "minimum": lambda: np.fmin.reduce(rates, axis=-1),
+        "base": lambda: rates[..., 0],
+        "deviation": lambda: _deviation(rates, ddof),
+    }
+    if how not in reductions:
+        raise ValueError(f'"{how}" is none of {", ".join(reductions)}')
+    return reductions[how]()
+
+
+def prompt_rates(values: np.ndarray) -> np.ndarray:
+    """Compute the accuracy of each prompt over the facts that have it; higher is better.
+
+    Parameters
+    ----------
+    values : ndarray, shape (..., n, k)
+        Marks of n facts under k prompts.
+
+    Returns
+    -------
+    ndarray, shape (..., k)
+        In [0, 1]; not a number for a prompt that no fact has.
+
+    Examples
+    --------
+    >>> prompt_rates(np.array([[1.0, np.nan], [0.0, np.nan]])).tolist()
+    [0.5, nan]
+    """
+    return _mean(np.asarray(values, dtype=float), -2)
+
+
+def _mean(values: np.ndarray, axis: int) -> np.ndarray:
+    """Average what is there; an empty slice gives not a number, without a warning."""
+    there = ~np.isnan(values)
+    counts = there.sum(axis=axis)
+    sums = np.where(there, values, 0.0).sum(axis=axis)
+    return np.divide(sums, counts, out=np.full(np.shape(sums), np.nan), where=counts > 0)
+
+
+def _deviation(rates: np.ndarray, ddof: int) -> np.ndarray:
+    spread = (rates - _mean(rates, -1)[..., None]) ** 2
+    counts = (~np.isnan(rates)).sum(axis=-1) - ddof
+    sums = np.where(np.isnan(spread), 0.0, spread).sum(axis=-1)
+    squares = np.divide(sums, counts, out=np.full(np.shape(sums), np.nan), where=counts > 0)
+    return np.sqrt(squares)

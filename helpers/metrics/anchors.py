@@ -1,0 +1,188 @@
+"""Anchors: the probabilities of the true object's tokens in each prompt of MONITOR.
+
+Source: Wang et al. 2024, "Assessing the Reliability of Large Language Model Knowledge", section 4.
+"""
+
+import re
+from collections.abc import Iterable
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from helpers.errors import UserError
+from helpers.metrics.matching import rule_of
+
+_VARIANT = re.compile(r"(right|frame|wrong)(\d*)")
+
+
+def anchors_of(
+    answers: pd.DataFrame, column: str = "logprobs", frames: Iterable[int] | None = None
+) -> pd.DataFrame:
+    """Take the rows that MONITOR compares, with the probabilities of the object's tokens.
+
+    Parameters
+    ----------
+    answers : DataFrame
+        Columns ``item, relation, variant`` and `column`.
+    column : {"logprobs", "anchor_logprobs"}
+        Natural log-probabilities of the object's tokens: teacher-forced (from scoring), or read
+        along the model's own continuation (free-running; minus infinity past its end).
+    frames : iterable of int, optional
+        Numbers of the frames to keep; by default all.
+
+    Returns
+    -------
+    DataFrame
+        Those rows of the answers whose variant is ``right``, ``frame0`` ... or ``wrong0`` ...,
+        with ``role`` (``right``, ``frame``, ``wrong``), ``p`` (array of probabilities, one a
+        token) and ``probability`` (their mean, in [0, 1]).
+
+    Raises
+    ------
+    UserError
+        If a column is missing, or a log-probability is above 0 or not a number.
+
+    Examples
+    --------
+    >>> answers = pd.DataFrame({"item": "a", "relation": "P17", "variant": ["right", "qa0+wrong1"],
+    ...                         "logprobs": [[np.log(0.5), 0.0], [np.log(0.1), 0.0]]})
+    >>> anchors_of(answers)[["role", "probability"]].values.tolist()
+    [['right', 0.75]]
+    """
+    require(answers, ("item", "relation", "variant", column))
+    chosen = None if frames is None else frozenset(frames)
+    roles = [_role(variant, chosen) for variant in answers["variant"]]
+    table = answers.assign(role=roles)
+    table = table[table["role"] != ""]
+    table = table.assign(p=_probabilities(table, column))
+    return table.assign(probability=[p.mean() if p.size else np.nan for p in table["p"]])
+
+
+def known_facts(texts: pd.DataFrame, rule: str = "exact_match") -> pd.Series:
+    """Say for each fact whether the model answers rightly when the answer stands before it.
+
+    Parameters
+    ----------
+    texts : DataFrame
+        Greedy answers: columns ``item, variant, text, object``; rows of variant ``right`` count.
+    rule : {"exact_match", "starts_with"}
+        See :mod:`helpers.metrics.matching`.
+
+    Returns
+    -------
+    Series of bool, index ``item``
+        To be given to :func:`helpers.metrics.monitor.fact_scores`.
+
+    Raises
+    ------
+    UserError
+        If a column is missing or the rule is unknown.
+
+    Examples
+    --------
+    >>> texts = pd.DataFrame({"item": ["a", "b", "b"], "variant": ["right", "right", "frame0"],
+    ...                       "text": [" France.", " Paris", " Peru"],
+    ...                       "object": ["France", "Peru", "Peru"]})
+    >>> known_facts(texts).to_dict()
+    {'a': True, 'b': False}
+    """
+    matches = rule_of(rule)
+    require(texts, ("item", "variant", "text", "object"))
+    base = texts[texts["variant"] == "right"]
+    marks = [matches(text, gold) for text, gold in zip(base["text"], base["object"])]
+    return pd.Series(marks, index=pd.Index(base["item"], name="item"), dtype=bool, name="known")
+
+
+def solid_rate(anchors: npt.ArrayLike, threshold: float = 0.8) -> float:
+    """Compute the share of anchors above a probability; higher means firmer belief.
+
+    Parameters
+    ----------
+    anchors : array_like, shape (n,)
+        Probabilities in [0, 1].
+    threshold : float
+        Strictly above counts.
+
+    Returns
+    -------
+    float
+        In [0, 1]; not a number without anchors.
+
+    Notes
+    -----
+    Wang et al. 2024, Figure 5.
+
+    Examples
+    --------
+    >>> solid_rate([0.9, 0.8, 0.81, 0.1])
+    0.5
+    """
+    anchors = np.asarray(anchors, dtype=float)
+    return float((anchors > threshold).mean()) if anchors.size else float("nan")
+
+
+def coverage(facts: pd.DataFrame, by: str = "relation") -> pd.DataFrame:
+    """Count the facts that MONITOR stands on: the score says nothing of the others.
+
+    Parameters
+    ----------
+    facts : DataFrame
+        From :func:`helpers.metrics.monitor.fact_scores`.
+    by : str
+        Column of groups.
+
+    Returns
+    -------
+    DataFrame, index `by`
+        ``n_facts, n_known, n_aligned, n_counted`` and ``coverage``, the share counted, in [0, 1].
+
+    Examples
+    --------
+    >>> facts = pd.DataFrame({"relation": "P17", "known": [True, True, False, True],
+    ...                       "aligned": [True, False, True, True]})
+    >>> coverage(facts.assign(counted=facts.known & facts.aligned)).loc["P17"].tolist()
+    [4.0, 3.0, 3.0, 2.0, 0.5]
+    """
+    groups = facts.groupby(by)
+    counts = groups[["known", "aligned", "counted"]].sum().add_prefix("n_")
+    counts.insert(0, "n_facts", groups.size())
+    return counts.assign(coverage=counts["n_counted"] / counts["n_facts"])
+
+
+def require(answers: pd.DataFrame, columns: tuple[str, ...]) -> None:
+    """Refuse a table of answers that lacks a column.
+
+    Raises
+    ------
+    UserError
+        Naming what is missing.
+
+    Examples
+    --------
+    >>> require(pd.DataFrame({"item": []}), ("item",))
+    """
+    missing = [column for column in columns if column not in answers.columns]
+    if missing:
+        raise UserError(f"The table of answers lacks the column {', '.join(missing)}.")
+
+
+def _role(variant: str, frames: frozenset[int] | None) -> str:
+    """Say which part a variant plays; none if it is not MONITOR's or its frame is left out."""
+    match = _VARIANT.fullmatch(variant)
+    if match is None or (match[1] == "right") == bool(match[2]):
+        return ""
+    left_out = match[1] == "frame" and frames is not None and int(match[2]) not in frames
+    return "" if left_out else match[1]
+
+
+def _probabilities(answers: pd.DataFrame, column: str) -> list[np.ndarray]:
+    """Return the probabilities of each row; rounding may put a log-probability just above 0."""
+    logs = [np.asarray(values, dtype=float) for values in answers[column]]
+    for item, values in zip(answers["item"], logs):
+        if np.isnan(values).any() or (values > 1e-4).any():
+            raise UserError(
+                f"An answer for fact {item} holds {values.max():.3g} in {column}; natural "
+                "log-probabilities are at most 0."
+            )
+    return [np.exp(np.minimum(values, 0.0)) for values in logs]

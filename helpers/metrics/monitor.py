@@ -1,0 +1,366 @@
+"""MONITOR: how far a model's belief in a fact moves with the prompt, per unit of belief.
+
+Of each fact the table of answers holds the probabilities of the object's tokens under
+
+- ``right``: the base frame after the true object, the primary anchor p+;
+- ``frame0``, ``frame1``, ...: each of the R frames without context, foreign anchors;
+- ``wrong0``, ``wrong1``, ...: the base frame after each of M other objects, foreign anchors.
+
+A fact is compared token by token. Where the object is cut into other tokens in one of its prompts
+that cannot be done: such a fact is marked ``aligned = False`` and not counted.
+
+Source: Wang et al. 2024, "Assessing the Reliability of Large Language Model Knowledge", eqs. 1-3.
+"""
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from helpers.errors import UserError
+from helpers.metrics.anchors import anchors_of
+
+EQUAL = (1 / 3, 1 / 3, 1 / 3)
+
+
+def prompt_framing_degree(primary: npt.ArrayLike, foreign: npt.ArrayLike) -> float:
+    r"""Measure how far the anchor's probability moves between frames; lower is better.
+
+    .. math:: \mathrm{PFD}_c = \frac1R \sum_{j=1}^{R} \frac1{L_c} \sum_{l=1}^{L_c}
+              |p^+_l - p_{j,l}|
+
+    Parameters
+    ----------
+    primary : array_like, shape (L,)
+        Probabilities in [0, 1] of the object's L tokens under the true context.
+    foreign : array_like, shape (R, L)
+        The same tokens' probabilities in each of the R frames without context.
+
+    Returns
+    -------
+    float
+        In [0, 1]; 0 if the frame changes nothing.
+
+    Raises
+    ------
+    ValueError
+        If the shapes do not fit.
+
+    Notes
+    -----
+    Wang et al. 2024, equation 1.
+
+    Examples
+    --------
+    >>> round(prompt_framing_degree([0.9, 1.0], [[0.7, 1.0], [0.5, 0.6]]), 6)
+    0.25
+    """
+    return _mean_distance(primary, foreign)
+
+
+def interference_relevance_degree(primary: npt.ArrayLike, foreign: npt.ArrayLike) -> float:
+    r"""Measure how far the anchor's probability moves under wrong contexts; lower is better.
+
+    .. math:: \mathrm{IRD}_c = \frac1M \sum_{m=1}^{M} \frac1{L_c} \sum_{l=1}^{L_c}
+              |p^+_l - p_{i^-_m,l}|
+
+    Parameters
+    ----------
+    primary : array_like, shape (L,)
+        Probabilities in [0, 1] of the object's L tokens under the true context.
+    foreign : array_like, shape (M, L)
+        The same tokens' probabilities in the base frame after each of M other objects.
+
+    Returns
+    -------
+    float
+        In [0, 1]; 0 if wrong contexts change nothing.
+
+    Raises
+    ------
+    ValueError
+        If the shapes do not fit.
+
+    Notes
+    -----
+    Wang et al. 2024, equation 2.
+
+    Examples
+    --------
+    >>> round(interference_relevance_degree([0.8], [[0.2], [0.6]]), 6)
+    0.4
+    """
+    return _mean_distance(primary, foreign)
+
+
+def deviation(
+    pfd: npt.ArrayLike, ird: npt.ArrayLike, alphas: Sequence[float] = EQUAL
+) -> np.ndarray:
+    r"""Join the two degrees of each fact: the summand of MONITOR's numerator.
+
+    .. math:: \sqrt{\alpha_1 \mathrm{PFD}^2 + \alpha_2 \mathrm{IRD}^2
+              + \alpha_3 \mathrm{PFD}\,\mathrm{IRD}}
+
+    Parameters
+    ----------
+    pfd, ird : array_like, shape (n,)
+        Degrees in [0, 1].
+    alphas : three floats
+        Weights, none negative. The paper prints 0.33 each; its released code divides by 3.
+
+    Returns
+    -------
+    ndarray, shape (n,)
+        From 0 to the square root of the sum of the alphas; lower is better.
+
+    Raises
+    ------
+    UserError
+        If the alphas are not three finite numbers of at least 0.
+
+    Notes
+    -----
+    Wang et al. 2024, numerator of equation 3.
+
+    Examples
+    --------
+    >>> deviation([0.3, 0.2], [0.3, 0.0], alphas=(1, 0, 0)).tolist()
+    [0.3, 0.2]
+    >>> deviation([0.3], [0.3]).round(6).tolist()
+    [0.3]
+    """
+    first, second, both = check_alphas(alphas)
+    pfd, ird = np.asarray(pfd, dtype=float), np.asarray(ird, dtype=float)
+    return np.sqrt(first * pfd**2 + second * ird**2 + both * pfd * ird)
+
+
+def check_alphas(alphas: Sequence[float]) -> tuple[float, float, float]:
+    """Return the three weights as floats, or refuse them.
+
+    Raises
+    ------
+    UserError
+        If they are not three finite numbers of at least 0.
+
+    Examples
+    --------
+    >>> check_alphas([1, 0, 0])
+    (1.0, 0.0, 0.0)
+    """
+    values = tuple(float(alpha) for alpha in alphas)
+    if len(values) != 3 or not all(np.isfinite(alpha) and alpha >= 0 for alpha in values):
+        raise UserError(
+            f"MONITOR needs three alphas of at least 0, such as 1/3, 1/3, 1/3, not {list(alphas)}."
+        )
+    return values
+
+
+def fact_scores(
+    answers: pd.DataFrame,
+    known: pd.Series | None = None,
+    column: str = "logprobs",
+    alphas: Sequence[float] = EQUAL,
+    frames: Iterable[int] | None = None,
+) -> pd.DataFrame:
+    """Compute PFD, IRD and their union for each fact.
+
+    Parameters
+    ----------
+    answers : DataFrame
+        Columns ``item, relation, variant`` and `column`; one row for each fact and variant.
+    known : Series of bool, index ``item``, optional
+        From :func:`helpers.metrics.anchors.known_facts`; a fact it lacks is not known.
+        Without it all facts count.
+    column : {"logprobs", "anchor_logprobs"}
+        Natural log-probabilities of the object's tokens: teacher-forced (from scoring), or read
+        along the model's own continuation (free-running; minus infinity past its end).
+    alphas : three floats
+        Weights of :func:`deviation`.
+    frames : iterable of int, optional
+        Numbers of the frames that PFD is taken over, e.g. ``range(4)``; by default all there are.
+
+    Returns
+    -------
+    DataFrame
+        One row a fact, in the order of the answers: ``item, relation, n_tokens, n_frames,
+        n_interferences, anchor`` (mean p+ over the tokens), ``pfd, ird, aligned, deviation,
+        known, counted`` (known and aligned).
+
+    Raises
+    ------
+    UserError
+        If a column is missing, a fact lacks a kind of prompt or has one twice, or a
+        log-probability is above 0 or not a number.
+
+    Notes
+    -----
+    Wang et al. 2024, equations 1 and 2.
+
+    Examples
+    --------
+    >>> answers = pd.DataFrame({"item": "a", "relation": "P17",
+    ...                         "variant": ["right", "frame0", "frame1", "wrong0"],
+    ...                         "logprobs": [[np.log(0.8)], [np.log(0.6)], [np.log(0.4)],
+    ...                                      [np.log(0.5)]]})
+    >>> fact_scores(answers)[["anchor", "pfd", "ird", "deviation"]].round(6).values.tolist()
+    [[0.8, 0.3, 0.3, 0.3]]
+    """
+    check_alphas(alphas)
+    table = anchors_of(answers, column, frames)
+    pieces = "tokens" if column == "logprobs" and "tokens" in table else None
+    rows = [_fact(item, group, pieces) for item, group in table.groupby("item", sort=False)]
+    result = pd.DataFrame(rows, columns=_FACT_COLUMNS)
+    result["deviation"] = deviation(result["pfd"], result["ird"], alphas)
+    result["known"] = True
+    if known is not None:
+        result["known"] = result["item"].isin(known.index[known.to_numpy(dtype=bool)])
+    result["counted"] = result["known"] & result["aligned"]
+    return result
+
+
+def monitor_score(facts: pd.DataFrame, alphas: Sequence[float] = EQUAL) -> float:
+    r"""Compute MONITOR over the counted facts; lower is better, 0 is perfectly stable.
+
+    .. math:: \mathrm{MONITOR} = \frac{\sum_c \sqrt{\alpha_1 \mathrm{PFD}_c^2
+              + \alpha_2 \mathrm{IRD}_c^2 + \alpha_3 \mathrm{PFD}_c \mathrm{IRD}_c}}
+              {\sum_c \frac1{L_c} \sum_l p^+_{c,l}}
+
+    Parameters
+    ----------
+    facts : DataFrame
+        From :func:`fact_scores`.
+    alphas : three floats
+        Weights of :func:`deviation`.
+
+    Returns
+    -------
+    float
+        At least 0, at most the root of the sum of the alphas over the mean anchor; not a number
+        if no fact counts or all anchors are 0.
+
+    Raises
+    ------
+    UserError
+        If the alphas are not three finite numbers of at least 0.
+
+    Notes
+    -----
+    Wang et al. 2024, equation 3.
+
+    Examples
+    --------
+    >>> facts = pd.DataFrame({"pfd": [0.3, 0.2], "ird": [0.3, 0.2], "anchor": [0.8, 0.2],
+    ...                       "counted": [True, True]})
+    >>> round(monitor_score(facts), 6)
+    0.5
+    """
+    counted = facts[facts["counted"]]
+    tops = deviation(counted["pfd"], counted["ird"], alphas)
+    return float(ratio_of_sums(np.column_stack([tops, counted["anchor"]])))
+
+
+def ratio_of_sums(values: np.ndarray) -> np.ndarray:
+    """Divide the sum of the first column by the sum of the second: MONITOR as a statistic.
+
+    Parameters
+    ----------
+    values : ndarray, shape (..., n, 2)
+        Deviations and anchors of n facts.
+
+    Returns
+    -------
+    ndarray, shape (...)
+        Not a number where the second sum is 0.
+
+    Examples
+    --------
+    >>> float(ratio_of_sums(np.array([[0.3, 0.8], [0.2, 0.2]])))
+    0.5
+    """
+    sums = np.asarray(values, dtype=float).sum(axis=-2)
+    bottom = sums[..., 1]
+    return np.divide(sums[..., 0], bottom, out=np.full(bottom.shape, np.nan), where=bottom > 0)
+
+
+def alpha_grid(steps: int = 10) -> list[tuple[float, float, float]]:
+    """List the weightings that sum to 1, in steps of 1/steps.
+
+    Examples
+    --------
+    >>> len(alpha_grid(10)), alpha_grid(1)
+    (66, [(0.0, 0.0, 1.0), (0.0, 1.0, 0.0), (1.0, 0.0, 0.0)])
+    """
+    return [
+        (first / steps, second / steps, (steps - first - second) / steps)
+        for first in range(steps + 1)
+        for second in range(steps + 1 - first)
+    ]
+
+
+def sensitivity(facts: pd.DataFrame, grid: Iterable[Sequence[float]] | None = None) -> pd.DataFrame:
+    """Compute MONITOR for many weightings, as the paper's section 7 asks for.
+
+    Parameters
+    ----------
+    facts : DataFrame
+        From :func:`fact_scores`.
+    grid : iterable of three floats each, optional
+        By default :func:`alpha_grid`.
+
+    Returns
+    -------
+    DataFrame
+        Columns ``alpha_pfd, alpha_ird, alpha_both, monitor``.
+
+    Examples
+    --------
+    >>> facts = pd.DataFrame({"pfd": [0.3], "ird": [0.1], "anchor": [0.5], "counted": [True]})
+    >>> sensitivity(facts, [(1, 0, 0), (0, 1, 0)]).round(6).monitor.tolist()
+    [0.6, 0.2]
+    """
+    grid = alpha_grid() if grid is None else list(grid)
+    rows = [(*check_alphas(alphas), monitor_score(facts, alphas)) for alphas in grid]
+    return pd.DataFrame(rows, columns=["alpha_pfd", "alpha_ird", "alpha_both", "monitor"])
+
+
+_FACT_COLUMNS = [
+    "item",
+    "relation",
+    "n_tokens",
+    "n_frames",
+    "n_interferences",
+    "anchor",
+    "pfd",
+    "ird",
+    "aligned",
+]
+
+
+def _mean_distance(primary: npt.ArrayLike, foreign: npt.ArrayLike) -> float:
+    primary, foreign = np.asarray(primary, dtype=float), np.asarray(foreign, dtype=float)
+    if primary.ndim != 1 or foreign.ndim != 2 or foreign.shape[1] != len(primary):
+        raise ValueError(f"anchors of shapes {primary.shape} and {foreign.shape} do not compare")
+    return float(np.abs(primary - foreign).mean())
+
+
+def _fact(item: str, group: pd.DataFrame, pieces: str | None) -> tuple:
+    """Return one fact's row, without its deviation."""
+    by_role = {role: rows["p"].tolist() for role, rows in group.groupby("role")}
+    for role, name in (("right", "right"), ("frame", "frame0"), ("wrong", "wrong0")):
+        if role not in by_role:
+            raise UserError(f"Fact {item} has no answer to a prompt such as {name}; ask it first.")
+    if group["variant"].duplicated().any():
+        twice = group["variant"][group["variant"].duplicated()].iloc[0]
+        raise UserError(f"Fact {item} has more than one answer to {twice}; keep one option each.")
+    relation, sizes = group["relation"].iloc[0], (len(by_role["frame"]), len(by_role["wrong"]))
+    primary = by_role["right"][0]
+    same = all(len(p) == len(primary) for p in group["p"])
+    if pieces is not None:
+        same = same and len({tuple(tokens) for tokens in group[pieces]}) == 1
+    anchor = float(np.mean(primary)) if len(primary) else float("nan")
+    if not same or not len(primary):
+        return (item, relation, len(primary), *sizes, anchor, float("nan"), float("nan"), False)
+    pfd = prompt_framing_degree(primary, by_role["frame"])
+    ird = interference_relevance_degree(primary, by_role["wrong"])
+    return (item, relation, len(primary), *sizes, anchor, pfd, ird, True)
