@@ -229,15 +229,8 @@ def prompt_rates(values: np.ndarray) -> np.ndarray:
 
 def _mean(values: np.ndarray, axis: int) -> np.ndarray:
     """Average what is there; an empty slice gives not a number, without a warning."""
-    there = ~np.isnan(values)
-    counts = there.sum(axis=axis)
-    sums = np.where(there, values, 0.0).sum(axis=axis)
-    return np.divide(sums, counts, out=np.full(np.shape(sums), np.nan), where=counts > 0)
+    return np.ma.filled(np.ma.masked_invalid(values).mean(axis=axis), np.nan)
 
 
 def _deviation(rates: np.ndarray, ddof: int) -> np.ndarray:
-    spread = (rates - _mean(rates, -1)[..., None]) ** 2
-    counts = (~np.isnan(rates)).sum(axis=-1) - ddof
-    sums = np.where(np.isnan(spread), 0.0, spread).sum(axis=-1)
-    squares = np.divide(sums, counts, out=np.full(np.shape(sums), np.nan), where=counts > 0)
-    return np.sqrt(squares)
+    return np.ma.filled(np.ma.masked_invalid(rates).std(axis=-1, ddof=ddof), np.nan)
