@@ -1,0 +1,164 @@
+"""What device, number format and memory this machine offers a model."""
+
+import os
+from dataclasses import dataclass
+
+import torch
+
+from helpers.errors import UserError
+
+DTYPES = {
+    "float32": torch.float32,
+    "bfloat16": torch.bfloat16,
+    "float16": torch.float16,
+}
+
+
+@dataclass(frozen=True)
+class Memory:
+    """Bytes of memory of one device: `total`, and `free` at the moment of asking."""
+
+    total: int
+    free: int
+
+
+def device(name: str | torch.device | None = None) -> torch.device:
+    """Return the device to compute on: the one asked for, else cuda, mps or cpu, in this order.
+
+    Parameters
+    ----------
+    name : str, torch.device or None
+        For example ``"cpu"``, ``"cuda"``, ``"cuda:1"``, ``"mps"``; None lets the machine decide.
+
+    Returns
+    -------
+    torch.device
+
+    Raises
+    ------
+    UserError
+        Where the name is not a device's, or the machine has no such device.
+
+    Examples
+    --------
+    >>> device("cpu")
+    device(type='cpu')
+    """
+    if name is None:
+        return torch.device(_best())
+    try:
+        wanted = torch.device(name)
+    except RuntimeError as error:
+        raise UserError(
+            f"{name!r} is not a device; give 'cpu', 'cuda', 'cuda:0' or 'mps', or leave it out."
+        ) from error
+    if not _present(wanted):
+        raise UserError(
+            f"The device {str(name)!r} was asked for, but this machine has no such device that "
+            f"torch {torch.__version__} can use; leave the device out or give 'cpu'."
+        )
+    return wanted
+
+
+def dtype(name: str | torch.dtype | None, on: torch.device) -> torch.dtype:
+    """Return the number format for weights: the one asked for, else what suits the device.
+
+    Float32 on the CPU, where it is exact and no slower; bfloat16 on a GPU that supports it, and
+    float16 on others.
+
+    Parameters
+    ----------
+    name : str, torch.dtype or None
+        ``"float32"``, ``"bfloat16"``, ``"float16"`` or the torch object; None chooses.
+    on : torch.device
+        Where the model will live.
+
+    Returns
+    -------
+    torch.dtype
+
+    Raises
+    ------
+    UserError
+        Where the name is none of the three.
+
+    Examples
+    --------
+    >>> dtype(None, torch.device("cpu"))
+    torch.float32
+    >>> dtype("bfloat16", torch.device("cpu"))
+    torch.bfloat16
+    """
+    if name is None:
+        return _best_dtype(on)
+    text = str(name).removeprefix("torch.")
+    if text not in DTYPES:
+        raise UserError(f"The dtype {text!r} is not known; give one of {', '.join(DTYPES)}.")
+    return DTYPES[text]
+
+
+def memory(on: torch.device) -> Memory:
+    """Return the total and the free memory of a device, in bytes (the machine's own for a CPU).
+
+    Parameters
+    ----------
+    on : torch.device
+
+    Returns
+    -------
+    Memory
+
+    Examples
+    --------
+    >>> memory(torch.device("cpu")).total > 0
+    True
+    """
+    if on.type == "cuda":
+        free, total = torch.cuda.mem_get_info(on)
+        return Memory(total, free)
+    page = os.sysconf("SC_PAGE_SIZE")
+    total = page * os.sysconf("SC_PHYS_PAGES")
+    # macOS does not count its free pages here; half of the whole is a careful guess.
+    known = "SC_AVPHYS_PAGES" in os.sysconf_names
+    return Memory(total, page * os.sysconf("SC_AVPHYS_PAGES") if known else total // 2)
+
+
+def tokens_per_batch(on: torch.device) -> int:
+    """Return how many tokens, padding included, one forward pass should hold on a device.
+
+    Parameters
+    ----------
+    on : torch.device
+
+    Returns
+    -------
+    int
+
+    Examples
+    --------
+    >>> tokens_per_batch(torch.device("cpu"))
+    2048
+    """
+    return 2048 if on.type == "cpu" else 16384
+
+
+def _best() -> str:
+    if torch.cuda.is_available():
+        return "cuda"
+    return "mps" if torch.backends.mps.is_available() else "cpu"
+
+
+def _present(wanted: torch.device) -> bool:
+    if wanted.type == "cuda":
+        return torch.cuda.is_available() and (wanted.index or 0) < torch.cuda.device_count()
+    if wanted.type == "mps":
+        return torch.backends.mps.is_available()
+    return wanted.type == "cpu"
+
+
+def _best_dtype(on: torch.device) -> torch.dtype:
+    if on.type == "cpu":
+        return torch.float32
+    if on.type == "cuda" and torch.cuda.is_bf16_supported(including_emulation=False):
+        return torch.bfloat16
+    return torch.float16

@@ -1,0 +1,255 @@
+"""Load a model and its tokenizer by bundled name, local folder or hub id."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from helpers import checkpoints
+from helpers.checkpoints import bundled, slug
+from helpers.errors import UserError
+
+# torch and transformers take seconds to import: only loading a model pays for them.
+if TYPE_CHECKING:
+    import torch
+    from transformers import PretrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
+
+__all__ = ["LanguageModel", "bundled", "describe", "load", "slug"]
+
+
+@dataclass(frozen=True)
+class LanguageModel:
+    """A model with its tokenizer, and what tells it from every other model.
+
+    Attributes
+    ----------
+    name : str
+        What the user asked for: bundled name, folder or hub id.
+    slug : str
+        The name in a form that can name a folder.
+    model, tokenizer
+        The transformers objects; the model is in evaluation mode on `device`.
+    kind : str
+        ``"causal"`` or ``"seq2seq"``.
+    device : torch.device
+    dtype : torch.dtype
+    max_length : int or None
+        The most tokens that the model can read; None where its positions have no end.
+    weights_sha : str
+        SHA-256 (hex) over the bytes of the safetensors files in name order.
+    revision : str or None
+        The hub's commit; None for a folder.
+    n_parameters : int
+    chat : bool
+        Whether prompts go through the tokenizer's chat template.
+    """
+
+    name: str
+    slug: str
+    model: PreTrainedModel
+    tokenizer: PreTrainedTokenizerBase
+    kind: str
+    device: torch.device
+    dtype: torch.dtype
+    max_length: int | None
+    weights_sha: str
+    revision: str | None
+    n_parameters: int
+    chat: bool = False
+
+
+def load(
+    name: str | Path,
+    *,
+    device: str | None = None,
+    dtype: str | None = None,
+    revision: str | None = None,
+    trust_remote_code: bool = False,
+    chat: bool = False,
+) -> LanguageModel:
+    """Load a causal or sequence-to-sequence model, from safetensors only, with its tokenizer.
+
+    Parameters
+    ----------
+    name : str or Path
+        A bundled name (see `bundled`), a local folder, or a hub id such as ``"org/model"``.
+    device : str, optional
+        As in `helpers.gpu.device`.
+    dtype : str, optional
+        As in `helpers.gpu.dtype`: float32 on a CPU by default, whatever the files hold.
+    revision : str, optional
+        Branch, tag or commit on the hub.
+    trust_remote_code : bool
+        Whether code that comes with the model may run here.
+    chat : bool
+        Whether prompts go through the tokenizer's chat template.
+
+    Returns
+    -------
+    LanguageModel
+
+    Raises
+    ------
+    UserError
+        Where there is no such model or no network to reach it, no safetensors weights, no
+        tokenizer, no chat template though `chat` is set, an architecture that is unknown or does
+        not write text, or no such device.
+
+    Examples
+    --------
+    >>> load("no-such-folder/")
+    Traceback (most recent call last):
+    ...
+    helpers.errors.UserError: There is no folder no-such-folder/; ...
+    """
+    from helpers import gpu
+
+    place = gpu.device(device)
+    number_format = gpu.dtype(dtype, place)
+    found = checkpoints.find(name, revision, code=trust_remote_code)
+    config = _config(found.folder, name, trust_remote_code)
+    kind = _kind(config, name)
+    tokenizer = _tokenizer(found.folder, name, trust_remote_code)
+    if chat and not tokenizer.chat_template:
+        raise UserError(
+            f"The tokenizer of {name} has no chat template; load the model with chat=False."
+        )
+    model = _model(found.folder, name, kind, number_format, trust_remote_code)
+    return LanguageModel(
+        name=str(name),
+        slug=slug(name),
+        model=model.to(place).eval(),
+        tokenizer=tokenizer,
+        kind=kind,
+        device=place,
+        dtype=number_format,
+        max_length=_max_length(config),
+        weights_sha=checkpoints.sha256(found.weights),
+        revision=found.revision,
+        n_parameters=sum(weight.numel() for weight in model.parameters()),
+        chat=chat,
+    )
+
+
+def describe(lm: LanguageModel) -> dict[str, Any]:
+    """Return what a run's manifest says about a model, as plain values.
+
+    Parameters
+    ----------
+    lm : LanguageModel
+
+    Returns
+    -------
+    dict
+        `name, slug, revision, weights_sha, architecture, kind, n_parameters, max_length, device,
+        dtype, chat`.
+    """
+    return {
+        "name": lm.name,
+        "slug": lm.slug,
+        "revision": lm.revision,
+        "weights_sha": lm.weights_sha,
+        "architecture": type(lm.model).__name__,
+        "kind": lm.kind,
+        "n_parameters": lm.n_parameters,
+        "max_length": lm.max_length,
+        "device": str(lm.device),
+        "dtype": str(lm.dtype).removeprefix("torch."),
+        "chat": lm.chat,
+    }
+
+
+def _config(folder: Path, name: str | Path, code: bool) -> PretrainedConfig:
+    from transformers import AutoConfig
+
+    try:
+        return AutoConfig.from_pretrained(folder, trust_remote_code=code)
+    except (ValueError, OSError, KeyError) as error:
+        if "trust_remote_code" in str(error):
+            raise UserError(
+                f"{name} comes with its own code; read it, and load it with trust_remote_code=True "
+                "if you trust it."
+            ) from error
+        raise UserError(
+            f"The architecture of {name} is not known to the installed transformers "
+            f"({_sentence(error)}); install a newer transformers or choose another model."
+        ) from error
+
+
+def _kind(config: PretrainedConfig, name: str | Path) -> str:
+    from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM
+
+    remote = getattr(config, "auto_map", None) or {}
+    kind, auto = ("causal", AutoModelForCausalLM)
+    if config.is_encoder_decoder:
+        kind, auto = ("seq2seq", AutoModelForSeq2SeqLM)
+    classes = getattr(config, "architectures", None) or []
+    # An encoder such as BERT has a decoder's class too, but its weights were not made for it.
+    encoder_only = bool(classes) and all("MaskedLM" in c or "ForPreTraining" in c for c in classes)
+    known = type(config) in auto._model_mapping or auto.__name__ in remote
+    if not known or (encoder_only and not getattr(config, "is_decoder", False)):
+        raise UserError(
+            f"{name} ({config.model_type}) does not write text; choose a causal or a "
+            "sequence-to-sequence language model."
+        )
+    return kind
+
+
+def _tokenizer(folder: Path, name: str | Path, code: bool) -> PreTrainedTokenizerBase:
+    from transformers import AutoTokenizer
+
+    missing = (
+        f"{name} has no tokenizer that can be loaded; put the files of its tokenizer "
+        "(tokenizer.json, tokenizer_config.json) beside its weights."
+    )
+    if not checkpoints.has_tokenizer(folder):
+        raise UserError(missing)
+    try:
+        return AutoTokenizer.from_pretrained(folder, trust_remote_code=code)
+    except Exception as error:  # the tokenizers library raises bare Exceptions
+        raise UserError(f"{missing} ({_sentence(error)})") from error
+
+
+def _model(
+    folder: Path, name: str | Path, kind: str, dtype: torch.dtype, code: bool
+) -> PreTrainedModel:
+    from safetensors import SafetensorError
+    from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM
+
+    auto = AutoModelForCausalLM if kind == "causal" else AutoModelForSeq2SeqLM
+    try:
+        model, report = auto.from_pretrained(
+            folder,
+            dtype=dtype,
+            use_safetensors=True,
+            trust_remote_code=code,
+            output_loading_info=True,
+        )
+    except (SafetensorError, OSError, ValueError, RuntimeError, ImportError) as error:
+        raise UserError(
+            f"The weights of {name} cannot be loaded ({_sentence(error)}); fetch or save them anew."
+        ) from error
+    if report["missing_keys"]:
+        example = sorted(report["missing_keys"])[0]
+        raise UserError(
+            f"The weights of {name} lack {len(report['missing_keys'])} tensors of "
+            f"{type(model).__name__} (such as {example}); give the folder of a complete model."
+        )
+    return model
+
+
+def _max_length(config: PretrainedConfig) -> int | None:
+    text = config.get_text_config(decoder=True)
+    # T5's positions are relative and have no end; its config's number is the training length.
+    if getattr(text, "relative_attention_num_buckets", None):
+        return None
+    names = ("max_position_embeddings", "n_positions", "max_seq_len")
+    limits = [getattr(text, name, None) for name in names]
+    return next((limit for limit in limits if limit), None)
+
+
+def _sentence(error: Exception) -> str:
+    """Return the first line of a library's error, short enough to stand inside ours."""
+    lines = str(error).strip().splitlines() or [type(error).__name__]
+    return lines[0].rstrip(".")[:200]

@@ -1,0 +1,199 @@
+"""Finished results of a model on disk, so that an interrupted run goes on where it stopped.
+
+A cache is a folder of parquet files. Each is written whole under another name and then renamed, so
+a run that is killed leaves finished files only; each row carries the hash of all that decides it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+import warnings
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from helpers.errors import UserError
+from helpers.models import LanguageModel
+
+SCHEMA = pa.schema(
+    [
+        ("key", pa.string()),
+        ("ids", pa.list_(pa.int64())),
+        ("logprobs", pa.list_(pa.float64())),
+        ("anchor_logprobs", pa.list_(pa.float64())),
+    ]
+)
+PATTERN = "answers-*.parquet"
+CHUNK_ROWS = 500
+CHUNK_SECONDS = 5.0
+# Settings of a config that say where and with what it was saved, not what the model computes.
+INCIDENTAL = {
+    "_name_or_path",
+    "architectures",
+    "dtype",
+    "pad_token_id",
+    "torch_dtype",
+    "transformers_version",
+    "use_cache",
+}
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a model said: ids of the tokens, their log-probabilities, and those of an anchor."""
+
+    logprobs: tuple[float, ...]
+    ids: tuple[int, ...] = ()
+    anchor_logprobs: tuple[float, ...] = ()
+
+
+@dataclass
+class Store:
+    """Results of one run: those known by key, and those not yet on disk (folder None: no disk)."""
+
+    folder: Path | None
+    known: dict[str, Result] = field(default_factory=dict)
+    pending: dict[str, Result] = field(default_factory=dict)
+    flushed: float = field(default_factory=time.monotonic)
+
+
+def identity(model: LanguageModel) -> str:
+    """Return a hash of what a model computes: its weights, number format and configuration."""
+    config = {k: v for k, v in model.model.config.to_dict().items() if k not in INCIDENTAL}
+    return _hash(model.weights_sha, str(model.dtype), model.kind, config)
+
+
+def key(model_identity: str, *parts: Any) -> str:
+    """Return the key of a result: a hash of the model's identity and all that the model reads.
+
+    Examples
+    --------
+    >>> key("m", (1, 2), 1) == key("m", (1, 2), 1)
+    True
+    >>> key("m", (1, 2), 1) == key("m", (1, 2), 2)
+    False
+    """
+    return _hash(model_identity, *parts)
+
+
+def open_store(folder: str | Path | None, keys: Iterable[str]) -> Store:
+    """Return a store with the results of `keys` that a folder holds already.
+
+    A file that cannot be read is set aside with a warning; what it held is computed again.
+
+    Parameters
+    ----------
+    folder : str, Path or None
+        Made where it is missing; None keeps results in memory only.
+    keys : iterable of str
+
+    Returns
+    -------
+    Store
+
+    Raises
+    ------
+    UserError
+        Where the folder cannot be written.
+    """
+    if folder is None:
+        return Store(None)
+    path = Path(folder)
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        trial = path / "trial.tmp"
+        trial.write_bytes(b"")
+        trial.unlink(missing_ok=True)
+    except OSError as error:
+        raise _unwritable(path, error) from error
+    store = Store(path)
+    wanted = pa.array(sorted(set(keys)), pa.string())
+    for file in sorted(path.glob(PATTERN)):
+        store.known.update(_read(file, wanted))
+    return store
+
+
+def add(store: Store, results: dict[str, Result]) -> None:
+    """Add finished results; every few hundred, or few seconds, they are put on disk."""
+    store.known.update(results)
+    if store.folder is None:
+        return
+    store.pending.update(results)
+    waited = time.monotonic() - store.flushed
+    if len(store.pending) >= CHUNK_ROWS or waited >= CHUNK_SECONDS:
+        flush(store)
+
+
+def flush(store: Store) -> None:
+    """Put all finished results on disk.
+
+    Raises
+    ------
+    UserError
+        Where the folder cannot be written or the disk is full.
+    """
+    if store.folder is None or not store.pending:
+        return
+    name = hashlib.sha256("".join(sorted(store.pending)).encode()).hexdigest()[:16]
+    file = store.folder / f"answers-{name}.parquet"
+    temporary = file.with_suffix(".tmp")
+    try:
+        pq.write_table(_table(store.pending), temporary, write_page_checksum=True)
+        temporary.replace(file)
+    except OSError as error:
+        raise _unwritable(store.folder, error) from error
+    store.pending.clear()
+    store.flushed = time.monotonic()
+
+
+def _table(results: dict[str, Result]) -> pa.Table:
+    rows = [
+        {
+            "key": name,
+            "ids": list(result.ids),
+            "logprobs": list(result.logprobs),
+            "anchor_logprobs": list(result.anchor_logprobs),
+        }
+        for name, result in results.items()
+    ]
+    return pa.Table.from_pylist(rows, SCHEMA)
+
+
+def _read(file: Path, wanted: pa.Array) -> dict[str, Result]:
+    try:
+        table = pq.read_table(file, page_checksum_verification=True).cast(SCHEMA)
+        table = table.filter(pc.is_in(table["key"], value_set=wanted))
+        found = table.to_pylist()
+    except FileNotFoundError:
+        return {}
+    except (pa.ArrowException, OSError, ValueError) as error:
+        aside = file.with_suffix(".corrupt")
+        file.replace(aside)
+        warnings.warn(
+            f"The cache file {file} cannot be read ({type(error).__name__}); it is set aside as "
+            f"{aside.name} and what it held is computed again.",
+            stacklevel=4,
+        )
+        return {}
+    return {
+        row["key"]: Result(tuple(row["logprobs"]), tuple(row["ids"]), tuple(row["anchor_logprobs"]))
+        for row in found
+    }
+
+
+def _unwritable(folder: Path, error: OSError) -> UserError:
+    return UserError(
+        f"The cache folder {folder} cannot be written ({error.strerror or error}); free space, "
+        "mend its permissions or give another folder."
+    )
+
+
+def _hash(*parts: Any) -> str:
+    return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()

@@ -1,0 +1,207 @@
+"""Tiny random models of every architecture that the four papers name, and small tokenizers."""
+
+from functools import cache
+from pathlib import Path
+
+import torch
+import transformers
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
+from transformers import PreTrainedTokenizerFast
+
+from helpers.models import LanguageModel, slug
+
+TEXTS = [
+    "Which country is Lyon in? France",
+    "France. Which country is Lyon in? France",
+    "Lyon is located in France. Turin is located in Italy. Bern is the capital of Switzerland.",
+    "Statement: Lyon is located in France. The statement is True or False? True",
+    "Alan Kay was born in 1940. Ada Lovelace was born in 1815. He was born in 1945, she in 1946.",
+    "a smile :) and another smile :) in a café, deux cafés, trois cafés, a code: 1940 1945 1946",
+] * 3
+VOCABULARY = 420
+SMALL = {
+    "hidden_size": 32,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "intermediate_size": 48,
+    "max_position_embeddings": 128,
+    "vocab_size": VOCABULARY,
+}
+GROUPED = {**SMALL, "num_key_value_heads": 2}
+HEADS = {**GROUPED, "head_dim": 8}
+GPT2 = {"n_embd": 32, "n_layer": 2, "n_head": 4, "n_positions": 128, "vocab_size": VOCABULARY}
+FALCON = {**SMALL, "ffn_hidden_size": 48}
+T5 = {
+    "d_model": 32,
+    "d_kv": 8,
+    "d_ff": 48,
+    "num_layers": 2,
+    "num_heads": 4,
+    "vocab_size": VOCABULARY,
+    "decoder_start_token_id": 0,
+    "relative_attention_num_buckets": 8,
+    "relative_attention_max_distance": 20,
+}
+
+# name: (class of the configuration, its settings)
+CAUSAL = {
+    "opt": ("OPTConfig", {**SMALL, "ffn_dim": 48, "word_embed_proj_dim": 32}),
+    "gptj": ("GPTJConfig", {**GPT2, "rotary_dim": 4}),
+    "gpt_neox": ("GPTNeoXConfig", SMALL),
+    "gpt2": ("GPT2Config", GPT2),
+    "gpt_neo": (
+        "GPTNeoConfig",
+        {
+            "hidden_size": 32,
+            "num_layers": 2,
+            "num_heads": 4,
+            "attention_types": [[["global", "local"], 1]],
+            "window_size": 5,
+            "max_position_embeddings": 128,
+            "vocab_size": VOCABULARY,
+        },
+    ),
+    "bloom": (
+        "BloomConfig",
+        {"hidden_size": 32, "n_layer": 2, "n_head": 4, "vocab_size": VOCABULARY},
+    ),
+    "llama": ("LlamaConfig", GROUPED),
+    "mistral": ("MistralConfig", {**HEADS, "sliding_window": 5}),
+    "mixtral": ("MixtralConfig", {**GROUPED, "num_local_experts": 4, "sliding_window": None}),
+    "gemma": ("GemmaConfig", HEADS),
+    "gemma2": ("Gemma2Config", {**HEADS, "sliding_window": 5, "query_pre_attn_scalar": 8}),
+    "gemma3": (
+        "Gemma3TextConfig",
+        {
+            **HEADS,
+            "sliding_window": 5,
+            "query_pre_attn_scalar": 8,
+            "layer_types": ["sliding_attention", "full_attention"],
+        },
+    ),
+    "falcon": ("FalconConfig", {**FALCON, "alibi": False}),
+    "falcon_alibi": ("FalconConfig", {**FALCON, "alibi": True, "new_decoder_architecture": False}),
+    "mpt": (
+        "MptConfig",
+        {
+            "d_model": 32,
+            "n_layers": 2,
+            "n_heads": 4,
+            "max_seq_len": 128,
+            "expansion_ratio": 2,
+            "vocab_size": VOCABULARY,
+        },
+    ),
+    "phi": ("PhiConfig", {**SMALL, "partial_rotary_factor": 0.5}),
+    "phi3": ("Phi3Config", {**GROUPED, "pad_token_id": 0, "sliding_window": 5}),
+    "qwen2": ("Qwen2Config", GROUPED),
+    "qwen3": ("Qwen3Config", HEADS),
+    "olmo2": ("Olmo2Config", GROUPED),
+}
+SEQ2SEQ = {
+    "t5": ("T5Config", T5),
+    "flan_t5": (
+        "T5Config",
+        {**T5, "feed_forward_proj": "gated-gelu", "tie_word_embeddings": False},
+    ),
+}
+FAMILIES = sorted([*CAUSAL, *SEQ2SEQ])
+
+
+@cache
+def byte_tokenizer(special: str = "none") -> PreTrainedTokenizerFast:
+    """Return a byte-level BPE as GPT-2's; special is "none", "bos" or "bos+eos"."""
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(
+        vocab_size=VOCABULARY,
+        special_tokens=["<s>", "</s>"],
+        initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet()),
+        show_progress=False,
+    )
+    tokenizer.train_from_iterator(TEXTS, trainer)
+    if special != "none":
+        tokenizer.post_processor = processors.TemplateProcessing(
+            single="<s> $A </s>" if special == "bos+eos" else "<s> $A",
+            special_tokens=[("<s>", 0), ("</s>", 1)],
+        )
+    return PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, bos_token="<s>", eos_token="</s>", unk_token=None
+    )
+
+
+@cache
+def piece_tokenizer(special: str = "eos") -> PreTrainedTokenizerFast:
+    """Return a SentencePiece-like unigram tokenizer; special is "eos" (T5) or "bos" (Llama)."""
+    tokenizer = Tokenizer(models.Unigram())
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
+    tokenizer.decoder = decoders.Metaspace()
+    trainer = trainers.UnigramTrainer(
+        vocab_size=200,
+        special_tokens=["<pad>", "</s>", "<unk>", "<s>"],
+        unk_token="<unk>",
+        show_progress=False,
+    )
+    tokenizer.train_from_iterator(TEXTS, trainer)
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="$A </s>" if special == "eos" else "<s> $A",
+        special_tokens=[("</s>", 1), ("<s>", 3)],
+    )
+    return PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer,
+        pad_token="<pad>",
+        eos_token="</s>",
+        unk_token="<unk>",
+        bos_token="<s>",
+    )
+
+
+def network(family: str, seed: int = 0, **changes) -> transformers.PreTrainedModel:
+    """Return a tiny random model of a family, its weights spread so that logits differ."""
+    name, settings = (CAUSAL | SEQ2SEQ)[family]
+    settings = {"bos_token_id": 0, "eos_token_id": 1, **settings, **changes}
+    config = getattr(transformers, name)(**settings)
+    torch.manual_seed(seed)
+    auto = transformers.AutoModelForSeq2SeqLM if family in SEQ2SEQ else None
+    network = (auto or transformers.AutoModelForCausalLM).from_config(config).float().eval()
+    spread = 1.5 if family in SEQ2SEQ else 4
+    with torch.no_grad():
+        for weight in network.parameters():
+            if weight.ndim > 1:
+                weight.mul_(spread)
+    return network
+
+
+def language_model(
+    family: str = "llama", tokenizer=None, seed: int = 0, chat: bool = False, **changes
+) -> LanguageModel:
+    """Return a tiny random LanguageModel of a family."""
+    kind = "seq2seq" if family in SEQ2SEQ else "causal"
+    if tokenizer is None:
+        tokenizer = piece_tokenizer() if kind == "seq2seq" else byte_tokenizer("bos")
+    made = network(family, seed, **changes)
+    config = made.config
+    limit = None if family in (*SEQ2SEQ, "bloom") else 128
+    return LanguageModel(
+        name=f"tiny-{family}",
+        slug=slug(f"tiny-{family}"),
+        model=made,
+        tokenizer=tokenizer,
+        kind=kind,
+        device=torch.device("cpu"),
+        dtype=torch.float32,
+        max_length=limit,
+        weights_sha=f"{family}-{seed}-{config.vocab_size}",
+        revision=None,
+        n_parameters=sum(weight.numel() for weight in made.parameters()),
+        chat=chat,
+    )
+
+
+def save(folder: Path, family: str = "llama", tokenizer=None, **settings) -> Path:
+    """Write a tiny model and its tokenizer as safetensors and return the folder."""
+    lm = language_model(family, tokenizer)
+    lm.model.save_pretrained(folder, **settings)
+    lm.tokenizer.save_pretrained(folder)
+    return folder
