@@ -1,6 +1,6 @@
 """Result tables: one look in the page, and the same table as CSV, Markdown and LaTeX."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 import pandas as pd
@@ -42,38 +42,47 @@ def interval(estimate: float, low: float, high: float, digits: int = 3, scale: f
     return f"{text} [{low * scale:.{digits}f}, {high * scale:.{digits}f}]"
 
 
-def join_intervals(
-    table: pd.DataFrame, names: Mapping[str, str], digits: int = 3, scale: float = 1.0
+def wide(
+    intervals: pd.DataFrame,
+    titles: Mapping[str, str],
+    percent: Collection[str] = (),
+    digits: int = 3,
+    by: str = "relation",
 ) -> pd.DataFrame:
-    """Fold ``x, x_low, x_high`` column triples into one readable column each.
+    """Lay out a tidy table of intervals for reading: one row a group, one column a measure.
 
     Parameters
     ----------
-    table : pandas.DataFrame
-        Holds, for each key ``x`` of `names`, the columns ``x``, ``x_low`` and ``x_high``.
-    names : mapping of str to str
-        Column to fold, and its title in the result.
+    intervals : pandas.DataFrame
+        Columns `by`, ``measure, estimate, low, high``, as `helpers.stats.intervals` returns.
+    titles : mapping of str to str
+        Measures to show, in order, and their titles.
+    percent : collection of str
+        Measures written in percent, with one digit.
     digits : int
-        Digits after the point.
-    scale : float
-        Factor put on every number.
+        Digits after the point of the other measures.
+    by : str
+        Column of groups.
 
     Returns
     -------
     pandas.DataFrame
-        The index and the columns not folded, in order, then one text column a name.
+        Index `by` in order of appearance, one text column a measure.
 
     Examples
     --------
-    >>> t = pd.DataFrame({"n": [4], "acc": [0.5], "acc_low": [0.1], "acc_high": [0.9]})
-    >>> join_intervals(t, {"acc": "accuracy"}, digits=1).iloc[0].to_dict()
-    {'n': 4, 'accuracy': '0.5 [0.1, 0.9]'}
+    >>> tidy = pd.DataFrame({"relation": ["P17"], "measure": ["acc"], "estimate": [0.5],
+    ...                      "low": [0.1], "high": [0.9]})
+    >>> wide(tidy, {"acc": "accuracy, %"}, percent=["acc"]).loc["P17"].tolist()
+    ['50.0 [10.0, 90.0]']
     """
-    folded = [f"{name}{end}" for name in names for end in ("", "_low", "_high")]
-    result = table.drop(columns=folded)
-    for name, title in names.items():
-        triples = zip(table[name], table[f"{name}_low"], table[f"{name}_high"])
-        result[title] = [interval(*triple, digits=digits, scale=scale) for triple in triples]
+    result = pd.DataFrame(index=pd.Index(intervals[by].unique(), name=by))
+    for measure, title in titles.items():
+        rows = intervals[intervals["measure"] == measure]
+        form = {"digits": 1, "scale": 100} if measure in percent else {"digits": digits}
+        triples = zip(rows["estimate"], rows["low"], rows["high"])
+        cells = [interval(*triple, **form) for triple in triples]
+        result[title] = pd.Series(cells, index=rows[by].to_numpy(), dtype=object)
     return result
 
 
