@@ -1,0 +1,43 @@
+# What Language Models Know. `make` alone lists the targets.
+PYTHON ?= python3
+VENV ?= .venv
+MODEL ?= atlas-s
+SET ?=
+CHAPTERS ?=
+CORES ?= 1
+ARGS ?=
+
+PY = $(VENV)/bin/python
+PYTHON_TAG = $$($(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null)
+
+.PHONY: help install book test lint clean
+.DEFAULT_GOAL := help
+
+help: ## list the targets
+	@echo 'make book [MODEL=name, folder or hub id] [SET="n_facts=30 dataset=fktc"] [CHAPTERS=monitor] [CORES=1]'
+	@echo 'make test [ARGS="-k runs"]'
+	@echo
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  \1	\2/p' Makefile
+
+install: ## make .venv and install requirements.txt (skipped while both are unchanged)
+	@tag=$(PYTHON_TAG); case "$$tag" in 3.11|3.12|3.13) ;; *) \
+	  echo "Python 3.11, 3.12 or 3.13 is needed and $(PYTHON) is $${tag:-missing}: name one, as in make book PYTHON=python3.12" >&2; exit 2;; esac; \
+	want="$$tag $$(cksum < requirements.txt)"; have=$$(cat "$(VENV)/installed" 2>/dev/null); \
+	[ "$$want" = "$$have" ] && exit 0; \
+	[ -z "$$have" ] || [ "$${have%% *}" = "$$tag" ] || clear=--clear; \
+	echo "Installing requirements.txt into $(VENV) (Python $$tag)"; \
+	"$(PYTHON)" -m venv $$clear "$(VENV)" && \
+	"$(PY)" -m pip install --quiet --disable-pip-version-check -r requirements.txt && \
+	echo "$$want" > "$(VENV)/installed"
+
+book: install ## run the chapters on MODEL and render book/_build/html/index.html
+	@"$(PY)" -m helpers.chapters book $(CHAPTERS) --model "$(MODEL)" --cores $(CORES) --set $(SET)
+
+test: install ## run the tests
+	@"$(PY)" -m pytest $(ARGS)
+
+lint: install ## check style and formatting
+	@"$(PY)" -m ruff check . && "$(PY)" -m ruff format --check .
+
+clean: ## remove the rendered book, not the runs
+	rm -rf book/_build book/chapters .snakemake

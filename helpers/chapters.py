@@ -1,0 +1,209 @@
+"""Run a chapter on a model: execute its notebook, keep its log, and its traceback if it fails.
+
+``python -m helpers.chapters run monitor --model atlas-s --set n_facts=30`` executes
+``notebooks/monitor.ipynb`` and leaves ``runs/atlas-s/monitor/notebook.ipynb``;
+``python -m helpers.chapters --help`` lists the other commands.
+"""
+
+import argparse
+import logging
+import os
+import sys
+import time
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import papermill
+from nbclient.exceptions import DeadKernelError
+from papermill.exceptions import PapermillExecutionError
+
+from helpers import publish, settings
+from helpers.checkpoints import slug
+from helpers.errors import UserError
+from helpers.runs import ROOT, RUNS
+
+TEMPLATES = ROOT / "notebooks"
+TABLES = ("answers.parquet", "metrics.parquet", "run.json")
+
+
+def run(
+    chapter: str,
+    model: str,
+    words: Iterable[str] = (),
+    runs: Path = RUNS,
+    templates: Path = TEMPLATES,
+) -> Path:
+    """Execute a chapter on a model and return its folder, ``<runs>/<model-slug>/<chapter>``.
+
+    The executed notebook appears there as ``notebook.ipynb`` once all is done; if a cell fails, as
+    ``failed.ipynb``, with the traceback. ``run.log`` holds all that the cells printed.
+
+    Parameters
+    ----------
+    chapter : str
+        The notebook's name in ``templates``.
+    model : str
+        A bundled name, a folder or a hub id.
+    words : iterable of str
+        Parameters, as ``name=value``.
+    runs, templates : Path
+        The folder over all runs; the folder of the notebooks.
+
+    Raises
+    ------
+    UserError
+        If a parameter is refused, the folder cannot be written to, or a cell fails: the sentence
+        names the cell, its error, the log and the notebook with the traceback.
+    """
+    template = templates / f"{chapter}.ipynb"
+    given = settings.read(template, words)
+    folder = runs.resolve() / slug(model) / chapter
+    fixed = {"model": model, "run_dir": shown(folder)}
+    given |= {name: fixed[name] for name in settings.declared(template) if name in fixed}
+    part, failed = folder / ".running.ipynb", folder / "failed.ipynb"
+    log = _open_log(folder)
+    failed.unlink(missing_ok=True)
+    try:
+        _execute(template, part, given, log)
+    except (PapermillExecutionError, DeadKernelError) as error:
+        part.replace(failed)
+        raise UserError(
+            f"The chapter {chapter} stopped {_failure(error, template, failed)} "
+            f"(log: {shown(folder / 'run.log')}, traceback: {shown(failed)})"
+        ) from error
+    finally:
+        log.close()
+    for table in TABLES:
+        if not (folder / table).is_file():
+            raise UserError(f"The chapter {chapter} ended without {table} in {shown(folder)}.")
+    part.replace(folder / "notebook.ipynb")
+    return folder
+
+
+def shown(path: Path) -> str:
+    """Return a path as people read it: from the project's top if it is inside."""
+    return str(path.relative_to(ROOT) if path.is_relative_to(ROOT) else path)
+
+
+def _open_log(folder: Path) -> logging.FileHandler:
+    """Make a run's folder and open its log."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        log = logging.FileHandler(folder / "run.log", mode="w", encoding="utf-8")
+    except OSError as error:
+        raise UserError(
+            f"The run cannot write to {folder} ({error.strerror}): "
+            "free it, or give another folder with --runs."
+        ) from error
+    log.setFormatter(logging.Formatter("%(asctime)s %(message)s", "%H:%M:%S"))
+    return log
+
+
+def _execute(template: Path, output: Path, given: dict[str, Any], log: logging.Handler) -> None:
+    """Execute a notebook in the project's folder; the log hears all, the terminal the progress."""
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT), os.getenv("PYTHONPATH")]))
+    os.environ["JUPYTER_PREFER_ENV_PATH"] = "1"  # this environment's kernel, not the user's
+    progress = _Progress(template)
+    logger = logging.getLogger("papermill")
+    logger.setLevel(logging.INFO)
+    logger.propagate = False
+    logger.handlers = [log, progress]
+    try:
+        papermill.execute_notebook(
+            template,
+            output,
+            given,
+            kernel_name="python3",
+            cwd=ROOT,
+            progress_bar=False,
+            log_output=True,
+            stderr_file=sys.stderr,
+            extra_arguments=["--log-level=40"],  # else the kernel warns of its local sockets
+        )
+    finally:
+        logger.handlers = []
+
+
+class _Progress(logging.Handler):
+    """Print one plain line on the terminal for each cell that papermill reports to begin."""
+
+    def __init__(self, template: Path) -> None:
+        super().__init__(logging.INFO)
+        self.name, self.started = template.stem, time.time()
+        self.total = len(nbformat.read(template, as_version=4).cells) + 1  # the injected one
+
+    def emit(self, record: logging.LogRecord) -> None:
+        message = record.getMessage()
+        if message.startswith("Executing Cell "):
+            cell = message.split()[2].rstrip("-")
+            seconds = time.time() - self.started
+            print(f"{self.name}: cell {cell}/{self.total}, {seconds:.0f} s", file=sys.stderr)
+
+
+def _failure(error: Exception, template: Path, failed: Path) -> str:
+    """Return where and why a notebook stopped: 'in cell 7 (`lm = load(model)`): sentence'."""
+    if isinstance(error, PapermillExecutionError):
+        source = error.source
+        reason = error.evalue if error.ename == "UserError" else f"{error.ename}: {error.evalue}"
+    else:
+        cells = nbformat.read(failed, as_version=4).cells
+        source = next(c.source for c in cells if c.metadata.papermill.get("status") == "running")
+        reason = "the Python process died, most likely for want of memory: set fewer facts."
+    sources = [cell.source for cell in nbformat.read(template, as_version=4).cells]
+    place = f"in cell {sources.index(source) + 1}" if source in sources else "in the parameters"
+    lines = [line for line in source.splitlines() if line.strip() and not line.startswith("#")]
+    return f"{place} (`{lines[0].strip()}`): {' '.join(reason.split())}"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command; a user's mistake ends in one sentence on stderr and status 2."""
+    args = _parser().parse_args(arguments)
+    try:
+        match args.command:
+            case "run":
+                run(args.chapter, args.model, args.set, args.runs, args.templates)
+            case "check":
+                publish.check(args.chapters, args.model, args.set)
+            case "place":
+                publish.place(args.model, args.runs)
+            case "render":
+                publish.render(args.log)
+            case "book":
+                publish.book(args.chapters, args.model, args.set, args.cores, args.runs)
+    except UserError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    """Return the parser of the command line."""
+    parser = argparse.ArgumentParser(prog="python -m helpers.chapters", description=__doc__)
+    commands = parser.add_subparsers(dest="command", required=True)
+    texts = {
+        "run": "execute one chapter",
+        "check": "check the chapters' parameters and the model's name",
+        "place": "copy a model's executed chapters into the book",
+        "render": "render book/_build/html from what is placed",
+        "book": "all of it, by Snakemake, repeating only what changed",
+    }
+    add = {name: commands.add_parser(name, help=text) for name, text in texts.items()}
+    add["run"].add_argument("chapter")
+    add["run"].add_argument("--templates", type=Path, default=TEMPLATES)
+    add["render"].add_argument("--log", type=Path, required=True)
+    add["book"].add_argument("--cores", type=int, default=1)
+    for name in ("check", "book"):
+        add[name].add_argument("chapters", nargs="*")
+    for name in ("run", "check", "place", "book"):
+        add[name].add_argument("--model", default="atlas-s", help="bundled name, folder or hub id")
+    for name in ("run", "place", "book"):
+        add[name].add_argument("--runs", type=Path, default=RUNS, help="folder of the runs")
+    for name in ("run", "check", "book"):
+        add[name].add_argument("--set", nargs="*", default=[], metavar="name=value")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

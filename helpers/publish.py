@@ -1,0 +1,180 @@
+"""Make the book of one model: have its chapters run, place them in the book, render the pages."""
+
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import nbformat
+
+from helpers import checkpoints, settings
+from helpers.checkpoints import WEIGHTS, slug
+from helpers.errors import UserError
+from helpers.runs import ROOT
+
+BOOK = ROOT / "book"
+HTML = BOOK / "_build" / "html" / "index.html"
+
+
+def chapters() -> list[str]:
+    """Return the book's chapters in order: what stands under ``chapters/`` in its contents."""
+    toc = (BOOK / "_toc.yml").read_text(encoding="utf-8")
+    return re.findall(r"^\s*-?\s*file: chapters/(\S+?)(?:\.ipynb)?\s*$", toc, flags=re.MULTILINE)
+
+
+def prose() -> list[Path]:
+    """Return the files that the pages are made of, the executed chapters left out."""
+    made = (BOOK / "_build", BOOK / "chapters")
+    files = (path for path in sorted(BOOK.rglob("*")) if path.is_file())
+    return [path for path in files if not any(path.is_relative_to(folder) for folder in made)]
+
+
+def sources(model: str, words: Iterable[str]) -> list[Path]:
+    """Return the files that a chapter's result depends on: code, data, weights, local datasets."""
+    helpers = ROOT / "helpers"
+    code = {p for p in helpers.rglob("*.py") if not p.is_relative_to(helpers / "atlas")}
+    given = [
+        WEIGHTS / model,
+        Path(model).expanduser(),
+        *(Path(word.partition("=")[2]) for word in words),
+    ]
+    outside = [path for path in given if path.name and path.exists()]
+    data = [helpers / "data", *outside]
+    files = {p for path in data for p in ([path] if path.is_file() else path.rglob("*"))}
+    return sorted(code | {p for p in files if p.is_file()})
+
+
+def words(value: str | Sequence[str] | None) -> list[str]:
+    """Return a list of words, given as a list or as one string.
+
+    Examples
+    --------
+    >>> words("n_facts=30 dataset='my facts'"), words(None)
+    (['n_facts=30', 'dataset=my facts'], [])
+    """
+    return shlex.split(value) if isinstance(value, str) else [str(word) for word in value or []]
+
+
+def check(names: Sequence[str], model: str, given: Iterable[str]) -> None:
+    """Refuse at once what would fail later; a model on the hub is fetched.
+
+    Raises
+    ------
+    UserError
+        If a chapter does not exist, a parameter is refused, or there is no such model.
+    """
+    for name in names or chapters():
+        settings.read(ROOT / "notebooks" / f"{name}.ipynb", given)
+    checkpoints.find(model)
+
+
+def place(model: str, runs: Path) -> list[Path]:
+    """Copy a model's executed chapters into ``book/chapters``, all or none; return the copies.
+
+    Raises
+    ------
+    UserError
+        If a chapter of the book has not run on the model, or a cell of it failed or has not run.
+    """
+    folder = runs.resolve() / slug(model)
+    ready = {name: _read(folder / name / "notebook.ipynb", name, model) for name in chapters()}
+    target = BOOK / "chapters"
+    target.mkdir(exist_ok=True)
+    for old in target.glob("*.ipynb"):
+        old.unlink()
+    for name, notebook in ready.items():
+        nbformat.write(notebook, target / f"{name}.ipynb")
+    return [target / f"{name}.ipynb" for name in ready]
+
+
+def _read(path: Path, chapter: str, model: str) -> nbformat.NotebookNode:
+    """Return an executed notebook, ready to be rendered."""
+    if not path.is_file():
+        raise UserError(
+            f"The chapter {chapter} has not run on {model}: run make book without CHAPTERS."
+        )
+    notebook = nbformat.read(path, as_version=4)
+    bad = notebook.metadata.get("papermill", {}).get("exception")
+    for number, cell in enumerate(notebook.cells, 1):
+        if cell.cell_type != "code" or not cell.source.strip():
+            continue
+        errors = any(output.output_type == "error" for output in cell.outputs)
+        if (
+            errors
+            or cell.execution_count is None
+            or cell.metadata.get("papermill", {}).get("exception")
+        ):
+            raise UserError(
+                f"The chapter {chapter} cannot be rendered, cell {number} of {path} failed or has "
+                f"not run: see {path.with_name('run.log')} and run make book again."
+            )
+        if "injected-parameters" in cell.metadata.get("tags", []):
+            cell.metadata.tags.append("hide-input")
+            cell.metadata["mystnb"] = {"code_prompt_show": "The values of this run"}
+    if bad:
+        raise UserError(f"The chapter {chapter} cannot be rendered, its run failed: see {path}.")
+    return notebook
+
+
+def render(log: Path) -> Path:
+    """Render what is placed in the book, warnings being errors; return the first page.
+
+    Raises
+    ------
+    UserError
+        If jupyter-book stops; the sentence holds its first warning and names the log.
+    """
+    tool = Path(sys.executable).with_name("jupyter-book")
+    options = ["build", "book", "--config", "_config.yml", "--path-output", "book"]
+    options += ["-W", "-n", "--keep-going", "--all"]
+    done = subprocess.run(
+        [tool, *options], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+    text = re.sub(r"\x1b\[[0-9;]*m", "", done.stdout)
+    log.parent.mkdir(parents=True, exist_ok=True)
+    log.write_text(text, encoding="utf-8")
+    if done.returncode:
+        lines = [line for line in text.splitlines() if re.search(r"WARNING|ERROR|Error:", line)]
+        raise UserError(f"The pages were not rendered: {lines[0] if lines else 'see'} (log: {log})")
+    return HTML
+
+
+def book(names: Sequence[str], model: str, given: Sequence[str], cores: int, runs: Path) -> None:
+    """Check the settings, then let Snakemake repeat what changed and render the book.
+
+    Raises
+    ------
+    UserError
+        The sentence of the first thing that failed, repeated after all that Snakemake prints.
+    """
+    check(names, model, given)
+    config = {"model": model, "set": list(given), "chapters": list(names), "runs": str(runs)}
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "config.json"
+        path.write_text(json.dumps(config), encoding="utf-8")
+        command = [sys.executable, "-m", "snakemake", "-s", "notebooks/Snakefile"]
+        command += ["--cores", str(cores), "--configfile", str(path)]
+        command += ["--rerun-incomplete", "--nocolor", "--quiet", "all"]
+        status, errors = _pass_through(command)
+    if status:
+        raise UserError(errors[0] if errors else f"Snakemake stopped ({status}), see above.")
+    print(f"The book is ready: open {HTML.relative_to(ROOT)}", file=sys.stderr)
+
+
+def _pass_through(command: list[str]) -> tuple[int, list[str]]:
+    """Run a command in the project's folder, showing its output; return its status and errors."""
+    errors = []
+    environment = os.environ | {"PYTHONUNBUFFERED": "1"}
+    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+    with subprocess.Popen(command, cwd=ROOT, text=True, env=environment, **streams) as process:
+        for line in process.stdout:
+            if line.startswith("error: "):
+                errors.append(line.removeprefix("error: ").strip())
+            else:
+                print(line, end="", file=sys.stderr, flush=True)
+    return process.returncode, errors
