@@ -1,5 +1,6 @@
 """Tiny random models of every architecture that the four papers name, and small tokenizers."""
 
+import copy
 from functools import cache
 from pathlib import Path
 
@@ -157,6 +158,20 @@ def piece_tokenizer(special: str = "eos") -> PreTrainedTokenizerFast:
     )
 
 
+TEMPLATE = (
+    "{{ bos_token }}{% for message in messages %}[{{ message.role }}] {{ message.content }}\n"
+    "{% endfor %}{% if add_generation_prompt %}[assistant] {% endif %}"
+)
+
+
+@cache
+def chat_tokenizer() -> PreTrainedTokenizerFast:
+    """Return the byte-level tokenizer with a first token of its own and a chat template."""
+    tokenizer = copy.deepcopy(byte_tokenizer("bos"))
+    tokenizer.chat_template = TEMPLATE
+    return tokenizer
+
+
 def network(family: str, seed: int = 0, **changes) -> transformers.PreTrainedModel:
     """Return a tiny random model of a family, its weights spread so that logits differ."""
     name, settings = (CAUSAL | SEQ2SEQ)[family]
@@ -170,6 +185,8 @@ def network(family: str, seed: int = 0, **changes) -> transformers.PreTrainedMod
         for weight in network.parameters():
             if weight.ndim > 1:
                 weight.mul_(spread)
+        if family == "flan_t5":
+            network.lm_head.weight.mul_(0.2)  # a head of its own starts with wide logits
     return network
 
 
@@ -205,3 +222,13 @@ def save(folder: Path, family: str = "llama", tokenizer=None, **settings) -> Pat
     lm.model.save_pretrained(folder, **settings)
     lm.tokenizer.save_pretrained(folder)
     return folder
+
+
+@torch.no_grad()
+def naive_logprobs(lm: LanguageModel, ids, start: int, source=()) -> list[float]:
+    """Return the log-probabilities of ids[start:] from one forward of one sequence."""
+    inputs = {"input_ids": torch.tensor([ids])}
+    if source:
+        inputs = {"input_ids": torch.tensor([source]), "decoder_input_ids": torch.tensor([ids])}
+    logits = lm.model(**inputs).logits[0].double().log_softmax(-1)
+    return [logits[at - 1, ids[at]].item() for at in range(start, len(ids))]

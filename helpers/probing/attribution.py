@@ -1,0 +1,170 @@
+"""Which tokens of a prompt a continuation's probability comes from: integrated gradients."""
+
+from __future__ import annotations
+
+import copy
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pandas as pd
+import torch
+
+from helpers.errors import UserError
+from helpers.models import LanguageModel
+from helpers.probing import tokens
+from helpers.probing.tokens import Row
+
+# Points of the path that are forwarded together; more only costs memory.
+POINTS = 10
+
+
+def attribute(
+    model: LanguageModel, prompt: str, continuation: str, n_steps: int = 50
+) -> pd.DataFrame:
+    r"""Attribute the probability of each token of a forced continuation to the tokens before it.
+
+    Integrated gradients (Sundararajan et al., 2017, equation 1) over the input embeddings, through
+    the inseq library, from a baseline of unknown tokens:
+
+    .. math:: a_i = \sum_d (x_{id} - x'_{id}) \int_0^1
+              \frac{\partial P(w_l \mid x' + \alpha (x - x'))}{\partial x_{id}} \, d\alpha
+
+    The scores of one step sum to the probability given the prompt less that given the baseline,
+    up to the error of the integral.
+
+    Parameters
+    ----------
+    model : LanguageModel
+    prompt, continuation : str
+        Tokenised and split as by `helpers.probing.score`.
+    n_steps : int
+        Points of the integral; more is more exact.
+
+    Returns
+    -------
+    DataFrame
+        One row a pair of a continuation's token and an input token before it (for a
+        sequence-to-sequence model: of the encoder): `step` (int from 0), `step_token`, `position`
+        (int from 0), `token`, `score` (signed: positive raises the probability) and `norm` (length
+        of the attribution's vector over the embedding as a share of the step's sum, 0 to 1; what
+        inseq shows).
+
+    Raises
+    ------
+    UserError
+        Where inseq is not installed, or the text is refused as by `score`.
+    """
+    row = tokens.rows(model, [prompt], [continuation], [("the prompt", repr(prompt))])[0]
+    tokens.check_length(model, row, f"The prompt {prompt!r}")
+    with _wrapped(model, row) as wrapped:
+        # The texts only name what `_Encoder` returns; inseq insists that one starts the other.
+        found = wrapped.attribute(
+            "prompt",
+            "prompt and continuation",
+            attr_pos_start=row.start,
+            n_steps=n_steps,
+            internal_batch_size=POINTS,
+            attributed_fn="probability",
+            show_progress=False,
+            pretty_progress=False,
+        ).sequence_attributions[0]
+    causal = model.kind == "causal"
+    values = found.target_attributions if causal else found.source_attributions
+    return _tidy(model, row, values.detach().float().cpu())
+
+
+def _tidy(model: LanguageModel, row: Row, values: torch.Tensor) -> pd.DataFrame:
+    """Return attributions of shape (inputs, steps, embedding) as a table."""
+    inputs = row.source or row.ids
+    names, said = tokens.pieces(model, inputs), tokens.pieces(model, row.scored)
+    records = []
+    for step, step_token in enumerate(said):
+        seen = len(row.source) or row.start + step
+        part = values[:seen, step]
+        norms = part.norm(dim=-1)
+        shares = norms / norms.sum().clamp_min(torch.finfo(norms.dtype).tiny)
+        for position, (score, share) in enumerate(zip(part.sum(-1).tolist(), shares.tolist())):
+            records.append((step, step_token, position, names[position], score, share))
+    columns = ["step", "step_token", "position", "token", "score", "norm"]
+    return pd.DataFrame(records, columns=columns)
+
+
+@contextmanager
+def _wrapped(model: LanguageModel, row: Row) -> Iterator[Any]:
+    """Yield inseq's wrapper of a model that reads exactly the ids of a row, and undo its marks.
+
+    inseq tokenises prompt and text apart, adds and drops special tokens by rules of its own, and
+    writes pad tokens into the tokenizer and the configuration that it is given.
+    """
+    try:
+        import inseq
+    except ImportError as error:
+        raise UserError(
+            "Attribution needs inseq; install it (pip install inseq==0.7.1)."
+        ) from error
+    logging.getLogger("inseq").setLevel(logging.ERROR)
+    config, needs = model.model.config, [w.requires_grad for w in model.model.parameters()]
+    model.model.config = copy.deepcopy(config)
+    model.model.requires_grad_(False)
+    wrapped = None
+    try:
+        wrapped = inseq.load_model(
+            model.model,
+            "integrated_gradients",
+            tokenizer=copy.deepcopy(model.tokenizer),
+            device=str(model.device),
+        )
+        wrapped.encode = _encoder(model, row)
+        yield wrapped
+    finally:
+        if wrapped is not None and wrapped.is_hooked:
+            wrapped.attribution_method.unhook()
+        model.model.config = config
+        for weight, needed in zip(model.model.parameters(), needs):
+            weight.requires_grad_(needed)
+
+
+def _encoder(model: LanguageModel, row: Row) -> Any:
+    """Return a function in the place of inseq's `encode` that gives the ids of a row."""
+    from inseq.data import BatchEncoding
+
+    def encode(texts: Any, as_targets: bool = False, **settings: Any) -> Any:
+        text = texts if isinstance(texts, str) else texts[0]
+        if row.source and not as_targets:
+            ids, first = row.source, 0
+        else:
+            ids = row.ids[: row.start] if text == "prompt" else row.ids
+            # A decoder's own first tokens are no words that could be unknown.
+            first = row.start if row.source else 0
+        tensor = torch.tensor([ids], device=model.device)
+        baseline = torch.tensor([ids[:first] + baseline_ids(model, ids[first:])])
+        return BatchEncoding(
+            input_ids=tensor,
+            input_tokens=[tokens.pieces(model, ids)],
+            attention_mask=torch.ones_like(tensor),
+            baseline_ids=baseline.to(model.device) if settings.get("return_baseline") else None,
+        )
+
+    return encode
+
+
+def baseline_ids(model: LanguageModel, ids: tuple[int, ...]) -> tuple[int, ...]:
+    """Return ids of which each is the unknown token; an end-of-text token stays, as in inseq.
+
+    A tokenizer without an unknown token lends its padding token, or its end-of-text token.
+
+    Parameters
+    ----------
+    model : LanguageModel
+    ids : tuple of int
+
+    Returns
+    -------
+    tuple of int
+    """
+    names = ("unk_token_id", "pad_token_id", "eos_token_id")
+    settings = [getattr(model.tokenizer, name, None) for name in names]
+    blank = next((i for i in settings if i is not None), 0)
+    return tuple(i if i == settings[2] else blank for i in ids)

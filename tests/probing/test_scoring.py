@@ -1,0 +1,188 @@
+"""Scores equal one-at-a-time forwards, whatever the order, the batches and the padding."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from helpers.errors import UserError
+from helpers.probing import score, scoring, tokens
+from tests import tiny
+
+PROMPTS = [
+    "Which country is Lyon in?",
+    "France. Which country is Lyon in?",
+    "Lyon is located in",
+    "Statement: Lyon is located in France. Alan Kay was born in 1940. True or False?",
+]
+OPTIONS = [" France", " Italy", " Switzerland and Bern"]
+
+
+def table(prompts=PROMPTS, options=OPTIONS) -> pd.DataFrame:
+    rows = [
+        (f"item{i}", "base", j, prompt, option, j == 0)
+        for i, prompt in enumerate(prompts)
+        for j, option in enumerate(options)
+    ]
+    return pd.DataFrame(
+        rows, columns=["item", "variant", "option", "prompt", "continuation", "correct"]
+    )
+
+
+def largest_difference(left, right) -> float:
+    assert [len(x) for x in left] == [len(x) for x in right]
+    return max(abs(x - y) for a, b in zip(left, right) for x, y in zip(a, b))
+
+
+def expected(lm, probes) -> list[list[float]]:
+    groups = list(zip(probes["item"], probes["variant"]))
+    rows = tokens.rows(lm, list(probes["prompt"]), list(probes["continuation"]), groups)
+    return [tiny.naive_logprobs(lm, row.ids, row.start, row.source) for row in rows]
+
+
+@pytest.mark.parametrize("family", tiny.FAMILIES)
+def test_every_family_scores_as_one_sequence_at_a_time(family):
+    lm = tiny.language_model(family)
+    probes = table()
+    found = score(lm, probes, progress=False)
+    assert largest_difference(found["logprobs"], expected(lm, probes)) <= 1e-5
+
+
+@pytest.mark.parametrize("family", ["llama", "gpt2", "bloom", "mistral"])
+def test_the_assertion_fails_for_wrong_positions(family):
+    # Negative control: one token more before the text moves every score by far more than 1e-5.
+    lm = tiny.language_model(family)
+    ids = tokens.prompt_ids(lm, [PROMPTS[0] + OPTIONS[2]])[0]
+    right = tiny.naive_logprobs(lm, ids, len(ids) - 2)
+    wrong = tiny.naive_logprobs(lm, (5, *ids), len(ids) - 1)
+    assert largest_difference([right], [wrong]) > 1e-3
+
+
+def test_the_loss_of_transformers_is_the_mean_of_our_scores():
+    lm = tiny.language_model("llama")
+    probes = table(PROMPTS[:1], OPTIONS[2:])
+    found = score(lm, probes, progress=False)["logprobs"].iloc[0]
+    ids = torch.tensor([lm.tokenizer(PROMPTS[0] + OPTIONS[2])["input_ids"]])
+    labels = ids.clone()
+    labels[0, : ids.shape[1] - len(found)] = -100
+    with torch.no_grad():
+        loss = lm.model(input_ids=ids, labels=labels).loss.item()
+    assert -np.mean(found) == pytest.approx(loss, abs=1e-6)
+
+
+def test_the_loss_of_a_seq2seq_model_is_the_mean_of_our_scores():
+    lm = tiny.language_model("t5")
+    found = score(lm, table(PROMPTS[:1], OPTIONS[2:]), progress=False)["logprobs"].iloc[0]
+    source = lm.tokenizer(PROMPTS[0], return_tensors="pt")["input_ids"]
+    labels = lm.tokenizer(OPTIONS[2], return_tensors="pt")["input_ids"][:, :-1]
+    with torch.no_grad():
+        loss = lm.model(input_ids=source, labels=labels).loss.item()
+    assert len(found) == labels.shape[1]
+    assert -np.mean(found) == pytest.approx(loss, abs=1e-6)
+
+
+@pytest.mark.parametrize("family", ["opt", "mpt", "t5"])
+def test_probabilities_of_all_next_tokens_sum_to_one(family):
+    lm = tiny.language_model(family)
+    prompt = tokens.prompt_ids(lm, ["Lyon is"])[0]
+    first = tokens.decoder_start(lm) if family == "t5" else prompt
+    source = prompt if family == "t5" else ()
+    size = lm.model.config.vocab_size
+    rows = [tokens.Row((*first, token), len(first), source) for token in range(size)]
+    found = scoring.score_batch(lm, rows)
+    assert sum(math.exp(values[0]) for values in found.values()) == pytest.approx(1, abs=1e-5)
+
+
+@settings(max_examples=12, deadline=None)
+@given(seed=st.integers(0, 999), size=st.sampled_from([1, 2, 3, 5, 100]))
+def test_order_and_batch_size_change_nothing(seed, size):
+    lm = MODELS["gpt2" if seed % 2 else "falcon_alibi"]
+    probes = table()
+    whole = score(lm, probes, progress=False)
+    mixed = probes.sample(frac=1, random_state=seed)
+    found = score(lm, mixed, progress=False, batch_size=size)
+    assert found.index.equals(mixed.index)
+    assert largest_difference(found["logprobs"].sort_index(), whole["logprobs"]) <= 1e-5
+
+
+MODELS = {name: tiny.language_model(name) for name in ("gpt2", "falcon_alibi")}
+
+
+def test_splitting_the_logits_changes_nothing(monkeypatch):
+    lm, probes = tiny.language_model("gemma2"), table()
+    whole = score(lm, probes, progress=False)["logprobs"]
+    monkeypatch.setattr(scoring, "CHUNK", 500)
+    monkeypatch.setattr(scoring, "LOGITS", 5000)
+    assert largest_difference(score(lm, probes, progress=False)["logprobs"], whole) <= 1e-5
+
+
+def test_a_batch_that_does_not_fit_is_halved(monkeypatch):
+    lm, probes = tiny.language_model("llama"), table()
+    whole = score(lm, probes, progress=False)["logprobs"]
+    one_pass = scoring.score_batch
+
+    def narrow(model, batch):
+        if len(batch) > 2:
+            raise torch.OutOfMemoryError("no memory")
+        return one_pass(model, batch)
+
+    monkeypatch.setattr(scoring, "score_batch", narrow)
+    assert largest_difference(score(lm, probes, progress=False)["logprobs"], whole) <= 1e-5
+
+
+def test_equal_rows_are_forwarded_once(monkeypatch):
+    lm = tiny.language_model("llama")
+    probes = pd.concat([table(), table().assign(variant="again")], ignore_index=True)
+    seen = []
+    one_pass = scoring.score_batch
+    monkeypatch.setattr(
+        scoring, "score_batch", lambda m, batch: seen.extend(batch) or one_pass(m, batch)
+    )
+    found = score(lm, probes, progress=False)
+    assert len(seen) == len(set(seen)) == len(table())
+    assert found["logprobs"].iloc[0] == found["logprobs"].iloc[len(table())]
+
+
+def test_columns_index_and_order_stay():
+    lm = tiny.language_model("llama")
+    probes = table().assign(kind="qa", frame=0)
+    probes.index = [f"row{i}" for i in range(len(probes))]
+    found = score(lm, probes, progress=False)
+    pd.testing.assert_frame_equal(found[probes.columns], probes)
+    assert list(found.columns[-3:]) == ["logprobs", "tokens", "read"]
+    assert all(len(a) == len(b) > 0 for a, b in zip(found["logprobs"], found["tokens"]))
+    assert found["read"].iloc[0] == "<s>" + PROMPTS[0]
+
+
+def test_no_probes_give_no_answers():
+    found = score(tiny.language_model("llama"), table().iloc[:0], progress=False)
+    assert len(found) == 0
+    assert {"logprobs", "tokens", "read"} <= set(found.columns)
+
+
+def test_missing_columns_are_named():
+    with pytest.raises(UserError, match="variant"):
+        score(tiny.language_model("llama"), table().drop(columns="variant"))
+
+
+def test_a_text_over_the_context_names_item_and_lengths():
+    probes = table([PROMPTS[0] + " Lyon" * 200], OPTIONS[:1])
+    with pytest.raises(UserError, match=r"'item0'.* tokens long .* at most 128"):
+        score(tiny.language_model("llama"), probes)
+
+
+def test_a_model_without_an_end_of_positions_reads_long_texts():
+    probes = table([PROMPTS[0] + " Lyon" * 200], OPTIONS[:1])
+    found = score(tiny.language_model("bloom"), probes, progress=False)
+    assert (
+        largest_difference(found["logprobs"], expected(tiny.language_model("bloom"), probes)) < 1e-5
+    )
+
+
+def test_progress_says_nothing_in_a_page(capsys):
+    score(tiny.language_model("llama"), table())
+    assert capsys.readouterr() == ("", "")
