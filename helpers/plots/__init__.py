@@ -1,0 +1,27 @@
+"""Figures in one style: functions take tables and an ``ax``, and return the ``ax``.
+
+Tables that hold figures carry their intervals beside them (``low``, ``high``, as
+:func:`helpers.stats.intervals` makes them), and the intervals are drawn. Colours are safe for
+colour-blind readers and a model keeps its colour in all chapters. A figure six inches wide reads
+well on a phone; its white ground stays white on a dark page.
+"""
+
+from helpers.plots.curves import exposure_curve, scale_curve
+from helpers.plots.distributions import accuracy_boxes, anchor_distribution, dots
+from helpers.plots.heatmaps import alpha_map, attribution_heatmap
+from helpers.plots.scatters import scatter
+from helpers.plots.style import PALETTE, model_colour, use_style
+
+__all__ = [
+    "PALETTE",
+    "accuracy_boxes",
+    "alpha_map",
+    "anchor_distribution",
+    "attribution_heatmap",
+    "dots",
+    "exposure_curve",
+    "model_colour",
+    "scale_curve",
+    "scatter",
+    "use_style",
+]

@@ -1,0 +1,130 @@
+"""Curves: by exposure in the training text, by the size of the model."""
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator, PercentFormatter
+
+from helpers.plots.style import BLUE, PALETTE, legend_above, model_colour, plain
+
+
+def exposure_curve(table: pd.DataFrame, ax: Axes | None = None, ylabel: str = "accuracy") -> Axes:
+    """Draw a measure by how often the fact stood in the training text.
+
+    Parameters
+    ----------
+    table : DataFrame
+        ``exposures`` (0, 1, 2, 4, ...), ``estimate, low, high``; with ``model`` a curve for each.
+    ax : Axes, optional
+        By default a new figure.
+    ylabel : str
+        Name of the measure, a share in [0, 1].
+
+    Returns
+    -------
+    Axes
+        On a logarithmic axis; facts never seen stand at its left.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"exposures": [0, 1, 4], "estimate": [0.1, 0.2, 0.8],
+    ...                       "low": [0.0, 0.1, 0.7], "high": [0.2, 0.3, 0.9]})
+    >>> [text.get_text() for text in exposure_curve(table).get_xticklabels()]
+    ['0', '1', '4']
+    """
+    ax = ax or plt.subplots()[1]
+    for name, part in _by_model(table):
+        part = part.sort_values("exposures")
+        places = _exposure_places(part["exposures"])
+        colour = BLUE if name is None else model_colour(name)
+        seen = part["exposures"].to_numpy() > 0
+        _band(ax, places[seen], part[seen], colour, name)
+        _bars(ax, places, part, colour)
+    exposures = sorted(table["exposures"].unique())
+    ax.set_xticks(_exposure_places(pd.Series(exposures)), [f"{count:g}" for count in exposures])
+    ax.set_xlabel("times the fact stood in the training text")
+    ax.set_ylabel(ylabel)
+    ax.set_ylim(-0.02, 1.02)
+    ax.yaxis.set_major_formatter(PercentFormatter(1))
+    legend_above(ax)
+    return ax
+
+
+def scale_curve(
+    table: pd.DataFrame, ax: Axes | None = None, ylabel: str = "MONITOR (lower is better)"
+) -> Axes:
+    """Draw a measure by the size of the model, one line a series.
+
+    Parameters
+    ----------
+    table : DataFrame
+        ``parameters`` (above 0), ``estimate``, ``series``; with ``low, high`` the intervals.
+    ax : Axes, optional
+        By default a new figure.
+    ylabel : str
+        Name of the measure.
+
+    Returns
+    -------
+    Axes
+        On a logarithmic axis.
+
+    Notes
+    -----
+    Wang et al. 2024, Figures 7 and 8.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"series": "atlas", "parameters": [1e6, 4e6], "estimate": [0.7, 0.5],
+    ...                       "low": [0.6, 0.4], "high": [0.8, 0.6]})
+    >>> scale_curve(table).get_xscale()
+    'log'
+    """
+    ax = ax or plt.subplots()[1]
+    for number, (name, part) in enumerate(table.groupby("series", sort=False)):
+        part, colour = part.sort_values("parameters"), PALETTE[number % len(PALETTE)]
+        places = part["parameters"].to_numpy(dtype=float)
+        _band(ax, places, part, colour, str(name))
+        _bars(ax, places, part, colour)
+    ax.set_xscale("log")
+    ax.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda count, _: _short(count)))
+    ax.xaxis.set_minor_locator(NullLocator())
+    ax.set_xlabel("parameters")
+    ax.set_ylabel(ylabel)
+    legend_above(ax)
+    return ax
+
+
+def _band(ax: Axes, x: np.ndarray, part: pd.DataFrame, colour: str, name: str | None) -> None:
+    """Draw a line and its band of intervals."""
+    label = None if name is None else plain(name)
+    ax.plot(x, part["estimate"], color=colour, lw=2, label=label)
+    if {"low", "high"} <= set(part.columns):
+        ax.fill_between(x, part["low"], part["high"], color=colour, alpha=0.15, lw=0)
+
+
+def _bars(ax: Axes, x: np.ndarray, part: pd.DataFrame, colour: str) -> None:
+    """Draw points with the bars of their intervals."""
+    ax.plot(x, part["estimate"], "o", color=colour, ms=6)
+    if {"low", "high"} <= set(part.columns):
+        ax.vlines(x, part["low"], part["high"], color=colour, lw=1.5)
+
+
+def _by_model(table: pd.DataFrame) -> list[tuple[str | None, pd.DataFrame]]:
+    return list(table.groupby("model", sort=False)) if "model" in table else [(None, table)]
+
+
+def _exposure_places(exposures: pd.Series) -> np.ndarray:
+    """Return log2 of the counts; facts never seen stand one and a half steps left of one."""
+    counts = exposures.to_numpy(dtype=float)
+    return np.where(counts > 0, np.log2(np.maximum(counts, 1)), -1.5)
+
+
+def _short(count: float) -> str:
+    """Write a count of parameters as 5 M or 1.2 B."""
+    for size, unit in ((1e9, " B"), (1e6, " M"), (1e3, " k")):
+        if count >= size:
+            return f"{count / size:g}{unit}"
+    return f"{count:g}"

@@ -1,0 +1,209 @@
+"""Figures of spread: over frames, over relations, over anchors."""
+
+from collections.abc import Mapping, Sequence
+
+import matplotlib.pyplot as plt
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.ticker import PercentFormatter
+
+from helpers import stats
+from helpers.plots.style import BLUE, INK, RED, legend_above, model_colour, plain, reach
+
+
+def accuracy_boxes(
+    table: pd.DataFrame, ax: Axes | None = None, order: Sequence[str] | None = None
+) -> Axes:
+    """Draw the accuracies of the frames as a box for each kind of probe.
+
+    Parameters
+    ----------
+    table : DataFrame
+        One row a prompt: ``probe`` (kind shown below the box), ``frame``, ``accuracy`` in [0, 1];
+        with ``low, high`` each point bears its interval, with ``model`` each model has its own box.
+    ax : Axes, optional
+        By default a new figure.
+    order : sequence of str, optional
+        Probes from left to right; by default as they come.
+
+    Returns
+    -------
+    Axes
+
+    Notes
+    -----
+    Wang et al. 2024, Figure 11. The box spans the quartiles, the whiskers reach the extremes; the
+    base frame (0) is a white diamond.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"probe": "QA", "frame": [0, 1], "accuracy": [0.5, 0.7]})
+    >>> accuracy_boxes(table).get_ylabel()
+    'accuracy'
+    """
+    ax = ax or plt.subplots()[1]
+    probes = list(dict.fromkeys(table["probe"])) if order is None else list(order)
+    models = list(dict.fromkeys(table["model"])) if "model" in table else [None]
+    width = 0.8 / len(models)
+    for number, model in enumerate(models):
+        colour = BLUE if model is None else model_colour(model)
+        part = table if model is None else table[table["model"] == model]
+        for place, probe in enumerate(probes):
+            middle = place + (number - (len(models) - 1) / 2) * width
+            rows = part[part["probe"] == probe].sort_values("frame")
+            if len(rows):
+                _box(ax, rows, middle, width * 0.85, colour)
+        if model is not None:
+            ax.plot([], [], "s", color=colour, alpha=0.6, label=plain(model))
+    ax.plot([], [], "D", color="white", markeredgecolor=INK, label="base frame")
+    ax.set_xticks(range(len(probes)), [plain(probe) for probe in probes])
+    ax.set_ylabel("accuracy")
+    ax.set_ylim(-0.03, 1.03)
+    ax.yaxis.set_major_formatter(PercentFormatter(1))
+    ax.grid(visible=False, axis="x")
+    legend_above(ax)
+    return ax
+
+
+def dots(
+    table: pd.DataFrame,
+    ax: Axes | None = None,
+    label: str = "relation",
+    xlabel: str = "MONITOR (lower is better)",
+    colour: str = BLUE,
+    published: Mapping[str, float] | None = None,
+    published_label: str = "published",
+) -> Axes:
+    """Draw an estimate with its interval for each relation, one below the other.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Column `label` and ``estimate, low, high``, as from :func:`helpers.stats.intervals`. The
+        rows ``all`` and ``mean`` are set apart at the foot, the others are sorted.
+    ax : Axes, optional
+        By default a new figure, tall enough for the rows.
+    label, xlabel, colour : str
+        The column of names, the name of the measure, the colour of the dots.
+    published : mapping, optional
+        Name to a published figure, drawn as a hollow diamond.
+    published_label : str
+        What the legend calls it.
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"relation": ["P17", "all"], "estimate": [0.5, 0.6],
+    ...                       "low": [0.4, 0.5], "high": [0.6, 0.7]})
+    >>> [text.get_text() for text in dots(table).get_yticklabels()]
+    ['P17', 'all']
+    """
+    summary = table[label].isin(["all", "mean"])
+    ordered = pd.concat([table[~summary].sort_values("estimate"), table[summary]])
+    places = np.arange(len(ordered), dtype=float)
+    places[(~summary).sum() :] += 0.5
+    if ax is None:
+        _, ax = plt.subplots(figsize=(6, 1.2 + 0.28 * len(ordered)))
+    for place, row in zip(places, ordered.to_dict("records")):
+        end = row[label] in ("all", "mean")
+        shade = INK if end else colour
+        ax.plot([row["low"], row["high"]], [place, place], color=shade, lw=2, alpha=0.55)
+        ax.plot(row["estimate"], place, "s" if end else "o", color=shade, ms=6)
+        if published is not None and row[label] in published:
+            value = published[row[label]]
+            ax.plot(value, place, "D", mfc="white", mec=RED, mew=1.5, ms=6)
+    if published is not None:
+        ax.plot([], [], "o-", color=colour, label="this model")
+        ax.plot([], [], "D", mfc="white", mec=RED, mew=1.5, label=plain(published_label))
+        legend_above(ax)
+    ax.set_yticks(places, [plain(str(name)) for name in ordered[label]])
+    ax.set_ylim(len(places) + 0.1 if summary.any() else len(places) - 0.4, -0.6)
+    ax.set_xlabel(xlabel)
+    return ax
+
+
+def anchor_distribution(
+    anchors: Mapping[str, npt.ArrayLike], ax: Axes | None = None, threshold: float = 0.8
+) -> Axes:
+    """Draw what share of a model's anchors exceeds each probability.
+
+    Parameters
+    ----------
+    anchors : mapping
+        Model's name to its anchors' probabilities, in [0, 1].
+    ax : Axes, optional
+        By default a new figure.
+    threshold : float
+        Where the share is read off, with its 95 % Wilson interval.
+
+    Returns
+    -------
+    Axes
+
+    Notes
+    -----
+    Wang et al. 2024, Figure 5, as a curve in place of the histogram, so that the share is its
+    height at the line.
+
+    Examples
+    --------
+    >>> anchor_distribution({"atlas-s": [0.9, 0.2]}).get_ylabel()
+    'share of anchors above'
+    """
+    ax = ax or plt.subplots()[1]
+    for name, values in anchors.items():
+        values = np.sort(np.asarray(values, dtype=float))
+        values = values[~np.isnan(values)]
+        found = stats.wilson(int((values > threshold).sum()), len(values))
+        share = (len(values) - np.arange(1, len(values) + 1)) / max(1, len(values))
+        bounds = f"[{found.low:.0%}, {found.high:.0%}]"
+        text = f"{plain(name)}: {found.estimate:.0%} {bounds}, n = {found.n}"
+        colour = model_colour(name)
+        ax.step([0, *values, 1], [1, *share, 0], where="post", color=colour, lw=2, label=text)
+        ax.vlines(threshold, found.low, found.high, color=colour, lw=3, alpha=0.6)
+        ax.plot(threshold, found.estimate, "o", color=colour, ms=6)
+    ax.axvline(threshold, color=INK, lw=1, ls="--")
+    ax.set_xlim(0, 1)
+    ax.set_ylim(0, 1.02)
+    ax.set_xlabel("probability of the primary anchor")
+    ax.set_ylabel("share of anchors above")
+    ax.yaxis.set_major_formatter(PercentFormatter(1))
+    legend_above(ax, f"share above {threshold:g}")
+    return ax
+
+
+def _box(ax: Axes, rows: pd.DataFrame, middle: float, width: float, colour: str) -> None:
+    """Draw one box with its points side by side, the base frame as a diamond."""
+    ax.boxplot(
+        rows["accuracy"],
+        positions=[middle],
+        widths=width,
+        whis=(0, 100),
+        manage_ticks=False,
+        patch_artist=True,
+        boxprops={"facecolor": f"{colour}33", "edgecolor": colour, "linewidth": 1.5},
+        whiskerprops={"color": colour, "linewidth": 1.5},
+        showcaps=False,
+        medianprops={"color": colour, "linewidth": 2.5},
+    )
+    places = middle + width * 0.35 * np.linspace(-1, 1, len(rows))
+    rows = rows.rename(columns={"low": "accuracy_low", "high": "accuracy_high"})
+    for place, row in zip(places, rows.to_dict("records")):
+        base = row["frame"] == 0
+        ax.errorbar(
+            place,
+            row["accuracy"],
+            yerr=reach(row, "accuracy"),
+            fmt="D" if base else "o",
+            ms=6 if base else 4,
+            color=colour,
+            mfc="white" if base else colour,
+            mec=INK if base else colour,
+            elinewidth=1,
+            zorder=3,
+        )

@@ -1,0 +1,134 @@
+"""One measure against another, each point named."""
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+
+from helpers import stats
+from helpers.plots.style import GREY, model_colour, plain, reach
+
+# Where a name may stand, the best first: points right, points up, alignment.
+_SIDES = (
+    (8, 0, "left"),
+    (-8, 0, "right"),
+    (7, 8, "left"),
+    (7, -8, "left"),
+    (-7, 8, "right"),
+    (-7, -8, "right"),
+    (0, 12, "center"),
+    (0, -12, "center"),
+)
+
+
+def scatter(
+    table: pd.DataFrame,
+    x: str,
+    y: str,
+    ax: Axes | None = None,
+    label: str = "label",
+    identity: bool = False,
+) -> Axes:
+    """Draw one measure against another, each point named, with both intervals.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Columns `label`, `x`, `y`; intervals in ``<x>_low, <x>_high`` and likewise for y, not a
+        number where there is none; with ``published`` (bool), such points are hollow.
+    x, y : str
+        Columns; they also name the axes.
+    ax : Axes, optional
+        By default a new figure.
+    label : str
+        Column of names, which give the points their colours.
+    identity : bool
+        Draw the line of equality, on equal axes: Figures 9 and 10, four frames against seven.
+
+    Returns
+    -------
+    Axes
+        Above it stands Pearson's r with its 95 % interval and n, if there are four points or more.
+
+    Notes
+    -----
+    Wang et al. 2024, Figures 4, 8, 9, 10.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"label": ["a", "b"], "MONITOR": [0.5, 0.6], "accuracy": [0.4, 0.2]})
+    >>> scatter(table, "MONITOR", "accuracy").get_xlabel()
+    'MONITOR'
+    """
+    ax = ax or plt.subplots()[1]
+    for row in table.to_dict("records"):
+        colour = model_colour(str(row[label]))
+        hollow = bool(row.get("published", False))
+        ax.errorbar(
+            row[x],
+            row[y],
+            xerr=reach(row, x),
+            yerr=reach(row, y),
+            fmt="D" if hollow else "o",
+            ms=7,
+            color=colour,
+            mfc="white" if hollow else colour,
+            mew=1.5,
+            elinewidth=1.5,
+        )
+    if identity:
+        ends = [table[[x, y]].min().min(), table[[x, y]].max().max()]
+        ax.axline((ends[0], ends[0]), slope=1, color=GREY, lw=1, ls="--", zorder=0)
+        ax.set_aspect("equal", adjustable="datalim")
+    ax.set_xlabel(x)
+    ax.set_ylabel(y)
+    ax.margins(0.12)
+    found = stats.correlation(table[x], table[y])
+    if not np.isnan(found.low):
+        text = f"r = {found.r:.2f} [{found.low:.2f}, {found.high:.2f}], n = {found.n}"
+        ax.set_title(text.replace("-", "\N{MINUS SIGN}"))
+    _name_points(ax, table, x, y, label)
+    return ax
+
+
+def _name_points(ax: Axes, table: pd.DataFrame, x: str, y: str, label: str) -> None:
+    """Write each name beside its point, at the side where it hides least."""
+    ax.figure.draw_without_rendering()
+    marks = ax.transData.transform(_marks(table, x, y))
+    frame, taken = ax.get_window_extent(), []
+    for row in table.to_dict("records"):
+        candidates = []
+        for left, up, align in _SIDES:
+            text = ax.annotate(
+                plain(str(row[label])),
+                (row[x], row[y]),
+                (left, up),
+                textcoords="offset points",
+                ha=align,
+                va="center",
+                fontsize=9,
+            )
+            box = text.get_window_extent()
+            wide = box.padded(4)
+            cost = 3 * sum(box.overlaps(other) for other in taken)
+            cost += sum(wide.contains(*mark) for mark in marks)
+            cost += 5 * (box.x0 < frame.x0 or box.x1 > frame.x1)
+            candidates.append((cost, text, box))
+        best = min(candidates, key=lambda candidate: candidate[0])
+        for candidate in candidates:
+            if candidate is not best:
+                candidate[1].remove()
+        taken.append(best[2])
+
+
+def _marks(table: pd.DataFrame, x: str, y: str) -> np.ndarray:
+    """Return places along the points and their intervals, which names should not hide."""
+    places = [table[[x, y]].to_numpy(dtype=float)]
+    for across, column in ((True, x), (False, y)):
+        if {f"{column}_low", f"{column}_high"} <= set(table.columns):
+            for share in np.linspace(0, 1, 9):
+                along = table[f"{column}_low"] * (1 - share) + table[f"{column}_high"] * share
+                pair = [along, table[y]] if across else [table[x], along]
+                places.append(np.column_stack(pair).astype(float))
+    marks = np.concatenate(places)
+    return marks[~np.isnan(marks).any(axis=1)]

@@ -1,0 +1,161 @@
+"""The one style: settings, colours, and what the figures share."""
+
+from collections.abc import Mapping
+from functools import cache
+from zlib import crc32
+
+import numpy as np
+import seaborn as sns
+from matplotlib import font_manager
+from matplotlib.axes import Axes
+
+BLUE, ORANGE, GREEN, RED, PINK, TAN, GREY, SKY = (
+    "#0173b2",
+    "#de8f05",
+    "#029e73",
+    "#d55e00",
+    "#cc78bc",
+    "#a0693a",
+    "#6e6e6e",
+    "#56b4e9",
+)
+PALETTE = (BLUE, ORANGE, GREEN, RED, PINK, TAN, GREY, SKY)
+
+_COLOURS = {
+    "atlas-xs": SKY,
+    "atlas-s": BLUE,
+    "atlas-m": GREEN,
+    "atlas-l": RED,
+    "atlas-xl": PINK,
+    "bloomz-560m": "#c3b2e0",
+    "bloomz-1b1": "#a48bd0",
+    "bloomz-3b": "#7d5bb8",
+    "bloomz-7b1": "#4f2d8c",
+    "vicuna-7b": "#a3ad3f",
+    "vicuna-13b": "#67701a",
+    "flan-t5-xxl": "#e9b04f",
+    "flan-ul2": "#a86a00",
+    "opt-2b7": "#c2427c",
+    "galactica-1b3": GREY,
+    "wizardlm-13b": TAN,
+    "llama-30b-ins.": "#7c1d1d",
+}
+INK = "#222222"
+
+
+def use_style() -> None:
+    """Set the one style of the book for every figure drawn from now on.
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> use_style()
+    >>> matplotlib.rcParams["figure.figsize"], matplotlib.rcParams["figure.facecolor"]
+    ([6.0, 4.0], 'white')
+    """
+    sns.set_theme(
+        style="whitegrid",
+        palette=PALETTE,
+        rc={
+            "figure.figsize": (6, 4),
+            "figure.dpi": 144,
+            "figure.facecolor": "white",
+            "figure.constrained_layout.use": True,
+            "savefig.facecolor": "white",
+            "font.size": 11,
+            "axes.titlesize": 12,
+            "axes.titlelocation": "left",
+            "axes.labelsize": 11,
+            "xtick.labelsize": 10,
+            "ytick.labelsize": 10,
+            "legend.fontsize": 10,
+            "legend.frameon": False,
+            "axes.edgecolor": "#b8b8b8",
+            "grid.color": "#e4e4e4",
+            "text.color": INK,
+            "axes.labelcolor": INK,
+            "xtick.color": INK,
+            "ytick.color": INK,
+            "svg.fonttype": "none",
+            "svg.hashsalt": "what language models know",
+        },
+    )
+
+
+def model_colour(name: str) -> str:
+    """Return the colour of a model, the same in every chapter.
+
+    Parameters
+    ----------
+    name : str
+        A model's name; a folder or a hub id counts by its last part, upper and lower case alike.
+
+    Returns
+    -------
+    str
+        A hexadecimal colour; two models that are not in the book's list may share one.
+
+    Examples
+    --------
+    >>> model_colour("some/folder/atlas-s") == model_colour("Atlas-S") == "#0173b2"
+    True
+    """
+    short = name.rstrip("/").rpartition("/")[2].casefold()
+    return _COLOURS.get(short, PALETTE[crc32(short.encode()) % len(PALETTE)])
+
+
+def reach(row: Mapping[str, float], column: str) -> list[list[float]] | None:
+    """Return how far the interval of `column` reaches below and above it, for ``errorbar``.
+
+    Examples
+    --------
+    >>> reach({"y": 0.5, "y_low": 0.25, "y_high": 1.0}, "y")
+    [[0.25], [0.5]]
+    """
+    low, high = row.get(f"{column}_low"), row.get(f"{column}_high")
+    if low is None or high is None or np.isnan(low) or np.isnan(high):
+        return None
+    return [[max(0.0, row[column] - low)], [max(0.0, high - row[column])]]
+
+
+def legend_above(ax: Axes, title: str | None = None) -> None:
+    """Put the legend above the axes, where it hides nothing, if there is anything to tell.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> ax = Figure().subplots()
+    >>> legend_above(ax)
+    >>> ax.get_legend() is None
+    True
+    """
+    handles, labels = ax.get_legend_handles_labels()
+    if handles:
+        wide = max(len(label) for label in labels) > 24
+        ax.legend(
+            handles,
+            labels,
+            title=title,
+            loc="lower left",
+            bbox_to_anchor=(0, 1),
+            ncols=1 if wide else min(3, len(handles)),
+            borderaxespad=0.3,
+            alignment="left",
+        )
+
+
+def plain(text: str) -> str:
+    r"""Show a string as it is: no formula between dollar signs, a box for a glyph not at hand.
+
+    Examples
+    --------
+    >>> print(plain("$5 and 京"))
+    \$5 and ▯
+    """
+    return "".join(c if c == "\n" or _has_glyph(c) else "▯" for c in text).replace("$", r"\$")
+
+
+@cache
+def _has_glyph(character: str) -> bool:
+    font = font_manager.get_font(font_manager.findfont("DejaVu Sans"))
+    return font.get_char_index(ord(character)) != 0
