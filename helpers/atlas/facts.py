@@ -30,7 +30,10 @@ CONTINENTS = {
     "SA": "South America",
 }
 # First-level subdivisions are taken from these countries, whose names need little cleaning.
-DIVIDED = "US CA AU DE AT CH IN JP BR MX NL AR TR FR IT ES CO NG ZA".split()
+DIVIDED = (
+    *("US", "CA", "MX", "BR", "AR", "CO", "AU", "IN", "JP", "TR", "NG", "ZA"),
+    *("DE", "AT", "CH", "NL", "FR", "IT", "ES"),
+)
 NOT_PROVINCES = ("Outlying area", "Country", "Special municipality", "City")
 
 

@@ -1,0 +1,86 @@
+"""The bundled facts: read them and draw distractors that are never true."""
+
+import hashlib
+import zlib
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+DATA = Path(__file__).resolve().parent.parent / "data"
+FILES = ("atlas.csv.gz", "atlas_frames.csv", "atlas_relations.csv")
+N_DISTRACTORS = 5
+
+ABOUT = {
+    "name": "atlas",
+    "title": "Atlas: real-world facts of countries, cities, elements, airports and languages",
+    "licence": "facts under the licences of their sources (see the data page); frames MIT",
+    "url": "helpers/data/atlas.csv.gz",
+    "version": "1",
+    "citation": "What Language Models Know: the atlas facts, version 1.",
+}
+
+
+def read_facts() -> pd.DataFrame:
+    """Return all facts of the atlas, without distractors.
+
+    Returns
+    -------
+    DataFrame
+        Columns `fact`, `relation`, `subject`, `object`: all strings, so that the numeric country
+        code "004" keeps its zeros and Namibia's code "NA" is not taken for a missing value.
+    """
+    return pd.read_csv(DATA / "atlas.csv.gz", dtype=str, keep_default_na=False)
+
+
+def read_frames() -> pd.DataFrame:
+    """Return the frames of the atlas: `relation`, `kind`, `frame`, `template`."""
+    return pd.read_csv(DATA / "atlas_frames.csv", dtype={"frame": int}, keep_default_na=False)
+
+
+def read_relations() -> pd.DataFrame:
+    """Return one row a relation: label, types, counts, source and licence."""
+    return pd.read_csv(DATA / "atlas_relations.csv", keep_default_na=False)
+
+
+def draw_distractors(facts: pd.DataFrame, pool: pd.DataFrame, seed: int) -> list[list[str]]:
+    """Draw five wrong objects for each fact from the other objects of its relation.
+
+    The draw of a fact is seeded by `seed` and the fact's own name, so it is the same whichever
+    other facts are loaded. An object that is true of the same subject is never drawn; a relation
+    with fewer than six objects gives all the wrong ones it has.
+
+    Parameters
+    ----------
+    facts
+        The facts to draw for: `fact`, `relation`, `subject`.
+    pool
+        All facts of these relations: `relation`, `subject`, `object`.
+    seed
+        Non-negative.
+
+    Examples
+    --------
+    >>> pool = pd.DataFrame({"fact": ["a", "b"], "relation": ["r", "r"], "subject": ["x", "y"],
+    ...                      "object": ["1", "2"]})
+    >>> draw_distractors(pool, pool, seed=0)
+    [['2'], ['1']]
+    """
+    objects = {r: sorted(set(group)) for r, group in pool.groupby("relation")["object"]}
+    true = pool.groupby(["relation", "subject"])["object"].agg(set).to_dict()
+    drawn = []
+    for fact, relation, subject in zip(facts["fact"], facts["relation"], facts["subject"]):
+        wrong = [o for o in objects[relation] if o not in true[relation, subject]]
+        random = np.random.default_rng([seed, zlib.crc32(fact.encode())])
+        picked = random.choice(len(wrong), size=min(N_DISTRACTORS, len(wrong)), replace=False)
+        drawn.append([wrong[i] for i in picked])
+    return drawn
+
+
+def checksum() -> str:
+    """Return the SHA-256 of the files of the atlas, unpacked, one after the other."""
+    digest = hashlib.sha256()
+    digest.update(read_facts().to_csv(index=False, lineterminator="\n").encode())
+    for name in FILES[1:]:
+        digest.update((DATA / name).read_bytes())
+    return digest.hexdigest()

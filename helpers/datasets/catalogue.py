@@ -1,0 +1,187 @@
+"""One way to load every data set: by its name, or by the path of your own files."""
+
+import zlib
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from helpers.datasets import atlas, fktc
+from helpers.errors import UserError
+
+NAMES = ("atlas", "fktc")
+
+
+def load(
+    name: str | Path,
+    relations: Sequence[str] | None = None,
+    n: int | None = None,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Return the facts of a data set, one row a fact.
+
+    Parameters
+    ----------
+    name
+        ``"atlas"`` (bundled), ``"fktc"`` (fetched once from its repository), or the path of a
+        folder or a file in the format of FKTC.
+    relations
+        Names of the relations to keep, for example ``["P17", "P36"]``; None or empty keeps all.
+    n
+        Facts a relation, at least 1; a relation with fewer gives all. The facts for a smaller `n`
+        are among those for a larger one, and do not depend on the other relations. None: all.
+    seed
+        Seeds the choice of facts and, for the atlas, of distractors. Not negative.
+
+    Returns
+    -------
+    DataFrame
+        `fact` (unique), `relation`, `subject`, `object`, `distractors` (a list of wrong objects,
+        five in the bundled data sets).
+
+    Raises
+    ------
+    UserError
+        If there is no such data set, file or relation, a line is malformed, or `n` or `seed`
+        is out of range.
+
+    Examples
+    --------
+    >>> facts = load("atlas", relations=["P246"], n=2, seed=1)
+    >>> facts.shape, facts["distractors"].str.len().tolist()
+    ((2, 5), [5, 5])
+    """
+    if n is not None and n < 1:
+        raise UserError(f"n is {n}, the number of facts a relation: give at least 1, or None.")
+    if seed < 0:
+        raise UserError(f"The seed is {seed}: give 0 or a positive whole number.")
+    if name == "atlas":
+        pool = _keep(atlas.read_facts(), relations)
+        facts = _sample(pool, n, seed)
+        return facts.assign(distractors=atlas.draw_distractors(facts, pool, seed))
+    return _sample(_keep(fktc.facts(_files(name)), relations), n, seed)
+
+
+def frames(name: str | Path, relations: Sequence[str] | None = None) -> pd.DataFrame:
+    """Return the frames (templates of prompts) of a data set, one row a frame.
+
+    Parameters
+    ----------
+    name, relations
+        As in `load`.
+
+    Returns
+    -------
+    DataFrame
+        `relation`; `kind`: "qa" (question), "wp" (word prediction) or "fc" (fact checking);
+        `frame`, 0 for the base frame; `template` with [X] for the subject and, in "wp" and "fc",
+        [Y] for the object. The atlas has seven frames a kind. FKTC has six or seven questions, as
+        published, and one frame each of the other kinds; other files may have questions only.
+
+    Raises
+    ------
+    UserError
+        As in `load`.
+
+    Examples
+    --------
+    >>> frames("atlas", relations=["P17"]).query("kind == 'qa' and frame == 0")["template"].item()
+    'Which country is [X] in?'
+    """
+    table = atlas.read_frames() if name == "atlas" else fktc.frames(_files(name))
+    return _keep(table, relations)
+
+
+def relations(name: str | Path) -> pd.DataFrame:
+    """Return one row a relation of a data set.
+
+    Parameters
+    ----------
+    name
+        As in `load`.
+
+    Returns
+    -------
+    DataFrame
+        `relation`, `label`, `subject_type`, `object_type`, `n_facts`, `n_objects`; for the atlas
+        also `source` and `licence`.
+
+    Examples
+    --------
+    >>> relations("atlas").set_index("relation").loc["P36", "label"]
+    'capital'
+    """
+    return atlas.read_relations() if name == "atlas" else fktc.relations(_files(name))
+
+
+def source(name: str | Path) -> dict[str, str]:
+    """Return where a data set comes from: a record for a run's manifest.
+
+    Parameters
+    ----------
+    name
+        As in `load`.
+
+    Returns
+    -------
+    dict
+        `name`, `title`, `licence`, `url`, `version`, `checksum` (SHA-256 of the data as read),
+        `citation`. For your own files what is not known is "".
+
+    Examples
+    --------
+    >>> sorted(source("atlas"))
+    ['checksum', 'citation', 'licence', 'name', 'title', 'url', 'version']
+    """
+    if name == "atlas":
+        return atlas.ABOUT | {"checksum": atlas.checksum()}
+    files = _files(name)
+    checksum = fktc.checksum(files)
+    if fktc.is_published(files):
+        return fktc.ABOUT | {"checksum": checksum}
+    path = Path(name).expanduser().resolve()
+    about = {"name": path.name, "title": path.name, "url": str(path)}
+    return about | {"licence": "", "version": "", "citation": "", "checksum": checksum}
+
+
+def _files(name: str | Path) -> list[fktc.RelationFile]:
+    """Return the files in FKTC's format behind a name or path."""
+    if name == "fktc":
+        return fktc.read(fktc.fetch())
+    path = Path(name).expanduser()
+    if path.exists():
+        return fktc.read(path.resolve())
+    if isinstance(name, Path) or len(path.parts) > 1 or path.suffix:
+        raise UserError(f"There is no file or folder {name}: check the path of the data.")
+    raise UserError(
+        f"There is no data set {name!r}: give one of {', '.join(NAMES)}, or the path of a folder "
+        "of files in the format of FKTC."
+    )
+
+
+def _keep(table: pd.DataFrame, wanted: Sequence[str] | None) -> pd.DataFrame:
+    """Keep the rows of the wanted relations, in the order of the data set."""
+    if isinstance(wanted, str):
+        raise UserError(f"relations is the text {wanted!r}: give a list, such as [{wanted!r}].")
+    if not wanted:
+        return table
+    present = list(dict.fromkeys(table["relation"]))
+    missing = [relation for relation in wanted if relation not in present]
+    if missing:
+        raise UserError(
+            f"There is no relation {', '.join(map(str, missing))} in the data: choose from "
+            f"{', '.join(present)}."
+        )
+    return table[table["relation"].isin(list(wanted))].reset_index(drop=True)
+
+
+def _sample(facts: pd.DataFrame, n: int | None, seed: int) -> pd.DataFrame:
+    """Take `n` facts of each relation, in the order of the data set."""
+    if n is None:
+        return facts
+    chosen = []
+    for relation, rows in facts.groupby("relation", sort=False).indices.items():
+        random = np.random.default_rng([seed, zlib.crc32(relation.encode())])
+        chosen.extend(random.permutation(rows)[:n])
+    return facts.iloc[sorted(chosen)].reset_index(drop=True)

@@ -1,0 +1,232 @@
+"""Facts in the format of FKTC, the corpus of the MONITOR paper: fetch, read and check them.
+
+A file holds one relation as JSON lines: first ``{"relations": [question templates]}``, then one
+``{"subject": ..., "object": ..., "taxonomy": [wrong objects]}`` a fact.
+"""
+
+import hashlib
+import json
+import re
+from dataclasses import dataclass
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+
+import pandas as pd
+
+from helpers.errors import UserError
+
+DATA = Path(__file__).resolve().parent.parent / "data"
+COMMIT = "654674a409ce2120eafe0b54f9886806e0a6ecf6"
+URL = f"https://raw.githubusercontent.com/Vicky-Wil/MONITOR/{COMMIT}/FKTC/"
+CACHE_NAME = "what-language-models-know"
+
+ABOUT = {
+    "name": "fktc",
+    "title": "FKTC: Factual Knowledge Test Corpus",
+    "licence": "Apache-2.0",
+    "url": f"https://github.com/Vicky-Wil/MONITOR/tree/{COMMIT}/FKTC",
+    "version": COMMIT,
+    "citation": (
+        "Wang, Haddow, Birch and Peng (2024). Assessing Factual Reliability of Large Language "
+        "Model Knowledge. NAACL 2024."
+    ),
+}
+
+
+@dataclass(frozen=True)
+class RelationFile:
+    """One file as read: the relation's name, its question templates, its facts, its SHA-256."""
+
+    relation: str
+    questions: tuple[str, ...]
+    facts: tuple[tuple[str, str, tuple[str, ...]], ...]
+    sha256: str
+
+
+def fetch() -> Path:
+    """Fetch the 20 files of FKTC into the user's cache, once, and return their folder.
+
+    The files are those of one commit of the authors' repository; each is checked against the
+    SHA-256 in `helpers/data/fktc_registry.txt`.
+
+    Raises
+    ------
+    UserError
+        If a file cannot be fetched, or is not the one expected.
+    """
+    import pooch
+
+    keeper = pooch.create(path=pooch.os_cache(CACHE_NAME) / "fktc", base_url=URL, registry=None)
+    keeper.load_registry(DATA / "fktc_registry.txt")
+    try:
+        paths = [keeper.fetch(name) for name in keeper.registry_files]
+    except (OSError, ValueError) as error:  # requests' errors are OSErrors, a bad hash a ValueError
+        raise UserError(
+            f"FKTC could not be fetched from {ABOUT['url']} ({type(error).__name__}): go online, "
+            "or download that folder and give its path in place of the name 'fktc'."
+        ) from error
+    return Path(paths[0]).parent
+
+
+def read(path: Path) -> list[RelationFile]:
+    """Read a folder of files in FKTC's format, or one file, sorted by relation.
+
+    Parameters
+    ----------
+    path
+        A folder with files ``<relation>*.json`` (or ``.jsonl``), or one such file. The relation's
+        name is the file's name up to the first "-" or ".".
+
+    Raises
+    ------
+    UserError
+        If there is no such file, a line is not in the format, or two files hold one relation.
+    """
+    paths = [path]
+    if path.is_dir():
+        paths = [file for file in path.iterdir() if file.suffix in (".json", ".jsonl")]
+        if not paths:
+            raise UserError(
+                f"The folder {path} holds no .json file: give a folder with one file a relation "
+                "in the format of FKTC."
+            )
+    # A file is read again only if it has changed.
+    files = [_read_file(file, file.stat().st_mtime_ns) for file in paths]
+    files.sort(key=lambda file: _natural(file.relation))
+    for first, second in pairwise(files):
+        if first.relation == second.relation:
+            raise UserError(
+                f"Two files of {path} hold the relation {first.relation}: a relation's name is "
+                "the file's name up to the first '-' or '.', so rename one of them."
+            )
+    return files
+
+
+def _natural(relation: str) -> tuple:
+    """Sort P9 before P17: split a name into text and numbers."""
+    return tuple((int(p), "") if p.isdigit() else (-1, p) for p in re.split(r"(\d+)", relation))
+
+
+@cache
+def _read_file(path: Path, _modified: int) -> RelationFile:
+    try:
+        content = path.read_bytes()
+        lines = content.decode("utf-8").split("\n")
+    except OSError as error:
+        raise UserError(f"{path} cannot be read: {error.strerror}.") from None
+    except UnicodeDecodeError:
+        raise UserError(f"{path} is not UTF-8 text: save it in that encoding.") from None
+    numbered = [(number, line) for number, line in enumerate(lines, 1) if line.strip()]
+    if not numbered:
+        raise UserError(f"{path} is empty: its first line must hold the question templates.")
+    questions = _header(_object(numbered[0][1], f"{path}, line {numbered[0][0]}"), path)
+    facts = [
+        _fact(_object(line, f"{path}, line {n}"), f"{path}, line {n}") for n, line in numbered[1:]
+    ]
+    if not facts:
+        raise UserError(f"{path} holds no facts: add one line a fact after the templates.")
+    relation = re.split(r"[-.]", path.name, maxsplit=1)[0]
+    return RelationFile(relation, questions, tuple(facts), hashlib.sha256(content).hexdigest())
+
+
+def _object(line: str, where: str) -> dict:
+    try:
+        value = json.loads(line)
+    except json.JSONDecodeError as error:
+        raise UserError(f"{where} is not JSON ({error.msg}): write one object a line.") from None
+    if not isinstance(value, dict):
+        raise UserError(f"{where} is not a JSON object: write one object a line.")
+    return value
+
+
+def _header(value: dict, path: Path) -> tuple[str, ...]:
+    questions = value.get("relations")
+    good = isinstance(questions, list) and questions
+    if not good or not all(isinstance(q, str) and q.count("[X]") == 1 for q in questions):
+        raise UserError(
+            f'{path}, line 1 must be {{"relations": [...]}} with one or more question templates, '
+            "each with one [X] in place of the subject."
+        )
+    return tuple(questions)
+
+
+def _fact(value: dict, where: str) -> tuple[str, str, tuple[str, ...]]:
+    subject, obj, wrong = (value.get(key) for key in ("subject", "object", "taxonomy"))
+    texts = [subject, obj, *wrong] if isinstance(wrong, list) else [None]
+    if not all(isinstance(text, str) and text.strip() for text in texts):
+        raise UserError(
+            f'{where} must be {{"subject": "...", "object": "...", "taxonomy": ["...", ...]}} '
+            "with texts that are not empty."
+        )
+    if obj in wrong:
+        raise UserError(f"{where} lists its own object {obj!r} in `taxonomy`: remove it there.")
+    return subject, obj, tuple(wrong)
+
+
+def facts(files: list[RelationFile]) -> pd.DataFrame:
+    """Return the facts as published: `fact`, `relation`, `subject`, `object`, `distractors`.
+
+    Repeated rows and rows whose object is the subject are kept; a fact's name is its relation and
+    its row number from 0, for example ``P17-0000``.
+    """
+    rows = [
+        (f"{file.relation}-{i:04d}", file.relation, subject, obj, list(wrong))
+        for file in files
+        for i, (subject, obj, wrong) in enumerate(file.facts)
+    ]
+    return pd.DataFrame(rows, columns=["fact", "relation", "subject", "object", "distractors"])
+
+
+def templates() -> pd.DataFrame:
+    """Return the cloze template of each relation of FKTC (Table 9 of the paper).
+
+    One differs: for P27 the paper has "[X] is [Y] citizen.", where the object is not the last
+    word, so that no model that reads from left to right can be asked for it at the end.
+    """
+    return pd.read_csv(DATA / "fktc_templates.csv", keep_default_na=False)
+
+
+def frames(files: list[RelationFile]) -> pd.DataFrame:
+    """Return the frames: all published questions, and one cloze and fact-checking frame.
+
+    A repeated question is kept, so that a relation with seven published questions has seven. For
+    a relation that is not in Table 9 of the paper there are questions only.
+    """
+    cloze = templates().set_index("relation")["template"].to_dict()
+    rows = []
+    for file in files:
+        rows += [(file.relation, "qa", i, text) for i, text in enumerate(file.questions)]
+        if file.relation in cloze:
+            text = cloze[file.relation]
+            check = f"Statement: {text} The statement is True or False?"
+            rows += [(file.relation, "wp", 0, text), (file.relation, "fc", 0, check)]
+    return pd.DataFrame(rows, columns=["relation", "kind", "frame", "template"])
+
+
+def relations(files: list[RelationFile]) -> pd.DataFrame:
+    """Return one row a relation: label and types (where known) and counts."""
+    known = templates().set_index("relation")
+    rows = [
+        {
+            "relation": file.relation,
+            "label": known["label"].get(file.relation, file.relation),
+            "subject_type": "",
+            "object_type": known["object_type"].get(file.relation, ""),
+            "n_facts": len(file.facts),
+            "n_objects": len({obj for _, obj, _ in file.facts}),
+        }
+        for file in files
+    ]
+    return pd.DataFrame(rows)
+
+
+def checksum(files: list[RelationFile]) -> str:
+    """Return the SHA-256 of the files' own SHA-256, in the order of the relations."""
+    return hashlib.sha256("".join(file.sha256 for file in files).encode()).hexdigest()
+
+
+def is_published(files: list[RelationFile]) -> bool:
+    """Tell whether these are the files that the authors published, byte for byte."""
+    lines = (DATA / "fktc_registry.txt").read_text(encoding="utf-8").split()
+    return sorted(file.sha256 for file in files) == sorted(lines[1::2])
