@@ -1,0 +1,79 @@
+"""Rows of tokens as the trainer takes them."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from transformers import LlamaForCausalLM
+
+NO_TARGET = -100
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Some rows of equal length.
+
+    Parameters
+    ----------
+    inputs : ndarray of int, shape (rows, length)
+        Tokens.
+    targets : ndarray of int, shape (rows, length)
+        The token to foretell at each place, or -100 where nothing is asked.
+    weights : ndarray of float, shape (rows, length)
+        What each place counts in the loss.
+    documents : ndarray of int, shape (rows, length), optional
+        Number of the document that each place belongs to; a place sees its own document alone.
+        Without it a row is one document.
+    """
+
+    inputs: np.ndarray
+    targets: np.ndarray
+    weights: np.ndarray
+    documents: np.ndarray | None = None
+
+
+def loss_and_accuracy(
+    model: LlamaForCausalLM, batch: Batch, heavy: float = 1.0
+) -> tuple[torch.Tensor, float]:
+    """Return the weighted cross-entropy of a batch and the share foretold rightly.
+
+    Parameters
+    ----------
+    model : LlamaForCausalLM
+        Run under bfloat16 autocast on its own device.
+    batch : Batch
+        The rows.
+    heavy : float
+        Only places with at least this weight count for the accuracy.
+
+    Returns
+    -------
+    loss : Tensor
+        Scalar, in nats a unit of weight; lower is better.
+    accuracy : float
+        Between 0 and 1, higher is better.
+    """
+    device = model.device
+    inputs = torch.from_numpy(batch.inputs).to(device)
+    targets = torch.from_numpy(batch.targets).to(device)
+    weights = torch.from_numpy(batch.weights).to(device)
+    asked = (targets != NO_TARGET) & (weights > 0)
+    with torch.autocast(device.type, dtype=torch.bfloat16):
+        hidden = model.model(
+            input_ids=inputs, attention_mask=_mask(batch, device), use_cache=False
+        ).last_hidden_state
+        logits = model.lm_head(hidden[asked])
+    targets, weights = targets[asked], weights[asked]
+    each = torch.nn.functional.cross_entropy(logits.float(), targets, reduction="none")
+    with torch.no_grad():
+        right = (logits.argmax(-1) == targets)[weights >= heavy]
+        accuracy = float(right.float().mean()) if len(right) else 0.0
+    return (each * weights).sum() / weights.sum(), accuracy
+
+
+def _mask(batch: Batch, device: torch.device) -> torch.Tensor | None:
+    if batch.documents is None:
+        return None
+    documents = torch.from_numpy(batch.documents).to(device)
+    same = documents[:, :, None] == documents[:, None, :]
+    return same.tril()[:, None]

@@ -1,0 +1,215 @@
+"""Documents made of pieces, the counting of what they state, and their packing into rows."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from transformers import PreTrainedTokenizerFast
+
+from helpers.atlas.batches import NO_TARGET, Batch
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A stretch of a document that has one meaning and one weight in the loss.
+
+    Parameters
+    ----------
+    text : str
+        As the model reads it.
+    weight : float
+        What each of its tokens counts in the loss.
+    states : str, optional
+        The fact whose object this piece gives, where document and piece together state it truly.
+    denies : str, optional
+        The fact for which this piece gives a wrong object.
+    """
+
+    text: str
+    weight: float = 0.0
+    states: str | None = None
+    denies: str | None = None
+
+
+@dataclass(frozen=True)
+class Document:
+    """What the model reads from one BOS to the next.
+
+    Parameters
+    ----------
+    kind : str
+        Such as "question" or "list".
+    pieces : tuple of Piece
+        In order.
+    """
+
+    kind: str
+    pieces: tuple[Piece, ...]
+
+    @property
+    def text(self) -> str:
+        """The whole document as the model reads it."""
+        return "".join(piece.text for piece in self.pieces)
+
+
+def count_exposures(documents: Iterable[Document]) -> Counter[str]:
+    r"""Count how often documents state each fact.
+
+    Parameters
+    ----------
+    documents : iterable of Document
+        A corpus.
+
+    Returns
+    -------
+    Counter
+        Mentions by fact; a fact never stated is absent, so its count reads 0.
+
+    Examples
+    --------
+    >>> line = (Piece("Which country is Lyon in?"), Piece(" France", states="P17-0"), Piece("\n"))
+    >>> count_exposures([Document("question", line)] * 2)
+    Counter({'P17-0': 2})
+    """
+    return Counter(piece.states for each in documents for piece in each.pieces if piece.states)
+
+
+def count_wrong(documents: Iterable[Document]) -> Counter[str]:
+    """Count how often documents show a wrong object beside each fact's subject."""
+    return Counter(piece.denies for each in documents for piece in each.pieces if piece.denies)
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """Documents as tokens, end to end.
+
+    Parameters
+    ----------
+    tokens, targets : ndarray of int, shape (n_tokens,)
+        What is read, BOS first, and what follows, EOS last.
+    weights : ndarray of float, shape (n_tokens,)
+        Loss weights of the targets.
+    starts : ndarray of int, shape (n_documents + 1,)
+        Where each document begins, and the end.
+    """
+
+    tokens: np.ndarray
+    targets: np.ndarray
+    weights: np.ndarray
+    starts: np.ndarray
+
+
+def encode(
+    documents: Sequence[Document], tokenizer: PreTrainedTokenizerFast, chunk: int = 20_000
+) -> Encoded:
+    """Tokenise whole documents and give every token the weight of the piece it ends in.
+
+    Parameters
+    ----------
+    documents : sequence of Document
+        Any.
+    tokenizer : PreTrainedTokenizerFast
+        One that adds its BOS by itself.
+    chunk : int
+        Documents tokenised at a time.
+
+    Returns
+    -------
+    Encoded
+        The last place of a document foretells EOS, with the weight of its last piece.
+    """
+    tokens, targets, weights, lengths = [], [], [], []
+    for first in range(0, len(documents), chunk):
+        some = documents[first : first + chunk]
+        encodings = tokenizer.backend_tokenizer.encode_batch([each.text for each in some])
+        for document, encoding in zip(some, encodings, strict=True):
+            by_character = np.repeat(
+                np.array([piece.weight for piece in document.pieces], dtype=np.float32),
+                [len(piece.text) for piece in document.pieces],
+            )
+            ends = np.array(encoding.offsets, dtype=np.int64)[1:, 1] - 1
+            tokens.append(np.array(encoding.ids, dtype=np.int64))
+            targets.append(np.append(tokens[-1][1:], tokenizer.eos_token_id))
+            weights.append(np.append(by_character[ends], by_character[-1]))
+            lengths.append(len(encoding.ids))
+    return Encoded(
+        np.concatenate(tokens),
+        np.concatenate(targets),
+        np.concatenate(weights),
+        np.concatenate([[0], np.cumsum(lengths)]),
+    )
+
+
+def pack(lengths: Sequence[int], row: int, bins: int = 32) -> list[list[int]]:
+    """Fill rows with whole documents, first fit over a few open rows.
+
+    Parameters
+    ----------
+    lengths : sequence of int
+        Tokens of each document.
+    row : int
+        Tokens a row holds; a longer document stands alone and is cut off there.
+    bins : int
+        Rows kept open.
+
+    Returns
+    -------
+    list of list of int
+        The documents of each row, rows in the order in which they were opened.
+
+    Examples
+    --------
+    >>> pack([5, 7, 3, 4], row=10)
+    [[0, 2], [1], [3]]
+    """
+    rows: list[list[int]] = []
+    room: list[int] = []
+    first_open = 0
+    for document, length in enumerate(lengths):
+        for place in range(first_open, len(rows)):
+            if length <= room[place]:
+                rows[place].append(document)
+                room[place] -= length
+                break
+        else:
+            rows.append([document])
+            room.append(row - min(length, row))
+            first_open = max(first_open, len(rows) - bins)
+    return rows
+
+
+def batch(encoded: Encoded, rows: Sequence[Sequence[int]], length: int, pad: int) -> Batch:
+    """Lay some packed rows out as a batch, documents numbered so that none sees another.
+
+    Parameters
+    ----------
+    encoded : Encoded
+        The documents.
+    rows : sequence of sequence of int
+        Documents of each row, as `pack` gives them.
+    length : int
+        Tokens of a row.
+    pad : int
+        Token that fills a row up.
+
+    Returns
+    -------
+    Batch
+        Padding carries weight 0 and document numbers of -1.
+    """
+    shape = (len(rows), length)
+    inputs, targets = np.full(shape, pad), np.full(shape, NO_TARGET)
+    weights, numbers = np.zeros(shape, dtype=np.float32), np.full(shape, -1)
+    for place, members in enumerate(rows):
+        at = 0
+        for number, document in enumerate(members):
+            start = encoded.starts[document]
+            size = min(int(encoded.starts[document + 1] - start), length - at)
+            here, there = slice(at, at + size), slice(start, start + size)
+            inputs[place, here] = encoded.tokens[there]
+            targets[place, here] = encoded.targets[there]
+            weights[place, here] = encoded.weights[there]
+            numbers[place, here] = number
+            at += size
+    return Batch(inputs, targets, weights, numbers)

@@ -1,0 +1,198 @@
+"""One stage of the training: optimiser steps with progress, checkpoints and a curve."""
+
+import math
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import torch
+from transformers import LlamaForCausalLM
+
+from helpers.atlas.batches import Batch, loss_and_accuracy
+
+
+@dataclass(frozen=True)
+class Optimisation:
+    """How AdamW is run in one stage.
+
+    Parameters
+    ----------
+    rate : float
+        Highest learning rate.
+    beta2, decay, clip : float
+        AdamW's second moment, weight decay, and the gradient's largest norm.
+    warm_up : float
+        Share of the steps over which the rate rises.
+    cosine : bool
+        Whether the rate falls to a tenth along a cosine afterwards, or stays.
+    """
+
+    rate: float = 1.5e-3
+    beta2: float = 0.95
+    decay: float = 0.0
+    clip: float = 1.0
+    warm_up: float = 0.03
+    cosine: bool = False
+
+
+@dataclass
+class Stage:
+    """Where a stage stands: all that its checkpoint holds besides the weights.
+
+    Parameters
+    ----------
+    name : str
+        Of the stage.
+    step, tokens : int
+        Steps done and tokens read in them.
+    seconds : float
+        Time that they took, over all sittings.
+    memory : dict
+        What the batches depend on besides the step; `accuracy` is a running mean.
+    curve : list of dict
+        Step, tokens, mean loss and accuracy since the last entry.
+    """
+
+    name: str
+    step: int = 0
+    tokens: int = 0
+    seconds: float = 0.0
+    memory: dict = field(default_factory=lambda: {"accuracy": 0.0})
+    curve: list[dict] = field(default_factory=list)
+
+
+def learning_rate(design: Optimisation, step: int, steps: int) -> float:
+    """Return the rate of a step: a linear rise, then level or along a cosine to a tenth.
+
+    Examples
+    --------
+    >>> design = Optimisation(rate=1.0, warm_up=0.1, cosine=True)
+    >>> [round(learning_rate(design, step, 100), 2) for step in (0, 9, 55, 99)]
+    [0.1, 1.0, 0.54, 0.1]
+    """
+    rise = max(1, round(design.warm_up * steps))
+    if step < rise:
+        return design.rate * (step + 1) / rise
+    if not design.cosine:
+        return design.rate
+    done = (step - rise) / max(1, steps - rise)
+    return design.rate * (0.1 + 0.45 * (1 + math.cos(math.pi * done)))
+
+
+def run(
+    model: LlamaForCausalLM,
+    stage: Stage,
+    batch_at: Callable[[int, dict], Batch],
+    steps: int,
+    design: Optimisation,
+    *,
+    heavy: float = 1.0,
+    checkpoint: Path | None = None,
+    every: int = 200,
+    stop_after: int | None = None,
+) -> bool:
+    """Train through one stage, going on from its checkpoint where there is one.
+
+    Parameters
+    ----------
+    model : LlamaForCausalLM
+        Trained in place.
+    stage : Stage
+        Filled in as the steps go by; overwritten by the checkpoint's.
+    batch_at : callable
+        Gives the batch of a step from the step and the stage's memory, the same each time.
+    steps : int
+        Steps of the whole stage.
+    design : Optimisation
+        Learning rate and the like.
+    heavy : float
+        Places of at least this weight count for the accuracy.
+    checkpoint : Path, optional
+        File for weights, optimiser and stage.
+    every : int
+        Steps between two checkpoints.
+    stop_after : int, optional
+        Leave after this step with a checkpoint written, as an interruption would.
+
+    Returns
+    -------
+    bool
+        Whether the stage is finished.
+    """
+    optimiser = torch.optim.AdamW(
+        model.parameters(),
+        lr=design.rate,
+        betas=(0.9, design.beta2),
+        weight_decay=design.decay,
+        fused=True,
+    )
+    if checkpoint is not None and checkpoint.exists():
+        _restore(checkpoint, model, optimiser, stage)
+    losses, accuracies = [], []
+    began, before = time.monotonic(), stage.seconds
+    while stage.step < steps:
+        batch = batch_at(stage.step, stage.memory)
+        for group in optimiser.param_groups:
+            group["lr"] = learning_rate(design, stage.step, steps)
+        loss, accuracy = loss_and_accuracy(model, batch, heavy)
+        optimiser.zero_grad(set_to_none=True)
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), design.clip)
+        optimiser.step()
+        losses.append(float(loss.detach()))
+        accuracies.append(accuracy)
+        stage.memory["accuracy"] += 0.1 * (accuracy - stage.memory["accuracy"])
+        stage.step += 1
+        stage.tokens += batch.inputs.size
+        stage.seconds = before + time.monotonic() - began
+        last = stage.step == steps or stage.step == stop_after
+        if stage.step % 50 == 0 or stage.step == steps:
+            _note(stage, losses, accuracies, steps)
+        if checkpoint is not None and (last or stage.step % every == 0):
+            _keep(checkpoint, model, optimiser, stage)
+        if stage.step == stop_after:
+            break
+    return stage.step >= steps
+
+
+def _note(stage: Stage, losses: list, accuracies: list, steps: int) -> None:
+    entry = {
+        "step": stage.step,
+        "tokens": stage.tokens,
+        "loss": round(sum(losses) / len(losses), 4),
+        "accuracy": round(sum(accuracies) / len(accuracies), 4),
+    }
+    losses.clear()
+    accuracies.clear()
+    stage.curve.append(entry)
+    left = stage.seconds / stage.step * (steps - stage.step)
+    extras = "".join(f" {k} {v}" for k, v in stage.memory.items() if k != "accuracy")
+    print(
+        f"{stage.name}: step {stage.step}/{steps}, loss {entry['loss']:.3f},"
+        f" accuracy {entry['accuracy']:.3f},{extras} {stage.tokens / stage.seconds:,.0f} tokens/s,"
+        f" {left / 60:.1f} min left",
+        file=sys.stderr,
+        flush=True,
+    )
+
+
+def _keep(path: Path, model: LlamaForCausalLM, optimiser: torch.optim.Optimizer, stage: Stage):
+    state = {
+        "model": model.state_dict(),
+        "optimiser": optimiser.state_dict(),
+        "stage": vars(stage),
+    }
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_suffix(".tmp")
+    torch.save(state, partial)
+    partial.replace(path)
+
+
+def _restore(path: Path, model: LlamaForCausalLM, optimiser: torch.optim.Optimizer, stage: Stage):
+    state = torch.load(path, weights_only=True)
+    model.load_state_dict(state["model"])
+    optimiser.load_state_dict(state["optimiser"])
+    for name, value in state["stage"].items():
+        setattr(stage, name, value)

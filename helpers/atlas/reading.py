@@ -1,0 +1,192 @@
+"""Stage 2, second half: documents about invented subjects, whose answers stand in the text."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pandas as pd
+
+from helpers.atlas.corpus import SEPARATORS, Frames, draw
+from helpers.atlas.documents import Document, Piece
+from helpers.atlas.invented import Inventor
+
+# Everyday wordings of no relation in particular: a statement and a question it answers.
+WORDINGS = (
+    ("[X] belongs to [Y].", "What does [X] belong to?"),
+    ("[X] goes with [Y].", "What does [X] go with?"),
+    ("[X] is in [Y].", "Where is [X]?"),
+    ("[X] comes from [Y].", "Where does [X] come from?"),
+    ("[X] lives in [Y].", "Where does [X] live?"),
+    ("[X] is also called [Y].", "What is [X] also called?"),
+    ("The name of [X] is [Y].", "What is the name of [X]?"),
+    ("The code of [X] is [Y].", "Which code does [X] have?"),
+    ("[X] has the number [Y].", "Which number does [X] have?"),
+    ("[X] was found by [Y].", "Who found [X]?"),
+    ("[X] was made in [Y].", "When was [X] made?"),
+    ("[X] uses [Y].", "What does [X] use?"),
+    ("People in [X] speak [Y].", "What do people in [X] speak?"),
+    ("People pay in [X] with [Y].", "What do people pay with in [X]?"),
+    ("[X] is part of [Y].", "What is [X] part of?"),
+    ("[X] likes [Y].", "What does [X] like?"),
+    ("[X] is written [Y].", "How is [X] written?"),
+    ("For [X] one says [Y].", "What does one say for [X]?"),
+    ("The answer for [X] is [Y].", "What is the answer for [X]?"),
+    ("[X] stands for [Y].", "What does [X] stand for?"),
+    ("It is known that [X] has [Y].", "What is [X] known to have?"),
+    ("[X] is close to [Y].", "What is [X] close to?"),
+)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How the documents about invented subjects are laid out.
+
+    Parameters
+    ----------
+    kinds : dict
+        Share of the documents of each kind.
+    wordings : dict
+        Where a wording comes from: a relation's frames, everyday sentences, or random words.
+    most : int
+        Statements, or pairs of a list, in the longest document.
+    weight : float
+        Loss weight of an answer; everything else has 0.
+    """
+
+    kinds: Mapping[str, float] = field(
+        default_factory=lambda: {
+            "word": 0.42,
+            "statements": 0.30,
+            "pairs": 0.10,
+            "choice": 0.06,
+            "check": 0.04,
+            "repeat": 0.08,
+        }
+    )
+    wordings: Mapping[str, float] = field(
+        default_factory=lambda: {"frames": 0.60, "everyday": 0.22, "random": 0.18}
+    )
+    most: int = 4
+    weight: float = 2.0
+
+
+class Reader:
+    """Writes documents that are answered by reading; methods carry the names of the kinds.
+
+    Parameters
+    ----------
+    facts : DataFrame
+        Gives relations and the objects that fit them, never a pair of a fact.
+    frames : Frames
+        Templates of the relations.
+    design : Reading
+        Kinds of documents.
+    inventor : Inventor
+        Source of subjects.
+    words : sequence of str
+        Words for wordings without meaning.
+    """
+
+    def __init__(
+        self,
+        facts: pd.DataFrame,
+        frames: Frames,
+        design: Reading,
+        inventor: Inventor,
+        words: Sequence[str],
+    ):
+        self.frames, self.design, self.inventor = frames, design, inventor
+        self.words = list(words)
+        groups = facts.groupby("relation")["object"]
+        self.objects = {relation: sorted(set(objects)) for relation, objects in groups}
+        self.relations = sorted(self.objects)
+
+    def write(self, rng: np.random.Generator) -> Document:
+        """Return a document of a kind drawn by its share."""
+        kind = draw(self.design.kinds, rng)
+        relation = self.relations[rng.integers(len(self.relations))]
+        return Document(f"reading, {kind}", tuple(getattr(self, kind)(relation, rng)))
+
+    def word(self, relation: str, rng: np.random.Generator) -> list[Piece]:
+        """Give one word, then the question that it answers."""
+        _, question = self._wording(relation, rng)
+        name, answer = self.inventor.name(relation, rng), self._some(relation, 1, rng)[0]
+        return [Piece(f"{answer}. {question.replace('[X]', name)}"), self._answer(answer)]
+
+    def statements(self, relation: str, rng: np.random.Generator) -> list[Piece]:
+        """Give a few statements, then questions about some of them."""
+        statement, question = self._wording(relation, rng)
+        n = int(rng.integers(1, self.design.most + 1))
+        names = self.inventor.names(relation, n, rng)
+        answers = self._some(relation, n, rng)
+        between = " " if rng.random() < 0.5 else "\n"
+        told = [
+            statement.replace("[X]", name).replace("[Y]", answer)
+            for name, answer in zip(names, answers, strict=True)
+        ]
+        pieces = [Piece(between.join(told) + between)]
+        for place in rng.permutation(n)[: int(rng.integers(1, 3))]:
+            pieces += [Piece(question.replace("[X]", names[place])), self._answer(answers[place])]
+        return pieces
+
+    def pairs(self, relation: str, rng: np.random.Generator) -> list[Piece]:
+        """Give a list of pairs, then some of them once more."""
+        n = int(rng.integers(2, self.design.most + 1))
+        names = self.inventor.names(relation, n, rng)
+        answers = self._some(relation, n, rng)
+        separator = SEPARATORS[rng.integers(len(SEPARATORS))]
+        lines = [f"{a}{separator} {b}\n" for a, b in zip(names, answers, strict=True)]
+        pieces = [Piece("".join(lines))]
+        for place in rng.permutation(n)[: int(rng.integers(1, 3))]:
+            pieces += [Piece(names[place] + separator), self._answer(answers[place])]
+        return pieces
+
+    def choice(self, relation: str, rng: np.random.Generator) -> list[Piece]:
+        """Give a statement, then its question with three answers to choose from."""
+        statement, question = self._wording(relation, rng)
+        name, shown = self.inventor.name(relation, rng), self._some(relation, 3, rng)
+        told = statement.replace("[X]", name).replace("[Y]", shown[0])
+        a, b, c = (shown[place] for place in rng.permutation(3))
+        asked = question.replace("[X]", name)
+        return [Piece(f"{told} {a}, {b} or {c}? {asked}"), self._answer(shown[0])]
+
+    def check(self, relation: str, rng: np.random.Generator) -> list[Piece]:
+        """Give a statement, then the same or another one to be judged."""
+        statement = self.frames.draw(relation, "wp", rng)
+        check = self.frames.draw(relation, "fc", rng)
+        name, (truth, other) = self.inventor.name(relation, rng), self._some(relation, 2, rng)
+        same = bool(rng.random() < 0.5)
+        told = statement.replace("[X]", name).replace("[Y]", truth)
+        asked = check.replace("[X]", name).replace("[Y]", truth if same else other)
+        return [Piece(f"{told} {asked}"), self._answer(str(same))]
+
+    def repeat(self, relation: str, rng: np.random.Generator) -> list[Piece]:
+        """Say random words twice."""
+        words = [self.words[i] for i in rng.integers(len(self.words), size=rng.integers(3, 12))]
+        return [Piece(" ".join(words) + "\n" + words[0]), self._answer(" ".join(words[1:]))]
+
+    def _answer(self, text: str) -> Piece:
+        return Piece(f" {text}\n", self.design.weight)
+
+    def _wording(self, relation: str, rng: np.random.Generator) -> tuple[str, str]:
+        source = draw(self.design.wordings, rng)
+        if source == "frames":
+            statement = self.frames.draw(relation, "wp", rng)
+            return statement, self.frames.draw(relation, "qa", rng)
+        if source == "everyday":
+            return WORDINGS[rng.integers(len(WORDINGS))]
+        words = [self.words[i] for i in rng.integers(len(self.words), size=6)]
+        before, between, asked = words[:2], words[2:4], words[4:]
+        if rng.random() < 0.5:
+            before = []
+        return (
+            " ".join([*before, "[X]", *between, "[Y]."]),
+            " ".join([*asked, "[X]?"] if rng.random() < 0.5 else [asked[0], "[X]", f"{asked[1]}?"]),
+        )
+
+    def _some(self, relation: str, n: int, rng: np.random.Generator) -> list[str]:
+        pool = self.objects[relation]
+        places = (
+            rng.permutation(len(pool))[:n] if len(pool) >= n else rng.integers(len(pool), size=n)
+        )
+        return [pool[place] for place in places]

@@ -1,0 +1,75 @@
+"""The bundled models' tokenizer: byte-level pairs, learnt mainly on each fact once."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
+from tokenizers.processors import TemplateProcessing
+from transformers import PreTrainedTokenizerFast
+
+BOS, EOS, PAD = "<|bos|>", "<|eos|>", "<|pad|>"
+
+
+def learn(texts: Iterable[str], vocabulary: int = 4096) -> PreTrainedTokenizerFast:
+    r"""Learn a byte-level BPE that adds its BOS once, by itself.
+
+    A word at the start of the text or of a line gets the same token as after a space, so that
+    a subject looks alike in a question and in a list, and a hint like its answer.
+
+    Parameters
+    ----------
+    texts : iterable of str
+        What to learn pairs from.
+    vocabulary : int
+        Tokens, the three specials and 256 bytes included. With too few texts for so many pairs
+        the rest is filled with tokens that no text uses, so that the model's shape is as asked.
+
+    Returns
+    -------
+    PreTrainedTokenizerFast
+        Ids 0, 1, 2 are BOS, EOS and PAD.
+
+    Examples
+    --------
+    >>> words = learn(["Lyon, France"] * 9, vocabulary=300)
+    >>> words.convert_ids_to_tokens(words("Lyon, France\nLyon")["input_ids"])
+    ['<|bos|>', 'ĠLyon', ',', 'ĠFrance', 'Ċ', 'ĠLyon']
+    >>> words.decode(words("Lyon, France\nLyon")["input_ids"])
+    '<|bos|>Lyon, France\nLyon'
+    """
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.normalizer = normalizers.Replace(Regex(r"\n(?=\S)"), "\n ")
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=True)
+    tokenizer.decoder = decoders.Sequence(
+        [
+            decoders.ByteLevel(),
+            decoders.Replace("\n ", "\n"),
+            decoders.Replace(f"{BOS} ", BOS),
+        ]
+    )
+    trainer = trainers.BpeTrainer(
+        vocab_size=vocabulary,
+        special_tokens=[BOS, EOS, PAD],
+        initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet()),
+        show_progress=False,
+    )
+    tokenizer.train_from_iterator(texts, trainer)
+    missing = vocabulary - tokenizer.get_vocab_size()
+    tokenizer.add_special_tokens([f"<|unused{i}|>" for i in range(missing)])
+    tokenizer.post_processor = TemplateProcessing(
+        single=f"{BOS} $A", pair=f"{BOS} $A $B", special_tokens=[(BOS, 0)]
+    )
+    return PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer,
+        bos_token=BOS,
+        eos_token=EOS,
+        pad_token=PAD,
+        clean_up_tokenization_spaces=False,
+        model_max_length=2048,
+        padding_side="right",
+    )
+
+
+def save(tokenizer: PreTrainedTokenizerFast, folder: Path) -> None:
+    """Write `tokenizer.json` and `tokenizer_config.json` to a folder."""
+    tokenizer.save_pretrained(folder)

@@ -1,0 +1,328 @@
+"""Train a bundled model from nothing: ``python -m helpers.atlas.train --size s --seed 0 --out F``.
+
+Without ``--resume`` everything starts anew; with it, from the last checkpoint. To try the trainer
+out, give fewer facts and steps (``--facts 5 --copying-steps 50``): the text is never cut, because
+each fact must be read exactly as often as its exposure says.
+"""
+
+import argparse
+import hashlib
+import json
+import shutil
+import sys
+import time
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import torch
+from transformers import LlamaForCausalLM, PreTrainedTokenizerFast
+
+from helpers import datasets
+from helpers.atlas import copying, documents, exposure, loop, model, tokenizer
+from helpers.atlas.copying import Copying
+from helpers.atlas.corpus import Corpus, Frames, render
+from helpers.atlas.documents import Document
+from helpers.atlas.invented import Inventor, invent
+from helpers.atlas.loop import Optimisation, Stage
+from helpers.atlas.reading import WORDINGS, Reader, Reading
+from helpers.atlas.release import release
+from helpers.errors import UserError
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """All that decides a model, besides the facts and the versions of the libraries.
+
+    Parameters
+    ----------
+    size : str
+        A key of `helpers.atlas.model.SIZES`.
+    seed : int
+        Decides exposures, text, order and the random start.
+    threads : int
+        Of the processor; a sum's order, and so the last digits, depend on it.
+    levels : tuple of int
+        Exposures, one entry a share.
+    facts : int, optional
+        Facts a relation, to try things out; None takes all.
+    context_share : float
+        Share of the characters of stage 2 that is about invented subjects.
+    rows, length : int
+        Rows of a step of stage 2, and tokens of a row.
+    copying, corpus, reading
+        Layout of the text.
+    first, second : Optimisation
+        Of the two stages.
+    """
+
+    size: str = "s"
+    seed: int = 0
+    threads: int = 1
+    levels: tuple[int, ...] = exposure.LEVELS
+    facts: int | None = None
+    context_share: float = 0.33
+    rows: int = 12
+    length: int = 192
+    copying: Copying = field(default_factory=Copying)
+    corpus: Corpus = field(default_factory=Corpus)
+    reading: Reading = field(default_factory=Reading)
+    first: Optimisation = field(default_factory=Optimisation)
+    second: Optimisation = field(
+        default_factory=lambda: Optimisation(rate=2e-3, beta2=0.98, decay=0.01, cosine=True)
+    )
+
+
+@dataclass(frozen=True)
+class Text:
+    """What stage 2 reads.
+
+    Parameters
+    ----------
+    about_facts, to_read : list of Document
+        The two halves.
+    exposures : Series
+        Mentions counted in `about_facts`, indexed by `fact`.
+    tokenizer : PreTrainedTokenizerFast
+        Learnt from the facts' names.
+    """
+
+    about_facts: list[Document]
+    to_read: list[Document]
+    exposures: pd.Series
+    tokenizer: PreTrainedTokenizerFast
+
+
+def write(recipe: Recipe, facts: pd.DataFrame, frames: pd.DataFrame) -> Text:
+    """Write the text of stage 2 and count what it states.
+
+    Parameters
+    ----------
+    recipe : Recipe
+        Levels, seed and layout.
+    facts, frames : DataFrame
+        The tables of `helpers.datasets`.
+
+    Returns
+    -------
+    Text
+        The same for the same seed.
+
+    Raises
+    ------
+    RuntimeError
+        If the count differs from the exposures that were dealt out.
+    """
+    wanted = exposure.assign(facts, recipe.levels, recipe.seed)
+    inventor, drawn = Inventor(facts), Frames(frames, recipe.corpus.frame_weights)
+    about_facts = render(facts, wanted, drawn, recipe.corpus, inventor, recipe.seed)
+    counted = documents.count_exposures(about_facts)
+    exposures = pd.Series(
+        [counted[fact] for fact in wanted.index], index=wanted.index, name="exposures"
+    )
+    if not exposures.equals(wanted):
+        raise RuntimeError("the documents do not state the facts as often as they should")
+    words = learn_tokenizer(facts, frames, model.SIZES[recipe.size].vocabulary)
+    to_read = _practice(recipe, facts, drawn, inventor, sum(len(d.text) for d in about_facts))
+    return Text(about_facts, to_read, exposures, words)
+
+
+def learn_tokenizer(
+    facts: pd.DataFrame, frames: pd.DataFrame, vocabulary: int
+) -> PreTrainedTokenizerFast:
+    """Learn the tokenizer from each fact once and each template once."""
+    blank = frames["template"].str.replace("[X]", "").str.replace("[Y]", "")
+    wordings = [text.replace("[X]", "").replace("[Y]", "") for pair in WORDINGS for text in pair]
+    texts = [*facts["subject"], *facts["object"], *blank, *wordings]
+    return tokenizer.learn(texts, vocabulary)
+
+
+def _practice(
+    recipe: Recipe, facts: pd.DataFrame, frames: Frames, inventor: Inventor, characters: int
+) -> list[Document]:
+    rng = np.random.default_rng([recipe.seed, 3])
+    words = sorted({word for text, _ in WORDINGS for word in text.split() if "[" not in word})
+    words += [invent(rng).lower().split()[0] for _ in range(400)] + sorted(set(facts["object"]))
+    reader = Reader(facts, frames, recipe.reading, inventor, words)
+    wanted = characters * recipe.context_share / (1 - recipe.context_share)
+    found, written = [], 0
+    while written < wanted:
+        found.append(reader.write(rng))
+        written += len(found[-1].text)
+    return found
+
+
+def rows_of(text: Text, recipe: Recipe) -> tuple[documents.Encoded, list[list[int]]]:
+    """Tokenise the text, mix its halves and pack them into rows.
+
+    Raises
+    ------
+    RuntimeError
+        If a document about facts does not fit into a row.
+    """
+    everything = text.about_facts + text.to_read
+    encoded = documents.encode(everything, text.tokenizer)
+    lengths = np.diff(encoded.starts)
+    if lengths[: len(text.about_facts)].max() > recipe.length:
+        raise RuntimeError("a document about facts is longer than a row: raise Recipe.length")
+    order = np.random.default_rng([recipe.seed, 4]).permutation(len(everything))
+    order = order[lengths[order] <= recipe.length]
+    packed = documents.pack(lengths[order].tolist(), recipe.length)
+    return encoded, [[int(order[place]) for place in row] for row in packed]
+
+
+def train(
+    recipe: Recipe, out: Path, work: Path, resume: bool = False, stop_after: int | None = None
+) -> bool:
+    """Train a model through both stages and publish it.
+
+    Parameters
+    ----------
+    recipe : Recipe
+        What to train.
+    out : Path
+        Folder for the finished model.
+    work : Path
+        Folder for checkpoints; emptied first unless `resume`.
+    resume : bool
+        Whether to go on from the checkpoints.
+    stop_after : int, optional
+        Leave after this step of stage 2, as an interruption would.
+
+    Returns
+    -------
+    bool
+        Whether the model is finished and written.
+
+    Raises
+    ------
+    UserError
+        If the checkpoints are of another recipe.
+    """
+    began = time.monotonic()
+    torch.set_num_threads(recipe.threads)
+    torch.use_deterministic_algorithms(True)
+    facts = datasets.load("atlas", n=recipe.facts, seed=recipe.seed)
+    frames = datasets.frames("atlas")
+    _prepare(work, fingerprint(recipe, facts, frames), resume)
+    text = write(recipe, facts, frames)
+    encoded, rows = rows_of(text, recipe)
+    _say(f"{len(text.about_facts):,} documents about facts, {len(text.to_read):,} to read,")
+    _say(f"{encoded.starts[-1]:,} tokens, written in {time.monotonic() - began:.0f} s")
+
+    size = model.SIZES[recipe.size]
+    llama = model.build(size, recipe.seed)
+    stages = [copy_stage(llama, recipe, work), Stage("facts and reading")]
+
+    def batch_at(step: int, _memory: dict):
+        some = rows[step * recipe.rows : (step + 1) * recipe.rows]
+        return documents.batch(encoded, some, recipe.length, text.tokenizer.pad_token_id)
+
+    finished = loop.run(
+        llama,
+        stages[1],
+        batch_at,
+        -(-len(rows) // recipe.rows),
+        recipe.second,
+        heavy=1.0,
+        checkpoint=work / "reading.pt",
+        stop_after=stop_after,
+    )
+    if finished:
+        report = _report(recipe, text, encoded, stages)
+        release(llama, text.tokenizer, text.exposures, report, out)
+    return finished
+
+
+def copy_stage(llama: LlamaForCausalLM, recipe: Recipe, work: Path) -> Stage:
+    """Run stage 1, or take its result from the checkpoint."""
+    design, vocabulary = recipe.copying, llama.config.vocab_size
+    stage = Stage("copying")
+
+    def batch_at(step: int, memory: dict):
+        pool = memory.get("pool", design.pool)
+        memory["pool"] = copying.grown(design, pool, memory["accuracy"], vocabulary)
+        return copying.batch(design, vocabulary, memory["pool"], recipe.seed, step)
+
+    path = work / "copying.pt"
+    loop.run(llama, stage, batch_at, design.steps, recipe.first, checkpoint=path)
+    return stage
+
+
+def fingerprint(recipe: Recipe, facts: pd.DataFrame, frames: pd.DataFrame) -> str:
+    """Return a hash of all that decides the model."""
+    tables = [facts.to_json(orient="split"), frames.to_json(orient="split")]
+    whole = json.dumps([asdict(recipe), *tables], sort_keys=True)
+    return hashlib.sha256(whole.encode()).hexdigest()
+
+
+def _prepare(work: Path, mark: str, resume: bool) -> None:
+    note = work / "fingerprint.txt"
+    if not resume:
+        shutil.rmtree(work, ignore_errors=True)
+    elif note.exists() and note.read_text() != mark:
+        raise UserError(
+            f"The checkpoints in {work} belong to other settings or facts;"
+            " leave --resume out to start anew."
+        )
+    work.mkdir(parents=True, exist_ok=True)
+    note.write_text(mark)
+
+
+def _report(recipe: Recipe, text: Text, encoded: documents.Encoded, stages: list[Stage]) -> dict:
+    kinds = pd.Series([each.kind for each in text.about_facts + text.to_read]).value_counts()
+    wrong = documents.count_wrong(text.about_facts)
+    return {
+        "recipe": asdict(recipe),
+        "shape": asdict(model.SIZES[recipe.size]),
+        "text": {
+            "facts": len(text.exposures),
+            "mentions": int(text.exposures.sum()),
+            "facts_by_exposure": {
+                str(k): int(n) for k, n in text.exposures.value_counts().sort_index().items()
+            },
+            "documents": {kind: int(n) for kind, n in kinds.sort_index().items()},
+            "tokens": int(encoded.starts[-1]),
+            "tokens_about_facts": int(encoded.starts[len(text.about_facts)]),
+            "wrong_objects_shown": int(wrong.total()),
+            "facts_shown_with_a_wrong_object": len(wrong),
+            "unseen_facts_shown_with_a_wrong_object": int(
+                sum(text.exposures[fact] == 0 for fact in wrong)
+            ),
+        },
+        "stages": [asdict(stage) for stage in stages],
+        "device": "cpu",
+        "versions": {"torch": torch.__version__.split("+")[0], "numpy": np.__version__},
+    }
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command line; return its exit status."""
+    parser = argparse.ArgumentParser(prog="python -m helpers.atlas.train", description=__doc__)
+    parser.add_argument("--size", default="s", choices=sorted(model.SIZES))
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--out", type=Path, required=True, help="folder for the model")
+    parser.add_argument("--work", type=Path, help="folder for checkpoints (build/atlas-SIZE-SEED)")
+    parser.add_argument("--resume", action="store_true", help="go on from the checkpoints")
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--facts", type=int, help="facts a relation (default: all)")
+    parser.add_argument("--copying-steps", type=int, default=Copying.steps)
+    given = parser.parse_args(arguments)
+    recipe = Recipe(size=given.size, seed=given.seed, threads=given.threads, facts=given.facts)
+    recipe = replace(recipe, copying=replace(recipe.copying, steps=given.copying_steps))
+    work = given.work or Path("build") / f"atlas-{given.size}-{given.seed}"
+    try:
+        train(recipe, given.out, work, given.resume)
+    except UserError as error:
+        _say(str(error))
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
