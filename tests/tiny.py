@@ -197,7 +197,7 @@ def language_model(
     kind = "seq2seq" if family in SEQ2SEQ else "causal"
     if tokenizer is None:
         tokenizer = piece_tokenizer() if kind == "seq2seq" else byte_tokenizer("bos")
-    made = network(family, seed, **changes)
+    made = network(family, seed, **{"vocab_size": len(tokenizer), **changes})
     config = made.config
     limit = None if family in (*SEQ2SEQ, "bloom") else 128
     return LanguageModel(

@@ -1,12 +1,14 @@
 """Finished results of a model on disk, so that an interrupted run goes on where it stopped.
 
-A cache is a folder of parquet files. Each is written whole under another name and then renamed, so
-a run that is killed leaves finished files only; each row carries the hash of all that decides it.
+A cache is a folder of parquet files. Each is written whole under another name and then renamed to
+the checksum of its content, so a run that is killed leaves finished files only and damage is seen;
+each row carries the hash of all that decides it.
 """
 
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import time
 import warnings
@@ -141,11 +143,11 @@ def flush(store: Store) -> None:
     """
     if store.folder is None or not store.pending:
         return
-    name = hashlib.sha256("".join(sorted(store.pending)).encode()).hexdigest()[:16]
-    file = store.folder / f"answers-{name}.parquet"
+    content = _content(store.pending)
+    file = store.folder / f"answers-{_checksum(content)}.parquet"
     temporary = file.with_suffix(".tmp")
     try:
-        pq.write_table(_table(store.pending), temporary, write_page_checksum=True)
+        temporary.write_bytes(content)
         temporary.replace(file)
     except OSError as error:
         raise _unwritable(store.folder, error) from error
@@ -153,7 +155,7 @@ def flush(store: Store) -> None:
     store.flushed = time.monotonic()
 
 
-def _table(results: dict[str, Result]) -> pa.Table:
+def _content(results: dict[str, Result]) -> bytes:
     rows = [
         {
             "key": name,
@@ -163,21 +165,31 @@ def _table(results: dict[str, Result]) -> pa.Table:
         }
         for name, result in results.items()
     ]
-    return pa.Table.from_pylist(rows, SCHEMA)
+    stream = io.BytesIO()
+    pq.write_table(pa.Table.from_pylist(rows, SCHEMA), stream)
+    return stream.getvalue()
+
+
+def _checksum(content: bytes) -> str:
+    """Return what a file of this content is called, so that its name tells whether it is whole."""
+    return hashlib.sha256(content).hexdigest()[:32]
 
 
 def _read(file: Path, wanted: pa.Array) -> dict[str, Result]:
     try:
-        table = pq.read_table(file, page_checksum_verification=True).cast(SCHEMA)
+        content = file.read_bytes()
+        if file.stem != f"answers-{_checksum(content)}":
+            raise OSError("its content does not fit its name")
+        table = pq.read_table(io.BytesIO(content))
         table = table.filter(pc.is_in(table["key"], value_set=wanted))
         found = table.to_pylist()
     except FileNotFoundError:
         return {}
-    except (pa.ArrowException, OSError, ValueError) as error:
+    except OSError as error:
         aside = file.with_suffix(".corrupt")
         file.replace(aside)
         warnings.warn(
-            f"The cache file {file} cannot be read ({type(error).__name__}); it is set aside as "
+            f"The cache file {file} cannot be read ({error}); it is set aside as "
             f"{aside.name} and what it held is computed again.",
             stacklevel=4,
         )

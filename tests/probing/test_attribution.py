@@ -1,0 +1,69 @@
+"""Attributions equal integrated gradients written out, and leave the model as it was."""
+
+import pytest
+import torch
+
+from helpers.errors import UserError
+from helpers.probing import tokens
+from helpers.probing.attribution import attribute, baseline_ids
+from tests import tiny
+
+PROMPT = "France. Which country is Bern in?"
+
+
+def integrated_gradients(lm, row, at: int, points: int = 100):
+    """Return the attributions of the token at a place, and what they must sum to."""
+    ids = row.source or row.ids[:at]
+    embed = lm.model.get_input_embeddings()
+    text, blank = (embed(torch.tensor([i])).detach() for i in (ids, baseline_ids(lm, ids)))
+    decoder = {"decoder_input_ids": torch.tensor([row.ids[:at]])} if row.source else {}
+
+    def probability(embedded):
+        return lm.model(inputs_embeds=embedded, **decoder).logits[0, -1].softmax(-1)[row.ids[at]]
+
+    total = torch.zeros_like(text)
+    for point in range(points):
+        between = (blank + (point + 0.5) / points * (text - blank)).requires_grad_(True)
+        total += torch.autograd.grad(probability(between), between)[0] / points
+    change = (probability(text) - probability(blank)).item()
+    return ((text - blank) * total).sum(-1)[0], change
+
+
+@pytest.mark.parametrize("family", ["llama", "gpt2", "gpt_neox", "bloom", "t5"])
+def test_scores_are_integrated_gradients(family):
+    lm = tiny.language_model(family)
+    found = attribute(lm, PROMPT, " Italy", n_steps=60)
+    row = tokens.rows(lm, [PROMPT], [" Italy"], [("a",)])[0]
+    assert found["step"].nunique() == len(row.scored)
+    for step, part in found.groupby("step"):
+        own, change = integrated_gradients(lm, row, row.start + step)
+        near = own.abs().sum().item() / 50  # T5's gradients jump (ReLU); the others' do not
+        assert part["score"].tolist() == pytest.approx(own.tolist(), abs=near)
+        assert part["score"].sum() == pytest.approx(change, abs=near)
+        assert part["norm"].sum() == pytest.approx(1, abs=1e-4)
+        assert part["position"].tolist() == list(range(len(part)))
+
+
+def test_steps_and_tokens_are_those_of_score():
+    lm = tiny.language_model("gpt2", tiny.byte_tokenizer())
+    found = attribute(lm, "He was born in 19", "45", n_steps=10)  # one piece with its prompt's end
+    assert found["step_token"].unique().tolist() == ["Ġ1945"]
+    assert "".join(found["token"]).replace("Ġ", " ") == "He was born in"
+
+
+def test_the_model_is_left_as_it_was():
+    lm = tiny.language_model("gpt2", pad_token_id=None)
+    before = (lm.model.config.to_dict(), lm.tokenizer.pad_token, lm.tokenizer.padding_side)
+    ids = torch.tensor([lm.tokenizer(PROMPT)["input_ids"]])
+    with torch.no_grad():
+        logits = lm.model(input_ids=ids).logits
+        first = attribute(lm, PROMPT, " Italy", n_steps=5)
+        assert torch.equal(lm.model(input_ids=ids).logits, logits)
+    assert (lm.model.config.to_dict(), lm.tokenizer.pad_token, lm.tokenizer.padding_side) == before
+    assert all(weight.requires_grad and weight.grad is None for weight in lm.model.parameters())
+    assert first.equals(attribute(lm, PROMPT, " Italy", n_steps=5))
+
+
+def test_a_prompt_over_the_context_is_refused():
+    with pytest.raises(UserError, match="at most 128"):
+        attribute(tiny.language_model("llama"), PROMPT * 20, " Italy")

@@ -1,0 +1,174 @@
+"""An interrupted run goes on where it stopped; files that are broken are computed again."""
+
+import errno
+import pathlib
+
+import pandas as pd
+import pytest
+import torch
+
+from helpers.errors import UserError
+from helpers.probing import cache, generate, generation, score, scoring
+from tests import tiny
+
+PROBES = pd.DataFrame(
+    [
+        (f"item{i}", "base", j, f"Which country is {city} in?", option, j == 0)
+        for i, city in enumerate(["Lyon", "Bern", "Turin", "Rome", "Nice", "Bari"])
+        for j, option in enumerate([" France", " Italy"])
+    ],
+    columns=["item", "variant", "option", "prompt", "continuation", "correct"],
+)
+
+
+@pytest.fixture
+def lm():
+    return tiny.language_model("llama")
+
+
+@pytest.fixture
+def forwarded(monkeypatch):
+    """Count the forwarded rows; raise KeyboardInterrupt before the pass of number "stop"."""
+    seen = {"rows": 0, "passes": 0, "stop": None}
+    one_pass, continued = scoring.score_batch, generation._continue
+
+    def count(model, batch, *rest):
+        if seen["passes"] == seen["stop"]:
+            raise KeyboardInterrupt
+        seen["passes"] += 1
+        seen["rows"] += len(batch)
+        return (continued if rest else one_pass)(model, batch, *rest)
+
+    monkeypatch.setattr(scoring, "score_batch", count)
+    monkeypatch.setattr(generation, "_continue", count)
+    return seen
+
+
+def test_interrupted_scoring_resumes_and_gives_the_same_table(lm, forwarded, tmp_path):
+    whole = score(lm, PROBES, progress=False, batch_size=2)
+    forwarded.update(rows=0, passes=0, stop=3)
+    with pytest.raises(KeyboardInterrupt):
+        score(lm, PROBES, tmp_path, progress=False, batch_size=2)
+    assert forwarded["rows"] == 6
+    forwarded.update(rows=0, stop=None)
+    found = score(lm, PROBES, tmp_path, progress=False, batch_size=2)
+    assert forwarded["rows"] == len(PROBES) - 6
+    pd.testing.assert_frame_equal(found, whole)
+    forwarded.update(rows=0)
+    pd.testing.assert_frame_equal(score(lm, PROBES, tmp_path, progress=False), whole)
+    assert forwarded["rows"] == 0
+
+
+def test_interrupted_generation_resumes_and_gives_the_same_table(lm, forwarded, tmp_path):
+    prompts = PROBES.drop_duplicates("prompt")
+    settings = {"anchors": [" France and Italy"] * len(prompts), "progress": False, "batch_size": 1}
+    whole = generate(lm, prompts, **settings)
+    forwarded.update(rows=0, passes=0, stop=2)
+    with pytest.raises(KeyboardInterrupt):
+        generate(lm, prompts, cache=tmp_path, **settings)
+    forwarded.update(rows=0, stop=None)
+    found = generate(lm, prompts, cache=tmp_path, **settings)
+    assert forwarded["rows"] == len(prompts) - 2
+    pd.testing.assert_frame_equal(found, whole)
+
+
+def test_a_killed_run_keeps_what_was_flushed(lm, forwarded, monkeypatch, tmp_path):
+    # What `kill -9` leaves: the chunks written so far and a half-written file, no last flush.
+    monkeypatch.setattr(cache, "CHUNK_ROWS", 4)
+    flush = cache.flush
+    forwarded["stop"] = 5
+    monkeypatch.setattr(cache, "flush", lambda s: flush(s) if len(s.pending) >= 4 else None)
+    with pytest.raises(KeyboardInterrupt):
+        score(lm, PROBES, tmp_path, progress=False, batch_size=2)
+    (tmp_path / "answers-0123.tmp").write_bytes(b"PAR1 half a file")
+    monkeypatch.setattr(cache, "flush", flush)
+    forwarded.update(rows=0, stop=None)
+    found = score(lm, PROBES, tmp_path, progress=False, batch_size=2)
+    assert forwarded["rows"] == len(PROBES) - 8
+    pd.testing.assert_frame_equal(found, score(lm, PROBES, progress=False, batch_size=2))
+
+
+def test_chunking_changes_nothing(lm, monkeypatch, tmp_path):
+    whole = score(lm, PROBES, progress=False, batch_size=3)
+    monkeypatch.setattr(cache, "CHUNK_ROWS", 1)
+    found = score(lm, PROBES, tmp_path, progress=False, batch_size=3)
+    assert len(list(tmp_path.glob("*.parquet"))) == 4
+    pd.testing.assert_frame_equal(found, whole)
+    pd.testing.assert_frame_equal(score(lm, PROBES, tmp_path, progress=False), whole)
+
+
+@pytest.mark.parametrize("damage", ["cut", "flip", "other"])
+def test_a_broken_file_is_set_aside_and_computed_again(lm, forwarded, tmp_path, damage):
+    whole = score(lm, PROBES, tmp_path, progress=False)
+    file = next(tmp_path.glob("*.parquet"))
+    content = bytearray(file.read_bytes())
+    if damage == "cut":
+        file.write_bytes(content[: len(content) // 2])
+    elif damage == "flip":
+        content[len(content) // 3] ^= 1  # the file still opens, with another content
+        file.write_bytes(content)
+    else:
+        pd.DataFrame({"key": ["a"]}).to_parquet(file)
+    forwarded.update(rows=0)
+    with pytest.warns(UserWarning, match=r"set aside as answers-.*\.corrupt"):
+        found = score(lm, PROBES, tmp_path, progress=False)
+    assert forwarded["rows"] == len(PROBES)
+    pd.testing.assert_frame_equal(found, whole)
+    assert len(list(tmp_path.glob("*.corrupt"))) == 1
+    assert len(list(tmp_path.glob("*.parquet"))) == 1
+
+
+def test_other_models_formats_and_starts_have_other_keys(lm, tmp_path):
+    other = tiny.language_model("llama", seed=1)
+    first, second = (score(m, PROBES, tmp_path, progress=False) for m in (lm, other))
+    assert first["logprobs"].iloc[0] != second["logprobs"].iloc[0]
+    pd.testing.assert_frame_equal(second, score(other, PROBES, progress=False))
+    theta = tiny.language_model("llama", rope_theta=50.0)
+    theta.model.config.rope_theta_note = "another configuration, the same weights"
+    assert cache.identity(theta) != cache.identity(lm)
+
+
+def test_chat_and_plain_answers_do_not_mix(tmp_path):
+    tokenizer = tiny.chat_tokenizer()
+    chat, plain = (tiny.language_model("llama", tokenizer, chat=c) for c in (True, False))
+    first = score(chat, PROBES, tmp_path, progress=False)
+    second = score(plain, PROBES, tmp_path, progress=False)
+    assert first["logprobs"].iloc[0] != second["logprobs"].iloc[0]
+
+
+def test_changed_rules_of_generation_are_not_read_from_the_cache(lm, tmp_path):
+    settings = {"stop": ["never"], "cache": tmp_path, "progress": False}
+    long = generate(lm, ["Lyon"], 6, **settings)["tokens"].iloc[0]
+    short = generate(lm, ["Lyon"], 3, **settings)["tokens"].iloc[0]
+    assert short == long[:3]
+
+
+def test_a_folder_that_cannot_be_written_is_one_sentence(lm, tmp_path):
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(UserError, match=r"cache folder .* cannot be written"):
+        score(lm, PROBES, tmp_path / "file", progress=False)
+
+
+def test_a_full_disk_is_one_sentence(lm, monkeypatch, tmp_path):
+    def full(path, content):
+        if content:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(pathlib.Path, "write_bytes", full)
+    with pytest.raises(UserError, match=r"No space left on device.*; free space"):
+        score(lm, PROBES, tmp_path, progress=False)
+
+
+def test_values_come_back_exactly(tmp_path):
+    result = cache.Result((-0.1, float("-inf")), (3, 4), (-1e-30,))
+    store = cache.open_store(tmp_path, ["a"])
+    cache.add(store, {"a": result, "b": cache.Result((-1.0,))})
+    cache.flush(store)
+    again = cache.open_store(tmp_path, ["a"])
+    assert again.known == {"a": result}
+
+
+def test_number_format_decides_the_key(lm):
+    half = tiny.language_model("llama")
+    object.__setattr__(half, "dtype", torch.bfloat16)
+    assert cache.identity(half) != cache.identity(lm)

@@ -1,0 +1,228 @@
+"""Greedy text equals transformers' own; anchors follow the model's own tokens."""
+
+import dataclasses
+import math
+
+import pandas as pd
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from helpers.errors import UserError
+from helpers.probing import generate, score, tokens
+from tests import tiny
+
+PROMPTS = [
+    "Which country is Lyon in?",
+    "Which country is Bern in?",
+    "France. Which country is Lyon in?",
+    "Lyon is located in",
+    "The",
+]
+NEVER = ("never such a string",)
+
+
+def endless(family: str, tokenizer=None, seed: int = 0):
+    """Return a tiny model whose configuration names no end-of-text token."""
+    return tiny.language_model(family, tokenizer, seed, eos_token_id=None, pad_token_id=0)
+
+
+@pytest.mark.parametrize("family", tiny.FAMILIES)
+def test_every_family_continues_as_transformers_does(family):
+    lm = tiny.language_model(family)
+    found = generate(lm, PROMPTS, max_new_tokens=7, stop=NEVER, progress=False)
+    for prompt, pieces, logprobs in zip(PROMPTS, found["tokens"], found["logprobs"]):
+        ids = torch.tensor([tokens.prompt_ids(lm, [prompt])[0]])
+        out = lm.model.generate(
+            ids,
+            attention_mask=torch.ones_like(ids),
+            do_sample=False,
+            max_new_tokens=7,
+            pad_token_id=0,
+            return_dict_in_generate=True,
+            output_logits=True,
+        )
+        new = out.sequences[0, 1:] if lm.kind == "seq2seq" else out.sequences[0, ids.shape[1] :]
+        kept = [i for i in new.tolist() if i != lm.tokenizer.eos_token_id]
+        assert pieces == tokens.pieces(lm, kept)
+        values = [out.logits[i][0].log_softmax(-1)[t].item() for i, t in enumerate(kept)]
+        assert logprobs == pytest.approx(values, abs=1e-5)
+
+
+@pytest.mark.parametrize("family", ["llama", "gpt_neo", "bloom", "t5"])
+def test_log_probabilities_are_those_of_the_forced_text(family):
+    lm = tiny.language_model(family)
+    found = generate(lm, PROMPTS, max_new_tokens=6, stop=NEVER, progress=False)
+    for prompt, pieces, logprobs in zip(PROMPTS, found["tokens"], found["logprobs"]):
+        read = tokens.prompt_ids(lm, [prompt])[0]
+        said = lm.tokenizer.convert_tokens_to_ids(pieces)
+        source = read if lm.kind == "seq2seq" else ()
+        first = tokens.decoder_start(lm) if source else read
+        forced = tiny.naive_logprobs(lm, (*first, *said), len(first), source)
+        assert logprobs == pytest.approx(forced, abs=1e-5)
+
+
+@settings(max_examples=8, deadline=None)
+@given(seed=st.integers(0, 99), size=st.sampled_from([1, 2, 7]))
+def test_order_and_batch_size_change_nothing(seed, size):
+    frame = pd.DataFrame({"prompt": PROMPTS, "anchor": [" France and Italy"] * 5})
+    mixed = frame.sample(frac=1, random_state=seed)
+    for lm in MODELS:
+        whole = generate(lm, frame, anchors=frame["anchor"], progress=False)
+        found = generate(lm, mixed, anchors=mixed["anchor"], progress=False, batch_size=size)
+        found = found.sort_index()
+        assert list(found["text"]) == list(whole["text"])
+        for name in ("logprobs", "anchor_logprobs"):
+            for left, right in zip(found[name], whole[name]):
+                assert left == pytest.approx(right, abs=1e-5)
+
+
+MODELS = [tiny.language_model(name) for name in ("gpt2", "mistral", "t5")]
+
+
+class Script(torch.nn.Module):
+    """A model of a fixed script: after the token a comes the token follow[a], with chance 0.9."""
+
+    def __init__(self, follow, size):
+        super().__init__()
+        self.table = torch.full((size, size), math.log(0.1 / (size - 1)))
+        for token, following in follow.items():
+            self.table[token, following] = math.log(0.9)
+
+    def forward(self, input_ids, attention_mask=None, past_key_values=None, use_cache=True):
+        return type("Output", (), {"logits": self.table[input_ids], "past_key_values": "past"})()
+
+
+def scripted(text: str):
+    """Return a model that says a text after the prompt "Lyon?" and then goes round for ever."""
+    lm = tiny.language_model("gpt2", tiny.byte_tokenizer())
+    ids = lm.tokenizer("?" + text)["input_ids"]
+    assert len(set(ids)) == len(ids), "a script says each token once"
+    model = Script(dict(zip(ids, [*ids[1:], ids[0]])), len(lm.tokenizer))
+    model.config = lm.model.config
+    return dataclasses.replace(lm, model=model, weights_sha=text)
+
+
+def test_text_ends_before_the_stop_string():
+    found = generate(scripted(" France\nItaly"), ["Lyon?"], progress=False).iloc[0]
+    assert found["text"] == " France"
+    assert found["tokens"] == ["ĠFrance"]
+    assert found["logprobs"] == pytest.approx([math.log(0.9)], abs=1e-5)
+
+
+def test_a_stop_string_inside_a_token_cuts_the_text():
+    lm = scripted(" France and")
+    found = generate(lm, ["Lyon?"], stop=["anc"], progress=False).iloc[0]
+    assert found["text"] == " Fr"
+    assert found["tokens"] == ["ĠFrance"]
+
+
+def test_a_stop_string_of_many_tokens_is_cut_whole():
+    lm = scripted(" France\nItaly Bern")
+    found = generate(lm, ["Lyon?"], stop=["\nItaly"], progress=False).iloc[0]
+    assert found["text"] == " France"
+    assert found["tokens"] == ["ĠFrance"]
+
+
+def test_text_ends_at_the_end_token_and_at_the_limit():
+    lm = scripted(" France</s>")
+    assert generate(lm, ["Lyon?"], stop=NEVER, progress=False)["text"].iloc[0] == " France"
+    short = generate(scripted(" France and"), ["Lyon?"], max_new_tokens=1, progress=False)
+    assert short["text"].iloc[0] == " France"
+
+
+def test_anchor_is_read_along_the_models_own_tokens():
+    lm = scripted(" France and\n Italy")
+    anchors = [" France\n\n Italy Bern"]
+    found = generate(lm, ["Lyon?"], anchors=anchors, progress=False).iloc[0]
+    assert found["text"] == " France and"
+    anchor = lm.tokenizer.convert_ids_to_tokens(lm.tokenizer(anchors[0])["input_ids"])
+    assert anchor[:2] == ["ĠFrance", "Ċ"]
+    rare = math.log(0.1 / (len(lm.tokenizer) - 1))
+    # Step 0 says France; step 1 " and" where the anchor has a line end; step 2 ends the text with
+    # the very token that the anchor has there; from then on there is nothing to read.
+    expected = [math.log(0.9), rare, math.log(0.9)] + [-math.inf] * (len(anchor) - 3)
+    assert found["anchor_logprobs"] == pytest.approx(expected, abs=1e-5)
+
+
+def test_anchor_past_the_limit_has_probability_zero():
+    lm = scripted(" France and\n Italy")
+    found = generate(lm, ["Lyon?"], anchors=[" France and"], max_new_tokens=1, progress=False)
+    expected = [math.log(0.9), -math.inf]
+    assert found["anchor_logprobs"].iloc[0] == pytest.approx(expected, abs=1e-5)
+
+
+@pytest.mark.parametrize(("family", "seed"), [("llama", 0), ("t5", 1)])
+def test_both_readings_agree_where_the_free_text_is_the_anchor(family, seed):
+    lm = endless(family, seed=seed)
+    text = generate(lm, PROMPTS, max_new_tokens=5, stop=NEVER, progress=False)["text"]
+    other = [f"{word} Bern" for word in text]
+    probes = pd.DataFrame({"prompt": PROMPTS, "continuation": other, "item": range(5)})
+    forced = score(lm, probes.assign(variant="v", option=0), progress=False)
+    free = generate(lm, PROMPTS, 20, NEVER, anchors=other, progress=False)
+    agree = 0
+    for own, anchor, left, right in zip(
+        free["tokens"], forced["tokens"], free["anchor_logprobs"], forced["logprobs"]
+    ):
+        same = 1 + tokens.common_prefix(own, anchor)  # the first token that differs still agrees
+        assert left[:same] == pytest.approx(right[:same], abs=1e-5)
+        agree += same
+    assert agree > 5
+
+
+def test_anchor_that_merges_with_the_prompt_is_read_where_score_reads_it():
+    lm = endless("gpt2", tiny.byte_tokenizer())
+    prompt, year = "He was born in 19", "45"
+    probes = pd.DataFrame([{"item": 0, "variant": "v", "option": 0, "prompt": prompt}])
+    forced = score(lm, probes.assign(continuation=year), progress=False)
+    found = generate(lm, [prompt], anchors=[year], progress=False)
+    assert found["anchor_logprobs"].iloc[0] == pytest.approx(forced["logprobs"].iloc[0], abs=1e-5)
+    plain = generate(lm, [prompt], progress=False)
+    assert found["text"].iloc[0] == plain["text"].iloc[0]
+
+
+def test_sentencepiece_text_keeps_its_leading_space():
+    lm = endless("llama", tiny.piece_tokenizer("bos"))
+    texts = generate(lm, PROMPTS, stop=NEVER, progress=False)
+    for text, pieces in zip(texts["text"], texts["tokens"]):
+        said = "".join(p for p in pieces if p not in lm.tokenizer.all_special_tokens)
+        assert text == "".join(said.replace("▁", " "))
+
+
+def test_chat_prompt_is_read_through_the_template():
+    lm = tiny.language_model("llama", tiny.chat_tokenizer(), chat=True)
+    found = generate(lm, ["Lyon?"], anchors=[" France"], progress=False).iloc[0]
+    assert found["read"] == "<s>[user] Lyon?\n[assistant] "
+    probes = pd.DataFrame([{"item": 0, "variant": 0, "option": 0, "prompt": "Lyon?"}])
+    forced = score(lm, probes.assign(continuation=" France"), progress=False)
+    assert forced["read"].iloc[0] == found["read"]
+    first = forced["logprobs"].iloc[0][0]
+    assert found["anchor_logprobs"][0] == pytest.approx(first, abs=1e-5)
+
+
+def test_columns_and_index_of_a_frame_stay():
+    frame = pd.DataFrame({"prompt": PROMPTS, "item": list("abcde")}, index=range(5, 10))
+    found = generate(tiny.language_model("llama"), frame, progress=False)
+    pd.testing.assert_frame_equal(found[["prompt", "item"]], frame)
+    assert list(found.columns[2:]) == ["text", "tokens", "logprobs", "read"]
+    assert len(generate(tiny.language_model("llama"), [], progress=False)) == 0
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"max_new_tokens": 0}, "at least 1"),
+        ({"stop": "\n"}, "give a list"),
+        ({"anchors": [" a", " b"]}, "2 anchors for 1 prompts"),
+        ({"max_new_tokens": 200}, "at most 128"),
+    ],
+)
+def test_bad_settings_are_refused(settings, message):
+    with pytest.raises(UserError, match=message):
+        generate(tiny.language_model("llama"), ["Lyon?"], **settings)
+
+
+def test_a_prompt_without_tokens_is_refused():
+    with pytest.raises(UserError, match="no tokens to start from"):
+        generate(tiny.language_model("gpt2", tiny.byte_tokenizer()), [""])
