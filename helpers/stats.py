@@ -143,12 +143,12 @@ def bootstrap(
     Returns
     -------
     Interval
-        Bounds are not numbers where fewer than two rows, or no resample, give one.
+        Not numbers if there are no rows; bounds are none either for one row alone.
 
     Raises
     ------
     UserError
-        If there are no rows, or fewer than one resample is asked for.
+        If fewer than one resample is asked for.
 
     Notes
     -----
@@ -164,6 +164,8 @@ def bootstrap(
     Interval(estimate=0.5, low=0.5, high=0.5, n=2)
     """
     table = _table(values)
+    if not len(table):
+        return Interval(float("nan"), float("nan"), float("nan"), 0)
     draws = replicates(table, statistic, strata, n_resamples, seed)
     estimate = np.asarray(statistic(table), dtype=float)
     low, high = _percentiles(draws, level, len(table))
@@ -199,12 +201,13 @@ def intervals(
     DataFrame
         Columns `by`, ``measure, estimate, low, high, n``; after the groups come ``all`` (facts of
         all groups together) and ``mean`` (the mean of the groups' figures, as the papers report;
-        a group where the figure is not a number is left out).
+        a group where the figure is not a number is left out). Without any facts those two rows
+        stand alone, with n = 0 and no numbers.
 
     Raises
     ------
     UserError
-        If the table has no rows or lacks a column.
+        If the table lacks a column.
 
     Examples
     --------
@@ -217,28 +220,20 @@ def intervals(
     missing = [column for column in needed if column not in table.columns]
     if missing:
         raise UserError(f"The table of facts lacks the column {missing[0]}.")
-    if table.empty:
-        raise UserError("There are no facts to compute intervals for.")
     rows = []
     for name, (columns, statistic) in measures.items():
         ordered = table.sort_values([by, *columns])
-        values = ordered[list(columns)].to_numpy(dtype=float)
-        labels = ordered[by].to_numpy()
-        groups = {label: values[labels == label] for label in pd.unique(labels)}
-        draws = {
-            label: replicates(part, statistic, None, n_resamples, [seed, _number(label)])
-            for label, part in groups.items()
-        }
-        found = {label: float(statistic(part)) for label, part in groups.items()}
-        for label, part in groups.items():
-            bounds = _percentiles(draws[label], level, len(part))
-            rows.append((label, name, found[label], *map(float, bounds), len(part)))
-        whole = bootstrap(values, statistic, labels, n_resamples, seed, level)
-        rows.append(("all", name, *whole))
-        means = _mean_of_numbers(np.stack(list(draws.values())))
-        bounds = _percentiles(means, level, len(values))
-        middle = float(_mean_of_numbers(np.array(list(found.values()))))
-        rows.append(("mean", name, middle, *map(float, bounds), len(values)))
+        values, labels = ordered[list(columns)].to_numpy(dtype=float), ordered[by].to_numpy()
+        found, draws = [], []
+        for label in pd.unique(labels):
+            part = values[labels == label]
+            found.append(float(statistic(part)))
+            draws.append(replicates(part, statistic, None, n_resamples, [seed, _number(label)]))
+            rows.append((label, name, found[-1], *_bounds(draws[-1], level, len(part)), len(part)))
+        rows.append(("all", name, *bootstrap(values, statistic, labels, n_resamples, seed, level)))
+        middle = float(_mean_of_numbers(np.array(found)))
+        bounds = _bounds(_mean_of_numbers(np.reshape(draws, (-1, n_resamples))), level, len(values))
+        rows.append(("mean", name, middle, *bounds, len(values)))
     columns = [by, "measure", "estimate", "low", "high", "n"]
     return pd.DataFrame(rows, columns=columns)
 
@@ -293,10 +288,10 @@ def paired_difference(
 
     both = np.hstack([first, second])
     draws = replicates(both, difference, strata, n_resamples, seed)
-    low, high = _percentiles(draws, level, len(both))
+    low, high = _bounds(draws, level, len(both))
     tail = min((draws <= 0).sum(), (draws >= 0).sum())
     p = min(1.0, 2 * (tail + 1) / (n_resamples + 1))
-    return Difference(float(difference(both)), float(low), float(high), p, len(both))
+    return Difference(float(difference(both)), low, high, p, len(both))
 
 
 def correlation(
@@ -416,6 +411,11 @@ def _percentiles(draws: np.ndarray, level: float, n: int) -> tuple[np.ndarray, n
     filled = np.where(nothing, 0.0, draws)
     low, high = np.nanquantile(filled, [(1 - level) / 2, (1 + level) / 2], axis=0)
     return np.where(nothing, np.nan, low), np.where(nothing, np.nan, high)
+
+
+def _bounds(draws: np.ndarray, level: float, n: int) -> tuple[float, float]:
+    low, high = _percentiles(draws, level, n)
+    return float(low), float(high)
 
 
 def _mean_of_numbers(values: np.ndarray) -> np.ndarray:

@@ -34,8 +34,8 @@ def accuracy_boxes(
 
     Notes
     -----
-    Wang et al. 2024, Figure 11. The box spans the quartiles, the whiskers reach the extremes; the
-    base frame (0) is a white diamond.
+    Wang et al. 2024, Figure 11. The box spans the quartiles, with a line at the median; all frames
+    are drawn, so there are no whiskers. The base frame (0) is a white diamond.
 
     Examples
     --------
@@ -187,7 +187,7 @@ def _box(ax: Axes, rows: pd.DataFrame, middle: float, width: float, colour: str)
         manage_ticks=False,
         patch_artist=True,
         boxprops={"facecolor": f"{colour}33", "edgecolor": colour, "linewidth": 1.5},
-        whiskerprops={"color": colour, "linewidth": 1.5},
+        whiskerprops={"linewidth": 0},
         showcaps=False,
         medianprops={"color": colour, "linewidth": 2.5},
     )

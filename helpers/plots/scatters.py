@@ -4,6 +4,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.transforms import Bbox
 
 from helpers import stats
 from helpers.plots.style import GREY, model_colour, plain, reach
@@ -109,7 +110,7 @@ def _name_points(ax: Axes, table: pd.DataFrame, x: str, y: str, label: str) -> N
                 fontsize=9,
             )
             box = text.get_window_extent()
-            wide = box.padded(4)
+            wide = Bbox.from_extents(box.x0 - 8, box.y0 - 2, box.x1 + 8, box.y1 + 2)
             cost = 3 * sum(box.overlaps(other) for other in taken)
             cost += sum(wide.contains(*mark) for mark in marks)
             cost += 5 * (box.x0 < frame.x0 or box.x1 > frame.x1)

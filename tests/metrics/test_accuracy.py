@@ -1,0 +1,106 @@
+"""Accuracies against counts made by hand."""
+
+import math
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from helpers.errors import UserError
+from helpers.metrics import accuracy
+
+
+def test_marks_follow_the_rule():
+    texts = pd.DataFrame({"text": ["Lima", "Lima, Peru", "Limassol"], "object": "Lima"})
+    assert accuracy.mark_texts(texts)["right"].tolist() == [True, False, False]
+    assert accuracy.mark_texts(texts, "starts_with")["right"].tolist() == [True, True, False]
+    with pytest.raises(UserError, match="lacks the column object"):
+        accuracy.mark_texts(texts[["text"]])
+
+
+@pytest.fixture
+def checks():
+    """Return two facts' checks: probabilities of True and False are given in the comments."""
+    rows = [
+        ("a", "fc0+pos", 0, True, [-0.1]),  # True wins: right
+        ("a", "fc0+pos", 1, False, [-2.0]),
+        ("a", "fc0+neg0", 0, False, [-0.5]),  # True wins: wrong
+        ("a", "fc0+neg0", 1, True, [-0.4, -0.2]),
+        ("a", "fc0+neg1", 0, False, [-3.0]),  # False wins: right
+        ("a", "fc0+neg1", 1, True, [-0.1]),
+        ("b", "fc0+pos", 0, True, [-1.0]),  # a tie: wrong
+        ("b", "fc0+pos", 1, False, [-0.5, -0.5]),
+    ]
+    table = pd.DataFrame(rows, columns=["item", "variant", "option", "correct", "logprobs"])
+    context = np.where(table["variant"].str.contains("pos"), "right", "wrong")
+    return table.assign(relation="P17", kind="fc", frame=0, context=context)
+
+
+def test_choices_take_the_largest_sum_and_ties_are_wrong(checks):
+    marked = accuracy.mark_choices(checks)
+    assert marked["variant"].tolist() == ["fc0+pos", "fc0+neg0", "fc0+neg1", "fc0+pos"]
+    assert marked["right"].tolist() == [True, False, True, False]
+    assert marked["option"].tolist() == [0, 0, 1, 0]
+
+
+def test_choices_do_not_depend_on_the_order_of_rows(checks):
+    expected = accuracy.mark_choices(checks).set_index(["item", "variant"]).sort_index()
+    for seed in range(5):
+        mixed = accuracy.mark_choices(checks.sample(frac=1, random_state=seed))
+        found = mixed.set_index(["item", "variant"]).sort_index()
+        pd.testing.assert_frame_equal(found, expected)
+
+
+def test_distractors_are_averaged_before_facts(checks):
+    more = checks[checks["variant"] == "fc0+neg1"].assign(item="b")
+    marked = accuracy.mark_choices(pd.concat([checks, more]))
+    found = accuracy.by_prompt(marked).set_index("context")
+    assert found.loc["right", "accuracy"] == 0.5
+    assert found.loc["wrong", "accuracy"] == (0.5 + 1) / 2
+    assert found["n"].tolist() == [2, 2]
+
+
+def test_by_fact_and_over_prompts():
+    marked = pd.DataFrame(
+        {
+            "item": ["a", "b", "c"] * 3,
+            "relation": "P17",
+            "variant": ["qa0"] * 3 + ["qa1"] * 3 + ["qa2"] * 3,
+            "right": [True, True, False, True, False, False, True, True, True],
+        }
+    )
+    wide = accuracy.by_fact(marked)
+    assert wide.columns.tolist() == ["item", "relation", "qa0", "qa1", "qa2"]
+    values = wide[["qa0", "qa1", "qa2"]].to_numpy()
+    rates = [2 / 3, 1 / 3, 1]
+    np.testing.assert_allclose(accuracy.prompt_rates(values), rates)
+    expected = {"average": 2 / 3, "maximum": 1, "minimum": 1 / 3, "base": 2 / 3}
+    for how, value in expected.items():
+        assert accuracy.over_prompts(values, how) == pytest.approx(value)
+    assert accuracy.over_prompts(values, "deviation") == pytest.approx(1 / 3)
+    assert accuracy.over_prompts(values, "deviation", ddof=0) == pytest.approx(math.sqrt(2 / 27))
+
+
+def test_a_prompt_that_a_relation_lacks_is_left_out_without_warning():
+    values = np.array([[1.0, 0.0, np.nan], [1.0, 1.0, np.nan]])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert accuracy.over_prompts(values, "average") == 0.75
+        assert accuracy.over_prompts(values, "maximum") == 1
+        assert accuracy.over_prompts(values, "minimum") == 0.5
+        assert accuracy.over_prompts(values, "deviation") == pytest.approx(math.sqrt(1 / 8))
+        assert np.isnan(accuracy.over_prompts(values[:, 2:], "average"))
+        assert np.isnan(accuracy.over_prompts(values[:, :1], "deviation"))
+
+
+def test_many_samples_at_once_give_what_one_gives():
+    values = np.random.default_rng(0).integers(0, 2, (4, 9, 5)).astype(float)
+    for how in ("average", "maximum", "minimum", "base", "deviation"):
+        together = accuracy.over_prompts(values, how)
+        np.testing.assert_allclose(together, [accuracy.over_prompts(v, how) for v in values])
+
+
+def test_unknown_reduction():
+    with pytest.raises(ValueError, match="median"):
+        accuracy.over_prompts(np.ones((2, 2)), "median")

@@ -1,0 +1,310 @@
+"""MONITOR against cases worked by hand, its bounds, and an independent computation by loops."""
+
+import math
+from fractions import Fraction as F
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from helpers.errors import UserError
+from helpers.metrics import monitor
+from helpers.metrics.anchors import anchors_of, coverage, known_facts, solid_rate
+
+
+def table(facts, column="logprobs"):
+    """Return answers from {item: {variant: probabilities}}."""
+    rows = []
+    for item, variants in facts.items():
+        for variant, probabilities in variants.items():
+            with np.errstate(divide="ignore"):
+                logs = np.log(np.array([float(p) for p in probabilities]))
+            rows.append((item, item.split("-")[0], variant, logs.tolist()))
+    return pd.DataFrame(rows, columns=["item", "relation", "variant", column])
+
+
+THREE = {
+    "P17-a": {
+        "right": [F(9, 10), F(1)],
+        "frame0": [F(8, 10), F(1)],
+        "frame1": [F(5, 10), F(3, 4)],
+        "wrong0": [F(1, 10), F(1, 2)],
+        "wrong1": [F(9, 10), F(1, 2)],
+    },
+    "P17-b": {
+        "right": [F(1, 2)],
+        "frame0": [F(1, 2)],
+        "frame1": [F(3, 4)],
+        "wrong0": [F(0)],
+        "wrong1": [F(1, 4)],
+    },
+    "P36-c": {
+        "right": [F(4, 5)],
+        "frame0": [F(4, 5)],
+        "frame1": [F(4, 5)],
+        "wrong0": [F(4, 5)],
+        "wrong1": [F(4, 5)],
+    },
+}
+# By hand. a: frames move by (1/10, 0) and (4/10, 1/4), so PFD = (1/20 + 13/40) / 2 = 3/16;
+# wrong contexts by (8/10, 1/2) and (0, 1/2), so IRD = (13/20 + 1/4) / 2 = 9/20; anchor 19/20.
+# b: PFD = (0 + 1/4) / 2 = 1/8; IRD = (1/2 + 1/4) / 2 = 3/8; anchor 1/2. c does not move.
+PFD = [F(3, 16), F(1, 8), F(0)]
+IRD = [F(9, 20), F(3, 8), F(0)]
+ANCHOR = [F(19, 20), F(1, 2), F(4, 5)]
+
+
+def test_three_facts_by_hand():
+    facts = monitor.fact_scores(table(THREE))
+    np.testing.assert_allclose(facts["pfd"], [float(x) for x in PFD], atol=1e-12)
+    np.testing.assert_allclose(facts["ird"], [float(x) for x in IRD], atol=1e-12)
+    np.testing.assert_allclose(facts["anchor"], [float(x) for x in ANCHOR], atol=1e-12)
+    assert facts["n_tokens"].tolist() == [2, 1, 1]
+    assert facts["n_frames"].tolist() == facts["n_interferences"].tolist() == [2, 2, 2]
+    summands = [math.sqrt((p * p + i * i + p * i) / 3) for p, i in zip(PFD, IRD)]
+    np.testing.assert_allclose(facts["deviation"], summands, atol=1e-12)
+    assert monitor.monitor_score(facts) == pytest.approx(sum(summands) / float(sum(ANCHOR)))
+
+
+def test_alpha_limits_by_hand():
+    facts = monitor.fact_scores(table(THREE))
+    only_pfd, only_ird = float(sum(PFD) / sum(ANCHOR)), float(sum(IRD) / sum(ANCHOR))
+    assert monitor.monitor_score(facts, (1, 0, 0)) == pytest.approx(only_pfd)
+    assert monitor.monitor_score(facts, (0, 1, 0)) == pytest.approx(only_ird)
+    product = sum(math.sqrt(p * i) for p, i in zip(PFD, IRD)) / float(sum(ANCHOR))
+    assert monitor.monitor_score(facts, (0, 0, 1)) == pytest.approx(product)
+
+
+def test_printed_alphas_are_a_hundredth_root_smaller():
+    facts = monitor.fact_scores(table(THREE))
+    printed = monitor.monitor_score(facts, (0.33, 0.33, 0.33))
+    assert printed / monitor.monitor_score(facts) == pytest.approx(math.sqrt(0.99))
+
+
+def test_unknown_facts_do_not_count():
+    known = pd.Series({"P17-a": True, "P17-b": False})
+    facts = monitor.fact_scores(table(THREE), known)
+    assert facts["known"].tolist() == [True, False, False]
+    alone = math.sqrt((PFD[0] ** 2 + IRD[0] ** 2 + PFD[0] * IRD[0]) / 3) / float(ANCHOR[0])
+    assert monitor.monitor_score(facts) == pytest.approx(alone)
+    assert coverage(facts).loc["P17"].tolist() == [2, 1, 2, 1, 0.5]
+    assert coverage(facts).loc["P36", "coverage"] == 0
+
+
+def test_nothing_known_gives_no_number():
+    facts = monitor.fact_scores(table(THREE), pd.Series({"P17-a": False}))
+    assert math.isnan(monitor.monitor_score(facts))
+    empty = monitor.fact_scores(table(THREE).iloc[:0])
+    assert empty.empty
+    assert math.isnan(monitor.monitor_score(empty))
+    assert math.isnan(solid_rate(empty["anchor"]))
+
+
+def test_anchors_of_zero_give_no_number():
+    zero = {"P17-a": {"right": [0], "frame0": [0.5], "wrong0": [0]}}
+    assert math.isnan(monitor.monitor_score(monitor.fact_scores(table(zero))))
+
+
+def test_perfectly_stable_is_zero():
+    generator = np.random.default_rng(0)
+    stable = {}
+    for n in range(20):
+        p = generator.random(1 + n % 4)
+        names = ["right", *(f"frame{j}" for j in range(7)), *(f"wrong{m}" for m in range(5))]
+        stable[f"P17-{n}"] = dict.fromkeys(names, p)
+    facts = monitor.fact_scores(table(stable))
+    assert monitor.monitor_score(facts) == 0
+    assert (facts["pfd"] == 0).all()
+
+
+def test_largest_possible_deviation_reaches_the_bound():
+    worst = {"P17-a": {"right": [1.0], "frame0": [0.0], "wrong0": [0.0]}}
+    facts = monitor.fact_scores(table(worst))
+    assert facts.loc[0, ["pfd", "ird", "deviation"]].tolist() == pytest.approx([1, 1, 1])
+    assert monitor.monitor_score(facts) == pytest.approx(1)
+    assert monitor.monitor_score(facts, (1, 1, 1)) == pytest.approx(math.sqrt(3))
+
+
+def by_loops(facts, alphas):
+    """Compute MONITOR as the equations read, with nothing of the package."""
+    top = bottom = 0.0
+    for variants in facts.values():
+        plus, length = variants["right"], len(variants["right"])
+        distances = {"frame": [], "wrong": []}
+        for name, other in variants.items():
+            if name != "right":
+                total = 0.0
+                for position in range(length):
+                    total += abs(plus[position] - other[position])
+                distances[name[:5]].append(total / length)
+        pfd = sum(distances["frame"]) / len(distances["frame"])
+        ird = sum(distances["wrong"]) / len(distances["wrong"])
+        top += (alphas[0] * pfd**2 + alphas[1] * ird**2 + alphas[2] * pfd * ird) ** 0.5
+        bottom += sum(plus) / length
+    return top / bottom
+
+
+def random_facts(seed, n=6):
+    generator = np.random.default_rng(seed)
+    facts = {}
+    for item in range(n):
+        length = int(generator.integers(1, 5))
+        n_frames, n_wrong = generator.integers(1, 8), generator.integers(1, 6)
+        names = ["right", *(f"frame{j}" for j in range(n_frames))]
+        names += [f"wrong{m}" for m in range(n_wrong)]
+        facts[f"P{item % 3}-{item}"] = {name: generator.random(length) for name in names}
+    return facts
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.integers(0, 10_000), st.tuples(*[st.floats(0, 2)] * 3))
+def test_random_answers_agree_with_loops_and_bounds(seed, alphas):
+    raw = random_facts(seed)
+    facts = monitor.fact_scores(table(raw), alphas=alphas)
+    score = monitor.monitor_score(facts, alphas)
+    assert score == pytest.approx(by_loops(raw, alphas), rel=1e-9, abs=1e-12)
+    assert facts["pfd"].between(0, 1).all()
+    assert facts["ird"].between(0, 1).all()
+    assert 0 <= score <= math.sqrt(sum(alphas)) / facts["anchor"].mean() + 1e-12
+    assert monitor.ratio_of_sums(facts[["deviation", "anchor"]].to_numpy()) == pytest.approx(score)
+
+
+def test_order_of_rows_frames_and_interferences_changes_nothing():
+    raw = random_facts(3)
+    answers = table(raw)
+    expected = monitor.fact_scores(answers).set_index("item").sort_index()
+    mixed = answers.sample(frac=1, random_state=5)
+    found = monitor.fact_scores(mixed).set_index("item").sort_index()
+    pd.testing.assert_frame_equal(found, expected, check_exact=False, rtol=1e-12)
+    turned = {
+        item: {
+            **v,
+            **dict(zip([k for k in v if k[0] == "f"], [v[k] for k in v if k[0] == "f"][::-1])),
+            **dict(zip([k for k in v if k[0] == "w"], [v[k] for k in v if k[0] == "w"][::-1])),
+        }
+        for item, v in raw.items()
+    }
+    found = monitor.fact_scores(table(turned)).set_index("item").sort_index()
+    pd.testing.assert_frame_equal(found, expected, check_exact=False, rtol=1e-12)
+
+
+def test_fewer_frames():
+    facts = monitor.fact_scores(table(THREE), frames=range(1))
+    np.testing.assert_allclose(facts["pfd"], [1 / 20, 0, 0], atol=1e-12)
+    assert facts["n_frames"].tolist() == [1, 1, 1]
+    other = monitor.fact_scores(table(THREE), frames=[1])
+    np.testing.assert_allclose(other["pfd"], [13 / 40, 1 / 4, 0], atol=1e-12)
+    np.testing.assert_allclose(other["ird"], [float(x) for x in IRD], atol=1e-12)
+
+
+def test_free_running_column_and_zeros_past_the_end():
+    answers = table(THREE, "anchor_logprobs")
+    answers["tokens"] = [[str(n)] for n in range(len(answers))]  # of the model's own text: differ
+    facts = monitor.fact_scores(answers, column="anchor_logprobs")
+    assert facts["counted"].all()
+    assert facts["ird"].tolist() == pytest.approx([float(x) for x in IRD])
+    assert answers["anchor_logprobs"].iloc[8] == [-np.inf]
+
+
+def test_both_modes_agree_on_the_same_probabilities():
+    both = table(THREE).merge(table(THREE, "anchor_logprobs"))
+    forced = monitor.fact_scores(both)
+    free = monitor.fact_scores(both, column="anchor_logprobs")
+    pd.testing.assert_frame_equal(forced, free)
+
+
+def test_facts_cut_into_other_tokens_do_not_count():
+    answers = table(THREE)
+    answers["tokens"] = [["x"] * len(p) for p in answers["logprobs"]]
+    answers.at[6, "tokens"] = ["y"]  # noqa: PD008 a list as one cell
+    facts = monitor.fact_scores(answers)
+    assert facts["aligned"].tolist() == [True, False, True]
+    assert math.isnan(facts["pfd"][1])
+    expected = monitor.monitor_score(monitor.fact_scores(table(THREE)).drop(index=1))
+    assert monitor.monitor_score(facts) == pytest.approx(expected)
+    longer = table({**THREE, "P17-b": {**THREE["P17-b"], "wrong0": [0.5, 0.5]}})
+    assert monitor.fact_scores(longer)["aligned"].tolist() == [True, False, True]
+
+
+def test_other_variants_are_left_out():
+    answers = table(THREE)
+    extra = table({"P17-a": {"qa0+wrong1": [0.1, 0.1], "right2": [0.1, 0.1], "wrong": [0.1, 0.2]}})
+    both = pd.concat([answers, extra])
+    pd.testing.assert_frame_equal(monitor.fact_scores(both), monitor.fact_scores(answers))
+
+
+def test_anchors_of_gives_probabilities():
+    anchors = anchors_of(table(THREE))
+    right = anchors[anchors["role"] == "right"]
+    assert right["probability"].tolist() == pytest.approx([float(x) for x in ANCHOR])
+    assert anchors["role"].value_counts().to_dict() == {"frame": 6, "wrong": 6, "right": 3}
+
+
+@pytest.mark.parametrize(
+    ("drop", "sentence"), [("right", "as right"), ("frame0", "as frame0"), ("wrong0", "as wrong0")]
+)
+def test_missing_prompts_are_named(drop, sentence):
+    part = {k: v for k, v in THREE["P17-b"].items() if k[:5] != drop[:5]}
+    with pytest.raises(UserError, match=f"P17-b .*{sentence}"):
+        monitor.fact_scores(table({"P17-b": part}))
+
+
+def test_two_answers_to_one_prompt_are_refused():
+    answers = pd.concat([table(THREE), table(THREE).iloc[[1]]])
+    with pytest.raises(UserError, match="P17-a has more than one answer to frame0"):
+        monitor.fact_scores(answers)
+
+
+@pytest.mark.parametrize("value", [0.5, float("nan")])
+def test_what_is_no_log_probability_is_refused(value):
+    answers = table(THREE)
+    answers["logprobs"] = [[value], *answers["logprobs"].tolist()[1:]]
+    with pytest.raises(UserError, match="P17-a"):
+        monitor.fact_scores(answers)
+
+
+def test_missing_column_is_named():
+    with pytest.raises(UserError, match="lacks the column anchor_logprobs"):
+        monitor.fact_scores(table(THREE), column="anchor_logprobs")
+
+
+@pytest.mark.parametrize("alphas", [(1, 1), (1, -1, 1), (1, float("nan"), 1), (1, 1, 1, 1)])
+def test_bad_alphas_are_refused(alphas):
+    with pytest.raises(UserError, match="three alphas"):
+        monitor.fact_scores(table(THREE), alphas=alphas)
+
+
+def test_shapes_that_do_not_compare_are_refused():
+    with pytest.raises(ValueError, match="do not compare"):
+        monitor.prompt_framing_degree([0.1, 0.2], [[0.1]])
+
+
+def test_sensitivity_covers_the_triangle():
+    facts = monitor.fact_scores(table(THREE))
+    found = monitor.sensitivity(facts)
+    assert len(found) == 66
+    assert (found[["alpha_pfd", "alpha_ird", "alpha_both"]].sum(axis=1) - 1).abs().max() < 1e-9
+    corner = found[found["alpha_ird"] == 1]["monitor"].item()
+    assert corner == pytest.approx(float(sum(IRD) / sum(ANCHOR)))
+
+
+def test_known_facts_by_either_rule():
+    texts = pd.DataFrame(
+        {
+            "item": ["a", "b", "c", "c"],
+            "variant": ["right", "right", "right", "frame0"],
+            "text": [" Lima\n", "Lima, in Peru", "Rome", "Lima"],
+            "object": "Lima",
+        }
+    )
+    assert known_facts(texts).to_dict() == {"a": True, "b": False, "c": False}
+    assert known_facts(texts, "starts_with").to_dict() == {"a": True, "b": True, "c": False}
+    with pytest.raises(UserError, match="lacks the column text"):
+        known_facts(texts.drop(columns="text"))
+
+
+def test_solid_rate_is_strict():
+    assert solid_rate([0.8, 0.80001, 1.0, 0.0]) == 0.5
+    assert solid_rate([0.4, 0.6], threshold=0.5) == 0.5

@@ -1,0 +1,159 @@
+"""Probes are the exact strings that the paper's templates give."""
+
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from helpers import prompts
+from helpers.errors import UserError
+
+DISTRACTORS = ["Peru", "Chad", "Laos", "Oman", "Mali"]
+
+
+@pytest.fixture
+def facts():
+    return pd.DataFrame(
+        {
+            "fact": ["P17-1", "P17-2", "P36-1"],
+            "relation": ["P17", "P17", "P36"],
+            "subject": ["Lyon", "the [Y] of [X]", "Peru"],
+            "object": ["France", "Chad", "Lima"],
+            "distractors": [DISTRACTORS, DISTRACTORS[::-1], ["Paris", "Bern"]],
+        }
+    )
+
+
+@pytest.fixture
+def frames():
+    rows = [("P17", "qa", n, f"Frame {n}: where is [X]?") for n in range(7)]
+    rows += [("P36", "qa", n, f"Frame {n}: capital of [X]?") for n in range(6)]
+    rows += [("P17", "wp", 0, "[X] is located in [Y]."), ("P17", "wp", 1, "[X] lies in [Y] !")]
+    rows += [("P17", "fc", n, f"{n}. [X] is in [Y]. True or False?") for n in range(2)]
+    return pd.DataFrame(rows[::-1], columns=["relation", "kind", "frame", "template"])
+
+
+def test_monitor_makes_r_plus_one_plus_m_prompts(facts, frames):
+    probes = prompts.monitor(facts, frames)
+    assert probes.groupby("item").size().to_dict() == {"P17-1": 13, "P17-2": 13, "P36-1": 6 + 1 + 2}
+    assert not probes.duplicated(["item", "variant"]).any()
+    assert list(probes[probes["item"] == "P17-1"]["variant"]) == [
+        "right",
+        *(f"frame{n}" for n in range(7)),
+        *(f"wrong{m}" for m in range(5)),
+    ]
+
+
+def test_monitor_with_six_frames_and_five_distractors_makes_twelve(facts, frames):
+    fact = facts.iloc[[2]].assign(distractors=[DISTRACTORS])
+    assert len(prompts.monitor(fact, frames)) == 12
+
+
+def test_monitor_puts_contexts_before_the_base_frame(facts, frames):
+    probes = prompts.monitor(facts, frames).set_index(["item", "variant"])
+    assert probes.loc[("P17-1", "right"), "prompt"] == "France. Frame 0: where is Lyon?"
+    assert probes.loc[("P17-1", "wrong1"), "prompt"] == "Chad. Frame 0: where is Lyon?"
+    assert probes.loc[("P17-1", "frame4"), "prompt"] == "Frame 4: where is Lyon?"
+    assert (probes.loc["P17-1"]["continuation"] == " France").all()
+    wrong = probes.loc[("P17-2", "wrong1")]
+    assert (wrong["context"], wrong["context_index"], wrong["frame"]) == ("wrong", 1, 0)
+
+
+def test_n_frames_takes_the_first(facts, frames):
+    probes = prompts.monitor(facts, frames, n_frames=4)
+    assert set(probes[probes["context"] == "none"]["frame"]) == {0, 1, 2, 3}
+    assert prompts.questions(facts, frames, n_frames=1)["variant"].unique().tolist() == ["qa0"]
+
+
+def test_questions_cross_frames_and_contexts(facts, frames):
+    contexts = ("none", "right", "wrong")
+    probes = prompts.questions(facts.iloc[:1], frames, contexts=contexts)
+    assert len(probes) == 7 * (1 + 1 + 5)
+    rows = probes.set_index("variant")
+    assert rows.loc["qa3", "prompt"] == "Frame 3: where is Lyon?"
+    assert rows.loc["qa0+right", "prompt"] == "France. Frame 0: where is Lyon?"
+    assert rows.loc["qa6+wrong2", "prompt"] == "Laos. Frame 6: where is Lyon?"
+    assert rows.loc["qa6+wrong2", "context_index"] == 2
+    assert rows.loc["qa3", "context_index"] == -1
+
+
+def test_cloze_ends_where_the_object_stood(facts, frames):
+    probes = prompts.questions(facts.iloc[:2], frames, kind="wp").set_index(["item", "variant"])
+    assert probes.loc[("P17-1", "wp0"), "prompt"] == "Lyon is located in"
+    assert probes.loc[("P17-1", "wp1"), "prompt"] == "Lyon lies in"
+    assert probes.loc[("P17-2", "wp0"), "prompt"] == "the [Y] of [X] is located in"
+
+
+def test_fact_checks_name_both_options(facts, frames):
+    probes = prompts.fact_checks(facts.iloc[:1], frames)
+    assert len(probes) == 2 * (1 + 5) * 2
+    assert probes.groupby("variant")["correct"].sum().eq(1).all()
+    rows = probes.set_index(["variant", "option"])
+    assert rows.loc[("fc1+neg4", 1), "prompt"] == "1. Lyon is in Mali. True or False?"
+    assert rows.loc[("fc1+neg4", 1), "correct"]
+    assert rows.loc[("fc0+pos", 0), "continuation"] == " True"
+    assert rows.loc[("fc0+pos", 0), "correct"]
+    assert (probes["object"] == "France").all()
+
+
+def test_all_tables_have_the_same_columns(facts, frames):
+    part = facts.iloc[:1]
+    tables = [
+        prompts.questions(part, frames),
+        prompts.monitor(part, frames),
+        prompts.fact_checks(part, frames),
+        prompts.questions(facts.iloc[:0], frames),
+    ]
+    for table in tables:
+        assert tuple(table.columns) == prompts.COLUMNS
+    assert tables[-1].empty
+
+
+def test_probes_do_not_depend_on_the_order_of_frames(facts, frames):
+    other = frames.sample(frac=1, random_state=1)
+    pd.testing.assert_frame_equal(prompts.monitor(facts, frames), prompts.monitor(facts, other))
+
+
+@given(st.text(), st.text())
+def test_fill_puts_both_in_one_pass(subject, obj):
+    assert prompts.fill("<[X]|[Y]>", subject, obj) == f"<{subject}|{obj}>"
+
+
+def test_missing_kind_names_the_relations(facts, frames):
+    with pytest.raises(UserError, match=r'kind "wp" for P36'):
+        prompts.questions(facts, frames, kind="wp")
+    with pytest.raises(UserError, match=r'kind "fc" for P36'):
+        prompts.fact_checks(facts, frames)
+    with pytest.raises(UserError, match=r'kind "qa" for P99'):
+        prompts.monitor(facts.assign(relation="P99"), frames)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ({"kind": "fc"}, 'is "qa" or "wp", not "fc"'),
+        ({"contexts": ("none", "left")}, '"left" is none'),
+        ({"n_frames": 0}, "at least 1, not 0"),
+    ],
+)
+def test_bad_arguments(facts, frames, arguments, sentence):
+    with pytest.raises(UserError, match=sentence):
+        prompts.questions(facts, frames, **arguments)
+
+
+def test_fact_without_distractors_is_named(facts, frames):
+    facts["distractors"] = [[], *facts["distractors"][1:]]
+    with pytest.raises(UserError, match="P17-1 has no distractors"):
+        prompts.monitor(facts, frames)
+    assert len(prompts.questions(facts, frames)) == 7 + 7 + 6
+    with pytest.raises(UserError, match="lacks the column distractors"):
+        prompts.fact_checks(facts.drop(columns="distractors"), frames)
+
+
+@pytest.mark.parametrize("template", ["Where is it?", "In [Y] lies [X].", "[X] is there."])
+def test_frame_without_its_slot_is_named(facts, template):
+    frames = pd.DataFrame(
+        {"relation": ["P17"], "kind": ["wp"], "frame": [0], "template": [template]}
+    )
+    with pytest.raises(UserError, match="lacks"):
+        prompts.questions(facts.iloc[:1], frames, kind="wp")
