@@ -4,6 +4,7 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 
 import pandas as pd
+from pandas.api.types import is_numeric_dtype
 from pandas.io.formats.style import Styler
 
 from helpers.errors import UserError
@@ -86,6 +87,39 @@ def wide(
     return result
 
 
+def beside(
+    ours: Mapping[str, object], paper: pd.DataFrame, name: str, digits: int = 3
+) -> pd.DataFrame:
+    """Put our row above a published table.
+
+    Parameters
+    ----------
+    ours : mapping of str to object
+        Our numbers, or texts with intervals, for some of the paper's columns.
+    paper : pandas.DataFrame
+        The published numbers, one row a model.
+    name : str
+        Name of our row.
+    digits : int
+        Digits after the point.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Texts, index ``model``, in the paper's columns that `ours` has.
+
+    Examples
+    --------
+    >>> paper = pd.DataFrame({"avg": [38.194], "max": [59.7]}, index=["Vicuna-7b"])
+    >>> beside({"avg": 12.5}, paper, "atlas-s", digits=1)["avg"].to_dict()
+    {'atlas-s': '12.5', 'Vicuna-7b': '38.2'}
+    """
+    columns = [column for column in paper.columns if column in ours]
+    both = pd.concat([pd.DataFrame(dict(ours), index=[name])[columns], paper[columns]])
+    texts = both.map(lambda value: value if isinstance(value, str) else f"{value:.{digits}f}")
+    return texts.rename_axis("model")
+
+
 def export(table: pd.DataFrame, name: str, folder: str | Path) -> list[Path]:
     r"""Write a table as CSV, Markdown and LaTeX (booktabs).
 
@@ -108,8 +142,7 @@ def export(table: pd.DataFrame, name: str, folder: str | Path) -> list[Path]:
     helpers.errors.UserError
         If the folder cannot be written.
     """
-    named = any(level is not None for level in table.index.names)
-    flat = table.reset_index() if named else table
+    flat = _flat(table)
     cells = flat.map(_markdown_cell)
     latex = flat.style.format(escape="latex", precision=3, na_rep="").hide(axis="index")
     latex = latex.format_index(escape="latex", axis="columns")
@@ -164,8 +197,20 @@ def show(
         Rendered as HTML by Jupyter.
     """
     export(table, name, folder)
-    style = table.style.format(escape="html", precision=digits, na_rep="–")
-    style = style.format_index(escape="html", axis="index")
+    flat, names = _flat(table), [name for name in table.index.names if name is not None]
+    style = flat.style.format(escape="html", precision=digits, na_rep="–").hide(axis="index")
     style = style.format_index(escape="html", axis="columns").set_caption(caption)
-    style = style.set_uuid(name.replace("_", "-")).set_table_attributes('class="dataframe"')
-    return style if any(table.index.names) else style.hide(axis="index")
+    style = style.set_properties(subset=names, **{"font-weight": "bold"})
+    sides = ["right" if is_numeric_dtype(kind) else "left" for kind in flat.dtypes]
+    columns = [
+        {"selector": f".col{place}", "props": f"text-align: {side}"}
+        for place, side in enumerate(sides)
+    ]
+    style = style.set_table_styles(columns).set_table_attributes('class="dataframe"')
+    return style.set_uuid(name.replace("_", "-"))
+
+
+def _flat(table: pd.DataFrame) -> pd.DataFrame:
+    """Turn an index that has a name into columns, and drop one that has none."""
+    named = any(name is not None for name in table.index.names)
+    return table.reset_index(drop=not named)
