@@ -175,6 +175,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
+    except KeyboardInterrupt:
+        print("error: Interrupted: the same command goes on where this stopped.", file=sys.stderr)
+        return 130
     return 0
 
 

@@ -18,6 +18,11 @@ from helpers.errors import UserError
 from helpers.runs import ROOT
 
 BOOK = ROOT / "book"
+QUIET = ("host", "progress", "reason", "rules")
+LOCKED = (
+    "Another make book is at work in this folder: wait for it, or, if it was killed, "
+    "remove the folder .snakemake/locks and run make book again."
+)
 HTML = BOOK / "_build" / "html" / "index.html"
 
 
@@ -99,16 +104,8 @@ def _read(path: Path, chapter: str, model: str) -> nbformat.NotebookNode:
             f"The chapter {chapter} has not run on {model}: run make book without CHAPTERS."
         )
     notebook = nbformat.read(path, as_version=4)
-    bad = notebook.metadata.get("papermill", {}).get("exception")
     for number, cell in enumerate(notebook.cells, 1):
-        if cell.cell_type != "code" or not cell.source.strip():
-            continue
-        errors = any(output.output_type == "error" for output in cell.outputs)
-        if (
-            errors
-            or cell.execution_count is None
-            or cell.metadata.get("papermill", {}).get("exception")
-        ):
+        if cell.cell_type == "code" and cell.source.strip() and not _succeeded(cell):
             raise UserError(
                 f"The chapter {chapter} cannot be rendered, cell {number} of {path} failed or has "
                 f"not run: see {path.with_name('run.log')} and run make book again."
@@ -116,9 +113,16 @@ def _read(path: Path, chapter: str, model: str) -> nbformat.NotebookNode:
         if "injected-parameters" in cell.metadata.get("tags", []):
             cell.metadata.tags.append("hide-input")
             cell.metadata["mystnb"] = {"code_prompt_show": "The values of this run"}
-    if bad:
+    if notebook.metadata.get("papermill", {}).get("exception"):
         raise UserError(f"The chapter {chapter} cannot be rendered, its run failed: see {path}.")
     return notebook
+
+
+def _succeeded(cell: nbformat.NotebookNode) -> bool:
+    """Tell whether a code cell has run, and run to its end."""
+    failed = cell.metadata.get("papermill", {}).get("exception")
+    errors = any(output.output_type == "error" for output in cell.outputs)
+    return cell.execution_count is not None and not failed and not errors
 
 
 def render(log: Path) -> Path:
@@ -159,7 +163,7 @@ def book(names: Sequence[str], model: str, given: Sequence[str], cores: int, run
         path.write_text(json.dumps(config), encoding="utf-8")
         command = [sys.executable, "-m", "snakemake", "-s", "notebooks/Snakefile"]
         command += ["--cores", str(cores), "--configfile", str(path)]
-        command += ["--rerun-incomplete", "--nocolor", "--quiet", "all"]
+        command += ["--rerun-incomplete", "--nocolor", "--quiet", *QUIET]
         status, errors = _pass_through(command)
     if status:
         raise UserError(errors[0] if errors else f"Snakemake stopped ({status}), see above.")
@@ -172,9 +176,15 @@ def _pass_through(command: list[str]) -> tuple[int, list[str]]:
     environment = os.environ | {"PYTHONUNBUFFERED": "1"}
     streams = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
     with subprocess.Popen(command, cwd=ROOT, text=True, env=environment, **streams) as process:
-        for line in process.stdout:
-            if line.startswith("error: "):
-                errors.append(line.removeprefix("error: ").strip())
-            else:
-                print(line, end="", file=sys.stderr, flush=True)
+        try:
+            for line in process.stdout:
+                if line.startswith("error: "):
+                    errors.append(line.removeprefix("error: ").strip())
+                elif line.startswith("LockException"):
+                    errors.append(LOCKED)
+                else:
+                    print(line, end="", file=sys.stderr, flush=True)
+        except KeyboardInterrupt:
+            process.wait()  # Snakemake heard it too, and cleans up
+            raise
     return process.returncode, errors
