@@ -130,6 +130,7 @@ def bootstrap(
     n_resamples: int = 1000,
     seed: int | Sequence[int] = 0,
     level: float = 0.95,
+    centred: bool = False,
 ) -> Interval:
     """Estimate a statistic with its percentile interval.
 
@@ -139,6 +140,10 @@ def bootstrap(
         As for :func:`replicates`.
     level : float
         Of confidence, between 0 and 1.
+    centred : bool
+        Move the interval by the resamples' bias. Resampling adds noise, so the largest of several
+        rates, or their standard deviation, is larger on resamples than on the facts themselves,
+        and the plain interval may miss the estimate; a mean or a ratio needs no such move.
 
     Returns
     -------
@@ -168,7 +173,7 @@ def bootstrap(
         return Interval(float("nan"), float("nan"), float("nan"), 0)
     draws = replicates(table, statistic, strata, n_resamples, seed)
     estimate = np.asarray(statistic(table), dtype=float)
-    low, high = _percentiles(draws, level, len(table))
+    low, high = _percentiles(draws, level, len(table), estimate if centred else None)
     if estimate.ndim == 0:
         return Interval(float(estimate), float(low), float(high), len(table))
     return Interval(estimate, low, high, len(table))
@@ -181,6 +186,7 @@ def intervals(
     n_resamples: int = 1000,
     seed: int = 0,
     level: float = 0.95,
+    centred: bool = False,
 ) -> pd.DataFrame:
     """Tabulate measures of every group, of all facts, and the mean over groups.
 
@@ -192,7 +198,7 @@ def intervals(
         Name to (columns, statistic): what is computed on which columns.
     by : str
         Column of groups, which are also the strata.
-    n_resamples, seed, level
+    n_resamples, seed, level, centred
         As for :func:`bootstrap`. A group's interval depends neither on the other groups nor on the
         order of rows.
 
@@ -229,11 +235,14 @@ def intervals(
             part = values[labels == label]
             found.append(float(statistic(part)))
             draws.append(replicates(part, statistic, None, n_resamples, [seed, _number(label)]))
-            rows.append((label, name, found[-1], *_bounds(draws[-1], level, len(part)), len(part)))
-        rows.append(("all", name, *bootstrap(values, statistic, labels, n_resamples, seed, level)))
+            bounds = _percentiles(draws[-1], level, len(part), found[-1] if centred else None)
+            rows.append((label, name, found[-1], *map(float, bounds), len(part)))
+        whole = bootstrap(values, statistic, labels, n_resamples, seed, level, centred)
+        rows.append(("all", name, *whole))
         middle = float(_mean_of_numbers(np.array(found)))
-        bounds = _bounds(_mean_of_numbers(np.reshape(draws, (-1, n_resamples))), level, len(values))
-        rows.append(("mean", name, middle, *bounds, len(values)))
+        means = _mean_of_numbers(np.reshape(draws, (-1, n_resamples)))
+        bounds = _percentiles(means, level, len(values), middle if centred else None)
+        rows.append(("mean", name, middle, *map(float, bounds), len(values)))
     columns = [by, "measure", "estimate", "low", "high", "n"]
     return pd.DataFrame(rows, columns=columns)
 
@@ -288,10 +297,10 @@ def paired_difference(
 
     both = np.hstack([first, second])
     draws = replicates(both, difference, strata, n_resamples, seed)
-    low, high = _bounds(draws, level, len(both))
+    low, high = _percentiles(draws, level, len(both))
     tail = min((draws <= 0).sum(), (draws >= 0).sum())
     p = min(1.0, 2 * (tail + 1) / (n_resamples + 1))
-    return Difference(float(difference(both)), low, high, p, len(both))
+    return Difference(float(difference(both)), float(low), float(high), p, len(both))
 
 
 def correlation(
@@ -405,17 +414,15 @@ def _strata_bounds(strata: npt.ArrayLike | None, n: int) -> tuple[np.ndarray, np
     return np.repeat(starts, sizes), np.repeat(sizes, sizes)
 
 
-def _percentiles(draws: np.ndarray, level: float, n: int) -> tuple[np.ndarray, np.ndarray]:
+def _percentiles(
+    draws: np.ndarray, level: float, n: int, centre: npt.ArrayLike | None = None
+) -> tuple[np.ndarray, np.ndarray]:
     """Return the bounds over resamples that are numbers; none from fewer than two facts."""
     nothing = np.isnan(draws).all(axis=0) | (n < 2)
     filled = np.where(nothing, 0.0, draws)
     low, high = np.nanquantile(filled, [(1 - level) / 2, (1 + level) / 2], axis=0)
-    return np.where(nothing, np.nan, low), np.where(nothing, np.nan, high)
-
-
-def _bounds(draws: np.ndarray, level: float, n: int) -> tuple[float, float]:
-    low, high = _percentiles(draws, level, n)
-    return float(low), float(high)
+    bias = 0.0 if centre is None else np.nanmean(filled, axis=0) - centre
+    return np.where(nothing, np.nan, low - bias), np.where(nothing, np.nan, high - bias)
 
 
 def _mean_of_numbers(values: np.ndarray) -> np.ndarray:

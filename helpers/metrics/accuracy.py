@@ -183,7 +183,9 @@ def over_prompts(values: np.ndarray, how: str = "average", ddof: int = 1) -> np.
 
     Notes
     -----
-    Wang et al. 2024, columns avg, max, min of Table 4; base acc and std of Table 6.
+    Wang et al. 2024, columns avg, max, min of Table 4; base acc and std of Table 6. Intervals of
+    ``maximum``, ``minimum`` and ``deviation`` want ``centred=True`` in
+    :func:`helpers.stats.bootstrap`.
 
     Examples
     --------
@@ -229,6 +231,8 @@ def prompt_rates(values: np.ndarray) -> np.ndarray:
 
 def _mean(values: np.ndarray, axis: int) -> np.ndarray:
     """Average what is there; an empty slice gives not a number, without a warning."""
+    if values.size and not np.isnan(values).any():
+        return values.mean(axis=axis)
     return np.ma.filled(np.ma.masked_invalid(values).mean(axis=axis), np.nan)
 
 

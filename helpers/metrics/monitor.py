@@ -12,7 +12,9 @@ that cannot be done: such a fact is marked ``aligned = False`` and not counted.
 Source: Wang et al. 2024, "Assessing the Reliability of Large Language Model Knowledge", eqs. 1-3.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -208,8 +210,11 @@ def fact_scores(
     """
     check_alphas(alphas)
     table = anchors_of(answers, column, frames)
-    pieces = "tokens" if column == "logprobs" and "tokens" in table else None
-    rows = [_fact(item, group, pieces) for item, group in table.groupby("item", sort=False)]
+    pieces = table["tokens"] if column == "logprobs" and "tokens" in table else [()] * len(table)
+    by_item: dict[str, list[_Anchor]] = {}
+    for item, *anchor, tokens in zip(*(table[c] for c in _ANCHOR_COLUMNS), pieces):
+        by_item.setdefault(item, []).append(_Anchor(*anchor, tuple(tokens)))
+    rows = [_fact(item, anchors) for item, anchors in by_item.items()]
     result = pd.DataFrame(rows, columns=_FACT_COLUMNS)
     result["deviation"] = deviation(result["pfd"], result["ird"], alphas)
     result["known"] = True
@@ -324,6 +329,7 @@ def sensitivity(facts: pd.DataFrame, grid: Iterable[Sequence[float]] | None = No
     return pd.DataFrame(rows, columns=["alpha_pfd", "alpha_ird", "alpha_both", "monitor"])
 
 
+_ANCHOR_COLUMNS = ("item", "relation", "variant", "role", "p")
 _FACT_COLUMNS = [
     "item",
     "relation",
@@ -344,23 +350,32 @@ def _mean_distance(primary: npt.ArrayLike, foreign: npt.ArrayLike) -> float:
     return float(np.abs(primary - foreign).mean())
 
 
-def _fact(item: str, group: pd.DataFrame, pieces: str | None) -> tuple:
+class _Anchor(NamedTuple):
+    relation: str
+    variant: str
+    role: str
+    p: np.ndarray
+    tokens: tuple[str, ...]
+
+
+def _fact(item: str, anchors: list[_Anchor]) -> tuple:
     """Return one fact's row, without its deviation."""
-    by_role = {role: rows["p"].tolist() for role, rows in group.groupby("role")}
+    by_role: dict[str, list[np.ndarray]] = {}
+    for anchor in anchors:
+        by_role.setdefault(anchor.role, []).append(anchor.p)
     for role, name in (("right", "right"), ("frame", "frame0"), ("wrong", "wrong0")):
         if role not in by_role:
             raise UserError(f"Fact {item} has no answer to a prompt such as {name}; ask it first.")
-    if group["variant"].duplicated().any():
-        twice = group["variant"][group["variant"].duplicated()].iloc[0]
+    variants = Counter(anchor.variant for anchor in anchors)
+    twice, times = variants.most_common(1)[0]
+    if times > 1:
         raise UserError(f"Fact {item} has more than one answer to {twice}; keep one option each.")
-    relation, sizes = group["relation"].iloc[0], (len(by_role["frame"]), len(by_role["wrong"]))
-    primary = by_role["right"][0]
-    same = all(len(p) == len(primary) for p in group["p"])
-    if pieces is not None:
-        same = same and len({tuple(tokens) for tokens in group[pieces]}) == 1
-    anchor = float(np.mean(primary)) if len(primary) else float("nan")
-    if not same or not len(primary):
-        return (item, relation, len(primary), *sizes, anchor, float("nan"), float("nan"), False)
+    primary, relation = by_role["right"][0], anchors[0].relation
+    head = (item, relation, len(primary), len(by_role["frame"]), len(by_role["wrong"]))
+    same = all(len(anchor.p) == len(primary) for anchor in anchors)
+    if not same or not len(primary) or len({anchor.tokens for anchor in anchors}) > 1:
+        mean = float(primary.mean()) if len(primary) else float("nan")
+        return (*head, mean, float("nan"), float("nan"), False)
     pfd = prompt_framing_degree(primary, by_role["frame"])
     ird = interference_relevance_degree(primary, by_role["wrong"])
-    return (item, relation, len(primary), *sizes, anchor, pfd, ird, True)
+    return (*head, float(primary.mean()), pfd, ird, True)
