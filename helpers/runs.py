@@ -156,6 +156,41 @@ def metrics(folder: str | Path) -> pd.DataFrame:
     return _read(Path(folder) / "metrics.parquet")
 
 
+def manifest(folder: str | Path) -> dict[str, Any]:
+    """Return the manifest of the run in ``folder``; a ``UserError`` says if it has none."""
+    path = Path(folder) / "run.json"
+    if not path.is_file():
+        raise UserError(f"{path.parent} holds no {path.name}: the run has not finished there.")
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def overall(chapter: str, folder: str | Path | None = None) -> pd.DataFrame:
+    """Return the figures over all facts of every finished run of a chapter.
+
+    Parameters
+    ----------
+    chapter : str
+        The chapter's name.
+    folder : str or Path, optional
+        The folder over the models' folders; by default ``runs`` in the project.
+
+    Returns
+    -------
+    DataFrame
+        One row a run: ``model, dataset, n_parameters``, then for each measure of level ``run`` its
+        estimate, and the bounds of its interval as ``<measure>_low`` and ``<measure>_high``.
+    """
+    rows = []
+    for found in load(folder).query("chapter == @chapter").itertuples():
+        row = {"model": found.model, "dataset": found.dataset}
+        row["n_parameters"] = found.manifest["model"].get("n_parameters")
+        for measure in metrics(found.folder).query("level == 'run'").itertuples():
+            row[measure.measure] = measure.estimate
+            row |= {f"{measure.measure}_{end}": getattr(measure, end) for end in ("low", "high")}
+        rows.append(row)
+    return pd.DataFrame(rows, columns=None if rows else ["model", "dataset", "n_parameters"])
+
+
 def _manifest(run: Run) -> dict[str, Any]:
     """Return what is known of a run without its model: parameters, versions, costs, commit."""
     return {

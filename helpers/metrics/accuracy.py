@@ -44,6 +44,48 @@ def mark_texts(texts: pd.DataFrame, rule: str = "exact_match") -> pd.DataFrame:
     return texts.assign(right=[matches(*pair) for pair in zip(texts["text"], texts["object"])])
 
 
+def mark_echoes(
+    texts: pd.DataFrame, facts: pd.DataFrame, rule: str = "exact_match"
+) -> pd.DataFrame:
+    """Keep the answers after a wrong word, and mark those that are that very word.
+
+    Parameters
+    ----------
+    texts : DataFrame
+        Columns ``item, context, context_index, text``; the rows of context ``wrong`` count.
+    facts : DataFrame
+        Columns ``fact, distractors``: where the wrong words came from.
+    rule : {"exact_match", "starts_with"}
+        As for :func:`mark_texts`.
+
+    Returns
+    -------
+    DataFrame
+        Those rows, with ``heard`` (the wrong word) and ``right`` (bool), here: the model repeats
+        it. The lower its rate, the better the model resists.
+
+    Raises
+    ------
+    UserError
+        If a column is missing or the rule is unknown.
+
+    Examples
+    --------
+    >>> facts = pd.DataFrame({"fact": ["a"], "distractors": [["Peru", "Chad"]]})
+    >>> texts = pd.DataFrame({"item": "a", "context": ["none", "wrong", "wrong"],
+    ...                       "context_index": [-1, 0, 1], "text": ["Peru", "Peru", "France"]})
+    >>> mark_echoes(texts, facts)[["heard", "right"]].values.tolist()
+    [['Peru', True], ['Chad', False]]
+    """
+    require(texts, ("item", "context", "context_index", "text"))
+    require(facts, ("fact", "distractors"))
+    words = facts.set_index("fact")["distractors"]
+    after = texts[texts["context"] == "wrong"]
+    heard = [words[fact][index] for fact, index in zip(after["item"], after["context_index"])]
+    marked = mark_texts(after.assign(object=heard), rule)
+    return after.assign(heard=heard, right=marked["right"])
+
+
 def mark_choices(answers: pd.DataFrame) -> pd.DataFrame:
     """Reduce scored options to one row a prompt: is the likeliest one correct.
 

@@ -224,6 +224,39 @@ def fact_scores(
     return result
 
 
+def counted_facts(facts: pd.DataFrame) -> pd.DataFrame:
+    """Keep the facts that MONITOR is computed on, or say that there are none.
+
+    Parameters
+    ----------
+    facts : DataFrame
+        From :func:`fact_scores`.
+
+    Returns
+    -------
+    DataFrame
+        The rows that are ``counted``.
+
+    Raises
+    ------
+    UserError
+        If no fact counts: MONITOR is undefined then.
+
+    Examples
+    --------
+    >>> counted_facts(pd.DataFrame({"item": ["a", "b"], "counted": [True, False]})).item.tolist()
+    ['a']
+    """
+    counted = facts[facts["counted"].astype(bool)]
+    if counted.empty:
+        raise UserError(
+            "MONITOR is undefined here: the model answers no question rightly, even with the "
+            "answer said before it; look at its answers and try match=starts_with, or chat=yes "
+            "for a tuned model."
+        )
+    return counted
+
+
 def monitor_score(facts: pd.DataFrame, alphas: Sequence[float] = EQUAL) -> float:
     r"""Compute MONITOR over the counted facts; lower is better, 0 is perfectly stable.
 
