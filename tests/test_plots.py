@@ -208,6 +208,28 @@ def test_a_model_has_one_colour():
     assert len({plots.model_colour(model) for model in bundled}) == 5
 
 
+def test_curves_of_one_figure_differ_in_colour(ax):
+    names = ["right word before", "frames alone", "wrong word before", "other", "more", "atlas-s"]
+    plots.anchor_distribution({name: [0.5, 0.9] for name in names}, ax)
+    seen = [line.get_color() for line in ax.get_lines()][0:-1:2]
+    assert len(set(seen)) == len(names)
+    assert seen[-1] == plots.model_colour("atlas-s")
+
+
+def test_points_without_an_interval_are_drawn_beside_those_with_one(ax):
+    table = pd.DataFrame(
+        {
+            "series": ["BLOOMZ", "BLOOMZ", "runs"],
+            "parameters": [1e9, 3e9, 4e6],
+            "estimate": [0.7, 0.6, 0.5],
+            "low": [np.nan, np.nan, 0.4],
+            "high": [np.nan, np.nan, 0.6],
+        }
+    )
+    draw(plots.scale_curve(table, ax))
+    assert legend(ax) == ["BLOOMZ", "runs"]
+
+
 def test_any_text_is_drawn_as_it_is(ax):
     names = ["$x_$", "100 %", "京都", r"\frac", "a_b^c"]
     table = pd.DataFrame({"label": names, "x": range(5), "y": range(5)})

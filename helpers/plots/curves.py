@@ -6,7 +6,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator, PercentFormatter
 
-from helpers.plots.style import BLUE, PALETTE, legend_above, model_colour, plain
+from helpers.plots.style import BLUE, PALETTE, colours, legend_above, plain
 
 
 def exposure_curve(table: pd.DataFrame, ax: Axes | None = None, ylabel: str = "accuracy") -> Axes:
@@ -34,10 +34,11 @@ def exposure_curve(table: pd.DataFrame, ax: Axes | None = None, ylabel: str = "a
     ['0', '1', '4']
     """
     ax = ax or plt.subplots()[1]
+    shades = {None: BLUE} if "model" not in table else colours(table["model"])
     for name, part in _by_model(table):
-        part = part.sort_values("exposures")
+        part = part.astype({"exposures": float}).sort_values("exposures")
         places = _exposure_places(part["exposures"])
-        colour = BLUE if name is None else model_colour(name)
+        colour = shades[name]
         seen = part["exposures"].to_numpy() > 0
         _band(ax, places[seen], part[seen], colour, name)
         _bars(ax, places, part, colour)

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import PercentFormatter
 
 from helpers import stats
-from helpers.plots.style import BLUE, INK, RED, legend_above, model_colour, plain, reach
+from helpers.plots.style import BLUE, INK, RED, colours, legend_above, plain, reach
 
 
 def accuracy_boxes(
@@ -47,8 +47,9 @@ def accuracy_boxes(
     probes = list(dict.fromkeys(table["probe"])) if order is None else list(order)
     models = list(dict.fromkeys(table["model"])) if "model" in table else [None]
     width = 0.8 / len(models)
+    shades = {None: BLUE} if "model" not in table else colours(models)
     for number, model in enumerate(models):
-        colour = BLUE if model is None else model_colour(model)
+        colour = shades[model]
         part = table if model is None else table[table["model"] == model]
         for place, probe in enumerate(probes):
             middle = place + (number - (len(models) - 1) / 2) * width
@@ -156,6 +157,7 @@ def anchor_distribution(
     'share of anchors above'
     """
     ax = ax or plt.subplots()[1]
+    shades = colours(anchors)
     for name, values in anchors.items():
         values = np.sort(np.asarray(values, dtype=float))
         values = values[~np.isnan(values)]
@@ -163,7 +165,7 @@ def anchor_distribution(
         share = (len(values) - np.arange(1, len(values) + 1)) / max(1, len(values))
         bounds = f"[{found.low:.0%}, {found.high:.0%}]"
         text = f"{plain(name)}: {found.estimate:.0%} {bounds}, n = {found.n}"
-        colour = model_colour(name)
+        colour = shades[name]
         ax.step([0, *values, 1], [1, *share, 0], where="post", color=colour, lw=2, label=text)
         ax.vlines(threshold, found.low, found.high, color=colour, lw=3, alpha=0.6)
         ax.plot(threshold, found.estimate, "o", color=colour, ms=6)

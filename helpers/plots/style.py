@@ -1,6 +1,6 @@
 """The one style: settings, colours, and what the figures share."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from zlib import crc32
 
@@ -100,8 +100,40 @@ def model_colour(name: str) -> str:
     >>> model_colour("some/folder/atlas-s") == model_colour("Atlas-S") == "#0173b2"
     True
     """
-    short = name.rstrip("/").rpartition("/")[2].casefold()
+    short = _short(name)
     return _COLOURS.get(short, PALETTE[crc32(short.encode()) % len(PALETTE)])
+
+
+def colours(names: Iterable[str]) -> dict[str, str]:
+    """Return a colour for each curve of one figure, none twice while the palette lasts.
+
+    Parameters
+    ----------
+    names : iterable of str
+        Models, which keep their :func:`model_colour` if it is listed, or anything else.
+
+    Returns
+    -------
+    dict
+        Name to hexadecimal colour, in the order given.
+
+    Examples
+    --------
+    >>> colours(["frames", "atlas-s"])["atlas-s"] == model_colour("atlas-s")
+    True
+    """
+    names = list(dict.fromkeys(names))
+    found: dict[str, str] = {}
+    for name in sorted(names, key=lambda name: _short(name) not in _COLOURS):
+        colour = model_colour(name)
+        spare = [other for other in PALETTE if other not in found.values()]
+        taken = colour in found.values()
+        found[name] = spare[0] if taken and spare else colour
+    return {name: found[name] for name in names}
+
+
+def _short(name: str) -> str:
+    return name.rstrip("/").rpartition("/")[2].casefold()
 
 
 def reach(row: Mapping[str, float], column: str) -> list[list[float]] | None:

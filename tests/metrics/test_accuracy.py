@@ -19,6 +19,25 @@ def test_marks_follow_the_rule():
         accuracy.mark_texts(texts[["text"]])
 
 
+def test_echoes_are_the_word_before():
+    facts = pd.DataFrame({"fact": ["a", "b"], "distractors": [["Peru", "Chad"], ["Laos", "Peru"]]})
+    texts = pd.DataFrame(
+        {
+            "item": ["a", "a", "b", "b", "b"],
+            "relation": "P17",
+            "context": ["right", "wrong", "wrong", "wrong", "wrong"],
+            "context_index": [0, 1, 1, 0, 0],
+            "text": ["Peru", " Chad.", "Peru", "Peru", "Laos, I think"],
+        },
+        index=[7, 7, 8, 9, 9],
+    )
+    assert accuracy.mark_echoes(texts, facts)["right"].tolist() == [True, True, False, False]
+    loose = accuracy.mark_echoes(texts, facts, "starts_with")
+    assert loose["right"].tolist() == [True, True, False, True]
+    shares = accuracy.by_fact(loose, prompt="context").set_index("item")["wrong"]
+    assert shares.to_dict() == {"a": 1, "b": pytest.approx(2 / 3)}
+
+
 @pytest.fixture
 def checks():
     """Return two facts' checks: probabilities of True and False are given in the comments."""

@@ -102,6 +102,13 @@ def test_nothing_known_gives_no_number():
     assert math.isnan(solid_rate(empty["anchor"]))
 
 
+def test_counted_facts_are_asked_for_only_where_there_are_some():
+    scores = monitor.fact_scores(table(THREE), pd.Series({"P17-b": True}))
+    assert monitor.counted_facts(scores)["item"].tolist() == ["P17-b"]
+    with pytest.raises(UserError, match="MONITOR is undefined"):
+        monitor.counted_facts(scores.assign(counted=False))
+
+
 def test_anchors_of_zero_give_no_number():
     zero = {"P17-a": {"right": [0], "frame0": [0.5], "wrong0": [0]}}
     assert math.isnan(monitor.monitor_score(monitor.fact_scores(table(zero))))
