@@ -1,6 +1,7 @@
 """What device, number format and memory this machine offers a model."""
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
@@ -140,6 +141,42 @@ def tokens_per_batch(on: torch.device) -> int:
     2048
     """
     return 2048 if on.type == "cpu" else 16384
+
+
+def in_halves(run: Callable[[list], list], batch: list) -> list:
+    """Return what a function gives for a batch, in halves where the memory does not hold it.
+
+    Parameters
+    ----------
+    run : callable
+        Takes a list and returns one result an element, in the same order.
+    batch : list
+
+    Returns
+    -------
+    list
+
+    Raises
+    ------
+    UserError
+        Where a single element does not fit.
+
+    Examples
+    --------
+    >>> in_halves(lambda numbers: [2 * n for n in numbers], [1, 2, 3])
+    [2, 4, 6]
+    """
+    try:
+        return run(batch)
+    except torch.OutOfMemoryError as error:
+        if len(batch) == 1:
+            raise UserError(
+                "A single prompt does not fit into the memory of the device; choose a smaller "
+                "model, a shorter dtype (bfloat16) or another device."
+            ) from error
+    # Outside the except clause, where the failed attempt's tensors are let go.
+    middle = len(batch) // 2
+    return in_halves(run, batch[:middle]) + in_halves(run, batch[middle:])
 
 
 def _best() -> str:

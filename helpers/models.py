@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -216,8 +217,11 @@ def _model(
 ) -> PreTrainedModel:
     from safetensors import SafetensorError
     from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM
+    from transformers.utils import logging
 
     auto = AutoModelForCausalLM if kind == "causal" else AutoModelForSeq2SeqLM
+    if not sys.stderr.isatty():
+        logging.disable_progress_bar()  # its lines have no place in a notebook or a log file
     try:
         model, report = auto.from_pretrained(
             folder,

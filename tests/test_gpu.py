@@ -74,3 +74,24 @@ def test_an_unknown_number_format_is_refused(name):
 def test_memory_is_counted():
     found = gpu.memory(torch.device("cpu"))
     assert 0 < found.free <= found.total
+
+
+def test_a_batch_is_halved_until_it_fits():
+    sizes = []
+
+    def run(batch):
+        sizes.append(len(batch))
+        if len(batch) > 2:
+            raise torch.OutOfMemoryError("no memory")
+        return [-n for n in batch]
+
+    assert gpu.in_halves(run, [1, 2, 3, 4, 5]) == [-1, -2, -3, -4, -5]
+    assert sizes == [5, 2, 3, 1, 2]
+
+
+def test_a_prompt_that_never_fits_is_refused():
+    def run(batch):
+        raise torch.OutOfMemoryError("no memory")
+
+    with pytest.raises(UserError, match="single prompt does not fit"):
+        gpu.in_halves(run, [1, 2])

@@ -35,6 +35,7 @@ SCHEMA = pa.schema(
 PATTERN = "answers-*.parquet"
 CHUNK_ROWS = 500
 CHUNK_SECONDS = 5.0
+MOST_FILES = 64
 # Settings of a config that say where and with what it was saved, not what the model computes.
 INCIDENTAL = {
     "_name_or_path",
@@ -117,8 +118,14 @@ def open_store(folder: str | Path | None, keys: Iterable[str]) -> Store:
         raise _unwritable(path, error) from error
     store = Store(path)
     wanted = pa.array(sorted(set(keys)), pa.string())
-    for file in sorted(path.glob(PATTERN)):
-        store.known.update(_read(file, wanted))
+    files = sorted(path.glob(PATTERN))
+    tables = [table for file in files if (table := _read(file)) is not None]
+    if len(tables) > MOST_FILES:
+        _merge(path, files, tables)
+    for table in tables:
+        rows = table.filter(pc.is_in(table["key"], value_set=wanted)).to_pylist()
+        values = ("logprobs", "ids", "anchor_logprobs")
+        store.known |= {row["key"]: Result(*(tuple(row[v]) for v in values)) for row in rows}
     return store
 
 
@@ -143,31 +150,14 @@ def flush(store: Store) -> None:
     """
     if store.folder is None or not store.pending:
         return
-    content = _content(store.pending)
-    file = store.folder / f"answers-{_checksum(content)}.parquet"
-    temporary = file.with_suffix(".tmp")
-    try:
-        temporary.write_bytes(content)
-        temporary.replace(file)
-    except OSError as error:
-        raise _unwritable(store.folder, error) from error
+    _write(store.folder, _table(store.pending))
     store.pending.clear()
     store.flushed = time.monotonic()
 
 
-def _content(results: dict[str, Result]) -> bytes:
-    rows = [
-        {
-            "key": name,
-            "ids": list(result.ids),
-            "logprobs": list(result.logprobs),
-            "anchor_logprobs": list(result.anchor_logprobs),
-        }
-        for name, result in results.items()
-    ]
-    stream = io.BytesIO()
-    pq.write_table(pa.Table.from_pylist(rows, SCHEMA), stream)
-    return stream.getvalue()
+def _table(results: dict[str, Result]) -> pa.Table:
+    rows = [{"key": name, **vars(result)} for name, result in results.items()]
+    return pa.Table.from_pylist(rows, SCHEMA)
 
 
 def _checksum(content: bytes) -> str:
@@ -175,29 +165,46 @@ def _checksum(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()[:32]
 
 
-def _read(file: Path, wanted: pa.Array) -> dict[str, Result]:
+def _read(file: Path) -> pa.Table | None:
+    """Return a file's table; None where it is broken, or another run has just merged it."""
     try:
         content = file.read_bytes()
         if file.stem != f"answers-{_checksum(content)}":
             raise OSError("its content does not fit its name")
-        table = pq.read_table(io.BytesIO(content))
-        table = table.filter(pc.is_in(table["key"], value_set=wanted))
-        found = table.to_pylist()
+        return pq.read_table(io.BytesIO(content))
     except FileNotFoundError:
-        return {}
+        return None
     except OSError as error:
         aside = file.with_suffix(".corrupt")
         file.replace(aside)
         warnings.warn(
-            f"The cache file {file} cannot be read ({error}); it is set aside as "
-            f"{aside.name} and what it held is computed again.",
+            f"The cache file {file} cannot be read ({error}); it is set aside as {aside.name} and "
+            "what it held is computed again.",
             stacklevel=4,
         )
-        return {}
-    return {
-        row["key"]: Result(tuple(row["logprobs"]), tuple(row["ids"]), tuple(row["anchor_logprobs"]))
-        for row in found
-    }
+        return None
+
+
+def _merge(folder: Path, files: list[Path], tables: list[pa.Table]) -> None:
+    """Put many small files into one; only then are they removed."""
+    merged = _write(folder, pa.concat_tables(tables))
+    for file in files:
+        if file != merged:
+            file.unlink(missing_ok=True)
+
+
+def _write(folder: Path, table: pa.Table) -> Path:
+    stream = io.BytesIO()
+    pq.write_table(table, stream)
+    content = stream.getvalue()
+    file = folder / f"answers-{_checksum(content)}.parquet"
+    temporary = file.with_suffix(".tmp")
+    try:
+        temporary.write_bytes(content)
+        temporary.replace(file)
+    except OSError as error:
+        raise _unwritable(folder, error) from error
+    return file
 
 
 def _unwritable(folder: Path, error: OSError) -> UserError:

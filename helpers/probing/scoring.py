@@ -68,7 +68,7 @@ def score(
         Where a column is missing, a continuation is empty or has nothing before it, or prompt and
         continuation are longer than the model's context.
     """
-    check_columns(probes, NEEDED)
+    check_columns(probes, NEEDED, texts=("prompt", "continuation"))
     prompts = list(probes["prompt"])
     groups = list(zip(probes["item"], probes["variant"]))
     rows = tokens.rows(model, prompts, list(probes["continuation"]), groups)
@@ -92,17 +92,27 @@ def score(
     )
 
 
-def check_columns(frame: pd.DataFrame, needed: Sequence[str]) -> None:
-    """Refuse a table that lacks columns.
+def check_columns(frame: pd.DataFrame, needed: Sequence[str], texts: Sequence[str]) -> None:
+    """Refuse a table that lacks columns, or whose texts are not all strings.
+
+    Parameters
+    ----------
+    frame : DataFrame
+    needed, texts : sequences of str
+        Names of columns that must be there, and of those that must hold strings.
 
     Raises
     ------
     UserError
-        Naming the columns.
+        Naming the columns, or the row.
     """
     missing = [name for name in needed if name not in frame.columns]
     if missing:
         raise UserError(f"The table of probes lacks the columns {', '.join(missing)}; add them.")
+    for name in texts:
+        for row, text in zip(frame.index, frame[name]):
+            if not isinstance(text, str):
+                raise UserError(f"Row {row} of the probes has the {name} {text!r}; give a string.")
 
 
 def _column(values: list, index: pd.Index) -> pd.Series:
@@ -115,7 +125,7 @@ def _forward(
     """Yield the log-probabilities of rows, batch by batch."""
     vocabulary = model.model.get_input_embeddings().weight.shape[0]
     for batch in _batches(model, rows, batch_size, vocabulary):
-        yield _halving(model, batch)
+        yield dict(zip(batch, gpu.in_halves(lambda part: score_batch(model, part), batch)))
 
 
 def _batches(
@@ -147,22 +157,8 @@ def _length(row: Row) -> int:
     return len(row.ids) + len(row.source)
 
 
-def _halving(model: LanguageModel, batch: list[Row]) -> dict[Row, tuple[float, ...]]:
-    """Score a batch, in halves where the device's memory does not hold it."""
-    try:
-        return score_batch(model, batch)
-    except torch.OutOfMemoryError as error:
-        if len(batch) == 1:
-            raise UserError(
-                f"A prompt of {_length(batch[0])} tokens does not fit into the memory of "
-                f"{model.device}; choose a smaller model, a shorter dtype or another device."
-            ) from error
-    middle = len(batch) // 2
-    return _halving(model, batch[:middle]) | _halving(model, batch[middle:])
-
-
 @torch.inference_mode()
-def score_batch(model: LanguageModel, batch: list[Row]) -> dict[Row, tuple[float, ...]]:
+def score_batch(model: LanguageModel, batch: list[Row]) -> list[tuple[float, ...]]:
     """Return the log-probabilities of the scored tokens of rows, in one forward pass.
 
     Parameters
@@ -172,8 +168,8 @@ def score_batch(model: LanguageModel, batch: list[Row]) -> dict[Row, tuple[float
 
     Returns
     -------
-    dict
-        For each row a tuple of floats, one a scored token.
+    list of tuple of float
+        For each row one value a scored token.
     """
     first = min(row.start for row in batch) - 1
     last = max(len(row.ids) for row in batch) - 1
@@ -197,7 +193,7 @@ def score_batch(model: LanguageModel, batch: list[Row]) -> dict[Row, tuple[float
     rows_at, columns = torch.tensor(places, device=model.device).T
     values = _gather(logits, rows_at, columns - 1 - first, ids[rows_at, columns])
     flat = iter(values)
-    return {row: tuple(next(flat) for _ in row.scored) for row in batch}
+    return [tuple(next(flat) for _ in row.scored) for row in batch]
 
 
 def pad(model: LanguageModel, ids: list[tuple[int, ...]]) -> tuple[torch.Tensor, torch.Tensor]:

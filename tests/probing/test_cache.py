@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from helpers.errors import UserError
-from helpers.probing import cache, generate, generation, score, scoring
+from helpers.probing import cache, decoding, generate, score, scoring
 from tests import tiny
 
 PROBES = pd.DataFrame(
@@ -30,7 +30,7 @@ def lm():
 def forwarded(monkeypatch):
     """Count the forwarded rows; raise KeyboardInterrupt before the pass of number "stop"."""
     seen = {"rows": 0, "passes": 0, "stop": None}
-    one_pass, continued = scoring.score_batch, generation._continue
+    one_pass, continued = scoring.score_batch, decoding.continue_batch
 
     def count(model, batch, *rest):
         if seen["passes"] == seen["stop"]:
@@ -40,7 +40,7 @@ def forwarded(monkeypatch):
         return (continued if rest else one_pass)(model, batch, *rest)
 
     monkeypatch.setattr(scoring, "score_batch", count)
-    monkeypatch.setattr(generation, "_continue", count)
+    monkeypatch.setattr(decoding, "continue_batch", count)
     return seen
 
 
@@ -95,6 +95,18 @@ def test_chunking_changes_nothing(lm, monkeypatch, tmp_path):
     assert len(list(tmp_path.glob("*.parquet"))) == 4
     pd.testing.assert_frame_equal(found, whole)
     pd.testing.assert_frame_equal(score(lm, PROBES, tmp_path, progress=False), whole)
+
+
+def test_many_small_files_become_one(lm, forwarded, monkeypatch, tmp_path):
+    monkeypatch.setattr(cache, "CHUNK_ROWS", 1)
+    whole = score(lm, PROBES, tmp_path, progress=False, batch_size=2)
+    assert len(list(tmp_path.iterdir())) == 6
+    monkeypatch.setattr(cache, "MOST_FILES", 5)
+    forwarded.update(rows=0)
+    for _ in range(2):
+        pd.testing.assert_frame_equal(score(lm, PROBES, tmp_path, progress=False), whole)
+        assert len(list(tmp_path.iterdir())) == 1
+    assert forwarded["rows"] == 0
 
 
 @pytest.mark.parametrize("damage", ["cut", "flip", "other"])

@@ -94,7 +94,7 @@ def test_probabilities_of_all_next_tokens_sum_to_one(family):
     size = lm.model.config.vocab_size
     rows = [tokens.Row((*first, token), len(first), source) for token in range(size)]
     found = scoring.score_batch(lm, rows)
-    assert sum(math.exp(values[0]) for values in found.values()) == pytest.approx(1, abs=1e-5)
+    assert sum(math.exp(values[0]) for values in found) == pytest.approx(1, abs=1e-5)
 
 
 @settings(max_examples=12, deadline=None)
@@ -169,6 +169,14 @@ def test_missing_columns_are_named():
         score(tiny.language_model("llama"), table().drop(columns="variant"))
 
 
+@pytest.mark.parametrize("bad", [None, float("nan"), 7])
+def test_texts_that_are_no_strings_are_named(bad):
+    probes = table().astype({"continuation": object})
+    probes.loc[4, "continuation"] = bad
+    with pytest.raises(UserError, match="Row 4 of the probes has the continuation"):
+        score(tiny.language_model("llama"), probes)
+
+
 def test_a_text_over_the_context_names_item_and_lengths():
     probes = table([PROMPTS[0] + " Lyon" * 200], OPTIONS[:1])
     with pytest.raises(UserError, match=r"'item0'.* tokens long .* at most 128"):
@@ -181,8 +189,3 @@ def test_a_model_without_an_end_of_positions_reads_long_texts():
     assert (
         largest_difference(found["logprobs"], expected(tiny.language_model("bloom"), probes)) < 1e-5
     )
-
-
-def test_progress_says_nothing_in_a_page(capsys):
-    score(tiny.language_model("llama"), table())
-    assert capsys.readouterr() == ("", "")
