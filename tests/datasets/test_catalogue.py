@@ -1,0 +1,106 @@
+"""Loading by name or path: samples, relations, sources and the words of errors."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from helpers import datasets
+from helpers.datasets import exposure
+from helpers.errors import UserError
+
+RELATIONS = ["P30", "P61", "P246", "P575"]
+
+
+@settings(max_examples=15, deadline=None)
+@given(
+    n=st.integers(1, 60),
+    seed=st.integers(0, 2**40),
+    wanted=st.lists(st.sampled_from(RELATIONS), min_size=1, unique=True),
+)
+def test_a_sample_does_not_depend_on_n_or_the_other_relations(n, seed, wanted):
+    few = datasets.load("atlas", relations=wanted, n=n, seed=seed)
+    more = datasets.load("atlas", relations=RELATIONS, n=n + 5, seed=seed)
+    assert few["relation"].value_counts().le(n).all()
+    merged = few.merge(more, on="fact", suffixes=("", "_more"))
+    assert len(merged) == len(few)
+    assert merged["distractors"].tolist() == merged["distractors_more"].tolist()
+
+
+def test_a_sample_has_n_facts_a_relation_in_the_order_of_the_data():
+    sample = datasets.load("atlas", n=30, seed=3)
+    assert sample.groupby("relation").size().eq(30).all()
+    whole = datasets.load("atlas")["fact"]
+    assert sample["fact"].tolist() == whole[whole.isin(sample["fact"])].tolist()
+
+
+def test_another_seed_gives_other_facts_and_distractors():
+    one, two = (datasets.load("atlas", relations=["P17"], n=40, seed=seed) for seed in (0, 1))
+    assert one["fact"].tolist() != two["fact"].tolist()
+    one, two = (datasets.load("atlas", relations=["P246"], seed=seed) for seed in (0, 1))
+    assert one["distractors"].tolist() != two["distractors"].tolist()
+
+
+def test_the_same_seed_gives_the_same_table():
+    one, two = (datasets.load("atlas", relations=["P131"], n=40, seed=7) for _ in range(2))
+    assert one.equals(two)
+
+
+def test_no_relations_means_all_of_them():
+    assert datasets.load("atlas", relations=[]).equals(datasets.load("atlas"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"name": "altas"}, "atlas, fktc"),
+        ({"name": Path("no/such/folder")}, "no/such/folder"),
+        ({"name": "./nowhere/fktc"}, "check the path"),
+        ({"name": "atlas", "relations": ["P17", "P9999"]}, "P9999.*choose from P17, P30"),
+        ({"name": "atlas", "relations": "P17"}, r"\['P17'\]"),
+        ({"name": "atlas", "n": 0}, "at least 1"),
+        ({"name": "atlas", "seed": -1}, "seed"),
+    ],
+)
+def test_a_mistake_is_told_with_its_remedy(arguments, words):
+    with pytest.raises(UserError, match=words):
+        datasets.load(**arguments)
+
+
+def test_frames_keep_the_wanted_relations():
+    assert set(datasets.frames("atlas", ["P61", "P36"])["relation"]) == {"P36", "P61"}
+    with pytest.raises(UserError, match="P1"):
+        datasets.frames("atlas", ["P1"])
+
+
+def test_the_source_of_the_atlas_is_told():
+    source = datasets.source("atlas")
+    assert source["name"] == "atlas"
+    assert len(source["checksum"]) == 64
+    assert all(source.values())
+
+
+def test_exposures_of_a_bundled_model_are_read(monkeypatch, tmp_path):
+    monkeypatch.setattr(exposure, "WEIGHTS", tmp_path)
+    (tmp_path / "tiny").mkdir()
+    (tmp_path / "tiny" / "exposures.csv").write_text("fact,exposures\nP17-0000,256\nP17-0001,0\n")
+    counts = datasets.exposures("tiny")
+    assert counts.to_dict() == {"P17-0000": 256, "P17-0001": 0}
+    assert counts.index.name == "fact"
+
+
+@pytest.mark.parametrize("model", ["gpt2", "org/name", "../weights/tiny", "", "."])
+def test_exposures_of_other_models_are_not_known(model):
+    assert datasets.exposures(model) is None
+
+
+def test_exposures_of_shipped_models_are_about_atlas_facts():
+    models = [path.name for path in exposure.WEIGHTS.glob("*/") if path.is_dir()]
+    if not models:
+        pytest.skip("no bundled weights are in this checkout")
+    known = set(datasets.load("atlas")["fact"])
+    for model in models:
+        counts = datasets.exposures(model)
+        assert set(counts.index) <= known
+        assert (counts >= 0).all()
