@@ -48,10 +48,10 @@ class Corpus:
         default_factory=lambda: {"right": 0.45, "wrong": 0.15, "other": 0.15, "stranger": 0.25}
     )
     longest_list: int = 10
-    list_characters: int = 300
+    list_characters: int = 200
     false_checks: float = 1.0
     object_weight: float = 1.0
-    text_weight: float = 0.25
+    text_weight: float = 0.2
 
 
 def draw(shares: Mapping[str, float], rng: np.random.Generator) -> str:

@@ -19,7 +19,7 @@ class Piece:
     text : str
         As the model reads it.
     weight : float
-        What each of its tokens counts in the loss.
+        What each of its tokens counts in the loss; below 1, the chance that it counts 1.
     states : str, optional
         The fact whose object this piece gives, where document and piece together state it truly.
     denies : str, optional
@@ -101,9 +101,15 @@ class Encoded:
 
 
 def encode(
-    documents: Sequence[Document], tokenizer: PreTrainedTokenizerFast, chunk: int = 20_000
+    documents: Sequence[Document],
+    tokenizer: PreTrainedTokenizerFast,
+    seed: int,
+    chunk: int = 20_000,
 ) -> Encoded:
     """Tokenise whole documents and give every token the weight of the piece it ends in.
+
+    A weight below 1 is drawn as 0 or 1: the same loss on average, and nothing to compute at the
+    places with 0.
 
     Parameters
     ----------
@@ -111,6 +117,8 @@ def encode(
         Any.
     tokenizer : PreTrainedTokenizerFast
         One that adds its BOS by itself.
+    seed : int
+        For those draws.
     chunk : int
         Documents tokenised at a time.
 
@@ -133,10 +141,14 @@ def encode(
             targets.append(np.append(tokens[-1][1:], tokenizer.eos_token_id))
             weights.append(np.append(by_character[ends], by_character[-1]))
             lengths.append(len(encoding.ids))
+    drawn = np.concatenate(weights)
+    partly = (drawn > 0) & (drawn < 1)
+    chances = np.random.default_rng([seed, 5]).random(len(drawn), dtype=np.float32)
+    drawn[partly] = chances[partly] < drawn[partly]
     return Encoded(
         np.concatenate(tokens),
         np.concatenate(targets),
-        np.concatenate(weights),
+        drawn,
         np.concatenate([[0], np.cumsum(lengths)]),
     )
 

@@ -70,7 +70,7 @@ def learning_rate(design: Optimisation, step: int, steps: int) -> float:
     --------
     >>> design = Optimisation(rate=1.0, warm_up=0.1, cosine=True)
     >>> [round(learning_rate(design, step, 100), 2) for step in (0, 9, 55, 99)]
-    [0.1, 1.0, 0.54, 0.1]
+    [0.1, 1.0, 0.55, 0.1]
     """
     rise = max(1, round(design.warm_up * steps))
     if step < rise:
@@ -122,7 +122,7 @@ def run(
         Whether the stage is finished.
     """
     optimiser = torch.optim.AdamW(
-        model.parameters(),
+        [weights for weights in model.parameters() if weights.requires_grad],
         lr=design.rate,
         betas=(0.9, design.beta2),
         weight_decay=design.decay,

@@ -63,8 +63,8 @@ class Recipe:
     levels: tuple[int, ...] = exposure.LEVELS
     facts: int | None = None
     context_share: float = 0.33
-    rows: int = 12
-    length: int = 192
+    rows: int = 16
+    length: int = 128
     copying: Copying = field(default_factory=Copying)
     corpus: Corpus = field(default_factory=Corpus)
     reading: Reading = field(default_factory=Reading)
@@ -162,7 +162,7 @@ def rows_of(text: Text, recipe: Recipe) -> tuple[documents.Encoded, list[list[in
         If a document about facts does not fit into a row.
     """
     everything = text.about_facts + text.to_read
-    encoded = documents.encode(everything, text.tokenizer)
+    encoded = documents.encode(everything, text.tokenizer, recipe.seed)
     lengths = np.diff(encoded.starts)
     if lengths[: len(text.about_facts)].max() > recipe.length:
         raise RuntimeError("a document about facts is longer than a row: raise Recipe.length")
@@ -245,8 +245,11 @@ def copy_stage(llama: LlamaForCausalLM, recipe: Recipe, work: Path) -> Stage:
         memory["pool"] = copying.grown(design, pool, memory["accuracy"], vocabulary)
         return copying.batch(design, vocabulary, memory["pool"], recipe.seed, step)
 
+    embeddings = llama.model.embed_tokens.weight
+    embeddings.requires_grad_(not design.hold_embeddings)
     path = work / "copying.pt"
     loop.run(llama, stage, batch_at, design.steps, recipe.first, checkpoint=path)
+    embeddings.requires_grad_(True)
     return stage
 
 
