@@ -149,7 +149,7 @@ def _failure(error: Exception, template: Path, failed: Path) -> str:
         reason = error.evalue if error.ename == "UserError" else f"{error.ename}: {error.evalue}"
     else:
         cells = nbformat.read(failed, as_version=4).cells
-        source = next(c.source for c in cells if c.metadata.papermill.get("status") == "running")
+        source = [c.source for c in cells if c.metadata.papermill.get("start_time")][-1]
         reason = "the Python process died, most likely for want of memory: set fewer facts."
     sources = [cell.source for cell in nbformat.read(template, as_version=4).cells]
     place = f"in cell {sources.index(source) + 1}" if source in sources else "in the parameters"

@@ -1,0 +1,148 @@
+"""Tests of the rendered book in a real browser: nothing from outside, nothing too wide, no errors.
+
+They read ``book/_build/html``, as the last ``make book`` left it.
+"""
+
+import os
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, sync_playwright
+
+ROOT = Path(__file__).resolve().parent.parent
+HTML = ROOT / "book" / "_build" / "html"
+SKIPPED = {"genindex.html", "search.html"}  # without text of ours
+PAGES = sorted(
+    str(path.relative_to(HTML))
+    for path in HTML.rglob("*.html")
+    if path.name not in SKIPPED and not path.is_relative_to(HTML / "_static")
+)
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
+LOCAL = ("file:", "data:", "blob:")
+THEME = (  # errors of the theme's own, without effect
+    "Identifier 'THEBE_JS_URL' has already been declared",
+    "Cannot read properties of null (reading 'classList')",
+)
+WIDTHS = (1400, 390)
+VISIBLE = """elements => elements.filter(e => e.checkVisibility({opacityProperty: true,
+    visibilityProperty: true}) && e.getBoundingClientRect().width > 0).length"""
+
+pytestmark = pytest.mark.skipif(not PAGES, reason="there is no book yet: run make book first")
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """Return a browser; skip where none is installed."""
+    path = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, BROWSERS)), None)
+    if path is None:
+        pytest.skip("no browser is installed: apt-get install chromium, or set CHROMIUM to one")
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(
+            executable_path=path, args=["--no-sandbox", "--disable-dev-shm-usage"]
+        )
+        yield started
+        started.close()
+
+
+@pytest.fixture(scope="module", params=WIDTHS, ids=lambda width: f"{width}px")
+def visits(browser, request):
+    """Return a function that opens a page once at a width; it gives the page and what it did."""
+    context = browser.new_context(viewport={"width": request.param, "height": 900})
+    opened = {}
+
+    def visit(name: str) -> tuple[Page, list[str], list[str]]:
+        if name not in opened:
+            page, asked, errors = context.new_page(), [], []
+            page.on("request", lambda asking: asked.append(asking.url))
+            page.on("pageerror", lambda error: errors.append(str(error)))
+            page.on("console", lambda m: errors.append(m.text) if m.type == "error" else None)
+            page.goto((HTML / name).as_uri(), wait_until="load")
+            page.wait_for_function(
+                "!window.MathJax || !MathJax.startup?.promise || "
+                "MathJax.startup.promise.then(() => true)"
+            )
+            opened[name] = page, asked, errors
+        return opened[name]
+
+    yield visit
+    context.close()
+
+
+def test_the_book_has_its_pages():
+    toc = (ROOT / "book" / "_toc.yml").read_text(encoding="utf-8")
+    expected = {f"{file}.html" for file in re.findall(r"(?:file|root): (\S+)", toc)}
+    assert expected == set(PAGES)
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_no_request_leaves_the_page(visits, name):
+    _, asked, _ = visits(name)
+    assert asked
+    assert not [address for address in asked if not address.startswith(LOCAL)]
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_no_error_of_ours_on_the_console(visits, name):
+    _, _, errors = visits(name)
+    assert not [error for error in errors if not any(known in error for known in THEME)]
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_no_page_is_wider_than_the_window(visits, name):
+    page, _, _ = visits(name)
+    width, window = page.evaluate("[document.documentElement.scrollWidth, window.innerWidth]")
+    assert width <= window
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_one_way_to_search(visits, name):
+    page, _, _ = visits(name)
+    buttons = ".search-button, .search-button-field, form.bd-search:not(dialog *)"
+    assert page.eval_on_selector_all(buttons, VISIBLE) == 1
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_images_are_told_in_words(visits, name):
+    page, _, _ = visits(name)
+    images = "nodes => nodes.filter(n => !(n.alt || '').trim()).map(n => n.outerHTML.slice(0, 200))"
+    assert page.eval_on_selector_all("article img", images) == []
+    broken = "nodes => nodes.filter(n => n.complete && !n.naturalWidth).map(n => n.src)"
+    assert page.eval_on_selector_all("img", broken) == []
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_formulas_are_set(visits, name):
+    page, _, _ = visits(name)
+    formulas = page.locator("article .math").count()
+    assert page.locator("article .math mjx-container").count() >= formulas
+    assert page.locator("mjx-merror").count() == 0
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_links_within_the_book_lead_somewhere(visits, name):
+    page, _, _ = visits(name)
+    links = page.eval_on_selector_all("article a[href]", "nodes => nodes.map(n => n.href)")
+    files = {link.partition("#")[0] for link in links if link.startswith("file:")}
+    missing = [link for link in files if not Path(link.removeprefix("file://")).exists()]
+    assert not missing
+
+
+@pytest.mark.parametrize("name", [page for page in PAGES if page.startswith("chapters/")])
+def test_chapter_buttons_lead_to_the_template(visits, name):
+    page, _, _ = visits(name)
+    links = page.eval_on_selector_all(
+        "header a[href], .article-header-buttons a[href]", "nodes => nodes.map(n => n.href)"
+    )
+    template = f"notebooks/{Path(name).stem}.ipynb"
+    for place in ("colab.research.google.com", "mybinder.org", "/edit/main/"):
+        assert [link for link in links if place in link and template in link], place
+    assert not [link for link in links if "book/chapters" in link]
+    assert (ROOT / template).is_file()
+
+
+def test_the_search_finds_the_measure(visits):
+    page, _, _ = visits("index.html")
+    page.goto((HTML / "search.html").as_uri() + "?q=MONITOR")
+    page.wait_for_selector("#search-results li", timeout=10_000)

@@ -1,0 +1,148 @@
+"""Tests of the project as a whole: dependencies, notebooks, layout, promises of its pages."""
+
+import ast
+import re
+import subprocess
+import sys
+from importlib.metadata import packages_distributions, version
+from pathlib import Path
+
+import nbformat
+import pytest
+import yaml
+
+from helpers import settings
+
+ROOT = Path(__file__).resolve().parent.parent
+TEMPLATES = sorted((ROOT / "notebooks").glob("*.ipynb"))
+TOOLS = {  # needed, though nothing of ours imports them
+    "ipykernel": "runs the notebooks",
+    "jupyter-book": "renders the book",
+    "snakemake": "decides what is to be repeated",
+    "sphinx-exercise": "an extension of the book, named in _config.yml",
+    "tabulate": "pandas' DataFrame.to_markdown wants it",
+    "ruff": "make lint",
+}
+
+
+def requirements() -> dict[str, str]:
+    """Return the requirements: name to pinned version."""
+    text = (ROOT / "requirements.txt").read_text(encoding="utf-8")
+    lines = [line.partition("#")[0].strip() for line in text.splitlines()]
+    pairs = [re.fullmatch(r"([\w.-]+)==([\w.]+)", line) for line in lines if line]
+    assert all(pairs), "every requirement is pinned with =="
+    return {pair[1]: pair[2] for pair in pairs}
+
+
+def imported() -> set[str]:
+    """Return the top-level modules that our code, tests and notebooks import."""
+    files = [*ROOT.glob("helpers/**/*.py"), *ROOT.glob("tests/**/*.py")]
+    sources = [path.read_text(encoding="utf-8") for path in files]
+    for path in TEMPLATES:
+        cells = nbformat.read(path, as_version=4).cells
+        sources += [cell.source for cell in cells if cell.cell_type == "code"]
+    found = set()
+    for source in sources:
+        for node in ast.walk(ast.parse(source)):
+            if isinstance(node, ast.Import):
+                found |= {alias.name.partition(".")[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                found.add(node.module.partition(".")[0])
+    return found
+
+
+def test_installed_packages_fit_together():
+    done = subprocess.run(
+        [sys.executable, "-m", "pip", "check"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout
+
+
+def test_requirements_are_installed_as_pinned():
+    differing = {
+        name: version(name)
+        for name, pin in requirements().items()
+        if version(name).partition("+")[0] != pin
+    }
+    assert not differing
+    assert requirements()["torch"] == "2.13.0"
+    assert requirements()["jupyter-book"] == "1.0.4.post1"
+
+
+def test_requirements_are_needed():
+    owners = packages_distributions()
+    used = {owner.lower() for module in imported() for owner in owners.get(module, [])}
+    idle = {name for name in requirements() if name.lower() not in used and name not in TOOLS}
+    assert not idle, f"no longer imported: {idle}"
+    assert set(TOOLS) <= set(requirements())
+
+
+def test_import_helpers_is_cheap():
+    code = "import helpers, helpers.runs, sys; sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0
+
+
+def test_there_are_chapters():
+    toc = (ROOT / "book" / "_toc.yml").read_text(encoding="utf-8")
+    assert [path.stem for path in TEMPLATES] == sorted(re.findall(r"chapters/(\S+)", toc))
+
+
+@pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: path.stem)
+class TestTemplates:
+    """What every committed chapter keeps to."""
+
+    def test_has_no_outputs(self, path):
+        for cell in nbformat.read(path, as_version=4).cells:
+            if cell.cell_type == "code":
+                assert not cell.outputs
+                assert cell.execution_count is None
+
+    def test_has_cells_with_ids_in_good_number(self, path):
+        notebook = nbformat.read(path, as_version=4)
+        assert 20 <= len(notebook.cells) <= 45
+        ids = [cell.id for cell in notebook.cells]
+        assert len(set(ids)) == len(ids)
+        assert (notebook.nbformat, notebook.nbformat_minor) >= (4, 5)
+
+    def test_has_short_code_cells(self, path):
+        cells = nbformat.read(path, as_version=4).cells
+        lengths = sorted(len(c.source.splitlines()) for c in cells if c.cell_type == "code")
+        assert lengths[-1] <= 30
+        assert lengths[len(lengths) // 2] <= 10
+
+    def test_has_one_cell_of_parameters(self, path):
+        cells = nbformat.read(path, as_version=4).cells
+        tagged = [c for c in cells if "parameters" in c.metadata.get("tags", [])]
+        assert len(tagged) == 1
+        assert {"model", "run_dir"} <= set(settings.declared(path))
+        assert all("#" in line for line in tagged[0].source.splitlines() if "=" in line)
+
+    def test_its_parameters_are_told_in_the_book(self, path):
+        page = (ROOT / "book" / "rerun.md").read_text(encoding="utf-8")
+        missing = [name for name in settings.declared(path) if f"`{name}`" not in page]
+        assert set(missing) <= {"model", "run_dir"}
+
+
+def test_the_configuration_asks_nothing_of_the_network():
+    config = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
+    sphinx = config["sphinx"]["config"]
+    assert config["execute"]["execute_notebooks"] == "off"
+    assert sphinx["nb_ipywidgets_js"] == {}
+    assert "//" not in sphinx["mathjax_path"]
+    mathjax = ROOT / "book" / "_extra" / "mathjax"
+    assert (mathjax / Path(sphinx["mathjax_path"]).name).is_file()
+    assert "Apache License" in (mathjax / "LICENSE").read_text()
+    assert len(list(mathjax.glob("output/chtml/fonts/woff-v2/*.woff"))) >= 20
+
+
+def test_the_repository_is_named_in_one_place():
+    config = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
+    address = config["repository"]["url"]
+    pages = [*ROOT.glob("book/*.md"), *TEMPLATES]
+    assert not [p.name for p in pages if address in p.read_text(encoding="utf-8")]
+
+
+def test_no_weights_are_pickles():
+    kinds = {path.suffix for path in (ROOT / "helpers" / "weights").rglob("*") if path.is_file()}
+    assert kinds
+    assert not kinds & {".bin", ".pt", ".pth", ".pkl", ".ckpt"}
