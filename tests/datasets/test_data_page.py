@@ -1,0 +1,80 @@
+"""The data page says what the data hold."""
+
+import re
+
+import pandas as pd
+import pytest
+
+from helpers import datasets
+
+
+@pytest.fixture(scope="module")
+def page(root) -> str:
+    return (root / "book" / "data.md").read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def composition(page) -> pd.DataFrame:
+    """The table of relations, as printed."""
+    rows = [
+        [cell.strip() for cell in line.strip("|\n ").split("|")]
+        for line in page.splitlines()
+        if re.match(r"\| P\d+ \|", line)
+    ]
+    names = ["relation", "label", "example", "n_facts", "n_objects", "source"]
+    return pd.DataFrame(rows, columns=names).astype({"n_facts": int, "n_objects": int})
+
+
+def test_the_table_counts_every_relation(composition):
+    columns = ["relation", "label", "n_facts", "n_objects"]
+    assert composition[columns].equals(datasets.relations("atlas")[columns])
+
+
+def test_the_examples_are_facts(composition):
+    facts = datasets.load("atlas")
+    said = set(facts["relation"] + " " + facts["subject"] + " → " + facts["object"])
+    for row in composition.itertuples():
+        assert f"{row.relation} {row.example.replace('`', '')}" in said
+
+
+def test_the_totals_are_those_of_the_data(page):
+    table = datasets.relations("atlas")
+    total, many = table["n_facts"].sum(), (table["n_objects"] >= 100).sum()
+    assert f"{total:,} facts in {len(table)} relations" in page
+    assert f"{many} of the relations have 100 or more" in page
+    assert set(re.findall(r"\d+,\d{3} facts", page)) == {f"{total:,} facts", "14,810 facts"}
+
+
+def test_the_hand_made_tables_have_the_sizes_told(page, root):
+    names = pd.read_csv(root / "helpers/data/atlas_names.csv", keep_default_na=False)
+    fixed = pd.read_csv(root / "helpers/data/atlas_corrections.csv", keep_default_na=False)
+    changed = (fixed["object"] != "").sum()
+    assert f"the {len(names)} names" in page
+    assert f"lists {len(fixed)} facts that we changed ({changed}) or left out" in page
+
+
+def test_the_example_of_a_fact_is_one(page):
+    fact = datasets.load("atlas", ["P36"]).set_index("subject").loc["Australia"]
+    assert f"| {fact['fact']} | P36, capital | Australia | {fact['object']} |" in page
+
+
+def test_the_example_of_your_own_file_loads(page, tmp_path):
+    block = re.search(r"```text\n(\{\"relations.*?)```", page, re.S).group(1)
+    (tmp_path / "author.json").write_text(block, encoding="utf-8")
+    facts = datasets.load(tmp_path)
+    assert facts["object"].tolist() == ["Shakespeare", "Goethe"]
+
+
+def test_shares_told_of_fktc_are_those_of_the_files(page, shared):
+    facts = datasets.load(shared / "data" / "fktc" / "FKTC")
+    inside = pd.Series(
+        [o.casefold() in s.casefold() for s, o in zip(facts["subject"], facts["object"])]
+    )
+    assert f"In {inside[facts['relation'] == 'P176'].sum()} of the 982 rows of P176" in page
+    assert f"{inside.sum():,} rows" in page
+    for relation, answer in {"P30": "Antarctica", "P103": "French", "P108": "BBC"}.items():
+        share = (facts.loc[facts["relation"] == relation, "object"] == answer).mean()
+        assert f"{share:.0%}".replace("%", " %") in page
+    several = facts.groupby(["relation", "subject"])["object"].transform("nunique") > 1
+    subjects = facts[several].groupby(["relation", "subject"]).ngroups
+    assert f"{subjects} of them, in {several.sum()} rows" in page
