@@ -1,7 +1,7 @@
 """Build the facts of the atlas: real-world triples from well-kept packages, cleaned and checked.
 
 Run ``python -m helpers.atlas.facts`` to write `helpers/data/atlas.csv.gz` and
-`helpers/data/atlas_relations.csv`; the result is the same bytes every time. Subjects and objects
+`helpers/data/atlas_relations.csv`; the result is the same every time. Subjects and objects
 get their everyday English names in `helpers.atlas.names`; single facts are corrected or left
 out by `helpers/data/atlas_corrections.csv`, which gives a reason for each.
 """

@@ -1,5 +1,7 @@
 """The script that builds the atlas facts: its rules, and that it makes the committed file."""
 
+import gzip
+import importlib.metadata
 import importlib.util
 import re
 import sys
@@ -20,7 +22,7 @@ BUILDS = pytest.mark.skipif(
 
 
 @BUILDS
-def test_a_rebuild_gives_the_committed_bytes(tmp_path, root):
+def test_a_rebuild_gives_the_committed_facts(tmp_path, root):
     pinned = re.findall(
         r"^(\w+)==(.+)$", (root / "helpers/atlas/requirements.txt").read_text(), re.M
     )
@@ -28,8 +30,12 @@ def test_a_rebuild_gives_the_committed_bytes(tmp_path, root):
     if installed != dict(pinned):
         pytest.skip("other versions of the source packages are installed")
     assert script.main(["--out", str(tmp_path)]) == 0
-    for name in ("atlas.csv.gz", "atlas_relations.csv"):
-        assert (tmp_path / name).read_bytes() == (DATA / name).read_bytes()
+    # Unpacked: another build of zlib may pack the same bytes in another way.
+    packed = [folder / "atlas.csv.gz" for folder in (tmp_path, DATA)]
+    rebuilt, committed = (gzip.decompress(path.read_bytes()) for path in packed)
+    assert rebuilt == committed
+    name = "atlas_relations.csv"
+    assert (tmp_path / name).read_bytes() == (DATA / name).read_bytes()
 
 
 def test_a_name_of_two_places_goes_to_the_much_larger_one():
