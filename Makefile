@@ -25,7 +25,7 @@ install: ## make .venv and install requirements.txt (skipped while both are unch
 	want="$$tag $$(cksum < requirements.txt)"; have=$$(cat "$(VENV)/installed" 2>/dev/null); \
 	[ "$$want" = "$$have" ] && exit 0; \
 	[ -z "$$have" ] || [ "$${have%% *}" = "$$tag" ] || clear=--clear; \
-	echo "Installing requirements.txt into $(VENV) (Python $$tag)"; \
+	echo "Installing requirements.txt into $(VENV) (Python $$tag); this takes some minutes"; \
 	"$(PYTHON)" -m venv $$clear "$(VENV)" && \
 	"$(PY)" -m pip install --quiet --disable-pip-version-check -r requirements.txt && \
 	echo "$$want" > "$(VENV)/installed"
