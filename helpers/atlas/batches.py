@@ -33,18 +33,23 @@ class Batch:
 
 
 def loss_and_accuracy(
-    model: LlamaForCausalLM, batch: Batch, heavy: float = 1.0
+    model: LlamaForCausalLM,
+    batch: Batch,
+    heavy: float = 1.0,
+    dtype: torch.dtype = torch.bfloat16,
 ) -> tuple[torch.Tensor, float]:
     """Return the weighted cross-entropy of a batch and the share foretold rightly.
 
     Parameters
     ----------
     model : LlamaForCausalLM
-        Run under bfloat16 autocast on its own device.
+        Run on its own device.
     batch : Batch
         The rows.
     heavy : float
         Only places with at least this weight count for the accuracy.
+    dtype : torch.dtype
+        Of the matrix products; the weights stay in float32.
 
     Returns
     -------
@@ -58,7 +63,7 @@ def loss_and_accuracy(
     targets = torch.from_numpy(batch.targets).to(device)
     weights = torch.from_numpy(batch.weights).to(device)
     asked = (targets != NO_TARGET) & (weights > 0)
-    with torch.autocast(device.type, dtype=torch.bfloat16):
+    with torch.autocast(device.type, dtype=dtype, enabled=dtype != torch.float32):
         hidden = model.model(
             input_ids=inputs, attention_mask=_mask(batch, device), use_cache=False
         ).last_hidden_state
@@ -75,5 +80,6 @@ def _mask(batch: Batch, device: torch.device) -> torch.Tensor | None:
     if batch.documents is None:
         return None
     documents = torch.from_numpy(batch.documents).to(device)
-    same = documents[:, :, None] == documents[:, None, :]
-    return same.tril()[:, None]
+    seen = (documents[:, :, None] == documents[:, None, :]).tril()
+    # Eager attention adds the mask to its logits, so a mask of booleans would hide nothing.
+    return torch.where(seen, 0.0, torch.finfo(torch.float32).min)[:, None]
