@@ -1,0 +1,140 @@
+"""The MONITOR chapter, run on the bundled model as a reader would run it."""
+
+import ast
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from fractions import Fraction
+
+import nbformat
+import numpy as np
+import pandas as pd
+import pytest
+
+from helpers import chapters, runs, settings
+from helpers.errors import UserError
+from helpers.metrics import anchors, monitor
+
+SMALL = ["n_facts=4", "relations=P17,P36,P30", "attribution=no", "n_bootstrap=50"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Return the folder of a small run on the atlas."""
+    return chapters.run("monitor", "atlas-s", SMALL, tmp_path_factory.mktemp("runs"))
+
+
+def test_every_declared_parameter_is_recorded(root):
+    template = root / "notebooks" / "monitor.ipynb"
+    source = "\n".join(c.source for c in nbformat.read(template, 4).cells if c.id == "setup")
+    calls = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
+    recorded = next(c for c in calls if getattr(c.func, "id", "") == "dict").keywords
+    assert {word.arg for word in recorded} == set(settings.declared(template))
+
+
+def test_metrics_can_be_computed_again_from_the_saved_answers(folder):
+    answers, metrics = runs.answers(folder), runs.metrics(folder)
+    assert len(answers) == 3 * 4 * 13
+    known = anchors.known_facts(answers)
+    scores = monitor.fact_scores(answers, known)
+    assert known.any()
+    saved = metrics.query("level == 'run' and measure == 'MONITOR'")["estimate"].item()
+    assert saved == pytest.approx(monitor.monitor_score(scores), abs=1e-12)
+    facts = metrics.query("level == 'fact' and measure == 'pfd'").set_index("item")["estimate"]
+    again = scores.set_index("item")["pfd"]
+    pd.testing.assert_series_equal(facts, again, check_names=False)
+
+
+def test_monitor_by_exact_fractions_of_one_fact(folder):
+    answers = runs.answers(folder)
+    item = answers["item"].iloc[0]
+    p = {
+        row.variant: [Fraction(float(np.exp(value))) for value in row.logprobs]
+        for row in answers[answers["item"] == item].itertuples()
+    }
+    wrong = [p[v] for v in p if v.startswith("wrong")]
+    gaps = [sum(abs(a - b) for a, b in zip(p["right"], other)) / len(other) for other in wrong]
+    scores = monitor.fact_scores(answers).set_index("item")
+    assert scores.loc[item, "ird"] == pytest.approx(float(sum(gaps) / 5), abs=1e-12)
+
+
+def test_manifest_names_what_the_run_stood_on(folder):
+    manifest = runs.manifest(folder)
+    assert manifest["parameters"]["n_facts"] == 4
+    assert len(manifest["model"]["weights_sha"]) == 64
+    assert len(manifest["dataset"]["checksum"]) == 64
+    assert 0 < manifest["coverage"] <= 1
+
+
+def test_page_holds_tables_and_figures_with_texts_for_those_who_do_not_see(folder):
+    cells = nbformat.read(folder / "notebook.ipynb", 4).cells
+    figures = [c for c in cells if "mystnb" in c.metadata and "figure" in c.metadata["mystnb"]]
+    assert len(figures) >= 6
+    for cell in figures:
+        assert cell.metadata["mystnb"]["image"]["alt"]
+        assert any("image/png" in o.get("data", {}) or o.get("text") for o in cell.outputs)
+    assert {path.suffix for path in (folder / "tables").iterdir()} == {".csv", ".md", ".tex"}
+
+
+def test_second_run_takes_all_from_the_cache_and_gives_the_same(folder):
+    cache = folder.parent / "cache"
+    before = {path.name: path.stat().st_mtime_ns for path in cache.iterdir()}
+    first = runs.metrics(folder)
+    chapters.run("monitor", "atlas-s", SMALL, folder.parent.parent)
+    assert {path.name: path.stat().st_mtime_ns for path in cache.iterdir()} == before
+    pd.testing.assert_frame_equal(runs.metrics(folder), first)
+
+
+def test_fktc_folder_runs_through(shared, tmp_path):
+    data = shared / "data" / "fktc" / "FKTC"
+    words = [f"dataset={data}", "n_facts=2", "match=starts_with", "attribution=no"]
+    done = chapters.run("monitor", "atlas-s", [*words, "n_bootstrap=20"], tmp_path)
+    counts = runs.answers(done).groupby("item").size()
+    relations = runs.answers(done).groupby("item")["relation"].first()
+    assert relations.nunique() == 20
+    assert (counts[relations.isin(["P264", "P276"])] == 12).all()
+    assert (counts[~relations.isin(["P264", "P276"])] == 13).all()
+    assert runs.manifest(done)["dataset"]["name"] == "fktc"
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["relations=P9999"], "P9999"),
+        (["dataset=no-such-data"], "no-such-data"),
+        (["match=close_enough"], "close_enough"),
+        (["alphas=1,2"], "three alphas"),
+    ],
+)
+def test_bad_values_end_in_a_sentence_that_names_them(words, sentence, tmp_path):
+    with pytest.raises(UserError, match=sentence) as caught:
+        chapters.run("monitor", "atlas-s", ["n_facts=1", *words], tmp_path)
+    assert "Traceback" not in str(caught.value)
+    assert (tmp_path / "atlas-s" / "monitor" / "failed.ipynb").is_file()
+    assert not (tmp_path / "atlas-s" / "monitor" / "notebook.ipynb").exists()
+
+
+def test_interrupted_run_resumes_without_repeating(root, tmp_path):
+    words = ["n_facts=40", "relations=P17,P36,P297,P246", "attribution=no", "n_bootstrap=20"]
+    command = [sys.executable, "-m", "helpers.chapters", "run", "monitor"]
+    command += ["--runs", str(tmp_path), "--set", *words]
+    cache = tmp_path / "atlas-s" / "cache"
+    with subprocess.Popen(command, cwd=root, stderr=subprocess.PIPE, start_new_session=True) as job:
+        until = time.time() + 120
+        while not list(cache.glob("*.parquet")) and time.time() < until:
+            time.sleep(0.05)
+        os.killpg(job.pid, signal.SIGINT)
+        message = job.communicate(timeout=60)[1].decode()
+    assert job.returncode != 0
+    assert "Traceback" not in message.splitlines()[-1]
+    kept = {path: path.stat().st_mtime_ns for path in cache.glob("*.parquet")}
+    assert kept
+    assert not (tmp_path / "atlas-s" / "monitor" / "run.json").exists()
+    folder = chapters.run("monitor", "atlas-s", words, tmp_path)
+    assert {path: path.stat().st_mtime_ns for path in kept} == kept
+    whole = chapters.run("monitor", "atlas-s", words, tmp_path / "whole")
+    pd.testing.assert_frame_equal(runs.answers(folder), runs.answers(whole))
+    assert json.loads((folder / "run.json").read_text())["parameters"]["n_facts"] == 40
