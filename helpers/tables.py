@@ -68,7 +68,7 @@ def wide(
     Returns
     -------
     pandas.DataFrame
-        Index `by` in order of appearance, one text column a measure.
+        Index `by` in order of appearance, ``all`` and ``mean`` last; one text column a measure.
 
     Examples
     --------
@@ -77,7 +77,8 @@ def wide(
     >>> wide(tidy, {"acc": "accuracy, %"}, percent=["acc"]).loc["P17"].tolist()
     ['50.0 [10.0, 90.0]']
     """
-    result = pd.DataFrame(index=pd.Index(intervals[by].unique(), name=by))
+    groups = sorted(intervals[by].unique(), key=lambda group: group in ("all", "mean"))
+    result = pd.DataFrame(index=pd.Index(groups, name=by))
     for measure, title in titles.items():
         rows = intervals[intervals["measure"] == measure]
         form = {"digits": 1, "scale": 100} if measure in percent else {"digits": digits}

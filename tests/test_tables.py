@@ -55,11 +55,16 @@ def test_same_table_gives_the_same_html(table, tmp_path):
 
 def test_wide_keeps_the_order_of_groups_and_leaves_gaps_empty():
     tidy = pd.DataFrame(
-        [("P36", "a", 0.1, 0.0, 0.2), ("P17", "a", 0.3, 0.2, 0.4), ("P17", "b", 2.0, 1.0, 3.0)],
+        [
+            ("P36", "a", 0.1, 0.0, 0.2),
+            ("all", "a", 0.2, 0.1, 0.3),
+            ("P17", "a", 0.3, 0.2, 0.4),
+            ("P17", "b", 2.0, 1.0, 3.0),
+        ],
         columns=["relation", "measure", "estimate", "low", "high"],
     )
     laid = tables.wide(tidy, {"b": "B", "a": "A, %"}, percent=["a"], digits=0)
-    assert laid.index.tolist() == ["P36", "P17"]
+    assert laid.index.tolist() == ["P36", "P17", "all"]
     assert laid.columns.tolist() == ["B", "A, %"]
     assert laid.loc["P17"].tolist() == ["2 [1, 3]", "30.0 [20.0, 40.0]"]
     assert pd.isna(laid.loc["P36", "B"])
