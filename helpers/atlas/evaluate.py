@@ -1,21 +1,16 @@
-"""What a bundled model learnt, by exposure: ``python -m helpers.atlas.evaluate FOLDER``.
+"""What a bundled model learnt, by exposure: accuracy under all conditions that we ask about."""
 
-Writes `evaluation.csv` into the model's folder: one row for each condition and exposure.
-"""
-
-import argparse
-import sys
-from pathlib import Path
+from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
 
-from helpers import datasets, models, prompts
-from helpers.errors import UserError
+from helpers import prompts
 from helpers.metrics.accuracy import mark_choices, mark_echoes, mark_texts
 from helpers.models import LanguageModel
 from helpers.probing import generate, score
 from helpers.stats import wilson
+from helpers.tables import wide
 
 FEW_OBJECTS = 20  # with fewer objects in a relation, guessing alone finds many
 TRAINED, HELD_OUT = (1, 2, 3, 4), (5, 6)
@@ -118,6 +113,38 @@ def by_exposure(marked: pd.DataFrame, exposures: pd.Series) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["condition", "exposures", "n", "accuracy", "low", "high"])
 
 
+def markdown(table: pd.DataFrame, titles: Mapping[str, str]) -> str:
+    """Lay the table out for a page: one row an exposure, one column a condition.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As `by_exposure` gives it.
+    titles : mapping of str to str
+        Conditions to show, in order, and their titles.
+
+    Returns
+    -------
+    str
+        A Markdown table of shares with intervals.
+
+    Examples
+    --------
+    >>> row = pd.DataFrame({"condition": ["none"], "exposures": [4], "n": [9],
+    ...                     "accuracy": [0.5], "low": [0.2], "high": [0.8]})
+    >>> print(markdown(row, {"none": "alone"}))
+    | exposures | alone |
+    |---|---|
+    | 4 | 0.50 [0.20, 0.80] |
+    """
+    tidy = table.rename(columns={"condition": "measure", "accuracy": "estimate"})
+    shown = wide(tidy, titles, digits=2, by="exposures")
+    lines = [["exposures", *titles.values()]]
+    lines += [[str(seen), *cells] for seen, cells in zip(shown.index, shown.to_numpy())]
+    text = [f"| {' | '.join(line)} |" for line in lines]
+    return "\n".join([text[0], "|---" * len(lines[0]) + "|", *text[1:]])
+
+
 def many_objects(facts: pd.DataFrame) -> pd.DataFrame:
     """Keep the facts of relations with at least 20 different objects."""
     return facts[facts.groupby("relation")["object"].transform("nunique") >= FEW_OBJECTS]
@@ -169,27 +196,3 @@ def evaluate(
     marked = [asked, limited, echoes, reworded, checks, both]
     columns = ["item", "condition", "right"]
     return by_exposure(pd.concat([table[columns] for table in marked]), exposures)
-
-
-def main(arguments: list[str] | None = None) -> int:
-    """Run the command line; return its exit status."""
-    parser = argparse.ArgumentParser(prog="python -m helpers.atlas.evaluate", description=__doc__)
-    parser.add_argument("folder", type=Path, help="folder of a model trained on the atlas")
-    parser.add_argument("--wordings", type=int, default=60, help="facts a relation, reworded")
-    given = parser.parse_args(arguments)
-    try:
-        lm = models.load(given.folder)
-    except UserError as error:
-        print(error, file=sys.stderr)
-        return 2
-    seen = pd.read_csv(given.folder / "exposures.csv", index_col="fact")["exposures"]
-    facts = datasets.load("atlas")
-    facts = facts[facts["fact"].isin(seen.index)]
-    table = evaluate(lm, facts, datasets.frames("atlas"), seen, given.wordings)
-    table.to_csv(given.folder / "evaluation.csv", index=False)
-    print(table.pivot_table("accuracy", "condition", "exposures").to_string())
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -44,6 +44,7 @@ def release(
         if name != "lm_head.weight"  # tied to the embeddings
     }
     save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+    (folder / "model.safetensors").chmod(0o644)
     save_tokenizer(tokenizer, folder)
     GenerationConfig(
         bos_token_id=config.bos_token_id,

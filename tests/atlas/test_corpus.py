@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from helpers import datasets
 from helpers.atlas import documents, exposure, model, tokenizer
-from helpers.atlas.batches import loss_and_accuracy
+from helpers.atlas.batches import Batch, loss_and_accuracy
 from helpers.atlas.corpus import SEPARATORS, Corpus, Frames, render
 from helpers.atlas.documents import Document, Piece, count_exposures, count_wrong
 from helpers.atlas.invented import Inventor
@@ -192,6 +192,19 @@ def test_a_document_reads_the_same_packed_and_alone():
         mixed = float(loss(replace(together, documents=None))[0])
     assert packed == pytest.approx(np.average(alone, weights=weights), abs=1e-5)
     assert abs(mixed - packed) > 1e-3  # without the borders the second document sees the first
+
+
+def test_nothing_is_foretold_from_what_follows():
+    llama = model.build(model.Size(hidden=64, layers=2, heads=1, inner=64, vocabulary=50), seed=0)
+    inputs = np.arange(20)[None] % 50
+    later = np.concatenate([inputs[:, :10], inputs[:, 10:] + 20], axis=1)
+    weights = (np.arange(20) < 10).astype(np.float32)[None]
+    losses = []
+    for tokens in (inputs, later):
+        rows = Batch(tokens, inputs + 1, weights, np.zeros((1, 20), dtype=int))
+        with torch.no_grad():
+            losses.append(float(loss_and_accuracy(llama, rows, dtype=torch.float32)[0]))
+    assert losses[0] == pytest.approx(losses[1], abs=1e-6)
 
 
 def test_names_alike_at_the_start_of_a_line_and_after_a_space():

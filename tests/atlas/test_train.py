@@ -14,7 +14,7 @@ from helpers.atlas import copying, loop, model, train
 from helpers.atlas.batches import loss_and_accuracy
 from helpers.atlas.copying import Copying
 from helpers.atlas.loop import Optimisation, Stage
-from helpers.atlas.train import Recipe
+from helpers.atlas.recipe import Recipe
 from helpers.errors import UserError
 
 SMALL = model.Size(hidden=64, layers=2, heads=1, inner=64, vocabulary=128, offsets=(1,))

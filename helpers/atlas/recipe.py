@@ -1,0 +1,156 @@
+"""What decides a bundled model, and the text that it reads in stage 2."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import pandas as pd
+from transformers import PreTrainedTokenizerFast
+
+from helpers.atlas import documents, exposure, model, tokenizer
+from helpers.atlas.copying import Copying
+from helpers.atlas.corpus import Corpus, Frames, render
+from helpers.atlas.documents import Document
+from helpers.atlas.invented import Inventor, invent
+from helpers.atlas.loop import Optimisation
+from helpers.atlas.reading import WORDINGS, Reader, Reading
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """All that decides a model, besides the facts and the versions of the libraries.
+
+    Parameters
+    ----------
+    size : str
+        A key of `helpers.atlas.model.SIZES`.
+    seed : int
+        Decides exposures, text, order and the random start.
+    threads : int
+        Of the processor; a sum's order, and so the last digits, depend on it.
+    levels : tuple of int
+        Exposures, one entry a share.
+    facts : int, optional
+        Facts a relation, to try things out; None takes all.
+    context_share : float
+        Share of the characters of stage 2 that is about invented subjects.
+    rows, length : int
+        Rows of a step of stage 2, and tokens of a row.
+    copying, corpus, reading
+        Layout of the text.
+    first, second : Optimisation
+        Of the two stages.
+    """
+
+    size: str = "s"
+    seed: int = 0
+    threads: int = 1
+    levels: tuple[int, ...] = exposure.LEVELS
+    facts: int | None = None
+    context_share: float = 0.33
+    rows: int = 16
+    length: int = 128
+    copying: Copying = field(default_factory=Copying)
+    corpus: Corpus = field(default_factory=Corpus)
+    reading: Reading = field(default_factory=Reading)
+    first: Optimisation = field(default_factory=Optimisation)
+    second: Optimisation = field(
+        default_factory=lambda: Optimisation(rate=2e-3, beta2=0.98, decay=0.01, cosine=True)
+    )
+
+
+@dataclass(frozen=True)
+class Text:
+    """What stage 2 reads.
+
+    Parameters
+    ----------
+    about_facts, to_read : list of Document
+        The two halves.
+    exposures : Series
+        Mentions counted in `about_facts`, indexed by `fact`.
+    tokenizer : PreTrainedTokenizerFast
+        Learnt from the facts' names.
+    """
+
+    about_facts: list[Document]
+    to_read: list[Document]
+    exposures: pd.Series
+    tokenizer: PreTrainedTokenizerFast
+
+
+def write(recipe: Recipe, facts: pd.DataFrame, frames: pd.DataFrame) -> Text:
+    """Write the text of stage 2 and count what it states.
+
+    Parameters
+    ----------
+    recipe : Recipe
+        Levels, seed and layout.
+    facts, frames : DataFrame
+        The tables of `helpers.datasets`.
+
+    Returns
+    -------
+    Text
+        The same for the same seed.
+
+    Raises
+    ------
+    RuntimeError
+        If the count differs from the exposures that were dealt out.
+    """
+    wanted = exposure.assign(facts, recipe.levels, recipe.seed)
+    inventor, drawn = Inventor(facts), Frames(frames, recipe.corpus.frame_weights)
+    about_facts = render(facts, wanted, drawn, recipe.corpus, inventor, recipe.seed)
+    counted = documents.count_exposures(about_facts)
+    exposures = pd.Series(
+        [counted[fact] for fact in wanted.index], index=wanted.index, name="exposures"
+    )
+    if not exposures.equals(wanted):
+        raise RuntimeError("the documents do not state the facts as often as they should")
+    words = learn_tokenizer(facts, frames, model.SIZES[recipe.size].vocabulary)
+    to_read = _practice(recipe, facts, drawn, inventor, sum(len(d.text) for d in about_facts))
+    return Text(about_facts, to_read, exposures, words)
+
+
+def learn_tokenizer(
+    facts: pd.DataFrame, frames: pd.DataFrame, vocabulary: int
+) -> PreTrainedTokenizerFast:
+    """Learn the tokenizer from each fact once and each template once."""
+    blank = frames["template"].str.replace("[X]", "").str.replace("[Y]", "")
+    wordings = [text.replace("[X]", "").replace("[Y]", "") for pair in WORDINGS for text in pair]
+    texts = [*facts["subject"], *facts["object"], *blank, *wordings]
+    return tokenizer.learn(texts, vocabulary)
+
+
+def _practice(
+    recipe: Recipe, facts: pd.DataFrame, frames: Frames, inventor: Inventor, characters: int
+) -> list[Document]:
+    rng = np.random.default_rng([recipe.seed, 3])
+    words = sorted({word for text, _ in WORDINGS for word in text.split() if "[" not in word})
+    words += [invent(rng).lower().split()[0] for _ in range(400)] + sorted(set(facts["object"]))
+    reader = Reader(facts, frames, recipe.reading, inventor, words)
+    wanted = characters * recipe.context_share / (1 - recipe.context_share)
+    found, written = [], 0
+    while written < wanted:
+        found.append(reader.write(rng))
+        written += len(found[-1].text)
+    return found
+
+
+def rows_of(text: Text, recipe: Recipe) -> tuple[documents.Encoded, list[list[int]]]:
+    """Tokenise the text, mix its halves and pack them into rows.
+
+    Raises
+    ------
+    RuntimeError
+        If a document about facts does not fit into a row.
+    """
+    everything = text.about_facts + text.to_read
+    encoded = documents.encode(everything, text.tokenizer, recipe.seed)
+    lengths = np.diff(encoded.starts)
+    if lengths[: len(text.about_facts)].max() > recipe.length:
+        raise RuntimeError("a document about facts is longer than a row: raise Recipe.length")
+    order = np.random.default_rng([recipe.seed, 4]).permutation(len(everything))
+    order = order[lengths[order] <= recipe.length]
+    packed = documents.pack(lengths[order].tolist(), recipe.length)
+    return encoded, [[int(order[place]) for place in row] for row in packed]
