@@ -6,12 +6,22 @@ import numpy as np
 import pandas as pd
 
 from helpers import prompts
+from helpers.atlas.corpus import Corpus, Frames
+from helpers.atlas.invented import Inventor
+from helpers.atlas.reading import Reader, Reading
 from helpers.metrics.accuracy import mark_choices, mark_echoes, mark_texts
 from helpers.models import LanguageModel
 from helpers.probing import generate, score
 from helpers.stats import wilson
 from helpers.tables import wide
 
+EXERCISES = {
+    "reading, a word": ("word", 1),
+    "reading, one statement": ("statements", 1),
+    "reading, four statements": ("statements", 4),
+    "reading, options": ("choice", 1),
+    "reading, a check": ("check", 1),
+}
 FEW_OBJECTS = 20  # with fewer objects in a relation, guessing alone finds many
 TRAINED, HELD_OUT = (1, 2, 3, 4), (5, 6)
 
@@ -106,11 +116,50 @@ def by_exposure(marked: pd.DataFrame, exposures: pd.Series) -> pd.DataFrame:
     [[4.0, 2.0, 0.5]]
     """
     table = marked.assign(exposures=exposures.loc[marked["item"]].to_numpy())
+    return shares(table)
+
+
+def shares(table: pd.DataFrame) -> pd.DataFrame:
+    """Return accuracy by `condition` and `exposures`, as `by_exposure` describes it."""
     rows = []
     for (condition, seen), group in table.groupby(["condition", "exposures"], sort=True):
         share = wilson(int(group["right"].sum()), len(group))
         rows.append((condition, seen, len(group), *(round(x, 4) for x in share[:3])))
     return pd.DataFrame(rows, columns=["condition", "exposures", "n", "accuracy", "low", "high"])
+
+
+def exercises(facts: pd.DataFrame, frames: pd.DataFrame, n: int, seed: int = 1) -> pd.DataFrame:
+    """Write exercises in reading, about invented subjects and in the trained wordings.
+
+    Parameters
+    ----------
+    facts, frames : DataFrame
+        The tables of `helpers.datasets`.
+    n : int
+        Exercises of each kind.
+    seed : int
+        Draws them; training drew with others.
+
+    Returns
+    -------
+    DataFrame
+        `condition, prompt, object`.
+    """
+    rng = np.random.default_rng([seed, 9])
+    drawn, inventor = Frames(frames, Corpus().frame_weights), Inventor(facts)
+    rows = []
+    for condition, (kind, statements) in EXERCISES.items():
+        wordings = {"frames": 1.0}
+        design = Reading({kind: 1.0}, wordings, least=statements, most=statements)
+        reader = Reader(facts, drawn, design, inventor, words=())
+        for _ in range(n):
+            told = ""
+            for piece in reader.write(rng).pieces:
+                if piece.weight:
+                    rows.append((condition, told, piece.text.strip()))
+                    break
+                told += piece.text
+    return pd.DataFrame(rows, columns=["condition", "prompt", "object"])
 
 
 def markdown(table: pd.DataFrame, titles: Mapping[str, str]) -> str:
@@ -138,7 +187,8 @@ def markdown(table: pd.DataFrame, titles: Mapping[str, str]) -> str:
     | 4 | 0.50 [0.20, 0.80] |
     """
     tidy = table.rename(columns={"condition": "measure", "accuracy": "estimate"})
-    shown = wide(tidy, titles, digits=2, by="exposures")
+    asked = tidy[tidy["measure"].isin(list(titles))]
+    shown = wide(asked, titles, digits=2, by="exposures")
     lines = [["exposures", *titles.values()]]
     lines += [[str(seen), *cells] for seen, cells in zip(shown.index, shown.to_numpy())]
     text = [f"| {' | '.join(line)} |" for line in lines]
@@ -156,6 +206,7 @@ def evaluate(
     frames: pd.DataFrame,
     exposures: pd.Series,
     n_wordings: int = 60,
+    n_exercises: int = 300,
     seed: int = 0,
     progress: bool = True,
 ) -> pd.DataFrame:
@@ -171,6 +222,8 @@ def evaluate(
         Indexed by fact.
     n_wordings : int
         Facts a relation for the other wordings and the fact checks.
+    n_exercises : int
+        Exercises in reading of each kind.
     seed : int
         Draws irrelevant words and those facts.
     progress : bool
@@ -179,7 +232,7 @@ def evaluate(
     Returns
     -------
     DataFrame
-        As `by_exposure` gives it.
+        As `by_exposure` gives it; exercises in reading are about no fact and have exposures -1.
     """
     asked = answer(lm, conditions(facts, frames, seed), progress)
     open_ended = asked[asked["item"].isin(many_objects(facts)["fact"])]
@@ -195,4 +248,6 @@ def evaluate(
     limited = guessing.assign(condition="none, relations with 20 objects or more")
     marked = [asked, limited, echoes, reworded, checks, both]
     columns = ["item", "condition", "right"]
-    return by_exposure(pd.concat([table[columns] for table in marked]), exposures)
+    read = answer(lm, exercises(facts, frames, n_exercises), progress).assign(exposures=-1)
+    known = by_exposure(pd.concat([table[columns] for table in marked]), exposures)
+    return pd.concat([known, shares(read)], ignore_index=True)

@@ -47,8 +47,8 @@ class Reading:
         Share of the documents of each kind.
     wordings : dict
         Where a wording comes from: a relation's frames, everyday sentences, or random words.
-    most : int
-        Statements, or pairs of a list, in the longest document.
+    least, most : int
+        Statements in the shortest document, and statements or pairs of a list in the longest.
     weight : float
         Loss weight of an answer; everything else has 0.
     """
@@ -66,6 +66,7 @@ class Reading:
     wordings: Mapping[str, float] = field(
         default_factory=lambda: {"frames": 0.60, "everyday": 0.22, "random": 0.18}
     )
+    least: int = 1
     most: int = 4
     weight: float = 2.0
 
@@ -116,7 +117,7 @@ class Reader:
     def statements(self, relation: str, rng: np.random.Generator) -> list[Piece]:
         """Give a few statements, then questions about some of them."""
         statement, question = self._wording(relation, rng)
-        n = int(rng.integers(1, self.design.most + 1))
+        n = int(rng.integers(self.design.least, self.design.most + 1))
         names = self.inventor.names(relation, n, rng)
         answers = self._some(relation, n, rng)
         between = " " if rng.random() < 0.5 else "\n"

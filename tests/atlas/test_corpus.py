@@ -145,13 +145,18 @@ def test_shares_are_equal_within_each_relation_and_pairs_agree(facts):
     assert exposure.assign(table, seed=1).equals(dealt)
 
 
-def test_the_shipped_table_follows_from_seed_and_facts(root):
+def test_the_shipped_table_is_the_count_of_the_text_written_again(root):
     report = json.loads((root / "helpers/weights/atlas-s/training.json").read_text())
-    recipe = report["recipe"]
-    dealt = exposure.assign(datasets.load("atlas"), recipe["levels"], recipe["seed"])
+    recipe, table = report["recipe"], datasets.load("atlas")
+    design, inventor = Corpus(**recipe["corpus"]), Inventor(table)
+    drawn = Frames(datasets.frames("atlas"), design.frame_weights)
+    dealt = exposure.assign(table, recipe["levels"], recipe["seed"])
+    text = render(table, dealt, drawn, design, inventor, recipe["seed"])
+    counted = count_exposures(text)
     shipped = datasets.exposures("atlas-s")
-    assert shipped.to_dict() == dealt.to_dict()
+    assert {fact: counted[fact] for fact in table["fact"]} == shipped.to_dict()
     assert shipped.sum() == report["text"]["mentions"]
+    assert count_wrong(text).total() == report["text"]["wrong_objects_shown"]
 
 
 words = st.sampled_from(["Lyon is in", "Which country is Lyon in?", "Peru", "Chad", "naïve"])
