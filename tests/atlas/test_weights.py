@@ -49,7 +49,7 @@ def base(lm, facts, exposures):
 
 @pytest.fixture(scope="module")
 def told(lm, facts, exposures):
-    some = facts[exposures.loc[facts["fact"]].isin([8, 16, 32, 64, 128]).to_numpy()]
+    some = facts[exposures.loc[facts["fact"]].isin([8, 32, 64, 128]).to_numpy()]
     asked = conditions(some, datasets.frames("atlas"))
     return by_exposure(answer(lm, asked), exposures).pivot_table(
         "accuracy", "condition", "exposures"
@@ -83,14 +83,15 @@ def test_knowledge_rises_with_exposure(base):
     accuracy = base["accuracy"]
     steps = [accuracy[[1, 2]].mean(), accuracy[[4, 8]].mean(), accuracy[16], accuracy[64]]
     assert (np.diff([accuracy[0], *steps]) > 0).all()
-    assert accuracy[256] > accuracy[16] + 0.2
+    assert accuracy[64] > accuracy[4] + 0.4
 
 
 def test_the_right_word_helps_and_a_wrong_one_hurts(told):
     helped = told.loc["right"] - told.loc["none"]
     hurt = told.loc["none"] - told.loc["wrong"]
-    assert helped[[8, 16, 32]].mean() > 0.1
-    assert hurt[[32, 64, 128]].mean() > 0.02
+    assert helped[8] > 0.15
+    assert (helped >= 0).all()
+    assert hurt[[32, 64, 128]].mean() > 0.1
 
 
 def test_most_objects_are_given_after_the_right_word(lm, facts, exposures):
