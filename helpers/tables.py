@@ -169,6 +169,8 @@ def export(table: pd.DataFrame, name: str, folder: str | Path) -> list[Path]:
 def _markdown_cell(value: object) -> object:
     if isinstance(value, str):
         return value.replace("|", r"\|")  # a bare pipe would end the cell
+    if pd.api.types.is_scalar(value) and pd.isna(value):
+        return ""
     return f"{value:.4g}" if isinstance(value, float) else value
 
 

@@ -27,6 +27,12 @@ def test_markdown_keeps_its_columns_when_a_cell_holds_a_pipe(table, tmp_path):
     assert {line.replace(r"\|", "").count("|") for line in lines} == {4}
 
 
+def test_markdown_leaves_what_is_missing_empty(tmp_path):
+    gaps = pd.DataFrame({"a": ["x", None], "b": [1.5, float("nan")], "c": [["p"], ["q"]]})
+    last = tables.export(gaps, "t", tmp_path)[1].read_text().splitlines()[-1]
+    assert [cell.strip() for cell in last.split("|")] == ["", "", "", "['q']", ""]
+
+
 def test_latex_escapes_and_has_rules(table, tmp_path):
     text = tables.export(table, "t", tmp_path)[2].read_text()
     assert r"50\_\%" in text
