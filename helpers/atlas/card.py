@@ -80,7 +80,7 @@ def write_card(folder: Path, parameters: int) -> Path:
         table=markdown(pd.read_csv(folder / "evaluation.csv"), TITLES),
         size=report["recipe"]["size"],
         seed=report["recipe"]["seed"],
-        tokens=sum(stage["tokens"] for stage in stages) / 1e6,
+        tokens=(report["text"]["tokens"] + stages[0]["tokens"]) / 1e6,
         minutes=sum(stage["seconds"] for stage in stages) / 60,
     )
     path = folder / "README.md"

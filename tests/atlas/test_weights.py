@@ -9,7 +9,7 @@ import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from helpers import datasets, models
-from helpers.atlas.evaluate import answer, by_exposure, conditions, many_objects
+from helpers.atlas.evaluate import answer, by_exposure, conditions, many_objects, markdown
 from helpers.prompts import questions
 
 N = 130  # facts for each exposure, where not all are asked
@@ -117,3 +117,15 @@ def test_evaluation_beside_the_weights_is_of_these_weights(folder, base, told):
     recorded = alone.set_index("exposures")["accuracy"]
     for seen in (0, 256):
         assert base.loc[seen, "accuracy"] == pytest.approx(recorded[seen], abs=0.01)
+
+
+def test_the_page_shows_the_evaluation(root, folder):
+    page = (root / "book/model_card.md").read_text(encoding="utf-8")
+    table = pd.read_csv(folder / "evaluation.csv")
+    told = ["none", "right", "wrong", "wrong word given", "irrelevant"]
+    reworded = ["question, base", "question, trained", "question, held out"]
+    reworded += ["sentence, base", "sentence, held out"]
+    for names in (told, reworded, ["check, true", "check, false", "check, both"]):
+        rows = markdown(table, {name: name for name in names}).split("\n")[2:]
+        assert len(rows) == 10
+        assert all(row in page for row in rows)
