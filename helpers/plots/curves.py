@@ -89,7 +89,9 @@ def scale_curve(
         _band(ax, places, part, colour, str(name))
         _bars(ax, places, part, colour)
     ax.set_xscale("log")
-    ax.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    low, high = ax.get_xlim()
+    # Labels at 1, 2 and 5 would run into each other where the axis spans many decades.
+    ax.xaxis.set_major_locator(LogLocator(subs=(1,) if high > 300 * low else (1, 2, 5)))
     ax.xaxis.set_major_formatter(FuncFormatter(lambda count, _: _short(count)))
     ax.xaxis.set_minor_locator(NullLocator())
     ax.set_xlabel("parameters")
