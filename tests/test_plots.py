@@ -3,6 +3,7 @@
 import warnings
 
 import matplotlib as mpl
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -235,3 +236,13 @@ def test_any_text_is_drawn_as_it_is(ax):
     table = pd.DataFrame({"label": names, "x": range(5), "y": range(5)})
     draw(plots.scatter(table, "x", "y", ax))
     assert "▯▯" in labels(ax.texts)
+
+
+def test_scatter_of_many_points_leaves_the_names_out():
+    many = pd.DataFrame({"label": list("abcdefghijklmnopqrst"), "x": range(20), "y": range(20)})
+    few = many.head(5)
+    for table, names in ((few, list("abcde")), (many, [])):
+        _, ax = plt.subplots()
+        plots.scatter(table, "x", "y", ax)
+        assert [text.get_text() for text in ax.texts] == names
+        plt.close(ax.figure)

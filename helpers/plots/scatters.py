@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.transforms import Bbox
 
 from helpers import stats
-from helpers.plots.style import GREY, model_colour, plain, reach
+from helpers.plots.style import BLUE, GREY, model_colour, plain, reach
 
 # Where a name may stand, the best first: points right, points up, alignment.
 _SIDES = (
@@ -21,6 +21,8 @@ _SIDES = (
     (0, -12, "center"),
 )
 
+MOST_NAMES = 15  # more would hide the points
+
 
 def scatter(
     table: pd.DataFrame,
@@ -30,7 +32,7 @@ def scatter(
     label: str = "label",
     identity: bool = False,
 ) -> Axes:
-    """Draw one measure against another, each point named, with both intervals.
+    """Draw one measure against another, with both intervals; up to 15 points bear their names.
 
     Parameters
     ----------
@@ -42,7 +44,7 @@ def scatter(
     ax : Axes, optional
         By default a new figure.
     label : str
-        Column of names, which give the points their colours.
+        Column of names, which give the points their colours where they are written.
     identity : bool
         Draw the line of equality, on equal axes: Figures 9 and 10, four frames against seven.
 
@@ -62,8 +64,9 @@ def scatter(
     'MONITOR'
     """
     ax = ax or plt.subplots()[1]
+    named = len(table) <= MOST_NAMES
     for row in table.to_dict("records"):
-        colour = model_colour(str(row[label]))
+        colour = model_colour(str(row[label])) if named else BLUE
         hollow = bool(row.get("published", False))
         ax.errorbar(
             row[x],
@@ -71,11 +74,11 @@ def scatter(
             xerr=reach(row, x),
             yerr=reach(row, y),
             fmt="D" if hollow else "o",
-            ms=7,
+            ms=7 if named else 5,
             color=colour,
             mfc="white" if hollow else colour,
             mew=1.5,
-            elinewidth=1.5,
+            elinewidth=1.5 if named else 0.6,
         )
     if identity:
         ends = [table[[x, y]].min().min(), table[[x, y]].max().max()]
@@ -88,7 +91,8 @@ def scatter(
     if not np.isnan(found.low):
         text = f"r = {found.r:.2f} [{found.low:.2f}, {found.high:.2f}], n = {found.n}"
         ax.set_title(text.replace("-", "\N{MINUS SIGN}"))
-    _name_points(ax, table, x, y, label)
+    if named:
+        _name_points(ax, table, x, y, label)
     return ax
 
 
