@@ -107,6 +107,7 @@ def test_fktc_folder_runs_through(shared, tmp_path):
         (["dataset=no-such-data"], "no-such-data"),
         (["match=close_enough"], "close_enough"),
         (["alphas=1,2"], "three alphas"),
+        (["anchor_mode=forced"], "teacher_forced or free_running"),
     ],
 )
 def test_bad_values_end_in_a_sentence_that_names_them(words, sentence, tmp_path):

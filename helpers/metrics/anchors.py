@@ -13,6 +13,7 @@ import pandas as pd
 from helpers.errors import UserError
 from helpers.metrics.matching import rule_of
 
+COLUMNS = {"teacher_forced": "logprobs", "free_running": "anchor_logprobs"}
 _VARIANT = re.compile(r"(right|frame|wrong)(\d*)")
 
 
@@ -57,6 +58,36 @@ def anchors_of(
     table = table[table["role"] != ""]
     table = table.assign(p=_probabilities(table, column))
     return table.assign(probability=[p.mean() if p.size else np.nan for p in table["p"]])
+
+
+def column_of(mode: str) -> str:
+    """Return the column of answers that holds the anchors of a mode.
+
+    Parameters
+    ----------
+    mode : {"teacher_forced", "free_running"}
+        The object behind every prompt, or read along the model's own continuation, as in the
+        released code of Wang et al. 2024.
+
+    Returns
+    -------
+    str
+        For the `column` of :func:`anchors_of` and of
+        :func:`helpers.metrics.monitor.fact_scores`.
+
+    Raises
+    ------
+    UserError
+        For another mode.
+
+    Examples
+    --------
+    >>> column_of("teacher_forced")
+    'logprobs'
+    """
+    if mode not in COLUMNS:
+        raise UserError(f'There is no anchor mode "{mode}"; use {" or ".join(COLUMNS)}.')
+    return COLUMNS[mode]
 
 
 def known_facts(texts: pd.DataFrame, rule: str = "exact_match") -> pd.Series:
