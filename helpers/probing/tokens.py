@@ -8,7 +8,6 @@ is scored from that piece on, and so are its other options.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -179,8 +178,15 @@ def common_prefix(left: Sequence[int], right: Sequence[int]) -> int:
     >>> common_prefix([1, 2, 3], [1, 2, 4, 5])
     2
     """
-    same = itertools.takewhile(lambda pair: pair[0] == pair[1], zip(left, right))
-    return sum(1 for _ in same)
+    # Halving compares slices at the speed of C: texts of hundreds of tokens share most of them.
+    low, high = 0, min(len(left), len(right))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if left[low:middle] == right[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
 
 
 def _causal_rows(
