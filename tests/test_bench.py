@@ -11,7 +11,7 @@ import torch
 from tests.bench import figures, measure, methods, published, scoring, workloads
 from tests.bench.workloads import Shape
 
-TINY = {"n_layer": 2, "n_embd": 32, "n_head": 2, "n_positions": 256}
+TINY = {"n_layer": 2, "n_embd": 32, "n_head": 2, "n_positions": 256, "vocab_size": 1500}
 SMALL = Shape(subjects=3, choices=6, examples=4)
 KEYS = {"name", "seconds", "tokens", "ratio_to_ours"}
 MEASURED = KEYS | {"ceiling_share", "max_abs_diff"}
@@ -104,12 +104,24 @@ def pairs():
     return list(zip(probes()["prompt"], probes()["continuation"]))
 
 
-def test_operations_are_those_of_the_weights():
-    # Two blocks of 12 * 32 * 32 weights and a head of 50257 * 32, two operations a weight.
-    work = measure.Work(tokens=10, head_rows=3)
-    expected = 2 * (2 * 12 * 32 * 32 * 10 + 50257 * 32 * 3)
-    assert measure.operations(model(), work) == expected
+def test_operations_are_those_of_the_weights_and_of_attention():
+    # Two blocks of 12 * 32 * 32 weights and a head of 1500 * 32, two operations a weight; for
+    # each pair of tokens two products of 32 channels in each block.
+    work = measure.Work(tokens=10, head_rows=3, pairs=7)
+    weights = 2 * (2 * 12 * 32 * 32 * 10 + 1500 * 32 * 3)
+    assert measure.operations(model(), work, attention=False) == weights
+    assert measure.operations(model(), work) == weights + 2 * 2 * 2 * 32 * 7
     assert measure.ceiling(model(), rows=8, repeats=1) > 0
+
+
+def test_pairs_are_those_that_a_token_sees():
+    ids = torch.tensor([[1, 2, 3, 4]])
+    with measure.counted(model()) as work, torch.no_grad():
+        cache = model().model(ids, use_cache=True).past_key_values
+    assert work.pairs == 1 + 2 + 3 + 4
+    with measure.counted(model()) as work, torch.no_grad():
+        model().model(input_ids=ids[:, :2], past_key_values=cache)
+    assert work.pairs == 2 * 4
 
 
 def test_the_comparison_has_all_fields():
@@ -134,7 +146,7 @@ def test_the_command_writes_and_prints_all(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(workloads, "random_model", lambda seed: made)
     monkeypatch.setattr(workloads, "trained_model", model)
     out = tmp_path / "results" / "scoring.json"
-    scoring.main(["--facts", "2", "--sample", "1", "--relation", "--no-peers", "--out", str(out)])
+    scoring.main(["--facts", "2", "--sample", "1", "--no-peers", "--out", str(out)])
     found = json.loads(out.read_text(encoding="utf-8"))
     names = [part["workload"]["name"] for part in found["more"]]
     assert names == ["a whole relation", "lists, atlas-s", "MONITOR"]
@@ -195,6 +207,20 @@ def test_the_page_counts_its_example_right():
     assert "= 16$" in page
     assert words.count("Korea") == 4
     assert forwarded - len(figures.PREFIX) == 10  # rows of the mask, and of the head
+
+
+def test_the_code_on_the_page_runs(monkeypatch):
+    blocks = re.findall(r"```python\n(.*?)```", figures.PAGE.read_text("utf-8"), re.DOTALL)
+    shown = blocks[0].replace("\n[", "\nfound = [", 1)
+    given = {"torch": torch, "tokenizer": model().tokenizer, "model": model().model, "start": 4}
+    exec(shown, given)
+    assert len(given["found"]) == len(given["ids"]) - 4
+    assert max(given["found"]) < 0
+    monkeypatch.setattr("helpers.models.load", lambda name: model())
+    head, _, last = blocks[1].rstrip().rpartition("\n")
+    found = {}
+    exec(f"{head}\nfound = {last}", found)
+    assert [len(values) > 0 for values in found["found"]["logprobs"]] == [True, True]
 
 
 def test_the_page_names_the_families_that_fall_back():

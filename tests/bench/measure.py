@@ -24,10 +24,21 @@ ROWS = 512  # of the products by which the ceiling is measured
 
 @dataclass
 class Work:
-    """What went through a model: tokens (padding included), and rows through its head."""
+    """What went through a model.
+
+    Attributes
+    ----------
+    tokens : int
+        Padding included.
+    head_rows : int
+        Tokens whose next word was asked for.
+    pairs : int
+        A token and one that it attends to; inside a pass over a cache only those in the cache.
+    """
 
     tokens: int = 0
     head_rows: int = 0
+    pairs: int = 0
 
 
 @contextmanager
@@ -45,6 +56,12 @@ def counted(model: LanguageModel) -> Iterator[Work]:
     """
     work = Work()
 
+    def asked(module: Any, inputs: tuple, given: dict[str, Any]) -> None:
+        ids = given["input_ids"] if "input_ids" in given else inputs[0]
+        past = given.get("past_key_values")
+        kept = past.get_seq_length() if past is not None else 0
+        work.pairs += ids.numel() * kept if kept else ids.numel() * (ids.shape[1] + 1) // 2
+
     def embedded(module: Any, inputs: tuple, output: torch.Tensor) -> None:
         work.tokens += output.shape[:-1].numel()
 
@@ -53,6 +70,7 @@ def counted(model: LanguageModel) -> Iterator[Work]:
 
     network = model.model
     hooks = [
+        network.register_forward_pre_hook(asked, with_kwargs=True),
         network.get_input_embeddings().register_forward_hook(embedded),
         network.get_output_embeddings().register_forward_hook(headed),
     ]
@@ -83,23 +101,30 @@ def timed(run: Callable[[], Any], repeats: int = 1) -> tuple[list[float], Any]:
     return seconds, result
 
 
-def operations(model: LanguageModel, work: Work) -> float:
-    """Return the floating-point operations of the weights' products: body and head, no attention.
+def operations(model: LanguageModel, work: Work, attention: bool = True) -> float:
+    """Return the floating-point operations of a work's matrix products.
+
+    Two for each weight and token, and for each channel of a head's query-key and weight-value
+    products, with the keys alone that a token has to see; so a share of the ceiling that is made
+    from this number never counts what a mask then throws away.
 
     Parameters
     ----------
     model : LanguageModel
     work : Work
+    attention : bool
+        Whether attention's products count.
 
     Returns
     -------
     float
-        Two operations a weight and token; attention's own products are left out, so a share of
-        the ceiling that is made from this number is a lower bound.
     """
     body = sum(rows * columns * count for (rows, columns), count in shapes(model).items())
     head = model.model.get_output_embeddings().weight.numel()
-    return 2.0 * (body * work.tokens + head * work.head_rows)
+    config = model.model.config
+    size = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
+    channels = 2 * config.num_hidden_layers * config.num_attention_heads * size
+    return 2.0 * (body * work.tokens + head * work.head_rows + attention * channels * work.pairs)
 
 
 def shapes(model: LanguageModel) -> Counter[tuple[int, int]]:
