@@ -1,4 +1,4 @@
-"""Exact scores of rows of token ids, each distinct token computed once where the model allows it."""
+"""Exact scores of rows of token ids, each distinct token computed once where a model allows it."""
 
 from __future__ import annotations
 

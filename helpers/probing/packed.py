@@ -14,18 +14,14 @@ from typing import Any
 
 import numpy as np
 import torch
-from transformers import DynamicCache
-from transformers.cache_utils import DynamicLayer
 
 from helpers import gpu
 from helpers.models import LanguageModel
 from helpers.probing import packing, plain, plan
+from helpers.probing.packing import Kept
 from helpers.probing.plan import Step
 from helpers.probing.tokens import Row
 from helpers.probing.trie import Trie, build
-
-# Keys and values of each layer, of the tokens from the first one on.
-Kept = list[tuple[torch.Tensor, torch.Tensor]]
 
 
 def run(
@@ -163,7 +159,7 @@ def _keep(
     length: int,
 ) -> tuple[dict[int, float], Kept]:
     """Forward one way down as the model itself does, and return what it reads and its keys."""
-    cache = _cache(before)
+    cache = packing.cache(before)
     scores: dict[int, float] = {}
     new = set(step.new)
     for at in range(0, len(step.nodes), length):
@@ -171,7 +167,7 @@ def _keep(
         heads = [node for node in part if node in new and node in children]
         logits = _logits(model, tree, part, heads, past_key_values=cache, use_cache=True)
         scores |= read(tree, logits, heads, children)
-    return scores, [(layer.keys, layer.values) for layer in cache.layers]
+    return scores, packing.kept(cache)
 
 
 @torch.inference_mode()
@@ -186,7 +182,7 @@ def _pack(
     heads = [node for node in nodes if node in new and node in children]
     settings: dict[str, Any] = {"use_cache": False}
     if before:
-        settings = {"past_key_values": _cache(before), "use_cache": True}
+        settings = {"past_key_values": packing.cache(before), "use_cache": True}
     settings["attention_mask"] = packing.masks(model, tree, nodes, past)
     with packing.positions(model, queries, keys) as given:
         logits = _logits(model, tree, nodes, heads, **settings, **given)
@@ -203,16 +199,3 @@ def _logits(
     if plain.takes(model, "logits_to_keep"):
         return model.model(input_ids=ids, logits_to_keep=wanted, **inputs).logits[0]
     return model.model(input_ids=ids, **inputs).logits[0][wanted]
-
-
-def _cache(kept: Kept) -> DynamicCache:
-    """Return a cache that refers to kept keys; it is not made from the configuration, for a
-    window would cut them.
-    """
-    cache = DynamicCache()
-    for keys, values in kept:
-        layer = DynamicLayer()
-        layer.lazy_initialization(keys, values)
-        layer.keys, layer.values = keys, values
-        cache.layers.append(layer)
-    return cache

@@ -8,10 +8,53 @@ from typing import Any
 
 import numpy as np
 import torch
+from transformers import DynamicCache
+from transformers.cache_utils import DynamicLayer
 
 from helpers.models import LanguageModel
 from helpers.probing import families
 from helpers.probing.trie import Trie, attends
+
+# Keys and values of each layer, of the tokens from the first one on.
+Kept = list[tuple[torch.Tensor, torch.Tensor]]
+
+
+def cache(kept: Kept, rows: int = 1) -> DynamicCache:
+    """Return a cache that refers to kept keys, which grow in the cache alone and are not copied.
+
+    It is not made from the model's configuration, for it would cut keys outside a sliding window.
+
+    Parameters
+    ----------
+    kept : list of tuple of Tensor
+    rows : int
+        Size of the batch that sees them.
+
+    Returns
+    -------
+    DynamicCache
+    """
+    made = DynamicCache()
+    for keys, values in kept:
+        layer = DynamicLayer()
+        layer.lazy_initialization(keys, values)
+        layer.keys, layer.values = (part.expand(rows, -1, -1, -1) for part in (keys, values))
+        made.layers.append(layer)
+    return made
+
+
+def kept(cache: DynamicCache) -> Kept:
+    """Return the keys and values that a cache holds.
+
+    Parameters
+    ----------
+    cache : DynamicCache
+
+    Returns
+    -------
+    list of tuple of Tensor
+    """
+    return [(layer.keys, layer.values) for layer in cache.layers]
 
 
 def sees(tree: Trie, nodes: Sequence[int], kept: int = 0, window: int | None = None) -> np.ndarray:

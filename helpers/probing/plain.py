@@ -194,8 +194,19 @@ def gather(logits: torch.Tensor, rows: torch.Tensor, targets: torch.Tensor) -> l
     """
     distinct, back = rows.unique_consecutive(return_inverse=True)
     step = max(1, CHUNK // logits.shape[-1])
-    sums = [logits[part].float().logsumexp(-1) for part in distinct.split(step)]
-    return (logits[rows, targets].float() - torch.cat(sums)[back]).tolist()
+    tops, sums = zip(*(_log_sum(logits[part].float()) for part in distinct.split(step)))
+    # Their sum may be large: in float64 the value keeps the digits that float32 logits have.
+    top, rest, chosen = (
+        part.cpu().double() for part in (torch.cat(tops), torch.cat(sums), logits[rows, targets])
+    )
+    back = back.cpu()
+    return (chosen - top[back] - rest[back]).tolist()
+
+
+def _log_sum(logits: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return the two parts of a logsumexp over the last axis: the largest, and the rest's log."""
+    top = logits.amax(-1)
+    return top, logits.sub(top[:, None]).exp_().sum(-1).log_()
 
 
 def takes(model: LanguageModel, name: str) -> bool:

@@ -6,12 +6,11 @@ from collections.abc import Iterator
 
 import numpy as np
 import torch
-from transformers import DynamicCache
-from transformers.cache_utils import DynamicLayer
 
 from helpers import gpu
 from helpers.models import LanguageModel
-from helpers.probing import plain, plan
+from helpers.probing import packing, plain, plan
+from helpers.probing.packing import Kept
 from helpers.probing.tokens import Row
 from helpers.probing.trie import Trie, build
 
@@ -54,10 +53,11 @@ def run(
 
 
 def beginnings(tree: Trie, price: float, size: int) -> dict[tuple[int, ...], list[Row]]:
-    """Return rows by the beginning whose keys are kept for them; () for those that share too little.
+    """Return rows by the beginning that is kept for them; () for rows that share too little.
 
     A beginning of d tokens that n rows share is kept, the longest way up first, where the n - 1
-    repeats of its tokens are more than the price of the passes: one, and one a batch.
+    repeats of its tokens are more than the price of the passes: one, and one a batch. It ends
+    before the token after which the first scored one is read.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ def beginnings(tree: Trie, price: float, size: int) -> dict[tuple[int, ...], lis
     --------
     >>> rows = [Row((*range(50), a, 3), 50) for a in (1, 2)] + [Row((9, 9, 9), 1)]
     >>> {len(ids): len(group) for ids, group in beginnings(build(rows), 8, 16).items()}
-    {50: 2, 0: 1}
+    {49: 2, 0: 1}
     """
     ends = np.array([path[-1] for path in tree.paths])
     starts = np.array([row.start for row in tree.rows])
@@ -99,33 +99,25 @@ def beginnings(tree: Trie, price: float, size: int) -> dict[tuple[int, ...], lis
 
 
 @torch.inference_mode()
-def _keep(model: LanguageModel, ids: tuple[int, ...]) -> list[tuple[torch.Tensor, torch.Tensor]]:
-    cache = DynamicCache()
+def _keep(model: LanguageModel, ids: tuple[int, ...]) -> Kept:
+    cache = packing.cache([])
     given = torch.tensor([ids], device=model.device)
     # No logits are read; one is the fewest that every model can give.
     settings = {"logits_to_keep": 1} if plain.takes(model, "logits_to_keep") else {}
     model.model(input_ids=given, past_key_values=cache, use_cache=True, **settings)
-    return [(layer.keys, layer.values) for layer in cache.layers]
+    return packing.kept(cache)
 
 
 @torch.inference_mode()
-def _below(
-    model: LanguageModel, batch: list[Row], kept: list[tuple[torch.Tensor, torch.Tensor]]
-) -> list[tuple[float, ...]]:
+def _below(model: LanguageModel, batch: list[Row], kept: Kept) -> list[tuple[float, ...]]:
     """Return the log-probabilities of rows whose beginning's keys are kept."""
     past = kept[0][0].shape[-2]
-    cache = DynamicCache()
-    for keys, values in kept:
-        layer = DynamicLayer()
-        layer.lazy_initialization(keys, values)
-        layer.keys, layer.values = (part.expand(len(batch), -1, -1, -1) for part in (keys, values))
-        cache.layers.append(layer)
     ids, mask = plain.pad(model, [row.ids[past:] for row in batch])
     before = torch.ones(len(batch), past, dtype=mask.dtype, device=mask.device)
     inputs = {
         "input_ids": ids,
         "attention_mask": torch.cat([before, mask], dim=1),
-        "past_key_values": cache,
+        "past_key_values": packing.cache(kept, len(batch)),
         "use_cache": True,
     }
     return plain.read_rows(model, batch, ids, inputs, past)
