@@ -161,13 +161,13 @@ def _told(workload: dict[str, Any]) -> str:
 def _table(result: dict[str, Any]) -> str:
     rows = []
     for record in result["methods"]:
-        mark = "about " if record.get("scaled") or record.get("estimated") else ""
+        mark = "~" if record.get("scaled") or record.get("estimated") else ""
         rows.append(
             {
                 "method": record["name"] + (" (estimated)" if record.get("estimated") else ""),
+                "times ours": number(record["ratio_to_ours"]),
                 "seconds": f"{mark}{number(record['seconds'])}",
                 "tokens": f"{record['tokens']:,}",
-                "times ours": number(record["ratio_to_ours"]),
                 "of the ceiling": _form(record.get("ceiling_share"), "{:.0%}"),
                 "largest difference": _form(record.get("max_abs_diff"), "{:.0e}"),
             }

@@ -81,7 +81,15 @@ def counted(model: LanguageModel) -> Iterator[Work]:
             hook.remove()
 
 
-def timed(run: Callable[[], Any], repeats: int = 1) -> tuple[list[float], Any]:
+@dataclass
+class Spent:
+    """Seconds of each repeat: by the clock, and of the processor (less, if others use it too)."""
+
+    clock: list[float]
+    processor: list[float]
+
+
+def timed(run: Callable[[], Any], repeats: int = 1) -> tuple[Spent, Any]:
     """Return the seconds of each repeat, and what the last one gave.
 
     Parameters
@@ -91,14 +99,15 @@ def timed(run: Callable[[], Any], repeats: int = 1) -> tuple[list[float], Any]:
 
     Returns
     -------
-    tuple of (list of float, any)
+    tuple of (Spent, any)
     """
-    seconds = []
+    spent = Spent([], [])
     for _ in range(repeats):
-        start = time.perf_counter()
+        start, used = time.perf_counter(), time.process_time()
         result = run()
-        seconds.append(time.perf_counter() - start)
-    return seconds, result
+        spent.clock.append(time.perf_counter() - start)
+        spent.processor.append(time.process_time() - used)
+    return spent, result
 
 
 def operations(model: LanguageModel, work: Work, attention: bool = True) -> float:
@@ -159,7 +168,7 @@ def ceiling(model: LanguageModel, rows: int = ROWS, repeats: int = 15) -> float:
     for (inputs, outputs), count in shapes(model).items():
         left, right = torch.randn(rows, inputs), torch.randn(inputs, outputs)
         seconds, _ = timed(lambda a=left, b=right: a @ b, repeats)
-        spent += count * min(seconds)
+        spent += count * min(seconds.clock)
         done += count * 2.0 * rows * inputs * outputs
     return done / spent
 

@@ -49,10 +49,10 @@ class Method:
 
 METHODS = (
     Method(OURS, methods.ours, repeats=5, whole=True),
-    Method("prefix cache and rows, batch 16", methods.prefix_rows, whole=True),
-    Method("prefix cache and rows, batch 64", partial(methods.prefix_rows, size=64), whole=True),
-    Method("plain batches of 16, head on the choice only", methods.plain),
-    Method("naive: batches of 16, all logits", methods.naive),
+    Method("cached prefix, batch 16", methods.prefix_rows, whole=True),
+    Method("cached prefix, batch 64", partial(methods.prefix_rows, size=64), whole=True),
+    Method("plain, batch 16, choice's logits", methods.plain),
+    Method("naive, batch 16, all logits", methods.naive),
     Method("lm-evaluation-harness, batch 16", methods.lm_eval, package="lm_eval"),
     Method("minicons, batch 16", methods.minicons, package="minicons"),
 )
@@ -127,9 +127,9 @@ def measured(
     tuple of (dict, list)
     """
     with measure.counted(model) as work:
-        seconds, found = measure.timed(lambda: run(model, probes), repeats)
+        spent, found = measure.timed(lambda: run(model, probes), repeats)
     work = measure.Work(*(count // repeats for count in vars(work).values()))
-    typical, scale = measure.median(seconds), requests / len(probes)
+    typical, scale = measure.median(spent.clock), requests / len(probes)
     weights, all_products = (measure.operations(model, work, both) for both in (False, True))
     record = {
         "seconds": typical * scale,
@@ -138,7 +138,8 @@ def measured(
         "ceiling_share": all_products / typical / top,
         "ceiling_share_without_attention": weights / typical / top,
         "measured_requests": len(probes),
-        "measured_seconds": seconds,
+        "measured_seconds": spent.clock,
+        "processor_seconds": measure.median(spent.processor) * scale,
         "scaled": scale != 1,
     }
     return record, found
