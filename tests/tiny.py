@@ -112,7 +112,7 @@ MIXED = {**HEADS, "sliding_window": 5, "layer_types": LAYERS}
 # More families that `helpers.probing` knows, or must know that it does not.
 MORE = {
     "codegen": ("CodeGenConfig", {**GPT2, "rotary_dim": 4, "n_head": 4}),
-    "cohere2": ("Cohere2Config", {**MIXED, "pad_token_id": 0}),
+    "cohere2": ("Cohere2Config", {**MIXED, "pad_token_id": 0, "logit_scale": 1.0}),
     "gpt_oss": (
         "GptOssConfig",
         {**MIXED, "num_local_experts": 4, "num_experts_per_tok": 2, "pad_token_id": 0},

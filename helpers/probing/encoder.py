@@ -50,7 +50,7 @@ def run(
     Raises
     ------
     UserError
-        Where the memory does not hold a single source, or one way down its tree.
+        Where the memory does not hold a single source.
     """
     groups: dict[tuple[int, ...], list[Row]] = {}
     for row in rows:
@@ -81,28 +81,7 @@ def _decode_all(
             sized.append((len(step.nodes), (at, Pack(tree, step, children, state))))
     sized.sort(key=lambda pair: -pair[0])
     for batch in _together(sized, length):
-        packs = [pack for _, pack in batch]
-        yield list(zip([at for at, _ in batch], _decode_halved(model, packs)))
-
-
-def _decode_halved(model: LanguageModel, packs: list[Pack]) -> list[dict[int, float]]:
-    """Return what packs read, in halves where the memory does not hold them together."""
-    try:
-        return _decode(model, packs)
-    except torch.OutOfMemoryError:
-        pass  # the failed attempt's tensors are let go before the next
-    middle = len(packs) // 2
-    if middle:
-        return _decode_halved(model, packs[:middle]) + _decode_halved(model, packs[middle:])
-    pack = packs[0]
-    half = gpu.halved(len(pack.step.nodes))
-    parts = plan.split(pack.tree, pack.step, half)
-    if len(parts) == 1:
-        gpu.halved(1)
-    found: dict[int, float] = {}
-    for step in parts:
-        found |= _decode_halved(model, [Pack(pack.tree, step, pack.children, pack.states)])[0]
-    return [found]
+        yield list(zip([at for at, _ in batch], _decode(model, [pack for _, pack in batch])))
 
 
 def _together(sized: list[tuple[int, Any]], budget: int) -> Iterator[list[Any]]:

@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
+import torch
 
 from helpers import gpu
 from helpers.models import LanguageModel
@@ -50,6 +51,8 @@ def run(
 ) -> Iterator[dict[Row, tuple[float, ...]]]:
     """Yield the log-probabilities of distinct rows, some at a time, by the model's method.
 
+    Where the memory of the device does not hold a pass, packs (or batches) of half the size go on.
+
     Parameters
     ----------
     model : LanguageModel
@@ -61,6 +64,11 @@ def run(
     ------
     dict
         From row to one log-probability a scored token.
+
+    Raises
+    ------
+    UserError
+        Where the memory does not hold a single text.
     """
     if rows:
         yield from _run(model, rows, batch_size, choose(model).method, pack_length(model))
@@ -167,10 +175,27 @@ def _run(
         yield from plain.run(model, rows, batch_size)
     elif name == "rows":
         yield from shared.run(model, rows, batch_size, price)
-    elif model.kind == "seq2seq":
-        yield from encoder.run(model, rows, length)
     else:
-        yield from packed.run(model, rows, length, price)
+        left = dict.fromkeys(rows)
+        while left:
+            try:
+                for done in _packed(model, list(left), length, price):
+                    for row in done:
+                        del left[row]
+                    yield done
+            except torch.OutOfMemoryError:
+                LOG.info("%s: packs of %d tokens do not fit; half goes on.", model.name, length)
+            else:
+                return
+            length = gpu.halved(length)  # outside the clause, where the failed pass is let go
+
+
+def _packed(
+    model: LanguageModel, rows: list[Row], length: int, price: float
+) -> Iterator[dict[Row, tuple[float, ...]]]:
+    if model.kind == "seq2seq":
+        return encoder.run(model, rows, length)
+    return packed.run(model, rows, length, price)
 
 
 def _checked(model: LanguageModel) -> Method:

@@ -8,14 +8,12 @@ children.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import torch
 
-from helpers import gpu
 from helpers.models import LanguageModel
 from helpers.probing import packing, plain, plan
 from helpers.probing.packing import Kept
@@ -28,8 +26,6 @@ def run(
     model: LanguageModel, rows: list[Row], length: int, price: float = plan.PASS
 ) -> Iterator[dict[Row, tuple[float, ...]]]:
     """Yield the log-probabilities of rows, pass by pass, as soon as all tokens of a row are read.
-
-    Where the memory does not hold a pass, packs of half the length go on.
 
     Parameters
     ----------
@@ -44,33 +40,27 @@ def run(
     ------
     dict
         From row to one log-probability a scored token.
-
-    Raises
-    ------
-    UserError
-        Where the memory does not hold a single text.
     """
     tree = build(rows)
     children, waiting = readings(tree)
     values = np.zeros(len(tree.token))
     kept: dict[int, Kept] = {-1: []}
-    todo = deque(plan.plan(tree, length, price))
-    while todo:
-        step = todo.popleft()
-        if not step.keeps and len(step.nodes) > length:
-            parts = plan.split(tree, step, length)
-            if len(parts) > 1:
-                todo.extendleft(reversed(parts))
-                continue
-        scores = _forward(model, tree, step, children, kept, length)
-        if scores is None:
-            length = gpu.halved(min(length, len(step.nodes)))
-            todo.appendleft(step)
-            continue
+    for step in plan.plan(tree, length, price):
+        if step.keeps:
+            # Keys that no later step is below are let go first.
+            kept = {node: keys for node, keys in kept.items() if _above(tree, node, step)}
+            scores, keys = _keep(model, tree, step, children, kept[step.prefix], length)
+            kept[step.nodes[-1]] = keys
+        else:
+            scores = _pack(model, tree, step, children, kept[step.prefix])
         values[list(scores)] = list(scores.values())
         done = [row for node in step.new for row in waiting.get(node, ())]
         if done:
             yield {tree.rows[row]: tuple(values[list(tree.paths[row])].tolist()) for row in done}
+
+
+def _above(tree: Trie, node: int, step: Step) -> bool:
+    return node == -1 or node <= step.nodes[0] < tree.end[node]
 
 
 def readings(tree: Trie) -> tuple[dict[int, list[int]], dict[int, list[int]]]:
@@ -125,28 +115,6 @@ def read(
     rows = torch.tensor([at for at, _ in pairs], device=logits.device)
     targets = torch.from_numpy(tree.token[found]).to(logits.device)
     return dict(zip(found, plain.gather(logits, rows, targets)))
-
-
-def _forward(
-    model: LanguageModel,
-    tree: Trie,
-    step: Step,
-    children: dict[int, list[int]],
-    kept: dict[int, Kept],
-    length: int,
-) -> dict[int, float] | None:
-    """Return what a step reads; None where the memory does not hold it."""
-    try:
-        if not step.keeps:
-            return _pack(model, tree, step, children, kept[step.prefix])
-        scores, keys = _keep(model, tree, step, children, kept[step.prefix], length)
-    except torch.OutOfMemoryError:
-        return None
-    end = tree.end
-    for node in [n for n in kept if n >= 0 and end[n] <= step.nodes[-1]]:
-        del kept[node]  # no later step is below it
-    kept[step.nodes[-1]] = keys
-    return scores
 
 
 @torch.inference_mode()

@@ -135,27 +135,6 @@ def packs(tree: Trie, nodes: Sequence[int], prefix: int, length: int) -> list[li
     return [sorted(pack) for pack in [*found, current] if pack]
 
 
-def split(tree: Trie, step: Step, length: int) -> list[Step]:
-    """Return a pack as packs of at most `length` nodes, if no single way down is longer.
-
-    Parameters
-    ----------
-    tree : Trie
-    step : Step
-    length : int
-
-    Returns
-    -------
-    list of Step
-    """
-    repeated = set(step.nodes) - set(step.new)
-    ends = {node for node in step.new}
-    listed = [node for node in step.nodes if node in ends]
-    seen = set(repeated)
-    made = [_step(p, step.prefix, False, seen) for p in packs(tree, listed, step.prefix, length)]
-    return made
-
-
 def count(steps: Iterable[Step]) -> int:
     """Return how many tokens are forwarded in steps, repeated ancestors included.
 

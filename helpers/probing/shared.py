@@ -98,13 +98,25 @@ def beginnings(tree: Trie, price: float, size: int) -> dict[tuple[int, ...], lis
     return found
 
 
-@torch.inference_mode()
 def _keep(model: LanguageModel, ids: tuple[int, ...]) -> Kept:
+    """Return the keys of a beginning, read in shorter parts where the memory is short."""
+    length = len(ids)
+    while True:
+        try:
+            return _read(model, ids, length)
+        except torch.OutOfMemoryError:
+            pass  # the failed attempt's tensors are let go before the next
+        length = gpu.halved(length)
+
+
+@torch.inference_mode()
+def _read(model: LanguageModel, ids: tuple[int, ...], length: int) -> Kept:
     cache = packing.cache([])
-    given = torch.tensor([ids], device=model.device)
     # No logits are read; one is the fewest that every model can give.
     settings = {"logits_to_keep": 1} if plain.takes(model, "logits_to_keep") else {}
-    model.model(input_ids=given, past_key_values=cache, use_cache=True, **settings)
+    for at in range(0, len(ids), length):
+        given = torch.tensor([ids[at : at + length]], device=model.device)
+        model.model(input_ids=given, past_key_values=cache, use_cache=True, **settings)
     return packing.kept(cache)
 
 
