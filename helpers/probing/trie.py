@@ -13,7 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from helpers.probing.tokens import Row, common_prefix
+from helpers.probing.splice import common_prefix
+from helpers.probing.tokens import Row
 
 # Bytes of an id in the strings that rows are sorted by.
 WIDTH = array("I").itemsize

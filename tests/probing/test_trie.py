@@ -6,7 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers.probing import encoder, engine, packing, plan, shared, trie
-from helpers.probing.tokens import Row, common_prefix
+from helpers.probing.splice import common_prefix
+from helpers.probing.tokens import Row
 
 IDS = st.lists(st.integers(0, 2), min_size=2, max_size=9).map(tuple)
 ROWS = st.lists(
