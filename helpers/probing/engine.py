@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import weakref
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -14,15 +13,13 @@ import torch
 
 from helpers import gpu
 from helpers.models import LanguageModel
-from helpers.probing import encoder, families, packed, plain, plan, shared, trie
+from helpers.probing import check, encoder, families, packed, plain, plan, shared, trie
 from helpers.probing.tokens import Row
 
 LOG = logging.getLogger(__name__)
 # Largest difference of a log-probability from the plain way at which a method counts as exact.
 # Wrong positions or a wrong mask move them by 0.05 to 1.7.
 TOLERANCE = {"float32": 1e-3, "float16": 3e-2, "bfloat16": 2e-1}
-# The check's window, so that its short texts are longer than what a token sees.
-WINDOW = 6
 
 
 @dataclass(frozen=True)
@@ -205,7 +202,12 @@ def _checked(model: LanguageModel) -> Method:
         LOG.warning("%s is scored in plain batches, which is slow: %s.", model.name, reason)
         return Method(name, reason)
     try:
-        difference = _difference(model, name)
+        # Short packs and free passes, so that packs are cut and beginnings kept.
+        difference = check.difference(
+            model,
+            lambda rows: _run(model, rows, None, name, length=8, price=0),
+            lambda rows: plain.run(model, rows),
+        )
     except Exception as error:  # whatever a model raises, the plain way remains
         difference, why = None, f"{type(error).__name__}: {error}"
     else:
@@ -217,54 +219,3 @@ def _checked(model: LanguageModel) -> Method:
         "%s is scored in plain batches, which is slow: %s fails (%s).", model.name, name, why
     )
     return Method("plain", f"{name} fails its check: {why}", difference)
-
-
-def _difference(model: LanguageModel, name: str) -> float:
-    """Return the largest difference between a method and plain batches on a small random tree."""
-    rows = _sample(model)
-    with _narrow(model):
-        plainly = _collect(_run(model, rows, None, "plain", 0))
-        found = _collect(_run(model, rows, None, name, length=8, price=0))
-    pairs = [(a, b) for row in rows for a, b in zip(found[row], plainly[row], strict=True)]
-    return float(max(abs(a - b) for a, b in pairs))
-
-
-def _sample(model: LanguageModel) -> list[Row]:
-    """Return rows that share much and little, longer than the check's window."""
-    vocabulary = model.model.get_input_embeddings().weight.shape[0]
-    draw = np.random.default_rng(0)
-
-    def text(n: int) -> tuple[int, ...]:
-        return tuple(draw.integers(vocabulary, size=n).tolist())
-
-    heads = [text(2 * WINDOW), text(3)]
-    sources = [text(5), text(9)] if model.kind == "seq2seq" else [(), ()]
-    rows = []
-    for head, source in zip(heads, sources):
-        for subject in (text(1), text(2)):
-            shared_choice = text(2)
-            for choice in (shared_choice, shared_choice + text(2), text(1), text(3)):
-                before = head + subject
-                rows.append(Row(before + choice, len(before), source))
-    return list(dict.fromkeys(rows))
-
-
-@contextmanager
-def _narrow(model: LanguageModel) -> Iterator[None]:
-    """Shorten a model's sliding window, which its masks are made from at each pass."""
-    config = model.model.config
-    window = getattr(config, "sliding_window", None)
-    if not window:
-        yield
-        return
-    config.sliding_window = min(window, WINDOW)
-    try:
-        yield
-    finally:
-        config.sliding_window = window
-
-
-def _collect(
-    parts: Iterator[dict[Row, tuple[float, ...]]],
-) -> dict[Row, tuple[float, ...]]:
-    return {row: values for part in parts for row, values in part.items()}

@@ -20,7 +20,7 @@ from helpers.probing.tokens import Row
 
 # The most numbers of one batch's logits, and of the part of it that is turned to float32 at once.
 LOGITS = 1 << 27
-CHUNK = 1 << 24
+CHUNK = 1 << 22
 
 
 def run(
@@ -173,15 +173,15 @@ def pad(model: LanguageModel, ids: list[tuple[int, ...]]) -> tuple[torch.Tensor,
 
 
 def gather(logits: torch.Tensor, rows: torch.Tensor, targets: torch.Tensor) -> list[float]:
-    """Return the log-softmax of logits at places, in chunks of float32.
+    """Return the log-softmax of logits at places, in float32; the logits are overwritten.
 
-    The sum over the vocabulary is taken once for rows that are asked for several times in a row.
+    The sum over the vocabulary is taken once for a row that is asked for several times.
 
     Parameters
     ----------
     logits : Tensor, shape (n_rows, vocabulary)
     rows, targets : Tensor of int, shape (n,)
-        Row and column of each value.
+        Row (in rising order) and column of each value.
 
     Returns
     -------
@@ -192,21 +192,23 @@ def gather(logits: torch.Tensor, rows: torch.Tensor, targets: torch.Tensor) -> l
     >>> gather(torch.zeros(1, 4), torch.tensor([0]), torch.tensor([2]))
     [-1.3862943649291992]
     """
+    chosen = logits[rows, targets]
     distinct, back = rows.unique_consecutive(return_inverse=True)
+    logits = logits if len(distinct) == len(logits) else logits[distinct]
     step = max(1, CHUNK // logits.shape[-1])
-    tops, sums = zip(*(_log_sum(logits[part].float()) for part in distinct.split(step)))
+    tops, sums = zip(*(_log_sum(part.float()) for part in logits.split(step)))
     # Their sum may be large: in float64 the value keeps the digits that float32 logits have.
-    top, rest, chosen = (
-        part.cpu().double() for part in (torch.cat(tops), torch.cat(sums), logits[rows, targets])
+    top, rest, value = (
+        part.cpu().double() for part in (torch.cat(tops), torch.cat(sums), chosen.float())
     )
     back = back.cpu()
-    return (chosen - top[back] - rest[back]).tolist()
+    return (value - top[back] - rest[back]).tolist()
 
 
 def _log_sum(logits: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """Return the two parts of a logsumexp over the last axis: the largest, and the rest's log."""
     top = logits.amax(-1)
-    return top, logits.sub(top[:, None]).exp_().sum(-1).log_()
+    return top, logits.sub_(top[:, None]).exp_().sum(-1).log_()
 
 
 def takes(model: LanguageModel, name: str) -> bool:

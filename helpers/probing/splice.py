@@ -49,34 +49,46 @@ def joint(pairs: Sequence[tuple[str, str]], whole: Tokenise, part: Tokenise) -> 
     groups: dict[str, list[int]] = {}
     for at, (prompt, _) in enumerate(pairs):
         groups.setdefault(prompt, []).append(at)
+    cuts = {prompt: _last_example(prompt) for prompt in groups}
+    groups = {p: places for p, places in groups.items() if cuts[p] and len(places) >= FEW}
+    places = [at for group in groups.values() for at in group]
+    shorts = dict(zip(places, part([_text(pairs[at], cuts[pairs[at][0]]) for at in places])))
+    ends = [at for group in groups.values() for at in (group[0], group[-1])]
+    drawn = random.Random(0).sample(places, min(SAMPLE, len(places)))
+    seen = list(dict.fromkeys([*ends, *drawn]))
+    known = dict(zip(seen, whole([_text(pairs[at]) for at in seen])))
     found: dict[int, Ids] = {}
-    for prompt, places in groups.items():
-        found |= _group(prompt, {at: pairs[at][1] for at in places}, whole, part)
-    spliced = sorted(found)
-    seen = random.Random(0).sample(spliced, min(SAMPLE, len(spliced)))
-    if whole(["".join(pairs[at]) for at in seen]) != [found[at] for at in seen]:
+    for group in groups.values():
+        made = _put_together({at: shorts[at] for at in group}, known[group[0]])
+        found |= made if made.get(group[-1]) == known[group[-1]] else {}
+    if any(found.get(at, known[at]) != known[at] for at in drawn):
         LOG.info("The last example alone has other tokens; all texts are tokenised whole.")
         found = {}
+    found |= known
     rest = [at for at in range(len(pairs)) if at not in found]
-    found |= dict(zip(rest, whole(["".join(pairs[at]) for at in rest])))
+    found |= dict(zip(rest, whole([_text(pairs[at]) for at in rest])))
     return [found[at] for at in range(len(pairs))]
 
 
-def _group(prompt: str, ends: dict[int, str], whole: Tokenise, part: Tokenise) -> dict[int, Ids]:
-    """Return the ids of texts of one prompt; none of those for which the splice cannot be told."""
-    line = prompt.rfind("\n", 0, max(0, prompt.rfind("\n"))) + 1  # where the last example begins
-    if len(prompt) < SHORT or len(ends) < FEW or len(prompt) - line > len(prompt) // 2:
-        return {}
-    places = list(ends)
-    shorts = dict(zip(places, part([prompt[line:] + end for end in ends.values()])))
-    first, last = whole([prompt + ends[places[0]], prompt + ends[places[-1]]])
-    same = common_prefix(first[::-1], shorts[places[0]][::-1])
-    before, other = first[: len(first) - same], shorts[places[0]][: -same or None]
+def _text(pair: tuple[str, str], cut: int = 0) -> str:
+    return pair[0][cut:] + pair[1]
+
+
+def _last_example(prompt: str) -> int:
+    """Return where the line before a prompt's last begins; 0 where that would not pay."""
+    cut = prompt.rfind("\n", 0, max(0, prompt.rfind("\n"))) + 1
+    return cut if len(prompt) >= SHORT and 2 * cut >= len(prompt) else 0
+
+
+def _put_together(shorts: dict[int, Ids], first: Ids) -> dict[int, Ids]:
+    """Return whole ids from those of the texts' ends and of the first whole text."""
+    short = next(iter(shorts.values()))
+    same = common_prefix(first[::-1], short[::-1])
+    before, other = first[: len(first) - same], short[: len(short) - same]
     if same == 0 or len(other) > MARGIN:
         return {}
     cut = len(other)
-    found = {at: before + ids[cut:] for at, ids in shorts.items() if ids[:cut] == other}
-    return found if found.get(places[-1]) == last else {}
+    return {at: before + ids[cut:] for at, ids in shorts.items() if ids[:cut] == other}
 
 
 def common_prefix(left: Sequence[int], right: Sequence[int]) -> int:

@@ -11,8 +11,9 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from helpers import gpu
 from helpers.errors import UserError
-from helpers.probing import encoder, engine, families, packing, plain, plan
+from helpers.probing import check, encoder, engine, families, packing, plain, plan
 from helpers.probing import method as public_method
 from helpers.probing.tokens import Row
 from tests import tiny
@@ -196,7 +197,7 @@ def test_an_unknown_family_is_told_loudly_and_once(caplog):
 
 def test_the_check_is_longer_than_its_window_and_leaves_the_config_alone():
     lm = tiny.language_model("mistral", sliding_window=100)
-    assert max(len(row.ids) for row in engine._sample(lm)) > 2 * engine.WINDOW
+    assert max(len(row.ids) for row in check.sample(lm)) > 2 * check.WINDOW
     before = lm.model.config.to_dict()
     assert engine.method(lm)["method"] == "packed"
     assert lm.model.config.to_dict() == before
@@ -406,3 +407,16 @@ def test_pack_length_keeps_the_logits_in_bounds(monkeypatch):
     assert engine.pack_length(lm) == 512
     monkeypatch.setattr(plain, "LOGITS", 25 * lm.model.config.vocab_size)
     assert engine.pack_length(lm) == 100
+
+
+def test_pack_length_of_a_gpu_follows_its_free_memory(monkeypatch):
+    gpu_device = torch.device("cuda")
+    monkeypatch.setattr(gpu, "memory", lambda on: gpu.Memory(80 << 30, free[0]))
+    free = [70 << 30]
+    assert gpu.pack_length(gpu_device, 768, 50_257) == 8192
+    free[0] = 6 << 30
+    middle = gpu.pack_length(gpu_device, 4096, 128_256)
+    assert 512 <= middle < 8192
+    assert middle % 512 == 0
+    free[0] = 1 << 20
+    assert gpu.pack_length(gpu_device, 4096, 128_256) == 512

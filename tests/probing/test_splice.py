@@ -73,14 +73,7 @@ def test_spliced_ids_are_those_of_the_whole_text(name, separator, make, monkeypa
     found, whole, count = spliced_and_whole(lm, asked, monkeypatch)
     assert found == whole
     # Each prompt alone, its first and last text, and the sample: far from all texts.
-    assert count == 3 * len(asked) + splice.SAMPLE < len(found)
-
-
-def test_short_prompts_single_lines_and_few_continuations_are_read_whole():
-    ends = dict(enumerate(ENDS))
-    few = dict(list(ends.items())[: splice.FEW - 1])
-    for prompt, given in [("Lyon is in", ends), ("x" * 500, ends), (prompts(" is in ")[0], few)]:
-        assert splice._group(prompt, given, pytest.fail, pytest.fail) == {}
+    assert count <= 3 * len(asked) + splice.SAMPLE < len(found)
 
 
 def letters(texts):
@@ -101,21 +94,39 @@ def test_tokens_that_depend_on_the_far_beginning_are_seen_and_read_whole(caplog)
     assert "all texts are tokenised whole" in caplog.text
 
 
-def test_a_last_text_that_differs_is_read_whole():
+def test_a_prompt_whose_last_text_differs_is_read_whole(caplog):
     def part(texts):
         return letters([text[:-1] + "?" if text.endswith(")") else text for text in texts])
 
-    assert ENDS[-1].endswith(")")
-    ends = dict(enumerate(ENDS))
-    assert splice._group(PAIRS[0][0], ends, letters, part) == {}
-    assert len(splice._group(PAIRS[0][0], ends, letters, letters)) == len(ENDS)
+    with caplog.at_level("INFO"):
+        assert splice.joint(PAIRS, letters, part) == WHOLE
+    assert caplog.text == ""
 
 
 def test_an_example_that_begins_too_differently_is_read_whole():
     def part(texts):
         return [(0,) * 9 + ids[9:] for ids in letters(texts)]
 
-    assert splice._group(PAIRS[0][0], dict(enumerate(ENDS)), letters, part) == {}
+    assert splice.joint(PAIRS, letters, part) == WHOLE
+
+
+@pytest.mark.parametrize(
+    "prompt", ["Lyon is in", "x" * 500, "Lyon is in\n" * 2, "x\n\n" + "x" * 500]
+)
+def test_prompts_without_a_short_last_example_are_read_whole(prompt):
+    read = []
+    pairs = [(prompt, end) for end in ENDS]
+    found = splice.joint(pairs, letters, lambda texts: read.extend(texts) or letters(texts))
+    assert found == letters(["".join(pair) for pair in pairs])
+    assert read == []
+
+
+def test_few_continuations_are_read_whole():
+    read = []
+    few = PAIRS[: splice.FEW - 1]
+    found = splice.joint(few, letters, lambda texts: read.extend(texts) or letters(texts))
+    assert found == WHOLE[: splice.FEW - 1]
+    assert read == []
 
 
 @functools.cache
