@@ -195,7 +195,9 @@ def gather(logits: torch.Tensor, rows: torch.Tensor, targets: torch.Tensor) -> l
     chosen = logits[rows, targets]
     distinct, back = rows.unique_consecutive(return_inverse=True)
     logits = logits if len(distinct) == len(logits) else logits[distinct]
-    step = max(1, CHUNK // logits.shape[-1])
+    # A CPU's caches want small parts, a GPU few calls.
+    most = CHUNK if logits.device.type == "cpu" else 16 * CHUNK
+    step = max(1, most // logits.shape[-1])
     tops, sums = zip(*(_log_sum(part.float()) for part in logits.split(step)))
     # Their sum may be large: in float64 the value keeps the digits that float32 logits have.
     top, rest, value = (

@@ -107,7 +107,7 @@ def test_every_family_by_its_method_is_exact(family):
             .endswith("eager attention" if family in EAGER else "sdpa attention")
         )
     assert (told["checked_max_abs_diff"] is None) == (told["method"] == "plain")
-    limit = 2e-4 if family == "mamba" else EXACT
+    limit = 5e-5 if family == "mamba" else EXACT  # its own float32 rounding is 2.5e-5
     assert difference(run(lm, rows, told["method"], 24), expected) <= limit
     assert difference(run(lm, rows, told["method"], 512), expected) <= limit
 
@@ -385,6 +385,7 @@ def test_bfloat16_is_within_its_rounding(family):
     packed, naive = run(lm, rows, "packed"), one_by_one(lm, rows)
     rounding = np.mean([abs(a - b) for r in rows for a, b in zip(naive[r], exact[r])])
     ours = np.mean([abs(a - b) for r in rows for a, b in zip(packed[r], exact[r])])
+    assert difference(packed, naive) <= 0.05  # measured: 0.024 for t5, 0.008 for the others
     assert ours <= 1.5 * rounding
     assert engine.method(lm)["method"] == "packed"
 
