@@ -106,11 +106,42 @@ SEQ2SEQ = {
         {**T5, "feed_forward_proj": "gated-gelu", "tie_word_embeddings": False},
     ),
 }
+SEQ2SEQ["mt5"] = ("MT5Config", SEQ2SEQ["flan_t5"][1])
 FAMILIES = sorted([*CAUSAL, *SEQ2SEQ])
 LAYERS = ["sliding_attention", "full_attention"]
 MIXED = {**HEADS, "sliding_window": 5, "layer_types": LAYERS}
 # More families that `helpers.probing` knows, or must know that it does not.
 MORE = {
+    "cohere": ("CohereConfig", {**GROUPED, "pad_token_id": 0, "logit_scale": 1.0}),
+    "deepseek_v3": (
+        "DeepseekV3Config",
+        {
+            **SMALL,
+            "num_key_value_heads": 4,
+            "n_routed_experts": 4,
+            "n_shared_experts": 1,
+            "n_group": 1,
+            "topk_group": 1,
+            "num_experts_per_tok": 2,
+            "moe_intermediate_size": 16,
+            "first_k_dense_replace": 1,
+            "kv_lora_rank": 8,
+            "q_lora_rank": 8,
+            "qk_rope_head_dim": 4,
+            "qk_nope_head_dim": 4,
+            "v_head_dim": 8,
+        },
+    ),
+    "glm4": ("Glm4Config", {**HEADS, "pad_token_id": 0}),
+    "gpt_bigcode": ("GPTBigCodeConfig", GPT2),
+    "nemotron": ("NemotronConfig", HEADS),
+    "olmo": ("OlmoConfig", {**GROUPED, "pad_token_id": 0}),
+    "qwen2_mixed": (
+        "Qwen2Config",
+        {**GROUPED, "use_sliding_window": True, "sliding_window": 5, "max_window_layers": 1},
+    ),
+    "smollm3": ("SmolLM3Config", {**GROUPED, "pad_token_id": 0}),
+    "stablelm": ("StableLmConfig", GROUPED),
     "codegen": ("CodeGenConfig", {**GPT2, "rotary_dim": 4, "n_head": 4}),
     "cohere2": ("Cohere2Config", {**MIXED, "pad_token_id": 0, "logit_scale": 1.0}),
     "gpt_oss": (
@@ -249,12 +280,12 @@ def network(family: str, seed: int = 0, **changes) -> transformers.PreTrainedMod
     auto = transformers.AutoModelForSeq2SeqLM if family in SEQ2SEQ else None
     network = (auto or transformers.AutoModelForCausalLM).from_config(config).float().eval()
     # Wider attention of T5, which is not scaled, and experts would only add to the rounding.
-    spread = {"t5": 1.5, "flan_t5": 1.1}.get(family, 4)
+    spread = {"t5": 1.5, "flan_t5": 1.1, "mt5": 1.1}.get(family, 4)
     with torch.no_grad():
         for weight in network.parameters():
             if weight.ndim > 1:
                 weight.mul_(spread)
-        if family == "flan_t5":
+        if family in ("flan_t5", "mt5"):
             network.lm_head.weight.mul_(0.2)  # a head of its own starts with wide logits
     return network
 

@@ -25,7 +25,8 @@ METHODS = {
 }
 PACKED = sorted(name for name, method in METHODS.items() if method == "packed")
 EAGER = {"bloom", "codegen", "gemma2", "gpt_oss", "gptj", "mpt", "xglm"}
-WINDOWED = ["cohere2", "gemma2", "gemma3", "gpt_oss", "mistral", "olmo3", "phi3", "starcoder2"]
+WINDOWED = ["cohere2", "gemma2", "gemma3", "gpt_oss", "mistral", "olmo3", "phi3", "qwen2_mixed"]
+WINDOWED.append("starcoder2")
 EXACT = 1e-5
 
 
@@ -93,6 +94,11 @@ def tokens_forwarded(lm):
         yield seen
     finally:
         hook.remove()
+
+
+def test_every_family_of_the_table_is_tested():
+    tested = {tiny.network(name).config.model_type for name in METHODS}
+    assert tested >= families.PACKED | families.HOOKED | families.ROWS
 
 
 @pytest.mark.parametrize("family", sorted(METHODS))
