@@ -131,7 +131,7 @@ def measured(results: dict[str, Any]) -> str:
     -------
     str
     """
-    parts = [_machine(results["machine"])]
+    parts = [_machine(results["machine"]), *_shared(results["methods"])]
     for result in (results, *results["more"]):
         parts += [_told(result["workload"]), _table(result)]
     return "\n" + "\n\n".join(parts) + "\n\n"
@@ -144,6 +144,20 @@ def _machine(machine: dict[str, Any]) -> str:
         f"{machine['ceiling_gflops']:.0f} thousand million operations a second on the shapes of "
         "GPT-2, and the ceiling's share says how much of that a method used."
     )
+
+
+def _shared(records: list[dict[str, Any]]) -> list[str]:
+    """Return a remark, in a list, where other programs took much of the processor's time."""
+    clock, used = (sum(r[name] for r in records) for name in ("seconds", "processor_seconds"))
+    if used > 0.95 * clock:
+        return []
+    first = records[0]
+    return [
+        f"Other programs ran on the machine meanwhile: the methods had {used / clock:.0%} of the "
+        "time that the clock shows. It is the ratios that count: a quiet machine is faster, for "
+        f"ours and for the others (ours used {number(first['processor_seconds'])} of its "
+        f"{number(first['seconds'])} seconds in the first table)."
+    ]
 
 
 def _told(workload: dict[str, Any]) -> str:

@@ -92,13 +92,13 @@ def compare(
     for method in asked:
         given = probes if method.whole else part
         times = (repeats or method.repeats) if method.name == OURS else method.repeats
-        record, found = measured(model, given, method.run, times, len(probes), top)
+        record, found = measured(model, given, method.run, times, len(probes))
         answers = answers or found
         ours = [answers[i] for i in probes.index.get_indexer(given.index)]
         record["max_abs_diff"] = methods.largest_difference(found, ours)
         records.append({"name": _named(method), **record})
         print(f"  {method.name}: {record['seconds']:.1f} s", file=sys.stderr, flush=True)
-    return related(records)
+    return related(records, max(top, measure.ceiling(model)))
 
 
 def measured(
@@ -107,7 +107,6 @@ def measured(
     run: Callable[[LanguageModel, pd.DataFrame], Scores],
     repeats: int,
     requests: int,
-    top: float,
 ) -> tuple[dict[str, Any], Scores]:
     """Return what one method costs on probes, scaled to a number of requests, and its scores.
 
@@ -119,8 +118,6 @@ def measured(
     repeats : int
     requests : int
         Of the whole workload.
-    top : float
-        Operations a second that the processor reaches at best.
 
     Returns
     -------
@@ -135,8 +132,8 @@ def measured(
         "seconds": typical * scale,
         "tokens": round(work.tokens * scale),
         "head_rows": round(work.head_rows * scale),
-        "ceiling_share": all_products / typical / top,
-        "ceiling_share_without_attention": weights / typical / top,
+        "gflop": all_products * scale / 1e9,
+        "gflop_without_attention": weights * scale / 1e9,
         "measured_requests": len(probes),
         "measured_seconds": spent.clock,
         "processor_seconds": measure.median(spent.processor) * scale,
@@ -145,10 +142,30 @@ def measured(
     return record, found
 
 
-def related(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return records with `ratio_to_ours`: how many times as long as the first, ours."""
-    first = records[0]["seconds"]
-    return [{**record, "ratio_to_ours": record["seconds"] / first} for record in records]
+def related(records: list[dict[str, Any]], top: float) -> list[dict[str, Any]]:
+    """Return records with what they are in relation to others.
+
+    Parameters
+    ----------
+    records : list of dict
+        Ours first.
+    top : float
+        Operations a second that the processor reaches at best.
+
+    Returns
+    -------
+    list of dict
+        With `ratio_to_ours`, how many times as long as the first, and the shares of the ceiling.
+    """
+    first, made = records[0]["seconds"], []
+    for record in records:
+        more = {"ratio_to_ours": record["seconds"] / first}
+        for name in ("", "_without_attention"):
+            if f"gflop{name}" in record:
+                rate = record[f"gflop{name}"] / record["seconds"]
+                more[f"ceiling_share{name}"] = rate * 1e9 / top
+        made.append({**record, **more})
+    return made
 
 
 def monitor(model: LanguageModel, n_facts: int, sample: int) -> dict[str, Any]:
@@ -173,11 +190,11 @@ def monitor(model: LanguageModel, n_facts: int, sample: int) -> dict[str, Any]:
     for name, run in published.METHODS.items():
         theirs = run is published.beams
         times, given = (1, part) if theirs else (3, probes)
-        record, _ = measured(model, given, run, times, len(probes), top)
+        record, _ = measured(model, given, run, times, len(probes))
         records.append({"name": name, **record})
         print(f"  {name}: {record['seconds']:.1f} s", file=sys.stderr, flush=True)
     workload = {"name": "MONITOR", "model": model.name, "facts": n_facts, "requests": len(probes)}
-    return {"workload": workload, "methods": related(records)}
+    return {"workload": workload, "methods": related(records, max(top, measure.ceiling(model)))}
 
 
 def lengthy(model: LanguageModel, shape: Shape, known: dict[str, Any]) -> dict[str, Any]:
@@ -197,7 +214,8 @@ def lengthy(model: LanguageModel, shape: Shape, known: dict[str, Any]) -> dict[s
     """
     probes = workloads.lists(model, shape)
     told = workloads.describe(model, probes)
-    record, _ = measured(model, probes, methods.ours, 1, len(probes), measure.ceiling(model))
+    top = measure.ceiling(model)
+    record, _ = measured(model, probes, methods.ours, 1, len(probes))
     length = told["prefix_tokens"] + told["subject_tokens"] + told["choice_tokens"]
     tokens = round(length * len(probes))
     guess = {
@@ -206,7 +224,7 @@ def lengthy(model: LanguageModel, shape: Shape, known: dict[str, Any]) -> dict[s
         "tokens": tokens,
         "estimated": True,
     }
-    records = related([{"name": OURS, **record}, guess])
+    records = related([{"name": OURS, **record}, guess], max(top, measure.ceiling(model)))
     return {"workload": {"name": "a whole relation", **told}, "methods": records}
 
 
@@ -249,7 +267,9 @@ def run(settings: argparse.Namespace) -> dict[str, Any]:
     result = {
         "machine": {
             **measure.machine(),
-            "ceiling_gflops": measure.ceiling(model) / 1e9,
+            "ceiling_gflops": records[0]["gflop"]
+            / records[0]["seconds"]
+            / records[0]["ceiling_share"],
         },
         "workload": told,
         "methods": records,
@@ -265,7 +285,10 @@ def run(settings: argparse.Namespace) -> dict[str, Any]:
         told = {"name": "lists, atlas-s", **workloads.describe(trained, probes)}
         print(told["name"], file=sys.stderr, flush=True)
         result["more"].append(
-            {"workload": told, "methods": compare(trained, probes, peers=settings.peers)}
+            {
+                "workload": told,
+                "methods": compare(trained, probes, settings.subjects, settings.peers),
+            }
         )
         result["more"].append(monitor(trained, settings.facts, settings.sample))
     return result
