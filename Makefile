@@ -1,6 +1,7 @@
 # What Language Models Know. `make` alone lists the targets.
 PYTHON ?= python3
 VENV ?= .venv
+BENCH_VENV ?= build/bench
 MODEL ?= atlas-s
 SET ?=
 CHAPTERS ?=
@@ -10,7 +11,7 @@ ARGS ?=
 PY = $(VENV)/bin/python
 PYTHON_TAG = $$($(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null)
 
-.PHONY: help install book test lint clean
+.PHONY: help install book test lint bench clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -38,6 +39,13 @@ test: install ## run the tests
 
 lint: install ## check style and formatting
 	@"$(PY)" -m ruff check . && "$(PY)" -m ruff format --check .
+
+bench: ## time the scoring against plain ways and two peers, in an environment of its own
+	@$(MAKE) --no-print-directory install VENV="$(BENCH_VENV)"
+	@"$(BENCH_VENV)/bin/python" -m pip install --quiet --disable-pip-version-check \
+	  -r requirements.txt -r tests/bench/requirements.txt
+	@"$(BENCH_VENV)/bin/python" -m tests.bench.scoring $(ARGS) && \
+	"$(BENCH_VENV)/bin/python" -m tests.bench.figures
 
 clean: ## remove the rendered book, not the runs
 	rm -rf book/_build book/chapters .snakemake

@@ -13,6 +13,10 @@ DTYPES = {
     "bfloat16": torch.bfloat16,
     "float16": torch.float16,
 }
+NO_ROOM = (
+    "A single prompt does not fit into the memory of the device; choose a smaller model, a "
+    "shorter dtype (bfloat16) or another device."
+)
 
 
 @dataclass(frozen=True)
@@ -143,6 +147,62 @@ def tokens_per_batch(on: torch.device) -> int:
     return 2048 if on.type == "cpu" else 16384
 
 
+def pack_length(on: torch.device, width: int, vocabulary: int) -> int:
+    """Return how many tokens a pack (`helpers.probing`) should hold on a device.
+
+    On a CPU 512: longer packs gain nothing, for attention within a pack grows with its square. On
+    a GPU as many as a quarter of the free memory holds, 512 to 8192: for each token its logits
+    (read once more in float32), some forty activations as wide as the model, and a row of the
+    mask.
+
+    Parameters
+    ----------
+    on : torch.device
+    width : int
+        Size of the model's hidden states.
+    vocabulary : int
+
+    Returns
+    -------
+    int
+
+    Examples
+    --------
+    >>> pack_length(torch.device("cpu"), 768, 50257)
+    512
+    """
+    if on.type == "cpu":
+        return 512
+    token = 8 * vocabulary + 4 * 40 * width + 2 * 8192
+    return min(8192, max(512, memory(on).free // 4 // token // 512 * 512))
+
+
+def halved(length: int) -> int:
+    """Return half of a pack's length, for a device whose memory did not hold the whole.
+
+    Parameters
+    ----------
+    length : int
+
+    Returns
+    -------
+    int
+
+    Raises
+    ------
+    UserError
+        Where there is no half.
+
+    Examples
+    --------
+    >>> halved(512)
+    256
+    """
+    if length < 2:
+        raise UserError(NO_ROOM)
+    return length // 2
+
+
 def in_halves(run: Callable[[list], list], batch: list) -> list:
     """Return what a function gives for a batch, in halves where the memory does not hold it.
 
@@ -170,10 +230,7 @@ def in_halves(run: Callable[[list], list], batch: list) -> list:
         return run(batch)
     except torch.OutOfMemoryError as error:
         if len(batch) == 1:
-            raise UserError(
-                "A single prompt does not fit into the memory of the device; choose a smaller "
-                "model, a shorter dtype (bfloat16) or another device."
-            ) from error
+            raise UserError(NO_ROOM) from error
     # Outside the except clause, where the failed attempt's tensors are let go.
     middle = len(batch) // 2
     return in_halves(run, batch[:middle]) + in_halves(run, batch[middle:])

@@ -106,7 +106,106 @@ SEQ2SEQ = {
         {**T5, "feed_forward_proj": "gated-gelu", "tie_word_embeddings": False},
     ),
 }
+SEQ2SEQ["mt5"] = ("MT5Config", SEQ2SEQ["flan_t5"][1])
 FAMILIES = sorted([*CAUSAL, *SEQ2SEQ])
+LAYERS = ["sliding_attention", "full_attention"]
+MIXED = {**HEADS, "sliding_window": 5, "layer_types": LAYERS}
+# More families that `helpers.probing` knows, or must know that it does not.
+MORE = {
+    "cohere": ("CohereConfig", {**GROUPED, "pad_token_id": 0, "logit_scale": 1.0}),
+    "deepseek_v3": (
+        "DeepseekV3Config",
+        {
+            **SMALL,
+            "num_key_value_heads": 4,
+            "n_routed_experts": 4,
+            "n_shared_experts": 1,
+            "n_group": 1,
+            "topk_group": 1,
+            "num_experts_per_tok": 2,
+            "moe_intermediate_size": 16,
+            "first_k_dense_replace": 1,
+            "kv_lora_rank": 8,
+            "q_lora_rank": 8,
+            "qk_rope_head_dim": 4,
+            "qk_nope_head_dim": 4,
+            "v_head_dim": 8,
+        },
+    ),
+    "glm4": ("Glm4Config", {**HEADS, "pad_token_id": 0}),
+    "gpt_bigcode": ("GPTBigCodeConfig", GPT2),
+    "nemotron": ("NemotronConfig", HEADS),
+    "olmo": ("OlmoConfig", {**GROUPED, "pad_token_id": 0}),
+    "qwen2_mixed": (
+        "Qwen2Config",
+        {**GROUPED, "use_sliding_window": True, "sliding_window": 5, "max_window_layers": 1},
+    ),
+    "smollm3": ("SmolLM3Config", {**GROUPED, "pad_token_id": 0}),
+    "stablelm": ("StableLmConfig", GROUPED),
+    "codegen": ("CodeGenConfig", {**GPT2, "rotary_dim": 4, "n_head": 4}),
+    "cohere2": ("Cohere2Config", {**MIXED, "pad_token_id": 0, "logit_scale": 1.0}),
+    "gpt_oss": (
+        "GptOssConfig",
+        {**MIXED, "num_local_experts": 4, "num_experts_per_tok": 2, "pad_token_id": 0},
+    ),
+    "granite": ("GraniteConfig", {**GROUPED, "logits_scaling": 2.0}),
+    "llama_yarn": (
+        "LlamaConfig",
+        {
+            **GROUPED,
+            "rope_parameters": {
+                "rope_type": "yarn",
+                "rope_theta": 10000.0,
+                "factor": 4.0,
+                "original_max_position_embeddings": 32,
+            },
+        },
+    ),
+    "llama_dynamic": (
+        "LlamaConfig",
+        {
+            **GROUPED,
+            "max_position_embeddings": 24,
+            "rope_parameters": {"rope_type": "dynamic", "rope_theta": 10000.0, "factor": 4.0},
+        },
+    ),
+    "mamba": (
+        "MambaConfig",
+        {"hidden_size": 32, "num_hidden_layers": 2, "state_size": 4, "vocab_size": VOCABULARY},
+    ),
+    "olmo3": ("Olmo3Config", {**MIXED, "pad_token_id": 0}),
+    "phi3_longrope": (
+        "Phi3Config",
+        {
+            **GROUPED,
+            "pad_token_id": 0,
+            "original_max_position_embeddings": 24,
+            "rope_parameters": {
+                "rope_type": "longrope",
+                "rope_theta": 10000.0,
+                "short_factor": [1.0] * 4,
+                "long_factor": [2.0] * 4,
+                "original_max_position_embeddings": 24,
+            },
+        },
+    ),
+    "qwen3_moe": (
+        "Qwen3MoeConfig",
+        {**HEADS, "num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 16},
+    ),
+    "starcoder2": ("Starcoder2Config", {**GROUPED, "sliding_window": 5}),
+    "xglm": (
+        "XGLMConfig",
+        {
+            "d_model": 32,
+            "ffn_dim": 48,
+            "num_layers": 2,
+            "attention_heads": 4,
+            "max_position_embeddings": 128,
+            "vocab_size": VOCABULARY,
+        },
+    ),
+}
 
 
 @cache
@@ -174,18 +273,19 @@ def chat_tokenizer() -> PreTrainedTokenizerFast:
 
 def network(family: str, seed: int = 0, **changes) -> transformers.PreTrainedModel:
     """Return a tiny random model of a family, its weights spread so that logits differ."""
-    name, settings = (CAUSAL | SEQ2SEQ)[family]
+    name, settings = (CAUSAL | SEQ2SEQ | MORE)[family]
     settings = {"bos_token_id": 0, "eos_token_id": 1, **settings, **changes}
     config = getattr(transformers, name)(**settings)
     torch.manual_seed(seed)
     auto = transformers.AutoModelForSeq2SeqLM if family in SEQ2SEQ else None
     network = (auto or transformers.AutoModelForCausalLM).from_config(config).float().eval()
-    spread = 1.5 if family in SEQ2SEQ else 4
+    # Wider attention of T5, which is not scaled, and experts would only add to the rounding.
+    spread = {"t5": 1.5, "flan_t5": 1.1, "mt5": 1.1}.get(family, 4)
     with torch.no_grad():
         for weight in network.parameters():
             if weight.ndim > 1:
                 weight.mul_(spread)
-        if family == "flan_t5":
+        if family in ("flan_t5", "mt5"):
             network.lm_head.weight.mul_(0.2)  # a head of its own starts with wide logits
     return network
 

@@ -3,17 +3,19 @@
 Prompt and continuation are tokenised as one string. The tokens of a continuation start where the
 ids of "prompt + continuation" leave those of the prompt alone, at the earliest such place over the
 options of one probe; so "Born in 19" + "45", which a tokenizer may write as one piece " 1945",
-is scored from that piece on, and so are its other options.
+is scored from that piece on, and so are its other options. A space at a prompt's end is thereby
+scored with the continuation wherever the tokenizer writes both as one piece.
 """
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from helpers.errors import UserError
 from helpers.models import LanguageModel
+from helpers.probing import splice
+from helpers.probing.splice import common_prefix
 
 
 @dataclass(frozen=True)
@@ -171,18 +173,6 @@ def pieces(model: LanguageModel, ids: Sequence[int]) -> list[str]:
     return [f"<{i}>" if name is None else str(name) for i, name in zip(ids, names)]
 
 
-def common_prefix(left: Sequence[int], right: Sequence[int]) -> int:
-    """Return how many elements two sequences share from their start on.
-
-    Examples
-    --------
-    >>> common_prefix([1, 2, 3], [1, 2, 4, 5])
-    2
-    """
-    same = itertools.takewhile(lambda pair: pair[0] == pair[1], zip(left, right))
-    return sum(1 for _ in same)
-
-
 def _causal_rows(
     model: LanguageModel,
     prompts: Sequence[str],
@@ -192,7 +182,11 @@ def _causal_rows(
     distinct = list(dict.fromkeys(prompts))
     alone = dict(zip(distinct, prompt_ids(model, distinct)))
     shown = dict(zip(distinct, read(model, distinct) if model.chat else distinct))
-    joint = _causal(model, [shown[p] + spoken(model, c) for p, c in zip(prompts, continuations)])
+    joint = splice.joint(
+        [(shown[p], spoken(model, c)) for p, c in zip(prompts, continuations)],
+        whole=lambda texts: _causal(model, texts),
+        part=lambda texts: _encode(model, texts, special=False),
+    )
     starts: dict[tuple, int] = {}
     for key, prompt, ids in zip(zip(groups, prompts), prompts, joint):
         shared = common_prefix(ids, alone[prompt])

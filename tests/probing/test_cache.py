@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from helpers.errors import UserError
-from helpers.probing import cache, decoding, generate, score, scoring
+from helpers.probing import cache, decoding, engine, generate, score
 from tests import tiny
 
 PROBES = pd.DataFrame(
@@ -28,30 +28,42 @@ def lm():
 
 @pytest.fixture
 def forwarded(monkeypatch):
-    """Count the forwarded rows; raise KeyboardInterrupt before the pass of number "stop"."""
-    seen = {"rows": 0, "passes": 0, "stop": None}
-    one_pass, continued = scoring.score_batch, decoding.continue_batch
+    """Count the finished rows; raise KeyboardInterrupt before the pass of number "stop".
 
-    def count(model, batch, *rest):
+    Packs are so short that each holds one prompt with its two options.
+    """
+    seen = {"rows": 0, "passes": 0, "stop": None}
+    scored, continued = engine.run, decoding.continue_batch
+
+    def count(rows):
         if seen["passes"] == seen["stop"]:
             raise KeyboardInterrupt
         seen["passes"] += 1
-        seen["rows"] += len(batch)
-        return (continued if rest else one_pass)(model, batch, *rest)
+        seen["rows"] += rows
 
-    monkeypatch.setattr(scoring, "score_batch", count)
-    monkeypatch.setattr(decoding, "continue_batch", count)
+    def counted_scores(model, rows, batch_size):
+        for done in scored(model, rows, batch_size):
+            count(len(done))
+            yield done
+
+    def counted_texts(model, batch, rules):
+        count(len(batch))
+        return continued(model, batch, rules)
+
+    monkeypatch.setattr(engine, "pack_length", lambda model: 9)
+    monkeypatch.setattr(engine, "run", counted_scores)
+    monkeypatch.setattr(decoding, "continue_batch", counted_texts)
     return seen
 
 
 def test_interrupted_scoring_resumes_and_gives_the_same_table(lm, forwarded, tmp_path):
-    whole = score(lm, PROBES, progress=False, batch_size=2)
+    whole = score(lm, PROBES, progress=False)
     forwarded.update(rows=0, passes=0, stop=3)
     with pytest.raises(KeyboardInterrupt):
-        score(lm, PROBES, tmp_path, progress=False, batch_size=2)
+        score(lm, PROBES, tmp_path, progress=False)
     assert forwarded["rows"] == 6
     forwarded.update(rows=0, stop=None)
-    found = score(lm, PROBES, tmp_path, progress=False, batch_size=2)
+    found = score(lm, PROBES, tmp_path, progress=False)
     assert forwarded["rows"] == len(PROBES) - 6
     pd.testing.assert_frame_equal(found, whole)
     forwarded.update(rows=0)
@@ -79,27 +91,27 @@ def test_a_killed_run_keeps_what_was_flushed(lm, forwarded, monkeypatch, tmp_pat
     forwarded["stop"] = 5
     monkeypatch.setattr(cache, "flush", lambda s: flush(s) if len(s.pending) >= 4 else None)
     with pytest.raises(KeyboardInterrupt):
-        score(lm, PROBES, tmp_path, progress=False, batch_size=2)
+        score(lm, PROBES, tmp_path, progress=False)
     (tmp_path / "answers-0123.tmp").write_bytes(b"PAR1 half a file")
     monkeypatch.setattr(cache, "flush", flush)
     forwarded.update(rows=0, stop=None)
-    found = score(lm, PROBES, tmp_path, progress=False, batch_size=2)
+    found = score(lm, PROBES, tmp_path, progress=False)
     assert forwarded["rows"] == len(PROBES) - 8
-    pd.testing.assert_frame_equal(found, score(lm, PROBES, progress=False, batch_size=2))
+    pd.testing.assert_frame_equal(found, score(lm, PROBES, progress=False))
 
 
-def test_chunking_changes_nothing(lm, monkeypatch, tmp_path):
-    whole = score(lm, PROBES, progress=False, batch_size=3)
+def test_chunking_changes_nothing(lm, forwarded, monkeypatch, tmp_path):
+    whole = score(lm, PROBES, progress=False)
     monkeypatch.setattr(cache, "CHUNK_ROWS", 1)
-    found = score(lm, PROBES, tmp_path, progress=False, batch_size=3)
-    assert len(list(tmp_path.glob("*.parquet"))) == 4
+    found = score(lm, PROBES, tmp_path, progress=False)
+    assert len(list(tmp_path.glob("*.parquet"))) == len(PROBES) / 2
     pd.testing.assert_frame_equal(found, whole)
     pd.testing.assert_frame_equal(score(lm, PROBES, tmp_path, progress=False), whole)
 
 
 def test_many_small_files_become_one(lm, forwarded, monkeypatch, tmp_path):
     monkeypatch.setattr(cache, "CHUNK_ROWS", 1)
-    whole = score(lm, PROBES, tmp_path, progress=False, batch_size=2)
+    whole = score(lm, PROBES, tmp_path, progress=False)
     assert len(list(tmp_path.iterdir())) == 6
     monkeypatch.setattr(cache, "MOST_FILES", 5)
     forwarded.update(rows=0)

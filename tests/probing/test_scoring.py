@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers.errors import UserError
-from helpers.probing import score, scoring, tokens
+from helpers.probing import engine, plain, score, tokens
 from tests import tiny
 
 PROMPTS = [
@@ -93,7 +93,8 @@ def test_probabilities_of_all_next_tokens_sum_to_one(family):
     source = prompt if family == "t5" else ()
     size = lm.model.config.vocab_size
     rows = [tokens.Row((*first, token), len(first), source) for token in range(size)]
-    found = scoring.score_batch(lm, rows)
+    found = [values for part in engine.run(lm, rows) for values in part.values()]
+    assert len(found) == size
     assert sum(math.exp(values[0]) for values in found) == pytest.approx(1, abs=1e-5)
 
 
@@ -112,25 +113,36 @@ def test_order_and_batch_size_change_nothing(seed, size):
 MODELS = {name: tiny.language_model(name) for name in ("gpt2", "falcon_alibi")}
 
 
+@pytest.mark.parametrize("family", ["llama", "gpt_neo", "t5"])
+def test_plain_batches_give_the_same(family, monkeypatch):
+    lm, probes = tiny.language_model(family), table()
+    whole = score(lm, probes, progress=False)["logprobs"]
+    plainly = engine.Method("plain", "the test wants it")
+    monkeypatch.setattr(engine, "choose", lambda model: plainly)
+    assert largest_difference(score(lm, probes, progress=False)["logprobs"], whole) <= 1e-5
+
+
 def test_splitting_the_logits_changes_nothing(monkeypatch):
     lm, probes = tiny.language_model("gemma2"), table()
     whole = score(lm, probes, progress=False)["logprobs"]
-    monkeypatch.setattr(scoring, "CHUNK", 500)
-    monkeypatch.setattr(scoring, "LOGITS", 5000)
+    monkeypatch.setattr(plain, "CHUNK", 500)
+    monkeypatch.setattr(plain, "LOGITS", 5000)
     assert largest_difference(score(lm, probes, progress=False)["logprobs"], whole) <= 1e-5
 
 
 def test_a_batch_that_does_not_fit_is_halved(monkeypatch):
     lm, probes = tiny.language_model("llama"), table()
     whole = score(lm, probes, progress=False)["logprobs"]
-    one_pass = scoring.score_batch
+    plainly = engine.Method("plain", "the test wants it")
+    monkeypatch.setattr(engine, "choose", lambda model: plainly)
+    one_pass = plain.score_batch
 
     def narrow(model, batch):
         if len(batch) > 2:
             raise torch.OutOfMemoryError("no memory")
         return one_pass(model, batch)
 
-    monkeypatch.setattr(scoring, "score_batch", narrow)
+    monkeypatch.setattr(plain, "score_batch", narrow)
     assert largest_difference(score(lm, probes, progress=False)["logprobs"], whole) <= 1e-5
 
 
@@ -138,10 +150,8 @@ def test_equal_rows_are_forwarded_once(monkeypatch):
     lm = tiny.language_model("llama")
     probes = pd.concat([table(), table().assign(variant="again")], ignore_index=True)
     seen = []
-    one_pass = scoring.score_batch
-    monkeypatch.setattr(
-        scoring, "score_batch", lambda m, batch: seen.extend(batch) or one_pass(m, batch)
-    )
+    run = engine.run
+    monkeypatch.setattr(engine, "run", lambda m, rows, n: seen.extend(rows) or run(m, rows, n))
     found = score(lm, probes, progress=False)
     assert len(seen) == len(set(seen)) == len(table())
     assert found["logprobs"].iloc[0] == found["logprobs"].iloc[len(table())]

@@ -1,0 +1,233 @@
+"""Rows in batches, each forwarded whole: the way that suits every model.
+
+Rows are sorted by length, padded on the right and forwarded together. With causal attention no
+real token sees a pad, so the padding changes nothing but the rounding of the last digits.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+
+from helpers import gpu
+from helpers.models import LanguageModel
+from helpers.probing import families
+from helpers.probing.tokens import Row
+
+# The most numbers of one batch's logits, and of the part of it that is turned to float32 at once.
+LOGITS = 1 << 27
+CHUNK = 1 << 22
+
+
+def run(
+    model: LanguageModel, rows: list[Row], batch_size: int | None = None
+) -> Iterator[dict[Row, tuple[float, ...]]]:
+    """Yield the log-probabilities of rows, batch by batch.
+
+    Parameters
+    ----------
+    model : LanguageModel
+    rows : list of Row
+    batch_size : int, optional
+        The most rows of a batch; by default as many as `helpers.gpu.tokens_per_batch` tells.
+
+    Yields
+    ------
+    dict
+        From row to one log-probability a scored token.
+    """
+    for batch in batches(model, rows, batch_size):
+        yield dict(zip(batch, gpu.in_halves(lambda part: score_batch(model, part), batch)))
+
+
+def batches(
+    model: LanguageModel, rows: list[Row], batch_size: int | None = None
+) -> Iterator[list[Row]]:
+    """Yield rows of like length together, the longest first, within the memory that they need.
+
+    Where a model's positions depend on the longest text of a batch, all of a batch are as long.
+
+    Parameters
+    ----------
+    model : LanguageModel
+    rows : list of Row
+    batch_size : int, optional
+
+    Yields
+    ------
+    list of Row
+    """
+    vocabulary = model.model.get_input_embeddings().weight.shape[0]
+    budget = gpu.tokens_per_batch(model.device)
+    ragged = not families.length_bound(model.model.config)
+    batch: list[Row] = []
+    longest = lowest = 0
+    # Start and ids break ties, so that the batches do not depend on the order of the probes.
+    ordered = sorted(rows, key=lambda r: (_length(r), -r.start, r.ids, r.source), reverse=True)
+    for row in ordered:
+        if batch:
+            heads = (longest - min(lowest, row.start)) * (len(batch) + 1) * vocabulary
+            full = len(batch) + 1 > (batch_size or budget)
+            wide = batch_size is None and _length(batch[0]) * (len(batch) + 1) > budget
+            if full or wide or heads > LOGITS or not (ragged or len(row.ids) == longest):
+                yield batch
+                batch = []
+        if not batch:
+            longest, lowest = len(row.ids), row.start
+        batch.append(row)
+        longest, lowest = max(longest, len(row.ids)), min(lowest, row.start)
+    if batch:
+        yield batch
+
+
+def _length(row: Row) -> int:
+    return len(row.ids) + len(row.source)
+
+
+@torch.inference_mode()
+def score_batch(model: LanguageModel, batch: list[Row]) -> list[tuple[float, ...]]:
+    """Return the log-probabilities of the scored tokens of rows, in one forward pass.
+
+    Parameters
+    ----------
+    model : LanguageModel
+    batch : list of Row
+
+    Returns
+    -------
+    list of tuple of float
+        For each row one value a scored token.
+    """
+    ids, mask = pad(model, [row.ids for row in batch])
+    if model.kind == "seq2seq":
+        source, source_mask = pad(model, [row.source for row in batch])
+        inputs = {
+            "input_ids": source,
+            "attention_mask": source_mask,
+            "decoder_input_ids": ids,
+            "decoder_attention_mask": mask,
+        }
+    else:
+        inputs = {"input_ids": ids, "attention_mask": mask}
+    return read_rows(model, batch, ids, inputs, 0)
+
+
+def read_rows(
+    model: LanguageModel, batch: list[Row], ids: torch.Tensor, inputs: dict[str, Any], past: int
+) -> list[tuple[float, ...]]:
+    """Return the log-probabilities of the scored tokens of rows from the pass of their inputs.
+
+    Parameters
+    ----------
+    model : LanguageModel
+    batch : list of Row
+    ids : Tensor of int, shape (len(batch), n)
+        The rows' ids after the first `past`, padded on the right.
+    inputs : dict
+        What the model is given.
+    past : int
+        How many ids of each row are not in `ids`, for their keys are at hand.
+
+    Returns
+    -------
+    list of tuple of float
+    """
+    first = min(row.start for row in batch) - 1 - past
+    last = max(len(row.ids) for row in batch) - 1 - past
+    settings = {"use_cache": False, **inputs}
+    if takes(model, "logits_to_keep"):
+        settings["logits_to_keep"] = torch.arange(first, last, device=model.device)
+        logits = model.model(**settings).logits
+    else:
+        logits = model.model(**settings).logits[:, first:last]
+    places = [(i, j - past) for i, row in enumerate(batch) for j in range(row.start, len(row.ids))]
+    at, columns = torch.tensor(places, device=logits.device).T
+    targets = ids.to(logits.device)[at, columns]
+    flat = at * logits.shape[1] + columns - 1 - first
+    values = iter(gather(logits.flatten(0, 1), flat, targets))
+    return [tuple(next(values) for _ in row.scored) for row in batch]
+
+
+def pad(model: LanguageModel, ids: list[tuple[int, ...]]) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return ids padded on the right to one length, and the mask of the real ones.
+
+    Parameters
+    ----------
+    model : LanguageModel
+    ids : list of tuple of int
+
+    Returns
+    -------
+    tuple of Tensor
+        Each of shape (len(ids), longest), on the model's device.
+    """
+    longest = max(map(len, ids))
+    # Any id will do: no real token sees a pad.
+    padded = [row + (0,) * (longest - len(row)) for row in ids]
+    mask = [(1,) * len(row) + (0,) * (longest - len(row)) for row in ids]
+    return torch.tensor(padded, device=model.device), torch.tensor(mask, device=model.device)
+
+
+def gather(logits: torch.Tensor, rows: torch.Tensor, targets: torch.Tensor) -> list[float]:
+    """Return the log-softmax of logits at places, in float32; the logits are overwritten.
+
+    The sum over the vocabulary is taken once for a row that is asked for several times.
+
+    Parameters
+    ----------
+    logits : Tensor, shape (n_rows, vocabulary)
+    rows, targets : Tensor of int, shape (n,)
+        Row (in rising order) and column of each value.
+
+    Returns
+    -------
+    list of float, n of them
+
+    Examples
+    --------
+    >>> gather(torch.zeros(1, 4), torch.tensor([0]), torch.tensor([2]))
+    [-1.3862943649291992]
+    """
+    chosen = logits[rows, targets]
+    distinct, back = rows.unique_consecutive(return_inverse=True)
+    logits = logits if len(distinct) == len(logits) else logits[distinct]
+    # A CPU's caches want small parts, a GPU few calls.
+    most = CHUNK if logits.device.type == "cpu" else 16 * CHUNK
+    step = max(1, most // logits.shape[-1])
+    tops, sums = zip(*(_log_sum(part.float()) for part in logits.split(step)))
+    # Their sum may be large: in float64 the value keeps the digits that float32 logits have.
+    top, rest, value = (
+        part.cpu().double() for part in (torch.cat(tops), torch.cat(sums), chosen.float())
+    )
+    back = back.cpu()
+    return (value - top[back] - rest[back]).tolist()
+
+
+def _log_sum(logits: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return the two parts of a logsumexp over the last axis: the largest, and the rest's log."""
+    top = logits.amax(-1)
+    return top, logits.sub_(top[:, None]).exp_().sum(-1).log_()
+
+
+def takes(model: LanguageModel, name: str) -> bool:
+    """Return whether a model's forward pass has a parameter of a name.
+
+    Parameters
+    ----------
+    model : LanguageModel
+    name : str
+
+    Returns
+    -------
+    bool
+    """
+    return name in _parameters(type(model.model))
+
+
+@functools.cache
+def _parameters(kind: type) -> frozenset[str]:
+    return frozenset(inspect.signature(kind.forward).parameters)

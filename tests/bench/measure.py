@@ -1,0 +1,202 @@
+"""Seconds, tokens and arithmetic: what a method costs, seen from inside the model."""
+
+from __future__ import annotations
+
+import os
+import platform
+import statistics
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+import transformers
+from transformers.pytorch_utils import Conv1D
+
+from helpers.models import LanguageModel
+
+ROWS = 512  # of the products by which the ceiling is measured
+
+
+@dataclass
+class Work:
+    """What went through a model.
+
+    Attributes
+    ----------
+    tokens : int
+        Padding included.
+    head_rows : int
+        Tokens whose next word was asked for.
+    pairs : int
+        A token and one that it attends to; inside a pass over a cache only those in the cache.
+    """
+
+    tokens: int = 0
+    head_rows: int = 0
+    pairs: int = 0
+
+
+@contextmanager
+def counted(model: LanguageModel) -> Iterator[Work]:
+    """Count the work of a model inside the block, whoever calls it.
+
+    Parameters
+    ----------
+    model : LanguageModel
+
+    Yields
+    ------
+    Work
+        Filled as the model is called.
+    """
+    work = Work()
+
+    def asked(module: Any, inputs: tuple, given: dict[str, Any]) -> None:
+        ids = given["input_ids"] if "input_ids" in given else inputs[0]
+        past = given.get("past_key_values")
+        kept = past.get_seq_length() if past is not None else 0
+        work.pairs += ids.numel() * kept if kept else ids.numel() * (ids.shape[1] + 1) // 2
+
+    def embedded(module: Any, inputs: tuple, output: torch.Tensor) -> None:
+        work.tokens += output.shape[:-1].numel()
+
+    def headed(module: Any, inputs: tuple, output: torch.Tensor) -> None:
+        work.head_rows += output.shape[:-1].numel()
+
+    network = model.model
+    hooks = [
+        network.register_forward_pre_hook(asked, with_kwargs=True),
+        network.get_input_embeddings().register_forward_hook(embedded),
+        network.get_output_embeddings().register_forward_hook(headed),
+    ]
+    try:
+        yield work
+    finally:
+        for hook in hooks:
+            hook.remove()
+
+
+@dataclass
+class Spent:
+    """Seconds of each repeat: by the clock, and of the processor (less, if others use it too)."""
+
+    clock: list[float]
+    processor: list[float]
+
+
+def timed(run: Callable[[], Any], repeats: int = 1) -> tuple[Spent, Any]:
+    """Return the seconds of each repeat, and what the last one gave.
+
+    Parameters
+    ----------
+    run : callable
+    repeats : int
+
+    Returns
+    -------
+    tuple of (Spent, any)
+    """
+    spent = Spent([], [])
+    for _ in range(repeats):
+        start, used = time.perf_counter(), time.process_time()
+        result = run()
+        spent.clock.append(time.perf_counter() - start)
+        spent.processor.append(time.process_time() - used)
+    return spent, result
+
+
+def operations(model: LanguageModel, work: Work, attention: bool = True) -> float:
+    """Return the floating-point operations of a work's matrix products.
+
+    Two for each weight and token, and for each channel of a head's query-key and weight-value
+    products, with the keys alone that a token has to see; so a share of the ceiling that is made
+    from this number never counts what a mask then throws away.
+
+    Parameters
+    ----------
+    model : LanguageModel
+    work : Work
+    attention : bool
+        Whether attention's products count.
+
+    Returns
+    -------
+    float
+    """
+    body = sum(rows * columns * count for (rows, columns), count in shapes(model).items())
+    head = model.model.get_output_embeddings().weight.numel()
+    config = model.model.config
+    size = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
+    channels = 2 * config.num_hidden_layers * config.num_attention_heads * size
+    return 2.0 * (body * work.tokens + head * work.head_rows + attention * channels * work.pairs)
+
+
+def shapes(model: LanguageModel) -> Counter[tuple[int, int]]:
+    """Return the shapes (inputs, outputs) of the body's weight matrices, and how many of each."""
+    head = model.model.get_output_embeddings()
+    found: Counter[tuple[int, int]] = Counter()
+    for module in model.model.modules():
+        if isinstance(module, torch.nn.Linear) and module is not head:
+            found[module.in_features, module.out_features] += 1
+        elif isinstance(module, Conv1D):
+            found[tuple(module.weight.shape)] += 1
+    return found
+
+
+@torch.inference_mode()
+def ceiling(model: LanguageModel, rows: int = ROWS, repeats: int = 15) -> float:
+    """Return the operations a second that products of the body's shapes reach alone.
+
+    Parameters
+    ----------
+    model : LanguageModel
+    rows : int
+        Tokens of a product.
+    repeats : int
+        The fastest of so many is taken for each shape.
+
+    Returns
+    -------
+    float
+    """
+    spent = done = 0.0
+    for (inputs, outputs), count in shapes(model).items():
+        left, right = torch.randn(rows, inputs), torch.randn(inputs, outputs)
+        seconds, _ = timed(lambda a=left, b=right: a @ b, repeats)
+        spent += count * min(seconds.clock)
+        done += count * 2.0 * rows * inputs * outputs
+    return done / spent
+
+
+def machine() -> dict[str, Any]:
+    """Return what the figures hang on, in general terms."""
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return {
+        "processor": _processor(),
+        "cores": os.cpu_count(),
+        "threads": torch.get_num_threads(),
+        "memory_gib": round(memory / 2**30),
+        "python": platform.python_version(),
+        "torch": torch.__version__,
+        "transformers": transformers.__version__,
+        "instructions": torch.backends.cpu.get_cpu_capability(),
+    }
+
+
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.machine()
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return f"{names[0]} ({platform.machine()})" if names else platform.machine()
+
+
+def median(seconds: list[float]) -> float:
+    """Return the median of repeats."""
+    return statistics.median(seconds)

@@ -1,0 +1,320 @@
+"""Time the scoring against the plain ways and two peers: ``python -m tests.bench.scoring``.
+
+One process, one number of threads, the same requests for every method. Ours is always measured
+whole; a slow method may be measured on a part of the subjects and scaled by the count of requests,
+and its row says so.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from importlib import metadata
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import torch
+
+from helpers import probing
+from helpers.models import LanguageModel
+from tests.bench import measure, methods, published, workloads
+from tests.bench.methods import Scores
+from tests.bench.workloads import Shape
+
+RESULTS = Path(__file__).parent / "results" / "scoring.json"
+OURS = "ours, packed"
+LISTS = Shape()
+TRAINED = Shape(tokens=(1, 9))
+LENGTHY = Shape(subjects=390, tokens=(1, 9), relation="P17")
+
+
+@dataclass(frozen=True)
+class Method:
+    """A way to score, how often it is measured, on a part or whole, and the package it needs."""
+
+    name: str
+    run: Callable[[LanguageModel, pd.DataFrame], Scores]
+    repeats: int = 1
+    whole: bool = False
+    package: str = ""
+
+
+METHODS = (
+    Method(OURS, methods.ours, repeats=5, whole=True),
+    Method("cached prefix, batch 16", methods.prefix_rows, whole=True),
+    Method("cached prefix, batch 64", partial(methods.prefix_rows, size=64), whole=True),
+    Method("plain, batch 16, choice's logits", methods.plain),
+    Method("naive, batch 16, all logits", methods.naive),
+    Method("lm-evaluation-harness, batch 16", methods.lm_eval, package="lm_eval"),
+    Method("minicons, batch 16", methods.minicons, package="minicons"),
+)
+
+
+def compare(
+    model: LanguageModel,
+    probes: pd.DataFrame,
+    subjects: int | None = None,
+    peers: bool = True,
+    repeats: int | None = None,
+) -> list[dict[str, Any]]:
+    """Return one record a method: seconds, tokens, ratio, share of the ceiling, difference.
+
+    Parameters
+    ----------
+    model : LanguageModel
+    probes : DataFrame
+        From `workloads.lists`.
+    subjects : int, optional
+        On how many subjects the slow methods are measured; by default on all.
+    peers : bool
+        Whether packages of others are measured too, those that are installed.
+    repeats : int, optional
+        Of our method; the median counts.
+
+    Returns
+    -------
+    list of dict
+        ``name, seconds, tokens, head_rows, ratio_to_ours, ceiling_share, max_abs_diff,
+        measured_requests, scaled, repeats``.
+    """
+    records, answers = [], []
+    asked = [m for m in METHODS if not m.package or (peers and find_spec(m.package))]
+    part = _part(probes, subjects)
+    top = measure.ceiling(model)
+    for method in asked:
+        given = probes if method.whole else part
+        times = (repeats or method.repeats) if method.name == OURS else method.repeats
+        record, found = measured(model, given, method.run, times, len(probes))
+        answers = answers or found
+        ours = [answers[i] for i in probes.index.get_indexer(given.index)]
+        record["max_abs_diff"] = methods.largest_difference(found, ours)
+        records.append({"name": _named(method), **record})
+        print(f"  {method.name}: {record['seconds']:.1f} s", file=sys.stderr, flush=True)
+    return related(records, max(top, measure.ceiling(model)))
+
+
+def measured(
+    model: LanguageModel,
+    probes: pd.DataFrame,
+    run: Callable[[LanguageModel, pd.DataFrame], Scores],
+    repeats: int,
+    requests: int,
+) -> tuple[dict[str, Any], Scores]:
+    """Return what one method costs on probes, scaled to a number of requests, and its scores.
+
+    Parameters
+    ----------
+    model : LanguageModel
+    probes : DataFrame
+    run : callable
+    repeats : int
+    requests : int
+        Of the whole workload.
+
+    Returns
+    -------
+    tuple of (dict, list)
+    """
+    with measure.counted(model) as work:
+        spent, found = measure.timed(lambda: run(model, probes), repeats)
+    work = measure.Work(*(count // repeats for count in vars(work).values()))
+    typical, scale = measure.median(spent.clock), requests / len(probes)
+    weights, all_products = (measure.operations(model, work, both) for both in (False, True))
+    record = {
+        "seconds": typical * scale,
+        "tokens": round(work.tokens * scale),
+        "head_rows": round(work.head_rows * scale),
+        "gflop": all_products * scale / 1e9,
+        "gflop_without_attention": weights * scale / 1e9,
+        "measured_requests": len(probes),
+        "measured_seconds": spent.clock,
+        "processor_seconds": measure.median(spent.processor) * scale,
+        "scaled": scale != 1,
+    }
+    return record, found
+
+
+def related(records: list[dict[str, Any]], top: float) -> list[dict[str, Any]]:
+    """Return records with what they are in relation to others.
+
+    Parameters
+    ----------
+    records : list of dict
+        Ours first.
+    top : float
+        Operations a second that the processor reaches at best.
+
+    Returns
+    -------
+    list of dict
+        With `ratio_to_ours`, how many times as long as the first, and the shares of the ceiling.
+    """
+    first, made = records[0]["seconds"], []
+    for record in records:
+        more = {"ratio_to_ours": record["seconds"] / first}
+        for name in ("", "_without_attention"):
+            if f"gflop{name}" in record:
+                rate = record[f"gflop{name}"] / record["seconds"]
+                more[f"ceiling_share{name}"] = rate * 1e9 / top
+        made.append({**record, **more})
+    return made
+
+
+def monitor(model: LanguageModel, n_facts: int, sample: int) -> dict[str, Any]:
+    """Return MONITOR's cost by the published procedure and by ours.
+
+    Parameters
+    ----------
+    model : LanguageModel
+    n_facts : int
+    sample : int
+        How many of the facts the published procedure is measured on.
+
+    Returns
+    -------
+    dict
+        `workload` and `methods`, as in the results file.
+    """
+    probes, top = published.questions(n_facts), measure.ceiling(model)
+    kept = list(dict.fromkeys(probes["item"]))[:: -(-n_facts // sample)]
+    part = probes[probes["item"].isin(kept)]
+    records = []
+    for name, run in published.METHODS.items():
+        theirs = run is published.beams
+        times, given = (1, part) if theirs else (3, probes)
+        record, _ = measured(model, given, run, times, len(probes))
+        records.append({"name": name, **record})
+        print(f"  {name}: {record['seconds']:.1f} s", file=sys.stderr, flush=True)
+    workload = {"name": "MONITOR", "model": model.name, "facts": n_facts, "requests": len(probes)}
+    return {"workload": workload, "methods": related(records, max(top, measure.ceiling(model)))}
+
+
+def lengthy(model: LanguageModel, shape: Shape, known: dict[str, Any]) -> dict[str, Any]:
+    """Return the cost of a whole relation by ours, and an estimate of the naive way.
+
+    Parameters
+    ----------
+    model : LanguageModel
+    shape : Shape
+    known : dict
+        The naive method's record on the first workload; its seconds a token are taken over.
+
+    Returns
+    -------
+    dict
+        `workload` and `methods`; the naive record has ``estimated: true``.
+    """
+    probes = workloads.lists(model, shape)
+    told = workloads.describe(model, probes)
+    top = measure.ceiling(model)
+    record, _ = measured(model, probes, methods.ours, 1, len(probes))
+    length = told["prefix_tokens"] + told["subject_tokens"] + told["choice_tokens"]
+    tokens = round(length * len(probes))
+    guess = {
+        "name": known["name"],
+        "seconds": known["seconds"] / known["tokens"] * tokens,
+        "tokens": tokens,
+        "estimated": True,
+    }
+    records = related([{"name": OURS, **record}, guess], max(top, measure.ceiling(model)))
+    return {"workload": {"name": "a whole relation", **told}, "methods": records}
+
+
+def _part(probes: pd.DataFrame, subjects: int | None) -> pd.DataFrame:
+    items = list(dict.fromkeys(probes["item"]))[:subjects]
+    return probes[probes["item"].isin(items)]
+
+
+def _named(method: Method) -> str:
+    if not method.package:
+        return method.name
+    first, comma, rest = method.name.partition(",")
+    return f"{first} {metadata.version(method.package)}{comma}{rest}"
+
+
+def table(result: dict[str, Any]) -> str:
+    """Return one workload's methods as a table for the terminal."""
+    frame = pd.DataFrame(result["methods"])
+    columns = ["name", "seconds", "tokens", "ratio_to_ours", "ceiling_share", "max_abs_diff"]
+    shown = frame.reindex(columns=columns).astype(object)
+    forms = ("{}", "{:.2f}", "{:,}", "{:.1f}", "{:.0%}", "{:.1e}")
+    for column, form in zip(columns, forms):
+        shown[column] = [form.format(x) if pd.notna(x) else "" for x in shown[column]]
+    marks = [r.get("estimated") or r.get("scaled") for r in result["methods"]]
+    shown["seconds"] = [f"~{s}" if mark else s for s, mark in zip(shown["seconds"], marks)]
+    title = ", ".join(f"{k} {v}" for k, v in result["workload"].items())
+    right = ("left", *["right"] * (len(columns) - 1))
+    return f"{title}\n{shown.to_markdown(index=False, colalign=right)}\n"
+
+
+def run(settings: argparse.Namespace) -> dict[str, Any]:
+    """Return all results: machine, the first workload and its methods, and the others."""
+    torch.set_num_threads(settings.threads)
+    model = workloads.random_model(settings.seed)
+    probing.method(model)  # the first time it makes a check, which is not to be timed
+    probes = workloads.lists(model, LISTS, settings.seed)
+    told = {"name": "lists, random GPT-2", **workloads.describe(model, probes)}
+    print(told["name"], file=sys.stderr, flush=True)
+    records = compare(model, probes, settings.subjects, settings.peers)
+    result = {
+        "machine": {
+            **measure.machine(),
+            "ceiling_gflops": records[0]["gflop"]
+            / records[0]["seconds"]
+            / records[0]["ceiling_share"],
+        },
+        "workload": told,
+        "methods": records,
+        "more": [],
+    }
+    if settings.relation:
+        known = next(r for r in records if r["name"].startswith("naive"))
+        result["more"].append(lengthy(model, LENGTHY, known))
+    trained = workloads.trained_model()
+    if trained is not None:
+        probing.method(trained)
+        probes = workloads.lists(trained, TRAINED, settings.seed)
+        told = {"name": "lists, atlas-s", **workloads.describe(trained, probes)}
+        print(told["name"], file=sys.stderr, flush=True)
+        result["more"].append(
+            {
+                "workload": told,
+                "methods": compare(trained, probes, settings.subjects, settings.peers),
+            }
+        )
+        result["more"].append(monitor(trained, settings.facts, settings.sample))
+    return result
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Measure, print the tables and write the results file."""
+    parser = argparse.ArgumentParser(prog="python -m tests.bench.scoring", description=__doc__)
+    parser.add_argument("--threads", type=int, default=1, help="threads of every method")
+    parser.add_argument("--subjects", type=int, default=1, help="of 8, for the slow methods")
+    parser.add_argument("--facts", type=int, default=200, help="of MONITOR")
+    parser.add_argument("--sample", type=int, default=20, help="of them, for the published way")
+    both = argparse.BooleanOptionalAction
+    parser.add_argument("--relation", action=both, default=True, help="390 subjects, by ours")
+    parser.add_argument("--peers", action=both, default=True, help="packages of others, too")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--out", type=Path, default=RESULTS)
+    settings = parser.parse_args(arguments)
+    os.environ.setdefault("HF_HUB_OFFLINE", "1")
+    logging.getLogger("lm_eval").setLevel(logging.ERROR)
+    result = run(settings)
+    settings.out.parent.mkdir(parents=True, exist_ok=True)
+    settings.out.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n")
+    for part in (result, *result["more"]):
+        print(table(part))
+
+
+if __name__ == "__main__":
+    main()

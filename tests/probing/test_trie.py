@@ -1,0 +1,188 @@
+"""Trees of rows and the plan of their passes: each distinct token once, never more than plainly."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from helpers.probing import encoder, engine, packing, plan, shared, trie
+from helpers.probing.splice import common_prefix
+from helpers.probing.tokens import Row
+
+IDS = st.lists(st.integers(0, 2), min_size=2, max_size=9).map(tuple)
+ROWS = st.lists(
+    IDS.flatmap(lambda ids: st.integers(1, len(ids) - 1).map(lambda start: Row(ids, start))),
+    min_size=1,
+    max_size=25,
+)
+LENGTHS = st.sampled_from([1, 2, 3, 5, 8, 100])
+PRICES = st.sampled_from([0, 3, plan.PASS, float("inf")])
+
+
+def texts(tree: trie.Trie) -> list[tuple[int, ...]]:
+    """Return the ids from the root to each node, told from tokens and parents alone."""
+    found: list[tuple[int, ...]] = []
+    for token, parent in zip(tree.token.tolist(), tree.parent.tolist()):
+        found.append((found[parent] if parent >= 0 else ()) + (token,))
+    return found
+
+
+@given(ROWS)
+def test_a_tree_has_each_distinct_beginning_once(rows):
+    tree = trie.build(rows)
+    found = texts(tree)
+    wanted = {row.ids[:n] for row in rows for n in range(1, len(row.ids) + 1)}
+    assert len(found) == len(set(found)) == len(wanted)
+    assert set(found) == wanted
+    before_an_end = {row.ids[:n] for row in rows for n in range(1, len(row.ids))}
+    assert {text for text, inner in zip(found, tree.inner) if inner} == before_an_end
+    for node, text in enumerate(found):
+        below = [other for other in found if other[: len(text)] == text]
+        assert below == found[node : tree.end[node]]
+        assert tree.depth[node] == len(text) - 1
+        assert trie.sizes(tree)[node] == sum(other in before_an_end for other in below)
+
+
+@given(ROWS)
+def test_the_path_of_a_row_is_its_scored_tokens(rows):
+    tree = trie.build(rows)
+    assert set(tree.rows) == set(rows)
+    found = texts(tree)
+    for row, path in zip(tree.rows, tree.paths):
+        assert [found[node] for node in path] == [
+            row.ids[: n + 1] for n in range(row.start, len(row.ids))
+        ]
+    scored = {node for path in tree.paths for node in path}
+    assert set(np.flatnonzero(tree.scored)) == scored
+
+
+@settings(deadline=None)
+@given(ROWS, LENGTHS, PRICES)
+def test_every_inner_node_is_forwarded_after_all_before_it(rows, length, price):
+    tree = trie.build(rows)
+    steps = plan.plan(tree, length, price)
+    new = [node for step in steps for node in step.new]
+    assert sorted(new) == np.flatnonzero(tree.inner).tolist()  # each once
+    kept = {-1: set()}
+    for step in steps:
+        at_hand = kept[step.prefix]
+        assert list(step.nodes) == sorted(step.nodes)
+        known = set(at_hand)
+        for node in step.nodes:
+            assert node not in known
+            assert tree.parent[node] in known or tree.parent[node] == -1
+            known.add(node)
+        if step.keeps:
+            assert all(tree.parent[b] == a for a, b in zip(step.nodes, step.nodes[1:]))
+            kept[step.nodes[-1]] = known
+
+
+@settings(deadline=None)
+@given(ROWS, LENGTHS, PRICES)
+def test_never_more_tokens_than_plainly_and_no_pack_too_long(rows, length, price):
+    tree = trie.build(rows)
+    steps = plan.plan(tree, length, price)
+    distinct = len({row.ids[:n] for row in rows for n in range(1, len(row.ids))})
+    repeated = sum(len(step.nodes) - len(step.new) for step in steps)
+    assert plan.count(steps) == distinct + repeated
+    assert plan.count(steps) <= sum(len(row.ids) - 1 for row in set(rows))
+    for step in steps:
+        # Only a pack that is one way down from its beginning may be longer than asked for.
+        assert (
+            step.keeps
+            or len(step.nodes) <= length
+            or np.all(np.diff(tree.depth[list(step.nodes)]) == 1)
+        )
+
+
+@given(ROWS)
+def test_a_node_sees_its_own_text_and_nothing_else(rows):
+    tree = trie.build(rows)
+    found = texts(tree)
+    expected = [[key == query[: len(key)] for key in found] for query in found]
+    assert np.array_equal(trie.attends(tree, np.arange(len(found))), np.array(expected))
+
+
+def test_a_window_is_told_from_positions_in_the_text():
+    tree = trie.build([Row((0, 1, 2, 3, 4, 5, 6), 6), Row((0, 1, 2, 3, 7, 8), 5)])
+    nodes = [4, 5, 7]  # ids 4, 5 at positions 4, 5 and id 7 at position 4
+    assert tree.token[nodes].tolist() == [4, 5, 7]
+    mask = packing.sees(tree, nodes, kept=4, window=3)
+    assert mask.astype(int).tolist() == [
+        [0, 0, 1, 1, 1, 0, 0],
+        [0, 0, 0, 1, 1, 1, 0],
+        [0, 0, 1, 1, 0, 0, 1],
+    ]
+
+
+def relation(prefix: int, subjects: int, choices: int, tokens: int) -> list[Row]:
+    """Return rows that share `prefix` ids, then ids of the subject, then have their own."""
+    return [
+        Row((*range(prefix), 10_000 + s, 20_000, *(c * 10 + t for t in range(tokens))), prefix + 2)
+        for s in range(subjects)
+        for c in range(choices)
+    ]
+
+
+def test_a_long_shared_beginning_is_forwarded_once():
+    rows = relation(600, 8, 100, 4)
+    found = engine.count_tokens(rows)
+    assert found["plain"] == 8 * 100 * 606
+    assert found["distinct"] == found["forwarded"] == 600 + 8 * (2 + 100 * 3)
+    assert found["heads"] == 8 * (1 + 100 * 3)
+    first = plan.plan(trie.build(rows), 512)[0]
+    assert first.keeps
+    assert len(first.nodes) == 600
+
+
+def test_each_relation_keeps_a_beginning_of_its_own():
+    rows = relation(600, 3, 50, 3)
+    rows += [Row((99_999, *row.ids), row.start + 1) for row in rows]
+    steps = plan.plan(trie.build(rows), 256)
+    assert sorted(len(step.nodes) for step in steps if step.keeps) == [600, 601]
+    assert engine.count_tokens(rows, 256)["forwarded"] == engine.count_tokens(rows)["distinct"]
+
+
+def test_short_shared_beginnings_are_repeated_in_packs():
+    rows = [Row((1, f, 3, 4, 5, o), 5) for f in range(300) for o in range(6)]
+    steps = plan.plan(trie.build(rows), 512)
+    assert not any(step.keeps for step in steps)
+    counted = engine.count_tokens(rows)
+    assert counted["distinct"] == 1 + 300 * 4
+    assert counted["forwarded"] == counted["distinct"] + len(steps) - 1
+
+
+def test_tokens_of_several_sources_are_counted_apart():
+    rows = [Row((0, 5, n), 1, (s,)) for s in range(3) for n in range(4)]
+    counted = engine.count_tokens(rows)
+    assert counted == {"plain": 36, "distinct": 6, "forwarded": 6, "heads": 6, "passes": 3}
+    steps = plan.plan(trie.build(rows[:4]), 1, encoder.NEVER)
+    assert not any(step.keeps for step in steps)
+
+
+@given(ROWS, st.sampled_from([0, 1, 5, 40]), st.sampled_from([1, 3, 16]))
+def test_kept_beginnings_of_rows_are_their_own_and_leave_the_scored_ones(rows, price, size):
+    tree = trie.build(rows)
+    groups = shared.beginnings(tree, price, size)
+    assert sorted(row.ids for group in groups.values() for row in group) == [
+        row.ids for row in tree.rows
+    ]
+    for beginning, group in groups.items():
+        for row in group:
+            assert row.ids[: len(beginning)] == beginning
+            assert len(beginning) < row.start
+
+
+def test_rows_that_share_much_keep_it():
+    rows = [*relation(600, 2, 3, 2), Row((7, 7, 7), 2)]
+    groups = shared.beginnings(trie.build(rows), plan.PASS, 16)
+    assert {len(beginning): len(group) for beginning, group in groups.items()} == {600: 6, 0: 1}
+
+
+@pytest.mark.parametrize("kind", [tuple, bytes, list])
+@given(left=st.lists(st.integers(0, 2)), right=st.lists(st.integers(0, 2)))
+def test_common_prefix(kind, left, right):
+    expected = 0
+    while expected < min(len(left), len(right)) and left[expected] == right[expected]:
+        expected += 1
+    assert common_prefix(kind(left), kind(right)) == expected

@@ -1,0 +1,243 @@
+"""The benchmark at a tiny size, its results file, and the page that shows it."""
+
+import json
+import re
+from functools import cache
+
+import numpy as np
+import pytest
+import torch
+
+from tests.bench import figures, measure, methods, published, scoring, workloads
+from tests.bench.workloads import Shape
+
+TINY = {"n_layer": 2, "n_embd": 32, "n_head": 2, "n_positions": 256, "vocab_size": 1500}
+SMALL = Shape(subjects=3, choices=6, examples=4)
+KEYS = {"name", "seconds", "tokens", "ratio_to_ours"}
+MEASURED = KEYS | {"ceiling_share", "max_abs_diff"}
+
+
+@cache
+def model():
+    made = workloads.random_model(**TINY)
+    with torch.no_grad():
+        for weight in made.model.parameters():
+            if weight.ndim > 1:
+                weight.mul_(4)  # else all words are as good as equally probable
+    return made
+
+
+@cache
+def probes():
+    return workloads.lists(model(), SMALL)
+
+
+@cache
+def results():
+    return json.loads(scoring.RESULTS.read_text(encoding="utf-8"))
+
+
+def one_by_one(probes) -> list[list[float]]:
+    """Return the scores from one forward a text, tokenised here and nowhere else."""
+    found = []
+    for prompt, said in zip(probes["prompt"], probes["continuation"]):
+        start = len(model().tokenizer(prompt)["input_ids"])
+        ids = model().tokenizer(prompt + said)["input_ids"]
+        with torch.no_grad():
+            chances = model().model(torch.tensor([ids])).logits[0].double().log_softmax(-1)
+        found.append([chances[at - 1, ids[at]].item() for at in range(start, len(ids))])
+    return found
+
+
+def test_a_list_has_the_asked_shape():
+    table, told = probes(), workloads.describe(model(), probes())
+    assert len(table) == 18
+    assert table.groupby("item")["continuation"].nunique().tolist() == [6, 6, 6]
+    assert table.groupby("item")["correct"].sum().tolist() == [1, 1, 1]
+    assert (told["subjects"], told["choices"], told["examples"]) == (3, 6, 4)
+    assert 3 <= told["choice_tokens"] <= 4
+    heads = {prompt.rpartition("\n")[0] for prompt in table["prompt"]}
+    assert len(heads) == 1
+    assert heads.pop().count(" -> ") == 4
+
+
+def test_a_list_does_not_show_its_answers():
+    for prompt, subject in zip(probes()["prompt"], probes()["item"]):
+        *pairs, asked = prompt.splitlines()
+        assert not any(pair.startswith(asked) for pair in pairs), subject
+
+
+def test_the_same_seed_gives_the_same_list():
+    assert workloads.lists(model(), SMALL).equals(probes())
+    assert not workloads.lists(model(), SMALL, seed=1).equals(probes())
+
+
+@pytest.mark.parametrize("run", [methods.ours, methods.plain, methods.naive, methods.prefix_rows])
+def test_each_way_scores_as_one_text_at_a_time(run):
+    expected = one_by_one(probes())
+    assert methods.largest_difference(run(model(), probes()), expected) <= 1e-5
+    assert np.ptp([sum(values) for values in expected]) > 1
+
+
+@pytest.mark.parametrize("size", [1, 7, 64])
+def test_the_batch_does_not_matter(size):
+    found = methods.prefix_rows(model(), probes(), size)
+    assert methods.largest_difference(found, methods.naive(model(), probes(), size)) <= 1e-5
+
+
+def test_differences_are_seen():
+    assert methods.largest_difference([[-1.0, -2.0]], [[-1.0, -2.5]]) == 0.5
+    assert methods.largest_difference([[-1.0, -2.0]], [[-3.25]]) == 0.25
+
+
+def test_work_is_counted_inside_the_model():
+    with measure.counted(model()) as work:
+        methods.naive(model(), probes(), size=1)
+    lengths = [len(model().tokenizer(p + c)["input_ids"]) for p, c in pairs()]
+    assert work.tokens == work.head_rows == sum(lengths)
+    with measure.counted(model()) as less:
+        methods.ours(model(), probes())
+    assert less.tokens <= work.tokens
+
+
+def pairs():
+    return list(zip(probes()["prompt"], probes()["continuation"]))
+
+
+def test_operations_are_those_of_the_weights_and_of_attention():
+    # Two blocks of 12 * 32 * 32 weights and a head of 1500 * 32, two operations a weight; for
+    # each pair of tokens two products of 32 channels in each block.
+    work = measure.Work(tokens=10, head_rows=3, pairs=7)
+    weights = 2 * (2 * 12 * 32 * 32 * 10 + 1500 * 32 * 3)
+    assert measure.operations(model(), work, attention=False) == weights
+    assert measure.operations(model(), work) == weights + 2 * 2 * 2 * 32 * 7
+    assert measure.ceiling(model(), rows=8, repeats=1) > 0
+
+
+def test_pairs_are_those_that_a_token_sees():
+    ids = torch.tensor([[1, 2, 3, 4]])
+    with measure.counted(model()) as work, torch.no_grad():
+        cache = model().model(ids, use_cache=True).past_key_values
+    assert work.pairs == 1 + 2 + 3 + 4
+    with measure.counted(model()) as work, torch.no_grad():
+        model().model(input_ids=ids[:, :2], past_key_values=cache)
+    assert work.pairs == 2 * 4
+
+
+def test_the_comparison_has_all_fields():
+    records = scoring.compare(model(), probes(), subjects=1, peers=False, repeats=1)
+    assert all(set(record) >= MEASURED for record in records)
+    assert records[0]["name"] == scoring.OURS
+    assert records[0]["ratio_to_ours"] == 1
+    assert records[0]["max_abs_diff"] == 0
+    assert max(record["max_abs_diff"] for record in records) <= 1e-5
+    naive = next(record for record in records if record["name"].startswith("naive"))
+    assert (naive["measured_requests"], naive["scaled"]) == (6, True)
+    whole = sum(len(model().tokenizer(p + c)["input_ids"]) for p, c in pairs())
+    assert naive["tokens"] == pytest.approx(whole, rel=0.1)
+    shown = scoring.table({"workload": {"name": "tiny"}, "methods": records})
+    assert all(record["name"] in shown for record in records)
+
+
+def test_the_command_writes_and_prints_all(tmp_path, monkeypatch, capsys):
+    for name in ("LISTS", "TRAINED", "LENGTHY"):
+        monkeypatch.setattr(scoring, name, SMALL)
+    made = model()
+    monkeypatch.setattr(workloads, "random_model", lambda seed: made)
+    monkeypatch.setattr(workloads, "trained_model", model)
+    out = tmp_path / "results" / "scoring.json"
+    scoring.main(["--facts", "2", "--sample", "1", "--no-peers", "--out", str(out)])
+    found = json.loads(out.read_text(encoding="utf-8"))
+    names = [part["workload"]["name"] for part in found["more"]]
+    assert names == ["a whole relation", "lists, atlas-s", "MONITOR"]
+    assert found["more"][0]["methods"][1]["estimated"]
+    assert [record["measured_requests"] for record in found["more"][2]["methods"]] == [26, 26, 13]
+    assert capsys.readouterr().out.count("ratio_to_ours") == 4
+    assert "MONITOR" in figures.measured(found)
+
+
+def test_monitor_by_the_published_procedure_reads_more():
+    asked = published.questions(2)
+    assert len(asked) == 2 * 13
+    part = asked[asked["variant"].isin(["right", "frame0"])]
+    with measure.counted(model()) as theirs:
+        said = published.beams(model(), part)
+    with measure.counted(model()) as ours:
+        published.scored(model(), part)
+    assert all(0 < len(values) <= published.NEW_TOKENS for values in said)
+    assert theirs.tokens > 5 * ours.tokens
+
+
+def test_the_results_file_keeps_its_form():
+    found = results()
+    assert {"processor", "cores", "threads", "memory_gib", "torch"} <= set(found["machine"])
+    assert found["workload"]["requests"] == 800
+    assert 3 <= found["workload"]["choice_tokens"] <= 4
+    assert found["workload"]["prefix_tokens"] == pytest.approx(600, rel=0.1)
+    assert all(set(record) >= MEASURED for record in found["methods"])
+    assert all(record["max_abs_diff"] <= 1e-4 for record in found["methods"])
+    for part in (found, *found["more"]):
+        first, *rest = part["methods"]
+        assert first["name"].startswith("ours")
+        assert rest
+        for record in part["methods"]:
+            assert set(record) >= KEYS
+            ratio = record["seconds"] / first["seconds"]
+            assert record["ratio_to_ours"] == pytest.approx(ratio)
+
+
+def test_the_results_file_names_both_peers():
+    names = " ".join(record["name"] for record in results()["methods"])
+    assert re.search(r"lm-evaluation-harness \d", names)
+    assert re.search(r"minicons \d", names)
+
+
+def test_the_page_shows_the_results_file():
+    page = figures.PAGE.read_text(encoding="utf-8")
+    assert figures.MARKED.search(page)[0] == figures.measured(results())
+
+
+def test_the_page_counts_its_example_right():
+    tree, words = figures.example()
+    texts = [(*figures.PREFIX, s, *c) for s in figures.SUBJECTS for c in figures.CHOICES]
+    page = figures.PAGE.read_text(encoding="utf-8")
+    forwarded = int(tree.inner.sum())
+    assert (sum(map(len, texts)), forwarded) == (106, 16)
+    assert "= 106$ tokens" in page
+    assert "= 16$" in page
+    assert words.count("Korea") == 4
+    assert forwarded - len(figures.PREFIX) == 10  # rows of the mask, and of the head
+
+
+def test_the_code_on_the_page_runs(monkeypatch):
+    blocks = re.findall(r"```python\n(.*?)```", figures.PAGE.read_text("utf-8"), re.DOTALL)
+    shown = blocks[0].replace("\n[", "\nfound = [", 1)
+    given = {"torch": torch, "tokenizer": model().tokenizer, "model": model().model, "start": 4}
+    exec(shown, given)
+    assert len(given["found"]) == len(given["ids"]) - 4
+    assert max(given["found"]) < 0
+    monkeypatch.setattr("helpers.models.load", lambda name: model())
+    head, _, last = blocks[1].rstrip().rpartition("\n")
+    found = {}
+    exec(f"{head}\nfound = {last}", found)
+    assert [len(values) > 0 for values in found["found"]["logprobs"]] == [True, True]
+
+
+def test_the_page_names_the_families_that_fall_back():
+    page = figures.PAGE.read_text(encoding="utf-8")
+    assert "Falcon with ALiBi and GPT-Neo take rows" in page
+
+
+def test_the_pictures_are_those_of_the_script(tmp_path, monkeypatch):
+    folder = figures.STATIC
+    monkeypatch.setattr(figures, "STATIC", tmp_path)
+    monkeypatch.setattr(figures, "PAGE", tmp_path / "scoring.md")
+    (tmp_path / "scoring.md").write_text("% measured: begin\n% measured: end\n")
+    figures.main()
+    assert sorted(path.name for path in tmp_path.glob("*.svg")) == [
+        "scoring_mask.svg",
+        "scoring_trie.svg",
+    ]
+    for path in tmp_path.glob("*.svg"):
+        assert (folder / path.name).stat().st_size == pytest.approx(path.stat().st_size, rel=0.1)
+    assert scoring.OURS in (tmp_path / "scoring.md").read_text()
