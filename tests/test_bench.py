@@ -125,7 +125,7 @@ def test_pairs_are_those_that_a_token_sees():
 
 
 def test_the_comparison_has_all_fields():
-    records = scoring.compare(model(), probes(), subjects=1, peers=False, repeats=1)
+    records = scoring.compare(model(), probes(), requests=6, peers=False, repeats=1)
     assert all(set(record) >= MEASURED for record in records)
     assert records[0]["name"] == scoring.OURS
     assert records[0]["ratio_to_ours"] == 1

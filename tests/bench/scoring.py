@@ -1,7 +1,7 @@
 """Time the scoring against the plain ways and two peers: ``python -m tests.bench.scoring``.
 
 One process, one number of threads, the same requests for every method. Ours is always measured
-whole; a slow method may be measured on a part of the subjects and scaled by the count of requests,
+whole; a slow method may be measured on the first requests and scaled by the count of requests,
 and its row says so.
 """
 
@@ -61,7 +61,7 @@ METHODS = (
 def compare(
     model: LanguageModel,
     probes: pd.DataFrame,
-    subjects: int | None = None,
+    requests: int | None = None,
     peers: bool = True,
     repeats: int | None = None,
 ) -> list[dict[str, Any]]:
@@ -72,8 +72,8 @@ def compare(
     model : LanguageModel
     probes : DataFrame
         From `workloads.lists`.
-    subjects : int, optional
-        On how many subjects the slow methods are measured; by default on all.
+    requests : int, optional
+        On how many requests, from the first on, the slow methods are measured; by default on all.
     peers : bool
         Whether packages of others are measured too, those that are installed.
     repeats : int, optional
@@ -87,7 +87,7 @@ def compare(
     """
     records, answers = [], []
     asked = [m for m in METHODS if not m.package or (peers and find_spec(m.package))]
-    part = _part(probes, subjects)
+    part = probes.iloc[:requests]
     top = measure.ceiling(model)
     for method in asked:
         given = probes if method.whole else part
@@ -228,11 +228,6 @@ def lengthy(model: LanguageModel, shape: Shape, known: dict[str, Any]) -> dict[s
     return {"workload": {"name": "a whole relation", **told}, "methods": records}
 
 
-def _part(probes: pd.DataFrame, subjects: int | None) -> pd.DataFrame:
-    items = list(dict.fromkeys(probes["item"]))[:subjects]
-    return probes[probes["item"].isin(items)]
-
-
 def _named(method: Method) -> str:
     if not method.package:
         return method.name
@@ -263,7 +258,7 @@ def run(settings: argparse.Namespace) -> dict[str, Any]:
     probes = workloads.lists(model, LISTS, settings.seed)
     told = {"name": "lists, random GPT-2", **workloads.describe(model, probes)}
     print(told["name"], file=sys.stderr, flush=True)
-    records = compare(model, probes, settings.subjects, settings.peers)
+    records = compare(model, probes, settings.requests, settings.peers)
     result = {
         "machine": {
             **measure.machine(),
@@ -287,7 +282,7 @@ def run(settings: argparse.Namespace) -> dict[str, Any]:
         result["more"].append(
             {
                 "workload": told,
-                "methods": compare(trained, probes, settings.subjects, settings.peers),
+                "methods": compare(trained, probes, TRAINED.choices, settings.peers),
             }
         )
         result["more"].append(monitor(trained, settings.facts, settings.sample))
@@ -298,7 +293,7 @@ def main(arguments: list[str] | None = None) -> None:
     """Measure, print the tables and write the results file."""
     parser = argparse.ArgumentParser(prog="python -m tests.bench.scoring", description=__doc__)
     parser.add_argument("--threads", type=int, default=1, help="threads of every method")
-    parser.add_argument("--subjects", type=int, default=1, help="of 8, for the slow methods")
+    parser.add_argument("--requests", type=int, default=32, help="of 800, for the slow methods")
     parser.add_argument("--facts", type=int, default=200, help="of MONITOR")
     parser.add_argument("--sample", type=int, default=20, help="of them, for the published way")
     both = argparse.BooleanOptionalAction
