@@ -22,6 +22,7 @@ TOOLS = {  # needed, though nothing of ours imports them
     "sphinx-exercise": "an extension of the book, named in _config.yml",
     "tabulate": "pandas' DataFrame.to_markdown wants it",
     "ruff": "make lint",
+    "gguf": "transformers reads the real vocabularies of the tests with it",
 }
 
 

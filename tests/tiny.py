@@ -7,7 +7,7 @@ from pathlib import Path
 import torch
 import transformers
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
-from transformers import PreTrainedTokenizerFast
+from transformers import AutoTokenizer, PreTrainedTokenizerBase, PreTrainedTokenizerFast
 
 from helpers.models import LanguageModel, slug
 
@@ -332,3 +332,9 @@ def naive_logprobs(lm: LanguageModel, ids, start: int, source=()) -> list[float]
         inputs = {"input_ids": torch.tensor([source]), "decoder_input_ids": torch.tensor([ids])}
     logits = lm.model(**inputs).logits[0].double().log_softmax(-1)
     return [logits[at - 1, ids[at]].item() for at in range(start, len(ids))]
+
+
+@cache
+def real_tokenizer(folder: Path, vocabulary: str) -> PreTrainedTokenizerBase:
+    """Return the tokenizer of a published model, read from a file that holds its vocabulary."""
+    return AutoTokenizer.from_pretrained(folder, gguf_file=f"ggml-vocab-{vocabulary}.gguf")

@@ -5,7 +5,7 @@ import functools
 import pandas as pd
 import pytest
 from tokenizers import Tokenizer, decoders, models, normalizers, trainers
-from transformers import AutoTokenizer, PreTrainedTokenizerFast
+from transformers import PreTrainedTokenizerFast
 
 from helpers.probing import splice, tokens
 from tests import tiny
@@ -129,16 +129,10 @@ def test_few_continuations_are_read_whole():
     assert read == []
 
 
-@functools.cache
-def real_tokenizer(folder, name):
-    pytest.importorskip("gguf", reason="the package gguf, which reads the vocabularies, is absent")
-    return AutoTokenizer.from_pretrained(folder, gguf_file=f"ggml-vocab-{name}.gguf")
-
-
 @pytest.mark.parametrize("separator", [" is in ", " : "])
 @pytest.mark.parametrize("vocabulary", ["gpt-2", "phi-3", "falcon"])
 def test_real_vocabularies(shared, vocabulary, separator, monkeypatch):
-    real = real_tokenizer(shared / "data" / "tokenizers", vocabulary)
+    real = tiny.real_tokenizer(shared / "data" / "tokenizers", vocabulary)
     lm = tiny.language_model("gpt2", real)
     found, whole, count = spliced_and_whole(lm, prompts(separator, 50), monkeypatch)
     assert found == whole

@@ -1,12 +1,10 @@
 """Token ids and the first scored token, merges over the boundary included."""
 
 import dataclasses
-import functools
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from transformers import AutoTokenizer
 
 from helpers.errors import UserError
 from helpers.probing import tokens
@@ -125,12 +123,6 @@ def test_ids_without_a_piece_have_a_name():
     assert tokens.pieces(tiny.language_model("t5"), [5, 419])[1] == "<419>"
 
 
-@functools.cache
-def real_tokenizer(folder, name):
-    pytest.importorskip("gguf", reason="the package gguf, which reads the vocabularies, is absent")
-    return AutoTokenizer.from_pretrained(folder, gguf_file=f"ggml-vocab-{name}.gguf")
-
-
 @pytest.mark.parametrize(
     ("vocabulary", "prompt", "continuation", "merges"),
     [
@@ -142,7 +134,7 @@ def real_tokenizer(folder, name):
     ],
 )
 def test_merges_of_real_vocabularies(shared, vocabulary, prompt, continuation, merges):
-    real = real_tokenizer(shared / "data" / "tokenizers", vocabulary)
+    real = tiny.real_tokenizer(shared / "data" / "tokenizers", vocabulary)
     lm = tiny.language_model("gpt2", real)
     row = one(lm, prompt, continuation)[0]
     assert row.ids == tuple(real(prompt + continuation)["input_ids"])
