@@ -29,7 +29,7 @@ def alpha_map(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
     --------
     >>> table = pd.DataFrame({"alpha_pfd": [1.0, 0, 0], "alpha_ird": [0, 1.0, 0],
     ...                       "alpha_both": [0, 0, 1.0], "monitor": [0.5, 0.6, 0.4]})
-    >>> alpha_map(table).get_title()
+    >>> alpha_map(table).get_title(loc="left")
     'MONITOR by weights'
     """
     ax = ax or plt.subplots()[1]
@@ -48,7 +48,7 @@ def alpha_map(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
     ax.set_ylim(-0.15, height + 0.14)
     ax.set_aspect("equal")
     ax.set_axis_off()
-    ax.set_title("MONITOR by weights")
+    ax.set_title("MONITOR by weights", loc="left")
     bar = ax.figure.colorbar(drawn, ax=ax, shrink=0.75)
     bar.set_label("MONITOR (lower is better)")
     bar.outline.set_visible(False)

@@ -90,7 +90,7 @@ def scatter(
     found = stats.correlation(table[x], table[y])
     if not np.isnan(found.low):
         text = f"r = {found.r:.2f} [{found.low:.2f}, {found.high:.2f}], n = {found.n}"
-        ax.set_title(text.replace("-", "\N{MINUS SIGN}"))
+        ax.set_title(text.replace("-", "\N{MINUS SIGN}"), loc="left")
     if named:
         _name_points(ax, table, x, y, label)
     return ax
