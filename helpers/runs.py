@@ -164,8 +164,8 @@ def manifest(folder: str | Path) -> dict[str, Any]:
     return json.loads(path.read_text(encoding="utf-8"))
 
 
-def overall(chapter: str, folder: str | Path | None = None) -> pd.DataFrame:
-    """Return the figures over all facts of every finished run of a chapter.
+def overall(chapter: str, folder: str | Path | None = None, relation: str = "all") -> pd.DataFrame:
+    """Return the figures of every finished run of a chapter, over all facts or of one relation.
 
     Parameters
     ----------
@@ -173,18 +173,21 @@ def overall(chapter: str, folder: str | Path | None = None) -> pd.DataFrame:
         The chapter's name.
     folder : str or Path, optional
         The folder over the models' folders; by default ``runs`` in the project.
+    relation : str
+        A relation, or ``"all"`` for all facts together.
 
     Returns
     -------
     DataFrame
-        One row a run: ``model, dataset, n_parameters``, then for each measure of level ``run`` its
-        estimate, and the bounds of its interval as ``<measure>_low`` and ``<measure>_high``.
+        One row a run: ``model, dataset, n_parameters``, then for each measure its estimate, and
+        the bounds of its interval as ``<measure>_low`` and ``<measure>_high``.
     """
     rows = []
     for found in load(folder).query("chapter == @chapter").itertuples():
         row = {"model": found.model, "dataset": found.dataset}
         row["n_parameters"] = found.manifest["model"].get("n_parameters")
-        for measure in metrics(found.folder).query("level == 'run'").itertuples():
+        table = metrics(found.folder).query("level in ('run', 'relation')")
+        for measure in table[table["relation"] == relation].itertuples():
             row[measure.measure] = measure.estimate
             row |= {f"{measure.measure}_{end}": getattr(measure, end) for end in ("low", "high")}
         rows.append(row)

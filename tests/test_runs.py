@@ -130,3 +130,30 @@ def test_load_without_runs_is_an_empty_table(tmp_path):
 def test_an_unfinished_run_has_no_tables(tmp_path):
     with pytest.raises(UserError, match=r"holds no metrics\.parquet"):
         runs.metrics(tmp_path)
+
+
+def test_overall_gives_one_row_a_run_for_all_facts_or_for_a_relation(tmp_path):
+    for model, estimate in (("small", 0.5), ("large", 0.25)):
+        run = runs.start("monitor", {"model": model}, tmp_path / model / "monitor")
+        table = pd.DataFrame(
+            [
+                ("run", "all", "MONITOR", estimate, 0.125, 0.75),
+                ("mean of relations", "mean", "MONITOR", 9.0, 9.0, 9.0),
+                ("relation", "P17", "MONITOR", 2 * estimate, 0.25, 1.5),
+            ],
+            columns=["level", "relation", "measure", "estimate", "low", "high"],
+        )
+        given = {"model": {**MODEL, "name": model, "n_parameters": 10}, "dataset": DATASET}
+        runs.save(run, answers=ANSWERS, metrics=table, **given)
+    finished(tmp_path, chapter="other")
+    whole = runs.overall("monitor", tmp_path).set_index("model")
+    assert whole["MONITOR"].to_dict() == {"small": 0.5, "large": 0.25}
+    assert whole.loc["small", ["n_parameters", "MONITOR_low", "MONITOR_high"]].tolist() == [
+        10,
+        0.125,
+        0.75,
+    ]
+    one = runs.overall("monitor", tmp_path, "P17").set_index("model")
+    assert one["MONITOR"].to_dict() == {"small": 1.0, "large": 0.5}
+    assert runs.overall("monitor", tmp_path, "P36").filter(like="MONITOR").empty
+    assert runs.overall("nothing", tmp_path).empty
