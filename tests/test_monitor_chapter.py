@@ -134,7 +134,10 @@ def test_interrupted_run_resumes_without_repeating(root, tmp_path):
     command = [sys.executable, "-m", "helpers.chapters", "run", "monitor"]
     command += ["--runs", str(tmp_path), "--set", *words]
     cache = tmp_path / "atlas-s" / "cache"
-    with subprocess.Popen(command, cwd=root, stderr=subprocess.PIPE, start_new_session=True) as job:
+    options = {"stderr": subprocess.PIPE, "start_new_session": True}
+    # Tests started in the background inherit that Ctrl-C is ignored; the run must not.
+    options["preexec_fn"] = lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)
+    with subprocess.Popen(command, cwd=root, **options) as job:
         until = time.time() + 120
         while not list(cache.glob("*.parquet")) and time.time() < until:
             time.sleep(0.05)
