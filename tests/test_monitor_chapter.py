@@ -62,6 +62,20 @@ def test_monitor_by_exact_fractions_of_one_fact(folder):
     assert scores.loc[item, "ird"] == pytest.approx(float(sum(gaps) / 5), abs=1e-12)
 
 
+def test_both_readings_agree_where_the_model_says_the_object(folder):
+    answers = runs.answers(folder)
+    said = answers["text"].str.strip() == answers["object"]
+    gaps = pd.Series(
+        [
+            np.abs(np.exp(free) - np.exp(forced)).max()
+            for free, forced in zip(answers["anchor_logprobs"], answers["logprobs"])
+        ]
+    )
+    assert said.sum() > 20
+    assert gaps[said].max() < 1e-4
+    assert gaps[~said].max() > 1e-4  # elsewhere the later tokens follow the model's own words
+
+
 def test_manifest_names_what_the_run_stood_on(folder):
     manifest = runs.manifest(folder)
     assert manifest["parameters"]["n_facts"] == 4

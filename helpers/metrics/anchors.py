@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterable
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from helpers.errors import UserError
@@ -123,34 +122,6 @@ def known_facts(texts: pd.DataFrame, rule: str = "exact_match") -> pd.Series:
     base = texts[texts["variant"] == "right"]
     marks = [matches(text, gold) for text, gold in zip(base["text"], base["object"])]
     return pd.Series(marks, index=pd.Index(base["item"], name="item"), dtype=bool, name="known")
-
-
-def solid_rate(anchors: npt.ArrayLike, threshold: float = 0.8) -> float:
-    """Compute the share of anchors above a probability; higher means firmer belief.
-
-    Parameters
-    ----------
-    anchors : array_like, shape (n,)
-        Probabilities in [0, 1].
-    threshold : float
-        Strictly above counts.
-
-    Returns
-    -------
-    float
-        In [0, 1]; not a number without anchors.
-
-    Notes
-    -----
-    Wang et al. 2024, Figure 5.
-
-    Examples
-    --------
-    >>> solid_rate([0.9, 0.8, 0.81, 0.1])
-    0.5
-    """
-    anchors = np.asarray(anchors, dtype=float)
-    return float((anchors > threshold).mean()) if anchors.size else float("nan")
 
 
 def coverage(facts: pd.DataFrame, by: str = "relation") -> pd.DataFrame:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from helpers.errors import UserError
 from helpers.metrics import monitor
-from helpers.metrics.anchors import anchors_of, coverage, known_facts, solid_rate
+from helpers.metrics.anchors import anchors_of, coverage, known_facts
 
 
 def table(facts, column="logprobs"):
@@ -99,7 +99,6 @@ def test_nothing_known_gives_no_number():
     empty = monitor.fact_scores(table(THREE).iloc[:0])
     assert empty.empty
     assert math.isnan(monitor.monitor_score(empty))
-    assert math.isnan(solid_rate(empty["anchor"]))
 
 
 def test_counted_facts_are_asked_for_only_where_there_are_some():
@@ -310,8 +309,3 @@ def test_known_facts_by_either_rule():
     assert known_facts(texts, "starts_with").to_dict() == {"a": True, "b": True, "c": False}
     with pytest.raises(UserError, match="lacks the column text"):
         known_facts(texts.drop(columns="text"))
-
-
-def test_solid_rate_is_strict():
-    assert solid_rate([0.8, 0.80001, 1.0, 0.0]) == 0.5
-    assert solid_rate([0.4, 0.6], threshold=0.5) == 0.5
