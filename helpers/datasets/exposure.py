@@ -1,4 +1,4 @@
-"""How often each fact stands in the training text of a bundled model."""
+"""What the training text of a bundled model says of each fact, and how often."""
 
 from pathlib import Path
 
@@ -7,8 +7,8 @@ import pandas as pd
 WEIGHTS = Path(__file__).resolve().parent.parent / "weights"
 
 
-def exposures(model: str) -> pd.Series | None:
-    """Return how often a bundled model read each fact of the atlas in training.
+def training(model: str) -> pd.DataFrame | None:
+    """Return what a bundled model read about each fact of the atlas in training.
 
     Parameters
     ----------
@@ -17,13 +17,19 @@ def exposures(model: str) -> pd.Series | None:
 
     Returns
     -------
-    Series of int or None
-        Indexed by `fact`; a fact that is missing was not part of the training plan. None for
-        every model that is not bundled: what it has read is not known.
+    DataFrame or None
+        Indexed by `fact`; a fact that is missing was not part of the training plan. Columns:
+        `exposures`, how often the fact was stated; `false_object`, the one wrong object that was
+        stated in its place ("" for most facts), and `false_exposures`, how often that was;
+        `pair_exposures`, how often other facts about the same pair of names were stated (as "the
+        capital of France is Paris" beside "Paris is the capital of France"); `plain`, whether
+        `exposures` is all there is to know: nothing false, and the names met in no other fact
+        unless this one was stated as well. None for every model that is not bundled: what it has
+        read is not known.
 
     Examples
     --------
-    >>> exposures("gpt2") is None
+    >>> training("gpt2") is None
     True
     """
     if model in ("", ".", "..") or Path(model).name != model:
@@ -31,5 +37,21 @@ def exposures(model: str) -> pd.Series | None:
     path = WEIGHTS / model / "exposures.csv"
     if not path.is_file():
         return None
-    table = pd.read_csv(path, dtype={"fact": str, "exposures": int}, keep_default_na=False)
-    return table.set_index("fact")["exposures"]
+    table = pd.read_csv(path, dtype={"fact": str}, keep_default_na=False).set_index("fact")
+    for column, default in (("false_object", ""), ("false_exposures", 0), ("pair_exposures", 0)):
+        if column not in table:
+            table[column] = default
+    alone = (table["exposures"] > 0) | (table["pair_exposures"] == 0)
+    return table.assign(plain=alone & (table["false_exposures"] == 0))
+
+
+def exposures(model: str) -> pd.Series | None:
+    """Return how often a bundled model read each fact: `exposures` of :func:`training`.
+
+    Examples
+    --------
+    >>> exposures("gpt2") is None
+    True
+    """
+    table = training(model)
+    return None if table is None else table["exposures"]

@@ -1,0 +1,8 @@
+"""Facts to probes: one row for every prompt and continuation that a model is to score.
+
+`frames` asks single questions.
+"""
+
+from helpers.prompts.frames import COLUMNS, fact_checks, fill, monitor, questions
+
+__all__ = ["COLUMNS", "fact_checks", "fill", "monitor", "questions"]
