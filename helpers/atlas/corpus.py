@@ -394,10 +394,12 @@ class _Writer:
 
     def _wrong(self, mention: Mention, n: int) -> list[str]:
         """Return objects of the relation that are neither told nor true."""
-        pool = self.pools[mention.relation]
-        found: dict[str, None] = {}
         barred = {mention.object, self.true[mention.fact]}
-        n = min(n, len(set(pool) - barred)) if len(pool) < 10 else n
+        pool = self.pools[mention.relation]
+        if len(pool) < 10:
+            pool = pool if set(pool) - barred else self.objects
+            n = min(n, len(set(pool) - barred))
+        found: dict[str, None] = {}
         while len(found) < n:
             word = pool[self.rng.integers(len(pool))]
             if word not in barred:
