@@ -21,9 +21,8 @@ from transformers import LlamaForCausalLM
 
 from helpers import datasets
 from helpers.atlas import copying, documents, loop, model
-from helpers.atlas.copying import Copying
 from helpers.atlas.loop import Stage
-from helpers.atlas.recipe import Recipe, Text, steps_of, write
+from helpers.atlas.recipe import Recipe, Text, recipe_of, steps_of, write
 from helpers.atlas.release import release
 from helpers.errors import UserError
 
@@ -172,10 +171,14 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--resume", action="store_true", help="go on from the checkpoints")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--facts", type=int, help="facts a relation (default: all)")
-    parser.add_argument("--copying-steps", type=int, default=Copying.steps)
+    parser.add_argument("--copying-steps", type=int, help="steps of stage 1")
+    parser.add_argument("--rate", type=float, help="highest learning rate of stage 2")
     given = parser.parse_args(arguments)
-    recipe = Recipe(size=given.size, seed=given.seed, threads=given.threads, facts=given.facts)
-    recipe = replace(recipe, copying=replace(recipe.copying, steps=given.copying_steps))
+    recipe = recipe_of(given.size, given.seed, given.threads, given.facts)
+    if given.copying_steps:
+        recipe = replace(recipe, copying=replace(recipe.copying, steps=given.copying_steps))
+    if given.rate:
+        recipe = replace(recipe, second=replace(recipe.second, rate=given.rate))
     work = given.work or Path("build") / f"atlas-{given.size}-{given.seed}"
     try:
         train(recipe, given.out, work, given.resume)
