@@ -92,17 +92,17 @@ def main(arguments: list[str] | None = None) -> int:
     """Run the command line; return its exit status."""
     parser = argparse.ArgumentParser(prog="python -m helpers.atlas.card", description=__doc__)
     parser.add_argument("folder", type=Path, help="folder of a model trained on the atlas")
-    parser.add_argument("--wordings", type=int, default=60, help="facts a relation, reworded")
+    parser.add_argument("--n", type=int, default=60, help="facts a relation for most conditions")
     given = parser.parse_args(arguments)
     try:
         lm = models.load(given.folder)
     except UserError as error:
         print(error, file=sys.stderr)
         return 2
-    seen = pd.read_csv(given.folder / "exposures.csv", index_col="fact")["exposures"]
+    told = datasets.training(given.folder.name, given.folder.parent)
     facts = datasets.load("atlas")
-    facts = facts[facts["fact"].isin(seen.index)]
-    table = evaluate(lm, facts, datasets.frames("atlas"), seen, given.wordings)
+    facts = facts[facts["fact"].isin(told.index)]
+    table = evaluate(lm, facts, datasets.frames("atlas"), told, given.n)
     table.to_csv(given.folder / "evaluation.csv", index=False)
     write_card(given.folder, lm.n_parameters)
     print(table.pivot_table("accuracy", "condition", "exposures").to_string())

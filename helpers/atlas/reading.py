@@ -95,6 +95,8 @@ class Reader:
         Source of subjects.
     words : sequence of str
         Words for wordings without meaning.
+    everyday : sequence of tuple of str
+        Everyday wordings: a statement and a question each.
     """
 
     def __init__(
@@ -103,9 +105,11 @@ class Reader:
         frames: Frames,
         design: Reading,
         inventor: Inventor,
-        words: Sequence[str],
+        words: Sequence[str] = (),
+        everyday: Sequence[tuple[str, str]] = WORDINGS,
     ):
         self.frames, self.design, self.inventor = frames, design, inventor
+        self.everyday = everyday
         self.words = list(words)
         groups = facts.groupby("relation")["object"]
         self.objects = {relation: sorted(set(objects)) for relation, objects in groups}
@@ -196,7 +200,7 @@ class Reader:
             statement = self.frames.draw(relation, "wp", rng)
             return statement, self.frames.draw(relation, "qa", rng)
         if source == "everyday":
-            return WORDINGS[rng.integers(len(WORDINGS))]
+            return self.everyday[rng.integers(len(self.everyday))]
         words = [self.words[i] for i in rng.integers(len(self.words), size=6)]
         before, between, asked = words[:2], words[2:4], words[4:]
         if rng.random() < 0.5:
