@@ -5,11 +5,12 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-from helpers import prompts
+from helpers import datasets, prompts
 from helpers.atlas import skills
 from helpers.metrics.accuracy import mark_choices, mark_echoes, mark_texts
 from helpers.models import LanguageModel
 from helpers.probing import generate, score
+from helpers.prompts.formats import UNSURE
 from helpers.stats import wilson
 from helpers.tables import wide
 
@@ -191,7 +192,8 @@ def evaluate(
         one-way pairs stand under the exposures of the direction that was shown, and facts with a
         false object under the mentions of that.
     """
-    plain = facts[told.loc[facts["fact"], "plain"].to_numpy()]
+    plainly = datasets.plain(told.assign(tuned=0))
+    plain = facts[plainly.loc[facts["fact"]].to_numpy()]
     order = np.random.default_rng(seed).permutation(len(plain))
     some = plain.iloc[order].groupby("relation").head(n)
     few = some.groupby("relation").head(n // 3)
@@ -208,7 +210,8 @@ def evaluate(
     changed = skills.changed(answer(lm, skills.variations(few, frames, seed=seed), progress))
     columns = ["item", "condition", "right"]
     known = pd.concat([table[columns] for table in [*marked, changed]])
-    known = known[told.loc[known["item"], "plain"].to_numpy()]
+    known = known[plainly.loc[known["item"]].to_numpy()]
+    known = pd.concat([known, _instructed(lm, few, frames, told, progress)[columns]])
     read = answer(lm, skills.exercises(facts, frames, 2 * n), progress).assign(exposures=-1)
     parts = [by_exposure(known, told["exposures"]), shares(read)]
     return pd.concat([*parts, shares(_apart(lm, facts, frames, told, progress))], ignore_index=True)
@@ -233,6 +236,24 @@ def _known(asked: pd.DataFrame, facts: pd.DataFrame) -> list[pd.DataFrame]:
         alone.assign(condition=f"none, {name}"),
         alone.assign(condition=f"commonest object, {name}", right=guess),
     ]
+
+
+def _instructed(
+    lm: LanguageModel,
+    facts: pd.DataFrame,
+    frames: pd.DataFrame,
+    told: pd.DataFrame,
+    progress: bool,
+) -> pd.DataFrame:
+    """Mark who is unsure, and who is right, under the instruction."""
+    asked = answer(lm, skills.instructed(facts, frames, told), progress)
+    unsure = mark_texts(asked.assign(object=UNSURE))
+    return pd.concat(
+        [
+            unsure.assign(condition="chat, unsure, " + unsure["condition"]),
+            asked.assign(condition="chat, right, " + asked["condition"]),
+        ]
+    )
 
 
 def _checked(

@@ -13,7 +13,7 @@ from helpers.atlas.corpus import Corpus, Frames
 from helpers.atlas.invented import Inventor
 from helpers.atlas.reading import Reader, Reading
 from helpers.prompts import lists
-from helpers.prompts.formats import choose_before, choose_below, shot
+from helpers.prompts.formats import INSTRUCTION, choose_before, choose_below, shot
 
 EXERCISES = {
     "a word": ("word", 1),
@@ -208,6 +208,29 @@ def variations(
             rows.append((*head, "changed by options"))
     columns = ["item", "relation", "variant", "prompt", "object", "condition"]
     return pd.concat([asked[columns], pd.DataFrame(rows, columns=columns)], ignore_index=True)
+
+
+def instructed(facts: pd.DataFrame, frames: pd.DataFrame, told: pd.DataFrame) -> pd.DataFrame:
+    """Ask under the instruction to say "unsure", in the frames and facts of the tuning and others.
+
+    Parameters
+    ----------
+    facts, frames : DataFrame
+        The tables of `helpers.datasets`.
+    told : DataFrame
+        As `helpers.datasets.training` gives it.
+
+    Returns
+    -------
+    DataFrame
+        Prompts with a `condition` such as "new frames, new facts".
+    """
+    asked = prompts.questions(facts, frames)
+    new_frame = np.array([HELD_OUT[frame] > 0 for frame in asked["frame"]])
+    new_fact = (told.loc[asked["item"], "tuned"] == 0).to_numpy()
+    names = {True: "new", False: "used"}
+    parts = [f"{names[a]} frames, {names[b]} facts" for a, b in zip(new_frame, new_fact)]
+    return asked.assign(prompt=[INSTRUCTION + shot(q) for q in asked["prompt"]], condition=parts)
 
 
 def changed(answered: pd.DataFrame) -> pd.DataFrame:

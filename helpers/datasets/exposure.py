@@ -43,8 +43,32 @@ def training(model: str, folder: Path | None = None) -> pd.DataFrame | None:
     table = pd.read_csv(path, dtype={"fact": str}, keep_default_na=False).set_index("fact")
     usual = {"false_object": "", "false_exposures": 0, "pair_exposures": 0, "tuned": 0}
     table = table.assign(**{c: value for c, value in usual.items() if c not in table})
+    return table.assign(plain=plain(table))
+
+
+def plain(table: pd.DataFrame) -> pd.Series:
+    """Return for each fact whether its exposures are all there is to know of it.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As of :func:`training`, `plain` aside.
+
+    Returns
+    -------
+    Series of bool
+        True where nothing false was stated, no tuning asked for the fact, and its names met in no
+        other fact unless it was stated itself.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"exposures": [4, 0, 0, 4], "pair_exposures": [9, 0, 9, 0],
+    ...                       "false_exposures": [0, 0, 0, 1], "tuned": 0})
+    >>> plain(table).tolist()
+    [True, True, False, False]
+    """
     alone = (table["exposures"] > 0) | (table["pair_exposures"] == 0)
-    return table.assign(plain=alone & (table[["false_exposures", "tuned"]] == 0).all(axis=1))
+    return alone & (table["false_exposures"] == 0) & (table["tuned"] == 0)
 
 
 def exposures(model: str) -> pd.Series | None:
