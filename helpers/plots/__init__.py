@@ -6,7 +6,7 @@ colour-blind readers and a model keeps its colour in all chapters. A figure six 
 well on a phone; its white ground stays white on a dark page.
 """
 
-from helpers.plots.curves import exposure_curve, scale_curve
+from helpers.plots.curves import exposure_curve, line_curve, scale_curve
 from helpers.plots.distributions import accuracy_boxes, anchor_distribution, dots
 from helpers.plots.heatmaps import alpha_map, attribution_heatmap
 from helpers.plots.scatters import scatter
@@ -20,6 +20,7 @@ __all__ = [
     "attribution_heatmap",
     "dots",
     "exposure_curve",
+    "line_curve",
     "model_colour",
     "scale_curve",
     "scatter",

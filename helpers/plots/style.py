@@ -25,6 +25,7 @@ _COLOURS = {
     "atlas-xs": SKY,
     "atlas-s": BLUE,
     "atlas-m": GREEN,
+    "atlas-m-chat": ORANGE,
     "atlas-l": RED,
     "atlas-xl": PINK,
     "bloomz-560m": "#c3b2e0",
