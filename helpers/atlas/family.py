@@ -51,6 +51,28 @@ def check(names: Sequence[str], folder: Path = WEIGHTS) -> list[str]:
     return list(names) or family
 
 
+def stand_in(model: str, names: Sequence[str], folder: Path = WEIGHTS) -> str:
+    """Return the model that is asked: itself if it is of the family, else the largest untuned one.
+
+    Parameters
+    ----------
+    model : str
+        Any name.
+    names : sequence of str
+        The models to compare, from which the stand-in comes.
+    folder : Path
+        Where the models' folders are.
+
+    Returns
+    -------
+    str
+    """
+    if model in members(folder):
+        return model
+    base = [name for name in names if not report(name, folder).get("base")]
+    return max(base or names, key=lambda name: n_weights(name, folder))
+
+
 def n_weights(name: str, folder: Path = WEIGHTS) -> int:
     r"""Return the parameters of a bundled model, worked out from its `config.json`.
 

@@ -18,8 +18,10 @@ from helpers.atlas.exposure import Plan
 from helpers.atlas.invented import Inventor
 from helpers.atlas.loop import Optimisation, Stage
 from helpers.atlas.recipe import Recipe, Text, count, learn_tokenizer, steps_of
+from helpers.errors import UserError
 from helpers.models import LanguageModel
 
+LEAST_STEPS = 50  # each so many steps give a point of the curve
 SIZE = model.Size(hidden=96, layers=2, heads=2, inner=192, vocabulary=1024)
 RECIPE = Recipe(
     plan=Plan(levels=(0, 1, 2, 4, 8, 16, 32, 64), false_share=0.0),
@@ -57,6 +59,24 @@ class Lesson:
     exposures: pd.Series
     documents: list[Document]
     stage: Stage
+
+
+def check(steps: int) -> int:
+    """Return the steps of the copying stage if they give a curve to be drawn.
+
+    Raises
+    ------
+    UserError
+        If they are too few.
+
+    Examples
+    --------
+    >>> check(300)
+    300
+    """
+    if steps < LEAST_STEPS:
+        raise UserError(f"copying_steps is {steps}: the toy needs at least {LEAST_STEPS} of them.")
+    return steps
 
 
 def start(seed: int, steps: int, offsets: Sequence[int] = SIZE.offsets) -> tuple:
