@@ -28,6 +28,7 @@ _COLOURS = {
     "atlas-m-chat": ORANGE,
     "atlas-l": RED,
     "atlas-xl": PINK,
+    "commonest object": GREY,  # the baseline of the bundled models' curves
     "bloomz-560m": "#c3b2e0",
     "bloomz-1b1": "#a48bd0",
     "bloomz-3b": "#7d5bb8",
