@@ -37,9 +37,9 @@ READING: Asked = {
         "options": "a statement, then options",
         "a check": "a statement to check against another",
     }.items()
-    for part, suffix in (("wording trained", ""), ("wording held out", ", held out"))
+    for part, suffix in (("trained wording", ""), ("held-out wording", ", held out"))
 } | {
-    "one statement, then its question, wording in no text": (
+    "one statement, then its question, wording of no text": (
         "reading, one statement, unheard",
         EXERCISE,
     )
@@ -48,6 +48,19 @@ CHANGES: Asked = {
     "five trained frames": ("changed by frame", MIDDLE),
     "five orders of five examples": ("changed by order", MIDDLE),
     "five orders of four options": ("changed by options", MIDDLE),
+}
+# Of the facts set apart; the brace takes the mentions in the direction told, or the false ones.
+APART = {
+    "one way, as shown": "told one way {} times, asked as told",
+    "one way, reversed": "told one way {} times, asked in reverse",
+    "false belief, truth given": "told falsely in {} of 64 mentions, the truth given",
+    "false belief, falsehood given": "told falsely in {} of 64 mentions, the falsehood given",
+}
+NEW = "new frames, new facts"
+UNSURE: Asked = {
+    f"{answer}, exposures {level}": (f"chat, {kind}, {NEW}", levels)
+    for kind, answer in {"unsure": '"unsure"', "right": "the right answer"}.items()
+    for level, levels in {"0": NEVER, "8 to 32": MIDDLE, "64": (64,), "256": (256,)}.items()
 }
 # Two conditions each, first minus second, and the exposures taken together.
 EFFECTS: Mapping[str, tuple[str, str, Collection[int] | None]] = {
@@ -169,7 +182,8 @@ def shares(table: pd.DataFrame, asked: Asked) -> pd.DataFrame:
     DataFrame
         `measure` (the title), `model, n, estimate, low, high`; what was not measured is absent.
     """
-    found = [
+    found = [pooled(table[:0]).assign(measure="")]  # the columns, also where nothing is asked
+    found += [
         pooled(table[table["condition"] == condition], levels).assign(measure=title)
         for title, (condition, levels) in asked.items()
     ]
