@@ -50,8 +50,9 @@ Made by `{command}`:
 {tokens:.1f} million tokens in {minutes:.0f} minutes on one processor thread; `training.json` holds
 settings, counts and loss curves, `evaluation.csv` all measurements, taken on the weights whose
 SHA-256 is `{sha}`.
-The book's page "The bundled models" tells what they cannot do, and the rest. The facts were made from GeoNames (CC BY 4.0), Unicode CLDR (Unicode-3.0),
-Debian's iso-codes (LGPL-2.1) and other packages; the book's page "The data" lists them.
+The book's page "The bundled models" tells what they cannot do, and the rest. The facts were made
+from GeoNames (CC BY 4.0), Unicode CLDR (Unicode-3.0), Debian's iso-codes (LGPL-2.1) and other
+packages; the book's page "The data" lists them.
 """
 
 
@@ -80,7 +81,7 @@ def write_card(folder: Path, parameters: int) -> Path:
         levels=", ".join(report["text"]["facts_by_exposure"]),
         table=markdown(pd.read_csv(folder / "evaluation.csv"), TITLES),
         command=_command(report, folder),
-        sha=checkpoints.sha256([folder / "model.safetensors"]),
+        sha=checkpoints.sha256((folder / "model.safetensors",)),
         tokens=sum(stage["tokens"] for stage in stages) / 1e6,
         minutes=sum(stage["seconds"] for stage in stages) / 60,
     )

@@ -76,7 +76,7 @@ def test_the_family_is_small_and_of_one_text(weights):
 
 @pytest.mark.parametrize("name", FAMILY)
 def test_the_card_and_the_measurements_are_of_these_weights(weights, name):
-    sha = checkpoints.sha256([weights / name / "model.safetensors"])
+    sha = checkpoints.sha256((weights / name / "model.safetensors",))
     assert sha in (weights / name / "README.md").read_text(encoding="utf-8")
 
 
