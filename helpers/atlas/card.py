@@ -104,7 +104,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Run the command line; return its exit status."""
     parser = argparse.ArgumentParser(prog="python -m helpers.atlas.card", description=__doc__)
     parser.add_argument("folder", type=Path, help="folder of a model trained on the atlas")
-    parser.add_argument("--n", type=int, default=60, help="facts a relation for most conditions")
+    parser.add_argument("--n", type=int, default=30, help="facts a relation for most conditions")
     given = parser.parse_args(arguments)
     try:
         lm = models.load(given.folder)
