@@ -191,7 +191,9 @@ def tune(base: Path, out: Path, design: Tuning) -> None:
         base, dtype=torch.float32, attn_implementation="eager", local_files_only=True
     ).train()
     tokenizer = AutoTokenizer.from_pretrained(base, local_files_only=True)
-    facts, told = datasets.load("atlas"), datasets.training(base.name, base.parent)
+    told = datasets.training(base.name, base.parent)
+    facts = datasets.load("atlas")
+    facts = facts[facts["fact"].isin(told.index)]
     frames = Frames(datasets.frames("atlas"), design.frame_weights)
     known, unknown = choose(facts, told, design)
     tutor = Tutor(facts, frames, known, unknown, design)

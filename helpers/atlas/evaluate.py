@@ -164,7 +164,7 @@ def evaluate(
     facts: pd.DataFrame,
     frames: pd.DataFrame,
     told: pd.DataFrame,
-    n: int = 60,
+    n: int = 30,
     seed: int = 0,
     progress: bool = True,
 ) -> pd.DataFrame:
@@ -179,7 +179,7 @@ def evaluate(
     told : DataFrame
         What the model has read, as `helpers.datasets.training` gives it.
     n : int
-        Facts a relation for all but the base question, and half of the exercises of each kind.
+        Facts a relation for all but the base question; a quarter of the exercises of each kind.
     seed : int
         Draws those facts, irrelevant words, examples and options.
     progress : bool
@@ -204,15 +204,15 @@ def evaluate(
     by_frame = by_frame.assign(condition="frame " + by_frame["frame"].astype(str))
     marked += [reworded, by_frame]
     marked += _checked(lm, some, frames, progress)
-    marked.append(answer(lm, skills.completions(facts, n // 5, seed), progress))
-    scored = [skills.hundred(facts, n // 5, seed), skills.choices(few, frames, seed=seed)]
+    marked.append(answer(lm, skills.completions(facts, n // 3, seed), progress))
+    scored = [skills.hundred(facts, n // 3, seed), skills.choices(few, frames, seed=seed)]
     marked += [mark_choices(score(lm, probes, progress=progress)) for probes in scored]
     changed = skills.changed(answer(lm, skills.variations(few, frames, seed=seed), progress))
     columns = ["item", "condition", "right"]
     known = pd.concat([table[columns] for table in [*marked, changed]])
     known = known[plainly.loc[known["item"]].to_numpy()]
     known = pd.concat([known, _instructed(lm, few, frames, told, progress)[columns]])
-    read = answer(lm, skills.exercises(facts, frames, 2 * n), progress).assign(exposures=-1)
+    read = answer(lm, skills.exercises(facts, frames, 4 * n), progress).assign(exposures=-1)
     parts = [by_exposure(known, told["exposures"]), shares(read)]
     return pd.concat([*parts, shares(_apart(lm, facts, frames, told, progress))], ignore_index=True)
 
