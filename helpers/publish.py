@@ -39,12 +39,16 @@ def prose() -> list[Path]:
     return [path for path in files if not any(path.is_relative_to(folder) for folder in made)]
 
 
-def sources(model: str, words: Iterable[str]) -> list[Path]:
-    """Return the files that a chapter's result depends on: code, data, weights, local datasets."""
-    helpers = ROOT / "helpers"
-    code = {p for p in helpers.rglob("*.py") if not p.is_relative_to(helpers / "atlas")}
+def sources(model: str, words: Iterable[str], chapter: str = "") -> list[Path]:
+    """Return the files that a chapter's result depends on: code, data, weights, local datasets.
+
+    How the bundled models are made, and all of their weights, count for a chapter that tells of it.
+    """
+    helpers, template = ROOT / "helpers", ROOT / "notebooks" / f"{chapter}.ipynb"
+    told = template.is_file() and "helpers.atlas" in template.read_text(encoding="utf-8")
+    code = {p for p in helpers.rglob("*.py") if told or not p.is_relative_to(helpers / "atlas")}
     given = [
-        WEIGHTS / model,
+        WEIGHTS if told else WEIGHTS / model,
         Path(model).expanduser(),
         *(Path(word.partition("=")[2]) for word in words),
     ]

@@ -42,6 +42,15 @@ def test_the_prologue_comes_first():
     assert publish.chapters()[0] == "atlas"
 
 
+def test_it_runs_again_when_a_bundled_model_or_its_making_changes(root):
+    seen = publish.sources("atlas-s", [], "atlas")
+    assert {root / f"helpers/weights/{name}/evaluation.csv" for name in family.members()} <= set(
+        seen
+    )
+    assert root / "helpers/atlas/toy.py" in seen
+    assert root / "helpers/atlas/toy.py" not in publish.sources("atlas-s", [], "monitor")
+
+
 def test_metrics_can_be_computed_again_from_the_saved_answers(folder):
     answers, metrics = runs.answers(folder), runs.metrics(folder)
     assert answers["relation"].nunique() == 30

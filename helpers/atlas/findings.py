@@ -8,6 +8,7 @@ from helpers.stats import Interval, wilson
 from helpers.tables import wide
 
 NEVER, FEW, MIDDLE, MANY = (0,), (0, 1, 2, 4, 8, 16, 32), (8, 16, 32), (64, 128, 256)
+SEEN = (16, 32, 64, 128, 256)  # often enough to be known, by one model or another
 EXERCISE = (-1,)  # where exercises about no fact stand
 EXAMPLES = (0, 1, 2, 5, 10, 20, 50)
 
@@ -77,7 +78,11 @@ EFFECTS: Mapping[str, tuple[str, str, Collection[int] | None]] = {
         "question, trained",
         (64,),
     ),
-    "20 examples against none, all facts": ("list, 20 examples", "list, 0 examples", None),
+    "20 examples in a list against none, 16 or more": (
+        "list, 20 examples",
+        "list, 0 examples",
+        SEEN,
+    ),
 }
 
 
