@@ -136,7 +136,8 @@ def pooled(table: pd.DataFrame, levels: Collection[int] | None = None) -> pd.Dat
         hits = int((group["estimate"] * group["n"]).round().sum())
         share = wilson(hits, int(group["n"].sum()))
         found.append((model, condition, share.n, *share[:3]))
-    return pd.DataFrame(found, columns=["model", "condition", "n", "estimate", "low", "high"])
+    columns = {"model": str, "condition": str, "n": int, "estimate": float, "low": float}
+    return pd.DataFrame(found, columns=[*columns, "high"]).astype(columns | {"high": float})
 
 
 def difference(first: Interval, second: Interval) -> Interval:

@@ -179,6 +179,14 @@ def test_shares_lie_side_by_side_with_gaps_named(folder):
     assert laid.loc["a word", "atlas-m"].startswith("0.90 [")
 
 
+def test_numbers_stay_numbers_where_a_condition_is_missing(folder):
+    table = family.evaluation(["atlas-s"], folder)
+    found = findings.shares(table, {"no": ("nothing like it", None), "yes": ("none", None)})
+    assert found["estimate"].dtype == found["low"].dtype == float
+    assert found["measure"].tolist() == ["yes"]
+    assert findings.shares(table, {}).empty
+
+
 def test_selected_conditions_come_in_the_order_of_their_titles(folder):
     table = family.evaluation(["atlas-s"], folder)
     found = findings.select(table, {"right": "told", "none": "alone", "wrong": "misled"})
