@@ -42,7 +42,7 @@ class Size:
 SIZES = {
     "xs": Size(hidden=96, layers=3, heads=2, inner=256),
     "s": Size(),
-    "m": Size(hidden=256, layers=6, heads=4, inner=688, weight_sd=0.03),
+    "m": Size(hidden=256, layers=6, heads=4, inner=688),
 }
 
 
