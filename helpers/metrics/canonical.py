@@ -7,7 +7,6 @@ here. Then: accents dropped ("São Tomé" is "sao tome"); thousands joined and d
 an article at the beginning is dropped.
 """
 
-import calendar
 import re
 import unicodedata
 from collections.abc import Iterable
@@ -26,7 +25,10 @@ _VALUES |= {word: 10 * value for value, word in enumerate(_TENS, 2)}
 _IRREGULAR = {"first": 1, "second": 2, "third": 3, "fifth": 5, "eighth": 8, "ninth": 9}
 _IRREGULAR |= {"twelfth": 12} | {f"{word[:-1]}ieth": _VALUES[word] for word in _TENS}
 _ORDINALS = {f"{word}th": value for word, value in _VALUES.items()} | _IRREGULAR
-_MONTHS = tuple(name.casefold() for name in calendar.month_name[1:])
+_MONTHS = (
+    *("january", "february", "march", "april", "may", "june", "july", "august", "september"),
+    *("october", "november", "december"),
+)
 _MONTH = {name: number for number, name in enumerate(_MONTHS, 1)}
 _MONTH |= {name[:3]: number for name, number in _MONTH.items()} | {"sept": 9}
 _NAMES = "|".join(sorted(_MONTH, key=len, reverse=True))
