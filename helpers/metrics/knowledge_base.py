@@ -222,6 +222,34 @@ def consistency(marked: pd.DataFrame) -> pd.DataFrame:
     return by_item.agg(consistency="mean", n_choices="size").reset_index()
 
 
+def add_consistency(responses: pd.DataFrame, marked: pd.DataFrame) -> pd.DataFrame:
+    """Put the consistency of each response beside it.
+
+    Parameters
+    ----------
+    responses : DataFrame
+        ``item, text``; further columns are kept, but for an earlier consistency.
+    marked : DataFrame
+        As for :func:`consistency`, its `item` being that of the response and its text, with a space
+        between them (`helpers.prompts.consistency.replies`).
+
+    Returns
+    -------
+    DataFrame
+        With ``consistency`` and ``n_choices``, not a number where nothing was asked again.
+
+    Examples
+    --------
+    >>> said = pd.DataFrame({"item": ["a", "b"], "text": [" Peru", ""]})
+    >>> again = pd.DataFrame({"item": ["a Peru"] * 2, "right": [True, False]})
+    >>> add_consistency(said, again)["consistency"].tolist()
+    [0.5, nan]
+    """
+    found = consistency(marked).set_index("item")
+    keys = responses["item"] + " " + responses["text"].str.strip()
+    return responses.assign(**{name: keys.map(found[name]) for name in found.columns})
+
+
 def auc(values: np.ndarray) -> np.ndarray:
     """Compute the area under the ROC curve: how well a score tells true from false.
 

@@ -185,6 +185,32 @@ def labels(kinds: Iterable[str]) -> list[str]:
     return ["uninformative" if kind in UNINFORMATIVE else kind for kind in kinds]
 
 
+def shares(marked: pd.DataFrame, by: pd.Series) -> pd.DataFrame:
+    """Tabulate how the responses of each group divide into kinds.
+
+    Parameters
+    ----------
+    marked : DataFrame
+        As :func:`mark` returns it.
+    by : Series
+        The group of each row.
+
+    Returns
+    -------
+    DataFrame
+        Shares by kind, each row summing to 1, and ``n``; groups in order of appearance.
+
+    Examples
+    --------
+    >>> marked = pd.DataFrame({"kind": ["correct", "wrong", "unsure", "wrong"]})
+    >>> shares(marked, pd.Series(["b", "b", "a", "b"])).loc["b", ["wrong", "n"]].round(3).tolist()
+    [0.667, 3.0]
+    """
+    counts = pd.crosstab(by, marked["kind"]).reindex(columns=list(KINDS), fill_value=0)
+    n = counts.sum(axis=1)
+    return counts.div(n, axis=0).assign(n=n).loc[by.unique()]
+
+
 def accept(marked: pd.DataFrame, verdicts: pd.Series) -> pd.DataFrame:
     """Call those wrong responses correct that a judge accepts (`helpers.probing.judges`).
 

@@ -135,6 +135,31 @@ def choices(
     return pd.DataFrame(rows, columns=columns)
 
 
+def replies(responses: pd.DataFrame) -> pd.DataFrame:
+    """Return what is to be asked again: every informative response to every question, once.
+
+    Parameters
+    ----------
+    responses : DataFrame
+        ``item, text, label``; other columns are kept.
+
+    Returns
+    -------
+    DataFrame
+        Without uninformative responses; ``item`` now holds the response, too, and is unique.
+
+    Examples
+    --------
+    >>> said = pd.DataFrame({"item": ["a", "a", "b"], "text": [" Peru", " Peru", "unsure"],
+    ...                      "label": ["correct", "correct", "uninformative"]})
+    >>> replies(said)["item"].tolist()
+    ['a Peru']
+    """
+    told = responses[responses["label"] != "uninformative"]
+    told = told.assign(item=told["item"] + " " + told["text"].str.strip())
+    return told.drop_duplicates("item").reset_index(drop=True)
+
+
 def pools(table: pd.DataFrame) -> dict[str, list[str]]:
     """Gather the table of pools (``pool, answer``) into lists.
 

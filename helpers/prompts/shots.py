@@ -55,8 +55,7 @@ def ask(
     QUESTION: Where is Lyon?
     ANSWER:
     """
-    if setting not in SETTINGS:
-        raise UserError(f'A prompt setting is one of {", ".join(SETTINGS)}; "{setting}" is none.')
+    check([setting])
     if not len(questions):
         raise UserError("There are no questions to ask; give at least one.")
     prompts = [INSTRUCTION] * len(questions)
@@ -68,6 +67,27 @@ def ask(
             prompts = [p + "".join(texts[i] for i in row) for p, row in zip(prompts, near)]
     prompts = [prompt + shot(question) for prompt, question in zip(prompts, asked)]
     return questions.assign(variant=setting, prompt=prompts)
+
+
+def check(settings: Sequence[str]) -> list[str]:
+    """Return prompt settings without repetitions.
+
+    Raises
+    ------
+    UserError
+        If one is none of ``SETTINGS``.
+
+    Examples
+    --------
+    >>> check(["four-shot", "zero-shot", "four-shot"])
+    ['four-shot', 'zero-shot']
+    """
+    unknown = [name for name in settings if name not in SETTINGS]
+    if unknown:
+        raise UserError(
+            f'A prompt setting is one of {", ".join(SETTINGS)}; "{unknown[0]}" is none.'
+        )
+    return list(dict.fromkeys(settings))
 
 
 def nearest(
