@@ -1,7 +1,7 @@
 """Facts and questions: the bundled atlas, FKTC, published question sets, or your own files."""
 
 from helpers.datasets.catalogue import NAMES, frames, load, relations, source
-from helpers.datasets.exposure import exposures, training
+from helpers.datasets.exposure import exposures, plain, training
 from helpers.datasets.knowledge import knowledge, labelled_responses
 from helpers.datasets.seen import seen_qa
 from helpers.datasets.unseen import unseen_qa
@@ -13,6 +13,7 @@ __all__ = [
     "knowledge",
     "labelled_responses",
     "load",
+    "plain",
     "relations",
     "seen_qa",
     "source",
