@@ -30,7 +30,7 @@ class Questions:
     ----------
     asked : DataFrame
         `item, group` (relation, source or template), `question, answers, type, seen, pool` and, for
-        bundled models, `exposures, false_object, false_exposures`.
+        bundled models, `exposures, false_object, false_exposures, plain`.
     seen_shots, unseen_shots : DataFrame
         The two repositories of shots, none of them asked: `question, answers`.
     pool : DataFrame
@@ -62,8 +62,8 @@ def knowledge(
     ----------
     dataset
         ``"atlas"``: for a bundled `model`, seen facts were stated at least once in its training,
-        unseen ones never, nor in the other direction, nor wrongly; for other models all facts count
-        as seen. ``"seen_qa"``: published questions. UnseenQA is added to the unseen ones.
+        unseen ones never, nor in the other direction, nor wrongly, and what a chat model was tuned
+        on is neither; for other models all facts count as seen. ``"seen_qa"``: published questions. UnseenQA is added to the unseen ones.
     model
         Name of a bundled model.
     n_seen, n_unseen
@@ -143,7 +143,8 @@ def _atlas(
         table["exposures"] = told["exposures"].to_numpy()
         table["false_object"] = told["false_object"].fillna("").to_numpy()
         table["false_exposures"] = told["false_exposures"].fillna(0).to_numpy()
-        clear = (told["exposures"] > 0) | told["plain"].fillna(False).astype(bool)
+        table["plain"] = told["plain"].eq(True).to_numpy()
+        clear = (told["exposures"] > 0) & (told["tuned"] == 0) | told["plain"].eq(True)
         table = table[told["exposures"].notna().to_numpy() & clear.to_numpy()]
         table = table.assign(seen=table["exposures"] > 0)
     number = table["seen"].map({True: n_seen, False: n_unseen})

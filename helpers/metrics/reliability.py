@@ -15,16 +15,39 @@ from helpers.metrics import knowledge_base as kb
 from helpers.metrics.canonical import same_answer
 
 
-def with_strata(responses: pd.DataFrame) -> pd.DataFrame:
+def with_strata(responses: pd.DataFrame, least: int = 10) -> pd.DataFrame:
     """Add the strata of the bootstrap: relation, source or template, seen and unseen apart.
+
+    Resampling within a stratum of a few questions would make intervals too narrow (one question
+    adds no spread at all), so small groups are joined by the type of their answers, and what is
+    small then, into one.
+
+    Parameters
+    ----------
+    responses : DataFrame
+        ``item, group, type, seen``; other columns are kept.
+    least : int
+        Questions of a stratum of its own.
+
+    Returns
+    -------
+    DataFrame
+        With ``stratum``.
 
     Examples
     --------
-    >>> with_strata(pd.DataFrame({"group": ["P17"], "seen": [False]}))["stratum"].tolist()
-    ['P17, unseen']
+    >>> table = pd.DataFrame({"item": ["a", "b", "c"], "group": ["P17", "P17", "P36"],
+    ...                       "type": ["location", "location", "number"], "seen": True})
+    >>> with_strata(table, least=2)["stratum"].tolist()
+    ['P17, seen', 'P17, seen', 'rest, seen']
     """
     known = responses["seen"].map({True: ", seen", False: ", unseen"})
-    return responses.assign(stratum=responses["group"] + known)
+    stratum = "rest" + known
+    for column in ("type", "group"):
+        name = responses[column] + known
+        size = responses.groupby(name)["item"].transform("nunique")
+        stratum = name.where(size >= least, stratum)
+    return responses.assign(stratum=stratum)
 
 
 def by_setting(
