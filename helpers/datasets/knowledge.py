@@ -63,7 +63,8 @@ def knowledge(
     dataset
         ``"atlas"``: for a bundled `model`, seen facts were stated at least once in its training,
         unseen ones never, nor in the other direction, nor wrongly, and what a chat model was tuned
-        on is neither; for other models all facts count as seen. ``"seen_qa"``: published questions. UnseenQA is added to the unseen ones.
+        on is neither; for other models all facts count as seen. ``"seen_qa"``: published questions.
+        UnseenQA is added to the unseen ones.
     model
         Name of a bundled model.
     n_seen, n_unseen

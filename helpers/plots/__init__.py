@@ -9,7 +9,7 @@ well on a phone; its white ground stays white on a dark page.
 from helpers.plots.curves import exposure_curve, scale_curve
 from helpers.plots.distributions import accuracy_boxes, anchor_distribution, dots
 from helpers.plots.heatmaps import alpha_map, attribution_heatmap
-from helpers.plots.reliability import kind_bars, measure_plane, rank_map, roc
+from helpers.plots.reliability import effect_grid, kind_bars, measure_plane, rank_map, roc
 from helpers.plots.scatters import scatter
 from helpers.plots.style import PALETTE, model_colour, use_style
 
@@ -20,6 +20,7 @@ __all__ = [
     "anchor_distribution",
     "attribution_heatmap",
     "dots",
+    "effect_grid",
     "exposure_curve",
     "kind_bars",
     "measure_plane",

@@ -9,29 +9,7 @@ import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.ticker import PercentFormatter
 
-from helpers.plots.style import (
-    BLUE,
-    GREEN,
-    GREY,
-    INK,
-    ORANGE,
-    PINK,
-    RED,
-    TAN,
-    colours,
-    legend_above,
-    plain,
-    reach,
-)
-
-KIND_COLOURS = {
-    "correct": GREEN,
-    "wrong": RED,
-    "unsure": BLUE,
-    "none": GREY,
-    "repetition": TAN,
-    "uninformative": BLUE,
-}
+from helpers.plots.style import BLUE, GREY, colours, legend_above, model_colour, plain, reach
 
 
 def measure_plane(
@@ -103,6 +81,68 @@ def measure_plane(
     return ax
 
 
+def _name_ends(points: pd.DataFrame, ax: Axes) -> None:
+    """Name the models at the ends of both axes, of neighbours only the first."""
+    low, high = points.min(), points.max()
+    unit = (points - low) / (high - low).replace(0, 1)
+    named: list[np.ndarray] = []
+    for column in points.columns:
+        for name in (points[column].idxmin(), points[column].idxmax()):
+            at = unit.loc[name].to_numpy()
+            if any(np.abs(at - other).max() < 0.12 for other in named):
+                continue
+            named.append(at)
+            side = ("right", (-7, 5)) if at[0] > 0.5 else ("left", (7, 5))
+            ax.annotate(
+                plain(str(name)),
+                tuple(points.loc[name]),
+                side[1],
+                textcoords="offset points",
+                ha=side[0],
+                fontsize=9,
+            )
+
+
+def effect_grid(table: pd.DataFrame) -> np.ndarray:
+    """Draw effects on several measures, one panel a measure, all on one scale.
+
+    Parameters
+    ----------
+    table : DataFrame
+        ``effect, measure, estimate, low, high``, as `helpers.metrics.reliability.effects` returns.
+
+    Returns
+    -------
+    ndarray of Axes
+        One a measure, effects in the order of the table.
+
+    Notes
+    -----
+    Zheng et al. 2024, Figure 3.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"effect": ["size (2)"], "measure": ["UR"], "estimate": [0.2],
+    ...                       "low": [0.1], "high": [0.3]})
+    >>> [ax.get_title(loc="left") for ax in effect_grid(table)]
+    ['UR']
+    """
+    groups = list(table.groupby("measure", sort=False))
+    size = (6, 0.6 + len(groups) * (0.5 + 0.26 * table["effect"].nunique()))
+    _, axes = plt.subplots(len(groups), figsize=size, sharex=True, squeeze=False)
+    for ax, (measure, rows) in zip(axes[:, 0], groups):
+        places = np.arange(len(rows))
+        ax.hlines(places, rows["low"], rows["high"], color=BLUE, lw=2)
+        ax.plot(rows["estimate"], places, "o", color=BLUE, ms=6)
+        ax.axvline(0, color=GREY, lw=1)
+        ax.set_yticks(places, [plain(str(name)) for name in rows["effect"]])
+        ax.set_ylim(len(rows) - 0.5, -0.5)
+        ax.set_title(measure, loc="left")
+    axes[-1, 0].set_xlabel("change")
+    axes[-1, 0].xaxis.set_major_formatter(PercentFormatter(1))
+    return axes[:, 0]
+
+
 def kind_bars(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
     """Draw how responses divide into kinds, one stacked bar a row.
 
@@ -132,11 +172,10 @@ def kind_bars(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
     kinds = [column for column in table.columns if column != "n"]
     ax = ax or plt.subplots(figsize=(6, 1.4 + 0.42 * len(table)))[1]
     places, left = np.arange(len(table)), np.zeros(len(table))
-    spare = iter((ORANGE, PINK, INK))
     for kind in kinds:
         shares = table[kind].to_numpy(dtype=float)
-        colour = KIND_COLOURS.get(kind) or next(spare)
-        ax.barh(places, shares, left=left, color=colour, label=plain(kind), height=0.72)
+        colour, name = model_colour(str(kind)), plain(str(kind))
+        ax.barh(places, shares, left=left, color=colour, label=name, height=0.72)
         for place, share, start in zip(places, shares, left):
             if share >= 0.06:
                 text = f"{100 * share:.0f}"
