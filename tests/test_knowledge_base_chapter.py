@@ -40,7 +40,7 @@ def test_every_declared_parameter_is_recorded(root):
 def test_every_question_is_asked_in_every_setting(answers):
     counts = answers.groupby("variant", sort=False)["item"].nunique()
     assert list(counts.index) == ["zero-shot", "four-shot", "four-two"]
-    assert counts.nunique() == 1
+    assert counts.min() == counts.max() >= 70
     shots = answers["prompt"].str.count("QUESTION: ")
     assert shots.groupby(answers["variant"]).agg(["min", "max"]).to_dict("index") == {
         "four-shot": {"min": 5, "max": 5},
@@ -114,22 +114,16 @@ def test_solutions_of_the_exercises_run(folder, root, answers):
         exec(solution, names)
 
 
-def test_questions_by_letter_in_one_setting_and_from_a_second_model_beside(folder):
-    words = [*SMALL, "prompt_settings=zero-shot", "setting=zero-shot", "choose_by=letter"]
-    other = chapters.run("knowledge_base", "atlas-s", words, folder.parent.parent / "more")
-    choices = pd.read_parquet(other / "choices.parquet")
-    assert set(choices["continuation"]) == {" A", " B", " C", " D", " E"}
-    assert set(runs.answers(other)["variant"]) == {"zero-shot"}
-
-
 def test_published_files_run_through(shared, tmp_path):
     sources = [str(shared / "data" / name) for name in ("nq_open", "triviaqa", "popqa")]
     words = ["dataset=seen_qa", f"sources={','.join(sources)}", "n_seen=6", *SMALL[1:]]
+    words += ["prompt_settings=zero-shot", "setting=zero-shot", "choose_by=letter"]
     done = chapters.run("knowledge_base", "atlas-s", words, tmp_path)
     found = runs.answers(done)
     counts = found[found["seen"]].groupby(["variant", "group"])["item"].nunique()
-    assert (counts == 6).all()
-    assert len(counts) == 9
+    assert counts.tolist() == [6, 6, 6]
+    choices = pd.read_parquet(done / "choices.parquet")
+    assert set(choices["continuation"]) == {" A", " B", " C", " D", " E"}
     assert "exposures" not in found.columns
     assert runs.manifest(done)["dataset"]["name"] == "seen_qa"
     log = json.dumps(nbformat.read(done / "notebook.ipynb", 4))
@@ -140,12 +134,9 @@ def test_published_files_run_through(shared, tmp_path):
     ("words", "sentence"),
     [
         (["dataset=no-such-data"], "no question set 'no-such-data'"),
-        (["dataset=seen_qa", "sources=no-such-file.jsonl"], "no question file or folder"),
         (["setting=ten-shot"], '"ten-shot" is none'),
-        (["as_of=soon"], "give a date"),
         (["judge=no-such-judge/"], "The judge does not load"),
         (["retriever=some-embedder"], "sentence-transformers"),
-        (["n_options=2"], "3 to 10 options"),
     ],
 )
 def test_bad_values_end_in_a_sentence_that_names_them(words, sentence, tmp_path):
