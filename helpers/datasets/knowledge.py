@@ -16,7 +16,7 @@ COLUMNS = ["item", "group", "question", "answers", "type", "seen", "pool"]
 _TYPES = {
     "location": ("country", "city", "continent", "region", "time zone"),
     "person": ("person",),
-    "number": ("number", "code"),
+    "number": ("number",),
     "time": ("year",),
 }
 TYPE_OF = {name: kind for kind, names in _TYPES.items() for name in names}

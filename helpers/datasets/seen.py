@@ -94,6 +94,8 @@ def seen_qa(
 def factoid(table: pd.DataFrame) -> pd.DataFrame:
     """Keep short questions of fact: no "why", one answer, of five words at most.
 
+    An answer without a letter or figure (NQ-open has ")" and "---") is none.
+
     Examples
     --------
     >>> table = pd.DataFrame({"question": ["why is it so", "who was it", "who were they"],
@@ -103,6 +105,7 @@ def factoid(table: pd.DataFrame) -> pd.DataFrame:
     """
     why = table["question"].str.contains(r"\bwhy\b", case=False, regex=True)
     short = table["answers"].map(lambda answers: len(answers[0].split()) <= LONGEST)
+    short &= table["answers"].map(lambda answers: any(c.isalnum() for c in answers[0]))
     return table[~why & (table["n_answers"] == 1) & short].reset_index(drop=True)
 
 

@@ -204,6 +204,7 @@ def test_real_files_give_a_sample_of_short_stable_questions(shared):
     for row in asked.itertuples():
         assert "why" not in row.question.casefold().split()
         assert len(row.answers[0].split()) <= 5
+        assert any(c.isalnum() for c in row.answers[0])
     assert not any(seen.changes(asked["question"]))
     fewer, _ = seen.seen_qa(sources[:1], n=20)
     nq = asked[asked["group"] == "nq_open"]
@@ -223,6 +224,20 @@ def test_a_judge_takes_the_place_of_the_rule(tmp_path):
     both = [*asked["question"], *rest["question"]]
     assert len(asked) == 5
     assert sorted(both) == sorted(f"who wrote {i}" for i in range(10) if i != 3)
+
+
+def test_marks_alone_are_no_answer(tmp_path):
+    answers = [
+        ["---"],
+        [")"],
+        ["$5"],
+        ["é"],
+        ["six words are one too many"],
+        ["in just five words now"],
+    ]
+    rows = [NQ | {"question": f"who {i}", "answer": answer} for i, answer in enumerate(answers)]
+    kept = seen.factoid(questions.read(write(tmp_path, "own.jsonl", *rows)))
+    assert kept["question"].tolist() == ["who 2", "who 3", "who 5"]
 
 
 def test_nothing_left_is_told(tmp_path):
