@@ -43,7 +43,7 @@ knowledge: install ## run the knowledge-base chapter on each of MODELS, for its 
 
 questions: install ## run it on 100 published questions of each of SOURCES (all three sets if empty)
 	@"$(PY)" -m helpers.chapters run knowledge_base --model "$(MODEL)" --runs runs/questions \
-	  --set dataset=seen_qa "sources=$(SOURCES)" n_seen=100 $(SET)
+	  --set dataset=seen_qa "sources=$(SOURCES)" n_seen=100 n_unseen=5 $(SET)
 
 test: install ## run the tests
 	@"$(PY)" -m pytest $(ARGS)

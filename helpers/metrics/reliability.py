@@ -209,6 +209,52 @@ def by_exposure(responses: pd.DataFrame, n_resamples: int = 1000, seed: int = 0)
     return found.rename(columns={"measure": "model"}).reset_index(drop=True)
 
 
+def known_changes(
+    responses: pd.DataFrame,
+    settings: Sequence[str],
+    least: int = 64,
+    n_resamples: int = 1000,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Compare prompt settings on facts that were read often: what does a prompt cost them?
+
+    Parameters
+    ----------
+    responses : DataFrame
+        ``item, variant, label, exposures``.
+    settings : sequence of str
+        Each is compared with the one before.
+    least : int
+        Exposures of a fact that counts as known.
+    n_resamples, seed : int
+        Of the bootstrap over facts.
+
+    Returns
+    -------
+    DataFrame
+        ``change, before, after`` (shares answered correctly), ``estimate`` (after minus before),
+        ``low, high, p, n``; empty if no fact was read so often.
+
+    Examples
+    --------
+    >>> said = pd.DataFrame({"item": ["a", "a"], "variant": ["x", "y"], "exposures": 64,
+    ...                      "label": ["correct", "uninformative"]})
+    >>> known_changes(said, ["x", "y"], n_resamples=9)[["before", "after"]].values.tolist()
+    [[1.0, 0.0]]
+    """
+    known = responses[responses["exposures"] >= least]
+    right = (known["label"] == "correct").astype(float)
+    wide = known.assign(right=right).pivot(index="item", columns="variant", values="right")
+    rows = []
+    for before, after in pairwise(settings) if len(wide) else ():
+        found = stats.paired_difference(
+            wide[after], wide[before], n_resamples=n_resamples, seed=seed
+        )
+        shares = {"before": float(wide[before].mean()), "after": float(wide[after].mean())}
+        rows.append({"change": f"{before} → {after}"} | shares | found._asdict())
+    return pd.DataFrame(rows, columns=["change", "before", "after", *stats.Difference._fields])
+
+
 def truths(responses: pd.DataFrame) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     """Set the consistency of responses about facts beside two truths, for ROC curves.
 

@@ -122,3 +122,17 @@ def test_findings_of_the_paper_hold_in_pairs():
     assert table.loc[("larger", "Cons_w"), "low"] > 0
     assert table.loc[("tuned", "UR"), "low"] > 0
     assert table.loc[("unsure shots", "IUR"), "low"] > 0
+
+
+def test_known_facts_are_compared_in_pairs():
+    rows = pd.DataFrame(
+        {
+            "item": ["a", "b", "c"] * 2,
+            "variant": ["x"] * 3 + ["y"] * 3,
+            "exposures": [64, 128, 8] * 2,
+            "label": ["correct", "correct", "wrong", "correct", "uninformative", "correct"],
+        }
+    )
+    found = reliability.known_changes(rows, ["x", "y"], n_resamples=99).iloc[0]
+    assert found[["before", "after", "estimate", "n"]].tolist() == [1.0, 0.5, -0.5, 2]
+    assert reliability.known_changes(rows, ["x", "y"], least=500).empty
