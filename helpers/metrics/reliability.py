@@ -216,7 +216,7 @@ def known_changes(
     n_resamples: int = 1000,
     seed: int = 0,
 ) -> pd.DataFrame:
-    """Compare prompt settings on facts that were read often: what does a prompt cost them?
+    """Compare prompt settings on facts that were read often, to see what a prompt costs them.
 
     Parameters
     ----------
@@ -244,7 +244,7 @@ def known_changes(
     """
     known = responses[responses["exposures"] >= least]
     right = (known["label"] == "correct").astype(float)
-    wide = known.assign(right=right).pivot(index="item", columns="variant", values="right")
+    wide = known.assign(right=right).set_index(["item", "variant"])["right"].unstack()  # noqa: PD010
     rows = []
     for before, after in pairwise(settings) if len(wide) else ():
         found = stats.paired_difference(
