@@ -9,6 +9,7 @@ well on a phone; its white ground stays white on a dark page.
 from helpers.plots.curves import exposure_curve, line_curve, scale_curve
 from helpers.plots.distributions import accuracy_boxes, anchor_distribution, dots
 from helpers.plots.heatmaps import alpha_map, attribution_heatmap
+from helpers.plots.reliability import effect_grid, kind_bars, measure_plane, rank_map, roc
 from helpers.plots.scatters import scatter
 from helpers.plots.style import PALETTE, model_colour, use_style
 
@@ -19,9 +20,14 @@ __all__ = [
     "anchor_distribution",
     "attribution_heatmap",
     "dots",
+    "effect_grid",
     "exposure_curve",
     "line_curve",
+    "kind_bars",
+    "measure_plane",
     "model_colour",
+    "rank_map",
+    "roc",
     "scale_curve",
     "scatter",
     "use_style",

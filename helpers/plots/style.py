@@ -41,6 +41,12 @@ _COLOURS = {
     "galactica-1b3": GREY,
     "wizardlm-13b": TAN,
     "llama-30b-ins.": "#7c1d1d",
+    "correct": GREEN,  # kinds of responses, wherever they are drawn
+    "wrong": RED,
+    "uninformative": BLUE,
+    "unsure": BLUE,
+    "none": GREY,
+    "repetition": TAN,
 }
 INK = "#222222"
 

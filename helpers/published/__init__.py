@@ -6,8 +6,13 @@ throughout: Table 5's "FLAN-T5-XXL" is ``Flan-T5-XXL``, Table 6's "BLOOMZ-7b" is
 printed as 0.001 mean at most 0.001. Table 4's overall MONITOR is the sum of Table 10's column over
 21, though there are 20 relations, so a mean over relations is 5 % above it.
 
-Source: Wang et al. 2024, "Assessing the Reliability of Large Language Model Knowledge" (MONITOR),
-NAACL; arXiv 2310.09820.
+Models of ``kb_*`` are named by family and size, "Llama3 8B"; their columns by setting and measure,
+"four-shot CR" ("four-two": four-shot with two unsure shots). The copy of Table 2 at hand has lost
+its minus signs; those of NCCR against IUR follow from Tables 9 and 11.
+
+Sources: Wang et al. 2024, "Assessing the Reliability of Large Language Model Knowledge" (MONITOR),
+NAACL; arXiv 2310.09820. Zheng et al. 2024, "How Reliable are LLMs as Knowledge Bases?"; arXiv
+2407.13578.
 """
 
 from pathlib import Path
@@ -41,7 +46,8 @@ def load(name: str) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        Rows and columns in the printed order, numbers as floats; ``attrs["source"]`` cites it.
+        Rows and columns in the printed order, numbers as floats, a printed dash among numbers as
+        not a number; ``attrs["source"]`` cites it.
 
     Raises
     ------
@@ -58,8 +64,8 @@ def load(name: str) -> pd.DataFrame:
     wide = tidy.pivot(index="row", columns="column", values="value")  # noqa: PD010 refuses doubles
     wide = wide.loc[tidy["row"].unique(), tidy["column"].unique()].rename_axis(columns=None)
     for column in wide.columns:
-        numbers = pd.to_numeric(wide[column], errors="coerce")
-        if numbers.notna().all():
+        numbers, empty = pd.to_numeric(wide[column], errors="coerce"), wide[column] == "-"
+        if (numbers.notna() | empty).all() and not empty.all():
             wide[column] = numbers.astype(float)
     wide.attrs["source"] = tidy["source"].iloc[0]
     return wide
