@@ -60,7 +60,7 @@ def choice_matrix(answers: pd.DataFrame) -> pd.DataFrame:
         group, number = next((g, n) for g, n in right.items() if n != 1)
         bad = table.loc[table["group"] == group, KEYS].iloc[0]
         raise UserError(
-            f"Fact {bad['item']} has {number} correct choices in {bad['variant']}: give exactly one."
+            f"Fact {bad['item']} has {number} correct choices in {bad['variant']}: give one."
         )
     table = table.sort_values(["group", "correct", "option"], kind="stable")
     place = table.groupby("group").cumcount(ascending=False).to_numpy()

@@ -384,8 +384,7 @@ def family_correlations(correlations: pd.DataFrame, families: Mapping[str, str])
     names = list(dict.fromkeys(families[model] for model in off.columns))
     groups = [[model for model in off.columns if families[model] == name] for name in names]
     blocks = [[off.loc[rows, columns].to_numpy() for columns in groups] for rows in groups]
-    means = [[np.ma.masked_invalid(b).mean() for b in row] for row in blocks]
-    means = np.ma.filled(np.ma.array(means), np.nan)
+    means = [[_mean_of_numbers(block) for block in row] for row in blocks]
     return pd.DataFrame(means, names, names)
 
 
@@ -417,3 +416,9 @@ def examples_needed(curve: Mapping[int, float] | pd.Series, share: float = 0.95)
     if not numbers or not dict(curve)[numbers[-1]] > 0:
         return None
     return next(n for n in numbers if dict(curve)[n] >= share * dict(curve)[numbers[-1]])
+
+
+def _mean_of_numbers(values: np.ndarray) -> float:
+    """Average what is a number; none if nothing is."""
+    there = values[~np.isnan(values)]
+    return float(there.mean()) if there.size else float("nan")

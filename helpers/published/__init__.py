@@ -6,8 +6,13 @@ throughout: Table 5's "FLAN-T5-XXL" is ``Flan-T5-XXL``, Table 6's "BLOOMZ-7b" is
 printed as 0.001 mean at most 0.001. Table 4's overall MONITOR is the sum of Table 10's column over
 21, though there are 20 relations, so a mean over relations is 5 % above it.
 
-Source: Wang et al. 2024, "Assessing the Reliability of Large Language Model Knowledge" (MONITOR),
-NAACL; arXiv 2310.09820.
+Tables ``lke_*``: Table 7 has 35 base and 14 tuned models, and Table 8's averages over "all the 49
+models" are over the 35: times 35 times 400 facts they are whole numbers, but for two relations.
+Table 5's {subject} stands as printed.
+
+Sources: Wang et al. 2024, "Assessing the Reliability of Large Language Model Knowledge" (MONITOR),
+NAACL; arXiv 2310.09820. Wu et al. 2025, "Towards Reliable Latent Knowledge Estimation in LLMs"
+(LKE), WSDM; arXiv 2404.12957.
 """
 
 from pathlib import Path
