@@ -9,19 +9,33 @@ well on a phone; its white ground stays white on a dark page.
 from helpers.plots.curves import exposure_curve, scale_curve
 from helpers.plots.distributions import accuracy_boxes, anchor_distribution, dots
 from helpers.plots.heatmaps import alpha_map, attribution_heatmap
+from helpers.plots.latent import (
+    accuracy_map,
+    grouped_dots,
+    list_places,
+    panels,
+    reliability_diagram,
+    share_curve,
+)
 from helpers.plots.scatters import scatter
 from helpers.plots.style import PALETTE, model_colour, use_style
 
 __all__ = [
     "PALETTE",
     "accuracy_boxes",
+    "accuracy_map",
     "alpha_map",
     "anchor_distribution",
     "attribution_heatmap",
     "dots",
     "exposure_curve",
+    "grouped_dots",
+    "list_places",
     "model_colour",
+    "panels",
+    "reliability_diagram",
     "scale_curve",
     "scatter",
+    "share_curve",
     "use_style",
 ]

@@ -20,7 +20,7 @@ Tokenise = Callable[[list[str]], list[Ids]]
 SHORT = 300
 FEW = 8
 # Characters at a prompt's end that are tokenised with each continuation, where it is one long line.
-TAIL = 100
+TAIL = 40
 # Tokens in which the last example may begin differently when it stands alone.
 MARGIN = 3
 # Texts that are tokenised whole to see, beside the first and last one of each prompt.

@@ -6,6 +6,7 @@ Know?").
 """
 
 from collections import Counter
+from collections.abc import Mapping
 
 import pandas as pd
 
@@ -13,31 +14,18 @@ from helpers.errors import UserError
 from helpers.prompts.lists import choose, opened
 
 KINDS = ("HGP", "MMP")
-# Wikidata's names of the relations of Table 5, as Table 8 writes them.
-TABLE_5 = {
-    "instance of": "P31",
-    "genre": "P136",
-    "position played on team / speciality": "P413",
-    "original language of film or TV show": "P364",
-    "capital": "P36",
-    "native language": "P103",
-    "named after": "P138",
-    "official language": "P37",
-    "developer": "P178",
-    "original broadcaster": "P449",
-    "record label": "P264",
-    "manufacturer": "P176",
-}
 _COLUMNS = ["relation", "kind", "number", "template"]
 
 
-def published(table: pd.DataFrame) -> pd.DataFrame:
+def published(table: pd.DataFrame, labels: Mapping[str, str]) -> pd.DataFrame:
     """Return the templates of the paper's Table 5, [X] for its {subject} and [Y] at the end.
 
     Parameters
     ----------
     table : DataFrame
         ``helpers.published.load("lke_table5")``.
+    labels : mapping
+        Relation to its label; labels that the table has, such as "capital", find their templates.
 
     Returns
     -------
@@ -47,15 +35,16 @@ def published(table: pd.DataFrame) -> pd.DataFrame:
     Examples
     --------
     >>> table = pd.DataFrame({"HGP 1": ["{subject} means"]}, index=["instance of"])
-    >>> published(table).values.tolist()
+    >>> published(table, {"P31": "instance of", "P36": "capital"}).values.tolist()
     [['P31', 'HGP', 1, '[X] means [Y]']]
     """
     rows = []
-    for name, printed in table.iterrows():
-        for column, text in printed.dropna().items():
+    for relation, label in labels.items():
+        printed = table.loc[label].dropna() if label in table.index else pd.Series(dtype=object)
+        for column, text in printed.items():
             kind, _, number = str(column).partition(" ")
             template = f"{text.replace('{subject}', '[X]')} [Y]"
-            rows.append((TABLE_5[str(name)], kind, int(number), template))
+            rows.append((relation, kind, int(number), template))
     return pd.DataFrame(rows, columns=_COLUMNS)
 
 
