@@ -197,6 +197,7 @@ def intervals(
     seed: int = 0,
     level: float = 0.95,
     centred: bool = False,
+    strata: str | None = None,
 ) -> pd.DataFrame:
     """Tabulate measures of every group, of all facts, and the mean over groups.
 
@@ -211,6 +212,8 @@ def intervals(
     n_resamples, seed, level, centred
         As for :func:`bootstrap`. A group's interval depends neither on the other groups nor on the
         order of rows.
+    strata : str, optional
+        Column of strata within the groups, such as the relation where groups are ways of asking.
 
     Returns
     -------
@@ -232,22 +235,26 @@ def intervals(
     >>> found[["relation", "estimate", "n"]].round(3).values.tolist()
     [['P17', 1.0, 2], ['P36', 0.0, 1], ['all', 0.667, 3], ['mean', 0.5, 3]]
     """
-    needed = [by, *(column for columns, _ in measures.values() for column in columns)]
+    within = [] if strata is None else [strata]
+    needed = [by, *within, *(column for columns, _ in measures.values() for column in columns)]
     missing = [column for column in needed if column not in table.columns]
     if missing:
         raise UserError(f"The table of facts lacks the column {missing[0]}.")
     rows = []
     for name, (columns, statistic) in measures.items():
-        ordered = table.sort_values([by, *columns])
+        ordered = table.sort_values([by, *within, *columns])
+        layers = None if strata is None else ordered[strata].to_numpy()
         values, labels = ordered[list(columns)].to_numpy(dtype=float), ordered[by].to_numpy()
         found, draws = [], []
         for label in pd.unique(labels):
             part = values[labels == label]
             found.append(float(statistic(part)))
-            draws.append(replicates(part, statistic, None, n_resamples, [seed, _number(label)]))
+            layer = None if layers is None else layers[labels == label]
+            draws.append(replicates(part, statistic, layer, n_resamples, [seed, _number(label)]))
             bounds = _percentiles(draws[-1], level, len(part), found[-1] if centred else None)
             rows.append((label, name, found[-1], *map(float, bounds), len(part)))
-        whole = bootstrap(values, statistic, labels, n_resamples, seed, level, centred)
+        both = labels if layers is None else pd.factorize(pd.Series(zip(labels, layers)))[0]
+        whole = bootstrap(values, statistic, both, n_resamples, seed, level, centred)
         rows.append(("all", name, *whole))
         middle = float(_mean_of_numbers(np.array(found)))
         means = _mean_of_numbers(np.reshape(draws, (-1, n_resamples)))

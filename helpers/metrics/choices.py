@@ -126,6 +126,33 @@ def probabilities(logs: pd.DataFrame) -> np.ndarray:
     return normalised(np.exp(table - np.nanmax(table, axis=1, keepdims=True)))
 
 
+def shares(answers: pd.DataFrame) -> pd.Series:
+    """Return the normalised probability of each choice, row by row of the answers.
+
+    Parameters
+    ----------
+    answers : DataFrame
+        As for :func:`choice_matrix`.
+
+    Returns
+    -------
+    Series
+        On the index of the answers; the shares of one item and variant sum to 1.
+
+    Examples
+    --------
+    >>> answers = pd.DataFrame({"item": "a", "relation": "P17", "variant": "ic",
+    ...                         "logprobs": [[np.log(0.1)], [np.log(0.3)]]})
+    >>> shares(answers).round(2).tolist()
+    [0.25, 0.75]
+    """
+    require(answers, (*KEYS, "logprobs"))
+    logs = answers["logprobs"].map(np.sum).astype(float)
+    groups = [answers[key] for key in KEYS]
+    scaled = np.exp(logs - logs.groupby(groups).transform("max"))
+    return scaled / scaled.groupby(groups).transform("sum")
+
+
 def hits(matrix: npt.ArrayLike) -> np.ndarray:
     """Tell for each fact whether its true choice, the last, is likelier than every other.
 

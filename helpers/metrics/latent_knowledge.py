@@ -157,6 +157,33 @@ def accuracy_at(matrix: npt.ArrayLike, threshold: float) -> float:
     return accuracy(shares[np.nanmax(shares, axis=1) > threshold])
 
 
+def above(scores: pd.DataFrame, thresholds: Sequence[float]) -> pd.DataFrame:
+    """Stack the facts above each threshold of confidence, to tabulate accuracy@K with intervals.
+
+    Parameters
+    ----------
+    scores : DataFrame
+        From :func:`fact_scores`.
+    thresholds : sequence of float
+        Values of K.
+
+    Returns
+    -------
+    DataFrame
+        The rows with ``top`` above K, for one K after the other, with the column ``K``; the mean of
+        ``right`` at one K is :func:`accuracy_at`.
+
+    Examples
+    --------
+    >>> scores = pd.DataFrame({"top": [0.2, 0.6], "right": [0.0, 1.0]})
+    >>> above(scores, [0.0, 0.5]).groupby("K")["right"].mean().to_dict()
+    {0.0: 0.5, 0.5: 1.0}
+    """
+    require(scores, ("top",))
+    parts = [scores[scores["top"] > threshold].assign(K=threshold) for threshold in thresholds]
+    return pd.concat(parts, ignore_index=True)
+
+
 def brier_score(scores: pd.DataFrame) -> float:
     """Average the squared distance of confidence from correctness; lower is better.
 

@@ -12,8 +12,8 @@ from helpers.plots.heatmaps import alpha_map, attribution_heatmap
 from helpers.plots.latent import (
     accuracy_map,
     grouped_dots,
+    list_panels,
     list_places,
-    panels,
     reliability_diagram,
     share_curve,
 )
@@ -30,9 +30,9 @@ __all__ = [
     "dots",
     "exposure_curve",
     "grouped_dots",
+    "list_panels",
     "list_places",
     "model_colour",
-    "panels",
     "reliability_diagram",
     "scale_curve",
     "scatter",

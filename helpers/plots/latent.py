@@ -1,6 +1,6 @@
 """Figures of the chapter on latent knowledge: curves, places of a list, estimators, calibration."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -245,17 +245,42 @@ def reliability_diagram(tables: Mapping[str, pd.DataFrame], ax: Axes | None = No
     return ax
 
 
-def panels(n: int, columns: int = 2, height: float = 2.3) -> Sequence[Axes]:
-    """Make small axes that share both scales, the spare ones switched off.
+def list_panels(table: pd.DataFrame, by: str = "variant", columns: int = 2) -> list[Axes]:
+    """Draw one panel of :func:`list_places` for each list, on common scales.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As for :func:`list_places`, and `by`, which tells lists apart and names the panels.
+    by : str
+        That column.
+    columns : int
+        Panels in a row.
+
+    Returns
+    -------
+    list of Axes
 
     Examples
     --------
-    >>> len(panels(5))
-    5
+    >>> table = pd.DataFrame({"place": [0, 0], "probability": [0.1, 0.7], "status": "other",
+    ...                       "variant": ["all true", "wrong"]})
+    >>> [ax.get_title(loc="left") for ax in list_panels(table)]
+    ['all true', 'wrong']
     """
-    rows = -(-n // columns)
-    size = (3.1 * columns, height * rows)
-    _, axes = plt.subplots(rows, columns, figsize=size, sharex=True, sharey=True, squeeze=False)
-    for spare in axes.flat[n:]:
-        spare.set_axis_off()
-    return list(axes.flat[:n])
+    lists = list(table.groupby(by, sort=False))
+    rows = -(-len(lists) // columns)
+    size = (3.1 * columns, 0.5 + 2.2 * rows)
+    figure, grid = plt.subplots(
+        rows, columns, figsize=size, sharex=True, sharey=True, squeeze=False
+    )
+    for ax, (name, part) in zip(grid.flat, lists):
+        list_places(part, ax, plain(str(name))).label_outer()
+    for ax in grid.flat[len(lists) :]:
+        ax.set_axis_off()
+    for ax in grid.flat[max(0, len(lists) - columns) : len(lists)]:
+        ax.tick_params(labelbottom=True)
+        ax.set_xlabel("place in the list")
+    handles, labels = grid.flat[len(lists) - 1].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower left", ncols=2)
+    return list(grid.flat[: len(lists)])

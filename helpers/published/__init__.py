@@ -96,3 +96,23 @@ def load_tidy(name: str) -> pd.DataFrame:
     if name not in names():
         raise UserError(f'There is no published table "{name}"; there are {", ".join(names())}.')
     return pd.read_csv(_FOLDER / f"{name}.csv", dtype=str, keep_default_na=False)
+
+
+def parameters(text: str) -> float:
+    """Read a number of parameters as the papers write it.
+
+    Raises
+    ------
+    UserError
+        If the text is no such number.
+
+    Examples
+    --------
+    >>> parameters("125m"), parameters("7.1B")
+    (125000000.0, 7100000000.0)
+    """
+    units = {"m": 1e6, "b": 1e9}
+    try:
+        return float(text[:-1]) * units[text[-1].lower()]
+    except (ValueError, KeyError, IndexError):
+        raise UserError(f'"{text}" is no number of parameters such as 125m or 7B.') from None
