@@ -142,14 +142,15 @@ def grouped_dots(
     """
     rows, ways = list(dict.fromkeys(table[label])), list(dict.fromkeys(table[by]))
     if ax is None:
-        _, ax = plt.subplots(figsize=(6, 1.2 + 0.16 * len(rows) * (len(ways) + 1)))
-    shades = colours(ways)
-    for number, way in enumerate(ways):
-        part = table[table[by] == way]
-        places = [rows.index(name) for name in part[label]]
-        places = np.array(places) + 0.7 * ((number + 0.5) / len(ways) - 0.5)
-        ax.hlines(places, part["low"], part["high"], color=shades[way], lw=2, alpha=0.55)
-        ax.plot(part["estimate"], places, "o", color=shades[way], ms=5, label=plain(str(way)))
+        _, ax = plt.subplots(figsize=(6, 1.3 + 0.16 * (len(table) + len(rows))))
+    shades, places = colours(ways), np.zeros(len(table))
+    for place, name in enumerate(rows):  # the ways that a row has share its height
+        here = np.flatnonzero(table[label] == name)
+        places[here] = place + 0.7 * ((np.arange(len(here)) + 0.5) / len(here) - 0.5)
+    for way in ways:
+        part, at = table[table[by] == way], places[table[by] == way]
+        ax.hlines(at, part["low"], part["high"], color=shades[way], lw=2, alpha=0.55)
+        ax.plot(part["estimate"], at, "o", color=shades[way], ms=5, label=plain(str(way)))
     ax.set_yticks(range(len(rows)), [plain(str(name)) for name in rows])
     ax.set_ylim(len(rows) - 0.4, -0.6)
     ax.set_xlabel(xlabel)
