@@ -6,6 +6,7 @@ list written as a string, the true object not among them; ``Relation Name`` may 
 """
 
 import ast
+import json
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ COLUMNS = ("Relation_ID", "Subject", "Object", "Multiple Choices")
 READERS = {
     ".parquet": pd.read_parquet,
     ".csv": lambda path: pd.read_csv(path, keep_default_na=False),
-    ".jsonl": lambda path: pd.read_json(path, lines=True, dtype=False, convert_dates=False),
+    ".jsonl": lambda path: pd.DataFrame(map(json.loads, path.read_text("utf-8").splitlines())),
 }
 
 ABOUT = {
