@@ -47,7 +47,7 @@ def test_years_alone_in_latin_1(tmp_path):
     lines = ['"","firstname","surname","born"', '"1","Wilhelm Conrad","Röntgen","1845"']
     path.write_bytes("\n".join([*lines, '"2","X","","NA"\n']).encode("latin-1"))
     facts = datasets.load(path)
-    assert facts[["subject", "object"]].values.tolist() == [["Wilhelm Conrad Röntgen", "1845"]]
+    assert facts[["subject", "object"]].to_numpy().tolist() == [["Wilhelm Conrad Röntgen", "1845"]]
     assert datasets.source(path)["licence"] == ""
 
 
