@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV ?= .venv
 BENCH_VENV ?= build/bench
-MODEL ?= atlas-s
+MODEL ?= atlas-m
 SET ?=
 CHAPTERS ?=
 CORES ?= 1
