@@ -10,12 +10,21 @@ from helpers.plots.curves import exposure_curve, line_curve, scale_curve
 from helpers.plots.distributions import accuracy_boxes, anchor_distribution, dots
 from helpers.plots.heatmaps import alpha_map, attribution_heatmap
 from helpers.plots.reliability import effect_grid, kind_bars, measure_plane, rank_map, roc
+from helpers.plots.latent import (
+    accuracy_map,
+    grouped_dots,
+    list_panels,
+    list_places,
+    reliability_diagram,
+    share_curve,
+)
 from helpers.plots.scatters import scatter
 from helpers.plots.style import PALETTE, model_colour, use_style
 
 __all__ = [
     "PALETTE",
     "accuracy_boxes",
+    "accuracy_map",
     "alpha_map",
     "anchor_distribution",
     "attribution_heatmap",
@@ -28,7 +37,13 @@ __all__ = [
     "model_colour",
     "rank_map",
     "roc",
+    "grouped_dots",
+    "list_panels",
+    "list_places",
+    "model_colour",
+    "reliability_diagram",
     "scale_curve",
     "scatter",
+    "share_curve",
     "use_style",
 ]

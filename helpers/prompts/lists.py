@@ -336,7 +336,7 @@ def check_fit(
     """
     if limit is None:
         return
-    fitting, worst = n_examples, ("", 0)
+    most, worst = n_examples, ("", 0)
     for relation, rows in probes.groupby("relation", sort=False):
         examples = draw(pool[pool["relation"] == relation], n_examples, seed)
         head = listing(examples, separator)
@@ -346,25 +346,43 @@ def check_fit(
             continue
         tail = max(tails, key=count)
         if count(head + tail) > limit:
-            n = _fitting(examples, tail, count, limit, separator)
-            fitting, worst = min((fitting, worst), (n, (relation, count(head + tail))))
+            n = fitting(examples, tail, count, limit, separator)
+            most, worst = min((most, worst), (n, (relation, count(head + tail))))
     if worst[1]:
         raise UserError(
             f"The list of {n_examples} examples of {worst[0]} is {worst[1]} tokens long, but the "
-            f"model reads at most {limit}: set n_examples={fitting}, which fits."
+            f"model reads at most {limit}: set n_examples={most}, which fits."
         )
 
 
-def _fitting(
-    examples: pd.DataFrame, tail: str, count: Callable[[str], int], limit: int, separator: str
+def fitting(
+    examples: pd.DataFrame,
+    tail: str,
+    count: Callable[[str], int],
+    limit: int | None,
+    separator: str = "space",
 ) -> int:
-    """Return how many of the examples fit before `tail`, by halving."""
-    low, high = 0, len(examples) - 1
-    while low < high:
+    """Return how many of the first examples fit before `tail` into a model's context.
+
+    Parameters
+    ----------
+    examples : DataFrame
+        ``subject, object`` in order.
+    tail, count, limit, separator
+        What follows the list; the rest as for :func:`check_fit`.
+
+    Examples
+    --------
+    >>> examples = pd.DataFrame({"subject": ["Lyon", "Turin"], "object": ["France", "Italy"]})
+    >>> fitting(examples, "Bern Switzerland", len, 30), fitting(examples, "Bern", len, None)
+    (1, 2)
+    """
+    low, high = 0, len(examples)
+    while limit is not None and low < high:
         middle = (low + high + 1) // 2
         fits = count(listing(examples[:middle], separator) + tail) <= limit
         low, high = (middle, high) if fits else (low, middle - 1)
-    return low
+    return high
 
 
 def _pairs(facts: pd.DataFrame) -> Iterable[tuple[str, str]]:

@@ -10,9 +10,14 @@ Models of ``kb_*`` are named by family and size, "Llama3 8B"; their columns by s
 "four-shot CR" ("four-two": four-shot with two unsure shots). The copy of Table 2 at hand has lost
 its minus signs; those of NCCR against IUR follow from Tables 9 and 11.
 
+Tables ``lke_*``: Table 7 has 35 base and 14 tuned models, and Table 8's averages over "all the 49
+models" are over the 35: times 35 times 400 facts they are whole numbers, but for two relations.
+Table 5's {subject} stands as printed.
+
 Sources: Wang et al. 2024, "Assessing the Reliability of Large Language Model Knowledge" (MONITOR),
 NAACL; arXiv 2310.09820. Zheng et al. 2024, "How Reliable are LLMs as Knowledge Bases?"; arXiv
-2407.13578.
+2407.13578. Wu et al. 2025, "Towards Reliable Latent Knowledge Estimation in LLMs" (LKE), WSDM;
+arXiv 2404.12957.
 """
 
 from pathlib import Path
@@ -97,3 +102,23 @@ def load_tidy(name: str) -> pd.DataFrame:
     if name not in names():
         raise UserError(f'There is no published table "{name}"; there are {", ".join(names())}.')
     return pd.read_csv(_FOLDER / f"{name}.csv", dtype=str, keep_default_na=False)
+
+
+def parameters(text: str) -> float:
+    """Read a number of parameters as the papers write it.
+
+    Raises
+    ------
+    UserError
+        If the text is no such number.
+
+    Examples
+    --------
+    >>> parameters("125m"), parameters("7.1B")
+    (125000000.0, 7100000000.0)
+    """
+    units = {"m": 1e6, "b": 1e9}
+    try:
+        return float(text[:-1]) * units[text[-1].lower()]
+    except (ValueError, KeyError, IndexError):
+        raise UserError(f'"{text}" is no number of parameters such as 125m or 7B.') from None
