@@ -8,7 +8,7 @@ import torch
 
 from helpers import chapters, models, runs, settings
 from helpers.errors import UserError
-from helpers.metrics import choices
+from helpers.metrics import ranking
 from helpers.metrics import latent_knowledge as lke
 from tests import tiny
 
@@ -41,7 +41,7 @@ def test_metrics_can_be_computed_again_from_the_saved_answers(folder, answers):
         "P36": [100],
         "P575": [47],
     }
-    matrix = np.exp(choices.choice_matrix(listed).to_numpy())
+    matrix = np.exp(ranking.choice_matrix(listed).to_numpy())
     metrics = runs.metrics(folder)
     saved = metrics.query("level == 'run'").set_index("measure")["estimate"]
     assert saved["right"] == lke.accuracy(matrix)

@@ -2,7 +2,7 @@
 
 Two shapes come in: *answers*, one row a choice, with ``item, relation, variant, option, correct,
 logprobs``; and a *matrix* of choice probabilities, one row a fact, the true choice last
-(:mod:`helpers.metrics.choices`). *Scores* are one row a fact, from :func:`fact_scores`.
+(:mod:`helpers.metrics.ranking`). *Scores* are one row a fact, from :func:`fact_scores`.
 
 Source: Wu et al. 2025, "Towards Reliable Latent Knowledge Estimation in LLMs", sections 2.2, 3 and
 4.2, Appendices C, D and H.7.
@@ -16,7 +16,7 @@ import pandas as pd
 
 from helpers.errors import UserError
 from helpers.metrics.anchors import require
-from helpers.metrics.choices import KEYS, choice_matrix, hits, normalised, probabilities
+from helpers.metrics.ranking import KEYS, choice_matrix, hits, normalised, probabilities
 from helpers.metrics.matching import normalise
 
 
@@ -29,7 +29,7 @@ def accuracy(matrix: npt.ArrayLike) -> float:
     Parameters
     ----------
     matrix : array_like, shape (n, k)
-        As for :func:`helpers.metrics.choices.normalised`.
+        As for :func:`helpers.metrics.ranking.normalised`.
 
     Returns
     -------
@@ -55,7 +55,7 @@ def probability_mass(matrix: npt.ArrayLike) -> float:
     Parameters
     ----------
     matrix : array_like, shape (n, k)
-        As for :func:`helpers.metrics.choices.normalised`.
+        As for :func:`helpers.metrics.ranking.normalised`.
 
     Returns
     -------
@@ -127,7 +127,7 @@ def accuracy_at(matrix: npt.ArrayLike, threshold: float) -> float:
     Parameters
     ----------
     matrix : array_like, shape (n, k)
-        As for :func:`helpers.metrics.choices.normalised`.
+        As for :func:`helpers.metrics.ranking.normalised`.
     threshold : float
         K, a normalised probability in [0, 1).
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from helpers.errors import UserError
-from helpers.metrics import choices
+from helpers.metrics import ranking
 from helpers.metrics import latent_knowledge as lke
 
 PROBABILITIES = arrays(
@@ -65,7 +65,7 @@ def test_released_output_gives_the_printed_figures(scale):
 
 def test_by_hand():
     matrix = [[0.02, 0.01, 0.03], [0.03, 0.01, 0.03], [0.05, 0.03, 0.02]]
-    assert choices.hits(matrix).tolist() == [True, False, False]  # a tie is lost
+    assert ranking.hits(matrix).tolist() == [True, False, False]  # a tie is lost
     assert lke.accuracy(matrix) == pytest.approx(1 / 3)
     assert lke.probability_mass(matrix) == pytest.approx((3 / 6 + 3 / 7 + 2 / 10) / 3)
     assert lke.accuracy_at(matrix, 0.45) == 0.5  # confidences 3/6, 3/7, 5/10
@@ -99,7 +99,7 @@ def test_relabelling_choices_changes_nothing(matrix, seed):
 @given(PROBABILITIES, st.floats(1e-3, 1e3))
 def test_units_change_nothing(matrix, factor):
     assert lke.accuracy(matrix * factor) == lke.accuracy(matrix)
-    np.testing.assert_allclose(choices.normalised(matrix).sum(axis=1), 1)
+    np.testing.assert_allclose(ranking.normalised(matrix).sum(axis=1), 1)
     np.testing.assert_allclose(lke.probability_mass(matrix * factor), lke.probability_mass(matrix))
 
 
@@ -108,16 +108,16 @@ def test_scores_of_answers_are_those_of_the_matrix(matrix, seed):
     matrix = np.round(matrix, 3) + 1e-4  # differences that survive a logarithm
     answers = answers_of(matrix, seed)
     scores = lke.fact_scores(answers)
-    shares = choices.normalised(matrix)
+    shares = ranking.normalised(matrix)
     np.testing.assert_allclose(scores["mass"], shares[:, -1])
     np.testing.assert_allclose(scores["top"], shares.max(axis=1))
     assert scores["chance"].eq(1 / matrix.shape[1]).all()
     best = np.sort(matrix, axis=1)
     clear = best[:, -1] - best[:, -2] > 1e-6
-    assert (scores["right"] == choices.hits(matrix))[clear].all()
+    assert (scores["right"] == ranking.hits(matrix))[clear].all()
     said = [f"c{place}" for place in matrix.argmax(axis=1)]
     assert (scores["said"] == said)[clear].all()
-    np.testing.assert_allclose(choices.shares(answers).groupby(answers["item"]).sum(), 1)
+    np.testing.assert_allclose(ranking.shares(answers).groupby(answers["item"]).sum(), 1)
 
 
 def test_long_objects_do_not_vanish():
@@ -129,8 +129,8 @@ def test_long_objects_do_not_vanish():
 
 @given(PROBABILITIES)
 def test_above_a_threshold_is_accuracy_at_it(matrix):
-    shares = choices.normalised(matrix)
-    scores = pd.DataFrame({"top": shares.max(axis=1), "right": choices.hits(matrix).astype(float)})
+    shares = ranking.normalised(matrix)
+    scores = pd.DataFrame({"top": shares.max(axis=1), "right": ranking.hits(matrix).astype(float)})
     found = lke.above(scores, [0.0, 0.4]).groupby("K")["right"].mean()
     assert found[0.0] == lke.accuracy(matrix)
     assert found.get(0.4, np.nan) == pytest.approx(lke.accuracy_at(matrix, 0.4), nan_ok=True)
