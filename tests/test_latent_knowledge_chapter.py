@@ -8,8 +8,8 @@ import torch
 
 from helpers import chapters, models, runs, settings
 from helpers.errors import UserError
-from helpers.metrics import ranking
 from helpers.metrics import latent_knowledge as lke
+from helpers.metrics import ranking
 from tests import tiny
 
 CLOSE = ["n_close=3", "n_seeds=2", "n_list=30", "n_eic=3", "n_bootstrap=20", "siblings=no"]

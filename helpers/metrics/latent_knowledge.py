@@ -16,8 +16,8 @@ import pandas as pd
 
 from helpers.errors import UserError
 from helpers.metrics.anchors import require
-from helpers.metrics.ranking import KEYS, choice_matrix, hits, normalised, probabilities
 from helpers.metrics.matching import normalise
+from helpers.metrics.ranking import KEYS, choice_matrix, hits, normalised, probabilities
 
 
 def accuracy(matrix: npt.ArrayLike) -> float:

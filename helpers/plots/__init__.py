@@ -9,7 +9,6 @@ well on a phone; its white ground stays white on a dark page.
 from helpers.plots.curves import exposure_curve, line_curve, scale_curve
 from helpers.plots.distributions import accuracy_boxes, anchor_distribution, dots
 from helpers.plots.heatmaps import alpha_map, attribution_heatmap
-from helpers.plots.reliability import effect_grid, kind_bars, measure_plane, rank_map, roc
 from helpers.plots.latent import (
     accuracy_map,
     grouped_dots,
@@ -18,6 +17,7 @@ from helpers.plots.latent import (
     reliability_diagram,
     share_curve,
 )
+from helpers.plots.reliability import effect_grid, kind_bars, measure_plane, rank_map, roc
 from helpers.plots.scatters import scatter
 from helpers.plots.style import PALETTE, model_colour, use_style
 
@@ -31,17 +31,16 @@ __all__ = [
     "dots",
     "effect_grid",
     "exposure_curve",
-    "line_curve",
+    "grouped_dots",
     "kind_bars",
+    "line_curve",
+    "list_panels",
+    "list_places",
     "measure_plane",
     "model_colour",
     "rank_map",
-    "roc",
-    "grouped_dots",
-    "list_panels",
-    "list_places",
-    "model_colour",
     "reliability_diagram",
+    "roc",
     "scale_curve",
     "scatter",
     "share_curve",

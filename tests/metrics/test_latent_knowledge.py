@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from helpers.errors import UserError
-from helpers.metrics import ranking
 from helpers.metrics import latent_knowledge as lke
+from helpers.metrics import ranking
 
 PROBABILITIES = arrays(
     float,
