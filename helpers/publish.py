@@ -1,5 +1,6 @@
 """Make the book of one model: have its chapters run, place them in the book, render the pages."""
 
+import difflib
 import json
 import os
 import re
@@ -75,11 +76,37 @@ def check(names: Sequence[str], model: str, given: Iterable[str]) -> None:
     Raises
     ------
     UserError
-        If a chapter does not exist, a parameter is refused, or there is no such model.
+        If a chapter does not exist, no chapter takes a parameter or its value, or there is no such
+        model.
     """
+    given, strange = list(given), set(given)
     for name in names or chapters():
-        settings.read(ROOT / "notebooks" / f"{name}.ipynb", given)
+        taken = fitting(name, given)
+        settings.read(ROOT / "notebooks" / f"{name}.ipynb", taken)
+        strange -= set(taken)
+    if strange:
+        settings.read(_nearest(names or chapters(), min(strange)), [min(strange)])
     checkpoints.find(model)
+
+
+def fitting(chapter: str, given: Iterable[str]) -> list[str]:
+    """Return the words among ``name=value`` that are not for other chapters alone.
+
+    Raises
+    ------
+    UserError
+        If there is no such chapter.
+    """
+    declared = settings.declared(ROOT / "notebooks" / f"{chapter}.ipynb")
+    return [word for word in given if "=" not in word or word.partition("=")[0] in declared]
+
+
+def _nearest(names: Sequence[str], word: str) -> Path:
+    """Return the first chapter with a parameter named much like the word's, or else the first."""
+    templates = [ROOT / "notebooks" / f"{name}.ipynb" for name in names]
+    name = word.partition("=")[0]
+    near = [t for t in templates if difflib.get_close_matches(name, settings.declared(t), n=1)]
+    return (near or templates)[0]
 
 
 def place(model: str, runs: Path) -> list[Path]:
