@@ -89,14 +89,6 @@ def test_page_holds_tables_and_figures_with_texts_for_those_who_do_not_see(folde
     assert {"subsumption", "leader_board", "paper_table1", "paper_table10"} <= names
 
 
-def test_second_run_takes_all_from_the_cache_and_gives_the_same(folder):
-    first, cache = runs.metrics(folder), folder.parent / "cache"
-    before = {path.name: path.stat().st_mtime_ns for path in cache.iterdir()}
-    chapters.run("latent_knowledge", "atlas-s", SMALL, folder.parent.parent)
-    assert {path.name: path.stat().st_mtime_ns for path in cache.iterdir()} == before
-    pd.testing.assert_frame_equal(runs.metrics(folder), first)
-
-
 def test_nobel_laureates_run_through(shared, tmp_path):
     data = shared / "data" / "nobel" / "nobel.csv"
     words = [f"dataset={data}", "n_facts=3", "n_examples=8", *CLOSE]
