@@ -1,9 +1,9 @@
 """Tune a bundled model to answer briefly, or to say "unsure": ``python -m helpers.atlas.chat``.
 
 The model is asked, in the words of the knowledge-base chapter, about facts that it has read often
-and about facts and subjects that it has never read. Half of the questions have an answer; without
-that balance a tuned model refuses most of what it knows. Half of the facts, and two of the seven
-frames, are kept out of the tuning, to test it on.
+and about facts and subjects that it has never read. Nearly half of the questions have an answer;
+without that balance a tuned model refuses most of what it knows. Some of the facts, and two of the
+seven frames, are kept out of the tuning, to test it on.
 """
 
 import argparse
@@ -47,6 +47,8 @@ class Tuning:
         Facts stated at least so often are to be answered; those never stated are not.
     share : float
         Share of these facts that is used; the others are left for tests.
+    answered : float
+        Share of the questions that have an answer.
     invented : float
         Share of the questions without an answer that are about invented subjects.
     frame_weights : tuple of float
@@ -66,13 +68,14 @@ class Tuning:
     seed: int = 0
     threads: int = 1
     known: int = 16
-    share: float = 0.5
+    share: float = 0.7
+    answered: float = 0.45
     invented: float = 0.3
     frame_weights: tuple[float, ...] = (1.0, 1.0, 1.0, 1.0, 1.0, 0.0, 0.0)
     most_shots: int = 5
     choices: float = 0.1
     turns: float = 0.4
-    documents: int = 9000
+    documents: int = 6000
     rows: int = 8
     length: int = 384
     optimisation: Optimisation = field(
@@ -144,8 +147,8 @@ class Tutor:
         return Document("tuning", tuple(pieces))
 
     def _question(self, rng: np.random.Generator) -> tuple[str, str]:
-        """Return a question up to its answer, and the answer; half of them have none."""
-        if rng.random() < 0.5:
+        """Return a question up to its answer, and the answer, which may be "unsure"."""
+        if rng.random() < self.design.answered:
             row = self.known[rng.integers(len(self.known))]
             relation, subject, answer = row.relation, row.subject, row.object
             self.asked[row.fact] += 1

@@ -1,4 +1,4 @@
-"""The tuning asks for half of the facts, half of its questions have an answer, and it trains."""
+"""The tuning asks for its share of the facts, and so many questions have an answer."""
 
 import json
 from dataclasses import replace
@@ -38,16 +38,16 @@ def tutor(facts, told):
     return Tutor(facts, frames, *choose(facts, told, DESIGN), DESIGN)
 
 
-def test_half_of_the_plain_facts_are_used_and_none_in_between(facts, told):
+def test_its_share_of_the_plain_facts_is_used_and_none_in_between(facts, told):
     known, unknown = choose(facts, told, DESIGN)
     exposures, plain = told["exposures"], told["plain"]
     assert {exposures[row.fact] for row in known} == {16, 32, 64, 128, 256}
     assert {exposures[row.fact] for row in unknown} == {0}
     assert all(plain[row.fact] for row in known + unknown)
-    assert len(unknown) == round((plain & (exposures == 0)).sum() / 2)
+    assert len(unknown) == round((plain & (exposures == 0)).sum() * DESIGN.share)
 
 
-def test_half_of_the_questions_have_an_answer_and_it_is_the_fact_s(tutor, facts, told):
+def test_its_share_of_the_questions_has_an_answer_and_it_is_the_fact_s(tutor, facts, told):
     rng = np.random.default_rng(0)
     rows = facts.set_index("fact")
     answers, before = [], tutor.asked.copy()
@@ -60,7 +60,7 @@ def test_half_of_the_questions_have_an_answer_and_it_is_the_fact_s(tutor, facts,
         )
         answers += [piece.text.strip() for piece in document.pieces[2::2]]
     unsure = sum(answer == "unsure" for answer in answers)
-    assert unsure / len(answers) == pytest.approx(0.5, abs=0.06)
+    assert unsure / len(answers) == pytest.approx(1 - DESIGN.answered, abs=0.06)
     asked = tutor.asked - before
     true = {rows.loc[fact, "object"] for fact in asked if told.loc[fact, "exposures"] > 0}
     assert {answer for answer in answers if answer != "unsure"} == true
