@@ -114,11 +114,13 @@ def test_knowledge_rises_with_exposure(measured, name):
     assert curve.loc[0, "high"] < 0.1
 
 
-def test_the_larger_model_knows_more(rate, measured):
-    for seen in (16, 32, 64, 128, 256):
-        for small, large in (("atlas-xs", "atlas-s"), ("atlas-s", "atlas-m")):
-            assert measured.loc[(large, KNOWN, seen), "high"] >= rate(small, KNOWN, seen)
-    assert rate("atlas-s", KNOWN, 16) > rate("atlas-xs", KNOWN, 16) + 0.1
+def test_both_larger_models_know_more_than_the_smallest(rate, measured):
+    # Not so between the two: atlas-m learns more slowly than atlas-s (the chapter says more).
+    for large in ("atlas-s", "atlas-m"):
+        for seen in (16, 32, 64):
+            assert measured.loc[(large, KNOWN, seen), "low"] > rate("atlas-xs", KNOWN, seen)
+        for seen in (128, 256):
+            assert measured.loc[(large, KNOWN, seen), "high"] >= rate("atlas-xs", KNOWN, seen)
     for seen in (128, 256):
         assert measured.loc[("atlas-m", KNOWN, seen), "low"] > 0.9
 
