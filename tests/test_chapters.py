@@ -272,7 +272,7 @@ def project(tmp_path_factory):
     (top / "book" / "_toc.yml").write_text(
         "format: jb-book\nroot: index\nchapters:\n  - file: chapters/monitor\n"
     )
-    tiny.save(top / "helpers" / "weights" / "atlas-s")
+    tiny.save(top / "helpers" / "weights" / "atlas-m")
     return top
 
 
@@ -295,7 +295,7 @@ def test_make_book_renders_then_repeats_only_what_changed(project):
     assert "github/what-language-models-know/book/blob/main/notebooks/monitor.ipynb" in (
         page.read_text()
     )
-    notebook = project / "runs" / "atlas-s" / "monitor" / "notebook.ipynb"
+    notebook = project / "runs" / "atlas-m" / "monitor" / "notebook.ipynb"
     first = notebook.stat().st_mtime_ns, page.stat().st_mtime_ns
     assert type_in(project, "make book").returncode == 0
     assert (notebook.stat().st_mtime_ns, page.stat().st_mtime_ns) == first

@@ -1,7 +1,7 @@
 """Tune a bundled model to answer briefly, or to say "unsure": ``python -m helpers.atlas.chat``.
 
 The model is asked, in the words of the knowledge-base chapter, about facts that it has read often
-and about facts and subjects that it has never read. Nearly half of the questions have an answer;
+and about facts and subjects that it has never read. Half of the questions have an answer;
 without that balance a tuned model refuses most of what it knows. Some of the facts, and two of the
 seven frames, are kept out of the tuning, to test it on.
 """
@@ -49,6 +49,9 @@ class Tuning:
         Share of these facts that is used; the others are left for tests.
     answered : float
         Share of the questions that have an answer.
+    sentences : float
+        Share of the questions that are cloze sentences up to their gap. More wordings make the
+        model look at what is asked for instead of how.
     invented : float
         Share of the questions without an answer that are about invented subjects.
     frame_weights : tuple of float
@@ -69,7 +72,8 @@ class Tuning:
     threads: int = 1
     known: int = 16
     share: float = 0.7
-    answered: float = 0.45
+    answered: float = 0.5
+    sentences: float = 0.4
     invented: float = 0.3
     frame_weights: tuple[float, ...] = (1.0, 1.0, 1.0, 1.0, 1.0, 0.0, 0.0)
     most_shots: int = 5
@@ -160,7 +164,9 @@ class Tutor:
             row = self.unknown[rng.integers(len(self.unknown))]
             relation, subject, answer = row.relation, row.subject, UNSURE
             self.asked[row.fact] += 1
-        question = self.frames.draw(relation, "qa", rng).replace("[X]", subject)
+        kind = "wp" if rng.random() < self.design.sentences else "qa"
+        template = self.frames.draw(relation, kind, rng).partition("[Y]")[0].rstrip()
+        question = template.replace("[X]", subject)
         if rng.random() >= self.design.choices:
             return shot(question), answer
         pool = [word for word in self.pools[relation] if word not in (answer, row.object)]
