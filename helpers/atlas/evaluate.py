@@ -211,9 +211,11 @@ def evaluate(
     columns = ["item", "condition", "right"]
     known = pd.concat([table[columns] for table in [*marked, changed]])
     known = known[plainly.loc[known["item"]].to_numpy()]
-    kept_out = told.loc[plain["fact"], "exposures"].isin([0, told["exposures"].max()]).to_numpy()
-    kept_out &= (told.loc[plain["fact"], "tuned"] == 0).to_numpy() & told["tuned"].any()
-    asked_of = pd.concat([few, plain[kept_out]]).drop_duplicates("fact")
+    ends = told["exposures"].isin([0, told["exposures"].max()])
+    kept_out = ends & (told["tuned"] == 0) & told["tuned"].any()
+    asked_of = pd.concat([few, plain[kept_out.loc[plain["fact"]].to_numpy()]]).drop_duplicates(
+        "fact"
+    )
     known = pd.concat([known, _instructed(lm, asked_of, frames, told, progress)[columns]])
     read = answer(lm, skills.exercises(facts, frames, 4 * n), progress).assign(exposures=-1)
     parts = [by_exposure(known, told["exposures"]), shares(read)]
