@@ -9,6 +9,7 @@ well on a phone; its white ground stays white on a dark page.
 from helpers.plots.curves import exposure_curve, scale_curve
 from helpers.plots.distributions import accuracy_boxes, anchor_distribution, dots
 from helpers.plots.heatmaps import alpha_map, attribution_heatmap
+from helpers.plots.multiplicity import class_bars, lines, mapping, roc_curves, two_prompts
 from helpers.plots.scatters import scatter
 from helpers.plots.style import PALETTE, model_colour, use_style
 
@@ -18,10 +19,15 @@ __all__ = [
     "alpha_map",
     "anchor_distribution",
     "attribution_heatmap",
+    "class_bars",
     "dots",
     "exposure_curve",
+    "lines",
+    "mapping",
     "model_colour",
+    "roc_curves",
     "scale_curve",
     "scatter",
+    "two_prompts",
     "use_style",
 ]

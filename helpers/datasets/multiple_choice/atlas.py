@@ -68,7 +68,7 @@ def load(
     groups = pd.Series("", index=facts.index) if known is None else _groups(facts, known)
     chosen = _spread(facts, groups, n, seed)
     false = facts["fact"].map({} if known is None else known["false_object"]).fillna("")
-    facts = facts.assign(false_object=false)
+    facts = facts.assign(false_object=false, question=_questions(facts, name))
     rest = facts.drop(index=chosen)
     rest = rest[rest["false_object"] == ""] if len(chosen) < len(facts) else facts
     items = _items(facts.loc[sorted(chosen)], n_options, seed)
@@ -82,7 +82,7 @@ def training(model: str) -> pd.DataFrame | None:
 
     Examples
     --------
-    >>> training("no such model")["exposures"].min()
+    >>> int(training("no such model")["exposures"].min())
     0
     """
     names = [model, *sorted(path.parent.name for path in exposure.WEIGHTS.glob("*/exposures.csv"))]
@@ -132,6 +132,14 @@ def expected(lesson: pd.Series) -> pd.Series:
     return lesson.map(firm | {"shown 8-32": "factuality"}).fillna("")
 
 
+def _questions(facts: pd.DataFrame, name: str) -> list[str]:
+    """Put each fact into the base frame of its relation."""
+    base = catalogue.frames(name).query("kind == 'qa'").sort_values("frame", kind="stable")
+    template = base.drop_duplicates("relation").set_index("relation")["template"]
+    pairs = zip(facts["relation"], facts["subject"])
+    return [template[relation].replace("[X]", subject) for relation, subject in pairs]
+
+
 def _groups(facts: pd.DataFrame, known: pd.DataFrame) -> pd.Series:
     """Name the share of the sample that each fact may fill; "-" for none."""
     told = known.reindex(facts["fact"])
@@ -173,7 +181,8 @@ def _items(facts: pd.DataFrame, n_options: int, seed: int) -> pd.DataFrame:
         options = [options[place] for place in random.permutation(len(options))]
         about = {key: fact[key] for key in ("subject", "object", "false_object")}
         answer = options.index(fact["object"])
-        values = {"item": fact["fact"], "relation": fact["relation"], "question": ""}
-        rows.append({**values, "options": options, "answer": answer, **about})
+        values = {key: fact[key] for key in ("relation", "question")}
+        values |= {"item": fact["fact"], "options": options, "answer": answer}
+        rows.append({**values, **about})
     columns = ["item", "relation", "question", "options", "answer"]
     return pd.DataFrame(rows, columns=[*columns, "subject", "object", "false_object"])
