@@ -130,12 +130,11 @@ def fitting(
     found = make(n_shots)
     if limit is None or _fits(found, count, limit):
         return found
-    fewer = (n for n in range(n_shots - 1, -1, -1) if _fits(make(n), count, limit))
-    fit = next(fewer, None) if n_shots else None
+    fit = next((n for n in range(n_shots - 1, -1, -1) if _possible(make, n, count, limit)), None)
     if fit is None:
         raise UserError(
-            f"The longest question does not fit into the context of {limit} tokens, even without "
-            "demonstrations: leave it out or take another model."
+            f"The longest question does not fit into the context of {limit} tokens, even with the "
+            "fewest demonstrations that can be varied: leave it out or take another model."
         )
     raise UserError(
         f"{n_shots} demonstrations do not fit into the context of {limit} tokens; {fit} do."
@@ -269,6 +268,16 @@ def _after(
             for shots in ways
         ]
         yield [(style.head + shots + asked, scored) for shots in told]
+
+
+def _possible(
+    make: Callable[[int], pd.DataFrame], n: int, count: Callable[[str], int], limit: int
+) -> bool:
+    """Say whether probes with n demonstrations can be made and fit."""
+    try:
+        return _fits(make(n), count, limit)
+    except UserError:  # so few demonstrations have too few orders
+        return False
 
 
 def _fits(table: pd.DataFrame, count: Callable[[str], int], limit: int) -> bool:
