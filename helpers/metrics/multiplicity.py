@@ -51,11 +51,7 @@ def counts(choices: npt.ArrayLike) -> np.ndarray:
     table = np.asarray(choices)
     if table.ndim != 2 or not len(table):
         raise UserError("Choices need one row an item and one column a variation, and some items.")
-    if table.shape[1] < 2:
-        raise UserError(
-            f"Multiplicity needs at least 2 prompt variations, not {table.shape[1]}: with one "
-            "there is nothing to compare."
-        )
+    need_two(table.shape[1])
     if not np.isfinite(table).all() or (table != np.floor(table)).any() or (table < 0).any():
         raise UserError("A choice is the number of an option, from 0; some cells are not that.")
     options = np.arange(int(table.max()) + 1)
@@ -258,44 +254,6 @@ def check_tau(tau: float) -> float:
     return tau
 
 
-def bounds(
-    accuracy: npt.ArrayLike, ambiguity_binary: npt.ArrayLike, r: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """Bound the share of items right under all r variations, from two published figures.
-
-    An item that changes is right under at least one and at most r - 1 of its variations, so of
-    the share B that changes between B/r and B - B/r enters the mean accuracy.
-
-    Parameters
-    ----------
-    accuracy, ambiguity_binary : array_like
-        Mean accuracy over variations and Ambiguity-B, both shares or both in percent.
-    r : int
-        Number of variations, 10 in the paper.
-
-    Returns
-    -------
-    low, high : ndarray
-        In the unit given. What is always wrong is 1 minus B minus this.
-
-    Examples
-    --------
-    >>> low, high = bounds(0.5, 0.2, 10)
-    >>> round(float(low), 6), round(float(high), 6)
-    (0.32, 0.48)
-    """
-    accuracy, changing = np.asarray(accuracy, float), np.asarray(ambiguity_binary, float)
-    return np.maximum(accuracy - changing * (1 - 1 / r), 0), np.maximum(accuracy - changing / r, 0)
-
-
-def _right(choices: npt.ArrayLike, correct: npt.ArrayLike) -> np.ndarray:
-    """Return a table of bool: is the choice the correct option."""
-    table, correct = np.asarray(choices), np.asarray(correct)
-    if table.ndim != 2 or len(correct) != len(table):
-        raise UserError(f"{len(table)} items need as many correct options, not {len(correct)}.")
-    return table == correct[:, None]
-
-
 def classes_over_tau(scores: pd.DataFrame, taus: Sequence[float]) -> pd.DataFrame:
     """Repeat the taxonomy for many thresholds, for curves of its shares.
 
@@ -324,3 +282,25 @@ def classes_over_tau(scores: pd.DataFrame, taus: Sequence[float]) -> pd.DataFram
         flags = {"factuality": steady & right, "error": steady & ~right, "randomness": ~steady}
         parts.append(scores[["item"]].assign(tau=tau, **flags))
     return pd.concat(parts, ignore_index=True).astype(dict.fromkeys(CLASSES, int))
+
+
+def need_two(variations: int) -> None:
+    """Refuse fewer than two variations.
+
+    Examples
+    --------
+    >>> need_two(2)
+    """
+    if variations < 2:
+        raise UserError(
+            f"Multiplicity needs at least 2 prompt variations, not {variations}: with one there "
+            "is nothing to compare."
+        )
+
+
+def _right(choices: npt.ArrayLike, correct: npt.ArrayLike) -> np.ndarray:
+    """Return a table of bool: is the choice the correct option."""
+    table, correct = np.asarray(choices), np.asarray(correct)
+    if table.ndim != 2 or len(correct) != len(table):
+        raise UserError(f"{len(table)} items need as many correct options, not {len(correct)}.")
+    return table == correct[:, None]
