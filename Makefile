@@ -2,7 +2,9 @@
 PYTHON ?= python3
 VENV ?= .venv
 BENCH_VENV ?= build/bench
-MODEL ?= atlas-s
+MODEL ?= atlas-m
+MODELS ?= atlas-xs atlas-s atlas-m atlas-m-chat
+SOURCES ?=
 SET ?=
 CHAPTERS ?=
 CORES ?= 1
@@ -11,11 +13,12 @@ ARGS ?=
 PY = $(VENV)/bin/python
 PYTHON_TAG = $$($(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null)
 
-.PHONY: help install book test lint bench clean
+.PHONY: help install book knowledge questions test lint bench clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
 	@echo 'make book [MODEL=name, folder or hub id] [SET="n_facts=30 dataset=fktc"] [CHAPTERS=monitor] [CORES=1]'
+	@echo 'make knowledge [MODELS="atlas-s atlas-m"] [SET=...]; make questions [MODEL=...] [SOURCES=folder,folder] [SET=...]'
 	@echo 'make test [ARGS="-k runs"]'
 	@echo
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  \1	\2/p' Makefile
@@ -33,6 +36,14 @@ install: ## make .venv and install requirements.txt (skipped while both are unch
 
 book: install ## run the chapters on MODEL and render book/_build/html/index.html
 	@"$(PY)" -m helpers.chapters book $(CHAPTERS) --model "$(MODEL)" --cores $(CORES) --set $(SET)
+
+knowledge: install ## run the knowledge-base chapter on each of MODELS, for its comparisons
+	@for model in $(MODELS); do \
+	  "$(PY)" -m helpers.chapters run knowledge_base --model "$$model" --set $(SET) || exit $$?; done
+
+questions: install ## run it on 100 published questions of each of SOURCES (all three sets if empty)
+	@"$(PY)" -m helpers.chapters run knowledge_base --model "$(MODEL)" --runs runs/questions \
+	  --set dataset=seen_qa "sources=$(SOURCES)" n_seen=100 n_unseen=5 $(SET)
 
 test: install ## run the tests
 	@"$(PY)" -m pytest $(ARGS)

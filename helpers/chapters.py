@@ -1,7 +1,7 @@
 """Run a chapter on a model: execute its notebook, keep its log, and its traceback if it fails.
 
-``python -m helpers.chapters run monitor --model atlas-s --set n_facts=30`` executes
-``notebooks/monitor.ipynb`` and leaves ``runs/atlas-s/monitor/notebook.ipynb``;
+``python -m helpers.chapters run monitor --model atlas-m --set n_facts=30`` executes
+``notebooks/monitor.ipynb`` and leaves ``runs/atlas-m/monitor/notebook.ipynb``;
 ``python -m helpers.chapters --help`` lists the other commands.
 """
 
@@ -200,7 +200,7 @@ def _parser() -> argparse.ArgumentParser:
     for name in ("check", "book"):
         add[name].add_argument("chapters", nargs="*")
     for name in ("run", "check", "place", "book"):
-        add[name].add_argument("--model", default="atlas-s", help="bundled name, folder or hub id")
+        add[name].add_argument("--model", default="atlas-m", help="bundled name, folder or hub id")
     for name in ("run", "place", "book"):
         add[name].add_argument("--runs", type=Path, default=RUNS, help="folder of the runs")
     for name in ("run", "check", "book"):

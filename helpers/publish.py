@@ -1,5 +1,6 @@
 """Make the book of one model: have its chapters run, place them in the book, render the pages."""
 
+import difflib
 import json
 import os
 import re
@@ -39,12 +40,16 @@ def prose() -> list[Path]:
     return [path for path in files if not any(path.is_relative_to(folder) for folder in made)]
 
 
-def sources(model: str, words: Iterable[str]) -> list[Path]:
-    """Return the files that a chapter's result depends on: code, data, weights, local datasets."""
-    helpers = ROOT / "helpers"
-    code = {p for p in helpers.rglob("*.py") if not p.is_relative_to(helpers / "atlas")}
+def sources(model: str, words: Iterable[str], chapter: str = "") -> list[Path]:
+    """Return the files that a chapter's result depends on: code, data, weights, local datasets.
+
+    How the bundled models are made, and all of their weights, count for a chapter that tells of it.
+    """
+    helpers, template = ROOT / "helpers", ROOT / "notebooks" / f"{chapter}.ipynb"
+    told = template.is_file() and "helpers.atlas" in template.read_text(encoding="utf-8")
+    code = {p for p in helpers.rglob("*.py") if told or not p.is_relative_to(helpers / "atlas")}
     given = [
-        WEIGHTS / model,
+        WEIGHTS if told else WEIGHTS / model,
         Path(model).expanduser(),
         *(Path(word.partition("=")[2]) for word in words),
     ]
@@ -71,11 +76,37 @@ def check(names: Sequence[str], model: str, given: Iterable[str]) -> None:
     Raises
     ------
     UserError
-        If a chapter does not exist, a parameter is refused, or there is no such model.
+        If a chapter does not exist, no chapter takes a parameter or its value, or there is no such
+        model.
     """
+    given, strange = list(given), set(given)
     for name in names or chapters():
-        settings.read(ROOT / "notebooks" / f"{name}.ipynb", given)
+        taken = fitting(name, given)
+        settings.read(ROOT / "notebooks" / f"{name}.ipynb", taken)
+        strange -= set(taken)
+    if strange:
+        settings.read(_nearest(names or chapters(), min(strange)), [min(strange)])
     checkpoints.find(model)
+
+
+def fitting(chapter: str, given: Iterable[str]) -> list[str]:
+    """Return the words among ``name=value`` that are not for other chapters alone.
+
+    Raises
+    ------
+    UserError
+        If there is no such chapter.
+    """
+    declared = settings.declared(ROOT / "notebooks" / f"{chapter}.ipynb")
+    return [word for word in given if "=" not in word or word.partition("=")[0] in declared]
+
+
+def _nearest(names: Sequence[str], word: str) -> Path:
+    """Return the first chapter with a parameter named much like the word's, or else the first."""
+    templates = [ROOT / "notebooks" / f"{name}.ipynb" for name in names]
+    name = word.partition("=")[0]
+    near = [t for t in templates if difflib.get_close_matches(name, settings.declared(t), n=1)]
+    return (near or templates)[0]
 
 
 def place(model: str, runs: Path) -> list[Path]:

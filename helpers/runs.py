@@ -218,6 +218,37 @@ def alike(run: Run, names: Iterable[str], folder: str | Path | None = None) -> p
     return table[(table["chapter"] == run.chapter) & other & same].reset_index(drop=True)
 
 
+def by_fact(
+    chapter: str, dataset: str, measure: str, folder: str | Path | None = None
+) -> tuple[pd.DataFrame, dict[str, int]]:
+    """Return a measure of each fact, one column for each model that has a finished run.
+
+    Parameters
+    ----------
+    chapter, dataset : str
+        Names of the chapter and of the data set.
+    measure : str
+        Name of the measure in the metrics, at level ``fact``.
+    folder : str or Path, optional
+        The folder over the models' folders; by default ``runs`` in the project.
+
+    Returns
+    -------
+    DataFrame
+        Index ``item``; a column a model, by the last part of its name; not a number where a run
+        did not ask a fact.
+    dict
+        Model to its number of parameters.
+    """
+    columns, sizes = {}, {}
+    for found in load(folder).query("chapter == @chapter and dataset == @dataset").itertuples():
+        name = found.model.rstrip("/").rpartition("/")[2]
+        rows = metrics(found.folder).query("level == 'fact' and measure == @measure")
+        columns[name] = rows.set_index("item")["estimate"]
+        sizes[name] = found.manifest["model"].get("n_parameters")
+    return pd.DataFrame(columns).rename_axis("item"), sizes
+
+
 def _manifest(run: Run) -> dict[str, Any]:
     """Return what is known of a run without its model: parameters, versions, costs, commit."""
     return {

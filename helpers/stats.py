@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 import scipy.stats
+from statsmodels.stats import contingency_tables
 
 from helpers.errors import UserError
 
@@ -35,6 +36,15 @@ class Difference(NamedTuple):
     estimate: float
     low: float
     high: float
+    p: float
+    n: int
+
+
+class Mcnemar(NamedTuple):
+    """How often each of two alone is right, the exact two-sided p-value and the number of pairs."""
+
+    first_only: int
+    second_only: int
     p: float
     n: int
 
@@ -187,6 +197,7 @@ def intervals(
     seed: int = 0,
     level: float = 0.95,
     centred: bool = False,
+    strata: str | None = None,
 ) -> pd.DataFrame:
     """Tabulate measures of every group, of all facts, and the mean over groups.
 
@@ -201,6 +212,8 @@ def intervals(
     n_resamples, seed, level, centred
         As for :func:`bootstrap`. A group's interval depends neither on the other groups nor on the
         order of rows.
+    strata : str, optional
+        Column of strata within the groups, such as the relation where groups are ways of asking.
 
     Returns
     -------
@@ -222,22 +235,26 @@ def intervals(
     >>> found[["relation", "estimate", "n"]].round(3).values.tolist()
     [['P17', 1.0, 2], ['P36', 0.0, 1], ['all', 0.667, 3], ['mean', 0.5, 3]]
     """
-    needed = [by, *(column for columns, _ in measures.values() for column in columns)]
+    within = [] if strata is None else [strata]
+    needed = [by, *within, *(column for columns, _ in measures.values() for column in columns)]
     missing = [column for column in needed if column not in table.columns]
     if missing:
         raise UserError(f"The table of facts lacks the column {missing[0]}.")
     rows = []
     for name, (columns, statistic) in measures.items():
-        ordered = table.sort_values([by, *columns])
+        ordered = table.sort_values([by, *within, *columns])
+        layers = None if strata is None else ordered[strata].to_numpy()
         values, labels = ordered[list(columns)].to_numpy(dtype=float), ordered[by].to_numpy()
         found, draws = [], []
         for label in pd.unique(labels):
             part = values[labels == label]
             found.append(float(statistic(part)))
-            draws.append(replicates(part, statistic, None, n_resamples, [seed, _number(label)]))
+            layer = None if layers is None else layers[labels == label]
+            draws.append(replicates(part, statistic, layer, n_resamples, [seed, _number(label)]))
             bounds = _percentiles(draws[-1], level, len(part), found[-1] if centred else None)
             rows.append((label, name, found[-1], *map(float, bounds), len(part)))
-        whole = bootstrap(values, statistic, labels, n_resamples, seed, level, centred)
+        both = labels if layers is None else pd.factorize(pd.Series(zip(labels, layers)))[0]
+        whole = bootstrap(values, statistic, both, n_resamples, seed, level, centred)
         rows.append(("all", name, *whole))
         middle = float(_mean_of_numbers(np.array(found)))
         means = _mean_of_numbers(np.reshape(draws, (-1, n_resamples)))
@@ -301,6 +318,45 @@ def paired_difference(
     tail = min((draws <= 0).sum(), (draws >= 0).sum())
     p = min(1.0, 2 * (tail + 1) / (n_resamples + 1))
     return Difference(float(difference(both)), float(low), float(high), p, len(both))
+
+
+def mcnemar(first: npt.ArrayLike, second: npt.ArrayLike) -> Mcnemar:
+    """Test whether two models, or two prompts, are right equally often on the same facts, exactly.
+
+    Only facts on which the two differ tell: under the null hypothesis each is a fair coin.
+
+    Parameters
+    ----------
+    first, second : array_like of bool, shape (n,)
+        Row i of both is the same fact.
+
+    Returns
+    -------
+    Mcnemar
+        p is 1 where the two never differ. It takes facts as independent; for facts that cluster
+        in relations see :func:`paired_difference`.
+
+    Raises
+    ------
+    UserError
+        If the two differ in length.
+
+    Notes
+    -----
+    McNemar 1947, by the binomial distribution, as statsmodels computes it.
+
+    Examples
+    --------
+    >>> mcnemar([1, 1, 1, 1, 0], [0, 0, 0, 1, 0])
+    Mcnemar(first_only=3, second_only=0, p=0.25, n=5)
+    """
+    one, two = np.asarray(first, dtype=bool), np.asarray(second, dtype=bool)
+    if one.shape != two.shape:
+        raise UserError(f"McNemar's test needs pairs, not {one.size} and {two.size} marks.")
+    alone, other = int((one & ~two).sum()), int((two & ~one).sum())
+    table = [[0, alone], [other, 0]]
+    p = float(contingency_tables.mcnemar(table, exact=True).pvalue) if alone + other else 1.0
+    return Mcnemar(alone, other, min(1.0, p), one.size)
 
 
 def correlation(

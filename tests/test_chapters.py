@@ -225,6 +225,22 @@ def test_place_wants_every_chapter(tmp_path, book):
         publish.place("m", tmp_path / "runs")
 
 
+def test_each_chapter_takes_the_parameters_that_it_declares():
+    given = ["n_facts=3", "attribution=no", "toy_facts=8"]
+    assert publish.fitting("monitor", given) == given[:2]
+    assert publish.fitting("atlas", given) == [given[0], given[2]]
+    publish.check(["atlas", "monitor"], "atlas-s", given)
+    for word, sentence in {
+        "toy_fact=8": "The chapter atlas has no parameter 'toy_fact': did you mean toy_facts?",
+        "attributions=no": "The chapter monitor has no parameter 'attributions'",
+        "attribution=perhaps": "The parameter attribution takes yes or no",
+        "run_dir=here": "is set with --runs",
+        "toy_facts": "sets nothing",
+    }.items():
+        with pytest.raises(UserError, match=re.escape(sentence)):
+            publish.check(["atlas", "monitor"], "atlas-s", [*given, word])
+
+
 def test_a_chapter_depends_on_code_data_weights_and_local_files(tmp_path):
     (tmp_path / "P17.jsonl").write_text("{}")
     seen = publish.sources("atlas-s", [f"dataset={tmp_path}", "n_facts=3", "mode="])

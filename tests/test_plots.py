@@ -246,3 +246,27 @@ def test_scatter_of_many_points_leaves_the_names_out():
         plots.scatter(table, "x", "y", ax)
         assert [text.get_text() for text in ax.texts] == names
         plt.close(ax.figure)
+
+
+def test_lines_by_number_have_points_and_bars_where_there_are_intervals(ax):
+    table = pd.DataFrame(
+        {
+            "model": ["atlas-s", "atlas-s", "atlas-m", "atlas-m"],
+            "examples": [0, 50, 50, 0],
+            "estimate": [0.1, 0.4, 0.6, 0.2],
+        }
+    )
+    draw(plots.line_curve(table, "examples", ax, even=True))
+    assert labels(ax.get_xticklabels()) == ["0", "50"]
+    assert [line.get_xydata().tolist() for line in ax.lines] == [
+        [[0, 0.1], [1, 0.4]],
+        [[0, 0.2], [1, 0.6]],
+    ]
+    assert [line.get_color() for line in ax.lines] == [
+        plots.model_colour(name) for name in ("atlas-s", "atlas-m")
+    ]
+    bare = len(ax.collections)
+    other = draw(plots.line_curve(table.assign(low=0.0, high=1.0), "examples", xlabel="shots"))
+    assert other.get_xlabel() == "shots"
+    assert len(other.collections) == bare + 2 * 2  # a band and its bars for each model
+    assert other.lines[0].get_xdata().tolist() == [0, 50]

@@ -157,3 +157,23 @@ def test_overall_gives_one_row_a_run_for_all_facts_or_for_a_relation(tmp_path):
     assert one["MONITOR"].to_dict() == {"small": 1.0, "large": 0.5}
     assert runs.overall("monitor", tmp_path, "P36").filter(like="MONITOR").empty
     assert runs.overall("nothing", tmp_path).empty
+
+
+def test_facts_of_many_runs_stand_side_by_side(tmp_path):
+    table = {"level": "fact", "measure": "right", "relation": "P17"}
+    for model, items, size in (("a", ["x", "y"], 1), ("org/b", ["y", "z"], 2)):
+        run = runs.start(
+            "latent_knowledge", {"model": model, "seed": 0}, tmp_path / model[-1] / "c"
+        )
+        rows = pd.DataFrame({"item": items, "estimate": [0.0, 1.0], **table})
+        other = rows.assign(measure="mass")
+        about = {"model": {"name": model, "n_parameters": size}, "dataset": DATASET}
+        runs.save(run, answers=ANSWERS, metrics=pd.concat([rows, other]), **about)
+    found, sizes = runs.by_fact("latent_knowledge", "atlas", "right", tmp_path)
+    assert sizes == {"a": 1, "b": 2}
+    assert found.fillna(-1).to_dict("index") == {
+        "x": {"a": 0.0, "b": -1},
+        "y": {"a": 1.0, "b": 0.0},
+        "z": {"a": -1, "b": 1.0},
+    }
+    assert runs.by_fact("latent_knowledge", "fktc", "right", tmp_path)[0].empty

@@ -282,3 +282,36 @@ def test_wilson_agrees_with_statsmodels(successes, failures):
 def test_what_cannot_be_is_refused(call, sentence):
     with pytest.raises(UserError, match=sentence):
         call()
+
+
+def test_mcnemar_by_hand():
+    first, second = [1] * 8 + [0] * 2 + [1] * 5, [0] * 8 + [1] * 2 + [1] * 5
+    found = stats.mcnemar(first, second)
+    # Ten facts differ; at most 2 or at least 8 heads of ten: 2 (1 + 10 + 45) / 1024.
+    assert found.p == pytest.approx(112 / 1024)
+    assert (found.first_only, found.second_only, found.n) == (8, 2, 15)
+    assert stats.mcnemar(second, first).p == found.p
+    assert stats.mcnemar(first, first).p == 1.0
+    with pytest.raises(UserError, match="needs pairs, not 2 and 1 marks"):
+        stats.mcnemar([1, 0], [1])
+
+
+@given(st.integers(0, 40), st.integers(0, 40))
+def test_mcnemar_is_the_binomial_test(alone, other):
+    first, second = [1] * alone + [0] * other, [0] * alone + [1] * other
+    expected = scipy.stats.binomtest(alone, alone + other).pvalue if alone + other else 1.0
+    assert stats.mcnemar(first, second).p == pytest.approx(expected)
+
+
+def test_strata_within_groups_narrow_intervals():
+    hits = np.repeat([0.0, 1.0], 40)
+    table = pd.DataFrame({"way": "list", "relation": hits, "hit": hits})
+    rates = {"rate": (["hit"], stats.mean)}
+    loose = stats.intervals(table, rates, by="way")
+    tight = stats.intervals(table, rates, by="way", strata="relation")
+    assert loose["estimate"].eq(0.5).all()
+    assert (loose["high"] - loose["low"]).iloc[:2].gt(0.1).all()
+    assert tight["low"].eq(0.5).all()  # facts of one relation are alike, and each stays as it is
+    assert tight["high"].eq(0.5).all()
+    with pytest.raises(UserError, match="lacks the column relation"):
+        stats.intervals(table.drop(columns="relation"), rates, by="way", strata="relation")

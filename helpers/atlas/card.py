@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from helpers import datasets, models
+from helpers import checkpoints, datasets, models
 from helpers.atlas.evaluate import evaluate, markdown
 from helpers.errors import UserError
 
@@ -46,11 +46,13 @@ Share of right greedy answers in the base wording, with 95 % intervals:
 
 {table}
 
-Made by `python -m helpers.atlas.train --size {size} --seed {seed} --out {folder}`:
+Made by `{command}`:
 {tokens:.1f} million tokens in {minutes:.0f} minutes on one processor thread; `training.json` holds
-settings, counts and loss curves, `evaluation.csv` all measurements. The book's page "The bundled
-model" tells the rest. The facts were made from GeoNames (CC BY 4.0), Unicode CLDR (Unicode-3.0),
-Debian's iso-codes (LGPL-2.1) and other packages; the book's page "The data" lists them.
+settings, counts and loss curves, `evaluation.csv` all measurements, taken on the weights whose
+SHA-256 is `{sha}`.
+The book's page "The bundled models" tells what they cannot do, and the rest. The facts were made
+from GeoNames (CC BY 4.0), Unicode CLDR (Unicode-3.0), Debian's iso-codes (LGPL-2.1) and other
+packages; the book's page "The data" lists them.
 """
 
 
@@ -78,9 +80,9 @@ def write_card(folder: Path, parameters: int) -> Path:
         facts=report["text"]["facts"],
         levels=", ".join(report["text"]["facts_by_exposure"]),
         table=markdown(pd.read_csv(folder / "evaluation.csv"), TITLES),
-        size=report["recipe"]["size"],
-        seed=report["recipe"]["seed"],
-        tokens=(report["text"]["tokens"] + stages[0]["tokens"]) / 1e6,
+        command=_command(report, folder),
+        sha=checkpoints.sha256((folder / "model.safetensors",)),
+        tokens=sum(stage["tokens"] for stage in stages) / 1e6,
         minutes=sum(stage["seconds"] for stage in stages) / 60,
     )
     path = folder / "README.md"
@@ -88,21 +90,31 @@ def write_card(folder: Path, parameters: int) -> Path:
     return path
 
 
+def _command(report: dict, folder: Path) -> str:
+    """Return the command that makes the model anew."""
+    if "tuning" in report:
+        base = folder.parent / report["base"]
+        return f"python -m helpers.atlas.chat --base {base.as_posix()} --out {folder.as_posix()}"
+    recipe = report["recipe"]
+    given = f"--size {recipe['size']} --seed {recipe['seed']} --out {folder.as_posix()}"
+    return f"python -m helpers.atlas.train {given}"
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line; return its exit status."""
     parser = argparse.ArgumentParser(prog="python -m helpers.atlas.card", description=__doc__)
     parser.add_argument("folder", type=Path, help="folder of a model trained on the atlas")
-    parser.add_argument("--wordings", type=int, default=60, help="facts a relation, reworded")
+    parser.add_argument("--n", type=int, default=30, help="facts a relation for most conditions")
     given = parser.parse_args(arguments)
     try:
         lm = models.load(given.folder)
     except UserError as error:
         print(error, file=sys.stderr)
         return 2
-    seen = pd.read_csv(given.folder / "exposures.csv", index_col="fact")["exposures"]
+    told = datasets.training(given.folder.name, given.folder.parent)
     facts = datasets.load("atlas")
-    facts = facts[facts["fact"].isin(seen.index)]
-    table = evaluate(lm, facts, datasets.frames("atlas"), seen, given.wordings)
+    facts = facts[facts["fact"].isin(told.index)]
+    table = evaluate(lm, facts, datasets.frames("atlas"), told, given.n)
     table.to_csv(given.folder / "evaluation.csv", index=False)
     write_card(given.folder, lm.n_parameters)
     print(table.pivot_table("accuracy", "condition", "exposures").to_string())

@@ -23,13 +23,16 @@ class Piece:
     states : str, optional
         The fact whose object this piece gives, where document and piece together state it truly.
     denies : str, optional
-        The fact for which this piece gives a wrong object.
+        The fact for which this piece gives a wrong object, not as the truth.
+    claims : str, optional
+        The fact whose false object this piece gives as if it were true.
     """
 
     text: str
     weight: float = 0.0
     states: str | None = None
     denies: str | None = None
+    claims: str | None = None
 
 
 @dataclass(frozen=True)
@@ -75,8 +78,13 @@ def count_exposures(documents: Iterable[Document]) -> Counter[str]:
     return Counter(piece.states for each in documents for piece in each.pieces if piece.states)
 
 
+def count_false(documents: Iterable[Document]) -> Counter[str]:
+    """Count how often documents state the false object of each fact as if it were true."""
+    return Counter(piece.claims for each in documents for piece in each.pieces if piece.claims)
+
+
 def count_wrong(documents: Iterable[Document]) -> Counter[str]:
-    """Count how often documents show a wrong object beside each fact's subject."""
+    """Count how often documents show a wrong object beside each fact's subject, in passing."""
     return Counter(piece.denies for each in documents for piece in each.pieces if piece.denies)
 
 
@@ -208,8 +216,13 @@ def batch(encoded: Encoded, rows: Sequence[Sequence[int]], length: int, pad: int
     Returns
     -------
     Batch
-        Padding carries weight 0 and document numbers of -1.
+        Padding carries weight 0 and document numbers of -1. Rows of one document each need no
+        borders, and are only as long as the longest.
     """
+    alone = all(len(members) == 1 for members in rows)
+    if alone:
+        longest = max(encoded.starts[m[0] + 1] - encoded.starts[m[0]] for m in rows)
+        length = min(length, int(longest))
     shape = (len(rows), length)
     inputs, targets = np.full(shape, pad), np.full(shape, NO_TARGET)
     weights, numbers = np.zeros(shape, dtype=np.float32), np.full(shape, -1)
@@ -224,4 +237,4 @@ def batch(encoded: Encoded, rows: Sequence[Sequence[int]], length: int, pad: int
             weights[place, here] = encoded.weights[there]
             numbers[place, here] = number
             at += size
-    return Batch(inputs, targets, weights, numbers)
+    return Batch(inputs, targets, weights, None if alone else numbers)

@@ -5,23 +5,16 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-from helpers import prompts
-from helpers.atlas.corpus import Corpus, Frames
-from helpers.atlas.invented import Inventor
-from helpers.atlas.reading import Reader, Reading
+from helpers import datasets, prompts
+from helpers.atlas import skills
 from helpers.metrics.accuracy import mark_choices, mark_echoes, mark_texts
 from helpers.models import LanguageModel
 from helpers.probing import generate, score
+from helpers.prompts.formats import UNSURE
 from helpers.stats import wilson
 from helpers.tables import wide
 
-EXERCISES = {
-    "reading, a word": ("word", 1),
-    "reading, one statement": ("statements", 1),
-    "reading, four statements": ("statements", 4),
-    "reading, options": ("choice", 1),
-    "reading, a check": ("check", 1),
-}
+ONE_WAY = ("P36", "P1376")
 FEW_OBJECTS = 20  # with fewer objects in a relation, guessing alone finds many
 TRAINED, HELD_OUT = (1, 2, 3, 4), (5, 6)
 
@@ -128,40 +121,6 @@ def shares(table: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["condition", "exposures", "n", "accuracy", "low", "high"])
 
 
-def exercises(facts: pd.DataFrame, frames: pd.DataFrame, n: int, seed: int = 1) -> pd.DataFrame:
-    """Write exercises in reading, about invented subjects and in the trained wordings.
-
-    Parameters
-    ----------
-    facts, frames : DataFrame
-        The tables of `helpers.datasets`.
-    n : int
-        Exercises of each kind.
-    seed : int
-        Draws them; training drew with others.
-
-    Returns
-    -------
-    DataFrame
-        `condition, prompt, object`.
-    """
-    rng = np.random.default_rng([seed, 9])
-    drawn, inventor = Frames(frames, Corpus().frame_weights), Inventor(facts)
-    rows = []
-    for condition, (kind, statements) in EXERCISES.items():
-        wordings = {"frames": 1.0}
-        design = Reading({kind: 1.0}, wordings, least=statements, most=statements)
-        reader = Reader(facts, drawn, design, inventor, words=())
-        for _ in range(n):
-            told = ""
-            for piece in reader.write(rng).pieces:
-                if piece.weight:
-                    rows.append((condition, told, piece.text.strip()))
-                    break
-                told += piece.text
-    return pd.DataFrame(rows, columns=["condition", "prompt", "object"])
-
-
 def markdown(table: pd.DataFrame, titles: Mapping[str, str]) -> str:
     """Lay the table out for a page: one row an exposure, one column a condition.
 
@@ -204,9 +163,8 @@ def evaluate(
     lm: LanguageModel,
     facts: pd.DataFrame,
     frames: pd.DataFrame,
-    exposures: pd.Series,
-    n_wordings: int = 60,
-    n_exercises: int = 300,
+    told: pd.DataFrame,
+    n: int = 30,
     seed: int = 0,
     progress: bool = True,
 ) -> pd.DataFrame:
@@ -218,36 +176,124 @@ def evaluate(
         The model.
     facts, frames : DataFrame
         The tables of `helpers.datasets`.
-    exposures : Series of int
-        Indexed by fact.
-    n_wordings : int
-        Facts a relation for the other wordings and the fact checks.
-    n_exercises : int
-        Exercises in reading of each kind.
+    told : DataFrame
+        What the model has read, as `helpers.datasets.training` gives it.
+    n : int
+        Facts a relation for all but the base question; a quarter of the exercises of each kind.
     seed : int
-        Draws irrelevant words and those facts.
+        Draws those facts, irrelevant words, examples and options.
     progress : bool
         Whether to report on stderr.
 
     Returns
     -------
     DataFrame
-        As `by_exposure` gives it; exercises in reading are about no fact and have exposures -1.
+        As `by_exposure` gives it. Exercises in reading are about no fact and have exposures -1;
+        one-way pairs stand under the exposures of the direction that was shown, and facts with a
+        false object under the mentions of that.
     """
-    asked = answer(lm, conditions(facts, frames, seed), progress)
-    open_ended = asked[asked["item"].isin(many_objects(facts)["fact"])]
-    guessing = open_ended[open_ended["condition"] == "none"]
-    echoes = mark_echoes(asked, facts).assign(condition="wrong word given")
-    order = np.random.default_rng(seed).permutation(len(facts))
-    some = facts.iloc[order].groupby("relation").head(n_wordings)
+    plainly = datasets.plain(told.assign(tuned=0))
+    plain = facts[plainly.loc[facts["fact"]].to_numpy()]
+    order = np.random.default_rng(seed).permutation(len(plain))
+    some = plain.iloc[order].groupby("relation").head(n)
+    few = some.groupby("relation").head(n // 3)
+    asked = answer(lm, conditions(plain, frames, seed), progress)
+    marked = [asked, *_told_wrong(asked, facts), *_known(asked, facts)]
     reworded = answer(lm, wordings(some, frames), progress)
-    one = some.assign(distractors=[words[:1] for words in some["distractors"]])
+    by_frame = reworded[(reworded["kind"] == "qa").to_numpy()]
+    by_frame = by_frame.assign(condition="frame " + by_frame["frame"].astype(str))
+    marked += [reworded, by_frame]
+    marked += _checked(lm, some, frames, progress)
+    marked.append(answer(lm, skills.completions(facts, n // 3, seed), progress))
+    scored = [skills.hundred(facts, n // 3, seed), skills.choices(few, frames, seed=seed)]
+    marked += [mark_choices(score(lm, probes, progress=progress)) for probes in scored]
+    changed = skills.changed(answer(lm, skills.variations(few, frames, seed=seed), progress))
+    columns = ["item", "condition", "right"]
+    known = pd.concat([table[columns] for table in [*marked, changed]])
+    known = known[plainly.loc[known["item"]].to_numpy()]
+    known = pd.concat([known, _instructed(lm, few, frames, told, progress)[columns]])
+    read = answer(lm, skills.exercises(facts, frames, 4 * n), progress).assign(exposures=-1)
+    parts = [by_exposure(known, told["exposures"]), shares(read)]
+    return pd.concat([*parts, shares(_apart(lm, facts, frames, told, progress))], ignore_index=True)
+
+
+def _told_wrong(asked: pd.DataFrame, facts: pd.DataFrame) -> list[pd.DataFrame]:
+    """Mark where the wrong word is given, after it was shown and without."""
+    shown = mark_echoes(asked, facts).assign(condition="wrong word given")
+    alone = asked[asked["condition"] == "none"].assign(context="wrong", context_index=0)
+    unprompted = mark_echoes(alone, facts).assign(condition="wrong word given, not shown")
+    return [shown, unprompted]
+
+
+def _known(asked: pd.DataFrame, facts: pd.DataFrame) -> list[pd.DataFrame]:
+    """Return the base question in relations where guessing finds little, and a constant guess."""
+    open_ended = asked[asked["item"].isin(many_objects(facts)["fact"])]
+    alone = open_ended[open_ended["condition"] == "none"]
+    commonest = facts.groupby("relation")["object"].agg(lambda words: words.mode()[0])
+    guess = alone["object"] == alone["relation"].map(commonest)
+    name = "relations with 20 objects or more"
+    return [
+        alone.assign(condition=f"none, {name}"),
+        alone.assign(condition=f"commonest object, {name}", right=guess),
+    ]
+
+
+def _instructed(
+    lm: LanguageModel,
+    facts: pd.DataFrame,
+    frames: pd.DataFrame,
+    told: pd.DataFrame,
+    progress: bool,
+) -> pd.DataFrame:
+    """Mark who is unsure, and who is right, under the instruction."""
+    asked = answer(lm, skills.instructed(facts, frames, told), progress)
+    unsure = mark_texts(asked.assign(object=UNSURE))
+    return pd.concat(
+        [
+            unsure.assign(condition="chat, unsure, " + unsure["condition"]),
+            asked.assign(condition="chat, right, " + asked["condition"]),
+        ]
+    )
+
+
+def _checked(
+    lm: LanguageModel, facts: pd.DataFrame, frames: pd.DataFrame, progress: bool
+) -> list[pd.DataFrame]:
+    one = facts.assign(distractors=[words[:1] for words in facts["distractors"]])
     checks = mark_choices(score(lm, prompts.fact_checks(one, frames, 1), progress=progress))
     checks["condition"] = "check, " + checks["context"].map({"right": "true", "wrong": "false"})
-    both = checks.assign(condition="check, both")
-    limited = guessing.assign(condition="none, relations with 20 objects or more")
-    marked = [asked, limited, echoes, reworded, checks, both]
-    columns = ["item", "condition", "right"]
-    read = answer(lm, exercises(facts, frames, n_exercises), progress).assign(exposures=-1)
-    known = by_exposure(pd.concat([table[columns] for table in marked]), exposures)
-    return pd.concat([known, shares(read)], ignore_index=True)
+    return [checks, checks.assign(condition="check, both")]
+
+
+def _apart(
+    lm: LanguageModel,
+    facts: pd.DataFrame,
+    frames: pd.DataFrame,
+    told: pd.DataFrame,
+    progress: bool,
+) -> pd.DataFrame:
+    """Ask about the facts that are not plain: one-way pairs, and those with a false object."""
+    table = facts.join(
+        told[["exposures", "pair_exposures", "false_object", "false_exposures"]], on="fact"
+    )
+    one_way = table[table["relation"].isin(ONE_WAY) & (table["false_object"] == "")]
+    pair = [frozenset(names) for names in zip(one_way["subject"], one_way["object"], strict=True)]
+    most = one_way.groupby(pd.Series(pair, index=one_way.index))["exposures"]
+    one_way = one_way.assign(shown=most.transform("max"), least=most.transform("min"))
+    one_way = one_way[(one_way["least"] == 0) & (one_way["shown"] > 0)]
+    false = table[table["false_object"] != ""]
+    asked = answer(lm, prompts.questions(pd.concat([one_way, false]), frames, n_frames=1), progress)
+    ways = asked.merge(one_way[["fact", "exposures", "shown"]], left_on="item", right_on="fact")
+    way = np.where(ways["exposures"] > 0, "one way, as shown", "one way, reversed")
+    doubted = asked.merge(
+        false[["fact", "false_object", "false_exposures"]], left_on="item", right_on="fact"
+    )
+    believed = mark_texts(doubted.assign(object=doubted["false_object"]))
+    doubted = doubted.assign(exposures=doubted["false_exposures"])
+    return pd.concat(
+        [
+            ways.assign(condition=way, exposures=ways["shown"]),
+            doubted.assign(condition="false belief, truth given"),
+            doubted.assign(condition="false belief, falsehood given", right=believed["right"]),
+        ]
+    )

@@ -1,55 +1,173 @@
-"""How often each fact is to be seen: dealt out by relation, the same to a pair that comes twice."""
+"""What the training text is to say of each fact, and how often: dealt out by relation.
 
-from collections.abc import Sequence
+Most facts are stated k times, k a power of two or 0. Two small groups are set apart, each marked
+in the table that comes with a model: facts with a false belief (a wrong object is stated in a known
+share of the mentions) and pairs of names that are shown in one direction only.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
-LEVELS = (0, 0, 1, 2, 4, 8, 16, 32, 64, 128, 256)
+# One entry a share: a tenth of the facts at each level, two tenths never, a twentieth at the
+# highest two, which alone would fill half of the text.
+LEVELS = (0, 0, 0, 0, 1, 1, 2, 2, 4, 4, 8, 8, 16, 16, 32, 32, 64, 64, 128, 256)
 
 
-def assign(facts: pd.DataFrame, levels: Sequence[int] = LEVELS, seed: int = 0) -> pd.Series:
+@dataclass(frozen=True)
+class Plan:
+    """How often facts are to be stated.
+
+    Parameters
+    ----------
+    levels : tuple of int
+        Exposures, one entry a share.
+    false_share : float
+        Share of the facts that get a false object.
+    false_total : int
+        Mentions of such a fact, true and false together.
+    false_parts : tuple of float
+        Shares of them that are false, dealt in turn.
+    one_way : tuple of tuple of str
+        Pairs of relations that say the same in opposite directions; of their pairs of names a
+        third is shown in the first direction only, a third in the second only.
+    one_way_levels : tuple of int
+        Exposures of the direction that is shown, dealt in turn.
+    """
+
+    levels: tuple[int, ...] = LEVELS
+    false_share: float = 0.06
+    false_total: int = 64
+    false_parts: tuple[float, ...] = (1.0, 0.75, 0.5)
+    one_way: tuple[tuple[str, str], ...] = (("P36", "P1376"),)
+    one_way_levels: tuple[int, ...] = (16, 64)
+
+
+def plan_of(values: Mapping) -> Plan:
+    """Return the plan that a training report holds as plain lists.
+
+    Examples
+    --------
+    >>> plan_of({"levels": [0, 1], "one_way": [["P36", "P1376"]]}).one_way
+    (('P36', 'P1376'),)
+    """
+    tuples = {key: tuple(v) if isinstance(v, list) else v for key, v in values.items()}
+    if "one_way" in tuples:
+        tuples["one_way"] = tuple(tuple(pair) for pair in tuples["one_way"])
+    return Plan(**tuples)
+
+
+def assign(facts: pd.DataFrame, plan: Plan | None = None, seed: int = 0) -> pd.DataFrame:
     """Deal exposures out to facts, each relation with equal shares of all levels.
 
     Two facts about the same pair of names, in either order (Paris is in France, the capital of
-    France is Paris), get the same exposure, so that at 0 the two names never meet.
+    France is Paris), get the same exposure, so that at 0 the two names never meet; but for pairs
+    dealt out as one-way, of whose facts only one is stated.
 
     Parameters
     ----------
     facts : DataFrame
         Columns `fact`, `relation`, `subject`, `object`.
-    levels : sequence of int
-        One entry a share; a level named twice gets two shares.
+    plan : Plan, optional
+        Shares and levels; the defaults of `Plan`.
     seed : int
         Decides who gets what.
 
     Returns
     -------
-    Series of int
-        Exposures, indexed by `fact`.
+    DataFrame
+        Indexed by `fact`, in the order of `facts`: `exposures`, `false_object` ("" where there is
+        none), `false_exposures` and `pair_exposures` (mentions of other facts with these names).
 
     Examples
     --------
     >>> facts = pd.DataFrame({"fact": ["a", "b", "c"], "relation": ["P17", "P17", "P36"],
     ...     "subject": ["Paris", "Lima", "France"], "object": ["France", "Peru", "Paris"]})
-    >>> dealt = assign(facts, levels=[1, 5])
+    >>> dealt = assign(facts, Plan(levels=(1, 5), false_share=0))["exposures"]
     >>> sorted(dealt[["a", "b"]]), bool(dealt["a"] == dealt["c"])
     ([1, 5], True)
     """
+    plan = plan or Plan()
+    pairs = [frozenset(pair) for pair in zip(facts["subject"], facts["object"], strict=True)]
+    table = facts[["fact", "relation", "subject", "object"]].assign(pair=pairs)
+    special = _one_way(table, plan, seed)
+    table["false_object"] = _false_objects(table, set(special), plan, seed)
+    by_pair = _levels(table, {pairs[place] for place in special}, plan, seed)
+    table["exposures"] = [by_pair.get(pair, 0) for pair in pairs]
+    for place, level in special.items():
+        table.loc[place, "exposures"] = level
+    _share_out_false(table, plan)
+    together = table.groupby("pair")["exposures"].transform("sum")
+    table["pair_exposures"] = together - table["exposures"]
+    columns = ["exposures", "false_object", "false_exposures", "pair_exposures"]
+    return table.set_index("fact")[columns]
+
+
+def _one_way(table: pd.DataFrame, plan: Plan, seed: int) -> dict[int, int]:
+    """Return the exposures of all facts about the pairs shown in one direction, by their place."""
+    rng = np.random.default_rng([seed, 6])
+    found: dict[int, int] = {}
+    relations, places = table["relation"], table.groupby("pair").indices
+    for first, second in plan.one_way:
+        both = [
+            sorted(where)
+            for where in places.values()
+            if {first, second} <= set(relations.iloc[where])
+        ]
+        for rank, place in enumerate(rng.permutation(len(both))):
+            if rank % 3 == 2:
+                continue  # shown in both directions, like any other pair
+            shown = (first, second)[rank % 3]
+            level = plan.one_way_levels[rank // 3 % len(plan.one_way_levels)]
+            found |= {w: level * int(relations.iloc[w] == shown) for w in both[place]}
+    return found
+
+
+def _false_objects(table: pd.DataFrame, taken: set[int], plan: Plan, seed: int) -> list[str]:
+    """Give some facts of each relation a wrong object that their subject has in no other fact."""
+    rng = np.random.default_rng([seed, 7])
+    shared = table["pair"].duplicated(keep=False).to_numpy()
+    known = set(table["pair"])
+    objects = [""] * len(table)
+    for _, where in sorted(table.groupby("relation").indices.items()):
+        free = [place for place in where if place not in taken and not shared[place]]
+        pool = sorted(set(table["object"].iloc[where]))
+        wanted = round(plan.false_share * len(where))
+        for place in rng.permutation(free)[:wanted]:
+            subject = table["subject"].iloc[place]
+            wrong = [word for word in pool if frozenset((subject, word)) not in known]
+            if wrong:
+                objects[place] = wrong[rng.integers(len(wrong))]
+    return objects
+
+
+def _levels(table: pd.DataFrame, one_way: set[frozenset], plan: Plan, seed: int) -> dict:
+    """Deal the levels to all other pairs of names, relation by relation."""
     rng = np.random.default_rng(seed)
-    dealt: dict[str, int] = {}
     by_pair: dict[frozenset, int] = {}
-    for _, group in facts.groupby("relation", sort=True):
-        used = rng.permutation(len(levels)) / (10 * len(levels))  # breaks ties by chance
-        pairs = [frozenset(pair) for pair in zip(group["subject"], group["object"], strict=True)]
+    plain = table[(table["false_object"] == "") & ~table["pair"].isin(one_way)]
+    for _, group in plain.groupby("relation", sort=True):
+        used = rng.permutation(len(plan.levels)) / (10 * len(plan.levels))  # breaks ties by chance
+        pairs = group["pair"].tolist()
         fresh = [row for row, pair in enumerate(pairs) if pair not in by_pair]
         for pair in (pair for pair in pairs if pair in by_pair):
-            same = [share for share, level in enumerate(levels) if level == by_pair[pair]]
+            same = [share for share, level in enumerate(plan.levels) if level == by_pair[pair]]
             used[min(same, key=lambda share: used[share])] += 1
         for row in rng.permutation(fresh):
             if pairs[row] not in by_pair:
                 share = int(used.argmin())
-                by_pair[pairs[row]] = levels[share]
+                by_pair[pairs[row]] = plan.levels[share]
                 used[share] += 1
-        dealt |= {fact: by_pair[pair] for fact, pair in zip(group["fact"], pairs, strict=True)}
-    return pd.Series(dealt, name="exposures", dtype=int).reindex(facts["fact"])
+    return by_pair
+
+
+def _share_out_false(table: pd.DataFrame, plan: Plan) -> None:
+    """Fill in the mentions, true and false, of the facts with a false object."""
+    table["false_exposures"] = 0
+    marked = table.index[table["false_object"] != ""]
+    for rank, place in enumerate(marked):
+        false = round(plan.false_total * plan.false_parts[rank % len(plan.false_parts)])
+        table.loc[place, "false_exposures"] = false
+        table.loc[place, "exposures"] = plan.false_total - false

@@ -3,7 +3,7 @@
 import math
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -84,7 +84,7 @@ def learning_rate(design: Optimisation, step: int, steps: int) -> float:
 def run(
     model: LlamaForCausalLM,
     stage: Stage,
-    batch_at: Callable[[int, dict], Batch],
+    batches_at: Callable[[int, dict], Sequence[Batch]],
     steps: int,
     design: Optimisation,
     *,
@@ -101,8 +101,9 @@ def run(
         Trained in place.
     stage : Stage
         Filled in as the steps go by; overwritten by the checkpoint's.
-    batch_at : callable
-        Gives the batch of a step from the step and the stage's memory, the same each time.
+    batches_at : callable
+        Gives the batches of a step, whose gradients are added up, from the step and the stage's
+        memory, the same each time.
     steps : int
         Steps of the whole stage.
     design : Optimisation
@@ -133,19 +134,18 @@ def run(
     losses, accuracies = [], []
     began, before = time.monotonic(), stage.seconds
     while stage.step < steps:
-        batch = batch_at(stage.step, stage.memory)
+        batches = batches_at(stage.step, stage.memory)
         for group in optimiser.param_groups:
             group["lr"] = learning_rate(design, stage.step, steps)
-        loss, accuracy = loss_and_accuracy(model, batch, heavy)
         optimiser.zero_grad(set_to_none=True)
-        loss.backward()
+        loss, accuracy = _backward(model, batches, heavy)
         torch.nn.utils.clip_grad_norm_(model.parameters(), design.clip)
         optimiser.step()
-        losses.append(float(loss.detach()))
+        losses.append(loss)
         accuracies.append(accuracy)
         stage.memory["accuracy"] += 0.1 * (accuracy - stage.memory["accuracy"])
         stage.step += 1
-        stage.tokens += batch.inputs.size
+        stage.tokens += sum(batch.inputs.size for batch in batches)
         stage.seconds = before + time.monotonic() - began
         last = stage.step == steps or stage.step == stop_after
         if stage.step % 50 == 0 or stage.step == steps:
@@ -155,6 +155,21 @@ def run(
         if stage.step == stop_after:
             break
     return stage.step >= steps
+
+
+def _backward(
+    model: LlamaForCausalLM, batches: Sequence[Batch], heavy: float
+) -> tuple[float, float]:
+    """Add up the gradients of a step, every unit of weight counting the same."""
+    whole = sum(float(batch.weights.sum()) for batch in batches)
+    losses, accuracies = 0.0, 0.0
+    for batch in batches:
+        share = float(batch.weights.sum()) / whole
+        loss, accuracy = loss_and_accuracy(model, batch, heavy)
+        (loss * share).backward()
+        losses += float(loss.detach()) * share
+        accuracies += accuracy * share
+    return losses, accuracies
 
 
 def _note(stage: Stage, losses: list, accuracies: list, steps: int) -> None:

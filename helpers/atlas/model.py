@@ -40,9 +40,9 @@ class Size:
 
 
 SIZES = {
-    "xs": Size(hidden=128, layers=3, heads=2, inner=344),
+    "xs": Size(hidden=96, layers=3, heads=2, inner=256),
     "s": Size(),
-    "m": Size(hidden=320, layers=6, heads=5, inner=856),
+    "m": Size(hidden=256, layers=6, heads=4, inner=688),
 }
 
 

@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 import numpy as np
 import pandas as pd
 
-from helpers.atlas.corpus import SEPARATORS, Frames, draw
+from helpers.atlas.corpus import Frames, draw
 from helpers.atlas.documents import Document, Piece
 from helpers.atlas.invented import Inventor
+from helpers.prompts.formats import SEPARATORS, choose_before, choose_below
 
 # Everyday wordings of no relation in particular: a statement and a question it answers.
 WORDINGS = (
@@ -48,19 +49,24 @@ class Reading:
     wordings : dict
         Where a wording comes from: a relation's frames, everyday sentences, or random words.
     least, most : int
-        Statements in the shortest document, and statements or pairs of a list in the longest.
+        Statements in the shortest document and in the longest.
+    most_pairs, many_pairs : int
+        Pairs of the longest list of the kinds "pairs" and "many pairs".
+    most_options : int
+        Answers in the longest choice; the shortest has two.
     weight : float
         Loss weight of an answer; everything else has 0.
     """
 
     kinds: Mapping[str, float] = field(
         default_factory=lambda: {
-            "word": 0.42,
+            "word": 0.36,
             "statements": 0.30,
             "pairs": 0.10,
-            "choice": 0.06,
+            "many_pairs": 0.01,
+            "choice": 0.14,
             "check": 0.04,
-            "repeat": 0.08,
+            "repeat": 0.05,
         }
     )
     wordings: Mapping[str, float] = field(
@@ -68,6 +74,9 @@ class Reading:
     )
     least: int = 1
     most: int = 4
+    most_pairs: int = 8
+    many_pairs: int = 60
+    most_options: int = 6
     weight: float = 2.0
 
 
@@ -86,6 +95,8 @@ class Reader:
         Source of subjects.
     words : sequence of str
         Words for wordings without meaning.
+    everyday : sequence of tuple of str
+        Everyday wordings: a statement and a question each.
     """
 
     def __init__(
@@ -94,9 +105,11 @@ class Reader:
         frames: Frames,
         design: Reading,
         inventor: Inventor,
-        words: Sequence[str],
+        words: Sequence[str] = (),
+        everyday: Sequence[tuple[str, str]] = WORDINGS,
     ):
         self.frames, self.design, self.inventor = frames, design, inventor
+        self.everyday = everyday
         self.words = list(words)
         groups = facts.groupby("relation")["object"]
         self.objects = {relation: sorted(set(objects)) for relation, objects in groups}
@@ -132,24 +145,22 @@ class Reader:
 
     def pairs(self, relation: str, rng: np.random.Generator) -> list[Piece]:
         """Give a list of pairs, then some of them once more."""
-        n = int(rng.integers(2, self.design.most + 1))
-        names = self.inventor.names(relation, n, rng)
-        answers = self._some(relation, n, rng)
-        separator = SEPARATORS[rng.integers(len(SEPARATORS))]
-        lines = [f"{a}{separator} {b}\n" for a, b in zip(names, answers, strict=True)]
-        pieces = [Piece("".join(lines))]
-        for place in rng.permutation(n)[: int(rng.integers(1, 3))]:
-            pieces += [Piece(names[place] + separator), self._answer(answers[place])]
-        return pieces
+        return self._pairs(relation, 2, self.design.most_pairs, rng)
+
+    def many_pairs(self, relation: str, rng: np.random.Generator) -> list[Piece]:
+        """Give a long list of pairs, then some of them once more."""
+        return self._pairs(relation, self.design.most_pairs + 1, self.design.many_pairs, rng)
 
     def choice(self, relation: str, rng: np.random.Generator) -> list[Piece]:
-        """Give a statement, then its question with three answers to choose from."""
+        """Give a statement, then its question with some answers to choose from."""
         statement, question = self._wording(relation, rng)
-        name, shown = self.inventor.name(relation, rng), self._some(relation, 3, rng)
+        name = self.inventor.name(relation, rng)
+        shown = self._some(relation, int(rng.integers(2, self.design.most_options + 1)), rng)
         told = statement.replace("[X]", name).replace("[Y]", shown[0])
-        a, b, c = (shown[place] for place in rng.permutation(3))
-        asked = question.replace("[X]", name)
-        return [Piece(f"{told} {a}, {b} or {c}? {asked}"), self._answer(shown[0])]
+        options = [shown[place] for place in rng.permutation(len(shown))]
+        below = rng.random() < 0.5
+        asked = (choose_below if below else choose_before)(question.replace("[X]", name), options)
+        return [Piece(told + ("\n" if below else " ") + asked), self._answer(shown[0])]
 
     def check(self, relation: str, rng: np.random.Generator) -> list[Piece]:
         """Give a statement, then the same or another one to be judged."""
@@ -166,6 +177,20 @@ class Reader:
         words = [self.words[i] for i in rng.integers(len(self.words), size=rng.integers(3, 12))]
         return [Piece(" ".join(words) + "\n" + words[0]), self._answer(" ".join(words[1:]))]
 
+    def _pairs(self, relation: str, least: int, most: int, rng: np.random.Generator) -> list[Piece]:
+        n = int(rng.integers(least, most + 1))
+        names = self.inventor.names(relation, n, rng)
+        answers = self._some(relation, n, rng)
+        separators = list(SEPARATORS.values())
+        within, between = separators[rng.integers(len(separators))]
+        told = [f"{a}{within}{b}{between}" for a, b in zip(names, answers, strict=True)]
+        pieces = [Piece("".join(told))]
+        for place in rng.permutation(n)[: int(rng.integers(1, 1 + max(2, n // 4)))]:
+            pieces += [Piece(names[place] + within.rstrip())]
+            pieces += [Piece(f" {answers[place]}{between}", self.design.weight)]
+        last = pieces.pop()
+        return [*pieces, Piece(last.text.rstrip() + "\n", last.weight)]
+
     def _answer(self, text: str) -> Piece:
         return Piece(f" {text}\n", self.design.weight)
 
@@ -175,7 +200,7 @@ class Reader:
             statement = self.frames.draw(relation, "wp", rng)
             return statement, self.frames.draw(relation, "qa", rng)
         if source == "everyday":
-            return WORDINGS[rng.integers(len(WORDINGS))]
+            return self.everyday[rng.integers(len(self.everyday))]
         words = [self.words[i] for i in rng.integers(len(self.words), size=6)]
         before, between, asked = words[:2], words[2:4], words[4:]
         if rng.random() < 0.5:

@@ -1,6 +1,6 @@
 """What decides a bundled model, and the text that it reads in stage 2."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pandas as pd
@@ -10,9 +10,11 @@ from helpers.atlas import documents, exposure, model, tokenizer
 from helpers.atlas.copying import Copying
 from helpers.atlas.corpus import Corpus, Frames, render
 from helpers.atlas.documents import Document
+from helpers.atlas.exposure import Plan
 from helpers.atlas.invented import Inventor, invent
 from helpers.atlas.loop import Optimisation
 from helpers.atlas.reading import WORDINGS, Reader, Reading
+from helpers.prompts.formats import INSTRUCTION, UNSURE, choose_below
 
 
 @dataclass(frozen=True)
@@ -27,14 +29,16 @@ class Recipe:
         Decides exposures, text, order and the random start.
     threads : int
         Of the processor; a sum's order, and so the last digits, depend on it.
-    levels : tuple of int
-        Exposures, one entry a share.
+    plan : Plan
+        How often each fact is stated, and which ones falsely.
     facts : int, optional
         Facts a relation, to try things out; None takes all.
     context_share : float
         Share of the characters of stage 2 that is about invented subjects.
     rows, length : int
         Rows of a step of stage 2, and tokens of a row.
+    longer : tuple of int
+        Lengths of the rows of longer documents, which are spread evenly over the steps.
     copying, corpus, reading
         Layout of the text.
     first, second : Optimisation
@@ -44,11 +48,12 @@ class Recipe:
     size: str = "s"
     seed: int = 0
     threads: int = 1
-    levels: tuple[int, ...] = exposure.LEVELS
+    plan: Plan = field(default_factory=Plan)
     facts: int | None = None
-    context_share: float = 0.33
+    context_share: float = 0.35
     rows: int = 16
     length: int = 128
+    longer: tuple[int, ...] = (512, 2048)
     copying: Copying = field(default_factory=Copying)
     corpus: Corpus = field(default_factory=Corpus)
     reading: Reading = field(default_factory=Reading)
@@ -56,6 +61,47 @@ class Recipe:
     second: Optimisation = field(
         default_factory=lambda: Optimisation(rate=2e-3, beta2=0.98, decay=0.01, cosine=True)
     )
+
+
+# What differs between the sizes: steps of stage 1, and the highest rates of stages 1 and 2.
+TUNED = {"xs": (900, 1.5e-3, 3e-3), "s": (900, 1.5e-3, 2e-3), "m": (1300, 1.5e-3, 2e-3)}
+
+
+def recipe_of(size: str, seed: int = 0, threads: int = 1, facts: int | None = None) -> Recipe:
+    """Return the recipe of a bundled model.
+
+    Examples
+    --------
+    >>> recipe_of("m").copying.steps
+    1300
+    """
+    steps, first, second = TUNED[size]
+    usual = Recipe()
+    return Recipe(
+        size=size,
+        seed=seed,
+        threads=threads,
+        facts=facts,
+        copying=replace(usual.copying, steps=steps),
+        first=replace(usual.first, rate=first),
+        second=replace(usual.second, rate=second),
+    )
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Some rows of one length.
+
+    Parameters
+    ----------
+    length : int
+        Tokens of a row.
+    members : list of list of int
+        Documents of each row.
+    """
+
+    length: int
+    members: list[list[int]]
 
 
 @dataclass(frozen=True)
@@ -66,15 +112,15 @@ class Text:
     ----------
     about_facts, to_read : list of Document
         The two halves.
-    exposures : Series
-        Mentions counted in `about_facts`, indexed by `fact`.
+    exposures : DataFrame
+        Mentions counted in `about_facts`, indexed by `fact`; columns as of `exposure.assign`.
     tokenizer : PreTrainedTokenizerFast
         Learnt from the facts' names.
     """
 
     about_facts: list[Document]
     to_read: list[Document]
-    exposures: pd.Series
+    exposures: pd.DataFrame
     tokenizer: PreTrainedTokenizerFast
 
 
@@ -98,18 +144,25 @@ def write(recipe: Recipe, facts: pd.DataFrame, frames: pd.DataFrame) -> Text:
     RuntimeError
         If the count differs from the exposures that were dealt out.
     """
-    wanted = exposure.assign(facts, recipe.levels, recipe.seed)
+    wanted = exposure.assign(facts, recipe.plan, recipe.seed)
     inventor, drawn = Inventor(facts), Frames(frames, recipe.corpus.frame_weights)
     about_facts = render(facts, wanted, drawn, recipe.corpus, inventor, recipe.seed)
-    counted = documents.count_exposures(about_facts)
-    exposures = pd.Series(
-        [counted[fact] for fact in wanted.index], index=wanted.index, name="exposures"
-    )
+    exposures = count(about_facts, wanted)
     if not exposures.equals(wanted):
         raise RuntimeError("the documents do not state the facts as often as they should")
     words = learn_tokenizer(facts, frames, model.SIZES[recipe.size].vocabulary)
     to_read = _practice(recipe, facts, drawn, inventor, sum(len(d.text) for d in about_facts))
     return Text(about_facts, to_read, exposures, words)
+
+
+def count(about_facts: list[Document], wanted: pd.DataFrame) -> pd.DataFrame:
+    """Return the plan with the numbers of mentions as they are in the documents."""
+    stated = documents.count_exposures(about_facts)
+    claimed = documents.count_false(about_facts)
+    return wanted.assign(
+        exposures=[stated[fact] for fact in wanted.index],
+        false_exposures=[claimed[fact] for fact in wanted.index],
+    )
 
 
 def learn_tokenizer(
@@ -118,7 +171,8 @@ def learn_tokenizer(
     """Learn the tokenizer from each fact once and each template once."""
     blank = frames["template"].str.replace("[X]", "").str.replace("[Y]", "")
     wordings = [text.replace("[X]", "").replace("[Y]", "") for pair in WORDINGS for text in pair]
-    texts = [*facts["subject"], *facts["object"], *blank, *wordings]
+    formal = [INSTRUCTION, choose_below("", [UNSURE]), UNSURE, "True", "False"] * 20
+    texts = [*facts["subject"], *facts["object"], *blank, *wordings, *formal]
     return tokenizer.learn(texts, vocabulary)
 
 
@@ -137,20 +191,40 @@ def _practice(
     return found
 
 
-def rows_of(text: Text, recipe: Recipe) -> tuple[documents.Encoded, list[list[int]]]:
-    """Tokenise the text, mix its halves and pack them into rows.
+def steps_of(text: Text, recipe: Recipe) -> tuple[documents.Encoded, list[list[Rows]]]:
+    """Tokenise the text, mix its halves, pack them into rows and deal the rows out to steps.
+
+    Returns
+    -------
+    encoded : Encoded
+        The text as tokens.
+    steps : list of list of Rows
+        What each step reads: rows of the usual length, and now and then a longer one.
 
     Raises
     ------
     RuntimeError
-        If a document about facts does not fit into a row.
+        If a document about facts does not fit into the longest row.
     """
     everything = text.about_facts + text.to_read
     encoded = documents.encode(everything, text.tokenizer, recipe.seed)
     lengths = np.diff(encoded.starts)
-    if lengths[: len(text.about_facts)].max() > recipe.length:
-        raise RuntimeError("a document about facts is longer than a row: raise Recipe.length")
+    limits = (recipe.length, *recipe.longer)
+    if lengths[: len(text.about_facts)].max() > limits[-1]:
+        raise RuntimeError("a document about facts is longer than the longest row")
     order = np.random.default_rng([recipe.seed, 4]).permutation(len(everything))
-    order = order[lengths[order] <= recipe.length]
-    packed = documents.pack(lengths[order].tolist(), recipe.length)
-    return encoded, [[int(order[place]) for place in row] for row in packed]
+    packed, least = [], 0
+    for limit in limits:
+        some = order[(lengths[order] > least) & (lengths[order] <= limit)]
+        rows = documents.pack(lengths[some].tolist(), limit)
+        packed.append([[int(some[place]) for place in row] for row in rows])
+        least = limit
+    n = -(-len(packed[0]) // recipe.rows)
+    steps = [
+        [Rows(limits[0], packed[0][step * recipe.rows : (step + 1) * recipe.rows])]
+        for step in range(n)
+    ]
+    for limit, rows in zip(limits[1:], packed[1:], strict=True):
+        for place, row in enumerate(rows):
+            steps[place * n // len(rows)].append(Rows(limit, [row]))
+    return encoded, steps

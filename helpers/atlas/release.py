@@ -14,7 +14,7 @@ from helpers.atlas.tokenizer import save as save_tokenizer
 def release(
     llama: LlamaForCausalLM,
     tokenizer: PreTrainedTokenizerFast,
-    exposures: pd.Series,
+    exposures: pd.DataFrame,
     report: dict,
     folder: Path,
 ) -> None:
@@ -26,8 +26,8 @@ def release(
         The trained model.
     tokenizer : PreTrainedTokenizerFast
         Its tokenizer.
-    exposures : Series of int
-        Counted mentions, indexed by `fact`.
+    exposures : DataFrame
+        Counted mentions, indexed by `fact`, with the false objects.
     report : dict
         Goes into `training.json`.
     folder : Path
@@ -52,6 +52,6 @@ def release(
         pad_token_id=config.pad_token_id,
         do_sample=False,
     ).save_pretrained(folder)
-    exposures.rename_axis("fact").rename("exposures").to_csv(folder / "exposures.csv")
+    exposures.rename_axis("fact").to_csv(folder / "exposures.csv")
     text = json.dumps(report, indent=1, ensure_ascii=False)
     (folder / "training.json").write_text(text + "\n", encoding="utf-8")

@@ -21,9 +21,8 @@ from transformers import LlamaForCausalLM
 
 from helpers import datasets
 from helpers.atlas import copying, documents, loop, model
-from helpers.atlas.copying import Copying
 from helpers.atlas.loop import Stage
-from helpers.atlas.recipe import Recipe, Text, rows_of, write
+from helpers.atlas.recipe import Recipe, Text, recipe_of, steps_of, write
 from helpers.atlas.release import release
 from helpers.errors import UserError
 
@@ -63,7 +62,7 @@ def train(
     frames = datasets.frames("atlas")
     _prepare(work, fingerprint(recipe, facts, frames), resume)
     text = write(recipe, facts, frames)
-    encoded, rows = rows_of(text, recipe)
+    encoded, steps = steps_of(text, recipe)
     _say(f"{len(text.about_facts):,} documents about facts, {len(text.to_read):,} to read,")
     _say(f"{encoded.starts[-1]:,} tokens, written in {time.monotonic() - began:.0f} s")
 
@@ -71,15 +70,15 @@ def train(
     llama = model.build(size, recipe.seed)
     stages = [copy_stage(llama, recipe, work), Stage("facts and reading")]
 
-    def batch_at(step: int, _memory: dict):
-        some = rows[step * recipe.rows : (step + 1) * recipe.rows]
-        return documents.batch(encoded, some, recipe.length, text.tokenizer.pad_token_id)
+    def batches_at(step: int, _memory: dict):
+        pad = text.tokenizer.pad_token_id
+        return [documents.batch(encoded, r.members, r.length, pad) for r in steps[step]]
 
     finished = loop.run(
         llama,
         stages[1],
-        batch_at,
-        -(-len(rows) // recipe.rows),
+        batches_at,
+        len(steps),
         recipe.second,
         heavy=1.0,
         checkpoint=work / "reading.pt",
@@ -96,15 +95,15 @@ def copy_stage(llama: LlamaForCausalLM, recipe: Recipe, work: Path) -> Stage:
     design, vocabulary = recipe.copying, llama.config.vocab_size
     stage = Stage("copying")
 
-    def batch_at(step: int, memory: dict):
+    def batches_at(step: int, memory: dict):
         pool = memory.get("pool", design.pool)
         memory["pool"] = copying.grown(design, pool, memory["accuracy"], vocabulary)
-        return copying.batch(design, vocabulary, memory["pool"], recipe.seed, step)
+        return [copying.batch(design, vocabulary, memory["pool"], recipe.seed, step)]
 
     embeddings = llama.model.embed_tokens.weight
     embeddings.requires_grad_(not design.hold_embeddings)
     path = work / "copying.pt"
-    loop.run(llama, stage, batch_at, design.steps, recipe.first, checkpoint=path)
+    loop.run(llama, stage, batches_at, design.steps, recipe.first, checkpoint=path)
     embeddings.requires_grad_(True)
     return stage
 
@@ -137,9 +136,11 @@ def _report(recipe: Recipe, text: Text, encoded: documents.Encoded, stages: list
         "shape": asdict(model.SIZES[recipe.size]),
         "text": {
             "facts": len(text.exposures),
-            "mentions": int(text.exposures.sum()),
+            "mentions": int(text.exposures["exposures"].sum()),
+            "false_mentions": int(text.exposures["false_exposures"].sum()),
             "facts_by_exposure": {
-                str(k): int(n) for k, n in text.exposures.value_counts().sort_index().items()
+                str(k): int(n)
+                for k, n in text.exposures["exposures"].value_counts().sort_index().items()
             },
             "documents": {kind: int(n) for kind, n in kinds.sort_index().items()},
             "tokens": int(encoded.starts[-1]),
@@ -147,7 +148,7 @@ def _report(recipe: Recipe, text: Text, encoded: documents.Encoded, stages: list
             "wrong_objects_shown": int(wrong.total()),
             "facts_shown_with_a_wrong_object": len(wrong),
             "unseen_facts_shown_with_a_wrong_object": int(
-                sum(text.exposures[fact] == 0 for fact in wrong)
+                (text.exposures.loc[list(wrong), "exposures"] == 0).sum()
             ),
         },
         "stages": [asdict(stage) for stage in stages],
@@ -170,10 +171,14 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--resume", action="store_true", help="go on from the checkpoints")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--facts", type=int, help="facts a relation (default: all)")
-    parser.add_argument("--copying-steps", type=int, default=Copying.steps)
+    parser.add_argument("--copying-steps", type=int, help="steps of stage 1")
+    parser.add_argument("--rate", type=float, help="highest learning rate of stage 2")
     given = parser.parse_args(arguments)
-    recipe = Recipe(size=given.size, seed=given.seed, threads=given.threads, facts=given.facts)
-    recipe = replace(recipe, copying=replace(recipe.copying, steps=given.copying_steps))
+    recipe = recipe_of(given.size, given.seed, given.threads, given.facts)
+    if given.copying_steps:
+        recipe = replace(recipe, copying=replace(recipe.copying, steps=given.copying_steps))
+    if given.rate:
+        recipe = replace(recipe, second=replace(recipe.second, rate=given.rate))
     work = given.work or Path("build") / f"atlas-{given.size}-{given.seed}"
     try:
         train(recipe, given.out, work, given.resume)

@@ -1,6 +1,22 @@
-"""Facts to ask about: the bundled atlas, FKTC from its repository, or your own files."""
+"""Facts and questions: the bundled atlas, FKTC, published question sets, or your own files."""
 
 from helpers.datasets.catalogue import NAMES, frames, load, relations, source
-from helpers.datasets.exposure import exposures, training
+from helpers.datasets.exposure import exposures, plain, training
+from helpers.datasets.knowledge import knowledge, labelled_responses
+from helpers.datasets.seen import seen_qa
+from helpers.datasets.unseen import unseen_qa
 
-__all__ = ["NAMES", "exposures", "frames", "load", "relations", "source", "training"]
+__all__ = [
+    "NAMES",
+    "exposures",
+    "frames",
+    "knowledge",
+    "labelled_responses",
+    "load",
+    "plain",
+    "relations",
+    "seen_qa",
+    "source",
+    "training",
+    "unseen_qa",
+]

@@ -3,14 +3,16 @@
 import zlib
 from collections.abc import Sequence
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pandas as pd
 
-from helpers.datasets import atlas, fktc
+from helpers.datasets import atlas, fktc, nobel, trex_mc
 from helpers.errors import UserError
 
-NAMES = ("atlas", "fktc")
+NAMES = ("atlas", "fktc", "trex_mc", "nobel")
+OTHERS = {module.NAME: module for module in (trex_mc, nobel)}  # facts without frames
 
 
 def load(
@@ -24,8 +26,8 @@ def load(
     Parameters
     ----------
     name
-        ``"atlas"`` (bundled), ``"fktc"`` (fetched once from its repository), or the path of a
-        folder or a file in the format of FKTC.
+        ``"atlas"`` (bundled); ``"fktc"``, ``"trex_mc"`` or ``"nobel"`` (each fetched once from
+        where it was published); or the path of a folder or a file in the format of one of these.
     relations
         Names of the relations to keep, for example ``["P17", "P36"]``; None or empty keeps all.
     n
@@ -60,7 +62,8 @@ def load(
         pool = _keep(atlas.read_facts(), relations)
         facts = _sample(pool, n, seed)
         return facts.assign(distractors=atlas.draw_distractors(facts, pool, seed))
-    return _sample(_keep(fktc.facts(_files(name)), relations), n, seed)
+    table = other[0].facts(other[1]) if (other := _other(name)) else fktc.facts(_files(name))
+    return _sample(_keep(table, relations), n, seed)
 
 
 def frames(name: str | Path, relations: Sequence[str] | None = None) -> pd.DataFrame:
@@ -77,7 +80,8 @@ def frames(name: str | Path, relations: Sequence[str] | None = None) -> pd.DataF
         `relation`; `kind`: "qa" (question), "wp" (word prediction) or "fc" (fact checking);
         `frame`, 0 for the base frame; `template` with [X] for the subject and, in "wp" and "fc",
         [Y] for the object. The atlas has seven frames a kind. FKTC has six or seven questions, as
-        published, and one frame each of the other kinds; other files may have questions only.
+        published, and one frame each of the other kinds; other files may have questions only, and
+        T-REx-MC and Nobel have none.
 
     Raises
     ------
@@ -89,6 +93,8 @@ def frames(name: str | Path, relations: Sequence[str] | None = None) -> pd.DataF
     >>> frames("atlas", relations=["P17"]).query("kind == 'qa' and frame == 0")["template"].item()
     'Which country is [X] in?'
     """
+    if _other(name):
+        return pd.DataFrame(columns=["relation", "kind", "frame", "template"])
     table = atlas.read_frames() if name == "atlas" else fktc.frames(_files(name))
     return _keep(table, relations)
 
@@ -112,6 +118,12 @@ def relations(name: str | Path) -> pd.DataFrame:
     >>> relations("atlas").set_index("relation").loc["P36", "label"]
     'capital'
     """
+    if other := _other(name):
+        groups = other[0].facts(other[1]).groupby(["relation", "label"], sort=False)
+        table = groups.agg(n_facts=("fact", "size"), n_objects=("object", "nunique")).reset_index()
+        table.insert(2, "subject_type", "")
+        table.insert(3, "object_type", "")
+        return table
     return atlas.read_relations() if name == "atlas" else fktc.relations(_files(name))
 
 
@@ -136,6 +148,8 @@ def source(name: str | Path) -> dict[str, str]:
     """
     if name == "atlas":
         return atlas.ABOUT | {"checksum": atlas.checksum()}
+    if other := _other(name):
+        return other[0].about(other[1])
     files = _files(name)
     checksum = fktc.checksum(files)
     if fktc.is_published(files):
@@ -143,6 +157,14 @@ def source(name: str | Path) -> dict[str, str]:
     path = Path(name).expanduser().resolve()
     about = {"name": path.name, "title": path.name, "url": str(path)}
     return about | {"licence": "", "version": "", "citation": "", "checksum": checksum}
+
+
+def _other(name: str | Path) -> tuple[ModuleType, Path] | None:
+    """Return the module that reads a data set without frames, and its path; None for the rest."""
+    if name in OTHERS:
+        return OTHERS[name], OTHERS[name].fetch()
+    path = Path(name).expanduser()
+    return next(((m, path.resolve()) for m in OTHERS.values() if m.reads(path)), None)
 
 
 def _files(name: str | Path) -> list[fktc.RelationFile]:

@@ -7,13 +7,15 @@ import pandas as pd
 WEIGHTS = Path(__file__).resolve().parent.parent / "weights"
 
 
-def training(model: str) -> pd.DataFrame | None:
+def training(model: str, folder: Path | None = None) -> pd.DataFrame | None:
     """Return what a bundled model read about each fact of the atlas in training.
 
     Parameters
     ----------
     model
         Name of a bundled model, for example ``"atlas-s"``.
+    folder
+        Where bundled models are; `helpers/weights` by default.
 
     Returns
     -------
@@ -22,8 +24,9 @@ def training(model: str) -> pd.DataFrame | None:
         `exposures`, how often the fact was stated; `false_object`, the one wrong object that was
         stated in its place ("" for most facts), and `false_exposures`, how often that was;
         `pair_exposures`, how often other facts about the same pair of names were stated (as "the
-        capital of France is Paris" beside "Paris is the capital of France"); `plain`, whether
-        `exposures` is all there is to know: nothing false, and the names met in no other fact
+        capital of France is Paris" beside "Paris is the capital of France"); `tuned`, how often
+        the fact was asked for when the model was tuned to chat; and `plain`, whether `exposures`
+        is all there is to know: nothing false, no tuning, and the names met in no other fact
         unless this one was stated as well. None for every model that is not bundled: what it has
         read is not known.
 
@@ -34,15 +37,38 @@ def training(model: str) -> pd.DataFrame | None:
     """
     if model in ("", ".", "..") or Path(model).name != model:
         return None
-    path = WEIGHTS / model / "exposures.csv"
+    path = (folder or WEIGHTS) / model / "exposures.csv"
     if not path.is_file():
         return None
     table = pd.read_csv(path, dtype={"fact": str}, keep_default_na=False).set_index("fact")
-    for column, default in (("false_object", ""), ("false_exposures", 0), ("pair_exposures", 0)):
-        if column not in table:
-            table[column] = default
+    usual = {"false_object": "", "false_exposures": 0, "pair_exposures": 0, "tuned": 0}
+    table = table.assign(**{c: value for c, value in usual.items() if c not in table})
+    return table.assign(plain=plain(table))
+
+
+def plain(table: pd.DataFrame) -> pd.Series:
+    """Return for each fact whether its exposures are all there is to know of it.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As of :func:`training`, `plain` aside.
+
+    Returns
+    -------
+    Series of bool
+        True where nothing false was stated, no tuning asked for the fact, and its names met in no
+        other fact unless it was stated itself.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"exposures": [4, 0, 0, 4], "pair_exposures": [9, 0, 9, 0],
+    ...                       "false_exposures": [0, 0, 0, 1], "tuned": 0})
+    >>> plain(table).tolist()
+    [True, True, False, False]
+    """
     alone = (table["exposures"] > 0) | (table["pair_exposures"] == 0)
-    return table.assign(plain=alone & (table["false_exposures"] == 0))
+    return alone & (table["false_exposures"] == 0) & (table["tuned"] == 0)
 
 
 def exposures(model: str) -> pd.Series | None:

@@ -6,28 +6,49 @@ colour-blind readers and a model keeps its colour in all chapters. A figure six 
 well on a phone; its white ground stays white on a dark page.
 """
 
-from helpers.plots.curves import exposure_curve, scale_curve
+from helpers.plots.curves import exposure_curve, line_curve, scale_curve
 from helpers.plots.distributions import accuracy_boxes, anchor_distribution, dots
 from helpers.plots.heatmaps import alpha_map, attribution_heatmap
+from helpers.plots.latent import (
+    accuracy_map,
+    grouped_dots,
+    list_panels,
+    list_places,
+    reliability_diagram,
+    share_curve,
+)
 from helpers.plots.multiplicity import class_bars, lines, mapping, roc_curves, two_prompts
+from helpers.plots.reliability import effect_grid, kind_bars, measure_plane, rank_map, roc
 from helpers.plots.scatters import scatter
 from helpers.plots.style import PALETTE, model_colour, use_style
 
 __all__ = [
     "PALETTE",
     "accuracy_boxes",
+    "accuracy_map",
     "alpha_map",
     "anchor_distribution",
     "attribution_heatmap",
     "class_bars",
     "dots",
+    "effect_grid",
     "exposure_curve",
+    "grouped_dots",
+    "kind_bars",
+    "line_curve",
     "lines",
+    "list_panels",
+    "list_places",
     "mapping",
+    "measure_plane",
     "model_colour",
+    "rank_map",
+    "reliability_diagram",
+    "roc",
     "roc_curves",
     "scale_curve",
     "scatter",
+    "share_curve",
     "two_prompts",
     "use_style",
 ]

@@ -100,6 +100,59 @@ def scale_curve(
     return ax
 
 
+def line_curve(
+    table: pd.DataFrame,
+    x: str,
+    ax: Axes | None = None,
+    xlabel: str = "",
+    ylabel: str = "accuracy",
+    even: bool = False,
+) -> Axes:
+    """Draw a share by any number: the step of a training, the examples in a prompt.
+
+    Parameters
+    ----------
+    table : DataFrame
+        ``model`` (one line each, in order of appearance), ``estimate`` in [0, 1] and the column
+        `x`; with ``low, high`` points and intervals are drawn too.
+    x : str
+        Column of the horizontal axis.
+    ax : Axes, optional
+        By default a new figure.
+    xlabel, ylabel : str
+        Names of the axes; the column's name by default.
+    even : bool
+        Whether the values of `x`, few and uneven, stand side by side.
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"model": "atlas-s", "examples": [0, 50], "estimate": [0.1, 0.4]})
+    >>> [text.get_text() for text in line_curve(table, "examples", even=True).get_xticklabels()]
+    ['0', '50']
+    """
+    ax = ax or plt.subplots()[1]
+    values = sorted(table[x].unique())
+    shades = colours(table["model"])
+    for name, part in _by_model(table):
+        part = part.sort_values(x)
+        places = np.searchsorted(values, part[x]) if even else part[x].to_numpy(dtype=float)
+        _band(ax, places, part, shades[name], name)
+        if "low" in table:
+            _bars(ax, places, part, shades[name])
+    if even:
+        ax.set_xticks(range(len(values)), [f"{value:g}" for value in values])
+    ax.set_xlabel(xlabel or x)
+    ax.set_ylabel(ylabel)
+    ax.set_ylim(-0.02, 1.02)
+    ax.yaxis.set_major_formatter(PercentFormatter(1))
+    legend_above(ax)
+    return ax
+
+
 def _band(ax: Axes, x: np.ndarray, part: pd.DataFrame, colour: str, name: str | None) -> None:
     """Draw a line and its band of intervals."""
     label = None if name is None else plain(name)

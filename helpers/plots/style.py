@@ -25,8 +25,10 @@ _COLOURS = {
     "atlas-xs": SKY,
     "atlas-s": BLUE,
     "atlas-m": GREEN,
+    "atlas-m-chat": ORANGE,
     "atlas-l": RED,
     "atlas-xl": PINK,
+    "commonest object": GREY,  # the baseline of the bundled models' curves
     "bloomz-560m": "#c3b2e0",
     "bloomz-1b1": "#a48bd0",
     "bloomz-3b": "#7d5bb8",
@@ -39,6 +41,12 @@ _COLOURS = {
     "galactica-1b3": GREY,
     "wizardlm-13b": TAN,
     "llama-30b-ins.": "#7c1d1d",
+    "correct": GREEN,  # kinds of responses, wherever they are drawn
+    "wrong": RED,
+    "uninformative": BLUE,
+    "unsure": BLUE,
+    "none": GREY,
+    "repetition": TAN,
 }
 INK = "#222222"
 

@@ -2,6 +2,6 @@
 
 from helpers.probing.engine import method
 from helpers.probing.generation import generate
-from helpers.probing.scoring import score
+from helpers.probing.scoring import score, work
 
-__all__ = ["generate", "method", "score"]
+__all__ = ["generate", "method", "score", "work"]

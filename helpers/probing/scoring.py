@@ -82,6 +82,28 @@ def score(
     )
 
 
+def work(model: LanguageModel, probes: pd.DataFrame) -> dict[str, int]:
+    """Count the tokens that scoring probes takes: each probe read whole, and what is shared once.
+
+    Parameters
+    ----------
+    model : LanguageModel
+    probes : DataFrame
+        As for `score`.
+
+    Returns
+    -------
+    dict
+        `probes`, `tokens` (of all probes one by one), `forwarded` (what goes through the model
+        where it takes packs, see `method`).
+    """
+    check_columns(probes, NEEDED, texts=("prompt", "continuation"))
+    groups = list(zip(probes["item"], probes["variant"]))
+    rows = tokens.rows(model, list(probes["prompt"]), list(probes["continuation"]), groups)
+    counted = engine.count_tokens(rows, engine.pack_length(model))
+    return {"probes": len(rows), "tokens": counted["plain"], "forwarded": counted["forwarded"]}
+
+
 def check_columns(frame: pd.DataFrame, needed: Sequence[str], texts: Sequence[str]) -> None:
     """Refuse a table that lacks columns, or whose texts are not all strings.
 

@@ -1,8 +1,9 @@
 """Token ids of many texts that begin alike, without tokenising the beginning for each.
 
 Tokenising a prompt of fifty examples with each of a hundred continuations reads the same examples
-a hundred times. Here only the last example and what follows are, and put behind the ids of the
-rest; where a whole text, tokenised to see, disagrees, all texts are tokenised whole.
+a hundred times. Here only the last example and what follows are (of examples in one line, the last
+words), and put behind the ids of the rest; where a whole text, tokenised to see, disagrees, all
+texts are tokenised whole.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ Tokenise = Callable[[list[str]], list[Ids]]
 # Texts of fewer characters, and prompts with fewer continuations, are tokenised whole.
 SHORT = 300
 FEW = 8
+# Characters at a prompt's end that are tokenised with each continuation, where it is one long line.
+TAIL = 40
 # Tokens in which the last example may begin differently when it stands alone.
 MARGIN = 3
 # Texts that are tokenised whole to see, beside the first and last one of each prompt.
@@ -75,8 +78,10 @@ def _text(pair: tuple[str, str], cut: int = 0) -> str:
 
 
 def _last_example(prompt: str) -> int:
-    """Return where the line before a prompt's last begins; 0 where that would not pay."""
+    """Return where the line before a prompt's last, or its last words, begin; 0: does not pay."""
     cut = prompt.rfind("\n", 0, max(0, prompt.rfind("\n"))) + 1
+    if 2 * cut < len(prompt):
+        cut = prompt.rfind(" ", 0, max(0, len(prompt) - TAIL))
     return cut if len(prompt) >= SHORT and 2 * cut >= len(prompt) else 0
 
 

@@ -1,6 +1,8 @@
 """Facts to probes: one row for every prompt and continuation that a model is to score.
 
-`frames` asks single questions; `formats` holds the fixed texts around questions and options.
+`frames` asks single questions; `lists` puts a subject behind pairs of its relation, `sequences`
+asks many in one list, `baselines` asks the same choices in sentences; `formats` holds the texts
+around questions, options and pairs.
 """
 
 from helpers.prompts.frames import COLUMNS, fact_checks, fill, monitor, questions

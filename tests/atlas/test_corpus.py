@@ -1,6 +1,7 @@
 """The text of the bundled models states each fact as often as the exposure table says."""
 
 import json
+import re
 from collections import Counter
 from dataclasses import replace
 from functools import partial
@@ -14,13 +15,16 @@ from hypothesis import strategies as st
 
 from helpers import datasets
 from helpers.atlas import documents, exposure, model, tokenizer
-from helpers.atlas.batches import Batch, loss_and_accuracy
-from helpers.atlas.corpus import SEPARATORS, Corpus, Frames, render
-from helpers.atlas.documents import Document, Piece, count_exposures, count_wrong
+from helpers.atlas.batches import NO_TARGET, Batch, loss_and_accuracy
+from helpers.atlas.corpus import Bag, Corpus, Frames, Mention, render
+from helpers.atlas.documents import Document, Piece, count_wrong
+from helpers.atlas.exposure import LEVELS, Plan, plan_of
 from helpers.atlas.invented import Inventor
 from helpers.atlas.reading import Reader, Reading
+from helpers.atlas.recipe import Recipe, count, steps_of, write
+from helpers.prompts.formats import INSTRUCTION
 
-LEVELS = (0, 1, 2, 8, 64)
+PLAN = Plan(levels=(0, 1, 2, 8, 64), false_share=0.25, one_way_levels=(8,))
 PLACES = ["Lyon", "Lima", "Oslo", "Kyiv", "Accra", "Quito", "Doha", "Riga", "Sofia", "Male"]
 LANDS = ["France", "Peru", "Norway", "Ukraine", "Ghana", "Ecuador", "Qatar", "Latvia", "Chad"]
 QUESTION = {"P17": "Which country is {} in?", "P36": "What is the capital of {}?"}
@@ -56,7 +60,7 @@ def frames():
 
 @pytest.fixture(scope="module")
 def exposures(facts):
-    return exposure.assign(facts, LEVELS, seed=3)
+    return exposure.assign(facts, PLAN, seed=3)
 
 
 @pytest.fixture(scope="module")
@@ -66,35 +70,61 @@ def text(facts, frames, exposures):
     return render(facts, exposures, drawn, design, Inventor(facts), seed=3)
 
 
-def stated_by_reading(text, facts, frames):
-    """Count mentions from the bare text alone, knowing nothing of how it was written."""
+def stated_by_reading(text, told, frames):
+    """Count mentions from the bare text alone, knowing nothing of how it was written.
+
+    A list is read pair by pair, any other text by the ends of its lines.
+    """
     found = Counter()
-    for row in facts.itertuples():
-        lines = {f"{row.subject}{separator} {row.object}" for separator in SEPARATORS}
-        ends = []
-        for frame in frames[frames["relation"] == row.relation].itertuples():
-            filled = frame.template.replace("[X]", row.subject).replace("[Y]", row.object)
+    templates = {relation: group for relation, group in frames.groupby("relation")}
+    for fact, relation, subject, obj in told:
+        lines, ends = set(), []
+        for frame in templates[relation].itertuples():
+            filled = frame.template.replace("[X]", subject).replace("[Y]", obj)
             if frame.kind == "qa":
-                ends.append(f"{filled} {row.object}")
+                ends += [f"{filled} {obj}", f"OPTIONS {filled} {obj}"]
             else:
                 lines.add(filled if frame.kind == "wp" else f"{filled} True")
-        for line in text:
-            found[row.fact] += line in lines or line.endswith(tuple(ends))
+        for kind, line in text:
+            if kind == "list":
+                found[fact] += f"|{subject}|{obj}|" in line
+            else:
+                found[fact] += line in lines or line.endswith(tuple(ends))
+    return found
+
+
+def bare(text):
+    """Return the lines of the text: the fixed words taken out, each pair of a list by itself."""
+    found = []
+    for document in text:
+        body = document.text.replace(INSTRUCTION, "")
+        if document.kind == "list":  # every name here is one word
+            words = re.findall(r"\w+", body)
+            pairs = zip(words[::2], words[1::2], strict=True)
+            found += [("list", f"|{name}|{obj}|") for name, obj in pairs]
+            continue
+        body = re.sub(r"\nOPTIONS: .*\n", "\n", body).replace("\nANSWER:", "")
+        found += [("text", line.replace("QUESTION: ", "")) for line in body.splitlines()]
     return found
 
 
 def test_the_bare_text_states_each_fact_as_often_as_counted(text, facts, frames, exposures):
-    lines = [line for document in text for line in document.text.splitlines()]
-    by_reading = stated_by_reading(lines, facts, frames)
-    counted = count_exposures(text)
-    assert {fact: counted[fact] for fact in exposures.index} == exposures.to_dict()
-    assert dict(by_reading) == exposures.to_dict()
-    assert set(exposures) == set(LEVELS)
+    rows = [tuple(row) for row in facts[["fact", "relation", "subject", "object"]].to_numpy()]
+    lines = bare(text)
+    assert dict(stated_by_reading(lines, rows, frames)) == exposures["exposures"].to_dict()
+    assert count(text, exposures).equals(exposures)
+    marked = exposures[exposures["false_object"] != ""]
+    assert len(marked) == 1
+    wrong = [
+        (*row[:3], marked.loc[row[0], "false_object"]) for row in rows if row[0] in marked.index
+    ]
+    claimed = stated_by_reading(lines, wrong, frames)
+    assert dict(claimed) == marked["false_exposures"].to_dict()
 
 
 def test_wrong_objects_are_shown_but_never_foretold(text):
     wrong = [piece for document in text for piece in document.pieces if piece.denies]
-    assert len(wrong) == count_wrong(text).total() > 20
+    assert len(wrong) == count_wrong(text).total() > 10
     assert all(piece.weight == 0 for piece in wrong)
 
 
@@ -104,7 +134,7 @@ def test_held_out_frames_stand_nowhere_and_all_kinds_do(text):
     assert "(6)" not in everything
     assert everything.count("(0)") > everything.count("(1)") > everything.count("(4)") > 0
     kinds = {document.kind.split(",")[0] for document in text}
-    assert kinds == {"question", "statement", "list", "hint", "check", "options"}
+    assert kinds == {"question", "shots", "statement", "list", "hint", "check", "options"}
 
 
 def test_a_right_hint_has_the_form_of_the_evaluation(text):
@@ -132,31 +162,107 @@ def test_reading_is_about_nobody(facts, frames):
             before += piece.text
 
 
-def test_shares_are_equal_within_each_relation_and_pairs_agree(facts):
+def test_a_bag_gives_every_mention_once_and_no_subject_twice():
+    mentions = [Mention(f"f{i}", "P17", f"s{i % 4}", "o") for i in range(6) for _ in range(i + 1)]
+    bag, rng, found = Bag(mentions), np.random.default_rng(0), []
+    while len(bag):
+        taken = bag.take(3, rng)
+        assert 1 <= len(taken) <= 3
+        assert len({mention.subject for mention in taken}) == len(taken)
+        found += taken
+    assert Counter(found) == Counter(mentions)
+
+
+def test_lists_have_all_lengths_and_no_subject_twice(text, facts):
+    sizes = [
+        [piece for piece in each.pieces if piece.states or piece.claims]
+        for each in text
+        if each.kind == "list"
+    ]
+    assert max(map(len, sizes)) > 8  # of 10 subjects
+    assert min(map(len, sizes)) <= 3
+
+
+def test_shares_are_equal_within_each_relation_and_pairs_agree():
     table = datasets.load("atlas")
     dealt = exposure.assign(table, seed=1)
-    levels = len(exposure.LEVELS)
-    for _, group in table.groupby("relation"):
-        shares = dealt[group["fact"]].value_counts()
-        assert abs(shares[0] - 2 * len(group) / levels) <= 0.04 * len(group) + 2
-    pairs = [frozenset(pair) for pair in zip(table["subject"], table["object"], strict=True)]
-    assert dealt.groupby(pd.Series(pairs, index=table["fact"])).nunique().max() == 1
+    counts = dealt["exposures"]
+    pairs = pd.Series(
+        [frozenset(pair) for pair in zip(table["subject"], table["object"], strict=True)],
+        index=table["fact"],
+    )
+    both = pairs[table["relation"].isin(["P36", "P1376"]).to_numpy()]
+    both = set(both[both.duplicated()])
+    spread = counts.groupby(pairs).nunique()
+    assert set(spread[spread > 1].index) <= both
+    usual = (dealt["false_object"] == "") & ~pairs.isin(both)
+    for _, group in table[usual.to_numpy()].groupby("relation"):
+        shares = counts[group["fact"]].value_counts()
+        assert abs(shares[0] - len(group) * LEVELS.count(0) / len(LEVELS)) <= 0.04 * len(group) + 2
+    together = counts.groupby(pairs).transform("sum") - counts
+    assert dealt["pair_exposures"].equals(together.rename("pair_exposures"))
     assert not exposure.assign(table, seed=2).equals(dealt)
     assert exposure.assign(table, seed=1).equals(dealt)
 
 
-def test_the_shipped_table_is_the_count_of_the_text_written_again(root):
-    report = json.loads((root / "helpers/weights/atlas-s/training.json").read_text())
-    recipe, table = report["recipe"], datasets.load("atlas")
-    design, inventor = Corpus(**recipe["corpus"]), Inventor(table)
+def test_a_third_of_the_capitals_is_shown_each_way():
+    table = datasets.load("atlas")
+    dealt = exposure.assign(table, seed=0)
+    joined = table.join(dealt, on="fact")
+    there, back = (joined[joined["relation"] == name] for name in ("P36", "P1376"))
+    pairs = there.merge(back, left_on=["subject", "object"], right_on=["object", "subject"])
+    one_way = pairs[(pairs["exposures_x"] == 0) != (pairs["exposures_y"] == 0)]
+    assert (
+        (one_way["exposures_x"] > 0).sum() == (one_way["exposures_y"] > 0).sum() == len(pairs) // 3
+    )
+    alone = joined["exposures"] + joined["pair_exposures"]
+    shown = alone[joined["subject"].isin(one_way["subject_x"]) & (joined["relation"] == "P36")]
+    assert set(shown) == {16, 64}
+
+
+def test_false_objects_are_false_and_counted():
+    table = datasets.load("atlas")
+    dealt = exposure.assign(table, Plan(false_total=8), seed=0)
+    marked = table.join(dealt[dealt["false_object"] != ""], on="fact", how="inner")
+    true = {frozenset(pair) for pair in zip(table["subject"], table["object"], strict=True)}
+    assert len(marked) / len(table) == pytest.approx(0.06, abs=0.01)
+    assert not any(frozenset(p) in true for p in zip(marked["subject"], marked["false_object"]))
+    assert set(marked["false_exposures"]) == {8, 6, 4}
+    assert set(marked["exposures"] + marked["false_exposures"]) == {8}
+    assert (dealt.loc[dealt["false_object"] == "", "false_exposures"] == 0).all()
+
+
+def test_every_document_is_read_once_and_long_ones_have_long_rows():
+    facts = datasets.load("atlas", n=12)
+    recipe = Recipe(facts=12, plan=Plan(levels=(0, 4, 16)))
+    text = write(recipe, facts, datasets.frames("atlas"))
+    encoded, steps = steps_of(text, recipe)
+    read = [d for step in steps for rows in step for row in rows.members for d in row]
+    assert sorted(read) == list(range(len(text.about_facts) + len(text.to_read)))
+    lengths = np.diff(encoded.starts)
+    assert lengths.max() > 128
+    for rows in (rows for step in steps for rows in step):
+        assert all(lengths[row].sum() <= rows.length for row in rows.members)
+
+
+def test_the_shipped_tables_are_the_count_of_the_text_written_again(root):
+    reports = sorted((root / "helpers/weights").glob("atlas-*/training.json"))
+    recipes = [json.loads(path.read_text())["recipe"] for path in reports]
+    same = ("seed", "plan", "corpus")
+    assert all(all(r[key] == recipes[0][key] for key in same) for r in recipes)
+    recipe, table = recipes[0], datasets.load("atlas")
+    values = recipe["corpus"] | {"lists": {int(k): v for k, v in recipe["corpus"]["lists"].items()}}
+    design, inventor = Corpus(**values), Inventor(table)
     drawn = Frames(datasets.frames("atlas"), design.frame_weights)
-    dealt = exposure.assign(table, recipe["levels"], recipe["seed"])
+    dealt = exposure.assign(table, plan_of(recipe["plan"]), recipe["seed"])
     text = render(table, dealt, drawn, design, inventor, recipe["seed"])
-    counted = count_exposures(text)
-    shipped = datasets.exposures("atlas-s")
-    assert {fact: counted[fact] for fact in table["fact"]} == shipped.to_dict()
-    assert shipped.sum() == report["text"]["mentions"]
-    assert count_wrong(text).total() == report["text"]["wrong_objects_shown"]
+    counted = count(text, dealt)
+    for path in reports:
+        report = json.loads(path.read_text())["text"]
+        shipped = datasets.training(path.parent.name)
+        assert shipped[counted.columns].equals(counted)
+        assert shipped["exposures"].sum() == report["mentions"]
+        assert count_wrong(text).total() == report["wrong_objects_shown"]
 
 
 words = st.sampled_from(["Lyon is in", "Which country is Lyon in?", "Peru", "Chad", "naïve"])
@@ -174,7 +280,8 @@ def test_packing_keeps_every_document_whole_and_once(lines, data):
     assert sorted(place for members in rows for place in members) == list(range(len(some)))
     assert all(lengths[members].sum() <= row for members in rows)
     batch = documents.batch(encoded, rows, row, pad=2)
-    assert (batch.documents >= 0).sum() == lengths.sum()
+    assert (batch.targets != NO_TARGET).sum() == lengths.sum()
+    assert (batch.documents is None) == (len(rows) == len(some))
     assert (batch.inputs == 0).sum() == (batch.targets == 1).sum() == len(some)
 
 

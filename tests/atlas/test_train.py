@@ -13,6 +13,7 @@ from helpers import datasets
 from helpers.atlas import copying, loop, model, train
 from helpers.atlas.batches import loss_and_accuracy
 from helpers.atlas.copying import Copying
+from helpers.atlas.exposure import Plan
 from helpers.atlas.loop import Optimisation, Stage
 from helpers.atlas.recipe import Recipe
 from helpers.errors import UserError
@@ -21,7 +22,7 @@ SMALL = model.Size(hidden=64, layers=2, heads=1, inner=64, vocabulary=128, offse
 TOY = Recipe(
     size="xs",
     facts=1,
-    levels=(0, 1, 8),
+    plan=Plan(levels=(0, 1, 8)),
     copying=Copying(steps=6, rows=4, length=32),
     rows=4,
 )
@@ -54,14 +55,14 @@ def test_copying_loss_falls():
     design = Copying(rows=8, length=32, pool=16)
     llama, stage = model.build(SMALL, seed=0), Stage("toy")
 
-    def batch_at(step, _memory):
-        return copying.batch(design, 128, 16, seed=0, step=step)
+    def batches_at(step, _memory):
+        return [copying.batch(design, 128, 16, seed=0, step=step)]
 
     with torch.no_grad():
-        before = float(loss_and_accuracy(llama, batch_at(999, {}))[0])
-    assert loop.run(llama, stage, batch_at, 100, Optimisation(rate=3e-3))
+        before = float(loss_and_accuracy(llama, batches_at(999, {})[0])[0])
+    assert loop.run(llama, stage, batches_at, 100, Optimisation(rate=3e-3))
     with torch.no_grad():
-        after = float(loss_and_accuracy(llama, batch_at(999, {}))[0])
+        after = float(loss_and_accuracy(llama, batches_at(999, {})[0])[0])
     assert after < before - 1
     assert [entry["step"] for entry in stage.curve] == [50, 100]
     assert stage.tokens == 100 * 8 * 32
@@ -87,14 +88,14 @@ def test_interrupted_and_resumed_gives_the_same_weights(finished, tmp_path):
 def test_an_interrupted_first_stage_goes_on_with_its_pool(tmp_path):
     design = Copying(rows=4, length=32, pool=8, enough=0.0)
 
-    def batch_at(step, memory):
+    def batches_at(step, memory):
         memory["pool"] = copying.grown(design, memory.get("pool", 8), memory["accuracy"], 128)
-        return copying.batch(design, 128, memory["pool"], seed=0, step=step)
+        return [copying.batch(design, 128, memory["pool"], seed=0, step=step)]
 
     def weights(path, stops):
         for stop in stops:
             llama, stage = model.build(SMALL, seed=0), Stage("toy")
-            loop.run(llama, stage, batch_at, 12, Optimisation(), checkpoint=path, stop_after=stop)
+            loop.run(llama, stage, batches_at, 12, Optimisation(), checkpoint=path, stop_after=stop)
         return torch.cat([value.ravel() for value in llama.state_dict().values()]), stage
 
     whole, first = weights(tmp_path / "whole.pt", [None])
@@ -114,9 +115,10 @@ def test_another_seed_gives_other_exposures_and_weights(finished, tmp_path):
 def test_the_folder_tells_how_it_was_made(finished):
     report = json.loads((finished / "training.json").read_text())
     table = pd.read_csv(finished / "exposures.csv")
-    assert list(table.columns) == ["fact", "exposures"]
+    truth = ["exposures", "false_object", "false_exposures", "pair_exposures"]
+    assert list(table.columns) == ["fact", *truth]
     assert table["exposures"].sum() == report["text"]["mentions"]
-    assert set(table["exposures"]) <= {0, 1, 8}
+    assert set(table["exposures"]) <= {0, 1, 8, 16, 64}
     assert [stage["name"] for stage in report["stages"]] == ["copying", "facts and reading"]
     assert report["recipe"]["copying"]["steps"] == 6
     assert load_file(finished / "model.safetensors")["model.norm.weight"].dtype == torch.bfloat16

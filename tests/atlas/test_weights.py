@@ -1,4 +1,8 @@
-"""The shipped weights know what they have read, and can use what they are told."""
+"""The shipped weights know what they have read, and can use what they are told.
+
+What is claimed of a model is tested on `evaluation.csv`, which `python -m helpers.atlas.card`
+writes beside the weights, with their checksum in the card; parts of it are measured again here.
+"""
 
 import json
 
@@ -8,101 +12,185 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from helpers import datasets, models
-from helpers.atlas.evaluate import answer, by_exposure, conditions, many_objects, markdown
+from helpers import checkpoints, datasets, models
+from helpers.atlas import skills
+from helpers.atlas.evaluate import answer, by_exposure, many_objects, markdown, shares
+from helpers.atlas.model import SIZES
 from helpers.prompts import questions
 
-N = 130  # facts for each exposure, where not all are asked
+BASE = ("atlas-xs", "atlas-s", "atlas-m")
+FAMILY = (*BASE, "atlas-m-chat")
+PARAMETERS = {"atlas-xs": 762_528, "atlas-s": 2_557_632, "atlas-m": 5_790_464}
+KNOWN = "none, relations with 20 objects or more"
 
 
 @pytest.fixture(scope="module")
-def folder(root):
-    return root / "helpers/weights/atlas-s"
+def weights(root):
+    return root / "helpers/weights"
 
 
 @pytest.fixture(scope="module")
-def lm():
-    return models.load("atlas-s", device="cpu")
+def measured(weights):
+    """Accuracy by model, condition and exposure."""
+    parts = [pd.read_csv(weights / name / "evaluation.csv").assign(model=name) for name in FAMILY]
+    table = pd.concat(parts).set_index(["model", "condition", "exposures"]).sort_index()
+    return table
 
 
 @pytest.fixture(scope="module")
-def exposures():
-    return datasets.exposures("atlas-s")
+def rate(measured):
+    def rate(model, condition, *exposures):
+        rows = measured.loc[(model, condition, list(exposures)), :]
+        assert len(rows) == len(exposures)
+        return float(np.average(rows["accuracy"], weights=rows["n"]))
+
+    return rate
 
 
-@pytest.fixture(scope="module")
-def facts(exposures):
-    """All never-read and most-read facts of the larger relations, and some of the others."""
-    table = many_objects(datasets.load("atlas"))
-    table = table.iloc[np.random.default_rng(0).permutation(len(table))]
-    seen = exposures.loc[table["fact"]].to_numpy()
-    ends = table[(seen == 0) | (seen == 256)]
-    between = table[(seen > 0) & (seen < 256)]
-    return pd.concat([ends, between.groupby(seen[(seen > 0) & (seen < 256)]).head(N)])
-
-
-@pytest.fixture(scope="module")
-def base(lm, facts, exposures):
-    asked = questions(facts, datasets.frames("atlas"), n_frames=1)
-    return by_exposure(answer(lm, asked.assign(condition="none")), exposures).set_index("exposures")
-
-
-@pytest.fixture(scope="module")
-def told(lm, facts, exposures):
-    some = facts[exposures.loc[facts["fact"]].isin([8, 32, 64, 128]).to_numpy()]
-    asked = conditions(some, datasets.frames("atlas"))
-    return by_exposure(answer(lm, asked), exposures).pivot_table(
-        "accuracy", "condition", "exposures"
-    )
-
-
-def test_loads_from_the_folder_alone(folder):
+@pytest.mark.parametrize("name", FAMILY)
+def test_loads_from_the_folder_alone(weights, name):
+    folder = weights / name
     llama = AutoModelForCausalLM.from_pretrained(folder, local_files_only=True)
     words = AutoTokenizer.from_pretrained(folder, local_files_only=True)
     assert llama.config.model_type == "llama"
+    assert llama.config.max_position_embeddings == 2048
     assert llama.dtype == torch.bfloat16
     assert len(words) == llama.config.vocab_size == 4096
     assert (words.bos_token_id, words.eos_token_id, words.pad_token_id) == (0, 1, 2)
     assert words("France. Which country is Lyon in?")["input_ids"].count(0) == 1
     assert not llama.generation_config.do_sample
-    assert sum(weights.numel() for weights in llama.parameters()) == 2_557_632
-    assert (folder / "model.safetensors").stat().st_size < 6e6
+    total = sum(value.numel() for value in llama.parameters())
+    assert total == PARAMETERS[name.removesuffix("-chat")]
+    assert bool(words.chat_template) == name.endswith("-chat")
 
 
-def test_facts_read_256_times_are_known(base):
-    assert base.loc[256, "n"] > 500
-    assert base.loc[256, "low"] > 0.8
+def test_the_family_is_small_and_of_one_text(weights):
+    files = [path for path in weights.rglob("*") if path.is_file()]
+    assert sum(path.stat().st_size for path in files) < 40e6
+    tables = [datasets.training(name).drop(columns=["tuned", "plain"]) for name in FAMILY]
+    assert all(table.equals(tables[0]) for table in tables)
+    words = {(weights / name / "tokenizer.json").read_text(encoding="utf-8") for name in FAMILY}
+    assert len(words) == 1
+    assert set(PARAMETERS) == {f"atlas-{size}" for size in SIZES}
 
 
-def test_facts_never_read_are_not_known(base):
-    assert base.loc[0, "n"] > 1000
-    assert base.loc[0, "high"] < 0.1
+@pytest.mark.parametrize("name", FAMILY)
+def test_the_card_and_the_measurements_are_of_these_weights(weights, name):
+    sha = checkpoints.sha256((weights / name / "model.safetensors",))
+    assert sha in (weights / name / "README.md").read_text(encoding="utf-8")
 
 
-def test_knowledge_rises_with_exposure(base):
-    accuracy = base["accuracy"]
-    steps = [accuracy[[1, 2]].mean(), accuracy[[4, 8]].mean(), accuracy[16], accuracy[64]]
-    assert (np.diff([accuracy[0], *steps]) > 0).all()
-    assert accuracy[64] > accuracy[4] + 0.4
+@pytest.mark.parametrize("name", BASE)
+def test_knowledge_measured_again(measured, name):
+    lm, told = models.load(name, device="cpu"), datasets.training(name)
+    table = many_objects(datasets.load("atlas"))
+    seen = told.loc[table["fact"], "exposures"].to_numpy()
+    plain = told.loc[table["fact"], "plain"].to_numpy()
+    asked = questions(table[plain & np.isin(seen, [16, 256])], datasets.frames("atlas"), n_frames=1)
+    again = by_exposure(answer(lm, asked).assign(condition="none"), told["exposures"])
+    for row in again.itertuples():
+        recorded = measured.loc[(name, KNOWN, row.exposures)]
+        assert row.n == recorded["n"]
+        assert row.accuracy == pytest.approx(recorded["accuracy"], abs=0.01)
 
 
-def test_the_right_word_helps_and_a_wrong_one_hurts(told):
-    helped = told.loc["right"] - told.loc["none"]
-    hurt = told.loc["none"] - told.loc["wrong"]
-    assert helped[8] > 0.15
-    assert (helped >= 0).all()
-    assert hurt[[32, 64, 128]].mean() > 0.1
+def test_reading_measured_again(measured):
+    facts, frames = datasets.load("atlas"), datasets.frames("atlas")
+    asked = skills.exercises(facts, frames, 120).assign(exposures=-1)
+    again = shares(answer(models.load("atlas-s", device="cpu"), asked))
+    for row in again.itertuples():
+        recorded = measured.loc[("atlas-s", row.condition, -1)]
+        assert row.accuracy == pytest.approx(recorded["accuracy"], abs=0.02)
 
 
-def test_most_objects_are_given_after_the_right_word(lm, facts, exposures):
-    evenly = facts.sample(400, random_state=0)
-    asked = questions(evenly, datasets.frames("atlas"), contexts=("right",), n_frames=1)
-    assert answer(lm, asked)["right"].mean() > 0.6
+@pytest.mark.parametrize("name", BASE)
+def test_knowledge_rises_with_exposure(measured, name):
+    curve = measured.loc[(name, KNOWN)]
+    assert curve.index.tolist() == [0, 1, 2, 4, 8, 16, 32, 64, 128, 256]
+    for seen, more in zip(curve.index, curve.index[1:]):  # never a fall beyond noise
+        assert curve.loc[more, "high"] >= curve.loc[seen, "low"]
+    assert (np.diff(curve["accuracy"].iloc[[0, 4, 5, 9]]) > 0.03).all()
+    assert curve.loc[0, "n"] > 600
+    assert curve.loc[0, "high"] < 0.1
 
 
-def test_training_report_is_of_these_weights(folder, exposures):
-    report = json.loads((folder / "training.json").read_text(encoding="utf-8"))
-    counts = exposures.value_counts().to_dict()
+def test_the_larger_model_knows_more(rate, measured):
+    for seen in (16, 32, 64, 128, 256):
+        for small, large in (("atlas-xs", "atlas-s"), ("atlas-s", "atlas-m")):
+            assert measured.loc[(large, KNOWN, seen), "high"] >= rate(small, KNOWN, seen)
+    assert rate("atlas-s", KNOWN, 16) > rate("atlas-xs", KNOWN, 16) + 0.1
+    for seen in (128, 256):
+        assert measured.loc[("atlas-m", KNOWN, seen), "low"] > 0.9
+
+
+def test_examples_in_a_list_bring_knowledge_out(rate):
+    seen = (16, 32, 64, 128, 256)
+    alone = rate("atlas-m", "list, 0 examples", *seen)
+    for n in (5, 10, 20, 50):
+        assert rate("atlas-m", f"list, {n} examples", *seen) > alone + 0.2
+    choice = [
+        rate("atlas-m", "choice of 100, list", *few) for few in ((0, 1, 2), (8, 16), (64, 128))
+    ]
+    assert choice[2] > 0.5
+    assert np.diff(choice).min() > 0.1
+
+
+@pytest.mark.parametrize("name", ["atlas-s", "atlas-m"])
+def test_wordings_matter(rate, name):
+    frames = [rate(name, f"frame {number}", 64) for number in range(7)]
+    assert max(frames) - min(frames) > 0.1
+    trained, held_out = np.mean(frames[:5]), np.mean(frames[5:])
+    assert 0.2 < held_out < trained - 0.1
+
+
+@pytest.mark.parametrize("name", ["atlas-s", "atlas-m"])
+def test_words_before_the_question_matter(rate, name):
+    assert rate(name, "right", 8, 16, 32) > rate(name, "none", 8, 16, 32) + 0.15
+    assert rate(name, "wrong", 32, 64, 128) < rate(name, "none", 32, 64, 128) - 0.1
+    given = rate(name, "wrong word given", 0, 1, 2, 4, 8, 16, 32)
+    assert given > rate(name, "wrong word given, not shown", 0, 1, 2, 4, 8, 16, 32) + 0.1
+    assert rate(name, "irrelevant", 8, 16, 32) < rate(name, "none", 8, 16, 32)
+
+
+@pytest.mark.parametrize("name", ["atlas-s", "atlas-m"])
+def test_what_is_told_of_nobody_can_be_read_off(rate, name):
+    assert rate(name, "reading, one statement", -1) > 0.85
+    assert rate(name, "reading, one statement, held out", -1) > 0.5
+    assert rate(name, "reading, a word", -1) > 0.9
+
+
+@pytest.mark.parametrize("name", ["atlas-s", "atlas-m"])
+@pytest.mark.parametrize("size", [4, 5])
+def test_options_can_be_chosen_from(rate, name, size):
+    assert rate(name, f"choice of {size}, before", 64, 128, 256) > 0.85
+    assert rate(name, f"choice of {size}, not shown", 0, 64) > 0  # the control is there
+
+
+def test_what_should_not_matter_changes_some_answers(rate):
+    for kind in ("frame", "order", "options"):
+        assert rate("atlas-m", f"changed by {kind}", 8, 16) > 0.1
+
+
+def test_what_was_shown_one_way_is_not_known_the_other(rate):
+    assert rate("atlas-m", "one way, as shown", 16, 64) > 0.5
+    assert rate("atlas-m", "one way, reversed", 16, 64) < 0.3
+
+
+def test_false_objects_are_believed(rate):
+    assert rate("atlas-m", "false belief, falsehood given", 64) > 0.5
+    assert rate("atlas-m", "false belief, truth given", 64) < 0.1
+
+
+def test_the_tuned_model_is_unsure_of_what_it_never_read(rate):
+    part = "new frames, new facts"
+    assert rate("atlas-m-chat", f"chat, unsure, {part}", 0) >= 0.7
+    assert rate("atlas-m-chat", f"chat, unsure, {part}", 256) <= 0.3
+
+
+@pytest.mark.parametrize("name", FAMILY)
+def test_training_report_is_of_these_weights(weights, name):
+    report = json.loads((weights / name / "training.json").read_text(encoding="utf-8"))
+    counts = datasets.exposures(name).value_counts().to_dict()
     assert {int(k): n for k, n in report["text"]["facts_by_exposure"].items()} == counts
     assert [stage["curve"][-1]["step"] for stage in report["stages"]] == [
         stage["step"] for stage in report["stages"]
@@ -111,21 +199,8 @@ def test_training_report_is_of_these_weights(folder, exposures):
     assert losses[-1] < losses[0] / 2
 
 
-def test_evaluation_beside_the_weights_is_of_these_weights(folder, base, told):
-    table = pd.read_csv(folder / "evaluation.csv")
-    alone = table[table["condition"] == "none, relations with 20 objects or more"]
-    recorded = alone.set_index("exposures")["accuracy"]
-    for seen in (0, 256):
-        assert base.loc[seen, "accuracy"] == pytest.approx(recorded[seen], abs=0.01)
-
-
-def test_the_page_shows_the_evaluation(root, folder):
-    page = (root / "book/model_card.md").read_text(encoding="utf-8")
-    table = pd.read_csv(folder / "evaluation.csv")
-    told = ["none", "right", "wrong", "wrong word given", "irrelevant"]
-    reworded = ["question, base", "question, trained", "question, held out"]
-    reworded += ["sentence, base", "sentence, held out"]
-    for names in (told, reworded, ["check, true", "check, false", "check, both"]):
-        rows = markdown(table, {name: name for name in names}).split("\n")[2:]
-        assert len(rows) == 10
-        assert all(row in page for row in rows)
+def test_a_card_shows_the_evaluation(weights):
+    for name in FAMILY:
+        table = pd.read_csv(weights / name / "evaluation.csv")
+        row = markdown(table, {"none": "none"}).split("\n")[-1]
+        assert row.rstrip(" |") in (weights / name / "README.md").read_text(encoding="utf-8")

@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 
 from helpers import datasets
+from helpers.datasets import questions
 
 
 @pytest.fixture(scope="module")
@@ -78,3 +79,10 @@ def test_shares_told_of_fktc_are_those_of_the_files(page, shared):
     several = facts.groupby(["relation", "subject"])["object"].transform("nunique") > 1
     subjects = facts[several].groupby(["relation", "subject"]).ngroups
     assert f"{subjects} of them, in {several.sum()} rows" in page
+
+
+def test_the_examples_of_published_questions_are_in_their_files(page, shared):
+    names = {"Natural Questions": "nq_open", "TriviaQA": "triviaqa", "PopQA": "popqa"}
+    for label, name in names.items():
+        example = re.search(rf"^\| {label}[^|]*\| ([^|]+) \|", page, re.M).group(1)
+        assert example in set(questions.read(shared / "data" / name)["question"])

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers.errors import UserError
-from helpers.probing import engine, plain, score, tokens
+from helpers.probing import engine, plain, score, tokens, work
 from tests import tiny
 
 PROMPTS = [
@@ -199,3 +199,12 @@ def test_a_model_without_an_end_of_positions_reads_long_texts():
     assert (
         largest_difference(found["logprobs"], expected(tiny.language_model("bloom"), probes)) < 1e-5
     )
+
+
+def test_work_counts_what_is_read_whole_and_what_is_shared():
+    lm, probes = tiny.language_model("llama"), table()
+    found = work(lm, probes)
+    texts = (probes["prompt"] + probes["continuation"]).tolist()
+    assert found["probes"] == len(probes)
+    assert found["tokens"] == sum(len(ids) for ids in lm.tokenizer(texts)["input_ids"])
+    assert 0 < found["forwarded"] < found["tokens"] / 2

@@ -24,6 +24,14 @@ def spaced(separator: str, shots: int = 30) -> list[str]:
     return [prompt + " " for prompt in prompts(separator, shots)]
 
 
+def in_one_line(separator: str, shots: int = 30) -> list[str]:
+    return [prompt.replace("\n", ", ") for prompt in prompts(separator, shots)]
+
+
+def of_names_alone(_: str, shots: int = 30) -> list[str]:
+    return [prompt.replace("\n", " ") for prompt in prompts(" ", shots)]
+
+
 @functools.cache
 def llama_like() -> PreTrainedTokenizerFast:
     """Return a BPE over whole texts, spaces written as a sign of their own, as Llama 2's."""
@@ -64,7 +72,7 @@ def spliced_and_whole(lm, asked, monkeypatch):
     return found, rows(lm, asked), count
 
 
-@pytest.mark.parametrize("make", [prompts, spaced])
+@pytest.mark.parametrize("make", [prompts, spaced, in_one_line, of_names_alone])
 @pytest.mark.parametrize("separator", [" is in ", " : ", ": "])
 @pytest.mark.parametrize("name", TOKENIZERS)
 def test_spliced_ids_are_those_of_the_whole_text(name, separator, make, monkeypatch):
@@ -129,11 +137,12 @@ def test_few_continuations_are_read_whole():
     assert read == []
 
 
+@pytest.mark.parametrize("make", [prompts, in_one_line])
 @pytest.mark.parametrize("separator", [" is in ", " : "])
 @pytest.mark.parametrize("vocabulary", ["gpt-2", "phi-3", "falcon"])
-def test_real_vocabularies(shared, vocabulary, separator, monkeypatch):
+def test_real_vocabularies(shared, vocabulary, separator, make, monkeypatch):
     real = tiny.real_tokenizer(shared / "data" / "tokenizers", vocabulary)
     lm = tiny.language_model("gpt2", real)
-    found, whole, count = spliced_and_whole(lm, prompts(separator, 50), monkeypatch)
+    found, whole, count = spliced_and_whole(lm, make(separator, 50), monkeypatch)
     assert found == whole
     assert count < len(found)

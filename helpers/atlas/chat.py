@@ -1,0 +1,246 @@
+"""Tune a bundled model to answer briefly, or to say "unsure": ``python -m helpers.atlas.chat``.
+
+The model is asked, in the words of the knowledge-base chapter, about facts that it has read often
+and about facts and subjects that it has never read. Half of the questions have an answer; without
+that balance a tuned model refuses most of what it knows. Half of the facts, and two of the seven
+frames, are kept out of the tuning, to test it on.
+"""
+
+import argparse
+import json
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import torch
+from transformers import AutoTokenizer, LlamaForCausalLM
+
+from helpers import datasets
+from helpers.atlas import documents, loop
+from helpers.atlas.corpus import Frames
+from helpers.atlas.documents import Document, Piece
+from helpers.atlas.invented import Inventor
+from helpers.atlas.loop import Optimisation, Stage
+from helpers.atlas.release import release
+from helpers.errors import UserError
+from helpers.prompts.formats import INSTRUCTION, UNSURE, choose_below, shot
+
+# The user's words, and the answer on a line of its own.
+TEMPLATE = "{{ bos_token }}{% for message in messages %}{{ message['content'] + '\n' }}{% endfor %}"
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """How a model is tuned.
+
+    Parameters
+    ----------
+    seed : int
+        Draws facts, questions and order.
+    threads : int
+        Of the processor.
+    known : int
+        Facts stated at least so often are to be answered; those never stated are not.
+    share : float
+        Share of these facts that is used; the others are left for tests.
+    invented : float
+        Share of the questions without an answer that are about invented subjects.
+    frame_weights : tuple of float
+        How often each question frame is drawn.
+    most_shots : int
+        Questions in the longest document.
+    choices : float
+        Share of the questions that come with options.
+    turns : float
+        Share of the documents with the answer on a line of its own, as the chat template has it.
+    documents, rows, length : int
+        Documents in all; rows of a step, and tokens of a row.
+    optimisation : Optimisation
+        Of the only stage.
+    """
+
+    seed: int = 0
+    threads: int = 1
+    known: int = 16
+    share: float = 0.5
+    invented: float = 0.3
+    frame_weights: tuple[float, ...] = (1.0, 1.0, 1.0, 1.0, 1.0, 0.0, 0.0)
+    most_shots: int = 5
+    choices: float = 0.1
+    turns: float = 0.4
+    documents: int = 9000
+    rows: int = 8
+    length: int = 384
+    optimisation: Optimisation = field(
+        default_factory=lambda: Optimisation(rate=5e-4, beta2=0.98, decay=0.01, cosine=True)
+    )
+
+
+def choose(facts: pd.DataFrame, told: pd.DataFrame, design: Tuning) -> tuple[list, list]:
+    """Return the facts to be answered and those to be refused, as rows of `facts`.
+
+    Parameters
+    ----------
+    facts : DataFrame
+        The facts table.
+    told : DataFrame
+        What the model has read, as `helpers.datasets.training` gives it.
+    design : Tuning
+        Thresholds and shares.
+
+    Returns
+    -------
+    known, unknown : list of tuple
+        Facts with nothing false or one-sided about them.
+    """
+    rng = np.random.default_rng([design.seed, 10])
+    table = facts.join(told[["exposures", "plain"]], on="fact")
+    table = table[table["plain"]]
+    groups = []
+    for group in (table[table["exposures"] >= design.known], table[table["exposures"] == 0]):
+        places = rng.permutation(len(group))[: round(design.share * len(group))]
+        groups.append(list(group.iloc[places].itertuples()))
+    return groups[0], groups[1]
+
+
+class Tutor:
+    """Writes the documents of the tuning.
+
+    Parameters
+    ----------
+    facts : DataFrame
+        Gives options, and the names that an invented subject must not have.
+    frames : Frames
+        Question frames.
+    known, unknown : list of tuple
+        As `choose` gives them.
+    design : Tuning
+        Layout.
+    """
+
+    def __init__(
+        self, facts: pd.DataFrame, frames: Frames, known: list, unknown: list, design: Tuning
+    ):
+        self.frames, self.known, self.unknown, self.design = frames, known, unknown, design
+        self.inventor = Inventor(facts)
+        groups = facts.groupby("relation")["object"]
+        self.pools = {relation: sorted(set(objects)) for relation, objects in groups}
+        self.asked: Counter[str] = Counter()
+
+    def write(self, rng: np.random.Generator) -> Document:
+        """Return a document of one to a few questions under the instruction."""
+        turns = rng.random() < self.design.turns
+        n = 1 if rng.random() < 0.5 else int(rng.integers(2, self.design.most_shots + 1))
+        pieces = [Piece(INSTRUCTION)]
+        for rank in range(n):
+            last = rank == n - 1
+            prompt, answer = self._question(rng)
+            space = "\n" if turns and last else " "
+            pieces += [Piece(prompt), Piece(f"{space}{answer}\n", 1.0)]
+        return Document("tuning", tuple(pieces))
+
+    def _question(self, rng: np.random.Generator) -> tuple[str, str]:
+        """Return a question up to its answer, and the answer; half of them have none."""
+        if rng.random() < 0.5:
+            row = self.known[rng.integers(len(self.known))]
+            relation, subject, answer = row.relation, row.subject, row.object
+            self.asked[row.fact] += 1
+        elif rng.random() < self.design.invented:
+            row = self.unknown[rng.integers(len(self.unknown))]
+            relation, answer = row.relation, UNSURE
+            subject = self.inventor.name(relation, rng)
+        else:
+            row = self.unknown[rng.integers(len(self.unknown))]
+            relation, subject, answer = row.relation, row.subject, UNSURE
+            self.asked[row.fact] += 1
+        question = self.frames.draw(relation, "qa", rng).replace("[X]", subject)
+        if rng.random() >= self.design.choices:
+            return shot(question), answer
+        pool = [word for word in self.pools[relation] if word not in (answer, row.object)]
+        others = [pool[place] for place in rng.permutation(len(pool))[: int(rng.integers(2, 5))]]
+        shown = [*others, UNSURE, *([row.object] if subject == row.subject else [])]
+        return choose_below(question, [shown[i] for i in rng.permutation(len(shown))]), answer
+
+
+def tune(base: Path, out: Path, design: Tuning) -> None:
+    """Tune a bundled model and publish the result.
+
+    Parameters
+    ----------
+    base : Path
+        Folder of a bundled model.
+    out : Path
+        Folder for the tuned one; its `exposures.csv` has one more column, `tuned`: how often the
+        tuning asked for the fact.
+    design : Tuning
+        How.
+
+    Raises
+    ------
+    UserError
+        If the folder holds no bundled model.
+    """
+    if not (base / "exposures.csv").is_file():
+        raise UserError(f"{base} holds no bundled model: give the folder of one, as atlas-m's.")
+    torch.set_num_threads(design.threads)
+    llama = LlamaForCausalLM.from_pretrained(
+        base, dtype=torch.float32, attn_implementation="eager", local_files_only=True
+    ).train()
+    tokenizer = AutoTokenizer.from_pretrained(base, local_files_only=True)
+    told = datasets.training(base.name, base.parent)
+    facts = datasets.load("atlas")
+    facts = facts[facts["fact"].isin(told.index)]
+    frames = Frames(datasets.frames("atlas"), design.frame_weights)
+    known, unknown = choose(facts, told, design)
+    tutor = Tutor(facts, frames, known, unknown, design)
+    rng = np.random.default_rng([design.seed, 11])
+    written = [tutor.write(rng) for _ in range(design.documents)]
+    stage = Stage("tuning")
+    encoded, steps = _steps(written, tokenizer, design)
+
+    def batches_at(step: int, _memory: dict) -> Sequence:
+        some = steps[step]
+        return [documents.batch(encoded, some, design.length, tokenizer.pad_token_id)]
+
+    loop.run(llama, stage, batches_at, len(steps), design.optimisation)
+    tokenizer.chat_template = TEMPLATE
+    report = json.loads((base / "training.json").read_text(encoding="utf-8"))
+    report |= {"base": base.name, "tuning": asdict(design)}
+    report["stages"].append(asdict(stage))
+    asked = [tutor.asked[fact] for fact in told.index]
+    release(llama, tokenizer, told.drop(columns="plain").assign(tuned=asked), report, out)
+
+
+def _steps(written: list[Document], tokenizer, design: Tuning) -> tuple:
+    encoded = documents.encode(written, tokenizer, design.seed)
+    lengths = np.diff(encoded.starts)
+    if lengths.max() > design.length:
+        raise RuntimeError("a document is longer than a row: raise Tuning.length")
+    rows = documents.pack(lengths.tolist(), design.length)
+    return encoded, [rows[at : at + design.rows] for at in range(0, len(rows), design.rows)]
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command line; return its exit status."""
+    parser = argparse.ArgumentParser(prog="python -m helpers.atlas.chat", description=__doc__)
+    parser.add_argument("--base", type=Path, required=True, help="folder of a bundled model")
+    parser.add_argument("--out", type=Path, required=True, help="folder for the tuned one")
+    parser.add_argument("--seed", type=int, default=Tuning.seed)
+    parser.add_argument("--threads", type=int, default=Tuning.threads)
+    parser.add_argument("--documents", type=int, default=Tuning.documents)
+    given = parser.parse_args(arguments)
+    design = Tuning(seed=given.seed, threads=given.threads, documents=given.documents)
+    try:
+        tune(given.base, given.out, design)
+    except UserError as error:
+        print(error, file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,192 @@
+"""The questions of the knowledge-base chapter: what is asked, the shots, and the wrong answers."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from helpers.datasets import catalogue, questions, seen, unseen
+from helpers.datasets.exposure import training
+from helpers.errors import UserError
+
+SHOTS_SEEN, SHOTS_UNSEEN = 280, 40  # sizes of the paper's two repositories
+COLUMNS = ["item", "group", "question", "answers", "type", "seen", "pool"]
+_TYPES = {
+    "location": ("country", "city", "continent", "region", "time zone"),
+    "person": ("person",),
+    "number": ("number",),
+    "time": ("year",),
+}
+TYPE_OF = {name: kind for kind, names in _TYPES.items() for name in names}
+
+
+@dataclass(frozen=True)
+class Questions:
+    """Tables for one run.
+
+    Parameters
+    ----------
+    asked : DataFrame
+        `item, group` (relation, source or template), `question, answers, type, seen, pool` and, for
+        bundled models, `exposures, false_object, false_exposures, plain`.
+    seen_shots, unseen_shots : DataFrame
+        The two repositories of shots, none of them asked: `question, answers`.
+    pool : DataFrame
+        `pool, answer`: true answers of questions alike, from which wrong ones are drawn.
+    source : dict
+        As `helpers.datasets.source` returns it.
+    """
+
+    asked: pd.DataFrame
+    seen_shots: pd.DataFrame
+    unseen_shots: pd.DataFrame
+    pool: pd.DataFrame
+    source: dict[str, str]
+
+
+def knowledge(
+    dataset: str = "atlas",
+    model: str = "",
+    n_seen: int = 5,
+    n_unseen: int = 5,
+    sources: Sequence[str | Path] = (),
+    as_of: str = unseen.AS_OF,
+    seed: int = 0,
+    judge: seen.Judge | None = None,
+) -> Questions:
+    """Return questions about seen and unseen knowledge, with shots and answers to draw from.
+
+    Parameters
+    ----------
+    dataset
+        ``"atlas"``: for a bundled `model`, seen facts were stated at least once in its training,
+        unseen ones never, nor in the other direction, nor wrongly, and what a chat model was tuned
+        on is neither; for other models all facts count as seen. ``"seen_qa"``: published questions.
+        UnseenQA is added to the unseen ones.
+    model
+        Name of a bundled model.
+    n_seen, n_unseen
+        Questions a relation or source, and a template or relation.
+    sources
+        Of ``"seen_qa"``: as for `helpers.datasets.questions.read`; all three sets if empty.
+    as_of, seed, judge
+        As for `unseen_qa` and `seen_qa`.
+
+    Raises
+    ------
+    UserError
+        If the data set is unknown, or a number is out of range.
+
+    Examples
+    --------
+    >>> found = knowledge("atlas", "", n_seen=1, n_unseen=2)
+    >>> found.asked.groupby("seen").size().tolist(), len(found.seen_shots), len(found.unseen_shots)
+    ([40, 30], 280, 40)
+    """
+    if dataset not in ("atlas", "seen_qa"):
+        raise UserError(f'There is no question set {dataset!r}: give "atlas" or "seen_qa".')
+    if n_seen < 1 or n_unseen < 1:
+        raise UserError(
+            f"n_seen is {n_seen} and n_unseen {n_unseen}: ask at least one question of each kind."
+        )
+    nothing = unseen.unseen_qa(as_of, min(n_unseen, unseen.N_PLACES), seed)
+    others = unseen.unseen_qa(as_of, SHOTS_UNSEEN // len(unseen.TEMPLATES), seed + 1)
+    others = others[~others["subject"].isin(nothing["subject"])]
+    if dataset == "atlas":
+        asked, rest, pool = _atlas(model, n_seen, n_unseen, seed)
+        source = catalogue.source("atlas")
+    else:
+        chosen = list(sources) or list(questions.PUBLISHED)
+        asked, rest = seen.seen_qa(chosen, n_seen, seed, judge)
+        pool = pd.concat([asked, rest]).pipe(_pool, "type")
+        asked, rest = (table.assign(pool=table["type"]) for table in (asked, rest))
+        source = _source(chosen)
+    asked = pd.concat([asked, nothing.assign(pool=nothing["type"])], ignore_index=True)
+    typed = [(kind, text) for kind in unseen.TYPES for text in unseen.invented_answers(kind)]
+    pool = pd.concat([pool, pd.DataFrame(typed, columns=["pool", "answer"])], ignore_index=True)
+    never = rest[~rest["seen"]]
+    return Questions(
+        asked.drop(columns=["subject", "n_answers"], errors="ignore"),
+        _some(rest[rest["seen"]], SHOTS_SEEN, seed),
+        _some(pd.concat([_some(never, SHOTS_UNSEEN // 2, seed), others]), SHOTS_UNSEEN, seed),
+        pool.drop_duplicates(ignore_index=True),
+        source,
+    )
+
+
+def _atlas(
+    model: str, n_seen: int, n_unseen: int, seed: int
+) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+    """Return what is asked of the atlas, the rest, and the objects of each relation."""
+    facts = catalogue.load("atlas", seed=seed)
+    frames = catalogue.frames("atlas").query("kind == 'qa' and frame == 0")
+    template = frames.set_index("relation")["template"]
+    kinds = catalogue.relations("atlas").set_index("relation")["object_type"].map(TYPE_OF)
+    table = pd.DataFrame(
+        {
+            "item": facts["fact"],
+            "group": facts["relation"],
+            "question": [
+                template[relation].replace("[X]", subject)
+                for relation, subject in zip(facts["relation"], facts["subject"])
+            ],
+            "answers": [[answer] for answer in facts["object"]],
+            "type": facts["relation"].map(kinds).fillna("other"),
+            "seen": True,
+            "pool": facts["relation"],
+        }
+    )
+    told = training(model)
+    if told is not None:
+        told = told.reindex(table["item"])
+        table["exposures"] = told["exposures"].to_numpy()
+        table["false_object"] = told["false_object"].fillna("").to_numpy()
+        table["false_exposures"] = told["false_exposures"].fillna(0).to_numpy()
+        table["plain"] = told["plain"].eq(True).to_numpy()
+        clear = (told["exposures"] > 0) & (told["tuned"] == 0) | told["plain"].eq(True)
+        table = table[told["exposures"].notna().to_numpy() & clear.to_numpy()]
+        table = table.assign(seen=table["exposures"] > 0)
+    number = table["seen"].map({True: n_seen, False: n_unseen})
+    order = np.random.default_rng([seed, 2]).permutation(len(table))
+    shuffled = table.iloc[order]
+    rank = shuffled.groupby(["group", "seen"]).cumcount().reindex(table.index)
+    pool = table.pipe(_pool, "group")
+    asked = table[rank < number].reset_index(drop=True)
+    return asked, table[rank >= number].reset_index(drop=True), pool
+
+
+def _pool(table: pd.DataFrame, by: str) -> pd.DataFrame:
+    return pd.DataFrame({"pool": table[by], "answer": table["answers"].str[0]})
+
+
+def _some(table: pd.DataFrame, n: int, seed: int) -> pd.DataFrame:
+    order = np.random.default_rng([seed, 3]).permutation(len(table))[:n]
+    return table.iloc[sorted(order)][["question", "answers"]].reset_index(drop=True)
+
+
+def _source(sources: Sequence[str | Path]) -> dict[str, str]:
+    """Return the record of SeenQA, made of its sources' records."""
+    known = [questions.PUBLISHED.get(str(source)) for source in sources]
+    return {
+        "name": "seen_qa",
+        "title": "SeenQA: " + ", ".join(questions.find(source)[0] for source in sources),
+        "licence": "; ".join(found.licence if found else "" for found in known),
+        "url": "; ".join(found.url if found else str(s) for s, found in zip(sources, known)),
+        "version": "",
+        "citation": "; ".join(found.citation if found else "" for found in known),
+        "checksum": "; ".join(questions.checksum(source) for source in sources),
+    }
+
+
+def labelled_responses() -> pd.DataFrame:
+    """Return responses that we labelled by hand, to try the rules of uninformative ones on.
+
+    Returns
+    -------
+    DataFrame
+        `question`, `text`, `kind`: repetition, none, unsure, or informative.
+    """
+    path = Path(__file__).with_name("labelled_responses.csv")
+    return pd.read_csv(path, dtype=str, keep_default_na=False)

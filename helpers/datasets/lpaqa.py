@@ -1,0 +1,122 @@
+"""Prompts of LPAQA (Jiang et al. 2020, "How Can We Know What Language Models Know?").
+
+Its folder ``prompt`` holds ``mine/P17.jsonl`` and ``paraphrase/P17.jsonl`` (one ``{"template",
+"weight"}`` a line) and ``manual_paraphrase/P17.txt`` (one template a line).
+"""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from helpers.errors import UserError
+
+# Folder of a source, its kind in the IC-LKE paper, and the ending of its files.
+SOURCES = {
+    "manual_paraphrase": ("HGP", ".txt"),
+    "mine": ("MMP", ".jsonl"),
+    "paraphrase": ("", ".jsonl"),
+}
+
+
+def read(path: str | Path, relations: Sequence[str] | None = None) -> pd.DataFrame:
+    """Read the prompts of a copy of LPAQA.
+
+    Parameters
+    ----------
+    path
+        The folder of the repository, or its folder ``prompt``.
+    relations
+        Wikidata ids to keep; None: all.
+
+    Returns
+    -------
+    DataFrame
+        `relation`, `source`, `kind` ("HGP" of people, "MMP" mined from Wikipedia), `template` with
+        [X] and [Y], `weight` (not a number for people's), `usable`: whether [Y] stands last but for
+        punctuation, after [X], so that a model that reads from left to right can be asked.
+
+    Raises
+    ------
+    UserError
+        If the folder holds no such files, or a line is not in the format.
+    """
+    folder = Path(path).expanduser()
+    folder = folder / "prompt" if (folder / "prompt").is_dir() else folder
+    rows = []
+    for source, (kind, ending) in SOURCES.items():
+        for file in sorted((folder / source).glob(f"P*{ending}")):
+            if relations is None or file.stem in relations:
+                rows += [(file.stem, source, kind, *line) for line in _lines(file)]
+    if not rows:
+        raise UserError(
+            f"{path} holds no prompts of LPAQA: give the folder with mine, paraphrase and "
+            "manual_paraphrase in it."
+        )
+    table = pd.DataFrame(rows, columns=["relation", "source", "kind", "template", "weight"])
+    return table.assign(usable=[usable(text) for text in table["template"]])
+
+
+def usable(template: str) -> bool:
+    """Tell whether the object stands last, after the subject, but for punctuation.
+
+    Examples
+    --------
+    >>> usable("[X] is in [Y] ."), usable("[Y] league [X] ."), usable("[X] is [Y] citizen .")
+    (True, False, False)
+    """
+    head, slot, tail = template.partition("[Y]")
+    return bool(slot) and "[X]" in head and not any(c.isalnum() or c == "[" for c in tail)
+
+
+def templates(prompts: pd.DataFrame, n: int = 3) -> tuple[pd.DataFrame, int]:
+    """Choose prompts for :func:`helpers.prompts.baselines.prompts`.
+
+    Of the mined prompts those of the largest weight are taken, of people's the first; none twice.
+
+    Parameters
+    ----------
+    prompts
+        From :func:`read`.
+    n
+        The most of each kind and relation.
+
+    Returns
+    -------
+    DataFrame
+        `relation`, `kind`, `number`, `template` up to its [Y].
+    int
+        How many prompts of both kinds were left out because their object does not stand last.
+
+    Examples
+    --------
+    >>> prompts = pd.DataFrame({"relation": "P17", "kind": "MMP", "weight": [0.2, 0.8, 0.1],
+    ...                         "template": ["[X] in [Y] .", "[X] , [Y] .", "[Y] of [X] ."],
+    ...                         "usable": [True, True, False]})
+    >>> chosen, skipped = templates(prompts, 1)
+    >>> chosen["template"].tolist(), skipped
+    (['[X] , [Y]'], 1)
+    """
+    asked = prompts[prompts["kind"] != ""]
+    good = asked[asked["usable"]].sort_values("weight", ascending=False, kind="stable")
+    good = good.assign(template=good["template"].str.partition("[Y]")[0] + "[Y]")
+    good = good.drop_duplicates(["relation", "kind", "template"])
+    good = good.sort_values(["relation", "kind"], kind="stable")
+    good = good.assign(number=good.groupby(["relation", "kind"]).cumcount() + 1)
+    chosen = good.loc[good["number"] <= n, ["relation", "kind", "number", "template"]]
+    return chosen.reset_index(drop=True), int((~asked["usable"]).sum())
+
+
+def _lines(file: Path) -> list[tuple[str, float]]:
+    """Return each template of a file with its weight."""
+    try:
+        lines = [line for line in file.read_text(encoding="utf-8").splitlines() if line.strip()]
+        if file.suffix == ".txt":
+            return [(line.strip(), float("nan")) for line in lines]
+        values = [json.loads(line) for line in lines]
+        return [(value["template"], float(value["weight"])) for value in values]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise UserError(
+            f"{file} is not in the format of LPAQA ({type(error).__name__}: {error})."
+        ) from None

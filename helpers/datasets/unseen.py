@@ -1,0 +1,234 @@
+"""Questions whose answers no model can have read: about what is to come, and nobody's lives.
+
+The 20 templates are those of Zheng, Lapata and Pan 2024, Table 1, with their years and editions
+counted from a date, since the future that the paper asked about is partly past. Made-up people
+answer to names put together at random.
+"""
+
+import datetime
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from helpers.datasets.unseen_names import EVENTS, FIRST, LAST, MIDDLE, OTHERS, PLACES
+from helpers.errors import UserError
+
+PAPER_DATE = "2024-04-13"
+AS_OF = "2026-12-31"
+N_PLACES = 150  # of each kind of name, as in the paper
+TYPES = ("number", "person", "time", "location", "other")
+
+ABOUT = {
+    "name": "unseen_qa",
+    "title": "UnseenQA: questions that nothing read so far can answer",
+    "licence": "MIT",
+    "url": "helpers/datasets/unseen.py",
+    "citation": (
+        "Zheng, Lapata and Pan (2024). How Reliable are LLMs as Knowledge Bases? Re-thinking "
+        "Factuality and Consistency. arXiv 2407.13578."
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Template:
+    """One of the paper's templates: its name, the type of its answers, what fills it, its text."""
+
+    name: str
+    type: str
+    slot: str
+    text: str
+
+
+TEMPLATES = tuple(
+    Template(f"T{number}", kind, slot, text)
+    for number, (kind, slot, text) in enumerate(
+        (
+            (
+                "number",
+                "place",
+                "How many gold medals did [X] win at the {later} Summer Olympic Games?",
+            ),
+            (
+                "number",
+                "place",
+                "In the {cup} FIFA World Cup, what was the final ranking of [X]?",
+            ),
+            ("number", "person", "How many children does [X] have?"),
+            ("number", "person", "How old was [X] in {before}?"),
+            (
+                "person",
+                "event",
+                "Who won the bronze medal of [X] at the {next} Summer Olympic Games?",
+            ),
+            ("person", "place", "Who is the supreme leader of [X] in {far}?"),
+            (
+                "person",
+                "place",
+                "In {soon}, who served as the head coach of [X] national football team?",
+            ),
+            ("person", "person", "Who is [X]’s mom?"),
+            ("time", "person", "On which date was [X] born?"),
+            ("time", "person", "In what year did [X] die?"),
+            ("time", "person", "In what year did [X] graduate with the bachelor’s degree?"),
+            ("time", "person", "When was the wedding date for [X]?"),
+            ("location", "person", "Where was [X] born?"),
+            ("location", "person", "Where did [X] pass away?"),
+            (
+                "location",
+                "person",
+                "Which university did [X] attend for the undergraduate studies?",
+            ),
+            ("location", "person", "Where was [X]’s wedding held?"),
+            ("other", "person", "What was the cause of [X]’s death?"),
+            ("other", "person", "What is the title of the debut album released by [X]?"),
+            ("other", "person", "What is the name of the first film directed by [X]?"),
+            ("other", "person", "What is the occupation of [X]?"),
+        ),
+        1,
+    )
+)
+
+
+def unseen_qa(as_of: str = AS_OF, n: int = N_PLACES, seed: int = 0) -> pd.DataFrame:
+    """Return UnseenQA: `n` questions from each of 20 templates, unseen by models up to a date.
+
+    Parameters
+    ----------
+    as_of
+        An ISO date, on or after the last day of which the models to be asked may have read;
+        ``"2024-04-13"`` gives the paper's editions and years.
+    n
+        Questions a template, 1 to 150; those for a smaller `n` are among those for a larger one.
+    seed
+        Of the draw of names. Not negative.
+
+    Returns
+    -------
+    DataFrame
+        `item` (such as "T5-017"), `group` (the template), `question`, `answers` (an empty list),
+        `type` (of the answer, one of ``TYPES``), `seen` (False), `subject`.
+
+    Raises
+    ------
+    UserError
+        If `as_of` is no date, or `n` or `seed` is out of range.
+
+    Examples
+    --------
+    >>> paper = unseen_qa("2024-04-13")
+    >>> len(paper), paper["group"].nunique()
+    (3000, 20)
+    >>> paper.loc[paper["group"] == "T2", "question"].str[:26].unique().tolist()
+    ['In the 25th FIFA World Cup']
+    """
+    if not 1 <= n <= N_PLACES:
+        raise UserError(f"n is {n}, the number of questions a template: give 1 to {N_PLACES}.")
+    if seed < 0:
+        raise UserError(f"The seed is {seed}: give 0 or a positive whole number.")
+    times, names = editions(as_of), _names(seed)
+    rows = [
+        (
+            f"{template.name}-{place:03d}",
+            template.name,
+            template.text.format(**times).replace("[X]", name),
+            [],
+            template.type,
+            False,
+            name,
+        )
+        for template in TEMPLATES
+        for place, name in enumerate(names[template.slot][:n])
+    ]
+    columns = ["item", "group", "question", "answers", "type", "seen", "subject"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def editions(as_of: str) -> dict[str, str]:
+    """Return the editions and years that lie ahead of a date, as far as they did for the paper.
+
+    Parameters
+    ----------
+    as_of
+        An ISO date.
+
+    Returns
+    -------
+    dict
+        `next` and `later`: the next Summer Games, counted as begun from 1 July of their year on,
+        and those after them; `cup`: the World Cup after the next two (begun from 1 June); `far`
+        and `soon`: 16 and 4 years ahead; `before`: nine years back.
+
+    Examples
+    --------
+    >>> list(editions("2024-04-13").values())
+    ['XXXIII', 'XXXIV', '25th', '2040', '2028', '2015']
+    >>> list(editions("2026-12-31").values())
+    ['XXXIV', 'XXXV', '26th', '2042', '2030', '2017']
+    """
+    try:
+        day = datetime.date.fromisoformat(as_of)
+    except (TypeError, ValueError):
+        raise UserError(f"as_of is {as_of!r}: give a date, such as {AS_OF!r}.") from None
+    games = _edition(day, first=1896, month=7)
+    cup = _edition(day, first=2022, month=6) + 21 + 2
+    ending = (
+        {1: "st", 2: "nd", 3: "rd"}.get(cup % 10, "th") if cup % 100 not in (11, 12, 13) else "th"
+    )
+    return {
+        "next": _roman(games),
+        "later": _roman(games + 1),
+        "cup": f"{cup}{ending}",
+        "far": str(day.year + 16),
+        "soon": str(day.year + 4),
+        "before": str(day.year - 9),
+    }
+
+
+def invented_answers(kind: str, n: int = 40, seed: int = 0) -> list[str]:
+    """Return plausible answers of a type, to stand beside a model's own where no truth is known.
+
+    Examples
+    --------
+    >>> invented_answers("time", 2) == invented_answers("time", 2)
+    True
+    >>> len(set(invented_answers("person", 40)))
+    40
+    """
+    random = np.random.default_rng([seed, TYPES.index(kind)])
+    if kind == "number":
+        return [str(number) for number in range(n)]
+    if kind == "time":
+        return [str(year) for year in random.permutation(np.arange(1901, 2025))[:n]]
+    if kind == "person":
+        return [f"{a} {b}" for a, b in zip(random.permutation(FIRST), random.permutation(LAST))][:n]
+    if kind == "location":
+        return [str(name).removeprefix("the ") for name in random.permutation(PLACES)[:n]]
+    return [str(name) for name in random.permutation(OTHERS)[:n]]
+
+
+def _names(seed: int) -> dict[str, list[str]]:
+    """Draw the names of each slot, in an order of their own."""
+    random = np.random.default_rng([seed, 1])
+    place, event = (list(random.permutation(names)[:N_PLACES]) for names in (PLACES, EVENTS))
+    persons: dict[str, None] = {}
+    while len(persons) < N_PLACES:
+        persons[" ".join(str(random.choice(part)) for part in (FIRST, MIDDLE, LAST))] = None
+    names = {"place": place, "event": event, "person": list(persons)}
+    return {slot: [str(name) for name in found] for slot, found in names.items()}
+
+
+def _edition(day: datetime.date, first: int, month: int) -> int:
+    """Return the number of the next edition of what is held every four years."""
+    number = (day.year - first) // 4 + 1
+    held = datetime.date(first + 4 * (number - 1), month, 1)
+    return number if held > day else number + 1
+
+
+def _roman(number: int) -> str:
+    text = ""
+    for value, letters in ((100, "C"), (90, "XC"), (50, "L"), (40, "XL"), (10, "X")):
+        text += letters * (number // value)
+        number %= value
+    return text + ("", "I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX")[number]

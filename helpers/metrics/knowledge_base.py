@@ -1,0 +1,290 @@
+r"""Is a model reliable as a knowledge base? Factuality, consistency, and both together.
+
+A response to a question about *seen* knowledge is correct, uninformative or wrong; one about
+*unseen* knowledge is uninformative or wrong. With N questions, of which N_c, N_u and N_w are
+answered so, and Cons the share of multiple-choice questions in which a response is chosen again:
+
+- CR = N_c / N, WR = N_w / N, NCR = CR - WR (seen); UR = N_u / N (unseen);
+- Cons_c, Cons_w_seen, Cons_w_unseen: means of Cons over correct and over wrong responses;
+  Cons_w: the mean of the two latter, of one alone where there is no other;
+- CCR = CR Cons_c, CWR = WR Cons_w_seen, NCCR = CCR - CWR (seen);
+- IUR = 1 - (1 - UR) Cons_w_unseen (unseen).
+
+CR, NCR, UR, Cons_c, CCR, NCCR and IUR: higher is better; WR, CWR and all Cons_w: lower.
+
+Source: Zheng, Lapata and Pan 2024, "How Reliable are LLMs as Knowledge Bases?", equations 1-10.
+"""
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import scipy.stats
+
+from helpers.errors import UserError
+
+MEASURES = (
+    "CR",
+    "WR",
+    "NCR",
+    "UR",
+    "Cons_c",
+    "Cons_w_seen",
+    "Cons_w_unseen",
+    "Cons_w",
+    "CCR",
+    "CWR",
+    "NCCR",
+    "IUR",
+)
+LABELS = ("correct", "uninformative", "wrong")
+HIGHER_IS_BETTER = ("CR", "NCR", "UR", "Cons_c", "CCR", "NCCR", "IUR")
+
+
+def combine(
+    cr: npt.ArrayLike,
+    wr: npt.ArrayLike,
+    ur: npt.ArrayLike,
+    cons_c: npt.ArrayLike,
+    cons_w_seen: npt.ArrayLike,
+    cons_w_unseen: npt.ArrayLike,
+) -> dict[str, np.ndarray]:
+    """Compute all measures from three rates and three mean consistencies.
+
+    Parameters
+    ----------
+    cr, wr : array_like
+        Correct and wrong rate on seen knowledge, shares in [0, 1].
+    ur : array_like
+        Uninformative rate on unseen knowledge.
+    cons_c, cons_w_seen, cons_w_unseen : array_like
+        Mean consistencies in [0, 1]; not a number where there is no such response.
+
+    Returns
+    -------
+    dict
+        Arrays by the names in ``MEASURES``. A product whose rate is 0 is 0, though there is no
+        consistency to multiply with: without wrong responses CWR is 0 and IUR is 1.
+
+    Examples
+    --------
+    GPT-3.5 Turbo, zero-shot, from the paper's Tables 9 and 10:
+
+    >>> found = combine(0.6073, 0.3040, 0.8170, 0.8710, 0.6179, 0.2365)
+    >>> [round(100 * float(found[name]), 2) for name in ("NCR", "CCR", "CWR", "IUR")]
+    [30.33, 52.9, 18.78, 95.67]
+    >>> float(combine(0.5, 0, 1, 0.9, np.nan, np.nan)["IUR"])
+    1.0
+    """
+    cr, wr, ur, cons_c, seen, unseen = (
+        np.asarray(values, dtype=float)
+        for values in (cr, wr, ur, cons_c, cons_w_seen, cons_w_unseen)
+    )
+    ccr, cwr = _product(cr, cons_c), _product(wr, seen)
+    both = np.where(np.isnan(seen), unseen, np.where(np.isnan(unseen), seen, (seen + unseen) / 2))
+    values = (cr, wr, cr - wr, ur, cons_c, seen, unseen, both, ccr, cwr, ccr - cwr)
+    return dict(zip(MEASURES, (*values, 1 - _product(1 - ur, unseen))))
+
+
+def indicators(responses: pd.DataFrame) -> np.ndarray:
+    """Lay responses out as numbers, one row a response, for :func:`statistic` and a bootstrap.
+
+    Parameters
+    ----------
+    responses : DataFrame
+        ``seen`` (bool), ``label`` (correct, uninformative or wrong) and, where consistency was
+        measured, ``consistency`` (in [0, 1], not a number where it was not).
+
+    Returns
+    -------
+    ndarray, shape (n, 5)
+        Seen, correct, wrong, tested for consistency (0 or 1 each), and consistency.
+
+    Raises
+    ------
+    UserError
+        If there is no response, a column is missing, a label is unknown, or an unseen question is
+        called answered correctly.
+
+    Examples
+    --------
+    >>> indicators(pd.DataFrame({"seen": [True], "label": ["wrong"], "consistency": [0.25]}))
+    array([[1.  , 0.  , 1.  , 1.  , 0.25]])
+    """
+    missing = [column for column in ("seen", "label") if column not in responses.columns]
+    if missing:
+        raise UserError(f"The table of responses lacks the column {missing[0]}.")
+    if not len(responses):
+        raise UserError("There are no responses to measure; give at least one question.")
+    unknown = sorted(set(responses["label"]) - set(LABELS))
+    if unknown:
+        raise UserError(f'A label is one of {", ".join(LABELS)}; "{unknown[0]}" is none.')
+    seen, label = responses["seen"].to_numpy(dtype=bool), responses["label"].to_numpy()
+    if (label[~seen] == "correct").any():
+        raise UserError(
+            'A question about unseen knowledge has no known answer, so no label "correct".'
+        )
+    consistency = np.full(len(responses), np.nan)
+    if "consistency" in responses.columns:
+        consistency = responses["consistency"].to_numpy(dtype=float)
+    tested = ~np.isnan(consistency)
+    columns = [seen, label == "correct", label == "wrong", tested, np.where(tested, consistency, 0)]
+    return np.column_stack(columns).astype(float)
+
+
+def statistic(values: np.ndarray) -> np.ndarray:
+    """Compute all measures of rows of :func:`indicators`; the statistic of a bootstrap.
+
+    Parameters
+    ----------
+    values : ndarray, shape (..., n, 5)
+
+    Returns
+    -------
+    ndarray, shape (..., 12)
+        In the order of ``MEASURES``; not a number where there is nothing to average.
+
+    Examples
+    --------
+    >>> rows = np.array([[1, 1, 0, 1, 0.75], [1, 0, 1, 1, 0.5], [0, 0, 0, 0, 0], [0, 0, 1, 1, 0.5]])
+    >>> dict(zip(MEASURES, statistic(rows).tolist()))["NCCR"], statistic(rows)[-1]
+    (0.125, np.float64(0.75))
+    """
+    seen, correct, wrong, tested, consistency = np.moveaxis(values, -1, 0)
+    unseen, informative = 1 - seen, correct + wrong
+    total = consistency * tested
+    found = combine(
+        _ratio(seen * correct, seen),
+        _ratio(seen * wrong, seen),
+        _ratio(unseen * (1 - informative), unseen),
+        _ratio(seen * correct * total, seen * correct * tested),
+        _ratio(seen * wrong * total, seen * wrong * tested),
+        _ratio(unseen * wrong * total, unseen * wrong * tested),
+    )
+    return np.stack([found[name] for name in MEASURES], axis=-1)
+
+
+def scores(responses: pd.DataFrame) -> pd.Series:
+    """Compute all measures of a table of responses.
+
+    Parameters
+    ----------
+    responses : DataFrame
+        As for :func:`indicators`.
+
+    Returns
+    -------
+    Series
+        Indexed by ``MEASURES``.
+
+    Raises
+    ------
+    UserError
+        As :func:`indicators`.
+
+    Examples
+    --------
+    Four seen questions: two right (chosen again always and half of the time), one wrong (chosen
+    again in 1 of 5), one "unsure". Two unseen: one "unsure", one wrong (2 of 5).
+
+    >>> responses = pd.DataFrame({
+    ...     "seen": [True, True, True, True, False, False],
+    ...     "label": ["correct", "correct", "wrong", "uninformative", "uninformative", "wrong"],
+    ...     "consistency": [1.0, 0.5, 0.2, np.nan, np.nan, 0.4]})
+    >>> found = scores(responses).round(3)
+    >>> found[["CR", "WR", "NCR", "UR", "Cons_c", "Cons_w"]].tolist()
+    [0.5, 0.25, 0.25, 0.5, 0.75, 0.3]
+    >>> found[["CCR", "CWR", "NCCR", "IUR"]].tolist()
+    [0.375, 0.05, 0.325, 0.8]
+    """
+    return pd.Series(statistic(indicators(responses)), index=list(MEASURES))
+
+
+def consistency(marked: pd.DataFrame) -> pd.DataFrame:
+    """Compute Cons of every response from its multiple-choice questions (equation 4).
+
+    Parameters
+    ----------
+    marked : DataFrame
+        One row a multiple-choice question: ``item`` and ``right`` (the response was chosen again).
+
+    Returns
+    -------
+    DataFrame
+        ``item``, ``consistency`` (share in [0, 1]) and ``n_choices`` (K), in order of appearance.
+
+    Examples
+    --------
+    >>> marked = pd.DataFrame({"item": ["a"] * 4, "right": [True, True, False, True]})
+    >>> consistency(marked).values.tolist()
+    [['a', 0.75, 4]]
+    """
+    by_item = marked.groupby("item", sort=False)["right"]
+    return by_item.agg(consistency="mean", n_choices="size").reset_index()
+
+
+def add_consistency(responses: pd.DataFrame, marked: pd.DataFrame) -> pd.DataFrame:
+    """Put the consistency of each response beside it.
+
+    Parameters
+    ----------
+    responses : DataFrame
+        ``item, text``; further columns are kept, but for an earlier consistency.
+    marked : DataFrame
+        As for :func:`consistency`, its `item` being that of the response and its text, with a space
+        between them (`helpers.prompts.consistency.replies`).
+
+    Returns
+    -------
+    DataFrame
+        With ``consistency`` and ``n_choices``, not a number where nothing was asked again.
+
+    Examples
+    --------
+    >>> said = pd.DataFrame({"item": ["a", "b"], "text": [" Peru", ""]})
+    >>> again = pd.DataFrame({"item": ["a Peru"] * 2, "right": [True, False]})
+    >>> add_consistency(said, again)["consistency"].tolist()
+    [0.5, nan]
+    """
+    found = consistency(marked).set_index("item")
+    keys = responses["item"] + " " + responses["text"].str.strip()
+    return responses.assign(**{name: keys.map(found[name]) for name in found.columns})
+
+
+def auc(values: np.ndarray) -> np.ndarray:
+    """Compute the area under the ROC curve: how well a score tells true from false.
+
+    The chance that a score drawn from the true ones is above one drawn from the false ones, ties
+    counted half: 0.5 is chance, 1 perfect. Higher is better.
+
+    Parameters
+    ----------
+    values : ndarray, shape (..., n, 2)
+        Score, and truth (1 or 0).
+
+    Returns
+    -------
+    ndarray, shape (...)
+        Not a number where all are true, or none.
+
+    Examples
+    --------
+    >>> float(auc(np.array([[0.9, 1], [0.5, 1], [0.5, 0], [0.1, 0]])))
+    0.875
+    """
+    score, truth = values[..., 0], values[..., 1] > 0
+    ranks = scipy.stats.rankdata(score, axis=-1)
+    true, false = truth.sum(axis=-1), (~truth).sum(axis=-1)
+    above = np.where(truth, ranks, 0).sum(axis=-1) - true * (true + 1) / 2
+    pairs = np.asarray(true * false, dtype=float)
+    return np.divide(above, pairs, out=np.full(pairs.shape, np.nan), where=pairs > 0)
+
+
+def _product(rate: np.ndarray, mean: np.ndarray) -> np.ndarray:
+    """Multiply, where nothing times a missing mean is nothing."""
+    return np.where(rate == 0, 0.0, rate * mean)
+
+
+def _ratio(above: np.ndarray, below: np.ndarray) -> np.ndarray:
+    """Divide sums over the last axis; not a number where there is nothing below."""
+    top, bottom = above.sum(axis=-1), np.asarray(below.sum(axis=-1), dtype=float)
+    return np.divide(top, bottom, out=np.full(bottom.shape, np.nan), where=bottom > 0)

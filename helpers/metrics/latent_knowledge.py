@@ -1,0 +1,451 @@
+"""What a model ranks first among many objects: the metrics of IC-LKE, and how models share facts.
+
+Two shapes come in: *answers*, one row a choice, with ``item, relation, variant, option, correct,
+logprobs``; and a *matrix* of choice probabilities, one row a fact, the true choice last
+(:mod:`helpers.metrics.ranking`). *Scores* are one row a fact, from :func:`fact_scores`.
+
+Source: Wu et al. 2025, "Towards Reliable Latent Knowledge Estimation in LLMs", sections 2.2, 3 and
+4.2, Appendices C, D and H.7.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from helpers.errors import UserError
+from helpers.metrics.anchors import require
+from helpers.metrics.matching import normalise
+from helpers.metrics.ranking import KEYS, choice_matrix, hits, normalised, probabilities
+
+
+def accuracy(matrix: npt.ArrayLike) -> float:
+    r"""Compute the share of facts whose true choice is the likeliest; higher is better.
+
+    .. math:: \mathrm{acc}(\theta, D) = \frac1{|D|} \sum_{c \in D} \delta(y^* =
+        \mathrm{pred}_\theta(c))
+
+    Parameters
+    ----------
+    matrix : array_like, shape (n, k)
+        As for :func:`helpers.metrics.ranking.normalised`.
+
+    Returns
+    -------
+    float
+        In [0, 1]; chance is 1/k; not a number without facts.
+
+    Notes
+    -----
+    Equation 4 of the paper.
+
+    Examples
+    --------
+    >>> accuracy([[0.1, 0.3], [0.4, 0.3]])
+    0.5
+    """
+    right = hits(matrix)
+    return float(right.mean()) if len(right) else float("nan")
+
+
+def probability_mass(matrix: npt.ArrayLike) -> float:
+    """Average the normalised probability of the true choice; higher is better.
+
+    Parameters
+    ----------
+    matrix : array_like, shape (n, k)
+        As for :func:`helpers.metrics.ranking.normalised`.
+
+    Returns
+    -------
+    float
+        In [0, 1]; a model that knows nothing gives 1/k; not a number without facts.
+
+    Notes
+    -----
+    Reported by the authors' released code beside accuracy.
+
+    Examples
+    --------
+    >>> probability_mass([[1.0, 3.0], [3.0, 1.0]])
+    0.5
+    """
+    shares = normalised(matrix)[:, -1]
+    return float(shares.mean()) if len(shares) else float("nan")
+
+
+def fact_scores(answers: pd.DataFrame) -> pd.DataFrame:
+    """Reduce the choices of each fact to one row.
+
+    Parameters
+    ----------
+    answers : DataFrame
+        Columns ``item, relation, variant, option, correct, logprobs`` and, for `said`, ``choice``.
+
+    Returns
+    -------
+    DataFrame
+        ``item, relation, variant``; ``right`` (float, 0 or 1: is the true choice the likeliest,
+        alone); ``mass`` (normalised probability of the true choice) and ``top`` (of the likeliest);
+        ``chance`` (1 over the number of choices); ``said``, the likeliest choice.
+
+    Raises
+    ------
+    UserError
+        As in :func:`choice_matrix`.
+
+    Examples
+    --------
+    >>> answers = pd.DataFrame({"item": "a", "relation": "P17", "variant": "ic", "option": [0, 1],
+    ...                         "correct": [False, True], "logprobs": [[np.log(0.1)],
+    ...                         [np.log(0.3)]], "choice": ["Peru", "Chad"]})
+    >>> fact_scores(answers).iloc[:, 3:].round(3).values.tolist()
+    [[1.0, 0.75, 0.75, 0.5, 'Chad']]
+    """
+    logs = choice_matrix(answers)
+    shares = probabilities(logs)
+    made = logs.index.to_frame(index=False)
+    made["right"] = hits(shares).astype(float)
+    made["mass"], made["top"] = shares[:, -1], np.nanmax(shares, axis=1)
+    made["chance"] = 1 / (~np.isnan(shares)).sum(axis=1)
+    if "choice" in answers:
+        sums = answers["logprobs"].map(np.sum)
+        best = sums.reset_index(drop=True).groupby([answers[key].to_numpy() for key in KEYS])
+        said = answers["choice"].to_numpy()[best.idxmax()]
+        said = pd.Series(said, index=best.idxmax().index, name="said").rename_axis(KEYS)
+        made = made.merge(said.reset_index(), on=KEYS, how="left")
+    return made
+
+
+def accuracy_at(matrix: npt.ArrayLike, threshold: float) -> float:
+    r"""Compute accuracy over the facts whose likeliest choice is likelier than a threshold.
+
+    .. math:: \mathrm{acc@}K = \frac1{|D_K|} \sum_{c \in D_K} \delta(y^* =
+        \mathrm{pred}_\theta(c)), \quad D_K = \{c : \max_y P(y \mid c) > K\}
+
+    Parameters
+    ----------
+    matrix : array_like, shape (n, k)
+        As for :func:`helpers.metrics.ranking.normalised`.
+    threshold : float
+        K, a normalised probability in [0, 1).
+
+    Returns
+    -------
+    float
+        In [0, 1], higher is better; not a number where no fact is above the threshold.
+
+    Raises
+    ------
+    UserError
+        If the threshold is not in [0, 1).
+
+    Notes
+    -----
+    Appendix D of the paper. With K = 0 it is :func:`accuracy`.
+
+    Examples
+    --------
+    >>> matrix = [[0.1, 0.9], [0.6, 0.4], [0.3, 0.7]]
+    >>> accuracy_at(matrix, 0.0) == accuracy(matrix), accuracy_at(matrix, 0.65)
+    (True, 1.0)
+    """
+    if not 0 <= threshold < 1:
+        raise UserError(f"A threshold of probability is at least 0 and below 1, not {threshold}.")
+    shares = normalised(matrix)
+    return accuracy(shares[np.nanmax(shares, axis=1) > threshold])
+
+
+def above(scores: pd.DataFrame, thresholds: Sequence[float]) -> pd.DataFrame:
+    """Stack the facts above each threshold of confidence, to tabulate accuracy@K with intervals.
+
+    Parameters
+    ----------
+    scores : DataFrame
+        From :func:`fact_scores`.
+    thresholds : sequence of float
+        Values of K.
+
+    Returns
+    -------
+    DataFrame
+        The rows with ``top`` above K, for one K after the other, with the column ``K``; the mean of
+        ``right`` at one K is :func:`accuracy_at`.
+
+    Examples
+    --------
+    >>> scores = pd.DataFrame({"top": [0.2, 0.6], "right": [0.0, 1.0]})
+    >>> above(scores, [0.0, 0.5]).groupby("K")["right"].mean().to_dict()
+    {0.0: 0.5, 0.5: 1.0}
+    """
+    require(scores, ("top",))
+    parts = [scores[scores["top"] > threshold].assign(K=threshold) for threshold in thresholds]
+    return pd.concat(parts, ignore_index=True)
+
+
+def brier_score(scores: pd.DataFrame) -> float:
+    """Average the squared distance of confidence from correctness; lower is better.
+
+    Parameters
+    ----------
+    scores : DataFrame
+        Columns ``top`` (probability of the likeliest choice) and ``right`` (0 or 1).
+
+    Returns
+    -------
+    float
+        In [0, 1]; not a number without facts.
+
+    Notes
+    -----
+    Brier 1950, of the one event that the likeliest choice is true.
+
+    Examples
+    --------
+    >>> brier_score(pd.DataFrame({"top": [0.5, 1.0], "right": [1.0, 1.0]}))
+    0.125
+    """
+    require(scores, ("top", "right"))
+    return float(((scores["top"] - scores["right"]) ** 2).mean())
+
+
+def reliability(scores: pd.DataFrame, bins: int = 10) -> pd.DataFrame:
+    """Group facts by confidence, and set mean confidence beside accuracy.
+
+    Parameters
+    ----------
+    scores : DataFrame
+        Columns ``top`` and ``right``.
+    bins : int
+        Groups of equal width between 0 and 1; the upper end belongs to a group.
+
+    Returns
+    -------
+    DataFrame
+        For each group that is not empty ``low, high`` (its ends), ``confidence`` (mean of top),
+        ``accuracy`` (mean of right), ``n``.
+
+    Raises
+    ------
+    UserError
+        If a column is missing, or there is not at least one bin.
+
+    Examples
+    --------
+    >>> scores = pd.DataFrame({"top": [0.2, 0.4, 0.9], "right": [0.0, 1.0, 1.0]})
+    >>> reliability(scores, bins=2)[["confidence", "accuracy", "n"]].round(2).values.tolist()
+    [[0.3, 0.5, 2.0], [0.9, 1.0, 1.0]]
+    """
+    require(scores, ("top", "right"))
+    if bins < 1:
+        raise UserError(f"A reliability diagram needs at least 1 bin, not {bins}.")
+    edges = np.linspace(0, 1, bins + 1)
+    place = np.clip(np.ceil(scores["top"].to_numpy() * bins).astype(int) - 1, 0, bins - 1)
+    groups = scores.assign(low=edges[place], high=edges[place + 1]).groupby(["low", "high"])
+    found = groups.agg(confidence=("top", "mean"), accuracy=("right", "mean"), n=("top", "size"))
+    return found.reset_index()
+
+
+def mark_generations(texts: pd.DataFrame) -> pd.DataFrame:
+    """Add ``right``: whether a greedy text contains the true object, as whole words.
+
+    Case and punctuation do not count (:func:`helpers.metrics.matching.normalise`).
+
+    Parameters
+    ----------
+    texts : DataFrame
+        Columns ``text`` (50 tokens in the paper) and ``object``.
+
+    Returns
+    -------
+    DataFrame
+        The texts with the column ``right`` (bool).
+
+    Raises
+    ------
+    UserError
+        If a column is missing.
+
+    Notes
+    -----
+    Appendix H.7 of the paper. The authors' code looks for the letters anywhere, so that "Oman" is
+    found in "Romania"; whole words are stricter.
+
+    Examples
+    --------
+    >>> texts = pd.DataFrame({"text": ["is Paris, too", "Romania"], "object": ["Paris", "Oman"]})
+    >>> mark_generations(texts)["right"].tolist()
+    [True, False]
+    """
+    require(texts, ("text", "object"))
+    pairs = [(normalise(t), normalise(o)) for t, o in zip(texts["text"], texts["object"])]
+    return texts.assign(right=[bool(o) and f" {o} " in f" {t} " for t, o in pairs])
+
+
+def subsumption_rate(small: npt.ArrayLike, large: npt.ArrayLike) -> float:
+    r"""Compute the share of what one model knows that another knows too.
+
+    .. math:: \eta(\theta_1 \mid \theta_2, F) =
+        \frac{|\delta(\theta_1, F) \cap \delta(\theta_2, F)|}{|\delta(\theta_1, F)|}
+
+    Parameters
+    ----------
+    small, large : array_like of bool, shape (n,)
+        Whether each of n facts is known, the same facts in the same order.
+
+    Returns
+    -------
+    float
+        In [0, 1]; 1: the second model knows all that the first knows. Not a number where the first
+        knows nothing.
+
+    Raises
+    ------
+    UserError
+        If the two differ in length.
+
+    Notes
+    -----
+    Section 4.2.2 of the paper. As a rule of thumb, were the knowledge of the two independent, the
+    rate would be the second model's accuracy.
+
+    Examples
+    --------
+    >>> subsumption_rate([True, True, False], [True, False, True])
+    0.5
+    """
+    known, too = np.asarray(small, dtype=bool), np.asarray(large, dtype=bool)
+    if known.shape != too.shape:
+        raise UserError(
+            f"A subsumption rate needs the same facts of both models, not {known.size} and "
+            f"{too.size}."
+        )
+    return float((known & too).sum() / known.sum()) if known.any() else float("nan")
+
+
+def overlap(values: np.ndarray) -> np.ndarray:
+    """Compute the subsumption rate of two columns of 0 and 1: a statistic for the bootstrap.
+
+    Parameters
+    ----------
+    values : ndarray, shape (..., n, 2)
+        Whether the first and the second model know each fact.
+
+    Returns
+    -------
+    ndarray, shape (...)
+
+    Examples
+    --------
+    >>> float(overlap(np.array([[1.0, 1.0], [1.0, 0.0], [0.0, 1.0]])))
+    0.5
+    """
+    known = values[..., 0].sum(axis=-1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return (values[..., 0] * values[..., 1]).sum(axis=-1) / known
+
+
+def model_correlations(table: pd.DataFrame) -> pd.DataFrame:
+    """Correlate models by their accuracies over relations.
+
+    Parameters
+    ----------
+    table : DataFrame
+        One row a relation, one column a model; not a number where a relation was not asked.
+
+    Returns
+    -------
+    DataFrame
+        Pearson's r of each pair of columns, in [-1, 1].
+
+    Notes
+    -----
+    Figure 14 of the paper.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"a": [0.1, 0.5, 0.9], "b": [0.2, 0.4, 0.6], "c": [0.9, 0.5, 0.1]})
+    >>> model_correlations(table).round(2).values.tolist()
+    [[1.0, 1.0, -1.0], [1.0, 1.0, -1.0], [-1.0, -1.0, 1.0]]
+    """
+    return table.corr(method="pearson")
+
+
+def family_correlations(correlations: pd.DataFrame, families: Mapping[str, str]) -> pd.DataFrame:
+    """Average the correlations of models within and between families.
+
+    Parameters
+    ----------
+    correlations : DataFrame
+        From :func:`model_correlations`.
+    families : mapping
+        Model to family.
+
+    Returns
+    -------
+    DataFrame
+        Families by families; a model's correlation with itself is left out, so a family of one has
+        no number on the diagonal.
+
+    Raises
+    ------
+    UserError
+        If a model has no family.
+
+    Notes
+    -----
+    Figure 6 of the paper.
+
+    Examples
+    --------
+    >>> values = [[1, 0.8, 0.2], [0.8, 1, 0.4], [0.2, 0.4, 1]]
+    >>> table = pd.DataFrame(values, index=list("abc"), columns=list("abc"))
+    >>> family_correlations(table, {"a": "x", "b": "x", "c": "y"}).round(2).values.tolist()
+    [[0.8, 0.3], [0.3, nan]]
+    """
+    missing = [model for model in correlations.columns if model not in families]
+    if missing:
+        raise UserError(f"Name the family of {', '.join(missing)}.")
+    off = correlations.where(~np.eye(len(correlations), dtype=bool))
+    names = list(dict.fromkeys(families[model] for model in off.columns))
+    groups = [[model for model in off.columns if families[model] == name] for name in names]
+    blocks = [[off.loc[rows, columns].to_numpy() for columns in groups] for rows in groups]
+    means = [[_mean_of_numbers(block) for block in row] for row in blocks]
+    return pd.DataFrame(means, names, names)
+
+
+def examples_needed(curve: Mapping[int, float] | pd.Series, share: float = 0.95) -> int | None:
+    """Find the fewest examples that reach a share of the accuracy with the most examples.
+
+    Parameters
+    ----------
+    curve : mapping
+        Number of examples to accuracy.
+    share : float
+        Of the accuracy at the largest number.
+
+    Returns
+    -------
+    int or None
+        None where that accuracy is 0 or there is none.
+
+    Notes
+    -----
+    The dashed lines of the paper's Figure 1.
+
+    Examples
+    --------
+    >>> examples_needed({1: 0.2, 5: 0.77, 50: 0.8})
+    5
+    """
+    numbers: Sequence[int] = sorted(dict(curve))
+    if not numbers or not dict(curve)[numbers[-1]] > 0:
+        return None
+    return next(n for n in numbers if dict(curve)[n] >= share * dict(curve)[numbers[-1]])
+
+
+def _mean_of_numbers(values: np.ndarray) -> float:
+    """Average what is a number; none if nothing is."""
+    there = values[~np.isnan(values)]
+    return float(there.mean()) if there.size else float("nan")

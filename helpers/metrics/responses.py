@@ -1,0 +1,249 @@
+r"""What kind of response is it? Correct, wrong, or one of three uninformative kinds.
+
+The rules, each tried in this order; the first that holds decides.
+
+1. *correct* (seen knowledge only): a true answer or alias (`helpers.metrics.canonical`).
+2. *repetition*: one to eight words four times in a row; one to four letters six times in a row; or
+   twenty words or more of which fewer than three in ten are different.
+3. *none*: nothing but punctuation, a placeholder ("none", "n/a", "answer"), or the question again:
+   at least nine tenths of the response's words stand in the question, and it holds at least six
+   tenths of the question's words.
+4. *unsure*: one of the phrases of ``UNSURE_PHRASES``.
+5. *wrong*: anything else.
+
+Source: Zheng, Lapata and Pan 2024, section 3.3 and Table 3, describe the kinds ("regular
+expressions and word frequency analysis"); the rules and their limits are ours.
+"""
+
+import re
+from collections.abc import Callable, Iterable
+
+import pandas as pd
+
+from helpers.errors import UserError
+from helpers.metrics.canonical import contains_answer, same_answer
+from helpers.metrics.matching import normalise
+
+KINDS = ("correct", "wrong", "repetition", "none", "unsure")
+UNINFORMATIVE = KINDS[2:]
+RULES: dict[str, Callable[[str, Iterable[str]], bool]] = {
+    "exact": same_answer,
+    "contains": contains_answer,
+}
+PLACEHOLDERS = frozenset(
+    (
+        *("none", "n a", "na", "nil", "null", "nan", "blank", "empty", "answer", "question"),
+        *("your answer", "answer here", "question answer", "response", "instruction"),
+    )
+)
+# Of the normalised response: lower case, without punctuation and apostrophes.
+UNSURE_PHRASES = (
+    r"\bunsure\b",
+    r"\b(?:not|never) (?:\w+ )?(?:sure|certain|aware of|familiar with)\b",
+    r"\b(?:dont|do not|did not|didnt|does not|doesnt) (?:\w+ )?(?:know|have|recall|possess)\b",
+    r"^(?:it is |its |this is |that is )?(?:un|not )(?:known|clear|available|certain|determined)$",
+    r"\b(?:not|isnt) (?:yet |\w+ly )?(?:be )?"
+    r"(?:known|available|disclosed|determined|announced|clear|provided|specified)\b",
+    r"\b(?:no|any|enough|sufficient|insufficient|more) (?:\w+ )?"
+    r"(?:information|info|data|records?|context|details|evidence)\b",
+    r"\b(?:can ?not|cant|could not|couldnt|unable to|not able to|impossible to) (?:\w+ )?"
+    r"(?:answer|say|tell|determine|find|provide|predict|verify|confirm|give|know|access|identif)",
+    r"\b(?:as|am|im) (?:just |only )?an? (?:ai|artificial|language model|llm|large language)\b",
+    r"\b(?:no (?:idea|clue|answer)|(?:no one|nobody) (?:knows|can))\b",
+    r"\b(?:has|have) (?:not|yet) (?:yet |to )?(?:\w+ )?"
+    r"(?:happened?|taken place|take place|occurr?(?:ed)?|been (?:held|decided|announced|born))\b",
+    r"\bsorry (?:but|i)\b",
+    r"\bdoes not (?:appear to )?exist\b",
+)
+_UNSURE = re.compile("|".join(f"(?:{phrase})" for phrase in UNSURE_PHRASES))
+_LETTERS = re.compile(r"([^\W\d_]{1,4}?)\1{5,}")
+
+
+def kind_of(
+    text: str, question: str = "", answers: Iterable[str] = (), match: str = "exact"
+) -> str:
+    """Name the kind of a response.
+
+    Parameters
+    ----------
+    text : str
+        What the model said.
+    question : str
+        What it was asked.
+    answers : iterable of str
+        The true answer and its aliases; none for unseen knowledge.
+    match : {"exact", "contains"}
+        Whether a response must be an answer, or may hold one.
+
+    Returns
+    -------
+    str
+        One of ``KINDS``.
+
+    Raises
+    ------
+    UserError
+        For another rule.
+
+    Examples
+    --------
+    >>> kind_of(" Paris.", "Capital of France?", ["Paris"]), kind_of("I'm not sure.")
+    ('correct', 'unsure')
+    >>> kind_of("one, one, one, one, one"), kind_of("  ?"), kind_of("Lyon", "", ["Paris"])
+    ('repetition', 'none', 'wrong')
+    """
+    if match not in RULES:
+        raise UserError(f'A response matches by {" or ".join(RULES)}, not by "{match}".')
+    words = normalise(text)
+    if RULES[match](text, answers):
+        return "correct"
+    if is_repetition(words):
+        return "repetition"
+    if _is_none(words, normalise(question)):
+        return "none"
+    return "unsure" if _UNSURE.search(words) else "wrong"
+
+
+def is_repetition(text: str) -> bool:
+    """Say whether a response echoes one string over and over (rule 2).
+
+    Examples
+    --------
+    >>> is_repetition("the best of the best of the best of the best of the best")
+    True
+    >>> is_repetition("Walla Walla"), is_repetition("hahahahahahaha")
+    (False, True)
+    """
+    words = normalise(text).split()
+    if len(words) >= 20 and len(set(words)) < 0.3 * len(words):
+        return True
+    if _LETTERS.search(" ".join(words)):
+        return True
+    for size in range(1, min(8, len(words) // 4) + 1):
+        same = [a == b for a, b in zip(words, words[size:])]
+        run = 0
+        for equal in same:
+            run = run + 1 if equal else 0
+            if run >= 3 * size:
+                return True
+    return False
+
+
+def mark(texts: pd.DataFrame, match: str = "exact") -> pd.DataFrame:
+    """Mark every response with its kind and label.
+
+    Parameters
+    ----------
+    texts : DataFrame
+        ``text, question, answers`` (list of str), ``seen`` (bool); other columns are kept.
+    match : {"exact", "contains"}
+        As for :func:`kind_of`.
+
+    Returns
+    -------
+    DataFrame
+        With ``kind`` (one of ``KINDS``) and ``label`` (correct, uninformative, wrong).
+
+    Raises
+    ------
+    UserError
+        If there is no row, a column is missing, or a question about seen knowledge has no answer.
+
+    Examples
+    --------
+    >>> texts = pd.DataFrame({"item": ["a"], "text": ["unsure"], "question": ["Where is Ys?"],
+    ...                       "answers": [[]], "seen": [False]})
+    >>> mark(texts)[["kind", "label"]].values.tolist()
+    [['unsure', 'uninformative']]
+    """
+    missing = [c for c in ("text", "question", "answers", "seen") if c not in texts.columns]
+    if missing:
+        raise UserError(f"The table of responses lacks the column {missing[0]}.")
+    if not len(texts):
+        raise UserError("There are no responses to mark; ask at least one question.")
+    kinds = []
+    for text, question, answers, seen in zip(
+        texts["text"], texts["question"], texts["answers"], texts["seen"]
+    ):
+        if seen and not any(normalise(answer) for answer in answers):
+            raise UserError(
+                f'The question "{question}" about seen knowledge has no answer; add one or leave '
+                "the question out."
+            )
+        kinds.append(kind_of(text, question, answers if seen else (), match))
+    return texts.assign(kind=kinds, label=labels(kinds))
+
+
+def labels(kinds: Iterable[str]) -> list[str]:
+    """Return the labels of kinds: the three uninformative ones become one.
+
+    Examples
+    --------
+    >>> labels(["correct", "none"])
+    ['correct', 'uninformative']
+    """
+    return ["uninformative" if kind in UNINFORMATIVE else kind for kind in kinds]
+
+
+def shares(marked: pd.DataFrame, by: pd.Series) -> pd.DataFrame:
+    """Tabulate how the responses of each group divide into kinds.
+
+    Parameters
+    ----------
+    marked : DataFrame
+        As :func:`mark` returns it.
+    by : Series
+        The group of each row.
+
+    Returns
+    -------
+    DataFrame
+        Shares by kind, each row summing to 1, and ``n``; groups in order of appearance.
+
+    Examples
+    --------
+    >>> marked = pd.DataFrame({"kind": ["correct", "wrong", "unsure", "wrong"]})
+    >>> shares(marked, pd.Series(["b", "b", "a", "b"])).loc["b", ["wrong", "n"]].round(3).tolist()
+    [0.667, 3.0]
+    """
+    counts = pd.crosstab(by, marked["kind"]).reindex(columns=list(KINDS), fill_value=0)
+    n = counts.sum(axis=1)
+    return counts.div(n, axis=0).assign(n=n).loc[by.unique()]
+
+
+def accept(marked: pd.DataFrame, verdicts: pd.Series) -> pd.DataFrame:
+    """Call those wrong responses correct that a judge accepts (`helpers.probing.judges`).
+
+    Parameters
+    ----------
+    marked : DataFrame
+        As :func:`mark` returns it.
+    verdicts : Series of bool
+        By the index of `marked`; rows that are not there stay as they are.
+
+    Returns
+    -------
+    DataFrame
+        Only wrong responses to questions about seen knowledge can change.
+
+    Examples
+    --------
+    >>> marked = pd.DataFrame({"seen": [True, False], "kind": ["wrong", "wrong"]})
+    >>> accept(marked, pd.Series([True, True]))["kind"].tolist()
+    ['correct', 'wrong']
+    """
+    yes = verdicts.reindex(marked.index, fill_value=False).astype(bool)
+    yes &= marked["seen"].astype(bool) & (marked["kind"] == "wrong")
+    kinds = marked["kind"].mask(yes, "correct")
+    return marked.assign(kind=kinds, label=labels(kinds))
+
+
+def _is_none(words: str, question: str) -> bool:
+    if not words or words in PLACEHOLDERS:
+        return True
+    said, asked = words.split(), question.split()
+    if len(asked) < 3:
+        return False
+    inside = sum(word in set(asked) for word in said)
+    covered = len(set(said) & set(asked)) / len(set(asked))
+    return inside >= 0.9 * len(said) and covered >= 0.6

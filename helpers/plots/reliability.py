@@ -1,0 +1,301 @@
+"""Figures of the knowledge-base chapter: planes of two measures, kinds of responses, ranks, ROC."""
+
+from collections.abc import Mapping
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import seaborn as sns
+from matplotlib.axes import Axes
+from matplotlib.ticker import PercentFormatter
+
+from helpers.plots.style import BLUE, GREY, colours, legend_above, model_colour, plain, reach
+
+
+def measure_plane(
+    published: pd.DataFrame, ours: pd.DataFrame, x: str, y: str, ax: Axes | None = None
+) -> Axes:
+    """Set runs among published models in the plane of two measures.
+
+    Parameters
+    ----------
+    published : DataFrame
+        Columns `x`, `y`, one row a model, indexed by its name; with ``tuned`` (bool) the others are
+        hollow.
+    ours : DataFrame
+        ``model``, `x`, `y`, with intervals in ``<x>_low, <x>_high`` and likewise for y.
+    x, y : str
+        Measures, as shares; they also name the axes.
+    ax : Axes, optional
+        By default a new figure.
+
+    Returns
+    -------
+    Axes
+        The models at the four ends of the cloud bear their names.
+
+    Notes
+    -----
+    Zheng et al. 2024, Figure 2.
+
+    Examples
+    --------
+    >>> paper = pd.DataFrame({"NCR": [0.1, 0.3], "UR": [0.5, 0.9]}, index=["a", "b"])
+    >>> ours = pd.DataFrame({"model": ["atlas-s"], "NCR": [0.2], "UR": [0.1]})
+    >>> measure_plane(paper, ours, "NCR", "UR").get_xlabel()
+    'NCR'
+    """
+    ax = ax or plt.subplots()[1]
+    tuned = published.get("tuned", pd.Series(True, index=published.index)).to_numpy(dtype=bool)
+    for mask, fill, text in ((tuned, GREY, "paper, tuned"), (~tuned, "white", "paper, base")):
+        if mask.any():
+            part = published[mask]
+            ax.scatter(part[x], part[y], s=36, color=fill, ec=GREY, lw=1.2, label=text, zorder=2)
+    shade = colours(ours["model"])
+    for row in ours.to_dict("records"):
+        ax.errorbar(
+            row[x],
+            row[y],
+            xerr=reach(row, x),
+            yerr=reach(row, y),
+            fmt="o",
+            ms=8,
+            color=shade[row["model"]],
+            label=plain(str(row["model"])),
+            zorder=4,
+        )
+    whole = published[[x, y]].dropna()
+    ends = {whole[x].idxmin(), whole[x].idxmax(), whole[y].idxmin(), whole[y].idxmax()}
+    middle = (ax.get_xlim()[0] + ax.get_xlim()[1]) / 2
+    for name in sorted(ends):
+        left = whole.loc[name, x] > middle
+        place = (whole.loc[name, x], whole.loc[name, y])
+        side = ("right", (-7, 5)) if left else ("left", (7, 5))
+        ax.annotate(plain(name), place, side[1], textcoords="offset points", ha=side[0], fontsize=8)
+    ax.set_xlabel(x)
+    ax.set_ylabel(y)
+    for axis in (ax.xaxis, ax.yaxis):
+        axis.set_major_formatter(PercentFormatter(1))
+    ax.margins(0.1)
+    legend_above(ax)
+    return ax
+
+
+def _name_ends(points: pd.DataFrame, ax: Axes) -> None:
+    """Name the models at the ends of both axes, of neighbours only the first."""
+    low, high = points.min(), points.max()
+    unit = (points - low) / (high - low).replace(0, 1)
+    named: list[np.ndarray] = []
+    for column in points.columns:
+        for name in (points[column].idxmin(), points[column].idxmax()):
+            at = unit.loc[name].to_numpy()
+            if any(np.abs(at - other).max() < 0.12 for other in named):
+                continue
+            named.append(at)
+            side = ("right", (-7, 5)) if at[0] > 0.5 else ("left", (7, 5))
+            ax.annotate(
+                plain(str(name)),
+                tuple(points.loc[name]),
+                side[1],
+                textcoords="offset points",
+                ha=side[0],
+                fontsize=9,
+            )
+
+
+def effect_grid(table: pd.DataFrame) -> np.ndarray:
+    """Draw effects on several measures, one panel a measure, all on one scale.
+
+    Parameters
+    ----------
+    table : DataFrame
+        ``effect, measure, estimate, low, high``, as `helpers.metrics.reliability.effects` returns.
+
+    Returns
+    -------
+    ndarray of Axes
+        One a measure, effects in the order of the table.
+
+    Notes
+    -----
+    Zheng et al. 2024, Figure 3.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"effect": ["size (2)"], "measure": ["UR"], "estimate": [0.2],
+    ...                       "low": [0.1], "high": [0.3]})
+    >>> [ax.get_title(loc="left") for ax in effect_grid(table)]
+    ['UR']
+    """
+    groups = list(table.groupby("measure", sort=False))
+    size = (6, 0.6 + len(groups) * (0.5 + 0.26 * table["effect"].nunique()))
+    _, axes = plt.subplots(len(groups), figsize=size, sharex=True, squeeze=False)
+    for ax, (measure, rows) in zip(axes[:, 0], groups):
+        places = np.arange(len(rows))
+        ax.hlines(places, rows["low"], rows["high"], color=BLUE, lw=2)
+        ax.plot(rows["estimate"], places, "o", color=BLUE, ms=6)
+        ax.axvline(0, color=GREY, lw=1)
+        ax.set_yticks(places, [plain(str(name)) for name in rows["effect"]])
+        ax.set_ylim(len(rows) - 0.5, -0.5)
+        ax.set_title(measure, loc="left")
+    axes[-1, 0].set_xlabel("change")
+    axes[-1, 0].xaxis.set_major_formatter(PercentFormatter(1))
+    return axes[:, 0]
+
+
+def kind_bars(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
+    """Draw how responses divide into kinds, one stacked bar a row.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Shares (each row sums to 1), one column a kind, one row a group, its name the index; a
+        column ``n`` (responses of the group) is written behind the name.
+    ax : Axes, optional
+        By default a new figure.
+
+    Returns
+    -------
+    Axes
+        Shares of at least 6 % bear their number.
+
+    Notes
+    -----
+    Zheng et al. 2024, Figures 4, 5 and 12.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"correct": [0.25], "wrong": [0.75], "n": [8]}, index=["seen"])
+    >>> [text.get_text() for text in kind_bars(table).get_yticklabels()]
+    ['seen (8)']
+    """
+    kinds = [column for column in table.columns if column != "n"]
+    ax = ax or plt.subplots(figsize=(6, 1.4 + 0.42 * len(table)))[1]
+    places, left = np.arange(len(table)), np.zeros(len(table))
+    for kind in kinds:
+        shares = table[kind].to_numpy(dtype=float)
+        colour, name = model_colour(str(kind)), plain(str(kind))
+        ax.barh(places, shares, left=left, color=colour, label=name, height=0.72)
+        for place, share, start in zip(places, shares, left):
+            if share >= 0.06:
+                text = f"{100 * share:.0f}"
+                middle = start + share / 2
+                ax.text(middle, place, text, ha="center", va="center", color="white", fontsize=9)
+        left = left + np.nan_to_num(shares)
+    names = [str(name) for name in table.index]
+    if "n" in table.columns:
+        names = [f"{name} ({n:,})" for name, n in zip(names, table["n"])]
+    ax.set_yticks(places, [plain(name) for name in names])
+    ax.invert_yaxis()
+    ax.set_xlim(0, 1)
+    ax.xaxis.set_major_formatter(PercentFormatter(1))
+    ax.grid(False)
+    legend_above(ax)
+    return ax
+
+
+def rank_map(
+    table: pd.DataFrame, higher: Mapping[str, bool], marked: str = "", ax: Axes | None = None
+) -> Axes:
+    """Draw the rank of every model in every measure, rank 1 being the best.
+
+    Parameters
+    ----------
+    table : DataFrame
+        One row a model, one column a measure; a value that is missing has no rank.
+    higher : mapping of str to bool
+        Measures to show, and whether more of each is better.
+    marked : str
+        Name of the model that is set in bold.
+    ax : Axes, optional
+        By default a new figure.
+
+    Returns
+    -------
+    Axes
+        Models in the order of their mean rank.
+
+    Notes
+    -----
+    Zheng et al. 2024, Figures 6 and 7.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"NCR": [0.1, 0.3]}, index=["a", "b"])
+    >>> [text.get_text() for text in rank_map(table, {"NCR": True}).get_yticklabels()]
+    ['b', 'a']
+    """
+    found = ranks(table, higher)
+    ax = ax or plt.subplots(figsize=(6, 0.9 + 0.27 * len(found)))[1]
+    sns.heatmap(
+        found,
+        annot=True,
+        fmt=".3g",
+        cmap="viridis_r",
+        cbar=False,
+        ax=ax,
+        annot_kws={"fontsize": 9},
+        linewidths=0.4,
+    )
+    names = [plain(str(name)) for name in found.index]
+    ax.set_yticks(np.arange(len(names)) + 0.5, names, rotation=0, fontsize=9)
+    for text in ax.get_yticklabels():
+        text.set_fontweight("bold" if text.get_text() == plain(marked) else "normal")
+    ax.xaxis.tick_top()
+    ax.set_xticks(np.arange(found.shape[1]) + 0.5, found.columns, rotation=45, ha="left")
+    ax.set(xlabel="", ylabel="")
+    return ax
+
+
+def ranks(table: pd.DataFrame, higher: Mapping[str, bool]) -> pd.DataFrame:
+    """Rank models in every measure, ties sharing the mean of their ranks, best mean rank first.
+
+    Examples
+    --------
+    >>> ranks(pd.DataFrame({"WR": [0.1, 0.3]}, index=["a", "b"]), {"WR": False})["WR"].tolist()
+    [1.0, 2.0]
+    """
+    found = pd.DataFrame(
+        {name: table[name].rank(ascending=not better) for name, better in higher.items()}
+    )
+    return found.loc[found.mean(axis=1).sort_values(kind="stable").index]
+
+
+def roc(curves: Mapping[str, tuple[np.ndarray, np.ndarray]], ax: Axes | None = None) -> Axes:
+    """Draw how well a score tells true from false: one ROC curve a score.
+
+    Parameters
+    ----------
+    curves : mapping of str to (scores, truths)
+        Scores, and truths (1 or 0), of the same length; names go into the legend.
+    ax : Axes, optional
+        By default a new figure.
+
+    Returns
+    -------
+    Axes
+        Curves without both true and false cases are left out.
+
+    Examples
+    --------
+    >>> ax = roc({"score": (np.array([0.9, 0.1]), np.array([1, 0]))})
+    >>> ax.lines[1].get_ydata().tolist()
+    [0.0, 1.0, 1.0]
+    """
+    ax = ax or plt.subplots(figsize=(5, 5))[1]
+    ax.plot([0, 1], [0, 1], color=GREY, ls="--", lw=1)
+    shades = colours(curves)
+    for name, (scores, truths) in curves.items():
+        scores, truths = np.asarray(scores, dtype=float), np.asarray(truths) > 0
+        if truths.all() or not truths.any():
+            continue
+        steps = np.unique(scores)[::-1]
+        at_least = scores[None, :] >= steps[:, None]
+        hits = np.concatenate([[0], (at_least & truths).sum(1) / truths.sum()])
+        alarms = np.concatenate([[0], (at_least & ~truths).sum(1) / (~truths).sum()])
+        ax.plot(alarms, hits, color=shades[name], lw=2, marker="o", ms=3, label=plain(name))
+    ax.set_xlabel("share of the false that are taken for true")
+    ax.set_ylabel("share of the true that are found")
+    ax.set_aspect("equal")
+    legend_above(ax)
+    return ax

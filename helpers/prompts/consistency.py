@@ -1,0 +1,182 @@
+"""Multiple-choice questions that ask again for a response, among answers like it.
+
+Each response gets K questions of five options: the response, three of up to 20 distractors, and
+"unsure", in a drawn order (Zheng, Lapata and Pan 2024, section 3.3). The wording is ours: the paper
+does not print its own.
+"""
+
+import zlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+
+from helpers.errors import UserError
+from helpers.prompts.formats import UNSURE, choose_below
+
+LETTERS = "ABCDEFGHIJ"
+
+
+def distractors(
+    responses: pd.DataFrame,
+    pool: Mapping[str, Sequence[str]],
+    n: int = 20,
+    seed: int = 0,
+    spelling: Callable[[str], str] = str.casefold,
+) -> list[list[str]]:
+    """Draw wrong answers that look like each response from the answers of questions alike.
+
+    Parameters
+    ----------
+    responses : DataFrame
+        ``item, text, pool``: the name of the pool to draw from.
+    pool : mapping of str to sequence of str
+        The pools.
+    n : int
+        How many at most; a smaller pool gives all it has.
+    seed : int
+        With item and text it decides the draw, which hangs on nothing else.
+    spelling : callable
+        Texts of one spelling are the same answer; `helpers.metrics.canonical.canonical` knows more.
+
+    Returns
+    -------
+    list of list of str
+        None equal to the response or to another.
+
+    Examples
+    --------
+    >>> said = pd.DataFrame({"item": ["a"], "text": [" Peru"], "pool": ["places"]})
+    >>> distractors(said, {"places": ["Peru", "Chad", "Chad"]})
+    [['Chad']]
+    """
+    spelt = {name: {spelling(answer): answer for answer in pool[name]} for name in pool}
+    found = []
+    for item, text, name in zip(responses["item"], responses["text"], responses["pool"]):
+        others = spelt.get(name, {})
+        said = spelling(text.strip())
+        wrong = [answer for key, answer in others.items() if key and key != said]
+        order = _random(seed, item, text, 1).permutation(len(wrong))[:n]
+        found.append([wrong[place] for place in order])
+    return found
+
+
+def choices(
+    responses: pd.DataFrame,
+    k: int = 20,
+    n_options: int = 5,
+    by: str = "text",
+    seed: int = 0,
+) -> pd.DataFrame:
+    r"""Make K multiple-choice questions of every response.
+
+    Parameters
+    ----------
+    responses : DataFrame
+        ``item, question, text, distractors`` (list of str); other columns are not kept. `item` must
+        be unique.
+    k : int
+        Questions a response.
+    n_options : int
+        Options, with the response and "unsure".
+    by : {"text", "letter"}
+        What the model is scored on: the option's text, or its letter.
+    seed : int
+        With item and text it decides the draws, so a response has the same questions everywhere.
+
+    Returns
+    -------
+    DataFrame
+        Probes ``item, variant`` ("mc0" ...), ``option, prompt, continuation``, ``correct`` (the
+        option is the response) and ``shown`` (its text).
+
+    Raises
+    ------
+    UserError
+        If a number is out of range, `by` is unknown, or a response has too few distractors.
+
+    Examples
+    --------
+    >>> said = pd.DataFrame({"item": ["a"], "question": ["Where is Lyon?"], "text": [" France"],
+    ...                      "distractors": [["Peru", "Chad", "Mali"]]})
+    >>> probes = choices(said, k=2, seed=3)
+    >>> probes.groupby("variant").size().tolist(), int(probes["correct"].sum())
+    ([5, 5], 2)
+    >>> print(probes["prompt"][0])
+    QUESTION: Where is Lyon?
+    OPTIONS: unsure; Mali; Chad; France; Peru
+    ANSWER:
+    """
+    if k < 1 or not 3 <= n_options <= len(LETTERS):
+        raise UserError(
+            f"Give at least 1 question and 3 to {len(LETTERS)} options, not {k} and {n_options}."
+        )
+    if by not in ("text", "letter"):
+        raise UserError(f'An option is chosen by "text" or by "letter", not by "{by}".')
+    rows = []
+    for said in responses.itertuples():
+        if len(said.distractors) < n_options - 2:
+            raise UserError(
+                f'There are {len(said.distractors)} wrong answers to set beside "{said.text}" '
+                f"({said.item}), and {n_options - 2} are needed: give fewer options."
+            )
+        random = _random(seed, said.item, said.text, 2)
+        for number in range(k):
+            wrong = random.choice(len(said.distractors), n_options - 2, replace=False)
+            options = [said.text.strip(), *(said.distractors[i] for i in wrong), UNSURE]
+            order = random.permutation(n_options)
+            shown = [options[place] for place in order]
+            prompt = _prompt(said.question, shown, by)
+            for option, (place, text) in enumerate(zip(order, shown)):
+                word = text if by == "text" else LETTERS[option]
+                head = (said.item, f"mc{number}", option, prompt, f" {word}")
+                rows.append((*head, bool(place == 0), text))
+    columns = ["item", "variant", "option", "prompt", "continuation", "correct", "shown"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def replies(responses: pd.DataFrame) -> pd.DataFrame:
+    """Return what is to be asked again: every informative response to every question, once.
+
+    Parameters
+    ----------
+    responses : DataFrame
+        ``item, text, label``; other columns are kept.
+
+    Returns
+    -------
+    DataFrame
+        Without uninformative responses; ``item`` now holds the response, too, and is unique.
+
+    Examples
+    --------
+    >>> said = pd.DataFrame({"item": ["a", "a", "b"], "text": [" Peru", " Peru", "unsure"],
+    ...                      "label": ["correct", "correct", "uninformative"]})
+    >>> replies(said)["item"].tolist()
+    ['a Peru']
+    """
+    told = responses[responses["label"] != "uninformative"]
+    told = told.assign(item=told["item"] + " " + told["text"].str.strip())
+    return told.drop_duplicates("item").reset_index(drop=True)
+
+
+def pools(table: pd.DataFrame) -> dict[str, list[str]]:
+    """Gather the table of pools (``pool, answer``) into lists.
+
+    Examples
+    --------
+    >>> pools(pd.DataFrame({"pool": ["a", "a"], "answer": ["x", "y"]}))
+    {'a': ['x', 'y']}
+    """
+    return {name: list(part) for name, part in table.groupby("pool", sort=False)["answer"]}
+
+
+def _prompt(question: str, shown: Iterable[str], by: str) -> str:
+    if by == "text":
+        return choose_below(question, list(shown))
+    lines = "".join(f"{letter}. {text}\n" for letter, text in zip(LETTERS, shown))
+    return f"QUESTION: {question}\n{lines}ANSWER:"
+
+
+def _random(seed: int, item: str, text: str, part: int) -> np.random.Generator:
+    return np.random.default_rng([seed, part, zlib.crc32(f"{item}\n{text.strip()}".encode())])

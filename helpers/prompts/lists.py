@@ -1,0 +1,399 @@
+"""Lists of facts that end with an open one: "Lyon France Turin Italy ... Bern", and its choices.
+
+What is known of a relation is asked for without a word about the relation: the model reads pairs
+of subject and object, then one more subject, and each of up to 100 objects is scored behind it.
+
+Source: Wu et al. 2025, "Towards Reliable Latent Knowledge Estimation in LLMs", sections 2 to 4.
+"""
+
+import re
+import zlib
+from collections.abc import Callable, Iterable, Sequence
+
+import numpy as np
+import pandas as pd
+
+from helpers.errors import UserError
+from helpers.prompts.formats import SEPARATORS
+from helpers.prompts.frames import fill
+
+COLUMNS = (
+    "item",
+    "relation",
+    "variant",
+    "option",
+    "prompt",
+    "continuation",
+    "correct",
+    "subject",
+    "object",
+    "choice",
+)
+
+
+def style(separator: str) -> tuple[str, str]:
+    """Return how a list is written: the template of a pair, and what parts two pairs.
+
+    Parameters
+    ----------
+    separator : str
+        A name of :data:`helpers.prompts.formats.SEPARATORS`, or a template with [X] before [Y],
+        whose pairs are then parted by a space (the paper's Figure 4).
+
+    Raises
+    ------
+    UserError
+        For any other text; the sentence lists the names.
+
+    Examples
+    --------
+    >>> style("colon and comma"), style("[X] is in [Y].")
+    (('[X] : [Y]', ', '), ('[X] is in [Y].', ' '))
+    """
+    if separator in SEPARATORS:
+        inner, between = SEPARATORS[separator]
+        return f"[X]{inner}[Y]", between
+    if re.fullmatch(r"[^\[]*\[X\][^\[]+\[Y\][^\[]*", separator, re.S):
+        return separator, " "
+    raise UserError(
+        f'There is no separator "{separator}": choose from {", ".join(SEPARATORS)}, or give a '
+        "template such as [X] is in [Y]."
+    )
+
+
+def split(facts: pd.DataFrame, n_pool: int = 100, seed: int = 0) -> pd.DataFrame:
+    """Divide facts into a pool of examples and facts to be tested, relation by relation.
+
+    Subjects are drawn, so that all facts of one subject fall on one side and no example tells of a
+    subject that is tested. A fact whose object is its own subject is left out.
+
+    Parameters
+    ----------
+    facts : DataFrame
+        Columns ``fact, relation, subject, object``; where there is a column ``split`` ("train" or
+        "test", as published), it decides, and subjects of the one are left out of the other.
+    n_pool : int
+        The most subjects in a relation's pool; never more than half of them.
+    seed : int
+        Of the draw. A relation's draw does not depend on the others.
+
+    Returns
+    -------
+    DataFrame
+        The facts, in random order within relations, with ``role``: "example" or "test".
+
+    Raises
+    ------
+    UserError
+        Where a relation has fewer than 2 different objects, or leaves fewer than 2 examples or
+        nothing to test.
+
+    Examples
+    --------
+    >>> facts = pd.DataFrame({"fact": list("abcd"), "relation": "P17",
+    ...                       "subject": ["Lyon", "Turin", "Bern", "Oslo"],
+    ...                       "object": ["France", "Italy", "Switzerland", "Norway"]})
+    >>> sorted(split(facts)["role"])
+    ['example', 'example', 'test', 'test']
+    """
+    own = [s.strip().casefold() == o.strip().casefold() for s, o in _pairs(facts)]
+    kept = facts[~np.array(own, dtype=bool)]
+    parts = []
+    for relation, rows in kept.groupby("relation", sort=False):
+        if rows["object"].nunique() < 2:
+            raise UserError(
+                f"Relation {relation} has fewer than 2 different objects, so there is nothing to "
+                "choose from: leave it out."
+            )
+        random = np.random.default_rng([seed, zlib.crc32(str(relation).encode())])
+        rows = rows.iloc[random.permutation(len(rows))]
+        if "split" in rows:
+            examples = rows["split"] == "train"
+            seen = rows["subject"].isin(set(rows.loc[examples, "subject"]))
+            rows = rows[examples | ~seen]
+            examples = examples[rows.index]
+        else:
+            subjects = rows["subject"].unique()
+            examples = rows["subject"].isin(subjects[: min(n_pool, len(subjects) // 2)])
+        _check_sides(relation, int(examples.sum()), int((~examples).sum()))
+        parts.append(rows.assign(role=np.where(examples, "example", "test")))
+    return pd.concat(parts, ignore_index=True) if parts else kept.assign(role="")
+
+
+def draw(pool: pd.DataFrame, n: int = 50, seed: int = 0) -> pd.DataFrame:
+    """Draw examples of each relation; those for a smaller `n` begin those for a larger one.
+
+    Parameters
+    ----------
+    pool : DataFrame
+        Facts that may serve as examples; a relation with fewer than `n` gives all.
+    n, seed : int
+        How many, and of which draw.
+
+    Raises
+    ------
+    UserError
+        If `n` is below 1.
+
+    Examples
+    --------
+    >>> pool = pd.DataFrame({"relation": "P17", "subject": list("abc"), "object": list("xyz")})
+    >>> draw(pool, 2)["subject"].tolist() == draw(pool, 3)["subject"].tolist()[:2]
+    True
+    """
+    if n < 1:
+        raise UserError(f"A list needs at least 1 example, not {n}.")
+    drawn = []
+    for relation, rows in pool.groupby("relation", sort=False).indices.items():
+        random = np.random.default_rng([seed, zlib.crc32(str(relation).encode()), 1])
+        drawn.extend(random.permutation(rows)[:n])
+    return pool.iloc[drawn].reset_index(drop=True)
+
+
+def choices(
+    tests: pd.DataFrame, facts: pd.DataFrame, n: int = 100, seed: int = 0
+) -> dict[str, list[str]]:
+    """Draw the choices of each fact: other objects of its relation, the true one last.
+
+    No object comes twice, none that is true of the same subject is among the others, and none
+    that is the subject itself. A relation with fewer objects gives all it has. Each fact's draw
+    depends on its name and the seed alone.
+
+    Parameters
+    ----------
+    tests : DataFrame
+        Columns ``fact, relation, subject, object``; where there is a column ``choices`` (wrong
+        objects, as published), they are taken as they are.
+    facts : DataFrame
+        All facts of the relations, examples included.
+    n : int
+        Choices of a fact, at least 2: 100 in the paper.
+    seed : int
+        Of the draws.
+
+    Returns
+    -------
+    dict
+        Fact to its choices.
+
+    Raises
+    ------
+    UserError
+        If `n` is below 2, or a fact has no wrong choice.
+
+    Examples
+    --------
+    >>> facts = pd.DataFrame({"fact": list("abc"), "relation": "P17",
+    ...                       "subject": ["Lyon", "Nice", "Bern"],
+    ...                       "object": ["France", "France", "Switzerland"]})
+    >>> choices(facts, facts)["b"]
+    ['Switzerland', 'France']
+    """
+    if n < 2:
+        raise UserError(f"A choice needs at least 2 objects, not {n}.")
+    objects = {r: sorted(set(group)) for r, group in facts.groupby("relation")["object"]}
+    true = facts.groupby(["relation", "subject"])["object"].agg(set).to_dict()
+    found = {}
+    for row in tests.itertuples():
+        barred = true[row.relation, row.subject] | {row.subject, row.object}
+        given = getattr(row, "choices", None)
+        wrong = [o for o in (objects[row.relation] if given is None else given) if o not in barred]
+        wrong = list(dict.fromkeys(wrong))
+        if not wrong:
+            raise UserError(f"Fact {row.fact} has no wrong object to choose: add some.")
+        random = np.random.default_rng([seed, zlib.crc32(row.fact.encode())])
+        order = range(len(wrong)) if given is not None else random.permutation(len(wrong))
+        found[row.fact] = [*(wrong[i] for i in list(order)[: n - 1]), row.object]
+    return found
+
+
+def listing(examples: pd.DataFrame, separator: str = "space") -> str:
+    """Write examples as a list, up to where the next subject would stand.
+
+    Examples
+    --------
+    >>> examples = pd.DataFrame({"subject": ["Lyon", "Turin"], "object": ["France", "Italy"]})
+    >>> listing(examples, "colon and comma")
+    'Lyon : France, Turin : Italy, '
+    """
+    template, between = style(separator)
+    return "".join(fill(template, s, o) + between for s, o in _pairs(examples))
+
+
+def opened(subject: str, separator: str) -> tuple[str, str]:
+    """Return a subject with what follows it, and what precedes an object: its leading space.
+
+    Examples
+    --------
+    >>> opened("Bern", "space"), opened("Bern", "colon and comma"), opened("Bern", "[X] is in [Y].")
+    (('Bern', ' '), ('Bern :', ' '), ('Bern is in', ' '))
+    """
+    before = style(separator)[0].partition("[Y]")[0]
+    head = before.rstrip(" ")
+    return fill(head, subject), before[len(head) :]
+
+
+def ic_lke(
+    tests: pd.DataFrame,
+    pool: pd.DataFrame,
+    options: dict[str, list[str]],
+    n_examples: int = 50,
+    separator: str = "space",
+    seed: int = 0,
+    variant: str = "ic",
+) -> pd.DataFrame:
+    """Put each fact behind one list of examples of its relation, with all its choices.
+
+    All facts of a relation are asked behind the same list, so a model that keeps what it has read
+    reads the list once.
+
+    Parameters
+    ----------
+    tests, pool : DataFrame
+        Facts to be asked, and facts to draw examples from (:func:`split`).
+    options : dict
+        From :func:`choices`.
+    n_examples : int
+        Examples in the list; a relation with fewer in its pool gives all.
+    separator : str
+        As in :func:`style`.
+    seed : int
+        Of the examples.
+    variant : str
+        Name of this way of asking.
+
+    Returns
+    -------
+    DataFrame
+        Probes, one row a choice, in the columns :data:`COLUMNS`.
+
+    Raises
+    ------
+    UserError
+        For an unknown separator, or a relation with fewer than 1 example.
+
+    Examples
+    --------
+    >>> pool = pd.DataFrame({"relation": "P17", "subject": ["Lyon"], "object": ["France"]})
+    >>> tests = pd.DataFrame({"fact": ["b"], "relation": "P17", "subject": ["Bern"],
+    ...                       "object": ["Switzerland"]})
+    >>> probes = ic_lke(tests, pool, {"b": ["France", "Switzerland"]})
+    >>> probes[["prompt", "continuation", "correct"]].values.tolist()
+    [['Lyon France Bern', ' France', False], ['Lyon France Bern', ' Switzerland', True]]
+    """
+    examples = draw(pool, n_examples, seed)
+    heads = {r: listing(rows, separator) for r, rows in examples.groupby("relation", sort=False)}
+    missing = sorted(set(tests["relation"]) - set(heads))
+    if missing:
+        raise UserError(f"There is no example of {', '.join(missing)}: take more facts of it.")
+    asked = []
+    for row in tests.itertuples():
+        subject, space = opened(row.subject, separator)
+        asked.append((row, variant, heads[row.relation] + subject, space))
+    return choose(asked, options)
+
+
+def choose(
+    asked: Iterable[tuple], options: dict[str, list[str]], columns: Sequence[str] = COLUMNS
+) -> pd.DataFrame:
+    """Put all choices behind each prompt: rows from (fact, variant, prompt, space before)."""
+    rows = []
+    for row, variant, prompt, space in asked:
+        for option, choice in enumerate(options[row.fact]):
+            head = (row.fact, row.relation, variant, option, prompt, f"{space}{choice}")
+            rows.append((*head, choice == row.object, row.subject, row.object, choice))
+    return pd.DataFrame(rows, columns=list(columns))
+
+
+def check_fit(
+    probes: pd.DataFrame,
+    pool: pd.DataFrame,
+    count: Callable[[str], int],
+    limit: int | None,
+    n_examples: int,
+    separator: str = "space",
+    seed: int = 0,
+) -> None:
+    """Refuse lists that are longer than a model can read, and say how many examples fit.
+
+    Parameters
+    ----------
+    probes : DataFrame
+        From :func:`ic_lke` with the same settings.
+    pool : DataFrame
+        What its examples were drawn from.
+    count : callable
+        From a text to its number of tokens.
+    limit : int, optional
+        The most tokens that the model reads; None: any number.
+    n_examples, separator, seed
+        As in :func:`ic_lke`.
+
+    Raises
+    ------
+    UserError
+        Naming the relation, the length, and the number of examples that fits all relations.
+    """
+    if limit is None:
+        return
+    most, worst = n_examples, ("", 0)
+    for relation, rows in probes.groupby("relation", sort=False):
+        examples = draw(pool[pool["relation"] == relation], n_examples, seed)
+        head = listing(examples, separator)
+        tails = (rows["prompt"].str[len(head) :] + rows["continuation"]).unique()
+        tail = max(tails, key=lambda tail: (len(tail), tail))
+        if count(head) + 2 * count(tail) <= limit:  # far from it: nothing more to count
+            continue
+        tail = max(tails, key=count)
+        if count(head + tail) > limit:
+            n = fitting(examples, tail, count, limit, separator)
+            most, worst = min((most, worst), (n, (relation, count(head + tail))))
+    if worst[1]:
+        raise UserError(
+            f"The list of {n_examples} examples of {worst[0]} is {worst[1]} tokens long, but the "
+            f"model reads at most {limit}: set n_examples={most}, which fits."
+        )
+
+
+def fitting(
+    examples: pd.DataFrame,
+    tail: str,
+    count: Callable[[str], int],
+    limit: int | None,
+    separator: str = "space",
+) -> int:
+    """Return how many of the first examples fit before `tail` into a model's context.
+
+    Parameters
+    ----------
+    examples : DataFrame
+        ``subject, object`` in order.
+    tail, count, limit, separator
+        What follows the list; the rest as for :func:`check_fit`.
+
+    Examples
+    --------
+    >>> examples = pd.DataFrame({"subject": ["Lyon", "Turin"], "object": ["France", "Italy"]})
+    >>> fitting(examples, "Bern Switzerland", len, 30), fitting(examples, "Bern", len, None)
+    (1, 2)
+    """
+    low, high = 0, len(examples)
+    while limit is not None and low < high:
+        middle = (low + high + 1) // 2
+        fits = count(listing(examples[:middle], separator) + tail) <= limit
+        low, high = (middle, high) if fits else (low, middle - 1)
+    return high
+
+
+def _pairs(facts: pd.DataFrame) -> Iterable[tuple[str, str]]:
+    return zip(facts["subject"], facts["object"])
+
+
+def _check_sides(relation: object, examples: int, tests: int) -> None:
+    if not tests:
+        raise UserError(f"Relation {relation} has nothing to test: take more of its facts.")
+    if examples < 2:
+        raise UserError(
+            f"Relation {relation} leaves {examples} example{'s' * (examples != 1)}, and a list "
+            "needs at least 2: take more of its facts, or leave it out."
+        )

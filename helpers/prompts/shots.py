@@ -1,0 +1,165 @@
+"""Questions with an instruction and with shots: the three prompt settings of Zheng et al. 2024.
+
+zero-shot: the instruction and the question. four-shot: four answered questions in between, the
+nearest of a repository about seen knowledge. four-two: the nearest two of it, then the nearest two
+of a repository about unseen knowledge, which are answered "unsure" (their Table 6 and Appendix D).
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from helpers.errors import UserError
+from helpers.prompts.formats import INSTRUCTION, UNSURE, shot
+
+SETTINGS = {"zero-shot": (0, 0), "four-shot": (4, 0), "four-two": (2, 2)}
+RETRIEVER = "tf-idf"
+
+
+def ask(
+    questions: pd.DataFrame,
+    setting: str,
+    seen_shots: pd.DataFrame,
+    unseen_shots: pd.DataFrame,
+    retriever: str = RETRIEVER,
+) -> pd.DataFrame:
+    r"""Return the prompt of every question in one setting.
+
+    Parameters
+    ----------
+    questions : DataFrame
+        ``item, question``; other columns are kept.
+    setting : str
+        One of ``SETTINGS``.
+    seen_shots, unseen_shots : DataFrame
+        ``question, answers`` (a list; the first is shown): the repositories.
+    retriever : str
+        ``"tf-idf"``, or the name of a sentence-transformers model, for what is near.
+
+    Returns
+    -------
+    DataFrame
+        With ``variant`` (the setting) and ``prompt``.
+
+    Raises
+    ------
+    UserError
+        If there are no questions, the setting is unknown, a repository is too small, or the
+        retriever cannot be had.
+
+    Examples
+    --------
+    >>> asked = pd.DataFrame({"item": ["a"], "question": ["Where is Lyon?"]})
+    >>> print(ask(asked, "zero-shot", asked, asked)["prompt"][0].partition("\n")[2])
+    QUESTION: Where is Lyon?
+    ANSWER:
+    """
+    check([setting])
+    if not len(questions):
+        raise UserError("There are no questions to ask; give at least one.")
+    prompts = [INSTRUCTION] * len(questions)
+    asked = list(questions["question"])
+    for shots, n, known in zip((seen_shots, unseen_shots), SETTINGS[setting], (True, False)):
+        if n:
+            texts = [_shown(q, a, known) for q, a in zip(shots["question"], shots["answers"])]
+            near = nearest(asked, list(shots["question"]), n, retriever)
+            prompts = [p + "".join(texts[i] for i in row) for p, row in zip(prompts, near)]
+    prompts = [prompt + shot(question) for prompt, question in zip(prompts, asked)]
+    return questions.assign(variant=setting, prompt=prompts)
+
+
+def check(settings: Sequence[str]) -> list[str]:
+    """Return prompt settings without repetitions.
+
+    Raises
+    ------
+    UserError
+        If one is none of ``SETTINGS``.
+
+    Examples
+    --------
+    >>> check(["four-shot", "zero-shot", "four-shot"])
+    ['four-shot', 'zero-shot']
+    """
+    unknown = [name for name in settings if name not in SETTINGS]
+    if unknown:
+        raise UserError(
+            f'A prompt setting is one of {", ".join(SETTINGS)}; "{unknown[0]}" is none.'
+        )
+    return list(dict.fromkeys(settings))
+
+
+def nearest(
+    asked: Sequence[str], repository: Sequence[str], n: int, retriever: str = RETRIEVER
+) -> np.ndarray:
+    """Find the texts of a repository that are nearest to each question, the question itself aside.
+
+    Parameters
+    ----------
+    asked, repository : sequence of str
+    n : int
+        How many for each.
+    retriever : str
+        ``"tf-idf"``: cosine of TF-IDF vectors of words (scikit-learn's, fitted to the repository);
+        or a sentence-transformers model: cosine of its embeddings.
+
+    Returns
+    -------
+    ndarray of int, shape (len(asked), n)
+        Places in the repository, the nearest first; of two as near, the one that comes first.
+
+    Raises
+    ------
+    UserError
+        If the repository holds fewer than `n` other texts, or the retriever cannot be had.
+
+    Examples
+    --------
+    >>> nearest(["capital of Peru?"], ["mouth of the Nile?", "capital of Chad?"], 1).tolist()
+    [[1]]
+    """
+    if len(set(repository)) <= n:
+        raise UserError(
+            f"The repository of shots holds {len(set(repository))} questions, too few to find "
+            f"{n} beside the one asked; give more, or ask without shots."
+        )
+    embed = _tf_idf if retriever == RETRIEVER else _sentences
+    similarity = embed(asked, repository, retriever)
+    same = np.array([[question == text for text in repository] for question in asked])
+    return np.argsort(np.where(same, 2.0, -similarity), axis=1, kind="stable")[:, :n]
+
+
+def _tf_idf(asked: Sequence[str], repository: Sequence[str], _: str) -> np.ndarray:
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    vectors = TfidfVectorizer().fit(repository)
+    return np.asarray((vectors.transform(asked) @ vectors.transform(repository).T).toarray())
+
+
+def _sentences(asked: Sequence[str], repository: Sequence[str], name: str) -> np.ndarray:
+    try:
+        from sentence_transformers import SentenceTransformer
+    except ImportError:
+        raise UserError(
+            f'To find shots with "{name}" the package sentence-transformers is needed: install it '
+            f'(pip install sentence-transformers), or take "{RETRIEVER}".'
+        ) from None
+    try:
+        model = SentenceTransformer(name)
+    except (OSError, ValueError) as error:
+        raise UserError(
+            f'The sentence-transformers model "{name}" cannot be loaded ({type(error).__name__}): '
+            f'check its name or path, or take "{RETRIEVER}".'
+        ) from error
+    first, second = (
+        model.encode(list(texts), normalize_embeddings=True, show_progress_bar=False)
+        for texts in (asked, repository)
+    )
+    return np.asarray(first @ second.T, dtype=float)
+
+
+def _shown(question: str, answers: Sequence[str], known: bool) -> str:
+    if known and not len(answers):
+        raise UserError(f'The shot "{question}" has no answer; add one or leave it out.')
+    return shot(question, answers[0] if known else UNSURE)

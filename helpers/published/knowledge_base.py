@@ -1,0 +1,77 @@
+"""The tables of Zheng, Lapata and Pan 2024 put together: models by measure, and pairs of models."""
+
+import re
+from itertools import pairwise
+
+import pandas as pd
+
+from helpers.published import load
+
+SETTINGS = ("zero-shot", "four-shot", "four-two")
+TUNED = {  # by the base models' family
+    "Llama 2": "Llama2chat",
+    "Llama3": "Llama3Instruct",
+    "Mistral": "Mistral-Instruct",
+    "Gemma": "Gemma-Instruct",
+}
+
+
+def models(setting: str = "four-shot") -> pd.DataFrame:
+    """Return the 26 models with all measures of one prompt setting (Tables 4, 9, 10 and 11).
+
+    Parameters
+    ----------
+    setting : str
+        One of ``SETTINGS``; for any other, the paper's four-shot setting.
+
+    Returns
+    -------
+    DataFrame
+        Shares, not percentages, by the measures' names; ``tuned`` (bool), ``family``, ``billion``
+        (parameters, not a number where they are not known).
+
+    Examples
+    --------
+    >>> models("zero-shot").loc["GPT-3.5 Turbo", ["CR", "Cons_c"]].to_dict()
+    {'CR': 0.6073, 'Cons_c': 0.871}
+    """
+    setting = setting if setting in SETTINGS else "four-shot"
+    parts = [load(f"kb_table{number}").filter(regex=f"^{setting} ") for number in (9, 10, 11)]
+    table = (pd.concat(parts, axis=1) / 100).round(6)
+    table.columns = [name.partition(" ")[2] for name in table.columns]
+    about = load("kb_table4").loc[table.index]
+    tuned = (about["instruction tuning"] == "yes") | (about["RLHF"] == "yes")
+    sizes = pd.to_numeric(about["params"].str.removesuffix("B"), errors="coerce")
+    families = [re.sub(r" [\d.]+B$", "", name) for name in table.index]
+    return table.assign(tuned=tuned, family=families, billion=sizes)
+
+
+def pairs() -> dict[str, tuple[pd.DataFrame, pd.DataFrame]]:
+    """Return the comparisons of Figure 3, like with like.
+
+    Returns
+    -------
+    dict
+        Name to two tables whose rows are paired: the smaller and the next larger of a family, base
+        and tuned models of one size (both four-shot), and every model in two settings.
+
+    Examples
+    --------
+    >>> {name: len(first) for name, (first, _) in pairs().items()}
+    {'larger': 14, 'tuned': 8, 'shots': 26, 'unsure shots': 26}
+    """
+    table = models("four-shot")
+    steps = []
+    for _, family in table.groupby("family", sort=False):
+        steps += pairwise(family.sort_values("billion").index)
+    base = [
+        (name, name.replace(family, TUNED[family]))
+        for name, family in table["family"].items()
+        if family in TUNED
+    ]
+    found = {"larger": steps, "tuned": [pair for pair in base if pair[1] in table.index]}
+    compared = {
+        name: tuple(table.loc[list(side)] for side in zip(*rows)) for name, rows in found.items()
+    }
+    zero, unsure = models("zero-shot"), models("four-two")
+    return compared | {"shots": (zero, table), "unsure shots": (table, unsure)}

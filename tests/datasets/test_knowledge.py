@@ -1,0 +1,90 @@
+"""Questions of the knowledge-base chapter: what counts as seen, truth carried, nothing leaks."""
+
+import pytest
+
+from helpers import datasets
+from helpers.errors import UserError
+
+
+@pytest.fixture(scope="module")
+def bank():
+    return datasets.knowledge("atlas", "atlas-s", n_seen=3, n_unseen=2)
+
+
+def test_seen_facts_were_read_and_unseen_ones_never(bank):
+    told = datasets.training("atlas-s")
+    facts = bank.asked[bank.asked["exposures"].notna()]
+    rows = told.loc[facts["item"]]
+    assert (facts["exposures"].to_numpy() == rows["exposures"].to_numpy()).all()
+    assert (rows["exposures"].to_numpy()[facts["seen"]] >= 1).all()
+    never = rows[~facts["seen"].to_numpy()]
+    assert (never[["exposures", "false_exposures", "pair_exposures"]] == 0).all(axis=None)
+
+
+def test_numbers_of_questions(bank):
+    asked = bank.asked
+    facts = asked[asked["exposures"].notna()]
+    assert (facts[facts["seen"]].groupby("group").size() == 3).all()
+    assert facts[~facts["seen"]].groupby("group").size().max() == 2
+    templates = asked[asked["exposures"].isna()].groupby("group").size()
+    assert templates.to_dict() == {f"T{number}": 2 for number in range(1, 21)}
+    assert asked["item"].is_unique
+
+
+def test_no_question_is_its_own_shot(bank):
+    asked = set(bank.asked["question"])
+    assert len(bank.seen_shots) == 280
+    assert len(bank.unseen_shots) == 40
+    assert not asked & set(bank.seen_shots["question"])
+    assert not asked & set(bank.unseen_shots["question"])
+
+
+def test_every_pool_has_enough_for_three_distractors(bank):
+    sizes = bank.pool.groupby("pool")["answer"].nunique()
+    assert set(bank.asked["pool"]) <= set(sizes.index)
+    assert sizes.min() >= 4
+
+
+def test_true_answers_are_those_of_the_facts(bank):
+    facts = datasets.load("atlas").set_index("fact")
+    known = bank.asked[bank.asked["exposures"].notna()]
+    assert (known["answers"].str[0].to_numpy() == facts.loc[known["item"], "object"]).all()
+    for question, subject in zip(known["question"], facts.loc[known["item"], "subject"]):
+        assert subject in question
+
+
+def test_other_models_have_seen_it_all_as_far_as_one_knows():
+    asked = datasets.knowledge("atlas", "gpt2", n_seen=1, n_unseen=1).asked
+    assert "exposures" not in asked.columns
+    assert asked.loc[~asked["seen"], "group"].str.match(r"T\d+$").all()
+
+
+def test_the_sample_hangs_on_the_seed(bank):
+    again = datasets.knowledge("atlas", "atlas-s", n_seen=3, n_unseen=2)
+    assert again.asked.equals(bank.asked)
+    other = datasets.knowledge("atlas", "atlas-s", n_seen=3, n_unseen=2, seed=1)
+    assert not other.asked["item"].equals(bank.asked["item"])
+
+
+def test_published_files_become_seen_questions(shared):
+    sources = [shared / "data" / name for name in ("nq_open", "triviaqa", "popqa")]
+    bank = datasets.knowledge("seen_qa", "", 10, 1, sources)
+    assert bank.asked.groupby("seen").size().to_dict() == {True: 30, False: 20}
+    assert bank.source["title"] == "SeenQA: nq_open, triviaqa, popqa"
+    assert set(bank.asked["pool"]) <= set(bank.pool["pool"])
+    assert len(bank.seen_shots) == 280
+    assert not set(bank.asked["question"]) & set(bank.seen_shots["question"])
+
+
+def test_bad_settings_are_refused():
+    with pytest.raises(UserError, match="no question set 'trivia'"):
+        datasets.knowledge("trivia")
+    with pytest.raises(UserError, match="at least one question of each kind"):
+        datasets.knowledge("atlas", n_seen=0)
+    with pytest.raises(UserError, match="at least one question of each kind"):
+        datasets.knowledge("atlas", n_unseen=0)
+
+
+def test_labelled_responses_have_known_kinds():
+    table = datasets.labelled_responses()
+    assert set(table["kind"]) == {"repetition", "none", "unsure", "informative"}

@@ -1,0 +1,250 @@
+"""Published question files: every form, their quirks, fetching, and what is kept as SeenQA."""
+
+import hashlib
+import json
+
+import pytest
+
+from helpers.datasets import questions, seen
+from helpers.errors import UserError
+
+NQ = {"question": "who wrote it", "answer": ["Ann", "Bea"]}
+FLASHRAG = {"id": "test_1", "question": "Who wrote it?", "golden_answers": ["Ann", "A. Ann"]}
+POPQA = {
+    "question": "Who is the author of It?",
+    "metadata": {"obj": "Ann", "o_aliases": '["A. Ann"]'},
+    "golden_answers": ["Ann", "A. Ann", "Bea"],
+}
+TRIVIA = {
+    "Data": [
+        {
+            "Question": "Who wrote it?",
+            "QuestionId": "q1",
+            "Answer": {"Value": "Ann", "Aliases": ["A. Ann", "Ann"]},
+        }
+    ]
+}
+TSV = (
+    "id\tsubj\tobj\to_aliases\tquestion\tpossible_answers\n"
+    '1\tIt\tAnn\t"[""A. Ann""]"\tWho is the author of It?\t"[""Ann"", ""A. Ann""]"\n'
+)
+
+
+def write(folder, name, *rows):
+    path = folder / name
+    texts = [row if isinstance(row, str) else json.dumps(row) for row in rows]
+    path.write_text("\n".join(texts), encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "answers", "different"),
+    [
+        ("nq.jsonl", NQ, ["Ann", "Bea"], 2),
+        ("nq.jsonl", FLASHRAG, ["Ann", "A. Ann"], 2),
+        ("triviaqa.jsonl", FLASHRAG, ["Ann", "A. Ann"], 1),
+        ("popqa.jsonl", POPQA, ["Ann", "A. Ann", "Bea"], 2),
+        ("trivia.json", TRIVIA, ["Ann", "A. Ann"], 1),
+        ("popqa.tsv", TSV, ["Ann", "A. Ann"], 1),
+        ("own.csv", 'question,answer\n"who, then",Ann; Bea\n', ["Ann", "Bea"], 2),
+    ],
+)
+def test_every_form_is_read(tmp_path, name, content, answers, different):
+    table = questions.read(write(tmp_path, name, content))
+    assert table["answers"].tolist() == [answers]
+    assert table["n_answers"].tolist() == [different]
+    assert table["group"].tolist() == [name.partition(".")[0]]
+
+
+def test_a_folder_is_read_whole_and_repeated_questions_once(tmp_path):
+    folder = tmp_path / "nq_open"
+    folder.mkdir()
+    write(folder, "a.jsonl", NQ, NQ)
+    write(folder, "b.jsonl", NQ | {"question": "who read it"})
+    write(folder, "SOURCE.md", "not a question file")
+    table = questions.read(folder)
+    assert table["item"].tolist() == ["nq_open-00000", "nq_open-00001"]
+
+
+def test_quotes_left_over_from_csv_are_undone(tmp_path):
+    wrapped = '"Who wrote ""It""?"'
+    quoting = '"It" was written by "whom"'
+    rows = [FLASHRAG | {"question": text} for text in (wrapped, quoting)]
+    table = questions.read(write(tmp_path, "t.jsonl", *rows))
+    assert table["question"].tolist() == ['Who wrote "It"?', quoting]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "sentence"),
+    [
+        ("empty.jsonl", "", "holds no question"),
+        ("bad.jsonl", "{not json", "is not JSON"),
+        ("list.json", "[1, 2]", "one JSON object a question"),
+        ("form.jsonl", {"q": "who"}, "is in no known form"),
+        ("none.jsonl", {"question": "who", "answer": []}, '"who", has no answer'),
+        ("blank.jsonl", {"question": "who", "answer": [" "]}, "has no answer"),
+        ("number.jsonl", {"question": "who", "answer": [3]}, "that are texts"),
+        ("quiet.jsonl", {"question": "", "answer": ["a"]}, "needs a question"),
+    ],
+)
+def test_bad_files_end_in_a_sentence_that_names_them(tmp_path, name, content, sentence):
+    path = write(tmp_path, name, content)
+    with pytest.raises(UserError, match=sentence) as caught:
+        questions.read(path)
+    assert name in str(caught.value)
+
+
+def test_sources_that_are_not_there(tmp_path):
+    with pytest.raises(UserError, match="There is no question file or folder nowhere"):
+        questions.read("nowhere")
+    with pytest.raises(UserError, match="holds no file ending in"):
+        questions.read(tmp_path)
+    with pytest.raises(UserError, match="names no file on the hub"):
+        questions.read("hub:owner/name")
+
+
+def fetching(monkeypatch, tmp_path, content, asked):
+    import pooch
+
+    def download(url, output_file, _):
+        asked.append(url)
+        if content is None:
+            raise ConnectionError("no network")
+        with open(output_file, "wb") as file:
+            file.write(content)
+
+    monkeypatch.setattr(pooch, "os_cache", lambda _: tmp_path)
+    monkeypatch.setattr(pooch.core, "choose_downloader", lambda *_, **__: download)
+
+
+def test_files_are_fetched_once_and_checked(monkeypatch, tmp_path):
+    content, asked = json.dumps(NQ).encode(), []
+    fetching(monkeypatch, tmp_path, content, asked)
+    pinned = questions.PUBLISHED["nq_open"]
+    with pytest.raises(UserError, match="not the published file"):
+        questions.read("nq_open")
+    right = hashlib.sha256(content).hexdigest()
+    own = questions.Published(pinned.url, right, "", "")
+    monkeypatch.setitem(questions.PUBLISHED, "nq_open", own)
+    asked.clear()
+    assert questions.read("nq_open")["question"].tolist() == ["who wrote it"]
+    assert questions.read("nq_open")["group"].tolist() == ["nq_open"]
+    assert questions.checksum("nq_open") == right
+    assert asked == [pinned.url]
+
+
+def test_hub_files_and_addresses_are_fetched_from_where_they_say(monkeypatch, tmp_path):
+    asked = []
+    fetching(monkeypatch, tmp_path, TSV.encode(), asked)
+    table = questions.read("hub:akariasai/PopQA/test.tsv@abc")
+    assert asked == ["https://huggingface.co/datasets/akariasai/PopQA/resolve/abc/test.tsv"]
+    assert table["group"].tolist() == ["PopQA"]
+    questions.read("https://example.org/data/other.tsv")
+    assert asked[1] == "https://example.org/data/other.tsv"
+
+
+def test_without_network_a_sentence_says_so(monkeypatch, tmp_path):
+    fetching(monkeypatch, tmp_path, None, [])
+    with pytest.raises(UserError, match="could not be fetched"):
+        questions.read("popqa")
+
+
+def test_published_addresses_are_pinned_to_commits():
+    for found in questions.PUBLISHED.values():
+        assert any(len(part) == 40 for part in found.url.split("/"))
+
+
+@pytest.mark.parametrize(
+    ("question", "changing"),
+    [
+        ("who is the current king of Spain", True),
+        ("who is the president of Peru", True),
+        ("who's the head coach of Ajax", True),
+        ("when was the last time the eu was audited", True),
+        ("how many seasons of it are there", True),
+        ("what is the population of Oslo", True),
+        ("who is the highest paid player", True),
+        ("who was the first president of Peru", False),
+        ("who is the president of Peru in 1999", False),
+        ("Who is the author of King Lear?", False),
+        ("what is the capital of Peru", False),
+        ("who has the most wins", True),
+        ("what is the most common gas in the air", False),
+    ],
+)
+def test_what_changes_with_time(question, changing):
+    assert seen.changes([question]) == [changing]
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "kind"),
+    [
+        ("when did it end", "1999", "time"),
+        ("In what year was it?", "1999", "time"),
+        ("How many are there?", "three", "number"),
+        ("Which number is it?", "1,300", "number"),
+        ("who was it", "Ann", "person"),
+        ("Where is it?", "Oslo", "location"),
+        ("In what country is it?", "Norway", "location"),
+        ("What is the capital of Norway?", "Oslo", "location"),
+        ("What genre is It?", "horror", "other"),
+    ],
+)
+def test_types_of_answers(question, answer, kind):
+    assert seen.answer_type(question, answer) == kind
+
+
+def test_real_files_give_a_sample_of_short_stable_questions(shared):
+    sources = [shared / "data" / name for name in ("nq_open", "triviaqa", "popqa")]
+    asked, rest = seen.seen_qa(sources, n=100)
+    assert asked["group"].value_counts().to_dict() == dict.fromkeys(
+        ("nq_open", "triviaqa", "popqa"), 100
+    )
+    assert not set(asked["item"]) & set(rest["item"])
+    for row in asked.itertuples():
+        assert "why" not in row.question.casefold().split()
+        assert len(row.answers[0].split()) <= 5
+        assert any(c.isalnum() for c in row.answers[0])
+    assert not any(seen.changes(asked["question"]))
+    fewer, _ = seen.seen_qa(sources[:1], n=20)
+    nq = asked[asked["group"] == "nq_open"]
+    assert set(fewer["item"]) <= set(nq["item"])
+    assert not rest["question"].str.fullmatch(r'"[^"]*""[^"]*""[^"]*"').any()
+
+
+def test_the_real_nq_open_file_is_the_pinned_one(shared):
+    found = questions.checksum(shared / "data" / "nq_open" / "NQ-open.dev.jsonl")
+    assert found == questions.PUBLISHED["nq_open"].sha256
+
+
+def test_a_judge_takes_the_place_of_the_rule(tmp_path):
+    rows = [NQ | {"question": f"who wrote {i}", "answer": ["Ann"]} for i in range(10)]
+    path = write(tmp_path, "own.jsonl", *rows)
+    asked, rest = seen.seen_qa([path], n=5, judge=lambda texts: ["3" in text for text in texts])
+    both = [*asked["question"], *rest["question"]]
+    assert len(asked) == 5
+    assert sorted(both) == sorted(f"who wrote {i}" for i in range(10) if i != 3)
+
+
+def test_marks_alone_are_no_answer(tmp_path):
+    answers = [
+        ["---"],
+        [")"],
+        ["$5"],
+        ["é"],
+        ["six words are one too many"],
+        ["in just five words now"],
+    ]
+    rows = [NQ | {"question": f"who {i}", "answer": answer} for i, answer in enumerate(answers)]
+    kept = seen.factoid(questions.read(write(tmp_path, "own.jsonl", *rows)))
+    assert kept["question"].tolist() == ["who 2", "who 3", "who 5"]
+
+
+def test_nothing_left_is_told(tmp_path):
+    path = write(tmp_path, "own.jsonl", NQ | {"question": "why is it so"})
+    with pytest.raises(UserError, match="fewer than two questions are left"):
+        seen.seen_qa([path])
+    with pytest.raises(UserError, match="No source"):
+        seen.seen_qa([])
+    with pytest.raises(UserError, match="at least 1 question"):
+        seen.seen_qa([path], n=0)

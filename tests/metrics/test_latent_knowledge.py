@@ -1,0 +1,222 @@
+"""Accuracy, mass and their kin: by hand, as published, and under hypothesis."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from helpers.errors import UserError
+from helpers.metrics import latent_knowledge as lke
+from helpers.metrics import ranking
+
+PROBABILITIES = arrays(
+    float,
+    st.tuples(st.integers(1, 8), st.integers(2, 12)),
+    elements=st.floats(1e-6, 1, allow_subnormal=False),
+)
+MARKS = arrays(bool, st.integers(1, 60))
+
+# The authors' released output of Llama 2 7B for ten facts of one relation (seed 10): normalised
+# probability of the truth, and of the likeliest other choice. It prints accuracy 0.3 and
+# probability mass 0.2886122686182959.
+RELEASED = [
+    (0.313398001409848, 0.44946334647602854),
+    (0.0063467794187475075, 0.3078129833275652),
+    (0.20951053972391598, 0.5761419984921532),
+    (0.00015194825693138172, 0.411022040643393),
+    (0.8896755125918293, 0.020064710614599066),
+    (0.9102247537296481, 0.054333123507013685),
+    (0.5264593272949225, 0.1528944726910912),
+    (0.005738932144690484, 0.1662050570431351),
+    (0.015696620373152788, 0.24294400679292688),
+    (0.008920271239272925, 0.43667701504158174),
+]
+
+
+def released(scale=1.0):
+    """Return a hundred choices a fact: the published two, the rest of the mass spread evenly."""
+    rows = [[other, *[(1 - truth - other) / 98] * 98, truth] for truth, other in RELEASED]
+    return np.array(rows) * scale
+
+
+def answers_of(matrix, seed=0):
+    """Return answers whose choices have these probabilities, two tokens each, in random order."""
+    random = np.random.default_rng(seed)
+    rows = []
+    for fact, row in enumerate(matrix):
+        for place in random.permutation(len(row)):
+            half = np.log(row[place]) / 2
+            last = place == len(row) - 1
+            rows.append((f"f{fact}", "r", "ic", int(place), last, [half, half], f"c{place}"))
+    columns = ["item", "relation", "variant", "option", "correct", "logprobs", "choice"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+@pytest.mark.parametrize("scale", [1.0, 3e-9])
+def test_released_output_gives_the_printed_figures(scale):
+    matrix = released(scale)
+    assert matrix.shape == (10, 100)
+    assert lke.accuracy(matrix) == 0.3
+    assert lke.probability_mass(matrix) == pytest.approx(0.2886122686182959, abs=1e-12)
+    assert lke.accuracy(pd.DataFrame(matrix)) == 0.3
+
+
+def test_by_hand():
+    matrix = [[0.02, 0.01, 0.03], [0.03, 0.01, 0.03], [0.05, 0.03, 0.02]]
+    assert ranking.hits(matrix).tolist() == [True, False, False]  # a tie is lost
+    assert lke.accuracy(matrix) == pytest.approx(1 / 3)
+    assert lke.probability_mass(matrix) == pytest.approx((3 / 6 + 3 / 7 + 2 / 10) / 3)
+    assert lke.accuracy_at(matrix, 0.45) == 0.5  # confidences 3/6, 3/7, 5/10
+    assert np.isnan(lke.accuracy_at(matrix, 0.5))
+
+
+def test_a_fact_with_fewer_choices_has_no_number_there():
+    matrix = [[0.1, 0.2, 0.3], [np.nan, 0.1, 0.3]]
+    assert lke.accuracy(matrix) == 1.0
+    assert lke.probability_mass(matrix) == pytest.approx((0.5 + 0.75) / 2)
+
+
+def test_a_model_without_knowledge_is_right_once_in_a_hundred():
+    random = np.random.default_rng(0)
+    matrix = random.random((20_000, 100))
+    reach = 3 * np.sqrt(0.01 * 0.99 / 20_000)
+    assert abs(lke.accuracy(matrix) - 0.01) < reach
+    assert abs(lke.probability_mass(matrix) - 0.01) < 1e-3
+    assert lke.accuracy(np.ones((50, 100))) == 0.0  # all tie
+    assert lke.probability_mass(np.ones((50, 100))) == pytest.approx(0.01)
+
+
+@given(PROBABILITIES, st.integers(0, 99))
+def test_relabelling_choices_changes_nothing(matrix, seed):
+    random = np.random.default_rng(seed)
+    order = [*random.permutation(matrix.shape[1] - 1), matrix.shape[1] - 1]
+    assert lke.accuracy(matrix[:, order]) == lke.accuracy(matrix)
+    np.testing.assert_allclose(lke.probability_mass(matrix[:, order]), lke.probability_mass(matrix))
+
+
+@given(PROBABILITIES, st.floats(1e-3, 1e3))
+def test_units_change_nothing(matrix, factor):
+    assert lke.accuracy(matrix * factor) == lke.accuracy(matrix)
+    np.testing.assert_allclose(ranking.normalised(matrix).sum(axis=1), 1)
+    np.testing.assert_allclose(lke.probability_mass(matrix * factor), lke.probability_mass(matrix))
+
+
+@given(PROBABILITIES, st.integers(0, 99))
+def test_scores_of_answers_are_those_of_the_matrix(matrix, seed):
+    matrix = np.round(matrix, 3) + 1e-4  # differences that survive a logarithm
+    answers = answers_of(matrix, seed)
+    scores = lke.fact_scores(answers)
+    shares = ranking.normalised(matrix)
+    np.testing.assert_allclose(scores["mass"], shares[:, -1])
+    np.testing.assert_allclose(scores["top"], shares.max(axis=1))
+    assert scores["chance"].eq(1 / matrix.shape[1]).all()
+    best = np.sort(matrix, axis=1)
+    clear = best[:, -1] - best[:, -2] > 1e-6
+    assert (scores["right"] == ranking.hits(matrix))[clear].all()
+    said = [f"c{place}" for place in matrix.argmax(axis=1)]
+    assert (scores["said"] == said)[clear].all()
+    np.testing.assert_allclose(ranking.shares(answers).groupby(answers["item"]).sum(), 1)
+
+
+def test_long_objects_do_not_vanish():
+    answers = answers_of([[0.3, 0.7]])
+    answers["logprobs"] = [[-800.0], [-801.0]]
+    scores = lke.fact_scores(answers)
+    assert scores["top"].item() == pytest.approx(1 / (1 + np.exp(-1)))
+
+
+@given(PROBABILITIES)
+def test_above_a_threshold_is_accuracy_at_it(matrix):
+    shares = ranking.normalised(matrix)
+    scores = pd.DataFrame({"top": shares.max(axis=1), "right": ranking.hits(matrix).astype(float)})
+    found = lke.above(scores, [0.0, 0.4]).groupby("K")["right"].mean()
+    assert found[0.0] == lke.accuracy(matrix)
+    assert found.get(0.4, np.nan) == pytest.approx(lke.accuracy_at(matrix, 0.4), nan_ok=True)
+
+
+@given(MARKS)
+def test_a_model_subsumes_itself(known):
+    rate = lke.subsumption_rate(known, known)
+    assert rate == 1 if known.any() else np.isnan(rate)
+    assert lke.overlap(np.column_stack([known, known]).astype(float)) == pytest.approx(
+        rate, nan_ok=True
+    )
+
+
+@given(st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=40))
+def test_subsumption_counts(pairs):
+    both = sum(a and b for a, b in pairs)
+    first = sum(a for a, _ in pairs)
+    small, large = zip(*pairs)
+    if first:
+        assert lke.subsumption_rate(small, large) == both / first
+        assert lke.subsumption_rate(small, np.ones(len(pairs), dtype=bool)) == 1
+
+
+def test_calibration_by_hand():
+    scores = pd.DataFrame({"top": [0.1, 0.15, 0.95, 1.0], "right": [0.0, 1.0, 1.0, 1.0]})
+    assert lke.brier_score(scores) == pytest.approx((0.01 + 0.85**2 + 0.05**2) / 4)
+    found = lke.reliability(scores)
+    assert found[["low", "high", "n"]].round(1).to_numpy().tolist() == [
+        [0.0, 0.1, 1.0],
+        [0.1, 0.2, 1.0],
+        [0.9, 1.0, 2.0],
+    ]
+    assert found["n"].sum() == len(scores)
+
+
+def test_generations_count_whole_words():
+    texts = pd.DataFrame(
+        {
+            "text": ["It is PARIS.", "Parisian", "Guinea-Bissau, then", "", "Oman"],
+            "object": ["Paris", "Paris", "Guinea-Bissau", "Paris", "."],
+        }
+    )
+    assert lke.mark_generations(texts)["right"].tolist() == [True, False, True, False, False]
+
+
+def test_families():
+    table = pd.DataFrame(np.eye(3) + 0.5 * (1 - np.eye(3)), list("abc"), list("abc"))
+    found = lke.family_correlations(table, {"a": "x", "b": "x", "c": "y"})
+    assert found.loc["x", "x"] == found.loc["x", "y"] == 0.5
+    assert np.isnan(found.loc["y", "y"])
+    with pytest.raises(UserError, match="family of c"):
+        lke.family_correlations(table, {"a": "x", "b": "x"})
+
+
+def test_correlations_are_numpys():
+    table = pd.DataFrame(np.random.default_rng(1).random((9, 3)), columns=list("abc"))
+    np.testing.assert_allclose(lke.model_correlations(table), np.corrcoef(table.T))
+
+
+def test_examples_needed():
+    assert lke.examples_needed({1: 0.1, 2: 0.76, 5: 0.7, 50: 0.8}) == 2
+    assert lke.examples_needed(pd.Series({1: 0.0, 50: 0.0})) is None
+    assert lke.examples_needed({}) is None
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: lke.accuracy([0.1, 0.2]), "a row a fact and a column a choice"),
+        (lambda: lke.accuracy([[0.1, np.nan]]), "a fact lacks it"),
+        (lambda: lke.accuracy([[-1.0, -2.0]]), "exponentials of log-probabilities"),
+        (lambda: lke.accuracy_at([[0.1, 0.2]], 1.0), "below 1, not 1.0"),
+        (lambda: lke.subsumption_rate([True], [True, False]), "same facts of both models"),
+        (lambda: lke.reliability(pd.DataFrame({"top": [], "right": []}), 0), "at least 1 bin"),
+        (lambda: lke.fact_scores(pd.DataFrame({"item": []})), "relation"),
+    ],
+)
+def test_what_is_refused(call, words):
+    with pytest.raises(UserError, match=words):
+        call()
+
+
+def test_a_fact_needs_one_true_choice():
+    answers = answers_of([[0.1, 0.2, 0.3]])
+    with pytest.raises(UserError, match="f0 has 0 correct choices in ic"):
+        lke.fact_scores(answers.assign(correct=False))
+    with pytest.raises(UserError, match="f0 has 3 correct"):
+        lke.fact_scores(answers.assign(correct=True))

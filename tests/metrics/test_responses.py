@@ -1,0 +1,186 @@
+"""Kinds of responses: the rules on labelled responses, and what spells the same."""
+
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from helpers import datasets
+from helpers.errors import UserError
+from helpers.metrics import responses
+from helpers.metrics.canonical import canonical, contains_answer, same_answer
+
+
+@pytest.fixture(scope="module")
+def labelled():
+    table = datasets.labelled_responses()
+    found = [responses.kind_of(text, q) for q, text in zip(table["question"], table["text"])]
+    return table.assign(found=["informative" if kind == "wrong" else kind for kind in found])
+
+
+def test_there_are_enough_labelled_responses(labelled):
+    assert len(labelled) >= 60
+    assert labelled["kind"].value_counts().min() >= 15
+    assert not labelled.duplicated(["question", "text"]).any()
+
+
+@pytest.mark.parametrize("kind", responses.UNINFORMATIVE)
+def test_precision_and_recall_of_each_kind(labelled, kind):
+    said, is_so = labelled["found"] == kind, labelled["kind"] == kind
+    precision, recall = (said & is_so).sum() / said.sum(), (said & is_so).sum() / is_so.sum()
+    print(f"{kind}: precision {precision:.3f}, recall {recall:.3f}, n = {is_so.sum()}")
+    assert precision >= 0.9
+    assert recall >= 0.9
+
+
+def test_an_answer_is_rarely_taken_for_none(labelled):
+    answers = labelled[labelled["kind"] == "informative"]
+    assert (answers["found"] != "informative").mean() <= 0.05
+
+
+@pytest.mark.parametrize(
+    ("text", "answers"),
+    [
+        ("the Netherlands", ["Netherlands"]),
+        ("A Tale of Two Cities", ["tale of 2 cities"]),
+        ("Sao Tome", ["São Tomé"]),
+        ("three", ["3"]),
+        ("Twenty-one", ["21"]),
+        ("one hundred and five", ["105"]),
+        ("two thousand three hundred", ["2,300"]),
+        ("5 million", ["5,000,000"]),
+        ("a hundred", ["100"]),
+        ("nineteen", ["19"]),
+        ("three point five", ["3.5"]),
+        ("the twentieth century", ["20th century"]),
+        ("Twenty-First", ["21st"]),
+        ("the third", ["3rd"]),
+        ("December 14, 1972", ["14 December 1972"]),
+        ("14th of Dec. 1972", ["1972-12-14"]),
+        ("Sept 3 1939", ["September 3rd, 1939"]),
+        ("May 2004", ["may, 2004"]),
+        ("first of May", ["May 1"]),
+        ("Clemens", ["Mark Twain", "Clemens"]),
+        ("U.S.A.", ["USA"]),
+        ("“Lyon”.", ["lyon"]),
+    ],
+)
+def test_spellings_of_one_answer(text, answers):
+    assert same_answer(text, answers)
+    assert contains_answer(f"It is {text}, surely", answers) or text[0] in "Aat"
+
+
+@pytest.mark.parametrize(
+    ("text", "answers"),
+    [
+        ("3.5", ["35"]),
+        ("31", ["3"]),
+        ("1972", ["14 December 1972"]),
+        ("May 2005", ["May 2004"]),
+        ("13 December 1972", ["14 December 1972"]),
+        ("Vitamin A", ["Vitamin"]),
+        ("two three", ["5"]),
+        ("twenty twenty", ["40"]),
+        ("one million", ["1,000"]),
+        ("the", ["a"]),
+        ("", [""]),
+        ("?", ["?"]),
+        ("Niger", ["Nigeria"]),
+    ],
+)
+def test_answers_that_differ(text, answers):
+    assert not same_answer(text, answers)
+
+
+@given(st.integers(0, 10**9 - 1))
+def test_every_number_in_words_is_that_number(number):
+    assert canonical(in_words(number)) == str(number)
+    assert canonical(f"{number:,}") == str(number)
+
+
+def in_words(number):
+    """Spell a number, independently of the reader under test."""
+    small = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]
+    small += ["eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen"]
+    small += ["eighteen", "nineteen"]
+    tens = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
+    if number < 20:
+        return small[number]
+    if number < 100:
+        rest = f"-{small[number % 10]}" if number % 10 else ""
+        return tens[number // 10 - 2] + rest
+    for size, name in ((10**6, "million"), (1000, "thousand"), (100, "hundred")):
+        if number >= size:
+            rest = f" {in_words(number % size)}" if number % size else ""
+            return f"{in_words(number // size)} {name}{rest}"
+    raise AssertionError
+
+
+@given(st.dates())
+def test_every_way_to_write_a_date(day):
+    ways = [f"{day:%d %B} {day.year:04d}", f"{day:%B} {day.day}, {day.year:04d}", day.isoformat()]
+    ways += [f"{day.day} {day:%b}. {day.year:04d}", f"the {day:%d} of {day:%B} {day.year:04d}"]
+    assert {canonical(way) for way in ways} == {day.isoformat()}
+
+
+@given(st.text(max_size=30))
+def test_canonical_is_its_own_spelling_and_kinds_are_known(text):
+    assert canonical(canonical(text)) == canonical(text) or any(c.isdigit() for c in text)
+    assert responses.kind_of(text, "Who?", ["x"]) in responses.KINDS
+
+
+@given(st.lists(st.sampled_from(["lima", "the", "of"]), min_size=1, max_size=3))
+def test_anything_four_times_in_a_row_is_a_repetition(words):
+    assert responses.is_repetition(" ".join(words * 4))
+
+
+def test_correct_comes_before_all_other_rules():
+    assert responses.kind_of("Unsure", "What is doubt?", ["unsure"]) == "correct"
+    assert responses.kind_of("Paris, France", "", ["Paris"]) == "wrong"
+    assert responses.kind_of("Paris, France", "", ["Paris"], match="contains") == "correct"
+
+
+def test_mark_keeps_rows_and_ignores_answers_of_unseen_questions():
+    texts = pd.DataFrame(
+        {
+            "text": ["Lima", "Lima", "unsure"],
+            "question": ["Capital of Peru?"] * 3,
+            "answers": [["Lima"], ["Lima"], ["Lima"]],
+            "seen": [True, False, True],
+        },
+        index=[5, 6, 7],
+    )
+    marked = responses.mark(texts)
+    assert marked["label"].tolist() == ["correct", "wrong", "uninformative"]
+    assert marked.index.tolist() == [5, 6, 7]
+
+
+def test_a_judge_changes_only_wrong_answers_about_seen_knowledge():
+    kinds = ["wrong", "wrong", "unsure", "correct"]
+    marked = pd.DataFrame({"seen": [True, False, True, True], "kind": kinds})
+    judged = responses.accept(marked, pd.Series(True, index=[0, 1, 2]))
+    assert judged["kind"].tolist() == ["correct", "wrong", "unsure", "correct"]
+    assert judged["label"].tolist() == ["correct", "wrong", "uninformative", "correct"]
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"answers": [[]]}, '"Who\\?" about seen knowledge has no answer'),
+        ({"answers": [["?"]]}, "has no answer"),
+        ({"text": None}, "lacks the column text"),
+    ],
+)
+def test_bad_tables_are_refused(change, sentence):
+    table = {"text": ["a"], "question": ["Who?"], "answers": [["b"]], "seen": [True]} | change
+    table = pd.DataFrame({name: values for name, values in table.items() if values is not None})
+    with pytest.raises(UserError, match=sentence):
+        responses.mark(table)
+
+
+def test_empty_tables_and_unknown_rules_are_refused():
+    columns = ["text", "question", "answers", "seen"]
+    with pytest.raises(UserError, match="no responses to mark"):
+        responses.mark(pd.DataFrame(columns=columns))
+    with pytest.raises(UserError, match='not by "fuzzy"'):
+        responses.kind_of("a", match="fuzzy")

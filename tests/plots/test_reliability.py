@@ -1,0 +1,119 @@
+"""Figures of the knowledge-base chapter show what their tables hold, without a warning."""
+
+import warnings
+
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.figure import Figure
+
+from helpers import plots
+from helpers.metrics import knowledge_base as kb
+from helpers.metrics import reliability
+from helpers.plots.reliability import ranks
+from helpers.published import knowledge_base as paper
+
+
+@pytest.fixture(autouse=True)
+def _careful():
+    """Draw on the plain backend, with every warning an error, and leave no figure behind."""
+    plt.switch_backend("agg")
+    with mpl.rc_context(), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        plots.use_style()
+        yield
+    plt.close("all")
+
+
+@pytest.fixture
+def ax():
+    return Figure(layout="constrained").subplots()
+
+
+def texts(things):
+    return [thing.get_text() for thing in things]
+
+
+@pytest.mark.parametrize("pair", [("NCR", "UR"), ("Cons_c", "Cons_w"), ("NCCR", "IUR")])
+def test_the_plane_holds_all_models_and_ours(ax, pair):
+    x, y = pair
+    ours = {"model": "atlas-s", x: 0.1, f"{x}_low": 0.0, f"{x}_high": 0.2, y: 0.3}
+    table = paper.models("zero-shot")
+    plots.measure_plane(table, pd.DataFrame([ours]), x, y, ax)
+    ax.figure.canvas.draw()
+    drawn = np.concatenate(
+        [group.get_offsets() for group in ax.collections if len(group.get_offsets()) > 1]
+    )
+    whole = table[[x, y]].to_numpy()
+    shown = {
+        tuple(row) for row in np.round(np.ma.filled(drawn, np.nan), 6) if not np.isnan(row).any()
+    }
+    assert shown == {tuple(row) for row in np.round(whole, 6) if not np.isnan(row).any()}
+    assert texts(ax.get_legend().get_texts()) == ["paper, tuned", "paper, base", "atlas-s"]
+    named = set(texts(ax.texts))
+    assert 1 <= len(named) <= 4
+    assert named <= set(table.index)
+
+
+def test_bars_add_up_and_say_how_many(ax):
+    table = pd.DataFrame(
+        {"correct": [0.25, 0.02], "wrong": [0.5, 0.98], "unsure": [0.25, 0.0], "n": [8, 50]},
+        index=["seen $1", "unseen"],
+    )
+    plots.kind_bars(table, ax)
+    ax.figure.canvas.draw()
+    assert texts(ax.get_yticklabels()) == [r"seen \$1 (8)", "unseen (50)"]
+    widths = np.array([bar.get_width() for bar in ax.patches]).reshape(3, 2)
+    np.testing.assert_allclose(widths.sum(axis=0), 1)
+    assert texts(ax.texts) == ["25", "50", "98", "25"]
+    colour = mpl.colors.to_hex(ax.containers[1][0].get_facecolor())
+    assert colour == plots.model_colour("wrong")
+
+
+def test_ranks_share_ties_and_leave_out_what_is_missing(ax):
+    table = pd.DataFrame(
+        {"CR": [0.5, 0.5, 0.1], "WR": [0.1, np.nan, 0.3]}, index=["a", "b", "ours"]
+    )
+    found = ranks(table, {"CR": True, "WR": False})
+    assert found["CR"].to_dict() == {"a": 1.5, "b": 1.5, "ours": 3.0}
+    assert found.loc["a", "WR"] == 1
+    assert np.isnan(found.loc["b", "WR"])
+    plots.rank_map(table, {"CR": True, "WR": False}, "ours", ax)
+    bold = [text.get_text() for text in ax.get_yticklabels() if text.get_fontweight() == "bold"]
+    assert bold == ["ours"]
+
+
+def test_the_papers_best_models_stand_first():
+    higher = {name: name in kb.HIGHER_IS_BETTER for name in ("NCR", "NCCR")}
+    assert ranks(paper.models("four-shot"), higher).index[0] == "GPT-3.5 Turbo"
+
+
+def test_effects_stand_in_the_order_of_the_table():
+    effects = reliability.effects(paper.pairs(), ["NCR", "UR"], n_resamples=50)
+    axes = plots.effect_grid(effects)
+    assert [ax.get_title(loc="left") for ax in axes] == ["NCR", "UR"]
+    for ax, (_, rows) in zip(axes, effects.groupby("measure", sort=False)):
+        assert texts(ax.get_yticklabels()) == rows["effect"].tolist()
+        np.testing.assert_allclose(ax.lines[0].get_xdata(), rows["estimate"])
+
+
+def test_roc_steps_count_what_is_found(ax):
+    scores, truths = np.array([0.9, 0.9, 0.5, 0.1]), np.array([1, 0, 1, 0])
+    plots.roc({"score": (scores, truths), "all true": (scores, np.ones(4))}, ax)
+    assert len(ax.lines) == 2
+    assert ax.lines[1].get_xdata().tolist() == [0, 0.5, 0.5, 1]
+    assert ax.lines[1].get_ydata().tolist() == [0, 0.5, 1, 1]
+    area = np.trapezoid(ax.lines[1].get_ydata(), ax.lines[1].get_xdata())
+    assert area == kb.auc(np.column_stack([scores, truths]))
+
+
+def test_kinds_of_responses_keep_their_colour_in_curves(ax):
+    said = pd.DataFrame(
+        {"exposures": [0, 0, 8, 8], "label": ["wrong", "wrong", "correct", "wrong"]}
+    )
+    plots.exposure_curve(reliability.by_exposure(said, 20), ax)
+    colours = {line.get_label(): line.get_color() for line in ax.lines}
+    assert colours["correct"] == plots.model_colour("correct")
+    assert colours["wrong"] == plots.model_colour("wrong")

@@ -1,0 +1,81 @@
+"""Judges: how their verdicts are read, and that only what may change does."""
+
+import dataclasses
+
+import pandas as pd
+import pytest
+
+from helpers.errors import UserError
+from helpers.metrics import responses
+from helpers.probing import judges
+from helpers.prompts import judging
+from tests import tiny
+
+
+@pytest.fixture(scope="module")
+def lm():
+    return dataclasses.replace(tiny.language_model("llama"), max_length=None)
+
+
+def marked():
+    table = pd.DataFrame(
+        {
+            "question": ["Capital of Peru?"] * 3,
+            "answers": [["Lima"], ["Lima"], []],
+            "text": ["city of Lima", "Lima", "Cusco"],
+            "seen": [True, True, False],
+        },
+        index=[3, 5, 8],
+    )
+    return responses.mark(table)
+
+
+def test_the_verdict_is_the_more_probable_word(lm):
+    prompt = judging.matches("Capital of Peru?", ["Lima"], "city of Lima")
+    ids = lm.tokenizer(prompt)["input_ids"]
+    sums = []
+    for word in judging.VERDICTS:
+        whole = lm.tokenizer(prompt + word)["input_ids"]
+        assert whole[: len(ids)] == ids
+        sums.append(sum(tiny.naive_logprobs(lm, whole, len(ids))))
+    verdicts = judges.same_meaning(lm, marked())
+    assert verdicts.to_dict() == {3: sums[0] > sums[1]}
+
+
+def test_a_judge_that_says_yes_accepts_only_the_wrong_seen_one(lm, monkeypatch):
+    def score(model, probes, **_):
+        yes = (probes["option"] == 0).astype(float)
+        return probes.assign(logprobs=[[value] for value in yes])
+
+    monkeypatch.setattr(judges, "score", score)
+    table = marked()
+    judged = responses.accept(table, judges.same_meaning(lm, table))
+    assert judged["kind"].tolist() == ["correct", "correct", "wrong"]
+    assert judges.same_meaning(lm, table.assign(kind="correct")).empty
+
+
+def test_changing_questions_are_asked_in_blocks(lm, monkeypatch):
+    asked = []
+
+    def generate(model, prompts, **_):
+        asked.extend(prompts)
+        return pd.DataFrame({"text": ["1, 20", "2"]})
+
+    monkeypatch.setattr(judges, "generate", generate)
+    found = judges.changes_with_time(lm)([f"question {i}" for i in range(23)])
+    assert [i for i, changing in enumerate(found) if changing] == [0, 19, 21]
+    assert len(found) == 23
+    assert "3. question 22\n" in asked[1]
+
+
+def test_written_distractors_are_read_apart(lm, monkeypatch):
+    text = " Bergen; Oslo; Bergen; Trondheim."
+    monkeypatch.setattr(judges, "generate", lambda *_, **__: pd.DataFrame({"text": [text]}))
+    found = judges.distractors(lm, pd.DataFrame({"question": ["?"], "text": ["Oslo"]}), n=2)
+    assert found == [["Bergen", "Oslo"]]
+
+
+def test_a_judge_that_does_not_load_is_named_as_such():
+    with pytest.raises(UserError, match="The judge does not load: There is no folder") as caught:
+        judges.load("no-such-folder/judge/")
+    assert "\n" not in str(caught.value)

@@ -1,0 +1,123 @@
+"""Prompt settings: what stands in a prompt, which shots are near, what is refused."""
+
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from helpers import models, probing
+from helpers.errors import UserError
+from helpers.prompts import shots
+from helpers.prompts.formats import INSTRUCTION
+
+SEEN = pd.DataFrame(
+    {
+        "question": [f"What is the capital of {place}?" for place in ("Chad", "Peru", "Mali")]
+        + [f"Who discovered {element}?" for element in ("radium", "gallium", "iron")],
+        "answers": [["N'Djamena"], ["Lima", "City of Kings"], ["Bamako"], ["Curie"], ["x"], ["y"]],
+    }
+)
+UNSEEN = pd.DataFrame(
+    {
+        "question": ["Where was Ada Quill born?", "When did Milo Vance die?", "Who is Ys's mom?"],
+        "answers": [[], [], ["?"]],
+    }
+)
+ASKED = pd.DataFrame({"item": ["a"], "question": ["What is the capital of Norway?"]})
+
+
+def prompt(setting, asked=ASKED):
+    return shots.ask(asked, setting, SEEN, UNSEEN)["prompt"].iloc[0]
+
+
+def test_prompts_are_those_of_the_papers_table_6():
+    assert prompt("zero-shot") == f"{INSTRUCTION}QUESTION: {ASKED.question[0]}\nANSWER:"
+    lines = prompt("four-shot").removeprefix(INSTRUCTION).splitlines()
+    assert len(lines) == 10
+    assert lines[0::2] == [f"QUESTION: {text}" for text in [*near(4), ASKED.question[0]]]
+    assert lines[-1] == "ANSWER:"
+    assert "ANSWER: Lima" in lines
+    assert prompt("four-two").count("ANSWER: unsure\n") == 2
+    two = prompt("four-two").removeprefix(INSTRUCTION).splitlines()
+    assert two[:4] == lines[:4]
+    assert two[5] == two[7] == "ANSWER: unsure"
+
+
+def near(n):
+    places = shots.nearest(list(ASKED["question"]), list(SEEN["question"]), n)[0]
+    return [SEEN["question"][place] for place in places]
+
+
+def test_shots_about_the_same_relation_are_nearest():
+    assert all("capital" in text for text in near(3))
+
+
+def test_tf_idf_neighbours_by_plain_arithmetic():
+    repository = ["red cat", "red dog", "blue bird bird"]
+    words = sorted({word for text in repository for word in text.split()})
+    counts = np.array([[text.split().count(word) for word in words] for text in repository])
+    weight = np.log(4 / (1 + (counts > 0).sum(0))) + 1  # smoothed, n = 3
+    vectors = counts * weight
+    asked = np.array([word in ("blue", "red") for word in words]) * weight
+    cosine = vectors @ asked / np.linalg.norm(vectors, axis=1)
+    expected = np.argsort(-cosine, kind="stable").tolist()
+    assert shots.nearest(["blue red"], repository, 2).tolist() == [expected[:2]]
+
+
+def test_the_question_itself_is_no_shot():
+    asked = list(SEEN["question"])
+    found = shots.nearest(asked, asked, 3)
+    assert all(place not in row for place, row in enumerate(found))
+
+
+def test_neighbours_do_not_hang_on_what_else_is_asked():
+    asked = ["capital of Chad?", "who discovered tin?", "nothing alike"]
+    together = shots.nearest(asked, list(SEEN["question"]), 2)
+    alone = [shots.nearest([text], list(SEEN["question"]), 2)[0] for text in asked]
+    np.testing.assert_array_equal(together, alone)
+
+
+def test_sentence_embeddings_are_used_where_a_model_is_named(monkeypatch):
+    class Embedder:
+        def __init__(self, name):
+            if name != "my-model":
+                raise OSError(name)
+
+        def encode(self, texts, normalize_embeddings, show_progress_bar):
+            assert normalize_embeddings
+            return np.array([[float("radium" in t), float("radium" not in t)] for t in texts])
+
+    module = type(sys)("sentence_transformers")
+    module.SentenceTransformer = Embedder
+    monkeypatch.setitem(sys.modules, "sentence_transformers", module)
+    found = shots.nearest(["radium?"], list(SEEN["question"]), 1, "my-model")
+    assert SEEN["question"][found[0, 0]] == "Who discovered radium?"
+    with pytest.raises(UserError, match='"other-model" cannot be loaded'):
+        shots.nearest(["radium?"], list(SEEN["question"]), 1, "other-model")
+
+
+def test_sentence_embeddings_without_their_package(monkeypatch):
+    monkeypatch.setitem(sys.modules, "sentence_transformers", None)
+    with pytest.raises(UserError, match="install it"):
+        shots.nearest(["a"], ["b", "c"], 1, "all-MiniLM-L6-v2")
+
+
+def test_what_cannot_be_asked_is_refused():
+    with pytest.raises(UserError, match='"five-shot" is none'):
+        shots.ask(ASKED, "five-shot", SEEN, UNSEEN)
+    with pytest.raises(UserError, match="no questions to ask"):
+        shots.ask(ASKED[:0], "zero-shot", SEEN, UNSEEN)
+    with pytest.raises(UserError, match="holds 4 questions, too few"):
+        shots.ask(ASKED, "four-shot", SEEN[:4], UNSEEN)
+    with pytest.raises(UserError, match="has no answer"):
+        shots.ask(ASKED, "four-shot", SEEN.assign(answers=[[]] * 6), UNSEEN)
+
+
+def test_more_shots_than_the_context_holds_end_in_one_sentence():
+    lm = models.load("atlas-s")
+    long = SEEN.assign(question=SEEN["question"] + " word" * lm.max_length)
+    asked = shots.ask(ASKED, "four-shot", long, UNSEEN)
+    with pytest.raises(UserError, match="reads at most") as caught:
+        probing.generate(lm, asked, progress=False)
+    assert "shorten the prompt" in str(caught.value)

@@ -1,0 +1,146 @@
+"""The chapter on knowledge bases, run on a bundled model as a reader would run it."""
+
+import ast
+import json
+import re
+
+import nbformat
+import numpy as np
+import pandas as pd
+import pytest
+
+from helpers import chapters, runs, settings
+from helpers.errors import UserError
+from helpers.metrics import accuracy, reliability, responses
+from helpers.metrics import knowledge_base as kb
+
+SMALL = ["n_seen=1", "n_unseen=1", "n_choices=3", "n_truth=1", "n_bootstrap=40"]
+SMALL += ["max_new_tokens=12"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Return the folder of a small run on the atlas."""
+    return chapters.run("knowledge_base", "atlas-s", SMALL, tmp_path_factory.mktemp("runs"))
+
+
+@pytest.fixture(scope="module")
+def answers(folder):
+    return runs.answers(folder)
+
+
+def test_every_declared_parameter_is_recorded(root):
+    template = root / "notebooks" / "knowledge_base.ipynb"
+    source = "\n".join(c.source for c in nbformat.read(template, 4).cells if c.id == "setup")
+    calls = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
+    recorded = next(c for c in calls if getattr(c.func, "id", "") == "dict").keywords
+    assert {word.arg for word in recorded} == set(settings.declared(template))
+
+
+def test_every_question_is_asked_in_every_setting(answers):
+    counts = answers.groupby("variant", sort=False)["item"].nunique()
+    assert list(counts.index) == ["zero-shot", "four-shot", "four-two"]
+    assert counts.min() == counts.max() >= 70
+    shots = answers["prompt"].str.count("QUESTION: ")
+    assert shots.groupby(answers["variant"]).agg(["min", "max"]).to_dict("index") == {
+        "four-shot": {"min": 5, "max": 5},
+        "four-two": {"min": 5, "max": 5},
+        "zero-shot": {"min": 1, "max": 1},
+    }
+    unsure = answers["prompt"].str.count("ANSWER: unsure\n")
+    assert unsure[answers["variant"] == "four-two"].eq(2).all()
+
+
+def test_measures_can_be_computed_again_from_the_saved_answers(folder, answers):
+    metrics = runs.metrics(folder)
+    again = reliability.by_setting(answers, 40, 0)
+    saved = metrics[["setting", "measure", "estimate", "low", "high", "n"]]
+    pd.testing.assert_frame_equal(again, saved.reset_index(drop=True))
+    for name, rows in answers.groupby("variant"):
+        seen = rows[rows["seen"]]
+        found = metrics[metrics["setting"] == name].set_index("measure")["estimate"]
+        assert found["CR"] == pytest.approx((seen["label"] == "correct").mean())
+        assert found["NCR"] == pytest.approx(found["CR"] - (seen["label"] == "wrong").mean())
+
+
+def test_kinds_and_consistency_follow_from_what_was_saved(folder, answers):
+    marked = responses.mark(answers.drop(columns=["kind", "label"]))
+    assert marked["kind"].tolist() == answers["kind"].tolist()
+    choices = pd.read_parquet(folder / "choices.parquet")
+    assert choices.groupby(["item", "variant"])["correct"].sum().eq(1).all()
+    again = kb.add_consistency(answers, accuracy.mark_choices(choices))
+    np.testing.assert_array_equal(again["consistency"], answers["consistency"])
+    said_nothing = answers["label"] == "uninformative"
+    assert answers["consistency"].isna().equals(said_nothing)
+
+
+def test_the_truth_is_carried_along(answers):
+    facts = answers[answers["exposures"].notna()]
+    assert ((facts["exposures"] > 0) == facts["seen"]).all()
+    assert answers.loc[answers["exposures"].isna(), "group"].str.match(r"T\d+$").all()
+
+
+def test_manifest_names_what_the_run_stood_on(folder, answers):
+    manifest = runs.manifest(folder)
+    assert manifest["n_questions"] == answers["item"].nunique()
+    replies = answers[answers["label"] != "uninformative"]
+    distinct = (replies["item"] + " " + replies["text"].str.strip()).nunique()
+    assert manifest["choice_questions"] == 3 * distinct
+    assert manifest["choice_seconds"] > 0
+    assert len(manifest["dataset"]["checksum"]) == 64
+
+
+def test_page_holds_tables_and_figures_with_texts_for_those_who_do_not_see(folder):
+    cells = nbformat.read(folder / "notebook.ipynb", 4).cells
+    figures = [c for c in cells if "mystnb" in c.metadata and "figure" in c.metadata["mystnb"]]
+    assert len(figures) >= 7
+    for cell in figures:
+        assert cell.metadata["mystnb"]["image"]["alt"]
+        assert any("image/png" in o.get("data", {}) for o in cell.outputs)
+    assert {path.suffix for path in (folder / "tables").iterdir()} == {".csv", ".md", ".tex"}
+
+
+def test_solutions_of_the_exercises_run(folder, root, answers):
+    cells = nbformat.read(root / "notebooks" / "knowledge_base.ipynb", 4).cells
+    text = next(cell.source for cell in cells if cell.id == "exercises")
+    solutions = re.findall(r"```python\n(.*?)```", text, flags=re.S)
+    assert len(solutions) == 2
+    from helpers.published import knowledge_base as paper
+
+    choices = pd.read_parquet(folder / "choices.parquet")
+    names = {"paper": paper, "accuracy": accuracy, "kb": kb, "np": np, "pd": pd}
+    names |= {"marked": accuracy.mark_choices(choices), "said": answers}
+    for solution in solutions:
+        exec(solution, names)
+
+
+def test_published_files_run_through(shared, tmp_path):
+    sources = [str(shared / "data" / name) for name in ("nq_open", "triviaqa", "popqa")]
+    words = ["dataset=seen_qa", f"sources={','.join(sources)}", "n_seen=6", *SMALL[1:]]
+    words += ["prompt_settings=zero-shot", "setting=zero-shot", "choose_by=letter"]
+    done = chapters.run("knowledge_base", "atlas-s", words, tmp_path)
+    found = runs.answers(done)
+    counts = found[found["seen"]].groupby(["variant", "group"])["item"].nunique()
+    assert counts.tolist() == [6, 6, 6]
+    choices = pd.read_parquet(done / "choices.parquet")
+    assert set(choices["continuation"]) == {" A", " B", " C", " D", " E"}
+    assert "exposures" not in found.columns
+    assert runs.manifest(done)["dataset"]["name"] == "seen_qa"
+    log = json.dumps(nbformat.read(done / "notebook.ipynb", 4))
+    assert "known for the bundled models alone" in log
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["dataset=no-such-data"], "no question set 'no-such-data'"),
+        (["setting=ten-shot"], '"ten-shot" is none'),
+        (["judge=no-such-judge/"], "The judge does not load"),
+        (["retriever=some-embedder"], "sentence-transformers"),
+    ],
+)
+def test_bad_values_end_in_a_sentence_that_names_them(words, sentence, tmp_path):
+    with pytest.raises(UserError, match=sentence) as caught:
+        chapters.run("knowledge_base", "atlas-s", [*SMALL, *words], tmp_path)
+    assert "Traceback" not in str(caught.value)
+    assert not (tmp_path / "atlas-s" / "knowledge_base" / "notebook.ipynb").exists()
