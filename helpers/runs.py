@@ -213,9 +213,10 @@ def alike(run: Run, names: Iterable[str], folder: str | Path | None = None) -> p
     """
     table, names = load(folder), list(names)
     wanted = json.loads(json.dumps([run.parameters[name] for name in names], default=_plain))
-    same = [[given.get(name) for name in names] == wanted for given in table["parameters"]]
+    same = table["parameters"].map(lambda given: [given.get(name) for name in names] == wanted)
     other = table["folder"].map(Path) != run.folder
-    return table[(table["chapter"] == run.chapter) & other & same].reset_index(drop=True)
+    chosen = (table["chapter"] == run.chapter) & other & same.astype(bool)
+    return table[chosen].reset_index(drop=True)
 
 
 def by_fact(

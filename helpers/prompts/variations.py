@@ -190,7 +190,7 @@ def _wordings(items: pd.DataFrame, frames: pd.DataFrame | None, n: int) -> Itera
 
 
 def _paraphrases(items: pd.DataFrame, style: styles.Style, n: int) -> Iterator[list[_Put]]:
-    if "paraphrases" not in items:
+    if "paraphrases" not in items or not any(items["paraphrases"]):
         raise UserError(
             'Variations of the kind "paraphrases" need a column `paraphrases`, or a paraphraser.'
         )
