@@ -228,7 +228,7 @@ def taxonomy(
     Raises
     ------
     UserError
-        If tau is no number between 0 and 1.
+        If tau is no number between 0 and 1, or items and correct options differ in number.
 
     Examples
     --------
@@ -237,7 +237,7 @@ def taxonomy(
     """
     check_tau(tau)
     steady = self_consistency(choices, replacement) >= tau - 1e-12
-    right = majority(choices) == np.asarray(correct)
+    right = _right(majority(choices)[:, None], correct)[:, 0]
     return np.where(steady, np.where(right, "factuality", "error"), "randomness")
 
 

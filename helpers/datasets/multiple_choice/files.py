@@ -13,6 +13,8 @@ from helpers.errors import UserError
 def csv_rows(path: Path, columns: tuple[str, ...]) -> list[dict[str, str]]:
     """Read a CSV file with a header; line breaks inside quoted cells are kept.
 
+    Cells that a short row lacks are empty.
+
     Parameters
     ----------
     path : Path
@@ -24,7 +26,7 @@ def csv_rows(path: Path, columns: tuple[str, ...]) -> list[dict[str, str]]:
     UserError
         If the file cannot be read or lacks a column.
     """
-    reader = csv.DictReader(io.StringIO(read_text(path), newline=""))
+    reader = csv.DictReader(io.StringIO(read_text(path), newline=""), restval="")
     missing = [name for name in columns if name not in (reader.fieldnames or ())]
     if missing:
         raise UserError(

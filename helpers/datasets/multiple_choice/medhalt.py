@@ -81,7 +81,8 @@ def parse(cell: str, where: str) -> list[str]:
         found = None
     if not isinstance(found, dict):
         raise UserError(f"{where}: `options` must be a dict such as {{'0': 'Yes', '1': 'No'}}.")
-    numbered = sorted((int(key), str(text).strip()) for key, text in found.items() if key.isdigit())
+    named = [(str(key), str(text).strip()) for key, text in found.items()]
+    numbered = sorted((int(key), text) for key, text in named if key.isdigit())
     return [text for _, text in numbered if text]
 
 
