@@ -20,7 +20,6 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from helpers.checkpoints import slug
