@@ -161,7 +161,7 @@ def test_fever_drops_not_enough_info_repeats_and_conflicts(tmp_path):
     claims = ["a", "b", "c", "c", "d", "d"]
     lines = [{"id": n, "claim": c, "label": x} for n, (c, x) in enumerate(zip(claims, labels))]
     found = load(write_lines(tmp_path / "paper_dev.jsonl", *lines))
-    assert found.items[["item", "question", "answer"]].values.tolist() == [
+    assert found.items[["item", "question", "answer"]].to_numpy().tolist() == [
         ["0", "a", 0],
         ["2", "c", 1],
     ]
@@ -367,7 +367,7 @@ def test_own_csv_without_rows_or_with_a_name_twice_is_refused(tmp_path):
 def test_unknown_names_and_paths_are_refused(tmp_path):
     with pytest.raises(UserError, match="no set of questions 'trivia': give one of atlas"):
         load("trivia")
-    with pytest.raises(UserError, match="There is no file or folder .*none.csv"):
+    with pytest.raises(UserError, match=r"There is no file or folder .*none\.csv"):
         load(tmp_path / "none.csv")
 
 

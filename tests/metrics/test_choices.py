@@ -52,7 +52,7 @@ def test_each_item_and_variant_gets_one_row_in_order_of_appearance():
     ]
     found = choices.choose(pd.concat(parts))
     expected = [["b", "v1"], ["a", "v1"], ["b", "v0"]]
-    assert found[["item", "variant"]].values.tolist() == expected
+    assert found[["item", "variant"]].to_numpy().tolist() == expected
     assert found["kept"].tolist() == ["b", "a", "b"]
     assert found["score"].tolist() == [-1.0] * 3
 

@@ -152,7 +152,7 @@ def test_more_demonstrations_than_fit_says_how_many_do():
 
     assert len(variations.fitting(make, 4, len, size(4) + 1)) == 10
     assert len(variations.fitting(make, 4, len, None)) == 10
-    with pytest.raises(UserError, match="^6 demonstrations do not fit into .* tokens; 3 do.$"):
+    with pytest.raises(UserError, match=r"^6 demonstrations do not fit into .* tokens; 3 do\.$"):
         variations.fitting(make, 6, len, size(3) + 1)
     with pytest.raises(UserError, match="longest question does not fit into the context of 5 tok"):
         variations.fitting(make, 6, len, 5)
