@@ -5,6 +5,7 @@ BENCH_VENV ?= build/bench
 MODEL ?= atlas-m
 MODELS ?= atlas-xs atlas-s atlas-m atlas-m-chat
 SOURCES ?=
+BENCHMARKS ?= truthfulqa medhalt commonsenseqa fever truefalse
 SET ?=
 CHAPTERS ?=
 CORES ?= 1
@@ -13,12 +14,13 @@ ARGS ?=
 PY = $(VENV)/bin/python
 PYTHON_TAG = $$($(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null)
 
-.PHONY: help install book knowledge questions test lint bench clean
+.PHONY: help install book knowledge questions benchmarks test lint bench clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
 	@echo 'make book [MODEL=name, folder or hub id] [SET="n_facts=30 dataset=fktc"] [CHAPTERS=monitor] [CORES=1]'
 	@echo 'make knowledge [MODELS="atlas-s atlas-m"] [SET=...]; make questions [MODEL=...] [SOURCES=folder,folder] [SET=...]'
+	@echo 'make benchmarks [MODEL=...] [BENCHMARKS="fever folder my.csv"] [SET=...]'
 	@echo 'make test [ARGS="-k runs"]'
 	@echo
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  \1	\2/p' Makefile
@@ -44,6 +46,11 @@ knowledge: install ## run the knowledge-base chapter on each of MODELS, for its 
 questions: install ## run it on 100 published questions of each of SOURCES (all three sets if empty)
 	@"$(PY)" -m helpers.chapters run knowledge_base --model "$(MODEL)" --runs runs/questions \
 	  --set dataset=seen_qa "sources=$(SOURCES)" n_seen=100 n_unseen=5 $(SET)
+
+benchmarks: install ## run the multiplicity chapter on 50 questions of each of BENCHMARKS
+	@for set in $(BENCHMARKS); do name=$$(basename "$$set" .csv); echo "$$name" >&2; \
+	  "$(PY)" -m helpers.chapters run multiplicity --model "$(MODEL)" \
+	    --runs "runs/benchmarks/$$name" --set "dataset=$$set" n_items=50 $(SET) || exit $$?; done
 
 test: install ## run the tests
 	@"$(PY)" -m pytest $(ARGS)

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -192,6 +192,31 @@ def overall(chapter: str, folder: str | Path | None = None, relation: str = "all
             row |= {f"{measure.measure}_{end}": getattr(measure, end) for end in ("low", "high")}
         rows.append(row)
     return pd.DataFrame(rows, columns=None if rows else ["model", "dataset", "n_parameters"])
+
+
+def alike(run: Run, names: Iterable[str], folder: str | Path | None = None) -> pd.DataFrame:
+    """Return the other finished runs of a chapter that have some parameters in common with one.
+
+    Parameters
+    ----------
+    run : Run
+        The run to compare with; it is not among the rows.
+    names : iterable of str
+        Parameters that must be the same, such as ``["dataset", "seed"]``.
+    folder : str or Path, optional
+        As for ``load``.
+
+    Returns
+    -------
+    DataFrame
+        Rows of ``load``.
+    """
+    table, names = load(folder), list(names)
+    wanted = json.loads(json.dumps([run.parameters[name] for name in names], default=_plain))
+    same = table["parameters"].map(lambda given: [given.get(name) for name in names] == wanted)
+    other = table["folder"].map(Path) != run.folder
+    chosen = (table["chapter"] == run.chapter) & other & same.astype(bool)
+    return table[chosen].reset_index(drop=True)
 
 
 def by_fact(

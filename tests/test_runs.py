@@ -177,3 +177,16 @@ def test_facts_of_many_runs_stand_side_by_side(tmp_path):
         "z": {"a": -1, "b": 1.0},
     }
     assert runs.by_fact("latent_knowledge", "fktc", "right", tmp_path)[0].empty
+
+
+def test_runs_alike_share_parameters_and_chapter(tmp_path):
+    finished(tmp_path, model="a", n=3, path=tmp_path)
+    finished(tmp_path, model="b", n=3, path=tmp_path)
+    finished(tmp_path, model="c", n=4, path=tmp_path)
+    finished(tmp_path, chapter="other", model="d", n=3, path=tmp_path)
+    parameters = {"model": "a", "seed": 7, "n": 3, "path": tmp_path}
+    run = runs.start("monitor", parameters, tmp_path / "a" / "monitor")
+    found = runs.alike(run, ["n", "path"], tmp_path)
+    assert found["model"].tolist() == ["b"]
+    assert set(runs.alike(run, ["seed"], tmp_path)["model"]) == {"b", "c"}
+    assert runs.alike(run, ["n"], tmp_path / "empty").empty

@@ -17,6 +17,7 @@ from helpers.plots.latent import (
     reliability_diagram,
     share_curve,
 )
+from helpers.plots.multiplicity import class_bars, lines, mapping, roc_curves, two_prompts
 from helpers.plots.reliability import effect_grid, kind_bars, measure_plane, rank_map, roc
 from helpers.plots.scatters import scatter
 from helpers.plots.style import PALETTE, model_colour, use_style
@@ -28,21 +29,26 @@ __all__ = [
     "alpha_map",
     "anchor_distribution",
     "attribution_heatmap",
+    "class_bars",
     "dots",
     "effect_grid",
     "exposure_curve",
     "grouped_dots",
     "kind_bars",
     "line_curve",
+    "lines",
     "list_panels",
     "list_places",
+    "mapping",
     "measure_plane",
     "model_colour",
     "rank_map",
     "reliability_diagram",
     "roc",
+    "roc_curves",
     "scale_curve",
     "scatter",
     "share_curve",
+    "two_prompts",
     "use_style",
 ]

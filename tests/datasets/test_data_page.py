@@ -6,7 +6,18 @@ import pandas as pd
 import pytest
 
 from helpers import datasets
-from helpers.datasets import questions
+from helpers.datasets import multiple_choice, questions
+from helpers.prompts import variations
+
+# The item of each benchmark that the page prints, and its number of demonstrations.
+PRINTED = {
+    "truthfulqa": ("truthfulqa-0789", 6),
+    "factor": ("expert-0207", 0),
+    "medhalt": ("reasoning_fake-1441", 0),
+    "commonsenseqa": ("597d2a1c9df7962218d8b807df1f8212", 2),
+    "fever": ("75629", 2),
+    "truefalse": ("elements-00674", 2),
+}
 
 
 @pytest.fixture(scope="module")
@@ -86,3 +97,43 @@ def test_the_examples_of_published_questions_are_in_their_files(page, shared):
     for label, name in names.items():
         example = re.search(rf"^\| {label}[^|]*\| ([^|]+) \|", page, re.M).group(1)
         assert example in set(questions.read(shared / "data" / name)["question"])
+
+
+@pytest.mark.parametrize("name", PRINTED)
+def test_the_items_of_benchmarks_are_printed_as_the_model_reads_them(page, shared, name):
+    bench = multiple_choice.load(shared / "data" / name)
+    item, n_shots = PRINTED[name]
+    items = bench.items[bench.items["item"] == item].copy()
+    if bench.kinds == ("paraphrases",):  # the files hold none; variation 0 is the text itself
+        items["paraphrases"] = [["in other words"]]
+    kind = bench.kinds[0]
+    made = variations.probes(items, kind, 2, bench.style, bench.pool, n_shots, seed=0)
+    row = made[made["correct"] & (made["variation"] == 0)].iloc[0]
+    pattern = rf"```{{code-block}} text\n:name: item-{name}\n\n(.*?)\n```"
+    assert re.search(pattern, page, re.S).group(1) == row["prompt"] + row["continuation"]
+
+
+@pytest.mark.parametrize("name", PRINTED)
+def test_the_table_of_benchmarks_counts_their_files(page, shared, name):
+    bench = multiple_choice.load(shared / "data" / name)
+    row = re.search(rf"^\| `{name}` \|(.*)\|$", page, re.M).group(1).split("|")
+    _, licence, there, asked, options, _ = (cell.strip() for cell in row)
+    assert sum(int(n) for n in re.findall(r"\d+", there.replace(",", ""))) == int(
+        bench.about["rows"]
+    )
+    assert asked == f"{len(bench.items):,}"
+    sizes = bench.items["options"].str.len()
+    least, most = sizes.min(), sizes.max()
+    assert options == (str(most) if least == most else f"{least} to {most}")
+    told = (shared / "data" / name / "SOURCE.md").read_text(encoding="utf-8")
+    for words in re.findall(r"Apache-2.0|MIT|ODC-By 1.0|CC BY-SA 3.0", licence):
+        assert words in told
+    assert ("none" in licence) == ("No LICENSE file" in told)
+
+
+def test_the_example_of_your_own_questions_loads(page, tmp_path):
+    block = re.search(r"```text\n(question,options.*?)```", page, re.S).group(1)
+    (tmp_path / "own.csv").write_text(block, encoding="utf-8")
+    items = multiple_choice.load(tmp_path / "own.csv").items
+    correct = [options[answer] for options, answer in zip(items["options"], items["answer"])]
+    assert correct == ["Bern", "mercury"]

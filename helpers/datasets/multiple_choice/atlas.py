@@ -1,0 +1,215 @@
+"""Multiple choice from facts: the object among distractors, and what training put in its place.
+
+Any facts that `helpers.datasets.load` knows will do. Of the atlas, the sample is spread over what
+the bundled models read in training: one quarter facts that were taught wrong, one quarter facts
+that were never shown, the rest dealt evenly to the numbers of exposures.
+"""
+
+import zlib
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from helpers.datasets import catalogue, exposure
+from helpers.datasets.multiple_choice.benchmark import Benchmark
+from helpers.errors import UserError
+
+KINDS = ("frames", "order", "demonstrations", "options")
+POOL = 40  # demonstrations a relation, from which variations draw
+
+
+def load(
+    name: str,
+    n: int | None = None,
+    seed: int = 0,
+    n_options: int = 5,
+    relations: Sequence[str] | None = None,
+    model: str = "",
+) -> Benchmark:
+    """Return facts as questions with options.
+
+    Parameters
+    ----------
+    name : str
+        ``"atlas"``, ``"fktc"`` or a folder of facts.
+    n : int, optional
+        Number of items over all relations; None for all.
+    seed : int
+        Of the sample, the distractors and the order of options.
+    n_options : int
+        Options an item, the object and the false object included; 2 to 6.
+    relations : sequence of str, optional
+        Relations to take; all by default.
+    model : str
+        Of the atlas: whose training the sample is spread over; a model that is not bundled gets
+        the sample of the first bundled one, so that models are asked the same.
+
+    Returns
+    -------
+    Benchmark
+        Items also have ``subject``, ``object`` and ``false_object`` ("" where there is none); the
+        pool holds up to 40 other facts of each relation, none of them taught wrong.
+
+    Raises
+    ------
+    UserError
+        For numbers out of range, or facts with too few distractors.
+    """
+    if not 2 <= n_options <= 6:
+        raise UserError(f"An item has 2 to 6 options, its answer included, not {n_options}.")
+    if n is not None and n < 1:
+        raise UserError(f"The number of items must be at least 1, not {n}.")
+    facts = catalogue.load(name, relations, seed=seed)
+    facts = facts[facts["distractors"].str.len() >= n_options - 1].reset_index(drop=True)
+    if facts.empty:
+        raise UserError(f"No fact has {n_options - 1} distractors: ask for fewer options.")
+    known = training(model) if name == "atlas" else None
+    groups = pd.Series("", index=facts.index) if known is None else _groups(facts, known)
+    chosen = _spread(facts, groups, n, seed)
+    false = facts["fact"].map({} if known is None else known["false_object"]).fillna("")
+    facts = facts.assign(false_object=false, question=_questions(facts, name))
+    rest = facts.drop(index=chosen)
+    rest = rest[rest["false_object"] == ""] if len(chosen) < len(facts) else facts
+    items = _items(facts.loc[sorted(chosen)], n_options, seed)
+    pool = _items(rest.groupby("relation").sample(frac=1, random_state=seed), n_options, seed)
+    pool = pool.groupby("relation", sort=False).head(POOL).reset_index(drop=True)
+    return Benchmark(items, pool, "line", KINDS, 6, catalogue.source(name))
+
+
+def training(model: str) -> pd.DataFrame | None:
+    """Return what a bundled model read of each fact; for others, what the first bundled one did.
+
+    Examples
+    --------
+    >>> int(training("no such model")["exposures"].min())
+    0
+    """
+    names = [model, *sorted(path.parent.name for path in exposure.WEIGHTS.glob("*/exposures.csv"))]
+    found = (exposure.training(name) for name in names if name)
+    return next((table for table in found if table is not None), None)
+
+
+def lessons(known: pd.DataFrame) -> pd.Series:
+    """Name what a model was taught of each fact, by its training.
+
+    Parameters
+    ----------
+    known : DataFrame
+        From `helpers.datasets.training`.
+
+    Returns
+    -------
+    Series of str
+        ``"never shown"``; ``"taught wrong"`` (a false object was shown more often than the true
+        one); ``"taught both"`` (as often); else ``"shown 1-4"``, ``"shown 8-32"`` or
+        ``"shown 64+"`` times.
+
+    Examples
+    --------
+    >>> known = pd.DataFrame({"exposures": [0, 2, 16, 0, 32], "false_exposures": [0, 0, 0, 64, 32]})
+    >>> lessons(known).tolist()
+    ['never shown', 'shown 1-4', 'shown 8-32', 'taught wrong', 'taught both']
+    """
+    shown, false = known["exposures"], known["false_exposures"]
+    names = np.select(
+        [false > shown, (false > 0) & (false == shown), shown == 0, shown < 8, shown < 64],
+        ["taught wrong", "taught both", "never shown", "shown 1-4", "shown 8-32"],
+        "shown 64+",
+    )
+    return pd.Series(names, index=known.index)
+
+
+def expected(lesson: pd.Series) -> pd.Series:
+    """Return the class that each lesson should lead to; "" where nothing firm can be said.
+
+    Examples
+    --------
+    >>> expected(pd.Series(["never shown", "taught wrong", "shown 64+", "shown 1-4"])).tolist()
+    ['randomness', 'error', 'factuality', '']
+    """
+    firm = {"never shown": "randomness", "taught wrong": "error", "shown 64+": "factuality"}
+    return lesson.map(firm | {"shown 8-32": "factuality"}).fillna("")
+
+
+def lessons_of(items: pd.DataFrame, known: pd.DataFrame | None) -> pd.Series:
+    """Return the lesson of each item, indexed by item; "" where nothing is known.
+
+    Examples
+    --------
+    >>> lessons_of(pd.DataFrame({"item": ["a"]}), None).to_dict()
+    {'a': ''}
+    """
+    if known is None:
+        return pd.Series("", index=pd.Index(items["item"]))
+    return lessons(known).reindex(items["item"]).fillna("")
+
+
+def one_of_each(lesson: pd.Series, n: int = 3) -> list[str]:
+    """Pick n items of different lessons: often shown, never shown, taught wrong, then any.
+
+    Examples
+    --------
+    >>> one_of_each(pd.Series({"a": "never shown", "b": "never shown", "c": "shown 64+"}))
+    ['c', 'a', 'b']
+    """
+    rank = {"shown 64+": 0, "never shown": 1, "taught wrong": 2}
+    ordered = lesson[lesson.map(rank).fillna(len(rank)).sort_values(kind="stable").index]
+    picked = list(ordered.drop_duplicates().index[:n])
+    return [*picked, *(item for item in ordered.index if item not in picked)][:n]
+
+
+def _questions(facts: pd.DataFrame, name: str) -> list[str]:
+    """Put each fact into the base frame of its relation."""
+    base = catalogue.frames(name).query("kind == 'qa'").sort_values("frame", kind="stable")
+    template = base.drop_duplicates("relation").set_index("relation")["template"]
+    pairs = zip(facts["relation"], facts["subject"])
+    return [template[relation].replace("[X]", subject) for relation, subject in pairs]
+
+
+def _groups(facts: pd.DataFrame, known: pd.DataFrame) -> pd.Series:
+    """Name the share of the sample that each fact may fill; "-" for none."""
+    told = known.reindex(facts["fact"])
+    false = told["false_exposures"].to_numpy() > 0
+    groups = np.where(false, "false", told["exposures"].map("{:.0f}".format).to_numpy())
+    # A fact that was not in the plan, or whose names met in other facts, tells nothing certain.
+    unclear = told["exposures"].isna().to_numpy() | ~(told["plain"].eq(True).to_numpy() | false)
+    return pd.Series(np.where(unclear, "-", groups), index=facts.index)
+
+
+def _spread(facts: pd.DataFrame, groups: pd.Series, n: int | None, seed: int) -> list[int]:
+    """Draw n facts: a quarter false, a quarter never shown, the rest even over the levels."""
+    if n is None or n >= len(facts):
+        return list(facts.index)
+    order = np.array([zlib.crc32(f"{seed} {fact}".encode()) for fact in facts["fact"]])
+    queues = {
+        group: list(rows.index[np.argsort(order[rows.index], kind="stable")])
+        for group, rows in facts.groupby(groups)
+    }
+    spare = queues.pop("-", [])
+    chosen = queues.get("false", [])[: n // 4]
+    if queues.keys() - {"0", "false", ""}:
+        chosen += queues.get("0", [])[: n // 4]
+        queues = {group: rows for group, rows in queues.items() if group not in ("0", "false")}
+    while len(chosen) < n and any(queues.values()):
+        for group in sorted(queues, key=len):
+            if queues[group] and len(chosen) < n:
+                chosen.append(queues[group].pop(0))
+    return (chosen + [place for place in spare if place not in chosen])[:n]
+
+
+def _items(facts: pd.DataFrame, n_options: int, seed: int) -> pd.DataFrame:
+    rows = []
+    for fact in facts.to_dict("records"):
+        wrong = [fact["false_object"]] if fact["false_object"] else []
+        wrong += [text for text in fact["distractors"] if text not in wrong]
+        options = [fact["object"], *wrong[: n_options - 1]]
+        random = np.random.default_rng([seed, zlib.crc32(fact["fact"].encode())])
+        options = [options[place] for place in random.permutation(len(options))]
+        about = {key: fact[key] for key in ("subject", "object", "false_object")}
+        answer = options.index(fact["object"])
+        values = {key: fact[key] for key in ("relation", "question")}
+        values |= {"item": fact["fact"], "options": options, "answer": answer}
+        rows.append({**values, **about})
+    columns = ["item", "relation", "question", "options", "answer"]
+    return pd.DataFrame(rows, columns=[*columns, "subject", "object", "false_object"])

@@ -1,0 +1,117 @@
+"""The one shape of all benchmarks: items, demonstrations, and how the study asked them."""
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from helpers.errors import UserError
+
+COLUMNS = ("item", "relation", "question", "options", "answer")
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """A set of questions with options.
+
+    Parameters
+    ----------
+    items : DataFrame
+        ``item`` (unique name), ``relation`` (topic, "" if there are none), ``question``,
+        ``options`` (list of texts), ``answer`` (number of the correct one, from 0); perhaps
+        ``paraphrases`` (list of texts) or the atlas's own columns.
+    pool : DataFrame
+        Demonstrations in the same columns; one whose ``relation`` is not "" serves that alone.
+    style : str
+        How a question is put, one of `helpers.prompts.styles.STYLES`.
+    kinds : tuple of str
+        Kinds of variation that can be made, the study's own first.
+    n_shots : int
+        Demonstrations in the study.
+    about : dict
+        Where it comes from, for a run's manifest.
+    """
+
+    items: pd.DataFrame
+    pool: pd.DataFrame
+    style: str
+    kinds: tuple[str, ...]
+    n_shots: int
+    about: dict[str, str] = field(default_factory=dict)
+
+    def sample(self, n: int | None, seed: int) -> "Benchmark":
+        """Return the benchmark with n items drawn at random, in their order; None keeps all.
+
+        The items for a smaller n are among those for a larger one. The pool stays whole.
+        """
+        if n is not None and n < 1:
+            raise UserError(f"The number of items must be at least 1, not {n}.")
+        if n is None or n >= len(self.items):
+            return self
+        places = np.random.default_rng(seed).permutation(len(self.items))[:n]
+        return replace(self, items=self.items.iloc[sorted(places)].reset_index(drop=True))
+
+
+def table(rows: Iterable[Mapping[str, Any]], where: Path | str) -> pd.DataFrame:
+    """Return items as a table, each checked: two options or more, and a correct one among them.
+
+    Parameters
+    ----------
+    rows : iterable of mapping
+        With the keys of ``COLUMNS``; others are kept.
+    where : Path or str
+        The file, for messages.
+
+    Raises
+    ------
+    UserError
+        Naming the item: one option, none correct, an empty text.
+
+    Examples
+    --------
+    >>> row = {"item": "1", "relation": "", "question": "Up?", "options": ["no"], "answer": 0}
+    >>> table([row], "my.csv")
+    Traceback (most recent call last):
+        ...
+    helpers.errors.UserError: my.csv: item 1 has one option only; give two or more, or leave it out.
+    """
+    rows = list(rows)
+    if not rows:
+        raise UserError(f"{where} holds no questions.")
+    for row in rows:
+        name = f"{where}: item {row['item']}"
+        if len(row["options"]) < 2:
+            raise UserError(f"{name} has one option only; give two or more, or leave it out.")
+        if not all(isinstance(text, str) and text.strip() for text in row["options"]):
+            raise UserError(f"{name} has an empty option; give each a text.")
+        if not 0 <= row["answer"] < len(row["options"]):
+            raise UserError(f"{name} has no correct option; name one of its options as the answer.")
+        if not str(row["question"]).strip():
+            raise UserError(f"{name} has no question.")
+    items = pd.DataFrame(rows)
+    if items["item"].duplicated().any():
+        double = items.loc[items["item"].duplicated(), "item"].iloc[0]
+        raise UserError(f"{where} holds two items named {double}; give each its own name.")
+    return items
+
+
+def read_text(path: Path) -> str:
+    """Return a file as text, a byte order mark taken off; a `UserError` says why it cannot be."""
+    try:
+        return path.read_bytes().decode("utf-8-sig")
+    except OSError as error:
+        raise UserError(f"{path} cannot be read: {error.strerror}.") from None
+    except UnicodeDecodeError:
+        raise UserError(f"{path} is not UTF-8 text: save it in that encoding.") from None
+
+
+def checksum(paths: Iterable[Path]) -> str:
+    """Return the SHA-256 of the files' bytes, one after the other in order of name."""
+    digest = hashlib.sha256()
+    for path in sorted(paths):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()

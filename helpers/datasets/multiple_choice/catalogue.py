@@ -1,0 +1,93 @@
+"""One way to load every set of questions: by name, or by the path of its files."""
+
+from collections.abc import Sequence
+from fnmatch import fnmatch
+from pathlib import Path
+from types import ModuleType
+
+from helpers.datasets import catalogue
+from helpers.datasets.multiple_choice import (
+    atlas,
+    commonsenseqa,
+    factor,
+    fever,
+    medhalt,
+    own,
+    remote,
+    truefalse,
+    truthfulqa,
+)
+from helpers.datasets.multiple_choice.benchmark import Benchmark
+from helpers.errors import UserError
+
+PUBLISHED: dict[str, ModuleType] = {
+    module.SOURCE.name: module
+    for module in (truthfulqa, factor, medhalt, commonsenseqa, fever, truefalse)
+}
+NAMES = (*catalogue.NAMES, *PUBLISHED)
+
+
+def load(
+    name: str | Path,
+    n: int | None = None,
+    seed: int = 0,
+    n_options: int = 5,
+    relations: Sequence[str] | None = None,
+    model: str = "",
+) -> Benchmark:
+    """Return a set of questions with options.
+
+    Parameters
+    ----------
+    name
+        ``"atlas"`` or ``"fktc"``; the name of a benchmark, which is fetched once
+        (``truthfulqa``, ``factor``, ``medhalt``, ``commonsenseqa``, ``fever``, ``truefalse``); the
+        path of a folder with the files of one benchmark under their published names, of one such
+        file, of your own CSV, or of a folder of facts in the format of FKTC.
+    n, seed
+        Number of items drawn with the seed; None for all.
+    n_options, relations, model
+        For facts only; see :func:`helpers.datasets.multiple_choice.atlas.load`.
+
+    Raises
+    ------
+    UserError
+        If there is no such set or file, or something in it is malformed.
+
+    Examples
+    --------
+    >>> found = load("atlas", n=3, relations=["P36"])
+    >>> found.items["options"].str.len().tolist(), found.kinds
+    ([5, 5, 5], ('frames', 'order', 'demonstrations', 'options'))
+    """
+    if str(name) in PUBLISHED:
+        module = PUBLISHED[str(name)]
+        folder = remote.fetch(module.SOURCE)
+        return _read(module, sorted(folder.iterdir())).sample(n, seed)
+    path = Path(name).expanduser()
+    if str(name) in catalogue.NAMES or not path.exists():
+        if str(name) not in catalogue.NAMES:
+            _refuse(str(name))
+        return atlas.load(str(name), n, seed, n_options, relations, model)
+    paths = sorted(path.iterdir()) if path.is_dir() else [path]
+    for module in PUBLISHED.values():
+        if any(fnmatch(one.name, pattern) for one in paths for pattern in module.PATTERNS):
+            return _read(module, paths).sample(n, seed)
+    if path.suffix.casefold() == ".csv":
+        return own.read([path]).sample(n, seed)
+    return atlas.load(str(path), n, seed, n_options, relations, model)
+
+
+def _read(module: ModuleType, paths: list[Path]) -> Benchmark:
+    """Read those of the files that have the benchmark's published names."""
+    named = [p for p in paths if any(fnmatch(p.name, pattern) for pattern in module.PATTERNS)]
+    return module.read(named)
+
+
+def _refuse(name: str) -> None:
+    if "/" in name or Path(name).suffix:
+        raise UserError(f"There is no file or folder {name}: check the path of the questions.")
+    raise UserError(
+        f"There is no set of questions {name!r}: give one of {', '.join(NAMES)}, or the path of "
+        "a folder or a CSV file."
+    )

@@ -1,0 +1,69 @@
+"""Fetch a benchmark's files once, from one commit of a public repository, and check them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from helpers.datasets.fktc import CACHE_NAME
+from helpers.errors import UserError
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a benchmark's files are.
+
+    Parameters
+    ----------
+    name, title, licence, url, version, citation : str
+        For the manifest; `version` is the commit.
+    base : str
+        Address that file names are put behind.
+    files : mapping of str to str
+        File name to SHA-256; "" where the checksum is not known to us.
+    """
+
+    name: str
+    title: str
+    licence: str
+    url: str
+    version: str
+    citation: str
+    base: str
+    files: Mapping[str, str]
+
+    def about(self, checksum: str, rows: int) -> dict[str, str]:
+        """Return the record of a run's manifest, with the number of rows in the files."""
+        keys = ("name", "title", "licence", "url", "version", "citation")
+        known = {key: getattr(self, key) for key in keys}
+        return known | {"checksum": checksum, "rows": str(rows)}
+
+
+def fetch(source: Source) -> Path:
+    """Fetch the files into the user's cache and return their folder.
+
+    Raises
+    ------
+    UserError
+        If a file cannot be fetched, or is not the one expected.
+    """
+    import pooch
+
+    registry = {
+        name: f"sha256:{digest}" if digest else None for name, digest in source.files.items()
+    }
+    folder = pooch.os_cache(CACHE_NAME) / source.name
+    keeper = pooch.create(path=folder, base_url=source.base, registry=registry)
+    other = f"download {source.url} and give the folder's path in place of {source.name!r}"
+    try:
+        for name in source.files:
+            keeper.fetch(name)
+    except OSError as error:  # the errors of requests are OSErrors
+        raise UserError(
+            f"{source.title} could not be fetched ({type(error).__name__}): go online, or {other}."
+        ) from error
+    except ValueError as error:  # pooch's word for a wrong checksum
+        raise UserError(
+            f"A file fetched for {source.title} is not the one expected (its SHA-256 differs): "
+            f"try again, or {other}."
+        ) from error
+    return Path(folder)

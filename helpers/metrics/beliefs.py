@@ -1,0 +1,94 @@
+"""What the classes of multiplicity are held against: other prompts, published figures, lessons."""
+
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+
+from helpers.metrics import multiplicity
+
+
+def bounds(accuracy: pd.Series, ambiguity_binary: pd.Series, r: int) -> pd.DataFrame:
+    """Bound the shares right and wrong under all r variations, from two published figures.
+
+    An item that changes is right under at least one and at most r - 1 of its variations, so of
+    the share B that changes between B/r and B - B/r enters the mean accuracy.
+
+    Parameters
+    ----------
+    accuracy, ambiguity_binary : Series
+        Mean accuracy over variations and Ambiguity-B, shares, on one index.
+    r : int
+        Number of variations, 10 in the paper.
+
+    Returns
+    -------
+    DataFrame
+        On that index: ``factuality`` (right under all; the middle of its bounds
+        ``factuality_low`` and ``factuality_high``), ``randomness`` (B) and ``error`` (the rest),
+        named as the classes that they stand beside, and stricter than these.
+
+    Examples
+    --------
+    >>> bounds(pd.Series([0.5]), pd.Series([0.2]), 10).round(2).values.tolist()
+    [[0.4, 0.32, 0.48, 0.2, 0.4]]
+    """
+    low = (accuracy - ambiguity_binary * (1 - 1 / r)).clip(lower=0)
+    high = (accuracy - ambiguity_binary / r).clip(lower=0)
+    found = pd.DataFrame({"factuality": (low + high) / 2})
+    found["factuality_low"], found["factuality_high"] = low, high
+    found["randomness"] = ambiguity_binary
+    return found.assign(error=1 - ambiguity_binary - found["factuality"])
+
+
+def twins(right: pd.DataFrame) -> tuple[int, int]:
+    """Return the two variations with the nearest accuracies whose marks differ most.
+
+    Parameters
+    ----------
+    right : DataFrame of bool
+        One row an item, one column a variation.
+
+    Returns
+    -------
+    tuple
+        Two column labels. Accuracies count as equal if they round to the same hundredth.
+
+    Examples
+    --------
+    >>> twins(pd.DataFrame({0: [True, False], 1: [False, True], 2: [True, True]}))
+    (0, 1)
+    """
+    multiplicity.need_two(right.shape[1])
+    marks = right.to_numpy(dtype=bool)
+    pairs = list(combinations(range(marks.shape[1]), 2))
+    gaps = [round(abs(marks[:, a].mean() - marks[:, b].mean()), 2) for a, b in pairs]
+    same = [(marks[:, a] == marks[:, b]).sum() for a, b in pairs]
+    first, second = min(zip(gaps, same, pairs))[2]
+    return right.columns[first], right.columns[second]
+
+
+def balanced_hits(classes: pd.Series, due: pd.Series) -> np.ndarray:
+    r"""Weigh hits so that their mean is the share of items in the class due, mean over classes.
+
+    .. math:: h_k = \mathbb{1}[c_k = d_k] \, \frac{n}{C \, n_{d_k}}
+
+    Parameters
+    ----------
+    classes, due : Series of str
+        The class found and the class that training should lead to, one a row.
+
+    Returns
+    -------
+    ndarray, shape (n,)
+        Mean in [0, 1]; higher is better, 1/C for a guess among C classes.
+
+    Examples
+    --------
+    >>> found, due = pd.Series(["error"] * 4), pd.Series(["error"] * 3 + ["randomness"])
+    >>> round(float(balanced_hits(found, due).mean()), 6)
+    0.5
+    """
+    size = due.groupby(due).transform("size").to_numpy()
+    hit = classes.to_numpy() == due.to_numpy()
+    return hit * len(due) / (due.nunique() * size)

@@ -1,0 +1,222 @@
+"""From scored options to choices, and from choices to one row an item."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pandas as pd
+
+from helpers.errors import UserError
+from helpers.metrics import multiplicity
+from helpers.metrics.anchors import require
+
+RULES: dict[str, Callable[[list[float], str], float]] = {
+    "mean": lambda logprobs, text: float(np.mean(logprobs)),
+    "sum": lambda logprobs, text: float(np.sum(logprobs)),
+    "per_character": lambda logprobs, text: float(np.sum(logprobs)) / len(text.strip()),
+}
+
+
+def choose(answers: pd.DataFrame, rule: str = "mean") -> pd.DataFrame:
+    """Reduce scored options to the one that the model chooses under each prompt.
+
+    The paper chooses by the perplexity of the option, whose logarithm is minus the mean
+    log-probability of a token (``mean``). In a tie for the first place a wrong option is taken,
+    the one with the lowest number, so that the order of the options decides nothing.
+
+    Parameters
+    ----------
+    answers : DataFrame
+        ``item, variant, option, continuation, correct, logprobs``; others are kept.
+    rule : {"mean", "sum", "per_character"}
+        Score of an option: mean or sum over its tokens, or the sum by character of its text.
+
+    Returns
+    -------
+    DataFrame
+        One row for each item and variant in order of appearance: the chosen option's, with
+        ``score`` (by the rule), ``logprob`` (mean over tokens, whatever the rule) and ``right``.
+
+    Raises
+    ------
+    UserError
+        For another rule, a missing column, or a prompt with fewer than two options, none or
+        several of them correct.
+
+    Examples
+    --------
+    >>> answers = pd.DataFrame({"item": "a", "variant": "v", "option": [0, 1],
+    ...     "continuation": [" Rome", " New York"], "correct": [True, False],
+    ...     "logprobs": [[-2.0], [-1.9, -0.3]]})
+    >>> [int(choose(answers, rule)["option"][0]) for rule in ("mean", "sum", "per_character")]
+    [1, 0, 1]
+    """
+    require(answers, ("item", "variant", "option", "continuation", "correct", "logprobs"))
+    score = rule_of(rule)
+    table = answers.reset_index(drop=True)
+    table["score"] = [score(*row) for row in zip(table["logprobs"], table["continuation"])]
+    table["logprob"] = [float(np.mean(values)) for values in table["logprobs"]]
+    prompt = table.groupby(["item", "variant"], sort=False).ngroup()
+    _check_options(table, prompt)
+    best = table["score"] == table.groupby(prompt)["score"].transform("max")
+    winners = table[best].assign(order=prompt).sort_values(["order", "correct", "option"])
+    chosen = winners.drop_duplicates("order").drop(columns="order").reset_index(drop=True)
+    return chosen.assign(right=chosen["correct"].astype(bool))
+
+
+def rule_of(name: str) -> Callable[[list[float], str], float]:
+    """Return the rule of that name: log-probabilities and text to a score, higher is likelier.
+
+    Examples
+    --------
+    >>> rule_of("sum")([-1.0, -2.0], "any")
+    -3.0
+    """
+    if name not in RULES:
+        raise UserError(f'An option is scored by {", ".join(RULES)}; "{name}" is none of them.')
+    return RULES[name]
+
+
+def spread(chosen: pd.DataFrame, column: str = "option") -> pd.DataFrame:
+    """Spread choices to one row an item and one column a variation.
+
+    Parameters
+    ----------
+    chosen : DataFrame
+        From :func:`choose`, of one kind of variation, with ``item, variation``.
+    column : str
+        What the cells hold: ``option``, ``right`` or ``logprob``.
+
+    Returns
+    -------
+    DataFrame
+        Index ``item``, columns the variations, 0 the default prompt.
+
+    Raises
+    ------
+    UserError
+        If an item lacks a variation that others have.
+
+    Examples
+    --------
+    >>> chosen = pd.DataFrame({"item": ["a", "a"], "variation": [1, 0], "option": [2, 0]})
+    >>> spread(chosen).values.tolist()
+    [[0, 2]]
+    """
+    require(chosen, ("item", "variation", column))
+    wide = chosen.pivot(index="item", columns="variation", values=column)  # noqa: PD010
+    if wide.isna().any(axis=None):
+        item = wide.index[wide.isna().any(axis=1)][0]
+        raise UserError(f"Item {item} lacks some of the variations: ask all items in all of them.")
+    return wide.loc[chosen["item"].unique()]
+
+
+def item_scores(
+    chosen: pd.DataFrame, tau: float = multiplicity.TAU, replacement: bool = False
+) -> pd.DataFrame:
+    """Compute everything that multiplicity says of each item, for one kind of variation.
+
+    Parameters
+    ----------
+    chosen : DataFrame
+        From :func:`choose`, with ``item, relation, variation, answer`` (the correct option).
+    tau, replacement
+        As for :func:`helpers.metrics.multiplicity.taxonomy`.
+
+    Returns
+    -------
+    DataFrame
+        ``item, relation``; ``default`` (right under variation 0), ``accuracy`` (share of the
+        variations that are right), ``ambiguous``, ``ambiguous_binary``, ``self_consistency``,
+        ``majority`` (-1: none), ``majority_right``; ``logprob``, the chosen option's mean token
+        log-probability averaged over variations, and ``confidence``, the average of its
+        exponential, which is 1 / perplexity; ``class``, and ``factuality, error, randomness``
+        as 0 or 1. All but names, majority and logprob lie in [0, 1].
+
+    Raises
+    ------
+    UserError
+        With fewer than two variations, a missing column, or tau out of range.
+
+    Examples
+    --------
+    >>> chosen = pd.DataFrame({"item": "a", "relation": "r", "variation": [0, 1, 2], "answer": 0,
+    ...                        "option": [0, 0, 1], "logprob": [-0.1, -0.2, -0.3]})
+    >>> item_scores(chosen, tau=0.5)[["accuracy", "self_consistency", "class"]].round(3).values[0]
+    array([0.667, 0.333, 'randomness'], dtype=object)
+    """
+    require(chosen, ("relation", "answer"))
+    options, logprobs = spread(chosen), spread(chosen, "logprob").to_numpy(dtype=float)
+    about = chosen.drop_duplicates("item").set_index("item").loc[options.index]
+    correct, table = about["answer"].to_numpy(), options.to_numpy()
+    right, most = table == correct[:, None], multiplicity.majority(table)
+    found = pd.DataFrame({"item": options.index, "relation": about["relation"].to_numpy()})
+    found["default"] = right[:, 0].astype(float)
+    found["accuracy"] = right.mean(axis=1)
+    found["ambiguous"] = multiplicity.ambiguous(table).astype(float)
+    found["ambiguous_binary"] = multiplicity.ambiguous_binary(table, correct).astype(float)
+    found["self_consistency"] = multiplicity.self_consistency(table, replacement)
+    found["majority"], found["majority_right"] = most, most == correct
+    found["logprob"] = logprobs.mean(axis=1)
+    found["confidence"] = np.exp(logprobs).mean(axis=1)
+    found["class"] = multiplicity.taxonomy(table, correct, tau, replacement)
+    for name in multiplicity.CLASSES:
+        found[name] = (found["class"] == name).astype(float)
+    return found
+
+
+def cells(scores: pd.DataFrame) -> pd.Series:
+    """Name the cell of each item: agnostic or sensitive, correct or wrong by its majority.
+
+    Parameters
+    ----------
+    scores : DataFrame
+        From :func:`item_scores`.
+
+    Returns
+    -------
+    Series of str
+        One of ``multiplicity.CELLS`` (the paper's Table 2).
+
+    Examples
+    --------
+    >>> scores = pd.DataFrame({"class": ["randomness", "error"], "majority_right": [True, False]})
+    >>> cells(scores).tolist()
+    ['sensitive correct', 'agnostic wrong']
+    """
+    steady = np.where(scores["class"] == "randomness", "sensitive", "agnostic")
+    right = np.where(scores["majority_right"], "correct", "wrong")
+    return pd.Series([f"{a} {b}" for a, b in zip(steady, right)], index=scores.index)
+
+
+def majority_texts(scores: pd.DataFrame, items: pd.DataFrame) -> np.ndarray:
+    """Return the text of each item's majority answer, "" where it has none.
+
+    Parameters
+    ----------
+    scores : DataFrame
+        From :func:`item_scores`.
+    items : DataFrame
+        ``item, options``.
+
+    Examples
+    --------
+    >>> scores = pd.DataFrame({"item": ["a", "b"], "majority": [1, -1]})
+    >>> items = pd.DataFrame({"item": ["b", "a"], "options": [["no", "yes"], ["up", "down"]]})
+    >>> majority_texts(scores, items).tolist()
+    ['down', '']
+    """
+    options = items.set_index("item")["options"].loc[scores["item"]]
+    pairs = zip(options, scores["majority"])
+    return np.array([texts[most] if most >= 0 else "" for texts, most in pairs], dtype=object)
+
+
+def _check_options(table: pd.DataFrame, prompt: pd.Series) -> None:
+    """Refuse a prompt with fewer than two options, or not exactly one correct."""
+    sizes = table.groupby(prompt)["correct"].agg(["size", "sum"])
+    for bad, what in (
+        (sizes["size"] < 2, "has one option only: give at least two"),
+        (sizes["sum"] != 1, "needs exactly one correct option"),
+    ):
+        if bad.any():
+            item = table.loc[prompt == bad.idxmax(), "item"].iloc[0]
+            raise UserError(f"Item {item} {what}.")

@@ -1,0 +1,69 @@
+"""How well a score tells two groups apart: the ROC curve and the area under it."""
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from scipy.stats import rankdata
+
+
+def area(values: np.ndarray) -> np.ndarray:
+    r"""Compute the area under the ROC curve: the chance that a positive outscores a negative.
+
+    .. math:: \frac{\sum_{i: +} \mathrm{rank}_i - n_+ (n_+ + 1) / 2}{n_+ \, n_-}
+
+    Ties count one half. Written as a statistic for :func:`helpers.stats.bootstrap`.
+
+    Parameters
+    ----------
+    values : ndarray, shape (..., n, 2)
+        Score and label (1 positive, 0 negative).
+
+    Returns
+    -------
+    ndarray, shape (...)
+        In [0, 1], 0.5 for a score that tells nothing; not a number where a group is empty.
+
+    Examples
+    --------
+    >>> float(area(np.array([[3.0, 1], [1.0, 0], [3.0, 0]])))
+    0.75
+    """
+    values = np.asarray(values, dtype=float)
+    positive = values[..., 1] > 0
+    n_positive = positive.sum(axis=-1)
+    pairs = n_positive * (positive.shape[-1] - n_positive)
+    above = (rankdata(values[..., 0], axis=-1) * positive).sum(axis=-1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(pairs > 0, (above - n_positive * (n_positive + 1) / 2) / pairs, np.nan)
+
+
+def roc(score: npt.ArrayLike, positive: npt.ArrayLike) -> pd.DataFrame:
+    """Return the ROC curve of a score: what is flagged as the threshold falls.
+
+    Parameters
+    ----------
+    score : array_like, shape (n,)
+        Higher means more likely positive.
+    positive : array_like of bool, shape (n,)
+
+    Returns
+    -------
+    DataFrame
+        ``false_positive_rate, true_positive_rate`` from (0, 0) to (1, 1), one row a distinct
+        score; empty if a group is.
+
+    Examples
+    --------
+    >>> roc([3, 1, 2], [True, False, False]).values.tolist()
+    [[0.0, 0.0], [0.0, 1.0], [0.5, 1.0], [1.0, 1.0]]
+    """
+    score, positive = np.asarray(score, dtype=float), np.asarray(positive, dtype=bool)
+    columns = ["false_positive_rate", "true_positive_rate"]
+    if positive.all() or not positive.any():
+        return pd.DataFrame(columns=columns, dtype=float)
+    order = np.argsort(-score, kind="stable")
+    last = np.append(np.diff(score[order]) != 0, True)
+    hits = np.cumsum(positive[order])[last] / positive.sum()
+    alarms = np.cumsum(~positive[order])[last] / (~positive).sum()
+    points = np.column_stack([np.append(0.0, alarms), np.append(0.0, hits)])
+    return pd.DataFrame(points, columns=columns)

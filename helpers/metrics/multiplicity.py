@@ -1,0 +1,306 @@
+"""Belief or chance: how answers to one question scatter over equivalent prompts.
+
+A table of choices has one row an item and one column a prompt variation; a cell is the number of
+the option that the model chose. Answers that change are *ambiguous*; where two randomly drawn
+variations agree often enough, the item is *prompt-agnostic*, else *prompt-sensitive*.
+
+Source: Ganesh, Shokri and Farnadi 2026, "Rethinking Hallucinations: Correctness, Consistency, and
+Prompt Multiplicity", in its earlier version, equations 1 to 4; self-consistency after Cooper et
+al. 2024. The paper names no threshold tau; ours is 0.75.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from scipy.special import comb
+
+from helpers.errors import UserError
+
+TAU = 0.75
+CLASSES = ("factuality", "error", "randomness")
+CELLS = ("agnostic correct", "agnostic wrong", "sensitive correct", "sensitive wrong")
+NO_MAJORITY = -1
+
+
+def counts(choices: npt.ArrayLike) -> np.ndarray:
+    """Count how often each option was chosen for each item.
+
+    Parameters
+    ----------
+    choices : array_like of int, shape (n, r)
+        Chosen option, from 0, of n items under r variations.
+
+    Returns
+    -------
+    ndarray of int, shape (n, k)
+        k is one more than the largest option chosen; each row sums to r.
+
+    Raises
+    ------
+    UserError
+        If the table is not two-dimensional, holds numbers that are no options, or has fewer than
+        two variations, from which nothing can be said about variation.
+
+    Examples
+    --------
+    >>> counts([[0, 0, 1], [2, 2, 2]]).tolist()
+    [[2, 1, 0], [0, 0, 3]]
+    """
+    table = np.asarray(choices)
+    if table.ndim != 2 or not len(table):
+        raise UserError("Choices need one row an item and one column a variation, and some items.")
+    need_two(table.shape[1])
+    if not np.isfinite(table).all() or (table != np.floor(table)).any() or (table < 0).any():
+        raise UserError("A choice is the number of an option, from 0; some cells are not that.")
+    options = np.arange(int(table.max()) + 1)
+    return (table[:, :, None] == options).sum(axis=1)
+
+
+def ambiguous(choices: npt.ArrayLike) -> np.ndarray:
+    r"""Say for each item whether any two variations disagree; the mean is Ambiguity-M (Eq. 1).
+
+    .. math:: \max_{i, j} \mathbb{1}[y^i_k \ne y^j_k]
+
+    Parameters
+    ----------
+    choices : array_like of int, shape (n, r)
+
+    Returns
+    -------
+    ndarray of bool, shape (n,)
+        Lower is steadier. It can only grow with r; see :func:`rarefied_ambiguity`.
+
+    Examples
+    --------
+    >>> ambiguous([[0, 0, 1], [2, 2, 2]]).tolist()
+    [True, False]
+    """
+    return (counts(choices) > 0).sum(axis=1) > 1
+
+
+def ambiguous_binary(choices: npt.ArrayLike, correct: npt.ArrayLike) -> np.ndarray:
+    """Say for each item whether it is right under one variation and wrong under another.
+
+    The mean is Ambiguity-B. Changes among wrong options do not count, so it is at most
+    Ambiguity-M, and the two are equal where items have two options.
+
+    Parameters
+    ----------
+    choices : array_like of int, shape (n, r)
+    correct : array_like of int, shape (n,)
+        The correct option of each item.
+
+    Returns
+    -------
+    ndarray of bool, shape (n,)
+
+    Examples
+    --------
+    >>> ambiguous_binary([[0, 0, 1], [0, 2, 2]], [0, 1]).tolist()
+    [True, False]
+    """
+    return ambiguous(_right(choices, correct).astype(int))
+
+
+def self_consistency(choices: npt.ArrayLike, replacement: bool = False) -> np.ndarray:
+    r"""Compute the probability that two random variations give the same answer (Eq. 4).
+
+    With :math:`m_o` the number of the r variations that choose option o,
+
+    .. math:: SC = \sum_o \frac{m_o (m_o - 1)}{r (r - 1)} \quad\text{or, with replacement,}\quad
+              \sum_o \frac{m_o^2}{r^2} .
+
+    Parameters
+    ----------
+    choices : array_like of int, shape (n, r)
+    replacement : bool
+        Whether the same variation may be drawn twice, which always agrees with itself. The paper
+        does not say; without replacement the estimate does not depend on r.
+
+    Returns
+    -------
+    ndarray, shape (n,)
+        In [0, 1]; higher is steadier, 1 if all agree.
+
+    Examples
+    --------
+    >>> self_consistency([[0, 0, 1]]).round(6).tolist()
+    [0.333333]
+    >>> self_consistency([[0, 0, 1]], replacement=True).round(6).tolist()
+    [0.555556]
+    """
+    chosen = counts(choices).astype(float)
+    r = chosen[0].sum()
+    if replacement:
+        return (chosen**2).sum(axis=1) / r**2
+    return (chosen * (chosen - 1)).sum(axis=1) / (r * (r - 1))
+
+
+def majority(choices: npt.ArrayLike) -> np.ndarray:
+    """Return the option that was chosen most often for each item.
+
+    A tie for the first place has no majority, ``NO_MAJORITY`` = -1, and counts as wrong. Ties
+    are always prompt-sensitive for tau above 1/2, so the rule touches the four cells alone.
+
+    Parameters
+    ----------
+    choices : array_like of int, shape (n, r)
+
+    Returns
+    -------
+    ndarray of int, shape (n,)
+
+    Examples
+    --------
+    >>> majority([[0, 1, 1], [2, 0, 1]]).tolist()
+    [1, -1]
+    """
+    chosen = counts(choices)
+    most = chosen.max(axis=1)
+    alone = (chosen == most[:, None]).sum(axis=1) == 1
+    return np.where(alone, chosen.argmax(axis=1), NO_MAJORITY)
+
+
+def rarefied_ambiguity(choices: npt.ArrayLike, r: int) -> np.ndarray:
+    r"""Compute each item's chance to be ambiguous under r of its R variations, drawn at random.
+
+    .. math:: 1 - \sum_o \binom{m_o}{r} \Big/ \binom{R}{r}
+
+    Ambiguity grows with the number of variations by construction; so that runs with different
+    numbers compare, take both down to the same r. At r = R it is :func:`ambiguous`, at r = 2 it is
+    1 - SC without replacement.
+
+    Parameters
+    ----------
+    choices : array_like of int, shape (n, R)
+    r : int
+        From 1 (never ambiguous) to R.
+
+    Returns
+    -------
+    ndarray, shape (n,)
+        In [0, 1]; the mean over items is the expected ambiguity.
+
+    Raises
+    ------
+    UserError
+        If r is out of range.
+
+    Examples
+    --------
+    >>> rarefied_ambiguity([[0, 0, 1]], 2).round(6).tolist()
+    [0.666667]
+    """
+    chosen = counts(choices)
+    variations = int(chosen[0].sum())
+    if not 1 <= r <= variations:
+        raise UserError(f"r must lie between 1 and the {variations} variations there are, not {r}.")
+    return 1 - comb(chosen, r).sum(axis=1) / comb(variations, r)
+
+
+def taxonomy(
+    choices: npt.ArrayLike,
+    correct: npt.ArrayLike,
+    tau: float = TAU,
+    replacement: bool = False,
+) -> np.ndarray:
+    """Sort items into prompt-agnostic factuality, prompt-agnostic error and randomness.
+
+    Prompt-agnostic is what has SC >= tau (Eq. 3); its majority answer says whether it is
+    factuality or error. All else is randomness, right or wrong (Eq. 2).
+
+    Parameters
+    ----------
+    choices : array_like of int, shape (n, r)
+    correct : array_like of int, shape (n,)
+    tau : float
+        Threshold in [0, 1]; the higher, the more is called randomness.
+    replacement : bool
+        As for :func:`self_consistency`.
+
+    Returns
+    -------
+    ndarray of str, shape (n,)
+        ``"factuality"``, ``"error"`` or ``"randomness"``.
+
+    Raises
+    ------
+    UserError
+        If tau is no number between 0 and 1, or items and correct options differ in number.
+
+    Examples
+    --------
+    >>> taxonomy([[0, 0, 0], [1, 1, 1], [0, 0, 1]], [0, 0, 0]).tolist()
+    ['factuality', 'error', 'randomness']
+    """
+    check_tau(tau)
+    steady = self_consistency(choices, replacement) >= tau - 1e-12
+    right = _right(majority(choices)[:, None], correct)[:, 0]
+    return np.where(steady, np.where(right, "factuality", "error"), "randomness")
+
+
+def check_tau(tau: float) -> float:
+    """Return tau, or say that it is no number between 0 and 1.
+
+    Examples
+    --------
+    >>> check_tau(0.75)
+    0.75
+    """
+    if not 0 <= tau <= 1:
+        raise UserError(f"tau is a self-consistency, between 0 and 1, not {tau}.")
+    return tau
+
+
+def classes_over_tau(scores: pd.DataFrame, taus: Sequence[float]) -> pd.DataFrame:
+    """Repeat the taxonomy for many thresholds, for curves of its shares.
+
+    Parameters
+    ----------
+    scores : DataFrame
+        ``item, self_consistency, majority_right``, as from
+        :func:`helpers.metrics.choices.item_scores`.
+    taus : sequence of float
+
+    Returns
+    -------
+    DataFrame
+        ``tau, item, factuality, error, randomness``, the last three 0 or 1 and one in each row.
+
+    Examples
+    --------
+    >>> scores = pd.DataFrame({"item": ["a"], "self_consistency": [0.6], "majority_right": [True]})
+    >>> classes_over_tau(scores, [0.5, 0.7])[list(CLASSES)].to_numpy().tolist()
+    [[1, 0, 0], [0, 0, 1]]
+    """
+    parts = []
+    for tau in taus:
+        steady = scores["self_consistency"] >= check_tau(tau) - 1e-12
+        right = scores["majority_right"].astype(bool)
+        flags = {"factuality": steady & right, "error": steady & ~right, "randomness": ~steady}
+        parts.append(scores[["item"]].assign(tau=tau, **flags))
+    return pd.concat(parts, ignore_index=True).astype(dict.fromkeys(CLASSES, int))
+
+
+def need_two(variations: int) -> None:
+    """Refuse fewer than two variations.
+
+    Examples
+    --------
+    >>> need_two(2)
+    """
+    if variations < 2:
+        raise UserError(
+            f"Multiplicity needs at least 2 prompt variations, not {variations}: with one there "
+            "is nothing to compare."
+        )
+
+
+def _right(choices: npt.ArrayLike, correct: npt.ArrayLike) -> np.ndarray:
+    """Return a table of bool: is the choice the correct option."""
+    table, correct = np.asarray(choices), np.asarray(correct)
+    if table.ndim != 2 or len(correct) != len(table):
+        raise UserError(f"{len(table)} items need as many correct options, not {len(correct)}.")
+    return table == correct[:, None]

@@ -1,0 +1,62 @@
+"""Other wordings of a text, made by a sequence-to-sequence paraphraser."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+
+from helpers.errors import UserError
+from helpers.models import LanguageModel
+
+PREFIX = "paraphrase: "
+
+
+def paraphrase(
+    model: LanguageModel, texts: Sequence[str], n: int, max_new_tokens: int = 128
+) -> list[list[str]]:
+    """Return up to n different paraphrases of each text, none of them the text itself.
+
+    Parameters
+    ----------
+    model : LanguageModel
+        A sequence-to-sequence model that follows "paraphrase: ...", such as
+        ``humarin/chatgpt_paraphraser_on_T5_base`` (Vorobev and Kuznetsov 2023), which the
+        multiplicity study takes.
+    texts : sequence of str
+    n : int
+        At least 1. Beam search keeps twice as many candidates, the likeliest first.
+    max_new_tokens : int
+        Longest paraphrase.
+
+    Returns
+    -------
+    list of list of str
+        Fewer than n where beams end in the same words.
+
+    Raises
+    ------
+    UserError
+        If the model is not sequence-to-sequence, or n is less than 1.
+    """
+    if model.kind != "seq2seq":
+        raise UserError(f"{model.name} is no paraphraser: give a sequence-to-sequence model.")
+    if n < 1:
+        raise UserError(f"The number of paraphrases must be at least 1, not {n}.")
+    return [_one(model, text, n, max_new_tokens) for text in texts]
+
+
+def _one(model: LanguageModel, text: str, n: int, max_new_tokens: int) -> list[str]:
+    asked = model.tokenizer(PREFIX + text, return_tensors="pt").to(model.device)
+    with torch.inference_mode():
+        found = model.model.generate(
+            input_ids=asked["input_ids"],
+            attention_mask=asked["attention_mask"],
+            num_beams=2 * n,
+            num_return_sequences=2 * n,
+            max_new_tokens=max_new_tokens,
+            do_sample=False,
+        )
+    told = [line.strip() for line in model.tokenizer.batch_decode(found, skip_special_tokens=True)]
+    different = dict.fromkeys(line for line in told if line and line != text)
+    return list(different)[:n]

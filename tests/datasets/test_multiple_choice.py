@@ -1,0 +1,457 @@
+"""Questions with options: the real files, small files with their quirks, own CSV, the atlas."""
+
+import csv
+import json
+
+import pandas as pd
+import pytest
+
+from helpers.datasets.multiple_choice import Benchmark, atlas, load, remote
+from helpers.datasets.multiple_choice.benchmark import COLUMNS, read_text
+from helpers.errors import UserError
+
+# Items, rows in the files, style, kinds of variation, demonstrations in the study.
+REAL = {
+    "truthfulqa": (817, 817, "question", ("order", "demonstrations"), 6),
+    "factor": (236 + 1036, 236 + 1036, "text", ("paraphrases",), 0),
+    "medhalt": (1858 - 10, 1858, "medhalt", ("options",), 0),
+    "commonsenseqa": (1221, 1221, "letters", ("demonstrations", "order", "options"), 16),
+    "fever": (6512 - 2, 9999, "claim", ("demonstrations", "order"), 16),
+    "truefalse": (6035, 6084, "claim", ("demonstrations", "order"), 16),
+}
+
+
+def write_csv(path, columns, *rows, bom=False):
+    """Write a CSV file with CRLF line ends, and with a byte order mark if asked."""
+    with path.open("w", encoding="utf-8-sig" if bom else "utf-8", newline="") as file:
+        csv.writer(file).writerows([columns, *rows])
+    return path
+
+
+def write_lines(path, *records):
+    path.write_text("\n".join(map(json.dumps, records)) + "\n", encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="module")
+def real(shared):
+    return {name: load(shared / "data" / name) for name in REAL}
+
+
+@pytest.mark.parametrize("name", REAL)
+def test_real_files_give_the_rows_of_their_source(real, name):
+    found, (n, rows, style, kinds, n_shots) = real[name], REAL[name]
+    assert len(found.items) == n
+    assert found.about["rows"] == str(rows)
+    assert found.about["name"] == name
+    assert len(found.about["checksum"]) == 64
+    assert (found.style, found.kinds, found.n_shots) == (style, kinds, n_shots)
+    assert set(COLUMNS) <= set(found.items.columns)
+    assert found.items["item"].is_unique
+    texts = found.items["options"].explode()
+    assert (texts == texts.str.strip()).all()
+    assert not texts.eq("").any()
+    assert found.items["answer"].between(0, found.items["options"].str.len() - 1).all()
+
+
+def test_truthfulqa_has_2_to_13_options_and_six_demonstrations(real):
+    found = real["truthfulqa"]
+    sizes = found.items["options"].str.len()
+    assert (sizes.min(), sizes.max()) == (2, 13)
+    assert found.items["answer"].eq(0).all()
+    assert len(found.pool) == 6
+    assert found.items["question"].str.strip().eq(found.items["question"]).all()
+
+
+def test_truthfulqa_csv_gives_the_same_questions_without_empty_answers(real, shared):
+    found = load(shared / "data" / "truthfulqa" / "TruthfulQA.csv")
+    assert len(found.items) == 817
+    assert set(found.items["question"]) == set(real["truthfulqa"].items["question"])
+    assert found.items["relation"].nunique() == 38
+    raw = pd.read_csv(shared / "data" / "truthfulqa" / "TruthfulQA.csv", encoding="utf-8-sig")
+    parts = raw["Incorrect Answers"].str.split(";")
+    empty = parts.map(lambda texts: any(not text.strip() for text in texts))
+    assert empty.sum() >= 17
+    full = parts.map(lambda texts: sum(bool(text.strip()) for text in texts))
+    assert found.items["options"].str.len().tolist() == (full + 1).tolist()
+
+
+def test_factor_reads_short_contexts_and_keeps_line_breaks(real, shared):
+    items = real["factor"].items
+    assert items["relation"].value_counts().to_dict() == {"news": 1036, "expert": 236}
+    assert items["options"].str.len().eq(4).all()
+    raw = pd.read_csv(shared / "data" / "factor" / "expert_factor.csv")
+    expert = items[items["relation"] == "expert"].reset_index(drop=True)
+    assert expert["question"].tolist() == raw["context"].str.strip().tolist()
+    assert expert["options"].str[0].tolist() == raw["completion"].str.strip().tolist()
+    news = pd.read_csv(shared / "data" / "factor" / "news_factor.csv")["turncated_prefixes"]
+    found = items.loc[items["relation"] == "news", "question"]
+    assert found.str.len().sum() > 0.9 * news.str.len().sum()
+    assert found.str.contains("\n").any()
+
+
+def test_medhalt_leaves_ten_rows_out_and_answers_i_do_not_know(real):
+    items = real["medhalt"].items
+    answers = [options[place] for options, place in zip(items["options"], items["answer"])]
+    assert {text.casefold().strip(" .!") for text in answers} == {"i do not know"}
+    assert items["options"].str.len().min() >= 4
+    assert items["relation"].nunique() > 20
+
+
+def test_commonsenseqa_has_the_published_counts_of_answers(real):
+    found = real["commonsenseqa"]
+    counts = found.items["answer"].value_counts().sort_index().tolist()
+    assert counts == [239, 255, 241, 251, 235]
+    repeats = found.items["options"].map(lambda texts: len({*texts}) < len(texts)).sum()
+    assert repeats == 24
+    assert len(found.pool) == len(found.items)
+
+
+def test_fever_and_truefalse_hold_each_statement_once(real, shared):
+    fever, statements = real["fever"].items, real["truefalse"].items
+    assert fever["question"].is_unique
+    assert fever["options"].map(tuple).unique().tolist() == [("SUPPORTS", "REFUTES")]
+    assert not statements.duplicated(["relation", "question"]).any()
+    assert statements["options"].map(tuple).unique().tolist() == [("True", "False")]
+    raw = pd.read_csv(shared / "data" / "truefalse" / "capitals_true_false.csv")
+    raw["statement"] = raw["statement"].str.strip()
+    labels = raw.groupby("statement")["label"].nunique()
+    counts = statements["relation"].value_counts()
+    assert len(raw) == 1458
+    assert counts["capitals"] == (labels == 1).sum()
+    assert len(counts) == 6
+
+
+def test_every_real_answer_is_scored_under_its_own_style(real):
+    for name, found in real.items():
+        assert found.items.head(50)["options"].map(len).min() >= 2, name
+        small = found.sample(50, 0)
+        assert len(small.items) == 50
+        assert small.pool is found.pool
+
+
+def test_smaller_samples_lie_in_larger_ones():
+    items = pd.DataFrame({"item": list("abcdefghij")})
+    whole = Benchmark(items, items, "line", (), 0)
+    small, large = (list(whole.sample(n, 3).items["item"]) for n in (3, 6))
+    assert set(small) < set(large)
+    assert large == sorted(large)
+    assert whole.sample(None, 0) is whole
+    assert list(whole.sample(6, 4).items["item"]) != large
+    with pytest.raises(UserError, match="at least 1, not 0"):
+        whole.sample(0, 0)
+
+
+# Quirks, in small files
+
+
+def test_a_byte_order_mark_and_crlf_do_not_mangle_columns(tmp_path):
+    rows = [("Rome lies in Italy.", 1), ("Oslo lies in Chad.", 0), ("Rome lies in Italy.", 1)]
+    both = [("Bern is big.", 1), ("Bern is big.", 0)]
+    path = tmp_path / "capitals_true_false.csv"
+    found = load(write_csv(path, ("statement", "label"), *rows, *both, bom=True))
+    assert found.items["question"].tolist() == ["Rome lies in Italy.", "Oslo lies in Chad."]
+    assert found.items["answer"].tolist() == [0, 1]
+    assert found.items["relation"].tolist() == ["capitals"] * 2
+    assert found.about["rows"] == "5"
+
+
+def test_fever_drops_not_enough_info_repeats_and_conflicts(tmp_path):
+    labels = ["SUPPORTS", "NOT ENOUGH INFO", "REFUTES", "REFUTES", "SUPPORTS", "REFUTES"]
+    claims = ["a", "b", "c", "c", "d", "d"]
+    lines = [{"id": n, "claim": c, "label": x} for n, (c, x) in enumerate(zip(claims, labels))]
+    found = load(write_lines(tmp_path / "paper_dev.jsonl", *lines))
+    assert found.items[["item", "question", "answer"]].to_numpy().tolist() == [
+        ["0", "a", 0],
+        ["2", "c", 1],
+    ]
+
+
+def test_a_training_file_beside_gives_the_demonstrations(tmp_path):
+    write_lines(tmp_path / "paper_dev.jsonl", {"id": 1, "claim": "a", "label": "SUPPORTS"})
+    write_lines(tmp_path / "train.jsonl", {"id": 2, "claim": "b", "label": "REFUTES"})
+    found = load(tmp_path)
+    assert (found.items["question"].item(), found.pool["question"].item()) == ("a", "b")
+
+
+def test_both_shapes_of_commonsenseqa_are_read_alike(tmp_path):
+    choices = [{"label": "A", "text": "yes "}, {"label": "B", "text": "no"}]
+    one = {"id": "x", "answerKey": "B", "question": {"stem": "Up? ", "choices": choices}}
+    flat = {"label": ["A", "B"], "text": ["yes ", "no"]}
+    two = {"id": "x", "answerKey": "B", "question": "Up?", "choices": flat}
+    found = [
+        load(write_lines(tmp_path / f"dev_rand_split{n}.jsonl", record)).items
+        for n, record in enumerate((one, two))
+    ]
+    pd.testing.assert_frame_equal(*found)
+    assert found[0].iloc[0].to_dict() == {
+        "item": "x",
+        "relation": "",
+        "question": "Up?",
+        "options": ["yes", "no"],
+        "answer": 1,
+    }
+
+
+def test_a_question_without_its_answer_key_is_refused(tmp_path):
+    path = write_lines(tmp_path / "dev_rand_split.jsonl", {"id": "x", "question": {}})
+    with pytest.raises(UserError, match="line 1 lacks answerKey"):
+        load(path)
+    choices = [{"label": "A", "text": "yes"}, {"label": "B", "text": "no"}]
+    record = {"id": "x", "answerKey": "F", "question": {"stem": "Up?", "choices": choices}}
+    with pytest.raises(UserError, match="item x has no correct option"):
+        load(write_lines(path, record))
+
+
+def test_medhalt_options_are_python_dicts_in_cells(tmp_path):
+    rows = [
+        ("Q0", "{'1': 'no', '0': \"it's\", '2': 'I do not know.'}"),
+        ("Q1", "{'0': 'a', '1': 'b'}"),  # nothing to be right with
+        ("Q2", "{'0': 'I do not know'}"),  # one option
+        ("Q3", "{0: 'a', 1: 'I DO NOT KNOW', 2: 'I do not know'}"),
+    ]
+    path = write_csv(tmp_path / "reasoning_fake.csv", ("question", "options"), *rows)
+    found = load(path).items
+    assert found["item"].tolist() == ["reasoning_fake-0000", "reasoning_fake-0003"]
+    assert found["options"].tolist() == [
+        ["it's", "no", "I do not know."],
+        ["a", "I do not know"],
+    ]
+    assert found["answer"].tolist() == [2, 1]
+    write_csv(path, ("question", "options"), ("Q", '["a", "b"]'))
+    with pytest.raises(UserError, match="row 0: `options` must be a dict"):
+        load(path)
+
+
+def test_medhalt_files_with_an_answer_column(tmp_path):
+    columns = ("question", "options", "correct_index", "subject_name")
+    rows = [("Q0", "{'0': 'a', '1': 'b'}", "1", "Heart")]
+    found = load(write_csv(tmp_path / "reasoning_FCT.csv", columns, *rows)).items.iloc[0]
+    assert (found["options"], found["answer"], found["relation"]) == (["a", "b"], 1, "Heart")
+    path = write_csv(tmp_path / "reasoning_FCT.csv", columns, ("Q0", "{'0': 'a', '1': 'b'}", "7"))
+    with pytest.raises(UserError, match="has no correct option"):
+        load(path)
+
+
+def test_factor_takes_the_misspelt_column_and_paraphrases(tmp_path):
+    columns = ("turncated_prefixes", "completion", *(f"contradiction_{n}" for n in range(3)))
+    row = ["Long\nago, ", "it rained.", "it hailed.", "it snowed.", "it blew."]
+    path = tmp_path / "wiki_factor.csv"
+    found = load(write_csv(path, (*columns, "paraphrases"), [*row, '["Once,"]'])).items.iloc[0]
+    assert found["question"] == "Long\nago,"
+    assert found["options"] == row[1:]
+    assert (found["relation"], found["paraphrases"]) == ("wiki", ["Once,"])
+    write_csv(path, (*columns, "paraphrases"), [*row, "Once,"])
+    with pytest.raises(UserError, match="row 0: `paraphrases` must be a JSON list of texts"):
+        load(path)
+    write_csv(path, columns[1:], row[1:])
+    with pytest.raises(UserError, match="lacks the text before the sentences"):
+        load(path)
+    write_csv(path, columns[:-1], row[:-1])
+    with pytest.raises(UserError, match="lacks the column contradiction_2; it has"):
+        load(path)
+
+
+def test_empty_parts_of_truthfulqa_cells_are_dropped(tmp_path):
+    columns = ("Category", "Question", "Best Answer", "Incorrect Answers")
+    path = write_csv(tmp_path / "TruthfulQA.csv", columns, ("Law", " Q? ", "no", "yes; ; well;"))
+    found = load(path).items.iloc[0]
+    assert (found["question"], found["options"]) == ("Q?", ["no", "yes", "well"])
+
+
+@pytest.mark.parametrize("marks", [(0, 0), (1, 1)])
+def test_truthfulqa_needs_one_true_option(tmp_path, marks):
+    record = {"question": "Q?", "mc1_targets": dict(zip("ab", marks))}
+    path = tmp_path / "mc_task.json"
+    path.write_text(json.dumps([record]), encoding="utf-8")
+    with pytest.raises(UserError, match="item truthfulqa-0000 has no correct option"):
+        load(path)
+
+
+def test_broken_files_are_refused(tmp_path):
+    path = tmp_path / "mc_task.json"
+    path.write_text("[", encoding="utf-8")
+    with pytest.raises(UserError, match="is not JSON"):
+        load(path)
+    path.write_text('[{"question": "Q?"}]', encoding="utf-8")
+    with pytest.raises(UserError, match="item 0 lacks mc1_targets"):
+        load(path)
+    lines = tmp_path / "paper_dev.jsonl"
+    lines.write_text("{}\n[]\n", encoding="utf-8")
+    with pytest.raises(UserError, match="line 2 is not a JSON object"):
+        load(lines)
+    lines.write_text("\n{\n", encoding="utf-8")
+    with pytest.raises(UserError, match="line 2 is not JSON"):
+        load(lines)
+    latin = tmp_path / "own.csv"
+    latin.write_bytes("question,options,answer\nä,a|b,a\n".encode("latin-1"))
+    with pytest.raises(UserError, match="is not UTF-8 text"):
+        load(latin)
+    with pytest.raises(UserError, match="cannot be read: No such file"):
+        read_text(tmp_path / "none.csv")
+
+
+# Your own CSV
+
+OWN = ("question", "options", "answer")
+
+
+def test_own_csv(tmp_path):
+    rows = [
+        ("Capital of Chad?", "N'Djamena | Oslo | Rome", "Oslo"),
+        ("2 + 2?", '["3", "4", "a|b"]', "1"),
+        ("How many?", "1|0|2", "2"),  # a text goes before a number
+    ]
+    found = load(write_csv(tmp_path / "own.csv", OWN, *rows, bom=True))
+    assert found.items["item"].tolist() == ["row-0000", "row-0001", "row-0002"]
+    assert found.items["options"].tolist() == [
+        ["N'Djamena", "Oslo", "Rome"],
+        ["3", "4", "a|b"],
+        ["1", "0", "2"],
+    ]
+    assert found.items["answer"].tolist() == [1, 1, 2]
+    assert found.kinds == ("demonstrations", "order", "options")
+    assert len(found.pool) == 3
+    assert found.about["name"] == "own"
+
+
+def test_own_csv_with_names_topics_and_paraphrases(tmp_path):
+    columns = (*OWN, "item", "relation", "paraphrases")
+    row = ("Up?", "yes|no", "yes", "up", "space", "Upwards?|Above?")
+    found = load(write_csv(tmp_path / "own.csv", columns, row))
+    assert found.kinds[0] == "paraphrases"
+    assert found.items.iloc[0].to_dict() == {
+        "item": "up",
+        "relation": "space",
+        "question": "Up?",
+        "options": ["yes", "no"],
+        "answer": 0,
+        "paraphrases": ["Upwards?", "Above?"],
+    }
+    assert found.pool["relation"].tolist() == [""]
+
+
+@pytest.mark.parametrize("column", OWN)
+def test_own_csv_with_a_missing_column_is_refused(tmp_path, column):
+    columns = [name for name in OWN if name != column]
+    path = write_csv(tmp_path / "own.csv", columns, ("a", "b"))
+    with pytest.raises(UserError, match=f"lacks the column {column}; it has {', '.join(columns)}"):
+        load(path)
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        (("Up?", "yes", "yes"), "item row-0000 has one option only; give two or more"),
+        (("Up?", "yes|no", "maybe"), "item row-0000 has no correct option"),
+        (("Up?", "yes|no", "2"), "item row-0000 has no correct option"),
+        (("Up?", "yes|no"), "item row-0000 has no correct option"),
+        (("Up?",), "item row-0000 has one option only"),
+        (("Up?", '["yes", ""]', "yes"), "item row-0000 has an empty option"),
+        (("", "yes|no", "yes"), "item row-0000 has no question"),
+    ],
+)
+def test_own_items_that_cannot_be_asked_are_refused(tmp_path, row, message):
+    with pytest.raises(UserError, match=message):
+        load(write_csv(tmp_path / "own.csv", OWN, row))
+
+
+def test_own_csv_without_rows_or_with_a_name_twice_is_refused(tmp_path):
+    with pytest.raises(UserError, match="holds no questions"):
+        load(write_csv(tmp_path / "own.csv", OWN))
+    rows = [("Up?", "yes|no", "yes", "x"), ("Down?", "yes|no", "yes", "x")]
+    with pytest.raises(UserError, match="holds two items named x"):
+        load(write_csv(tmp_path / "own.csv", (*OWN, "item"), *rows))
+
+
+def test_unknown_names_and_paths_are_refused(tmp_path):
+    with pytest.raises(UserError, match="no set of questions 'trivia': give one of atlas"):
+        load("trivia")
+    with pytest.raises(UserError, match=r"There is no file or folder .*none\.csv"):
+        load(tmp_path / "none.csv")
+
+
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [(OSError("down"), "could not be fetched .OSError.: go online, or download"),
+     (ValueError("hash"), "is not the one expected")],
+)  # fmt: skip
+def test_what_cannot_be_fetched_says_what_to_do(monkeypatch, error, message):
+    class Keeper:
+        def fetch(self, name):
+            raise error
+
+    monkeypatch.setattr("pooch.create", lambda **_: Keeper())
+    with pytest.raises(UserError, match=message):
+        load("fever")
+    assert remote.Source  # the module that refuses
+
+
+# The atlas
+
+
+def test_atlas_items_hold_the_object_once_and_the_false_object_if_any():
+    found = load("atlas", n=80, n_options=4, seed=1)
+    items = found.items
+    assert len(items) == 80
+    assert found.kinds == ("frames", "order", "demonstrations", "options")
+    assert items["options"].str.len().eq(4).all()
+    for row in items.to_dict("records"):
+        assert row["options"][row["answer"]] == row["object"]
+        assert len(set(row["options"])) == 4
+        assert row["false_object"] == "" or row["false_object"] in row["options"]
+        assert row["subject"] in row["question"]
+    assert items["answer"].nunique() == 4
+
+
+def test_a_quarter_of_the_atlas_sample_was_never_shown_and_a_quarter_taught_wrong():
+    items, whole = load("atlas", n=80).items, atlas.training("")
+    known = whole.loc[items["item"]]
+    assert (known["false_exposures"] > 0).sum() == min(20, (whole["false_exposures"] > 0).sum())
+    assert (known["exposures"][known["false_exposures"] == 0] == 0).sum() == 20
+    lessons = atlas.lessons_of(items, whole)
+    assert {"never shown", "shown 64+"} <= set(lessons)
+
+
+def test_the_atlas_pool_asks_no_item_and_teaches_nothing_wrong():
+    found = load("atlas", n=60, relations=["P36", "P17"])
+    assert not set(found.pool["item"]) & set(found.items["item"])
+    assert (found.pool["false_object"] == "").all()
+    assert found.pool["relation"].value_counts().max() <= atlas.POOL
+    assert set(found.items["relation"]) == {"P36", "P17"}
+
+
+def test_models_without_a_training_record_are_asked_the_same():
+    first, second = (load("atlas", n=30, model=name).items for name in ("no such", ""))
+    assert first["item"].tolist() == second["item"].tolist()
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"n_options": 1}, "2 to 6 options, its answer included, not 1"),
+        ({"n_options": 7}, "2 to 6 options, its answer included, not 7"),
+        ({"n": 0}, "number of items must be at least 1, not 0"),
+    ],
+)
+def test_atlas_numbers_out_of_range_are_refused(settings, message):
+    with pytest.raises(UserError, match=message):
+        load("atlas", **settings)
+
+
+def test_lessons_are_put_in_order_of_what_was_shown():
+    known = pd.DataFrame(
+        {"exposures": [0, 1, 7, 8, 63, 64, 5], "false_exposures": [0, 0, 0, 0, 0, 63, 9]}
+    )
+    lessons = atlas.lessons(known)
+    assert lessons.tolist() == [
+        "never shown",
+        "shown 1-4",
+        "shown 1-4",
+        "shown 8-32",
+        "shown 8-32",
+        "shown 64+",
+        "taught wrong",
+    ]
+    due = ["randomness", "", "", "factuality", "factuality", "factuality", "error"]
+    assert atlas.expected(lessons).tolist() == due

@@ -1,0 +1,63 @@
+"""What classes are held against: bounds from published figures, twin prompts, balanced hits."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from helpers import published
+from helpers.errors import UserError
+from helpers.metrics import beliefs, multiplicity
+
+
+@given(arrays(int, st.tuples(st.integers(1, 8), st.integers(2, 6)), elements=st.integers(0, 2)))
+def test_the_share_right_under_all_variations_lies_within_its_bounds(table):
+    right = table == 0
+    accuracy = pd.Series([right.mean()])
+    ambiguity = pd.Series([multiplicity.ambiguous_binary(table, np.zeros(len(table))).mean()])
+    found = beliefs.bounds(accuracy, ambiguity, table.shape[1]).iloc[0]
+    truth = right.all(axis=1).mean()
+    assert found["factuality_low"] - 1e-9 <= truth <= found["factuality_high"] + 1e-9
+    assert found[["factuality", "randomness", "error"]].sum() == pytest.approx(1)
+
+
+def test_with_two_variations_the_bounds_meet_in_the_truth():
+    right = np.array([[True, True], [True, False], [False, False], [False, False]])
+    found = beliefs.bounds(pd.Series([right.mean()]), pd.Series([0.25]), 2).iloc[0]
+    assert found["factuality_low"] == found["factuality_high"] == 0.25
+    assert found["error"] == 0.5
+
+
+def test_published_figures_give_shares():
+    table = published.load("multiplicity_table1") / 100
+    for name in ("TruthfulQA", "Wiki-FACTOR", "Med-HALT"):
+        found = beliefs.bounds(table[f"{name} accuracy"], table[f"{name} ambiguity_binary"], 10)
+        assert ((found >= 0) & (found <= 1)).all(axis=None)
+        assert (found["factuality_low"] <= found["factuality_high"]).all()
+
+
+def test_twins_are_equally_right_and_differ_most():
+    right = pd.DataFrame(
+        {
+            "a": [True, True, False, False],
+            "b": [True, False, True, False],
+            "c": [False, False, True, True],
+            "d": [True, True, True, False],
+        }
+    )
+    assert beliefs.twins(right) == ("a", "c")
+    assert beliefs.twins(right[["d", "b", "a"]]) == ("b", "a")
+
+
+def test_one_prompt_has_no_twin():
+    with pytest.raises(UserError, match="at least 2 prompt variations, not 1"):
+        beliefs.twins(pd.DataFrame({"a": [True]}))
+
+
+@given(st.lists(st.tuples(*[st.sampled_from(multiplicity.CLASSES)] * 2), min_size=1, max_size=20))
+def test_balanced_hits_are_the_mean_over_classes_of_the_share_found(pairs):
+    found, due = (pd.Series(column) for column in zip(*pairs))
+    shares = (found == due).groupby(due).mean()
+    assert beliefs.balanced_hits(found, due).mean() == pytest.approx(shares.mean())

@@ -1,0 +1,147 @@
+"""From scored options to choices: the three rules, ties, and one row an item."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from helpers.errors import UserError
+from helpers.metrics import choices, multiplicity
+
+
+def answers(logprobs, texts=None, correct=0, item="a", variant="v0"):
+    """Return the scored options of one prompt."""
+    texts = texts or [f" {n}" for n in range(len(logprobs))]
+    marks = [n == correct for n in range(len(logprobs))]
+    columns = {"option": range(len(logprobs)), "continuation": texts, "correct": marks}
+    return pd.DataFrame({"item": item, "variant": variant, **columns, "logprobs": logprobs})
+
+
+def made(table, correct, logprob=-1.0):
+    """Return choices as from `choose`, of a table of options."""
+    rows = [
+        {"item": f"i{n}", "relation": "r", "variation": v, "answer": correct[n], "option": option}
+        for n, row in enumerate(table)
+        for v, option in enumerate(row)
+    ]
+    return pd.DataFrame(rows).assign(logprob=logprob)
+
+
+@pytest.mark.parametrize(("rule", "option"), [("mean", 1), ("sum", 0), ("per_character", 2)])
+def test_each_rule_can_choose_another_option(rule, option):
+    # mean -1, -0.8, -0.9; sum -1, -1.6, -1.8; by character -1 / 2, -1.6 / 4, -1.8 / 12
+    table = answers([[-1.0], [-0.6, -1.0], [-0.9, -0.9]], [" ab", " abcd", " abcdef ghijk"])
+    found = choices.choose(table, rule)
+    assert found["option"].tolist() == [option]
+    assert found["right"].tolist() == [option == 0]
+    assert found["logprob"].tolist() == pytest.approx([[-1.0, -0.8, -0.9][option]])
+
+
+def test_a_tie_goes_to_a_wrong_option_wherever_the_correct_one_stands():
+    for correct in range(3):
+        found = choices.choose(answers([[-1.0]] * 3, correct=correct))
+        assert found["option"].tolist() == [1 if correct == 0 else 0]
+        assert not found["right"].any()
+
+
+def test_each_item_and_variant_gets_one_row_in_order_of_appearance():
+    parts = [
+        answers([[-1.0], [-2.0]], item=item, variant=variant, correct=1).assign(kept=item)
+        for item, variant in (("b", "v1"), ("a", "v1"), ("b", "v0"))
+    ]
+    found = choices.choose(pd.concat(parts))
+    expected = [["b", "v1"], ["a", "v1"], ["b", "v0"]]
+    assert found[["item", "variant"]].to_numpy().tolist() == expected
+    assert found["kept"].tolist() == ["b", "a", "b"]
+    assert found["score"].tolist() == [-1.0] * 3
+
+
+@given(st.lists(st.floats(-9, 0), min_size=2, max_size=6, unique=True), st.randoms())
+def test_the_order_of_rows_decides_nothing(logprobs, random):
+    table = answers([[value] for value in logprobs])
+    rows = list(range(len(table)))
+    random.shuffle(rows)
+    assert choices.choose(table.iloc[rows])["option"].item() == int(np.argmax(logprobs))
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        (answers([[-1.0]]), "Item a has one option only: give at least two"),
+        (answers([[-1.0]] * 2, correct=5), "Item a needs exactly one correct option"),
+        (answers([[-1.0]] * 2).assign(correct=True), "Item a needs exactly one correct option"),
+        (answers([[-1.0]] * 2).drop(columns="logprobs"), "logprobs"),
+    ],
+)
+def test_prompts_without_a_choice_are_refused(table, message):
+    with pytest.raises(UserError, match=message):
+        choices.choose(table)
+
+
+def test_another_rule_is_refused():
+    with pytest.raises(UserError, match='mean, sum, per_character; "best" is none of them'):
+        choices.choose(answers([[-1.0]] * 2), "best")
+
+
+def test_choices_spread_to_one_row_an_item_in_their_order():
+    chosen = made([[1, 2], [0, 0]], [0, 0]).iloc[::-1]
+    assert choices.spread(chosen).to_dict("index") == {"i1": {0: 0, 1: 0}, "i0": {0: 1, 1: 2}}
+    assert list(choices.spread(chosen).index) == ["i1", "i0"]
+
+
+def test_an_item_without_all_variations_is_refused():
+    with pytest.raises(UserError, match="Item i1 lacks some of the variations"):
+        choices.spread(made([[1, 2], [0, 0]], [0, 0]).iloc[:-1])
+
+
+def test_scores_of_items_by_hand():
+    chosen = made([[0, 0, 1], [1, 1, 1], [2, 1, 2], [0, 0, 0]], [0, 0, 0, 0])
+    chosen["logprob"] = [-1.0, -2.0, -3.0] * 4
+    found = choices.item_scores(chosen).set_index("item")
+    assert found["relation"].eq("r").all()
+    assert found["default"].tolist() == [1, 0, 0, 1]
+    assert found["accuracy"].tolist() == pytest.approx([2 / 3, 0, 0, 1])
+    assert found["ambiguous"].tolist() == [1, 0, 1, 0]
+    assert found["ambiguous_binary"].tolist() == [1, 0, 0, 0]
+    assert found["self_consistency"].tolist() == pytest.approx([1 / 3, 1, 1 / 3, 1])
+    assert found["majority"].tolist() == [0, 1, 2, 0]
+    assert found["class"].tolist() == ["randomness", "error", "randomness", "factuality"]
+    assert (found[list(multiplicity.CLASSES)].sum(axis=1) == 1).all()
+    assert found["logprob"].tolist() == pytest.approx([-2] * 4)
+    confidence = (np.exp(-1) + np.exp(-2) + np.exp(-3)) / 3
+    assert found["confidence"].tolist() == pytest.approx([confidence] * 4)
+    assert choices.cells(found).tolist() == [
+        "sensitive correct",
+        "agnostic wrong",
+        "sensitive wrong",
+        "agnostic correct",
+    ]
+
+
+def test_tau_and_replacement_reach_the_classes():
+    chosen = made([[0, 0, 1]], [0])
+    assert choices.item_scores(chosen, tau=0.3)["class"].tolist() == ["factuality"]
+    assert choices.item_scores(chosen, tau=0.5)["class"].tolist() == ["randomness"]
+    assert choices.item_scores(chosen, 0.5, replacement=True)["class"].tolist() == ["factuality"]
+
+
+@given(st.permutations(range(4)), st.permutations(range(1, 3)))
+def test_the_order_of_items_and_of_later_variations_decides_nothing(items, later):
+    table, correct = np.array([[0, 0, 1], [1, 2, 1], [2, 1, 2], [0, 0, 0]]), np.array([0, 1, 0, 0])
+    plain = choices.item_scores(made(table, correct)).drop(columns="item")
+    moved = choices.item_scores(made(table[items][:, [0, *later]], correct[items]))
+    pd.testing.assert_frame_equal(
+        moved.drop(columns="item"), plain.iloc[items].reset_index(drop=True)
+    )
+
+
+def test_one_variation_only_is_refused():
+    with pytest.raises(UserError, match="at least 2 prompt variations, not 1"):
+        choices.item_scores(made([[0], [1]], [0, 0]))
+
+
+def test_an_item_without_a_majority_has_no_text():
+    items = pd.DataFrame({"item": ["i0", "i1"], "options": [["up", "down"], ["in", "out"]]})
+    scores = choices.item_scores(made([[0, 1], [1, 1]], [0, 0]))
+    assert choices.majority_texts(scores, items).tolist() == ["", "out"]

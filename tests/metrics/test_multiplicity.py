@@ -1,0 +1,172 @@
+"""Multiplicity of choices: worked cases, what always holds, brute force, and bad input."""
+
+from itertools import combinations, product
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from helpers.errors import UserError
+from helpers.metrics import multiplicity as mp
+
+
+def tables(options=4):
+    """Return tables of choices with 1 to 6 items and 2 to 6 variations."""
+    shape = st.tuples(st.integers(1, 6), st.integers(2, 6))
+    return shape.flatmap(lambda size: arrays(int, size, elements=st.integers(0, options - 1)))
+
+
+def test_answers_0_0_1_agree_in_a_third_of_distinct_pairs_and_in_five_ninths_of_all():
+    assert mp.self_consistency([[0, 0, 1]]) == pytest.approx([1 / 3])
+    assert mp.self_consistency([[0, 0, 1]], replacement=True) == pytest.approx([5 / 9])
+
+
+def test_identical_columns_are_never_ambiguous_and_wholly_consistent():
+    table = np.repeat([[0], [3], [1]], 5, axis=1)
+    assert not mp.ambiguous(table).any()
+    assert not mp.ambiguous_binary(table, [0, 0, 0]).any()
+    for replacement in (False, True):
+        assert mp.self_consistency(table, replacement).tolist() == [1, 1, 1]
+    assert mp.majority(table).tolist() == [0, 3, 1]
+    assert mp.taxonomy(table, [0, 0, 1]).tolist() == ["factuality", "error", "factuality"]
+
+
+def test_a_change_among_wrong_options_is_ambiguous_but_not_so_of_two_classes():
+    table, correct = [[1, 2], [0, 1], [1, 1]], [0, 0, 0]
+    assert mp.ambiguous(table).tolist() == [True, True, False]
+    assert mp.ambiguous_binary(table, correct).tolist() == [False, True, False]
+
+
+def test_ten_variations_with_one_astray_are_agnostic_and_with_two_are_not():
+    one, two = [0] * 9 + [1], [0] * 8 + [1, 2]
+    assert mp.self_consistency([one, two]) == pytest.approx([36 / 45, 28 / 45])
+    assert mp.taxonomy([one, two], [0, 0]).tolist() == ["factuality", "randomness"]
+    assert mp.taxonomy([one, two], [1, 1]).tolist() == ["error", "randomness"]
+
+
+def test_a_self_consistency_of_exactly_tau_is_agnostic():
+    assert mp.taxonomy([[0, 0, 1]], [0], tau=1 / 3).tolist() == ["factuality"]
+    assert mp.taxonomy([[0, 0, 1]], [0], tau=0.34).tolist() == ["randomness"]
+    assert mp.taxonomy([[0, 0, 1]], [0], tau=0.5, replacement=True).tolist() == ["factuality"]
+    assert mp.TAU == 0.75
+
+
+def test_a_tie_has_no_majority_and_counts_as_wrong():
+    assert mp.majority([[0, 1], [0, 1]]).tolist() == [mp.NO_MAJORITY] * 2
+    assert mp.taxonomy([[0, 1]], [0], tau=0).tolist() == ["error"]
+
+
+@given(tables(), st.data())
+def test_binary_ambiguity_is_at_most_that_of_all_options(table, data):
+    correct = data.draw(arrays(int, len(table), elements=st.integers(0, 3)))
+    assert (mp.ambiguous_binary(table, correct) <= mp.ambiguous(table)).all()
+
+
+@given(tables(options=2), st.data())
+def test_with_two_options_the_two_ambiguities_are_equal(table, data):
+    correct = data.draw(arrays(int, len(table), elements=st.integers(0, 1)))
+    assert (mp.ambiguous_binary(table, correct) == mp.ambiguous(table)).all()
+
+
+@given(tables())
+def test_self_consistency_is_the_share_of_agreeing_pairs(table):
+    r = table.shape[1]
+    distinct = [np.mean([row[a] == row[b] for a, b in combinations(range(r), 2)]) for row in table]
+    every = [np.mean([a == b for a, b in product(row, row)]) for row in table]
+    assert mp.self_consistency(table) == pytest.approx(distinct)
+    assert mp.self_consistency(table, replacement=True) == pytest.approx(every)
+
+
+@given(tables(), st.data(), st.floats(0, 1))
+def test_the_order_of_variations_and_items_and_the_names_of_options_decide_nothing(
+    table, data, tau
+):
+    correct = data.draw(arrays(int, len(table), elements=st.integers(0, 3)))
+    columns = data.draw(st.permutations(range(table.shape[1])))
+    rows = data.draw(st.permutations(range(len(table))))
+    names = np.array(data.draw(st.permutations(range(4))))
+    moved, right = names[table[:, columns][rows]], names[correct[rows]]
+    assert (
+        mp.taxonomy(moved, right, tau).tolist() == mp.taxonomy(table, correct, tau)[rows].tolist()
+    )
+    assert mp.self_consistency(moved) == pytest.approx(mp.self_consistency(table)[rows])
+    assert (mp.ambiguous(moved) == mp.ambiguous(table)[rows]).all()
+    assert (mp.ambiguous_binary(moved, right) == mp.ambiguous_binary(table, correct)[rows]).all()
+    assert mp.rarefied_ambiguity(moved, 2) == pytest.approx(mp.rarefied_ambiguity(table, 2)[rows])
+
+
+@given(tables())
+def test_rarefied_ambiguity_is_the_mean_over_all_subsets_of_variations(table):
+    last = np.zeros(len(table))
+    for r in range(1, table.shape[1] + 1):
+        subsets = list(combinations(range(table.shape[1]), r))
+        brute = [np.mean([len({*row[list(s)]}) > 1 for s in subsets]) for row in table]
+        found = mp.rarefied_ambiguity(table, r)
+        assert found == pytest.approx(np.array(brute))
+        assert (found >= last - 1e-12).all()  # it can only grow with r
+        last = found
+    assert last == pytest.approx(mp.ambiguous(table).astype(float))
+    assert mp.rarefied_ambiguity(table, 2) == pytest.approx(1 - mp.self_consistency(table))
+
+
+@given(tables(), st.data())
+def test_shares_sum_to_one_at_every_tau_and_randomness_grows_with_it(table, data):
+    correct = data.draw(arrays(int, len(table), elements=st.integers(0, 3)))
+    scores = pd.DataFrame({"item": np.arange(len(table))})
+    scores["self_consistency"] = mp.self_consistency(table)
+    scores["majority_right"] = mp.majority(table) == correct
+    taus = [0, 0.25, 1 / 3, 0.5, 0.75, 1]
+    curves = mp.classes_over_tau(scores, taus)
+    assert len(curves) == len(taus) * len(table)
+    assert (curves[list(mp.CLASSES)].sum(axis=1) == 1).all()
+    shares = curves.groupby("tau")[list(mp.CLASSES)].mean()
+    assert shares.sum(axis=1).tolist() == pytest.approx([1] * len(taus))
+    assert shares["randomness"].is_monotonic_increasing
+    for tau in taus:
+        named = curves.loc[curves["tau"] == tau, list(mp.CLASSES)].idxmax(axis=1)
+        assert named.tolist() == mp.taxonomy(table, correct, tau).tolist()
+
+
+@pytest.mark.parametrize("measure", [mp.counts, mp.ambiguous, mp.self_consistency, mp.majority])
+def test_one_variation_only_is_refused(measure):
+    with pytest.raises(
+        UserError, match="at least 2 prompt variations, not 1: with one there is no"
+    ):
+        measure([[0], [1]])
+
+
+@pytest.mark.parametrize("table", [[[0, -1]], [[0, 0.5]], [[0, np.nan]]])
+def test_what_is_no_option_is_refused(table):
+    with pytest.raises(UserError, match="A choice is the number of an option"):
+        mp.counts(table)
+
+
+@pytest.mark.parametrize("table", [[0, 1], np.empty((0, 3)), np.zeros((2, 2, 2))])
+def test_what_is_no_table_of_choices_is_refused(table):
+    with pytest.raises(UserError, match="one row an item and one column a variation"):
+        mp.counts(table)
+
+
+@pytest.mark.parametrize("tau", [-0.1, 1.1, float("nan")])
+def test_a_tau_out_of_range_is_refused(tau):
+    with pytest.raises(UserError, match="between 0 and 1, not"):
+        mp.taxonomy([[0, 1]], [0], tau)
+    with pytest.raises(UserError, match="between 0 and 1, not"):
+        mp.classes_over_tau(
+            pd.DataFrame({"item": [1], "self_consistency": [1.0], "majority_right": [True]}), [tau]
+        )
+
+
+@pytest.mark.parametrize("r", [0, 4])
+def test_more_variations_than_there_are_cannot_be_drawn(r):
+    with pytest.raises(UserError, match=f"between 1 and the 3 variations there are, not {r}"):
+        mp.rarefied_ambiguity([[0, 0, 1]], r)
+
+
+@pytest.mark.parametrize("measure", [mp.ambiguous_binary, mp.taxonomy])
+def test_every_item_needs_its_correct_option(measure):
+    with pytest.raises(UserError, match="2 items need as many correct options, not 3"):
+        measure([[0, 1], [1, 1]], [0, 1, 1])

@@ -1,0 +1,158 @@
+"""Variations of prompts: exact strings, what stays the same, what is refused."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from helpers.errors import UserError
+from helpers.prompts import styles, variations
+
+ITEMS = pd.DataFrame(
+    {
+        "item": ["a", "b"],
+        "relation": "",
+        "question": ["Up?", "Down?"],
+        "options": [["yes", "no", "so"], ["in", "out"]],
+        "answer": [1, 0],
+    }
+)
+POOL = pd.DataFrame(
+    [(f"p{n}", "", f"Q{n}?", ["1", "2"], 0) for n in range(6)], columns=ITEMS.columns
+)
+
+
+def prompts(table, item="a"):
+    """Return the prompt of each variation of an item."""
+    return table[table["item"] == item].drop_duplicates("variation")["prompt"].tolist()
+
+
+@pytest.mark.parametrize(
+    ("style", "text"),
+    [
+        ("line", "Up? no\n"),
+        ("shot", "QUESTION: Up?\nANSWER: no\n"),
+        ("options", "QUESTION: Up?\nOPTIONS: yes; no\nANSWER: no\n"),
+        ("text", "Up? no\n\n"),
+        ("question", "Q: Up?\nA: no\n\n"),
+        ("claim", "Claim: Up?\nLabel: no\n\n"),
+        ("letters", "Question: Up?\nA. yes\nB. no\nAnswer: B\n\n"),
+        ("medhalt", "Question: Up?\nA. yes\nB. no\nAnswer: B\n\n"),
+    ],
+)
+def test_styles_give_these_exact_strings(style, text):
+    assert styles.demonstrate(styles.STYLES[style], "Up?", ["yes", "no"], 1) == text
+
+
+def test_there_are_26_letters():
+    assert styles.letter(25) == "Z"
+    with pytest.raises(UserError, match="more than 26 options"):
+        styles.letter(26)
+
+
+@pytest.mark.parametrize("kind", ["order", "demonstrations", "options"])
+def test_each_item_is_asked_in_every_variation_with_every_option(kind):
+    found = variations.probes(ITEMS, kind, 4, "question", POOL, 3)
+    assert len(found) == 4 * (3 + 2)
+    assert found.groupby(["item", "variant"])["correct"].sum().eq(1).all()
+    assert found.groupby(["item", "variant"])["prompt"].nunique().eq(1).all()
+    assert found.loc[found["correct"], "text"].unique().tolist() == ["no", "in"]
+    assert (found["correct"] == (found["option"] == found["answer"])).all()
+    again = variations.probes(ITEMS, kind, 4, "question", POOL, 3)
+    pd.testing.assert_frame_equal(found, again)
+
+
+def test_variation_0_is_the_default_prompt():
+    found = variations.probes(ITEMS, "order", 2, "line", POOL, 2)
+    assert prompts(found) == ["Q0? 1\nQ1? 1\nUp?", "Q1? 1\nQ0? 1\nUp?"]
+
+
+def test_orders_of_demonstrations_are_shared_and_differ():
+    found = variations.probes(ITEMS, "order", 6, "line", POOL, 3)
+    first, second = prompts(found, "a"), prompts(found, "b")
+    assert len(set(first)) == 6
+    assert [text.removesuffix("Up?") for text in first] == [
+        text.removesuffix("Down?") for text in second
+    ]
+
+
+def test_letters_follow_the_options_that_are_shown():
+    found = variations.probes(ITEMS, "options", 6, "letters", seed=1)
+    for row in found[found["item"] == "a"].itertuples():
+        assert f"\n{row.continuation.strip()}. {row.text}\n" in row.prompt
+    assert len(set(prompts(found))) == 6
+    assert len(set(prompts(found, "b"))) == 2  # two options have two orders, used in turn
+
+
+def test_a_question_never_demonstrates_itself():
+    found = variations.probes(POOL, "demonstrations", 5, "line", POOL, 5, seed=2)
+    for row in found.itertuples():
+        question = row.prompt.rpartition("\n")[2]
+        assert row.prompt.count(question) == 1
+        assert row.prompt.count("\n") == 5
+
+
+def test_paraphrases_come_after_the_question_itself():
+    items = ITEMS.head(1).assign(paraphrases=[["Upwards?", "Up?", "Above?"]])
+    found = variations.probes(items, "paraphrases", 3, "text")
+    assert prompts(found) == ["Up?", "Upwards?", "Above?"]
+    with pytest.raises(UserError, match="There are 3 different wordings of item a, and 4"):
+        variations.probes(items, "paraphrases", 4, "text")
+
+
+def test_frames_are_questions_then_gaps_then_lines():
+    items = ITEMS.head(1).assign(relation="r", subject="Chad")
+    frames = pd.DataFrame(
+        [("r", "wp", 0, "[X] lies in [Y]."), ("r", "qa", 0, "Where is [X]?")],
+        columns=["relation", "kind", "frame", "template"],
+    )
+    found = variations.probes(items, "frames", 3, frames=frames)
+    wanted = ["Where is Chad?", "Chad lies in", "QUESTION: Where is Chad?\nANSWER:"]
+    assert prompts(found) == wanted
+    with pytest.raises(UserError, match="There are 3 wordings of relation r, and 4 are asked for"):
+        variations.probes(items, "frames", 4, frames=frames)
+
+
+@given(st.integers(1, 4), st.integers(2, 8), st.integers(0, 9))
+def test_orders_repeat_only_when_all_are_used(n_things, n, seed):
+    found = variations.orders(n_things, n, np.random.default_rng(seed))
+    assert len(found) == n
+    assert found[0] == list(range(n_things))
+    assert all(sorted(order) == list(range(n_things)) for order in found)
+    assert len(set(map(tuple, found))) == min(n, [1, 1, 2, 6, 24][n_things])
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"kind": "mood"}, '"mood" is no kind of variation'),
+        ({"kind": "options", "style": "rhyme"}, '"rhyme" is no style'),
+        ({"kind": "options", "n_variations": 1}, "at least 2 prompt variations, not 1"),
+        ({"kind": "order", "n_shots": -1}, "0 or more, not -1"),
+        ({"kind": "order"}, 'the kind "order" needs some'),
+        ({"kind": "order", "pool": POOL, "n_shots": 2}, "2 demonstrations have 2 orders, not 10"),
+        ({"kind": "demonstrations", "pool": POOL, "n_shots": 7}, "6 demonstrations for a, and 7"),
+        ({"kind": "frames"}, "need facts, such as those of the atlas"),
+        ({"kind": "paraphrases"}, "need a column `paraphrases`, or a paraphraser"),
+    ],
+)
+def test_what_cannot_be_varied_is_refused(settings, message):
+    with pytest.raises(UserError, match=message):
+        variations.probes(ITEMS, **settings)
+
+
+def test_more_demonstrations_than_fit_says_how_many_do():
+    def make(n):
+        return variations.probes(ITEMS, "demonstrations", 2, "line", POOL, n)
+
+    def size(n):
+        table = make(n)
+        return (table["prompt"] + table["continuation"]).str.len().max()
+
+    assert len(variations.fitting(make, 4, len, size(4) + 1)) == 10
+    assert len(variations.fitting(make, 4, len, None)) == 10
+    with pytest.raises(UserError, match=r"^6 demonstrations do not fit into .* tokens; 3 do\.$"):
+        variations.fitting(make, 6, len, size(3) + 1)
+    with pytest.raises(UserError, match="longest question does not fit into the context of 5 tok"):
+        variations.fitting(make, 6, len, 5)

@@ -1,0 +1,177 @@
+"""The chapter on prompt multiplicity, run on the bundled model as a reader would run it."""
+
+import nbformat
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from helpers import chapters, datasets, models, runs, settings
+from helpers.errors import UserError
+from tests import tiny
+
+KINDS = {"frames", "order", "demonstrations", "options"}
+SMALL = ["n_items=12", "n_variations=4", "n_bootstrap=20"]
+CLASSES = ["factuality", "randomness", "error"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Return the folder of a small run on the atlas."""
+    return chapters.run("multiplicity", "atlas-s", SMALL, tmp_path_factory.mktemp("runs"))
+
+
+@pytest.fixture(scope="module")
+def answers(folder):
+    """Return what that run saved."""
+    return runs.answers(folder)
+
+
+def test_every_declared_parameter_is_in_the_manifest(root, folder):
+    declared = settings.declared(root / "notebooks" / "multiplicity.ipynb")
+    assert set(runs.manifest(folder)["parameters"]) == set(declared)
+
+
+def test_every_question_is_asked_in_every_way(answers):
+    assert set(answers["kind"]) == KINDS
+    ways = answers.groupby(["kind", "variation"])["item"].nunique()
+    assert len(ways) == 16
+    assert (ways == 12).all()
+    assert (answers.groupby(["item", "variant"])["option"].count() == 5).all()
+    assert (answers.groupby(["item", "variant"])["correct"].sum() == 1).all()
+
+
+def test_metrics_can_be_computed_again_from_the_saved_answers(folder, answers):
+    mean = answers["logprobs"].map(np.mean)
+    best = answers.loc[mean.groupby([answers["item"], answers["variant"]]).idxmax()]
+    frames = best[best["kind"] == "frames"]
+    table = frames.pivot_table(index="item", columns="variation", values="option")
+    marks = frames.pivot_table(index="item", columns="variation", values="correct")
+    agree = [
+        np.mean([row[i] == row[j] for i in range(4) for j in range(4) if i != j])
+        for row in table.to_numpy()
+    ]
+    steady = np.array(agree) >= 0.75  # of four prompts: all alike
+    right = marks.mean(axis=1).to_numpy() > 0.5
+    metrics = runs.metrics(folder)
+    saved = metrics.query("level == 'run' and kind == 'frames' and relation == 'all'")
+    saved = saved[~saved["measure"].str.contains(":")].set_index("measure")["estimate"]
+    expected = {
+        "accuracy": marks.to_numpy().mean(),
+        "deviation": marks.mean().std(ddof=1),
+        "ambiguous": table.ne(table[0], axis=0).any(axis=1).mean(),
+        "ambiguous_binary": marks.ne(marks[0], axis=0).any(axis=1).mean(),
+        "self_consistency": np.mean(agree),
+        "factuality": (steady & right).mean(),
+        "error": (steady & ~right).mean(),
+        "randomness": (~steady).mean(),
+        "default": marks[0].mean(),
+    }
+    assert saved[list(expected)].to_dict() == pytest.approx(expected)
+    each = metrics.query("level == 'item' and kind == 'frames'")
+    shares = each.pivot_table(index="item", columns="measure", values="estimate")[CLASSES]
+    assert (shares.sum(axis=1) == 1).all()
+    assert shares.mean().sum() == pytest.approx(1)
+
+
+def test_probabilities_are_those_of_one_forward_pass_an_option(answers):
+    lm = models.load("atlas-s")
+    for row in answers.groupby("kind").tail(2).itertuples():
+        ids = lm.tokenizer(row.prompt + row.continuation)["input_ids"]
+        with torch.inference_mode():
+            logs = lm.model(input_ids=torch.tensor([ids])).logits[0].log_softmax(-1)
+        n = len(row.logprobs)
+        expected = [logs[at - 1, ids[at]].item() for at in range(len(ids) - n, len(ids))]
+        np.testing.assert_allclose(row.logprobs, expected, atol=1e-4)
+
+
+def test_no_question_stands_among_its_own_demonstrations(answers):
+    shots = answers[answers["kind"].isin(["order", "demonstrations"])]
+    for row in shots.drop_duplicates(["item", "variant"]).itertuples():
+        *before, asked = row.prompt.split("\n")
+        assert len(before) == 6
+        assert not any(line.startswith(asked) for line in before)
+
+
+def test_planted_beliefs_are_asked_beside_facts_never_shown(folder, answers):
+    known = datasets.training("atlas-s").loc[answers["item"].unique()]
+    assert (known["false_exposures"] > 0).sum() == 3
+    plain = known[known["false_exposures"] == 0]
+    assert (plain["exposures"] == 0).sum() == 3
+    texts = answers.groupby("item")["text"].agg(set)
+    for item, row in known[known["false_exposures"] > 0].iterrows():
+        assert row["false_object"] in texts[item]
+    truth = pd.read_csv(folder / "tables" / "truth.csv", index_col="lesson")
+    assert truth["n"].sum() == 12
+
+
+def test_page_holds_tables_and_figures_with_texts_for_those_who_do_not_see(folder):
+    cells = nbformat.read(folder / "notebook.ipynb", 4).cells
+    figures = [c for c in cells if "mystnb" in c.metadata and "figure" in c.metadata["mystnb"]]
+    assert len(figures) == 9
+    for cell in figures:
+        assert cell.metadata["mystnb"]["image"]["alt"]
+        assert any("image/png" in o.get("data", {}) for o in cell.outputs)
+    names = {path.stem for path in (folder / "tables").iterdir()}
+    assert {"three_questions", "from_scratch", "overall", "beside_paper", "cells"} <= names
+    assert {"truth", "kinds", "every_item", "this_run"} <= names
+
+
+def test_second_run_takes_all_from_the_cache_and_a_second_model_is_compared(folder):
+    cache = folder.parent / "cache"
+    before = {path.name: path.stat().st_mtime_ns for path in cache.iterdir()}
+    tables = [runs.answers(folder), runs.metrics(folder)]
+    chapters.run("multiplicity", "atlas-xs", SMALL, folder.parents[1])
+    chapters.run("multiplicity", "atlas-s", SMALL, folder.parents[1])
+    assert {path.name: path.stat().st_mtime_ns for path in cache.iterdir()} == before
+    for old, new in zip(tables, [runs.answers(folder), runs.metrics(folder)]):
+        pd.testing.assert_frame_equal(old, new)
+    choice = pd.read_csv(folder / "tables" / "choice.csv", index_col=0)
+    assert choice.index.tolist() == ["atlas-xs"]
+    other = runs.metrics(folder.parents[1] / "atlas-xs" / "multiplicity")
+    values = [
+        table.query("level == 'run' and measure == 'accuracy'")["estimate"].item()
+        for table in (tables[1], other)
+    ]
+    less = float(choice.loc["atlas-xs", "accuracy"].split(" ")[0])
+    assert less == pytest.approx(100 * (values[0] - values[1]), abs=0.06)
+
+
+def test_own_questions_run_through(tmp_path):
+    path = tmp_path / "own.csv"
+    lines = [f"Is {n} even?,yes | no,{'yes' if n % 2 == 0 else 'no'}" for n in range(8)]
+    path.write_text("\n".join(["question,options,answer", *lines]), encoding="utf-8")
+    words = [f"dataset={path}", "n_variations=3", "n_bootstrap=20", "n_shots=3"]
+    done = chapters.run("multiplicity", "atlas-s", words, tmp_path / "runs")
+    found = runs.answers(done)
+    assert set(found["kind"]) == {"demonstrations", "order", "options"}
+    first = found.query("kind == 'options' and variation == 0 and item == 'row-0000'")
+    assert first["prompt"].unique().tolist() == ["QUESTION: Is 0 even?\nOPTIONS: yes; no\nANSWER:"]
+    assert runs.manifest(done)["dataset"]["name"] == "own"
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["n_variations=1"], "at least 2 prompt variations, not 1"),
+        (["tau=1.5"], "between 0 and 1, not 1.5"),
+        (["focus=colour"], '"colour" is no kind of variation'),
+    ],
+)
+def test_bad_values_end_in_a_sentence_that_names_them(words, sentence, tmp_path):
+    with pytest.raises(UserError, match=sentence) as caught:
+        chapters.run("multiplicity", "atlas-s", ["n_items=4", *words], tmp_path)
+    assert "Traceback" not in str(caught.value)
+    assert "Error:" not in str(caught.value)
+
+
+def test_demonstrations_too_many_for_the_model_say_how_many_fit(tmp_path):
+    lm = tiny.language_model("llama")  # reads 128 tokens
+    place = tmp_path / "short"
+    lm.model.save_pretrained(place)
+    lm.tokenizer.save_pretrained(place)
+    words = ["relations=P17", "n_items=3", "n_shots=9", "kinds=demonstrations", "n_bootstrap=20"]
+    with pytest.raises(UserError, match=r"context of 128 tokens; \d+ do\.") as caught:
+        chapters.run("multiplicity", str(place), words, tmp_path / "runs")
+    fit = int(str(caught.value).partition("tokens; ")[2].partition(" ")[0])
+    assert 0 < fit < 9
