@@ -122,7 +122,7 @@ def test_fever_and_truefalse_hold_each_statement_once(real, shared):
     assert len(counts) == 6
 
 
-def test_every_real_answer_is_scored_under_its_own_style(real):
+def test_samples_of_real_files_keep_the_pool(real):
     for name, found in real.items():
         assert found.items.head(50)["options"].map(len).min() >= 2, name
         small = found.sample(50, 0)
