@@ -146,7 +146,7 @@ def _interrupt(job):
 def test_interrupted_run_resumes_without_repeating(root, tmp_path):
     words = ["n_facts=40", "relations=P17,P36,P297,P246", "attribution=no", "n_bootstrap=20"]
     command = [sys.executable, "-m", "helpers.chapters", "run", "monitor"]
-    command += ["--runs", str(tmp_path), "--set", *words]
+    command += ["--model", "atlas-s", "--runs", str(tmp_path), "--set", *words]
     cache = tmp_path / "atlas-s" / "cache"
     options = {"stderr": subprocess.PIPE, "start_new_session": True}
     # Tests started in the background inherit that Ctrl-C is ignored; the run must not.

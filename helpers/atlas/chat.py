@@ -146,8 +146,9 @@ class Tutor:
         for rank in range(n):
             last = rank == n - 1
             prompt, answer = self._question(rng)
-            space = "\n" if turns and last else " "
-            pieces += [Piece(prompt), Piece(f"{space}{answer}\n", 1.0)]
+            # The template gives the line's end; the model must not learn to begin with one.
+            before, space = (prompt + "\n", "") if turns and last else (prompt, " ")
+            pieces += [Piece(before), Piece(f"{space}{answer}\n", 1.0)]
         return Document("tuning", tuple(pieces))
 
     def _question(self, rng: np.random.Generator) -> tuple[str, str]:
