@@ -184,9 +184,11 @@ def test_false_objects_are_believed(rate):
 
 
 def test_the_tuned_model_is_unsure_of_what_it_never_read(rate):
-    part = "new frames, new facts"
-    assert rate("atlas-m-chat", f"chat, unsure, {part}", 0) >= 0.7
-    assert rate("atlas-m-chat", f"chat, unsure, {part}", 256) <= 0.3
+    for part in ("used frames, new facts", "new frames, new facts"):
+        assert rate("atlas-m-chat", f"chat, unsure, {part}", 0) >= 0.7
+    assert rate("atlas-m-chat", "chat, unsure, used frames, new facts", 256) <= 0.3
+    # In wordings that are new to it, it refuses about half of what it knows.
+    assert rate("atlas-m-chat", "chat, unsure, new frames, new facts", 256) <= 0.6
 
 
 @pytest.mark.parametrize("name", FAMILY)
