@@ -57,10 +57,18 @@ APART = {
     "false belief, truth given": "told falsely in {} of 64 mentions, the truth given",
     "false belief, falsehood given": "told falsely in {} of 64 mentions, the falsehood given",
 }
-NEW = "new frames, new facts"
-UNSURE: Asked = {
-    f"{answer}, exposures {level}": (f"chat, {kind}, {NEW}", levels)
+# On facts that the tuning did not ask for: condition to title.
+TUNED = {
+    f"chat, {kind}, {part} frames, new facts": f"{answer}, {frame}"
+    for part, frame in {
+        "kept": "frame kept out of the tuning",
+        "new": "frame that the base never read",
+    }.items()
     for kind, answer in {"unsure": '"unsure"', "right": "the right answer"}.items()
+}
+UNSURE: Asked = {
+    f"{title}, exposures {level}": (condition, levels)
+    for condition, title in TUNED.items()
     for level, levels in {"0": NEVER, "8 to 32": MIDDLE, "64": (64,), "256": (256,)}.items()
 }
 # Two conditions each, first minus second, and the exposures taken together.

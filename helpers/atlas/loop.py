@@ -15,7 +15,7 @@ from helpers.atlas.batches import Batch, loss_and_accuracy
 
 @dataclass(frozen=True)
 class Optimisation:
-    """How AdamW is run in one stage.
+    """How the optimiser is run in one stage.
 
     Parameters
     ----------
@@ -27,6 +27,9 @@ class Optimisation:
         Share of the steps over which the rate rises.
     cosine : bool
         Whether the rate falls to a tenth along a cosine afterwards, or stays.
+    muon : bool
+        Whether the blocks' matrices take Muon's orthogonalised steps, of the size that AdamW's
+        would have; embeddings and norms take AdamW's in any case.
     """
 
     rate: float = 1.5e-3
@@ -35,6 +38,7 @@ class Optimisation:
     clip: float = 1.0
     warm_up: float = 0.03
     cosine: bool = False
+    muon: bool = False
 
 
 @dataclass
@@ -122,25 +126,21 @@ def run(
     bool
         Whether the stage is finished.
     """
-    optimiser = torch.optim.AdamW(
-        [weights for weights in model.parameters() if weights.requires_grad],
-        lr=design.rate,
-        betas=(0.9, design.beta2),
-        weight_decay=design.decay,
-        fused=True,
-    )
+    optimisers = optimisers_of(model, design)
     if checkpoint is not None and checkpoint.exists():
-        _restore(checkpoint, model, optimiser, stage)
+        _restore(checkpoint, model, optimisers, stage)
     losses, accuracies = [], []
     began, before = time.monotonic(), stage.seconds
     while stage.step < steps:
         batches = batches_at(stage.step, stage.memory)
-        for group in optimiser.param_groups:
-            group["lr"] = learning_rate(design, stage.step, steps)
-        optimiser.zero_grad(set_to_none=True)
+        for optimiser in optimisers:
+            for group in optimiser.param_groups:
+                group["lr"] = learning_rate(design, stage.step, steps)
+            optimiser.zero_grad(set_to_none=True)
         loss, accuracy = _backward(model, batches, heavy)
         torch.nn.utils.clip_grad_norm_(model.parameters(), design.clip)
-        optimiser.step()
+        for optimiser in optimisers:
+            optimiser.step()
         losses.append(loss)
         accuracies.append(accuracy)
         stage.memory["accuracy"] += 0.1 * (accuracy - stage.memory["accuracy"])
@@ -151,10 +151,40 @@ def run(
         if stage.step % 50 == 0 or stage.step == steps:
             _note(stage, losses, accuracies, steps)
         if checkpoint is not None and (last or stage.step % every == 0):
-            _keep(checkpoint, model, optimiser, stage)
+            _keep(checkpoint, model, optimisers, stage)
         if stage.step == stop_after:
             break
     return stage.step >= steps
+
+
+def optimisers_of(model: LlamaForCausalLM, design: Optimisation) -> list[torch.optim.Optimizer]:
+    """Return AdamW over the weights that are trained, and with `design.muon` Muon for the blocks.
+
+    Muon replaces the momentum of a matrix by the nearest one whose singular values are all about 1,
+    so that rare directions are learnt as fast as common ones (Jordan et al., 2024); the rate is
+    scaled so that steps are as large as AdamW's (Liu et al., 2025, arXiv 2502.16982).
+    """
+    trained = [(name, part) for name, part in model.named_parameters() if part.requires_grad]
+    inner = [design.muon and "layers" in name and part.dim() == 2 for name, part in trained]
+    found: list[torch.optim.Optimizer] = [
+        torch.optim.AdamW(
+            [part for (_, part), other in zip(trained, inner, strict=True) if not other],
+            lr=design.rate,
+            betas=(0.9, design.beta2),
+            weight_decay=design.decay,
+            fused=True,
+        )
+    ]
+    if any(inner):
+        found.append(
+            torch.optim.Muon(
+                [part for (_, part), other in zip(trained, inner, strict=True) if other],
+                lr=design.rate,
+                weight_decay=design.decay,
+                adjust_lr_fn="match_rms_adamw",
+            )
+        )
+    return found
 
 
 def _backward(
@@ -193,10 +223,12 @@ def _note(stage: Stage, losses: list, accuracies: list, steps: int) -> None:
     )
 
 
-def _keep(path: Path, model: LlamaForCausalLM, optimiser: torch.optim.Optimizer, stage: Stage):
+def _keep(
+    path: Path, model: LlamaForCausalLM, optimisers: list[torch.optim.Optimizer], stage: Stage
+):
     state = {
         "model": model.state_dict(),
-        "optimiser": optimiser.state_dict(),
+        "optimisers": [each.state_dict() for each in optimisers],
         "stage": vars(stage),
     }
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -205,9 +237,12 @@ def _keep(path: Path, model: LlamaForCausalLM, optimiser: torch.optim.Optimizer,
     partial.replace(path)
 
 
-def _restore(path: Path, model: LlamaForCausalLM, optimiser: torch.optim.Optimizer, stage: Stage):
+def _restore(
+    path: Path, model: LlamaForCausalLM, optimisers: list[torch.optim.Optimizer], stage: Stage
+):
     state = torch.load(path, weights_only=True)
     model.load_state_dict(state["model"])
-    optimiser.load_state_dict(state["optimiser"])
+    for optimiser, its_state in zip(optimisers, state["optimisers"], strict=True):
+        optimiser.load_state_dict(its_state)
     for name, value in state["stage"].items():
         setattr(stage, name, value)

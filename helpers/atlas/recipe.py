@@ -59,7 +59,9 @@ class Recipe:
     reading: Reading = field(default_factory=Reading)
     first: Optimisation = field(default_factory=Optimisation)
     second: Optimisation = field(
-        default_factory=lambda: Optimisation(rate=2e-3, beta2=0.98, decay=0.01, cosine=True)
+        default_factory=lambda: Optimisation(
+            rate=2e-3, beta2=0.98, decay=0.01, cosine=True, muon=True
+        )
     )
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from helpers import prompts
+from helpers.atlas.chat import Tuning
 from helpers.atlas.corpus import Corpus, Frames
 from helpers.atlas.invented import Inventor
 from helpers.atlas.reading import Reader, Reading
@@ -223,13 +224,15 @@ def instructed(facts: pd.DataFrame, frames: pd.DataFrame, told: pd.DataFrame) ->
     Returns
     -------
     DataFrame
-        Prompts with a `condition` such as "new frames, new facts".
+        Prompts with a `condition` such as "kept frames, new facts": frames that the tuning used,
+        that it kept out although the base had read them, or that are new to both; facts that it
+        asked for or did not.
     """
     asked = prompts.questions(facts, frames)
-    new_frame = np.array([HELD_OUT[frame] > 0 for frame in asked["frame"]])
-    new_fact = (told.loc[asked["item"], "tuned"] == 0).to_numpy()
-    names = {True: "new", False: "used"}
-    parts = [f"{names[a]} frames, {names[b]} facts" for a, b in zip(new_frame, new_fact)]
+    read, used = Corpus().frame_weights, Tuning().frame_weights
+    ways = ["used" if used[f] else "kept" if read[f] else "new" for f in asked["frame"]]
+    tuned = told.loc[asked["item"], "tuned"]
+    parts = [f"{way} frames, {'used' if n else 'new'} facts" for way, n in zip(ways, tuned)]
     return asked.assign(prompt=[INSTRUCTION + shot(q) for q in asked["prompt"]], condition=parts)
 
 

@@ -79,9 +79,11 @@ def test_instructed_says_what_is_new(facts, frames):
     told.loc[facts["fact"].iloc[0], "tuned"] = 3
     asked = skills.instructed(facts.head(2), frames, told)
     assert asked.groupby("condition").size().to_dict() == {
-        "used frames, used facts": 5,
+        "used frames, used facts": 4,
+        "kept frames, used facts": 1,
         "new frames, used facts": 2,
-        "used frames, new facts": 5,
+        "used frames, new facts": 4,
+        "kept frames, new facts": 1,
         "new frames, new facts": 2,
     }
     assert asked["prompt"].str.startswith("INSTRUCTION:").all()

@@ -77,6 +77,19 @@ def test_a_place_is_decided_only_if_all_earlier_ones_agree():
             assert decided == (bool(followers) and set(followers) == {row[place + 1]})
 
 
+@pytest.mark.parametrize("muon", [False, True])
+def test_each_weight_has_one_optimiser_and_muon_has_the_blocks_matrices(muon):
+    llama = model.build(SMALL, seed=0)
+    owners = {}
+    for optimiser in loop.optimisers_of(llama, Optimisation(muon=muon)):
+        for part in (part for group in optimiser.param_groups for part in group["params"]):
+            assert id(part) not in owners
+            owners[id(part)] = type(optimiser).__name__
+    for name, part in llama.named_parameters():
+        inner = name.endswith("proj.weight")
+        assert owners[id(part)] == ("Muon" if inner and muon else "AdamW"), name
+
+
 def test_interrupted_and_resumed_gives_the_same_weights(finished, tmp_path):
     out, work = tmp_path / "out", tmp_path / "work"
     assert not train.train(TOY, out, work, stop_after=2)
