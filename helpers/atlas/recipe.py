@@ -66,7 +66,7 @@ class Recipe:
 
 
 # What differs between the sizes: steps of stage 1, and the highest rates of stages 1 and 2.
-TUNED = {"xs": (900, 1.5e-3, 3e-3), "s": (900, 1.5e-3, 2e-3), "m": (1300, 1.5e-3, 1.2e-3)}
+TUNED = {"xs": (900, 1.5e-3, 3e-3), "s": (900, 1.5e-3, 2e-3), "m": (1300, 1.5e-3, 2e-3)}
 
 
 def recipe_of(size: str, seed: int = 0, threads: int = 1, facts: int | None = None) -> Recipe:
