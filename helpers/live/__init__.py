@@ -1,6 +1,19 @@
 """Probing a bundled model in the page: what can be asked, and the bundle that the page loads."""
 
-from helpers.live.asking import Question, answers, ask, question
+from helpers.live.asking import MODEL, Question, answers, ask, question
 from helpers.live.bundle import Bundle, bundle, catalogue, opening
+from helpers.live.still import Still, still
 
-__all__ = ["Bundle", "Question", "answers", "ask", "bundle", "catalogue", "opening", "question"]
+__all__ = [
+    "MODEL",
+    "Bundle",
+    "Question",
+    "Still",
+    "answers",
+    "ask",
+    "bundle",
+    "catalogue",
+    "opening",
+    "question",
+    "still",
+]

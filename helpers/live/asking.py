@@ -62,7 +62,7 @@ class Question:
     context: str = ""
     examples: int = 8
     turn: int = 0
-    separator: str = "space"
+    separator: str = "colon and line"
 
 
 @lru_cache(maxsize=1)
@@ -88,7 +88,7 @@ def question(values: Mapping[str, str]) -> Question:
     --------
     >>> question({"subject": "Lyon", "frame": "2"})
     Question(relation='P17', subject='Lyon', way='question', frame=2, context='', examples=8, \
-turn=0, separator='space')
+turn=0, separator='colon and line')
     """
     known = {field.name: field for field in fields(Question)}
     strange = sorted(set(values) - set(known))

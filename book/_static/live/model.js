@@ -26,7 +26,10 @@
     if (dtype === "F32") return new Float32Array(bytes);
     if (dtype !== "BF16") throw new Error(`This page cannot read weights of type ${dtype}.`);
     // A bfloat16 is the upper half of a float32.
-    return new Float32Array(Uint32Array.from(new Uint16Array(bytes), (half) => half << 16).buffer);
+    const halves = new Uint16Array(bytes);
+    const wide = new Uint32Array(halves.length);
+    for (let i = 0; i < halves.length; i += 1) wide[i] = halves[i] << 16;
+    return new Float32Array(wide.buffer);
   }
 
   /** Return x times the transposed weight: n rows of `inner` numbers to n rows of `outer`. */
