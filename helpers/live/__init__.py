@@ -2,7 +2,7 @@
 
 from helpers.live.asking import MODEL, Question, answers, ask, question
 from helpers.live.bundle import Bundle, bundle, catalogue, opening
-from helpers.live.still import Still, still
+from helpers.live.stills import Still, still
 
 __all__ = [
     "MODEL",

@@ -1,4 +1,4 @@
-"""What the page asks: one subject and relation, in one of five ways, and the objects to choose from.
+"""What the page asks about a subject, in one of five ways, and the objects to choose from.
 
 The page does the same in JavaScript (``book/_static/live/prompts.js``); the tests hold both
 together. Here it serves the figure that stands in the page where no script runs.
@@ -119,7 +119,7 @@ def ask(asked: Question) -> tuple[str, list[str], list[str]]:
     'Peru. Which country is Lyon in?'
     >>> prompt, objects, continuations = ask(Question("P30", "Peru", way="options"))
     >>> prompt.splitlines()[0], len(objects), continuations[0] == f" {objects[0]}"
-    ('QUESTION: On which continent does Peru lie?', 5, True)
+    ('QUESTION: Which continent is Peru on?', 5, True)
     """
     _check(asked)
     of_relation = facts().query("relation == @asked.relation")
@@ -166,7 +166,9 @@ def answers(asked: Question) -> pd.DataFrame:
     probes = probes.assign(item="live", variant="live", option=range(len(objects)))
     scored = probing.score(_model(), probes, progress=False)
     found = facts().query("relation == @asked.relation and subject == @asked.subject")
-    told = {name: "false" for name in found["false_object"]} | dict.fromkeys(found["object"], "true")
+    told = {name: "false" for name in found["false_object"]} | dict.fromkeys(
+        found["object"], "true"
+    )
     return pd.DataFrame(
         {
             "object": objects,
@@ -227,4 +229,3 @@ def _list(asked: Question, of_relation: pd.DataFrame) -> tuple[str, str]:
     turned = pd.concat([usable[begin:], usable[:begin]])[: asked.examples]
     subject, space = lists.opened(asked.subject, asked.separator)
     return lists.listing(turned, asked.separator) + subject, space
-

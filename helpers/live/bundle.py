@@ -132,8 +132,8 @@ def opening(asked: Question) -> str:
 
     Examples
     --------
-    >>> print(opening(Question(subject='"<b>')))  # doctest: +ELLIPSIS
-    <div class="live-probe" data-live="{&quot;model&quot;: ...&quot;\\&quot;&lt;b&gt;&quot;...}">
+    >>> print(opening(Question(subject="<b>")))  # doctest: +ELLIPSIS
+    <div class="live-probe" data-live="{&quot;model&quot;: ...&quot;&lt;b&gt;&quot;...}">
     """
     made = bundle()
     told = {

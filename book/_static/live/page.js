@@ -133,6 +133,8 @@
       this.box = box;
       this.told = JSON.parse(box.dataset.live);
       this.asked = { ...this.told.asked };
+      this.typing = false; // whether a pause in the typing is awaited
+      this.busy = false; // whether the model is at work
       this.still = [...box.children]; // the figure that stands here without us
       this.status = make("p", { role: "status", class: "live-status" });
       this.button = make(
@@ -149,7 +151,7 @@
       try {
         this.catalogue = await live.load(this.told.file);
       } catch (error) {
-        this.status.textContent = `${error.message} Try again, or with a newer browser.`;
+        this.status.textContent = `The model was not loaded: ${error.message} Try again, or use a newer browser.`;
         this.button.disabled = false;
         return;
       }
@@ -191,7 +193,8 @@
       this.turn = press("", () => this.set({ turn: this.asked.turn + 1 }));
       this.fields = {
         relation: field("Relation", controls.relation),
-        subject: field("Subject", controls.subject, this.subjects, press("Another subject", () => this.another())),
+        subject: field("Subject", controls.subject, this.subjects),
+        another: make("div", { class: "live-field" }, press("Another subject", () => this.another())),
         way: field("Ask by", controls.way),
         frame: field("Wording", controls.frame),
         context: field("Said first (a word, or nothing)", controls.context, this.objects),
@@ -211,17 +214,18 @@
     }
 
     buildResult() {
-      this.read = make("pre", { class: "live-read", tabindex: "0", "aria-label": "What the model reads" });
+      const reads = unique("reads");
+      const named = { role: "group", "aria-labelledby": reads };
+      this.read = make("pre", { class: "live-read", tabindex: "0", ...named });
       this.own = make("p", { class: "live-own" });
       this.caption = make("caption");
       this.rows = make("tbody");
       const head = ["Object", "Probability"].map((name) => make("th", { scope: "col" }, name));
-      head.push(make("th", { scope: "col", "aria-hidden": "true" }));
       this.table = make("table", { class: "live-bars" }, this.caption, make("thead", {}, make("tr", {}, ...head)), this.rows);
       this.result = make(
         "div",
         { class: "live-result" },
-        make("p", { class: "live-head" }, "The model reads"),
+        make("p", { class: "live-head", id: reads }, "The model reads"),
         this.read,
         this.status,
         this.own,
@@ -263,8 +267,13 @@
       if (name === "relation") Object.assign(this.asked, { subject: this.drawn(), context: "", turn: 0, frame: 0 });
       if (name === "way") Object.assign(this.asked, { turn: 0, frame: 0 });
       if (name === "relation" || name === "way") this.follow();
+      this.typing = true;
+      this.result.setAttribute("aria-busy", "true");
       clearTimeout(this.timer);
-      this.timer = setTimeout(() => this.change(), PAUSE);
+      this.timer = setTimeout(() => {
+        this.typing = false;
+        this.change();
+      }, PAUSE);
     }
 
     drawn() {
@@ -283,11 +292,13 @@
         return;
       }
       this.busy = true;
+      this.result.setAttribute("aria-busy", "true"); // until what stands there answers what is asked
       do {
         this.again = false;
         await this.answer({ ...this.asked, subject: this.asked.subject.trim(), context: this.asked.context.trim() });
       } while (this.again);
       this.busy = false;
+      this.result.setAttribute("aria-busy", String(this.typing));
     }
 
     async answer(asked) {
@@ -324,8 +335,10 @@
       this.own.textContent = own
         ? `Left alone, the model goes on with: ${own}`
         : "Left alone, the model ends the line at once.";
-      const more = bars.length > shown.length ? `, the likeliest of ${bars.length}` : "";
-      this.caption.textContent = `What ${catalogue.model} expects next: ${shown.length} objects${more}.`;
+      const which =
+        bars.length > shown.length ? `the ${SHOWN} likeliest of ${bars.length} objects` : "all objects";
+      const marked = shown.length > SHOWN && bars.length > shown.length ? " and those with a mark" : "";
+      this.caption.textContent = `What ${catalogue.model} expects next: ${which}${marked}.`;
       this.rows.replaceChildren(...shown.map((bar) => this.row(bar)));
       const [first] = bars;
       this.status.textContent = `Likeliest: ${first.name}, ${percent(first.probability)}. ${truth}`;
@@ -340,8 +353,7 @@
         "tr",
         { class: mark ? `live-${mark.replace(" ", "-")}` : "" },
         head,
-        make("td", {}, percent(probability)),
-        make("td", { class: "live-track", "aria-hidden": "true" }, bar),
+        make("td", {}, make("div", {}, make("span", {}, percent(probability)), make("span", { class: "live-track" }, bar))),
       );
     }
   }

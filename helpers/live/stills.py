@@ -36,7 +36,9 @@ def still(asked: Question) -> Still:
     table = answers(asked)
     shown = table[(table.index < SHOWN) | (table["told"] != "")]
     prompt = " / ".join(ask(asked)[0].split("\n"))
-    number = f"the {SHOWN} likeliest of {len(table)} objects" if len(table) > SHOWN else "all options"
+    number = (
+        f"the {SHOWN} likeliest of {len(table)} objects" if len(table) > SHOWN else "all options"
+    )
     caption = f"What {MODEL} expects after “{prompt}”: {number}. {truth(asked)}"
     values = ", ".join(f"{row.object} {row.probability:.1%}" for row in shown.itertuples())
     return Still(_draw(shown), caption, f"Bars of {number}: {values}.")
