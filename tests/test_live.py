@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from playwright.sync_api import Error
 
 from helpers import live, models, probing
 from helpers.checkpoints import WEIGHTS
@@ -26,6 +27,7 @@ from tests import tiny
 
 ROOT = Path(__file__).resolve().parent.parent
 HTML = ROOT / "book" / "_build" / "html"
+LOADED = ("live.css", "client.js", "prompts.js", "page.js")  # by a page, before the model
 N_PROMPTS, N_OBJECTS = 50, 20
 INVENTED = ("Gotham", "Saint-Étienne-sur-Nulle", "Xq", "東京 2", "it's", " ".join(["Nowhere"] * 9))
 SCORE = """([prompt, continuations, floor]) =>
@@ -39,10 +41,10 @@ def write_page(folder: Path, asked: Question, bundle: live.Bundle | None) -> str
     """Write a page with a place to ask, and what it loads; return its address."""
     if bundle is not None:
         (folder / bundle.name).write_text(bundle.text, encoding="ascii")
-    for name in ("prompts.js", "page.js", "live.css"):
+    for name in LOADED:
         shutil.copy(SCRIPTS / name, folder)
     place = f'{live.opening(asked)}<figure><img alt="bars"></figure></div>'
-    scripts = '<script src="prompts.js"></script><script src="page.js"></script>'
+    scripts = "".join(f'<script src="{name}"></script>' for name in LOADED[1:])
     head = '<meta charset="utf-8"><title>Ask</title><link rel="stylesheet" href="live.css">'
     text = f'<!doctype html><html lang="en">{head}<body>{place}{scripts}</body></html>'
     (folder / "index.html").write_text(text, encoding="utf-8")
@@ -178,6 +180,14 @@ def test_what_is_left_on_its_way_is_below_the_floor(page):
     assert kept
     assert max(left) < np.log(1e-3)
     assert np.ptp(np.subtract(*zip(*kept))) < 1e-6
+
+
+@pytest.mark.parametrize("kind", ["score", "go"])
+def test_a_text_that_is_too_long_is_refused(page, lm, kind):
+    ask = "([kind, prompt, continuations]) => LiveProbe.request(kind, {prompt, continuations})"
+    word = " ".join(["Lyon"] * (lm.max_length + 1))
+    with pytest.raises(Error, match=f"tokens long; the model reads {lm.max_length}"):
+        page.evaluate(ask, [kind, word, [" France"]])
 
 
 def strings(seed: int, n: int) -> list[str]:
@@ -403,12 +413,12 @@ def test_only_pages_with_a_place_to_ask_load_it_and_little():
         scripts = set(re.findall(r'(?:src|href)="[^"]*_static/live/([\w.]+)', text))
         if 'class="live-probe"' in text:
             users.add(path.stem)
-            assert scripts == {"prompts.js", "page.js", "live.css"}, path
+            assert scripts == set(LOADED), path
         else:
             assert not scripts, path
     chapters = {"monitor", "knowledge_base", "latent_knowledge", "multiplicity"}
     assert users == chapters | {"try"}
-    added = sum((SCRIPTS / name).stat().st_size for name in ("prompts.js", "page.js", "live.css"))
+    added = sum((SCRIPTS / name).stat().st_size for name in LOADED)
     assert added < 100_000
 
 

@@ -24,8 +24,9 @@ from helpers import live
 from helpers.errors import UserError
 
 FOLDER = "live"  # within _static; jupyter-book would load all scripts of _static in every page
+SCRIPTS = ("client.js", "prompts.js", "page.js")  # of the page; the others are in the bundle
 STILLS = "_build/live"  # figures, seen from the book's folder
-TAG = 'class="live-probe"'
+TAG, USED = 'class="live-probe"', "live-probe"
 
 
 class LiveProbe(SphinxDirective):
@@ -44,6 +45,7 @@ class LiveProbe(SphinxDirective):
         folder = Path(self.env.srcdir) / STILLS
         folder.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(still.image)
+        self.env.metadata[self.env.docname][USED] = "yes"
         image = nodes.image(uri=f"/{STILLS}/{name}", alt=still.alt)
         figure = nodes.figure("", image, nodes.caption("", still.caption))
         tags = [nodes.raw("", text, format="html") for text in (live.opening(asked), "</div>")]
@@ -63,13 +65,14 @@ def add_scripts(
     """Load them in the pages that have a place to ask."""
     if TAG in context.get("body", ""):
         app.add_css_file(f"{FOLDER}/live.css")
-        for name in ("prompts.js", "page.js"):
+        for name in SCRIPTS:
             app.add_js_file(f"{FOLDER}/{name}")
 
 
 def write_bundle(app: Sphinx, error: Exception | None) -> None:
-    """Put the bundle beside the scripts of the rendered book."""
-    if error is None and app.builder.format == "html":
+    """Put the bundle beside the scripts of the rendered book, if any page asks for it."""
+    used = any(USED in about for about in app.env.metadata.values())
+    if used and error is None and app.builder.format == "html":
         made = live.bundle()
         folder = Path(app.outdir) / "_static" / FOLDER
         folder.mkdir(parents=True, exist_ok=True)

@@ -7,7 +7,7 @@
   "use strict";
 
   const TOGETHER = 64; // tokens that go through the layers at once: bounds the working memory
-  const MOST_NODES = 6000; // beyond this the tree is felled before the next text (about 40 MB)
+  const MOST_NODES = 6000; // beyond this the tree is felled before the next text (about 50 MB)
 
   /** Return the tensors of a safetensors file: name to Float32Array, whatever width it has there. */
   live.readSafetensors = function (buffer) {
@@ -101,7 +101,10 @@
 
   /** Refuse what this pass does not compute: better no number than a wrong one. */
   function check(config) {
-    const turned = config.rope_parameters ?? { rope_type: "default", rope_theta: config.rope_theta };
+    const turned = config.rope_parameters ?? {
+      rope_type: "default",
+      rope_theta: config.rope_theta,
+    };
     const known =
       config.model_type === "llama" &&
       config.hidden_act === "silu" &&
@@ -170,7 +173,6 @@
       if (found !== undefined) return found;
       const node = this.tokens.length;
       const depth = parent < 0 ? 0 : this.depths[parent] + 1;
-      if (depth >= this.longest) throw new Error("The text is too long for the model.");
       this.places.set(place, node);
       this.tokens.push(token);
       this.parents.push(parent);

@@ -1,4 +1,4 @@
-/* The part of a page in which the reader asks the model: loads it on demand, draws form and bars.
+/* The part of a page in which the reader asks the model: button, form, and bars.
 
    Whatever a reader types, and whatever the data hold, reaches the page as text nodes only. Without
    this script the figure made with the book stays where the form would stand. */
@@ -8,65 +8,6 @@
   const SHOWN = 10; // bars, beside those that are marked
   const FLOOR = 1e-5; // an object that falls below on its way is not followed to its end
   const PAUSE = 150; // milliseconds without a key before the model is asked
-  const HERE = document.currentScript.src;
-
-  /* ---- the model ---- */
-
-  let loading = null;
-  let deliver = null;
-  let waiting = new Map();
-  let number = 0;
-
-  /** Called by the bundle, once the browser has read it. */
-  live.deliver = (bundle) => deliver(bundle);
-
-  /** Load a bundle beside this script, once for all parts of the page; return its catalogue. */
-  live.load = function (file) {
-    loading ??= fetchBundle(file).then((bundle) => {
-      start(bundle.code);
-      return live.request("load", { parts: bundle.parts });
-    });
-    loading.catch(() => (loading = null)); // so that the reader may try again
-    return loading;
-  };
-
-  /** Read the bundle as a script: a page opened from disk may not fetch, but may load scripts. */
-  function fetchBundle(file) {
-    return new Promise((resolve, reject) => {
-      deliver = resolve;
-      const script = document.createElement("script");
-      script.src = new URL(file, HERE).href;
-      script.onload = () => script.remove();
-      script.onerror = () => reject(new Error(`The file ${script.src} could not be loaded.`));
-      document.head.append(script);
-    });
-  }
-
-  let worker = null;
-
-  function start(code) {
-    const address = URL.createObjectURL(new Blob([code], { type: "text/javascript" }));
-    worker = new Worker(address);
-    worker.onmessage = ({ data: { id, answer, error } }) => {
-      const { resolve, reject } = waiting.get(id);
-      waiting.delete(id);
-      if (error === undefined) resolve(answer);
-      else reject(new Error(error));
-    };
-    worker.onerror = ({ message }) => {
-      for (const { reject } of waiting.values()) reject(new Error(message));
-      waiting = new Map();
-    };
-  }
-
-  /** Ask the worker for something: "score", "go" or "encode" (see worker.js). */
-  live.request = function (kind, details) {
-    return new Promise((resolve, reject) => {
-      number += 1;
-      waiting.set(number, { resolve, reject });
-      worker.postMessage({ id: number, kind, ...details });
-    });
-  };
 
   /* ---- pieces of a page ---- */
 
@@ -86,12 +27,20 @@
 
   function field(label, control, ...more) {
     control.id = unique("field");
-    return make("div", { class: "live-field" }, make("label", { for: control.id }, label), control, ...more);
+    return make(
+      "div",
+      { class: "live-field" },
+      make("label", { for: control.id }, label),
+      control,
+      ...more,
+    );
   }
 
   function fillSelect(select, choices, chosen) {
     select.replaceChildren(
-      ...choices.map(([value, text]) => make("option", { value, selected: value === chosen }, text)),
+      ...choices.map(([value, text]) =>
+        make("option", { value, selected: value === chosen }, text),
+      ),
     );
   }
 
@@ -173,7 +122,8 @@
     build() {
       const { catalogue } = this;
       const [subjects, objects] = [unique("subjects"), unique("objects")];
-      const text = (list) => make("input", { type: "text", list, autocomplete: "off", spellcheck: "false" });
+      const plain = { type: "text", maxlength: 200, autocomplete: "off", spellcheck: "false" };
+      const text = (list) => make("input", { ...plain, list });
       this.subjects = make("datalist", { id: subjects });
       this.objects = make("datalist", { id: objects });
       this.controls = {
@@ -186,15 +136,31 @@
         separator: make("select"),
       };
       const { controls } = this;
-      fillSelect(controls.relation, catalogue.relations.map((r) => [r.name, `${r.label} (${r.name})`]), this.asked.relation);
-      fillSelect(controls.way, catalogue.ways.map((w) => [w.name, w.label]), this.asked.way);
-      fillSelect(controls.separator, catalogue.separators.map((s) => [s.name, s.name]), this.asked.separator);
+      fillSelect(
+        controls.relation,
+        catalogue.relations.map((r) => [r.name, `${r.label} (${r.name})`]),
+        this.asked.relation,
+      );
+      fillSelect(
+        controls.way,
+        catalogue.ways.map((w) => [w.name, w.label]),
+        this.asked.way,
+      );
+      fillSelect(
+        controls.separator,
+        catalogue.separators.map((s) => [s.name, s.name]),
+        this.asked.separator,
+      );
       const press = (label, act) => make("button", { type: "button", onclick: act }, label);
       this.turn = press("", () => this.set({ turn: this.asked.turn + 1 }));
       this.fields = {
         relation: field("Relation", controls.relation),
         subject: field("Subject", controls.subject, this.subjects),
-        another: make("div", { class: "live-field" }, press("Another subject", () => this.another())),
+        another: make(
+          "div",
+          { class: "live-field" },
+          press("Another subject", () => this.another()),
+        ),
         way: field("Ask by", controls.way),
         frame: field("Wording", controls.frame),
         context: field("Said first (a word, or nothing)", controls.context, this.objects),
@@ -204,7 +170,11 @@
       };
       this.form = make(
         "form",
-        { class: "live-form", "aria-label": `Ask ${catalogue.model}`, onsubmit: (event) => event.preventDefault() },
+        {
+          class: "live-form",
+          "aria-label": `Ask ${catalogue.model}`,
+          onsubmit: (event) => event.preventDefault(),
+        },
         ...Object.values(this.fields),
       );
       for (const [name, control] of Object.entries(controls))
@@ -221,7 +191,13 @@
       this.caption = make("caption");
       this.rows = make("tbody");
       const head = ["Object", "Probability"].map((name) => make("th", { scope: "col" }, name));
-      this.table = make("table", { class: "live-bars" }, this.caption, make("thead", {}, make("tr", {}, ...head)), this.rows);
+      this.table = make(
+        "table",
+        { class: "live-bars" },
+        this.caption,
+        make("thead", {}, make("tr", {}, ...head)),
+        this.rows,
+      );
       this.result = make(
         "div",
         { class: "live-result" },
@@ -240,7 +216,11 @@
         if (controls[name].value !== String(asked[name])) controls[name].value = asked[name];
       const frames = relation.frames[way.kind] ?? [];
       const blank = (text) => text.replace("[X]", "…").replace(/ *\[Y\].*/, " …");
-      fillSelect(controls.frame, frames.map((text, at) => [String(at), blank(text)]), String(asked.frame));
+      fillSelect(
+        controls.frame,
+        frames.map((text, at) => [String(at), blank(text)]),
+        String(asked.frame),
+      );
       const options = (texts) => texts.map((value) => make("option", { value }));
       if (this.listed !== relation) {
         this.listed = relation;
@@ -264,7 +244,8 @@
       const number = Math.min(50, Math.max(1, Math.round(Number(control.value)) || 1));
       const value = { examples: number, frame: Number(control.value) }[name] ?? control.value;
       Object.assign(this.asked, { [name]: value });
-      if (name === "relation") Object.assign(this.asked, { subject: this.drawn(), context: "", turn: 0, frame: 0 });
+      if (name === "relation")
+        Object.assign(this.asked, { subject: this.drawn(), context: "", turn: 0, frame: 0 });
       if (name === "way") Object.assign(this.asked, { turn: 0, frame: 0 });
       if (name === "relation" || name === "way") this.follow();
       this.typing = true;
@@ -295,7 +276,11 @@
       this.result.setAttribute("aria-busy", "true"); // until what stands there answers what is asked
       do {
         this.again = false;
-        await this.answer({ ...this.asked, subject: this.asked.subject.trim(), context: this.asked.context.trim() });
+        await this.answer({
+          ...this.asked,
+          subject: this.asked.subject.trim(),
+          context: this.asked.context.trim(),
+        });
       } while (this.again);
       this.busy = false;
       this.result.setAttribute("aria-busy", String(this.typing));
@@ -310,7 +295,7 @@
       const known = live.factAbout(relation, asked.subject);
       const { prompt, objects, continuations } = live.ask(catalogue, asked);
       const marks = new Map();
-      if (asked.context) marks.set(asked.context, "said first");
+      if (asked.context && this.way.context) marks.set(asked.context, "said first");
       if (known?.falseObject) marks.set(known.falseObject, "told falsely");
       if (known) marks.set(known.object, "true");
       const keep = objects.flatMap((name, at) => (marks.has(name) ? [at] : []));
@@ -318,7 +303,11 @@
         const scored = await live.request("score", { prompt, continuations, floor: FLOOR, keep });
         const own = await live.request("go", { prompt });
         const bars = scored.map(({ logprob }, at) => {
-          return { name: objects[at], probability: Math.exp(logprob), mark: marks.get(objects[at]) ?? "" };
+          return {
+            name: objects[at],
+            probability: Math.exp(logprob),
+            mark: marks.get(objects[at]) ?? "",
+          };
         });
         this.draw({ asked, prompt, bars, own, relation });
       } catch (error) {
@@ -336,8 +325,11 @@
         ? `Left alone, the model goes on with: ${own}`
         : "Left alone, the model ends the line at once.";
       const which =
-        bars.length > shown.length ? `the ${SHOWN} likeliest of ${bars.length} objects` : "all objects";
-      const marked = shown.length > SHOWN && bars.length > shown.length ? " and those with a mark" : "";
+        bars.length > shown.length
+          ? `the ${SHOWN} likeliest of ${bars.length} objects`
+          : "all objects";
+      const marked =
+        shown.length > SHOWN && bars.length > shown.length ? " and those with a mark" : "";
       this.caption.textContent = `What ${catalogue.model} expects next: ${which}${marked}.`;
       this.rows.replaceChildren(...shown.map((bar) => this.row(bar)));
       const [first] = bars;
@@ -353,7 +345,16 @@
         "tr",
         { class: mark ? `live-${mark.replace(" ", "-")}` : "" },
         head,
-        make("td", {}, make("div", {}, make("span", {}, percent(probability)), make("span", { class: "live-track" }, bar))),
+        make(
+          "td",
+          {},
+          make(
+            "div",
+            {},
+            make("span", {}, percent(probability)),
+            make("span", { class: "live-track" }, bar),
+          ),
+        ),
       );
     }
   }

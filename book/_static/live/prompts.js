@@ -56,7 +56,9 @@
       .filter(({ subject: name }) => folded(name) !== folded(subject));
     const begin = (turn * examples) % usable.length;
     const turned = [...usable.slice(begin), ...usable.slice(0, begin)].slice(0, examples);
-    const pairs = turned.map((pair) => fill(template, { X: pair.subject, Y: pair.object }) + between);
+    const pairs = turned.map(
+      (pair) => fill(template, { X: pair.subject, Y: pair.object }) + between,
+    );
     const before = template.split("[Y]")[0];
     const head = before.replace(/ +$/, "");
     return {

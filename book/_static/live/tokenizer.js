@@ -41,7 +41,8 @@
       if (model.ignore_merges || model.byte_fallback || model.continuing_subword_prefix)
         refuse("its BPE has settings that are not known here");
       if (words?.type !== "ByteLevel" || !words.use_regex) refuse("its words are not ByteLevel");
-      if (normalizer && normalizer.type !== "Replace") refuse(`it normalises by ${normalizer.type}`);
+      if (normalizer && normalizer.type !== "Replace")
+        refuse(`it normalises by ${normalizer.type}`);
       this.vocabulary = new Map(Object.entries(model.vocab));
       this.pieces = new Map(Object.entries(model.vocab).map(([piece, id]) => [id, piece]));
       this.ranks = new Map(model.merges.map(([left, right], rank) => [`${left} ${right}`, rank]));
@@ -83,7 +84,9 @@
     }
 
     words(text) {
-      let told = this.replace ? text.replace(this.replace.pattern, () => this.replace.content) : text;
+      let told = this.replace
+        ? text.replace(this.replace.pattern, () => this.replace.content)
+        : text;
       if (this.leadingSpace && !told.startsWith(" ")) told = ` ${told}`;
       return told.match(WORDS) ?? [];
     }

@@ -22,7 +22,10 @@
 
   /** Read the bundle; return the catalogue, which the page needs and the worker does not. */
   async function load({ parts }) {
-    model = new live.Model(await json(parts.config), live.readSafetensors(await unpack(parts.weights)));
+    model = new live.Model(
+      await json(parts.config),
+      live.readSafetensors(await unpack(parts.weights)),
+    );
     tokenizer = new live.Tokenizer(await json(parts.tokenizer));
     return json(parts.catalogue);
   }
@@ -32,6 +35,12 @@
     let at = 0;
     while (at < left.length && at < right.length && left[at] === right[at]) at += 1;
     return at;
+  }
+
+  /** Refuse what is too long before any of it is read. */
+  function check(ids) {
+    if (ids.length > model.longest)
+      throw new Error(`The text is ${ids.length} tokens long; the model reads ${model.longest}.`);
   }
 
   /** Let the model read ids and return the last node. */
@@ -53,7 +62,11 @@
       const ids = tokenizer.encode(prompt + text);
       return { ids, logprobs: [], sum: 0, node: -1, kept: keep.includes(number) };
     });
-    const start = rows.reduce((least, row) => Math.min(least, shared(row.ids, alone)), alone.length);
+    rows.forEach((row) => check(row.ids));
+    const start = rows.reduce(
+      (least, row) => Math.min(least, shared(row.ids, alone)),
+      alone.length,
+    );
     const root = read(alone.slice(0, start));
     let alive = rows.filter((row) => row.ids.length > start);
     for (const row of alive) row.node = root;
@@ -76,7 +89,9 @@
   /** Return what the model itself would write next, up to the end of the line. */
   function go({ prompt }) {
     model.tidy();
-    let node = read(tokenizer.encode(prompt));
+    const alone = tokenizer.encode(prompt);
+    check([...alone, ...Array(MOST_WORDS)]);
+    let node = read(alone);
     const ids = [];
     while (ids.length < MOST_WORDS) {
       const id = model.likeliest(node);
