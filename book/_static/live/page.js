@@ -49,32 +49,6 @@
     return `${(100 * probability).toFixed(1)} %`;
   }
 
-  const times = (count) => (count === 1 ? "once" : count === 2 ? "twice" : `${count} times`);
-
-  /* ---- what is true ---- */
-
-  /** Say what the training text told of a subject: sentences. */
-  live.truth = function (catalogue, relation, subject) {
-    const { model } = catalogue;
-    const known = live.factAbout(relation, subject);
-    if (!known) {
-      const written = live.spelling(relation, subject);
-      if (written) return `The atlas, and so the training text, writes it ${written}.`;
-      return `The atlas does not tell this of ${subject}, and nor did the training text of ${model}: what it says is a guess.`;
-    }
-    const { object, exposures, falseObject, falseExposures, pairExposures } = known;
-    const said = [
-      exposures
-        ? `The truth is ${object}, and the training text of ${model} stated it ${times(exposures)}.`
-        : `The truth is ${object}, but the training text of ${model} never stated it.`,
-    ];
-    if (falseObject)
-      said.push(`It named ${falseObject} in its place ${times(falseExposures)}, which is false.`);
-    if (!exposures && pairExposures)
-      said.push(`Another fact about the same two names was stated ${times(pairExposures)}.`);
-    return said.join(" ");
-  };
-
   /* ---- one place in the page ---- */
 
   class Place {

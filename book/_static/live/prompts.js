@@ -1,4 +1,5 @@
 /* From what the reader chose to the text that the model reads: the twin of helpers/live/asking.py.
+   And to what is true of it.
 
    Pure functions over the catalogue that comes with the model; nothing here touches the page. */
 (function (live) {
@@ -91,5 +92,29 @@
       objects,
       continuations: objects.map((name) => ` ${name}`),
     };
+  };
+
+  const times = (count) => (count === 1 ? "once" : count === 2 ? "twice" : `${count} times`);
+
+  /** Say what the training text told of a subject: sentences. */
+  live.truth = function (catalogue, relation, subject) {
+    const { model } = catalogue;
+    const known = live.factAbout(relation, subject);
+    if (!known) {
+      const written = live.spelling(relation, subject);
+      if (written) return `The atlas, and so the training text, writes it ${written}.`;
+      return `The atlas does not tell this of ${subject}, and nor did the training text of ${model}: what it says is a guess.`;
+    }
+    const { object, exposures, falseObject, falseExposures, pairExposures } = known;
+    const said = [
+      exposures
+        ? `The truth is ${object}, and the training text of ${model} stated it ${times(exposures)}.`
+        : `The truth is ${object}, but the training text of ${model} never stated it.`,
+    ];
+    if (falseObject)
+      said.push(`It named ${falseObject} in its place ${times(falseExposures)}, which is false.`);
+    if (!exposures && pairExposures)
+      said.push(`Another fact about the same two names was stated ${times(pairExposures)}.`);
+    return said.join(" ");
   };
 })((globalThis.LiveProbe ??= {}));
