@@ -314,6 +314,7 @@ def test_the_page_tells_the_truth_of_each_subject(page):
     assert f"writes it {often['subject']}." in told(page)
     subject.fill(" ")
     assert "Type a subject" in told(page)
+    assert page.locator(".live-bars tbody tr").count() == 0  # nothing of an earlier question
 
 
 def test_bars_are_the_likeliest_objects_with_their_values(page):

@@ -93,7 +93,8 @@
       return this.catalogue.ways.find(({ name }) => name === this.asked.way);
     }
 
-    build() {
+    /** Make the controls, filled with what can be chosen. */
+    makeControls() {
       const { catalogue } = this;
       const [subjects, objects] = [unique("subjects"), unique("objects")];
       const plain = { type: "text", maxlength: 200, autocomplete: "off", spellcheck: "false" };
@@ -125,6 +126,12 @@
         catalogue.separators.map((s) => [s.name, s.name]),
         this.asked.separator,
       );
+    }
+
+    /** Make the form: a control and its label in each field, then what the model says. */
+    build() {
+      this.makeControls();
+      const { catalogue, controls } = this;
       const press = (label, act) => make("button", { type: "button", onclick: act }, label);
       this.turn = press("", () => this.set({ turn: this.asked.turn + 1 }));
       this.fields = {
@@ -157,6 +164,7 @@
       this.follow();
     }
 
+    /** Make the empty places of what the model reads and says. */
     buildResult() {
       const reads = unique("reads");
       const named = { role: "group", "aria-labelledby": reads };
@@ -208,12 +216,14 @@
       this.turn.textContent = way.name === "list" ? "Other examples" : "Options in another order";
     }
 
+    /** Take new values from a button. */
     set(values) {
       Object.assign(this.asked, values);
       this.follow();
       this.change();
     }
 
+    /** Take a new value from a control; ask once the reader pauses. */
     typed(name, control) {
       const number = Math.min(50, Math.max(1, Math.round(Number(control.value)) || 1));
       const value = { examples: number, frame: Number(control.value) }[name] ?? control.value;
@@ -262,7 +272,7 @@
 
     async answer(asked) {
       if (!asked.subject) {
-        this.status.textContent = "Type a subject, or choose one from the list.";
+        this.clear("Type a subject, or choose one from the list.");
         return;
       }
       const { catalogue, relation } = this;
@@ -285,10 +295,17 @@
         });
         this.draw({ asked, prompt, bars, own, relation });
       } catch (error) {
-        this.status.textContent = error.message;
+        this.clear(error.message);
       }
     }
 
+    /** Leave nothing that belongs to an earlier question; say why. */
+    clear(reason) {
+      for (const place of [this.read, this.own, this.caption, this.rows]) place.replaceChildren();
+      this.status.textContent = reason;
+    }
+
+    /** Show the likeliest objects and those with a mark, and what is true. */
     draw({ asked, prompt, bars, own, relation }) {
       const { catalogue } = this;
       bars.sort((a, b) => b.probability - a.probability);
