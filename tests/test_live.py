@@ -27,6 +27,7 @@ from tests import tiny
 
 ROOT = Path(__file__).resolve().parent.parent
 HTML = ROOT / "book" / "_build" / "html"
+PATIENCE = 120_000  # milliseconds, for a machine with much else to do
 LOADED = ("live.css", "client.js", "prompts.js", "page.js")  # by a page, before the model
 N_PROMPTS, N_OBJECTS = 50, 20
 INVENTED = ("Gotham", "Saint-Étienne-sur-Nulle", "Xq", "東京 2", "it's", " ".join(["Nowhere"] * 9))
@@ -54,7 +55,7 @@ def write_page(folder: Path, asked: Question, bundle: live.Bundle | None) -> str
 def opened(browser, address: str, **settings):
     """Open a page that fails the test on any error of its own."""
     page = browser.new_context(**settings).new_page()
-    page.set_default_timeout(60_000)
+    page.set_default_timeout(PATIENCE)
     page.errors = []
     page.on("pageerror", lambda error: page.errors.append(str(error)))
     page.goto(address)
@@ -427,10 +428,10 @@ def test_only_pages_with_a_place_to_ask_load_it_and_little():
 @pytest.mark.parametrize("name", ["try.html", "chapters/multiplicity.html"])
 def test_the_book_answers(browser, name):
     page = browser.new_page()
-    page.set_default_timeout(60_000)
+    page.set_default_timeout(PATIENCE)
     asked = []
     page.on("request", lambda request: asked.append(request.url))
-    page.goto((HTML / name).as_uri())
+    page.goto((HTML / name).as_uri(), wait_until="domcontentloaded")  # formulas may take longer
     figure = page.locator(".live-probe figure")
     assert figure.locator("img").get_attribute("alt").startswith("Bars of")
     page.click(".live-load")
