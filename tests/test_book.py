@@ -3,13 +3,11 @@
 They read ``book/_build/html``, as the last ``make book`` left it.
 """
 
-import os
 import re
-import shutil
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Page
 
 ROOT = Path(__file__).resolve().parent.parent
 HTML = ROOT / "book" / "_build" / "html"
@@ -19,7 +17,6 @@ PAGES = sorted(
     for path in HTML.rglob("*.html")
     if path.name not in SKIPPED and not path.is_relative_to(HTML / "_static")
 )
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 LOCAL = ("file:", "data:", "blob:")
 THEME = (  # errors of the theme's own, without effect
     "Identifier 'THEBE_JS_URL' has already been declared",
@@ -30,20 +27,6 @@ VISIBLE = """elements => elements.filter(e => e.checkVisibility({opacityProperty
     visibilityProperty: true}) && e.getBoundingClientRect().width > 0).length"""
 
 pytestmark = pytest.mark.skipif(not PAGES, reason="there is no book yet: run make book first")
-
-
-@pytest.fixture(scope="module")
-def browser():
-    """Return a browser; skip where none is installed."""
-    path = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, BROWSERS)), None)
-    if path is None:
-        pytest.skip("no browser is installed: apt-get install chromium, or set CHROMIUM to one")
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(
-            executable_path=path, args=["--no-sandbox", "--disable-dev-shm-usage"]
-        )
-        yield started
-        started.close()
 
 
 @pytest.fixture(scope="module", params=WIDTHS, ids=lambda width: f"{width}px")

@@ -18,6 +18,7 @@ from helpers.plots.latent import (
     share_curve,
 )
 from helpers.plots.multiplicity import class_bars, lines, mapping, roc_curves, two_prompts
+from helpers.plots.objects import object_bars
 from helpers.plots.reliability import effect_grid, kind_bars, measure_plane, rank_map, roc
 from helpers.plots.scatters import scatter
 from helpers.plots.style import PALETTE, model_colour, use_style
@@ -42,6 +43,7 @@ __all__ = [
     "mapping",
     "measure_plane",
     "model_colour",
+    "object_bars",
     "rank_map",
     "reliability_diagram",
     "roc",

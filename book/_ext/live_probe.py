@@ -1,0 +1,88 @@
+"""The directive ``live-probe``: a place in which the reader asks a bundled model, in the page.
+
+Its options are the fields of `helpers.live.Question`, the question that it begins with. It writes
+that question's figure, which stays where no script runs, and the tag on which
+``_static/live/page.js`` builds the form. The bundle with the model is made from the weights each
+time the book is rendered; it is no part of any page until the reader asks for it.
+"""
+
+import hashlib
+import sys
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, ClassVar
+
+from docutils import nodes
+from docutils.parsers.rst import directives
+from sphinx.application import Sphinx
+from sphinx.config import Config
+from sphinx.util.docutils import SphinxDirective
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent))
+
+from helpers import live
+from helpers.errors import UserError
+
+FOLDER = "live"  # within _static; jupyter-book would load all scripts of _static in every page
+SCRIPTS = ("client.js", "prompts.js", "page.js")  # of the page; the others are in the bundle
+STILLS = "_build/live"  # figures, seen from the book's folder
+TAG, USED = 'class="live-probe"', "live-probe"
+
+
+class LiveProbe(SphinxDirective):
+    """A place in which the reader asks the model."""
+
+    option_spec: ClassVar = {field.name: directives.unchanged for field in fields(live.Question)}
+
+    def run(self) -> list[nodes.Node]:
+        """Return the opening tag, the figure and the closing tag."""
+        try:
+            asked = live.question(self.options)
+            still = live.still(asked)
+        except UserError as error:
+            raise self.error(str(error)) from error
+        name = f"{hashlib.sha256(still.image).hexdigest()[:16]}.png"
+        folder = Path(self.env.srcdir) / STILLS
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(still.image)
+        self.env.metadata[self.env.docname][USED] = "yes"
+        image = nodes.image(uri=f"/{STILLS}/{name}", alt=still.alt)
+        figure = nodes.figure("", image, nodes.caption("", still.caption))
+        tags = [nodes.raw("", text, format="html") for text in (live.opening(asked), "</div>")]
+        return [tags[0], figure, tags[1]]
+
+
+def keep_apart(app: Sphinx, config: Config) -> None:
+    """Take our scripts and styles off the list of those that every page loads."""
+    for name in ("html_js_files", "html_css_files"):
+        kept = [file for file in getattr(config, name) if not str(file).startswith(f"{FOLDER}/")]
+        setattr(config, name, kept)
+
+
+def add_scripts(
+    app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: nodes.Node | None
+) -> None:
+    """Load them in the pages that have a place to ask."""
+    if TAG in context.get("body", ""):
+        app.add_css_file(f"{FOLDER}/live.css")
+        for name in SCRIPTS:
+            app.add_js_file(f"{FOLDER}/{name}")
+
+
+def write_bundle(app: Sphinx, error: Exception | None) -> None:
+    """Put the bundle beside the scripts of the rendered book, if any page asks for it."""
+    used = any(USED in about for about in app.env.metadata.values())
+    if used and error is None and app.builder.format == "html":
+        made = live.bundle()
+        folder = Path(app.outdir) / "_static" / FOLDER
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / made.name).write_text(made.text, encoding="ascii")
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Register with Sphinx."""
+    app.add_directive("live-probe", LiveProbe)
+    app.connect("config-inited", keep_apart)
+    app.connect("html-page-context", add_scripts)
+    app.connect("build-finished", write_bundle)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

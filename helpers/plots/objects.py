@@ -1,0 +1,54 @@
+"""The objects that a model expects next, as bars."""
+
+import pandas as pd
+from matplotlib import pyplot as plt
+from matplotlib.axes import Axes
+from matplotlib.ticker import PercentFormatter
+
+from helpers.plots.style import BLUE, GREEN, RED, plain
+
+SHADES = {"": BLUE, "true": GREEN, "false": RED}
+
+
+def object_bars(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
+    """Draw the probability of each object as a bar with its value, the likeliest on top.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Columns ``object``; ``probability``, 0 to 1; ``told``: "true", "false" or "".
+    ax : Axes, optional
+        By default a new figure, tall enough.
+
+    Returns
+    -------
+    Axes
+
+    Notes
+    -----
+    The probabilities of one prompt are no sample, so there are no intervals to draw.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"object": ["Peru", "France"], "probability": [0.2, 0.7],
+    ...                       "told": ["", "true"]})
+    >>> ax = object_bars(table)
+    >>> [text.get_text() for text in ax.get_yticklabels()], [text.get_text() for text in ax.texts]
+    (['France (true)', 'Peru'], ['70.0 %', '20.0 %'])
+    """
+    table = table.sort_values("probability", ascending=False, kind="stable")
+    if ax is None:
+        _, ax = plt.subplots(figsize=(6, 0.8 + 0.3 * len(table)))
+    places = range(len(table))
+    ax.barh(places, table["probability"], height=0.7, color=table["told"].map(SHADES))
+    for place, value in zip(places, table["probability"]):
+        ax.text(value + 0.01, place, f"{value:.1%}".replace("%", " %"), va="center", fontsize=9)
+    marks = table["told"].map({"": "", "true": " (true)", "false": " (told falsely)"})
+    ax.set_yticks(places, [plain(name + mark) for name, mark in zip(table["object"], marks)])
+    ax.set_ylim(len(table) - 0.4, -0.6)
+    ax.set_xlim(0, 1.12)
+    ax.set_xticks([0, 0.25, 0.5, 0.75, 1])
+    ax.xaxis.set_major_formatter(PercentFormatter(1))
+    ax.set_xlabel("probability")
+    ax.grid(visible=False, axis="y")
+    return ax

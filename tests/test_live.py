@@ -1,0 +1,451 @@
+"""Asking a model in the page: the same numbers as in Python, in a real browser, for every reader.
+
+Most tests make a small page of their own, with a bundle made from the weights as they are now;
+those at the end read ``book/_build/html``, as the last ``make book`` left it.
+"""
+
+import functools
+import http.server
+import re
+import shutil
+import threading
+from dataclasses import asdict
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from playwright.sync_api import Error
+
+from helpers import live, models, probing
+from helpers.checkpoints import WEIGHTS
+from helpers.live import asking
+from helpers.live.asking import WAYS, Question
+from helpers.live.bundle import SCRIPTS
+from helpers.prompts.formats import SEPARATORS
+from tests import tiny
+
+ROOT = Path(__file__).resolve().parent.parent
+HTML = ROOT / "book" / "_build" / "html"
+PATIENCE = 120_000  # milliseconds, for a machine with much else to do
+LOADED = ("live.css", "client.js", "prompts.js", "page.js")  # by a page, before the model
+N_PROMPTS, N_OBJECTS = 50, 20
+INVENTED = ("Gotham", "Saint-Étienne-sur-Nulle", "Xq", "東京 2", "it's", " ".join(["Nowhere"] * 9))
+SCORE = """([prompt, continuations, floor]) =>
+    LiveProbe.request("score", {prompt, continuations, floor})"""
+needs_book = pytest.mark.skipif(
+    not (HTML / "try.html").is_file(), reason="there is no book yet: run make book first"
+)
+
+
+def write_page(folder: Path, asked: Question, bundle: live.Bundle | None) -> str:
+    """Write a page with a place to ask, and what it loads; return its address."""
+    if bundle is not None:
+        (folder / bundle.name).write_text(bundle.text, encoding="ascii")
+    for name in LOADED:
+        shutil.copy(SCRIPTS / name, folder)
+    place = f'{live.opening(asked)}<figure><img alt="bars"></figure></div>'
+    scripts = "".join(f'<script src="{name}"></script>' for name in LOADED[1:])
+    head = '<meta charset="utf-8"><title>Ask</title><link rel="stylesheet" href="live.css">'
+    text = f'<!doctype html><html lang="en">{head}<body>{place}{scripts}</body></html>'
+    (folder / "index.html").write_text(text, encoding="utf-8")
+    return (folder / "index.html").as_uri()
+
+
+def opened(browser, address: str, **settings):
+    """Open a page that fails the test on any error of its own."""
+    page = browser.new_context(**settings).new_page()
+    page.set_default_timeout(PATIENCE)
+    page.errors = []
+    page.on("pageerror", lambda error: page.errors.append(str(error)))
+    page.goto(address)
+    return page
+
+
+def loaded(browser, address: str, **settings):
+    """Open a page and load its model by the button."""
+    page = opened(browser, address, **settings)
+    page.click(".live-load")
+    page.wait_for_selector(".live-bars tbody tr")
+    return page
+
+
+def told(page) -> str:
+    """Return the status line, once the model has answered what was typed last."""
+    page.wait_for_selector(".live-result[aria-busy=false]")
+    return page.inner_text("[role=status]")
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory):
+    """Return the address on disk of a page that asks about Lyon."""
+    return write_page(tmp_path_factory.mktemp("page"), Question("P17", "Lyon"), live.bundle())
+
+
+@pytest.fixture(scope="module")
+def page(browser, address):
+    """Return a page whose model is loaded; tests set all that they rely on."""
+    made = loaded(browser, address)
+    yield made
+    assert made.errors == []
+
+
+@pytest.fixture(scope="module")
+def lm():
+    return models.load(live.MODEL, device="cpu")
+
+
+def drawn(seed: int) -> list[Question]:
+    """Draw questions: all ways alike, subjects known and invented, every setting at random."""
+    random = np.random.default_rng(seed)
+    facts, ways = asking.facts(), list(WAYS)
+    questions = []
+    for number in range(N_PROMPTS):
+        fact = facts.iloc[random.integers(len(facts))]
+        other = facts[facts["relation"] == fact["relation"]]["object"].iloc[0]
+        question = Question(
+            relation=fact["relation"],
+            subject=fact["subject"] if random.random() < 0.7 else str(random.choice(INVENTED)),
+            way=ways[number % len(ways)],
+            frame=int(random.integers(7)),
+            context=str(random.choice(["", fact["object"], other, "Atlantis"])),
+            examples=int(random.choice([1, 4, 20])),
+            turn=int(random.integers(6)),
+            separator=str(random.choice(list(SEPARATORS))),
+        )
+        questions.append(question)
+    return questions
+
+
+@pytest.fixture(scope="module")
+def asked(page):
+    """Return what Python and the page ask for the drawn questions."""
+    questions = drawn(seed=0)
+    here = [live.ask(question) for question in questions]
+    there = page.evaluate(
+        """async (all) => { const catalogue = await LiveProbe.load();
+        return all.map((one) => LiveProbe.ask(catalogue, one)) }""",
+        [asdict(question) for question in questions],
+    )
+    return questions, here, there
+
+
+def test_the_page_asks_what_python_asks(asked):
+    questions, here, there = asked
+    assert {question.way for question in questions} == set(WAYS)
+    for question, (prompt, objects, continuations), other in zip(questions, here, there):
+        assert other["prompt"] == prompt, question
+        assert other["objects"] == objects, question
+        assert other["continuations"] == continuations, question
+
+
+def test_the_page_gives_the_probabilities_of_python(page, lm, asked):
+    random = np.random.default_rng(1)
+    rows = []
+    for item, (prompt, _, continuations) in enumerate(asked[1]):
+        chosen = random.permutation(len(continuations))[:N_OBJECTS]
+        rows += [(item, option, prompt, continuations[i]) for option, i in enumerate(chosen)]
+    probes = pd.DataFrame(rows, columns=["item", "option", "prompt", "continuation"])
+    answers = probing.score(lm, probes.assign(variant="live"), progress=False)
+    worst = 0.0
+    for _, group in answers.groupby("item"):
+        found = page.evaluate(SCORE, [group["prompt"].iloc[0], list(group["continuation"]), 0])
+        assert all(one["whole"] for one in found)
+        for mine, one in zip(group["logprobs"], found):
+            assert len(mine) == len(one["logprobs"])
+            worst = max(worst, *np.abs(np.subtract(mine, one["logprobs"])))
+    print(f"largest difference of a log-probability, {len(answers)} objects: {worst:.1e}")
+    assert 0 < worst < 1e-3
+
+
+def test_the_page_goes_on_as_python_does(page, lm, asked):
+    texts = [prompt for prompt, _, _ in asked[1]]
+    expected = probing.generate(lm, texts, progress=False)["text"].str.strip().tolist()
+    found = page.evaluate(
+        """async (texts) => { const found = [];
+        for (const prompt of texts) found.push(await LiveProbe.request("go", {prompt}));
+        return found }""",
+        texts,
+    )
+    assert found == expected
+    assert len(set(expected)) > N_PROMPTS / 5
+
+
+def test_what_is_left_on_its_way_is_below_the_floor(page):
+    prompt, _, continuations = live.ask(Question("P220", "Welsh"))
+    whole = page.evaluate(SCORE, [prompt, continuations, 0])
+    some = page.evaluate(SCORE, [prompt, continuations, 1e-3])
+    left = [one["logprob"] for one, other in zip(whole, some) if not other["whole"]]
+    kept = [(one["logprob"], other["logprob"]) for one, other in zip(whole, some) if other["whole"]]
+    assert left
+    assert kept
+    assert max(left) < np.log(1e-3)
+    assert np.ptp(np.subtract(*zip(*kept))) < 1e-6
+
+
+@pytest.mark.parametrize("kind", ["score", "go"])
+def test_a_text_that_is_too_long_is_refused(page, lm, kind):
+    ask = "([kind, prompt, continuations]) => LiveProbe.request(kind, {prompt, continuations})"
+    word = " ".join(["Lyon"] * (lm.max_length + 1))
+    with pytest.raises(Error, match=f"tokens long; the model reads {lm.max_length}"):
+        page.evaluate(ask, [kind, word, [" France"]])
+
+
+def strings(seed: int, n: int) -> list[str]:
+    """Draw strings of all kinds: letters of many scripts, spaces, signs, special tokens."""
+    random = np.random.default_rng(seed)
+    ranges = [(32, 127), (32, 127), (9, 14), (160, 592), (880, 1300), (0x3040, 0x30FF)]
+    ranges += [(0x4E00, 0x4F00), (0x1F600, 0x1F640), (0x2000, 0x2030), (0x600, 0x6FF), (0, 256)]
+    words = ["<|bos|>", "<|eos|>", "it's", "I'LL", "'re", "  ", "\n", "\n\n", " \n", "\ufeff"]
+    made = []
+    for _ in range(n):
+        parts = []
+        for _ in range(random.integers(1, 6)):
+            low, high = ranges[random.integers(len(ranges))]
+            letters = random.integers(low, high, random.integers(1, 8))
+            parts += ["".join(map(chr, letters)), str(random.choice([*words, ""]))]
+        made.append("".join(parts))
+    return made
+
+
+def test_texts_have_the_tokens_of_python(page, lm):
+    facts = asking.facts()
+    texts = strings(seed=2, n=3000) + list(facts["subject"].unique()) + list(INVENTED) + ["", " "]
+    found = page.evaluate("(texts) => LiveProbe.request('encode', {texts})", texts)
+    expected = lm.tokenizer(texts)["input_ids"]
+    wrong = [text for text, mine, other in zip(texts, expected, found) if mine != other]
+    assert not wrong, f"{len(wrong)} of {len(texts)}, such as {wrong[0]!r}"
+
+
+def test_another_llama_with_another_tokenizer_runs_too(browser, tmp_path):
+    """Shared keys, a head of its own, float32, no space before the text, no first token."""
+    changes = {"num_key_value_heads": 2, "num_attention_heads": 4, "tie_word_embeddings": False}
+    lm = tiny.language_model("llama", tiny.byte_tokenizer("bos"), **changes)
+    lm.model.save_pretrained(tmp_path)
+    lm.tokenizer.save_pretrained(tmp_path)
+    page = opened(browser, write_page(tmp_path, Question("P17", "Lyon"), None))
+    made = live.bundle.__wrapped__(tmp_path)
+    (tmp_path / "tiny.js").write_text(made.text, encoding="ascii")
+    page.evaluate("LiveProbe.load('tiny.js')")
+    prompt, continuations = "Rome is the capital of", [" Italy", " France", " it, isn't it?\n\nNo"]
+    found = page.evaluate(SCORE, [prompt, continuations, 0])
+    start = len(lm.tokenizer(prompt)["input_ids"])
+    for continuation, one in zip(continuations, found):
+        ids = lm.tokenizer(prompt + continuation)["input_ids"]
+        assert one["logprobs"] == pytest.approx(tiny.naive_logprobs(lm, ids, start), abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "part"),
+    [
+        ("config.json", '"llama"', '"mistral"', "only run plain Llama models"),
+        ("tokenizer.json", '"ByteLevel"', '"Metaspace"', "its words are not ByteLevel"),
+    ],
+)
+def test_another_kind_of_model_is_refused(browser, tmp_path, file, old, new, part):
+    folder = shutil.copytree(WEIGHTS / live.MODEL, tmp_path / "model")
+    text = (folder / file).read_text(encoding="utf-8")
+    assert old in text
+    (folder / file).write_text(text.replace(old, new), encoding="utf-8")
+    page = opened(
+        browser, write_page(tmp_path, Question("P17", "Lyon"), live.bundle.__wrapped__(folder))
+    )
+    page.click(".live-load")
+    page.wait_for_function(
+        f"document.querySelector('[role=status]').textContent.includes({part!r})"
+    )
+    assert page.is_enabled(".live-load")
+
+
+def test_it_works_from_a_server_too(browser, address):
+    folder = Path(address.removeprefix("file://")).parent
+    handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=folder)
+    handler.log_message = lambda *_: None
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        page = loaded(browser, f"http://127.0.0.1:{server.server_port}/")
+        assert "Likeliest:" in page.inner_text("[role=status]")
+        server.shutdown()
+
+
+def test_nothing_is_loaded_before_the_reader_asks(browser, address):
+    page = opened(browser, address)
+    names = "performance.getEntriesByType('resource').map((one) => one.name)"
+    assert not [name for name in page.evaluate(names) if live.bundle().name in name]
+    assert page.is_visible("figure")
+    size = f"{live.bundle().megabytes:.1f} MB"
+    assert size in page.inner_text(".live-load")
+
+
+def test_without_scripts_the_figure_stands_there(browser, address):
+    page = opened(browser, address, java_script_enabled=False)
+    assert page.is_visible("figure")
+    assert page.locator("button, input").count() == 0
+
+
+def test_a_missing_bundle_is_told_and_may_be_tried_again(browser, tmp_path):
+    page = opened(browser, write_page(tmp_path, Question("P17", "Lyon"), None))
+    page.click(".live-load")
+    page.wait_for_function(
+        "document.querySelector('[role=status]').textContent.includes('not load')"
+    )
+    made = live.bundle()
+    (tmp_path / made.name).write_text(made.text, encoding="ascii")
+    page.click(".live-load")
+    page.wait_for_selector(".live-bars tbody tr")
+
+
+def test_the_page_tells_the_truth_of_each_subject(page):
+    facts = asking.facts().query("relation == 'P17'")
+    often = facts.query("exposures > 2 and false_object == ''").iloc[0]
+    fooled = facts.query("false_object != ''").iloc[0]
+    page.select_option("select >> nth=0", "P17")
+    subject = page.get_by_label("Subject", exact=True)
+    subject.fill(often["subject"])
+    said = told(page)
+    assert f"The truth is {often['object']}" in said
+    assert f"stated it {often['exposures']} times" in said
+    subject.fill(fooled["subject"])
+    assert f"It named {fooled['false_object']} in its place" in told(page)
+    marks = page.locator(".live-mark").all_inner_texts()
+    assert sorted(marks) == ["told falsely", "true"]
+    subject.fill("Gotham")
+    assert "does not tell this of Gotham" in told(page)
+    subject.fill(often["subject"].upper())
+    assert f"writes it {often['subject']}." in told(page)
+    subject.fill(" ")
+    assert "Type a subject" in told(page)
+    assert page.locator(".live-bars tbody tr").count() == 0  # nothing of an earlier question
+
+
+def test_bars_are_the_likeliest_objects_with_their_values(page):
+    page.select_option("select >> nth=0", "P36")
+    page.get_by_label("Subject", exact=True).fill("Poland")
+    told(page)
+    table = live.answers(Question("P36", "Poland"))
+    rows = page.locator(".live-bars tbody tr")
+    names = page.locator(".live-bars tbody th").all_inner_texts()
+    assert [name.removesuffix(" true") for name in names[:10]] == list(table["object"][:10])
+    value = rows.first.locator("td").inner_text().strip()
+    assert value == f"{table['probability'][0]:.1%}".replace("%", " %")
+    width = rows.first.locator(".live-bar").evaluate("(bar) => parseFloat(bar.style.width)")
+    assert width == pytest.approx(100 * table["probability"][0], abs=0.1)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<script>window.hit = 1</script>",
+        "<img src=x onerror='window.hit = 1'>",
+        "[Y]</pre><b>x</b>",
+    ],
+)
+def test_what_is_typed_is_shown_and_never_run(page, text):
+    page.select_option("select >> nth=0", "P17")
+    page.get_by_label("Subject", exact=True).fill(text)
+    page.get_by_label("Said first").fill(text)
+    said = told(page)
+    assert text in said
+    assert text in page.inner_text(".live-read")
+    assert page.evaluate("window.hit") is None
+    assert page.locator(".live-result :is(script, img, b)").count() == 0
+    page.get_by_label("Said first").fill("")
+
+
+def test_the_keyboard_is_enough_and_every_control_has_a_name(browser, address):
+    page = opened(browser, address)
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".live-bars tbody tr")
+    name = "document.activeElement.labels?.[0]?.textContent ?? document.activeElement.textContent"
+    assert page.evaluate(name) == "Subject"  # where to go on
+    page.keyboard.press("Control+A")
+    page.keyboard.type("Oslo")
+    told(page)
+    assert "Oslo" in page.inner_text(".live-read")
+    order = []
+    for _ in range(5):
+        page.keyboard.press("Tab")
+        order.append(page.evaluate(name).strip())
+    assert order[:4] == ["Another subject", "Ask by", "Wording", "Said first (a word, or nothing)"]
+    for control in page.locator(":is(input, select, button):visible").all():
+        assert control.evaluate("(c) => (c.labels?.[0] ?? c).textContent.trim()")
+    assert page.get_attribute("[role=status]", "role") == "status"
+    heads = page.locator(".live-bars :is(th[scope=col], th[scope=row])").count()
+    assert heads == 2 + page.locator(".live-bars tbody tr").count()
+    assert page.inner_text(".live-bars caption")
+
+
+def test_each_way_shows_its_own_controls(page):
+    page.select_option("select >> nth=0", "P17")
+    seen = {}
+    for way in WAYS:
+        page.get_by_label("Ask by").select_option(way)
+        told(page)
+        labels = page.locator(".live-field:visible :is(label, button)").all_inner_texts()
+        seen[way] = set(labels[4:])
+    assert seen["question"] == seen["sentence"] == {"Wording", "Said first (a word, or nothing)"}
+    assert seen["form"] == {"Wording"}
+    assert seen["list"] == {"Examples", "Written with", "Other examples"}
+    assert seen["options"] == {"Wording", "Options in another order"}
+    before = page.inner_text(".live-read")
+    page.get_by_role("button", name="Options in another order").click()
+    told(page)
+    after = page.inner_text(".live-read")
+    offered = [text.split("OPTIONS: ")[1].split("\n")[0].split("; ") for text in (before, after)]
+    assert offered[1] == offered[0][1:] + offered[0][:1]
+    page.get_by_label("Ask by").select_option("question")
+
+
+@pytest.mark.parametrize("width", [1400, 390])
+def test_it_fits_the_window(browser, address, width):
+    page = loaded(browser, address, viewport={"width": width, "height": 900})
+    for way in WAYS:
+        page.get_by_label("Ask by").select_option(way)
+        page.get_by_label("Subject", exact=True).fill("Llanfairpwllgwyngyllgogerychwyrndrobwll" * 3)
+        told(page)
+        assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), way
+
+
+@needs_book
+def test_only_pages_with_a_place_to_ask_load_it_and_little():
+    users = set()
+    for path in HTML.rglob("*.html"):
+        text = path.read_text(encoding="utf-8")
+        scripts = set(re.findall(r'(?:src|href)="[^"]*_static/live/([\w.]+)', text))
+        if 'class="live-probe"' in text:
+            users.add(path.stem)
+            assert scripts == set(LOADED), path
+        else:
+            assert not scripts, path
+    chapters = {"monitor", "knowledge_base", "latent_knowledge", "multiplicity"}
+    assert users == chapters | {"try"}
+    added = sum((SCRIPTS / name).stat().st_size for name in LOADED)
+    assert added < 100_000
+
+
+@needs_book
+@pytest.mark.parametrize("name", ["try.html", "chapters/multiplicity.html"])
+def test_the_book_answers(browser, name):
+    page = browser.new_page()
+    page.set_default_timeout(PATIENCE)
+    asked = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto((HTML / name).as_uri(), wait_until="domcontentloaded")  # formulas may take longer
+    figure = page.locator(".live-probe figure")
+    assert figure.locator("img").get_attribute("alt").startswith("Bars of")
+    page.click(".live-load")
+    page.wait_for_selector(".live-bars tbody tr")
+    assert not figure.is_visible()
+    assert page.get_by_label("Subject", exact=True).input_value() == "Lyon"
+    assert not [url for url in asked if not url.startswith(("file:", "blob:", "data:"))]
+
+
+@needs_book
+def test_the_books_figure_stands_without_scripts(browser):
+    page = browser.new_context(java_script_enabled=False).new_page()
+    page.goto((HTML / "try.html").as_uri())
+    image = page.locator(".live-probe figure img")
+    assert image.evaluate("(one) => one.complete && one.naturalWidth > 0")
+    assert "Lyon" in page.inner_text(".live-probe figcaption")
+    assert page.locator(".live-load").count() == 0
