@@ -127,13 +127,11 @@ def _exercise(
         )
     test, solution = "".join(tests), "".join(codes)
     level, minutes = int(head[1]), int(head[2])
-    return Exercise(
-        chapter, label, title, level, minutes, kind, text, test, solution, notes
-    )
+    return Exercise(chapter, label, title, level, minutes, kind, text, test, solution, notes)
 
 
 def without_code(markdown: str) -> tuple[str, list[str]]:
-    """Take the blocks of Python out of Markdown.
+    r"""Take the blocks of Python out of Markdown.
 
     Returns
     -------
@@ -152,6 +150,18 @@ def without_code(markdown: str) -> tuple[str, list[str]]:
         begin, end = token.map
         del lines[begin:end]
     return "\n".join(lines).strip(), [token.content for token in blocks]
+
+
+def title_of(markdown: str) -> str:
+    r"""Return the first heading of a text.
+
+    Examples
+    --------
+    >>> title_of("(atlas)=\n# Models whose schooling is known\n\nText.")
+    'Models whose schooling is known'
+    """
+    tokens = iter(_MARKDOWN.parse(markdown))
+    return next((next(tokens).content for token in tokens if token.type == "heading_open"), "")
 
 
 def _is_python(token: Token) -> bool:
