@@ -99,6 +99,7 @@ def stub(exercise: Exercise, body: str = TO_WRITE) -> str:
     """Return what a student begins with: imports, signatures and docstrings of the solution.
 
     Only the functions that the test names are left; what helps them is for the student to find.
+    The title serves a function that has no docstring.
 
     Parameters
     ----------
@@ -110,17 +111,15 @@ def stub(exercise: Exercise, body: str = TO_WRITE) -> str:
     Raises
     ------
     UserError
-        If the solution is no Python, defines no function that the test names, or one of them has
-        no docstring.
+        If solution or test is no Python, or the solution defines no function that the test names.
     """
     try:
         solution, test = ast.parse(exercise.solution), ast.parse(exercise.test)
     except SyntaxError as error:
         raise UserError(f"{exercise.label} is not Python: {error.msg}, {error.text}.") from error
-    lines = exercise.solution.splitlines()
     asked = {node.id for node in ast.walk(test) if isinstance(node, ast.Name)}
     functions = [
-        _emptied(node, lines, body, exercise.label)
+        _emptied(node, body, exercise.title)
         for node in solution.body
         if isinstance(node, ast.FunctionDef) and node.name in asked
     ]
@@ -128,19 +127,13 @@ def stub(exercise: Exercise, body: str = TO_WRITE) -> str:
         raise UserError(
             f"The solution of {exercise.label} defines no function that its test calls."
         )
-    parts = [_imports(solution, lines), *functions]
-    return "\n\n\n".join(part for part in parts if part) + "\n"
+    imports = [node for node in solution.body if isinstance(node, ast.Import | ast.ImportFrom)]
+    head = "\n".join(map(ast.unparse, imports))
+    return "\n\n\n".join(part for part in (head, *functions) if part) + "\n"
 
 
-def _imports(solution: ast.Module, lines: list[str]) -> str:
-    """Return the imports as they stand, with the empty lines between their groups."""
-    nodes = [node for node in solution.body if isinstance(node, ast.Import | ast.ImportFrom)]
-    return "\n".join(lines[nodes[0].lineno - 1 : nodes[-1].end_lineno]) if nodes else ""
-
-
-def _emptied(node: ast.FunctionDef, lines: list[str], body: str, label: str) -> str:
-    """Return a function with another body."""
-    if ast.get_docstring(node) is None:
-        raise UserError(f"The solution of {label} has no docstring in {node.name}, for its stub.")
-    head = lines[node.lineno - 1 : node.body[0].end_lineno]
-    return "\n".join([*head, f"    {body}"])
+def _emptied(node: ast.FunctionDef, body: str, title: str) -> str:
+    """Return a function with its docstring, or the title, and another body."""
+    words = ast.get_docstring(node, clean=False) or f"{title.rstrip('.?!')}."
+    node.body = [ast.Expr(ast.Constant(words)), *ast.parse(body).body]
+    return ast.unparse(node)

@@ -12,6 +12,7 @@ from helpers.course.exercises import Exercise, plain, title_of
 from helpers.errors import UserError
 
 SETS = ("student", "instructor")
+INSTALL = "install"  # the tag of a chapter's cell that fetches the project where it is missing
 METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
     "language_info": {"name": "python"},
@@ -72,7 +73,7 @@ def notebook(path: Path, exercises: Sequence[Exercise], audience: str) -> Notebo
     Parameters
     ----------
     path : Path
-        The chapter's notebook; its cell that installs the project, if it has one, comes first.
+        The chapter's notebook; its cell with the tag ``install``, if it has one, comes first.
     exercises : sequence of Exercise
         Its exercises.
     audience : {"student", "instructor"}
@@ -82,8 +83,8 @@ def notebook(path: Path, exercises: Sequence[Exercise], audience: str) -> Notebo
     words = " ".join(INTRODUCTION[audience].split())
     opening = f"# Exercises: {title_of(cells[0].source)}\n\n{words}"
     made = [new_markdown_cell(opening, id="title")]
-    installs = [c for c in cells if c.cell_type == "code" and "pip install" in c.source]
-    made += [new_code_cell(c.source, id="install") for c in installs[:1]]
+    installs = [cell.source for cell in cells if INSTALL in cell.metadata.get("tags", [])]
+    made += [new_code_cell(source, id=INSTALL) for source in installs]
     for number, exercise in enumerate(exercises, start=1):
         made += _cells(number, exercise, audience)
     return new_notebook(cells=made, metadata=METADATA)

@@ -64,7 +64,8 @@ def chapter(tmp_path):
     def make(text: str = SOUND, *, install: bool = False) -> Path:
         cells = [new_markdown_cell("(made-up)=\n# Is it so?\n\nA question.", id="title")]
         if install:
-            cells.append(new_code_cell("%pip install something", id="colab"))
+            tags = {"tags": ["install", "remove-cell"]}
+            cells.append(new_code_cell("%pip install something", id="colab", metadata=tags))
         path = tmp_path / "made_up.ipynb"
         write(new_notebook(cells=[*cells, new_markdown_cell(text, id="last")]), path)
         return path
