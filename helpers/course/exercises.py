@@ -192,13 +192,21 @@ def plain(markdown: str, where: str) -> str:
         for child in token.children or ():
             if child.type != "myst_role":
                 continue
-            name, content = child.meta["name"], child.content
-            title = re.fullmatch(r"(.+?)\s*<[^<>]+>", content, flags=re.DOTALL)
-            if title is None and name != "term":
-                raise UserError(
-                    f"{where} has the role {{{name}}}, which a notebook outside the book cannot "
-                    f"show: say it in words, or give a title, as in {{{name}}}`words <target>`."
-                )
-            shown = title[1] if title else content
-            markdown = markdown.replace(f"{{{name}}}`{content}`", shown)
+            words = _in_words(child.meta["name"], child.content, where)
+            markdown = markdown.replace(f"{{{child.meta['name']}}}`{child.content}`", words)
     return markdown
+
+
+def _in_words(role: str, content: str, where: str) -> str:
+    """Return what stands for a role: its title, its term, or the label of an equation."""
+    title = re.fullmatch(r"(.+?)\s*<[^<>]+>", content, flags=re.DOTALL)
+    if title:
+        return title[1]
+    if role == "eq":
+        return f"({content}, in the chapter)"
+    if role == "term":
+        return content
+    raise UserError(
+        f"{where} has the role {{{role}}}, which a notebook outside the book cannot show: say it "
+        f"in words, or give a title, as in {{{role}}}`words <target>`."
+    )
