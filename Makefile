@@ -14,7 +14,7 @@ ARGS ?=
 PY = $(VENV)/bin/python
 PYTHON_TAG = $$($(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null)
 
-.PHONY: help install book knowledge questions benchmarks test lint bench clean
+.PHONY: help install book knowledge questions benchmarks course test lint bench clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -51,6 +51,9 @@ benchmarks: install ## run the multiplicity chapter on 50 questions of each of B
 	@for set in $(BENCHMARKS); do name=$$(basename "$$set" .csv); echo "$$name" >&2; \
 	  "$(PY)" -m helpers.chapters run multiplicity --model "$(MODEL)" \
 	    --runs "runs/benchmarks/$$name" --set "dataset=$$set" n_items=50 $(SET) || exit $$?; done
+
+course: install ## write and check the exercises for students and instructors in build/course
+	@"$(PY)" -m helpers.course
 
 test: install ## run the tests
 	@"$(PY)" -m pytest $(ARGS)

@@ -2,7 +2,6 @@
 
 import ast
 import json
-import re
 
 import nbformat
 import numpy as np
@@ -98,20 +97,6 @@ def test_page_holds_tables_and_figures_with_texts_for_those_who_do_not_see(folde
         assert cell.metadata["mystnb"]["image"]["alt"]
         assert any("image/png" in o.get("data", {}) for o in cell.outputs)
     assert {path.suffix for path in (folder / "tables").iterdir()} == {".csv", ".md", ".tex"}
-
-
-def test_solutions_of_the_exercises_run(folder, root, answers):
-    cells = nbformat.read(root / "notebooks" / "knowledge_base.ipynb", 4).cells
-    text = next(cell.source for cell in cells if cell.id == "exercises")
-    solutions = re.findall(r"```python\n(.*?)```", text, flags=re.S)
-    assert len(solutions) == 2
-    from helpers.published import knowledge_base as paper
-
-    choices = pd.read_parquet(folder / "choices.parquet")
-    names = {"paper": paper, "accuracy": accuracy, "kb": kb, "np": np, "pd": pd}
-    names |= {"marked": accuracy.mark_choices(choices), "said": answers}
-    for solution in solutions:
-        exec(solution, names)
 
 
 def test_published_files_run_through(shared, tmp_path):
