@@ -1,10 +1,11 @@
 """Intervals, paired differences and correlations for facts that cluster in relations.
 
-Every interval is the 95 % percentile interval of a bootstrap that draws facts with replacement
-within their relation (stratum), so the mix of relations stays as it is, unless it says otherwise.
+Every interval is the 95 % percentile interval, expanded for few facts, of a bootstrap that draws
+facts with replacement within their relation (stratum), so the mix of relations stays as it is,
+unless it says otherwise.
 
-Modules, one job each: ``resampling`` (bootstrap), ``groups`` (tables of intervals), ``paired``,
-``correlations``, ``shares`` and ``results`` (what they return).
+Modules, one job each: ``resampling`` (bootstrap) and its ``percentiles``, ``groups`` (tables of
+intervals), ``paired``, ``correlations``, ``shares`` and ``results`` (what they return).
 """
 
 from helpers.stats.correlations import correlation

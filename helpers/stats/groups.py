@@ -7,7 +7,8 @@ import numpy as np
 import pandas as pd
 
 from helpers.errors import UserError
-from helpers.stats.resampling import Statistic, bootstrap, percentiles, replicates
+from helpers.stats.percentiles import expanded, percentiles
+from helpers.stats.resampling import Statistic, bootstrap, replicates
 
 
 def intervals(
@@ -73,14 +74,16 @@ def intervals(
             found.append(float(statistic(part)))
             layer = None if layers is None else layers[labels == label]
             draws.append(replicates(part, statistic, layer, n_resamples, [seed, _number(label)]))
-            bounds = percentiles(draws[-1], level, len(part), found[-1] if centred else None)
+            wide = expanded(level, len(part), layer)
+            bounds = percentiles(draws[-1], wide, len(part), found[-1] if centred else None)
             rows.append((label, name, found[-1], *map(float, bounds), len(part)))
         both = labels if layers is None else pd.factorize(pd.Series(zip(labels, layers)))[0]
         whole = bootstrap(values, statistic, both, n_resamples, seed, level, centred)
         rows.append(("all", name, *whole))
         middle = float(_mean_of_numbers(np.array(found)))
         means = _mean_of_numbers(np.reshape(draws, (-1, n_resamples)))
-        bounds = percentiles(means, level, len(values), middle if centred else None)
+        wide = expanded(level, len(values), both)
+        bounds = percentiles(means, wide, len(values), middle if centred else None)
         rows.append(("mean", name, middle, *map(float, bounds), len(values)))
     columns = [by, "measure", "estimate", "low", "high", "n"]
     return pd.DataFrame(rows, columns=columns)

@@ -7,7 +7,8 @@ import numpy.typing as npt
 from statsmodels.stats import contingency_tables
 
 from helpers.errors import UserError
-from helpers.stats.resampling import Statistic, as_table, mean, percentiles, replicates
+from helpers.stats.percentiles import expanded, percentiles
+from helpers.stats.resampling import Statistic, as_table, mean, replicates
 from helpers.stats.results import Difference, Mcnemar
 
 
@@ -61,7 +62,7 @@ def paired_difference(
 
     both = np.hstack([first, second])
     draws = replicates(both, difference, strata, n_resamples, seed)
-    low, high = percentiles(draws, level, len(both))
+    low, high = percentiles(draws, expanded(level, len(both), strata), len(both))
     tail = min((draws <= 0).sum(), (draws >= 0).sum())
     p = min(1.0, 2 * (tail + 1) / (n_resamples + 1))
     return Difference(float(difference(both)), float(low), float(high), p, len(both))

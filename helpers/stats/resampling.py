@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from helpers.errors import UserError
+from helpers.stats.percentiles import expanded, percentiles
 from helpers.stats.results import Interval
 
 Statistic = Callable[[np.ndarray], np.ndarray | float]
@@ -121,8 +122,9 @@ def bootstrap(
 
     Notes
     -----
-    The percentile interval is slightly narrow for small n (about 93 % instead of 95 % at n = 20);
-    a stratum of one row adds no spread.
+    The bounds are those of Hesterberg's expanded percentile interval (:func:`expanded`): the plain
+    one is narrow for few facts, and covers 88 % instead of 95 % with five facts in each of ten
+    relations. A stratum of one row adds no spread.
 
     Examples
     --------
@@ -137,6 +139,7 @@ def bootstrap(
         return Interval(float("nan"), float("nan"), float("nan"), 0)
     draws = replicates(table, statistic, strata, n_resamples, seed)
     estimate = np.asarray(statistic(table), dtype=float)
+    level = expanded(level, len(table), strata)
     low, high = percentiles(draws, level, len(table), estimate if centred else None)
     if estimate.ndim == 0:
         return Interval(float(estimate), float(low), float(high), len(table))
@@ -165,35 +168,3 @@ def _strata_bounds(strata: npt.ArrayLike | None, n: int) -> tuple[np.ndarray, np
     _, sizes = np.unique(labels, return_counts=True)
     starts = np.cumsum(sizes) - sizes
     return np.repeat(starts, sizes), np.repeat(sizes, sizes)
-
-
-def percentiles(
-    draws: np.ndarray, level: float, n: int, centre: npt.ArrayLike | None = None
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the bounds of the middle `level` of resamples, leaving out what is not a number.
-
-    Parameters
-    ----------
-    draws : ndarray, shape (n_resamples, ...)
-    level : float
-        Of confidence, between 0 and 1.
-    n : int
-        Number of facts; there are no bounds from fewer than two.
-    centre : array_like, shape (...), optional
-        The estimate, to move the bounds by the resamples' bias.
-
-    Returns
-    -------
-    low, high : ndarray, shape (...)
-
-    Examples
-    --------
-    >>> low, high = percentiles(np.arange(101.0), 0.9, n=3)
-    >>> round(float(low)), round(float(high))
-    (5, 95)
-    """
-    nothing = np.isnan(draws).all(axis=0) | (n < 2)
-    filled = np.where(nothing, 0.0, draws)
-    low, high = np.nanquantile(filled, [(1 - level) / 2, (1 + level) / 2], axis=0)
-    bias = 0.0 if centre is None else np.nanmean(filled, axis=0) - centre
-    return np.where(nothing, np.nan, low - bias), np.where(nothing, np.nan, high - bias)

@@ -54,6 +54,14 @@ def difference_of_pairs(generator, seed):
     return covered(found, np.average(gains, weights=SIZES))
 
 
+def five_facts_a_relation(generator, seed):
+    labels = np.repeat(np.arange(10), 5)
+    middles = generator.normal(size=10)
+    values = middles[labels] + generator.normal(size=50)
+    found = stats.bootstrap(values, strata=labels, n_resamples=400, seed=seed)
+    return covered(found, middles.mean())
+
+
 def ratio_of_sums(generator, seed):
     shares = generator.uniform(0.2, 0.8, len(SIZES))
     bottom = generator.uniform(0.5, 1.5, len(LABELS))
@@ -69,7 +77,8 @@ def ratio_of_sums(generator, seed):
 
 
 @pytest.mark.parametrize(
-    "simulate", [rate, mean_over_relations, difference_of_pairs, ratio_of_sums]
+    "simulate",
+    [rate, mean_over_relations, difference_of_pairs, five_facts_a_relation, ratio_of_sums],
 )
 def test_a_bootstrap_interval_covers_as_it_says(simulate):
     assert 0.93 <= study(simulate, seed=1) <= 0.97
