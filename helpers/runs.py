@@ -5,6 +5,7 @@ A run is one chapter executed on one model. Its folder ``runs/<model-slug>/<chap
 ``run.json`` (how it came about). ``run.json`` is written last: where it is, the run is whole.
 """
 
+import hashlib
 import json
 import os
 import platform
@@ -27,6 +28,7 @@ from helpers.errors import UserError
 
 ROOT = Path(__file__).resolve().parent.parent
 RUNS = ROOT / "runs"
+SYNTHESIS = "synthesis"  # folder, among those of the models, of chapters that read runs
 PACKAGES = ("torch", "transformers", "numpy", "pandas")
 
 
@@ -49,9 +51,10 @@ def start(chapter: str, parameters: dict[str, Any], folder: str | Path = "") -> 
     chapter : str
         The chapter's name, as in ``notebooks/<chapter>.ipynb``.
     parameters : dict
-        The chapter's parameters; ``model`` names the folder.
+        The chapter's parameters; ``model`` names the folder. A chapter without one is a synthesis.
     folder : str or Path, default ""
-        Where the run's files go; by default ``runs/<model-slug>/<chapter>`` in the project.
+        Where the run's files go; by default ``runs/<model-slug>/<chapter>`` in the project, or
+        ``runs/synthesis/<chapter>``.
 
     Returns
     -------
@@ -63,7 +66,8 @@ def start(chapter: str, parameters: dict[str, Any], folder: str | Path = "") -> 
     UserError
         If the folder cannot be made or written to.
     """
-    path = Path(folder) if folder else RUNS / slug(parameters["model"]) / chapter
+    of = slug(parameters["model"]) if "model" in parameters else SYNTHESIS
+    path = Path(folder) if folder else RUNS / of / chapter
     cache = path.parent / "cache"
     try:
         for needed in (path, cache):
@@ -119,6 +123,45 @@ def save(
     return run.folder
 
 
+def save_synthesis(
+    run: Run,
+    *,
+    metrics: pd.DataFrame,
+    read: pd.DataFrame | None = None,
+    extra: dict[str, Any] | None = None,
+) -> Path:
+    """Write the main table of a chapter that asks no model, and last of all its manifest.
+
+    Parameters
+    ----------
+    run : Run
+        As ``start`` returned it.
+    metrics : DataFrame
+        The chapter's main table.
+    read : DataFrame, optional
+        The runs that it was made from, rows of ``load``; the manifest tells each one's folder,
+        model, chapter, data set, seed and end, and the SHA-256 of its ``metrics.parquet``.
+    extra : dict, optional
+        Further entries of the manifest.
+
+    Returns
+    -------
+    Path
+        The run's folder, which ``load`` leaves out.
+
+    Raises
+    ------
+    UserError
+        If a file cannot be written, or a run that was read has lost its metrics.
+    """
+    rows = [] if read is None else [_origin(row) for row in read.itertuples()]
+    told = {**_manifest(run), "kind": SYNTHESIS, "read": rows, **(extra or {})}
+    text = json.dumps(told, indent=2, ensure_ascii=False, default=_plain) + "\n"
+    _write(run.folder / "metrics.parquet", lambda path: metrics.to_parquet(path, index=False))
+    _write(run.folder / "run.json", lambda path: path.write_text(text, encoding="utf-8"))
+    return run.folder
+
+
 def load(folder: str | Path | None = None) -> pd.DataFrame:
     """Return one row for each finished run, oldest first.
 
@@ -138,7 +181,8 @@ def load(folder: str | Path | None = None) -> pd.DataFrame:
     for path in sorted(Path(folder or RUNS).glob("*/*/run.json")):
         try:
             manifest = json.loads(path.read_text(encoding="utf-8"))
-            rows.append(_row(manifest, path.parent))
+            if manifest.get("kind") != SYNTHESIS:
+                rows.append(_row(manifest, path.parent))
         except (OSError, ValueError, KeyError, TypeError) as error:
             warnings.warn(f"{path} is left out: {type(error).__name__} {error}", stacklevel=2)
     columns = ["model", "chapter", "folder", "dataset", "seed", "finished", "seconds", "device"]
@@ -270,6 +314,19 @@ def _row(manifest: dict[str, Any], folder: Path) -> dict[str, Any]:
     kept = ("chapter", "seed", "finished", "seconds", "device", "parameters")
     names = {key: manifest[key]["name"] for key in ("model", "dataset")}
     return {**{key: manifest[key] for key in kept}, **names, "folder": folder, "manifest": manifest}
+
+
+def _origin(found: Any) -> dict[str, Any]:
+    """Return what a synthesis keeps of a run that it read: a row of ``load``."""
+    kept = ("model", "chapter", "dataset", "seed", "finished")
+    table = found.folder / "metrics.parquet"
+    if not table.is_file():
+        raise UserError(f"{found.folder} holds no {table.name}: run its chapter again.")
+    checksum = hashlib.sha256(table.read_bytes()).hexdigest()
+    return {name: getattr(found, name) for name in kept} | {
+        "folder": os.path.relpath(found.folder, ROOT),
+        "sha256": checksum,
+    }
 
 
 def _write(path: Path, write: Callable[[Path], object]) -> None:
