@@ -5,11 +5,13 @@ facts with replacement within their relation (stratum), so the mix of relations 
 unless it says otherwise.
 
 Modules, one job each: ``resampling`` (bootstrap) and its ``percentiles``, ``groups`` (tables of
-intervals), ``paired``, ``correlations``, ``shares`` and ``results`` (what they return).
+intervals), ``paired``, ``correlations``, ``leave_out``, ``shares`` and
+``results`` (what they return).
 """
 
-from helpers.stats.correlations import correlation
+from helpers.stats.correlations import correlation, fisher, pearson
 from helpers.stats.groups import intervals
+from helpers.stats.leave_out import without_each
 from helpers.stats.paired import mcnemar, paired_difference
 from helpers.stats.resampling import Statistic, bootstrap, mean, replicates
 from helpers.stats.results import Correlation, Difference, Interval, Mcnemar
@@ -23,10 +25,13 @@ __all__ = [
     "Statistic",
     "bootstrap",
     "correlation",
+    "fisher",
     "intervals",
     "mcnemar",
     "mean",
     "paired_difference",
+    "pearson",
     "replicates",
     "wilson",
+    "without_each",
 ]

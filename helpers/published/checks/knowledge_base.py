@@ -138,7 +138,7 @@ def _counts(of: dict) -> list[Check]:
 
 def _text(load: Load) -> list[Check]:
     printed = load("kb_table2")
-    tables = {setting: _all_measures(load, setting) for setting in SETTINGS}
+    tables = {setting: all_measures(load, setting) for setting in SETTINGS}
     r = {
         setting: {pair: table[pair.split(" vs. ")].corr().iloc[0, 1] for pair in printed.index}
         for setting, table in tables.items()
@@ -180,8 +180,14 @@ def _text(load: Load) -> list[Check]:
     ]
 
 
-def _all_measures(load: Load, setting: str) -> pd.DataFrame:
-    """Return all measures of one setting, by their names."""
+def all_measures(load: Load, setting: str) -> pd.DataFrame:
+    """Return all measures of one setting, by their names, in percent.
+
+    Examples
+    --------
+    >>> all_measures(published, "four-two").loc["Phi2 3B", ["CR", "IUR"]].tolist()
+    [19.33, 92.14]
+    """
     parts = [load(f"kb_table{n}").filter(regex=f"^{setting} ") for n in (9, 10, 11)]
     table = pd.concat(parts, axis=1)
     return table.set_axis([name.partition(" ")[2] for name in table], axis=1)
