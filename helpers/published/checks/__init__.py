@@ -63,29 +63,30 @@ def cells(checks: Iterable[Check]) -> pd.DataFrame:
 
 
 def summary(checks: Iterable[Check]) -> pd.DataFrame:
-    """Tabulate checks: how many cells agree, the largest difference, the verdict.
+    """Tabulate checks: how many cells agree, the one that agrees least, the verdict.
 
     Returns
     -------
     DataFrame
-        One row a check: ``paper, check, claim, cells, agree, largest, tolerance, verdict``, of
-        which ``largest`` is the difference that exceeds its tolerance most, or comes nearest to it.
+        One row a check: ``paper, check, claim, cells, agree``, then ``cell, published, recomputed,
+        difference, tolerance`` of the cell that exceeds its tolerance most or comes nearest to it,
+        and ``verdict``.
 
     Examples
     --------
-    >>> summary(PAPERS["MONITOR"](published)).set_index("check").loc["Table 8: ratio", "verdict"]
-    'agrees'
+    >>> row = summary(PAPERS["MONITOR"](published)).set_index("check").loc["Table 8: ratio"]
+    >>> row["published"], round(row["recomputed"], 3), row["verdict"]
+    (2.97, 2.965, 'agrees')
     """
     rows = []
     for one in checks:
         n, agree = len(one.cells), int(one.cells["agrees"].sum())
         room = one.cells["difference"].abs() - one.cells["tolerance"]
-        worst = one.cells.loc[room.fillna(np.inf).idxmax()]
+        worst = one.cells.loc[room.fillna(np.inf).idxmax()].drop("agrees")
         verdict = "agrees" if agree == n else f"{n - agree} of {n} differ"
-        told = [worst["difference"], worst["tolerance"], verdict]
-        rows.append([paper_of(one), one.name, one.claim, n, agree, *told])
-    columns = ["paper", "check", "claim", "cells", "agree", "largest", "tolerance", "verdict"]
-    return pd.DataFrame(rows, columns=columns)
+        rows.append([paper_of(one), one.name, one.claim, n, agree, *worst, verdict])
+    columns = ["paper", "check", "claim", "cells", "agree", "cell", "published", "recomputed"]
+    return pd.DataFrame(rows, columns=[*columns, "difference", "tolerance", "verdict"])
 
 
 def paper_of(one: Check) -> str:
