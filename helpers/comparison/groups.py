@@ -82,7 +82,9 @@ def grouped(found: pd.DataFrame) -> pd.DataFrame:
         places = {text: place for place, text in enumerate(order)}
         first = keys[texts == order.iloc[0]].iloc[0]
         table.loc[rows.index, "group"] = texts.map(places)
-        table.loc[rows.index, "differs"] = keys.map(lambda key, first=first: _difference(key, first))
+        table.loc[rows.index, "differs"] = keys.map(
+            lambda key, first=first: _difference(key, first)
+        )
     again = table.duplicated(["chapter", "group", "label"], keep=False)
     folders = table["folder"].map(lambda folder: folder.parent.name)
     table.loc[again, "label"] = table["label"] + " (" + folders + ")"
