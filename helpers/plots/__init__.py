@@ -7,6 +7,7 @@ well on a phone; its white ground stays white on a dark page.
 """
 
 from helpers.plots.audit import differences, forest
+from helpers.plots.comparison import correlation_map, gap_panels
 from helpers.plots.curves import exposure_curve, line_curve, scale_curve
 from helpers.plots.distributions import accuracy_boxes, anchor_distribution, dots
 from helpers.plots.heatmaps import alpha_map, attribution_heatmap
@@ -36,6 +37,11 @@ __all__ = [
     "effect_grid",
     "exposure_curve",
     "forest",
+    "correlation_map",
+    "dots",
+    "effect_grid",
+    "exposure_curve",
+    "gap_panels",
     "grouped_dots",
     "kind_bars",
     "line_curve",
