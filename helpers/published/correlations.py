@@ -74,20 +74,20 @@ def pairs(load: Load = published) -> list[Pair]:
     Examples
     --------
     >>> [pair.name for pair in pairs()][:2]
-    ['MONITOR, average accuracy', 'MONITOR, average accuracy (P178)']
+    ['MONITOR, accuracy', 'MONITOR, accuracy (P178)']
     """
     return [*_monitor(load), *_knowledge_bases(load), *_multiplicity(load)]
 
 
 def _monitor(load: Load) -> list[Pair]:
     overall, three, one = (load(f"monitor_table{n}") for n in (4, 5, 6))
-    printed, name = load("monitor_table4_correlation")["pearson"], "MONITOR, average accuracy"
+    printed, name = load("monitor_table4_correlation")["pearson"], "MONITOR, accuracy"
     found = [Pair("MONITOR", name, printed.iloc[0], overall["MONITOR"], overall["avg"])]
     for relation in ("P178", "P108", "P37"):
         r = load("monitor_table11").loc[relation, "pearson"]
         columns = three[f"{relation} MONITOR"], three[f"{relation} avg"]
         found.append(Pair("MONITOR", f"{name} ({relation})", r, *columns))
-    spread = "MONITOR, deviation of accuracy (P1412)"
+    spread = "MONITOR, deviation (P1412)"
     return [*found, Pair("MONITOR", spread, np.nan, one["MONITOR"], one["std"])]
 
 

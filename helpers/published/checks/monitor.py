@@ -60,6 +60,7 @@ def _p_values(r: pd.Series, printed: pd.Series, n: int) -> Check:
     """Compare p-values with those of r and n; 0.001 means at most that."""
 
     def p(values: pd.Series) -> np.ndarray:
+        values = values.clip(upper=1 - 1e-12)  # a misprint may exceed 1
         t = values * np.sqrt((n - 2) / (1 - values**2))
         return 2 * scipy.stats.t.sf(t, n - 2)
 
