@@ -63,6 +63,7 @@ def forest(
     xlabel: str = "Pearson's r",
     printed: str = "printed",
     ticks: tuple[str, str] | None = ("least", "most"),
+    names: tuple[str, str] = ("recomputed, 95 % interval", "printed"),
 ) -> Axes:
     """Draw estimates with intervals, one row each, with printed figures and a second range.
 
@@ -79,6 +80,8 @@ def forest(
         The column of printed figures, drawn as hollow diamonds.
     ticks : pair of str, optional
         Columns of a second range, drawn as short upright strokes.
+    names : pair of str
+        What the legend calls the estimates and the printed figures.
 
     Returns
     -------
@@ -96,12 +99,12 @@ def forest(
     places = np.arange(len(table))
     ax.axvline(0, color=GREY, lw=1, zorder=0)
     ax.hlines(places, table["low"], table["high"], color=BLUE, lw=2, alpha=0.55)
-    ax.plot(table["estimate"], places, "o", color=BLUE, ms=5, label="recomputed, 95 %")
+    ax.plot(table["estimate"], places, "o", color=BLUE, ms=5, label=names[0])
     if ticks is not None:
         for column in ticks:
             ax.plot(table[column], places, "|", color=INK, ms=9, mew=1.2)
         ax.plot([], [], "|", color=INK, ms=9, label="without a family")
-    ax.plot(table[printed], places, "D", mfc="none", mec=RED, mew=1.3, ms=7, label="printed")
+    ax.plot(table[printed], places, "D", mfc="none", mec=RED, mew=1.3, ms=7, label=names[1])
     ax.set_yticks(places, [plain(str(name)) for name in table[label]], fontsize=9)
     ax.set_ylim(len(table) - 0.4, -0.6)
     ax.set_xlabel(xlabel)

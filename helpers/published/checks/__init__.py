@@ -8,6 +8,7 @@ a changed copy of the tables can be checked as well.
 """
 
 from collections.abc import Iterable
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -40,7 +41,8 @@ def every(load: Load = published) -> list[Check]:
     >>> len({one.name for one in every()}) == len(every()) > 30
     True
     """
-    return [one for paper in PAPERS.values() for one in paper(load)]
+    once = cache(load)
+    return [one for paper in PAPERS.values() for one in paper(once)]
 
 
 def cells(checks: Iterable[Check]) -> pd.DataFrame:
