@@ -132,8 +132,8 @@ def table(load: Load = published, n_resamples: int = 2000, seed: int = 0) -> pd.
     Examples
     --------
     >>> row = table(n_resamples=20).iloc[0]
-    >>> row["n"], round(row["estimate"], 3), round(row["low"], 2), round(row["high"], 2)
-    (12, -0.847, -0.96, -0.53)
+    >>> row[["n", "estimate", "low", "high"]].astype(float).round(3).tolist()
+    [12.0, -0.847, -0.956, -0.53]
     """
     rows = []
     for pair in pairs(load):
@@ -161,7 +161,7 @@ def relations(load: Load = published) -> pd.DataFrame:
     Examples
     --------
     >>> relations().set_index("relation").loc["P101", ["low", "high"]].round(2).tolist()
-    [-0.83, 0.14]
+    [-0.82, 0.14]
     """
     n, printed = len(load("monitor_table4")), load("monitor_table11")["pearson"]
     rows = [(name, r, *stats.fisher(r, n), n) for name, r in printed.items()]

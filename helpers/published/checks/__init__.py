@@ -38,8 +38,8 @@ def every(load: Load = published) -> list[Check]:
 
     Examples
     --------
-    >>> len({one.name for one in every()}) == len(every()) > 30
-    True
+    >>> [one.name for one in every()][:1]
+    ['Table 4: correlation']
     """
     once = cache(load)
     return [one for paper in PAPERS.values() for one in paper(once)]
@@ -77,8 +77,8 @@ def summary(checks: Iterable[Check]) -> pd.DataFrame:
     Examples
     --------
     >>> row = summary(PAPERS["MONITOR"](published)).set_index("check").loc["Table 8: ratio"]
-    >>> row["published"], round(row["recomputed"], 3), row["verdict"]
-    (2.97, 2.965, 'agrees')
+    >>> row[["published", "cells", "verdict"]].tolist()
+    [2.97, 1, 'agrees']
     """
     rows = []
     for one in checks:

@@ -1,5 +1,6 @@
 """Checks of the prompt-multiplicity paper: what must hold between its columns."""
 
+import numpy as np
 import pandas as pd
 
 from helpers.published import load as published
@@ -112,9 +113,11 @@ def fitting_sizes(shares: pd.Series, most: int = 4000) -> list[int]:
     >>> fitting_sizes(pd.Series([33.33, 14.29]), 50)
     [21, 42]
     """
-    return [
-        n for n in range(1, most + 1) if ((nearest(shares, n) - shares).abs() <= 0.005 + 1e-9).all()
-    ]
+    sizes = np.arange(1, most + 1)
+    printed = shares.to_numpy(dtype=float)[:, None]
+    possible = np.rint(printed * sizes / 100) / sizes * 100
+    fits = (np.abs(possible - printed) <= 0.005 + 1e-9).all(axis=0)
+    return sizes[fits].tolist()
 
 
 def _text(load: Load) -> list[Check]:

@@ -5,6 +5,8 @@ Cons_w. So each model's Cons_w is moved through its whole range, the others as p
 correlations are computed anew.
 """
 
+from functools import cache
+
 import numpy as np
 import pandas as pd
 
@@ -83,6 +85,7 @@ def one_cell(
     >>> bool(found.loc["Gemma-Instruct 7B", "explains"])
     False
     """
+    load = cache(load)
     table = all_measures(load, setting)
     rows = []
     for model, row in table.iterrows():
