@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from helpers import published
+from helpers.errors import UserError
 from helpers.published.checks import PAPERS
 from helpers.published.checks.check import Check, Load
 
@@ -65,12 +66,19 @@ def detection(
         One row a table with numbers: ``paper, table, numbers, checks`` (that it takes part in),
         ``planted, noticed``; nothing is planted where no check looks.
 
+    Raises
+    ------
+    UserError
+        If fewer than no digits are to be planted.
+
     Examples
     --------
     >>> found = detection(3, papers=["multiplicity"]).set_index("table")
     >>> found.loc["multiplicity_table2", ["checks", "planted", "noticed"]].tolist()
     [0, 0, 0]
     """
+    if n < 0:
+        raise UserError(f"Give 0 or more wrong digits to plant in each table, not {n}.")
     rows = []
     for paper in papers:
         names = [each for each in published.names() if each.startswith(PREFIXES[paper] + "_")]
