@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from helpers import published
 from helpers.published import checks
 from helpers.published.checks import latent_knowledge, multiplicity, planted, search
+from helpers.published.knowledge_base import measures
 
 FAMILIES = ["Llama", "Llama-2", "Gemma", "OPT", "Pythia", "Bloom"]
 KNOWN = {  # check to the cells that differ, and no others; everything else agrees
@@ -197,7 +198,7 @@ class TestSearch:
         assert found.loc[search.SUSPECT, "seen"] == pytest.approx(27.58, abs=0.01)
 
     def test_by_brute_force(self):
-        table = checks.knowledge_base.all_measures(published.load, "four-shot")
+        table = measures("four-shot")
         table.loc["Llama3 70B", "Cons_w"] = 44.5
         printed = published.load("kb_table2")["four-shot"]
         for pair in search.WITH_CONS_W:

@@ -11,8 +11,9 @@ import numpy as np
 import pandas as pd
 
 from helpers import stats
+from helpers.published import knowledge_base
 from helpers.published import load as published
-from helpers.published.checks import knowledge_base, multiplicity
+from helpers.published.checks import multiplicity
 from helpers.published.checks.check import Load
 
 _FAMILIES = {  # the beginning of a model's name, upper and lower case alike
@@ -94,7 +95,7 @@ def _monitor(load: Load) -> list[Pair]:
 def _knowledge_bases(load: Load) -> list[Pair]:
     found = []
     for setting, column in load("kb_table2").items():
-        table = knowledge_base.all_measures(load, setting)
+        table = knowledge_base.measures(setting, load)
         for pair, r in column.items():
             first, second = pair.split(" vs. ")
             name = f"{first}, {second} ({setting})"

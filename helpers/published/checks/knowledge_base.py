@@ -6,8 +6,8 @@ import pandas as pd
 
 from helpers.published import load as published
 from helpers.published.checks.check import Check, Load, check, nearest
+from helpers.published.knowledge_base import SETTINGS, measures
 
-SETTINGS = ("zero-shot", "four-shot", "four-two")
 N_QUESTIONS = 3000  # seen, and as many unseen
 N_CHOICES = 20
 FACTUALITY = ("WR", "CR", "NCR", "UR")
@@ -30,8 +30,8 @@ def checks(load: Load = published) -> list[Check]:
     >>> [one.differing for one in checks() if one.name == "Table 11: CWR"]
     [['Llama 2 7B, zero-shot', 'Gemma-Instruct 7B, four-shot']]
     """
-    measures = {n: _measures(load, n) for n in (9, 10, 11)}
-    return [*_differences(measures), *_products(measures), *_counts(measures), *_text(load)]
+    of = {n: _measures(load, n) for n in (9, 10, 11)}
+    return [*_differences(of), *_products(of), *_counts(of), *_text(load)]
 
 
 def _measures(load: Load, number: int) -> Callable[[str], pd.DataFrame]:
@@ -138,7 +138,7 @@ def _counts(of: dict) -> list[Check]:
 
 def _text(load: Load) -> list[Check]:
     printed = load("kb_table2")
-    tables = {setting: all_measures(load, setting) for setting in SETTINGS}
+    tables = {setting: measures(setting, load) for setting in SETTINGS}
     r = {
         setting: {pair: table[pair.split(" vs. ")].corr().iloc[0, 1] for pair in printed.index}
         for setting, table in tables.items()
@@ -178,19 +178,6 @@ def _text(load: Load) -> list[Check]:
             0,
         ),
     ]
-
-
-def all_measures(load: Load, setting: str) -> pd.DataFrame:
-    """Return all measures of one setting, by their names, in percent.
-
-    Examples
-    --------
-    >>> all_measures(published, "four-two").loc["Phi2 3B", ["CR", "IUR"]].tolist()
-    [19.33, 92.14]
-    """
-    parts = [load(f"kb_table{n}").filter(regex=f"^{setting} ") for n in (9, 10, 11)]
-    table = pd.concat(parts, axis=1)
-    return table.set_axis([name.partition(" ")[2] for name in table], axis=1)
 
 
 def _claimed(name: str, table: pd.DataFrame) -> float:

@@ -12,7 +12,8 @@ import pandas as pd
 
 from helpers.published import load as published
 from helpers.published.checks.check import Load
-from helpers.published.checks.knowledge_base import R, all_measures
+from helpers.published.checks.knowledge_base import R
+from helpers.published.knowledge_base import measures
 from helpers.stats import pearson
 
 SUSPECT = "Gemma-Instruct 7B"
@@ -47,7 +48,7 @@ def moved(
     >>> table["Cons_w"].tolist(), table.shape
     ([0.0, 50.0, 100.0], (3, 5))
     """
-    table = all_measures(load, setting)
+    table = measures(setting, load)
     values = np.arange(0, 100 + step / 2, step)
     place = table.index.get_loc(model)
     changed = np.tile(table["Cons_w"].to_numpy(), (len(values), 1))
@@ -86,7 +87,7 @@ def one_cell(
     False
     """
     load = cache(load)
-    table = all_measures(load, setting)
+    table = measures(setting, load)
     rows = []
     for model, row in table.iterrows():
         tried = moved(model, setting, step, load)
