@@ -102,7 +102,8 @@ def test_code_exercises_and_their_solutions_run(root):
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["model=atlas-s"], "has no parameter"),
+        (["model=atlas-s"], "is set with MODEL="),
+        (["n_facts=3"], "n_facts"),
         (["n_planted=few"], "n_planted"),
         (["n_bootstrap=0"], "at least 1 resample"),
         (["n_planted=-1"], "0 or more wrong digits"),

@@ -134,7 +134,7 @@ def table(load: Load = published, n_resamples: int = 2000, seed: int = 0) -> pd.
     --------
     >>> row = table(n_resamples=20).iloc[0]
     >>> row[["n", "estimate", "low", "high"]].astype(float).round(3).tolist()
-    [12.0, -0.847, -0.956, -0.53]
+    [12.0, -0.847, -0.956, -0.531]
     """
     rows = []
     for pair in pairs(load):

@@ -28,6 +28,24 @@ def misprint(text: str, generator: np.random.Generator) -> str:
     return text[:place] + str(other) + text[place + 1 :]
 
 
+def check_number(n: int) -> int:
+    """Return how many digits are to be planted, if it can be.
+
+    Raises
+    ------
+    UserError
+        If it is below 0.
+
+    Examples
+    --------
+    >>> check_number(0)
+    0
+    """
+    if n < 0:
+        raise UserError(f"Give 0 or more wrong digits to plant in each table, not {n}.")
+    return n
+
+
 def numbers(tidy: pd.DataFrame) -> pd.Series:
     """Return the printed values that are numbers, as strings.
 
@@ -69,7 +87,7 @@ def detection(
     Raises
     ------
     UserError
-        If fewer than no digits are to be planted.
+        If `n` is below 0.
 
     Examples
     --------
@@ -77,8 +95,7 @@ def detection(
     >>> found.loc["multiplicity_table2", ["checks", "planted", "noticed"]].tolist()
     [0, 0, 0]
     """
-    if n < 0:
-        raise UserError(f"Give 0 or more wrong digits to plant in each table, not {n}.")
+    n = check_number(n)
     rows = []
     for paper in papers:
         names = [each for each in published.names() if each.startswith(PREFIXES[paper] + "_")]
