@@ -1,5 +1,4 @@
-"""The noise floor: how far one model's figures lie from themselves when nothing that should matter
-changes.
+"""The noise floor: how far one model's figures lie apart when nothing changes that should matter.
 
 ``python -m helpers.comparison.noise --model atlas-m`` asks a model MONITOR's prompts four times:
 as usual, of other facts, in numbers of half the width,
