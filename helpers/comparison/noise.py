@@ -93,6 +93,17 @@ def _one(
     )
 
 
+def files(model: str) -> list[str]:
+    """Return the manifests of a model's noise runs, seen from the folder of the runs.
+
+    Examples
+    --------
+    >>> files("atlas-s")[1]
+    'noise/seed/atlas-s/monitor/run.json'
+    """
+    return [f"{FOLDER}/{name}/{slug(model)}/monitor/run.json" for name in VARIANTS]
+
+
 def found(folder: Path) -> dict[str, dict[str, Path]]:
     """Return the noise runs there are: label of the model to variant to folder.
 
