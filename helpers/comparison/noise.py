@@ -1,5 +1,4 @@
-"""The noise floor: how far one model's figures lie from themselves when nothing that should matter
-changes.
+"""The noise floor: how far one model's figures lie apart when nothing changes that should matter.
 
 ``python -m helpers.comparison.noise --model atlas-m`` asks a model MONITOR's prompts four times:
 as usual, of other facts, in numbers of half the width,
@@ -17,7 +16,7 @@ import pandas as pd
 from helpers import runs, stats
 from helpers.checkpoints import slug
 from helpers.comparison import board, facts
-from helpers.comparison.measures import of
+from helpers.comparison.measures import Measure, of
 from helpers.errors import UserError
 from helpers.metrics import anchors, monitor
 
@@ -94,6 +93,17 @@ def _one(
     )
 
 
+def files(model: str) -> list[str]:
+    """Return the manifests of a model's noise runs, seen from the folder of the runs.
+
+    Examples
+    --------
+    >>> files("atlas-s")[1]
+    'noise/seed/atlas-s/monitor/run.json'
+    """
+    return [f"{FOLDER}/{name}/{slug(model)}/monitor/run.json" for name in VARIANTS]
+
+
 def found(folder: Path) -> dict[str, dict[str, Path]]:
     """Return the noise runs there are: label of the model to variant to folder.
 
@@ -145,18 +155,21 @@ def compare(
     return pd.DataFrame(rows)[columns], pd.DataFrame(words)
 
 
-def _unpaired(first: pd.DataFrame, second: pd.DataFrame, measure, **draw) -> stats.Difference:
+def _unpaired(
+    first: pd.DataFrame, second: pd.DataFrame, measure: Measure, n_resamples: int, seed: int
+) -> stats.Difference:
     """Compare two samples of facts: the bootstrap draws each anew."""
-    ends = []
-    for place, table in enumerate((first, second)):
-        rows = table.dropna(subset=list(measure.columns))
-        strata, values = rows["relation"], rows[list(measure.columns)].to_numpy()
-        seed = (draw["seed"], place)
-        drawn = stats.replicates(values, measure.statistic, strata, draw["n_resamples"], seed)
-        ends.append((float(measure.statistic(values)), drawn, len(values)))
-    (a, one, n), (b, two, m) = ends
+    sides = [table.dropna(subset=list(measure.columns)) for table in (first, second)]
+    if any(rows.empty for rows in sides):
+        return stats.Difference(*[float("nan")] * 4, 0)
+    values = [rows[list(measure.columns)].to_numpy() for rows in sides]
+    one, two = (
+        stats.replicates(v, measure.statistic, rows["relation"], n_resamples, (seed, place))
+        for place, (v, rows) in enumerate(zip(values, sides))
+    )
     low, high = np.quantile(one - two, [0.025, 0.975])
-    return stats.Difference(a - b, float(low), float(high), float("nan"), min(n, m))
+    a, b = (float(measure.statistic(v)) for v in values)
+    return stats.Difference(a - b, float(low), float(high), float("nan"), min(map(len, sides)))
 
 
 def _answers(path: Path, usual: Path) -> dict[str, float]:
