@@ -3,24 +3,26 @@ PYTHON ?= python3
 VENV ?= .venv
 BENCH_VENV ?= build/bench
 MODEL ?= atlas-m
-MODELS ?= atlas-xs atlas-s atlas-m atlas-m-chat
+MODELS ?=
 SOURCES ?=
 BENCHMARKS ?= truthfulqa medhalt commonsenseqa fever truefalse
 SET ?=
 CHAPTERS ?=
-CORES ?= 1
+CORES ?=
 ARGS ?=
 
 PY = $(VENV)/bin/python
 PYTHON_TAG = $$($(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null)
 
 .PHONY: help install book knowledge questions benchmarks course test lint bench clean
+.PHONY: help install book knowledge questions benchmarks noise test lint bench clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
-	@echo 'make book [MODEL=name, folder or hub id] [SET="n_facts=30 dataset=fktc"] [CHAPTERS=monitor] [CORES=1]'
+	@echo 'make book [MODEL=name, folder or hub id] [SET="n_facts=30 dataset=fktc"] [CHAPTERS=monitor] [MODELS="other models"] [CORES=1]'
 	@echo 'make knowledge [MODELS="atlas-s atlas-m"] [SET=...]; make questions [MODEL=...] [SOURCES=folder,folder] [SET=...]'
 	@echo 'make benchmarks [MODEL=...] [BENCHMARKS="fever folder my.csv"] [SET=...]'
+	@echo 'make noise [MODEL=...]'
 	@echo 'make test [ARGS="-k runs"]'
 	@echo
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  \1	\2/p' Makefile
@@ -36,11 +38,12 @@ install: ## make .venv and install requirements.txt (skipped while both are unch
 	"$(PY)" -m pip install --quiet --disable-pip-version-check -r requirements.txt && \
 	echo "$$want" > "$(VENV)/installed"
 
-book: install ## run the chapters on MODEL and render book/_build/html/index.html
-	@"$(PY)" -m helpers.chapters book $(CHAPTERS) --model "$(MODEL)" --cores $(CORES) --set $(SET)
+book: install ## run the chapters on MODEL, the measures on MODELS too, and render book/_build/html
+	@"$(PY)" -m helpers.chapters book $(CHAPTERS) --model "$(MODEL)" --models $(MODELS) \
+	  $(if $(CORES),--cores $(CORES)) --set $(SET)
 
 knowledge: install ## run the knowledge-base chapter on each of MODELS, for its comparisons
-	@for model in $(MODELS); do \
+	@for model in $(or $(MODELS),atlas-xs atlas-s atlas-m atlas-m-chat); do \
 	  "$(PY)" -m helpers.chapters run knowledge_base --model "$$model" --set $(SET) || exit $$?; done
 
 questions: install ## run it on 100 published questions of each of SOURCES (all three sets if empty)
@@ -54,6 +57,8 @@ benchmarks: install ## run the multiplicity chapter on 50 questions of each of B
 
 course: install ## write and check the exercises for students and instructors in build/course
 	@"$(PY)" -m helpers.course
+noise: install ## ask MODEL the same things in four ways that should not matter, for the comparison
+	@"$(PY)" -m helpers.comparison.noise --model "$(MODEL)"
 
 test: install ## run the tests
 	@"$(PY)" -m pytest $(ARGS)

@@ -8,15 +8,16 @@ import shlex
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import nbformat
 
-from helpers import checkpoints, settings
+from helpers import checkpoints, grid, settings, timing
 from helpers.checkpoints import WEIGHTS, slug
 from helpers.errors import UserError
-from helpers.runs import ROOT
+from helpers.runs import ROOT, SYNTHESIS
 
 BOOK = ROOT / "book"
 QUIET = ("host", "progress", "reason", "rules")
@@ -25,6 +26,7 @@ LOCKED = (
     "remove the folder .snakemake/locks and run make book again."
 )
 HTML = BOOK / "_build" / "html" / "index.html"
+TIMES = "times.txt"
 
 
 def chapters() -> list[str]:
@@ -70,8 +72,10 @@ def words(value: str | Sequence[str] | None) -> list[str]:
     return shlex.split(value) if isinstance(value, str) else [str(word) for word in value or []]
 
 
-def check(names: Sequence[str], model: str, given: Iterable[str]) -> None:
-    """Refuse at once what would fail later; a model on the hub is fetched.
+def check(
+    names: Sequence[str], model: str, given: Iterable[str], models: Sequence[str] = ()
+) -> None:
+    """Refuse at once what would fail later; models on the hub are fetched.
 
     Raises
     ------
@@ -86,7 +90,8 @@ def check(names: Sequence[str], model: str, given: Iterable[str]) -> None:
         strange -= set(taken)
     if strange:
         settings.read(_nearest(names or chapters(), min(strange)), [min(strange)])
-    checkpoints.find(model)
+    for name in [model, *models]:
+        checkpoints.find(name)
 
 
 def fitting(chapter: str, given: Iterable[str]) -> list[str]:
@@ -112,19 +117,26 @@ def _nearest(names: Sequence[str], word: str) -> Path:
 def place(model: str, runs: Path) -> list[Path]:
     """Copy a model's executed chapters into ``book/chapters``, all or none; return the copies.
 
+    Beside them goes the table of what their runs took.
+
     Raises
     ------
     UserError
         If a chapter of the book has not run on the model, or a cell of it failed or has not run.
     """
     folder = runs.resolve() / slug(model)
-    ready = {name: _read(folder / name / "notebook.ipynb", name, model) for name in chapters()}
+    ready = {}
+    for name in chapters():
+        synthesis = grid.kind(name) == "synthesis"
+        place = folder.with_name(SYNTHESIS) if synthesis else folder
+        ready[name] = _read(place / name / "notebook.ipynb", name, "" if synthesis else model)
     target = BOOK / "chapters"
     target.mkdir(exist_ok=True)
     for old in target.glob("*.ipynb"):
         old.unlink()
     for name, notebook in ready.items():
         nbformat.write(notebook, target / f"{name}.ipynb")
+    (target / TIMES).write_text(timing.page(runs.resolve(), list(ready), model), encoding="utf-8")
     return [target / f"{name}.ipynb" for name in ready]
 
 
@@ -132,7 +144,8 @@ def _read(path: Path, chapter: str, model: str) -> nbformat.NotebookNode:
     """Return an executed notebook, ready to be rendered."""
     if not path.is_file():
         raise UserError(
-            f"The chapter {chapter} has not run on {model}: run make book without CHAPTERS."
+            f"The chapter {chapter} has not run{f' on {model}' if model else ''}: "
+            "run make book without CHAPTERS."
         )
     notebook = nbformat.read(path, as_version=4)
     for number, cell in enumerate(notebook.cells, 1):
@@ -164,11 +177,17 @@ def render(log: Path) -> Path:
     UserError
         If jupyter-book stops; the sentence holds its first warning and names the log.
     """
-    tool = Path(sys.executable).with_name("jupyter-book")
+    tool, started = Path(sys.executable).with_name("jupyter-book"), time.time()
+    here = os.environ | {"PYTHONPATH": str(ROOT)}  # the reference imports the helpers
     options = ["build", "book", "--config", "_config.yml", "--path-output", "book"]
     options += ["-W", "-n", "--keep-going", "--all"]
     done = subprocess.run(
-        [tool, *options], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        [tool, *options],
+        cwd=ROOT,
+        env=here,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
     )
     text = re.sub(r"\x1b\[[0-9;]*m", "", done.stdout)
     log.parent.mkdir(parents=True, exist_ok=True)
@@ -176,29 +195,61 @@ def render(log: Path) -> Path:
     if done.returncode:
         lines = [line for line in text.splitlines() if re.search(r"WARNING|ERROR|Error:", line)]
         raise UserError(f"The pages were not rendered: {lines[0] if lines else 'see'} (log: {log})")
+    page = HTML.with_name("times.html")
+    if page.is_file():
+        told = page.read_text(encoding="utf-8")
+        told = told.replace(timing.RENDERING, f"{time.time() - started:.0f}")
+        page.write_text(told, encoding="utf-8")
     return HTML
 
 
-def book(names: Sequence[str], model: str, given: Sequence[str], cores: int, runs: Path) -> None:
+def book(
+    names: Sequence[str],
+    model: str,
+    given: Sequence[str],
+    cores: int | None,
+    runs: Path,
+    models: Sequence[str] = (),
+) -> None:
     """Check the settings, then let Snakemake repeat what changed and render the book.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Chapters to run again where something changed; empty: all of them, on all models.
+    model, models : str, sequence of str
+        The model that the book shows; others for the comparisons, all bundled ones if empty.
+    given : sequence of str
+        Settings, as ``name=value``.
+    cores : int or None
+        Processor cores to keep busy; None: all of them.
+    runs : Path
+        The folder of the runs.
 
     Raises
     ------
     UserError
         The sentence of the first thing that failed, repeated after all that Snakemake prints.
     """
-    check(names, model, given)
-    config = {"model": model, "set": list(given), "chapters": list(names), "runs": str(runs)}
+    check(names, model, given, models)
+    config = {"model": model, "models": list(models), "set": list(given)}
+    config |= {"chapters": list(names), "runs": str(runs)}
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "config.json"
         path.write_text(json.dumps(config), encoding="utf-8")
         command = [sys.executable, "-m", "snakemake", "-s", "notebooks/Snakefile"]
-        command += ["--cores", str(cores), "--configfile", str(path)]
+        command += ["--cores", str(cores or _cores()), "--configfile", str(path)]
         command += ["--rerun-incomplete", "--nocolor", "--quiet", *QUIET]
         status, errors = _pass_through(command)
     if status:
         raise UserError(errors[0] if errors else f"Snakemake stopped ({status}), see above.")
     print(f"The book is ready: open {HTML.relative_to(ROOT)}", file=sys.stderr)
+
+
+def _cores() -> int:
+    """Return the number of processor cores that this process may use."""
+    own = getattr(os, "sched_getaffinity", None)  # not on every system
+    return max(1, len(own(0)) if own else os.cpu_count() or 1)
 
 
 def _pass_through(command: list[str]) -> tuple[int, list[str]]:

@@ -22,6 +22,7 @@ SHAPES = {
     "monitor_table11": (20, 2),
     "monitor_figure5": (2, 1),
     "monitor_corpus": (1, 5),
+    "monitor_text": (8, 1),
 }
 
 

@@ -15,6 +15,7 @@ SHAPES = {
     "kb_table9": (26, 12),
     "kb_table10": (26, 12),
     "kb_table11": (26, 12),
+    "kb_text": (14, 1),
 }
 
 

@@ -6,6 +6,8 @@ colour-blind readers and a model keeps its colour in all chapters. A figure six 
 well on a phone; its white ground stays white on a dark page.
 """
 
+from helpers.plots.audit import differences, forest
+from helpers.plots.comparison import correlation_map, gap_panels
 from helpers.plots.curves import exposure_curve, line_curve, scale_curve
 from helpers.plots.distributions import accuracy_boxes, anchor_distribution, dots
 from helpers.plots.heatmaps import alpha_map, attribution_heatmap
@@ -31,9 +33,13 @@ __all__ = [
     "anchor_distribution",
     "attribution_heatmap",
     "class_bars",
+    "correlation_map",
+    "differences",
     "dots",
     "effect_grid",
     "exposure_curve",
+    "forest",
+    "gap_panels",
     "grouped_dots",
     "kind_bars",
     "line_curve",

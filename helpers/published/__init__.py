@@ -10,6 +10,10 @@ Models of ``kb_*`` are named by family and size, "Llama3 8B"; their columns by s
 "four-shot CR" ("four-two": four-shot with two unsure shots). The copy of Table 2 at hand has lost
 its minus signs; those of NCCR against IUR follow from Tables 9 and 11.
 
+Tables ``*_text`` hold numbers from the running text. Not here: what has no numbers (templates and
+prompts of MONITOR's Table 1 and of the knowledge bases' Tables 3 and 5 to 8, lists of names in the
+tables 3, 4 and 6 of the third paper), and its Table 9, an image in the copy at hand.
+
 Tables ``lke_*``: Table 7 has 35 base and 14 tuned models, and Table 8's averages over "all the 49
 models" are over the 35: times 35 times 400 facts they are whole numbers, but for two relations.
 Table 5's {subject} stands as printed.
@@ -17,7 +21,8 @@ Table 5's {subject} stands as printed.
 Sources: Wang et al. 2024, "Assessing the Reliability of Large Language Model Knowledge" (MONITOR),
 NAACL; arXiv 2310.09820. Zheng et al. 2024, "How Reliable are LLMs as Knowledge Bases?"; arXiv
 2407.13578. Wu et al. 2025, "Towards Reliable Latent Knowledge Estimation in LLMs" (LKE), WSDM;
-arXiv 2404.12957.
+arXiv 2404.12957. Prompt multiplicity: an earlier version, with other tables, of Ganesh, Shokri and
+Farnadi 2026, "Rethinking Hallucinations", EACL; arXiv 2602.00723.
 """
 
 from pathlib import Path
@@ -26,27 +31,29 @@ import pandas as pd
 
 from helpers.errors import UserError
 
-_FOLDER = Path(__file__).parent
+FOLDER = Path(__file__).parent
 
 
-def names() -> list[str]:
-    """List the tables there are, in alphabetical order.
+def names(folder: Path = FOLDER) -> list[str]:
+    """List the tables there are in a folder, by default the book's own, in alphabetical order.
 
     Examples
     --------
     >>> "monitor_table4" in names()
     True
     """
-    return sorted(path.stem for path in _FOLDER.glob("*.csv"))
+    return sorted(path.stem for path in folder.glob("*.csv"))
 
 
-def load(name: str) -> pd.DataFrame:
+def load(name: str, folder: Path = FOLDER) -> pd.DataFrame:
     """Read one published table in its printed shape.
 
     Parameters
     ----------
     name : str
         As in :func:`names`, such as ``"monitor_table10"``.
+    folder : Path
+        Where the files are.
 
     Returns
     -------
@@ -65,24 +72,41 @@ def load(name: str) -> pd.DataFrame:
     >>> float(table.loc["Vicuna-7b", "MONITOR"]), table.attrs["source"]
     (0.504, 'Wang et al. 2024, Table 4')
     """
-    tidy = load_tidy(name)
-    wide = tidy.pivot(index="row", columns="column", values="value")  # noqa: PD010 refuses doubles
-    wide = wide.loc[tidy["row"].unique(), tidy["column"].unique()].rename_axis(columns=None)
-    for column in wide.columns:
-        numbers, empty = pd.to_numeric(wide[column], errors="coerce"), wide[column] == "-"
+    return wide(load_tidy(name, folder))
+
+
+def wide(tidy: pd.DataFrame) -> pd.DataFrame:
+    """Lay out a stored table in its printed shape, as :func:`load` returns it.
+
+    Parameters
+    ----------
+    tidy : DataFrame
+        As from :func:`load_tidy`.
+
+    Examples
+    --------
+    >>> wide(load_tidy("monitor_table8")).to_dict("records")
+    [{'MONITOR': 14.4, 'accuracy': 42.7, 'saved': 2.97}]
+    """
+    table = tidy.pivot(index="row", columns="column", values="value")  # noqa: PD010 refuses doubles
+    table = table.loc[tidy["row"].unique(), tidy["column"].unique()].rename_axis(columns=None)
+    for column in table.columns:
+        numbers, empty = pd.to_numeric(table[column], errors="coerce"), table[column] == "-"
         if (numbers.notna() | empty).all() and not empty.all():
-            wide[column] = numbers.astype(float)
-    wide.attrs["source"] = tidy["source"].iloc[0]
-    return wide
+            table[column] = numbers.astype(float)
+    table.attrs["source"] = tidy["source"].iloc[0]
+    return table
 
 
-def load_tidy(name: str) -> pd.DataFrame:
+def load_tidy(name: str, folder: Path = FOLDER) -> pd.DataFrame:
     """Read one published table as it is stored, its values the strings that were printed.
 
     Parameters
     ----------
     name : str
         As in :func:`names`.
+    folder : Path
+        Where the files are.
 
     Returns
     -------
@@ -99,9 +123,10 @@ def load_tidy(name: str) -> pd.DataFrame:
     >>> load_tidy("monitor_table8")[["column", "value"]].values.tolist()
     [['MONITOR', '14.4'], ['accuracy', '42.7'], ['saved', '2.97']]
     """
-    if name not in names():
-        raise UserError(f'There is no published table "{name}"; there are {", ".join(names())}.')
-    return pd.read_csv(_FOLDER / f"{name}.csv", dtype=str, keep_default_na=False)
+    known = names(folder)
+    if name not in known:
+        raise UserError(f'There is no published table "{name}"; there are {", ".join(known)}.')
+    return pd.read_csv(folder / f"{name}.csv", dtype=str, keep_default_na=False)
 
 
 def parameters(text: str) -> float:

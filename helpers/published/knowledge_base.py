@@ -1,6 +1,7 @@
 """The tables of Zheng, Lapata and Pan 2024 put together: models by measure, and pairs of models."""
 
 import re
+from collections.abc import Callable
 from itertools import pairwise
 
 import pandas as pd
@@ -36,14 +37,32 @@ def models(setting: str = "four-shot") -> pd.DataFrame:
     {'CR': 0.6073, 'Cons_c': 0.871}
     """
     setting = setting if setting in SETTINGS else "four-shot"
-    parts = [load(f"kb_table{number}").filter(regex=f"^{setting} ") for number in (9, 10, 11)]
-    table = (pd.concat(parts, axis=1) / 100).round(6)
-    table.columns = [name.partition(" ")[2] for name in table.columns]
+    table = (measures(setting) / 100).round(6)
     about = load("kb_table4").loc[table.index]
     tuned = (about["instruction tuning"] == "yes") | (about["RLHF"] == "yes")
     sizes = pd.to_numeric(about["params"].str.removesuffix("B"), errors="coerce")
     families = [re.sub(r" [\d.]+B$", "", name) for name in table.index]
     return table.assign(tuned=tuned, family=families, billion=sizes)
+
+
+def measures(setting: str, load: Callable[[str], pd.DataFrame] = load) -> pd.DataFrame:
+    """Return all printed measures of one prompt setting, in percent.
+
+    Parameters
+    ----------
+    setting : str
+        One of ``SETTINGS``.
+    load : callable
+        Gives a table by its name.
+
+    Examples
+    --------
+    >>> measures("four-two").loc["Phi2 3B", ["CR", "IUR"]].tolist()
+    [19.33, 92.14]
+    """
+    parts = [load(f"kb_table{number}").filter(regex=f"^{setting} ") for number in (9, 10, 11)]
+    table = pd.concat(parts, axis=1)
+    return table.set_axis([name.partition(" ")[2] for name in table], axis=1)
 
 
 def pairs() -> dict[str, tuple[pd.DataFrame, pd.DataFrame]]:

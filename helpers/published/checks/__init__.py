@@ -1,0 +1,102 @@
+"""The papers' tables held against each other: what is printed, and what other cells say it is.
+
+A :class:`Check` states one claim about printed numbers and tests it cell by cell. ``published`` is
+what is printed; ``recomputed`` is what other printed cells give, or the nearest number that would
+fulfil the claim. Cells agree where the two differ by no more than the tolerance, which rounding of
+the printed numbers allows. Each paper has a module; its function ``checks`` takes a loader, so that
+a changed copy of the tables can be checked as well.
+"""
+
+from collections.abc import Iterable
+from functools import cache
+
+import numpy as np
+import pandas as pd
+
+from helpers.published import load as published
+from helpers.published.checks import knowledge_base, latent_knowledge, monitor, multiplicity
+from helpers.published.checks.check import Check, Load, check, nearest
+
+__all__ = ["PAPERS", "Check", "Load", "cells", "check", "every", "nearest", "paper_of", "summary"]
+
+PAPERS = {
+    "MONITOR": monitor.checks,
+    "knowledge bases": knowledge_base.checks,
+    "IC-LKE": latent_knowledge.checks,
+    "multiplicity": multiplicity.checks,
+}
+_PREFIXES = dict(zip(("monitor", "kb", "lke", "multiplicity"), PAPERS))
+
+
+def every(load: Load = published) -> list[Check]:
+    """Return all checks of all papers.
+
+    Parameters
+    ----------
+    load : callable
+        Gives a table by its name; see :func:`helpers.published.load`.
+
+    Examples
+    --------
+    >>> [one.name for one in every()][:1]
+    ['Table 4: correlation']
+    """
+    once = cache(load)
+    return [one for paper in PAPERS.values() for one in paper(once)]
+
+
+def cells(checks: Iterable[Check]) -> pd.DataFrame:
+    """Return the cells of all checks in one tidy table.
+
+    Returns
+    -------
+    DataFrame
+        ``paper, check, row, published, recomputed, difference, tolerance, agrees``.
+
+    Examples
+    --------
+    >>> cells(PAPERS["MONITOR"](published)).query("check == 'Table 8: ratio'")["agrees"].tolist()
+    [True]
+    """
+    checks = list(checks)
+    parts = [one.cells.assign(check=one.name, paper=paper_of(one)) for one in checks]
+    columns = ["paper", "check", "row", "published", "recomputed", "difference", "tolerance"]
+    return pd.concat(parts, ignore_index=True)[[*columns, "agrees"]]
+
+
+def summary(checks: Iterable[Check]) -> pd.DataFrame:
+    """Tabulate checks: how many cells agree, the one that agrees least, the verdict.
+
+    Returns
+    -------
+    DataFrame
+        One row a check: ``paper, check, claim, cells, agree``, then ``cell, published, recomputed,
+        difference, tolerance`` of the cell that exceeds its tolerance most or comes nearest to it,
+        and ``verdict``.
+
+    Examples
+    --------
+    >>> row = summary(PAPERS["MONITOR"](published)).set_index("check").loc["Table 8: ratio"]
+    >>> float(row["published"]), row["verdict"]
+    (2.97, 'agrees')
+    """
+    rows = []
+    for one in checks:
+        n, agree = len(one.cells), int(one.cells["agrees"].sum())
+        room = one.cells["difference"].abs() - one.cells["tolerance"]
+        worst = one.cells.loc[room.fillna(np.inf).idxmax()].drop("agrees")
+        verdict = "agrees" if agree == n else f"{n - agree} of {n} differ"
+        rows.append([paper_of(one), one.name, one.claim, n, agree, *worst, verdict])
+    columns = ["paper", "check", "claim", "cells", "agree", "cell", "published", "recomputed"]
+    return pd.DataFrame(rows, columns=[*columns, "difference", "tolerance", "verdict"])
+
+
+def paper_of(one: Check) -> str:
+    """Return the paper that a check belongs to, by the names of its tables.
+
+    Examples
+    --------
+    >>> paper_of(Check("demo", "", ("kb_table2",), pd.DataFrame()))
+    'knowledge bases'
+    """
+    return _PREFIXES[one.tables[0].partition("_")[0]]

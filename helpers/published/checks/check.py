@@ -1,0 +1,121 @@
+"""One claim about printed numbers, tested cell by cell."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+import numpy as np
+import pandas as pd
+
+Load = Callable[[str], pd.DataFrame]
+
+
+@dataclass(frozen=True)
+class Check:
+    """One claim about printed numbers.
+
+    Attributes
+    ----------
+    name : str
+        Short, and no other check's.
+    claim : str
+        What should agree with what.
+    tables : tuple of str
+        The tables that take part.
+    cells : DataFrame
+        ``row, published, recomputed, difference, tolerance, agrees``.
+    """
+
+    name: str
+    claim: str
+    tables: tuple[str, ...]
+    cells: pd.DataFrame = field(repr=False)
+
+    @property
+    def differing(self) -> list[str]:
+        """Return the names of the cells that do not agree."""
+        return self.cells.loc[~self.cells["agrees"], "row"].tolist()
+
+
+def check(
+    name: str,
+    claim: str,
+    tables: Iterable[str],
+    published: pd.DataFrame | pd.Series,
+    recomputed: pd.DataFrame | pd.Series,
+    tolerance: float | pd.Series,
+) -> Check:
+    """Compare printed numbers with others, cell by cell.
+
+    Parameters
+    ----------
+    name, claim, tables
+        As of :class:`Check`.
+    published, recomputed : DataFrame or Series
+        With the same labels. A printed dash (not a number) is left out.
+    tolerance : float or Series
+        The largest difference that rounding allows, one for all or one a row, in order.
+
+    Returns
+    -------
+    Check
+
+    Examples
+    --------
+    >>> printed, given = pd.Series({"a": 1.0, "b": 2.0}), pd.Series({"a": 1.004, "b": 2.1})
+    >>> check("demo", "a sum is a sum", [], printed, given, 0.005).differing
+    ['b']
+    """
+    printed, other = _flat(published), _flat(recomputed)
+    if not printed.index.equals(other.index):
+        other = other.reindex(printed.index)
+    there = printed.notna().to_numpy()
+    values, found = printed.to_numpy()[there], other.to_numpy()[there]
+    room = np.broadcast_to(np.asarray(tolerance, dtype=float), len(printed))[there]
+    cells = {
+        "row": printed.index.to_numpy()[there],
+        "published": values,
+        "recomputed": found,
+        "difference": found - values,
+        "tolerance": room,
+        "agrees": np.abs(found - values) <= room + 1e-12,
+    }
+    return Check(name, claim, tuple(tables), pd.DataFrame(cells))
+
+
+def _flat(table: pd.DataFrame | pd.Series) -> pd.Series:
+    """Return the cells of a table in one column, named by row and column."""
+    if isinstance(table, pd.Series):
+        return table.astype(float)
+    names = [f"{row}, {column}" for row in table.index for column in table.columns]
+    return pd.Series(table.to_numpy(dtype=float).ravel(), index=names)
+
+
+def nearest(values: pd.DataFrame | pd.Series, counts: float | pd.Series, whole: float = 100.0):
+    """Return the attainable number nearest to each: shares of n things come in steps of 1 / n.
+
+    Parameters
+    ----------
+    values : DataFrame or Series
+        Printed shares.
+    counts : float or Series
+        Of how many; a Series goes by row.
+    whole : float
+        What a share of one is printed as, 100 for percentages.
+
+    Returns
+    -------
+    DataFrame or Series
+
+    Notes
+    -----
+    The GRIM test of Brown and Heathers 2017, Social Psychological and Personality Science 8 (4).
+
+    Examples
+    --------
+    Of three questions, 66.7 % can be right, but not 66.0 %:
+
+    >>> nearest(pd.Series([66.7, 66.0]), 3).round(2).tolist()
+    [66.67, 66.67]
+    """
+    by_row = {"axis": 0} if isinstance(values, pd.DataFrame) else {}
+    return values.mul(counts, **by_row).div(whole).round().div(counts, **by_row).mul(whole)

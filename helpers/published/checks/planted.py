@@ -1,0 +1,129 @@
+"""Check the checks: plant wrong digits in copies of the tables and count which are noticed."""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import pandas as pd
+
+from helpers import published
+from helpers.errors import UserError
+from helpers.published.checks import PAPERS
+from helpers.published.checks.check import Check, Load
+
+PREFIXES = dict(zip(PAPERS, ("monitor", "kb", "lke", "multiplicity")))
+
+
+def misprint(text: str, generator: np.random.Generator) -> str:
+    """Return a printed number with one of its digits replaced by another.
+
+    Examples
+    --------
+    >>> misprint("0.5", np.random.default_rng(0)) in {f"0.{d}" for d in "012346789"} | {
+    ...     f"{d}.5" for d in range(1, 10)
+    ... }
+    True
+    """
+    place = generator.choice([i for i, sign in enumerate(text) if sign.isdigit()])
+    other = generator.choice([digit for digit in "0123456789" if digit != text[place]])
+    return text[:place] + str(other) + text[place + 1 :]
+
+
+def check_number(n: int) -> int:
+    """Return how many digits are to be planted, if it can be.
+
+    Raises
+    ------
+    UserError
+        If it is below 0.
+
+    Examples
+    --------
+    >>> check_number(0)
+    0
+    """
+    if n < 0:
+        raise UserError(f"Give 0 or more wrong digits to plant in each table, not {n}.")
+    return n
+
+
+def numbers(tidy: pd.DataFrame) -> pd.Series:
+    """Return the printed values that are numbers, as strings.
+
+    Examples
+    --------
+    >>> numbers(pd.DataFrame({"value": ["1.0", "-", "yes"]})).tolist()
+    ['1.0']
+    """
+    values = tidy["value"]
+    return values[pd.to_numeric(values, errors="coerce").notna()]
+
+
+def detection(
+    n: int = 20,
+    seed: int = 0,
+    papers: Sequence[str] = tuple(PAPERS),
+    load_tidy: Callable[[str], pd.DataFrame] = published.load_tidy,
+) -> pd.DataFrame:
+    """Plant `n` wrong digits in each table, one at a time, and count those that a check notices.
+
+    A misprint is noticed if any cell changes its verdict.
+
+    Parameters
+    ----------
+    n : int
+        How many for each table, in cells and digits drawn with `seed`.
+    seed : int
+    papers : sequence of str
+        As in ``PAPERS``.
+    load_tidy : callable
+        Gives a stored table by its name.
+
+    Returns
+    -------
+    DataFrame
+        One row a table with numbers: ``paper, table, numbers, checks`` (that it takes part in),
+        ``planted, noticed``; nothing is planted where no check looks.
+
+    Raises
+    ------
+    UserError
+        If `n` is below 0.
+
+    Examples
+    --------
+    >>> found = detection(3, papers=["multiplicity"]).set_index("table")
+    >>> found.loc["multiplicity_table2", ["checks", "planted", "noticed"]].tolist()
+    [0, 0, 0]
+    """
+    n = check_number(n)
+    rows = []
+    for paper in papers:
+        names = [each for each in published.names() if each.startswith(PREFIXES[paper] + "_")]
+        stored = {name: load_tidy(name) for name in names}
+        tables = {name: published.wide(tidy) for name, tidy in stored.items()}
+        checks, generator = PAPERS[paper], np.random.default_rng(seed)
+        sound = checks(tables.__getitem__)
+        for name, tidy in stored.items():
+            values, count = numbers(tidy), sum(name in one.tables for one in sound)
+            picks = generator.choice(values.index, n) if count and len(values) else []
+            noticed = 0
+            for pick in picks:
+                changed = tidy.copy()
+                changed.loc[pick, "value"] = misprint(values[pick], generator)
+                spoilt = tables | {name: published.wide(changed)}
+                noticed += differs(sound, checks, spoilt.__getitem__)
+            if len(values):
+                rows.append((paper, name, len(values), count, len(picks), noticed))
+    columns = ["paper", "table", "numbers", "checks", "planted", "noticed"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def differs(sound: list[Check], checks: Callable[[Load], list[Check]], load: Load) -> bool:
+    """Tell whether any verdict on other tables is not that of the sound ones.
+
+    Examples
+    --------
+    >>> differs(PAPERS["MONITOR"](published.load), PAPERS["MONITOR"], published.load)
+    False
+    """
+    return [one.differing for one in sound] != [one.differing for one in checks(load)]

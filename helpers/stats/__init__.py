@@ -1,0 +1,37 @@
+"""Intervals, paired differences and correlations for facts that cluster in relations.
+
+Every interval is the 95 % percentile interval, expanded for few facts, of a bootstrap that draws
+facts with replacement within their relation (stratum), so the mix of relations stays as it is,
+unless it says otherwise.
+
+Modules, one job each: ``resampling`` (bootstrap) and its ``percentiles``, ``groups`` (tables of
+intervals), ``paired``, ``correlations``, ``leave_out``, ``shares`` and
+``results`` (what they return).
+"""
+
+from helpers.stats.correlations import correlation, fisher, pearson
+from helpers.stats.groups import intervals
+from helpers.stats.leave_out import without_each
+from helpers.stats.paired import mcnemar, paired_difference
+from helpers.stats.resampling import Statistic, bootstrap, mean, replicates
+from helpers.stats.results import Correlation, Difference, Interval, Mcnemar
+from helpers.stats.shares import wilson
+
+__all__ = [
+    "Correlation",
+    "Difference",
+    "Interval",
+    "Mcnemar",
+    "Statistic",
+    "bootstrap",
+    "correlation",
+    "fisher",
+    "intervals",
+    "mcnemar",
+    "mean",
+    "paired_difference",
+    "pearson",
+    "replicates",
+    "wilson",
+    "without_each",
+]

@@ -1,0 +1,125 @@
+"""Correlations with the interval of Fisher's transformation."""
+
+import numpy as np
+import numpy.typing as npt
+import scipy.stats
+
+from helpers.errors import UserError
+from helpers.stats.results import Correlation
+
+
+def correlation(
+    x: npt.ArrayLike, y: npt.ArrayLike, method: str = "pearson", level: float = 0.95
+) -> Correlation:
+    """Correlate two columns, with the interval of Fisher's transformation.
+
+    Parameters
+    ----------
+    x, y : array_like, shape (n,)
+        Pairs with a number missing are left out.
+    method : {"pearson", "spearman"}
+        For ranks the standard error is Bonett and Wright's (2000), sqrt((1 + r²/2) / (n - 3)).
+    level : float
+        Of confidence, between 0 and 1.
+
+    Returns
+    -------
+    Correlation
+        r in [-1, 1]; not a number for fewer than two pairs or a constant column, bounds not
+        numbers for fewer than four pairs.
+
+    Raises
+    ------
+    UserError
+        For another method or columns of different lengths.
+
+    Examples
+    --------
+    >>> found = correlation([1, 2, 3, 4], [2, 1, 4, 3])
+    >>> round(found.r, 3), round(found.low, 3), round(found.high, 3), round(found.p, 3), found.n
+    (0.6, -0.853, 0.99, 0.4, 4)
+    """
+    if method not in ("pearson", "spearman"):
+        raise UserError(f'The method of a correlation is pearson or spearman, not "{method}".')
+    x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
+    if x.shape != y.shape:
+        raise UserError(f"A correlation needs pairs, not {x.size} and {y.size} numbers.")
+    there = ~(np.isnan(x) | np.isnan(y))
+    x, y, n = x[there], y[there], int(there.sum())
+    nothing = float("nan")
+    if n < 2 or np.ptp(x) == 0 or np.ptp(y) == 0:
+        return Correlation(nothing, nothing, nothing, nothing, n)
+    r, p = getattr(scipy.stats, f"{method}r")(x, y)
+    r = float(np.clip(r, -1, 1))
+    if n < 4:
+        return Correlation(r, nothing, nothing, float(p), n)
+    if abs(r) == 1:
+        return Correlation(r, r, r, float(p), n)
+    return Correlation(r, *fisher(r, n, method, level), float(p), n)
+
+
+def fisher(r: float, n: int, method: str = "pearson", level: float = 0.95) -> tuple[float, float]:
+    """Return the interval of a correlation of which only r and n are known.
+
+    It is tanh(artanh(r) ± z s), where z is the normal quantile and s² = 1 / (n - 3).
+
+    Parameters
+    ----------
+    r : float
+        Strictly between -1 and 1.
+    n : int
+        Number of pairs, at least 4.
+    method, level
+        As for :func:`correlation`.
+
+    Returns
+    -------
+    low, high : float
+
+    Raises
+    ------
+    UserError
+        If r or n are out of range.
+
+    Notes
+    -----
+    Fisher 1921; for ranks see :func:`correlation`.
+
+    Examples
+    --------
+    artanh(0.5) = 0.549, and s = 0.5 for seven pairs, so from tanh(-0.431) to tanh(1.529):
+
+    >>> [round(end, 3) for end in fisher(0.5, 7)]
+    [-0.406, 0.91]
+    """
+    if not -1 < r < 1 or n < 4:
+        raise UserError(f"An interval needs r between -1 and 1 and n of 4 or more, not {r}, {n}.")
+    spread = (1 + r**2 / 2 if method == "spearman" else 1) / (n - 3)
+    reach = scipy.stats.norm.ppf((1 + level) / 2) * np.sqrt(spread)
+    low, high = np.tanh(np.arctanh(r) + np.array([-reach, reach]))
+    return float(low), float(high)
+
+
+def pearson(rows: np.ndarray) -> np.ndarray:
+    """Correlate two columns: a statistic for :func:`helpers.stats.bootstrap`.
+
+    Parameters
+    ----------
+    rows : ndarray, shape (..., n, 2)
+
+    Returns
+    -------
+    ndarray, shape (...)
+        Not a number where a column is constant.
+
+    Examples
+    --------
+    >>> round(float(pearson(np.array([[1.0, 2], [2, 1], [3, 4], [4, 3]]))), 3)
+    0.6
+    """
+    away = rows - rows.mean(axis=-2, keepdims=True)
+    sums = (away**2).sum(axis=-2)
+    below = np.sqrt(sums.prod(axis=-1))
+    both = away.prod(axis=-1).sum(axis=-1)
+    flat = (np.ptp(rows, axis=-2) == 0).any(axis=-1)
+    return np.where(flat, np.nan, both / np.where(flat, 1.0, below))

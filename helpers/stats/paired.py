@@ -1,0 +1,107 @@
+"""Two models, or two prompts, on the same facts: differences and McNemar's exact test."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+from statsmodels.stats import contingency_tables
+
+from helpers.errors import UserError
+from helpers.stats.percentiles import expanded, percentiles
+from helpers.stats.resampling import Statistic, as_table, mean, replicates
+from helpers.stats.results import Difference, Mcnemar
+
+
+def paired_difference(
+    first: npt.ArrayLike,
+    second: npt.ArrayLike,
+    statistic: Statistic = mean,
+    strata: npt.ArrayLike | None = None,
+    n_resamples: int = 2000,
+    seed: int | Sequence[int] = 0,
+    level: float = 0.95,
+) -> Difference:
+    """Compare two models, or two prompts, on the same facts: first minus second.
+
+    Both tables are resampled together, so a fact that is hard for both does not blur the
+    difference.
+
+    Parameters
+    ----------
+    first, second : array_like, shape (n,) or (n, k)
+        Row i of both is the same fact.
+    statistic, strata, n_resamples, seed, level
+        As for :func:`bootstrap`; the statistic gives one number.
+
+    Returns
+    -------
+    Difference
+        p: twice the smaller share of resamples at or beyond 0, one resample added to each count.
+
+    Raises
+    ------
+    UserError
+        If the shapes differ or there are no rows.
+
+    Examples
+    --------
+    >>> found = paired_difference([1, 1, 1, 0], [0, 0, 1, 0], n_resamples=99)
+    >>> found.estimate, found.n
+    (0.5, 4)
+    """
+    first, second = as_table(first), as_table(second)
+    if first.shape != second.shape:
+        raise UserError(
+            f"A paired difference needs the same facts in both tables, not {len(first)} and "
+            f"{len(second)} rows."
+        )
+    width = first.shape[1]
+
+    def difference(rows: np.ndarray) -> np.ndarray:
+        return np.asarray(statistic(rows[..., :width])) - np.asarray(statistic(rows[..., width:]))
+
+    both = np.hstack([first, second])
+    draws = replicates(both, difference, strata, n_resamples, seed)
+    low, high = percentiles(draws, expanded(level, len(both), strata), len(both))
+    tail = min((draws <= 0).sum(), (draws >= 0).sum())
+    p = min(1.0, 2 * (tail + 1) / (n_resamples + 1))
+    return Difference(float(difference(both)), float(low), float(high), p, len(both))
+
+
+def mcnemar(first: npt.ArrayLike, second: npt.ArrayLike) -> Mcnemar:
+    """Test whether two models, or two prompts, are right equally often on the same facts, exactly.
+
+    Only facts on which the two differ tell: under the null hypothesis each is a fair coin.
+
+    Parameters
+    ----------
+    first, second : array_like of bool, shape (n,)
+        Row i of both is the same fact.
+
+    Returns
+    -------
+    Mcnemar
+        p is 1 where the two never differ. It takes facts as independent; for facts that cluster
+        in relations see :func:`paired_difference`.
+
+    Raises
+    ------
+    UserError
+        If the two differ in length.
+
+    Notes
+    -----
+    McNemar 1947, by the binomial distribution, as statsmodels computes it.
+
+    Examples
+    --------
+    >>> mcnemar([1, 1, 1, 1, 0], [0, 0, 0, 1, 0])
+    Mcnemar(first_only=3, second_only=0, p=0.25, n=5)
+    """
+    one, two = np.asarray(first, dtype=bool), np.asarray(second, dtype=bool)
+    if one.shape != two.shape:
+        raise UserError(f"McNemar's test needs pairs, not {one.size} and {two.size} marks.")
+    alone, other = int((one & ~two).sum()), int((two & ~one).sum())
+    table = [[0, alone], [other, 0]]
+    p = float(contingency_tables.mcnemar(table, exact=True).pvalue) if alone + other else 1.0
+    return Mcnemar(alone, other, min(1.0, p), one.size)

@@ -1,0 +1,170 @@
+"""Bootstrap of any statistic, drawing facts with replacement within their strata."""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from helpers.errors import UserError
+from helpers.stats.percentiles import expanded, percentiles
+from helpers.stats.results import Interval
+
+Statistic = Callable[[np.ndarray], np.ndarray | float]
+
+_CHUNK = 4_000_000  # numbers drawn at once: 32 MB
+
+
+def mean(values: np.ndarray) -> np.ndarray:
+    """Average the one column: the statistic of a rate.
+
+    Parameters
+    ----------
+    values : ndarray, shape (..., n, 1)
+
+    Returns
+    -------
+    ndarray, shape (...)
+
+    Examples
+    --------
+    >>> float(mean(np.array([[1.0], [0.0]])))
+    0.5
+    """
+    return values[..., 0].mean(axis=-1)
+
+
+def replicates(
+    values: npt.ArrayLike,
+    statistic: Statistic = mean,
+    strata: npt.ArrayLike | None = None,
+    n_resamples: int = 1000,
+    seed: int | Sequence[int] = 0,
+) -> np.ndarray:
+    """Compute a statistic on bootstrap samples of rows, drawn within strata.
+
+    Parameters
+    ----------
+    values : array_like, shape (n,) or (n, k)
+        One row a fact.
+    statistic : callable
+        Takes an array of shape (..., n, k), with k = 1 for one column, and reduces its last two
+        axes; see :func:`mean`.
+    strata : array_like, shape (n,), optional
+        Labels, such as relations; each resample holds as many rows of each as there are.
+    n_resamples : int
+        How many samples.
+    seed : int or sequence of int
+        For numpy's generator; the same seed gives the same samples.
+
+    Returns
+    -------
+    ndarray, shape (n_resamples, ...)
+
+    Raises
+    ------
+    UserError
+        If there are no rows, or fewer than one resample is asked for.
+
+    Examples
+    --------
+    >>> replicates([3.0, 3.0], n_resamples=2).tolist()
+    [3.0, 3.0]
+    """
+    table = as_table(values)
+    if n_resamples < 1:
+        raise UserError(f"A bootstrap needs at least 1 resample, not {n_resamples}.")
+    if not len(table):
+        raise UserError("A bootstrap needs at least one fact; there are none left to draw from.")
+    start, size = _strata_bounds(strata, len(table))
+    if strata is not None:
+        table = table[np.argsort(np.asarray(strata), kind="stable")]
+    generator = np.random.default_rng(seed)
+    chunk = max(1, _CHUNK // table.size)
+    parts = []
+    for done in range(0, n_resamples, chunk):
+        shape = (min(chunk, n_resamples - done), len(table))
+        drawn = start + (generator.random(shape) * size).astype(np.int64)
+        parts.append(np.asarray(statistic(table[drawn])))
+    return np.concatenate(parts)
+
+
+def bootstrap(
+    values: npt.ArrayLike,
+    statistic: Statistic = mean,
+    strata: npt.ArrayLike | None = None,
+    n_resamples: int = 1000,
+    seed: int | Sequence[int] = 0,
+    level: float = 0.95,
+    centred: bool = False,
+) -> Interval:
+    """Estimate a statistic with its percentile interval.
+
+    Parameters
+    ----------
+    values, statistic, strata, n_resamples, seed
+        As for :func:`replicates`.
+    level : float
+        Of confidence, between 0 and 1.
+    centred : bool
+        Move the interval by the resamples' bias. Resampling adds noise, so the largest of several
+        rates, or their standard deviation, is larger on resamples than on the facts themselves,
+        and the plain interval may miss the estimate; a mean or a ratio needs no such move.
+
+    Returns
+    -------
+    Interval
+        Not numbers if there are no rows; bounds are none either for one row alone.
+
+    Raises
+    ------
+    UserError
+        If fewer than one resample is asked for.
+
+    Notes
+    -----
+    The bounds are those of Hesterberg's expanded percentile interval (:func:`expanded`): the plain
+    one is narrow for few facts, and covers 88 % instead of 95 % with five facts in each of ten
+    relations. A stratum of one row adds no spread.
+
+    Examples
+    --------
+    >>> bootstrap([1.0, 1.0, 1.0], n_resamples=10)
+    Interval(estimate=1.0, low=1.0, high=1.0, n=3)
+    >>> ratio = lambda rows: rows[..., 0].sum(-1) / rows[..., 1].sum(-1)
+    >>> bootstrap([[1.0, 2.0], [2.0, 4.0]], ratio, n_resamples=10)
+    Interval(estimate=0.5, low=0.5, high=0.5, n=2)
+    """
+    table = as_table(values)
+    if not len(table):
+        return Interval(float("nan"), float("nan"), float("nan"), 0)
+    draws = replicates(table, statistic, strata, n_resamples, seed)
+    estimate = np.asarray(statistic(table), dtype=float)
+    level = expanded(level, len(table), strata)
+    low, high = percentiles(draws, level, len(table), estimate if centred else None)
+    if estimate.ndim == 0:
+        return Interval(float(estimate), float(low), float(high), len(table))
+    return Interval(estimate, low, high, len(table))
+
+
+def as_table(values: npt.ArrayLike) -> np.ndarray:
+    """Return values as numbers in rows and columns, one column where there is but one number each.
+
+    Examples
+    --------
+    >>> as_table([1, 0]).tolist()
+    [[1.0], [0.0]]
+    """
+    table = np.asarray(values, dtype=float)
+    return table[:, None] if table.ndim == 1 else table
+
+
+def _strata_bounds(strata: npt.ArrayLike | None, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return where the stratum of each row starts, and its size, in a table sorted by stratum."""
+    if strata is None:
+        return np.zeros(n, dtype=np.int64), np.full(n, n)
+    labels = np.asarray(strata)
+    if labels.shape != (n,):
+        raise UserError(f"There are {len(labels)} strata for {n} facts; give one each.")
+    _, sizes = np.unique(labels, return_counts=True)
+    starts = np.cumsum(sizes) - sizes
+    return np.repeat(starts, sizes), np.repeat(sizes, sizes)

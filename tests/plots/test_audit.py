@@ -1,0 +1,53 @@
+"""Figures of differences and of correlations."""
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+
+from helpers import plots
+
+
+@pytest.fixture(autouse=True)
+def closed():
+    """Close all figures afterwards."""
+    yield
+    plt.close("all")
+
+
+def test_differences_stand_on_their_side_of_the_line():
+    cells = pd.DataFrame(
+        {
+            "check": ["a", "a", "b", "b"],
+            "difference": [0.0, 0.5, 3.0, np.nan],
+            "tolerance": [0.0, 1.0, 0.0, 1.0],
+            "agrees": [True, True, False, False],
+        }
+    )
+    ax = plots.differences(cells)
+    good, bad = (line.get_xdata() for line in ax.get_lines()[:2])
+    assert good.tolist() == [0.01, 0.5]
+    assert bad.tolist() == [1000.0, 1000.0]
+    assert [text.get_text() for text in ax.get_yticklabels()] == ["a", "b"]
+
+
+def test_a_forest_draws_estimates_prints_and_ranges():
+    table = pd.DataFrame(
+        {
+            "pair": ["one", "two"],
+            "estimate": [0.5, -0.2],
+            "low": [0.1, -0.6],
+            "high": [0.8, 0.3],
+            "printed": [0.4, np.nan],
+            "least": [0.3, -0.4],
+            "most": [0.6, 0.1],
+        }
+    )
+    ax = plots.forest(table, names=("ours", "theirs"))
+    drawn = {line.get_label(): line.get_xdata() for line in ax.get_lines()}
+    assert list(drawn["ours"]) == [0.5, -0.2]
+    assert drawn["theirs"][0] == 0.4
+    ax.figure.canvas.draw()
+    assert ax.get_position().width > 0.4  # names and legend leave room
+    bare = plots.forest(table, ticks=None)
+    assert len(bare.get_lines()) == len(ax.get_lines()) - 3

@@ -1,0 +1,85 @@
+"""Correlations and their intervals against scipy."""
+
+import math
+
+import numpy as np
+import pytest
+import scipy.stats
+from hypothesis import given
+from hypothesis import strategies as st
+
+from helpers import stats
+from helpers.errors import UserError
+
+
+@pytest.mark.parametrize("method", ["pearson", "spearman"])
+def test_correlation_agrees_with_scipy(method):
+    generator = np.random.default_rng(3)
+    x = generator.normal(size=40)
+    y = x + generator.normal(size=40)
+    found = stats.correlation(x, y, method)
+    theirs = getattr(scipy.stats, f"{method}r")(x, y)
+    assert (found.r, found.p) == pytest.approx((theirs.statistic, theirs.pvalue))
+    if method == "pearson":
+        interval = theirs.confidence_interval()
+        assert (found.low, found.high) == pytest.approx((interval.low, interval.high))
+    else:
+        assert found.low < stats.correlation(scipy.stats.rankdata(x), scipy.stats.rankdata(y)).low
+
+
+def test_correlation_at_its_edges():
+    assert stats.correlation([1, 2, 3, 4], [2, 4, 6, 8])[:3] == pytest.approx((1, 1, 1))
+    assert math.isnan(stats.correlation([1, 1, 1], [1, 2, 3]).r)
+    assert math.isnan(stats.correlation([1, 2, 3], [1, 2, 4]).low)
+    gaps = stats.correlation([1, 2, 3, 4, np.nan, 5], [2, 1, 4, 3, 9, np.nan])
+    assert gaps == stats.correlation([1, 2, 3, 4], [2, 1, 4, 3])
+
+
+@given(st.floats(-0.99, 0.99), st.integers(4, 500), st.sampled_from(["pearson", "spearman"]))
+def test_an_interval_from_r_and_n_holds_r_and_mirrors(r, n, method):
+    low, high = stats.fisher(r, n, method)
+    assert -1 <= low <= r <= high <= 1
+    assert stats.fisher(-r, n, method) == pytest.approx((-high, -low))
+    assert stats.fisher(r, n, method, 0.9)[1] <= high
+
+
+@given(st.integers(0, 1000), st.integers(3, 30))
+def test_the_statistic_is_numpys(seed, n):
+    rows = np.random.default_rng(seed).normal(size=(4, n, 2))
+    expected = [np.corrcoef(part.T)[0, 1] for part in rows]
+    np.testing.assert_allclose(stats.pearson(rows), expected, atol=1e-12)
+    rows[1, :, 0] = 0.1
+    assert np.isnan(stats.pearson(rows)).tolist() == [False, True, False, False]
+
+
+def test_a_bootstrapped_correlation_has_the_width_of_fishers():
+    generator = np.random.default_rng(4)
+    x = generator.normal(size=300)
+    y = 0.6 * x + 0.8 * generator.normal(size=300)
+    found = stats.bootstrap(np.column_stack([x, y]), stats.pearson, n_resamples=4000)
+    low, high = stats.fisher(found.estimate, 300)
+    assert (found.low, found.high) == pytest.approx((low, high), abs=0.03)
+
+
+def test_correlation_gives_the_printed_interval():
+    """Hollander and Wolfe's tuna (1973, p. 187), as R's manual prints it under cor.test."""
+    lightness = [44.4, 45.9, 41.9, 53.3, 44.7, 44.1, 50.7, 45.2, 60.1]
+    panel = [2.6, 3.1, 2.5, 5.0, 3.6, 4.0, 5.2, 2.8, 3.8]
+    found = stats.correlation(lightness, panel)
+    assert found.r == pytest.approx(0.5711816, abs=5e-8)
+    assert (found.low, found.high) == pytest.approx((-0.1497426, 0.8955795), abs=5e-8)
+    assert found.p == pytest.approx(0.1082, abs=5e-5)
+
+
+@pytest.mark.parametrize(
+    ("call", "sentence"),
+    [
+        (lambda: stats.correlation([1, 2], [1, 2, 3]), "not 2 and 3"),
+        (lambda: stats.correlation([1, 2], [1, 2], "kendall"), 'not "kendall"'),
+        (lambda: stats.fisher(1.0, 9), "not 1.0, 9"),
+        (lambda: stats.fisher(0.5, 3), "n of 4 or more"),
+    ],
+)
+def test_what_cannot_be_is_refused(call, sentence):
+    with pytest.raises(UserError, match=sentence):
+        call()

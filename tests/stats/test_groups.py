@@ -1,0 +1,99 @@
+"""Tables of intervals by relation."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from helpers import stats
+from helpers.errors import UserError
+
+
+@pytest.fixture
+def table():
+    generator = np.random.default_rng(5)
+    return pd.DataFrame(
+        {
+            "relation": ["P17"] * 30 + ["P36"] * 10 + ["P37"],
+            "top": generator.random(41),
+            "bottom": 1 + generator.random(41),
+        }
+    )
+
+
+def test_intervals_by_relation(table, measures):
+    found = stats.intervals(table, measures, n_resamples=200)
+    assert len(found) == 2 * (3 + 2)
+    rows = found[found["measure"] == "ratio"].set_index("relation")
+    by_hand = {r: g["top"].sum() / g["bottom"].sum() for r, g in table.groupby("relation")}
+    for relation, value in by_hand.items():
+        assert rows.loc[relation, "estimate"] == pytest.approx(value)
+    assert rows.loc["all", "estimate"] == pytest.approx(table["top"].sum() / table["bottom"].sum())
+    assert rows.loc["mean", "estimate"] == pytest.approx(np.mean(list(by_hand.values())))
+    assert rows["n"].to_dict() == {"P17": 30, "P36": 10, "P37": 1, "all": 41, "mean": 41}
+    assert np.isnan(rows.loc["P37", "low"])
+    inside = rows.drop(index="P37")
+    assert (inside["low"] < inside["estimate"]).all()
+    assert (inside["estimate"] < inside["high"]).all()
+
+
+def test_a_relations_interval_depends_on_itself_alone(table, measures):
+    whole = stats.intervals(table, measures, n_resamples=100)
+    mixed = stats.intervals(table.sample(frac=1, random_state=2), measures, n_resamples=100)
+    pd.testing.assert_frame_equal(whole, mixed)
+    part = stats.intervals(table[table["relation"] == "P36"], measures, n_resamples=100)
+    pd.testing.assert_frame_equal(
+        part[part["relation"] == "P36"].reset_index(drop=True),
+        whole[whole["relation"] == "P36"].reset_index(drop=True),
+    )
+
+
+def test_relations_are_drawn_apart(table):
+    """Were both drawn alike, the mean of two like relations would be as uncertain as one."""
+    one = table[table["relation"] == "P17"]
+    both = pd.concat([one, one.assign(relation="P18")])
+    found = stats.intervals(both, {"top": (["top"], stats.mean)}).set_index("relation")
+    width = found["high"] - found["low"]
+    assert width["mean"] == pytest.approx(width["P17"] / math.sqrt(2), rel=0.15)
+
+
+def test_the_mean_leaves_out_relations_without_a_number(table):
+    table.loc[table["relation"] == "P36", "top"] = np.nan
+    found = stats.intervals(table, {"top": (["top"], stats.mean)}, n_resamples=50)
+    rows = found.set_index("relation")["estimate"]
+    assert np.isnan(rows["P36"])
+    assert rows["mean"] == pytest.approx((rows["P17"] + rows["P37"]) / 2)
+
+
+def test_intervals_of_nothing(table, measures):
+    found = stats.intervals(table.iloc[:0], measures)
+    assert found["relation"].tolist() == ["all", "mean"] * 2
+    assert found["n"].eq(0).all()
+    assert found[["estimate", "low", "high"]].isna().all(axis=None)
+
+
+def test_strata_within_groups_narrow_intervals():
+    hits = np.repeat([0.0, 1.0], 40)
+    table = pd.DataFrame({"way": "list", "relation": hits, "hit": hits})
+    rates = {"rate": (["hit"], stats.mean)}
+    loose = stats.intervals(table, rates, by="way")
+    tight = stats.intervals(table, rates, by="way", strata="relation")
+    assert loose["estimate"].eq(0.5).all()
+    assert (loose["high"] - loose["low"]).iloc[:2].gt(0.1).all()
+    assert tight["low"].eq(0.5).all()  # facts of one relation are alike, and each stays as it is
+    assert tight["high"].eq(0.5).all()
+    with pytest.raises(UserError, match="lacks the column relation"):
+        stats.intervals(table.drop(columns="relation"), rates, by="way", strata="relation")
+
+
+def test_centred_means_do_not_move(table, measures):
+    found = stats.intervals(table, measures, n_resamples=200, centred=True)
+    usual = stats.intervals(table, measures, n_resamples=200)
+    width = (usual["high"] - usual["low"]).fillna(1)
+    assert ((found["low"] - usual["low"]).abs().fillna(0) < 0.1 * width).all()
+
+
+def test_a_missing_column_is_refused(measures):
+    with pytest.raises(UserError, match="column top"):
+        stats.intervals(pd.DataFrame({"relation": []}), measures)

@@ -1,0 +1,82 @@
+"""Paired differences against the t test; McNemar by hand, by statsmodels and binomially."""
+
+import numpy as np
+import pytest
+import scipy.stats
+from hypothesis import given
+from hypothesis import strategies as st
+from statsmodels.stats import contingency_tables
+
+from helpers import stats
+from helpers.errors import UserError
+
+
+def test_paired_difference_is_narrower_than_unpaired():
+    generator = np.random.default_rng(2)
+    hard = generator.normal(size=300)
+    first, second = hard + 0.2 + 0.1 * generator.normal(size=300), hard
+    found = stats.paired_difference(first, second)
+    assert found.estimate == pytest.approx((first - second).mean())
+    t = scipy.stats.ttest_rel(first, second)
+    assert found.low == pytest.approx(t.confidence_interval().low, abs=0.003)
+    assert found.high == pytest.approx(t.confidence_interval().high, abs=0.003)
+    assert found.p == pytest.approx(2 / 2001)
+    swapped = stats.paired_difference(second, first)
+    assert swapped.estimate == -found.estimate
+
+
+def test_paired_p_is_that_of_the_t_test_near_the_middle():
+    generator = np.random.default_rng(9)
+    first, second = generator.normal(0.1, 1, 150), generator.normal(0, 1, 150)
+    found = stats.paired_difference(first, second, n_resamples=10_000)
+    assert found.p == pytest.approx(scipy.stats.ttest_rel(first, second).pvalue, abs=0.03)
+
+
+def test_paired_difference_of_ratios(sample, ratio):
+    other = sample * [0.5, 1.0]
+    found = stats.paired_difference(sample, other, ratio, n_resamples=500)
+    assert found.estimate == pytest.approx(ratio(sample) / 2)
+    same = stats.paired_difference(sample, sample, ratio, n_resamples=500)
+    assert (same.estimate, same.low, same.high, same.p) == (0, 0, 0, 1)
+
+
+def test_mcnemar_by_hand():
+    first, second = [1] * 8 + [0] * 2 + [1] * 5, [0] * 8 + [1] * 2 + [1] * 5
+    found = stats.mcnemar(first, second)
+    # Ten facts differ; at most 2 or at least 8 heads of ten: 2 (1 + 10 + 45) / 1024.
+    assert found.p == pytest.approx(112 / 1024)
+    assert (found.first_only, found.second_only, found.n) == (8, 2, 15)
+    assert stats.mcnemar(second, first).p == found.p
+    assert stats.mcnemar(first, first).p == 1.0
+    with pytest.raises(UserError, match="needs pairs, not 2 and 1 marks"):
+        stats.mcnemar([1, 0], [1])
+
+
+@given(st.integers(0, 40), st.integers(0, 40))
+def test_mcnemar_is_the_binomial_test(alone, other):
+    first, second = [1] * alone + [0] * other, [0] * alone + [1] * other
+    expected = scipy.stats.binomtest(alone, alone + other).pvalue if alone + other else 1.0
+    assert stats.mcnemar(first, second).p == pytest.approx(expected)
+
+
+@given(st.lists(st.tuples(st.booleans(), st.booleans()), max_size=80))
+def test_mcnemar_agrees_with_statsmodels(pairs):
+    first, second = zip(*pairs) if pairs else ((), ())
+    counts = [[sum(p == (a, b) for p in pairs) for b in (True, False)] for a in (True, False)]
+    found = stats.mcnemar(first, second)
+    assert (found.first_only, found.second_only) == (counts[0][1], counts[1][0])
+    if counts[0][1] + counts[1][0]:
+        theirs = contingency_tables.mcnemar(counts, exact=True)
+        assert found.p == pytest.approx(min(1, theirs.pvalue))
+
+
+def test_mcnemar_gives_the_printed_value():
+    """Agresti's approval ratings (1990, p. 350); R's exact2x2 prints p = 3.716e-05."""
+    first = [1] * 794 + [1] * 86 + [0] * 150 + [0] * 570
+    second = [1] * 794 + [0] * 86 + [1] * 150 + [0] * 570
+    assert stats.mcnemar(first, second).p == pytest.approx(3.716e-05, abs=5e-9)
+
+
+def test_unequal_tables_are_refused():
+    with pytest.raises(UserError, match="1 and 2 rows"):
+        stats.paired_difference([1.0], [1.0, 2.0])

@@ -1,0 +1,118 @@
+"""The bootstrap against scipy, the normal interval and counts by hand."""
+
+import math
+
+import numpy as np
+import pytest
+import scipy.stats
+
+from helpers import stats
+from helpers.errors import UserError
+from helpers.stats import resampling
+
+
+def test_bootstrap_agrees_with_scipy(sample, ratio):
+    ours = stats.bootstrap(sample, ratio, n_resamples=20_000, seed=3)
+    theirs = scipy.stats.bootstrap(
+        (sample[:, 0], sample[:, 1]),
+        lambda x, y, axis: x.sum(axis=axis) / y.sum(axis=axis),
+        paired=True,
+        vectorized=True,
+        method="percentile",
+        n_resamples=20_000,
+        rng=np.random.default_rng(4),
+    )
+    width = ours.high - ours.low
+    assert ours.low == pytest.approx(theirs.confidence_interval.low, abs=0.03 * width)
+    assert ours.high == pytest.approx(theirs.confidence_interval.high, abs=0.03 * width)
+    assert ours.estimate == ratio(sample)
+    assert ours.n == 200
+
+
+def test_bootstrap_of_a_mean_has_the_width_of_the_normal_interval():
+    values = np.random.default_rng(0).normal(3, 2, 400)
+    found = stats.bootstrap(values, n_resamples=5000)
+    half = 1.96 * values.std() / math.sqrt(400)
+    assert (found.high - found.low) / 2 == pytest.approx(half, rel=0.05)
+
+
+def test_strata_keep_their_sizes():
+    values = np.array([0.0] * 5 + [1.0] * 15)
+    strata = np.array(["b"] * 5 + ["a"] * 15)
+    order = np.random.default_rng(0).permutation(20)
+    found = stats.bootstrap(values[order], strata=strata[order], n_resamples=200)
+    assert (found.low, found.high) == (0.75, 0.75)
+    free = stats.bootstrap(values[order], n_resamples=200)
+    assert free.low < 0.7 < 0.8 < free.high
+
+
+def test_every_row_of_a_stratum_can_be_drawn_equally():
+    values = np.arange(6, dtype=float)
+    strata = [0, 0, 0, 0, 1, 1]
+    onehot = (values[:, None] == values).astype(float)
+    counts = stats.replicates(
+        onehot, lambda rows: rows.sum(axis=-2), strata, n_resamples=20_000
+    ).mean(axis=0)
+    np.testing.assert_allclose(counts, np.ones(6), atol=0.03)
+
+
+def test_same_seed_same_interval_whatever_the_chunk(sample, monkeypatch, ratio):
+    whole = stats.bootstrap(sample, ratio, n_resamples=300, seed=7)
+    assert whole == stats.bootstrap(sample, ratio, n_resamples=300, seed=7)
+    assert whole != stats.bootstrap(sample, ratio, n_resamples=300, seed=8)
+    monkeypatch.setattr(resampling, "_CHUNK", 1000)
+    assert whole == stats.bootstrap(sample, ratio, n_resamples=300, seed=7)
+
+
+def test_several_figures_at_once(sample):
+    both = stats.bootstrap(sample, lambda rows: rows.mean(axis=-2), n_resamples=500)
+    first = stats.bootstrap(sample[:, :1], n_resamples=500)
+    assert both.low.shape == (2,)
+    assert both.low[0] == pytest.approx(first.low)
+
+
+def test_few_facts(ratio):
+    one = stats.bootstrap([0.4])
+    assert one.estimate == 0.4
+    assert math.isnan(one.low)
+    assert math.isnan(one.high)
+    none = stats.bootstrap(np.empty((0, 2)), ratio)
+    assert none.n == 0
+    assert math.isnan(none.estimate)
+
+
+def test_resamples_without_a_number_are_left_out():
+    def share(values):
+        bottom = values[..., 0].sum(axis=-1)
+        return np.divide(bottom, bottom, out=np.full(np.shape(bottom), np.nan), where=bottom > 0)
+
+    found = stats.bootstrap([1.0, 0.0], share, n_resamples=100)
+    assert (found.estimate, found.low, found.high) == (1, 1, 1)
+
+
+def test_a_centred_interval_holds_the_estimate():
+    """The largest of many noisy rates grows under resampling; a mean does not move."""
+    marks = np.random.default_rng(0).integers(0, 2, (40, 12)).astype(float)
+
+    def largest(values):
+        return values.mean(axis=-2).max(axis=-1)
+
+    plain = stats.bootstrap(marks, largest)
+    centred = stats.bootstrap(marks, largest, centred=True)
+    bias = stats.replicates(marks, largest).mean() - plain.estimate
+    assert bias > 0.02
+    assert centred.low == pytest.approx(plain.low - bias)
+    assert centred.high == pytest.approx(plain.high - bias)
+
+
+@pytest.mark.parametrize(
+    ("call", "sentence"),
+    [
+        (lambda: stats.replicates([], n_resamples=5), "at least one fact"),
+        (lambda: stats.bootstrap([1.0, 2.0], n_resamples=0), "at least 1 resample"),
+        (lambda: stats.bootstrap([1.0, 2.0], strata=["a"]), "1 strata for 2 facts"),
+    ],
+)
+def test_what_cannot_be_is_refused(call, sentence):
+    with pytest.raises(UserError, match=sentence):
+        call()
