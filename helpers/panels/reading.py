@@ -1,0 +1,188 @@
+"""What the chapters' runs say of the panel's facts: saved beside a run's tables, and found again.
+
+``panel.parquet`` in a run's folder holds the answers; the entry ``panel`` of ``run.json`` says that
+it belongs to this run, how many facts were asked, and how many tokens that took.
+"""
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from helpers import runs
+from helpers.errors import UserError
+
+FILE = "panel.parquet"
+CHAPTERS = ("monitor", "knowledge_base", "latent_knowledge", "multiplicity")
+
+COLUMNS = [
+    *("model", "chapter", "n_facts", "seed", "finished", "commit", "weights"),
+    *("probes", "tokens", "forwarded", "left_out", "folder", "settings", "version"),
+]
+ALIKE = {  # column: what it means if it differs, and among which runs it must not
+    "checksum": ("other data", None),
+    "n_facts": ("a panel of another size", None),
+    "version": ("another version of the helpers", None),
+    "settings": ("other settings", "chapter"),
+    "weights": ("other weights of this model", "model"),
+}
+
+
+def save(folder: Path, answers: pd.DataFrame, about: dict[str, Any]) -> dict[str, Any]:
+    """Write the answers about the panel into a run's folder, before the run itself is saved.
+
+    Parameters
+    ----------
+    folder : Path
+        Of the run.
+    answers : DataFrame
+        One row a probe, with ``item``.
+    about : dict
+        What else is to be known: `settings` and `version` of the asking; `probes`, `tokens` and
+        `forwarded`, as from `helpers.probing.work`.
+
+    Returns
+    -------
+    dict
+        The entry ``panel`` of the manifest: `n_facts`, `sha256` of the file, and `about`.
+
+    Raises
+    ------
+    UserError
+        If the file cannot be written.
+    """
+    path = folder / FILE
+    try:
+        answers.to_parquet(path, index=False)
+    except OSError as error:
+        raise UserError(
+            f"{path} cannot be written ({error.strerror or error}): make room, then run again."
+        ) from error
+    return {"n_facts": int(answers["item"].nunique()), "sha256": _sha256(path), **about}
+
+
+def found(folder: str | Path, models: Sequence[str], seed: int = 0) -> pd.DataFrame:
+    """List the runs of the four chapters that asked the panel, one row a model and chapter.
+
+    Parameters
+    ----------
+    folder
+        Over the models' folders.
+    models
+        Names of bundled models, in the order of the rows.
+    seed
+        Of the runs.
+
+    Returns
+    -------
+    DataFrame
+        ``model, chapter, n_facts, seed, finished, commit, weights`` (the first letters of their
+        SHA-256), ``probes, tokens, forwarded``; ``folder``; ``settings`` of the asking, and its
+        ``version``; and ``left_out``, why the run cannot be read with the others, "" if it can:
+        the newest run says what the others must have in common with it.
+
+    Raises
+    ------
+    UserError
+        If no run of any of the models is there; the sentence names the command that makes one.
+    """
+    table = runs.load(folder)
+    rows = []
+    for model in models:
+        for chapter in CHAPTERS:
+            here = table[(table["model"] == model) & (table["chapter"] == chapter)]
+            rows += [_row(run, seed) for run in here.to_dict("records")]
+    if not rows:
+        raise UserError(
+            f"There is no finished run of {', '.join(models) or 'any bundled model'} in {folder}: "
+            f"make them with `{command(CHAPTERS[0], (*models, 'atlas-m')[0], folder)}`, and "
+            f"likewise for {', '.join(CHAPTERS[1:])}."
+        )
+    return _alike(pd.DataFrame(rows))
+
+
+def complete(table: pd.DataFrame, folder: str | Path) -> list[str]:
+    """Return the models that all four chapters have asked the panel.
+
+    Parameters
+    ----------
+    table
+        From :func:`found`.
+    folder
+        Over the models' folders, for the sentence.
+
+    Raises
+    ------
+    UserError
+        If there is none; the sentence names the command of the first missing run.
+    """
+    there = table[table["left_out"] == ""].groupby("model", sort=False)["chapter"].agg(set)
+    whole = [model for model, chapters in there.items() if chapters == set(CHAPTERS)]
+    if not whole:
+        model = there.index[0] if len(there) else table["model"].iloc[0]
+        missing = [chapter for chapter in CHAPTERS if chapter not in there.get(model, set())]
+        raise UserError(
+            f"No model has been asked the panel's facts by all four chapters; {model} lacks "
+            f"{', '.join(missing)}: run `{command(missing[0], model, folder)}`."
+        )
+    return whole
+
+
+def answers(folder: str | Path) -> pd.DataFrame:
+    """Return a run's answers about the panel.
+
+    Raises
+    ------
+    UserError
+        If there are none, or they are not those that the run's manifest names.
+    """
+    path = Path(folder) / FILE
+    entry = runs.manifest(folder).get("panel")
+    if not entry or not path.is_file():
+        raise UserError(f"{folder} holds no answers about the panel: run the chapter once more.")
+    if _sha256(path) != entry["sha256"]:
+        raise UserError(f"{path} is not of the run in its folder: run the chapter once more.")
+    return pd.read_parquet(path)
+
+
+def command(chapter: str, model: str, folder: str | Path) -> str:
+    """Return the command that makes a run.
+
+    Examples
+    --------
+    >>> command("monitor", "atlas-s", "runs")
+    'python -m helpers.chapters run monitor --model atlas-s --runs runs'
+    """
+    return f"python -m helpers.chapters run {chapter} --model {model} --runs {folder}"
+
+
+def _row(run: dict[str, Any], seed: int) -> dict[str, Any]:
+    manifest, told = run["manifest"], run["manifest"].get("panel") or {}
+    row = {key: run[key] for key in ("model", "chapter", "seed", "finished", "folder")}
+    row |= {key: told.get(key, 0) for key in ("n_facts", "tokens", "forwarded", "probes")}
+    row |= {key: told.get(key) for key in ("settings", "version")}
+    row["commit"] = (manifest.get("commit") or "")[:7]
+    row["weights"] = (manifest["model"].get("weights_sha") or "")[:8]
+    row["checksum"] = manifest["dataset"].get("checksum")
+    reasons = {
+        "it did not ask the panel": not told,
+        f"its seed is {row['seed']}, not {seed}": row["seed"] != seed,
+    }
+    return row | {"left_out": next((text for text, holds in reasons.items() if holds), "")}
+
+
+def _alike(table: pd.DataFrame) -> pd.DataFrame:
+    """Leave out runs whose data, panel or weights are not those of the newest ones."""
+    good = table[table["left_out"] == ""].sort_values("finished")
+    for name, (what, by) in ALIKE.items():
+        for place, row in good.iterrows():
+            like = good if by is None else good[good[by] == row[by]]
+            if row[name] != like[name].iloc[-1] and not table.loc[place, "left_out"]:
+                table.loc[place, "left_out"] = f"it has {what} than the newest run; run it again"
+    return table[COLUMNS]
+
+
+def _sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
