@@ -3,12 +3,12 @@ PYTHON ?= python3
 VENV ?= .venv
 BENCH_VENV ?= build/bench
 MODEL ?= atlas-m
-MODELS ?= atlas-xs atlas-s atlas-m atlas-m-chat
+MODELS ?=
 SOURCES ?=
 BENCHMARKS ?= truthfulqa medhalt commonsenseqa fever truefalse
 SET ?=
 CHAPTERS ?=
-CORES ?= 1
+CORES ?=
 ARGS ?=
 
 PY = $(VENV)/bin/python
@@ -18,7 +18,7 @@ PYTHON_TAG = $$($(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])'
 .DEFAULT_GOAL := help
 
 help: ## list the targets
-	@echo 'make book [MODEL=name, folder or hub id] [SET="n_facts=30 dataset=fktc"] [CHAPTERS=monitor] [CORES=1]'
+	@echo 'make book [MODEL=name, folder or hub id] [SET="n_facts=30 dataset=fktc"] [CHAPTERS=monitor] [MODELS="other models"] [CORES=1]'
 	@echo 'make knowledge [MODELS="atlas-s atlas-m"] [SET=...]; make questions [MODEL=...] [SOURCES=folder,folder] [SET=...]'
 	@echo 'make benchmarks [MODEL=...] [BENCHMARKS="fever folder my.csv"] [SET=...]'
 	@echo 'make test [ARGS="-k runs"]'
@@ -36,11 +36,12 @@ install: ## make .venv and install requirements.txt (skipped while both are unch
 	"$(PY)" -m pip install --quiet --disable-pip-version-check -r requirements.txt && \
 	echo "$$want" > "$(VENV)/installed"
 
-book: install ## run the chapters on MODEL and render book/_build/html/index.html
-	@"$(PY)" -m helpers.chapters book $(CHAPTERS) --model "$(MODEL)" --cores $(CORES) --set $(SET)
+book: install ## run the chapters on MODEL, the measures on MODELS too, and render book/_build/html
+	@"$(PY)" -m helpers.chapters book $(CHAPTERS) --model "$(MODEL)" --models $(MODELS) \
+	  $(if $(CORES),--cores $(CORES)) --set $(SET)
 
 knowledge: install ## run the knowledge-base chapter on each of MODELS, for its comparisons
-	@for model in $(MODELS); do \
+	@for model in $(or $(MODELS),atlas-xs atlas-s atlas-m atlas-m-chat); do \
 	  "$(PY)" -m helpers.chapters run knowledge_base --model "$$model" --set $(SET) || exit $$?; done
 
 questions: install ## run it on 100 published questions of each of SOURCES (all three sets if empty)

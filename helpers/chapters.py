@@ -19,12 +19,12 @@ import papermill
 from nbclient.exceptions import DeadKernelError
 from papermill.exceptions import PapermillExecutionError
 
-from helpers import publish, settings
+from helpers import grid, publish, settings
 from helpers.checkpoints import slug
 from helpers.errors import UserError
-from helpers.runs import ROOT, RUNS
+from helpers.grid import TEMPLATES
+from helpers.runs import ROOT, RUNS, SYNTHESIS
 
-TEMPLATES = ROOT / "notebooks"
 TABLES = ("answers.parquet", "metrics.parquet", "run.json")
 
 
@@ -37,6 +37,8 @@ def run(
 ) -> Path:
     """Execute a chapter on a model and return its folder, ``<runs>/<model-slug>/<chapter>``.
 
+    A chapter that declares no ``model`` reads finished runs: its folder is
+    ``<runs>/synthesis/<chapter>``, and it is told ``<runs>`` where it declares ``runs_dir``.
     The executed notebook appears there as ``notebook.ipynb`` once all is done; if a cell fails, as
     ``failed.ipynb``, with the traceback. ``run.log`` holds all that the cells printed.
 
@@ -45,7 +47,7 @@ def run(
     chapter : str
         The notebook's name in ``templates``.
     model : str
-        A bundled name, a folder or a hub id.
+        A bundled name, a folder or a hub id; without meaning for a chapter that declares none.
     words : iterable of str
         Parameters, as ``name=value``.
     runs, templates : Path
@@ -59,8 +61,9 @@ def run(
     """
     template = templates / f"{chapter}.ipynb"
     given = settings.read(template, words)
-    folder = runs.resolve() / slug(model) / chapter
-    fixed = {"model": model, "run_dir": shown(folder)}
+    synthesis = grid.kind(chapter, templates) == "synthesis"
+    folder = runs.resolve() / (SYNTHESIS if synthesis else slug(model)) / chapter
+    fixed = {"model": model, "run_dir": shown(folder), "runs_dir": shown(runs.resolve())}
     given |= {name: fixed[name] for name in settings.declared(template) if name in fixed}
     part, failed = folder / ".running.ipynb", folder / "failed.ipynb"
     log = _open_log(folder)
@@ -75,7 +78,7 @@ def run(
         ) from error
     finally:
         log.close()
-    for table in TABLES:
+    for table in TABLES[synthesis:]:  # who asks no model has no answers
         if not (folder / table).is_file():
             raise UserError(f"The chapter {chapter} ended without {table} in {shown(folder)}.")
     part.replace(folder / "notebook.ipynb")
@@ -165,13 +168,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
             case "run":
                 run(args.chapter, args.model, args.set, args.runs, args.templates)
             case "check":
-                publish.check(args.chapters, args.model, args.set)
+                publish.check(args.chapters, args.model, args.set, args.models)
             case "place":
                 publish.place(args.model, args.runs)
             case "render":
                 publish.render(args.log)
             case "book":
-                publish.book(args.chapters, args.model, args.set, args.cores, args.runs)
+                publish.book(
+                    args.chapters, args.model, args.set, args.cores, args.runs, args.models
+                )
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
@@ -196,9 +201,10 @@ def _parser() -> argparse.ArgumentParser:
     add["run"].add_argument("chapter")
     add["run"].add_argument("--templates", type=Path, default=TEMPLATES)
     add["render"].add_argument("--log", type=Path, required=True)
-    add["book"].add_argument("--cores", type=int, default=1)
+    add["book"].add_argument("--cores", type=int, help="all by default")
     for name in ("check", "book"):
         add[name].add_argument("chapters", nargs="*")
+        add[name].add_argument("--models", nargs="*", default=[], help="others to compare with")
     for name in ("run", "check", "place", "book"):
         add[name].add_argument("--model", default="atlas-m", help="bundled name, folder or hub id")
     for name in ("run", "place", "book"):

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import nbformat
 
-from helpers import checkpoints, settings
+from helpers import checkpoints, grid, settings
 from helpers.checkpoints import WEIGHTS, slug
 from helpers.errors import UserError
-from helpers.runs import ROOT
+from helpers.runs import ROOT, SYNTHESIS
 
 BOOK = ROOT / "book"
 QUIET = ("host", "progress", "reason", "rules")
@@ -70,8 +70,10 @@ def words(value: str | Sequence[str] | None) -> list[str]:
     return shlex.split(value) if isinstance(value, str) else [str(word) for word in value or []]
 
 
-def check(names: Sequence[str], model: str, given: Iterable[str]) -> None:
-    """Refuse at once what would fail later; a model on the hub is fetched.
+def check(
+    names: Sequence[str], model: str, given: Iterable[str], models: Sequence[str] = ()
+) -> None:
+    """Refuse at once what would fail later; models on the hub are fetched.
 
     Raises
     ------
@@ -86,7 +88,8 @@ def check(names: Sequence[str], model: str, given: Iterable[str]) -> None:
         strange -= set(taken)
     if strange:
         settings.read(_nearest(names or chapters(), min(strange)), [min(strange)])
-    checkpoints.find(model)
+    for name in [model, *models]:
+        checkpoints.find(name)
 
 
 def fitting(chapter: str, given: Iterable[str]) -> list[str]:
@@ -118,7 +121,11 @@ def place(model: str, runs: Path) -> list[Path]:
         If a chapter of the book has not run on the model, or a cell of it failed or has not run.
     """
     folder = runs.resolve() / slug(model)
-    ready = {name: _read(folder / name / "notebook.ipynb", name, model) for name in chapters()}
+    ready = {}
+    for name in chapters():
+        synthesis = grid.kind(name) == "synthesis"
+        place = folder.with_name(SYNTHESIS) if synthesis else folder
+        ready[name] = _read(place / name / "notebook.ipynb", name, "" if synthesis else model)
     target = BOOK / "chapters"
     target.mkdir(exist_ok=True)
     for old in target.glob("*.ipynb"):
@@ -132,7 +139,8 @@ def _read(path: Path, chapter: str, model: str) -> nbformat.NotebookNode:
     """Return an executed notebook, ready to be rendered."""
     if not path.is_file():
         raise UserError(
-            f"The chapter {chapter} has not run on {model}: run make book without CHAPTERS."
+            f"The chapter {chapter} has not run{f' on {model}' if model else ''}: "
+            "run make book without CHAPTERS."
         )
     notebook = nbformat.read(path, as_version=4)
     for number, cell in enumerate(notebook.cells, 1):
@@ -179,26 +187,53 @@ def render(log: Path) -> Path:
     return HTML
 
 
-def book(names: Sequence[str], model: str, given: Sequence[str], cores: int, runs: Path) -> None:
+def book(
+    names: Sequence[str],
+    model: str,
+    given: Sequence[str],
+    cores: int | None,
+    runs: Path,
+    models: Sequence[str] = (),
+) -> None:
     """Check the settings, then let Snakemake repeat what changed and render the book.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Chapters to run again where something changed; empty: all of them, on all models.
+    model, models : str, sequence of str
+        The model that the book shows; others for the comparisons, all bundled ones if empty.
+    given : sequence of str
+        Settings, as ``name=value``.
+    cores : int or None
+        Processor cores to keep busy; None: all of them.
+    runs : Path
+        The folder of the runs.
 
     Raises
     ------
     UserError
         The sentence of the first thing that failed, repeated after all that Snakemake prints.
     """
-    check(names, model, given)
-    config = {"model": model, "set": list(given), "chapters": list(names), "runs": str(runs)}
+    check(names, model, given, models)
+    config = {"model": model, "models": list(models), "set": list(given)}
+    config |= {"chapters": list(names), "runs": str(runs)}
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "config.json"
         path.write_text(json.dumps(config), encoding="utf-8")
         command = [sys.executable, "-m", "snakemake", "-s", "notebooks/Snakefile"]
-        command += ["--cores", str(cores), "--configfile", str(path)]
+        command += ["--cores", str(cores or _cores()), "--configfile", str(path)]
         command += ["--rerun-incomplete", "--nocolor", "--quiet", *QUIET]
         status, errors = _pass_through(command)
     if status:
         raise UserError(errors[0] if errors else f"Snakemake stopped ({status}), see above.")
     print(f"The book is ready: open {HTML.relative_to(ROOT)}", file=sys.stderr)
+
+
+def _cores() -> int:
+    """Return the number of processor cores that this process may use."""
+    own = getattr(os, "sched_getaffinity", None)  # not on every system
+    return max(1, len(own(0)) if own else os.cpu_count() or 1)
 
 
 def _pass_through(command: list[str]) -> tuple[int, list[str]]:

@@ -5,29 +5,25 @@ A run is one chapter executed on one model. Its folder ``runs/<model-slug>/<chap
 ``run.json`` (how it came about). ``run.json`` is written last: where it is, the run is whole.
 """
 
+import hashlib
 import json
 import os
-import platform
-import resource
-import subprocess
-import sys
 import time
 import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from helpers import circumstances
 from helpers.checkpoints import slug
 from helpers.errors import UserError
 
 ROOT = Path(__file__).resolve().parent.parent
 RUNS = ROOT / "runs"
-PACKAGES = ("torch", "transformers", "numpy", "pandas")
+SYNTHESIS = "synthesis"  # folder, among those of the models, of chapters that read runs
 
 
 @dataclass(frozen=True)
@@ -49,9 +45,10 @@ def start(chapter: str, parameters: dict[str, Any], folder: str | Path = "") -> 
     chapter : str
         The chapter's name, as in ``notebooks/<chapter>.ipynb``.
     parameters : dict
-        The chapter's parameters; ``model`` names the folder.
+        The chapter's parameters; ``model`` names the folder. A chapter without one is a synthesis.
     folder : str or Path, default ""
-        Where the run's files go; by default ``runs/<model-slug>/<chapter>`` in the project.
+        Where the run's files go; by default ``runs/<model-slug>/<chapter>`` in the project, or
+        ``runs/synthesis/<chapter>``.
 
     Returns
     -------
@@ -63,10 +60,11 @@ def start(chapter: str, parameters: dict[str, Any], folder: str | Path = "") -> 
     UserError
         If the folder cannot be made or written to.
     """
-    path = Path(folder) if folder else RUNS / slug(parameters["model"]) / chapter
+    of = slug(parameters["model"]) if "model" in parameters else SYNTHESIS
+    path = Path(folder) if folder else RUNS / of / chapter
     cache = path.parent / "cache"
     try:
-        for needed in (path, cache):
+        for needed in (path, cache) if "model" in parameters else (path,):
             needed.mkdir(parents=True, exist_ok=True)
             probe = needed / f".write-{os.getpid()}.tmp"
             probe.touch()
@@ -111,9 +109,48 @@ def save(
     UserError
         If a file cannot be written.
     """
-    manifest = {**_manifest(run), "model": model, "dataset": dataset, **(extra or {})}
-    text = json.dumps(manifest, indent=2, ensure_ascii=False, default=_plain) + "\n"
+    manifest = {**_begun(run), "model": model, "dataset": dataset, **(extra or {})}
+    text = json.dumps(manifest, indent=2, ensure_ascii=False, default=circumstances.plain) + "\n"
     _write(run.folder / "answers.parquet", lambda path: answers.to_parquet(path, index=False))
+    _write(run.folder / "metrics.parquet", lambda path: metrics.to_parquet(path, index=False))
+    _write(run.folder / "run.json", lambda path: path.write_text(text, encoding="utf-8"))
+    return run.folder
+
+
+def save_synthesis(
+    run: Run,
+    *,
+    metrics: pd.DataFrame,
+    read: pd.DataFrame | None = None,
+    extra: dict[str, Any] | None = None,
+) -> Path:
+    """Write the main table of a chapter that asks no model, and last of all its manifest.
+
+    Parameters
+    ----------
+    run : Run
+        As ``start`` returned it.
+    metrics : DataFrame
+        The chapter's main table.
+    read : DataFrame, optional
+        The runs that it was made from, rows of ``load``; the manifest tells each one's folder,
+        model, chapter, data set, seed and end, and the SHA-256 of its ``metrics.parquet``.
+    extra : dict, optional
+        Further entries of the manifest.
+
+    Returns
+    -------
+    Path
+        The run's folder, which ``load`` leaves out.
+
+    Raises
+    ------
+    UserError
+        If a file cannot be written, or a run that was read has lost its metrics.
+    """
+    rows = [] if read is None else [_origin(row) for row in read.itertuples()]
+    told = {**_begun(run), "kind": SYNTHESIS, "read": rows, **(extra or {})}
+    text = json.dumps(told, indent=2, ensure_ascii=False, default=circumstances.plain) + "\n"
     _write(run.folder / "metrics.parquet", lambda path: metrics.to_parquet(path, index=False))
     _write(run.folder / "run.json", lambda path: path.write_text(text, encoding="utf-8"))
     return run.folder
@@ -138,7 +175,8 @@ def load(folder: str | Path | None = None) -> pd.DataFrame:
     for path in sorted(Path(folder or RUNS).glob("*/*/run.json")):
         try:
             manifest = json.loads(path.read_text(encoding="utf-8"))
-            rows.append(_row(manifest, path.parent))
+            if manifest.get("kind") != SYNTHESIS:
+                rows.append(_row(manifest, path.parent))
         except (OSError, ValueError, KeyError, TypeError) as error:
             warnings.warn(f"{path} is left out: {type(error).__name__} {error}", stacklevel=2)
     columns = ["model", "chapter", "folder", "dataset", "seed", "finished", "seconds", "device"]
@@ -212,7 +250,9 @@ def alike(run: Run, names: Iterable[str], folder: str | Path | None = None) -> p
         Rows of ``load``.
     """
     table, names = load(folder), list(names)
-    wanted = json.loads(json.dumps([run.parameters[name] for name in names], default=_plain))
+    wanted = json.loads(
+        json.dumps([run.parameters[name] for name in names], default=circumstances.plain)
+    )
     same = table["parameters"].map(lambda given: [given.get(name) for name in names] == wanted)
     other = table["folder"].map(Path) != run.folder
     chosen = (table["chapter"] == run.chapter) & other & same.astype(bool)
@@ -250,19 +290,11 @@ def by_fact(
     return pd.DataFrame(columns).rename_axis("item"), sizes
 
 
-def _manifest(run: Run) -> dict[str, Any]:
-    """Return what is known of a run without its model: parameters, versions, costs, commit."""
-    return {
-        "chapter": run.chapter,
-        "parameters": run.parameters,
-        "seed": run.parameters.get("seed"),
-        "versions": {"python": platform.python_version()} | {p: version(p) for p in PACKAGES},
-        "device": _device(),
-        "seconds": round(time.time() - run.started, 1),
-        "peak_memory_mib": _peak_memory(),
-        "finished": datetime.now(UTC).isoformat(timespec="seconds"),
-        "commit": _commit(),
-    }
+def _begun(run: Run) -> dict[str, Any]:
+    """Return what is known of a run without its model."""
+    told = {"chapter": run.chapter, "parameters": run.parameters}
+    told["seed"] = run.parameters.get("seed")
+    return told | circumstances.describe(run.started)
 
 
 def _row(manifest: dict[str, Any], folder: Path) -> dict[str, Any]:
@@ -270,6 +302,19 @@ def _row(manifest: dict[str, Any], folder: Path) -> dict[str, Any]:
     kept = ("chapter", "seed", "finished", "seconds", "device", "parameters")
     names = {key: manifest[key]["name"] for key in ("model", "dataset")}
     return {**{key: manifest[key] for key in kept}, **names, "folder": folder, "manifest": manifest}
+
+
+def _origin(found: Any) -> dict[str, Any]:
+    """Return what a synthesis keeps of a run that it read: a row of ``load``."""
+    kept = ("model", "chapter", "dataset", "seed", "finished")
+    table = found.folder / "metrics.parquet"
+    if not table.is_file():
+        raise UserError(f"{found.folder} holds no {table.name}: run its chapter again.")
+    checksum = hashlib.sha256(table.read_bytes()).hexdigest()
+    return {name: getattr(found, name) for name in kept} | {
+        "folder": os.path.relpath(found.folder, ROOT),
+        "sha256": checksum,
+    }
 
 
 def _write(path: Path, write: Callable[[Path], object]) -> None:
@@ -291,44 +336,3 @@ def _read(path: Path) -> pd.DataFrame:
     if not path.is_file():
         raise UserError(f"{path.parent} holds no {path.name}: the run has not finished there.")
     return pd.read_parquet(path)
-
-
-def _device() -> str:
-    """Return the machine's accelerator if torch sees one, else the processor's kind."""
-    torch = sys.modules.get("torch")  # never imported here: a run without a model needs none
-    if torch is not None and torch.cuda.is_available():
-        return torch.cuda.get_device_name()
-    return f"cpu ({platform.machine()}, {os.cpu_count()} cores)"
-
-
-def _peak_memory() -> dict[str, float]:
-    """Return the most memory that this process has held so far, in MiB, by place."""
-    unit = 1 if sys.platform == "darwin" else 1024  # macOS counts bytes, Linux KiB
-    peak = {"cpu": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 2**20}
-    torch = sys.modules.get("torch")
-    if torch is not None and torch.cuda.is_available():
-        peak["cuda"] = torch.cuda.max_memory_allocated() / 2**20
-    return {place: round(size, 1) for place, size in peak.items()}
-
-
-def _commit() -> str | None:
-    """Return the project's git commit, with ``+changes`` if files differ; None without git."""
-    try:
-        git = ["git", "-C", str(ROOT)]
-        top = subprocess.check_output([*git, "rev-parse", "--show-toplevel"], text=True, stderr=-3)
-        if Path(top.strip()) != ROOT:  # a copy of the project inside some other repository
-            return None
-        commit = subprocess.check_output([*git, "rev-parse", "HEAD"], text=True, stderr=-3)
-        changed = subprocess.check_output([*git, "status", "--porcelain", "-uno"], text=True)
-    except (OSError, subprocess.CalledProcessError):
-        return None
-    return commit.strip() + ("+changes" if changed.strip() else "")
-
-
-def _plain(value: object) -> object:
-    """Return a path, a numpy number or a set as something that JSON can hold."""
-    if isinstance(value, Path):
-        return str(value)
-    if isinstance(value, set | frozenset):
-        return sorted(value)
-    return value.tolist()  # numpy scalars and arrays; anything else is a mistake worth raising

@@ -10,7 +10,7 @@ import nbformat
 
 from helpers.errors import UserError
 
-FIXED = {"model": "MODEL= or --model", "run_dir": "--runs"}
+FIXED = {"model": "MODEL= or --model", "run_dir": "--runs", "runs_dir": "--runs"}
 YES_NO = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
 KINDS = {bool: "yes or no", int: "a whole number", float: "a number"}
 
