@@ -1,11 +1,15 @@
 """How far several verdicts on the same facts agree, and what a verdict tells of the truth."""
 
-from collections.abc import Sequence
+import warnings
+from collections.abc import Callable, Sequence
+from itertools import combinations as combinations_of
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+from scipy.stats import rankdata
 
+from helpers import stats
 from helpers.errors import UserError
 
 
@@ -130,3 +134,78 @@ def information(values: np.ndarray) -> np.ndarray:
     for marks in (verdict, truth):
         varied &= marks.any(axis=-1) & ~marks.all(axis=-1)
     return np.where(varied, total - 1 / (2 * n * np.log(2)), 0.0)
+
+
+def rank_correlation(values: np.ndarray) -> np.ndarray:
+    """Compute Spearman's rank correlation of two columns, as a statistic for a bootstrap.
+
+    Parameters
+    ----------
+    values : ndarray, shape (..., n, 2)
+        Two scores of each fact; ties share their mean rank.
+
+    Returns
+    -------
+    ndarray, shape (...)
+        In [-1, 1]; not a number where a column is constant.
+
+    Examples
+    --------
+    >>> round(float(rank_correlation(np.array([[1, 2], [2, 1], [3, 4], [4, 3]]))), 3)
+    0.6
+    """
+    ranks = rankdata(np.asarray(values, dtype=float), axis=-2)
+    ranks = ranks - ranks.mean(axis=-2, keepdims=True)
+    together = (ranks[..., 0] * ranks[..., 1]).sum(axis=-1)
+    alone = np.sqrt((ranks**2).sum(axis=-2).prod(axis=-1))
+    return np.divide(together, alone, out=np.full(alone.shape, np.nan), where=alone > 0)
+
+
+def pairwise(
+    wide: pd.DataFrame,
+    measure: Callable[[np.ndarray], np.ndarray],
+    strata: pd.Series,
+    n_resamples: int = 1000,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Measure how far every two methods agree, on average over models.
+
+    Parameters
+    ----------
+    wide : DataFrame
+        Index ``item``; columns (``model``, ``method``).
+    measure : callable
+        :func:`kappa` or :func:`rank_correlation`.
+    strata : Series
+        Index ``item``: facts are drawn anew within these.
+    n_resamples, seed
+        As for `helpers.stats.bootstrap`.
+
+    Returns
+    -------
+    DataFrame
+        ``first, second`` (methods), ``estimate, low, high, n``; models in which the figure is not a
+        number are left out of the average.
+
+    Examples
+    --------
+    >>> wide = pd.DataFrame({("m", "x"): [1.0, 0.0], ("m", "y"): [1.0, 0.0]})
+    >>> pairwise(wide, kappa, pd.Series([1, 1]), n_resamples=9)[["first", "estimate"]].values[0]
+    array(['x', 1.0], dtype=object)
+    """
+    methods = list(dict.fromkeys(method for _, method in wide.columns))
+    models = list(dict.fromkeys(model for model, _ in wide.columns))
+    rows = []
+    for first, second in combinations_of(methods, 2):
+        pairs = [wide[[(model, first), (model, second)]].to_numpy() for model in models]
+
+        def figure(values: np.ndarray) -> np.ndarray:
+            each = [measure(values[..., 2 * i : 2 * i + 2]) for i in range(len(models))]
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", RuntimeWarning)  # no model gives a number
+                return np.nanmean(each, axis=0)
+
+        layers = strata.loc[wide.index].to_numpy()
+        found = stats.bootstrap(np.hstack(pairs), figure, layers, n_resamples, seed)
+        rows.append((first, second, *found))
+    return pd.DataFrame(rows, columns=["first", "second", "estimate", "low", "high", "n"])

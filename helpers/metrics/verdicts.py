@@ -78,13 +78,25 @@ def verdicts(
     """
     if chapter not in WAYS:
         raise UserError(f'No verdicts are known of "{chapter}": give {", ".join(WAYS)}.')
-    if not 0 <= firm <= 1:
-        raise UserError(f"firm is {firm}: give a share between 0 and 1.")
+    check_firm(firm)
     found = WAYS[chapter](answers, settings, dict(false or {}), firm)
     told = [bool((false or {}).get(item)) for item in found["item"]]
     found["misled"] = found["misled"].astype(float).where(told)
     found["known"] = found["known"].astype(float)
     return found[[*COLUMNS, *(name for name in found if name not in COLUMNS)]]
+
+
+def check_firm(firm: float) -> float:
+    """Return the threshold, or say that it is no share.
+
+    Examples
+    --------
+    >>> check_firm(0.5)
+    0.5
+    """
+    if not 0 <= firm <= 1:
+        raise UserError(f"firm is {firm}: give a share between 0 and 1.")
+    return firm
 
 
 def _monitor(answers: pd.DataFrame, settings: Mapping, false: dict, firm: float) -> pd.DataFrame:

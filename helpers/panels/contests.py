@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 import pandas as pd
 
-from helpers import stats
+from helpers import stats, tables
 from helpers.errors import UserError
 
 Measure = Callable[[np.ndarray], np.ndarray]
@@ -103,6 +103,35 @@ def contest(
     rows["tied"] = rows["behind_low"] <= 0
     order = ["model", "method", "estimate", "low", "high", "n"]
     return rows[[*order, "behind", "behind_low", "behind_high", "tied"]]
+
+
+def lines(contests: Mapping[str, tuple[str, bool, pd.DataFrame]]) -> pd.DataFrame:
+    """Tell for each question which method answers it best, from its contest.
+
+    Parameters
+    ----------
+    contests : mapping
+        Question to the name of the figure, whether more is better, and the :func:`contest`.
+
+    Returns
+    -------
+    DataFrame
+        Index ``question``; ``figure``; ``best``; ``not told apart from it``, the methods whose
+        difference to the best has an interval that reaches 0; ``behind``, the others; ``n``.
+    """
+    rows = []
+    for question, (figure, higher, found) in contests.items():
+        mean = found[found["model"] == "mean"].set_index("method")
+        cells = {
+            name: f"{name} {tables.interval(row.estimate, row.low, row.high, digits=2)}"
+            for name, row in mean.iterrows()
+        }
+        leading, others = ranking(found, higher)
+        row = {"question": question, "figure": figure, "best": cells[leading[0]]}
+        row["not told apart from it"] = "; ".join(map(cells.get, leading[1:])) or "–"
+        row["behind"] = "; ".join(map(cells.get, others)) or "–"
+        rows.append(row | {"n": int(mean["n"].iloc[0])})
+    return pd.DataFrame(rows).set_index("question")
 
 
 def ranking(found: pd.DataFrame, higher: bool = True) -> tuple[list[str], list[str]]:

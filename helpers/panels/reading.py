@@ -18,7 +18,7 @@ FILE = "panel.parquet"
 CHAPTERS = ("monitor", "knowledge_base", "latent_knowledge", "multiplicity")
 
 COLUMNS = [
-    *("model", "chapter", "n_facts", "seed", "finished", "commit", "weights"),
+    *("model", "chapter", "dataset", "n_facts", "seed", "finished", "commit", "weights"),
     *("probes", "tokens", "forwarded", "left_out", "folder", "settings", "version"),
 ]
 ALIKE = {  # column: what it means if it differs, and among which runs it must not
@@ -78,7 +78,7 @@ def found(folder: str | Path, models: Sequence[str], seed: int = 0) -> pd.DataFr
     Returns
     -------
     DataFrame
-        ``model, chapter, n_facts, seed, finished, commit, weights`` (the first letters of their
+        ``model, chapter, dataset, n_facts, seed, finished, commit, weights`` (the first letters of their
         SHA-256), ``probes, tokens, forwarded``; ``folder``; ``settings`` of the asking, and its
         ``version``; and ``left_out``, why the run cannot be read with the others, "" if it can:
         the newest run says what the others must have in common with it.
@@ -130,6 +130,44 @@ def complete(table: pd.DataFrame, folder: str | Path) -> list[str]:
     return whole
 
 
+def remarks(
+    table: pd.DataFrame, models: Sequence[str], whole: Sequence[str], folder: str | Path
+) -> list[str]:
+    """Say in sentences which models are not read for want of a run, and what differs in the rest.
+
+    Parameters
+    ----------
+    table, folder
+        As for :func:`complete`.
+    models, whole
+        The models that were wanted, and those that are read.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"model": ["m"], "chapter": ["monitor"], "left_out": [""],
+    ...                       "commit": ["1234567"]})
+    >>> remarks(table, ["m"], [], "runs")[0][:74]
+    'm is not read; a run is missing: `python -m helpers.chapters run knowledge'
+    """
+    good = table[table["left_out"] == ""]
+    said = []
+    for model in models:
+        there = set(good.loc[good["model"] == model, "chapter"])
+        missing = [chapter for chapter in CHAPTERS if chapter not in there]
+        if missing:
+            said.append(
+                f"{model} is not read; a run is missing: `{command(missing[0], model, folder)}`"
+                + (f", and likewise {', '.join(missing[1:])}." if missing[1:] else ".")
+            )
+    commits = good.loc[good["model"].isin(whole), "commit"]
+    if commits.nunique() > 1:
+        said.append(
+            f"The runs were made at {commits.nunique()} states of the project (commits above), by "
+            "the same way of asking."
+        )
+    return said
+
+
 def answers(folder: str | Path) -> pd.DataFrame:
     """Return a run's answers about the panel.
 
@@ -160,7 +198,8 @@ def command(chapter: str, model: str, folder: str | Path) -> str:
 
 def _row(run: dict[str, Any], seed: int) -> dict[str, Any]:
     manifest, told = run["manifest"], run["manifest"].get("panel") or {}
-    row = {key: run[key] for key in ("model", "chapter", "seed", "finished", "folder")}
+    row = {key: run[key] for key in ("model", "chapter", "dataset", "seed")}
+    row |= {key: run[key] for key in ("finished", "folder")}
     row |= {key: told.get(key, 0) for key in ("n_facts", "tokens", "forwarded", "probes")}
     row |= {key: told.get(key) for key in ("settings", "version")}
     row["commit"] = (manifest.get("commit") or "")[:7]

@@ -6,6 +6,7 @@ colour-blind readers and a model keeps its colour in all chapters. A figure six 
 well on a phone; its white ground stays white on a dark page.
 """
 
+from helpers.plots.calibration import agreement_map, cost_plane, upset
 from helpers.plots.curves import exposure_curve, line_curve, scale_curve
 from helpers.plots.distributions import accuracy_boxes, anchor_distribution, dots
 from helpers.plots.heatmaps import alpha_map, attribution_heatmap
@@ -26,10 +27,12 @@ __all__ = [
     "PALETTE",
     "accuracy_boxes",
     "accuracy_map",
+    "agreement_map",
     "alpha_map",
     "anchor_distribution",
     "attribution_heatmap",
     "class_bars",
+    "cost_plane",
     "dots",
     "effect_grid",
     "exposure_curve",
@@ -50,5 +53,6 @@ __all__ = [
     "scatter",
     "share_curve",
     "two_prompts",
+    "upset",
     "use_style",
 ]
