@@ -124,7 +124,7 @@ def _knowledge_base(
         "item": answers["item"],
         "relation": answers["group"],
         "known": correct & (consistency >= firm),
-        "score": consistency.where(correct, -consistency),
+        "score": consistency.where(correct, 0.0 - consistency),
         "blind": consistency,
         "misled": np.array(wrong, dtype=bool) & (consistency >= firm),
         "correct": correct.astype(float),

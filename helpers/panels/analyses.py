@@ -15,6 +15,8 @@ CONTRASTS: dict[str, tuple[Callable, Callable]] = {  # name: exposures above, ex
     "often or seldom": (lambda count: count >= 64, lambda count: 1 <= count <= 4),
     "seldom or never": (lambda count: 1 <= count <= 8, lambda count: count == 0),
 }
+YARDSTICK = "asked once"
+NAMES = {"pfd": "PFD", "ird": "IRD", "self_consistency": "self-consistency"}
 PARTS = {  # figures of each method: 1 if higher means more known, -1 if lower does
     "MONITOR": {"anchor": 1, "pfd": -1, "ird": -1, "deviation": -1},
     "knowledge base": {"correct": 1, "consistency": 1},
@@ -47,7 +49,8 @@ def curve(table: pd.DataFrame, by: str, n_resamples: int = 1000, seed: int = 0) 
     [['x', 0, 0.0], ['x', 4, 1.0]]
     """
     parts = []
-    for name, rows in table.sort_values("exposures").groupby(by, sort=False):
+    for name, rows in table.groupby(by, sort=False):
+        rows = rows.sort_values("exposures", kind="stable")
         found = averages.averages(rows, ["known"], "exposures", n_resamples, seed)
         parts.append(found.assign(model=name))
     return pd.concat(parts, ignore_index=True)
@@ -128,18 +131,33 @@ def parts(table: pd.DataFrame) -> pd.DataFrame:
     -------
     DataFrame
         The same columns; ``method`` now names method and part, and ``score`` holds the part, turned
-        so that higher means more known. "asked once" is no method: the probability of the object
-        after the plain question.
+        so that higher means more known; the yardstick comes last.
     """
     made = [
-        rows.assign(method=f"{method}: {part.replace('_', '-')}", score=sign * rows[part])
+        rows.assign(method=f"{method}: {NAMES.get(part, part)}", score=sign * rows[part])
         for method, signs in PARTS.items()
         for rows in [table[table["method"] == method]]
         for part, sign in signs.items()
     ]
+    return pd.concat([*made, yardstick(table)], ignore_index=True)
+
+
+def yardstick(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the score that every method has to beat: the plain question, asked once.
+
+    Parameters
+    ----------
+    table : DataFrame
+        From :func:`helpers.panels.gathering.gather`.
+
+    Returns
+    -------
+    DataFrame
+        MONITOR's rows with ``method`` "asked once" and, as ``score``, the probability of the object
+        after the base frame alone.
+    """
     once = table[table["method"] == METHODS["monitor"]]
-    made.append(once.assign(method="asked once", score=once["asked_once"]))
-    return pd.concat(made, ignore_index=True)
+    return once.assign(method=YARDSTICK, score=once["asked_once"])
 
 
 def how_many(
@@ -170,7 +188,8 @@ def how_many(
             share_of = (number[group == name] == count).mean(axis=1)
             found = stats.bootstrap(share_of, n_resamples=n_resamples, seed=seed)
             rows.append((name, f"by {count}", *found))
-    return pd.DataFrame(rows, columns=["read", "measure", "estimate", "low", "high", "n"])
+    columns = ["read", "measure", "estimate", "low", "high", "n"]
+    return _with_width(pd.DataFrame(rows, columns=columns))
 
 
 def tokens(used: pd.DataFrame) -> pd.DataFrame:
@@ -261,6 +280,7 @@ def questions(
         Question to the name of the figure, whether more of it is better, and the contest.
     """
     draw = {"n_resamples": n_resamples, "seed": seed}
+    scored = pd.concat([plain, yardstick(plain)])
     shown = gathering.spread(plain, "known")
     read = (gathering.truth(plain, shown.index) > 0).astype(float)
     per_thousand: dict[str, Mapping] = {c: (1000 / price[c]).to_dict() for c in price}
@@ -273,13 +293,13 @@ def questions(
     once = "... and if shared beginnings are read once?"
     return {
         "Has the model read this at all?": (
-            "area, shown or never", True, areas(plain, "score", "shown or never", **draw)
+            "area, shown or never", True, areas(scored, "score", "shown or never", **draw)
         ),
         "Has it read it often?": (
-            "area, often or seldom", True, areas(plain, "score", "often or seldom", **draw)
+            "area, often or seldom", True, areas(scored, "score", "often or seldom", **draw)
         ),
         "Is there a trace of few readings?": (
-            "area, seldom or never", True, areas(plain, "score", "seldom or never", **draw)
+            "area, seldom or never", True, areas(scored, "score", "seldom or never", **draw)
         ),
         "Which is fooled least by what was never read?": (
             "known though never read", False, _rates(never, "known", draw | {"higher": False})
@@ -299,4 +319,14 @@ def _rates(table: pd.DataFrame, column: str, draw: dict[str, int | bool]) -> pd.
     """Hold a contest of mean verdicts on some facts."""
     wide = gathering.spread(table, column)
     one = pd.Series(1.0, index=wide.index)
-    return contests.contest(wide, one, lambda values: values[..., 0].mean(axis=-1), one, **draw)
+    found = contests.contest(wide, one, lambda values: values[..., 0].mean(axis=-1), one, **draw)
+    return _with_width(found)
+
+
+def _with_width(rows: pd.DataFrame) -> pd.DataFrame:
+    """Give shares of none and of all Wilson's interval: resampling gives them none."""
+    rows = rows.copy()
+    for place, row in rows[rows["estimate"].isin((0.0, 1.0))].iterrows():
+        found = stats.wilson(int(row["estimate"] * row["n"]), int(row["n"]))
+        rows.loc[place, ["low", "high"]] = found.low, found.high
+    return rows

@@ -12,6 +12,7 @@ from typing import Any
 import pandas as pd
 
 from helpers import runs
+from helpers.checkpoints import bundled
 from helpers.errors import UserError
 
 FILE = "panel.parquet"
@@ -86,8 +87,15 @@ def found(folder: str | Path, models: Sequence[str], seed: int = 0) -> pd.DataFr
     Raises
     ------
     UserError
-        If no run of any of the models is there; the sentence names the command that makes one.
+        If a model is not bundled, or no run of any of the models is there; then the sentence names
+        the command that makes one.
     """
+    strange = [name for name in models if name not in bundled()]
+    if strange:
+        raise UserError(
+            f"What {', '.join(strange)} has read is not known: give bundled models, of "
+            f"{', '.join(bundled())}."
+        )
     table = runs.load(folder)
     rows = []
     for model in models:

@@ -6,7 +6,7 @@ colour-blind readers and a model keeps its colour in all chapters. A figure six 
 well on a phone; its white ground stays white on a dark page.
 """
 
-from helpers.plots.calibration import agreement_map, cost_plane, upset
+from helpers.plots.calibration import agreement_map, area_dots, cost_plane, upset
 from helpers.plots.curves import exposure_curve, line_curve, scale_curve
 from helpers.plots.distributions import accuracy_boxes, anchor_distribution, dots
 from helpers.plots.heatmaps import alpha_map, attribution_heatmap
@@ -29,6 +29,7 @@ __all__ = [
     "accuracy_map",
     "agreement_map",
     "alpha_map",
+    "area_dots",
     "anchor_distribution",
     "attribution_heatmap",
     "class_bars",

@@ -8,6 +8,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
+from helpers.plots.latent import grouped_dots
 from helpers.plots.style import GREY, INK, colours, legend_above, plain, reach
 
 SHADES = ("#f2a541", "#bcd4e6", "#5b9bc8", "#0b3c5d")  # the first group stands out
@@ -52,7 +53,7 @@ def upset(table: pd.DataFrame, axes: Sequence[Axes] | None = None) -> Sequence[A
         floor += counts
     for place, total in zip(places, floor):
         above.annotate(f"{total:g}", (place, total), (0, 2), textcoords="offset points", ha="center")
-    above.margins(y=0.12)
+    above.set_ylim(0, 1.14 * max(1, floor.max()))
     above.grid(visible=False, axis="x")
     above.yaxis.set_major_locator(MaxNLocator(integer=True))
     legend_above(above)
@@ -68,6 +69,40 @@ def upset(table: pd.DataFrame, axes: Sequence[Axes] | None = None) -> Sequence[A
     below.set_xticks([])
     below.grid(visible=False)
     return axes
+
+
+def area_dots(
+    table: pd.DataFrame, label: str, by: str, ax: Axes | None = None, low: float = 0.0
+) -> Axes:
+    """Draw areas under ROC curves with their intervals, beside the line of a coin at one half.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Columns `label`, `by`, ``estimate, low, high``.
+    label, by : str
+        As for :func:`helpers.plots.grouped_dots`.
+    ax : Axes, optional
+        By default a new figure, tall enough.
+    low : float
+        Where the axis begins.
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"contrast": ["shown"], "method": ["IC-LKE"], "estimate": [0.8],
+    ...                       "low": [0.7], "high": [0.9]})
+    >>> area_dots(table, "contrast", "method").get_xlabel()
+    'area under the ROC curve'
+    """
+    ax = grouped_dots(table, label, by, ax, "area under the ROC curve")
+    ax.axvline(0.5, color=INK, lw=1, ls=":")
+    ax.set_xlim(low, 1.02)
+    ax.xaxis.set_major_formatter("{x:.1f}")
+    return ax
 
 
 def agreement_map(

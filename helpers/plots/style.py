@@ -45,6 +45,7 @@ _COLOURS = {
     "knowledge base": ORANGE,
     "ic-lke": GREEN,
     "multiplicity": PINK,
+    "asked once": GREY,
     "correct": GREEN,  # kinds of responses, wherever they are drawn
     "wrong": RED,
     "uninformative": BLUE,
