@@ -7,6 +7,7 @@ well on a phone; its white ground stays white on a dark page.
 """
 
 from helpers.plots.calibration import agreement_map, area_dots, cost_plane, upset
+from helpers.plots.comparison import correlation_map, gap_panels
 from helpers.plots.curves import exposure_curve, line_curve, scale_curve
 from helpers.plots.distributions import accuracy_boxes, anchor_distribution, dots
 from helpers.plots.heatmaps import alpha_map, attribution_heatmap
@@ -34,9 +35,11 @@ __all__ = [
     "attribution_heatmap",
     "class_bars",
     "cost_plane",
+    "correlation_map",
     "dots",
     "effect_grid",
     "exposure_curve",
+    "gap_panels",
     "grouped_dots",
     "kind_bars",
     "line_curve",
