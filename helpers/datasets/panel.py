@@ -10,7 +10,7 @@ import zlib
 import numpy as np
 import pandas as pd
 
-from helpers.datasets import catalogue
+from helpers.datasets import atlas
 from helpers.datasets.exposure import WEIGHTS, training
 from helpers.errors import UserError
 
@@ -49,14 +49,15 @@ def panel(n: int = 192, seed: int = 0) -> pd.DataFrame:
     >>> len(small), int((small["exposures"] == 0).sum()), set(small["fact"]) < set(large["fact"])
     (24, 8, True)
     """
-    if n < 0:
-        raise UserError(f"The panel cannot have {n} facts: give 0 (none) or more.")
-    facts = catalogue.load("atlas", seed=seed)
-    told = _told()
-    facts = facts[~facts["relation"].isin(LEFT_OUT) & facts["fact"].isin(told.index)]
-    same = facts["subject"].str.casefold() == facts["object"].str.casefold()
-    facts = facts[~same].join(told, on="fact").reset_index(drop=True)
-    return facts.loc[sorted(_deal(facts, n, seed))].reset_index(drop=True)
+    if n < 0 or seed < 0:
+        raise UserError(f"The panel cannot have {n} facts, or seed {seed}: give 0 or more.")
+    every, told = atlas.read_facts(), _told()
+    kept = ~every["relation"].isin(LEFT_OUT) & every["fact"].isin(told.index)
+    kept &= every["subject"].str.casefold() != every["object"].str.casefold()
+    facts = every[kept].reset_index(drop=True).join(told, on="fact")
+    facts = facts.loc[sorted(_deal(facts, n, seed))].reset_index(drop=True)
+    facts.insert(4, "distractors", atlas.draw_distractors(facts, every, seed))
+    return facts
 
 
 def offered(options: dict[str, list[str]], facts: pd.DataFrame) -> dict[str, list[str]]:
