@@ -88,7 +88,7 @@ def combinations(
     unnamed = sorted(set(group) - set(names))
     if unnamed:
         raise UserError(f"There are facts in the group {unnamed[0]!r}, which is not among {names}.")
-    rows = known.assign(**{"(group)": group}).value_counts().unstack(fill_value=0)
+    rows = pd.crosstab([known[name] for name in known], group)
     rows = rows.reindex(columns=names, fill_value=0).rename_axis(columns=None)
     rows["(number)"] = rows.index.to_frame().sum(axis=1)
     rows["(size)"] = rows[names].sum(axis=1)

@@ -201,7 +201,7 @@ def half_dose(
 
 def _parted(table: pd.DataFrame) -> int:
     """Say whether doses part known from unknown facts in every relation: 1 up, -1 down, else 0."""
-    ends = table.groupby(["relation", "known"])["dose"].agg(["min", "max"]).unstack()
+    ends = table.pivot_table("dose", "relation", "known", aggfunc=["min", "max"])
     lows, highs = ends["min"].to_numpy(), ends["max"].to_numpy()
     if (highs[:, 0] <= lows[:, 1]).all():
         return 1

@@ -6,6 +6,7 @@ of these groups over the relations.
 """
 
 import zlib
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -88,6 +89,7 @@ def offered(options: dict[str, list[str]], facts: pd.DataFrame) -> dict[str, lis
     return made
 
 
+@cache
 def _told() -> pd.DataFrame:
     """Return the training of the facts that are clear for every bundled model."""
     names = sorted(path.parent.name for path in WEIGHTS.glob("*/exposures.csv"))

@@ -113,9 +113,7 @@ def areas(
     rows = table[high | table["exposures"].map(below)]
     wide = gathering.spread(rows, column)
     label = gathering.truth(rows, wide.index).map(above).astype(float)
-    found = contests.contest(
-        wide, label, detection.area, label, n_resamples=n_resamples, seed=seed
-    )
+    found = contests.contest(wide, label, detection.area, label, n_resamples=n_resamples, seed=seed)
     return found.assign(contrast=contrast)
 
 
@@ -293,22 +291,34 @@ def questions(
     once = "... and if shared beginnings are read once?"
     return {
         "Has the model read this at all?": (
-            "area, shown or never", True, areas(scored, "score", "shown or never", **draw)
+            "area, shown or never",
+            True,
+            areas(scored, "score", "shown or never", **draw),
         ),
         "Has it read it often?": (
-            "area, often or seldom", True, areas(scored, "score", "often or seldom", **draw)
+            "area, often or seldom",
+            True,
+            areas(scored, "score", "often or seldom", **draw),
         ),
         "Is there a trace of few readings?": (
-            "area, seldom or never", True, areas(scored, "score", "seldom or never", **draw)
+            "area, seldom or never",
+            True,
+            areas(scored, "score", "seldom or never", **draw),
         ),
         "Which is fooled least by what was never read?": (
-            "known though never read", False, _rates(never, "known", draw | {"higher": False})
+            "known though never read",
+            False,
+            _rates(never, "known", draw | {"higher": False}),
         ),
         "What if there is no answer key?": (
-            "area of the keyless score", True, areas(plain, "blind", "shown or never", **draw)
+            "area of the keyless score",
+            True,
+            areas(plain, "blind", "shown or never", **draw),
         ),
         "Does the model hold the false belief?": (
-            "false object named", True, _rates(wrong, "misled", draw)
+            "false object named",
+            True,
+            _rates(wrong, "misled", draw),
         ),
         "What tells most a token?": ("bits by 1000 tokens", True, bits["tokens"]),
         once: ("bits by 1000 tokens forwarded", True, bits["forwarded"]),

@@ -84,9 +84,11 @@ def spread(table: pd.DataFrame, column: str) -> pd.DataFrame:
     >>> spread(table, "score").reset_index().values.tolist()
     [['a', 0.1, 0.3]]
     """
-    wide = table.pivot(index="item", columns=["model", "method"], values=column)
-    pairs = table[["model", "method"]].drop_duplicates().itertuples(index=False, name=None)
-    wide = wide[[pair for pair in pairs if pair in wide]].astype(float)
+    parts = {
+        pair: rows.set_index("item")[column].astype(float)
+        for pair, rows in table.groupby(["model", "method"], sort=False)
+    }
+    wide = pd.concat(parts, axis=1, names=["model", "method"])
     return wide.dropna(axis=1, how="all").dropna()
 
 

@@ -79,9 +79,9 @@ def found(folder: str | Path, models: Sequence[str], seed: int = 0) -> pd.DataFr
     Returns
     -------
     DataFrame
-        ``model, chapter, dataset, n_facts, seed, finished, commit, weights`` (the first letters of their
-        SHA-256), ``probes, tokens, forwarded``; ``folder``; ``settings`` of the asking, and its
-        ``version``; and ``left_out``, why the run cannot be read with the others, "" if it can:
+        ``model, chapter, dataset, n_facts, seed, finished, commit, weights`` (the first letters of
+        their SHA-256), ``probes, tokens, forwarded``; ``folder``; ``settings`` of the asking, and
+        its ``version``; and ``left_out``, why the run cannot be read with the others, "" if it can:
         the newest run says what the others must have in common with it.
 
     Raises
@@ -168,9 +168,9 @@ def remarks(
                 + (f", and likewise {', '.join(missing[1:])}." if missing[1:] else ".")
             )
     commits = good.loc[good["model"].isin(whole), "commit"]
-    if commits.nunique() > 1:
+    if len(set(commits)) > 1:
         said.append(
-            f"The runs were made at {commits.nunique()} states of the project (commits above), by "
+            f"The runs were made at {len(set(commits))} states of the project (commits above), by "
             "the same way of asking."
         )
     return said

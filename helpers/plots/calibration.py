@@ -52,7 +52,9 @@ def upset(table: pd.DataFrame, axes: Sequence[Axes] | None = None) -> Sequence[A
         above.bar(places, counts, 0.7, floor, color=shades[name], label=plain(str(name)))
         floor += counts
     for place, total in zip(places, floor):
-        above.annotate(f"{total:g}", (place, total), (0, 2), textcoords="offset points", ha="center")
+        above.annotate(
+            f"{total:g}", (place, total), (0, 2), textcoords="offset points", ha="center"
+        )
     above.set_ylim(0, 1.14 * max(1, floor.max()))
     above.grid(visible=False, axis="x")
     above.yaxis.set_major_locator(MaxNLocator(integer=True))
@@ -108,7 +110,7 @@ def area_dots(
 def agreement_map(
     above: pd.DataFrame, below: pd.DataFrame, methods: Sequence[str], ax: Axes | None = None
 ) -> Axes:
-    """Draw the agreement of every two methods: one measure above the diagonal, another below.
+    r"""Draw the agreement of every two methods: one measure above the diagonal, another below.
 
     Parameters
     ----------
@@ -182,9 +184,7 @@ def cost_plane(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
         colour = shades[row["method"]]
         level = [row["estimate"]] * 2
         ax.plot([row["forwarded"], row["tokens"]], level, color=GREY, lw=1, zorder=1)
-        ends = reach(
-            {"y": row["estimate"], "y_low": row["low"], "y_high": row["high"]}, "y"
-        )
+        ends = reach({"y": row["estimate"], "y_low": row["low"], "y_high": row["high"]}, "y")
         name = plain(row["method"])
         ax.errorbar(row["tokens"], row["estimate"], ends, fmt="o", ms=8, color=colour, label=name)
         ax.plot(row["forwarded"], row["estimate"], "o", ms=8, color=colour, mfc="white", mew=2)

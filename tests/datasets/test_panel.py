@@ -37,7 +37,8 @@ def test_facts_are_those_of_the_data_set(panel):
 def test_relations_share_the_panel(panel):
     counts = panel["relation"].value_counts()
     assert counts.size == 24
-    assert counts.min() >= 4 and counts.max() <= 12
+    assert counts.min() >= 4
+    assert counts.max() <= 12
     assert not set(counts.index) & set(LEFT_OUT)
 
 

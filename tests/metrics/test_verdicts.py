@@ -28,7 +28,8 @@ def test_monitor_by_hand():
     assert found["score"] == pytest.approx(1 - 0.3 / 0.8)
     assert found["known"] == 1
     assert found["asked_once"] == pytest.approx(0.6)
-    assert np.isnan(found["blind"]) and np.isnan(found["misled"])
+    assert np.isnan(found["blind"])
+    assert np.isnan(found["misled"])
 
 
 def test_monitor_counts_no_fact_that_is_wrong_after_the_hint():
@@ -85,7 +86,8 @@ def test_ic_lke_by_hand():
     answers = _choices(np.log([0.1, 0.3, 0.1]))
     misled = verdicts.verdicts("latent_knowledge", answers, {}, {"a": "Chad"}).iloc[0]
     assert (misled["known"], misled["misled"]) == (0, 1)
-    assert misled["score"] == pytest.approx(0.2) and misled["blind"] == pytest.approx(0.6)
+    assert misled["score"] == pytest.approx(0.2)
+    assert misled["blind"] == pytest.approx(0.6)
 
 
 def _wordings(chosen):
@@ -107,7 +109,7 @@ def test_multiplicity_by_hand():
     assert (misled["known"], misled["score"], misled["misled"]) == (0, 0, 1)
     assert misled["blind"] == 1  # without the key it looks like knowledge
     wavers = verdicts.verdicts("multiplicity", _wordings([0, 1, 0, 2]), CHOICE, {"a": "Chad"})
-    assert wavers[["known", "score", "misled"]].values.tolist() == [[0, 0.5, 0]]
+    assert wavers[["known", "score", "misled"]].to_numpy().tolist() == [[0, 0.5, 0]]
 
 
 @limits(deadline=None, max_examples=20)

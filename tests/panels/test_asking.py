@@ -81,7 +81,9 @@ def test_answers_are_those_of_plain_scoring(told, small):
 
 
 def test_spoken_counts_empty_answers_too(small):
-    rows = pd.DataFrame({"item": ["a", "b"], "variant": "x", "prompt": "Which?", "text": ["", " A"]})
+    rows = pd.DataFrame(
+        {"item": ["a", "b"], "variant": "x", "prompt": "Which?", "text": ["", " A"]}
+    )
     assert asking.spoken(small, rows)["probes"] == 2
 
 
