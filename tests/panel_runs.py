@@ -9,13 +9,19 @@ from helpers.metrics.verdicts import METHODS
 from helpers.panels import asking, reading
 
 N = 24
+SMALL = {
+    "monitor": {"n_frames": 3},
+    "knowledge_base": {"n_choices": 3, "max_new_tokens": 12},
+    "latent_knowledge": {"n_choices": 12, "n_examples": 20},
+    "multiplicity": {"n_variations": 4},
+}
 
 
 def ask(folder: Path, chapter: str, lm, **changed) -> Path:
     """Ask a chapter's panel, save what stands for the chapter's run, and return its folder."""
     given = settings.declared(chapters.TEMPLATES / f"{chapter}.ipynb")
     given |= {"model": lm.name, "n_panel": N}
-    given |= {"n_choices": 3} if chapter == "knowledge_base" else {}
+    given |= SMALL[chapter]
     run = runs.start(chapter, given | changed, folder / lm.slug / chapter)
     entry = asking.ask(run, lm)
     answers = pd.DataFrame({"item": ["a"]})

@@ -70,7 +70,7 @@ def test_tokens_are_those_of_what_was_read_and_scored(told, small):
 def test_answers_are_those_of_plain_scoring(told, small):
     answers, _ = told
     facts = datasets.panel(panel_runs.N).head(1)
-    again = prompts.monitor(facts, datasets.frames("atlas"))
+    again = prompts.monitor(facts, datasets.frames("atlas"), 3)
     mine = answers["monitor"].query("item == @facts.fact.iloc[0]")
     from helpers import probing
 
