@@ -1,4 +1,4 @@
-"""What many models tell together: how measures go along, and whether this page agrees with theirs."""
+"""What many models tell together: what they share, how measures go along, what a run saved."""
 
 from collections.abc import Sequence
 from itertools import combinations
@@ -9,7 +9,7 @@ from helpers import runs, stats
 from helpers.comparison import board
 from helpers.comparison.board import Tables
 from helpers.comparison.groups import grouped
-from helpers.comparison.measures import MEASURES, of
+from helpers.comparison.measures import CHAPTERS, of
 from helpers.errors import UserError
 
 SECOND = (
@@ -40,8 +40,8 @@ def choose(folder: str, labels: Sequence[str] = ()) -> pd.DataFrame:
     UserError
         If no run has finished there, or a name is not among them.
     """
-    chapters = {measure.chapter for measure in MEASURES}
-    table = runs.load(folder or None).query("chapter in @chapters")
+    table = runs.load(folder or None)
+    table = table[table["chapter"].isin(CHAPTERS)]
     if table.empty:
         raise UserError(
             f"No finished run of a measure lies in {folder or runs.RUNS}: make one with make book, "

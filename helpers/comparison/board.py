@@ -80,7 +80,7 @@ def standings(
     >>> found[["model", "estimate", "n"]].values.tolist()
     [['m', 0.5, 2], ['n', 0.5, 2]]
     """
-    both = shared(models)
+    both, measures = shared(models), list(measures)
     rows = []
     for label, table in models.items():
         for measure in measures:
@@ -178,6 +178,7 @@ def differences(
     [['new', 'old', 1.0, 'new']]
     """
     chosen = [(b, a) for a, b in combinations(models, 2)] if pairs is None else pairs
+    measures = list(measures)
     rows = []
     for first, second in chosen:
         for measure in measures:

@@ -52,7 +52,7 @@ def _read(chapter: str, folder: str, finished: int) -> pd.DataFrame:
 
 
 def _monitor(folder: str, given: dict[str, Any]) -> pd.DataFrame:
-    """MONITOR's two sums over the facts that count, coverage, accuracy in two ways."""
+    """Return MONITOR's two sums over the facts that count, coverage, accuracy in two ways."""
     answers, rule = runs.answers(folder), given["match"]
     column = anchors.column_of(given["anchor_mode"])
     known = anchors.known_facts(answers, rule=rule)
@@ -67,7 +67,7 @@ def _monitor(folder: str, given: dict[str, Any]) -> pd.DataFrame:
 
 
 def _responses(folder: str, given: dict[str, Any]) -> pd.DataFrame:
-    """The responses in the prompt setting of the close-ups, laid out as numbers."""
+    """Return the responses in the prompt setting of the close-ups, laid out as numbers."""
     said = runs.answers(folder)
     said = said[said["variant"] == given["setting"]]
     numbers = pd.DataFrame(kb.indicators(said), said.index, BASIC)
@@ -75,13 +75,13 @@ def _responses(folder: str, given: dict[str, Any]) -> pd.DataFrame:
 
 
 def _latent(folder: str, given: dict[str, Any]) -> pd.DataFrame:
-    """Whether the true object came first, and its share of the probability."""
+    """Return whether the true object came first, and its share of the probability."""
     rows = runs.metrics(folder).query("level == 'fact' and measure in ('right', 'mass')")
     return _spread(rows)
 
 
 def _choices(folder: str, given: dict[str, Any]) -> pd.DataFrame:
-    """The scores of each question under the variation of the close-ups."""
+    """Return the scores of each question under the variation of the close-ups."""
     table = runs.metrics(folder)
     kind = table.query("level == 'run' and measure == 'accuracy'")["kind"].iloc[0]
     rows = _spread(table[(table["level"] == "item") & (table["kind"] == kind)])

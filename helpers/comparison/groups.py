@@ -5,9 +5,10 @@ from typing import Any
 
 import pandas as pd
 
-NEUTRAL = frozenset(  # parameters that change a page, but no fact and no answer on the board
-    "model run_dir n_bootstrap attribution siblings chat n_close n_seeds n_list n_truth".split()
-)
+NEUTRAL = {  # parameters that change a page, but no fact and no answer on the board
+    *("model", "run_dir", "n_bootstrap", "chat"),
+    *("attribution", "siblings", "n_close", "n_seeds", "n_list", "n_truth"),
+}
 PACKAGES = ("torch", "transformers")
 NOTHING = "nothing"
 
@@ -56,7 +57,7 @@ def label(manifest: dict[str, Any]) -> str:
 
 
 def grouped(found: pd.DataFrame) -> pd.DataFrame:
-    """Number the groups of runs that may be compared, chapter by chapter, the largest first.
+    """Sort runs into groups that may be compared, chapter by chapter, the largest first.
 
     Parameters
     ----------
@@ -117,8 +118,7 @@ def sentence(table: pd.DataFrame) -> str:
 
 
 def weights(table: pd.DataFrame) -> list[str]:
-    """Return the labels whose chapters were run on different weights, which only a retrained or
-    replaced model can have.
+    """Return the labels whose chapters were run on different weights: a model was replaced.
 
     Examples
     --------

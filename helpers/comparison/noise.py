@@ -1,5 +1,4 @@
-"""The noise floor: how far one model's figures lie from themselves when nothing that should matter
-changes.
+"""The noise floor: how far one model's figures lie apart when nothing changes that should matter.
 
 ``python -m helpers.comparison.noise --model atlas-m`` asks a model MONITOR's prompts four times:
 as usual, of other facts, in numbers of half the width,
@@ -92,6 +91,17 @@ def _one(
         model=models.describe(lm),
         dataset=datasets.source("atlas"),
     )
+
+
+def files(model: str) -> list[str]:
+    """Return the manifests of a model's noise runs, seen from the folder of the runs.
+
+    Examples
+    --------
+    >>> files("atlas-s")[1]
+    'noise/seed/atlas-s/monitor/run.json'
+    """
+    return [f"{FOLDER}/{name}/{slug(model)}/monitor/run.json" for name in VARIANTS]
 
 
 def found(folder: Path) -> dict[str, dict[str, Path]]:
