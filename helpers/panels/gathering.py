@@ -36,7 +36,9 @@ def gather(found: pd.DataFrame, models: Sequence[str], firm: float = verdicts.FI
         If a run's answers cannot be read.
     """
     parts = []
-    for run in found[(found["left_out"] == "") & found["model"].isin(models)].to_dict("records"):
+    good = found[(found["left_out"] == "") & found["model"].isin(models)]
+    place = good["model"].map({model: number for number, model in enumerate(models)})
+    for run in good.loc[place.sort_values(kind="stable").index].to_dict("records"):
         told = datasets.training(run["model"])[TRUTH]
         false = told.loc[told["false_exposures"] > 0, "false_object"].to_dict()
         said = reading.answers(run["folder"])

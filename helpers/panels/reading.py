@@ -20,7 +20,7 @@ CHAPTERS = ("monitor", "knowledge_base", "latent_knowledge", "multiplicity")
 
 COLUMNS = [
     *("model", "chapter", "dataset", "n_facts", "seed", "finished", "commit", "weights"),
-    *("probes", "tokens", "forwarded", "left_out", "folder", "settings", "version"),
+    *("n_parameters", "probes", "tokens", "forwarded", "left_out", "folder", "settings", "version"),
 ]
 ALIKE = {  # column: what it means if it differs, and among which runs it must not
     "checksum": ("other data", None),
@@ -67,6 +67,9 @@ def save(folder: Path, answers: pd.DataFrame, about: dict[str, Any]) -> dict[str
 def found(folder: str | Path, models: Sequence[str], seed: int = 0) -> pd.DataFrame:
     """List the runs of the four chapters that asked the panel, one row a model and chapter.
 
+    A run counts that lies in its own place, ``<model>/<chapter>``, where a chapter puts it by
+    default; what lies elsewhere (benchmarks, repetitions) is not looked at.
+
     Parameters
     ----------
     folder
@@ -80,9 +83,10 @@ def found(folder: str | Path, models: Sequence[str], seed: int = 0) -> pd.DataFr
     -------
     DataFrame
         ``model, chapter, dataset, n_facts, seed, finished, commit, weights`` (the first letters of
-        their SHA-256), ``probes, tokens, forwarded``; ``folder``; ``settings`` of the asking, and
-        its ``version``; and ``left_out``, why the run cannot be read with the others, "" if it can:
-        the newest run says what the others must have in common with it.
+        their SHA-256), ``n_parameters`` of the model; ``probes, tokens, forwarded`` of the panel;
+        ``left_out``, why the run cannot be read with the others, "" if it can: the newest run says
+        what the others must have in common with it; ``folder``; ``settings`` of the asking, and
+        its ``version``.
 
     Raises
     ------
@@ -96,12 +100,10 @@ def found(folder: str | Path, models: Sequence[str], seed: int = 0) -> pd.DataFr
             f"What {', '.join(strange)} has read is not known: give bundled models, of "
             f"{', '.join(bundled())}."
         )
-    table = runs.load(folder)
-    rows = []
-    for model in models:
-        for chapter in CHAPTERS:
-            here = table[(table["model"] == model) & (table["chapter"] == chapter)]
-            rows += [_row(run, seed) for run in here.to_dict("records")]
+    every = runs.load(folder).to_dict("records")
+    there = {(run["folder"].parent.name, run["folder"].name): run for run in every}
+    places = [(model, chapter) for model in models for chapter in CHAPTERS]
+    rows = [_row(there[place], seed) for place in places if place in there]
     if not rows:
         raise UserError(
             f"There is no finished run of {', '.join(models) or 'any bundled model'} in {folder}: "
@@ -112,7 +114,7 @@ def found(folder: str | Path, models: Sequence[str], seed: int = 0) -> pd.DataFr
 
 
 def complete(table: pd.DataFrame, folder: str | Path) -> list[str]:
-    """Return the models that all four chapters have asked the panel.
+    """Return the models that all four chapters have asked the panel, the smallest first.
 
     Parameters
     ----------
@@ -127,7 +129,9 @@ def complete(table: pd.DataFrame, folder: str | Path) -> list[str]:
         If there is none; the sentence names the command of the first missing run.
     """
     there = table[table["left_out"] == ""].groupby("model", sort=False)["chapter"].agg(set)
+    size = table.groupby("model")["n_parameters"].max()
     whole = [model for model, chapters in there.items() if chapters == set(CHAPTERS)]
+    whole.sort(key=lambda model: (size[model], model))
     if not whole:
         model = there.index[0] if len(there) else table["model"].iloc[0]
         missing = [chapter for chapter in CHAPTERS if chapter not in there.get(model, set())]
@@ -212,6 +216,7 @@ def _row(run: dict[str, Any], seed: int) -> dict[str, Any]:
     row |= {key: told.get(key) for key in ("settings", "version")}
     row["commit"] = (manifest.get("commit") or "")[:7]
     row["weights"] = (manifest["model"].get("weights_sha") or "")[:8]
+    row["n_parameters"] = manifest["model"].get("n_parameters") or 0
     row["checksum"] = manifest["dataset"].get("checksum")
     reasons = {
         "it did not ask the panel": not told,

@@ -5,6 +5,7 @@ import json
 import pandas as pd
 import pytest
 
+from helpers import runs
 from helpers.errors import UserError
 from helpers.panels import reading
 
@@ -78,6 +79,16 @@ def test_settings_must_agree_within_a_chapter(tmp_path):
     assert table.loc[table["model"] == "atlas-xs", "left_out"].str.contains("settings").all()
     assert reading.complete(table, tmp_path) == ["atlas-s"]
     assert "atlas-xs is not read" in reading.remarks(table, ["atlas-xs"], ["atlas-s"], "runs")[0]
+
+
+def test_runs_that_lie_elsewhere_are_not_looked_at(tmp_path):
+    _family(tmp_path)
+    place = _run(tmp_path / "elsewhere", "atlas-s", "monitor", seed=5)
+    place.rename(tmp_path / "elsewhere" / "monitor")
+    assert len(runs.load(tmp_path)) == 5
+    table = reading.found(tmp_path, ["atlas-s"])
+    assert len(table) == 4
+    assert (table["left_out"] == "").all()
 
 
 def test_a_run_without_the_panel_is_left_out(tmp_path):
