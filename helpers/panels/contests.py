@@ -129,7 +129,8 @@ def lines(contests: Mapping[str, tuple[str, bool, pd.DataFrame]]) -> pd.DataFram
         leading, others = ranking(found, higher)
         row = {"question": question, "figure": figure, "best": cells[leading[0]]}
         row["not told apart from it"] = "; ".join(map(cells.get, leading[1:])) or "–"
-        row["behind"] = "; ".join(map(cells.get, others)) or "–"
+        behind = (f"{name} {mean.loc[name, 'estimate']:.2f}" for name in others)
+        row["behind"] = "; ".join(behind) or "–"
         rows.append(row | {"n": int(mean["n"].iloc[0])})
     return pd.DataFrame(rows).set_index("question")
 
