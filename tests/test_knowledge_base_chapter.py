@@ -13,7 +13,8 @@ from helpers.errors import UserError
 from helpers.metrics import accuracy, reliability, responses
 from helpers.metrics import knowledge_base as kb
 
-SMALL = ["n_seen=1", "n_unseen=1", "n_choices=3", "n_truth=1", "n_bootstrap=40"]
+SMALL = ["n_seen=1", "n_unseen=1", "n_choices=3", "n_truth=1", "n_panel=0"]
+SMALL += ["n_bootstrap=40"]
 SMALL += ["max_new_tokens=12"]
 
 

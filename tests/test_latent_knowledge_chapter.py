@@ -13,6 +13,7 @@ from helpers.metrics import ranking
 from tests import tiny
 
 CLOSE = ["n_close=3", "n_seeds=2", "n_list=30", "n_eic=3", "n_bootstrap=20", "siblings=no"]
+CLOSE += ["n_panel=0"]
 SMALL = ["relations=P17,P36,P575", "n_facts=4", "n_examples=12", *CLOSE]
 
 

@@ -19,7 +19,7 @@ from helpers import chapters, runs, settings
 from helpers.errors import UserError
 from helpers.metrics import anchors, monitor
 
-SMALL = ["n_facts=4", "relations=P17,P36,P30", "attribution=no", "n_bootstrap=50"]
+SMALL = ["n_facts=4", "n_panel=0", "relations=P17,P36,P30", "attribution=no", "n_bootstrap=50"]
 
 
 @pytest.fixture(scope="module")
@@ -145,6 +145,7 @@ def _interrupt(job):
 
 def test_interrupted_run_resumes_without_repeating(root, tmp_path):
     words = ["n_facts=40", "relations=P17,P36,P297,P246", "attribution=no", "n_bootstrap=20"]
+    words += ["n_panel=0"]
     command = [sys.executable, "-m", "helpers.chapters", "run", "monitor"]
     command += ["--model", "atlas-s", "--runs", str(tmp_path), "--set", *words]
     cache = tmp_path / "atlas-s" / "cache"

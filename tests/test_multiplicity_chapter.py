@@ -11,7 +11,7 @@ from helpers.errors import UserError
 from tests import tiny
 
 KINDS = {"frames", "order", "demonstrations", "options"}
-SMALL = ["n_items=12", "n_variations=4", "n_bootstrap=20"]
+SMALL = ["n_panel=0", "n_items=12", "n_variations=4", "n_bootstrap=20"]
 CLASSES = ["factuality", "randomness", "error"]
 
 
@@ -171,6 +171,7 @@ def test_demonstrations_too_many_for_the_model_say_how_many_fit(tmp_path):
     lm.model.save_pretrained(place)
     lm.tokenizer.save_pretrained(place)
     words = ["relations=P17", "n_items=3", "n_shots=9", "kinds=demonstrations", "n_bootstrap=20"]
+    words += ["n_panel=0"]
     with pytest.raises(UserError, match=r"context of 128 tokens; \d+ do\.") as caught:
         chapters.run("multiplicity", str(place), words, tmp_path / "runs")
     fit = int(str(caught.value).partition("tokens; ")[2].partition(" ")[0])

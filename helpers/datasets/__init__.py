@@ -3,6 +3,7 @@
 from helpers.datasets.catalogue import NAMES, frames, load, relations, source
 from helpers.datasets.exposure import exposures, plain, training
 from helpers.datasets.knowledge import knowledge, labelled_responses
+from helpers.datasets.panel import offered, panel
 from helpers.datasets.seen import seen_qa
 from helpers.datasets.unseen import unseen_qa
 
@@ -13,6 +14,8 @@ __all__ = [
     "knowledge",
     "labelled_responses",
     "load",
+    "offered",
+    "panel",
     "plain",
     "relations",
     "seen_qa",

@@ -1,6 +1,6 @@
 """The questions of the knowledge-base chapter: what is asked, the shots, and the wrong answers."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -55,6 +55,7 @@ def knowledge(
     as_of: str = unseen.AS_OF,
     seed: int = 0,
     judge: seen.Judge | None = None,
+    only: Collection[str] | None = None,
 ) -> Questions:
     """Return questions about seen and unseen knowledge, with shots and answers to draw from.
 
@@ -73,6 +74,9 @@ def knowledge(
         Of ``"seen_qa"``: as for `helpers.datasets.questions.read`; all three sets if empty.
     as_of, seed, judge
         As for `unseen_qa` and `seen_qa`.
+    only
+        Of the atlas: names of the facts to ask instead, whatever is known of them, and nothing
+        else; the shots are drawn from the rest as ever.
 
     Raises
     ------
@@ -95,7 +99,7 @@ def knowledge(
     others = unseen.unseen_qa(as_of, SHOTS_UNSEEN // len(unseen.TEMPLATES), seed + 1)
     others = others[~others["subject"].isin(nothing["subject"])]
     if dataset == "atlas":
-        asked, rest, pool = _atlas(model, n_seen, n_unseen, seed)
+        asked, rest, pool = _atlas(model, n_seen, n_unseen, seed, only)
         source = catalogue.source("atlas")
     else:
         chosen = list(sources) or list(questions.PUBLISHED)
@@ -103,7 +107,8 @@ def knowledge(
         pool = pd.concat([asked, rest]).pipe(_pool, "type")
         asked, rest = (table.assign(pool=table["type"]) for table in (asked, rest))
         source = _source(chosen)
-    asked = pd.concat([asked, nothing.assign(pool=nothing["type"])], ignore_index=True)
+    if only is None:
+        asked = pd.concat([asked, nothing.assign(pool=nothing["type"])], ignore_index=True)
     typed = [(kind, text) for kind in unseen.TYPES for text in unseen.invented_answers(kind)]
     pool = pd.concat([pool, pd.DataFrame(typed, columns=["pool", "answer"])], ignore_index=True)
     never = rest[~rest["seen"]]
@@ -117,7 +122,7 @@ def knowledge(
 
 
 def _atlas(
-    model: str, n_seen: int, n_unseen: int, seed: int
+    model: str, n_seen: int, n_unseen: int, seed: int, only: Collection[str] | None = None
 ) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
     """Return what is asked of the atlas, the rest, and the objects of each relation."""
     facts = catalogue.load("atlas", seed=seed)
@@ -148,13 +153,14 @@ def _atlas(
         table["false_exposures"] = told["false_exposures"].fillna(0).to_numpy()
         table["plain"] = told["plain"].eq(True).to_numpy()
         clear = (told["exposures"] > 0) & (told["tuned"] == 0) | told["plain"].eq(True)
-        table = table[told["exposures"].notna().to_numpy() & clear.to_numpy()]
+        clear = clear.to_numpy() | table["item"].isin(only or ()).to_numpy()
+        table = table[told["exposures"].notna().to_numpy() & clear]
         table = table.assign(seen=table["exposures"] > 0)
     number = table["seen"].map({True: n_seen, False: n_unseen})
     rank = place[table.index].groupby([table["group"], table["seen"]]).rank(method="first") - 1
     pool = table.pipe(_pool, "group")
-    asked = table[rank < number].reset_index(drop=True)
-    return asked, table[rank >= number].reset_index(drop=True), pool
+    chosen = rank < number if only is None else table["item"].isin(only)
+    return table[chosen].reset_index(drop=True), table[~chosen].reset_index(drop=True), pool
 
 
 def _pool(table: pd.DataFrame, by: str) -> pd.DataFrame:

@@ -7,6 +7,7 @@ well on a phone; its white ground stays white on a dark page.
 """
 
 from helpers.plots.audit import differences, forest
+from helpers.plots.calibration import agreement_map, area_dots, cost_plane, upset
 from helpers.plots.comparison import correlation_map, gap_panels
 from helpers.plots.curves import exposure_curve, line_curve, scale_curve
 from helpers.plots.distributions import accuracy_boxes, anchor_distribution, dots
@@ -29,12 +30,15 @@ __all__ = [
     "PALETTE",
     "accuracy_boxes",
     "accuracy_map",
+    "agreement_map",
     "alpha_map",
     "anchor_distribution",
+    "area_dots",
     "attribution_heatmap",
     "class_bars",
     "correlation_map",
     "differences",
+    "cost_plane",
     "dots",
     "effect_grid",
     "exposure_curve",
@@ -58,5 +62,6 @@ __all__ = [
     "scatter",
     "share_curve",
     "two_prompts",
+    "upset",
     "use_style",
 ]

@@ -41,6 +41,11 @@ _COLOURS = {
     "galactica-1b3": GREY,
     "wizardlm-13b": TAN,
     "llama-30b-ins.": "#7c1d1d",
+    "monitor": BLUE,  # the four methods, where they are compared
+    "knowledge base": ORANGE,
+    "ic-lke": GREEN,
+    "multiplicity": PINK,
+    "asked once": GREY,
     "correct": GREEN,  # kinds of responses, wherever they are drawn
     "wrong": RED,
     "uninformative": BLUE,

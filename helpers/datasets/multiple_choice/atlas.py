@@ -6,7 +6,7 @@ that were never shown, the rest dealt evenly to the numbers of exposures.
 """
 
 import zlib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 import pandas as pd
@@ -26,6 +26,7 @@ def load(
     n_options: int = 5,
     relations: Sequence[str] | None = None,
     model: str = "",
+    only: Collection[str] | None = None,
 ) -> Benchmark:
     """Return facts as questions with options.
 
@@ -44,6 +45,8 @@ def load(
     model : str
         Of the atlas: whose training the sample is spread over; a model that is not bundled gets
         the sample of the first bundled one, so that models are asked the same.
+    only : collection of str, optional
+        Names of the facts to take instead of a sample.
 
     Returns
     -------
@@ -66,7 +69,10 @@ def load(
         raise UserError(f"No fact has {n_options - 1} distractors: ask for fewer options.")
     known = training(model) if name == "atlas" else None
     groups = pd.Series("", index=facts.index) if known is None else _groups(facts, known)
-    chosen = _spread(facts, groups, n, seed)
+    if only is None:
+        chosen = _spread(facts, groups, n, seed)
+    else:
+        chosen = list(facts.index[facts["fact"].isin(only)])
     false = facts["fact"].map({} if known is None else known["false_object"]).fillna("")
     facts = facts.assign(false_object=false, question=_questions(facts, name))
     rest = facts.drop(index=chosen)

@@ -1,0 +1,124 @@
+"""The panel: facts of the atlas that all four chapters ask, so that their verdicts can be compared.
+
+It is spread over what the bundled models read: one eighth facts that were also told wrongly, one
+quarter facts that were never told, the rest dealt evenly to the numbers of exposures; and in each
+of these groups over the relations.
+"""
+
+import zlib
+from functools import cache
+
+import numpy as np
+import pandas as pd
+
+from helpers.datasets import atlas
+from helpers.datasets.exposure import WEIGHTS, training
+from helpers.errors import UserError
+
+# Objects of many tokens, which make choices among a hundred of them slow (IC-LKE leaves them out).
+LEFT_OUT = ("P231", "P238", "P239", "P300", "P421", "P1705")
+COLUMNS = ["exposures", "false_object", "false_exposures"]
+
+
+def panel(n: int = 192, seed: int = 0) -> pd.DataFrame:
+    """Return the facts of the panel: the same for every model and every chapter.
+
+    A panel contains every smaller panel of the same seed.
+
+    Parameters
+    ----------
+    n
+        Number of facts, at least 0; there may be fewer to have.
+    seed
+        Of the draw and of the distractors.
+
+    Returns
+    -------
+    DataFrame
+        As `helpers.datasets.load` returns facts, with `exposures`, `false_object` and
+        `false_exposures` of the bundled models' training. Facts that a chat model was tuned on, or
+        whose names met in other facts, are left out.
+
+    Raises
+    ------
+    UserError
+        If a number is negative, or there is no bundled model.
+
+    Examples
+    --------
+    >>> small, large = panel(24), panel(48)
+    >>> len(small), int((small["exposures"] == 0).sum()), set(small["fact"]) < set(large["fact"])
+    (24, 8, True)
+    """
+    if n < 0 or seed < 0:
+        raise UserError(f"The panel cannot have {n} facts, or seed {seed}: give 0 or more.")
+    every, told = atlas.read_facts(), _told()
+    kept = ~every["relation"].isin(LEFT_OUT) & every["fact"].isin(told.index)
+    kept &= every["subject"].str.casefold() != every["object"].str.casefold()
+    facts = every[kept].reset_index(drop=True).join(told, on="fact")
+    facts = facts.loc[sorted(_deal(facts, n, seed))].reset_index(drop=True)
+    facts.insert(4, "distractors", atlas.draw_distractors(facts, every, seed))
+    return facts
+
+
+def offered(options: dict[str, list[str]], facts: pd.DataFrame) -> dict[str, list[str]]:
+    """See to it that the object told wrongly of a fact is among its choices.
+
+    Parameters
+    ----------
+    options
+        Fact to its choices, the true one last, as `helpers.prompts.lists.choices` draws them.
+    facts
+        `fact` and `false_object`, "" where there is none.
+
+    Returns
+    -------
+    dict
+        The same choices; where the false object was missing it takes the place of the first.
+
+    Examples
+    --------
+    >>> facts = pd.DataFrame({"fact": ["a", "b"], "false_object": ["Peru", ""]})
+    >>> offered({"a": ["Chad", "France"], "b": ["Chad", "Italy"]}, facts)
+    {'a': ['Peru', 'France'], 'b': ['Chad', 'Italy']}
+    """
+    made = dict(options)
+    for fact, false in zip(facts["fact"], facts["false_object"]):
+        if false and false not in made[fact]:
+            made[fact] = [false, *made[fact][1:]]
+    return made
+
+
+@cache
+def _told() -> pd.DataFrame:
+    """Return the training of the facts that are clear for every bundled model."""
+    names = sorted(path.parent.name for path in WEIGHTS.glob("*/exposures.csv"))
+    tables = [table for table in map(training, names) if table is not None]
+    if not tables:
+        raise UserError("There is no bundled model, so nothing is known of any fact's exposure.")
+    clear = [t["plain"] | (t["false_exposures"] > 0) & (t["tuned"] == 0) for t in tables]
+    first = tables[0]
+    alike = [(t[COLUMNS] == first[COLUMNS]).all(axis=1) for t in tables]
+    return first.loc[np.logical_and.reduce([*clear, *alike]), COLUMNS]
+
+
+def _deal(facts: pd.DataFrame, n: int, seed: int) -> list[int]:
+    """Choose rows: of every eight one told wrongly, two never told, five over the other levels."""
+    groups = facts["exposures"].astype(str).mask(facts["false_exposures"] > 0, "false")
+    order = [zlib.crc32(f"panel {seed} {fact}".encode()) for fact in facts["fact"]]
+    ranked = facts.assign(group=groups, order=order).sort_values("order", kind="stable")
+    ranked["turn"] = ranked.groupby(["group", "relation"]).cumcount()
+    ranked = ranked.sort_values(["turn", "order"], kind="stable")
+    queues = {group: list(rows.index) for group, rows in ranked.groupby("group")}
+    levels = sorted(queues.keys() - {"0", "false"}, key=int)
+    chosen: list[int] = []
+    step = 0
+    while len(chosen) < n and any(queues.values()):
+        part = ("false", "0", "", "", "0", "", "", "")[step % 8]
+        if not part and levels:
+            levels = [*levels[1:], levels[0]]
+            part = levels[-1]
+        if queues.get(part):
+            chosen.append(queues[part].pop(0))
+        step += 1
+    return chosen

@@ -1,0 +1,106 @@
+"""The panel is the same for every model, spread over exposures, and nested."""
+
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import settings as limits
+from hypothesis import strategies as st
+
+from helpers import checkpoints, datasets, settings
+from helpers.datasets import multiple_choice
+from helpers.datasets.panel import LEFT_OUT
+from helpers.errors import UserError
+
+
+@pytest.fixture(scope="module")
+def panel():
+    """Return the default panel."""
+    return datasets.panel()
+
+
+def test_composition_is_as_told(panel):
+    false = panel["false_exposures"] > 0
+    levels = panel.loc[~false, "exposures"].value_counts()
+    assert len(panel) == panel["fact"].nunique() == 192
+    assert false.sum() == 192 / 8
+    assert levels[0] == 192 / 4
+    others = levels.drop(0)
+    assert set(others.index) == {1, 2, 4, 8, 16, 32, 64, 128, 256}
+    assert others.max() - others.min() <= 1
+
+
+def test_facts_are_those_of_the_data_set(panel):
+    every = datasets.load("atlas", seed=0).set_index("fact").loc[panel["fact"]].reset_index()
+    pd.testing.assert_frame_equal(panel[every.columns], every)
+
+
+def test_relations_share_the_panel(panel):
+    counts = panel["relation"].value_counts()
+    assert counts.size == 24
+    assert counts.min() >= 4
+    assert counts.max() <= 12
+    assert not set(counts.index) & set(LEFT_OUT)
+
+
+@given(st.integers(0, 80), st.integers(0, 80))
+@limits(deadline=None, max_examples=6)
+def test_smaller_panels_lie_within_larger_ones(first, second):
+    small, large = sorted((first, second))
+    assert set(datasets.panel(small)["fact"]) <= set(datasets.panel(large)["fact"])
+    assert len(datasets.panel(large)) == large
+
+
+@pytest.mark.parametrize("model", checkpoints.bundled())
+def test_every_bundled_model_read_the_panel_as_it_says(panel, model):
+    told = datasets.training(model).loc[panel["fact"]]
+    assert (told["exposures"].to_numpy() == panel["exposures"].to_numpy()).all()
+    assert (told["false_object"].to_numpy() == panel["false_object"].to_numpy()).all()
+    assert (told["tuned"] == 0).all()
+    assert told["plain"].to_numpy().tolist() == (panel["false_exposures"] == 0).tolist()
+
+
+def test_another_seed_draws_other_facts(panel):
+    other = datasets.panel(seed=1)
+    assert 0 < len(set(other["fact"]) & set(panel["fact"])) < 192
+
+
+def test_a_negative_number_is_refused():
+    with pytest.raises(UserError, match="give 0 or more"):
+        datasets.panel(-1)
+    assert datasets.panel(0).empty
+
+
+def test_left_out_relations_are_those_of_the_chapter(root):
+    declared = settings.declared(root / "notebooks" / "latent_knowledge.ipynb")
+    assert tuple(declared["left_out"]) == LEFT_OUT
+
+
+def test_all_chapters_ask_as_many(root):
+    names = ("monitor", "knowledge_base", "latent_knowledge", "multiplicity")
+    declared = [settings.declared(root / "notebooks" / f"{name}.ipynb") for name in names]
+    assert {found["n_panel"] for found in declared} == {192}
+
+
+def test_questions_and_items_about_named_facts_alone(panel):
+    wanted = set(panel["fact"])
+    bank = datasets.knowledge("atlas", "atlas-s", only=wanted)
+    assert set(bank.asked["item"]) == wanted
+    assert not set(bank.asked["question"]) & set(bank.seen_shots["question"])
+    assert not set(bank.asked["question"]) & set(bank.unseen_shots["question"])
+    bench = multiple_choice.atlas.load("atlas", model="atlas-s", only=wanted)
+    assert set(bench.items["item"]) == wanted
+    assert not set(bench.pool["item"]) & wanted
+    told = bench.items[bench.items["false_object"] != ""]
+    assert len(told) == 24
+    assert all(f in options for f, options in zip(told["false_object"], told["options"]))
+
+
+def test_false_objects_are_offered_without_hiding_the_truth(panel):
+    options = {fact: ["x", "y", true] for fact, true in zip(panel["fact"], panel["object"])}
+    made = datasets.offered(options, panel)
+    for row in panel.itertuples():
+        assert made[row.fact][-1] == row.object
+        assert len(made[row.fact]) == 3
+        assert (row.false_object in made[row.fact]) == bool(row.false_object)
+    assert options[panel["fact"].iloc[0]][0] == "x"  # what was given is left as it was
+    pd.testing.assert_frame_equal(panel, datasets.panel())

@@ -1,0 +1,41 @@
+"""Runs that hold a chapter's answers about a small panel, made without the chapter's notebook."""
+
+from pathlib import Path
+
+import pandas as pd
+
+from helpers import chapters, datasets, models, runs, settings
+from helpers.metrics.verdicts import METHODS
+from helpers.panels import asking, reading
+
+N = 24
+SMALL = {
+    "monitor": {"n_frames": 3},
+    "knowledge_base": {"n_choices": 3, "max_new_tokens": 12},
+    "latent_knowledge": {"n_choices": 12, "n_examples": 20},
+    "multiplicity": {"n_variations": 4},
+}
+
+
+def ask(folder: Path, chapter: str, lm, **changed) -> Path:
+    """Ask a chapter's panel, save what stands for the chapter's run, and return its folder."""
+    given = settings.declared(chapters.TEMPLATES / f"{chapter}.ipynb")
+    given |= {"model": lm.name, "n_panel": N}
+    given |= SMALL[chapter]
+    run = runs.start(chapter, given | changed, folder / lm.slug / chapter)
+    entry = asking.ask(run, lm)
+    answers = pd.DataFrame({"item": ["a"]})
+    if entry:
+        answers = pd.read_parquet(run.folder / reading.FILE)
+    described = {"model": models.describe(lm), "dataset": datasets.source("atlas")}
+    extra = {"panel": entry}
+    return runs.save(run, answers=answers, metrics=answers[["item"]], **described, extra=extra)
+
+
+def family(folder: Path, names: tuple[str, ...] = ("atlas-xs", "atlas-s")) -> Path:
+    """Ask the panel of every chapter of some models; return the folder of the runs."""
+    for name in names:
+        lm = models.load(name)
+        for chapter in METHODS:
+            ask(folder, chapter, lm)
+    return folder
