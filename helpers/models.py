@@ -10,11 +10,14 @@ from typing import TYPE_CHECKING, Any
 from helpers import checkpoints
 from helpers.checkpoints import bundled, slug
 from helpers.errors import UserError
+from helpers.servers import address
 
 # torch and transformers take seconds to import: only loading a model pays for them.
 if TYPE_CHECKING:
     import torch
     from transformers import PretrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
+
+    from helpers.servers.model import Server
 
 __all__ = ["LanguageModel", "bundled", "describe", "load", "slug"]
 
@@ -26,38 +29,46 @@ class LanguageModel:
     Attributes
     ----------
     name : str
-        What the user asked for: bundled name, folder or hub id.
+        What the user asked for: bundled name, folder, hub id or address on a server.
     slug : str
         The name in a form that can name a folder.
     model, tokenizer
-        The transformers objects; the model is in evaluation mode on `device`.
+        The transformers objects; the model is in evaluation mode on `device`. For a model on a
+        server, `model` is a `helpers.servers.model.Server`.
     kind : str
         ``"causal"`` or ``"seq2seq"``.
-    device : torch.device
-    dtype : torch.dtype
+    device : torch.device or str
+        The server's address for a model on a server.
+    dtype : torch.dtype or str
     max_length : int or None
         The most tokens that the model can read; None where its positions have no end.
-    weights_sha : str
-        SHA-256 (hex) over the bytes of the safetensors files in name order.
+    weights_sha : str or None
+        SHA-256 (hex) over the bytes of the safetensors files in name order; None on a server.
     revision : str or None
         The hub's commit; None for a folder.
-    n_parameters : int
+    n_parameters : int or None
+        None on a server, which does not tell.
     chat : bool
         Whether prompts go through the tokenizer's chat template.
     """
 
     name: str
     slug: str
-    model: PreTrainedModel
+    model: PreTrainedModel | Server
     tokenizer: PreTrainedTokenizerBase
     kind: str
-    device: torch.device
-    dtype: torch.dtype
+    device: torch.device | str
+    dtype: torch.dtype | str
     max_length: int | None
-    weights_sha: str
+    weights_sha: str | None
     revision: str | None
-    n_parameters: int
+    n_parameters: int | None
     chat: bool = False
+
+    @property
+    def at_hand(self) -> bool:
+        """Whether the weights are in this process, for gradients and hidden states."""
+        return self.weights_sha is not None
 
 
 def load(
@@ -71,10 +82,13 @@ def load(
 ) -> LanguageModel:
     """Load a causal or sequence-to-sequence model, from safetensors only, with its tokenizer.
 
+    A model on a server stays there (`helpers.probing.server`).
+
     Parameters
     ----------
     name : str or Path
-        A bundled name (see `bundled`), a local folder, or a hub id such as ``"org/model"``.
+        A bundled name (see `bundled`), a local folder, a hub id such as ``"org/model"``, or a
+        model on a server, ``"http://host:port#name"``.
     device : str, optional
         As in `helpers.gpu.device`.
     dtype : str, optional
@@ -104,6 +118,15 @@ def load(
     ...
     helpers.errors.UserError: There is no folder no-such-folder/; ...
     """
+    if address.is_address(name):
+        if device or dtype or revision or trust_remote_code:
+            raise UserError(
+                f"{name} is on a server: its device, dtype and revision are chosen where the "
+                "server is started; leave them out here."
+            )
+        from helpers.probing import server
+
+        return server.load(str(name), chat)
     from helpers import gpu
 
     place = gpu.device(device)
@@ -144,8 +167,11 @@ def describe(lm: LanguageModel) -> dict[str, Any]:
     -------
     dict
         `name, slug, revision, weights_sha, architecture, kind, n_parameters, max_length, device,
-        dtype, chat`.
+        dtype, chat`; of a model on a server also `server`, a dict.
     """
+    if not lm.at_hand:
+        kept = ("name", "slug", "kind", "max_length", "dtype", "chat")
+        return {name: getattr(lm, name) for name in kept} | {"server": lm.model.described()}
     return {
         "name": lm.name,
         "slug": lm.slug,

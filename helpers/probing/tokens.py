@@ -173,6 +173,25 @@ def pieces(model: LanguageModel, ids: Sequence[int]) -> list[str]:
     return [f"<{i}>" if name is None else str(name) for i, name in zip(ids, names)]
 
 
+def named(model: LanguageModel, name: str) -> int:
+    """Return the id of a token from what a server calls it: ``token_id:7``, or its text.
+
+    Raises
+    ------
+    UserError
+        Where the tokenizer has no single token of this text.
+    """
+    if name.startswith("token_id:"):
+        return int(name.removeprefix("token_id:"))
+    ids = _encode(model, [name], special=False)[0]
+    if len(ids) != 1:
+        raise UserError(
+            f"The server of {model.name} gave the token {name!r} without its id, and the tokenizer "
+            "has no single one for it; take a server that returns token ids (vLLM)."
+        )
+    return ids[0]
+
+
 def _causal_rows(
     model: LanguageModel,
     prompts: Sequence[str],
