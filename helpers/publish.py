@@ -17,6 +17,7 @@ from helpers import checkpoints, settings
 from helpers.checkpoints import WEIGHTS, slug
 from helpers.errors import UserError
 from helpers.runs import ROOT
+from helpers.servers import address, session
 
 BOOK = ROOT / "book"
 QUIET = ("host", "progress", "reason", "rules")
@@ -86,7 +87,10 @@ def check(names: Sequence[str], model: str, given: Iterable[str]) -> None:
         strange -= set(taken)
     if strange:
         settings.read(_nearest(names or chapters(), min(strange)), [min(strange)])
-    checkpoints.find(model)
+    if address.is_address(model):
+        session.models(address.parse(model), address.limits())
+    else:
+        checkpoints.find(model)
 
 
 def fitting(chapter: str, given: Iterable[str]) -> list[str]:

@@ -54,7 +54,8 @@ def attribute(
     Raises
     ------
     UserError
-        Where inseq is not installed, the model is on a server, or the text is refused as by `score`.
+        Where inseq is not installed, the model is on a server, or the text is refused as by
+        `score`.
     """
     if not model.at_hand:
         raise UserError(

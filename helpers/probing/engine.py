@@ -98,7 +98,8 @@ def method(model: LanguageModel) -> dict[str, Any]:
     Returns
     -------
     dict
-        `method` ("packed", "rows", "plain", "server"), `reason`, `checked_max_abs_diff` (float or None).
+        `method` ("packed", "rows", "plain", "server"), `reason`, `checked_max_abs_diff` (float or
+        None).
     """
     return asdict(choose(model))
 

@@ -127,6 +127,18 @@ def choose(group: Group, ways: Sequence[str]) -> str:
 
 
 async def score_group(server: Server, group: Group, session: Session) -> Scores:
+    """Return the log-probabilities of one group's rows.
+
+    Parameters
+    ----------
+    server : Server
+    group : Group
+    session : Session
+
+    Returns
+    -------
+    dict
+    """
     way = choose(group, server.ways)
     if way == "nodes":
         return await _by_nodes(server, group, session)

@@ -34,9 +34,10 @@ PLAIN = {
     "frequency_penalty": 0.0,
     "seed": 0,
 }
-# The same for what only some servers know; others pass over it or refuse it.
-EXTRAS = {"repetition_penalty": 1.0, "min_p": 0.0, "top_k": 0, "add_special_tokens": False}
+# The same for what only some servers know, and tokens named by their ids; others pass over it or
+# refuse it.
 NAMES = {"return_token_ids": True, "return_tokens_as_token_ids": True}
+EXTRAS = {"repetition_penalty": 1.0, "min_p": 0.0, "top_k": 0, "add_special_tokens": False, **NAMES}
 # A log-probability may be rounded to this much above 0.
 ROUNDED = 1e-4
 Ids = Sequence[int]
@@ -69,7 +70,7 @@ def node(settings: dict[str, Any], ids: Ids, children: Ids) -> tuple[dict[str, A
     callable
         From the answer to a dict from child to log-probability.
     """
-    body = {**settings, **NAMES, "prompt": list(ids), "max_tokens": 1}
+    body = {**settings, "prompt": list(ids), "max_tokens": 1}
     # The number of tokens stands for what servers send that do not know named tokens.
     body |= {"logprobs": len(children), "logprob_token_ids": list(children)}
 
@@ -106,7 +107,6 @@ def echo(settings: dict[str, Any], ids: Ids) -> tuple[dict[str, Any], Reader]:
     The reader gives one log-probability a token, the first token's being not a number.
     """
     body = {**settings, "prompt": list(ids), "max_tokens": 0, "echo": True, "logprobs": 1}
-    body["return_tokens_as_token_ids"] = True
 
     def read(content: Any) -> list[float]:
         part = _field(_choice(content, len(ids)), "logprobs")
@@ -154,7 +154,7 @@ def greedy(
         From the answer to a list of `Step`, and the reason why it ended: ``"length"``, an int (the
         token), a str (the stop) or None (a token that the server does not tell).
     """
-    body = {**settings, **NAMES, "prompt": list(ids), "max_tokens": n, "logprobs": 1}
+    body = {**settings, "prompt": list(ids), "max_tokens": n, "logprobs": 1}
     if stop:
         body |= {"stop": list(stop), "include_stop_str_in_output": True}
     if ends:
