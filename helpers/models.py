@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import torch
     from transformers import PretrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
 
+    from helpers.placement import Placement
     from helpers.servers.model import Server
 
 __all__ = ["LanguageModel", "bundled", "describe", "load", "slug"]
@@ -50,6 +51,8 @@ class LanguageModel:
         None on a server, which does not tell.
     chat : bool
         Whether prompts go through the tokenizer's chat template.
+    quantization : str or None
+        ``"8bit"`` or ``"4bit"`` where the weights are; then `dtype` is that of the rest.
     """
 
     name: str
@@ -64,6 +67,7 @@ class LanguageModel:
     revision: str | None
     n_parameters: int | None
     chat: bool = False
+    quantization: str | None = None
 
     @property
     def at_hand(self) -> bool:
@@ -90,9 +94,11 @@ def load(
         A bundled name (see `bundled`), a local folder, a hub id such as ``"org/model"``, or a
         model on a server, ``"http://host:port#name"``.
     device : str, optional
-        As in `helpers.gpu.device`.
+        As in `helpers.gpu.device`; where it is left out and one GPU does not hold the model, its
+        layers are spread over all of them.
     dtype : str, optional
-        As in `helpers.gpu.dtype`: float32 on a CPU by default, whatever the files hold.
+        As in `helpers.gpu.dtype`: float32 on a CPU by default, whatever the files hold; or
+        ``"8bit"`` or ``"4bit"`` (see `helpers.placement`).
     revision : str, optional
         Branch, tag or commit on the hub.
     trust_remote_code : bool
@@ -127,10 +133,9 @@ def load(
         from helpers.probing import server
 
         return server.load(str(name), chat)
-    from helpers import gpu
+    from helpers import gpu, placement
 
-    place = gpu.device(device)
-    number_format = gpu.dtype(dtype, place)
+    gpu.device(device)  # a wrong one is refused before anything is fetched
     found = checkpoints.find(name, revision, code=trust_remote_code)
     config = _config(found.folder, name, trust_remote_code)
     kind = _kind(config, name)
@@ -139,20 +144,22 @@ def load(
         raise UserError(
             f"The tokenizer of {name} has no chat template; load the model with chat=False."
         )
-    model = _model(found.folder, name, kind, number_format, trust_remote_code)
+    place = placement.choose(name, found.weights, device, dtype)
+    model = _model(found.folder, name, kind, place, trust_remote_code)
     return LanguageModel(
         name=str(name),
         slug=slug(name),
-        model=model.to(place).eval(),
+        model=model.eval(),
         tokenizer=tokenizer,
         kind=kind,
-        device=place,
-        dtype=number_format,
+        device=place.device,
+        dtype=place.dtype,
         max_length=_max_length(config),
         weights_sha=checkpoints.sha256(found.weights),
         revision=found.revision,
-        n_parameters=sum(weight.numel() for weight in model.parameters()),
+        n_parameters=model.num_parameters(),
         chat=chat,
+        quantization=place.quantization,
     )
 
 
@@ -167,7 +174,7 @@ def describe(lm: LanguageModel) -> dict[str, Any]:
     -------
     dict
         `name, slug, revision, weights_sha, architecture, kind, n_parameters, max_length, device,
-        dtype, chat`; of a model on a server also `server`, a dict.
+        dtype, quantization, device_map, chat`; of a model on a server also `server`, a dict.
     """
     if not lm.at_hand:
         kept = ("name", "slug", "kind", "max_length", "dtype", "chat")
@@ -183,6 +190,8 @@ def describe(lm: LanguageModel) -> dict[str, Any]:
         "max_length": lm.max_length,
         "device": str(lm.device),
         "dtype": str(lm.dtype).removeprefix("torch."),
+        "quantization": lm.quantization,
+        "device_map": sorted({str(at) for at in getattr(lm.model, "hf_device_map", {}).values()}),
         "chat": lm.chat,
     }
 
@@ -239,7 +248,7 @@ def _tokenizer(folder: Path, name: str | Path, code: bool) -> PreTrainedTokenize
 
 
 def _model(
-    folder: Path, name: str | Path, kind: str, dtype: torch.dtype, code: bool
+    folder: Path, name: str | Path, kind: str, place: Placement, code: bool
 ) -> PreTrainedModel:
     from safetensors import SafetensorError
     from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM
@@ -251,7 +260,7 @@ def _model(
     try:
         model, report = auto.from_pretrained(
             folder,
-            dtype=dtype,
+            **place.settings,
             use_safetensors=True,
             trust_remote_code=code,
             output_loading_info=True,
@@ -266,7 +275,7 @@ def _model(
             f"The weights of {name} lack {len(report['missing_keys'])} tensors of "
             f"{type(model).__name__} (such as {example}); give the folder of a complete model."
         )
-    return model
+    return model if "device_map" in place.settings else model.to(place.device)
 
 
 def _max_length(config: PretrainedConfig) -> int | None:

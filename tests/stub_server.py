@@ -50,6 +50,7 @@ class StubServer:
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
+            wbufsize = -1  # headers and body leave together, or each answer waits for a timer
 
             def log_message(self, *args):
                 pass
@@ -113,7 +114,7 @@ class StubServer:
             return 400, {"error": "unknown field"}
         if isinstance(ids, str):
             ids = self.lm.tokenizer(ids)["input_ids"]
-        if self.personality == "truncating":
+        elif self.personality == "truncating":
             ids = ids[-12:]
         if body["max_tokens"] == 0 and not body.get("echo"):
             return 400, {"error": "max_tokens must be at least 1"}

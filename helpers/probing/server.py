@@ -50,7 +50,7 @@ def load(name: str, chat: bool = False) -> LanguageModel:
         `helpers.probing.server_check`), or its tokenizer is not at hand.
     """
     address, limits = addresses.parse(name), addresses.limits()
-    soon = replace(limits, patience=min(START, limits.patience))
+    soon = replace(limits, patience=min(START, limits.patience), tries=1)
     entry = session.models(address, soon)[address.model]
     tokenizer, place = _tokenizer(address, entry.get("root"))
     if chat and not tokenizer.chat_template:

@@ -11,7 +11,7 @@ from typing import Any
 
 from helpers.errors import UserError
 from helpers.probing import server_ways
-from helpers.probing.server_ways import Step
+from helpers.probing.server_ways import NAMES, Step
 from helpers.servers.address import Address, Limits
 from helpers.servers.session import Refused, UnusableAnswer, run
 
@@ -68,8 +68,8 @@ def examine(
     def ask(request: tuple[dict[str, Any], Callable[[Any], Any]]) -> Any:
         return next(run(address, limits, [lambda s: s.ask(server_ways.PATH, *request)]))
 
-    beginning = ids[:-CHOICE]
-    settings, step = _greedy(ask, address, beginning)
+    settings = _settings(ask, address, ids[:-CHOICE])
+    beginning, step = _next(ask, address, settings, ids)
     found, missing = _offered(ask, settings, ids)
     if not found:
         raise UserError(
@@ -88,13 +88,14 @@ def examine(
     return Found(tuple(found), settings, abs(first - other), _fingerprint(found))
 
 
-def _greedy(ask: Ask, address: Address, ids: Sequence[int]) -> tuple[dict[str, Any], Step]:
-    """Return the settings that the server takes, and its most probable next token."""
+def _settings(ask: Ask, address: Address, ids: Sequence[int]) -> dict[str, Any]:
+    """Return the settings that the server takes, those that tell token ids only if it does."""
     plain = {"model": address.model, **server_ways.PLAIN}
     for settings in ({**plain, **server_ways.EXTRAS}, plain):
         try:
             steps, _ = ask(server_ways.greedy(settings, ids, 1))
-            return settings, steps[0]
+            told = all(step.name.startswith("token_id:") for step in steps)
+            return {k: v for k, v in settings.items() if told or k not in NAMES}
         except Refused as error:
             refusal = error
             if error.status in (404, 405, 501):
@@ -102,15 +103,29 @@ def _greedy(ask: Ask, address: Address, ids: Sequence[int]) -> tuple[dict[str, A
                     f"The server at {address.url} has no completions ({server_ways.PATH}), only "
                     f"chat, which gives no exact scores; {REMEDY}."
                 ) from error
-        except (UnusableAnswer, IndexError) as error:
+        except UnusableAnswer as error:
             raise UserError(
                 f"The server at {address.url} gives no log-probabilities with its answers "
-                f"({error.__cause__ or 'no token'}); {REMEDY}."
+                f"({error.__cause__}); {REMEDY}."
             ) from error
     raise UserError(
         f"The server at {address.url} does not take a prompt of token ids and tell "
         f"log-probabilities; {REMEDY}. ({refusal})"
     ) from refusal
+
+
+def _next(
+    ask: Ask, address: Address, settings: dict[str, Any], ids: Sequence[int]
+) -> tuple[Sequence[int], Step]:
+    """Return a beginning of the sample at which the model goes on, and its next token."""
+    for last in range(CHOICE, len(ids) - 1, CHOICE):
+        steps, _ = ask(server_ways.greedy(settings, ids[:-last], 1))
+        if steps:
+            return ids[:-last], steps[0]
+    raise UserError(
+        f"The server at {address.url} adds no token to any text, so that its log-probabilities "
+        f"cannot be checked; {REMEDY}."
+    )
 
 
 def _offered(

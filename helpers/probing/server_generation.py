@@ -53,50 +53,54 @@ async def _continue(model: LanguageModel, task: Task, rules: Rules, session: Ses
     text = Text(task)
     named = sorted(set(task.anchor)) if "nodes" in server.ways else []
     named = named if len(named) <= server_ways.NAMED else []
+    taken = 0
     while text.kept is None:
         room = rules.max_new_tokens - len(text.ids)
         asked = server_ways.greedy(
             server.settings, (*task.ids, *text.ids), room, rules.stop, rules.ends, named
         )
         steps, reason = await session.ask(server_ways.PATH, *asked)
-        _take(model, text, steps, rules, bool(named))
+        taken += _take(model, text, steps, rules, bool(named))
         if text.kept is None and not isinstance(reason, str):
-            _end(text, reason)
+            taken += _end(text, reason)
         elif text.kept is None and not steps:
             raise UserError(
                 f"The server at {server.address.url} ended a text without a token and without a "
                 "reason; nothing of it is kept."
             )
     if task.anchor and not named:
-        await _read_anchor(server, text, rules, session)
+        await _read_anchor(server, text, taken, session)
     return [text]
 
 
 def _take(
     model: LanguageModel, text: Text, steps: Sequence[server_ways.Step], rules: Rules, read: bool
-) -> None:
-    """Add generated tokens to a text until it has ended, and what was read of the anchor."""
-    for step in steps:
+) -> int:
+    """Add tokens, and what was read of the anchor, until a text has ended; return how many."""
+    for count, step in enumerate(steps):
         if text.kept is not None:
-            return
+            return count
         at = len(text.ids)
         if read and at < len(text.task.anchor):
             text.anchor_logprobs.append(step.others[f"token_id:{text.task.anchor[at]}"])
         decoding.add(model, text, tokens.named(model, step.name), step.logprob, rules)
+    return len(steps)
 
 
-def _end(text: Text, token: int | None) -> None:
-    """Note the end of a text that the server ended at a token, which may be the last one here."""
-    if token is not None and text.ids[-1:] == [token]:
+def _end(text: Text, token: int | None) -> int:
+    """Note that the server ended a text at a token; return 1 if that is not among its steps."""
+    shown = token is not None and text.ids[-1:] == [token]
+    if shown:
         text.ids.pop()
         text.logprobs.pop()
     text.kept = len(text.ids)
+    return 0 if shown else 1
 
 
-async def _read_anchor(server: Server, text: Text, rules: Rules, session: Session) -> None:
+async def _read_anchor(server: Server, text: Text, taken: int, session: Session) -> None:
     """Ask for the anchor's tokens after the model's own, where no step has told them."""
-    steps = min(len(text.task.anchor), text.kept + 1, rules.max_new_tokens)
     ids, anchor = text.task.ids, text.task.anchor
+    steps = min(len(anchor), text.kept + 1, taken)
     rows = [Row((*ids, *text.ids[:at], anchor[at]), len(ids) + at) for at in range(steps)]
     groups = server_scoring.groups(rows)
     found = await server_scoring.together(

@@ -140,7 +140,7 @@ def greedy(
     n : int
         The most new tokens.
     stop : sequence of str
-        Where the server may end; the stop itself is kept.
+        Where the server may end, if it tells ids; the stop itself is kept.
     ends : sequence of int
         Tokens at which it may end.
     named : sequence of int
@@ -155,9 +155,10 @@ def greedy(
         token), a str (the stop) or None (a token that the server does not tell).
     """
     body = {**settings, "prompt": list(ids), "max_tokens": n, "logprobs": 1}
-    if stop:
+    known = "return_token_ids" in settings  # else it is unclear which tokens a stop leaves out
+    if stop and known:
         body |= {"stop": list(stop), "include_stop_str_in_output": True}
-    if ends:
+    if ends and known:
         body["stop_token_ids"] = list(ends)
     if named:
         body |= {"logprobs": len(named), "logprob_token_ids": list(named)}

@@ -11,6 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+
+from transformers import PreTrainedTokenizerBase
 
 from helpers.errors import UserError
 from helpers.models import LanguageModel
@@ -179,17 +182,27 @@ def named(model: LanguageModel, name: str) -> int:
     Raises
     ------
     UserError
-        Where the tokenizer has no single token of this text.
+        Where not exactly one of the tokenizer's tokens has this text.
     """
     if name.startswith("token_id:"):
         return int(name.removeprefix("token_id:"))
-    ids = _encode(model, [name], special=False)[0]
+    ids = _by_text(model.tokenizer).get(name, [])
     if len(ids) != 1:
         raise UserError(
-            f"The server of {model.name} gave the token {name!r} without its id, and the tokenizer "
-            "has no single one for it; take a server that returns token ids (vLLM)."
+            f"{model.name} wrote the token {name!r} without its id, and the tokenizer has "
+            f"{len(ids) or 'none'} of this text; take a server that tells token ids (vLLM)."
         )
     return ids[0]
+
+
+@lru_cache(maxsize=2)
+def _by_text(tokenizer: PreTrainedTokenizerBase) -> dict[str, list[int]]:
+    """Return the ids of all tokens by what they are alone, as servers without ids name them."""
+    found: dict[str, list[int]] = {}
+    for token in range(len(tokenizer)):
+        text = tokenizer.decode([token], clean_up_tokenization_spaces=False)
+        found.setdefault(text, []).append(token)
+    return found
 
 
 def _causal_rows(

@@ -41,11 +41,14 @@ class Limits:
         Seconds for one answer (``SERVER_TIMEOUT``).
     patience : float
         Seconds in which a server that fails may come back (``SERVER_PATIENCE``).
+    tries : int
+        How often an answer is asked for that came whole, but without usable numbers.
     """
 
     in_flight: int = 32
     timeout: float = 600.0
     patience: float = 120.0
+    tries: int = 3
 
 
 def is_address(name: object) -> bool:

@@ -22,8 +22,6 @@ from helpers.servers.address import KEY, Address, Limits
 
 # Answers of a server that another try may mend: too slow, too early, too many, or its own fault.
 PASSING = {408, 425, 429, 500, 502, 503, 504}
-# How often an answer that holds no usable numbers is asked for again.
-TRIES = 3
 LONGEST_WAIT = 20.0  # seconds between two tries
 
 T = TypeVar("T")
@@ -100,8 +98,8 @@ class Session:
             return await tries(self._once, method, path, body, read)
         except Unusable as error:
             raise UnusableAnswer(
-                f"The server at {self.address.url} gave {TRIES} times an answer that cannot be "
-                f"used ({error}); nothing of it is kept."
+                f"The server at {self.address.url} gave an answer that cannot be used, again and "
+                f"again ({error}); nothing of it is kept."
             ) from error
         except _Passing as error:
             raise UserError(
@@ -112,7 +110,7 @@ class Session:
 
     def _stop(self, state: tenacity.RetryCallState) -> bool:
         if isinstance(state.outcome.exception(), Unusable):
-            return state.attempt_number >= TRIES
+            return state.attempt_number >= self.limits.tries
         return state.seconds_since_start + state.upcoming_sleep > self.limits.patience
 
     async def _once(self, method: str, path: str, body: Any, read: Callable[[Any], T]) -> T:
