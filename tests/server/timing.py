@@ -13,6 +13,7 @@ import statistics
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
@@ -40,8 +41,9 @@ def measure(server: VllmServer, repeats: int) -> list[dict[str, object]]:
         counted = []
         for _ in range(repeats):
             before = server.tokens()
+            server.forget()  # else each repeat would find the texts of the last one
             for way, lm in ways.items():
-                times[way].append(_timed(server, lambda lm=lm: _score(lm, probes)))
+                times[way].append(_timed(server, partial(_score, lm, probes)))
             counted.append({name: server.tokens()[name] - before[name] for name in before})
         row = {"workload": name, **probing.work(at_hand, probes)}
         for way, taken in times.items():
@@ -78,10 +80,11 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=5)
     repeats = parser.parse_args().repeats
     torch.set_num_threads(1)
-    with tempfile.TemporaryDirectory() as folder:
-        with VllmServer(MODEL, Path(folder) / "vllm.log") as server:
-            rows = measure(server, repeats)
-            versions = server.versions()
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        VllmServer(MODEL, Path(folder) / "vllm.log") as server,
+    ):
+        rows, versions = measure(server, repeats), server.versions()
     report = {
         "model": MODEL,
         "server": versions,

@@ -42,6 +42,7 @@ class VllmServer:
             "VLLM_CPU_OMP_THREADS_BIND": str(cores[-1]),
             "OMP_NUM_THREADS": "1",
             "VLLM_NO_USAGE_STATS": "1",
+            "VLLM_SERVER_DEV_MODE": "1",  # for `forget`
             "HF_HUB_OFFLINE": "1",
         }
         with self.log.open("ab") as log:
@@ -70,10 +71,14 @@ class VllmServer:
     def tokens(self) -> dict[str, int]:
         """Return how many prompt tokens it was sent so far, and how many its cache held."""
         text = httpx2.get(f"{self.url}/metrics", trust_env=False).text
-        found = {
-            k: re.search(rf"^{name}{{[^}}]*}} (\S+)", text, re.M) for k, name in METRICS.items()
+        lines = {
+            key: re.search(rf"^{name}{{.*}} (\S+)", text, re.M) for key, name in METRICS.items()
         }
-        return {name: int(float(match[1])) for name, match in found.items()}
+        return {key: int(float(line[1])) for key, line in lines.items()}
+
+    def forget(self) -> None:
+        """Empty the server's prefix cache."""
+        httpx2.post(f"{self.url}/reset_prefix_cache", trust_env=False).raise_for_status()
 
     def processor_seconds(self) -> float:
         """Return the processor time of the server's processes (Linux)."""
