@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV ?= .venv
 BENCH_VENV ?= build/bench
+SERVER_VENV ?= build/server
 MODEL ?= atlas-m
 MODELS ?= atlas-xs atlas-s atlas-m atlas-m-chat
 SOURCES ?=
@@ -14,7 +15,7 @@ ARGS ?=
 PY = $(VENV)/bin/python
 PYTHON_TAG = $$($(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null)
 
-.PHONY: help install book knowledge questions benchmarks test lint bench clean
+.PHONY: help install book knowledge questions benchmarks test test-server lint bench clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -23,7 +24,7 @@ help: ## list the targets
 	@echo 'make benchmarks [MODEL=...] [BENCHMARKS="fever folder my.csv"] [SET=...]'
 	@echo 'make test [ARGS="-k runs"]'
 	@echo
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  \1	\2/p' Makefile
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1	\2/p' Makefile
 
 install: ## make .venv and install requirements.txt (skipped while both are unchanged)
 	@tag=$(PYTHON_TAG); case "$$tag" in 3.11|3.12|3.13) ;; *) \

@@ -2,8 +2,7 @@
 
 A fault that passes leaves the tables as they would have been. One that lasts ends the run with one
 sentence; what was answered before is kept, nothing that the fault touched is, and the same call
-ends with the same tables once the server is well. Each test's properties hold a row of the table:
-fault, tried, survived.
+ends with the same tables once the server is well.
 """
 
 from collections import deque
@@ -47,6 +46,9 @@ FAULTS = {
 }
 
 
+EACH = [pytest.param(name, marks=pytest.mark.fault(name)) for name in FAULTS]
+
+
 @pytest.fixture(scope="module")
 def lm():
     return tiny.language_model("llama")
@@ -78,8 +80,8 @@ def same(left, right) -> None:
         pd.testing.assert_frame_equal(one, other, check_exact=True)
 
 
-@pytest.mark.parametrize("name", FAULTS)
-def test_a_fault_that_passes_changes_nothing(serve, tmp_path, monkeypatch, name, record_property):
+@pytest.mark.parametrize("name", EACH)
+def test_a_fault_that_passes_changes_nothing(serve, tmp_path, monkeypatch, name):
     fault = FAULTS[name]
     monkeypatch.setenv("SERVER_PATIENCE", "60")
     monkeypatch.setenv(
@@ -91,19 +93,17 @@ def test_a_fault_that_passes_changes_nothing(serve, tmp_path, monkeypatch, name,
         stub.faults = deque([None, fault.does, None, fault.does, fault.does])
         same(run(served, tmp_path / "ill"), well)
         assert not stub.faults
-    record_property("fault", name)
-    record_property("tried", "in 3 of the first 5 answers of a run")
-    record_property("survived", "asked again; tables the same to the last byte")
 
 
-@pytest.mark.parametrize("name", FAULTS)
-def test_a_fault_that_lasts_is_one_sentence(serve, tmp_path, monkeypatch, name, record_property):
+@pytest.mark.parametrize("name", EACH)
+def test_a_fault_that_lasts_is_one_sentence(serve, tmp_path, monkeypatch, name):
     fault, cache = FAULTS[name], tmp_path / "cache"
+    monkeypatch.setenv("SERVER_IN_FLIGHT", "2")
     monkeypatch.setenv(*fault.setting)
     with serve() as stub:
         served = models.load(stub.address)
         well = run(served, None)
-        stub.faults = deque([None] * 3 + list(repeat(fault.does, 500)))
+        stub.faults = deque([None] * 7 + list(repeat(fault.does, 500)))
         with pytest.raises(UserError, match=fault.sentence) as told:
             run(served, cache)
         assert "\n" not in str(told.value)
@@ -114,18 +114,17 @@ def test_a_fault_that_lasts_is_one_sentence(serve, tmp_path, monkeypatch, name, 
         fresh = len(stub.requests)
         run(served, None)
         assert again < len(stub.requests) - fresh
-    record_property("fault", f"{name}, for good")
-    record_property("tried", "in every answer but the first 3 of a run; then mended, and run again")
-    record_property("survived", f"one sentence ({str(told.value)[:60]}...); then the same tables")
 
 
-def test_a_server_that_is_killed_and_started_again(serve, tmp_path, record_property):
+@pytest.mark.fault("server killed in the middle")
+def test_a_server_that_is_killed_and_started_again(serve, tmp_path, monkeypatch):
     cache = tmp_path / "cache"
+    monkeypatch.setenv("SERVER_IN_FLIGHT", "2")
     with serve() as stub:
         served = models.load(stub.address)
         well = run(served, None)
         port = stub.port
-        stub.faults = deque([None] * 4 + [lambda *a: stub.http.socket.close()])
+        stub.faults = deque([None] * 7 + [lambda *a: stub.http.socket.close()])
         stub.faults.extend(repeat(stub_server.cut, 500))
         with pytest.raises(UserError, match=r"cut the connection|cannot be reached"):
             run(served, cache)
@@ -137,11 +136,9 @@ def test_a_server_that_is_killed_and_started_again(serve, tmp_path, record_prope
         stub.requests.clear()
         run(again, None)
         assert resumed < len(stub.requests)
-    record_property("fault", "server killed, started again later")
-    record_property("tried", "gone after 4 answers of a run; started again, and run again")
-    record_property("survived", "one sentence; then the rest is asked, and the tables are the same")
 
 
+@pytest.mark.fault("server away for some seconds: 503")
 def test_a_server_that_comes_back_in_time_is_waited_for(serve, tmp_path, monkeypatch):
     monkeypatch.setenv("SERVER_PATIENCE", "30")
     with serve() as stub:

@@ -52,7 +52,7 @@ def list_probes() -> pd.DataFrame:
     facts = datasets.load("atlas", ["P17", "P36"], seed=1)
     sides = dict(list(lists.split(facts, seed=1).groupby("role")))
     tests = sides["test"].groupby("relation").head(3)
-    return lists.ic_lke(tests, sides["pool"], lists.choices(tests, facts, 40, 1), 30, seed=1)
+    return lists.ic_lke(tests, sides["example"], lists.choices(tests, facts, 40, 1), 30, seed=1)
 
 
 def largest(left: pd.Series, right: pd.Series) -> float:
