@@ -56,6 +56,18 @@ benchmarks: install ## run the multiplicity chapter on 50 questions of each of B
 test: install ## run the tests
 	@"$(PY)" -m pytest $(ARGS)
 
+test-server: install ## test and time scoring by vLLM, in an environment of its own (3.5 GB)
+	@want="$(PYTHON_TAG) $$(cksum < tests/server/requirements.txt)"; \
+	[ "$$want" = "$$(cat "$(SERVER_VENV)/installed" 2>/dev/null)" ] || { \
+	  echo "Installing vLLM into $(SERVER_VENV); this takes some minutes" >&2; \
+	  "$(PYTHON)" -m venv --clear "$(SERVER_VENV)" && \
+	  "$(SERVER_VENV)/bin/python" -m pip install --quiet --disable-pip-version-check \
+	    -r tests/server/requirements.txt && \
+	  "$(SERVER_VENV)/bin/python" -m pip uninstall --quiet --yes torchvision torchaudio torchcodec && \
+	  echo "$$want" > "$(SERVER_VENV)/installed"; }
+	@SERVER_PYTHON="$(SERVER_VENV)/bin/python" "$(PY)" -m pytest tests/server $(ARGS) && \
+	SERVER_PYTHON="$(SERVER_VENV)/bin/python" "$(PY)" -m tests.server.timing
+
 lint: install ## check style and formatting
 	@"$(PY)" -m ruff check . && "$(PY)" -m ruff format --check .
 

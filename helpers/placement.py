@@ -102,7 +102,7 @@ def choose(
                 f"{bits} weights need a GPU, and {name} goes to {place}; leave the dtype out, or "
                 "choose bfloat16."
             )
-        _need(f"{bits} weights", "accelerate", "bitsandbytes")
+        _need(f"For {bits} weights,", "accelerate", "bitsandbytes")
     number_format = gpu.dtype(None if bits else dtype, place)
     spread = False
     if device is None and place.type == "cuda":
@@ -110,8 +110,11 @@ def choose(
         free = gpu.memory(place).free
         spread = size > ROOM * free
         if spread:
-            gibibytes = f"{size / 2**30:.1f} GiB of {name}, for {free / 2**30:.1f} free on {place}"
-            _need(f"To spread the {gibibytes}, over all devices", "accelerate")
+            _need(
+                f"The {size / 2**30:.1f} GiB of {name} do not fit into the {free / 2**30:.1f} GiB "
+                f"free on {place}, and to spread them over all devices",
+                "accelerate",
+            )
     return Placement(place, number_format, bits, spread)
 
 
@@ -131,6 +134,6 @@ def _need(what: str, *packages: str) -> None:
     if missing:
         needed = " and ".join(missing)
         raise UserError(
-            f"{what}: {needed} must be installed (pip install {' '.join(missing)}); or choose a "
+            f"{what} {needed} must be installed (pip install {' '.join(missing)}); or choose a "
             "smaller model or format, or a server."
         )
