@@ -48,7 +48,7 @@ class LanguageModel:
     revision : str or None
         The hub's commit; None for a folder.
     n_parameters : int or None
-        None on a server, which does not tell.
+        None where the files of a model on a server are not to be found.
     chat : bool
         Whether prompts go through the tokenizer's chat template.
     quantization : str or None
@@ -177,7 +177,7 @@ def describe(lm: LanguageModel) -> dict[str, Any]:
         dtype, quantization, device_map, chat`; of a model on a server also `server`, a dict.
     """
     if not lm.at_hand:
-        kept = ("name", "slug", "kind", "max_length", "dtype", "chat")
+        kept = ("name", "slug", "kind", "n_parameters", "max_length", "dtype", "chat")
         return {name: getattr(lm, name) for name in kept} | {"server": lm.model.described()}
     return {
         "name": lm.name,

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from transformers import AutoConfig, AutoTokenizer, GenerationConfig, PreTrainedTokenizerBase
 
-from helpers import checkpoints
+from helpers import checkpoints, placement
 from helpers.checkpoints import slug
 from helpers.errors import UserError
 from helpers.models import LanguageModel
@@ -52,7 +53,7 @@ def load(name: str, chat: bool = False) -> LanguageModel:
     address, limits = addresses.parse(name), addresses.limits()
     soon = replace(limits, patience=min(START, limits.patience), tries=1)
     entry = session.models(address, soon)[address.model]
-    tokenizer, place = _tokenizer(address, entry.get("root"))
+    tokenizer, place, folder = _tokenizer(address, entry.get("root"))
     if chat and not tokenizer.chat_template:
         raise UserError(
             f"The tokenizer of {name} has no chat template; load the model with chat=False."
@@ -70,7 +71,7 @@ def load(name: str, chat: bool = False) -> LanguageModel:
         max_length=longest - 1 if longest else None,
         weights_sha=None,
         revision=None,
-        n_parameters=None,
+        n_parameters=_count(place, folder),
     )
     _same_tokens(model, address, soon)
     ids = tokens.prompt_ids(model, [server_check.TEXT])[0]
@@ -84,21 +85,24 @@ def load(name: str, chat: bool = False) -> LanguageModel:
         found.fingerprint,
         _version(address, soon),
         place,
-        _read(AutoConfig, place),
-        _read(GenerationConfig, place),
+        _read(AutoConfig, folder),
+        _read(GenerationConfig, folder),
     )
     return replace(model, model=server, chat=chat)
 
 
-def _tokenizer(address: Address, root: str | None) -> tuple[PreTrainedTokenizerBase, str]:
-    """Return the tokenizer and where it is: the one set, what the server loaded, or its name."""
+def _tokenizer(address: Address, root: str | None) -> tuple[PreTrainedTokenizerBase, str, Path]:
+    """Return the tokenizer, the name it was found by, and its folder.
+
+    The name is the one that is set, else what the server has loaded, else its name of the model.
+    """
     given = os.environ.get(TOKENIZER)
     places = [given] if given else [place for place in (root, address.model) if place]
     for place in dict.fromkeys(places):
         try:
             folder = checkpoints.small_files(place)
             if checkpoints.has_tokenizer(folder):
-                return AutoTokenizer.from_pretrained(folder), str(folder)
+                return AutoTokenizer.from_pretrained(folder), place, folder
         except Exception:  # not there, or not to be read: the next place may do
             continue
     raise UserError(
@@ -152,8 +156,22 @@ def _version(address: Address, limits: Limits) -> str:
         return ""
 
 
-def _read(kind: Any, place: str) -> Any:
+def _count(place: str, folder: Path) -> int | None:
+    """Return how many parameters a model has, where its files, or the hub, tell."""
     try:
-        return kind.from_pretrained(place)
+        return placement.count(checkpoints.weight_files(folder, place))
+    except UserError:
+        pass
+    try:
+        from huggingface_hub import get_safetensors_metadata
+
+        return sum(get_safetensors_metadata(place).parameter_count.values())
+    except Exception:  # no hub, no such model, no safetensors: it stays unknown
+        return None
+
+
+def _read(kind: Any, folder: Path) -> Any:
+    try:
+        return kind.from_pretrained(folder)
     except (OSError, ValueError, KeyError):
         return None
