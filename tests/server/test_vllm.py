@@ -44,7 +44,7 @@ def at_hand():
 
 
 def monitor_probes() -> pd.DataFrame:
-    facts = datasets.load("atlas", ["P17", "P36", "P1412"], n=6, seed=1)
+    facts = datasets.load("atlas", ["P17", "P36", "P38"], n=6, seed=1)
     return prompts.monitor(facts, datasets.frames("atlas"))
 
 
