@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV ?= .venv
 BENCH_VENV ?= build/bench
+SERVER_VENV ?= build/server
 MODEL ?= atlas-m
 MODELS ?=
 SOURCES ?=
@@ -16,6 +17,7 @@ PYTHON_TAG = $$($(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])'
 
 .PHONY: help install book knowledge questions benchmarks course test lint bench clean
 .PHONY: help install book knowledge questions benchmarks noise test lint bench clean
+.PHONY: help install book knowledge questions benchmarks test test-server lint bench clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -25,7 +27,7 @@ help: ## list the targets
 	@echo 'make noise [MODEL=...]'
 	@echo 'make test [ARGS="-k runs"]'
 	@echo
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  \1	\2/p' Makefile
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1	\2/p' Makefile
 
 install: ## make .venv and install requirements.txt (skipped while both are unchanged)
 	@tag=$(PYTHON_TAG); case "$$tag" in 3.11|3.12|3.13) ;; *) \
@@ -62,6 +64,18 @@ noise: install ## ask MODEL the same things in four ways that should not matter,
 
 test: install ## run the tests
 	@"$(PY)" -m pytest $(ARGS)
+
+test-server: install ## test and time scoring by vLLM, in an environment of its own (3.5 GB)
+	@want="$(PYTHON_TAG) $$(cksum < tests/server/requirements.txt)"; \
+	[ "$$want" = "$$(cat "$(SERVER_VENV)/installed" 2>/dev/null)" ] || { \
+	  echo "Installing vLLM into $(SERVER_VENV); this takes some minutes" >&2; \
+	  "$(PYTHON)" -m venv --clear "$(SERVER_VENV)" && \
+	  "$(SERVER_VENV)/bin/python" -m pip install --quiet --disable-pip-version-check \
+	    -r tests/server/requirements.txt && \
+	  "$(SERVER_VENV)/bin/python" -m pip uninstall --quiet --yes torchvision torchaudio torchcodec && \
+	  echo "$$want" > "$(SERVER_VENV)/installed"; }
+	@SERVER_PYTHON="$(SERVER_VENV)/bin/python" "$(PY)" -m pytest tests/server $(ARGS) && \
+	SERVER_PYTHON="$(SERVER_VENV)/bin/python" "$(PY)" -m tests.server.timing
 
 lint: install ## check style and formatting
 	@"$(PY)" -m ruff check . && "$(PY)" -m ruff format --check .

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from helpers.errors import UserError
+from helpers.servers import address
 
 WEIGHTS = Path(__file__).resolve().parent / "weights"
 SINGLE = "model.safetensors"
@@ -46,12 +47,12 @@ def slug(name: str | Path) -> str:
     """Return a name for the folders of a model's runs: safe, and different for different models.
 
     A hub id keeps its words; a local folder gets eight digits of its path's SHA-256, so that two
-    folders of one name do not share their runs.
+    folders of one name do not share their runs. So does a model on a server, of its address.
 
     Parameters
     ----------
     name : str or Path
-        Bundled name, hub id or local folder.
+        Bundled name, hub id, local folder, or address of a model on a server.
 
     Returns
     -------
@@ -64,7 +65,9 @@ def slug(name: str | Path) -> str:
     'org--model-a'
     """
     text = str(name)
-    if text not in bundled() and _is_path(text):
+    if address.is_address(text):
+        text = address.folder_name(text)
+    elif text not in bundled() and _is_path(text):
         path = Path(text).expanduser().resolve()
         text = f"{path.name}-{hashlib.sha256(str(path).encode()).hexdigest()[:8]}"
     return re.sub(r"[^A-Za-z0-9._-]", "_", text.replace("/", "--")).lstrip(".") or "model"
@@ -100,20 +103,41 @@ def find(name: str | Path, revision: str | None = None, *, code: bool = False) -
     helpers.errors.UserError: There is no folder ./no-such-folder; give a bundled model..., a ...
     """
     text = str(name)
-    if re.match(r"https?://", text):
-        raise UserError(
-            f"{text} is a server's address, and servers are not supported yet; give {_choices()}."
-        )
-    if text in bundled():
-        return Checkpoint(WEIGHTS / text, weight_files(WEIGHTS / text, text), None)
-    if _is_path(text):
-        folder = Path(text).expanduser()
-        if not folder.is_dir():
-            raise UserError(f"There is no folder {text}; give {_choices()}.")
+    if address.is_address(text):
+        raise UserError(f"{text} is a server's address, where files are needed; give {_choices()}.")
+    folder = small_files(name, revision, code=code)
+    if text in bundled() or _is_path(text):
         return Checkpoint(folder, weight_files(folder, text), None)
-    folder = _fetch(text, revision, (*SMALL_FILES, *(("*.py",) if code else ())))
     _fetch(text, folder.name, _weight_names(folder))
     return Checkpoint(folder, weight_files(folder, text), folder.name)
+
+
+def small_files(name: str | Path, revision: str | None = None, *, code: bool = False) -> Path:
+    """Return the folder of a model's configuration and tokenizer, its weights perhaps not there.
+
+    Parameters
+    ----------
+    name, revision, code
+        As for `find`.
+
+    Returns
+    -------
+    Path
+
+    Raises
+    ------
+    UserError
+        Where there is no such model, or the hub cannot be reached.
+    """
+    text = str(name)
+    if text in bundled():
+        return WEIGHTS / text
+    if not _is_path(text):
+        return _fetch(text, revision, (*SMALL_FILES, *(("*.py",) if code else ())))
+    folder = Path(text).expanduser()
+    if not folder.is_dir():
+        raise UserError(f"There is no folder {text}; give {_choices()}.")
+    return folder
 
 
 def weight_files(folder: Path, name: str) -> tuple[Path, ...]:

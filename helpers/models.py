@@ -10,11 +10,15 @@ from typing import TYPE_CHECKING, Any
 from helpers import checkpoints
 from helpers.checkpoints import bundled, slug
 from helpers.errors import UserError
+from helpers.servers import address
 
 # torch and transformers take seconds to import: only loading a model pays for them.
 if TYPE_CHECKING:
     import torch
     from transformers import PretrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
+
+    from helpers.placement import Placement
+    from helpers.servers.model import Server
 
 __all__ = ["LanguageModel", "bundled", "describe", "load", "slug"]
 
@@ -26,38 +30,49 @@ class LanguageModel:
     Attributes
     ----------
     name : str
-        What the user asked for: bundled name, folder or hub id.
+        What the user asked for: bundled name, folder, hub id or address on a server.
     slug : str
         The name in a form that can name a folder.
     model, tokenizer
-        The transformers objects; the model is in evaluation mode on `device`.
+        The transformers objects; the model is in evaluation mode on `device`. For a model on a
+        server, `model` is a `helpers.servers.model.Server`.
     kind : str
         ``"causal"`` or ``"seq2seq"``.
-    device : torch.device
-    dtype : torch.dtype
+    device : torch.device or str
+        The server's address for a model on a server.
+    dtype : torch.dtype or str
     max_length : int or None
         The most tokens that the model can read; None where its positions have no end.
-    weights_sha : str
-        SHA-256 (hex) over the bytes of the safetensors files in name order.
+    weights_sha : str or None
+        SHA-256 (hex) over the bytes of the safetensors files in name order; None on a server.
     revision : str or None
         The hub's commit; None for a folder.
-    n_parameters : int
+    n_parameters : int or None
+        None where the files of a model on a server are not to be found.
     chat : bool
         Whether prompts go through the tokenizer's chat template.
+    quantization : str or None
+        ``"8bit"`` or ``"4bit"`` where the weights are; then `dtype` is that of the rest.
     """
 
     name: str
     slug: str
-    model: PreTrainedModel
+    model: PreTrainedModel | Server
     tokenizer: PreTrainedTokenizerBase
     kind: str
-    device: torch.device
-    dtype: torch.dtype
+    device: torch.device | str
+    dtype: torch.dtype | str
     max_length: int | None
-    weights_sha: str
+    weights_sha: str | None
     revision: str | None
-    n_parameters: int
+    n_parameters: int | None
     chat: bool = False
+    quantization: str | None = None
+
+    @property
+    def at_hand(self) -> bool:
+        """Whether the weights are in this process, for gradients and hidden states."""
+        return self.weights_sha is not None
 
 
 def load(
@@ -71,14 +86,19 @@ def load(
 ) -> LanguageModel:
     """Load a causal or sequence-to-sequence model, from safetensors only, with its tokenizer.
 
+    A model on a server stays there (`helpers.probing.server`).
+
     Parameters
     ----------
     name : str or Path
-        A bundled name (see `bundled`), a local folder, or a hub id such as ``"org/model"``.
+        A bundled name (see `bundled`), a local folder, a hub id such as ``"org/model"``, or a
+        model on a server, ``"http://host:port#name"``.
     device : str, optional
-        As in `helpers.gpu.device`.
+        As in `helpers.gpu.device`; where it is left out and one GPU does not hold the model, its
+        layers are spread over all of them.
     dtype : str, optional
-        As in `helpers.gpu.dtype`: float32 on a CPU by default, whatever the files hold.
+        As in `helpers.gpu.dtype`: float32 on a CPU by default, whatever the files hold; or
+        ``"8bit"`` or ``"4bit"`` (see `helpers.placement`).
     revision : str, optional
         Branch, tag or commit on the hub.
     trust_remote_code : bool
@@ -104,10 +124,18 @@ def load(
     ...
     helpers.errors.UserError: There is no folder no-such-folder/; ...
     """
-    from helpers import gpu
+    if address.is_address(name):
+        if device or dtype or revision or trust_remote_code:
+            raise UserError(
+                f"{name} is on a server: its device, dtype and revision are chosen where the "
+                "server is started; leave them out here."
+            )
+        from helpers.probing import server
 
-    place = gpu.device(device)
-    number_format = gpu.dtype(dtype, place)
+        return server.load(str(name), chat)
+    from helpers import gpu, placement
+
+    gpu.device(device)  # a wrong one is refused before anything is fetched
     found = checkpoints.find(name, revision, code=trust_remote_code)
     config = _config(found.folder, name, trust_remote_code)
     kind = _kind(config, name)
@@ -116,20 +144,22 @@ def load(
         raise UserError(
             f"The tokenizer of {name} has no chat template; load the model with chat=False."
         )
-    model = _model(found.folder, name, kind, number_format, trust_remote_code)
+    place = placement.choose(name, found.weights, device, dtype)
+    model = _model(found.folder, name, kind, place, trust_remote_code)
     return LanguageModel(
         name=str(name),
         slug=slug(name),
-        model=model.to(place).eval(),
+        model=model.eval(),
         tokenizer=tokenizer,
         kind=kind,
-        device=place,
-        dtype=number_format,
+        device=place.device,
+        dtype=place.dtype,
         max_length=_max_length(config),
         weights_sha=checkpoints.sha256(found.weights),
         revision=found.revision,
-        n_parameters=sum(weight.numel() for weight in model.parameters()),
+        n_parameters=model.num_parameters(),
         chat=chat,
+        quantization=place.quantization,
     )
 
 
@@ -144,8 +174,11 @@ def describe(lm: LanguageModel) -> dict[str, Any]:
     -------
     dict
         `name, slug, revision, weights_sha, architecture, kind, n_parameters, max_length, device,
-        dtype, chat`.
+        dtype, quantization, device_map, chat`; of a model on a server also `server`, a dict.
     """
+    if not lm.at_hand:
+        kept = ("name", "slug", "kind", "n_parameters", "max_length", "dtype", "chat")
+        return {name: getattr(lm, name) for name in kept} | {"server": lm.model.described()}
     return {
         "name": lm.name,
         "slug": lm.slug,
@@ -157,6 +190,8 @@ def describe(lm: LanguageModel) -> dict[str, Any]:
         "max_length": lm.max_length,
         "device": str(lm.device),
         "dtype": str(lm.dtype).removeprefix("torch."),
+        "quantization": lm.quantization,
+        "device_map": sorted({str(at) for at in getattr(lm.model, "hf_device_map", {}).values()}),
         "chat": lm.chat,
     }
 
@@ -213,7 +248,7 @@ def _tokenizer(folder: Path, name: str | Path, code: bool) -> PreTrainedTokenize
 
 
 def _model(
-    folder: Path, name: str | Path, kind: str, dtype: torch.dtype, code: bool
+    folder: Path, name: str | Path, kind: str, place: Placement, code: bool
 ) -> PreTrainedModel:
     from safetensors import SafetensorError
     from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM
@@ -225,7 +260,7 @@ def _model(
     try:
         model, report = auto.from_pretrained(
             folder,
-            dtype=dtype,
+            **place.settings,
             use_safetensors=True,
             trust_remote_code=code,
             output_loading_info=True,
@@ -240,7 +275,7 @@ def _model(
             f"The weights of {name} lack {len(report['missing_keys'])} tensors of "
             f"{type(model).__name__} (such as {example}); give the folder of a complete model."
         )
-    return model
+    return model if "device_map" in place.settings else model.to(place.device)
 
 
 def _max_length(config: PretrainedConfig) -> int | None:

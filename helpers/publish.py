@@ -18,6 +18,7 @@ from helpers import checkpoints, grid, settings, timing
 from helpers.checkpoints import WEIGHTS, slug
 from helpers.errors import UserError
 from helpers.runs import ROOT, SYNTHESIS
+from helpers.servers import address, session
 
 BOOK = ROOT / "book"
 QUIET = ("host", "progress", "reason", "rules")
@@ -91,7 +92,10 @@ def check(
     if strange:
         settings.read(_nearest(names or chapters(), min(strange)), [min(strange)])
     for name in [model, *models]:
-        checkpoints.find(name)
+        if address.is_address(name):
+            session.models(address.parse(name), address.limits())
+        else:
+            checkpoints.find(name)
 
 
 def fitting(chapter: str, given: Iterable[str]) -> list[str]:

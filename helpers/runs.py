@@ -7,6 +7,7 @@ A run is one chapter executed on one model. Its folder ``runs/<model-slug>/<chap
 
 import hashlib
 import json
+import math
 import os
 import time
 import warnings
@@ -279,14 +280,14 @@ def by_fact(
         Index ``item``; a column a model, by the last part of its name; not a number where a run
         did not ask a fact.
     dict
-        Model to its number of parameters.
+        Model to its number of parameters; infinite where a server did not tell it.
     """
     columns, sizes = {}, {}
     for found in load(folder).query("chapter == @chapter and dataset == @dataset").itertuples():
         name = found.model.rstrip("/").rpartition("/")[2]
         rows = metrics(found.folder).query("level == 'fact' and measure == @measure")
         columns[name] = rows.set_index("item")["estimate"]
-        sizes[name] = found.manifest["model"].get("n_parameters")
+        sizes[name] = found.manifest["model"].get("n_parameters") or math.inf
     return pd.DataFrame(columns).rename_axis("item"), sizes
 
 

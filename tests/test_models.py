@@ -200,7 +200,7 @@ def test_chat_needs_a_template(saved, tmp_path):
         ("org/no-such-model", "There is no model org/no-such-model here"),
         ("./nowhere", r"There is no folder \./nowhere; give a bundled model"),
         ("/nowhere/at/all", "There is no folder /nowhere/at/all"),
-        ("http://localhost:8000", "server's address, and servers are not supported yet"),
+        ("http://localhost:8000", "write http://localhost:8000#NAME"),
     ],
 )
 def test_a_model_that_is_not_there_is_one_sentence(monkeypatch, name, message):

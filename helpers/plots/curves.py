@@ -60,7 +60,8 @@ def scale_curve(
     Parameters
     ----------
     table : DataFrame
-        ``parameters`` (above 0), ``estimate``, ``series``; with ``low, high`` the intervals.
+        ``parameters`` (above 0), ``estimate``, ``series``; with ``low, high`` the intervals. A
+        model whose parameters are not known (not a number, infinite) is left out.
     ax : Axes, optional
         By default a new figure.
     ylabel : str
@@ -83,6 +84,7 @@ def scale_curve(
     'log'
     """
     ax = ax or plt.subplots()[1]
+    table = table[np.isfinite(table["parameters"].astype(float))]
     for number, (name, part) in enumerate(table.groupby("series", sort=False)):
         part, colour = part.sort_values("parameters"), PALETTE[number % len(PALETTE)]
         places = part["parameters"].to_numpy(dtype=float)

@@ -54,8 +54,14 @@ def attribute(
     Raises
     ------
     UserError
-        Where inseq is not installed, or the text is refused as by `score`.
+        Where inseq is not installed, the model is on a server, or the text is refused as by
+        `score`.
     """
+    if not model.at_hand:
+        raise UserError(
+            f"Attribution needs a model's weights, and {model.name} is on a server; load the model "
+            "here, or turn attribution off."
+        )
     row = tokens.rows(model, [prompt], [continuation], [("the prompt", repr(prompt))])[0]
     tokens.check_length(model, row, f"The prompt {prompt!r}")
     with _wrapped(model, row) as wrapped:

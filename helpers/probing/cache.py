@@ -23,6 +23,7 @@ import pyarrow.parquet as pq
 
 from helpers.errors import UserError
 from helpers.models import LanguageModel
+from helpers.servers.model import Server
 
 SCHEMA = pa.schema(
     [
@@ -68,7 +69,12 @@ class Store:
 
 
 def identity(model: LanguageModel) -> str:
-    """Return a hash of what a model computes: its weights, number format and configuration."""
+    """Return a hash of what a model computes: its weights, number format and configuration.
+
+    A server does not show them; its name of the model and numbers that it gave stand for them.
+    """
+    if isinstance(model.model, Server):
+        return _hash("server", model.model.address.model, model.model.fingerprint)
     config = {k: v for k, v in model.model.config.to_dict().items() if k not in INCIDENTAL}
     return _hash(model.weights_sha, str(model.dtype), model.kind, config)
 

@@ -165,12 +165,22 @@ def _advance(
         if text.kept is None:
             if step < len(text.task.anchor):
                 text.anchor_logprobs.append(anchor)
-            _add(model, text, token, own, rules)
+            add(model, text, token, own, rules)
     return chosen
 
 
-def _add(model: LanguageModel, text: Text, token: int, logprob: float, rules: Rules) -> None:
-    """Add a token to a text and note whether the text has ended."""
+def add(model: LanguageModel, text: Text, token: int, logprob: float, rules: Rules) -> None:
+    """Add a token to a text and note whether the text has ended.
+
+    Parameters
+    ----------
+    model : LanguageModel
+    text : Text
+        Not ended yet.
+    token : int
+    logprob : float
+    rules : Rules
+    """
     if token in rules.ends:
         text.kept = len(text.ids)
         return

@@ -13,8 +13,19 @@ import torch
 
 from helpers import gpu
 from helpers.models import LanguageModel
-from helpers.probing import check, encoder, families, packed, plain, plan, shared, trie
+from helpers.probing import (
+    check,
+    encoder,
+    families,
+    packed,
+    plain,
+    plan,
+    server_scoring,
+    shared,
+    trie,
+)
 from helpers.probing.tokens import Row
+from helpers.servers.model import Server
 
 LOG = logging.getLogger(__name__)
 # Largest difference of a log-probability from the plain way at which a method counts as exact.
@@ -29,7 +40,7 @@ class Method:
     Attributes
     ----------
     method : str
-        ``"packed"``, ``"rows"`` or ``"plain"`` (see `families`).
+        ``"packed"``, ``"rows"`` or ``"plain"`` (see `families`), or ``"server"``.
     reason : str
     checked_max_abs_diff : float or None
         Largest difference of a log-probability from plain batches in the check; None: no check.
@@ -67,7 +78,9 @@ def run(
     UserError
         Where the memory does not hold a single text.
     """
-    if rows:
+    if isinstance(model.model, Server):
+        yield from server_scoring.run(model, rows, batch_size)
+    elif rows:
         yield from _run(model, rows, batch_size, choose(model).method, pack_length(model))
 
 
@@ -85,7 +98,8 @@ def method(model: LanguageModel) -> dict[str, Any]:
     Returns
     -------
     dict
-        `method` ("packed", "rows", "plain"), `reason`, `checked_max_abs_diff` (float or None).
+        `method` ("packed", "rows", "plain", "server"), `reason`, `checked_max_abs_diff` (float or
+        None).
     """
     return asdict(choose(model))
 
@@ -101,6 +115,8 @@ def choose(model: LanguageModel) -> Method:
     -------
     Method
     """
+    if isinstance(model.model, Server):
+        return Method("server", " or ".join(model.model.ways), model.model.difference)
     if model.model not in _known:
         _known[model.model] = _checked(model)
     return _known[model.model]
@@ -117,6 +133,8 @@ def pack_length(model: LanguageModel) -> int:
     -------
     int
     """
+    if isinstance(model.model, Server):
+        return 512
     vocabulary, width = model.model.get_input_embeddings().weight.shape
     length = gpu.pack_length(model.device, width, vocabulary)
     return max(1, min(length, 4 * plain.LOGITS // vocabulary))

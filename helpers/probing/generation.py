@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -11,11 +11,12 @@ from helpers import gpu
 from helpers.errors import UserError
 from helpers.models import LanguageModel
 from helpers.probing import cache as caches
-from helpers.probing import decoding, tokens
+from helpers.probing import decoding, server_generation, tokens
 from helpers.probing import progress as lines
 from helpers.probing.decoding import Rules, Task, Text
 from helpers.probing.scoring import check_columns
 from helpers.probing.tokens import Row
+from helpers.servers.model import Server
 
 
 def generate(
@@ -145,13 +146,23 @@ def _run(
     missing = [task for task, key in keys.items() if key not in store.known]
     show = lines.line("generate", len(keys), progress)
     try:
-        for batch in decoding.batches(model, missing, rules, batch_size):
-            done = gpu.in_halves(lambda part: decoding.continue_batch(model, part, rules), batch)
+        for done in _continued(model, missing, rules, batch_size):
             caches.add(store, {keys[text.task]: _result(text) for text in done})
             show(len(store.known))
     finally:
         caches.flush(store)
     return {task: store.known[key] for task, key in keys.items()}
+
+
+def _continued(
+    model: LanguageModel, tasks: list[Task], rules: Rules, batch_size: int | None
+) -> Iterator[list[Text]]:
+    """Yield the continuations of tasks, some at a time."""
+    if isinstance(model.model, Server):
+        yield from server_generation.run(model, tasks, rules, batch_size)
+        return
+    for batch in decoding.batches(model, tasks, rules, batch_size):
+        yield gpu.in_halves(lambda part: decoding.continue_batch(model, part, rules), batch)
 
 
 def _result(text: Text) -> caches.Result:

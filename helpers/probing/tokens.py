@@ -11,6 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+
+from transformers import PreTrainedTokenizerBase
 
 from helpers.errors import UserError
 from helpers.models import LanguageModel
@@ -171,6 +174,35 @@ def pieces(model: LanguageModel, ids: Sequence[int]) -> list[str]:
     """Return tokens as the tokenizer names them; an id of the model alone as ``<id>``."""
     names = model.tokenizer.convert_ids_to_tokens(list(ids))
     return [f"<{i}>" if name is None else str(name) for i, name in zip(ids, names)]
+
+
+def named(model: LanguageModel, name: str) -> int:
+    """Return the id of a token from what a server calls it: ``token_id:7``, or its text.
+
+    Raises
+    ------
+    UserError
+        Where not exactly one of the tokenizer's tokens has this text.
+    """
+    if name.startswith("token_id:"):
+        return int(name.removeprefix("token_id:"))
+    ids = _by_text(model.tokenizer).get(name, [])
+    if len(ids) != 1:
+        raise UserError(
+            f"{model.name} wrote the token {name!r} without its id, and the tokenizer has "
+            f"{len(ids) or 'none'} of this text; take a server that tells token ids (vLLM)."
+        )
+    return ids[0]
+
+
+@lru_cache(maxsize=2)
+def _by_text(tokenizer: PreTrainedTokenizerBase) -> dict[str, list[int]]:
+    """Return the ids of all tokens by what they are alone, as servers without ids name them."""
+    found: dict[str, list[int]] = {}
+    for token in range(len(tokenizer)):
+        text = tokenizer.decode([token], clean_up_tokenization_spaces=False)
+        found.setdefault(text, []).append(token)
+    return found
 
 
 def _causal_rows(

@@ -1,0 +1,1 @@
+"""Models that a server holds, named ``http://host:port#name``."""
