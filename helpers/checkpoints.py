@@ -116,6 +116,17 @@ def find(name: str | Path, revision: str | None = None, *, code: bool = False) -
     return Checkpoint(folder, weight_files(folder, text), folder.name)
 
 
+def on_hub(name: str | Path) -> bool:
+    """Tell whether a name is that of a model on the hub: no bundled model, no folder, no address.
+
+    Examples
+    --------
+    >>> on_hub("org/model-a"), on_hub("atlas-s"), on_hub("./folder"), on_hub("http://host:1#m")
+    (True, False, False, False)
+    """
+    return str(name) not in bundled() and not _is_path(str(name))
+
+
 def weight_files(folder: Path, name: str) -> tuple[Path, ...]:
     """Return the safetensors files that hold a model's weights, shards included, in name order.
 

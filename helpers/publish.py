@@ -1,6 +1,8 @@
 """Make the book of one model: have its chapters run, place them in the book, render the pages."""
 
 import difflib
+import functools
+import hashlib
 import json
 import os
 import re
@@ -24,6 +26,7 @@ LOCKED = (
     "Another make book is at work in this folder: wait for it, or, if it was killed, "
     "remove the folder .snakemake/locks and run make book again."
 )
+LARGE = 2**30  # bytes; larger files are not read to tell whether they changed
 HTML = BOOK / "_build" / "html" / "index.html"
 
 
@@ -57,6 +60,35 @@ def sources(model: str, words: Iterable[str], chapter: str = "") -> list[Path]:
     data = [helpers / "data", *outside]
     files = {p for path in data for p in ([path] if path.is_file() else path.rglob("*"))}
     return sorted(code | {p for p in files if p.is_file()})
+
+
+def content(paths: Iterable[str | Path]) -> str:
+    """Return a hash of what is in files, so that a change is seen whatever their times say.
+
+    Weights of a gigabyte and more count by their size and time.
+
+    Examples
+    --------
+    >>> content([]) == content(()) != content([__file__])
+    True
+    """
+    files = sorted({Path(path).resolve() for path in paths})
+    lines = [f"{_relative(file)} {_hash(file, *_stamp(file))}" for file in files if file.is_file()]
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
+
+
+def _relative(path: Path) -> Path:
+    return path.relative_to(ROOT) if path.is_relative_to(ROOT) else path
+
+
+def _stamp(file: Path) -> tuple[int, int]:
+    return file.stat().st_size, file.stat().st_mtime_ns
+
+
+@functools.cache
+def _hash(file: Path, size: int, time: int) -> str:
+    """Return the hash of a file, read once in this process while its size and time are the same."""
+    return f"{size} {time}" if size > LARGE else checkpoints.sha256((file,))
 
 
 def words(value: str | Sequence[str] | None) -> list[str]:

@@ -1,0 +1,244 @@
+"""Run many chapters on many models, here or on a cluster, and say what became of each run.
+
+Snakemake does the work; a run that fails does not stop the others, and the same command repeats
+only what is missing or made from something that has changed since.
+"""
+
+import contextlib
+import json
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from helpers import checkpoints, grid, locks, publish, resources
+from helpers.errors import UserError
+from helpers.runs import ROOT, SYNTHESIS
+
+PROFILES = ROOT / "notebooks" / "profiles"
+QUIET = ("host", "progress", "reason", "rules")
+OUTSIDE = "it was ended from outside: by a signal, for want of memory, or at its time limit."
+SILENT = "it did not start: see what is printed above."
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """A grid of runs: where they go, and how they are made."""
+
+    models: tuple[str, ...]
+    chapters: tuple[str, ...]
+    given: tuple[str, ...]
+    runs: Path
+    profile: Path | None
+    cores: int
+
+    @property
+    def grid(self) -> list[str]:
+        """Return the runs of chapters that ask a model, as ``<slug>/<chapter>``."""
+        names = [name for name in self.chapters if grid.kind(name) != "synthesis"]
+        return [f"{checkpoints.slug(m)}/{name}" for m in self.models for name in names]
+
+    @property
+    def readers(self) -> list[str]:
+        """Return those of chapters that read runs."""
+        return [f"{SYNTHESIS}/{n}" for n in self.chapters if grid.kind(n) == "synthesis"]
+
+
+def prepare(
+    models: Sequence[str],
+    chapters: Sequence[str],
+    given: Sequence[str],
+    runs: Path,
+    profile: str = "",
+    cores: int | None = None,
+) -> Sweep:
+    """Return a sweep whose chapters, settings and profile are known to be in order.
+
+    A model that cannot be found is no mistake here: its runs will fail and say so.
+
+    Parameters
+    ----------
+    models, chapters : sequence of str
+        Chapters empty: all that measure a model, and all that read runs.
+    given : sequence of str
+        Settings, as ``name=value``, for every run alike.
+    runs : Path
+        The folder of the runs.
+    profile : str
+        A folder of ``notebooks/profiles``, or any other, for a cluster; empty: this machine.
+    cores : int, optional
+        Processor cores to keep busy on this machine; all by default.
+
+    Raises
+    ------
+    UserError
+        If no model is named, or a chapter, a setting or the profile is not there.
+    """
+    if not models:
+        raise UserError('A sweep needs models: name them, as in MODELS="atlas-s atlas-m".')
+    names = list(chapters) or [n for n in publish.chapters() if grid.kind(n) != "single"]
+    publish.check_settings(names, given)
+    found = next((p for p in (PROFILES / profile, Path(profile)) if profile and p.is_dir()), None)
+    if profile and not (found and (found / "config.yaml").is_file()):
+        known = ", ".join(sorted(path.name for path in PROFILES.iterdir() if path.is_dir()))
+        raise UserError(f"There is no profile {profile}: choose from {known}, or give a folder.")
+    if found and (found / "resources.yaml").is_file():
+        resources.read(found / "resources.yaml")
+    unique = tuple({checkpoints.slug(name): name for name in models}.values())
+    everything = (unique, tuple(dict.fromkeys(names)), tuple(given), runs.resolve())
+    return Sweep(*everything, found, cores or publish.cores())
+
+
+def run(sweep: Sweep) -> pd.DataFrame:
+    """Make what is missing or out of date, the chapters that read runs last; return what came of it.
+
+    Parameters
+    ----------
+    sweep : Sweep
+
+    Returns
+    -------
+    DataFrame
+        One row a run: ``run`` (``<slug>/<chapter>``), ``state`` (``done``, ``failed`` or ``left``),
+        ``new`` (whether it was made now), ``why`` (a sentence, where it is not done), ``log``.
+
+    Raises
+    ------
+    UserError
+        If another sweep is at work in the folder.
+    """
+    with locks.alone(sweep.runs, "sweep") as lock:
+        _fetch(sweep.models)
+        config = _configured(sweep)
+        rows = _make(sweep, sweep.grid, config, lock)
+        if any(row["state"] == "done" for row in rows):
+            rows += _make(sweep, sweep.readers, config, lock)
+        else:
+            why = "no run is there that it could read."
+            rows += [_row(sweep, name, "left", False, why) for name in sweep.readers]
+    return pd.DataFrame(rows, columns=["run", "state", "new", "why", "log"])
+
+
+def pending(sweep: Sweep) -> dict[str, bool]:
+    """Return, for each run of a sweep, whether the sweep would make it.
+
+    Raises
+    ------
+    UserError
+        If Snakemake finds something that it cannot make.
+    """
+    return {name: name in _waiting(sweep, sweep.grid) for name in sweep.grid}
+
+
+def report(table: pd.DataFrame) -> str:
+    """Return a sweep's outcome as lines for the terminal.
+
+    Examples
+    --------
+    >>> row = {"run": "m/monitor", "state": "failed", "new": False, "why": "Why.", "log": "run.log"}
+    >>> done = {**row, "run": "m/atlas", "state": "done", "new": True, "why": ""}
+    >>> print(report(pd.DataFrame([row, done])))
+    failed  m/monitor: Why. (log: run.log)
+    1 done (1 of them now), 1 failed, 0 left
+    """
+    lines = []
+    for row in table[table["state"] != "done"].itertuples():
+        log = f" (log: {row.log})" if row.log and row.log not in row.why else ""
+        lines.append(f"{row.state:7} {row.run}: {row.why}{log}")
+    count = table["state"].value_counts().to_dict()
+    now = int((table["new"] & (table["state"] == "done")).sum())
+    ends = ", ".join(f"{count.get(state, 0)} {state}" for state in ("failed", "left"))
+    return "\n".join([*lines, f"{count.get('done', 0)} done ({now} of them now), {ends}"])
+
+
+def _fetch(models: Sequence[str]) -> None:
+    """Fetch models of the hub once, before jobs ask for them; jobs say what cannot be fetched."""
+    for name in models:
+        if checkpoints.on_hub(name):
+            with contextlib.suppress(UserError):
+                checkpoints.find(name)
+
+
+def _configured(sweep: Sweep) -> Path:
+    """Write what the Snakefile needs to know where the jobs of a cluster see it, too."""
+    table = sweep.profile and sweep.profile / "resources.yaml"
+    config: dict[str, Any] = {"model": sweep.models[0], "models": list(sweep.models[1:])}
+    config |= {"set": list(sweep.given), "runs": str(sweep.runs), "chapters": [], "sweep": True}
+    config |= {"resources": str(table)} if table and table.is_file() else {}
+    path = sweep.runs / ".sweep.json"
+    path.write_text(json.dumps(config), encoding="utf-8")
+    return path
+
+
+def _make(sweep: Sweep, names: Sequence[str], config: Path, lock: int) -> list[dict[str, Any]]:
+    """Have Snakemake make runs; return a row for each."""
+    todo = _waiting(sweep, names)
+    before = {name: _stamp(sweep.runs / name / "run.log") for name in todo}
+    if todo:
+        command = [*_snakemake(config), "--rerun-incomplete", "--keep-going", "--nocolor"]
+        command += ["--quiet", *QUIET]
+        if sweep.profile:
+            command += ["--profile", str(sweep.profile)]
+        else:
+            command += ["--cores", str(sweep.cores)]
+        publish.pass_through([*command, *_targets(sweep, todo)], lock)
+    left = _waiting(sweep, todo)
+    rows = []
+    for name in names:
+        log = sweep.runs / name / "run.log"
+        if name not in left:
+            rows.append(_row(sweep, name, "done", name in todo))
+        elif before[name] == _stamp(log):
+            rows.append(_row(sweep, name, "left", False, SILENT))
+        else:
+            rows.append(_row(sweep, name, "failed", True, _why(log)))
+    return rows
+
+
+def _waiting(sweep: Sweep, names: Sequence[str]) -> list[str]:
+    """Return the runs among `names` that Snakemake would make."""
+    if not names:
+        return []
+    command = [*_snakemake(_configured(sweep)), "--summary", *_targets(sweep, names)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    if done.returncode:
+        lines = [line for line in done.stderr.splitlines() if line.strip()]
+        raise UserError(f"Snakemake cannot plan the sweep: {lines[-1] if lines else 'no reason'}")
+    rows = [line.split("\t") for line in done.stdout.splitlines() if line.count("\t") == 5]
+    files = {row[0] for row in rows if row[-1] != "no update"}
+    return [n for n in names if any(f"{sweep.runs}/{n}/{part}" in files for part in PARTS)]
+
+
+def _snakemake(config: Path) -> list[str]:
+    """Return the start of a call; the lock of Snakemake would outlive a process that is killed."""
+    call = [sys.executable, "-m", "snakemake", "-s", "notebooks/Snakefile", "--nolock"]
+    return [*call, "--configfile", str(config)]
+
+
+def _targets(sweep: Sweep, names: Sequence[str]) -> Iterator[str]:
+    return (f"{sweep.runs}/{name}/notebook.ipynb" for name in names)
+
+
+def _stamp(file: Path) -> tuple[int, int] | None:
+    return (file.stat().st_mtime_ns, file.stat().st_ino) if file.is_file() else None
+
+
+def _why(log: Path) -> str:
+    """Return the sentence with which a run ended."""
+    lines = log.read_text(encoding="utf-8", errors="replace").splitlines() or [""]
+    return lines[-1].removeprefix("error: ") if lines[-1].startswith("error: ") else OUTSIDE
+
+
+def _row(sweep: Sweep, name: str, state: str, new: bool, why: str = "") -> dict[str, Any]:
+    log = sweep.runs / name / "run.log"
+    return {
+        "run": name,
+        "state": state,
+        "new": new,
+        "why": why,
+        "log": publish.shown(log) if log.is_file() else "",
+    }
