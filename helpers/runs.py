@@ -8,28 +8,22 @@ A run is one chapter executed on one model. Its folder ``runs/<model-slug>/<chap
 import hashlib
 import json
 import os
-import platform
-import resource
-import subprocess
-import sys
 import time
 import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from helpers import circumstances
 from helpers.checkpoints import slug
 from helpers.errors import UserError
 
 ROOT = Path(__file__).resolve().parent.parent
 RUNS = ROOT / "runs"
 SYNTHESIS = "synthesis"  # folder, among those of the models, of chapters that read runs
-PACKAGES = ("torch", "transformers", "numpy", "pandas")
 
 
 @dataclass(frozen=True)
@@ -70,7 +64,7 @@ def start(chapter: str, parameters: dict[str, Any], folder: str | Path = "") -> 
     path = Path(folder) if folder else RUNS / of / chapter
     cache = path.parent / "cache"
     try:
-        for needed in (path, cache):
+        for needed in (path, cache) if "model" in parameters else (path,):
             needed.mkdir(parents=True, exist_ok=True)
             probe = needed / f".write-{os.getpid()}.tmp"
             probe.touch()
@@ -115,8 +109,8 @@ def save(
     UserError
         If a file cannot be written.
     """
-    manifest = {**_manifest(run), "model": model, "dataset": dataset, **(extra or {})}
-    text = json.dumps(manifest, indent=2, ensure_ascii=False, default=_plain) + "\n"
+    manifest = {**_begun(run), "model": model, "dataset": dataset, **(extra or {})}
+    text = json.dumps(manifest, indent=2, ensure_ascii=False, default=circumstances.plain) + "\n"
     _write(run.folder / "answers.parquet", lambda path: answers.to_parquet(path, index=False))
     _write(run.folder / "metrics.parquet", lambda path: metrics.to_parquet(path, index=False))
     _write(run.folder / "run.json", lambda path: path.write_text(text, encoding="utf-8"))
@@ -155,8 +149,8 @@ def save_synthesis(
         If a file cannot be written, or a run that was read has lost its metrics.
     """
     rows = [] if read is None else [_origin(row) for row in read.itertuples()]
-    told = {**_manifest(run), "kind": SYNTHESIS, "read": rows, **(extra or {})}
-    text = json.dumps(told, indent=2, ensure_ascii=False, default=_plain) + "\n"
+    told = {**_begun(run), "kind": SYNTHESIS, "read": rows, **(extra or {})}
+    text = json.dumps(told, indent=2, ensure_ascii=False, default=circumstances.plain) + "\n"
     _write(run.folder / "metrics.parquet", lambda path: metrics.to_parquet(path, index=False))
     _write(run.folder / "run.json", lambda path: path.write_text(text, encoding="utf-8"))
     return run.folder
@@ -256,7 +250,9 @@ def alike(run: Run, names: Iterable[str], folder: str | Path | None = None) -> p
         Rows of ``load``.
     """
     table, names = load(folder), list(names)
-    wanted = json.loads(json.dumps([run.parameters[name] for name in names], default=_plain))
+    wanted = json.loads(
+        json.dumps([run.parameters[name] for name in names], default=circumstances.plain)
+    )
     same = table["parameters"].map(lambda given: [given.get(name) for name in names] == wanted)
     other = table["folder"].map(Path) != run.folder
     chosen = (table["chapter"] == run.chapter) & other & same.astype(bool)
@@ -294,19 +290,11 @@ def by_fact(
     return pd.DataFrame(columns).rename_axis("item"), sizes
 
 
-def _manifest(run: Run) -> dict[str, Any]:
-    """Return what is known of a run without its model: parameters, versions, costs, commit."""
-    return {
-        "chapter": run.chapter,
-        "parameters": run.parameters,
-        "seed": run.parameters.get("seed"),
-        "versions": {"python": platform.python_version()} | {p: version(p) for p in PACKAGES},
-        "device": _device(),
-        "seconds": round(time.time() - run.started, 1),
-        "peak_memory_mib": _peak_memory(),
-        "finished": datetime.now(UTC).isoformat(timespec="seconds"),
-        "commit": _commit(),
-    }
+def _begun(run: Run) -> dict[str, Any]:
+    """Return what is known of a run without its model."""
+    told = {"chapter": run.chapter, "parameters": run.parameters}
+    told["seed"] = run.parameters.get("seed")
+    return told | circumstances.describe(run.started)
 
 
 def _row(manifest: dict[str, Any], folder: Path) -> dict[str, Any]:
@@ -348,44 +336,3 @@ def _read(path: Path) -> pd.DataFrame:
     if not path.is_file():
         raise UserError(f"{path.parent} holds no {path.name}: the run has not finished there.")
     return pd.read_parquet(path)
-
-
-def _device() -> str:
-    """Return the machine's accelerator if torch sees one, else the processor's kind."""
-    torch = sys.modules.get("torch")  # never imported here: a run without a model needs none
-    if torch is not None and torch.cuda.is_available():
-        return torch.cuda.get_device_name()
-    return f"cpu ({platform.machine()}, {os.cpu_count()} cores)"
-
-
-def _peak_memory() -> dict[str, float]:
-    """Return the most memory that this process has held so far, in MiB, by place."""
-    unit = 1 if sys.platform == "darwin" else 1024  # macOS counts bytes, Linux KiB
-    peak = {"cpu": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 2**20}
-    torch = sys.modules.get("torch")
-    if torch is not None and torch.cuda.is_available():
-        peak["cuda"] = torch.cuda.max_memory_allocated() / 2**20
-    return {place: round(size, 1) for place, size in peak.items()}
-
-
-def _commit() -> str | None:
-    """Return the project's git commit, with ``+changes`` if files differ; None without git."""
-    try:
-        git = ["git", "-C", str(ROOT)]
-        top = subprocess.check_output([*git, "rev-parse", "--show-toplevel"], text=True, stderr=-3)
-        if Path(top.strip()) != ROOT:  # a copy of the project inside some other repository
-            return None
-        commit = subprocess.check_output([*git, "rev-parse", "HEAD"], text=True, stderr=-3)
-        changed = subprocess.check_output([*git, "status", "--porcelain", "-uno"], text=True)
-    except (OSError, subprocess.CalledProcessError):
-        return None
-    return commit.strip() + ("+changes" if changed.strip() else "")
-
-
-def _plain(value: object) -> object:
-    """Return a path, a numpy number or a set as something that JSON can hold."""
-    if isinstance(value, Path):
-        return str(value)
-    if isinstance(value, set | frozenset):
-        return sorted(value)
-    return value.tolist()  # numpy scalars and arrays; anything else is a mistake worth raising

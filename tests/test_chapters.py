@@ -43,6 +43,8 @@ SAVE = """kind = {"name": model}
 if fail != "silence":
     runs.save(run, answers=table, metrics=table, model=kind, dataset={"name": "none"})"""
 
+KERNEL = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
+
 
 def write_template(folder: Path) -> Path:
     """Write the stand-in as folder/monitor.ipynb and return the folder."""
@@ -52,11 +54,28 @@ def write_template(folder: Path) -> Path:
         *map(new_code_cell, (RUN, FAIL, SAVE)),
         new_markdown_cell("## Summary"),
     ]
-    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
     folder.mkdir(parents=True, exist_ok=True)
-    notebook = new_notebook(cells=cells, metadata={"kernelspec": kernel})
-    nbformat.write(notebook, folder / "monitor.ipynb")
+    nbformat.write(new_notebook(cells=cells, metadata=KERNEL), folder / "monitor.ipynb")
     return folder
+
+
+SYNTHESIS = """from helpers import runs
+import pandas as pd
+run = runs.start("summary", {"seed": seed}, run_dir)
+read = runs.load(runs_dir)
+runs.save_synthesis(run, metrics=read[["model", "chapter"]], read=read)"""
+
+
+def write_synthesis(folder: Path) -> None:
+    """Write a chapter that reads the runs of others as folder/summary.ipynb."""
+    declared = 'runs_dir = ""  # all runs\nseed = 0  # none\nrun_dir = ""  # of this one'
+    cells = [
+        new_markdown_cell("# A summary"),
+        new_code_cell(declared, metadata={"tags": ["parameters"]}),
+        new_code_cell(SYNTHESIS),
+        new_markdown_cell("## Its end"),
+    ]
+    nbformat.write(new_notebook(cells=cells, metadata=KERNEL), folder / "summary.ipynb")
 
 
 @pytest.fixture
@@ -131,6 +150,24 @@ def test_a_run_that_succeeds_removes_the_failed_notebook(run):
 def test_a_chapter_that_saves_nothing_is_refused(run):
     with pytest.raises(UserError, match=r"ended without answers\.parquet"):
         run("fail=silence")
+
+
+def test_a_synthesis_reads_the_runs_of_all_models(run, tmp_path):
+    run(model="some/model")
+    run(model="other/model")
+    write_synthesis(tmp_path / "notebooks")
+    at = tmp_path / "runs", tmp_path / "notebooks"
+    folder = chapters.run("summary", "ignored", ["seed=4"], *at)
+    assert folder == tmp_path / "runs" / "synthesis" / "summary"
+    files = {path.name for path in folder.iterdir()}
+    assert files == {"metrics.parquet", "run.json", "notebook.ipynb", "run.log"}
+    table = pd.read_parquet(folder / "metrics.parquet")
+    assert set(table["model"]) == {"some/model", "other/model"}
+    assert json.loads((folder / "run.json").read_text())["seed"] == 4
+    again = chapters.run("summary", "ignored", (), *at)  # its own folder is not among the runs
+    assert len(pd.read_parquet(again / "metrics.parquet")) == 2
+    with pytest.raises(UserError, match="runs_dir is set with --runs"):
+        chapters.run("summary", "ignored", ["runs_dir=here"], *at)
 
 
 def test_a_refused_setting_runs_nothing(run, tmp_path):
@@ -220,6 +257,19 @@ def test_place_refuses_a_notebook_that_papermill_calls_failed(tmp_path, book):
         publish.place("m", tmp_path / "runs")
 
 
+def test_place_takes_a_synthesis_from_its_own_folder(tmp_path, book, monkeypatch):
+    (book / "_toc.yml").write_text(
+        "chapters:\n  - file: chapters/monitor\n  - file: chapters/sum\n"
+    )
+    monkeypatch.setattr(publish.grid, "kind", {"monitor": "measure", "sum": "synthesis"}.get)
+    executed(tmp_path / "runs" / "m" / "monitor" / "notebook.ipynb")
+    with pytest.raises(UserError, match="The chapter sum has not run: run make book without"):
+        publish.place("m", tmp_path / "runs")
+    executed(tmp_path / "runs" / "synthesis" / "sum" / "notebook.ipynb")
+    copies = publish.place("m", tmp_path / "runs")
+    assert [path.name for path in copies] == ["monitor.ipynb", "sum.ipynb"]
+
+
 def test_place_wants_every_chapter(tmp_path, book):
     with pytest.raises(UserError, match="The chapter monitor has not run on m"):
         publish.place("m", tmp_path / "runs")
@@ -304,9 +354,39 @@ def test_make_book_renders_then_repeats_only_what_changed(project):
     assert page.stat().st_mtime_ns > first[1]
 
 
+def test_make_book_runs_the_measures_on_all_models_and_what_reads_them_once(project):
+    weights, toc = project / "helpers" / "weights", project / "book" / "_toc.yml"
+    text, bare = toc.read_text(), project / "runs" / "atlas-m" / "monitor" / "notebook.ipynb"
+    small = weights / "atlas-s"
+    try:
+        tiny.save(small)
+        write_synthesis(project / "notebooks")
+        toc.write_text(text + "  - file: chapters/summary\n")
+        assert type_in(project, "make book SET='n_facts=5' CORES=2").returncode == 0
+        folder = project / "runs" / "synthesis" / "summary"
+        read = json.loads((folder / "run.json").read_text())["read"]
+        assert {row["model"] for row in read} >= {"atlas-m", "atlas-s"}
+        other = project / "runs" / "atlas-s" / "monitor"
+        assert json.loads((other / "run.json").read_text())["parameters"]["n_facts"] == 5
+        pages = [bare, other / "notebook.ipynb", folder / "notebook.ipynb"]
+        times = [page.stat().st_mtime_ns for page in pages]
+        assert type_in(project, "make book SET='n_facts=5' CORES=2").returncode == 0
+        assert [page.stat().st_mtime_ns for page in pages] == times
+        again = type_in(project, "make book SET='n_facts=6' CHAPTERS=monitor")
+        assert again.returncode == 0
+        now = [page.stat().st_mtime_ns for page in pages]
+        assert now[0] > times[0]
+        assert now[1:] == times[1:]
+    finally:
+        toc.write_text(text)
+        shutil.rmtree(small)
+        (project / "notebooks" / "summary.ipynb").unlink()
+
+
 @pytest.mark.parametrize(
     ("command", "sentence"),
     [
+        ("make book MODELS='atlas-m nobody/nothing'", "There is no model nobody/nothing"),
         ("make book SET='fail=user'", "stopped in cell 4 (`if fail == "),
         ("make book SET='n_fact=1'", "has no parameter 'n_fact': did you mean n_facts?"),
         ("make book MODEL=./nowhere", "There is no folder ./nowhere"),

@@ -1,5 +1,6 @@
 """Tests of helpers.runs: folders, manifests, tables that are whole or absent."""
 
+import hashlib
 import json
 import sys
 import time
@@ -190,3 +191,30 @@ def test_runs_alike_share_parameters_and_chapter(tmp_path):
     assert found["model"].tolist() == ["b"]
     assert set(runs.alike(run, ["seed"], tmp_path)["model"]) == {"b", "c"}
     assert runs.alike(run, ["n"], tmp_path / "empty").empty
+
+
+def test_a_synthesis_says_what_it_read_and_is_no_run_of_a_model(tmp_path):
+    finished(tmp_path, model="a")
+    lost = finished(tmp_path, model="b")
+    run = runs.start("comparison", {"seed": 3}, tmp_path / runs.SYNTHESIS / "comparison")
+    read = runs.load(tmp_path)
+    folder = runs.save_synthesis(run, metrics=METRICS, read=read, extra={"n_groups": 1})
+    told = manifest(folder)
+    assert (told["kind"], told["seed"], told["n_groups"]) == ("synthesis", 3, 1)
+    assert [row["model"] for row in told["read"]] == ["a", "b"]
+    first = told["read"][0]
+    table = (tmp_path / "a" / "monitor" / "metrics.parquet").read_bytes()
+    assert first["sha256"] == hashlib.sha256(table).hexdigest()
+    assert (runs.ROOT / first["folder"]).resolve() == (tmp_path / "a" / "monitor").resolve()
+    assert (first["dataset"], first["seed"], first["chapter"]) == ("atlas", 7, "monitor")
+    pd.testing.assert_frame_equal(runs.metrics(folder), METRICS, check_dtype=False)
+    assert runs.load(tmp_path)["model"].tolist() == ["a", "b"]
+    assert manifest(runs.save_synthesis(run, metrics=METRICS))["read"] == []
+    (lost / "metrics.parquet").unlink()
+    with pytest.raises(UserError, match=r"b/monitor holds no metrics\.parquet"):
+        runs.save_synthesis(run, metrics=METRICS, read=read)
+
+
+def test_a_synthesis_has_its_folder_among_those_of_the_models(tmp_path, monkeypatch):
+    monkeypatch.setattr(runs, "RUNS", tmp_path)
+    assert runs.start("published", {"seed": 0}).folder == tmp_path / "synthesis" / "published"

@@ -1,0 +1,62 @@
+"""Tests of helpers.grid: which chapter runs on which model, and with which settings."""
+
+import nbformat
+import pytest
+from nbformat.v4 import new_code_cell, new_notebook
+
+from helpers import checkpoints, grid
+from helpers.errors import UserError
+
+
+def write(folder, name, source):
+    """Write a notebook with a parameters cell."""
+    cell = new_code_cell(source, metadata={"tags": ["parameters"]})
+    nbformat.write(new_notebook(cells=[cell]), folder / f"{name}.ipynb")
+
+
+def test_parameters_tell_the_kind_of_a_chapter(tmp_path):
+    write(tmp_path, "one", 'model = "m"\nmodels = []')
+    write(tmp_path, "many", 'model = "m"\nn_facts = 3')
+    write(tmp_path, "none", 'runs_dir = "runs"\nmodels = []')
+    kinds = [grid.kind(name, tmp_path) for name in ("one", "many", "none")]
+    assert kinds == ["single", "measure", "synthesis"]
+    with pytest.raises(UserError, match="There is no chapter 'nothing'"):
+        grid.kind("nothing", tmp_path)
+
+
+def test_the_family_is_what_is_bundled_and_the_books_model_comes_last():
+    assert list(grid.family("atlas-m")) == [
+        *(name for name in checkpoints.bundled() if name != "atlas-m"),
+        "atlas-m",
+    ]
+    assert grid.family("org/x", ["org/y", "atlas-s"]) == {
+        "org--y": "org/y",
+        "atlas-s": "atlas-s",
+        "org--x": "org/x",
+    }
+
+
+def test_two_folders_of_one_name_are_two_models(tmp_path):
+    names = [str(tmp_path / part / "mine") for part in "ab"]
+    assert list(grid.family(names[0], names).values()) == names[::-1]
+
+
+def test_each_chapter_runs_where_its_kind_says(tmp_path, monkeypatch):
+    kinds = {"atlas": "single", "monitor": "measure", "comparison": "synthesis"}
+    monkeypatch.setattr(grid, "kind", kinds.get)
+    assert grid.folders(kinds, "atlas-m", ["atlas-s", "atlas-m"]) == [
+        "atlas-s/monitor",
+        "atlas-m/atlas",
+        "atlas-m/monitor",
+        "synthesis/comparison",
+    ]
+    assert grid.folders(["monitor"], "atlas-m", ["atlas-m"]) == ["atlas-m/monitor"]
+
+
+def test_settings_reach_every_model_and_only_the_others_spare_themselves():
+    given = ["n_facts=5", "n_bootstrap=70"]
+    assert grid.words("atlas-m", "atlas-m", given) == given
+    other = grid.words("atlas-s", "atlas-m", given)
+    assert set(given) < set(other)
+    assert "n_bootstrap=300" not in other
+    assert not [word for word in grid.LIGHT if "facts" in word or "seed" in word]
