@@ -9,16 +9,19 @@ BENCHMARKS ?= truthfulqa medhalt commonsenseqa fever truefalse
 SET ?=
 CHAPTERS ?=
 CORES ?=
+PROFILE ?=
+DRY ?=
 ARGS ?=
 
 PY = $(VENV)/bin/python
 PYTHON_TAG = $$($(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null)
 
-.PHONY: help install book knowledge questions benchmarks test lint bench clean
+.PHONY: help install book sweep knowledge questions benchmarks test lint bench clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
 	@echo 'make book [MODEL=name, folder or hub id] [SET="n_facts=30 dataset=fktc"] [CHAPTERS=monitor] [MODELS="other models"] [CORES=1]'
+	@echo 'make sweep MODELS="atlas-s atlas-m" [CHAPTERS="monitor multiplicity"] [SET=...] [PROFILE=slurm] [CORES=n] [DRY=1]'
 	@echo 'make knowledge [MODELS="atlas-s atlas-m"] [SET=...]; make questions [MODEL=...] [SOURCES=folder,folder] [SET=...]'
 	@echo 'make benchmarks [MODEL=...] [BENCHMARKS="fever folder my.csv"] [SET=...]'
 	@echo 'make test [ARGS="-k runs"]'
@@ -39,6 +42,10 @@ install: ## make .venv and install requirements.txt (skipped while both are unch
 book: install ## run the chapters on MODEL, the measures on MODELS too, and render book/_build/html
 	@"$(PY)" -m helpers.chapters book $(CHAPTERS) --model "$(MODEL)" --models $(MODELS) \
 	  $(if $(CORES),--cores $(CORES)) --set $(SET)
+
+sweep: install ## run CHAPTERS on each of MODELS, here or on a cluster (PROFILE=slurm); DRY=1 tells the plan
+	@"$(PY)" -m helpers.chapters sweep $(CHAPTERS) --models $(MODELS) --profile "$(PROFILE)" \
+	  $(if $(CORES),--cores $(CORES)) $(if $(DRY),--dry-run) --set $(SET)
 
 knowledge: install ## run the knowledge-base chapter on each of MODELS, for its comparisons
 	@for model in $(or $(MODELS),atlas-xs atlas-s atlas-m atlas-m-chat); do \

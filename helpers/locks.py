@@ -4,45 +4,51 @@ import contextlib
 import errno
 import fcntl
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from helpers.errors import UserError
 
 
 @contextlib.contextmanager
-def alone(folder: Path, what: str) -> Iterator[int]:
-    """Hold a folder for one command, which makes it where it is missing.
+def alone(folders: Sequence[Path], what: str) -> Iterator[list[int]]:
+    """Hold folders for one command, and make those that are missing.
 
     Parameters
     ----------
-    folder : Path
+    folders : sequence of Path
     what : str
         What is at work there, for the sentence: ``"sweep"``.
 
     Yields
     ------
-    int
-        The descriptor of the lock. A process that inherits it keeps the lock, too.
+    list of int
+        The descriptors of the locks. A process that inherits them keeps the locks, too.
 
     Raises
     ------
     UserError
-        If another process holds the folder, or it cannot be written to.
+        If another process holds a folder, or one cannot be written to.
     """
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT, 0o666)
-    except OSError as error:
-        raise UserError(
-            f"The {what} cannot write to {folder} ({error.strerror}): "
-            "free it, or give another folder with --runs."
-        ) from error
-    try:
-        hold(descriptor, folder, what)
-        yield descriptor
-    finally:
-        os.close(descriptor)
+    with contextlib.ExitStack() as stack:
+        held = []
+        for folder in folders:
+            try:
+                folder.mkdir(parents=True, exist_ok=True)
+                held.append(os.open(folder / ".lock", os.O_RDWR | os.O_CREAT, 0o666))
+            except OSError as error:
+                raise unwritable(what, folder, error) from error
+            stack.callback(os.close, held[-1])
+            hold(held[-1], folder, what)
+        yield held
+
+
+def unwritable(what: str, folder: Path, error: OSError) -> UserError:
+    """Return the sentence for a folder of runs that cannot be written to."""
+    return UserError(
+        f"The {what} cannot write to {folder} ({error.strerror or error}): "
+        "free it, or give another folder with --runs."
+    )
 
 
 def hold(descriptor: int, folder: Path, what: str) -> None:
@@ -58,6 +64,5 @@ def hold(descriptor: int, folder: Path, what: str) -> None:
     except OSError as error:
         if error.errno in (errno.EWOULDBLOCK, errno.EACCES):
             raise UserError(
-                f"Another {what} is at work in {folder}: wait for it, end it, or give another "
-                "folder with --runs."
+                f"Another {what} is at work in {folder}: wait for it or end it, then run again."
             ) from error

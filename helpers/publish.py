@@ -1,8 +1,6 @@
 """Make the book of one model: have its chapters run, place them in the book, render the pages."""
 
 import difflib
-import functools
-import hashlib
 import json
 import os
 import re
@@ -15,18 +13,13 @@ from pathlib import Path
 
 import nbformat
 
-from helpers import checkpoints, grid, settings
+from helpers import checkpoints, grid, locks, settings
 from helpers.checkpoints import WEIGHTS, slug
 from helpers.errors import UserError
 from helpers.runs import ROOT, SYNTHESIS
 
 BOOK = ROOT / "book"
 QUIET = ("host", "progress", "reason", "rules")
-LOCKED = (
-    "Another make book is at work in this folder: wait for it, or, if it was killed, "
-    "remove the folder .snakemake/locks and run make book again."
-)
-LARGE = 2**30  # bytes; larger files are not read to tell whether they changed
 HTML = BOOK / "_build" / "html" / "index.html"
 
 
@@ -62,35 +55,6 @@ def sources(model: str, words: Iterable[str], chapter: str = "") -> list[Path]:
     return sorted(code | {p for p in files if p.is_file()})
 
 
-def content(paths: Iterable[str | Path]) -> str:
-    """Return a hash of what is in files, so that a change is seen whatever their times say.
-
-    Weights of a gigabyte and more count by their size and time.
-
-    Examples
-    --------
-    >>> content([]) == content(()) != content([__file__])
-    True
-    """
-    files = sorted({Path(path).resolve() for path in paths})
-    lines = [f"{_relative(file)} {_hash(file, *_stamp(file))}" for file in files if file.is_file()]
-    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
-
-
-def _relative(path: Path) -> Path:
-    return path.relative_to(ROOT) if path.is_relative_to(ROOT) else path
-
-
-def _stamp(file: Path) -> tuple[int, int]:
-    return file.stat().st_size, file.stat().st_mtime_ns
-
-
-@functools.cache
-def _hash(file: Path, size: int, time: int) -> str:
-    """Return the hash of a file, read once in this process while its size and time are the same."""
-    return f"{size} {time}" if size > LARGE else checkpoints.sha256((file,))
-
-
 def words(value: str | Sequence[str] | None) -> list[str]:
     """Return a list of words, given as a list or as one string.
 
@@ -113,6 +77,19 @@ def check(
         If a chapter does not exist, no chapter takes a parameter or its value, or there is no such
         model.
     """
+    check_settings(names, given)
+    for name in [model, *models]:
+        checkpoints.find(name)
+
+
+def check_settings(names: Sequence[str], given: Iterable[str]) -> None:
+    """Refuse chapters that do not exist, and settings that none of them takes.
+
+    Raises
+    ------
+    UserError
+        Naming the chapter, or the setting and one that is spelt much like it.
+    """
     given, strange = list(given), set(given)
     for name in names or chapters():
         taken = fitting(name, given)
@@ -120,8 +97,6 @@ def check(
         strange -= set(taken)
     if strange:
         settings.read(_nearest(names or chapters(), min(strange)), [min(strange)])
-    for name in [model, *models]:
-        checkpoints.find(name)
 
 
 def fitting(chapter: str, given: Iterable[str]) -> list[str]:
@@ -250,36 +225,40 @@ def book(
     check(names, model, given, models)
     config = {"model": model, "models": list(models), "set": list(given)}
     config |= {"chapters": list(names), "runs": str(runs)}
-    with tempfile.TemporaryDirectory() as folder:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        locks.alone([ROOT / ".snakemake", runs], "sweep or make book") as held,
+    ):
         path = Path(folder) / "config.json"
         path.write_text(json.dumps(config), encoding="utf-8")
         command = [sys.executable, "-m", "snakemake", "-s", "notebooks/Snakefile"]
-        command += ["--cores", str(cores or _cores()), "--configfile", str(path)]
-        command += ["--rerun-incomplete", "--nocolor", "--quiet", *QUIET]
-        status, errors = _pass_through(command)
+        command += ["--cores", str(cores or all_cores()), "--configfile", str(path)]
+        command += ["--nolock", "--rerun-incomplete", "--nocolor", "--quiet", *QUIET]
+        status, errors = pass_through(command, held)
     if status:
         raise UserError(errors[0] if errors else f"Snakemake stopped ({status}), see above.")
     print(f"The book is ready: open {HTML.relative_to(ROOT)}", file=sys.stderr)
 
 
-def _cores() -> int:
+def all_cores() -> int:
     """Return the number of processor cores that this process may use."""
     own = getattr(os, "sched_getaffinity", None)  # not on every system
     return max(1, len(own(0)) if own else os.cpu_count() or 1)
 
 
-def _pass_through(command: list[str]) -> tuple[int, list[str]]:
-    """Run a command in the project's folder, showing its output; return its status and errors."""
+def pass_through(command: list[str], held: Sequence[int]) -> tuple[int, list[str]]:
+    """Run a command in the project's folder, showing its output; return its status and errors.
+
+    The command keeps the locks while it runs, even where this process is killed.
+    """
     errors = []
     environment = os.environ | {"PYTHONUNBUFFERED": "1"}
-    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
-    with subprocess.Popen(command, cwd=ROOT, text=True, env=environment, **streams) as process:
+    told = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "pass_fds": held}
+    with subprocess.Popen(command, cwd=ROOT, text=True, env=environment, **told) as process:
         try:
             for line in process.stdout:
                 if line.startswith("error: "):
                     errors.append(line.removeprefix("error: ").strip())
-                elif line.startswith("LockException"):
-                    errors.append(LOCKED)
                 else:
                     print(line, end="", file=sys.stderr, flush=True)
         except KeyboardInterrupt:

@@ -202,6 +202,11 @@ def manifest(folder: str | Path) -> dict[str, Any]:
     return json.loads(path.read_text(encoding="utf-8"))
 
 
+def shown(path: Path) -> str:
+    """Return a path as people read it: from the project's top if it is inside."""
+    return str(path.relative_to(ROOT) if path.is_relative_to(ROOT) else path)
+
+
 def overall(chapter: str, folder: str | Path | None = None, relation: str = "all") -> pd.DataFrame:
     """Return the figures of every finished run of a chapter, over all facts or of one relation.
 

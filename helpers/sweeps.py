@@ -15,14 +15,14 @@ from typing import Any
 
 import pandas as pd
 
-from helpers import checkpoints, grid, locks, publish, resources
+from helpers import checkpoints, grid, locks, publish, resources, runlog
 from helpers.errors import UserError
-from helpers.runs import ROOT, SYNTHESIS
+from helpers.runs import ROOT, SYNTHESIS, shown
 
 PROFILES = ROOT / "notebooks" / "profiles"
 QUIET = ("host", "progress", "reason", "rules")
-OUTSIDE = "it was ended from outside: by a signal, for want of memory, or at its time limit."
-SILENT = "it did not start: see what is printed above."
+PARTS = ("notebook.ipynb", "answers.parquet", "metrics.parquet", "run.json")
+SILENT = "It did not start: see what is printed above."
 
 
 @dataclass(frozen=True)
@@ -90,11 +90,11 @@ def prepare(
         resources.read(found / "resources.yaml")
     unique = tuple({checkpoints.slug(name): name for name in models}.values())
     everything = (unique, tuple(dict.fromkeys(names)), tuple(given), runs.resolve())
-    return Sweep(*everything, found, cores or publish.cores())
+    return Sweep(*everything, found, cores or publish.all_cores())
 
 
 def run(sweep: Sweep) -> pd.DataFrame:
-    """Make what is missing or out of date, the chapters that read runs last; return what came of it.
+    """Make what is missing or out of date, the chapters that read runs last; tell what came of it.
 
     Parameters
     ----------
@@ -111,16 +111,36 @@ def run(sweep: Sweep) -> pd.DataFrame:
     UserError
         If another sweep is at work in the folder.
     """
-    with locks.alone(sweep.runs, "sweep") as lock:
+    with locks.alone([sweep.runs], "sweep or make book") as held:
         _fetch(sweep.models)
-        config = _configured(sweep)
-        rows = _make(sweep, sweep.grid, config, lock)
+        rows = _make(sweep, sweep.grid, held)
         if any(row["state"] == "done" for row in rows):
-            rows += _make(sweep, sweep.readers, config, lock)
+            rows += _make(sweep, sweep.readers, held)
         else:
-            why = "no run is there that it could read."
+            why = "No run is there that it could read."
             rows += [_row(sweep, name, "left", False, why) for name in sweep.readers]
     return pd.DataFrame(rows, columns=["run", "state", "new", "why", "log"])
+
+
+def main(sweep: Sweep, dry: bool = False) -> None:
+    """Make a sweep and print what came of it; dry: print what it would make.
+
+    Raises
+    ------
+    UserError
+        If a run is not done in the end.
+    """
+    if dry:
+        states = pending(sweep)
+        print("\n".join(f"{'to do' if todo else 'done':6} {run}" for run, todo in states.items()))
+        return
+    table = run(sweep)
+    print(report(table))
+    if wrong := (table["state"] != "done").sum():
+        raise UserError(
+            f"The sweep lacks {wrong} of {len(table)} runs: mend what the sentences above name; "
+            "the same command makes these alone."
+        )
 
 
 def pending(sweep: Sweep) -> dict[str, bool]:
@@ -131,7 +151,8 @@ def pending(sweep: Sweep) -> dict[str, bool]:
     UserError
         If Snakemake finds something that it cannot make.
     """
-    return {name: name in _waiting(sweep, sweep.grid) for name in sweep.grid}
+    todo = _waiting(sweep, sweep.grid)
+    return {name: name in todo for name in sweep.grid}
 
 
 def report(table: pd.DataFrame) -> str:
@@ -170,32 +191,36 @@ def _configured(sweep: Sweep) -> Path:
     config |= {"set": list(sweep.given), "runs": str(sweep.runs), "chapters": [], "sweep": True}
     config |= {"resources": str(table)} if table and table.is_file() else {}
     path = sweep.runs / ".sweep.json"
-    path.write_text(json.dumps(config), encoding="utf-8")
+    try:
+        sweep.runs.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(config), encoding="utf-8")
+    except OSError as error:
+        raise locks.unwritable("sweep", sweep.runs, error) from error
     return path
 
 
-def _make(sweep: Sweep, names: Sequence[str], config: Path, lock: int) -> list[dict[str, Any]]:
+def _make(sweep: Sweep, names: Sequence[str], held: Sequence[int]) -> list[dict[str, Any]]:
     """Have Snakemake make runs; return a row for each."""
     todo = _waiting(sweep, names)
-    before = {name: _stamp(sweep.runs / name / "run.log") for name in todo}
+    before = {name: _stamp(sweep.runs / name / runlog.NAME) for name in todo}
     if todo:
-        command = [*_snakemake(config), "--rerun-incomplete", "--keep-going", "--nocolor"]
+        command = [*_snakemake(sweep), "--rerun-incomplete", "--keep-going", "--nocolor"]
         command += ["--quiet", *QUIET]
         if sweep.profile:
             command += ["--profile", str(sweep.profile)]
         else:
             command += ["--cores", str(sweep.cores)]
-        publish.pass_through([*command, *_targets(sweep, todo)], lock)
+        publish.pass_through([*command, *_targets(sweep, todo)], held)
     left = _waiting(sweep, todo)
     rows = []
     for name in names:
-        log = sweep.runs / name / "run.log"
+        log = sweep.runs / name / runlog.NAME
         if name not in left:
             rows.append(_row(sweep, name, "done", name in todo))
         elif before[name] == _stamp(log):
             rows.append(_row(sweep, name, "left", False, SILENT))
         else:
-            rows.append(_row(sweep, name, "failed", True, _why(log)))
+            rows.append(_row(sweep, name, "failed", True, runlog.last_words(log.parent)))
     return rows
 
 
@@ -203,7 +228,7 @@ def _waiting(sweep: Sweep, names: Sequence[str]) -> list[str]:
     """Return the runs among `names` that Snakemake would make."""
     if not names:
         return []
-    command = [*_snakemake(_configured(sweep)), "--summary", *_targets(sweep, names)]
+    command = [*_snakemake(sweep), "--summary", *_targets(sweep, names)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     if done.returncode:
         lines = [line for line in done.stderr.splitlines() if line.strip()]
@@ -213,10 +238,10 @@ def _waiting(sweep: Sweep, names: Sequence[str]) -> list[str]:
     return [n for n in names if any(f"{sweep.runs}/{n}/{part}" in files for part in PARTS)]
 
 
-def _snakemake(config: Path) -> list[str]:
+def _snakemake(sweep: Sweep) -> list[str]:
     """Return the start of a call; the lock of Snakemake would outlive a process that is killed."""
     call = [sys.executable, "-m", "snakemake", "-s", "notebooks/Snakefile", "--nolock"]
-    return [*call, "--configfile", str(config)]
+    return [*call, "--configfile", str(_configured(sweep))]
 
 
 def _targets(sweep: Sweep, names: Sequence[str]) -> Iterator[str]:
@@ -227,18 +252,12 @@ def _stamp(file: Path) -> tuple[int, int] | None:
     return (file.stat().st_mtime_ns, file.stat().st_ino) if file.is_file() else None
 
 
-def _why(log: Path) -> str:
-    """Return the sentence with which a run ended."""
-    lines = log.read_text(encoding="utf-8", errors="replace").splitlines() or [""]
-    return lines[-1].removeprefix("error: ") if lines[-1].startswith("error: ") else OUTSIDE
-
-
 def _row(sweep: Sweep, name: str, state: str, new: bool, why: str = "") -> dict[str, Any]:
-    log = sweep.runs / name / "run.log"
+    log = sweep.runs / name / runlog.NAME
     return {
         "run": name,
         "state": state,
         "new": new,
         "why": why,
-        "log": publish.shown(log) if log.is_file() else "",
+        "log": shown(log) if log.is_file() else "",
     }
