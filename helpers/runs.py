@@ -5,6 +5,8 @@ A run is one chapter executed on one model. Its folder ``runs/<model-slug>/<chap
 ``run.json`` (how it came about). ``run.json`` is written last: where it is, the run is whole.
 """
 
+import contextlib
+import functools
 import hashlib
 import json
 import os
@@ -74,7 +76,7 @@ def start(chapter: str, parameters: dict[str, Any], folder: str | Path = "") -> 
             f"The run cannot write to {path} ({error.strerror}): "
             "free it, or give another folder with run_dir or --runs."
         ) from error
-    return Run(chapter, dict(parameters), path, cache, time.time())
+    return Run(chapter, dict(parameters), path, cache, time.monotonic())
 
 
 def save(
@@ -111,9 +113,7 @@ def save(
     """
     manifest = {**_begun(run), "model": model, "dataset": dataset, **(extra or {})}
     text = json.dumps(manifest, indent=2, ensure_ascii=False, default=circumstances.plain) + "\n"
-    _write(run.folder / "answers.parquet", lambda path: answers.to_parquet(path, index=False))
-    _write(run.folder / "metrics.parquet", lambda path: metrics.to_parquet(path, index=False))
-    _write(run.folder / "run.json", lambda path: path.write_text(text, encoding="utf-8"))
+    _write_all(run.folder, {"answers.parquet": answers, "metrics.parquet": metrics}, text)
     return run.folder
 
 
@@ -151,8 +151,7 @@ def save_synthesis(
     rows = [] if read is None else [_origin(row) for row in read.itertuples()]
     told = {**_begun(run), "kind": SYNTHESIS, "read": rows, **(extra or {})}
     text = json.dumps(told, indent=2, ensure_ascii=False, default=circumstances.plain) + "\n"
-    _write(run.folder / "metrics.parquet", lambda path: metrics.to_parquet(path, index=False))
-    _write(run.folder / "run.json", lambda path: path.write_text(text, encoding="utf-8"))
+    _write_all(run.folder, {"metrics.parquet": metrics}, text)
     return run.folder
 
 
@@ -322,14 +321,35 @@ def _origin(found: Any) -> dict[str, Any]:
     }
 
 
-def _write(path: Path, write: Callable[[Path], object]) -> None:
-    """Write a file beside its place, then move it there, so that no half file is ever seen."""
+def _write_all(folder: Path, tables: dict[str, pd.DataFrame], manifest: str) -> None:
+    """Write a run's tables, then its manifest.
+
+    The manifest and the notebook of an earlier run go first: beside newer tables they would lie,
+    and a process can end between any two of these steps.
+    """
+    for name in ("run.json", "notebook.ipynb"):
+        _write(folder / name, None)
+    for name, table in tables.items():
+        checked = functools.partial(table.to_parquet, index=False, write_page_checksum=True)
+        _write(folder / name, checked)
+    _write(folder / "run.json", lambda path: path.write_text(manifest, encoding="utf-8"))
+
+
+def _write(path: Path, write: Callable[[Path], object] | None) -> None:
+    """Write a file beside its place, then move it there, so that no half file is ever seen.
+
+    With nothing to write the file is removed.
+    """
     part = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
-        write(part)
-        part.replace(path)
+        if write is None:
+            path.unlink(missing_ok=True)
+        else:
+            write(part)
+            part.replace(path)
     except OSError as error:
-        part.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            part.unlink(missing_ok=True)
         raise UserError(
             f"{path} cannot be written ({error.strerror or error}): "
             "make room or give the folder free, then run again; finished work is kept."
@@ -340,4 +360,10 @@ def _read(path: Path) -> pd.DataFrame:
     """Return a run's table."""
     if not path.is_file():
         raise UserError(f"{path.parent} holds no {path.name}: the run has not finished there.")
-    return pd.read_parquet(path)
+    try:
+        return pd.read_parquet(path, page_checksum_verification=True)
+    except (OSError, ValueError) as error:
+        raise UserError(
+            f"{path} is damaged ({' '.join(str(error).split())[:120]}): run the chapter again; "
+            "the answers cache spares most of the work."
+        ) from error

@@ -113,11 +113,11 @@ def _free_ports() -> list[int]:
 
 
 def _munge(folder: Path, environment: dict[str, str]) -> None:
-    """Start the service by which the parts of SLURM know each other."""
+    """Start the service by which the parts of SLURM know each other; force: its folder is ours."""
     place = folder / "munge"
     names = {"key-file": "key", "socket": "socket", "pid-file": "pid", "log-file": "log"}
     options = [f"--{option}={place / name}" for option, name in names.items()]
-    command = ["munged", *options, f"--seed-file={place / 'seed'}", "--num-threads=4"]
+    command = ["munged", *options, f"--seed-file={place / 'seed'}", "--num-threads=4", "--force"]
     subprocess.run(command, env=environment, check=True, timeout=30)
 
 
