@@ -6,13 +6,12 @@ A run is one chapter executed on one model. Its folder ``runs/<model-slug>/<chap
 """
 
 import contextlib
-import functools
 import hashlib
 import json
 import os
 import time
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -113,7 +112,7 @@ def save(
     """
     manifest = {**_begun(run), "model": model, "dataset": dataset, **(extra or {})}
     text = json.dumps(manifest, indent=2, ensure_ascii=False, default=circumstances.plain) + "\n"
-    _write_all(run.folder, {"answers.parquet": answers, "metrics.parquet": metrics}, text)
+    _write(run.folder, {"answers.parquet": answers, "metrics.parquet": metrics}, text)
     return run.folder
 
 
@@ -151,7 +150,7 @@ def save_synthesis(
     rows = [] if read is None else [_origin(row) for row in read.itertuples()]
     told = {**_begun(run), "kind": SYNTHESIS, "read": rows, **(extra or {})}
     text = json.dumps(told, indent=2, ensure_ascii=False, default=circumstances.plain) + "\n"
-    _write_all(run.folder, {"metrics.parquet": metrics}, text)
+    _write(run.folder, {"metrics.parquet": metrics}, text)
     return run.folder
 
 
@@ -321,37 +320,27 @@ def _origin(found: Any) -> dict[str, Any]:
     }
 
 
-def _write_all(folder: Path, tables: dict[str, pd.DataFrame], manifest: str) -> None:
-    """Write a run's tables, then its manifest.
+def _write(folder: Path, tables: dict[str, pd.DataFrame], manifest: str) -> None:
+    """Write a run's tables and its manifest, all of them or none, whenever the process ends.
 
-    The manifest and the notebook of an earlier run go first: beside newer tables they would lie,
-    and a process can end between any two of these steps.
+    Each is written beside its place first. Then the manifest and the notebook of an earlier run
+    go, since they would lie beside newer tables; the manifest comes last.
     """
-    for name in ("run.json", "notebook.ipynb"):
-        _write(folder / name, None)
-    for name, table in tables.items():
-        checked = functools.partial(table.to_parquet, index=False, write_page_checksum=True)
-        _write(folder / name, checked)
-    _write(folder / "run.json", lambda path: path.write_text(manifest, encoding="utf-8"))
-
-
-def _write(path: Path, write: Callable[[Path], object] | None) -> None:
-    """Write a file beside its place, then move it there, so that no half file is ever seen.
-
-    With nothing to write the file is removed.
-    """
-    part = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    parts = {name: folder / f".{name}.{os.getpid()}.tmp" for name in (*tables, "run.json")}
     try:
-        if write is None:
-            path.unlink(missing_ok=True)
-        else:
-            write(part)
-            part.replace(path)
+        for name, table in tables.items():
+            table.to_parquet(parts[name], index=False, write_page_checksum=True)
+        parts["run.json"].write_text(manifest, encoding="utf-8")
+        for old in ("run.json", "notebook.ipynb"):
+            (folder / old).unlink(missing_ok=True)
+        for name, part in parts.items():
+            part.replace(folder / name)
     except OSError as error:
         with contextlib.suppress(OSError):
-            part.unlink(missing_ok=True)
+            for part in parts.values():
+                part.unlink(missing_ok=True)
         raise UserError(
-            f"{path} cannot be written ({error.strerror or error}): "
+            f"{folder / name} cannot be written ({error.strerror or error}): "
             "make room or give the folder free, then run again; finished work is kept."
         ) from error
 
