@@ -67,8 +67,9 @@ def running(folder: Path) -> Iterator[dict[str, str]]:
     RuntimeError
         If the node does not come up within half a minute; the end of its logs tells why.
     """
-    environment = os.environ | {"SLURM_CONF": str(folder / "slurm.conf"), "PATH": PATHS}
     _write(folder)
+    paths = os.pathsep.join([str(folder / "bin"), PATHS])
+    environment = os.environ | {"SLURM_CONF": str(folder / "slurm.conf"), "PATH": paths}
     try:
         _munge(folder, environment)
         for program in ("slurmctld", "slurmd"):
@@ -93,6 +94,12 @@ def _write(folder: Path) -> None:
     for number in range(2):
         (folder / f"gpu{number}").touch()
     (folder / "gres.conf").write_text(f"Name=gpu File={folder}/gpu[0-1]\n")
+    # Snakemake drops SLURM's variables from a job; a cluster has its settings in /etc
+    (folder / "bin").mkdir()
+    (folder / "bin" / "srun").write_text(
+        f'#!/bin/sh\nSLURM_CONF={folder}/slurm.conf exec {shutil.which("srun", path=PATHS)} "$@"\n'
+    )
+    (folder / "bin" / "srun").chmod(0o755)
     values = {
         "host": socket.gethostname().partition(".")[0],
         "user": subprocess.check_output(["id", "-un"], text=True).strip(),
