@@ -17,6 +17,7 @@ PY = $(VENV)/bin/python
 PYTHON_TAG = $$($(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null)
 
 .PHONY: help install book sweep knowledge questions benchmarks test lint bench clean
+.PHONY: help install book knowledge questions benchmarks noise test lint bench clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -24,6 +25,7 @@ help: ## list the targets
 	@echo 'make sweep MODELS="atlas-s atlas-m" [CHAPTERS="monitor multiplicity"] [SET=...] [PROFILE=slurm] [CORES=n] [DRY=1]'
 	@echo 'make knowledge [MODELS="atlas-s atlas-m"] [SET=...]; make questions [MODEL=...] [SOURCES=folder,folder] [SET=...]'
 	@echo 'make benchmarks [MODEL=...] [BENCHMARKS="fever folder my.csv"] [SET=...]'
+	@echo 'make noise [MODEL=...]'
 	@echo 'make test [ARGS="-k runs"]'
 	@echo
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  \1	\2/p' Makefile
@@ -59,6 +61,9 @@ benchmarks: install ## run the multiplicity chapter on 50 questions of each of B
 	@for set in $(BENCHMARKS); do name=$$(basename "$$set" .csv); echo "$$name" >&2; \
 	  "$(PY)" -m helpers.chapters run multiplicity --model "$(MODEL)" \
 	    --runs "runs/benchmarks/$$name" --set "dataset=$$set" n_items=50 $(SET) || exit $$?; done
+
+noise: install ## ask MODEL the same things in four ways that should not matter, for the comparison
+	@"$(PY)" -m helpers.comparison.noise --model "$(MODEL)"
 
 test: install ## run the tests
 	@"$(PY)" -m pytest $(ARGS)

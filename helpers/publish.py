@@ -8,12 +8,17 @@ import shlex
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import nbformat
 
+<<<<<<< HEAD
 from helpers import checkpoints, grid, locks, settings
+=======
+from helpers import checkpoints, grid, settings, timing
+>>>>>>> w-compare
 from helpers.checkpoints import WEIGHTS, slug
 from helpers.errors import UserError
 from helpers.runs import ROOT, SYNTHESIS
@@ -21,6 +26,7 @@ from helpers.runs import ROOT, SYNTHESIS
 BOOK = ROOT / "book"
 QUIET = ("host", "progress", "reason", "rules")
 HTML = BOOK / "_build" / "html" / "index.html"
+TIMES = "times.txt"
 
 
 def chapters() -> list[str]:
@@ -122,6 +128,8 @@ def _nearest(names: Sequence[str], word: str) -> Path:
 def place(model: str, runs: Path) -> list[Path]:
     """Copy a model's executed chapters into ``book/chapters``, all or none; return the copies.
 
+    Beside them goes the table of what their runs took.
+
     Raises
     ------
     UserError
@@ -139,6 +147,7 @@ def place(model: str, runs: Path) -> list[Path]:
         old.unlink()
     for name, notebook in ready.items():
         nbformat.write(notebook, target / f"{name}.ipynb")
+    (target / TIMES).write_text(timing.page(runs.resolve(), list(ready), model), encoding="utf-8")
     return [target / f"{name}.ipynb" for name in ready]
 
 
@@ -179,11 +188,17 @@ def render(log: Path) -> Path:
     UserError
         If jupyter-book stops; the sentence holds its first warning and names the log.
     """
-    tool = Path(sys.executable).with_name("jupyter-book")
+    tool, started = Path(sys.executable).with_name("jupyter-book"), time.time()
+    here = os.environ | {"PYTHONPATH": str(ROOT)}  # the reference imports the helpers
     options = ["build", "book", "--config", "_config.yml", "--path-output", "book"]
     options += ["-W", "-n", "--keep-going", "--all"]
     done = subprocess.run(
-        [tool, *options], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        [tool, *options],
+        cwd=ROOT,
+        env=here,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
     )
     text = re.sub(r"\x1b\[[0-9;]*m", "", done.stdout)
     log.parent.mkdir(parents=True, exist_ok=True)
@@ -191,6 +206,11 @@ def render(log: Path) -> Path:
     if done.returncode:
         lines = [line for line in text.splitlines() if re.search(r"WARNING|ERROR|Error:", line)]
         raise UserError(f"The pages were not rendered: {lines[0] if lines else 'see'} (log: {log})")
+    page = HTML.with_name("times.html")
+    if page.is_file():
+        told = page.read_text(encoding="utf-8")
+        told = told.replace(timing.RENDERING, f"{time.time() - started:.0f}")
+        page.write_text(told, encoding="utf-8")
     return HTML
 
 

@@ -175,7 +175,12 @@ def _markdown_cell(value: object) -> object:
 
 
 def show(
-    table: pd.DataFrame, name: str, folder: str | Path, caption: str, digits: int = 3
+    table: pd.DataFrame,
+    name: str,
+    folder: str | Path,
+    caption: str,
+    digits: int = 3,
+    sortable: bool = False,
 ) -> Styler:
     """Export a table and return it styled for the page.
 
@@ -193,6 +198,9 @@ def show(
         Caption, with n and the unit of the numbers.
     digits : int
         Digits after the point of numbers that are not integers.
+    sortable : bool
+        Give each heading a button that sorts the rows (`book/_static/sortable.js`; without
+        JavaScript the table stays as it is).
 
     Returns
     -------
@@ -209,7 +217,8 @@ def show(
         {"selector": f".col{place}", "props": f"text-align: {side}"}
         for place, side in enumerate(sides)
     ]
-    style = style.set_table_styles(columns).set_table_attributes('class="dataframe"')
+    kind = "dataframe sortable" if sortable else "dataframe"
+    style = style.set_table_styles(columns).set_table_attributes(f'class="{kind}"')
     return style.set_uuid(name.replace("_", "-"))
 
 

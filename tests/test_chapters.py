@@ -225,7 +225,7 @@ def test_place_copies_the_models_chapters_and_drops_old_ones(tmp_path, book):
     (book / "chapters" / "old.ipynb").write_text("{}")
     copies = publish.place("m", tmp_path / "runs")
     assert copies == [book / "chapters" / "monitor.ipynb"]
-    assert [path.name for path in (book / "chapters").iterdir()] == ["monitor.ipynb"]
+    assert [path.name for path in (book / "chapters").glob("*.ipynb")] == ["monitor.ipynb"]
     injected = nbformat.read(copies[0], as_version=4).cells[0]
     assert "hide-input" in injected.metadata.tags
 

@@ -138,6 +138,8 @@ def _atlas(
             "pool": facts["relation"],
         }
     )
+    # Drawn before anything is left out: models of unlike training are asked much the same facts.
+    place = pd.Series(np.random.default_rng([seed, 2]).permutation(len(table)), table.index)
     told = training(model)
     if told is not None:
         told = told.reindex(table["item"])
@@ -149,9 +151,7 @@ def _atlas(
         table = table[told["exposures"].notna().to_numpy() & clear.to_numpy()]
         table = table.assign(seen=table["exposures"] > 0)
     number = table["seen"].map({True: n_seen, False: n_unseen})
-    order = np.random.default_rng([seed, 2]).permutation(len(table))
-    shuffled = table.iloc[order]
-    rank = shuffled.groupby(["group", "seen"]).cumcount().reindex(table.index)
+    rank = place[table.index].groupby([table["group"], table["seen"]]).rank(method="first") - 1
     pool = table.pipe(_pool, "group")
     asked = table[rank < number].reset_index(drop=True)
     return asked, table[rank >= number].reset_index(drop=True), pool

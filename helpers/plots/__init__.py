@@ -6,6 +6,7 @@ colour-blind readers and a model keeps its colour in all chapters. A figure six 
 well on a phone; its white ground stays white on a dark page.
 """
 
+from helpers.plots.comparison import correlation_map, gap_panels
 from helpers.plots.curves import exposure_curve, line_curve, scale_curve
 from helpers.plots.distributions import accuracy_boxes, anchor_distribution, dots
 from helpers.plots.heatmaps import alpha_map, attribution_heatmap
@@ -30,9 +31,11 @@ __all__ = [
     "anchor_distribution",
     "attribution_heatmap",
     "class_bars",
+    "correlation_map",
     "dots",
     "effect_grid",
     "exposure_curve",
+    "gap_panels",
     "grouped_dots",
     "kind_bars",
     "line_curve",

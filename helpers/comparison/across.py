@@ -1,0 +1,183 @@
+"""What many models tell together: what they share, how measures go along, what a run saved."""
+
+from collections.abc import Sequence
+from itertools import combinations
+
+import pandas as pd
+
+from helpers import runs, stats
+from helpers.comparison import board
+from helpers.comparison.board import Tables
+from helpers.comparison.groups import grouped
+from helpers.comparison.measures import CHAPTERS, of
+from helpers.errors import UserError
+
+SECOND = (
+    "Only {label} has finished runs here. A second model, as in\n"
+    "    make book MODELS=path/to/another\n"
+    "adds to every table the paired difference on the same facts, with its interval; to the "
+    "figures the curves over size, and from four models on a correlation with an interval."
+)
+
+
+def choose(folder: str, labels: Sequence[str] = ()) -> pd.DataFrame:
+    """Load finished runs, sorted into groups, of some models or of all.
+
+    Parameters
+    ----------
+    folder : str
+        The folder over the models' folders; empty for ``runs`` in the project.
+    labels : sequence of str
+        Names as the tables show them; all if empty.
+
+    Returns
+    -------
+    DataFrame
+        As :func:`helpers.comparison.groups.grouped` returns it, of the four measures' chapters.
+
+    Raises
+    ------
+    UserError
+        If no run has finished there, or a name is not among them.
+    """
+    table = runs.load(folder or None)
+    table = table[table["chapter"].isin(CHAPTERS)]
+    if table.empty:
+        raise UserError(
+            f"No finished run of a measure lies in {folder or runs.RUNS}: make one with make book, "
+            "or name the folder of the runs with --runs."
+        )
+    table = grouped(table.reset_index(drop=True))
+    known = sorted(table["label"].unique())
+    for label in labels:
+        if label not in known:
+            raise UserError(f"No run is of {label}: there are {', '.join(known)}.")
+    return table[table["label"].isin(labels)] if labels else table
+
+
+def lacking(found: Tables) -> str:
+    """Say what a second model would add; empty if there are two.
+
+    Examples
+    --------
+    >>> print(lacking({"monitor": {"m": pd.DataFrame()}}).splitlines()[0])
+    Only m has finished runs here. A second model, as in
+    >>> lacking({"monitor": {"m": pd.DataFrame(), "n": pd.DataFrame()}})
+    ''
+    """
+    labels = {label for models in found.values() for label in models}
+    return SECOND.format(label=min(labels)) if len(labels) == 1 else ""
+
+
+def overlap(found: Tables) -> pd.DataFrame:
+    """Count each model's facts, and those that all models of the chapter were asked.
+
+    Returns
+    -------
+    DataFrame
+        ``chapter, model, facts, shared``.
+
+    Examples
+    --------
+    >>> facts = {"m": pd.DataFrame(index=["a", "b"]), "n": pd.DataFrame(index=["b"])}
+    >>> overlap({"monitor": facts}).values.tolist()
+    [['monitor', 'm', 2, 1], ['monitor', 'n', 1, 1]]
+    """
+    rows = [
+        (chapter, label, len(table), len(board.shared(models)))
+        for chapter, models in found.items()
+        for label, table in models.items()
+    ]
+    return pd.DataFrame(rows, columns=["chapter", "model", "facts", "shared"])
+
+
+def agreement(found: Tables, table: pd.DataFrame) -> pd.DataFrame:
+    """Compute each run's measures again from its facts, and set them beside what it saved.
+
+    Parameters
+    ----------
+    found : mapping
+        As :func:`helpers.comparison.board.tables` returns it.
+    table : DataFrame
+        The runs that it was read from.
+
+    Returns
+    -------
+    DataFrame
+        ``chapter, model, measure, saved, again``; without measures that a chapter does not save.
+    """
+    rows = []
+    for run in table.query("group == 0").itertuples():
+        given, metrics = run.manifest["parameters"], runs.metrics(run.folder)
+        level = metrics[metrics["level"] == "run"]
+        where = given["setting"] if run.chapter == "knowledge_base" else "all"
+        saved = level[level["relation"] == where].drop_duplicates("measure")
+        saved = saved.set_index("measure")["estimate"]
+        for measure in of(run.chapter):
+            if measure.name in saved:
+                part = found[run.chapter][run.label].dropna(subset=list(measure.columns))
+                again = float(measure.statistic(part[list(measure.columns)].to_numpy()))
+                rows.append((run.chapter, run.label, measure.name, saved[measure.name], again))
+    return pd.DataFrame(rows, columns=["chapter", "model", "measure", "saved", "again"])
+
+
+def correlations(standings: pd.DataFrame, method: str = "pearson") -> pd.DataFrame:
+    """Correlate measures over models, each pair over the models that have both.
+
+    Parameters
+    ----------
+    standings : DataFrame
+        ``model, measure, estimate``, of one or many chapters.
+    method : {"pearson", "spearman"}
+        As for :func:`helpers.stats.correlation`.
+
+    Returns
+    -------
+    DataFrame
+        ``first, second, r, low, high, p, n``; no bounds for fewer than four models.
+
+    Examples
+    --------
+    >>> rows = pd.DataFrame({"model": list("abab"), "measure": ["x", "x", "y", "y"],
+    ...                      "estimate": [1.0, 2.0, 4.0, 2.0]})
+    >>> correlations(rows)[["first", "second", "r", "n"]].values.tolist()
+    [['x', 'y', -1.0, 2]]
+    """
+    wide = standings.pivot_table(index="model", columns="measure", values="estimate", dropna=False)
+    wide = wide[standings["measure"].drop_duplicates()]
+    rows = [
+        {"first": a, "second": b} | stats.correlation(wide[a], wide[b], method)._asdict()
+        for a, b in combinations(wide, 2)
+    ]
+    return pd.DataFrame(rows, columns=["first", "second", *stats.Correlation._fields])
+
+
+def matrix(pairs: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
+    """Lay out correlations as a square table, 1 on its diagonal.
+
+    Examples
+    --------
+    >>> pairs = pd.DataFrame({"first": ["x"], "second": ["y"], "r": [-0.5]})
+    >>> matrix(pairs, ["x", "y"]).values.tolist()
+    [[1.0, -0.5], [-0.5, 1.0]]
+    """
+    square = pd.DataFrame(1.0, index=list(names), columns=list(names))
+    for row in pairs.itertuples():
+        square.loc[row.first, row.second] = square.loc[row.second, row.first] = row.r
+    return square
+
+
+def by_relation(models: dict[str, pd.DataFrame], column: str) -> pd.DataFrame:
+    """Average a column for each relation and model, over the facts that all were asked.
+
+    Examples
+    --------
+    >>> facts = pd.DataFrame({"relation": ["P17", "P17"], "right": [1.0, 0.0]}, index=["a", "b"])
+    >>> by_relation({"m": facts}, "right").loc["P17", "m"]
+    np.float64(0.5)
+    """
+    both = board.shared(models)
+    rows = {
+        name: table.loc[both].groupby("relation")[column].mean() for name, table in models.items()
+    }
+    return pd.DataFrame(rows)

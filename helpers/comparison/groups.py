@@ -1,0 +1,140 @@
+"""Which runs may be compared: those of the same questions, asked the same way."""
+
+import json
+from typing import Any
+
+import pandas as pd
+
+NEUTRAL = {  # parameters that change a page, but no fact and no answer on the board
+    *("model", "run_dir", "n_bootstrap", "chat"),
+    *("attribution", "siblings", "n_close", "n_seeds", "n_list", "n_truth"),
+}
+PACKAGES = ("torch", "transformers")
+NOTHING = "nothing"
+
+
+def traits(manifest: dict[str, Any]) -> dict[str, str]:
+    """Return what a run must share with another to be compared with it.
+
+    Parameters
+    ----------
+    manifest : dict
+        The whole of ``run.json``.
+
+    Returns
+    -------
+    dict
+        Name to value as text: the data set's name and checksum, the versions of torch and
+        transformers (without their build), and every parameter but those that leave facts and
+        answers as they are (``NEUTRAL``). A chat template is the model's own affair, so two runs
+        may differ in it; see :func:`label`.
+
+    Examples
+    --------
+    >>> told = {"dataset": {"name": "atlas", "checksum": "ab"}, "versions": {"torch": "2.13.0+cpu"},
+    ...         "parameters": {"model": "m", "seed": 3}}
+    >>> traits(told)
+    {'dataset': 'atlas', 'checksum': 'ab', 'torch': '2.13.0', 'seed': '3'}
+    """
+    found = {"dataset": manifest["dataset"]["name"]}
+    found["checksum"] = str(manifest["dataset"].get("checksum", ""))
+    versions = manifest.get("versions", {})
+    found |= {name: versions[name].partition("+")[0] for name in PACKAGES if name in versions}
+    free = {k: v for k, v in manifest["parameters"].items() if k not in NEUTRAL}
+    return found | {k: json.dumps(v).strip('"') for k, v in sorted(free.items())}
+
+
+def label(manifest: dict[str, Any]) -> str:
+    """Return the name of a run's model in tables: its last part, and whether it was in a chat.
+
+    Examples
+    --------
+    >>> label({"model": {"name": "org/small"}, "parameters": {"chat": True}})
+    'small (chat)'
+    """
+    name = str(manifest["model"]["name"]).rstrip("/").rpartition("/")[2]
+    return f"{name} (chat)" if manifest["parameters"].get("chat") else name
+
+
+def grouped(found: pd.DataFrame) -> pd.DataFrame:
+    """Sort runs into groups that may be compared, chapter by chapter, the largest first.
+
+    Parameters
+    ----------
+    found : DataFrame
+        As :func:`helpers.runs.load` returns it.
+
+    Returns
+    -------
+    DataFrame
+        With ``label`` (unique within a group; the folder's name is added where two models share a
+        name), ``group`` (0 is the group with most models, of two alike the one with the latest
+        run) and ``differs``: what sets a run apart from the chapter's group 0, in words, empty
+        within it.
+    """
+    table = found.assign(label=[label(told) for told in found["manifest"]], group=0, differs="")
+    for _, rows in table.groupby("chapter"):
+        keys = pd.Series([traits(told) for told in rows["manifest"]], rows.index, dtype=object)
+        texts = keys.map(lambda key: json.dumps(key, sort_keys=True))
+        sizes = texts.map(texts.value_counts())
+        latest = rows.groupby(texts)["finished"].max().reindex(texts).to_numpy()
+        order = pd.DataFrame({"text": texts, "size": sizes, "latest": latest})
+        order = order.sort_values(["size", "latest"], ascending=False)["text"].drop_duplicates()
+        places = {text: place for place, text in enumerate(order)}
+        first = keys[texts == order.iloc[0]].iloc[0]
+        table.loc[rows.index, "group"] = texts.map(places)
+        table.loc[rows.index, "differs"] = keys.map(
+            lambda key, first=first: _difference(key, first)
+        )
+    again = table.duplicated(["chapter", "group", "label"], keep=False)
+    folders = table["folder"].map(lambda folder: folder.parent.name)
+    table.loc[again, "label"] = table["label"] + " (" + folders + ")"
+    return table
+
+
+def sentence(table: pd.DataFrame) -> str:
+    """Say which runs were left out of the comparison, and why.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As :func:`grouped` returns it.
+
+    Examples
+    --------
+    >>> rows = pd.DataFrame({"label": ["a", "b"], "chapter": "monitor", "group": [0, 1],
+    ...                      "differs": ["", "seed 1, not 0"]})
+    >>> print(sentence(rows))
+    1 of 2 runs is not mixed with the others:
+    - b, monitor: seed 1, not 0
+    """
+    out = table[table["group"] > 0]
+    if out.empty:
+        return f"All {len(table)} runs were made alike, chapter by chapter."
+    verb = "is" if len(out) == 1 else "are"
+    lines = [f"- {r.label}, {r.chapter}: {r.differs}" for r in out.itertuples()]
+    head = f"{len(out)} of {len(table)} runs {verb} not mixed with the others:"
+    return "\n".join([head, *lines])
+
+
+def weights(table: pd.DataFrame) -> list[str]:
+    """Return the labels whose chapters were run on different weights: a model was replaced.
+
+    Examples
+    --------
+    >>> told = [{"model": {"weights_sha": sha}} for sha in "aab"]
+    >>> weights(pd.DataFrame({"label": ["m", "n", "m"], "manifest": told}))
+    ['m']
+    """
+    shas = table["manifest"].map(lambda told: told["model"].get("weights_sha"))
+    kinds = shas.groupby(table["label"]).nunique()
+    return sorted(kinds[kinds > 1].index)
+
+
+def _difference(key: dict[str, str], first: dict[str, str]) -> str:
+    """Say in words where two sets of traits differ."""
+    names = [name for name in first | key if key.get(name) != first.get(name)]
+    if "dataset" in names and "checksum" in names:
+        names.remove("checksum")
+    parts = [f"{n} {key.get(n, NOTHING)}, not {first.get(n, NOTHING)}" for n in names]
+    return "; ".join(parts)

@@ -1,0 +1,202 @@
+"""The noise floor: how far one model's figures lie apart when nothing changes that should matter.
+
+``python -m helpers.comparison.noise --model atlas-m`` asks a model MONITOR's prompts four times:
+as usual, of other facts, in numbers of half the width,
+and one prompt at a time. Its runs go to ``runs/noise/<variant>/<model>/monitor``.
+"""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from helpers import runs, stats
+from helpers.checkpoints import slug
+from helpers.comparison import board, facts
+from helpers.comparison.measures import of
+from helpers.errors import UserError
+from helpers.metrics import anchors, monitor
+
+FOLDER = "noise"
+USUAL = "usual"
+VARIANTS = {  # what differs from the usual run: seed, dtype, prompts at a time
+    USUAL: {"seed": 0, "dtype": "float32", "batch_size": None},
+    "seed": {"seed": 1, "dtype": "float32", "batch_size": None},
+    "dtype": {"seed": 0, "dtype": "bfloat16", "batch_size": None},
+    "batch": {"seed": 0, "dtype": "float32", "batch_size": 1},
+}
+TOLD = {
+    USUAL: "as usual",
+    "seed": "other facts (seed 1)",
+    "dtype": "half the width (bfloat16)",
+    "batch": "one prompt at a time",
+}
+
+
+def run(model: str, folder: Path, n_facts: int = 5) -> list[Path]:
+    """Ask a model the same questions in every variant and save a run of each.
+
+    Parameters
+    ----------
+    model : str
+        Bundled name, folder or hub id.
+    folder : Path
+        The folder over the runs; theirs is ``<folder>/noise/<variant>/<model-slug>/monitor``.
+    n_facts : int
+        Facts a relation.
+
+    Returns
+    -------
+    list of Path
+        The runs' folders, in the order of ``VARIANTS``.
+
+    Raises
+    ------
+    UserError
+        If there is no such model, or no fact is asked for.
+    """
+    if n_facts < 1:
+        raise UserError(f"n_facts is {n_facts}: ask at least one fact of each relation.")
+    return [
+        _one(model, folder / FOLDER / name / slug(model) / "monitor", n_facts, **variant)
+        for name, variant in VARIANTS.items()
+    ]
+
+
+def _one(
+    model: str, folder: Path, n_facts: int, seed: int, dtype: str, batch_size: int | None
+) -> Path:
+    """Ask once and save."""
+    from helpers import datasets, models, probing, prompts  # torch: not for those who only read
+
+    parameters = {"model": model, "dataset": "atlas", "n_facts": n_facts, "seed": seed}
+    parameters |= {"match": "exact_match", "anchor_mode": "teacher_forced"}
+    parameters |= {"alphas": list(monitor.EQUAL), "dtype": dtype, "batch_size": batch_size}
+    started = runs.start("monitor", parameters, folder)
+    lm = models.load(model, dtype=dtype)
+    asked = datasets.load("atlas", n=n_facts, seed=seed)
+    frames = datasets.frames("atlas", asked["relation"].unique())
+    probes = prompts.monitor(asked, frames, 7)
+    how = {"batch_size": batch_size, "progress": False}
+    answers = probing.score(lm, probes, **how)
+    answers["text"] = probing.generate(lm, probes, **how)["text"]
+    scores = monitor.fact_scores(answers, anchors.known_facts(answers))
+    return runs.save(
+        started,
+        answers=answers,
+        metrics=scores.drop(columns=["known"]),
+        model=models.describe(lm),
+        dataset=datasets.source("atlas"),
+    )
+
+
+def files(model: str) -> list[str]:
+    """Return the manifests of a model's noise runs, seen from the folder of the runs.
+
+    Examples
+    --------
+    >>> files("atlas-s")[1]
+    'noise/seed/atlas-s/monitor/run.json'
+    """
+    return [f"{FOLDER}/{name}/{slug(model)}/monitor/run.json" for name in VARIANTS]
+
+
+def found(folder: Path) -> dict[str, dict[str, Path]]:
+    """Return the noise runs there are: label of the model to variant to folder.
+
+    Parameters
+    ----------
+    folder : Path
+        The folder over the runs.
+    """
+    table: dict[str, dict[str, Path]] = {}
+    for variant in VARIANTS:
+        for row in runs.load(folder / FOLDER / variant).itertuples():
+            name = row.model.rstrip("/").rpartition("/")[2]
+            table.setdefault(name, {})[variant] = row.folder
+    return {name: paths for name, paths in table.items() if USUAL in paths and len(paths) > 1}
+
+
+def compare(
+    paths: dict[str, Path], n_resamples: int = 1000, seed: int = 0
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Compare a model's variants with its usual run.
+
+    Parameters
+    ----------
+    paths : dict
+        Variant to the folder of its run, as in :func:`found`.
+    n_resamples, seed : int
+        Of the bootstrap within relations.
+
+    Returns
+    -------
+    DataFrame
+        ``variant, measure, estimate`` (variant minus usual), ``low, high, n``: paired where the
+        facts are the same, else with the standard errors of two samples added up; ``n`` facts.
+    DataFrame
+        ``variant, prompts`` (that both were asked), ``largest`` (largest difference of a
+        log-probability) and ``changed`` (share of answers that read otherwise).
+    """
+    tables = {name: facts.read("monitor", path) for name, path in paths.items()}
+    rows, words = [], []
+    for name in [variant for variant in paths if variant != USUAL]:
+        same = tables[name].index.equals(tables[USUAL].index)
+        for measure in of("monitor"):
+            draw = {"n_resamples": n_resamples, "seed": seed}
+            compared = board.difference if same else _unpaired
+            gap = compared(tables[name], tables[USUAL], measure, **draw)
+            rows.append({"variant": TOLD[name], "measure": measure.name} | gap._asdict())
+        words.append({"variant": TOLD[name]} | _answers(paths[name], paths[USUAL]))
+    columns = ["variant", "measure", "estimate", "low", "high", "n"]
+    return pd.DataFrame(rows)[columns], pd.DataFrame(words)
+
+
+def _unpaired(first: pd.DataFrame, second: pd.DataFrame, measure, **draw) -> stats.Difference:
+    """Compare two samples of facts: the bootstrap draws each anew."""
+    ends = []
+    for place, table in enumerate((first, second)):
+        rows = table.dropna(subset=list(measure.columns))
+        strata, values = rows["relation"], rows[list(measure.columns)].to_numpy()
+        seed = (draw["seed"], place)
+        drawn = stats.replicates(values, measure.statistic, strata, draw["n_resamples"], seed)
+        ends.append((float(measure.statistic(values)), drawn, len(values)))
+    (a, one, n), (b, two, m) = ends
+    low, high = np.quantile(one - two, [0.025, 0.975])
+    return stats.Difference(a - b, float(low), float(high), float("nan"), min(n, m))
+
+
+def _answers(path: Path, usual: Path) -> dict[str, float]:
+    """Compare two runs prompt by prompt."""
+    keys = ["item", "variant", "prompt"]
+    columns = [*keys, "logprobs", "text"]
+    both = runs.answers(path)[columns].merge(runs.answers(usual)[columns], on=keys)
+    gaps = [np.abs(np.subtract(a, b)).max() for a, b in zip(both["logprobs_x"], both["logprobs_y"])]
+    return {
+        "prompts": len(both),
+        "largest": max(gaps, default=float("nan")),
+        "changed": (both["text_x"] != both["text_y"]).mean(),
+    }
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Make the runs; a user's mistake ends in one sentence on stderr and status 2."""
+    parser = argparse.ArgumentParser(prog="python -m helpers.comparison.noise", description=__doc__)
+    parser.add_argument("--model", default="atlas-m", help="bundled name, folder or hub id")
+    parser.add_argument("--runs", type=Path, default=runs.RUNS, help="folder of the runs")
+    parser.add_argument("--facts", type=int, default=5, help="facts of each relation")
+    args = parser.parse_args(arguments)
+    try:
+        for folder in run(args.model, args.runs, args.facts):
+            print(folder, file=sys.stderr)
+    except UserError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,169 @@
+"""Paired differences made ready to be read: which pairs, which side first, in which unit."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+import scipy.stats
+from statsmodels.stats.multitest import multipletests
+
+from helpers import tables
+from helpers.comparison.measures import named
+from helpers.errors import UserError
+
+
+def check(reference: str, labels: Sequence[str]) -> str:
+    """Return the reference, or say that no such model is compared.
+
+    Raises
+    ------
+    UserError
+        If it is neither empty nor among the labels.
+
+    Examples
+    --------
+    >>> check("", ["m"]), check("m", ["m"])
+    ('', 'm')
+    """
+    if reference and reference not in labels:
+        raise UserError(
+            f"The reference {reference} is not compared here: name one of {', '.join(labels)}."
+        )
+    return reference
+
+
+def oriented(gaps: pd.DataFrame, pairs: Sequence[tuple[str, str]]) -> pd.DataFrame:
+    """Return the differences of some pairs, turned so that each pair's first model comes first.
+
+    Parameters
+    ----------
+    gaps : DataFrame
+        As :func:`helpers.comparison.board.differences` returns it, each pair in one direction.
+    pairs : sequence of pair of str
+        Labels, the one that is subtracted second; a pair without differences is left out.
+
+    Returns
+    -------
+    DataFrame
+        In the order of the pairs.
+
+    Examples
+    --------
+    >>> gaps = pd.DataFrame({"first": ["b"], "second": ["a"], "measure": ["UR"],
+    ...                      "estimate": [0.2], "low": [0.1], "high": [0.4]})
+    >>> oriented(gaps, [("a", "b")])[["first", "estimate", "low", "high"]].values.tolist()
+    [['a', -0.2, -0.4, -0.1]]
+    """
+    parts = [gaps.head(0)]
+    for first, second in pairs:
+        parts.append(gaps[(gaps["first"] == first) & (gaps["second"] == second)])
+        turned = gaps[(gaps["first"] == second) & (gaps["second"] == first)]
+        ends = {"estimate": -turned["estimate"], "low": -turned["high"], "high": -turned["low"]}
+        parts.append(turned.assign(first=first, second=second, **ends))
+    return pd.concat(parts, ignore_index=True)
+
+
+def against(standings: pd.DataFrame, gaps: pd.DataFrame, reference: str = "") -> pd.DataFrame:
+    """Return each model's differences from one model, or from the first of each measure.
+
+    Parameters
+    ----------
+    standings, gaps : DataFrame
+        As `helpers.comparison.board` makes them.
+    reference : str
+        A label; if empty, the best model of each measure (of a measure without a better side,
+        the one with most).
+
+    Returns
+    -------
+    DataFrame
+        Rows of ``gaps``, the reference always second.
+
+    Examples
+    --------
+    >>> standings = pd.DataFrame({"model": ["a", "b"], "measure": "UR", "estimate": [0.2, 0.4]})
+    >>> gaps = pd.DataFrame({"first": ["b"], "second": ["a"], "measure": ["UR"],
+    ...                      "estimate": [0.2], "low": [0.1], "high": [0.3]})
+    >>> against(standings, gaps)[["first", "second", "estimate"]].values.tolist()
+    [['a', 'b', -0.2]]
+    """
+    parts = [gaps.head(0)]
+    for measure, rows in standings.dropna(subset=["estimate"]).groupby("measure", sort=False):
+        up = named(measure).higher is not False
+        best = rows.set_index("model")["estimate"].sort_values(ascending=not up).index[0]
+        base = reference or best
+        pairs = [(name, base) for name in rows["model"] if name != base]
+        parts.append(oriented(gaps[gaps["measure"] == measure], pairs))
+    return pd.concat(parts, ignore_index=True)
+
+
+def readable(gaps: pd.DataFrame) -> pd.DataFrame:
+    """Lay out differences for a page, shares in points.
+
+    Parameters
+    ----------
+    gaps : DataFrame
+        ``first, second, measure, estimate, low, high, n, better``.
+
+    Returns
+    -------
+    DataFrame
+        ``measure, model, minus, difference`` (with its interval), ``facts, better``.
+
+    Examples
+    --------
+    >>> gaps = pd.DataFrame({"first": ["b"], "second": ["a"], "measure": ["UR"], "better": ["b"],
+    ...                      "estimate": [0.2], "low": [0.1], "high": [0.3], "n": [40]})
+    >>> readable(gaps)[["minus", "difference", "facts"]].values.tolist()
+    [['a', '20.0 [10.0, 30.0]', 40]]
+    """
+    cells = []
+    for row in gaps.itertuples():
+        form = {"digits": 1, "scale": 100} if named(row.measure).percent else {"digits": 3}
+        cells.append(tables.interval(row.estimate, row.low, row.high, **form))
+    return pd.DataFrame(
+        {
+            "measure": [named(name).title for name in gaps["measure"]],
+            "model": gaps["first"].to_numpy(),
+            "minus": gaps["second"].to_numpy(),
+            "difference": cells,
+            "facts": gaps["n"].to_numpy(),
+            "better": gaps["better"].to_numpy(),
+        }
+    )
+
+
+def holm(gaps: pd.DataFrame, level: float = 0.05) -> pd.DataFrame:
+    """Test all differences at once: p-values of the normal approximation, corrected after Holm.
+
+    The standard error is that of the interval, (high - low) / (2 · 1.96). (The p-values of the
+    bootstrap itself cannot be smaller than two over the number of resamples, too coarse to be
+    corrected for many comparisons.)
+
+    Parameters
+    ----------
+    gaps : DataFrame
+        ``estimate, low, high``; rows without an interval, or with one of no width, are left out.
+    level : float
+        Of the tests, between 0 and 1.
+
+    Returns
+    -------
+    DataFrame
+        The other rows, with ``p_normal``, ``p_holm`` and ``kept`` (p_holm below the level).
+
+    Examples
+    --------
+    >>> gaps = pd.DataFrame({"estimate": [0.3, 0.1], "low": [0.104, -0.096],
+    ...                      "high": [0.496, 0.296]})
+    >>> found = holm(gaps)
+    >>> found["p_holm"].round(4).tolist(), found["kept"].tolist()
+    ([0.0054, 0.3173], [True, False])
+    """
+    rows = gaps[gaps["high"] > gaps["low"]]
+    if rows.empty:
+        return rows.assign(p_normal=np.nan, p_holm=np.nan, kept=False)
+    error = (rows["high"] - rows["low"]) / (2 * scipy.stats.norm.ppf(0.975))
+    p = 2 * scipy.stats.norm.sf(rows["estimate"].abs() / error)
+    kept, corrected, *_ = multipletests(p, level, method="holm")
+    return rows.assign(p_normal=p, p_holm=corrected, kept=kept)
