@@ -16,8 +16,7 @@ ARGS ?=
 PY = $(VENV)/bin/python
 PYTHON_TAG = $$($(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null)
 
-.PHONY: help install book sweep knowledge questions benchmarks test lint bench clean
-.PHONY: help install book knowledge questions benchmarks noise test lint bench clean
+.PHONY: help install book sweep estimate knowledge questions benchmarks noise test test-cluster faults lint bench clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -28,7 +27,7 @@ help: ## list the targets
 	@echo 'make noise [MODEL=...]'
 	@echo 'make test [ARGS="-k runs"]'
 	@echo
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  \1	\2/p' Makefile
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1	\2/p' Makefile
 
 install: ## make .venv and install requirements.txt (skipped while both are unchanged)
 	@tag=$(PYTHON_TAG); case "$$tag" in 3.11|3.12|3.13) ;; *) \
@@ -49,6 +48,9 @@ sweep: install ## run CHAPTERS on each of MODELS, here or on a cluster (PROFILE=
 	@"$(PY)" -m helpers.chapters sweep $(CHAPTERS) --models $(MODELS) --profile "$(PROFILE)" \
 	  $(if $(CORES),--cores $(CORES)) $(if $(DRY),--dry-run) --set $(SET)
 
+estimate: install ## tell what that sweep costs: tokens of its probes, seconds by timing MODELS here
+	@"$(PY)" -m helpers.chapters estimate $(CHAPTERS) --models $(MODELS) --set $(SET)
+
 knowledge: install ## run the knowledge-base chapter on each of MODELS, for its comparisons
 	@for model in $(or $(MODELS),atlas-xs atlas-s atlas-m atlas-m-chat); do \
 	  "$(PY)" -m helpers.chapters run knowledge_base --model "$$model" --set $(SET) || exit $$?; done
@@ -67,6 +69,12 @@ noise: install ## ask MODEL the same things in four ways that should not matter,
 
 test: install ## run the tests
 	@"$(PY)" -m pytest $(ARGS)
+
+test-cluster: install ## try a sweep on a SLURM of one node, set up for it (where SLURM is installed)
+	@"$(PY)" -m pytest tests/cluster -m cluster $(ARGS)
+
+faults: install ## kill, fill, cut and flip what a run rests on; print what it survived
+	@"$(PY)" -m pytest tests/faults -m "fault or long" $(ARGS)
 
 lint: install ## check style and formatting
 	@"$(PY)" -m ruff check . && "$(PY)" -m ruff format --check .

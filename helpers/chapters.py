@@ -174,6 +174,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
             case "sweep":
                 asked = (args.models, args.chapters, args.set, args.runs, args.profile, args.cores)
                 sweeps.main(sweeps.prepare(*asked), args.dry_run)
+            case "estimate":
+                from helpers import estimates  # the one command that loads a model
+
+                sweep = sweeps.prepare(args.models, args.chapters, args.set, args.runs)
+                print(estimates.report(estimates.estimate(sweep)))
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
@@ -193,6 +198,7 @@ def _parser() -> argparse.ArgumentParser:
         "place": "copy a model's executed chapters into the book",
         "render": "render book/_build/html from what is placed",
         "book": "all of it, by Snakemake, repeating only what changed",
+        "estimate": "what a sweep costs: tokens of its probes, seconds by a calibration",
         "sweep": "chapters on many models, here or on a cluster, repeating only what changed",
     }
     add = {name: commands.add_parser(name, help=text) for name, text in texts.items()}
@@ -203,14 +209,14 @@ def _parser() -> argparse.ArgumentParser:
     add["sweep"].add_argument("--dry-run", action="store_true", help="tell what it would do")
     for name in ("book", "sweep"):
         add[name].add_argument("--cores", type=int, help="all by default")
-    for name in ("check", "book", "sweep"):
+    for name in ("check", "book", "sweep", "estimate"):
         add[name].add_argument("chapters", nargs="*")
         add[name].add_argument("--models", nargs="*", default=[], help="models to compare")
     for name in ("run", "check", "place", "book"):
         add[name].add_argument("--model", default="atlas-m", help="bundled name, folder or hub id")
-    for name in ("run", "place", "book", "sweep"):
+    for name in ("run", "place", "book", "sweep", "estimate"):
         add[name].add_argument("--runs", type=Path, default=RUNS, help="folder of the runs")
-    for name in ("run", "check", "book", "sweep"):
+    for name in ("run", "check", "book", "sweep", "estimate"):
         add[name].add_argument("--set", nargs="*", default=[], metavar="name=value")
     return parser
 

@@ -14,11 +14,7 @@ from pathlib import Path
 
 import nbformat
 
-<<<<<<< HEAD
-from helpers import checkpoints, grid, locks, settings
-=======
-from helpers import checkpoints, grid, settings, timing
->>>>>>> w-compare
+from helpers import checkpoints, grid, locks, settings, timing
 from helpers.checkpoints import WEIGHTS, slug
 from helpers.errors import UserError
 from helpers.runs import ROOT, SYNTHESIS
