@@ -60,6 +60,7 @@ def estimate(sweep: Sweep) -> pd.DataFrame:
     names = [name for name in sweep.chapters if grid.kind(name) != "synthesis"]
     pilots = {name: _pilot(sweep, name) for name in names}
     costs: dict[str, dict[str, Cost]] = {}
+    _loaded(min(checkpoints.bundled(), key=_size, default=sweep.models[0]), ())  # imports, once
     asked = dict.fromkeys([*(p.manifest["model"]["name"] for p in pilots.values()), *sweep.models])
     for model in asked:
         lm, seconds = _loaded(model, sweep.given)
@@ -149,11 +150,13 @@ def _cost(lm: LanguageModel, pilot: Path, loading: float) -> Cost:
     count, seconds = 0, loading
     if len(scored):
         part = scored[scored["item"].isin(few)].drop(columns=["logprobs", "tokens", "read"])
+        score(lm, part[:2], progress=False)  # the first pass of a model is slower
         whole, some = (scoring.work(lm, table)["forwarded"] for table in (scored, part))
         seconds += _timed(lambda: score(lm, part, progress=False)) * whole / max(1, some)
         count += whole
     if len(said):
         part, longest = said[said["item"].isin(few)], _longest(lm, said)
+        generate(lm, list(part["prompt"][:1]), 1, progress=False)
         took = _timed(lambda: generate(lm, list(part["prompt"]), longest, progress=False))
         seconds += took * len(said) / max(1, len(part))
         count += _read(lm, said) + longest * len(said)
