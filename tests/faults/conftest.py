@@ -62,7 +62,8 @@ def begin(processes):
 
     yield start
     for process in begun:
-        kill(process)
+        if process.pid:
+            kill(process)
 
 
 def kill(process):
