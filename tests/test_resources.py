@@ -30,13 +30,11 @@ def test_the_profiles_table_serves_every_chapter_and_size(table):
 
 @given(st.floats(0, 500), st.floats(0, 500))
 def test_a_larger_model_never_asks_for_less(one, other):
+    limits = {"c": (90, 3), "a": (1, 1), "b": (9, 2)}  # in no order
     sizes = {
-        name: {"up_to": limit, "gpus": n, "cpus": n, "memory_gb": 8 * n}
-        for n, (name, limit) in enumerate([("c", 90), ("a", 1), ("b", 9)], 1)
+        name: {"up_to": limit, "gpus": n, "cpus": n, "memory_gb": n}
+        for name, (limit, n) in limits.items()
     }
-    sizes["a"], sizes["b"], sizes["c"] = (
-        {**sizes[name], "gpus": n, "cpus": n, "memory_gb": n} for n, name in enumerate("abc", 1)
-    )
     table = {"sizes": sizes, "minutes": {"other": {"a": 1, "b": 2, "c": 3}}}
     small, large = (resources.need(table, "any", size) for size in sorted((one, other)))
     assert all(small[key] <= large[key] for key in small)

@@ -73,7 +73,7 @@ def kill(process):
     process.join()
 
 
-def wait_for(there, seconds=90):
+def wait_for(there, seconds=400):
     """Return once a condition holds."""
     until = time.monotonic() + seconds
     while not there():

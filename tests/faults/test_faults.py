@@ -121,7 +121,7 @@ def test_two_processes_share_a_cache(begin, forwarded, undisturbed, tmp_path):
     cache, outs = tmp_path / "cache", [tmp_path / "one", tmp_path / "two"]
     both = [begin(work.score_into, cache, 0.02, out) for out in outs]
     for process in both:
-        process.join(90)
+        process.join(400)
     assert [out.read_bytes() == undisturbed for out in outs] == [True, True]
     assert not files(cache, "*.corrupt")
     assert not files(cache, "*.tmp")
@@ -188,7 +188,7 @@ def test_a_second_run_is_refused_while_the_first_is_at_work(begin, chapter, tmp_
     time.sleep(0.2)
     with pytest.raises(UserError, match=r"Another run is at work in .*monitor: wait for it"):
         chapters.run("monitor", "tiny", (), tmp_path, templates)
-    first.join(90)
+    first.join(400)
     assert first.exitcode == 0
     assert tables(tmp_path / "tiny" / "monitor") == expected
 
