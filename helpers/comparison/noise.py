@@ -16,7 +16,7 @@ import pandas as pd
 from helpers import runs, stats
 from helpers.checkpoints import slug
 from helpers.comparison import board, facts
-from helpers.comparison.measures import of
+from helpers.comparison.measures import Measure, of
 from helpers.errors import UserError
 from helpers.metrics import anchors, monitor
 
@@ -155,18 +155,21 @@ def compare(
     return pd.DataFrame(rows)[columns], pd.DataFrame(words)
 
 
-def _unpaired(first: pd.DataFrame, second: pd.DataFrame, measure, **draw) -> stats.Difference:
+def _unpaired(
+    first: pd.DataFrame, second: pd.DataFrame, measure: Measure, n_resamples: int, seed: int
+) -> stats.Difference:
     """Compare two samples of facts: the bootstrap draws each anew."""
-    ends = []
-    for place, table in enumerate((first, second)):
-        rows = table.dropna(subset=list(measure.columns))
-        strata, values = rows["relation"], rows[list(measure.columns)].to_numpy()
-        seed = (draw["seed"], place)
-        drawn = stats.replicates(values, measure.statistic, strata, draw["n_resamples"], seed)
-        ends.append((float(measure.statistic(values)), drawn, len(values)))
-    (a, one, n), (b, two, m) = ends
+    sides = [table.dropna(subset=list(measure.columns)) for table in (first, second)]
+    if any(rows.empty for rows in sides):
+        return stats.Difference(*[float("nan")] * 4, 0)
+    values = [rows[list(measure.columns)].to_numpy() for rows in sides]
+    one, two = (
+        stats.replicates(v, measure.statistic, rows["relation"], n_resamples, (seed, place))
+        for place, (v, rows) in enumerate(zip(values, sides))
+    )
     low, high = np.quantile(one - two, [0.025, 0.975])
-    return stats.Difference(a - b, float(low), float(high), float("nan"), min(n, m))
+    a, b = (float(measure.statistic(v)) for v in values)
+    return stats.Difference(a - b, float(low), float(high), float("nan"), min(map(len, sides)))
 
 
 def _answers(path: Path, usual: Path) -> dict[str, float]:

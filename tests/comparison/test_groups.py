@@ -1,0 +1,78 @@
+"""Tests of helpers.comparison.groups: runs made otherwise are never mixed in silence."""
+
+import pytest
+
+from helpers import runs
+from helpers.comparison import groups
+from tests import saved_runs
+
+ONE = ("latent_knowledge",)
+
+
+def found(folder):
+    return groups.grouped(runs.load(folder)).set_index("label")
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"seed": 3}, "seed 3, not 0"),
+        ({"n_facts": 9}, "n_facts 9, not 8"),
+        ({"relations": ["P17"]}, 'relations ["P17"], not nothing'),
+        ({"versions": {"torch": "1.0", "transformers": "2.0"}}, "torch 1.0, not "),
+    ],
+)
+def test_a_run_made_otherwise_is_set_apart_with_its_reason(tmp_path, changes, reason):
+    for name in "ab":
+        saved_runs.write(tmp_path, name, 0.5, ONE)
+    saved_runs.write(tmp_path, "odd", 0.5, ONE, **changes)
+    table = found(tmp_path)
+    assert table["group"].to_dict() == {"a": 0, "b": 0, "odd": 1}
+    assert table.loc["odd", "differs"].startswith(reason)
+    assert table.loc[["a", "b"], "differs"].eq("").all()
+    told = groups.sentence(table.reset_index())
+    assert told.splitlines()[0] == "1 of 3 runs is not mixed with the others:"
+    assert f"- odd, latent_knowledge: {reason}" in told
+
+
+def test_other_data_are_told_by_name_or_checksum(tmp_path, monkeypatch):
+    for name in "ab":
+        saved_runs.write(tmp_path, name, 0.5, ONE)
+    monkeypatch.setitem(saved_runs.DATASET, "checksum", "ee")
+    saved_runs.write(tmp_path, "newer", 0.5, ONE)
+    monkeypatch.setitem(saved_runs.DATASET, "name", "fktc")
+    saved_runs.write(tmp_path, "other", 0.5, ONE)
+    table = found(tmp_path)
+    assert table["group"].to_dict() == {"a": 0, "b": 0, "other": 1, "newer": 2}
+    assert table.loc["newer", "differs"].startswith("checksum ee, not cdcd")
+    assert table.loc["other", "differs"] == "dataset fktc, not atlas"
+
+
+def test_what_changes_only_a_page_does_not_set_apart(tmp_path):
+    saved_runs.write(tmp_path, "a", 0.5, ONE, n_bootstrap=1000, siblings=True)
+    saved_runs.write(tmp_path, "b", 0.5, ONE, n_bootstrap=300, siblings=False)
+    saved_runs.write(tmp_path, "c", 0.5, ONE, n_bootstrap=300, chat=True)
+    table = found(tmp_path)
+    assert table["group"].eq(0).all()
+    assert set(table.index) == {"a", "b", "c (chat)"}
+    assert groups.sentence(table.reset_index()) == "All 3 runs were made alike, chapter by chapter."
+
+
+def test_builds_of_torch_count_as_one_version(tmp_path):
+    for name, torch in (("a", "2.13.0+cpu"), ("b", "2.13.0+cu130")):
+        saved_runs.write(tmp_path, name, 0.5, ONE, versions={"torch": torch})
+    assert found(tmp_path)["group"].eq(0).all()
+
+
+def test_two_models_of_one_name_keep_apart(tmp_path):
+    saved_runs.write(tmp_path, "here/m", 0.5, ONE)
+    saved_runs.write(tmp_path, "there/m", 0.5, ONE)
+    assert set(found(tmp_path).index) == {"m (here--m)", "m (there--m)"}
+
+
+def test_a_replaced_model_is_noticed(tmp_path):
+    saved_runs.write(tmp_path, "m", 0.5)
+    table = groups.grouped(runs.load(tmp_path))
+    assert groups.weights(table) == []
+    table.loc[0, "manifest"]["model"]["weights_sha"] = "another"
+    assert groups.weights(table) == ["m"]

@@ -1,0 +1,54 @@
+"""Tests of helpers.comparison.noise, with a tiny random model."""
+
+import numpy as np
+import pytest
+
+from helpers import runs
+from helpers.comparison import noise
+from helpers.errors import UserError
+from tests import tiny
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """Return the folder of a tiny model's noise runs."""
+    folder = tmp_path_factory.mktemp("noise")
+    noise.run(str(tiny.save(folder / "tiny")), folder / "runs", n_facts=1)
+    return folder / "runs"
+
+
+def test_each_variant_leaves_a_run_apart_from_the_models(made):
+    assert runs.load(made).empty
+    (name, paths), *rest = noise.found(made).items()
+    assert not rest
+    assert name == "tiny"
+    assert list(paths) == list(noise.VARIANTS)
+    told = {variant: runs.manifest(path)["parameters"] for variant, path in paths.items()}
+    assert told["seed"]["seed"] != told["usual"]["seed"]
+    assert told["dtype"]["dtype"] == "bfloat16"
+    assert runs.manifest(paths["dtype"])["model"]["dtype"] == "bfloat16"
+
+
+def test_batches_change_nothing_and_half_the_width_a_little(made):
+    (paths,) = noise.found(made).values()
+    gaps, answers = noise.compare(paths, n_resamples=50)
+    answers = answers.set_index("variant")
+    assert answers.loc[noise.TOLD["batch"], "largest"] < 1e-4
+    assert 1e-5 < answers.loc[noise.TOLD["dtype"], "largest"] < 2
+    usual = runs.answers(paths["usual"])
+    assert answers.loc[noise.TOLD["dtype"], "prompts"] == len(usual)
+    batch = gaps[gaps["variant"] == noise.TOLD["batch"]]
+    np.testing.assert_allclose(batch["estimate"].dropna(), 0, atol=1e-6)
+    other = gaps[gaps["variant"] == noise.TOLD["seed"]].set_index("measure").loc["coverage"]
+    assert other["low"] <= other["estimate"] <= other["high"]
+
+
+def test_a_single_run_is_no_floor(made, tmp_path):
+    assert noise.found(tmp_path) == {}
+
+
+def test_mistakes_end_in_a_sentence(tmp_path, capsys):
+    with pytest.raises(UserError, match="n_facts is 0"):
+        noise.run("atlas-s", tmp_path, 0)
+    assert noise.main(["--model", "./nowhere", "--runs", str(tmp_path)]) == 2
+    assert capsys.readouterr().err.startswith("error: There is no folder ./nowhere")

@@ -1,0 +1,127 @@
+"""Small saved runs of the four measures' chapters, as their notebooks leave them, without a model.
+
+A model is right where its ability exceeds the difficulty of a fact; the numbers that a chapter
+saves for the run are worked out here in numpy, apart from the code under test.
+"""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from helpers import runs
+
+DATASET = {"name": "atlas", "checksum": "cd" * 32}
+RELATIONS = ("P17", "P36", "P30")
+
+
+def facts(n: int = 8, first: int = 0) -> pd.DataFrame:
+    """Return n facts of each relation with a difficulty between 0 and 1."""
+    rows = [(f"{r}-{i:04d}", r) for r in RELATIONS for i in range(first, first + n)]
+    table = pd.DataFrame(rows, columns=["item", "relation"])
+    hard = np.random.default_rng(first).permutation(len(table))
+    return table.assign(hard=(hard + 0.5) / len(table))
+
+
+def write(
+    folder: Path,
+    model: str,
+    ability: float,
+    chapters: tuple[str, ...] = ("monitor", "knowledge_base", "latent_knowledge", "multiplicity"),
+    size: int = 1_000_000,
+    n: int = 8,
+    first: int = 0,
+    versions: dict[str, str] | None = None,
+    **parameters: object,
+) -> None:
+    """Save a run of each chapter in folder/model/chapter."""
+    table = facts(n, first)
+    right = (table["hard"] < ability).to_numpy()
+    makers = {
+        "monitor": _monitor,
+        "knowledge_base": _responses,
+        "latent_knowledge": _latent,
+        "multiplicity": _choices,
+    }
+    for chapter in chapters:
+        given = {"model": model, "dataset": "atlas", "seed": 0, "n_facts": n, **parameters}
+        extra, answers, metrics = makers[chapter](table, right)
+        run = runs.start(chapter, given | extra, folder / model.replace("/", "--") / chapter)
+        about = {"name": model, "n_parameters": size, "weights_sha": f"sha of {model}"}
+        told = {} if versions is None else {"versions": versions}
+        saved = {"answers": answers, "metrics": metrics, "model": about, "dataset": DATASET}
+        runs.save(run, **saved, extra=told)
+
+
+def _run_rows(**figures: float) -> pd.DataFrame:
+    rows = [("run", "all", name, value) for name, value in figures.items()]
+    table = pd.DataFrame(rows, columns=["level", "relation", "measure", "estimate"])
+    return table.assign(low=table["estimate"] - 0.1, high=table["estimate"] + 0.1, n=1)
+
+
+def _monitor(table: pd.DataFrame, right: np.ndarray) -> tuple[dict, pd.DataFrame, pd.DataFrame]:
+    """Anchors of 0.8 with the hint; 0.6 in both frames; 0.5 after a wrong word: PFD .2, IRD .3."""
+    rows, odd = [], np.arange(len(table)) % 5 == 4  # every fifth fact does not count
+    for item, relation, good, skipped in zip(table["item"], table["relation"], right, odd):
+        for variant, p in (("right", 0.8), ("frame0", 0.6), ("frame1", 0.6), ("wrong0", 0.5)):
+            said = good if variant.startswith("frame") else variant == "right" and not skipped
+            rows.append((item, relation, variant, [np.log(p)], ["x"], "Fr" if said else "No"))
+    columns = ["item", "relation", "variant", "logprobs", "tokens", "text"]
+    answers = pd.DataFrame(rows, columns=columns).assign(object="Fr", continuation=" Fr")
+    answers["prompt"] = answers["item"] + " " + answers["variant"]
+    deviation = np.sqrt((0.2**2 + 0.3**2 + 0.2 * 0.3) / 3)
+    metrics = _run_rows(MONITOR=deviation / 0.8, base=right.mean(), average=right.mean() * 2 / 3)
+    alphas = [1 / 3, 1 / 3, 1 / 3]
+    given = {"match": "exact_match", "anchor_mode": "teacher_forced", "alphas": alphas}
+    return given, answers, metrics
+
+
+def _responses(table: pd.DataFrame, right: np.ndarray) -> tuple[dict, pd.DataFrame, pd.DataFrame]:
+    """Half of the questions are unseen, where a good model is silent; Cons .8 right, .4 wrong."""
+    seen = np.arange(len(table)) % 2 == 0
+    label = np.where(right, np.where(seen, "correct", "uninformative"), "wrong")
+    consistency = np.select([label == "correct", label == "wrong"], [0.8, 0.4], np.nan)
+    answers = table[["item"]].assign(seen=seen, label=label, consistency=consistency)
+    answers["stratum"] = table["relation"] + np.where(seen, ", seen", ", unseen")
+    both = [answers.assign(variant=name) for name in ("zero-shot", "four-shot")]
+    net = right[seen].mean() - (1 - right[seen].mean())
+    metrics = _run_rows(NCR=net, UR=right[~seen].mean(), Cons_c=0.8, Cons_w=0.4)
+    return {"setting": "four-shot"}, pd.concat(both), metrics.assign(relation="four-shot")
+
+
+def _latent(table: pd.DataFrame, right: np.ndarray) -> tuple[dict, pd.DataFrame, pd.DataFrame]:
+    """Probability 0.7 where right, else 0.2."""
+    mass = np.where(right, 0.7, 0.2)
+    each = pd.concat(
+        [
+            table[["item", "relation"]].assign(level="fact", measure=name, estimate=values)
+            for name, values in (("right", right.astype(float)), ("mass", mass))
+        ]
+    )
+    answers = table[["item", "relation"]].assign(text="")
+    metrics = pd.concat([_run_rows(right=right.mean(), mass=mass.mean()), each])
+    return {}, answers, metrics
+
+
+def _choices(table: pd.DataFrame, right: np.ndarray) -> tuple[dict, pd.DataFrame, pd.DataFrame]:
+    """Every third question is unsteady; of the others some are steadily right, others wrong."""
+    shaky = np.arange(len(table)) % 3 == 0
+    columns = {
+        "accuracy": np.where(right, 0.9, 0.1),
+        "self_consistency": np.where(shaky, 0.5, 0.9),
+        "factuality": right & ~shaky,
+        "randomness": shaky,
+        "error": ~right & ~shaky,
+    }
+    each = pd.concat(
+        [
+            table[["item", "relation"]].assign(
+                level="item", kind=kind, measure=name, estimate=np.asarray(values, dtype=float)
+            )
+            for kind in ("frames", "order")
+            for name, values in columns.items()
+        ]
+    )
+    main = _run_rows(**{name: np.mean(values) for name, values in columns.items()})
+    answers = table[["item", "relation"]].assign(text="")
+    return {}, answers, pd.concat([main.assign(kind="frames"), each])
