@@ -8,7 +8,7 @@ import contextlib
 import json
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -235,7 +235,7 @@ def _waiting(sweep: Sweep, names: Sequence[str]) -> list[str]:
         raise UserError(f"Snakemake cannot plan the sweep: {lines[-1] if lines else 'no reason'}")
     rows = [line.split("\t") for line in done.stdout.splitlines() if line.count("\t") == 5]
     files = {row[0] for row in rows if row[-1] != "no update"}
-    return [n for n in names if any(f"{sweep.runs}/{n}/{part}" in files for part in PARTS)]
+    return [name for name in names if not files.isdisjoint(_targets(sweep, [name]))]
 
 
 def _snakemake(sweep: Sweep) -> list[str]:
@@ -244,8 +244,14 @@ def _snakemake(sweep: Sweep) -> list[str]:
     return [*call, "--configfile", str(_configured(sweep))]
 
 
-def _targets(sweep: Sweep, names: Sequence[str]) -> Iterator[str]:
-    return (f"{sweep.runs}/{name}/notebook.ipynb" for name in names)
+def _targets(sweep: Sweep, names: Sequence[str]) -> list[str]:
+    """Return every file that runs leave: Snakemake misses only those that it is asked for."""
+    return [str(sweep.runs / name / part) for name in names for part in _parts(name)]
+
+
+def _parts(name: str) -> list[str]:
+    asks = not name.startswith(f"{SYNTHESIS}/")
+    return [part for part in PARTS if asks or part != "answers.parquet"]
 
 
 def _stamp(file: Path) -> tuple[int, int] | None:
