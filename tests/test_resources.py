@@ -43,14 +43,13 @@ def test_a_larger_model_never_asks_for_less(one, other):
 
 
 def test_sizes_are_those_of_the_weights():
-    for name in checkpoints.bundled():
+    for model in checkpoints.bundled():
         count = 0
-        for file in checkpoints.find(name).weights:
+        for file in checkpoints.find(model).weights:
             with safe_open(file, "np") as weights:
-                count += sum(
-                    math.prod(weights.get_slice(key).get_shape()) for key in weights.keys()
-                )  # noqa: SIM118
-        assert resources.billions(name) == pytest.approx(count / 1e9)
+                names = weights.keys()  # it is no dict
+                count += sum(math.prod(weights.get_slice(name).get_shape()) for name in names)
+        assert resources.billions(model) == pytest.approx(count / 1e9)
 
 
 def test_a_size_that_cannot_be_told_is_none(tmp_path, monkeypatch):

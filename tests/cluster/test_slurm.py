@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from helpers import runs
+from tests import small_project, tiny
 from tests.cluster import node
 
 pytestmark = [
@@ -96,6 +97,20 @@ def test_a_sweep_on_slurm(root, slurm, models, tmp_path):
         ["to", "do", "atlas-xs/monitor"]
     ]
     assert len(slurm_jobs(slurm)) == 6
+
+
+def test_the_pages_command_works(root, slurm, tmp_path):
+    chapters = ("monitor", "multiplicity")
+    top = small_project.make(tmp_path / "the project", chapters=chapters)
+    for model in ("atlas-xs", "atlas-s"):
+        tiny.save(top / "helpers" / "weights" / model)
+    lines = small_project.commands(root / "book" / "sweeps.md")
+    shown = next(line for line in lines if "PROFILE=slurm" in line)
+    before = len(slurm_jobs(slurm))
+    done = small_project.type_in(top, shown, SLURM_CONF=slurm["SLURM_CONF"], PATH=slurm["PATH"])
+    assert done.returncode == 0
+    assert done.stdout.splitlines()[-1] == "4 done (4 of them now), 0 failed, 0 left"
+    assert len(slurm_jobs(slurm)) == before + 4
 
 
 def slurm_jobs(environment):
