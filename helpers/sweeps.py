@@ -5,9 +5,6 @@ only what is missing or made from something that has changed since.
 """
 
 import contextlib
-import json
-import subprocess
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,13 +12,11 @@ from typing import Any
 
 import pandas as pd
 
-from helpers import checkpoints, grid, locks, publish, resources, runlog
+from helpers import checkpoints, grid, locks, publish, resources, runlog, workflow
 from helpers.errors import UserError
 from helpers.runs import ROOT, SYNTHESIS, shown
 
 PROFILES = ROOT / "notebooks" / "profiles"
-QUIET = ("host", "progress", "reason", "rules")
-PARTS = ("notebook.ipynb", "answers.parquet", "metrics.parquet", "run.json")
 SILENT = "It did not start: see what is printed above."
 
 
@@ -151,7 +146,7 @@ def pending(sweep: Sweep) -> dict[str, bool]:
     UserError
         If Snakemake finds something that it cannot make.
     """
-    todo = _waiting(sweep, sweep.grid)
+    todo = workflow.waiting(_configured(sweep), sweep.grid)
     return {name: name in todo for name in sweep.grid}
 
 
@@ -185,33 +180,24 @@ def _fetch(models: Sequence[str]) -> None:
 
 
 def _configured(sweep: Sweep) -> Path:
-    """Write what the Snakefile needs to know where the jobs of a cluster see it, too."""
-    table = sweep.profile and sweep.profile / "resources.yaml"
+    """Tell the Snakefile of the sweep; return the file that does."""
     config: dict[str, Any] = {"model": sweep.models[0], "models": list(sweep.models[1:])}
-    config |= {"set": list(sweep.given), "runs": str(sweep.runs), "chapters": [], "sweep": True}
+    config |= {"set": list(sweep.given), "chapters": [], "sweep": True}
+    table = sweep.profile and sweep.profile / "resources.yaml"
     config |= {"resources": str(table)} if table and table.is_file() else {}
-    path = sweep.runs / ".sweep.json"
-    try:
-        sweep.runs.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(config), encoding="utf-8")
-    except OSError as error:
-        raise locks.unwritable("sweep", sweep.runs, error) from error
-    return path
+    return workflow.configure(sweep.runs, config)
 
 
 def _make(sweep: Sweep, names: Sequence[str], held: Sequence[int]) -> list[dict[str, Any]]:
-    """Have Snakemake make runs; return a row for each."""
-    todo = _waiting(sweep, names)
+    """Make runs; return a row for each."""
+    config = _configured(sweep)
+    todo = workflow.waiting(config, names)
     before = {name: _stamp(sweep.runs / name / runlog.NAME) for name in todo}
     if todo:
-        command = [*_snakemake(sweep), "--rerun-incomplete", "--keep-going", "--nocolor"]
-        command += ["--quiet", *QUIET]
-        if sweep.profile:
-            command += ["--profile", str(sweep.profile)]
-        else:
-            command += ["--cores", str(sweep.cores)]
-        publish.pass_through([*command, *_targets(sweep, todo)], held)
-    left = _waiting(sweep, todo)
+        here = ["--cores", str(sweep.cores)]
+        options = ["--profile", str(sweep.profile)] if sweep.profile else here
+        workflow.make(config, todo, options, held)
+    left = workflow.waiting(config, todo)
     rows = []
     for name in names:
         log = sweep.runs / name / runlog.NAME
@@ -222,36 +208,6 @@ def _make(sweep: Sweep, names: Sequence[str], held: Sequence[int]) -> list[dict[
         else:
             rows.append(_row(sweep, name, "failed", True, runlog.last_words(log.parent)))
     return rows
-
-
-def _waiting(sweep: Sweep, names: Sequence[str]) -> list[str]:
-    """Return the runs among `names` that Snakemake would make."""
-    if not names:
-        return []
-    command = [*_snakemake(sweep), "--summary", *_targets(sweep, names)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-    if done.returncode:
-        lines = [line for line in done.stderr.splitlines() if line.strip()]
-        raise UserError(f"Snakemake cannot plan the sweep: {lines[-1] if lines else 'no reason'}")
-    rows = [line.split("\t") for line in done.stdout.splitlines() if line.count("\t") == 5]
-    files = {row[0] for row in rows if row[-1] != "no update"}
-    return [name for name in names if not files.isdisjoint(_targets(sweep, [name]))]
-
-
-def _snakemake(sweep: Sweep) -> list[str]:
-    """Return the start of a call; the lock of Snakemake would outlive a process that is killed."""
-    call = [sys.executable, "-m", "snakemake", "-s", "notebooks/Snakefile", "--nolock"]
-    return [*call, "--configfile", str(_configured(sweep))]
-
-
-def _targets(sweep: Sweep, names: Sequence[str]) -> list[str]:
-    """Return every file that runs leave: Snakemake misses only those that it is asked for."""
-    return [str(sweep.runs / name / part) for name in names for part in _parts(name)]
-
-
-def _parts(name: str) -> list[str]:
-    asks = not name.startswith(f"{SYNTHESIS}/")
-    return [part for part in PARTS if asks or part != "answers.parquet"]
 
 
 def _stamp(file: Path) -> tuple[int, int] | None:
