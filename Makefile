@@ -10,6 +10,8 @@ BENCHMARKS ?= truthfulqa medhalt commonsenseqa fever truefalse
 SET ?=
 CHAPTERS ?=
 CORES ?=
+PROFILE ?=
+DRY ?=
 ARGS ?=
 
 PY = $(VENV)/bin/python
@@ -18,10 +20,12 @@ PYTHON_TAG = $$($(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])'
 .PHONY: help install book knowledge questions benchmarks course test lint bench clean
 .PHONY: help install book knowledge questions benchmarks noise test lint bench clean
 .PHONY: help install book knowledge questions benchmarks test test-server lint bench clean
+.PHONY: help install book sweep estimate knowledge questions benchmarks noise test test-cluster faults lint bench clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
 	@echo 'make book [MODEL=name, folder or hub id] [SET="n_facts=30 dataset=fktc"] [CHAPTERS=monitor] [MODELS="other models"] [CORES=1]'
+	@echo 'make sweep MODELS="atlas-s atlas-m" [CHAPTERS="monitor multiplicity"] [SET=...] [PROFILE=slurm] [CORES=n] [DRY=1]'
 	@echo 'make knowledge [MODELS="atlas-s atlas-m"] [SET=...]; make questions [MODEL=...] [SOURCES=folder,folder] [SET=...]'
 	@echo 'make benchmarks [MODEL=...] [BENCHMARKS="fever folder my.csv"] [SET=...]'
 	@echo 'make noise [MODEL=...]'
@@ -43,6 +47,13 @@ install: ## make .venv and install requirements.txt (skipped while both are unch
 book: install ## run the chapters on MODEL, the measures on MODELS too, and render book/_build/html
 	@"$(PY)" -m helpers.chapters book $(CHAPTERS) --model "$(MODEL)" --models $(MODELS) \
 	  $(if $(CORES),--cores $(CORES)) --set $(SET)
+
+sweep: install ## run CHAPTERS on each of MODELS, here or on a cluster (PROFILE=slurm); DRY=1 tells the plan
+	@"$(PY)" -m helpers.chapters sweep $(CHAPTERS) --models $(MODELS) --profile "$(PROFILE)" \
+	  $(if $(CORES),--cores $(CORES)) $(if $(DRY),--dry-run) --set $(SET)
+
+estimate: install ## tell what that sweep costs: tokens of its probes, seconds by timing MODELS here
+	@"$(PY)" -m helpers.chapters estimate $(CHAPTERS) --models $(MODELS) --set $(SET)
 
 knowledge: install ## run the knowledge-base chapter on each of MODELS, for its comparisons
 	@for model in $(or $(MODELS),atlas-xs atlas-s atlas-m atlas-m-chat); do \
@@ -76,6 +87,11 @@ test-server: install ## test and time scoring by vLLM, in an environment of its 
 	  echo "$$want" > "$(SERVER_VENV)/installed"; }
 	@SERVER_PYTHON="$(SERVER_VENV)/bin/python" "$(PY)" -m pytest tests/server $(ARGS) && \
 	SERVER_PYTHON="$(SERVER_VENV)/bin/python" "$(PY)" -m tests.server.timing
+test-cluster: install ## try a sweep on a SLURM of one node, set up for it (where SLURM is installed)
+	@"$(PY)" -m pytest tests/cluster -m cluster $(ARGS)
+
+faults: install ## kill, fill, cut and flip what a run rests on; print what it survived
+	@"$(PY)" -m pytest tests/faults -m fault $(ARGS)
 
 lint: install ## check style and formatting
 	@"$(PY)" -m ruff check . && "$(PY)" -m ruff format --check .

@@ -19,12 +19,14 @@ import papermill
 from nbclient.exceptions import DeadKernelError
 from papermill.exceptions import PapermillExecutionError
 
-from helpers import grid, publish, settings
+from helpers import grid, locks, publish, runlog, settings, sweeps
 from helpers.checkpoints import slug
 from helpers.errors import UserError
 from helpers.grid import TEMPLATES
-from helpers.runs import ROOT, RUNS, SYNTHESIS
+from helpers.runlog import RunLog
+from helpers.runs import ROOT, RUNS, SYNTHESIS, shown
 
+RUNNING = ".running.ipynb"
 TABLES = ("answers.parquet", "metrics.parquet", "run.json")
 
 
@@ -65,46 +67,38 @@ def run(
     folder = runs.resolve() / (SYNTHESIS if synthesis else slug(model)) / chapter
     fixed = {"model": model, "run_dir": shown(folder), "runs_dir": shown(runs.resolve())}
     given |= {name: fixed[name] for name in settings.declared(template) if name in fixed}
-    part, failed = folder / ".running.ipynb", folder / "failed.ipynb"
-    log = _open_log(folder)
+    log = RunLog(folder)
+    try:
+        _into(folder, template, given, log)
+        for table in TABLES[synthesis:]:  # who asks no model has no answers
+            if not (folder / table).is_file():
+                raise UserError(f"The chapter {chapter} ended without {table} in {shown(folder)}.")
+        (folder / RUNNING).replace(folder / "notebook.ipynb")
+    except OSError as error:
+        raise log.told(locks.unwritable("run", folder, error)) from error
+    except UserError as error:
+        log.told(error)
+        raise
+    finally:
+        log.close()
+    return folder
+
+
+def _into(folder: Path, template: Path, given: dict[str, Any], log: RunLog) -> None:
+    """Execute a notebook into ``.running.ipynb`` or, if a cell fails, ``failed.ipynb``."""
+    part, failed = folder / RUNNING, folder / "failed.ipynb"
     failed.unlink(missing_ok=True)
     try:
         _execute(template, part, given, log)
     except (PapermillExecutionError, DeadKernelError) as error:
         part.replace(failed)
         raise UserError(
-            f"The chapter {chapter} stopped {_failure(error, template, failed)} "
-            f"(log: {shown(folder / 'run.log')}, traceback: {shown(failed)})"
+            f"The chapter {template.stem} stopped {_failure(error, template, failed)} "
+            f"(log: {shown(folder / runlog.NAME)}, traceback: {shown(failed)})"
         ) from error
-    finally:
-        log.close()
-    for table in TABLES[synthesis:]:  # who asks no model has no answers
-        if not (folder / table).is_file():
-            raise UserError(f"The chapter {chapter} ended without {table} in {shown(folder)}.")
-    part.replace(folder / "notebook.ipynb")
-    return folder
 
 
-def shown(path: Path) -> str:
-    """Return a path as people read it: from the project's top if it is inside."""
-    return str(path.relative_to(ROOT) if path.is_relative_to(ROOT) else path)
-
-
-def _open_log(folder: Path) -> logging.FileHandler:
-    """Make a run's folder and open its log."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        log = logging.FileHandler(folder / "run.log", mode="w", encoding="utf-8")
-    except OSError as error:
-        raise UserError(
-            f"The run cannot write to {folder} ({error.strerror}): "
-            "free it, or give another folder with --runs."
-        ) from error
-    log.setFormatter(logging.Formatter("%(asctime)s %(message)s", "%H:%M:%S"))
-    return log
-
-
-def _execute(template: Path, output: Path, given: dict[str, Any], log: logging.Handler) -> None:
+def _execute(template: Path, output: Path, given: dict[str, Any], log: RunLog) -> None:
     """Execute a notebook in the project's folder; the log hears all, the terminal the progress."""
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT), os.getenv("PYTHONPATH")]))
     os.environ["JUPYTER_PREFER_ENV_PATH"] = "1"  # this environment's kernel, not the user's
@@ -134,14 +128,14 @@ class _Progress(logging.Handler):
 
     def __init__(self, template: Path) -> None:
         super().__init__(logging.INFO)
-        self.name, self.started = template.stem, time.time()
+        self.name, self.started = template.stem, time.monotonic()
         self.total = len(nbformat.read(template, as_version=4).cells) + 1  # the injected one
 
     def emit(self, record: logging.LogRecord) -> None:
         message = record.getMessage()
         if message.startswith("Executing Cell "):
             cell = message.split()[2].rstrip("-")
-            seconds = time.time() - self.started
+            seconds = time.monotonic() - self.started
             print(f"{self.name}: cell {cell}/{self.total}, {seconds:.0f} s", file=sys.stderr)
 
 
@@ -177,6 +171,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 publish.book(
                     args.chapters, args.model, args.set, args.cores, args.runs, args.models
                 )
+            case "sweep":
+                asked = (args.models, args.chapters, args.set, args.runs, args.profile, args.cores)
+                sweeps.main(sweeps.prepare(*asked), args.dry_run)
+            case "estimate":
+                from helpers import estimates  # the one command that loads a model
+
+                sweep = sweeps.prepare(args.models, args.chapters, args.set, args.runs)
+                print(estimates.report(estimates.estimate(sweep)))
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
@@ -196,20 +198,25 @@ def _parser() -> argparse.ArgumentParser:
         "place": "copy a model's executed chapters into the book",
         "render": "render book/_build/html from what is placed",
         "book": "all of it, by Snakemake, repeating only what changed",
+        "estimate": "what a sweep costs: tokens of its probes, seconds by a calibration",
+        "sweep": "chapters on many models, here or on a cluster, repeating only what changed",
     }
     add = {name: commands.add_parser(name, help=text) for name, text in texts.items()}
     add["run"].add_argument("chapter")
     add["run"].add_argument("--templates", type=Path, default=TEMPLATES)
     add["render"].add_argument("--log", type=Path, required=True)
-    add["book"].add_argument("--cores", type=int, help="all by default")
-    for name in ("check", "book"):
+    add["sweep"].add_argument("--profile", default="", help="of notebooks/profiles; or a folder")
+    add["sweep"].add_argument("--dry-run", action="store_true", help="tell what it would do")
+    for name in ("book", "sweep"):
+        add[name].add_argument("--cores", type=int, help="all by default")
+    for name in ("check", "book", "sweep", "estimate"):
         add[name].add_argument("chapters", nargs="*")
-        add[name].add_argument("--models", nargs="*", default=[], help="others to compare with")
+        add[name].add_argument("--models", nargs="*", default=[], help="models to compare")
     for name in ("run", "check", "place", "book"):
         add[name].add_argument("--model", default="atlas-m", help="bundled name, folder or hub id")
-    for name in ("run", "place", "book"):
+    for name in ("run", "place", "book", "sweep", "estimate"):
         add[name].add_argument("--runs", type=Path, default=RUNS, help="folder of the runs")
-    for name in ("run", "check", "book"):
+    for name in ("run", "check", "book", "sweep", "estimate"):
         add[name].add_argument("--set", nargs="*", default=[], metavar="name=value")
     return parser
 

@@ -140,6 +140,17 @@ def small_files(name: str | Path, revision: str | None = None, *, code: bool = F
     return folder
 
 
+def on_hub(name: str | Path) -> bool:
+    """Tell whether a name is that of a model on the hub: no bundled model, no folder, no address.
+
+    Examples
+    --------
+    >>> on_hub("org/model-a"), on_hub("atlas-s"), on_hub("./folder"), on_hub("http://host:1#m")
+    (True, False, False, False)
+    """
+    return str(name) not in bundled() and not _is_path(str(name))
+
+
 def weight_files(folder: Path, name: str) -> tuple[Path, ...]:
     """Return the safetensors files that hold a model's weights, shards included, in name order.
 

@@ -21,7 +21,7 @@ def describe(started: float) -> dict[str, Any]:
     Parameters
     ----------
     started : float
-        Seconds since 1970, as ``time.time`` gives them.
+        What ``time.monotonic``, which no change of the clock moves, told then.
 
     Returns
     -------
@@ -33,7 +33,7 @@ def describe(started: float) -> dict[str, Any]:
     return {
         "versions": {"python": platform.python_version()} | {p: version(p) for p in PACKAGES},
         "device": _device(),
-        "seconds": round(time.time() - started, 1),
+        "seconds": round(time.monotonic() - started, 1),
         "peak_memory_mib": _peak_memory(),
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),
         "commit": _commit(),

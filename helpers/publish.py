@@ -14,7 +14,7 @@ from pathlib import Path
 
 import nbformat
 
-from helpers import checkpoints, grid, settings, timing
+from helpers import checkpoints, grid, locks, settings, timing
 from helpers.checkpoints import WEIGHTS, slug
 from helpers.errors import UserError
 from helpers.runs import ROOT, SYNTHESIS
@@ -22,10 +22,6 @@ from helpers.servers import address, session
 
 BOOK = ROOT / "book"
 QUIET = ("host", "progress", "reason", "rules")
-LOCKED = (
-    "Another make book is at work in this folder: wait for it, or, if it was killed, "
-    "remove the folder .snakemake/locks and run make book again."
-)
 HTML = BOOK / "_build" / "html" / "index.html"
 TIMES = "times.txt"
 
@@ -84,6 +80,22 @@ def check(
         If a chapter does not exist, no chapter takes a parameter or its value, or there is no such
         model.
     """
+    check_settings(names, given)
+    for name in [model, *models]:
+        if address.is_address(name):
+            session.models(address.parse(name), address.limits())
+        else:
+            checkpoints.find(name)
+
+
+def check_settings(names: Sequence[str], given: Iterable[str]) -> None:
+    """Refuse chapters that do not exist, and settings that none of them takes.
+
+    Raises
+    ------
+    UserError
+        Naming the chapter, or the setting and one that is spelt much like it.
+    """
     given, strange = list(given), set(given)
     for name in names or chapters():
         taken = fitting(name, given)
@@ -91,11 +103,6 @@ def check(
         strange -= set(taken)
     if strange:
         settings.read(_nearest(names or chapters(), min(strange)), [min(strange)])
-    for name in [model, *models]:
-        if address.is_address(name):
-            session.models(address.parse(name), address.limits())
-        else:
-            checkpoints.find(name)
 
 
 def fitting(chapter: str, given: Iterable[str]) -> list[str]:
@@ -238,36 +245,40 @@ def book(
     check(names, model, given, models)
     config = {"model": model, "models": list(models), "set": list(given)}
     config |= {"chapters": list(names), "runs": str(runs)}
-    with tempfile.TemporaryDirectory() as folder:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        locks.alone([ROOT / ".snakemake", runs], "sweep or make book") as held,
+    ):
         path = Path(folder) / "config.json"
         path.write_text(json.dumps(config), encoding="utf-8")
         command = [sys.executable, "-m", "snakemake", "-s", "notebooks/Snakefile"]
-        command += ["--cores", str(cores or _cores()), "--configfile", str(path)]
-        command += ["--rerun-incomplete", "--nocolor", "--quiet", *QUIET]
-        status, errors = _pass_through(command)
+        command += ["--cores", str(cores or all_cores()), "--configfile", str(path)]
+        command += ["--nolock", "--rerun-incomplete", "--nocolor", "--quiet", *QUIET]
+        status, errors = pass_through(command, held)
     if status:
         raise UserError(errors[0] if errors else f"Snakemake stopped ({status}), see above.")
     print(f"The book is ready: open {HTML.relative_to(ROOT)}", file=sys.stderr)
 
 
-def _cores() -> int:
+def all_cores() -> int:
     """Return the number of processor cores that this process may use."""
     own = getattr(os, "sched_getaffinity", None)  # not on every system
     return max(1, len(own(0)) if own else os.cpu_count() or 1)
 
 
-def _pass_through(command: list[str]) -> tuple[int, list[str]]:
-    """Run a command in the project's folder, showing its output; return its status and errors."""
+def pass_through(command: list[str], held: Sequence[int]) -> tuple[int, list[str]]:
+    """Run a command in the project's folder, showing its output; return its status and errors.
+
+    The command keeps the locks while it runs, even where this process is killed.
+    """
     errors = []
     environment = os.environ | {"PYTHONUNBUFFERED": "1"}
-    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
-    with subprocess.Popen(command, cwd=ROOT, text=True, env=environment, **streams) as process:
+    told = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "pass_fds": held}
+    with subprocess.Popen(command, cwd=ROOT, text=True, env=environment, **told) as process:
         try:
             for line in process.stdout:
                 if line.startswith("error: "):
                     errors.append(line.removeprefix("error: ").strip())
-                elif line.startswith("LockException"):
-                    errors.append(LOCKED)
                 else:
                     print(line, end="", file=sys.stderr, flush=True)
         except KeyboardInterrupt:

@@ -5,13 +5,14 @@ A run is one chapter executed on one model. Its folder ``runs/<model-slug>/<chap
 ``run.json`` (how it came about). ``run.json`` is written last: where it is, the run is whole.
 """
 
+import contextlib
 import hashlib
 import json
 import math
 import os
 import time
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -75,7 +76,7 @@ def start(chapter: str, parameters: dict[str, Any], folder: str | Path = "") -> 
             f"The run cannot write to {path} ({error.strerror}): "
             "free it, or give another folder with run_dir or --runs."
         ) from error
-    return Run(chapter, dict(parameters), path, cache, time.time())
+    return Run(chapter, dict(parameters), path, cache, time.monotonic())
 
 
 def save(
@@ -112,9 +113,7 @@ def save(
     """
     manifest = {**_begun(run), "model": model, "dataset": dataset, **(extra or {})}
     text = json.dumps(manifest, indent=2, ensure_ascii=False, default=circumstances.plain) + "\n"
-    _write(run.folder / "answers.parquet", lambda path: answers.to_parquet(path, index=False))
-    _write(run.folder / "metrics.parquet", lambda path: metrics.to_parquet(path, index=False))
-    _write(run.folder / "run.json", lambda path: path.write_text(text, encoding="utf-8"))
+    _write(run.folder, {"answers.parquet": answers, "metrics.parquet": metrics}, text)
     return run.folder
 
 
@@ -152,8 +151,7 @@ def save_synthesis(
     rows = [] if read is None else [_origin(row) for row in read.itertuples()]
     told = {**_begun(run), "kind": SYNTHESIS, "read": rows, **(extra or {})}
     text = json.dumps(told, indent=2, ensure_ascii=False, default=circumstances.plain) + "\n"
-    _write(run.folder / "metrics.parquet", lambda path: metrics.to_parquet(path, index=False))
-    _write(run.folder / "run.json", lambda path: path.write_text(text, encoding="utf-8"))
+    _write(run.folder, {"metrics.parquet": metrics}, text)
     return run.folder
 
 
@@ -201,6 +199,11 @@ def manifest(folder: str | Path) -> dict[str, Any]:
     if not path.is_file():
         raise UserError(f"{path.parent} holds no {path.name}: the run has not finished there.")
     return json.loads(path.read_text(encoding="utf-8"))
+
+
+def shown(path: Path) -> str:
+    """Return a path as people read it: from the project's top if it is inside."""
+    return str(path.relative_to(ROOT) if path.is_relative_to(ROOT) else path)
 
 
 def overall(chapter: str, folder: str | Path | None = None, relation: str = "all") -> pd.DataFrame:
@@ -318,16 +321,27 @@ def _origin(found: Any) -> dict[str, Any]:
     }
 
 
-def _write(path: Path, write: Callable[[Path], object]) -> None:
-    """Write a file beside its place, then move it there, so that no half file is ever seen."""
-    part = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+def _write(folder: Path, tables: dict[str, pd.DataFrame], manifest: str) -> None:
+    """Write a run's tables and its manifest, all of them or none, whenever the process ends.
+
+    Each is written beside its place first. Then the manifest and the notebook of an earlier run
+    go, since they would lie beside newer tables; the manifest comes last.
+    """
+    parts = {name: folder / f".{name}.{os.getpid()}.tmp" for name in (*tables, "run.json")}
     try:
-        write(part)
-        part.replace(path)
+        for name, table in tables.items():
+            table.to_parquet(parts[name], index=False, write_page_checksum=True)
+        parts["run.json"].write_text(manifest, encoding="utf-8")
+        for old in ("run.json", "notebook.ipynb"):
+            (folder / old).unlink(missing_ok=True)
+        for name, part in parts.items():
+            part.replace(folder / name)
     except OSError as error:
-        part.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            for part in parts.values():
+                part.unlink(missing_ok=True)
         raise UserError(
-            f"{path} cannot be written ({error.strerror or error}): "
+            f"{folder / name} cannot be written ({error.strerror or error}): "
             "make room or give the folder free, then run again; finished work is kept."
         ) from error
 
@@ -336,4 +350,10 @@ def _read(path: Path) -> pd.DataFrame:
     """Return a run's table."""
     if not path.is_file():
         raise UserError(f"{path.parent} holds no {path.name}: the run has not finished there.")
-    return pd.read_parquet(path)
+    try:
+        return pd.read_parquet(path, page_checksum_verification=True)
+    except (OSError, ValueError) as error:
+        raise UserError(
+            f"{path} is damaged ({' '.join(str(error).split())[:120]}): run the chapter again; "
+            "the answers cache spares most of the work."
+        ) from error

@@ -7,9 +7,12 @@ each row carries the hash of all that decides it.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import io
 import json
+import os
+import secrets
 import time
 import warnings
 from collections.abc import Iterable
@@ -117,7 +120,7 @@ def open_store(folder: str | Path | None, keys: Iterable[str]) -> Store:
     path = Path(folder)
     try:
         path.mkdir(parents=True, exist_ok=True)
-        trial = path / "trial.tmp"
+        trial = path / f"trial-{os.getpid()}.tmp"
         trial.write_bytes(b"")
         trial.unlink(missing_ok=True)
     except OSError as error:
@@ -204,11 +207,14 @@ def _write(folder: Path, table: pa.Table) -> Path:
     pq.write_table(table, stream)
     content = stream.getvalue()
     file = folder / f"answers-{_checksum(content)}.parquet"
-    temporary = file.with_suffix(".tmp")
+    # another process may be writing the same content
+    temporary = file.with_suffix(f".{os.getpid()}-{secrets.token_hex(4)}.tmp")
     try:
         temporary.write_bytes(content)
         temporary.replace(file)
     except OSError as error:
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)  # half a file fills a full disk even more
         raise _unwritable(folder, error) from error
     return file
 

@@ -1,0 +1,119 @@
+"""A sweep on a real SLURM: one run cannot be made, the others are; mended, only its model runs."""
+
+import json
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from helpers import runs
+from tests import small_project, tiny
+from tests.cluster import node
+
+pytestmark = [
+    pytest.mark.cluster,
+    pytest.mark.skipif(bool(node.missing()), reason=node.missing() or "SLURM is here"),
+]
+SMALL = ["n_facts=2", "relations=P17,P36", "attribution=no", "n_bootstrap=20"]
+SMALL += ["n_items=4", "n_variations=3"]
+CHAPTERS = ["monitor", "multiplicity"]
+SHORT = 40  # tokens: enough for the prompts of MONITOR, too few for several shots
+
+
+@pytest.fixture(scope="module")
+def slurm(tmp_path_factory):
+    """Return the environment of a cluster of one node."""
+    with node.running(tmp_path_factory.mktemp("slurm") / "node") as environment:
+        yield environment
+
+
+@pytest.fixture(scope="module")
+def models(root, tmp_path_factory):
+    """Return a bundled model, and a copy of it that reads a few words at a time only."""
+    folder = tmp_path_factory.mktemp("models") / "short"
+    shutil.copytree(root / "helpers" / "weights" / "atlas-xs", folder)
+    context(folder, SHORT)
+    return ["atlas-xs", str(folder)]
+
+
+def context(folder, length):
+    config = json.loads((folder / "config.json").read_text())
+    before = config["max_position_embeddings"]
+    (folder / "config.json").write_text(json.dumps(config | {"max_position_embeddings": length}))
+    return before
+
+
+def sweep(root, environment, models, folder, *more):
+    """Do what `make sweep PROFILE=slurm` does."""
+    words = [*CHAPTERS, "--models", *models, "--runs", str(folder), "--profile", "slurm"]
+    command = [sys.executable, "-m", "helpers.chapters", "sweep", *words, *more, "--set", *SMALL]
+    # the profile's times are those of a real cluster
+    quick = {"PYTHONUNBUFFERED": "1"}
+    done = subprocess.run(
+        command, cwd=root, env=environment | quick, capture_output=True, text=True, timeout=1500
+    )
+    print(done.stdout[-3000:], done.stderr[-6000:])
+    return done
+
+
+def finished(folder):
+    found = runs.load(folder)
+    return {str(p.relative_to(folder)): when for p, when in zip(found.folder, found.finished)}
+
+
+def test_a_sweep_on_slurm(root, slurm, models, tmp_path):
+    folder = tmp_path / "runs"
+    first = sweep(root, slurm, models, folder)
+    assert first.returncode == 2
+    lines = first.stdout.splitlines()
+    assert lines[-1] == "3 done (3 of them now), 1 failed, 0 left"
+    failed = next(line for line in lines if line.startswith("failed"))
+    assert "short-" in failed.split(":")[0]
+    assert failed.split(":")[0].endswith("/multiplicity")
+    assert str(SHORT) in failed
+    assert "run.log" in failed
+    place = folder / failed.split()[1].rstrip(":")
+    assert "Traceback" in (place / "failed.ipynb").read_text()
+    jobs = slurm_jobs(slurm)
+    assert len(jobs) == 4
+    assert jobs.count("FAILED") == 1
+    before = finished(folder)
+    assert len(before) == 3
+
+    context(root.__class__(models[1]), 2048)  # mended: both of its runs are out of date
+    second = sweep(root, slurm, models, folder)
+    assert second.returncode == 0, second.stdout
+    assert second.stdout.splitlines()[-1] == "4 done (2 of them now), 0 failed, 0 left"
+    after = finished(folder)
+    assert {run for run in before if before[run] == after[run]} == {
+        f"atlas-xs/{chapter}" for chapter in CHAPTERS
+    }
+    assert len(slurm_jobs(slurm)) == 6
+
+    (folder / "atlas-xs" / "monitor" / "metrics.parquet").unlink()
+    plan = sweep(root, slurm, models, folder, "--dry-run").stdout.splitlines()
+    assert [line.split() for line in plan if line.startswith("to do")] == [
+        ["to", "do", "atlas-xs/monitor"]
+    ]
+    assert len(slurm_jobs(slurm)) == 6
+
+
+def test_the_pages_command_works(root, slurm, tmp_path):
+    chapters = ("monitor", "multiplicity")
+    top = small_project.make(tmp_path / "the project", chapters=chapters)
+    for model in ("atlas-xs", "atlas-s"):
+        tiny.save(top / "helpers" / "weights" / model)
+    lines = small_project.commands(root / "book" / "sweeps.md")
+    shown = next(line for line in lines if "PROFILE=slurm" in line)
+    before = len(slurm_jobs(slurm))
+    done = small_project.type_in(top, shown, SLURM_CONF=slurm["SLURM_CONF"], PATH=slurm["PATH"])
+    assert done.returncode == 0
+    assert done.stdout.splitlines()[-1] == "4 done (4 of them now), 0 failed, 0 left"
+    assert len(slurm_jobs(slurm)) == before + 4
+
+
+def slurm_jobs(environment):
+    """Return the states of all jobs so far."""
+    command = ["squeue", "--states=all", "--noheader", "--format=%T"]
+    return subprocess.check_output(command, env=environment, text=True).split()

@@ -1,0 +1,243 @@
+"""Real faults: after each, no wrong number, nothing lost but what was in flight, the same tables.
+
+``make faults`` prints the table. A process that is to be killed waits where it has to be killed.
+"""
+
+import json
+import os
+import time
+
+import pandas as pd
+import pytest
+
+from helpers import chapters, runs
+from helpers.errors import UserError
+from helpers.probing import engine
+from tests.faults import work
+from tests.faults.conftest import kill, wait_for
+
+fault = pytest.mark.fault
+YEAR = 365 * 86400
+
+
+@pytest.fixture(scope="module")
+def undisturbed():
+    """Return the answers of a run that nothing happens to."""
+    return work.as_bytes(work.scored(None))
+
+
+@pytest.fixture
+def forwarded(monkeypatch):
+    """Return the list of how many rows went through the model in each pass."""
+    rows, passes = [], engine.run
+
+    def counted(*arguments):
+        for done in passes(*arguments):
+            rows.append(len(done))
+            yield done
+
+    monkeypatch.setattr(engine, "run", counted)
+    return rows
+
+
+def saved_rows(folder):
+    return sum(len(pd.read_parquet(path)) for path in folder.glob("answers-*.parquet"))
+
+
+def files(folder, pattern="answers-*.parquet"):
+    return sorted(folder.glob(pattern))
+
+
+@fault("kill -9 in the middle of scoring")
+def test_killed_scoring_loses_the_chunk_in_flight(begin, forwarded, undisturbed, tmp_path):
+    process = begin(work.score_into, tmp_path, 0.1)
+    wait_for(lambda: len(files(tmp_path)) >= 2)
+    kill(process)
+    kept = saved_rows(tmp_path)
+    assert 2 * work.CHUNK <= kept < len(work.PROBES)
+    assert work.as_bytes(work.scored(tmp_path)) == undisturbed
+    assert sum(forwarded) == len(work.PROBES) - kept
+
+
+@fault("kill -9 in the middle of writing the cache")
+def test_half_a_cache_file_is_no_answer(begin, forwarded, undisturbed, tmp_path):
+    process = begin(work.write_half, tmp_path)
+    wait_for((tmp_path / "ready").exists)
+    kill(process)
+    assert len(files(tmp_path)) == 1
+    assert len(files(tmp_path, "*.tmp")) == 1
+    assert work.as_bytes(work.scored(tmp_path)) == undisturbed
+    assert sum(forwarded) == len(work.PROBES) - work.CHUNK
+
+
+@fault("kill -9 in the middle of writing a run's tables")
+@pytest.mark.parametrize("stop", ["half", "answers.parquet", "metrics.parquet", "run.json"])
+def test_new_tables_never_stand_beside_an_old_manifest(begin, tmp_path, stop):
+    folder = tmp_path / "tiny" / "monitor"
+    work.save_tables(folder, 3)
+    process = begin(work.save_until, folder, 5, stop)
+    wait_for((folder / "ready").exists)
+    kill(process)
+    found = runs.load(tmp_path)
+    if stop == "half":  # nothing had been moved yet: the old run is whole
+        assert found["parameters"][0]["n"] == 3
+        assert len(runs.answers(folder)) == len(runs.metrics(folder)) == 3
+    else:
+        assert found.empty
+    work.save_tables(folder, 5)
+    assert runs.load(tmp_path)["parameters"][0]["n"] == 5
+    assert set(runs.answers(folder)["n"]) == set(runs.metrics(folder)["n"]) == {5}
+
+
+@fault("a cache file is cut, or a bit in it flips")
+@pytest.mark.parametrize("damage", ["cut", "flip"])
+def test_a_damaged_cache_file_is_noticed(forwarded, undisturbed, tmp_path, damage):
+    work.scored(tmp_path)
+    file = files(tmp_path)[1]
+    broken = bytearray(file.read_bytes())
+    broken[len(broken) // 3] ^= 1
+    file.write_bytes(broken if damage == "flip" else broken[: len(broken) // 2])
+    forwarded.clear()
+    with pytest.warns(UserWarning, match="computed again"):
+        assert work.as_bytes(work.scored(tmp_path)) == undisturbed
+    assert sum(forwarded) == work.CHUNK
+
+
+@fault("a bit flips in a run's table")
+def test_a_damaged_table_is_refused(tmp_path):
+    work.save_tables(tmp_path, 2000)
+    file = tmp_path / "answers.parquet"
+    whole = file.read_bytes()
+    for place in range(40, len(whole) // 2, len(whole) // 20):
+        broken = bytearray(whole)
+        broken[place] ^= 1
+        file.write_bytes(broken)
+        with pytest.raises(UserError, match=r"answers\.parquet is damaged .* run the chapter"):
+            runs.answers(tmp_path)
+
+
+@fault("two processes at once on one cache")
+def test_two_processes_share_a_cache(begin, forwarded, undisturbed, tmp_path):
+    cache, outs = tmp_path / "cache", [tmp_path / "one", tmp_path / "two"]
+    both = [begin(work.score_into, cache, 0.02, out) for out in outs]
+    for process in both:
+        process.join(400)
+    assert [out.read_bytes() == undisturbed for out in outs] == [True, True]
+    assert not files(cache, "*.corrupt")
+    assert not files(cache, "*.tmp")
+    assert work.as_bytes(work.scored(cache)) == undisturbed
+    assert not forwarded
+
+
+@fault("two processes at once write one cache file")
+def test_a_process_that_is_slow_to_write_is_overtaken(begin, undisturbed, tmp_path):
+    slow = begin(work.write_half, tmp_path)
+    wait_for((tmp_path / "ready").exists)
+    assert work.as_bytes(work.scored(tmp_path)) == undisturbed
+    kill(slow)
+    assert work.as_bytes(work.scored(tmp_path)) == undisturbed
+    assert not files(tmp_path, "*.corrupt")
+
+
+@fault("disk full in the middle of scoring")
+def test_a_full_disk_keeps_the_finished_chunks(disk, forwarded, undisturbed):
+    place = disk("size=16k")
+    (place / "filler").write_bytes(b"x" * 4096)
+    with pytest.raises(UserError, match=r"No space left on device.*free space"):
+        work.scored(place)
+    kept = saved_rows(place)
+    assert 0 < kept < len(work.PROBES)
+    assert not files(place, "*.tmp")
+    forwarded.clear()
+    disk("size=1m")
+    assert work.as_bytes(work.scored(place)) == undisturbed
+    assert sum(forwarded) == len(work.PROBES) - kept
+
+
+@pytest.fixture(scope="module")
+def chapter(tmp_path_factory):
+    """Return the folder of the chapter's template, and its tables where nothing happens."""
+    run = runs.start("monitor", {"model": "tiny"}, tmp_path_factory.mktemp("runs") / "m" / "c")
+    answers = work.scored(run.cache)
+    runs.save(run, answers=answers, metrics=work.summed(answers), **work.ABOUT)
+    return work.template(tmp_path_factory.mktemp("notebooks")), tables(run.folder)
+
+
+def tables(folder):
+    return [(folder / name).read_bytes() for name in ("answers.parquet", "metrics.parquet")]
+
+
+@fault("kill -9 of papermill in the middle of a chapter")
+def test_a_killed_chapter_goes_on(begin, chapter, tmp_path):
+    templates, expected = chapter
+    folder = tmp_path / "tiny" / "monitor"
+    process = begin(work.run_chapter, templates, tmp_path, "pause=0.3")
+    wait_for(lambda: len(files(tmp_path / "tiny" / "cache")) >= 2)
+    kill(process)
+    assert not {"run.json", "notebook.ipynb", "answers.parquet"} & set(os.listdir(folder))
+    assert runs.load(tmp_path).empty
+    chapters.run("monitor", "tiny", (), tmp_path, templates)
+    assert tables(folder) == expected
+
+
+@fault("two runs at once of one chapter on one model")
+def test_a_second_run_is_refused_while_the_first_is_at_work(begin, chapter, tmp_path):
+    templates, expected = chapter
+    first = begin(work.run_chapter, templates, tmp_path, "pause=0.1")
+    wait_for((tmp_path / "tiny" / "monitor" / "run.log").exists)
+    time.sleep(0.2)
+    with pytest.raises(UserError, match=r"Another run is at work in .*monitor: wait for it"):
+        chapters.run("monitor", "tiny", (), tmp_path, templates)
+    first.join(400)
+    assert first.exitcode == 0
+    assert tables(tmp_path / "tiny" / "monitor") == expected
+
+
+@fault("disk full in the middle of a chapter")
+def test_a_full_disk_ends_a_chapter_with_one_sentence(begin, disk, chapter, capfd):
+    templates, expected = chapter
+    place = disk("size=44k")
+    words = ["run", "monitor", "--model", "tiny", "--runs", str(place)]
+    words += ["--templates", str(templates)]
+    assert chapters.main(words) == 2
+    last = capfd.readouterr().err.strip().splitlines()[-1]
+    assert last.startswith("error: ")
+    assert "No space left on device" in last
+    assert runs.load(place).empty
+    disk("size=20m")
+    assert chapters.main(words) == 0
+    assert tables(place / "tiny" / "monitor") == expected
+
+
+@fault("read-only folder of the runs")
+def test_a_read_only_folder_is_one_sentence(disk, chapter, capfd):
+    place = disk("size=1m")
+    disk("ro")
+    for words in (
+        ["run", "monitor", "--model", "tiny", "--templates", str(chapter[0])],
+        ["sweep", "monitor", "--models", "atlas-xs"],
+        ["book", "--model", "atlas-xs"],
+    ):
+        assert chapters.main([*words, "--runs", str(place)]) == 2
+        told = capfd.readouterr().err
+        assert told.count("\n") == 1
+        assert "cannot write to" in told
+        assert "Read-only file system" in told
+
+
+@fault("the clock jumps back and forth")
+@pytest.mark.parametrize("jump", [-YEAR, YEAR])
+def test_a_clock_that_jumps_changes_no_number(forwarded, undisturbed, monkeypatch, tmp_path, jump):
+    run = runs.start("monitor", {"model": "tiny"}, tmp_path / "tiny" / "monitor")
+    now = time.time
+    monkeypatch.setattr(time, "time", lambda: now() + jump)
+    table = work.scored(run.cache)
+    for file in files(run.cache):  # what the jump leaves behind: files of another year
+        os.utime(file, (now() + jump, now() + jump))
+    runs.save(run, answers=table, metrics=table[["item"]], **work.ABOUT)
+    assert work.as_bytes(table) == undisturbed
+    assert 0 <= json.loads((run.folder / "run.json").read_text())["seconds"] < 60
+    forwarded.clear()
+    monkeypatch.undo()
+    assert work.as_bytes(work.scored(run.cache)) == undisturbed
+    assert not forwarded

@@ -1,0 +1,152 @@
+"""What the faults happen to: scoring, a chapter, and files that are slow to be written.
+
+Functions here run in processes of their own, which the tests kill.
+"""
+
+import os
+import sys
+import time
+from functools import cache
+from pathlib import Path
+
+import nbformat
+import pandas as pd
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+
+from helpers import chapters, runs
+from helpers.errors import UserError
+from helpers.probing import cache as caches
+from helpers.probing import engine, score
+from tests import tiny
+
+CITIES = ["Lyon", "Bern", "Turin", "Rome", "Nice", "Bari", "Paris", "Basel", "Milan", "Brest"]
+PROBES = pd.DataFrame(
+    [
+        (f"item{i}", "base", j, f"Which country is {city} in?", option, j == 0)
+        for i, city in enumerate(CITIES)
+        for j, option in enumerate([" France", " Italy"])
+    ],
+    columns=["item", "variant", "option", "prompt", "continuation", "correct"],
+)
+CHUNK = 4  # rows of one file of the cache
+PARAMETERS = """model = "tiny"  # a name
+pause = 0.0  # seconds between two passes of the model
+run_dir = ""  # where the run's files go"""
+START = """from helpers import runs
+from tests.faults import work
+run = runs.start("monitor", dict(model=model), run_dir)"""
+SCORE = "answers = work.scored(run.cache, pause)"
+SAVE = """metrics = work.summed(answers)
+folder = runs.save(run, answers=answers, metrics=metrics, **work.ABOUT)"""
+ABOUT = {"model": {"name": "tiny"}, "dataset": {"name": "none"}}
+
+
+def template(folder: Path) -> Path:
+    """Write a chapter that scores and saves, as folder/monitor.ipynb; return the folder."""
+    cells = [
+        new_markdown_cell("# A chapter"),
+        new_code_cell(PARAMETERS, metadata={"tags": ["parameters"]}),
+        *map(new_code_cell, (START, SCORE, SAVE)),
+    ]
+    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    folder.mkdir(parents=True, exist_ok=True)
+    notebook = new_notebook(cells=cells, metadata={"kernelspec": kernel})
+    nbformat.write(notebook, folder / "monitor.ipynb")
+    return folder
+
+
+@cache
+def model():
+    """Return the tiny model that all processes share in kind."""
+    return tiny.language_model("llama")
+
+
+def scored(folder: Path | None, pause: float = 0.0) -> pd.DataFrame:
+    """Score the probes a few at a time, with a pause after each pass."""
+    passes, length, rows = engine.run, engine.pack_length, caches.CHUNK_ROWS
+
+    def slow(*arguments):
+        for done in passes(*arguments):
+            yield done
+            time.sleep(pause)
+
+    engine.run, engine.pack_length, caches.CHUNK_ROWS = slow, lambda _: 9, CHUNK
+    try:
+        return score(model(), PROBES, folder, progress=False)
+    finally:
+        engine.run, engine.pack_length, caches.CHUNK_ROWS = passes, length, rows
+
+
+def score_into(folder: Path, pause: float = 0.0, out: Path | None = None) -> None:
+    """Score in a process of its own; write the answers, or the sentence of a mistake."""
+    try:
+        table = scored(folder, pause)
+        if out is not None:
+            out.write_bytes(as_bytes(table))
+    except UserError as error:
+        (out or folder / "sentence").write_text(f"error: {error}")
+        sys.exit(2)
+
+
+def run_chapter(templates: Path, folder: Path, *words: str) -> None:
+    """Run the chapter as ``make book`` does; a mistake ends in one sentence on stderr."""
+    os.environ["PYTHONPATH"] = str(runs.ROOT)
+    where = ["--runs", str(folder), "--templates", str(templates)]
+    sys.exit(chapters.main(["run", "monitor", "--model", "tiny", *where, "--set", *words]))
+
+
+def save_tables(folder: Path, n: int) -> None:
+    """Save tables of n rows."""
+    run = runs.start("monitor", {"model": "tiny", "n": n}, folder)
+    table = pd.DataFrame({"item": range(n), "n": n})
+    runs.save(run, answers=table, metrics=table, **ABOUT)
+
+
+def save_until(folder: Path, n: int, stop: str) -> None:
+    """Save tables; wait for ever when half of one is written, or before one goes to its place."""
+    rename, write = Path.replace, pd.DataFrame.to_parquet
+
+    def half(self, path, **options):
+        write(self, path, **options)
+        if stop == "half" and "metrics" in Path(path).name:
+            content = Path(path).read_bytes()
+            Path(path).write_bytes(content[: len(content) // 2])
+            _wait_to_be_killed(folder)
+
+    def late(self, target):
+        if Path(target).name == stop:
+            _wait_to_be_killed(folder)
+        return rename(self, target)
+
+    Path.replace, pd.DataFrame.to_parquet = late, half
+    save_tables(folder, n)
+
+
+def write_half(folder: Path) -> None:
+    """Score, and wait for ever when half of the cache's second file is on the disk."""
+    write, seen = Path.write_bytes, []
+
+    def half(self, content):
+        seen.append(self)
+        if len([path for path in seen if "answers" in path.name]) == 2:
+            write(self, content[: len(content) // 2])
+            _wait_to_be_killed(folder)
+        return write(self, content)
+
+    Path.write_bytes = half
+    scored(folder)
+
+
+def _wait_to_be_killed(folder: Path) -> None:
+    (folder / "ready").touch()
+    time.sleep(600)
+
+
+def summed(answers: pd.DataFrame) -> pd.DataFrame:
+    """Return the chapter's metrics: the log-probability of each answer."""
+    return answers.assign(logprob=answers["logprobs"].map(sum))[["item", "logprob"]]
+
+
+def as_bytes(table: pd.DataFrame) -> bytes:
+    """Return a table as the bytes of its file."""
+    return table.to_parquet(index=False)

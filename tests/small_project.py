@@ -1,0 +1,95 @@
+"""A copy of the project with one chapter that runs in seconds, for tests of whole commands."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+import nbformat
+from nbformat.v4 import new_code_cell, new_notebook
+
+ROOT = Path(__file__).resolve().parent.parent
+PARAMETERS = """model = "a"  # a folder
+n_facts = 3  # facts a relation
+pause = 0.0  # seconds before it saves
+run_dir = ""  # where the run's files go"""
+START = """import time
+from pathlib import Path
+import pandas as pd
+from helpers import runs
+from helpers.errors import UserError
+run = runs.start("monitor", dict(model=model, n_facts=n_facts, pause=pause), run_dir)"""
+ASK = """if (Path(model) / "broken").exists():
+    raise UserError(f"{model} is broken: remove the file broken.")
+time.sleep(pause)
+table = pd.DataFrame({"n": range(n_facts), "prompt": "Which country is Lyon in?"})
+table = table.assign(item=[f"fact {n}" for n in table["n"]], continuation=" France")
+table = table.assign(variant="base", option=0, logprobs=0.0, tokens="", read="")"""
+SAVE = """about = {"model": {"name": model}, "dataset": {"name": "none"}}
+folder = runs.save(run, answers=table, metrics=table, **about)"""
+
+
+def make(top: Path, *models: str, chapters: Iterable[str] = ("monitor",)) -> Path:
+    """Copy the project to `top`, with stand-ins for chapters, and models of one file each."""
+    hidden = shutil.ignore_patterns("__pycache__", "weights", "_build", "chapters", "*.md", "atlas")
+    for name in ("helpers", "book"):
+        shutil.copytree(ROOT / name, top / name, ignore=hidden)
+    shutil.copytree(ROOT / "notebooks" / "profiles", top / "notebooks" / "profiles")
+    shutil.copy(ROOT / "notebooks" / "Snakefile", top / "notebooks")
+    for name in ("_config.yml", "Makefile", "requirements.txt"):
+        shutil.copy(ROOT / name, top)
+    for chapter in chapters:
+        _write_chapter(top / "notebooks" / f"{chapter}.ipynb")
+    contents = "".join(f"  - file: chapters/{chapter}\n" for chapter in chapters)
+    (top / "book" / "_toc.yml").write_text(f"chapters:\n{contents}")
+    for model in models:
+        (top / model).mkdir()
+        (top / model / "config.json").write_text("{}")
+    return top
+
+
+def _write_chapter(path: Path) -> None:
+    cells = [new_code_cell(PARAMETERS, metadata={"tags": ["parameters"]})]
+    start = START.replace("monitor", path.stem)
+    cells += map(new_code_cell, (start, ASK, SAVE))
+    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    nbformat.write(new_notebook(cells=cells, metadata={"kernelspec": kernel}), path)
+
+
+def commands(page: Path) -> list[str]:
+    """Return the commands that a page shows, one for each block."""
+    return re.findall(r"^```bash\n(.*?)\n```$", page.read_text(), flags=re.MULTILINE | re.DOTALL)
+
+
+def type_in(top: Path, line: str, **more: str) -> subprocess.CompletedProcess:
+    """Type a make command into the copy; this environment takes the place of .venv as it is."""
+    words = line.replace("make", f'make -o install VENV="{sys.prefix}"', 1)
+    variables = environment() | more
+    done = subprocess.run(
+        words, shell=True, cwd=top, env=variables, capture_output=True, text=True, timeout=1500
+    )
+    print(done.stdout, done.stderr)
+    return done
+
+
+def command(*words: str) -> list[str]:
+    """Return the call of a command of the project."""
+    return [sys.executable, "-m", "helpers.chapters", *words]
+
+
+def environment() -> dict[str, str]:
+    """Return the environment in which commands of a copy find the copy's own helpers."""
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    return {**kept, "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"}
+
+
+def call(top: Path, *words: str) -> subprocess.CompletedProcess:
+    """Run a command of the copy."""
+    done = subprocess.run(
+        command(*words), cwd=top, env=environment(), capture_output=True, text=True, timeout=1500
+    )
+    print(done.stdout, done.stderr)
+    return done

@@ -1,0 +1,160 @@
+"""Tests of helpers.sweeps: a grid of runs, one of which fails, is mended, and alone is repeated."""
+
+import os
+import shutil
+import time
+
+import pandas as pd
+import pytest
+
+from helpers import chapters, sweeps
+from tests import small_project, tiny
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory):
+    return small_project.make(tmp_path_factory.mktemp("copy") / "the project", "a", "b")
+
+
+def runs_of(project):
+    """Return when each run of the project was finished, by its model's folder."""
+    found = sorted((project / "runs").glob("*/monitor/run.json"))
+    return {path.parts[-3].partition("-")[0]: path.stat().st_mtime_ns for path in found}
+
+
+SWEEP = ["sweep", "monitor", "--models", "./a", "./b", "--cores", "1"]
+
+
+def test_a_sweep_goes_on_past_a_bad_model_and_repeats_only_it(project):
+    (project / "b" / "broken").touch()
+    first = small_project.call(project, *SWEEP)
+    assert first.returncode == 2
+    *lines, last = first.stdout.splitlines()
+    assert last == "1 done (1 of them now), 1 failed, 0 left"
+    assert len(lines) == 1
+    assert lines[0].startswith("failed  b-")
+    assert "./b is broken: remove the file broken." in lines[0]
+    folder = next((project / "runs").glob("b-*/monitor"))
+    assert f"{folder.relative_to(project)}/run.log" in lines[0]
+    assert "Traceback" in (folder / "failed.ipynb").read_text()
+    assert first.stderr.splitlines()[-1].startswith("error: The sweep lacks 1 of 2 runs: mend")
+    done = runs_of(project)
+    assert set(done) == {"a"}
+
+    (project / "b" / "broken").unlink()
+    second = small_project.call(project, *SWEEP)
+    assert second.returncode == 0
+    assert second.stdout.splitlines()[-1] == "2 done (1 of them now), 0 failed, 0 left"
+    assert runs_of(project)["a"] == done["a"]
+    assert not (folder / "failed.ipynb").exists()
+
+
+def plan(project, *words):
+    """Return the first letters of the models that a sweep would run."""
+    told = small_project.call(project, *SWEEP, "--dry-run", *words).stdout.splitlines()
+    assert len(told) == 2
+    return [line.split()[-1][0] for line in told if line.startswith("to do")]
+
+
+def test_only_what_changed_is_out_of_date(project):
+    if set(runs_of(project)) != {"a", "b"}:
+        pytest.skip("the runs are made by the test above")
+    assert plan(project) == []
+    assert plan(project, "--set", "n_facts=4") == ["a", "b"]
+    config, before = project / "b" / "config.json", time.time()
+    config.write_text('{"other": 1}')
+    os.utime(config, (before - 1e8, before - 1e8))  # a file's time can lie
+    assert plan(project) == ["b"]
+    config.write_text("{}")
+    os.utime(config, (before + 1e8, before + 1e8))
+    assert plan(project) == []
+    code = project / "helpers" / "averages.py"
+    text = code.read_text()
+    code.write_text(text + "\n# a change\n")
+    assert plan(project) == ["a", "b"]
+    code.write_text(text)
+    answers = next((project / "runs").glob("a-*/monitor/answers.parquet"))
+    shutil.move(answers, answers.with_suffix(".away"))
+    assert plan(project) == ["a"]
+    shutil.move(answers.with_suffix(".away"), answers)
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["sweep"], 'A sweep needs models: name them, as in MODELS="atlas-s atlas-m".'),
+        (["sweep", "moniter", "--models", "atlas-s"], "There is no chapter 'moniter'"),
+        (["sweep", "--models", "atlas-s", "--set", "n_fact=1"], "did you mean n_facts?"),
+        (["sweep", "--models", "atlas-s", "--profile", "slum"], "There is no profile slum: choose"),
+    ],
+)
+def test_a_mistake_ends_a_sweep_at_once_with_one_sentence(words, sentence, capfd, tmp_path):
+    assert chapters.main([*words, "--runs", str(tmp_path / "runs")]) == 2
+    told = capfd.readouterr().err
+    assert sentence in told
+    assert told.count("\n") == 1
+    assert not (tmp_path / "runs").exists()
+
+
+def test_a_model_named_twice_runs_once(tmp_path):
+    sweep = sweeps.prepare(["atlas-s", "atlas-s", "atlas-xs"], ["monitor"], [], tmp_path)
+    assert sweep.grid == ["atlas-s/monitor", "atlas-xs/monitor"]
+    assert sweep.readers == []
+
+
+def test_a_sweep_of_all_chapters_asks_no_chapter_of_one_model(tmp_path):
+    sweep = sweeps.prepare(["atlas-s"], [], [], tmp_path)
+    assert "atlas-s/monitor" in sweep.grid
+    assert "atlas-s/atlas" not in sweep.grid
+    assert "synthesis/comparison" in sweep.readers
+
+
+def test_a_report_counts_all_states():
+    row = {"run": "m/monitor", "new": False, "why": "", "log": ""}
+    states = ["done", "failed", "failed", "left"]
+    table = pd.DataFrame([{**row, "state": state, "why": f"Why {state}."} for state in states])
+    lines = sweeps.report(table).splitlines()
+    assert lines[-1] == "1 done (0 of them now), 2 failed, 1 left"
+    assert lines[:-1] == [f"{s:7} m/monitor: Why {s}." for s in states[1:]]
+
+
+# the commands of the page, as readers type them
+
+MODELS = ("atlas-xs", "atlas-s")
+CHAPTERS = ("monitor", "multiplicity")
+
+
+@pytest.fixture(scope="module")
+def typed(root, tmp_path_factory):
+    """Return a copy with the page's models and chapters, and a function that types commands."""
+    top = small_project.make(tmp_path_factory.mktemp("page") / "the project", chapters=CHAPTERS)
+    for model in MODELS:
+        tiny.save(top / "helpers" / "weights" / model)
+    lines = small_project.commands(root / "book" / "sweeps.md")
+    return lambda start: small_project.type_in(top, next(x for x in lines if x.startswith(start)))
+
+
+SHOWN = 'make sweep MODELS="atlas-xs atlas-s" CHAPTERS="monitor multiplicity"'
+
+
+def test_the_commands_of_the_page_work(typed):
+    dry = typed(f"{SHOWN} DRY=1").stdout.splitlines()
+    runs = [f"{model}/{chapter}" for model in MODELS for chapter in CHAPTERS]
+    assert dry == [f"to do  {run}" for run in runs]
+    made = typed(SHOWN)
+    assert made.returncode == 0
+    assert made.stdout.splitlines()[-1] == "4 done (4 of them now), 0 failed, 0 left"
+    assert typed(f"{SHOWN} DRY=1").stdout.splitlines() == [f"done   {run}" for run in runs]
+    told = typed("make estimate")
+    assert told.returncode == 0
+    rows = [line.split() for line in told.stdout.splitlines()[1:-1]]
+    assert [row[:3] for row in rows] == [[*run.split("/"), "3"] for run in runs]
+    assert all(int(row[3]) > 0 and row[-1].endswith("%") for row in rows)
+
+
+@pytest.mark.parametrize("target", ["make test-cluster", "make faults"])
+def test_the_targets_of_the_page_find_their_tests(root, target):
+    assert target in small_project.commands(root / "book" / "sweeps.md")
+    told = small_project.type_in(root, f"{target} ARGS='--collect-only -q'")
+    assert told.returncode == 0
+    assert "::test_" in told.stdout
