@@ -25,7 +25,9 @@ import pandas as pd
 from helpers.checkpoints import slug
 from helpers.errors import UserError
 
-ROOT = Path(__file__).resolve().parent.parent
+_ABOVE = Path(__file__).resolve().parent.parent
+# The project's folder. A package installed alone has none: runs then go where one works.
+ROOT = _ABOVE if (_ABOVE / "_config.yml").is_file() else Path.cwd()
 RUNS = ROOT / "runs"
 PACKAGES = ("torch", "transformers", "numpy", "pandas")
 

@@ -1,10 +1,17 @@
-"""Fixtures that all tests share."""
+"""Fixtures that all tests share, and the guard that keeps tests off the network."""
 
+import os
 from pathlib import Path
 
 import pytest
 
+from tests.offline import sitecustomize as _guard  # from now on, here
+
 ROOT = Path(__file__).resolve().parent.parent
+OFFLINE = Path(_guard.__file__).parent  # and in every Python that a test starts
+os.environ["PYTHONPATH"] = os.pathsep.join(
+    filter(None, [str(OFFLINE), os.environ.get("PYTHONPATH")])
+)
 
 
 @pytest.fixture(scope="session")
