@@ -1,13 +1,16 @@
 """Fixtures that all tests share, and the guard that keeps tests off the network."""
 
 import os
+import shutil
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import sync_playwright
 
 from tests.offline import sitecustomize as _guard  # from now on, here
 
 ROOT = Path(__file__).resolve().parent.parent
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 OFFLINE = Path(_guard.__file__).parent  # and in every Python that a test starts
 os.environ["PYTHONPATH"] = os.pathsep.join(
     filter(None, [str(OFFLINE), os.environ.get("PYTHONPATH")])
@@ -27,3 +30,17 @@ def shared() -> Path:
     if not folder.is_dir():
         pytest.skip("the folder of real sample files is not beside the project")
     return folder
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """Return a browser; skip where none is installed."""
+    path = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, BROWSERS)), None)
+    if path is None:
+        pytest.skip("no browser is installed: apt-get install chromium, or set CHROMIUM to one")
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(
+            executable_path=path, args=["--no-sandbox", "--disable-dev-shm-usage"]
+        )
+        yield started
+        started.close()

@@ -3,13 +3,13 @@
 They read ``book/_build/html``, as the last ``make book`` left it.
 """
 
-import os
 import re
-import shutil
+from html import unescape
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 import pytest
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Page
 
 ROOT = Path(__file__).resolve().parent.parent
 HTML = ROOT / "book" / "_build" / "html"
@@ -19,7 +19,6 @@ PAGES = sorted(
     for path in HTML.rglob("*.html")
     if path.name not in SKIPPED and not path.is_relative_to(HTML / "_static")
 )
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 LOCAL = ("file:", "data:", "blob:")
 THEME = (  # errors of the theme's own, without effect
     "Identifier 'THEBE_JS_URL' has already been declared",
@@ -30,20 +29,6 @@ VISIBLE = """elements => elements.filter(e => e.checkVisibility({opacityProperty
     visibilityProperty: true}) && e.getBoundingClientRect().width > 0).length"""
 
 pytestmark = pytest.mark.skipif(not PAGES, reason="there is no book yet: run make book first")
-
-
-@pytest.fixture(scope="module")
-def browser():
-    """Return a browser; skip where none is installed."""
-    path = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, BROWSERS)), None)
-    if path is None:
-        pytest.skip("no browser is installed: apt-get install chromium, or set CHROMIUM to one")
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(
-            executable_path=path, args=["--no-sandbox", "--disable-dev-shm-usage"]
-        )
-        yield started
-        started.close()
 
 
 @pytest.fixture(scope="module", params=WIDTHS, ids=lambda width: f"{width}px")
@@ -125,8 +110,25 @@ def test_links_within_the_book_lead_somewhere(visits, name):
     page, _, _ = visits(name)
     links = page.eval_on_selector_all("article a[href]", "nodes => nodes.map(n => n.href)")
     files = {link.partition("#")[0] for link in links if link.startswith("file:")}
-    missing = [link for link in files if not Path(link.removeprefix("file://")).exists()]
+    missing = [link for link in files if not Path(unquote(urlsplit(link).path)).exists()]
     assert not missing
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_anchors_are_there(name):
+    page = (HTML / name).read_text(encoding="utf-8")
+    missing = []
+    for link in re.findall(r'<a\b[^>]*\bhref="([^"]*#[^"]+)"', page):
+        path, _, anchor = unescape(link).partition("#")
+        if not re.match(r"[a-z]+:", path) and anchor not in _ids((HTML / name).parent / path, name):
+            missing.append(link)
+    assert not missing
+
+
+def _ids(path: Path, name: str) -> set[str]:
+    """Return the ids of a page, or of the page itself where the link names none."""
+    path = path if path.suffix else HTML / name
+    return set(re.findall(r'\bid="([^"]+)"', path.read_text(encoding="utf-8")))
 
 
 @pytest.mark.parametrize("name", [page for page in PAGES if page.startswith("chapters/")])
