@@ -14,7 +14,7 @@ ARGS ?=
 PY = $(VENV)/bin/python
 PYTHON_TAG = $$($(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null)
 
-.PHONY: help install book knowledge questions benchmarks test lint bench clean
+.PHONY: help install book knowledge questions benchmarks pdf linkcheck test lint bench clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -51,6 +51,12 @@ benchmarks: install ## run the multiplicity chapter on 50 questions of each of B
 	@for set in $(BENCHMARKS); do name=$$(basename "$$set" .csv); echo "$$name" >&2; \
 	  "$(PY)" -m helpers.chapters run multiplicity --model "$(MODEL)" \
 	    --runs "runs/benchmarks/$$name" --set "dataset=$$set" n_items=50 $(SET) || exit $$?; done
+
+pdf: install ## print the book that was rendered last as build/pdf/what-language-models-know.pdf
+	@"$(PY)" -m helpers.printing
+
+linkcheck: install ## ask every external link of the book whether it still leads somewhere
+	@"$(PY)" -m helpers.links
 
 test: install ## run the tests
 	@"$(PY)" -m pytest $(ARGS)

@@ -164,19 +164,44 @@ def render(log: Path) -> Path:
     UserError
         If jupyter-book stops; the sentence holds its first warning and names the log.
     """
+    status, text = build("html", BOOK, log, ["-W", "-n", "--keep-going", "--all"])
+    if status:
+        lines = [line for line in text.splitlines() if re.search(r"WARNING|ERROR|Error:", line)]
+        raise UserError(f"The pages were not rendered: {lines[0] if lines else 'see'} (log: {log})")
+    return HTML
+
+
+def build(builder: str, output: Path, log: Path, options: Sequence[str] = ()) -> tuple[int, str]:
+    """Have jupyter-book make something of what is placed in the book.
+
+    Parameters
+    ----------
+    builder : str
+        ``html``, ``singlehtml`` or ``linkcheck``.
+    output : Path
+        The folder in which ``_build/<builder>`` is made.
+    log : Path
+        File for all that is printed.
+    options : sequence of str
+        Further options of ``jupyter-book build``.
+
+    Returns
+    -------
+    int
+        The exit status.
+    str
+        All that was printed.
+    """
     tool = Path(sys.executable).with_name("jupyter-book")
-    options = ["build", "book", "--config", "_config.yml", "--path-output", "book"]
-    options += ["-W", "-n", "--keep-going", "--all"]
+    command = [tool, "build", "book", "--config", "_config.yml", "--path-output", output]
+    command += ["--builder", builder, *options]
     done = subprocess.run(
-        [tool, *options], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     )
     text = re.sub(r"\x1b\[[0-9;]*m", "", done.stdout)
     log.parent.mkdir(parents=True, exist_ok=True)
     log.write_text(text, encoding="utf-8")
-    if done.returncode:
-        lines = [line for line in text.splitlines() if re.search(r"WARNING|ERROR|Error:", line)]
-        raise UserError(f"The pages were not rendered: {lines[0] if lines else 'see'} (log: {log})")
-    return HTML
+    return done.returncode, text
 
 
 def book(names: Sequence[str], model: str, given: Sequence[str], cores: int, runs: Path) -> None:
