@@ -23,13 +23,10 @@ OPEN = """async () => {
     document.documentElement.dataset.theme = "light";
     for (const each of document.querySelectorAll("details")) each.open = true;
     for (const each of document.querySelectorAll("img")) each.loading = "eager";
-    dispatchEvent(new Event("beforeprint"));
     await window.MathJax?.startup?.promise;
     await document.fonts.ready;
     await Promise.all([...document.images].map(image => image.decode().catch(() => null)));
 }"""
-TABLES = """() => [...document.querySelectorAll("table[id^=itables_]")]
-    .every(table => table.closest(".dt-container") || !table.hidden)"""
 FOOTER = """<div style="width: 100%; text-align: center; font: 8px sans-serif; color: #555">
     <span class="pageNumber"></span></div>"""
 
@@ -105,7 +102,6 @@ def print_page(page: Path, pdf: Path) -> Path:
 def _print(opened: Page, page: Path, pdf: Path) -> None:
     opened.goto(page.as_uri(), wait_until="load")
     opened.evaluate(OPEN)
-    opened.wait_for_function(TABLES)
     opened.emulate_media(media="print", color_scheme="light")
     opened.pdf(
         path=pdf,

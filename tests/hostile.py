@@ -22,6 +22,7 @@ STRINGS = (
     "![x](x) `",
     "#!*_~\\",
 )
+SAID = tuple(text for text in STRINGS if "\x00" not in text)
 FOLDER = "<img src=x onerror=hit=1> $_$"  # no slash, else anything can name a folder
 N = 40
 
@@ -30,7 +31,7 @@ N = 40
 def tokenizer() -> PreTrainedTokenizerFast:
     """Return a byte-level tokenizer with a token for each of the strings."""
     made = tiny.byte_tokenizer("bos")
-    made.add_tokens([f" {text}" for text in STRINGS if "\x00" not in text])
+    made.add_tokens([f" {text}" for text in SAID])
     return made
 
 
@@ -51,6 +52,11 @@ def _word(kind: str, number: int) -> str:
     return f"{kind}{number} {STRINGS[number % len(STRINGS)]}"
 
 
+def _said(number: int) -> str:
+    """Return a string that the model says, so that some of its answers are right."""
+    return SAID[number % len(SAID)]
+
+
 def facts(folder: Path) -> Path:
     """Write facts in FKTC's format, with such names and questions; return their folder."""
     path = folder / f"facts {FOLDER}"
@@ -59,8 +65,8 @@ def facts(folder: Path) -> Path:
         frames = [f"Which {text} of [X]?" for text in STRINGS[:3]]
         lines = [{"relations": frames}]
         for number in range(N):
-            wrong = [_word("o", (number + step) % N) for step in range(1, 6)]
-            fact = {"subject": _word("s", number), "object": _word("o", number), "taxonomy": wrong}
+            wrong = [_said(number + step) for step in range(1, 6)]
+            fact = {"subject": _word("s", number), "object": _said(number), "taxonomy": wrong}
             lines.append(fact)
         text = "\n".join(map(json.dumps, lines)) + "\n"
         (path / f"{relation}.json").write_text(text, encoding="utf-8")
@@ -70,7 +76,7 @@ def facts(folder: Path) -> Path:
 def questions(folder: Path) -> Path:
     """Write open questions with such answers, as Natural Questions has them; return the file."""
     path = folder / f"open {FOLDER}.jsonl"
-    rows = [{"question": _word("who", n), "answer": [_word("o", n)]} for n in range(N)]
+    rows = [{"question": _word("who", n), "answer": [_said(n)]} for n in range(N)]
     path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
     return path
 
@@ -80,7 +86,7 @@ def choices(folder: Path) -> Path:
     path = folder / f"choices {FOLDER}.csv"
     lines = ["question,options,answer"]
     for n in range(N):
-        options = [_word("o", (n + step) % N) for step in range(3)]
+        options = [_said(n + step) for step in range(3)]
         cells = [_word("which", n), json.dumps(options), str(n % 3)]
         lines.append(",".join('"' + cell.replace('"', '""') + '"' for cell in cells))
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")

@@ -24,6 +24,12 @@ TABLES = re.compile(
     r"\s*<div[^>]*>\s*<noscript>.*?</noscript>\s*</div>",
     re.DOTALL,
 )
+# What stands in a table's place while its library is on the way: its first rows do that better.
+PLACES = re.compile(
+    r'(?<=<table id="itables_)(?P<id>\w+)(?P<open>" hidden="hidden">).*?(?=</table>)'
+    r'|<sup><noscript>.*?</sup>|<script>document\.getElementById\("itables_.*?</script>',
+    re.DOTALL,
+)
 # Lists of references: a role that ARIA dropped, in a list whose entries hold links beside them.
 ROLES = re.compile(r' role="(?:doc-biblioentry|list)"')
 
@@ -49,7 +55,9 @@ def lean(page: str, static: str) -> tuple[str, dict[str, str]]:
         )
 
     page = ROLES.sub("", ICONS.sub("", page))
-    return TABLES.sub(apart, page), libraries
+    page = TABLES.sub(apart, page)
+    page = PLACES.sub(lambda found: (found["id"] or "") + (found["open"] or ""), page)
+    return page, libraries
 
 
 def shrink(figure: Path) -> int:
