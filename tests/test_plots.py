@@ -238,6 +238,11 @@ def test_any_text_is_drawn_as_it_is(ax):
     assert "▯▯" in labels(ax.texts)
 
 
+def test_a_name_with_dollars_is_no_formula(ax):
+    ax.set_title("$_$")  # as a formula, it would be a mistake and stop the run
+    draw(ax)
+
+
 def test_scatter_of_many_points_leaves_the_names_out():
     many = pd.DataFrame({"label": list("abcdefghijklmnopqrst"), "x": range(20), "y": range(20)})
     few = many.head(5)
