@@ -40,7 +40,7 @@ def ask(out: Path = OUT) -> pd.DataFrame:
         If Sphinx stops before it has asked.
     """
     log = out / "log"
-    answers = out / "_build" / "linkcheck" / "output.json"
+    answers = out / "_build" / "html" / "output.json"  # where jupyter-book has this builder write
     answers.unlink(missing_ok=True)
     publish.build("linkcheck", out, log)  # its status also tells of broken links
     if not answers.is_file():

@@ -63,7 +63,7 @@ def test_a_book_that_cannot_be_read_is_a_sentence(tmp_path, monkeypatch):
 
 
 def test_old_answers_are_not_taken_for_new(tmp_path, monkeypatch):
-    old = tmp_path / "_build" / "linkcheck" / "output.json"
+    old = tmp_path / "_build" / "html" / "output.json"
     old.parent.mkdir(parents=True)
     old.write_text(answer("working"))
     new = answer("broken", "404")

@@ -35,7 +35,7 @@ def folder(tmp_path_factory) -> Path:
     top = tmp_path_factory.mktemp("hostile")
     model, facts = str(hostile.model(top)), hostile.facts(top)
     words = {
-        "monitor": [f"dataset={facts}", "n_facts=9", "n_frames=3"],
+        "monitor": [f"dataset={facts}", "n_facts=30", "n_frames=3"],
         "latent_knowledge": [f"dataset={facts}", "n_facts=3", "n_examples=4", "n_choices=6"],
         "knowledge_base": ["dataset=seen_qa", f"sources={hostile.questions(top)}", "n_seen=6"],
         "multiplicity": [f"dataset={hostile.choices(top)}", "n_items=6", "n_variations=3"],
@@ -43,7 +43,7 @@ def folder(tmp_path_factory) -> Path:
     }
     words["monitor"] += ["match=starts_with"]
     words["latent_knowledge"] += ["n_close=2", "n_seeds=1", "n_list=8", "n_eic=2", "siblings=no"]
-    words["knowledge_base"] += ["n_unseen=1", "n_choices=2", "max_new_tokens=8", "n_truth=1"]
+    words["knowledge_base"] += ["n_unseen=1", "n_choices=2", "max_new_tokens=1", "n_truth=1"]
     for chapter, few in words.items():
         chapters.run(chapter, model, [*few, *FEW], top / "runs")
     return next((top / "runs").glob("*/monitor")).parent
