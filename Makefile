@@ -21,6 +21,7 @@ PYTHON_TAG = $$($(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])'
 .PHONY: help install book knowledge questions benchmarks noise test lint bench clean
 .PHONY: help install book knowledge questions benchmarks test test-server lint bench clean
 .PHONY: help install book sweep estimate knowledge questions benchmarks noise test test-cluster faults lint bench clean
+.PHONY: help install book knowledge questions benchmarks pdf linkcheck test lint bench clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -72,6 +73,11 @@ course: install ## write and check the exercises for students and instructors in
 	@"$(PY)" -m helpers.course
 noise: install ## ask MODEL the same things in four ways that should not matter, for the comparison
 	@"$(PY)" -m helpers.comparison.noise --model "$(MODEL)"
+pdf: install ## print the book that was rendered last as build/pdf/what-language-models-know.pdf
+	@"$(PY)" -m helpers.printing
+
+linkcheck: install ## ask every external link of the book whether it still leads somewhere
+	@"$(PY)" -m helpers.links
 
 test: install ## run the tests
 	@"$(PY)" -m pytest $(ARGS)

@@ -188,22 +188,9 @@ def render(log: Path) -> Path:
     UserError
         If jupyter-book stops; the sentence holds its first warning and names the log.
     """
-    tool, started = Path(sys.executable).with_name("jupyter-book"), time.time()
-    here = os.environ | {"PYTHONPATH": str(ROOT)}  # the reference imports the helpers
-    options = ["build", "book", "--config", "_config.yml", "--path-output", "book"]
-    options += ["-W", "-n", "--keep-going", "--all"]
-    done = subprocess.run(
-        [tool, *options],
-        cwd=ROOT,
-        env=here,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
-    text = re.sub(r"\x1b\[[0-9;]*m", "", done.stdout)
-    log.parent.mkdir(parents=True, exist_ok=True)
-    log.write_text(text, encoding="utf-8")
-    if done.returncode:
+    started = time.time()
+    status, text = build("html", BOOK, log, ["-W", "-n", "--keep-going", "--all"])
+    if status:
         lines = [line for line in text.splitlines() if re.search(r"WARNING|ERROR|Error:", line)]
         raise UserError(f"The pages were not rendered: {lines[0] if lines else 'see'} (log: {log})")
     page = HTML.with_name("times.html")
@@ -212,6 +199,39 @@ def render(log: Path) -> Path:
         told = told.replace(timing.RENDERING, f"{time.time() - started:.0f}")
         page.write_text(told, encoding="utf-8")
     return HTML
+
+
+def build(builder: str, output: Path, log: Path, options: Sequence[str] = ()) -> tuple[int, str]:
+    """Have jupyter-book make something of what is placed in the book.
+
+    Parameters
+    ----------
+    builder : str
+        ``html``, ``singlehtml`` or ``linkcheck``.
+    output : Path
+        The folder in which ``_build/<builder>`` is made.
+    log : Path
+        File for all that is printed.
+    options : sequence of str
+        Further options of ``jupyter-book build``.
+
+    Returns
+    -------
+    int
+        The exit status.
+    str
+        All that was printed.
+    """
+    tool = Path(sys.executable).with_name("jupyter-book")
+    command = [tool, "build", "book", "--config", "_config.yml", "--path-output", output]
+    command += ["--builder", builder, *options]
+    here = os.environ | {"PYTHONPATH": str(ROOT)}  # the reference imports the helpers
+    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+    done = subprocess.run(command, cwd=ROOT, env=here, text=True, **streams)
+    text = re.sub(r"\x1b\[[0-9;]*m", "", done.stdout)
+    log.parent.mkdir(parents=True, exist_ok=True)
+    log.write_text(text, encoding="utf-8")
+    return done.returncode, text
 
 
 def book(

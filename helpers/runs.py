@@ -23,7 +23,9 @@ from helpers import circumstances
 from helpers.checkpoints import slug
 from helpers.errors import UserError
 
-ROOT = Path(__file__).resolve().parent.parent
+_ABOVE = Path(__file__).resolve().parent.parent
+# The project's folder. A package installed alone has none: runs then go where one works.
+ROOT = _ABOVE if (_ABOVE / "_config.yml").is_file() else Path.cwd()
 RUNS = ROOT / "runs"
 SYNTHESIS = "synthesis"  # folder, among those of the models, of chapters that read runs
 

@@ -1,6 +1,7 @@
 """Result tables: one look in the page, and the same table as CSV, Markdown and LaTeX."""
 
 from collections.abc import Collection, Mapping
+from html import escape
 from pathlib import Path
 
 import pandas as pd
@@ -184,7 +185,7 @@ def show(
 ) -> Styler:
     """Export a table and return it styled for the page.
 
-    Everything in it, what a model said included, is escaped.
+    Everything in it and its caption, what a model said or is called included, is escaped.
 
     Parameters
     ----------
@@ -210,7 +211,7 @@ def show(
     export(table, name, folder)
     flat, names = _flat(table), [name for name in table.index.names if name is not None]
     style = flat.style.format(escape="html", precision=digits, na_rep="–").hide(axis="index")
-    style = style.format_index(escape="html", axis="columns").set_caption(caption)
+    style = style.format_index(escape="html", axis="columns").set_caption(escape(caption))
     style = style.set_properties(subset=names, **{"font-weight": "bold"})
     sides = ["right" if is_numeric_dtype(kind) else "left" for kind in flat.dtypes]
     columns = [

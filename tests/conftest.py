@@ -1,4 +1,4 @@
-"""Fixtures that all tests share."""
+"""Fixtures that all tests share, and the guard that keeps tests off the network."""
 
 import os
 import shutil
@@ -7,8 +7,14 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import sync_playwright
 
+from tests.offline import sitecustomize as _guard  # from now on, here
+
 ROOT = Path(__file__).resolve().parent.parent
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
+OFFLINE = Path(_guard.__file__).parent  # and in every Python that a test starts
+os.environ["PYTHONPATH"] = os.pathsep.join(
+    filter(None, [str(OFFLINE), os.environ.get("PYTHONPATH")])
+)
 
 
 @pytest.fixture(scope="session")

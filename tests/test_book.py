@@ -4,7 +4,9 @@ They read ``book/_build/html``, as the last ``make book`` left it.
 """
 
 import re
+from html import unescape
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 import pytest
 from playwright.sync_api import Page
@@ -108,8 +110,25 @@ def test_links_within_the_book_lead_somewhere(visits, name):
     page, _, _ = visits(name)
     links = page.eval_on_selector_all("article a[href]", "nodes => nodes.map(n => n.href)")
     files = {link.partition("#")[0] for link in links if link.startswith("file:")}
-    missing = [link for link in files if not Path(link.removeprefix("file://")).exists()]
+    missing = [link for link in files if not Path(unquote(urlsplit(link).path)).exists()]
     assert not missing
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_anchors_are_there(name):
+    page = (HTML / name).read_text(encoding="utf-8")
+    missing = []
+    for link in re.findall(r'<a\b[^>]*\bhref="([^"]*#[^"]+)"', page):
+        path, _, anchor = unescape(link).partition("#")
+        if not re.match(r"[a-z]+:", path) and anchor not in _ids((HTML / name).parent / path, name):
+            missing.append(link)
+    assert not missing
+
+
+def _ids(path: Path, name: str) -> set[str]:
+    """Return the ids of a page, or of the page itself where the link names none."""
+    path = path if path.suffix else HTML / name
+    return set(re.findall(r'\bid="([^"]+)"', path.read_text(encoding="utf-8")))
 
 
 @pytest.mark.parametrize("name", [page for page in PAGES if page.startswith("chapters/")])

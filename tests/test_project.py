@@ -11,7 +11,7 @@ import nbformat
 import pytest
 import yaml
 
-from helpers import settings
+from helpers import opening, settings
 
 ROOT = Path(__file__).resolve().parent.parent
 TEMPLATES = sorted((ROOT / "notebooks").glob("*.ipynb"))
@@ -22,6 +22,7 @@ TOOLS = {  # needed, though nothing of ours imports them
     "sphinx-exercise": "an extension of the book, named in _config.yml",
     "tabulate": "pandas' DataFrame.to_markdown wants it",
     "ruff": "make lint",
+    "check-jsonschema": "the tests of the workflows call it",
     "gguf": "transformers reads the real vocabularies of the tests with it",
 }
 
@@ -103,7 +104,7 @@ class TestTemplates:
 
     def test_has_cells_with_ids_in_good_number(self, path):
         notebook = nbformat.read(path, as_version=4)
-        assert 20 <= len(notebook.cells) <= 45
+        assert 20 <= len([cell for cell in notebook.cells if cell.id != opening.ID]) <= 45
         ids = [cell.id for cell in notebook.cells]
         assert len(set(ids)) == len(ids)
         assert (notebook.nbformat, notebook.nbformat_minor) >= (4, 5)
@@ -113,6 +114,13 @@ class TestTemplates:
         lengths = sorted(len(c.source.splitlines()) for c in cells if c.cell_type == "code")
         assert lengths[-1] <= 30
         assert lengths[len(lengths) // 2] <= 10
+
+    def test_opens_with_the_cell_that_installs(self, path):
+        cells = nbformat.read(path, as_version=4).cells
+        assert cells[0].cell_type == "markdown"
+        expected = opening.cell()
+        assert cells[1].source == "".join(expected["source"]), "run python -m helpers.opening"
+        assert cells[1].metadata == expected["metadata"]
 
     def test_has_one_cell_of_parameters(self, path):
         cells = nbformat.read(path, as_version=4).cells
@@ -144,8 +152,11 @@ def test_the_configuration_asks_nothing_of_the_network():
 def test_the_repository_is_named_in_one_place():
     config = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
     address = config["repository"]["url"]
-    pages = [*ROOT.glob("book/*.md"), *TEMPLATES]
-    assert not [p.name for p in pages if address in p.read_text(encoding="utf-8")]
+    pages = {path: path.read_text(encoding="utf-8") for path in ROOT.glob("book/*.md")}
+    for path in TEMPLATES:  # the cell that installs is made from the configuration
+        cells = nbformat.read(path, as_version=4).cells
+        pages[path] = "".join(cell.source for cell in cells if cell.id != opening.ID)
+    assert not [path.name for path, text in pages.items() if address in text]
 
 
 def test_no_weights_are_pickles():

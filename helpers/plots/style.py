@@ -89,6 +89,7 @@ def use_style() -> None:
             "axes.labelcolor": INK,
             "xtick.color": INK,
             "ytick.color": INK,
+            "text.parse_math": False,  # a dollar in a name is no formula, and may not stop a run
             "svg.fonttype": "none",
             "svg.hashsalt": "what language models know",
         },
@@ -190,14 +191,16 @@ def legend_above(ax: Axes, title: str | None = None) -> None:
 
 
 def plain(text: str) -> str:
-    r"""Show a string as it is: no formula between dollar signs, a box for a glyph not at hand.
+    """Show a string as it is, with a box for a glyph that is not at hand.
+
+    That a pair of dollar signs makes no formula of it is for :func:`use_style` to see to.
 
     Examples
     --------
-    >>> print(plain("$5 and 京"))
-    \$5 and ▯
+    >>> plain("$5 and 京")
+    '$5 and ▯'
     """
-    return "".join(c if c == "\n" or _has_glyph(c) else "▯" for c in text).replace("$", r"\$")
+    return "".join(c if c == "\n" or _has_glyph(c) else "▯" for c in text)
 
 
 @cache

@@ -64,7 +64,7 @@ def test_bars_add_up_and_say_how_many(ax):
     )
     plots.kind_bars(table, ax)
     ax.figure.canvas.draw()
-    assert texts(ax.get_yticklabels()) == [r"seen \$1 (8)", "unseen (50)"]
+    assert texts(ax.get_yticklabels()) == ["seen $1 (8)", "unseen (50)"]
     widths = np.array([bar.get_width() for bar in ax.patches]).reshape(3, 2)
     np.testing.assert_allclose(widths.sum(axis=0), 1)
     assert texts(ax.texts) == ["25", "50", "98", "25"]

@@ -1,0 +1,60 @@
+"""The guard that keeps tests off the network must be able to refuse, here and in what they start."""
+
+import os
+import socket
+import subprocess
+import sys
+import threading
+import urllib.request
+
+import pytest
+
+from tests.offline import sitecustomize
+
+OUTSIDE = "203.0.113.1"  # reserved for examples: nobody is there
+
+
+@pytest.mark.parametrize(
+    "leave",
+    [
+        lambda: socket.create_connection((OUTSIDE, 80), timeout=1),
+        lambda: socket.getaddrinfo("example.org", 443),
+        lambda: socket.gethostbyname("example.org"),
+        lambda: socket.socket(type=socket.SOCK_DGRAM).sendto(b"", (OUTSIDE, 53)),
+        lambda: urllib.request.urlopen("http://example.org", timeout=1),
+    ],
+    ids=["connect", "look up", "look up by the old call", "datagram", "open a page"],
+)
+def test_leaving_the_machine_is_refused(leave):
+    with pytest.raises(sitecustomize.NetworkForbidden, match="tests use no network"):
+        leave()
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
+def test_the_machine_itself_can_be_reached(host):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        answer = threading.Thread(target=lambda: server.accept()[0].close())
+        answer.start()
+        socket.create_connection((host, server.getsockname()[1])).close()
+        answer.join(timeout=5)
+    assert not answer.is_alive()
+
+
+def test_a_unix_socket_is_no_network(tmp_path):
+    name = os.fspath(tmp_path / "s")
+    with socket.socket(socket.AF_UNIX) as server, socket.socket(socket.AF_UNIX) as client:
+        server.bind(name)
+        server.listen()
+        client.connect(name)
+
+
+def test_what_a_test_starts_is_guarded_too():
+    code = f"import socket; socket.create_connection(('{OUTSIDE}', 80), timeout=1)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "NetworkForbidden" in done.stderr
+
+
+def test_the_network_can_be_allowed(monkeypatch):
+    monkeypatch.setenv(sitecustomize.ALLOWED, "1")
+    sitecustomize.refuse("socket.getaddrinfo", ("example.org", 443))

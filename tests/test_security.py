@@ -1,0 +1,115 @@
+"""No word of a model, of a data set or of a name is ever taken for markup, in any chapter.
+
+A tiny model that says little but hostile strings answers hostile questions in every chapter that
+takes a reader's own model and data; the pages are rendered and opened in a real browser.
+"""
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import nbformat
+import pytest
+import yaml
+
+from helpers import chapters, runs
+from tests import hostile
+
+# What the harmful strings would do: run, ask for a file, become an element, a link or a formula.
+DONE = """() => ({
+    ran: window.hit !== undefined,
+    elements: [...document.querySelectorAll(
+        "[onerror], [onload], img[src='x'], img[src$='/x'], a[href^='javascript']")].length,
+    formulas: [...document.querySelectorAll(".cell_output mjx-container")].length,
+    scripts: [...document.scripts].filter(s => s.textContent.trim() === "hit=1").length,
+})"""
+NOTHING = {"ran": False, "elements": 0, "formulas": 0, "scripts": 0}
+FEW = ["n_bootstrap=20"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    """Return the folder of the runs of all chapters."""
+    top = tmp_path_factory.mktemp("hostile")
+    model, facts = str(hostile.model(top)), hostile.facts(top)
+    words = {
+        "monitor": [f"dataset={facts}", "n_facts=30", "n_frames=3"],
+        "latent_knowledge": [f"dataset={facts}", "n_facts=3", "n_examples=4", "n_choices=6"],
+        "knowledge_base": ["dataset=seen_qa", f"sources={hostile.questions(top)}", "n_seen=6"],
+        "multiplicity": [f"dataset={hostile.choices(top)}", "n_items=6", "n_variations=3"],
+        "atlas": ["n_facts=2", "copying_steps=100", "toy_relations=P36", "toy_facts=20"],
+    }
+    words["monitor"] += ["match=starts_with"]
+    words["latent_knowledge"] += ["n_close=2", "n_seeds=1", "n_list=8", "n_eic=2", "siblings=no"]
+    words["knowledge_base"] += ["n_unseen=1", "n_choices=2", "max_new_tokens=1", "n_truth=1"]
+    for chapter, few in words.items():
+        chapters.run(chapter, model, [*few, *FEW], top / "runs")
+    return next((top / "runs").glob("*/monitor")).parent
+
+
+@pytest.fixture(scope="module")
+def pages(root, folder, tmp_path_factory) -> Path:
+    """Return the folder of the rendered pages of these runs."""
+    top = tmp_path_factory.mktemp("book")
+    ignored = shutil.ignore_patterns("_build", "chapters", "_extra")
+    shutil.copytree(root / "book", top / "book", ignore=ignored)
+    (top / "book" / "_extra").symlink_to(root / "book" / "_extra")
+    shutil.copy(root / "_config.yml", top)
+    names = sorted(path.name for path in folder.iterdir() if (path / "notebook.ipynb").is_file())
+    for name in names:
+        target = top / "book" / "chapters" / f"{name}.ipynb"
+        target.parent.mkdir(exist_ok=True)
+        shutil.copy(folder / name / "notebook.ipynb", target)
+    contents = {"format": "jb-book", "root": "index"}
+    contents["chapters"] = [{"file": f"chapters/{name}"} for name in names]
+    (top / "book" / "_toc.yml").write_text(yaml.safe_dump(contents))
+    tool = Path(sys.executable).with_name("jupyter-book")
+    command = [tool, "build", "book", "--config", "_config.yml", "--path-output", "book"]
+    done = subprocess.run(command, cwd=top, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout[-2000:]
+    return top / "book" / "_build" / "html" / "chapters"
+
+
+CHAPTERS = ("atlas", "knowledge_base", "latent_knowledge", "monitor", "multiplicity")
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS)
+def test_the_browser_takes_no_word_for_markup(browser, pages, chapter):
+    page = browser.new_page()
+    said = []
+    page.on("dialog", lambda dialog: said.append(dialog.message))
+    page.on("request", lambda request: said.append(request.url) if _strange(request.url) else None)
+    page.goto((pages / f"{chapter}.html").as_uri(), wait_until="load")
+    page.evaluate("window.MathJax?.startup?.promise")
+    if page.locator("table[id^=itables_]").count():  # tables that a library draws
+        page.locator("div:has(> table[id^=itables_])").last.scroll_into_view_if_needed()
+        page.wait_for_selector("table.dataTable tbody tr", timeout=30_000)
+    assert page.evaluate(DONE) == NOTHING
+    assert not said
+    page.close()
+
+
+def _strange(url: str) -> bool:
+    return not url.startswith(("file:", "data:", "blob:")) or url.rstrip("/").endswith("/x")
+
+
+@pytest.mark.parametrize("chapter", [name for name in CHAPTERS if name != "atlas"])
+def test_the_words_were_there_to_be_taken(pages, folder, chapter):
+    text = (pages / f"{chapter}.html").read_text(encoding="utf-8")
+    assert len(re.findall(r"&lt;(?:script|img|svg)|\\u003c|\\x3c", text)) > 3
+    answers = runs.answers(folder / chapter)
+    whole = answers.to_json()
+    assert "hit=1" in whole
+    name = nbformat.read(folder / chapter / "notebook.ipynb", as_version=4)
+    assert hostile.FOLDER in str(name.metadata.papermill.parameters)
+
+
+def test_the_check_can_fail(browser, tmp_path):
+    (tmp_path / "bad.html").write_text(f"<p>{hostile.STRINGS[1]}</p><p>{hostile.STRINGS[0]}</p>")
+    page = browser.new_page()
+    page.goto((tmp_path / "bad.html").as_uri(), wait_until="load")
+    page.wait_for_function("window.hit === 1")
+    assert page.evaluate(DONE) == {"ran": True, "elements": 1, "formulas": 0, "scripts": 1}
+    page.close()
