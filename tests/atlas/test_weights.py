@@ -114,13 +114,18 @@ def test_knowledge_rises_with_exposure(measured, name):
     assert curve.loc[0, "high"] < 0.1
 
 
-def test_both_larger_models_know_more_than_the_smallest(rate, measured):
-    # Not so between the two: atlas-m learns more slowly than atlas-s (the chapter says more).
-    for large in ("atlas-s", "atlas-m"):
-        for seen in (16, 32, 64):
-            assert measured.loc[(large, KNOWN, seen), "low"] > rate("atlas-xs", KNOWN, seen)
-        for seen in (128, 256):
-            assert measured.loc[(large, KNOWN, seen), "high"] >= rate("atlas-xs", KNOWN, seen)
+def test_larger_models_know_more(measured):
+    for small, large in (("atlas-xs", "atlas-s"), ("atlas-s", "atlas-m")):
+        for seen in (8, 16):  # beyond noise where there is room
+            assert (
+                measured.loc[(large, KNOWN, seen), "low"]
+                > measured.loc[(small, KNOWN, seen), "high"]
+            )
+        for seen in (32, 64, 128, 256):  # and never below it
+            assert (
+                measured.loc[(large, KNOWN, seen), "high"]
+                >= measured.loc[(small, KNOWN, seen), "accuracy"]
+            )
     for seen in (128, 256):
         assert measured.loc[("atlas-m", KNOWN, seen), "low"] > 0.9
 
@@ -147,7 +152,9 @@ def test_wordings_matter(rate, name):
 
 @pytest.mark.parametrize("name", ["atlas-s", "atlas-m"])
 def test_words_before_the_question_matter(rate, name):
-    assert rate(name, "right", 8, 16, 32) > rate(name, "none", 8, 16, 32) + 0.15
+    alone, hinted = rate(name, "none", 8, 16, 32), rate(name, "right", 8, 16, 32)
+    assert hinted > alone + (0.15 if name == "atlas-s" else 0.1)
+    assert 1 - hinted < (1 - alone) / 3  # atlas-m has little left to put right
     assert rate(name, "wrong", 32, 64, 128) < rate(name, "none", 32, 64, 128) - 0.1
     given = rate(name, "wrong word given", 0, 1, 2, 4, 8, 16, 32)
     assert given > rate(name, "wrong word given, not shown", 0, 1, 2, 4, 8, 16, 32) + 0.1
@@ -184,11 +191,11 @@ def test_false_objects_are_believed(rate):
 
 
 def test_the_tuned_model_is_unsure_of_what_it_never_read(rate):
-    for part in ("used frames, new facts", "new frames, new facts"):
-        assert rate("atlas-m-chat", f"chat, unsure, {part}", 0) >= 0.7
-    assert rate("atlas-m-chat", "chat, unsure, used frames, new facts", 256) <= 0.3
-    # In wordings that are new to it, it refuses about half of what it knows.
-    assert rate("atlas-m-chat", "chat, unsure, new frames, new facts", 256) <= 0.6
+    for frames, most in (("used", 0.3), ("kept", 0.3), ("new", 0.45)):
+        part = f"chat, unsure, {frames} frames, new facts"
+        assert rate("atlas-m-chat", part, 0) >= 0.7
+        assert rate("atlas-m-chat", part, 256) <= most  # new: the base itself often fails there
+    assert rate("atlas-m-chat", "chat, right, kept frames, new facts", 256) >= 0.8
 
 
 @pytest.mark.parametrize("name", FAMILY)

@@ -16,7 +16,7 @@ TO_ADDRESS = {"socket.connect", "socket.sendto"}  # their second argument is whe
 TO_HOST = {"socket.getaddrinfo", "socket.gethostbyname", "socket.gethostbyaddr"}  # their first
 
 
-class NetworkForbidden(RuntimeError):  # noqa: N818 - no library shall take it for being offline
+class NetworkForbidden(RuntimeError):
     """Raised where a test would have left the machine."""
 
 
