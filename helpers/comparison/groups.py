@@ -7,6 +7,7 @@ import pandas as pd
 
 NEUTRAL = {  # parameters that change a page, but no fact and no answer on the board
     *("model", "run_dir", "n_bootstrap", "chat"),
+    "dataset",  # its name and checksum stand in the manifest, whatever path it was given by
     *("attribution", "siblings", "n_close", "n_seeds", "n_list", "n_truth"),
 }
 PACKAGES = ("torch", "transformers")

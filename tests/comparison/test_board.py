@@ -116,7 +116,7 @@ def test_choose_names_what_there_is(two, tmp_path):
     assert set(across.choose(str(two), ["small"])["label"]) == {"small"}
     with pytest.raises(UserError, match="No run is of medium: there are large, small"):
         across.choose(str(two), ["medium"])
-    with pytest.raises(UserError, match="No finished run of a measure lies in .*make book"):
+    with pytest.raises(UserError, match=r"No finished run of a measure lies in .*make book"):
         across.choose(str(tmp_path / "empty"))
 
 
