@@ -215,6 +215,13 @@ def cut(handler, answer):
     handler.close_connection = True
 
 
+def gone(handler, answer):
+    """Take no connection any more, and close this one without an answer."""
+    handler.server.shutdown()
+    handler.server.server_close()
+    handler.close_connection = True
+
+
 def no_number(handler, answer):
     """Send an answer whose log-probabilities are no numbers."""
     text = json.dumps(_replaced(answer, float("nan"))).encode()

@@ -124,7 +124,7 @@ def test_a_server_that_is_killed_and_started_again(serve, tmp_path, monkeypatch)
         served = models.load(stub.address)
         well = run(served, None)
         port = stub.port
-        stub.faults = deque([None] * 7 + [lambda *a: stub.http.socket.close()])
+        stub.faults = deque([None] * 7 + [stub_server.gone])
         stub.faults.extend(repeat(stub_server.cut, 500))
         with pytest.raises(UserError, match=r"cut the connection|cannot be reached"):
             run(served, cache)
