@@ -70,7 +70,8 @@ def test_bfloat16_files_load_as_float32_on_a_cpu(folder):
     file = folder / "model.safetensors"
     halves = {name: tensor.bfloat16() for name, tensor in load_file(file).items()}
     save_file(halves, file, {"format": "pt"})
-    assert models.load(folder, device="cpu").model.dtype == torch.float32
+    for choice in (None, ""):
+        assert models.load(folder, device="cpu", dtype=choice).model.dtype == torch.float32
     assert models.load(folder, device="cpu", dtype="bfloat16").model.dtype == torch.bfloat16
 
 
