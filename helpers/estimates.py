@@ -84,8 +84,8 @@ def report(table: pd.DataFrame) -> str:
     --------
     >>> row = {"model": "m", "chapter": "monitor", "probes": 20, "tokens": 1500, "seconds": 12.3}
     >>> print(report(pd.DataFrame([{**row, "measured": 10.0, "error": 0.23}])))
-    model chapter  probes tokens  seconds measured error
-        m monitor      20   1500       12       10  +23%
+    model chapter  probes  tokens seconds measured error
+        m monitor      20    1500      12       10  +23%
     1 run: 1500 tokens, about 0.2 minutes one after another on this machine
     """
     formats = {"seconds": "{:.0f}", "measured": "{:.0f}", "error": "{:+.0%}"}

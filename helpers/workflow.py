@@ -45,8 +45,8 @@ def make(config: Path, names: Sequence[str], options: Sequence[str], held: Seque
     held : sequence of int
         Descriptors of locks, which Snakemake keeps while it works.
     """
-    command = [*_call(config), "--rerun-incomplete", "--keep-going", "--nocolor", *options]
-    command += ["--quiet", *publish.QUIET]
+    command = [*_call(config), "--quiet", *publish.QUIET, *options]
+    command += ["--rerun-incomplete", "--keep-going", "--nocolor"]  # no list before the targets
     publish.pass_through([*command, *targets(config, names)], held)
 
 

@@ -19,6 +19,7 @@ TOOLS = {  # needed, though nothing of ours imports them
     "ipykernel": "runs the notebooks",
     "jupyter-book": "renders the book",
     "snakemake": "decides what is to be repeated",
+    "snakemake-executor-plugin-slurm": "sends a sweep to SLURM",
     "sphinx-exercise": "an extension of the book, named in _config.yml",
     "tabulate": "pandas' DataFrame.to_markdown wants it",
     "ruff": "make lint",

@@ -82,6 +82,12 @@ def running(folder: Path) -> Iterator[dict[str, str]]:
             _end(folder / name)
 
 
+def jobs(environment: dict[str, str]) -> list[str]:
+    """Return the states of all jobs so far."""
+    command = ["squeue", "--states=all", "--noheader", "--format=%T"]
+    return subprocess.check_output(command, env=environment, text=True).split()
+
+
 def _write(folder: Path) -> None:
     """Write the node's configuration, its key, and its GPUs."""
     folder.mkdir(parents=True)

@@ -8,7 +8,6 @@ import sys
 import pytest
 
 from helpers import runs
-from tests import small_project, tiny
 from tests.cluster import node
 
 pytestmark = [
@@ -75,7 +74,7 @@ def test_a_sweep_on_slurm(root, slurm, models, tmp_path):
     assert "run.log" in failed
     place = folder / failed.split()[1].rstrip(":")
     assert "Traceback" in (place / "failed.ipynb").read_text()
-    jobs = slurm_jobs(slurm)
+    jobs = node.jobs(slurm)
     assert len(jobs) == 4
     assert jobs.count("FAILED") == 1
     before = finished(folder)
@@ -89,31 +88,11 @@ def test_a_sweep_on_slurm(root, slurm, models, tmp_path):
     assert {run for run in before if before[run] == after[run]} == {
         f"atlas-xs/{chapter}" for chapter in CHAPTERS
     }
-    assert len(slurm_jobs(slurm)) == 6
+    assert len(node.jobs(slurm)) == 6
 
     (folder / "atlas-xs" / "monitor" / "metrics.parquet").unlink()
     plan = sweep(root, slurm, models, folder, "--dry-run").stdout.splitlines()
     assert [line.split() for line in plan if line.startswith("to do")] == [
         ["to", "do", "atlas-xs/monitor"]
     ]
-    assert len(slurm_jobs(slurm)) == 6
-
-
-def test_the_pages_command_works(root, slurm, tmp_path):
-    chapters = ("monitor", "multiplicity")
-    top = small_project.make(tmp_path / "the project", chapters=chapters)
-    for model in ("atlas-xs", "atlas-s"):
-        tiny.save(top / "helpers" / "weights" / model)
-    lines = small_project.commands(root / "book" / "sweeps.md")
-    shown = next(line for line in lines if "PROFILE=slurm" in line)
-    before = len(slurm_jobs(slurm))
-    done = small_project.type_in(top, shown, SLURM_CONF=slurm["SLURM_CONF"], PATH=slurm["PATH"])
-    assert done.returncode == 0
-    assert done.stdout.splitlines()[-1] == "4 done (4 of them now), 0 failed, 0 left"
-    assert len(slurm_jobs(slurm)) == before + 4
-
-
-def slurm_jobs(environment):
-    """Return the states of all jobs so far."""
-    command = ["squeue", "--states=all", "--noheader", "--format=%T"]
-    return subprocess.check_output(command, env=environment, text=True).split()
+    assert len(node.jobs(slurm)) == 6
