@@ -84,3 +84,19 @@ def test_folder_that_is_a_file_is_refused_in_one_sentence(table, tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(UserError, match="cannot be saved"):
         tables.export(table, "t", tmp_path / "file")
+
+
+@pytest.mark.parametrize(
+    "cell", ["<b>x</b>", ["<b>x</b>"], ("<b>x</b>", 1), {"<b>x</b>"}, {"a": "<b>x</b>"}]
+)
+def test_nothing_in_a_table_is_markup(cell, tmp_path):
+    table = pd.DataFrame({"a": [cell], "<b>x</b>": [1]})
+    page = tables.show(table, "t", tmp_path, "<b>x</b> & more").to_html()
+    assert "<b>" not in page
+    assert page.count("&lt;b&gt;x&lt;/b&gt;") == 3
+    assert "&amp; more" in page
+
+
+def test_a_list_in_a_table_is_escaped_in_latex_too(tmp_path):
+    tables.export(pd.DataFrame({"a": [["50 % $"]]}), "t", tmp_path)
+    assert r"50 \% \$" in (tmp_path / "t.tex").read_text()
