@@ -1,4 +1,4 @@
-"""The guard that keeps tests off the network must be able to refuse, here and in what they start."""
+"""The guard that keeps tests off the network can refuse, here and in what they start."""
 
 import os
 import socket

@@ -8,6 +8,7 @@ import functools
 import gzip
 import http.server
 import threading
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -108,7 +109,7 @@ def test_headings_stand_in_order(page, name):
         "article :is(h1, h2, h3, h4, h5, h6), #search-results h2", HEADINGS
     )
     assert levels.count(1) == 1 or name == "search.html"
-    assert all(after <= before + 1 for before, after in zip(levels, levels[1:]))
+    assert all(after <= before + 1 for before, after in pairwise(levels))
 
 
 @pytest.mark.parametrize("name", PAGES)

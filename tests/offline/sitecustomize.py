@@ -16,8 +16,8 @@ TO_ADDRESS = {"socket.connect", "socket.sendto"}  # their second argument is whe
 TO_HOST = {"socket.getaddrinfo", "socket.gethostbyname", "socket.gethostbyaddr"}  # their first
 
 
-class NetworkForbidden(RuntimeError):  # noqa: N818 - no library shall take it for being offline
-    """Raised where a test would have left the machine."""
+class NetworkForbidden(RuntimeError):
+    """Raised where a test would have left the machine; no library takes it for being offline."""
 
 
 def outside(host: str | bytes | None) -> bool:
