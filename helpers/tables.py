@@ -224,6 +224,10 @@ def show(
 
 
 def _flat(table: pd.DataFrame) -> pd.DataFrame:
-    """Turn an index that has a name into columns, and drop one that has none."""
+    """Turn an index that has a name into columns, and drop one that has none.
+
+    Lists and other objects become their text: pandas escapes what is text, and nothing else.
+    """
     named = any(name is not None for name in table.index.names)
-    return table.reset_index(drop=not named)
+    flat = table.reset_index(drop=not named)
+    return flat.map(lambda value: value if pd.api.types.is_scalar(value) else str(value))

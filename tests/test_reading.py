@@ -88,6 +88,7 @@ def test_no_serious_barrier(page, name):
     found = []
     for width in WIDTHS:
         page.set_viewport_size({"width": width, "height": 900})
+        page.wait_for_timeout(800)  # the theme lets keys reach what scrolls, half a second later
         for theme in THEMES:
             page.evaluate("name => { document.documentElement.dataset.theme = name }", theme)
             rules = None if theme == "light" else ["color-contrast", "link-in-text-block"]

@@ -92,3 +92,19 @@ def test_a_sortable_table_is_a_plain_one_with_a_class(tmp_path):
     assert 'class="dataframe sortable"' in html
     assert "<button" not in html  # that is the script's; without it the table reads the same
     assert "sortable" not in tables.show(table, "t", tmp_path, caption="").to_html()
+
+
+@pytest.mark.parametrize(
+    "cell", ["<b>x</b>", ["<b>x</b>"], ("<b>x</b>", 1), {"<b>x</b>"}, {"a": "<b>x</b>"}]
+)
+def test_nothing_in_a_table_is_markup(cell, tmp_path):
+    table = pd.DataFrame({"a": [cell], "<b>x</b>": [1]})
+    page = tables.show(table, "t", tmp_path, "<b>x</b> & more").to_html()
+    assert "<b>" not in page
+    assert page.count("&lt;b&gt;x&lt;/b&gt;") == 3
+    assert "&amp; more" in page
+
+
+def test_a_list_in_a_table_is_escaped_in_latex_too(tmp_path):
+    tables.export(pd.DataFrame({"a": [["50 % $"]]}), "t", tmp_path)
+    assert r"50 \% \$" in (tmp_path / "t.tex").read_text()

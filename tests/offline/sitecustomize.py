@@ -17,7 +17,7 @@ TO_HOST = {"socket.getaddrinfo", "socket.gethostbyname", "socket.gethostbyaddr"}
 
 
 class NetworkForbidden(RuntimeError):
-    """Raised where a test would have left the machine."""
+    """Raised where a test would have left the machine; no library takes it for being offline."""
 
 
 def outside(host: str | bytes | None) -> bool:
