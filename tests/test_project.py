@@ -24,7 +24,6 @@ TOOLS = {  # needed, though nothing of ours imports them
     "tabulate": "pandas' DataFrame.to_markdown wants it",
     "ruff": "make lint",
     "check-jsonschema": "the tests of the workflows call it",
-    "snakemake-executor-plugin-slurm": "sends a sweep to a cluster",
     "gguf": "transformers reads the real vocabularies of the tests with it",
 }
 
