@@ -80,7 +80,7 @@ def choose(
     device : str or None
         As in `helpers.gpu.device`; None lets a model that is too large for one GPU be spread.
     dtype : str or None
-        As in `helpers.gpu.dtype`, or ``"8bit"`` or ``"4bit"``; empty as None.
+        As in `helpers.gpu.dtype` (empty: as None), or ``"8bit"`` or ``"4bit"``.
 
     Returns
     -------
@@ -103,7 +103,7 @@ def choose(
                 "choose bfloat16."
             )
         _need(f"For {bits} weights,", "accelerate", "bitsandbytes")
-    number_format = gpu.dtype(None if bits else dtype or None, place)
+    number_format = gpu.dtype(None if bits or not dtype else dtype, place)
     spread = False
     if device is None and place.type == "cuda":
         size = count(weights) * (BITS[bits][0] if bits else number_format.itemsize)

@@ -43,7 +43,7 @@ def test_numbers_are_counted_without_the_weights(saved):
 def test_a_model_that_fits_is_on_one_device(saved, with_gpu):
     size = 2 * placement.count(weights(saved))
     with_gpu(2 * size)
-    place = placement.choose(saved, weights(saved), None, None)
+    place = placement.choose(saved, weights(saved), None, "")
     assert place.settings == {"dtype": torch.bfloat16}
     with_gpu(size)
     assert placement.choose(saved, weights(saved), None, None).settings["device_map"] == "auto"
