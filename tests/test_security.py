@@ -39,7 +39,7 @@ def folder(tmp_path_factory) -> Path:
         "latent_knowledge": [f"dataset={facts}", "n_facts=3", "n_examples=4", "n_choices=6"],
         "knowledge_base": ["dataset=seen_qa", f"sources={hostile.questions(top)}", "n_seen=6"],
         "multiplicity": [f"dataset={hostile.choices(top)}", "n_items=6", "n_variations=3"],
-        "atlas": ["n_facts=2", "copying_steps=100", "toy_relations=P36", "toy_facts=20"],
+        "atlas": ["n_facts=3", "copying_steps=100", "toy_relations=P17,P36,P246", "toy_facts=50"],
     }
     words["monitor"] += ["match=starts_with"]
     words["latent_knowledge"] += ["n_close=2", "n_seeds=1", "n_list=8", "n_eic=2", "siblings=no"]

@@ -10,12 +10,14 @@ After the pages are written
 
 import os
 import re
+import shutil
 from pathlib import Path
 
 from PIL import Image
 from sphinx.application import Sphinx
 
 COLOURS = 256
+LOADER = Path(__file__).with_name("tables_on_demand.js")  # in _static, every page would load it
 ICONS = re.compile(r'<script[^>]* src="[^"]*scripts/fontawesome\.js[^"]*"></script>\s*')
 TABLES = re.compile(
     r"<script>\s*(?P<functions>function injectCSS\(.*?)"
@@ -81,6 +83,7 @@ def finish(app: Sphinx, error: Exception | None) -> None:
         lighter, libraries = lean(text, os.path.relpath(out / "_static", path.parent))
         for name, script in libraries.items():
             (out / "_static" / f"{name}.js").write_text(script, encoding="utf-8")
+            shutil.copy(LOADER, out / "_static")
         if lighter != text:
             path.write_text(lighter, encoding="utf-8")
     for figure in (out / "_images").glob("*.png"):
