@@ -46,7 +46,8 @@ def seconds(folder: Path, chapters: list[str], model: str) -> pd.DataFrame:
                 "device": told.get(own, {}).get("device", ""),
             }
         )
-    return pd.DataFrame(rows).set_index("chapter")
+    columns = ["chapter", "shown", "others", "models", "memory", "device"]
+    return pd.DataFrame(rows, columns=columns).set_index("chapter")
 
 
 def page(folder: Path, chapters: list[str], model: str) -> str:

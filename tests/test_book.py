@@ -142,6 +142,29 @@ def test_chapter_buttons_lead_to_the_template(visits, name):
     assert (ROOT / template).is_file()
 
 
+def test_headings_of_the_boards_sort_by_keyboard(visits):
+    page, _, _ = visits("chapters/comparison.html")
+    board = page.locator("table.sortable:has-text('MONITOR ↓')").first
+    button = board.locator("th button").filter(has_text="MONITOR")
+    orders = []
+    for _ in range(2):
+        button.focus()
+        page.keyboard.press("Enter")
+        cells = board.locator("tbody tr td:nth-of-type(2)").all_inner_texts()
+        orders.append([float(cell.split()[0]) for cell in cells])
+    assert orders[0] == sorted(orders[0])
+    assert orders[1] == sorted(orders[1], reverse=True)
+    assert board.locator("th[aria-sort=descending]").count() == 1
+
+
+def test_the_build_says_what_it_took(visits):
+    page, _, _ = visits("times.html")
+    rows = page.locator("article table tbody tr").all_inner_texts()
+    assert len(rows) >= 8
+    rendering = next(row for row in rows if row.startswith("rendering"))
+    assert int(rendering.split()[-1]) > 0
+
+
 def test_the_search_finds_the_measure(visits):
     page, _, _ = visits("index.html")
     page.goto((HTML / "search.html").as_uri() + "?q=MONITOR")

@@ -84,3 +84,11 @@ def test_folder_that_is_a_file_is_refused_in_one_sentence(table, tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(UserError, match="cannot be saved"):
         tables.export(table, "t", tmp_path / "file")
+
+
+def test_a_sortable_table_is_a_plain_one_with_a_class(tmp_path):
+    table = pd.DataFrame({"a": [1, 2]})
+    html = tables.show(table, "t", tmp_path, caption="", sortable=True).to_html()
+    assert 'class="dataframe sortable"' in html
+    assert "<button" not in html  # that is the script's; without it the table reads the same
+    assert "sortable" not in tables.show(table, "t", tmp_path, caption="").to_html()

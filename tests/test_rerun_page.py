@@ -1,0 +1,59 @@
+"""The page that tells how to rerun a chapter: its commands are ones that work as written."""
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from helpers import chapters, grid, publish, settings
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGE = (ROOT / "book" / "rerun.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"```bash\n(.*?)```", PAGE, flags=re.DOTALL)
+COMMANDS = [line for block in BLOCKS for line in block.splitlines() if line.strip()]
+MAKE = [line for line in COMMANDS if line.startswith("make ")]
+PYTHON = [line for line in COMMANDS if line.startswith(".venv/bin/python -m helpers")]
+SNAKEMAKE = [line for line in COMMANDS if "-m snakemake" in line]
+
+
+def test_the_page_has_commands_of_each_kind():
+    assert len(MAKE) >= 6
+    assert PYTHON
+    assert SNAKEMAKE
+    known = [*MAKE, *PYTHON, *SNAKEMAKE]
+    assert [line for line in COMMANDS if line not in known and not line.startswith("export ")] == []
+
+
+@pytest.mark.parametrize("command", MAKE)
+def test_make_knows_target_and_variables(command):
+    done = subprocess.run(
+        ["make", "-n", *shlex.split(command)[1:]], cwd=ROOT, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    for word in shlex.split(command)[2:]:
+        name, _, value = word.partition("=")
+        assert re.search(rf"^{name} \?=", makefile, flags=re.MULTILINE), name
+        if name == "SET" and "book" in command:
+            publish.check([], "atlas-s", publish.words(value))
+
+
+@pytest.mark.parametrize("command", PYTHON)
+def test_the_commands_of_python_take_these_words(command):
+    words = shlex.split(command)[3:]
+    args = chapters._parser().parse_args(words)
+    template = grid.TEMPLATES / f"{args.chapter}.ipynb"
+    assert settings.read(template, args.set)
+
+
+@pytest.mark.parametrize("command", SNAKEMAKE)
+def test_snakemake_plans_the_whole_build(command, tmp_path):
+    words = [sys.executable, *shlex.split(command)[1:], f"runs={tmp_path}", "-n"]
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    planned = done.stdout + done.stderr
+    for rule, number in (("chapter", 5), ("companion", 12), ("noise", 1), ("book", 1)):
+        assert re.search(rf"^{rule}\s+{number}$", planned, flags=re.MULTILINE), planned[-2000:]
