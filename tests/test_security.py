@@ -30,8 +30,8 @@ FEW = ["n_bootstrap=20"]
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory) -> Path:
-    """Return the folder of the runs of all chapters."""
+def folder(request, tmp_path_factory) -> Path:
+    """Return the folder of the runs of the chapters that are tested."""
     top = tmp_path_factory.mktemp("hostile")
     model, facts = str(hostile.model(top)), hostile.facts(top)
     words = {
@@ -44,8 +44,11 @@ def folder(tmp_path_factory) -> Path:
     words["monitor"] += ["match=starts_with"]
     words["latent_knowledge"] += ["n_close=2", "n_seeds=1", "n_list=8", "n_eic=2", "siblings=no"]
     words["knowledge_base"] += ["n_unseen=1", "n_choices=2", "max_new_tokens=1", "n_truth=1"]
+    here = [item for item in request.session.items if item.path == Path(__file__)]
+    wanted = {item.callspec.params["chapter"] for item in here if hasattr(item, "callspec")}
     for chapter, few in words.items():
-        chapters.run(chapter, model, [*few, *FEW], top / "runs")
+        if chapter in wanted:
+            chapters.run(chapter, model, [*few, *FEW], top / "runs")
     return next((top / "runs").glob("*/monitor")).parent
 
 
@@ -72,7 +75,8 @@ def pages(root, folder, tmp_path_factory) -> Path:
     return top / "book" / "_build" / "html" / "chapters"
 
 
-CHAPTERS = ("atlas", "knowledge_base", "latent_knowledge", "monitor", "multiplicity")
+LONG = ("atlas", "knowledge_base", "latent_knowledge", "multiplicity")
+CHAPTERS = ["monitor", *(pytest.param(name, marks=pytest.mark.long) for name in LONG)]
 
 
 @pytest.mark.parametrize("chapter", CHAPTERS)
@@ -95,7 +99,7 @@ def _strange(url: str) -> bool:
     return not url.startswith(("file:", "data:", "blob:")) or url.rstrip("/").endswith("/x")
 
 
-@pytest.mark.parametrize("chapter", [name for name in CHAPTERS if name != "atlas"])
+@pytest.mark.parametrize("chapter", [name for name in CHAPTERS if "atlas" not in str(name)])
 def test_the_words_were_there_to_be_taken(pages, folder, chapter):
     text = (pages / f"{chapter}.html").read_text(encoding="utf-8")
     assert len(re.findall(r"&lt;(?:script|img|svg)|\\u003c|\\x3c", text)) > 3

@@ -148,6 +148,11 @@ def replies(responses: pd.DataFrame) -> pd.DataFrame:
     DataFrame
         Without uninformative responses; ``item`` now holds the response, too, and is unique.
 
+    Raises
+    ------
+    UserError
+        If no response is left, so that nothing can be asked again.
+
     Examples
     --------
     >>> said = pd.DataFrame({"item": ["a", "a", "b"], "text": [" Peru", " Peru", "unsure"],
@@ -156,6 +161,11 @@ def replies(responses: pd.DataFrame) -> pd.DataFrame:
     ['a Peru']
     """
     told = responses[responses["label"] != "uninformative"]
+    if told.empty:
+        raise UserError(
+            "Every response is uninformative, so none can be asked again: ask more questions "
+            "(n_seen), let answers be longer (max_new_tokens), or choose another model."
+        )
     told = told.assign(item=told["item"] + " " + told["text"].str.strip())
     return told.drop_duplicates("item").reset_index(drop=True)
 

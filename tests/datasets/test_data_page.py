@@ -54,7 +54,8 @@ def test_the_totals_are_those_of_the_data(page):
     total, many = table["n_facts"].sum(), (table["n_objects"] >= 100).sum()
     assert f"{total:,} facts in {len(table)} relations" in page
     assert f"{many} of the relations have 100 or more" in page
-    assert set(re.findall(r"\d+,\d{3} facts", page)) == {f"{total:,} facts", "14,810 facts", "16,186 facts"}
+    others = {"14,810 facts", "16,186 facts"}  # of other sets
+    assert set(re.findall(r"\d+,\d{3} facts", page)) == {f"{total:,} facts", *others}
 
 
 def test_the_hand_made_tables_have_the_sizes_told(page, root):

@@ -115,3 +115,9 @@ def test_bad_settings_are_refused(settings, sentence):
     said = said.assign(distractors=consistency.distractors(said, POOL))
     with pytest.raises(UserError, match=sentence):
         consistency.choices(said, **settings)
+
+
+def test_who_says_nothing_cannot_be_asked_again():
+    said = pd.DataFrame({"item": ["a"], "text": [" unsure"], "label": ["uninformative"]})
+    with pytest.raises(UserError, match="none can be asked again: ask more questions"):
+        consistency.replies(said)
