@@ -80,3 +80,17 @@ def test_a_run_with_other_settings_is_no_pilot(pilot, tmp_path):
     other = sweeps.prepare(["first"], ["monitor"], ["n_facts=3"], tmp_path)
     assert estimates._alike(other, "monitor", tmp_path).empty
     assert len(estimates._alike(pilot, "monitor", tmp_path)) == 1
+
+
+def test_prompts_that_were_continued_are_told_from_options():
+    texts = PROBES.assign(text="France")
+    assert estimates._said(texts).empty  # a text beside a continuation is the option's
+    assert len(estimates._said(texts.assign(anchor_logprobs=0))) == 6  # one a prompt
+    assert len(estimates._said(texts.drop(columns="continuation"))) == 6
+    assert estimates._said(PROBES).empty
+
+
+def test_the_shorter_of_two_times_counts(monkeypatch):
+    clock = iter([0.0, 5.0, 10.0, 12.0])
+    monkeypatch.setattr(estimates.time, "monotonic", lambda: next(clock))
+    assert estimates._timed(lambda: None) == 2.0
