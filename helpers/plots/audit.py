@@ -5,7 +5,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from helpers.plots.style import BLUE, GREY, INK, RED, legend_above, plain
+from helpers.plots.style import BLUE, GREY, INK, RED, legend_above, log_scale, plain
 
 _SMALLEST, _LARGEST = 0.01, 1000.0  # of differences over tolerances, for the eye
 
@@ -47,7 +47,7 @@ def differences(cells: pd.DataFrame, ax: Axes | None = None) -> Axes:
         here = cells["agrees"].to_numpy() == agrees
         ax.plot(times[here], place[here], ".", ms=4, color=colour, label=name, alpha=0.7)
     ax.axvline(1, color=INK, lw=1)
-    ax.set_xscale("log")
+    log_scale(ax)
     ax.set_xlim(_SMALLEST / 1.5, _LARGEST * 1.5)
     ax.set_yticks(range(len(names)), [plain(name) for name in names], fontsize=9)
     ax.set_ylim(len(names) - 0.4, -0.6)

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
 from helpers.plots.latent import grouped_dots
-from helpers.plots.style import GREY, INK, colours, legend_above, plain, reach
+from helpers.plots.style import GREY, INK, colours, legend_above, log_scale, plain, reach
 
 SHADES = ("#f2a541", "#bcd4e6", "#5b9bc8", "#0b3c5d")  # the first group stands out
 
@@ -188,7 +188,7 @@ def cost_plane(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
         name = plain(row["method"])
         ax.errorbar(row["tokens"], row["estimate"], ends, fmt="o", ms=8, color=colour, label=name)
         ax.plot(row["forwarded"], row["estimate"], "o", ms=8, color=colour, mfc="white", mew=2)
-    ax.set_xscale("log")
+    log_scale(ax)
     ax.set_ylim(bottom=min(0, ax.get_ylim()[0]))
     ax.set_xlabel("tokens a fact (hollow: shared beginnings read once)")
     ax.set_ylabel("bits a fact")

@@ -8,6 +8,7 @@ import numpy as np
 import seaborn as sns
 from matplotlib import font_manager
 from matplotlib.axes import Axes
+from matplotlib.ticker import FuncFormatter, NullFormatter
 
 BLUE, ORANGE, GREEN, RED, PINK, TAN, GREY, SKY = (
     "#0173b2",
@@ -162,6 +163,22 @@ def reach(row: Mapping[str, float], column: str) -> list[list[float]] | None:
     if low is None or high is None or np.isnan(low) or np.isnan(high):
         return None
     return [[max(0.0, row[column] - low)], [max(0.0, high - row[column])]]
+
+
+def log_scale(ax: Axes) -> None:
+    """Make the x axis logarithmic, with plain numbers: a power of ten would be set as a formula.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> ax = Figure().subplots()
+    >>> log_scale(ax)
+    >>> [ax.xaxis.get_major_formatter()(x) for x in (0.01, 1, 1000)]
+    ['0.01', '1', '1,000']
+    """
+    ax.set_xscale("log")
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:,.0f}" if x >= 1 else f"{x:g}"))
+    ax.xaxis.set_minor_formatter(NullFormatter())
 
 
 def legend_above(ax: Axes, title: str | None = None) -> None:

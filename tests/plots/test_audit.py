@@ -28,6 +28,7 @@ def test_differences_stand_on_their_side_of_the_line():
     good, bad = (line.get_xdata() for line in ax.get_lines()[:2])
     assert good.tolist() == [0.01, 0.5]
     assert bad.tolist() == [1000.0, 1000.0]
+    assert not any("$" in text.get_text() for text in ax.get_xticklabels())
     assert [text.get_text() for text in ax.get_yticklabels()] == ["a", "b"]
 
 

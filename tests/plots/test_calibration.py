@@ -39,6 +39,9 @@ def test_cost_plane_draws_intervals_and_both_prices():
     assert [100.0, 200.0] in ends
     assert [90.0, 9000.0] in ends
     assert len(ax.containers) == 2
+    names = {text.get_text() for text in ax.get_xticklabels()}
+    assert {"100", "1,000", "10,000"} <= names
+    assert not any("$" in name for name in names)  # formulas are switched off
     plt.close("all")
 
 
