@@ -64,8 +64,9 @@ def read(text: str) -> pd.DataFrame:
 
     Examples
     --------
-    >>> row = '{"status": "%s", "filename": "a.md", "lineno": 1, "uri": "https://b", "info": "%s"}'
-    >>> lines = [row % ("broken", "404 Client Error"), row % ("broken", "Failed to resolve 'b'")]
+    >>> row = '{"status": "broken", "filename": "a.md", "lineno": 1, "uri": "https://%s", '
+    >>> row += '"info": "%s"}'
+    >>> lines = [row % ("b", "404 Client Error"), row % ("c", "Failed to resolve 'c'")]
     >>> read("\n".join(lines))["status"].tolist()
     ['broken', 'unreachable']
     """
