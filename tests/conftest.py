@@ -5,6 +5,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+import torch
 from playwright.sync_api import sync_playwright
 
 from tests.offline import sitecustomize as _guard  # from now on, here
@@ -30,6 +31,14 @@ def shared() -> Path:
     if not folder.is_dir():
         pytest.skip("the folder of real sample files is not beside the project")
     return folder
+
+
+@pytest.fixture(autouse=True)
+def _torch_as_it_was():
+    """Fail a test that leaves PyTorch set otherwise: sums of later tests would differ in a bit."""
+    before = torch.get_num_threads(), torch.are_deterministic_algorithms_enabled()
+    yield
+    assert (torch.get_num_threads(), torch.are_deterministic_algorithms_enabled()) == before
 
 
 @pytest.fixture(scope="module")

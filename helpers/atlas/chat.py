@@ -197,7 +197,11 @@ def tune(base: Path, out: Path, design: Tuning) -> None:
     """
     if not (base / "exposures.csv").is_file():
         raise UserError(f"{base} holds no bundled model: give the folder of one, as atlas-m's.")
-    torch.set_num_threads(design.threads)
+    with loop.same_sums(design.threads):
+        _tune(base, out, design)
+
+
+def _tune(base: Path, out: Path, design: Tuning) -> None:
     llama = LlamaForCausalLM.from_pretrained(
         base, dtype=torch.float32, attn_implementation="eager", local_files_only=True
     ).train()

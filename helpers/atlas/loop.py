@@ -1,9 +1,10 @@
 """One stage of the training: optimiser steps with progress, checkpoints and a curve."""
 
+import contextlib
 import math
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -11,6 +12,27 @@ import torch
 from transformers import LlamaForCausalLM
 
 from helpers.atlas.batches import Batch, loss_and_accuracy
+
+
+@contextlib.contextmanager
+def same_sums(threads: int = 1, deterministic: bool = False) -> Iterator[None]:
+    """Sum in the same order at each training; afterwards PyTorch is set as it was before.
+
+    Parameters
+    ----------
+    threads : int
+        How many threads PyTorch uses.
+    deterministic : bool
+        Whether operations that have no repeatable form are refused.
+    """
+    before = torch.get_num_threads(), torch.are_deterministic_algorithms_enabled()
+    torch.set_num_threads(threads)
+    torch.use_deterministic_algorithms(deterministic or before[1])
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before[0])
+        torch.use_deterministic_algorithms(before[1])
 
 
 @dataclass(frozen=True)

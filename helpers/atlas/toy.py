@@ -1,8 +1,7 @@
 """Train a toy of the family while the reader waits: the same code, fewer facts, a smaller model."""
 
-import contextlib
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -16,7 +15,7 @@ from helpers.atlas.corpus import Corpus, Frames, render
 from helpers.atlas.documents import Document
 from helpers.atlas.exposure import Plan
 from helpers.atlas.invented import Inventor
-from helpers.atlas.loop import Optimisation, Stage
+from helpers.atlas.loop import Optimisation, Stage, same_sums
 from helpers.atlas.recipe import Recipe, Text, count, learn_tokenizer, steps_of
 from helpers.errors import UserError
 from helpers.models import LanguageModel
@@ -99,7 +98,7 @@ def start(seed: int, steps: int, offsets: Sequence[int] = SIZE.offsets) -> tuple
     """
     recipe = replace(RECIPE, seed=seed, copying=replace(RECIPE.copying, steps=steps))
     llama = model.build(replace(SIZE, offsets=tuple(offsets)), seed)
-    with tempfile.TemporaryDirectory() as folder, _one_thread():
+    with tempfile.TemporaryDirectory() as folder, same_sums():
         stage = train.copy_stage(llama, recipe, Path(folder))
     return llama, stage
 
@@ -132,7 +131,7 @@ def teach(llama, facts: pd.DataFrame, frames: pd.DataFrame, seed: int) -> Lesson
         return [documents.batch(encoded, r.members, r.length, pad) for r in steps[step]]
 
     stage = Stage("facts")
-    with _one_thread():
+    with same_sums():
         loop.run(llama, stage, batches_at, len(steps), recipe.second)
     llama.set_attn_implementation("sdpa")
     lm = LanguageModel(
@@ -183,14 +182,3 @@ def glance(llama, heads: Sequence[int], farthest: int = 6, seed: int = 0) -> pd.
         for distance in range(farthest + 1)
     ]
     return pd.DataFrame(rows, columns=["head", "distance", "attention"])
-
-
-@contextlib.contextmanager
-def _one_thread() -> Iterator[None]:
-    """Train on one core: what we promise, and the same sums in the same order each time."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)

@@ -55,9 +55,12 @@ def train(
     UserError
         If the checkpoints are of another recipe.
     """
+    with loop.same_sums(recipe.threads, deterministic=True):
+        return _train(recipe, out, work, resume, stop_after)
+
+
+def _train(recipe: Recipe, out: Path, work: Path, resume: bool, stop_after: int | None) -> bool:
     began = time.monotonic()
-    torch.set_num_threads(recipe.threads)
-    torch.use_deterministic_algorithms(True)
     facts = datasets.load("atlas", n=recipe.facts, seed=recipe.seed)
     frames = datasets.frames("atlas")
     _prepare(work, fingerprint(recipe, facts, frames), resume)

@@ -21,9 +21,9 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-import torch
 
 from helpers import probing
+from helpers.atlas.loop import same_sums
 from helpers.models import LanguageModel
 from tests.bench import measure, methods, published, workloads
 from tests.bench.methods import Scores
@@ -252,7 +252,6 @@ def table(result: dict[str, Any]) -> str:
 
 def run(settings: argparse.Namespace) -> dict[str, Any]:
     """Return all results: machine, the first workload and its methods, and the others."""
-    torch.set_num_threads(settings.threads)
     model = workloads.random_model(settings.seed)
     probing.method(model)  # the first time it makes a check, which is not to be timed
     probes = workloads.lists(model, LISTS, settings.seed)
@@ -304,7 +303,8 @@ def main(arguments: list[str] | None = None) -> None:
     settings = parser.parse_args(arguments)
     os.environ.setdefault("HF_HUB_OFFLINE", "1")
     logging.getLogger("lm_eval").setLevel(logging.ERROR)
-    result = run(settings)
+    with same_sums(settings.threads):
+        result = run(settings)
     settings.out.parent.mkdir(parents=True, exist_ok=True)
     settings.out.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n")
     for part in (result, *result["more"]):
