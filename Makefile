@@ -93,6 +93,7 @@ test-server: install ## test and time scoring by vLLM, in an environment of its 
 	  echo "$$want" > "$(SERVER_VENV)/installed"; }
 	@SERVER_PYTHON="$(SERVER_VENV)/bin/python" "$(PY)" -m pytest tests/server $(ARGS) && \
 	SERVER_PYTHON="$(SERVER_VENV)/bin/python" "$(PY)" -m tests.server.timing
+
 test-cluster: install ## try a sweep on a SLURM of one node, set up for it (where SLURM is installed)
 	@"$(PY)" -m pytest tests/cluster -m cluster $(ARGS)
 

@@ -100,7 +100,8 @@ def _into(folder: Path, template: Path, given: dict[str, Any], log: RunLog) -> N
 
 def _execute(template: Path, output: Path, given: dict[str, Any], log: RunLog) -> None:
     """Execute a notebook in the project's folder; the log hears all, the terminal the progress."""
-    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT), os.getenv("PYTHONPATH")]))
+    _add_to("PYTHONPATH", str(ROOT), os.pathsep)
+    _add_to("PYTHONWARNINGS", "ignore:IProgress not found", ",")  # tqdm's, about widgets
     os.environ["JUPYTER_PREFER_ENV_PATH"] = "1"  # this environment's kernel, not the user's
     progress = _Progress(template)
     logger = logging.getLogger("papermill")
@@ -121,6 +122,12 @@ def _execute(template: Path, output: Path, given: dict[str, Any], log: RunLog) -
         )
     finally:
         logger.handlers = []
+
+
+def _add_to(variable: str, word: str, separator: str) -> None:
+    """Put a word first in a list that the environment holds, once."""
+    there = [found for found in os.getenv(variable, "").split(separator) if found]
+    os.environ[variable] = separator.join(dict.fromkeys([word, *there]))
 
 
 class _Progress(logging.Handler):
