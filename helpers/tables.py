@@ -33,15 +33,17 @@ def interval(estimate: float, low: float, high: float, digits: int = 3, scale: f
     --------
     >>> interval(0.5, 0.25, 0.75, digits=1, scale=100)
     '50.0 [25.0, 75.0]'
+    >>> interval(-0.0001, -0.25, 0.25, digits=1)
+    '0.0 [-0.2, 0.2]'
     >>> interval(float("nan"), 0, 1)
     'n/a'
     """
     if pd.isna(estimate):
         return "n/a"
-    text = f"{estimate * scale:.{digits}f}"
+    text = f"{estimate * scale:z.{digits}f}"  # z writes -0.0 as 0.0
     if pd.isna(low) or pd.isna(high):
         return text
-    return f"{text} [{low * scale:.{digits}f}, {high * scale:.{digits}f}]"
+    return f"{text} [{low * scale:z.{digits}f}, {high * scale:z.{digits}f}]"
 
 
 def wide(

@@ -69,8 +69,8 @@ def page(folder: Path, chapters: list[str], model: str) -> str:
         memory = "–" if pd.isna(row.memory) else f"{row.memory:.0f}"
         lines.append(f"| {{doc}}`chapters/{row.Index}` | {own} | {others} | {memory} |")
     total = table["shown"].sum(), table["others"].sum()
-    lines.append(f"| all | {total[0]:.0f} | {total[1]:.0f} | |")
-    lines.append(f"| rendering of the pages | {RENDERING} | | |")
+    lines.append(f"| all | {total[0]:.0f} | {total[1]:.0f} | – |")
+    lines.append(f"| rendering of the pages | {RENDERING} | – | – |")
     where = ", ".join(sorted({device for device in table["device"] if device})) or "unknown"
     return "\n".join(
         [

@@ -195,7 +195,11 @@ def kind_bars(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
 
 
 def rank_map(
-    table: pd.DataFrame, higher: Mapping[str, bool], marked: str = "", ax: Axes | None = None
+    table: pd.DataFrame,
+    higher: Mapping[str, bool],
+    marked: str = "",
+    ax: Axes | None = None,
+    by_measure: bool = False,
 ) -> Axes:
     """Draw the rank of every model in every measure, rank 1 being the best.
 
@@ -209,6 +213,8 @@ def rank_map(
         Name of the model that is set in bold.
     ax : Axes, optional
         By default a new figure.
+    by_measure : bool
+        A row for each measure and a column for each model, where there are few models.
 
     Returns
     -------
@@ -224,8 +230,12 @@ def rank_map(
     >>> table = pd.DataFrame({"NCR": [0.1, 0.3]}, index=["a", "b"])
     >>> [text.get_text() for text in rank_map(table, {"NCR": True}).get_yticklabels()]
     ['b', 'a']
+    >>> turned = rank_map(table, {"NCR": True}, by_measure=True)
+    >>> [text.get_text() for text in turned.get_xticklabels()]
+    ['b', 'a']
     """
     found = ranks(table, higher)
+    found = found.T if by_measure else found
     ax = ax or plt.subplots(figsize=(6, 0.9 + 0.27 * len(found)))[1]
     sns.heatmap(
         found,
@@ -237,12 +247,12 @@ def rank_map(
         annot_kws={"fontsize": 9},
         linewidths=0.4,
     )
-    names = [plain(str(name)) for name in found.index]
+    names, tops = ([plain(str(name)) for name in side] for side in (found.index, found.columns))
     ax.set_yticks(np.arange(len(names)) + 0.5, names, rotation=0, fontsize=9)
-    for text in ax.get_yticklabels():
-        text.set_fontweight("bold" if text.get_text() == plain(marked) else "normal")
     ax.xaxis.tick_top()
-    ax.set_xticks(np.arange(found.shape[1]) + 0.5, found.columns, rotation=45, ha="left")
+    ax.set_xticks(np.arange(len(tops)) + 0.5, tops, rotation=45, ha="left")
+    for text in ax.get_xticklabels() if by_measure else ax.get_yticklabels():
+        text.set_fontweight("bold" if text.get_text() == plain(marked) else "normal")
     ax.set(xlabel="", ylabel="")
     return ax
 
