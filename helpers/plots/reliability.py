@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import seaborn as sns
 from matplotlib.axes import Axes
+from matplotlib.patheffects import withStroke
 from matplotlib.ticker import PercentFormatter
 
 from helpers.plots.style import BLUE, GREY, colours, legend_above, model_colour, plain, reach
@@ -64,43 +65,55 @@ def measure_plane(
             label=plain(str(row["model"])),
             zorder=4,
         )
-    whole = published[[x, y]].dropna()
-    ends = {whole[x].idxmin(), whole[x].idxmax(), whole[y].idxmin(), whole[y].idxmax()}
-    middle = (ax.get_xlim()[0] + ax.get_xlim()[1]) / 2
-    for name in sorted(ends):
-        left = whole.loc[name, x] > middle
-        place = (whole.loc[name, x], whole.loc[name, y])
-        side = ("right", (-7, 5)) if left else ("left", (7, 5))
-        ax.annotate(plain(name), place, side[1], textcoords="offset points", ha=side[0], fontsize=8)
     ax.set_xlabel(x)
     ax.set_ylabel(y)
     for axis in (ax.xaxis, ax.yaxis):
         axis.set_major_formatter(PercentFormatter(1))
     ax.margins(0.1)
+    _name_ends(published[[x, y]].dropna(), ax)
     legend_above(ax)
     return ax
 
 
 def _name_ends(points: pd.DataFrame, ax: Axes) -> None:
-    """Name the models at the ends of both axes, of neighbours only the first."""
+    """Name the models at the ends of both axes, of neighbours only the first, beside all points."""
     low, high = points.min(), points.max()
-    unit = (points - low) / (high - low).replace(0, 1)
+    unit = ((points - low) / (high - low).replace(0, 1)).to_numpy()
     named: list[np.ndarray] = []
-    for column in points.columns:
-        for name in (points[column].idxmin(), points[column].idxmax()):
-            at = unit.loc[name].to_numpy()
-            if any(np.abs(at - other).max() < 0.12 for other in named):
-                continue
-            named.append(at)
-            side = ("right", (-7, 5)) if at[0] > 0.5 else ("left", (7, 5))
-            ax.annotate(
-                plain(str(name)),
-                tuple(points.loc[name]),
-                side[1],
-                textcoords="offset points",
-                ha=side[0],
-                fontsize=9,
-            )
+    for name in [points[c].agg(end) for c in points.columns for end in ("idxmin", "idxmax")]:
+        at = unit[points.index.get_loc(name)]
+        if any(np.abs(at - other).max() < 0.12 for other in named):
+            continue
+        named.append(at)
+        across, above = _free_side(unit, at, 0.025 * len(str(name)))
+        ax.annotate(
+            plain(str(name)),
+            tuple(points.loc[name]),
+            (7 * across, 7 * above),
+            textcoords="offset points",
+            ha="left" if across > 0 else "right",
+            va="center",
+            fontsize=8,
+            path_effects=[withStroke(linewidth=2.5, foreground="white")],
+            zorder=5,
+        )
+
+
+def _free_side(points: np.ndarray, at: np.ndarray, length: float) -> tuple[int, int]:
+    """Return the side on which a name meets the fewest points: right 1, left -1; above 1, below -1.
+
+    Points and the length of the name are in shares of the cloud; it stays within the frame.
+    """
+    sides = [(across, above) for above in (1, -1, 0) for across in (1, -1)]
+
+    def met(side: tuple[int, int]) -> float:
+        along = (points[:, 0] - at[0]) * side[0]
+        beside = np.abs(points[:, 1] - at[1] - 0.04 * side[1])
+        hidden = (along > -0.01) & (along < length + 0.03) & (beside < 0.035)
+        outside = not -0.1 < at[0] + side[0] * (length + 0.03) < 1.1
+        return np.sum(hidden & ~(points == at).all(axis=1)) + len(points) * outside
+
+    return min(sides, key=met)
 
 
 def effect_grid(table: pd.DataFrame) -> np.ndarray:

@@ -1,6 +1,7 @@
 """Figures of the knowledge-base chapter show what their tables hold, without a warning."""
 
 import warnings
+from itertools import combinations
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
@@ -55,6 +56,18 @@ def test_the_plane_holds_all_models_and_ours(ax, pair):
     named = set(texts(ax.texts))
     assert 1 <= len(named) <= 4
     assert named <= set(table.index)
+
+
+@pytest.mark.parametrize("setting", ["zero-shot", "four-shot", "four-two"])
+@pytest.mark.parametrize("pair", [("NCR", "UR"), ("Cons_c", "Cons_w"), ("NCCR", "IUR")])
+def test_names_in_the_plane_keep_clear_of_each_other_and_of_the_edge(ax, setting, pair):
+    ours = pd.DataFrame([{"model": "atlas-s", pair[0]: 0.1, pair[1]: 0.3}])
+    plots.measure_plane(paper.models(setting), ours, *pair, ax)
+    ax.figure.draw_without_rendering()
+    boxes = [name.get_window_extent() for name in ax.texts]
+    assert not any(one.overlaps(two) for one, two in combinations(boxes, 2))
+    frame = ax.get_window_extent()
+    assert all(frame.x0 <= box.x0 and box.x1 <= frame.x1 for box in boxes)
 
 
 def test_bars_add_up_and_say_how_many(ax):
