@@ -30,11 +30,11 @@ def object_bars(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
 
     Examples
     --------
-    >>> table = pd.DataFrame({"object": ["Peru", "France"], "probability": [0.2, 0.7],
+    >>> table = pd.DataFrame({"object": ["Peru", "France"], "probability": [0.0003, 0.7],
     ...                       "told": ["", "true"]})
     >>> ax = object_bars(table)
     >>> [text.get_text() for text in ax.get_yticklabels()], [text.get_text() for text in ax.texts]
-    (['France (true)', 'Peru'], ['70.0 %', '20.0 %'])
+    (['France (true)', 'Peru'], ['70.0 %', 'below 0.1 %'])
     """
     table = table.sort_values("probability", ascending=False, kind="stable")
     if ax is None:
@@ -42,7 +42,8 @@ def object_bars(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
     places = range(len(table))
     ax.barh(places, table["probability"], height=0.7, color=table["told"].map(SHADES))
     for place, value in zip(places, table["probability"]):
-        ax.text(value + 0.01, place, f"{value:.1%}".replace("%", " %"), va="center", fontsize=9)
+        share = f"{100 * value:.1f} %" if value >= 0.0005 else "below 0.1 %"
+        ax.text(value + 0.01, place, share, va="center", fontsize=9)
     marks = table["told"].map({"": "", "true": " (true)", "false": " (told falsely)"})
     ax.set_yticks(places, [plain(name + mark) for name, mark in zip(table["object"], marks)])
     ax.set_ylim(len(table) - 0.4, -0.6)
