@@ -31,6 +31,7 @@ def folder(family):
 
 def test_the_run_is_whole(folder):
     notebooks.check(folder, SMALL, n_figures=7)
+    assert notebooks.said(folder, "stderr") == ""
 
 
 def test_it_lies_among_the_syntheses_and_says_what_it_read(folder, family):

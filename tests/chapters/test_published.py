@@ -18,6 +18,7 @@ def folder(tmp_path_factory):
 
 def test_the_run_is_whole(folder):
     notebooks.check(folder, SMALL, n_figures=5)
+    assert notebooks.said(folder, "stderr") == ""
 
 
 def test_it_is_a_synthesis_and_asks_no_model(root, folder):
