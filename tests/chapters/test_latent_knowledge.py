@@ -3,13 +3,12 @@
 import numpy as np
 import pandas as pd
 import pytest
-import torch
 
 from helpers import chapters, models, runs
 from helpers.metrics import latent_knowledge as lke
 from helpers.metrics import ranking
 from tests import tiny
-from tests.chapters import notebooks
+from tests.chapters import forward, notebooks
 
 CLOSE = ["n_close=3", "n_seeds=2", "n_list=30", "n_eic=3", "n_bootstrap=20", "siblings=no"]
 CLOSE += ["n_panel=0"]
@@ -49,12 +48,7 @@ def test_probabilities_are_those_of_one_forward_pass_a_choice(answers):
     lm = models.load("atlas-s")
     parts = ["lists", "EIC-LKE", "prompts", "long list"]
     for row in answers[answers["part"].isin(parts)].groupby("part").tail(2).itertuples():
-        ids = lm.tokenizer(row.prompt + row.continuation)["input_ids"]
-        with torch.inference_mode():
-            logs = lm.model(input_ids=torch.tensor([ids])).logits[0].log_softmax(-1)
-        n = len(row.logprobs)
-        expected = [logs[at - 1, ids[at]].item() for at in range(len(ids) - n, len(ids))]
-        np.testing.assert_allclose(row.logprobs, expected, atol=1e-4)
+        forward.check(lm, row)
         assert "".join(row.tokens).replace("Ġ", " ") == row.continuation
 
 

@@ -5,11 +5,10 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-import torch
 
 from helpers import chapters, datasets, models, runs
 from tests import tiny
-from tests.chapters import notebooks
+from tests.chapters import forward, notebooks
 
 KINDS = {"frames", "order", "demonstrations", "options"}
 SMALL = ["n_panel=0", "n_items=12", "n_variations=4", "n_bootstrap=20"]
@@ -72,12 +71,7 @@ def test_metrics_can_be_computed_again_from_the_saved_answers(answers, metrics):
 def test_probabilities_are_those_of_one_forward_pass_an_option(answers):
     lm = models.load("atlas-s")
     for row in answers.groupby("kind").tail(2).itertuples():
-        ids = lm.tokenizer(row.prompt + row.continuation)["input_ids"]
-        with torch.inference_mode():
-            logs = lm.model(input_ids=torch.tensor([ids])).logits[0].log_softmax(-1)
-        n = len(row.logprobs)
-        expected = [logs[at - 1, ids[at]].item() for at in range(len(ids) - n, len(ids))]
-        np.testing.assert_allclose(row.logprobs, expected, atol=1e-4)
+        forward.check(lm, row)
 
 
 def test_no_question_stands_among_its_own_demonstrations(answers):
