@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from hypothesis import settings
 from playwright.sync_api import sync_playwright
 
 from tests.offline import sitecustomize as _guard  # from now on, here
@@ -16,6 +17,10 @@ OFFLINE = Path(_guard.__file__).parent  # and in every Python that a test starts
 os.environ["PYTHONPATH"] = os.pathsep.join(
     filter(None, [str(OFFLINE), os.environ.get("PYTHONPATH")])
 )
+
+# A test that holds is right on a busy machine too, however long one example takes.
+settings.register_profile("patient", deadline=None)
+settings.load_profile("patient")
 
 
 @pytest.fixture(scope="session")

@@ -19,7 +19,7 @@ def _both_vary(values):
     return (np.ptp(values, axis=0) > 0).all()
 
 
-@limits(deadline=None, max_examples=40)
+@limits(max_examples=40)
 @given(pairs)
 def test_kappa_is_that_of_scikit_learn(rows):
     values = np.array(rows, dtype=int)
@@ -27,7 +27,7 @@ def test_kappa_is_that_of_scikit_learn(rows):
     assert agreement.kappa(values) == pytest.approx(cohen_kappa_score(*values.T), abs=1e-12)
 
 
-@limits(deadline=None, max_examples=40)
+@limits(max_examples=40)
 @given(pairs)
 def test_kappa_of_a_verdict_with_itself_is_one_and_has_no_order(rows):
     values = np.array(rows, dtype=int)
@@ -46,7 +46,7 @@ def test_kappa_where_both_say_the_same_of_all():
     assert np.isnan(agreement.kappa(np.ones((5, 2))))
 
 
-@limits(deadline=None, max_examples=40)
+@limits(max_examples=40)
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=3, max_size=40))
 def test_rank_correlation_is_that_of_scipy(rows):
     values = np.array(rows, dtype=float)
@@ -61,7 +61,7 @@ def test_rank_correlation_of_a_constant_is_not_a_number():
     assert np.isnan(agreement.rank_correlation(np.array([[1.0, 2], [1, 3]])))
 
 
-@limits(deadline=None, max_examples=40)
+@limits(max_examples=40)
 @given(pairs)
 def test_information_is_that_of_scikit_learn_less_its_bias(rows):
     values = np.array(rows, dtype=int)
@@ -78,7 +78,7 @@ def test_information_of_chance_is_about_nothing():
     assert agreement.information(np.ones((9, 2))) == 0
 
 
-@limits(deadline=None, max_examples=25)
+@limits(max_examples=25)
 @given(st.lists(st.tuples(*[st.booleans()] * 3), min_size=1, max_size=50))
 def test_combinations_count_every_fact_once(rows):
     table = pd.DataFrame(rows, columns=list("abc"))

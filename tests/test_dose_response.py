@@ -24,7 +24,7 @@ def _simulate(random, relations=12, size=6, beta=0.7, spread=1.0):
 
 
 @given(st.integers(1, 9), st.integers(1, 9))
-@limits(deadline=None, max_examples=8)
+@limits(max_examples=8)
 def test_pairs_give_the_odds_of_discordant_pairs(up, down):
     known = [0, 1] * up + [1, 0] * down
     relation = np.repeat(np.arange(up + down), 2)

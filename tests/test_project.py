@@ -8,10 +8,9 @@ from importlib.metadata import packages_distributions, version
 from pathlib import Path
 
 import nbformat
-import pytest
 import yaml
 
-from helpers import opening, settings
+from helpers import opening
 
 ROOT = Path(__file__).resolve().parent.parent
 TEMPLATES = sorted((ROOT / "notebooks").glob("*.ipynb"))
@@ -83,59 +82,6 @@ def test_requirements_are_needed():
 def test_import_helpers_is_cheap():
     code = "import helpers, helpers.runs, sys; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0
-
-
-def test_there_are_chapters():
-    toc = (ROOT / "book" / "_toc.yml").read_text(encoding="utf-8")
-    assert [path.stem for path in TEMPLATES] == sorted(re.findall(r"chapters/(\S+)", toc))
-
-
-SYNTHESES = ("calibration", "comparison", "published")  # they ask no model
-
-
-@pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: path.stem)
-class TestTemplates:
-    """What every committed chapter keeps to."""
-
-    def test_has_no_outputs(self, path):
-        for cell in nbformat.read(path, as_version=4).cells:
-            if cell.cell_type == "code":
-                assert not cell.outputs
-                assert cell.execution_count is None
-
-    def test_has_cells_with_ids_in_good_number(self, path):
-        notebook = nbformat.read(path, as_version=4)
-        assert 20 <= len([cell for cell in notebook.cells if cell.id != opening.ID]) <= 45
-        ids = [cell.id for cell in notebook.cells]
-        assert len(set(ids)) == len(ids)
-        assert (notebook.nbformat, notebook.nbformat_minor) >= (4, 5)
-
-    def test_has_short_code_cells(self, path):
-        cells = nbformat.read(path, as_version=4).cells
-        lengths = sorted(len(c.source.splitlines()) for c in cells if c.cell_type == "code")
-        assert lengths[-1] <= 30
-        assert lengths[len(lengths) // 2] <= 10
-
-    def test_opens_with_the_cell_that_installs(self, path):
-        cells = nbformat.read(path, as_version=4).cells
-        assert cells[0].cell_type == "markdown"
-        expected = opening.cell()
-        assert cells[1].source == "".join(expected["source"]), "run python -m helpers.opening"
-        assert cells[1].metadata == expected["metadata"]
-
-    def test_has_one_cell_of_parameters(self, path):
-        cells = nbformat.read(path, as_version=4).cells
-        tagged = [c for c in cells if "parameters" in c.metadata.get("tags", [])]
-        assert len(tagged) == 1
-        declared, reads = set(settings.declared(path)), path.stem in SYNTHESES
-        assert {"run_dir"} <= declared
-        assert ("model" in declared) != reads
-        assert all("#" in line for line in tagged[0].source.splitlines() if "=" in line)
-
-    def test_its_parameters_are_told_in_the_book(self, path):
-        page = (ROOT / "book" / "rerun.md").read_text(encoding="utf-8")
-        missing = [name for name in settings.declared(path) if f"`{name}`" not in page]
-        assert set(missing) <= {"model", "run_dir"}
 
 
 def test_the_configuration_asks_nothing_of_the_network():

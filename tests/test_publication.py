@@ -1,6 +1,5 @@
 """Workflows, hooks and the papers of the house: valid, pinned, and no more rights than needed."""
 
-import json
 import re
 import subprocess
 import sys
@@ -157,10 +156,3 @@ def test_licences_are_named_where_people_look():
     cards = sorted((ROOT / "helpers" / "weights").glob("*/README.md"))
     assert cards
     assert all("\nlicense: mit\n" in card.read_text(encoding="utf-8") for card in cards)
-
-
-@pytest.mark.parametrize("path", sorted(ROOT.glob("notebooks/*.ipynb")), ids=lambda path: path.stem)
-def test_templates_are_stripped(path):
-    for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
-        assert not cell.get("outputs")
-        assert not {"execution", "papermill", "collapsed", "scrolled"} & set(cell["metadata"])

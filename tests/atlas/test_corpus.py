@@ -268,7 +268,7 @@ def test_the_shipped_tables_are_the_count_of_the_text_written_again(root):
 words = st.sampled_from(["Lyon is in", "Which country is Lyon in?", "Peru", "Chad", "naïve"])
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.lists(st.lists(words, min_size=1, max_size=4), min_size=1, max_size=12), st.data())
 def test_packing_keeps_every_document_whole_and_once(lines, data):
     words_of = tokenizer.learn(["Lyon is in France Peru Chad"], vocabulary=300)

@@ -85,7 +85,7 @@ def test_the_better_side_follows_the_measures_direction(two):
 
 
 @given(st.lists(st.tuples(st.booleans(), st.booleans()), min_size=2, max_size=30))
-@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@settings(suppress_health_check=[HealthCheck.too_slow])
 def test_a_paired_difference_is_that_of_the_means(pairs):
     table = pd.DataFrame(pairs, columns=["a", "b"]).astype(float)
     table["relation"] = "P17"

@@ -13,7 +13,7 @@ from helpers.errors import UserError
 RELATIONS = ["P30", "P61", "P246", "P575"]
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(
     n=st.integers(1, 60),
     seed=st.integers(0, 2**40),

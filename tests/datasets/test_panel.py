@@ -43,7 +43,7 @@ def test_relations_share_the_panel(panel):
 
 
 @given(st.integers(0, 80), st.integers(0, 80))
-@limits(deadline=None, max_examples=6)
+@limits(max_examples=6)
 def test_smaller_panels_lie_within_larger_ones(first, second):
     small, large = sorted((first, second))
     assert set(datasets.panel(small)["fact"]) <= set(datasets.panel(large)["fact"])

@@ -62,7 +62,7 @@ def test_other_examples_come_with_each_turn_and_never_tell_the_answer():
 @given(
     st.sampled_from(RELATIONS), st.text(max_size=12), st.booleans(), st.integers(0, 8), st.data()
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_options_are_different_objects_with_the_truth_among_them(relation, name, known, turn, data):
     table = asking.facts().query("relation == @relation")
     subject = data.draw(st.sampled_from(sorted(table["subject"]))) if known else name

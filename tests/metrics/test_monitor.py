@@ -164,7 +164,7 @@ def random_facts(seed, n=6):
     return facts
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(st.integers(0, 10_000), st.tuples(*[st.floats(0, 2)] * 3))
 def test_random_answers_agree_with_loops_and_bounds(seed, alphas):
     raw = random_facts(seed)

@@ -112,7 +112,7 @@ def test_multiplicity_by_hand():
     assert wavers[["known", "score", "misled"]].to_numpy().tolist() == [[0, 0.5, 0]]
 
 
-@limits(deadline=None, max_examples=20)
+@limits(max_examples=20)
 @given(st.lists(st.floats(-8, -0.01), min_size=3, max_size=3), st.floats(0, 1))
 def test_known_and_score_stay_in_their_ranges(logs, firm):
     found = verdicts.verdicts("latent_knowledge", _choices(logs), {}, firm=firm).iloc[0]

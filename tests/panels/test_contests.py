@@ -18,7 +18,7 @@ def _mean(values):
 
 
 @given(st.integers(0, 10**6))
-@limits(deadline=None, max_examples=15)
+@limits(max_examples=15)
 def test_areas_survive_monotone_transformations_and_are_scikit_learns(seed):
     random = np.random.default_rng(seed)
     label = np.array([0, 1] * 20)

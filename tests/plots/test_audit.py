@@ -1,18 +1,10 @@
 """Figures of differences and of correlations."""
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-import pytest
 
 from helpers import plots
-
-
-@pytest.fixture(autouse=True)
-def closed():
-    """Close all figures afterwards."""
-    yield
-    plt.close("all")
+from tests.plots.drawn import draw
 
 
 def test_differences_stand_on_their_side_of_the_line():
@@ -48,7 +40,7 @@ def test_a_forest_draws_estimates_prints_and_ranges():
     drawn = {line.get_label(): line.get_xdata() for line in ax.get_lines()}
     assert list(drawn["ours"]) == [0.5, -0.2]
     assert drawn["theirs"][0] == 0.4
-    ax.figure.canvas.draw()
+    draw(ax)
     assert ax.get_position().width > 0.4  # names and legend leave room
     bare = plots.forest(table, ticks=None)
     assert len(bare.get_lines()) == len(ax.get_lines()) - 3

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pandas as pd
-from matplotlib import pyplot as plt
 
 from helpers import agreement, plots
+from tests.plots.drawn import texts
 
 
 def test_upset_stacks_groups_and_marks_methods():
@@ -13,10 +13,9 @@ def test_upset_stacks_groups_and_marks_methods():
     above, below = plots.upset(counts)
     heights = np.array([bar.get_height() for bar in above.patches]).reshape(2, -1)
     assert heights.sum(axis=0).tolist() == [2, 1, 1]
-    assert [text.get_text() for text in above.texts] == ["2", "1", "1"]
+    assert texts(above.texts) == ["2", "1", "1"]
     assert len(below.collections[0].get_offsets()) == 6
     assert above.get_ylim()[1] > 2
-    plt.close("all")
 
 
 def test_agreement_map_has_one_measure_on_each_side():
@@ -27,7 +26,6 @@ def test_agreement_map_has_one_measure_on_each_side():
     assert field[0, 1] == 0.5
     assert field[1, 0] == -0.2
     assert ax.texts[1].get_text().startswith("\N{MINUS SIGN}0.20")
-    plt.close("all")
 
 
 def test_cost_plane_draws_intervals_and_both_prices():
@@ -42,7 +40,6 @@ def test_cost_plane_draws_intervals_and_both_prices():
     names = {text.get_text() for text in ax.get_xticklabels()}
     assert {"100", "1,000", "10,000"} <= names
     assert not any("$" in name for name in names)  # formulas are switched off
-    plt.close("all")
 
 
 def test_area_dots_show_the_coin():
@@ -51,4 +48,3 @@ def test_area_dots_show_the_coin():
     ax = plots.area_dots(table, "contrast", "method", low=0.4)
     assert any(list(line.get_xdata()) == [0.5, 0.5] for line in ax.lines)
     assert ax.get_xlim()[0] == 0.4
-    plt.close("all")

@@ -1,24 +1,17 @@
 """Figures of multiplicity show what their tables hold."""
 
-import matplotlib.pyplot as plt
 import pandas as pd
 import pytest
 
 from helpers.plots import multiplicity as figures
-
-
-@pytest.fixture(autouse=True)
-def _closed():
-    plt.switch_backend("agg")
-    yield
-    plt.close("all")
+from tests.plots.drawn import texts
 
 
 def test_two_prompts_frame_the_items_that_differ():
     right = pd.DataFrame({"one": [True, True, False], "two": [True, False, True]})
     ax = figures.two_prompts(right)
     assert len(ax.patches) == 6 + 2  # a tile an item and prompt, a frame where marks differ
-    assert [text.get_text() for text in ax.texts] == ["✓", "✓", "✗", "✓", "✗", "✓"]
+    assert texts(ax.texts) == ["✓", "✓", "✗", "✓", "✗", "✓"]
 
 
 def test_the_mapping_counts_items_on_both_sides():

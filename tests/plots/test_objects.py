@@ -1,16 +1,12 @@
 """The bars of a model's expectations."""
 
-import matplotlib
 import pandas as pd
-import pytest
-
-matplotlib.use("Agg")
-
 from matplotlib import colors
 from matplotlib import pyplot as plt
 
 from helpers import plots
 from helpers.plots.objects import SHADES
+from tests.plots.drawn import texts
 
 TABLE = pd.DataFrame(
     {
@@ -21,12 +17,6 @@ TABLE = pd.DataFrame(
 )
 
 
-@pytest.fixture(autouse=True)
-def clean():
-    yield
-    plt.close("all")
-
-
 def test_bars_stand_in_order_with_their_values_and_colours():
     ax = plots.object_bars(TABLE)
     bars = ax.patches
@@ -34,7 +24,7 @@ def test_bars_stand_in_order_with_their_values_and_colours():
     assert [colors.to_hex(bar.get_facecolor()) for bar in bars] == [
         SHADES[told] for told in ("", "true", "false")
     ]
-    assert [text.get_text() for text in ax.texts] == ["90.0 %", "6.0 %", "4.0 %"]
+    assert texts(ax.texts) == ["90.0 %", "6.0 %", "4.0 %"]
     names = [text.get_text() for text in ax.get_yticklabels()]
     assert names == ["$5", "Peru (true)", "Chad (told falsely)"]
 

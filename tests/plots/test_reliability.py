@@ -1,40 +1,18 @@
 """Figures of the knowledge-base chapter show what their tables hold, without a warning."""
 
-import warnings
 from itertools import combinations
 
 import matplotlib as mpl
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib.figure import Figure
 
 from helpers import plots
 from helpers.metrics import knowledge_base as kb
 from helpers.metrics import reliability
 from helpers.plots.reliability import ranks
 from helpers.published import knowledge_base as paper
-
-
-@pytest.fixture(autouse=True)
-def _careful():
-    """Draw on the plain backend, with every warning an error, and leave no figure behind."""
-    plt.switch_backend("agg")
-    with mpl.rc_context(), warnings.catch_warnings():
-        warnings.simplefilter("error")
-        plots.use_style()
-        yield
-    plt.close("all")
-
-
-@pytest.fixture
-def ax():
-    return Figure(layout="constrained").subplots()
-
-
-def texts(things):
-    return [thing.get_text() for thing in things]
+from tests.plots.drawn import draw, legend, texts
 
 
 @pytest.mark.parametrize("pair", [("NCR", "UR"), ("Cons_c", "Cons_w"), ("NCCR", "IUR")])
@@ -43,7 +21,7 @@ def test_the_plane_holds_all_models_and_ours(ax, pair):
     ours = {"model": "atlas-s", x: 0.1, f"{x}_low": 0.0, f"{x}_high": 0.2, y: 0.3}
     table = paper.models("zero-shot")
     plots.measure_plane(table, pd.DataFrame([ours]), x, y, ax)
-    ax.figure.canvas.draw()
+    draw(ax)
     drawn = np.concatenate(
         [group.get_offsets() for group in ax.collections if len(group.get_offsets()) > 1]
     )
@@ -52,7 +30,7 @@ def test_the_plane_holds_all_models_and_ours(ax, pair):
         tuple(row) for row in np.round(np.ma.filled(drawn, np.nan), 6) if not np.isnan(row).any()
     }
     assert shown == {tuple(row) for row in np.round(whole, 6) if not np.isnan(row).any()}
-    assert texts(ax.get_legend().get_texts()) == ["paper, tuned", "paper, base", "atlas-s"]
+    assert legend(ax) == ["paper, tuned", "paper, base", "atlas-s"]
     named = set(texts(ax.texts))
     assert 1 <= len(named) <= 4
     assert named <= set(table.index)
@@ -76,7 +54,7 @@ def test_bars_add_up_and_say_how_many(ax):
         index=["seen $1", "unseen"],
     )
     plots.kind_bars(table, ax)
-    ax.figure.canvas.draw()
+    draw(ax)
     assert texts(ax.get_yticklabels()) == ["seen $1 (8)", "unseen (50)"]
     widths = np.array([bar.get_width() for bar in ax.patches]).reshape(3, 2)
     np.testing.assert_allclose(widths.sum(axis=0), 1)

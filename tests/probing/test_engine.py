@@ -219,7 +219,7 @@ def test_hooks_are_gone_afterwards(family):
     assert not any(part._forward_pre_hooks for part in lm.model.modules())
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(
     seed=st.integers(0, 999),
     length=st.sampled_from([1, 7, 20, 64, 512]),
@@ -234,7 +234,7 @@ def test_order_pack_length_and_kept_keys_change_nothing(seed, length, price, fam
     assert found == run(lm, rows, "packed", length, price)
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 @given(cut=st.integers(0, 30), length=st.sampled_from([16, 64]))
 def test_scoring_in_two_parts_changes_nothing(cut, length):
     lm, rows, expected = case("llama")

@@ -63,7 +63,7 @@ def test_log_probabilities_are_those_of_the_forced_text(family):
         assert logprobs == pytest.approx(forced, abs=1e-5)
 
 
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=5)
 @given(seed=st.integers(0, 99), size=st.sampled_from([1, 2, 7]))
 def test_order_and_batch_size_change_nothing(seed, size):
     frame = pd.DataFrame({"prompt": PROMPTS, "anchor": [" France and Italy"] * 5})

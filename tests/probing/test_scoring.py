@@ -98,7 +98,7 @@ def test_probabilities_of_all_next_tokens_sum_to_one(family):
     assert sum(math.exp(values[0]) for values in found) == pytest.approx(1, abs=1e-5)
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 @given(seed=st.integers(0, 999), size=st.sampled_from([1, 2, 3, 5, 100]))
 def test_order_and_batch_size_change_nothing(seed, size):
     lm = MODELS["gpt2" if seed % 2 else "falcon_alibi"]

@@ -248,7 +248,7 @@ def test_too_long_a_prompt_is_refused_before_it_is_sent(serve):
         assert len(stub.requests) == asked
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(
     st.lists(
         st.tuples(st.lists(st.integers(0, 3), min_size=2, max_size=7), st.integers(1, 2)),

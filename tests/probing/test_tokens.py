@@ -55,7 +55,7 @@ def test_merged_pieces_read_as_the_joint_text(prompt, continuation):
     assert len(row.ids) - row.start < len(lm.tokenizer(prompt)["input_ids"])
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(prompt=st.text(min_size=1, max_size=12), options=st.lists(st.text(min_size=1), min_size=1))
 def test_start_is_within_the_prompt_and_common_to_all_options(prompt, options):
     lm = LM

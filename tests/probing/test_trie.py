@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from helpers.probing import encoder, engine, packing, plan, shared, trie
@@ -56,7 +56,6 @@ def test_the_path_of_a_row_is_its_scored_tokens(rows):
     assert set(np.flatnonzero(tree.scored)) == scored
 
 
-@settings(deadline=None)
 @given(ROWS, LENGTHS, PRICES)
 def test_every_inner_node_is_forwarded_after_all_before_it(rows, length, price):
     tree = trie.build(rows)
@@ -77,7 +76,6 @@ def test_every_inner_node_is_forwarded_after_all_before_it(rows, length, price):
             kept[step.nodes[-1]] = known
 
 
-@settings(deadline=None)
 @given(ROWS, LENGTHS, PRICES)
 def test_never_more_tokens_than_plainly_and_no_pack_too_long(rows, length, price):
     tree = trie.build(rows)

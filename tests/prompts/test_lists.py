@@ -20,7 +20,7 @@ def table(rows, relation="r"):
     return made.assign(relation=relation, fact=[f"{relation}-{n}" for n in range(len(made))])
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     rows=st.lists(st.tuples(NAMES, NAMES), min_size=12, max_size=60, unique=True),
     n_pool=st.integers(1, 40),
@@ -66,7 +66,7 @@ def test_shorter_lists_begin_longer_ones_and_seeds_differ():
     assert lists.draw(pool, 50, seed=1)["fact"].tolist() != fifty["fact"].tolist()
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     rows=st.lists(st.tuples(NAMES, NAMES), min_size=2, max_size=40, unique=True),
     n=st.integers(2, 30),
@@ -179,7 +179,7 @@ def test_a_list_too_long_says_how_many_examples_fit():
     lists.check_fit(probes, pool, len, None, 30)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(limit=st.integers(0, 300), n=st.integers(1, 30))
 def test_as_many_examples_as_fit_and_no_more(limit, n):
     examples = table([(f"s{k}", f"o{k}") for k in range(n)])

@@ -60,7 +60,7 @@ def test_places_of_a_list_are_asked_with_all_before_them():
     assert probes["status"].eq("other").all()
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     kind=st.sampled_from(sequences.KINDS),
     place=st.sampled_from(sequences.PLACES),

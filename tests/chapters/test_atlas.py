@@ -1,15 +1,12 @@
 """The chapter on the atlas models, run at toy size as a reader would run it."""
 
-import ast
-
-import nbformat
 import numpy as np
 import pytest
 
-from helpers import chapters, datasets, publish, runs, settings
+from helpers import chapters, datasets, publish, runs
 from helpers.atlas import family
-from helpers.errors import UserError
 from helpers.stats import wilson
+from tests.chapters import notebooks
 
 SMALL = ["n_facts=3", "copying_steps=100", "n_bootstrap=50"]
 SMALL += ["toy_relations=P17,P36,P246", "toy_facts=50"]
@@ -21,21 +18,10 @@ def folder(tmp_path_factory):
     return chapters.run("atlas", family.members()[0], SMALL, tmp_path_factory.mktemp("runs"))
 
 
-@pytest.fixture(scope="module")
-def cells(folder):
-    return {cell.id: cell for cell in nbformat.read(folder / "notebook.ipynb", 4).cells}
-
-
-def printed(cell):
-    return "".join(o.text for o in cell.outputs if o.output_type == "stream" and o.name == "stdout")
-
-
-def test_every_declared_parameter_is_recorded(root):
-    template = root / "notebooks" / "atlas.ipynb"
-    source = "\n".join(c.source for c in nbformat.read(template, 4).cells if c.id == "setup")
-    calls = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
-    recorded = next(c for c in calls if getattr(c.func, "id", "") == "dict").keywords
-    assert {word.arg for word in recorded} == set(settings.declared(template))
+def test_the_run_is_whole(folder):
+    tables = {"facts", "kinds", "exposures", "family", "agreement", "effects", "reading"}
+    notebooks.check(folder, SMALL, n_figures=8, tables=tables)
+    assert runs.manifest(folder)["family"] == family.members()
 
 
 def test_the_prologue_comes_first():
@@ -51,8 +37,7 @@ def test_it_runs_again_when_a_bundled_model_or_its_making_changes(root):
     assert root / "helpers/atlas/toy.py" not in publish.sources("atlas-s", [], "monitor")
 
 
-def test_metrics_can_be_computed_again_from_the_saved_answers(folder):
-    answers, metrics = runs.answers(folder), runs.metrics(folder)
+def test_metrics_can_be_computed_again_from_the_saved_answers(answers, metrics):
     assert answers["relation"].nunique() == 30
     exposures = datasets.exposures(family.members()[0])
     assert (answers["exposures"].to_numpy() == exposures[answers["item"]].to_numpy()).all()
@@ -67,8 +52,7 @@ def test_metrics_can_be_computed_again_from_the_saved_answers(folder):
         np.testing.assert_allclose(found, expected, atol=1e-4)
 
 
-def test_the_live_answers_agree_with_the_records(folder):
-    metrics = runs.metrics(folder)
+def test_the_live_answers_agree_with_the_records(metrics):
     live = metrics.query("level == 'exposure'").set_index("exposures")
     once = metrics.query("level == 'recorded' and measure == 'none'")
     once = once[once["model"] == family.members()[0]]
@@ -79,8 +63,8 @@ def test_the_live_answers_agree_with_the_records(folder):
     assert (weights * (live["estimate"] - once)).sum() == pytest.approx(0, abs=0.12)
 
 
-def test_the_toy_recalls_what_it_read_often(folder):
-    toy = runs.metrics(folder).query("level == 'toy'")
+def test_the_toy_recalls_what_it_read_often(metrics):
+    toy = metrics.query("level == 'toy'")
     seen = toy[toy["measure"] == "toy"].set_index("exposures")
     assert seen.loc[0, "high"] < 0.35
     assert seen.loc[64, "low"] > 0.5
@@ -89,38 +73,17 @@ def test_the_toy_recalls_what_it_read_often(folder):
     assert guess.loc[64, "high"] < seen.loc[64, "low"]
 
 
-def test_manifest_names_what_the_run_stood_on(folder):
-    manifest = runs.manifest(folder)
-    assert manifest["parameters"]["toy_facts"] == 50
-    assert manifest["family"] == family.members()
-    assert len(manifest["model"]["weights_sha"]) == 64
-
-
-def test_page_holds_tables_and_figures_with_texts_for_those_who_do_not_see(folder, cells):
-    figures = [c for c in cells.values() if "figure" in c.metadata.get("mystnb", {})]
-    assert len(figures) >= 8
-    for cell in figures:
-        assert cell.metadata["mystnb"]["image"]["alt"]
-        assert any("image/png" in o.get("data", {}) or o.get("text") for o in cell.outputs)
-    names = {path.stem for path in (folder / "tables").iterdir()}
-    assert {"facts", "kinds", "exposures", "family", "agreement", "effects", "reading"} <= names
-
-
-def test_it_takes_part_without_a_word_for_a_bundled_model(cells):
-    assert printed(cells["load"]) == ""
+def test_it_takes_part_without_a_word_for_a_bundled_model(folder):
+    assert notebooks.printed(folder, "load") == ""
 
 
 def test_another_model_gives_way_to_the_bundled_ones(tmp_path):
     small = ["n_facts=1", "copying_steps=50", "n_bootstrap=20", "toy_relations=P17", "toy_facts=8"]
     done = chapters.run("atlas", "someone/some-model", small, tmp_path)
-    cells = {cell.id: cell for cell in nbformat.read(done / "notebook.ipynb", 4).cells}
     chosen = family.stand_in("someone/some-model", family.members())
-    assert f"asks {chosen} in the place of someone/some-model" in printed(cells["load"])
+    assert f"asks {chosen} in the place of someone/some-model" in notebooks.printed(done, "load")
     assert runs.manifest(done)["model"]["name"] == chosen
 
 
 def test_a_bad_value_ends_in_a_sentence_that_names_it(tmp_path):
-    with pytest.raises(UserError, match="P9999") as caught:
-        chapters.run("atlas", "atlas-s", ["focus=P9999"], tmp_path)
-    assert "Traceback" not in str(caught.value)
-    assert (tmp_path / "atlas-s" / "atlas" / "failed.ipynb").is_file()
+    assert "P9999" in notebooks.refused("atlas", "atlas-s", ["focus=P9999"], tmp_path)

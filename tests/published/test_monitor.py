@@ -1,4 +1,4 @@
-"""The papers' tables: their identities hold, and every figure is in the paper's text."""
+"""The tables of the MONITOR paper: identities hold, and every figure is in the paper's text."""
 
 import re
 

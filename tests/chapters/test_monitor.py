@@ -1,6 +1,5 @@
 """The MONITOR chapter, run on the bundled model as a reader would run it."""
 
-import ast
 import contextlib
 import json
 import os
@@ -10,14 +9,13 @@ import sys
 import time
 from fractions import Fraction
 
-import nbformat
 import numpy as np
 import pandas as pd
 import pytest
 
-from helpers import chapters, runs, settings
-from helpers.errors import UserError
+from helpers import chapters, runs
 from helpers.metrics import anchors, monitor
+from tests.chapters import notebooks
 
 SMALL = ["n_facts=4", "n_panel=0", "relations=P17,P36,P30", "attribution=no", "n_bootstrap=50"]
 
@@ -28,16 +26,12 @@ def folder(tmp_path_factory):
     return chapters.run("monitor", "atlas-s", SMALL, tmp_path_factory.mktemp("runs"))
 
 
-def test_every_declared_parameter_is_recorded(root):
-    template = root / "notebooks" / "monitor.ipynb"
-    source = "\n".join(c.source for c in nbformat.read(template, 4).cells if c.id == "setup")
-    calls = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
-    recorded = next(c for c in calls if getattr(c.func, "id", "") == "dict").keywords
-    assert {word.arg for word in recorded} == set(settings.declared(template))
+def test_the_run_is_whole(folder):
+    notebooks.check(folder, SMALL, n_figures=6, undrawn={"attribution-figure"})
+    assert 0 < runs.manifest(folder)["coverage"] <= 1
 
 
-def test_metrics_can_be_computed_again_from_the_saved_answers(folder):
-    answers, metrics = runs.answers(folder), runs.metrics(folder)
+def test_metrics_can_be_computed_again_from_the_saved_answers(answers, metrics):
     assert len(answers) == 3 * 4 * 13
     known = anchors.known_facts(answers)
     scores = monitor.fact_scores(answers, known)
@@ -49,8 +43,7 @@ def test_metrics_can_be_computed_again_from_the_saved_answers(folder):
     pd.testing.assert_series_equal(facts, again, check_names=False)
 
 
-def test_monitor_by_exact_fractions_of_one_fact(folder):
-    answers = runs.answers(folder)
+def test_monitor_by_exact_fractions_of_one_fact(answers):
     item = answers["item"].iloc[0]
     p = {
         row.variant: [Fraction(float(np.exp(value))) for value in row.logprobs]
@@ -62,8 +55,7 @@ def test_monitor_by_exact_fractions_of_one_fact(folder):
     assert scores.loc[item, "ird"] == pytest.approx(float(sum(gaps) / 5), abs=1e-12)
 
 
-def test_both_readings_agree_where_the_model_says_the_object(folder):
-    answers = runs.answers(folder)
+def test_both_readings_agree_where_the_model_says_the_object(answers):
     said = answers["text"].str.strip() == answers["object"]
     gaps = pd.Series(
         [
@@ -74,24 +66,6 @@ def test_both_readings_agree_where_the_model_says_the_object(folder):
     assert said.sum() > 20
     assert gaps[said].max() < 1e-4
     assert gaps[~said].max() > 1e-4  # elsewhere the later tokens follow the model's own words
-
-
-def test_manifest_names_what_the_run_stood_on(folder):
-    manifest = runs.manifest(folder)
-    assert manifest["parameters"]["n_facts"] == 4
-    assert len(manifest["model"]["weights_sha"]) == 64
-    assert len(manifest["dataset"]["checksum"]) == 64
-    assert 0 < manifest["coverage"] <= 1
-
-
-def test_page_holds_tables_and_figures_with_texts_for_those_who_do_not_see(folder):
-    cells = nbformat.read(folder / "notebook.ipynb", 4).cells
-    figures = [c for c in cells if "mystnb" in c.metadata and "figure" in c.metadata["mystnb"]]
-    assert len(figures) >= 6
-    for cell in figures:
-        assert cell.metadata["mystnb"]["image"]["alt"]
-        assert any("image/png" in o.get("data", {}) or o.get("text") for o in cell.outputs)
-    assert {path.suffix for path in (folder / "tables").iterdir()} == {".csv", ".md", ".tex"}
 
 
 def test_second_run_takes_all_from_the_cache_and_gives_the_same(folder):
@@ -126,11 +100,7 @@ def test_fktc_folder_runs_through(shared, tmp_path):
     ],
 )
 def test_bad_values_end_in_a_sentence_that_names_them(words, sentence, tmp_path):
-    with pytest.raises(UserError, match=sentence) as caught:
-        chapters.run("monitor", "atlas-s", ["n_facts=1", *words], tmp_path)
-    assert "Traceback" not in str(caught.value)
-    assert (tmp_path / "atlas-s" / "monitor" / "failed.ipynb").is_file()
-    assert not (tmp_path / "atlas-s" / "monitor" / "notebook.ipynb").exists()
+    assert sentence in notebooks.refused("monitor", "atlas-s", ["n_facts=1", *words], tmp_path)
 
 
 def _interrupt(job):

@@ -8,7 +8,7 @@ import pytest
 from helpers import publish
 from helpers.course import checks, exercises
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 CHAPTERS = {
     name: exercises.read(ROOT / "notebooks" / f"{name}.ipynb") for name in publish.chapters()
 }

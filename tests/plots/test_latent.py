@@ -1,23 +1,13 @@
 """Figures of latent knowledge draw what the tables hold."""
 
-import matplotlib
 import numpy as np
 import pandas as pd
 import pytest
 
-matplotlib.use("Agg")
-
-from matplotlib import pyplot as plt
-
 from helpers import plots
+from tests.plots.drawn import texts
 
 ENDS = {"estimate": [0.2, 0.6], "low": [0.1, 0.5], "high": [0.3, 0.7]}
-
-
-@pytest.fixture(autouse=True)
-def clean():
-    yield
-    plt.close("all")
 
 
 def test_a_curve_bears_its_mark():
@@ -64,7 +54,7 @@ def test_dots_of_a_row_do_not_cover_each_other():
 def test_the_map_writes_its_numbers():
     table = pd.DataFrame({"a": [0.5, np.nan], "b": [1.0, 0.043]}, index=["x$", "y"])
     ax = plots.accuracy_map(table)
-    assert [text.get_text() for text in ax.texts] == ["50", "100", "4"]
+    assert texts(ax.texts) == ["50", "100", "4"]
     assert ax.get_yticklabels()[0].get_text() == "x$"
 
 

@@ -1,14 +1,14 @@
 """The chapter on prompt multiplicity, run on the bundled model as a reader would run it."""
 
-import nbformat
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
-import torch
 
-from helpers import chapters, datasets, models, runs, settings
-from helpers.errors import UserError
+from helpers import chapters, datasets, models, runs
 from tests import tiny
+from tests.chapters import forward, notebooks
 
 KINDS = {"frames", "order", "demonstrations", "options"}
 SMALL = ["n_panel=0", "n_items=12", "n_variations=4", "n_bootstrap=20"]
@@ -21,15 +21,10 @@ def folder(tmp_path_factory):
     return chapters.run("multiplicity", "atlas-s", SMALL, tmp_path_factory.mktemp("runs"))
 
 
-@pytest.fixture(scope="module")
-def answers(folder):
-    """Return what that run saved."""
-    return runs.answers(folder)
-
-
-def test_every_declared_parameter_is_in_the_manifest(root, folder):
-    declared = settings.declared(root / "notebooks" / "multiplicity.ipynb")
-    assert set(runs.manifest(folder)["parameters"]) == set(declared)
+def test_the_run_is_whole(folder):
+    tables = {"three_questions", "from_scratch", "overall", "beside_paper", "cells", "truth"}
+    tables |= {"kinds", "every_item", "this_run"}
+    notebooks.check(folder, SMALL, n_figures=9, tables=tables)
 
 
 def test_every_question_is_asked_in_every_way(answers):
@@ -41,7 +36,7 @@ def test_every_question_is_asked_in_every_way(answers):
     assert (answers.groupby(["item", "variant"])["correct"].sum() == 1).all()
 
 
-def test_metrics_can_be_computed_again_from_the_saved_answers(folder, answers):
+def test_metrics_can_be_computed_again_from_the_saved_answers(answers, metrics):
     mean = answers["logprobs"].map(np.mean)
     best = answers.loc[mean.groupby([answers["item"], answers["variant"]]).idxmax()]
     frames = best[best["kind"] == "frames"]
@@ -53,7 +48,6 @@ def test_metrics_can_be_computed_again_from_the_saved_answers(folder, answers):
     ]
     steady = np.array(agree) >= 0.75  # of four prompts: all alike
     right = marks.mean(axis=1).to_numpy() > 0.5
-    metrics = runs.metrics(folder)
     saved = metrics.query("level == 'run' and kind == 'frames' and relation == 'all'")
     saved = saved[~saved["measure"].str.contains(":")].set_index("measure")["estimate"]
     expected = {
@@ -77,12 +71,7 @@ def test_metrics_can_be_computed_again_from_the_saved_answers(folder, answers):
 def test_probabilities_are_those_of_one_forward_pass_an_option(answers):
     lm = models.load("atlas-s")
     for row in answers.groupby("kind").tail(2).itertuples():
-        ids = lm.tokenizer(row.prompt + row.continuation)["input_ids"]
-        with torch.inference_mode():
-            logs = lm.model(input_ids=torch.tensor([ids])).logits[0].log_softmax(-1)
-        n = len(row.logprobs)
-        expected = [logs[at - 1, ids[at]].item() for at in range(len(ids) - n, len(ids))]
-        np.testing.assert_allclose(row.logprobs, expected, atol=1e-4)
+        forward.check(lm, row)
 
 
 def test_no_question_stands_among_its_own_demonstrations(answers):
@@ -103,18 +92,6 @@ def test_planted_beliefs_are_asked_beside_facts_never_shown(folder, answers):
         assert row["false_object"] in texts[item]
     truth = pd.read_csv(folder / "tables" / "truth.csv", index_col="lesson")
     assert truth["n"].sum() == 12
-
-
-def test_page_holds_tables_and_figures_with_texts_for_those_who_do_not_see(folder):
-    cells = nbformat.read(folder / "notebook.ipynb", 4).cells
-    figures = [c for c in cells if "mystnb" in c.metadata and "figure" in c.metadata["mystnb"]]
-    assert len(figures) == 9
-    for cell in figures:
-        assert cell.metadata["mystnb"]["image"]["alt"]
-        assert any("image/png" in o.get("data", {}) for o in cell.outputs)
-    names = {path.stem for path in (folder / "tables").iterdir()}
-    assert {"three_questions", "from_scratch", "overall", "beside_paper", "cells"} <= names
-    assert {"truth", "kinds", "every_item", "this_run"} <= names
 
 
 def test_second_run_takes_all_from_the_cache_and_a_second_model_is_compared(folder):
@@ -159,10 +136,7 @@ def test_own_questions_run_through(tmp_path):
     ],
 )
 def test_bad_values_end_in_a_sentence_that_names_them(words, sentence, tmp_path):
-    with pytest.raises(UserError, match=sentence) as caught:
-        chapters.run("multiplicity", "atlas-s", ["n_items=4", *words], tmp_path)
-    assert "Traceback" not in str(caught.value)
-    assert "Error:" not in str(caught.value)
+    assert sentence in notebooks.refused("multiplicity", "atlas-s", ["n_items=4", *words], tmp_path)
 
 
 def test_demonstrations_too_many_for_the_model_say_how_many_fit(tmp_path):
@@ -172,7 +146,6 @@ def test_demonstrations_too_many_for_the_model_say_how_many_fit(tmp_path):
     lm.tokenizer.save_pretrained(place)
     words = ["relations=P17", "n_items=3", "n_shots=9", "kinds=demonstrations", "n_bootstrap=20"]
     words += ["n_panel=0"]
-    with pytest.raises(UserError, match=r"context of 128 tokens; \d+ do\.") as caught:
-        chapters.run("multiplicity", str(place), words, tmp_path / "runs")
-    fit = int(str(caught.value).partition("tokens; ")[2].partition(" ")[0])
-    assert 0 < fit < 9
+    told = notebooks.refused("multiplicity", str(place), words, tmp_path / "runs")
+    fit = re.search(r"context of 128 tokens; (\d+) do\.", told)[1]
+    assert 0 < int(fit) < 9

@@ -12,7 +12,7 @@ import pytest
 from helpers import publish
 from helpers.course import exercises, times
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 BOOK = ROOT / "book"
 TERM = re.compile(r"\{term\}`([^`<]+?)(?:\s*<([^>]+)>)?`")
 

@@ -1,6 +1,5 @@
 """The chapter on calibration, run on saved answers of two bundled models."""
 
-import ast
 import re
 
 import nbformat
@@ -8,11 +7,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from helpers import agreement, chapters, runs, settings
+from helpers import agreement, chapters, datasets, runs, settings
 from helpers.errors import UserError
 from helpers.metrics import detection, verdicts
 from helpers.panels import reading
 from tests import panel_runs
+from tests.chapters import notebooks
 
 SMALL = ["n_bootstrap=40"]
 
@@ -29,18 +29,14 @@ def folder(family):
     return chapters.run("calibration", "", SMALL, family)
 
 
-def test_every_declared_parameter_is_recorded(root):
-    template = root / "notebooks" / "calibration.ipynb"
-    source = "\n".join(c.source for c in nbformat.read(template, 4).cells if c.id == "setup")
-    calls = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
-    recorded = next(c for c in calls if getattr(c.func, "id", "") == "dict").keywords
-    assert {word.arg for word in recorded} == set(settings.declared(template))
+def test_the_run_is_whole(folder):
+    notebooks.check(folder, SMALL, n_figures=7)
+    assert notebooks.said(folder, "stderr") == ""
 
 
 def test_it_lies_among_the_syntheses_and_says_what_it_read(folder, family):
     assert folder == family / "synthesis" / "calibration"
     manifest = runs.manifest(folder)
-    assert manifest["kind"] == "synthesis"
     assert set(manifest["models"]) == {"atlas-xs", "atlas-s"}
     assert {(row["model"], row["chapter"]) for row in manifest["read"]} == {
         (model, chapter) for model in ("atlas-xs", "atlas-s") for chapter in reading.CHAPTERS
@@ -54,32 +50,28 @@ def _verdict(family, chapter, model="atlas-s"):
     return verdicts.verdicts(chapter, reading.answers(place), told).set_index("item")
 
 
-def _figure(folder, measure, model, method):
-    table = runs.metrics(folder).query("measure == @measure and model == @model")
+def _figure(metrics, measure, model, method):
+    table = metrics.query("measure == @measure and model == @model")
     return table.loc[table["method"] == method, "estimate"].item()
 
 
-def test_areas_can_be_computed_again_from_the_saved_answers(folder, family, root):
-    from helpers import datasets
-
+def test_areas_can_be_computed_again_from_the_saved_answers(metrics, family):
     told = datasets.training("atlas-s")
     for chapter, method in verdicts.METHODS.items():
         table = _verdict(family, chapter).join(told[["exposures", "plain"]]).query("plain")
         pair = np.column_stack([table["score"], table["exposures"] > 0])
-        saved = _figure(folder, "area, shown or never", "atlas-s", method)
+        saved = _figure(metrics, "area, shown or never", "atlas-s", method)
         assert saved == pytest.approx(float(detection.area(pair)), abs=1e-12)
 
 
-def test_kappa_can_be_computed_again_from_the_saved_answers(folder, family):
-    from helpers import datasets
-
+def test_kappa_can_be_computed_again_from_the_saved_answers(metrics, family):
     each = []
     for model in ("atlas-xs", "atlas-s"):
         plain = datasets.training(model)["plain"]
         first, second = (_verdict(family, c, model)["known"] for c in reading.CHAPTERS[:2])
         pair = pd.concat([first, second], axis=1)
         each.append(agreement.kappa(pair[plain.loc[pair.index]].to_numpy()))
-    saved = _figure(folder, "kappa", "mean", "MONITOR and knowledge base")
+    saved = _figure(metrics, "kappa", "mean", "MONITOR and knowledge base")
     assert saved == pytest.approx(np.nanmean(each), abs=1e-12)
 
 
@@ -92,16 +84,6 @@ def test_the_last_table_is_chosen_by_its_own_figures(folder):
         best = min if "never read" in row.figure else max
         first = next(iter(figures))
         assert figures[first] == best(figures.values()), row
-
-
-def test_page_holds_tables_and_figures_with_texts_for_those_who_do_not_see(folder):
-    cells = nbformat.read(folder / "notebook.ipynb", 4).cells
-    figures = [c for c in cells if "mystnb" in c.metadata and "figure" in c.metadata["mystnb"]]
-    assert len(figures) >= 7
-    for cell in figures:
-        assert cell.metadata["mystnb"]["image"]["alt"]
-        assert any("image/png" in output.get("data", {}) for output in cell.outputs)
-    assert {path.suffix for path in (folder / "tables").iterdir()} == {".csv", ".md", ".tex"}
 
 
 @pytest.mark.parametrize(
@@ -125,32 +107,3 @@ def test_bad_values_end_in_a_sentence_that_names_them(words, sentence, family, t
     start = sources["setup"] + "\n" + sources["runs"]
     with pytest.raises(UserError, match=sentence):
         exec(start, space)
-
-
-def _exercises(root):
-    text = "\n".join(
-        cell.source
-        for cell in nbformat.read(root / "notebooks" / "calibration.ipynb", 4).cells
-        if cell.cell_type == "markdown"
-    )
-    parts = re.findall(r"````\{(exercise|solution)\}(.*?)````\n?(?=\n|$)", text, re.S)
-    found = {}
-    for kind, body in parts:
-        label = re.search(r"ex-calibration-\w+", body).group()
-        found.setdefault(label, {})[kind] = body
-    return found
-
-
-def test_exercises_are_solved_by_their_solutions(root):
-    found = _exercises(root)
-    assert len(found) == 5
-    kinds = [re.search(r"\*Difficulty [123] of 3, \d+ minutes, (code|to be argued)\.\*",
-                       parts["exercise"]).group(1) for parts in found.values()]  # fmt: skip
-    assert kinds.count("code") == 3
-    for kind, parts in zip(kinds, found.values()):
-        blocks = {k: re.findall(r"```python\n(.*?)```", v, re.S) for k, v in parts.items()}
-        if kind == "code":
-            assert [len(v) for v in blocks.values()] == [1, 1]
-            space = {}
-            exec(blocks["solution"][0], space)
-            exec(blocks["exercise"][0], space)

@@ -6,7 +6,7 @@ from functools import cache, partial
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from helpers import published
@@ -122,7 +122,6 @@ def test_planting_counts_what_it_plants():
     pd.testing.assert_frame_equal(found, again)
 
 
-@settings(deadline=None)
 @given(st.from_regex(r"-?[0-9]{1,3}\.[0-9]{1,4}", fullmatch=True), st.integers(0, 99))
 def test_a_misprint_changes_one_digit(text, seed):
     wrong = planted.misprint(text, np.random.default_rng(seed))
@@ -131,7 +130,6 @@ def test_a_misprint_changes_one_digit(text, seed):
     float(wrong)
 
 
-@settings(deadline=None)
 @given(st.integers(1, 2000), st.data())
 def test_every_true_share_is_possible(n, data):
     k = data.draw(st.integers(0, n))
@@ -140,7 +138,6 @@ def test_every_true_share_is_possible(n, data):
     assert n in multiplicity.fitting_sizes(printed, n)
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=60))
 def test_what_two_models_share_lies_within_the_bounds(facts):
     first, second = np.array(facts).T

@@ -1,0 +1,118 @@
+"""What the finished run of a chapter holds, and what each of them must hold."""
+
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from helpers import chapters, runs, settings
+from helpers.errors import UserError
+
+KINDS = {".csv", ".md", ".tex"}  # of an exported table
+
+
+def template(chapter: str) -> Path:
+    """Return the notebook that a run of the chapter executes."""
+    return chapters.TEMPLATES / f"{chapter}.ipynb"
+
+
+def cells(notebook: Path) -> dict:
+    """Return the cells of a notebook by their ids."""
+    return {cell.id: cell for cell in nbformat.read(notebook, as_version=4).cells}
+
+
+def executed(folder: Path) -> dict:
+    """Return the executed cells of a run."""
+    return cells(folder / "notebook.ipynb")
+
+
+def outputs(folder: Path, kind: str) -> list[tuple[str, dict]]:
+    """Return a run's outputs of one kind, such as "stream", each with the id of its cell."""
+    found = [
+        (name, out) for name, cell in executed(folder).items() for out in cell.get("outputs", [])
+    ]
+    return [(name, out) for name, out in found if out.output_type == kind]
+
+
+def said(folder: Path, stream: str, cell: str | None = None) -> str:
+    """Return what one cell of a run wrote to a stream, or all of them."""
+    found = [(name, out) for name, out in outputs(folder, "stream") if out.name == stream]
+    return "".join(out.text for name, out in found if cell in (None, name))
+
+
+def printed(folder: Path, cell: str | None = None) -> str:
+    """Return what one cell of a run printed, or all of them."""
+    return said(folder, "stdout", cell)
+
+
+def figures(notebook: Path) -> dict:
+    """Return the cells of a notebook that show a figure with a caption."""
+    return {
+        name: cell
+        for name, cell in cells(notebook).items()
+        if "figure" in cell.metadata.get("mystnb", {})
+    }
+
+
+def drawn(folder: Path) -> set[str]:
+    """Return the cells of a run that drew something."""
+    return {name for name, out in outputs(folder, "display_data") if "image/png" in out.data}
+
+
+def check(folder, words, n_figures, tables=frozenset(), undrawn=frozenset(), known=None) -> None:
+    """Assert what holds for every finished run, given the words that set its parameters.
+
+    It recorded all its parameters and named model and data; nothing warned; each figure has its
+    text for those who do not see, and is drawn, but for those that may say why they are not; each
+    table is exported in all kinds. A warning may be known beforehand, by a piece of its words.
+    """
+    check_manifest(folder, words)
+    assert [line for line in warnings(folder) if known is None or known not in line] == []
+    found = figures(folder / "notebook.ipynb")
+    assert set(found) == set(figures(template(folder.name)))
+    assert len(found) >= n_figures
+    assert all(cell.metadata["mystnb"]["image"]["alt"].strip() for cell in found.values())
+    missing = set(found) - drawn(folder)
+    assert missing <= undrawn
+    assert all(printed(folder, name).strip() for name in missing)
+    exported = {path.stem for path in (folder / "tables").iterdir()}
+    assert tables <= exported
+    for name in exported:
+        assert {path.suffix for path in (folder / "tables").glob(f"{name}.*")} == KINDS, name
+
+
+def check_manifest(folder: Path, words: list[str]) -> None:
+    """Assert that a run recorded its parameters and what it stood on."""
+    told, declared = runs.manifest(folder), settings.declared(template(folder.name))
+    assert set(told["parameters"]) == set(declared)
+    given = settings.read(template(folder.name), words)
+    assert {name: told["parameters"][name] for name in given} == given
+    if "model" in declared:
+        assert len(told["model"]["weights_sha"]) == 64
+        assert len(told["dataset"]["checksum"]) == 64
+    else:
+        assert told["kind"] == "synthesis"
+        assert folder.parent.name == "synthesis"
+        assert not (folder / "answers.parquet").exists()
+
+
+def warnings(folder: Path) -> list[str]:
+    """Return the warnings of a run; that of packages which look for a progress bar is no fault."""
+    lines = said(folder, "stderr").splitlines()
+    return [line for line in lines if "Warning" in line and "IProgress not found" not in line]
+
+
+def refused(chapter: str, model: str, words: list[str], folder: Path) -> str:
+    """Run a chapter that must stop in a cell; return the one sentence that says why.
+
+    The notebook with the traceback is kept under the name of a failed one, and under no other.
+    """
+    with pytest.raises(UserError) as caught:
+        chapters.run(chapter, model, words, folder)
+    told = str(caught.value)
+    assert "\n" not in told
+    assert "Traceback" not in told
+    assert "Error:" not in told
+    assert [path.parent.name for path in folder.rglob("failed.ipynb")] == [chapter]
+    assert not list(folder.rglob("notebook.ipynb"))
+    return told

@@ -1,0 +1,165 @@
+"""What every chapter keeps to, read from its template: a new chapter is covered at once."""
+
+import ast
+import json
+import re
+from collections import Counter
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from helpers import chapters, opening, settings
+from helpers.errors import UserError
+from tests.chapters import notebooks
+
+ROOT = Path(__file__).resolve().parents[2]
+TEMPLATES = sorted((ROOT / "notebooks").glob("*.ipynb"))
+SYNTHESES = ("calibration", "comparison", "published")  # they ask no model
+FIGURES = {path.stem: notebooks.figures(path) for path in TEMPLATES}
+
+every_chapter = pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: path.stem)
+
+
+def notebook(path: Path) -> nbformat.NotebookNode:
+    return nbformat.read(path, as_version=4)
+
+
+def code(path: Path) -> list:
+    return [cell for cell in notebook(path).cells if cell.cell_type == "code"]
+
+
+def calls(path: Path, name: str) -> list[ast.Call]:
+    """Return the calls of a function in a template, such as "runs.start", in their order."""
+    sources = (re.sub(r"^[%!]", "#", cell.source, flags=re.MULTILINE) for cell in code(path))
+    nodes = [node for source in sources for node in ast.walk(ast.parse(source))]
+    return [n for n in nodes if isinstance(n, ast.Call) and ast.unparse(n.func) == name]
+
+
+def test_there_are_chapters():
+    toc = (ROOT / "book" / "_toc.yml").read_text(encoding="utf-8")
+    assert [path.stem for path in TEMPLATES] == sorted(re.findall(r"chapters/(\S+)", toc))
+
+
+def test_every_chapter_is_run_by_a_test_of_its_own():
+    tested = {path.stem.removeprefix("test_") for path in Path(__file__).parent.glob("test_*.py")}
+    assert tested == {"every_chapter", *(path.stem for path in TEMPLATES)}
+
+
+@every_chapter
+class TestTemplate:
+    """How it is written."""
+
+    def test_is_stripped(self, path):
+        for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
+            assert not cell.get("outputs")
+            assert cell.get("execution_count") is None
+            assert not {"execution", "papermill", "collapsed", "scrolled"} & set(cell["metadata"])
+
+    def test_has_cells_with_ids_in_good_number(self, path):
+        found = notebook(path)
+        assert 20 <= len([cell for cell in found.cells if cell.id != opening.ID]) <= 45
+        ids = [cell.id for cell in found.cells]
+        assert len(set(ids)) == len(ids)
+        assert (found.nbformat, found.nbformat_minor) >= (4, 5)
+
+    def test_has_short_code_cells(self, path):
+        lengths = sorted(len(cell.source.splitlines()) for cell in code(path))
+        assert lengths[-1] <= 30
+        assert lengths[len(lengths) // 2] <= 10
+
+    def test_opens_with_the_cell_that_installs(self, path):
+        cells = notebook(path).cells
+        assert cells[0].cell_type == "markdown"
+        expected = opening.cell()
+        assert cells[1].source == "".join(expected["source"]), "run python -m helpers.opening"
+        assert cells[1].metadata == expected["metadata"]
+
+
+@every_chapter
+class TestParameters:
+    """What it can be told."""
+
+    def test_one_cell_declares_them(self, path):
+        tagged = [c for c in notebook(path).cells if "parameters" in c.metadata.get("tags", [])]
+        assert len(tagged) == 1
+        declared = set(settings.declared(path))
+        assert {"run_dir"} <= declared
+        assert ("model" in declared) != (path.stem in SYNTHESES)
+        assert all("#" in line for line in tagged[0].source.splitlines() if "=" in line)
+
+    def test_the_book_tells_of_them(self, path):
+        page = (ROOT / "book" / "rerun.md").read_text(encoding="utf-8")
+        missing = [name for name in settings.declared(path) if f"`{name}`" not in page]
+        assert set(missing) <= {"model", "run_dir"}
+
+    def test_every_one_is_recorded_under_its_name(self, path):
+        recorded = calls(path, "dict")[0].keywords
+        assert {word.arg: ast.unparse(word.value) for word in recorded} == {
+            name: name for name in settings.declared(path)
+        }
+        (start,) = calls(path, "runs.start")
+        expected = [repr(path.stem), "settings", "run_dir"]
+        assert [ast.unparse(word) for word in start.args] == expected
+
+    def test_an_unknown_one_is_refused_before_anything_runs(self, path, tmp_path):
+        with pytest.raises(UserError, match=f"The chapter {path.stem} has no parameter 'n_fict'"):
+            chapters.run(path.stem, "atlas-s", ["n_fict=3"], tmp_path)
+        assert not list(tmp_path.iterdir())
+
+    def test_a_value_of_another_kind_is_refused_before_anything_runs(self, path, tmp_path):
+        numbers = [n for n, value in settings.declared(path).items() if type(value) is int]
+        assert {"seed", "n_bootstrap"} <= set(numbers)
+        for name in numbers:
+            with pytest.raises(UserError, match=f"The parameter {name} takes a whole number"):
+                chapters.run(path.stem, "atlas-s", [f"{name}=few"], tmp_path)
+        assert not list(tmp_path.iterdir())
+
+    @pytest.mark.parametrize("name", settings.FIXED)
+    def test_what_has_a_word_of_its_own_is_not_set(self, path, name, tmp_path):
+        with pytest.raises(UserError, match=f"{name} is set with {settings.FIXED[name]}, not by"):
+            chapters.run(path.stem, "atlas-s", [f"{name}=here"], tmp_path)
+        assert not list(tmp_path.iterdir())
+
+
+@every_chapter
+class TestRun:
+    """What it leaves behind."""
+
+    def test_it_saves_once_as_its_kind_saves(self, path):
+        saves = {name: len(calls(path, f"runs.{name}")) for name in ("save", "save_synthesis")}
+        reads = path.stem in SYNTHESES
+        assert saves == {"save": not reads, "save_synthesis": reads}
+
+    def test_its_tables_are_exported_under_names_of_their_own(self, path):
+        (show,) = [c for c in calls(path, "partial") if ast.unparse(c.args[0]) == "tables.show"]
+        folder = {word.arg: ast.unparse(word.value) for word in show.keywords}["folder"]
+        assert folder == "run.folder / 'tables'"
+        names = [call.args[1] for call in calls(path, "show")]
+        fixed = [name.value for name in names if isinstance(name, ast.Constant)]
+        assert fixed
+        assert Counter(fixed).most_common(1)[0][1] == 1
+        assert not calls(path, "tables.show")
+
+
+@every_chapter
+class TestFigures:
+    """What it shows."""
+
+    def test_each_has_caption_name_and_a_text_for_those_who_do_not_see(self, path):
+        assert len(FIGURES[path.stem]) >= 5
+        for name, cell in FIGURES[path.stem].items():
+            shown = cell.metadata["mystnb"]
+            assert shown["figure"]["name"].startswith("fig-"), name
+            assert len(shown["figure"]["caption"].strip()) > 40, name
+            assert len(shown["image"]["alt"].strip()) > 40, name
+
+    def test_no_text_tells_of_two_figures(self, path):
+        alts = [cell.metadata["mystnb"]["image"]["alt"] for cell in FIGURES[path.stem].values()]
+        assert len(set(alts)) == len(alts)
+
+
+def test_every_figure_has_a_name_of_its_own():
+    found = [cell for figures in FIGURES.values() for cell in figures.values()]
+    names = Counter(cell.metadata["mystnb"]["figure"]["name"] for cell in found)
+    assert names.most_common(1)[0][1] == 1

@@ -1,0 +1,26 @@
+"""One look for all figures: colours of models, and text that is no formula."""
+
+from helpers import plots, published
+from tests.plots.drawn import draw
+
+
+def test_a_model_has_one_colour():
+    assert plots.model_colour("runs/atlas-s/") == plots.model_colour("atlas-s")
+    assert plots.model_colour("EleutherAI/pythia-70m") == plots.model_colour("pythia-70m")
+    models = published.load("monitor_table4").index
+    assert len({plots.model_colour(model) for model in models}) == 12
+    bundled = [f"atlas-{size}" for size in ("xs", "s", "m", "l", "xl")]
+    assert len({plots.model_colour(model) for model in bundled}) == 5
+
+
+def test_curves_of_one_figure_differ_in_colour(ax):
+    names = ["right word before", "frames alone", "wrong word before", "other", "more", "atlas-s"]
+    plots.anchor_distribution({name: [0.5, 0.9] for name in names}, ax)
+    seen = [line.get_color() for line in ax.get_lines()][0:-1:2]
+    assert len(set(seen)) == len(names)
+    assert seen[-1] == plots.model_colour("atlas-s")
+
+
+def test_a_name_with_dollars_is_no_formula(ax):
+    ax.set_title("$_$")  # as a formula, it would be a mistake and stop the run
+    draw(ax)
