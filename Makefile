@@ -17,11 +17,8 @@ ARGS ?=
 PY = $(VENV)/bin/python
 PYTHON_TAG = $$($(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null)
 
-.PHONY: help install book knowledge questions benchmarks course test lint bench clean
-.PHONY: help install book knowledge questions benchmarks noise test lint bench clean
-.PHONY: help install book knowledge questions benchmarks test test-server lint bench clean
-.PHONY: help install book sweep estimate knowledge questions benchmarks noise test test-cluster faults lint bench clean
-.PHONY: help install book knowledge questions benchmarks pdf linkcheck test lint bench clean
+.PHONY: help install book sweep estimate knowledge questions benchmarks course noise pdf \
+  linkcheck test test-server test-cluster faults lint bench clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -71,8 +68,10 @@ benchmarks: install ## run the multiplicity chapter on 50 questions of each of B
 
 course: install ## write and check the exercises for students and instructors in build/course
 	@"$(PY)" -m helpers.course
+
 noise: install ## ask MODEL the same things in four ways that should not matter, for the comparison
 	@"$(PY)" -m helpers.comparison.noise --model "$(MODEL)"
+
 pdf: install ## print the book that was rendered last as build/pdf/what-language-models-know.pdf
 	@"$(PY)" -m helpers.printing
 

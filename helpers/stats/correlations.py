@@ -25,8 +25,8 @@ def correlation(
     Returns
     -------
     Correlation
-        r in [-1, 1]; not a number for fewer than two pairs or a constant column, bounds not
-        numbers for fewer than four pairs.
+        r in [-1, 1]; not a number for fewer than two pairs or a column that is constant but for
+        rounding, bounds not numbers for fewer than four pairs.
 
     Raises
     ------
@@ -47,7 +47,7 @@ def correlation(
     there = ~(np.isnan(x) | np.isnan(y))
     x, y, n = x[there], y[there], int(there.sum())
     nothing = float("nan")
-    if n < 2 or np.ptp(x) == 0 or np.ptp(y) == 0:
+    if n < 2 or _flat(x) or _flat(y):
         return Correlation(nothing, nothing, nothing, nothing, n)
     r, p = getattr(scipy.stats, f"{method}r")(x, y)
     r = float(np.clip(r, -1, 1))
@@ -121,5 +121,10 @@ def pearson(rows: np.ndarray) -> np.ndarray:
     sums = (away**2).sum(axis=-2)
     below = np.sqrt(sums.prod(axis=-1))
     both = away.prod(axis=-1).sum(axis=-1)
-    flat = (np.ptp(rows, axis=-2) == 0).any(axis=-1)
+    flat = _flat(rows, axis=-2).any(axis=-1)
     return np.where(flat, np.nan, both / np.where(flat, 1.0, below))
+
+
+def _flat(values: np.ndarray, axis: int = 0) -> np.ndarray:
+    """Whether numbers are alike but for rounding: their correlation would be the rounding's."""
+    return np.ptp(values, axis=axis) <= 1e-12 * np.abs(values).max(axis=axis)

@@ -59,15 +59,15 @@ def drawn(folder: Path) -> set[str]:
     return {name for name, out in outputs(folder, "display_data") if "image/png" in out.data}
 
 
-def check(folder, words, n_figures, tables=frozenset(), undrawn=frozenset(), known=None) -> None:
+def check(folder, words, n_figures, tables=frozenset(), undrawn=frozenset()) -> None:
     """Assert what holds for every finished run, given the words that set its parameters.
 
     It recorded all its parameters and named model and data; nothing warned; each figure has its
     text for those who do not see, and is drawn, but for those that may say why they are not; each
-    table is exported in all kinds. A warning may be known beforehand, by a piece of its words.
+    table is exported in all kinds.
     """
     check_manifest(folder, words)
-    assert [line for line in warnings(folder) if known is None or known not in line] == []
+    assert warnings(folder) == []
     found = figures(folder / "notebook.ipynb")
     assert set(found) == set(figures(template(folder.name)))
     assert len(found) >= n_figures
@@ -97,9 +97,8 @@ def check_manifest(folder: Path, words: list[str]) -> None:
 
 
 def warnings(folder: Path) -> list[str]:
-    """Return the warnings of a run; that of packages which look for a progress bar is no fault."""
-    lines = said(folder, "stderr").splitlines()
-    return [line for line in lines if "Warning" in line and "IProgress not found" not in line]
+    """Return the warnings of a run."""
+    return [line for line in said(folder, "stderr").splitlines() if "Warning" in line]
 
 
 def refused(chapter: str, model: str, words: list[str], folder: Path) -> str:

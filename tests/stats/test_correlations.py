@@ -30,6 +30,7 @@ def test_correlation_agrees_with_scipy(method):
 def test_correlation_at_its_edges():
     assert stats.correlation([1, 2, 3, 4], [2, 4, 6, 8])[:3] == pytest.approx((1, 1, 1))
     assert math.isnan(stats.correlation([1, 1, 1], [1, 2, 3]).r)
+    assert math.isnan(stats.correlation([0.3, 0.1 + 0.2, 0.3, 0.3], [1, 2, 3, 4]).r)
     assert math.isnan(stats.correlation([1, 2, 3], [1, 2, 4]).low)
     gaps = stats.correlation([1, 2, 3, 4, np.nan, 5], [2, 1, 4, 3, 9, np.nan])
     assert gaps == stats.correlation([1, 2, 3, 4], [2, 1, 4, 3])
