@@ -39,7 +39,7 @@ def test_an_unknown_reference_is_refused():
 
 
 @given(st.lists(st.integers(1, 999), min_size=1, max_size=8))
-@settings(suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow])
 def test_holm_agrees_with_its_definition(thousandths):
     gaps = [number / 1000 for number in thousandths]
     table = pd.DataFrame({"estimate": gaps, "low": [g - 0.5 for g in gaps]})
