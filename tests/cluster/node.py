@@ -8,6 +8,7 @@ no accounting. Its two GPUs are plain files: SLURM hands them out like real ones
 import contextlib
 import os
 import secrets
+import shlex
 import shutil
 import signal
 import socket
@@ -157,6 +158,8 @@ if __name__ == "__main__":
     if reason := missing():
         sys.exit(f"error: No node can be started: {reason}.")
     with running(Path(sys.argv[1]).resolve()) as found:
-        print(f"export SLURM_CONF={found['SLURM_CONF']}   # Ctrl-C here ends the node", flush=True)
+        print("Set these where you give commands; Ctrl-C here ends the node.")
+        for name in ("SLURM_CONF", "PATH"):
+            print(f"export {name}={shlex.quote(found[name])}", flush=True)
         with contextlib.suppress(KeyboardInterrupt):
             signal.pause()
