@@ -17,7 +17,7 @@ from helpers.errors import UserError
 from helpers.runs import ROOT, SYNTHESIS, shown
 
 PROFILES = ROOT / "notebooks" / "profiles"
-SILENT = "It did not start: see what is printed above."
+SILENT = "It did not start: see what is printed above, and the log that it names for the job."
 
 
 @dataclass(frozen=True)
