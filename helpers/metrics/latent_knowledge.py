@@ -1,11 +1,11 @@
-"""What a model ranks first among many objects: the metrics of IC-LKE, and how models share facts.
+"""What a model ranks first among many objects: the metrics of IC-LKE.
 
 Two shapes come in: *answers*, one row a choice, with ``item, relation, variant, option, correct,
 logprobs``; and a *matrix* of choice probabilities, one row a fact, the true choice last
 (:mod:`helpers.metrics.ranking`). *Scores* are one row a fact, from :func:`fact_scores`.
 
-Source: Wu et al. 2025, "Towards Reliable Latent Knowledge Estimation in LLMs", sections 2.2, 3 and
-4.2, Appendices C, D and H.7.
+Source: Wu et al. 2025, "Towards Reliable Latent Knowledge Estimation in LLMs", sections 2.2 and 3,
+Appendices C, D and H.7. How far models know the same facts: :mod:`helpers.metrics.subsumption`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -283,138 +283,6 @@ def mark_generations(texts: pd.DataFrame) -> pd.DataFrame:
     return texts.assign(right=[bool(o) and f" {o} " in f" {t} " for t, o in pairs])
 
 
-def subsumption_rate(small: npt.ArrayLike, large: npt.ArrayLike) -> float:
-    r"""Compute the share of what one model knows that another knows too.
-
-    .. math:: \eta(\theta_1 \mid \theta_2, F) =
-        \frac{|\delta(\theta_1, F) \cap \delta(\theta_2, F)|}{|\delta(\theta_1, F)|}
-
-    Parameters
-    ----------
-    small, large : array_like of bool, shape (n,)
-        Whether each of n facts is known, the same facts in the same order.
-
-    Returns
-    -------
-    float
-        In [0, 1]; 1: the second model knows all that the first knows. Not a number where the first
-        knows nothing.
-
-    Raises
-    ------
-    UserError
-        If the two differ in length.
-
-    Notes
-    -----
-    Section 4.2.2 of the paper. As a rule of thumb, were the knowledge of the two independent, the
-    rate would be the second model's accuracy.
-
-    Examples
-    --------
-    >>> subsumption_rate([True, True, False], [True, False, True])
-    0.5
-    """
-    known, too = np.asarray(small, dtype=bool), np.asarray(large, dtype=bool)
-    if known.shape != too.shape:
-        raise UserError(
-            f"A subsumption rate needs the same facts of both models, not {known.size} and "
-            f"{too.size}."
-        )
-    return float((known & too).sum() / known.sum()) if known.any() else float("nan")
-
-
-def overlap(values: np.ndarray) -> np.ndarray:
-    """Compute the subsumption rate of two columns of 0 and 1: a statistic for the bootstrap.
-
-    Parameters
-    ----------
-    values : ndarray, shape (..., n, 2)
-        Whether the first and the second model know each fact.
-
-    Returns
-    -------
-    ndarray, shape (...)
-
-    Examples
-    --------
-    >>> float(overlap(np.array([[1.0, 1.0], [1.0, 0.0], [0.0, 1.0]])))
-    0.5
-    """
-    known = values[..., 0].sum(axis=-1)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return (values[..., 0] * values[..., 1]).sum(axis=-1) / known
-
-
-def model_correlations(table: pd.DataFrame) -> pd.DataFrame:
-    """Correlate models by their accuracies over relations.
-
-    Parameters
-    ----------
-    table : DataFrame
-        One row a relation, one column a model; not a number where a relation was not asked.
-
-    Returns
-    -------
-    DataFrame
-        Pearson's r of each pair of columns, in [-1, 1].
-
-    Notes
-    -----
-    Figure 14 of the paper.
-
-    Examples
-    --------
-    >>> table = pd.DataFrame({"a": [0.1, 0.5, 0.9], "b": [0.2, 0.4, 0.6], "c": [0.9, 0.5, 0.1]})
-    >>> model_correlations(table).round(2).values.tolist()
-    [[1.0, 1.0, -1.0], [1.0, 1.0, -1.0], [-1.0, -1.0, 1.0]]
-    """
-    return table.corr(method="pearson")
-
-
-def family_correlations(correlations: pd.DataFrame, families: Mapping[str, str]) -> pd.DataFrame:
-    """Average the correlations of models within and between families.
-
-    Parameters
-    ----------
-    correlations : DataFrame
-        From :func:`model_correlations`.
-    families : mapping
-        Model to family.
-
-    Returns
-    -------
-    DataFrame
-        Families by families; a model's correlation with itself is left out, so a family of one has
-        no number on the diagonal.
-
-    Raises
-    ------
-    UserError
-        If a model has no family.
-
-    Notes
-    -----
-    Figure 6 of the paper.
-
-    Examples
-    --------
-    >>> values = [[1, 0.8, 0.2], [0.8, 1, 0.4], [0.2, 0.4, 1]]
-    >>> table = pd.DataFrame(values, index=list("abc"), columns=list("abc"))
-    >>> family_correlations(table, {"a": "x", "b": "x", "c": "y"}).round(2).values.tolist()
-    [[0.8, 0.3], [0.3, nan]]
-    """
-    missing = [model for model in correlations.columns if model not in families]
-    if missing:
-        raise UserError(f"Name the family of {', '.join(missing)}.")
-    off = correlations.where(~np.eye(len(correlations), dtype=bool))
-    names = list(dict.fromkeys(families[model] for model in off.columns))
-    groups = [[model for model in off.columns if families[model] == name] for name in names]
-    blocks = [[off.loc[rows, columns].to_numpy() for columns in groups] for rows in groups]
-    means = [[_mean_of_numbers(block) for block in row] for row in blocks]
-    return pd.DataFrame(means, names, names)
-
-
 def examples_needed(curve: Mapping[int, float] | pd.Series, share: float = 0.95) -> int | None:
     """Find the fewest examples that reach a share of the accuracy with the most examples.
 
@@ -443,9 +311,3 @@ def examples_needed(curve: Mapping[int, float] | pd.Series, share: float = 0.95)
     if not numbers or not dict(curve)[numbers[-1]] > 0:
         return None
     return next(n for n in numbers if dict(curve)[n] >= share * dict(curve)[numbers[-1]])
-
-
-def _mean_of_numbers(values: np.ndarray) -> float:
-    """Average what is a number; none if nothing is."""
-    there = values[~np.isnan(values)]
-    return float(there.mean()) if there.size else float("nan")

@@ -16,7 +16,6 @@ PROBABILITIES = arrays(
     st.tuples(st.integers(1, 8), st.integers(2, 12)),
     elements=st.floats(1e-6, 1, allow_subnormal=False),
 )
-MARKS = arrays(bool, st.integers(1, 60))
 
 # The authors' released output of Llama 2 7B for ten facts of one relation (seed 10): normalised
 # probability of the truth, and of the likeliest other choice. It prints accuracy 0.3 and
@@ -136,25 +135,6 @@ def test_above_a_threshold_is_accuracy_at_it(matrix):
     assert found.get(0.4, np.nan) == pytest.approx(lke.accuracy_at(matrix, 0.4), nan_ok=True)
 
 
-@given(MARKS)
-def test_a_model_subsumes_itself(known):
-    rate = lke.subsumption_rate(known, known)
-    assert rate == 1 if known.any() else np.isnan(rate)
-    assert lke.overlap(np.column_stack([known, known]).astype(float)) == pytest.approx(
-        rate, nan_ok=True
-    )
-
-
-@given(st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=40))
-def test_subsumption_counts(pairs):
-    both = sum(a and b for a, b in pairs)
-    first = sum(a for a, _ in pairs)
-    small, large = zip(*pairs)
-    if first:
-        assert lke.subsumption_rate(small, large) == both / first
-        assert lke.subsumption_rate(small, np.ones(len(pairs), dtype=bool)) == 1
-
-
 def test_calibration_by_hand():
     scores = pd.DataFrame({"top": [0.1, 0.15, 0.95, 1.0], "right": [0.0, 1.0, 1.0, 1.0]})
     assert lke.brier_score(scores) == pytest.approx((0.01 + 0.85**2 + 0.05**2) / 4)
@@ -177,20 +157,6 @@ def test_generations_count_whole_words():
     assert lke.mark_generations(texts)["right"].tolist() == [True, False, True, False, False]
 
 
-def test_families():
-    table = pd.DataFrame(np.eye(3) + 0.5 * (1 - np.eye(3)), list("abc"), list("abc"))
-    found = lke.family_correlations(table, {"a": "x", "b": "x", "c": "y"})
-    assert found.loc["x", "x"] == found.loc["x", "y"] == 0.5
-    assert np.isnan(found.loc["y", "y"])
-    with pytest.raises(UserError, match="family of c"):
-        lke.family_correlations(table, {"a": "x", "b": "x"})
-
-
-def test_correlations_are_numpys():
-    table = pd.DataFrame(np.random.default_rng(1).random((9, 3)), columns=list("abc"))
-    np.testing.assert_allclose(lke.model_correlations(table), np.corrcoef(table.T))
-
-
 def test_examples_needed():
     assert lke.examples_needed({1: 0.1, 2: 0.76, 5: 0.7, 50: 0.8}) == 2
     assert lke.examples_needed(pd.Series({1: 0.0, 50: 0.0})) is None
@@ -204,7 +170,6 @@ def test_examples_needed():
         (lambda: lke.accuracy([[0.1, np.nan]]), "a fact lacks it"),
         (lambda: lke.accuracy([[-1.0, -2.0]]), "exponentials of log-probabilities"),
         (lambda: lke.accuracy_at([[0.1, 0.2]], 1.0), "below 1, not 1.0"),
-        (lambda: lke.subsumption_rate([True], [True, False]), "same facts of both models"),
         (lambda: lke.reliability(pd.DataFrame({"top": [], "right": []}), 0), "at least 1 bin"),
         (lambda: lke.fact_scores(pd.DataFrame({"item": []})), "relation"),
     ],

@@ -1,0 +1,51 @@
+"""What two models share: by hand, by numpy, and under hypothesis."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from helpers.errors import UserError
+from helpers.metrics import subsumption
+
+MARKS = arrays(bool, st.integers(1, 60))
+
+
+@given(MARKS)
+def test_a_model_subsumes_itself(known):
+    rate = subsumption.subsumption_rate(known, known)
+    assert rate == 1 if known.any() else np.isnan(rate)
+    assert subsumption.overlap(np.column_stack([known, known]).astype(float)) == pytest.approx(
+        rate, nan_ok=True
+    )
+
+
+@given(st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=40))
+def test_subsumption_counts(pairs):
+    both = sum(a and b for a, b in pairs)
+    first = sum(a for a, _ in pairs)
+    small, large = zip(*pairs)
+    if first:
+        assert subsumption.subsumption_rate(small, large) == both / first
+        assert subsumption.subsumption_rate(small, np.ones(len(pairs), dtype=bool)) == 1
+
+
+def test_families():
+    table = pd.DataFrame(np.eye(3) + 0.5 * (1 - np.eye(3)), list("abc"), list("abc"))
+    found = subsumption.family_correlations(table, {"a": "x", "b": "x", "c": "y"})
+    assert found.loc["x", "x"] == found.loc["x", "y"] == 0.5
+    assert np.isnan(found.loc["y", "y"])
+    with pytest.raises(UserError, match="family of c"):
+        subsumption.family_correlations(table, {"a": "x", "b": "x"})
+
+
+def test_correlations_are_numpys():
+    table = pd.DataFrame(np.random.default_rng(1).random((9, 3)), columns=list("abc"))
+    np.testing.assert_allclose(subsumption.model_correlations(table), np.corrcoef(table.T))
+
+
+def test_marks_of_other_facts_are_refused():
+    with pytest.raises(UserError, match="same facts of both models"):
+        subsumption.subsumption_rate([True], [True, False])
