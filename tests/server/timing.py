@@ -43,7 +43,8 @@ def measure(server: VllmServer, repeats: int) -> list[dict[str, object]]:
             before = server.tokens()
             server.forget()  # else each repeat would find the texts of the last one
             for way, lm in ways.items():
-                times[way].append(_timed(server, partial(_score, lm, probes)))
+                who = server if way == "server" else None
+                times[way].append(_timed(partial(_score, lm, probes), who))
             counted.append({name: server.tokens()[name] - before[name] for name in before})
         row = {"workload": name, **probing.work(at_hand, probes)}
         for way, taken in times.items():
@@ -66,12 +67,18 @@ def _score(lm: models.LanguageModel, probes: pd.DataFrame) -> None:
     probing.score(lm, probes, progress=False)
 
 
-def _timed(server: VllmServer, work: Callable[[], None]) -> tuple[float, float]:
-    """Return seconds by the clock, and the processor's of this process and the server."""
-    began, used = time.perf_counter(), time.process_time() + server.processor_seconds()
+def _timed(work: Callable[[], None], server: VllmServer | None = None) -> tuple[float, float]:
+    """Return seconds by the clock, and the processor's of this process and of a server at work.
+
+    (A server that waits spins: its seconds count only where it is asked.)
+    """
+
+    def processor() -> float:
+        return time.process_time() + (server.processor_seconds() if server else 0.0)
+
+    began, used = time.perf_counter(), processor()
     work()
-    spent = time.process_time() + server.processor_seconds() - used
-    return time.perf_counter() - began, spent
+    return time.perf_counter() - began, processor() - used
 
 
 def main() -> None:
