@@ -163,9 +163,9 @@ def test_the_build_says_what_it_took(visits):
     page, _, _ = visits("times.html")
     rows = page.locator("article table tbody tr").all_inner_texts()
     assert len(rows) >= 8
-    _, seconds, *empty = next(row for row in rows if row.startswith("rendering")).split("\t")
-    assert int(seconds) > 0
-    assert empty == ["–", "–"]
+    rendering = next(row for row in rows if row.startswith("rendering")).split()
+    assert int(rendering[-3]) > 0
+    assert rendering[-2:] == ["–", "–"]
 
 
 def test_the_search_finds_the_measure(visits):
