@@ -26,7 +26,7 @@ from helpers.errors import UserError
 FOLDER = "live"  # within _static; jupyter-book would load all scripts of _static in every page
 SCRIPTS = ("client.js", "prompts.js", "page.js")  # of the page; the others are in the bundle
 STILLS = "_build/live"  # figures, seen from the book's folder
-TAG, USED = 'class="live-probe"', "live-probe"
+TAG, USED = '<div class="live-probe"', "live-probe"
 
 
 class LiveProbe(SphinxDirective):
