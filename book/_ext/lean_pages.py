@@ -11,6 +11,7 @@ After the pages are written
 import os
 import re
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from PIL import Image
@@ -89,8 +90,8 @@ def finish(app: Sphinx, error: Exception | None) -> None:
             shutil.copy(LOADER, out / "_static")
         if lighter != text:
             path.write_text(lighter, encoding="utf-8")
-    for figure in (out / "_images").glob("*.png"):
-        shrink(figure)
+    with ThreadPoolExecutor() as threads:
+        list(threads.map(shrink, (out / "_images").glob("*.png")))
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

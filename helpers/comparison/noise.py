@@ -1,8 +1,8 @@
 """The noise floor: how far one model's figures lie apart when nothing changes that should matter.
 
 ``python -m helpers.comparison.noise --model atlas-m`` asks a model MONITOR's prompts four times:
-as usual, of other facts, in numbers of half the width,
-and one prompt at a time. Its runs go to ``runs/noise/<variant>/<model>/monitor``.
+as usual, of other facts, in numbers of half the width, and eight prompts at a time. Its runs go to
+``runs/noise/<variant>/<model>/monitor``.
 """
 
 import argparse
@@ -26,13 +26,13 @@ VARIANTS = {  # what differs from the usual run: seed, dtype, prompts at a time
     USUAL: {"seed": 0, "dtype": "float32", "batch_size": None},
     "seed": {"seed": 1, "dtype": "float32", "batch_size": None},
     "dtype": {"seed": 0, "dtype": "bfloat16", "batch_size": None},
-    "batch": {"seed": 0, "dtype": "float32", "batch_size": 1},
+    "batch": {"seed": 0, "dtype": "float32", "batch_size": 8},
 }
 TOLD = {
     USUAL: "as usual",
     "seed": "other facts (seed 1)",
     "dtype": "half the width (bfloat16)",
-    "batch": "one prompt at a time",
+    "batch": "eight prompts at a time",
 }
 
 

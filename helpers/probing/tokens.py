@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from weakref import WeakKeyDictionary
 
 from transformers import PreTrainedTokenizerBase
 
@@ -19,6 +20,8 @@ from helpers.errors import UserError
 from helpers.models import LanguageModel
 from helpers.probing import splice
 from helpers.probing.splice import common_prefix
+
+ROOM = 4_000_000  # characters of texts whose ids are kept for the next time, tens of MB in all
 
 
 @dataclass(frozen=True)
@@ -244,11 +247,29 @@ def _causal(model: LanguageModel, texts: Sequence[str]) -> list[tuple[int, ...]]
     return [ids[:-cut] if cut and ids[-cut:] == after else ids for ids in found]
 
 
+@dataclass
+class _Known:
+    """Ids of texts, with special tokens and without, that a tokenizer has read before."""
+
+    ids: dict[tuple[bool, str], tuple[int, ...]]
+    room: int  # characters
+
+
+_known: WeakKeyDictionary[PreTrainedTokenizerBase, _Known] = WeakKeyDictionary()
+
+
 def _encode(model: LanguageModel, texts: Sequence[str], special: bool) -> list[tuple[int, ...]]:
-    if not texts:
-        return []
-    found = model.tokenizer(list(texts), add_special_tokens=special, verbose=False)["input_ids"]
-    return [tuple(ids) for ids in found]
+    """Return the ids of texts; each is tokenised once, for it is scored, counted and continued."""
+    known = _known.setdefault(model.tokenizer, _Known({}, ROOM))
+    new = [text for text in dict.fromkeys(texts) if (special, text) not in known.ids]
+    if new:
+        only_ids = {"return_attention_mask": False, "return_token_type_ids": False}
+        found = model.tokenizer(new, add_special_tokens=special, verbose=False, **only_ids)
+        known.ids.update(((special, t), tuple(ids)) for t, ids in zip(new, found["input_ids"]))
+        known.room -= sum(map(len, new))
+    if known.room < 0:
+        del _known[model.tokenizer]
+    return [known.ids[special, text] for text in texts]
 
 
 def _special_ids(model: LanguageModel) -> tuple[tuple[int, ...], tuple[int, ...]]:

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from helpers import datasets
+from helpers.datasets import atlas
 
 # Written down from general knowledge, not from the packages that the facts come from.
 KNOWN = """
@@ -162,6 +163,17 @@ def test_misspelt_names_of_the_sources_are_gone(facts):
         assert name not in text.replace("St. Louis", "").replace("St. Petersburg", "").replace(
             "St. Gallen", ""
         )
+
+
+def test_each_wrong_object_is_drawn_equally_often():
+    rows = [{"relation": "r", "subject": "x", "object": right} for right in "bdh"]
+    rows += [{"relation": "r", "subject": "y", "object": other} for other in "acefgi"]
+    pool = pd.DataFrame(rows)
+    asked = pd.DataFrame({"fact": [f"x {n}" for n in range(1200)], "relation": "r", "subject": "x"})
+    drawn = atlas.draw_distractors(asked, pool, seed=3)
+    counts = pd.Series([wrong for five in drawn for wrong in five]).value_counts()
+    assert set(counts.index) == set("acefgi")
+    assert counts.between(940, 1060).all()  # 1,200 draws of 5 of 6: 1,000 each, deviation 13
 
 
 def test_distractors_are_five_other_objects_of_the_relation(facts):

@@ -142,3 +142,22 @@ def test_merges_of_real_vocabularies(shared, vocabulary, prompt, continuation, m
     text = real.decode(list(row.scored)).strip()
     assert text.endswith(continuation.strip())
     assert (text == continuation.strip()) != merges
+
+
+def test_each_text_is_tokenised_once_until_the_room_is_full(monkeypatch):
+    lm = tiny.language_model("gpt2", tiny.byte_tokenizer())
+    given, tokenise = [], type(lm.tokenizer).__call__
+
+    def counted(tokenizer, texts, **settings):
+        given.extend(texts)
+        return tokenise(tokenizer, texts, **settings)
+
+    monkeypatch.setattr(type(lm.tokenizer), "__call__", counted)
+    first = one(lm, "Lyon lies in", " France", " Italy")
+    assert len(given) == len(set(given)) == 3
+    assert one(lm, "Lyon lies in", " Italy", " France") == first[::-1]
+    assert len(given) == 3
+    monkeypatch.setattr(tokens, "ROOM", 10)
+    other = tiny.language_model("gpt2", tiny.byte_tokenizer())
+    assert one(other, "Lyon lies in", " France", " Italy") == first
+    assert sum(len(text) for _, text in tokens._known[other.tokenizer].ids) <= 10
