@@ -21,7 +21,7 @@ from helpers.models import LanguageModel
 from helpers.probing import splice
 from helpers.probing.splice import common_prefix
 
-ROOM = 4_000_000  # characters of texts whose ids are kept for the next time, tens of MB in all
+ROOM = 10_000_000  # characters of texts whose ids are kept for the next time, some 100 MB
 
 
 @dataclass(frozen=True)

@@ -153,11 +153,16 @@ def test_each_text_is_tokenised_once_until_the_room_is_full(monkeypatch):
         return tokenise(tokenizer, texts, **settings)
 
     monkeypatch.setattr(type(lm.tokenizer), "__call__", counted)
+    tokens._known.pop(lm.tokenizer, None)
     first = one(lm, "Lyon lies in", " France", " Italy")
-    assert len(given) == len(set(given)) == 3
+    texts = {"Lyon lies in", "Lyon lies in France", "Lyon lies in Italy"}
+    assert texts <= set(given)
+    assert len(given) == len(set(given)) + 1  # one text is read with special tokens and without
+    before = len(given)
     assert one(lm, "Lyon lies in", " Italy", " France") == first[::-1]
-    assert len(given) == 3
+    assert len(given) == before
     monkeypatch.setattr(tokens, "ROOM", 10)
-    other = tiny.language_model("gpt2", tiny.byte_tokenizer())
-    assert one(other, "Lyon lies in", " France", " Italy") == first
-    assert sum(len(text) for _, text in tokens._known[other.tokenizer].ids) <= 10
+    tokens._known.pop(lm.tokenizer)
+    assert one(lm, "Lyon lies in", " France", " Italy") == first
+    assert len(given) > before
+    assert sum(len(text) for _, text in tokens._known[lm.tokenizer].ids) <= 10
