@@ -75,14 +75,17 @@ def wordings(facts: pd.DataFrame, frames: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        Probes; `condition` is "question, base", "sentence, held out" and so on.
+        Probes; `condition` is "question, base", "sentence, held out" and so on, and after the right
+        word, in whichever frame, "every wording, right".
     """
+    hinted = prompts.questions(facts, frames, contexts=("right",))
+    hinted["condition"] = "every wording, right"
     asked = pd.concat([prompts.questions(facts, frames, kind=kind) for kind in ("qa", "wp")])
     form = asked["kind"].map({"qa": "question", "wp": "sentence"})
     part = asked["frame"].map(
         {0: "base", **dict.fromkeys(TRAINED, "trained"), **dict.fromkeys(HELD_OUT, "held out")}
     )
-    return asked.assign(condition=form + ", " + part)
+    return pd.concat([asked.assign(condition=form + ", " + part), hinted])
 
 
 def by_exposure(marked: pd.DataFrame, exposures: pd.Series) -> pd.DataFrame:
@@ -200,9 +203,9 @@ def evaluate(
     asked = answer(lm, conditions(plain, frames, seed), progress)
     marked = [asked, *_told_wrong(asked, facts), *_known(asked, facts)]
     reworded = answer(lm, wordings(some, frames), progress)
-    by_frame = reworded[(reworded["kind"] == "qa").to_numpy()]
-    by_frame = by_frame.assign(condition="frame " + by_frame["frame"].astype(str))
-    marked += [reworded, by_frame]
+    alone = reworded[(reworded["kind"] == "qa") & (reworded["context"] == "none")]
+    by_frame = alone.assign(condition="frame " + alone["frame"].astype(str))
+    marked += [reworded, by_frame, alone.assign(condition="every wording, none")]
     marked += _checked(lm, some, frames, progress)
     marked.append(answer(lm, skills.completions(facts, n // 3, seed), progress))
     scored = [skills.hundred(facts, n // 3, seed), skills.choices(few, frames, seed=seed)]

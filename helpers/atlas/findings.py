@@ -74,6 +74,11 @@ UNSURE: Asked = {
 # Two conditions each, first minus second, and the exposures taken together.
 EFFECTS: Mapping[str, tuple[str, str, Collection[int] | None]] = {
     "the right word said first, exposures 8 to 32": ("right", "none", MIDDLE),
+    "the right word said first, in all seven wordings, 8 to 32": (
+        "every wording, right",
+        "every wording, none",
+        MIDDLE,
+    ),
     "a wrong word said first, 32 to 128": ("wrong", "none", (32, 64, 128)),
     "an irrelevant word said first, 32 to 128": ("irrelevant", "none", (32, 64, 128)),
     "the wrong word as the answer, shown against not shown, 0 to 32": (

@@ -155,6 +155,8 @@ def test_words_before_the_question_matter(rate, name):
     alone, hinted = rate(name, "none", 8, 16, 32), rate(name, "right", 8, 16, 32)
     assert hinted > alone + (0.15 if name == "atlas-s" else 0.1)
     assert 1 - hinted < (1 - alone) / 3  # atlas-m has little left to put right
+    every = [rate(name, f"every wording, {word}", 8, 16, 32) for word in ("none", "right")]
+    assert every[1] > every[0] + 0.15
     assert rate(name, "wrong", 32, 64, 128) < rate(name, "none", 32, 64, 128) - 0.1
     given = rate(name, "wrong word given", 0, 1, 2, 4, 8, 16, 32)
     assert given > rate(name, "wrong word given, not shown", 0, 1, 2, 4, 8, 16, 32) + 0.1
