@@ -103,7 +103,7 @@ def _execute(template: Path, output: Path, given: dict[str, Any], log: RunLog) -
     _add_to("PYTHONPATH", str(ROOT), os.pathsep)
     _add_to("PYTHONWARNINGS", "ignore:IProgress not found", ",")  # tqdm's, about widgets
     os.environ["JUPYTER_PREFER_ENV_PATH"] = "1"  # this environment's kernel, not the user's
-    progress = _Progress(template)
+    progress = _Progress(template, output.parent)
     logger = logging.getLogger("papermill")
     logger.setLevel(logging.INFO)
     logger.propagate = False
@@ -118,7 +118,7 @@ def _execute(template: Path, output: Path, given: dict[str, Any], log: RunLog) -
             progress_bar=False,
             log_output=True,
             stderr_file=sys.stderr,
-            extra_arguments=["--log-level=40"],  # else the kernel warns of its local sockets
+            extra_arguments=["--log-level=50"],  # else it calls its own end an error
         )
     finally:
         logger.handlers = []
@@ -133,9 +133,9 @@ def _add_to(variable: str, word: str, separator: str) -> None:
 class _Progress(logging.Handler):
     """Print one plain line on the terminal for each cell that papermill reports to begin."""
 
-    def __init__(self, template: Path) -> None:
+    def __init__(self, template: Path, folder: Path) -> None:
         super().__init__(logging.INFO)
-        self.name, self.started = template.stem, time.monotonic()
+        self.name, self.started = f"{folder.parent.name}/{folder.name}", time.monotonic()
         self.total = len(nbformat.read(template, as_version=4).cells) + 1  # the injected one
 
     def emit(self, record: logging.LogRecord) -> None:

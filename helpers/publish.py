@@ -21,7 +21,12 @@ from helpers.runs import ROOT, SYNTHESIS
 from helpers.servers import address, session
 
 BOOK = ROOT / "book"
-QUIET = ("host", "progress", "reason", "rules")
+QUIET = ("host", "reason", "rules")
+# What Snakemake says of itself besides how many of its steps are done.
+CHATTER = re.compile(
+    r"Assuming |Building DAG|Using shell|Provided cores|Rules claiming|Select jobs|Execute \d+ jobs"
+    r"|Finished jobid|\[\w{3} \w{3} +\d+ [\d:]+ \d{4}\]$"
+)
 HTML = BOOK / "_build" / "html" / "index.html"
 TIMES = "times.txt"
 
@@ -287,7 +292,7 @@ def all_cores() -> int:
 
 
 def pass_through(command: list[str], held: Sequence[int]) -> tuple[int, list[str]]:
-    """Run a command in the project's folder, showing its output; return its status and errors.
+    """Run Snakemake in the project's folder, showing what matters; return its status and errors.
 
     The command keeps the locks while it runs, even where this process is killed.
     """
@@ -299,7 +304,7 @@ def pass_through(command: list[str], held: Sequence[int]) -> tuple[int, list[str
             for line in process.stdout:
                 if line.startswith("error: "):
                     errors.append(line.removeprefix("error: ").strip())
-                else:
+                elif not CHATTER.match(line):
                     print(line, end="", file=sys.stderr, flush=True)
         except KeyboardInterrupt:
             process.wait()  # Snakemake heard it too, and cleans up

@@ -108,7 +108,7 @@ def test_a_run_leaves_notebook_tables_and_log(run, tmp_path, capfd):
     assert "progress 1/1" in log
     terminal = capfd.readouterr().err
     assert "progress 1/1" in terminal
-    assert re.search(r"^monitor: cell 3/7, \d+ s$", terminal, flags=re.MULTILINE)
+    assert re.search(r"^some--model/monitor: cell 3/7, \d+ s$", terminal, flags=re.MULTILINE)
     assert {path.name for path in folder.iterdir()} == {
         *chapters.TABLES,
         "notebook.ipynb",

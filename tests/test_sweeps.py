@@ -1,13 +1,14 @@
 """Tests of helpers.sweeps: a grid of runs, one of which fails, is mended, and alone is repeated."""
 
 import os
+import re
 import shutil
 import time
 
 import pandas as pd
 import pytest
 
-from helpers import chapters, sweeps
+from helpers import chapters, publish, sweeps
 from tests import small_project
 
 
@@ -45,6 +46,10 @@ def test_a_sweep_goes_on_past_a_bad_model_and_repeats_only_it(project):
     second = small_project.call(project, *SWEEP)
     assert second.returncode == 0
     assert second.stdout.splitlines()[-1] == "2 done (1 of them now), 0 failed, 0 left"
+    told = second.stderr.splitlines()
+    assert "1 of 1 steps (100%) done" in told
+    assert any(re.fullmatch(r"b-\w+/monitor: cell 1/\d, \d+ s", line) for line in told)
+    assert not any(publish.CHATTER.match(line) for line in told)
     assert runs_of(project)["a"] == done["a"]
     assert not (folder / "failed.ipynb").exists()
 
