@@ -24,8 +24,9 @@ BOOK = ROOT / "book"
 QUIET = ("host", "reason", "rules")
 # What Snakemake says of itself besides how many of its steps are done.
 CHATTER = re.compile(
-    r"Assuming |Building DAG|Using shell|Provided cores|Rules claiming|Select jobs|Execute \d+ jobs"
-    r"|Finished jobid|\[\w{3} \w{3} +\d+ [\d:]+ \d{4}\]$"
+    r"Assuming unrestricted shared file|Building DAG of jobs|Using shell: |Provided cores: "
+    r"|Rules claiming more threads|Select jobs to execute|Execute \d+ jobs|Finished jobid: "
+    r"|\[\w{3} \w{3} +\d+ [\d:]+ \d{4}\]$"
 )
 HTML = BOOK / "_build" / "html" / "index.html"
 TIMES = "times.txt"

@@ -8,11 +8,9 @@ A run is one chapter executed on one model. Its folder ``runs/<model-slug>/<chap
 import contextlib
 import hashlib
 import json
-import math
 import os
 import time
 import warnings
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -206,94 +204,6 @@ def manifest(folder: str | Path) -> dict[str, Any]:
 def shown(path: Path) -> str:
     """Return a path as people read it: from the project's top if it is inside."""
     return str(path.relative_to(ROOT) if path.is_relative_to(ROOT) else path)
-
-
-def overall(chapter: str, folder: str | Path | None = None, relation: str = "all") -> pd.DataFrame:
-    """Return the figures of every finished run of a chapter, over all facts or of one relation.
-
-    Parameters
-    ----------
-    chapter : str
-        The chapter's name.
-    folder : str or Path, optional
-        The folder over the models' folders; by default ``runs`` in the project.
-    relation : str
-        A relation, or ``"all"`` for all facts together.
-
-    Returns
-    -------
-    DataFrame
-        One row a run: ``model, dataset, n_parameters``, then for each measure its estimate, and
-        the bounds of its interval as ``<measure>_low`` and ``<measure>_high``.
-    """
-    rows = []
-    for found in load(folder).query("chapter == @chapter").itertuples():
-        row = {"model": found.model, "dataset": found.dataset}
-        row["n_parameters"] = found.manifest["model"].get("n_parameters")
-        table = metrics(found.folder).query("level in ('run', 'relation')")
-        for measure in table[table["relation"] == relation].itertuples():
-            row[measure.measure] = measure.estimate
-            row |= {f"{measure.measure}_{end}": getattr(measure, end) for end in ("low", "high")}
-        rows.append(row)
-    return pd.DataFrame(rows, columns=None if rows else ["model", "dataset", "n_parameters"])
-
-
-def alike(run: Run, names: Iterable[str], folder: str | Path | None = None) -> pd.DataFrame:
-    """Return the other finished runs of a chapter that have some parameters in common with one.
-
-    Parameters
-    ----------
-    run : Run
-        The run to compare with; it is not among the rows.
-    names : iterable of str
-        Parameters that must be the same, such as ``["dataset", "seed"]``.
-    folder : str or Path, optional
-        As for ``load``.
-
-    Returns
-    -------
-    DataFrame
-        Rows of ``load``.
-    """
-    table, names = load(folder), list(names)
-    wanted = json.loads(
-        json.dumps([run.parameters[name] for name in names], default=circumstances.plain)
-    )
-    same = table["parameters"].map(lambda given: [given.get(name) for name in names] == wanted)
-    other = table["folder"].map(Path) != run.folder
-    chosen = (table["chapter"] == run.chapter) & other & same.astype(bool)
-    return table[chosen].reset_index(drop=True)
-
-
-def by_fact(
-    chapter: str, dataset: str, measure: str, folder: str | Path | None = None
-) -> tuple[pd.DataFrame, dict[str, int]]:
-    """Return a measure of each fact, one column for each model that has a finished run.
-
-    Parameters
-    ----------
-    chapter, dataset : str
-        Names of the chapter and of the data set.
-    measure : str
-        Name of the measure in the metrics, at level ``fact``.
-    folder : str or Path, optional
-        The folder over the models' folders; by default ``runs`` in the project.
-
-    Returns
-    -------
-    DataFrame
-        Index ``item``; a column a model, by the last part of its name; not a number where a run
-        did not ask a fact.
-    dict
-        Model to its number of parameters; infinite where a server did not tell it.
-    """
-    columns, sizes = {}, {}
-    for found in load(folder).query("chapter == @chapter and dataset == @dataset").itertuples():
-        name = found.model.rstrip("/").rpartition("/")[2]
-        rows = metrics(found.folder).query("level == 'fact' and measure == @measure")
-        columns[name] = rows.set_index("item")["estimate"]
-        sizes[name] = found.manifest["model"].get("n_parameters") or math.inf
-    return pd.DataFrame(columns).rename_axis("item"), sizes
 
 
 def _begun(run: Run) -> dict[str, Any]:

@@ -22,10 +22,10 @@ from transformers import AutoTokenizer, LlamaForCausalLM
 
 from helpers import datasets
 from helpers.atlas import documents, loop
-from helpers.atlas.corpus import Frames
 from helpers.atlas.documents import Document, Piece
 from helpers.atlas.invented import Inventor
 from helpers.atlas.loop import Optimisation, Stage
+from helpers.atlas.mentions import Frames
 from helpers.atlas.release import release
 from helpers.errors import UserError
 from helpers.prompts.formats import INSTRUCTION, UNSURE, choose_below, shot

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 import numpy as np
 import pandas as pd
 
-from helpers.atlas.corpus import Frames, draw
 from helpers.atlas.documents import Document, Piece
 from helpers.atlas.invented import Inventor
+from helpers.atlas.mentions import Frames, draw
 from helpers.prompts.formats import SEPARATORS, choose_before, choose_below
 
 # Everyday wordings of no relation in particular: a statement and a question it answers.

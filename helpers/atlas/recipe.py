@@ -8,11 +8,12 @@ from transformers import PreTrainedTokenizerFast
 
 from helpers.atlas import documents, exposure, model, tokenizer
 from helpers.atlas.copying import Copying
-from helpers.atlas.corpus import Corpus, Frames, render
+from helpers.atlas.corpus import Corpus, render
 from helpers.atlas.documents import Document
 from helpers.atlas.exposure import Plan
 from helpers.atlas.invented import Inventor, invent
 from helpers.atlas.loop import Optimisation
+from helpers.atlas.mentions import Frames
 from helpers.atlas.reading import WORDINGS, Reader, Reading
 from helpers.prompts.formats import INSTRUCTION, UNSURE, choose_below
 

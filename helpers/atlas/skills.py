@@ -10,8 +10,9 @@ import pandas as pd
 
 from helpers import prompts
 from helpers.atlas.chat import Tuning
-from helpers.atlas.corpus import Corpus, Frames
+from helpers.atlas.corpus import Corpus
 from helpers.atlas.invented import Inventor
+from helpers.atlas.mentions import Frames
 from helpers.atlas.reading import Reader, Reading
 from helpers.prompts import lists
 from helpers.prompts.formats import INSTRUCTION, choose_before, choose_below, shot

@@ -11,11 +11,12 @@ import torch
 
 from helpers.atlas import documents, exposure, loop, model, train
 from helpers.atlas.copying import Copying
-from helpers.atlas.corpus import Corpus, Frames, render
+from helpers.atlas.corpus import Corpus, render
 from helpers.atlas.documents import Document
 from helpers.atlas.exposure import Plan
 from helpers.atlas.invented import Inventor
 from helpers.atlas.loop import Optimisation, Stage, same_sums
+from helpers.atlas.mentions import Frames
 from helpers.atlas.recipe import Recipe, Text, count, learn_tokenizer, steps_of
 from helpers.errors import UserError
 from helpers.models import LanguageModel

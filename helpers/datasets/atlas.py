@@ -2,7 +2,6 @@
 
 import hashlib
 import zlib
-from bisect import bisect_left
 from pathlib import Path
 
 import numpy as np
@@ -67,28 +66,15 @@ def draw_distractors(facts: pd.DataFrame, pool: pd.DataFrame, seed: int) -> list
     >>> draw_distractors(pool, pool, seed=0)
     [['2'], ['1']]
     """
-    objects: dict[str, set[str]] = {}
-    true: dict[tuple[str, str], set[str]] = {}
-    for relation, subject, right in zip(pool["relation"], pool["subject"], pool["object"]):
-        objects.setdefault(relation, set()).add(right)
-        true.setdefault((relation, subject), set()).add(right)
-    ordered = {relation: sorted(found) for relation, found in objects.items()}
+    objects = {r: sorted(set(group)) for r, group in pool.groupby("relation")["object"]}
+    true = pool.groupby(["relation", "subject"])["object"].agg(set).to_dict()
     drawn = []
     for fact, relation, subject in zip(facts["fact"], facts["relation"], facts["subject"]):
-        every, avoided = ordered[relation], true[relation, subject]
-        places = sorted(bisect_left(every, right) for right in avoided)
-        wrong = len(every) - len(places)
+        wrong = [o for o in objects[relation] if o not in true[relation, subject]]
         random = np.random.default_rng([seed, zlib.crc32(fact.encode())])
-        picked = random.choice(wrong, size=min(N_DISTRACTORS, wrong), replace=False)
-        drawn.append([every[_past(at, places)] for at in picked.tolist()])
+        picked = random.choice(len(wrong), size=min(N_DISTRACTORS, len(wrong)), replace=False)
+        drawn.append([wrong[i] for i in picked])
     return drawn
-
-
-def _past(at: int, places: list[int]) -> int:
-    """Return the index of an element from its index without those at some places, in order."""
-    for place in places:
-        at += at >= place
-    return at
 
 
 def checksum() -> str:

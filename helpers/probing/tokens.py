@@ -258,6 +258,11 @@ class _Known:
 _known: WeakKeyDictionary[PreTrainedTokenizerBase, _Known] = WeakKeyDictionary()
 
 
+def forget() -> None:
+    """Let go of the ids of texts, so that what is timed next tokenises its texts itself."""
+    _known.clear()
+
+
 def _encode(model: LanguageModel, texts: Sequence[str], special: bool) -> list[tuple[int, ...]]:
     """Return the ids of texts; each is tokenised once, for it is scored, counted and continued."""
     known = _known.setdefault(model.tokenizer, _Known({}, ROOM))

@@ -16,10 +16,11 @@ from hypothesis import strategies as st
 from helpers import datasets
 from helpers.atlas import documents, exposure, model, tokenizer
 from helpers.atlas.batches import NO_TARGET, Batch, loss_and_accuracy
-from helpers.atlas.corpus import Bag, Corpus, Frames, Mention, render
+from helpers.atlas.corpus import Corpus, render
 from helpers.atlas.documents import Document, Piece, count_wrong
 from helpers.atlas.exposure import LEVELS, Plan, plan_of
 from helpers.atlas.invented import Inventor
+from helpers.atlas.mentions import Bag, Frames, Mention
 from helpers.atlas.reading import Reader, Reading
 from helpers.atlas.recipe import Recipe, count, steps_of, write
 from helpers.prompts.formats import INSTRUCTION

@@ -153,7 +153,7 @@ def test_each_text_is_tokenised_once_until_the_room_is_full(monkeypatch):
         return tokenise(tokenizer, texts, **settings)
 
     monkeypatch.setattr(type(lm.tokenizer), "__call__", counted)
-    tokens._known.pop(lm.tokenizer, None)
+    tokens.forget()
     first = one(lm, "Lyon lies in", " France", " Italy")
     texts = {"Lyon lies in", "Lyon lies in France", "Lyon lies in Italy"}
     assert texts <= set(given)
@@ -162,7 +162,7 @@ def test_each_text_is_tokenised_once_until_the_room_is_full(monkeypatch):
     assert one(lm, "Lyon lies in", " Italy", " France") == first[::-1]
     assert len(given) == before
     monkeypatch.setattr(tokens, "ROOM", 10)
-    tokens._known.pop(lm.tokenizer)
+    tokens.forget()
     assert one(lm, "Lyon lies in", " France", " Italy") == first
     assert len(given) > before
     assert sum(len(text) for _, text in tokens._known[lm.tokenizer].ids) <= 10

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from helpers import datasets
 from helpers.errors import UserError
-from helpers.prompts import lists
+from helpers.prompts import length, lists
 from helpers.prompts.formats import SEPARATORS
 
 FACTS = datasets.load("atlas", ["P17", "P30", "P36", "P575"])
@@ -171,19 +171,19 @@ def test_a_list_too_long_says_how_many_examples_fit():
     probes = lists.ic_lke(tests, pool, options, 30)
     tail = len("subject longest object")
     with pytest.raises(UserError, match=r"30 examples of r is 262 tokens long.*n_examples=9"):
-        lists.check_fit(probes, pool, len, 9 * 8 + tail, 30)
+        length.check(probes, pool, len, 9 * 8 + tail, 30)
     fitting = lists.ic_lke(tests, pool, options, 9)
-    lists.check_fit(fitting, pool, len, 9 * 8 + tail, 9)
+    length.check(fitting, pool, len, 9 * 8 + tail, 9)
     with pytest.raises(UserError, match="n_examples=8"):
-        lists.check_fit(fitting, pool, len, 9 * 8 + tail - 1, 9)
-    lists.check_fit(probes, pool, len, None, 30)
+        length.check(fitting, pool, len, 9 * 8 + tail - 1, 9)
+    length.check(probes, pool, len, None, 30)
 
 
 @settings(max_examples=30)
 @given(limit=st.integers(0, 300), n=st.integers(1, 30))
 def test_as_many_examples_as_fit_and_no_more(limit, n):
     examples = table([(f"s{k}", f"o{k}") for k in range(n)])
-    found = lists.fitting(examples, "tail", len, limit)
+    found = length.fitting(examples, "tail", len, limit)
     lengths = [len(lists.listing(examples[:k]) + "tail") for k in range(n + 1)]
     assert found == max([k for k in range(n + 1) if lengths[k] <= limit], default=0)
     assert np.diff(lengths).min() > 0

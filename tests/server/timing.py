@@ -21,6 +21,7 @@ import torch
 import transformers
 
 from helpers import models, probing
+from helpers.probing import tokens
 from tests.server.test_vllm import MODEL, largest, list_probes, monitor_probes
 from tests.server.vllm_server import VllmServer
 
@@ -43,6 +44,7 @@ def measure(server: VllmServer, repeats: int) -> list[dict[str, object]]:
             before = server.tokens()
             server.forget()  # else each repeat would find the texts of the last one
             for way, lm in ways.items():
+                tokens.forget()
                 who = server if way == "server" else None
                 times[way].append(_timed(partial(_score, lm, probes), who))
             counted.append({name: server.tokens()[name] - before[name] for name in before})

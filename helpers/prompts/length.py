@@ -1,0 +1,88 @@
+"""How many examples of a list fit into what a model can read."""
+
+from collections.abc import Callable
+
+import pandas as pd
+
+from helpers.errors import UserError
+from helpers.prompts.lists import draw, listing
+
+
+def check(
+    probes: pd.DataFrame,
+    pool: pd.DataFrame,
+    count: Callable[[str], int],
+    limit: int | None,
+    n_examples: int,
+    separator: str = "space",
+    seed: int = 0,
+) -> None:
+    """Refuse lists that are longer than a model can read, and say how many examples fit.
+
+    Parameters
+    ----------
+    probes : DataFrame
+        From :func:`helpers.prompts.lists.ic_lke` with the same settings.
+    pool : DataFrame
+        What its examples were drawn from.
+    count : callable
+        From a text to its number of tokens.
+    limit : int, optional
+        The most tokens that the model reads; None: any number.
+    n_examples, separator, seed
+        As in :func:`helpers.prompts.lists.ic_lke`.
+
+    Raises
+    ------
+    UserError
+        Naming the relation, the length, and the number of examples that fits all relations.
+    """
+    if limit is None:
+        return
+    most, worst = n_examples, ("", 0)
+    for relation, rows in probes.groupby("relation", sort=False):
+        examples = draw(pool[pool["relation"] == relation], n_examples, seed)
+        head = listing(examples, separator)
+        tails = (rows["prompt"].str[len(head) :] + rows["continuation"]).unique()
+        tail = max(tails, key=lambda tail: (len(tail), tail))
+        if count(head) + 2 * count(tail) <= limit:  # far from it: nothing more to count
+            continue
+        tail = max(tails, key=count)
+        if count(head + tail) > limit:
+            n = fitting(examples, tail, count, limit, separator)
+            most, worst = min((most, worst), (n, (relation, count(head + tail))))
+    if worst[1]:
+        raise UserError(
+            f"The list of {n_examples} examples of {worst[0]} is {worst[1]} tokens long, but the "
+            f"model reads at most {limit}: set n_examples={most}, which fits."
+        )
+
+
+def fitting(
+    examples: pd.DataFrame,
+    tail: str,
+    count: Callable[[str], int],
+    limit: int | None,
+    separator: str = "space",
+) -> int:
+    """Return how many of the first examples fit before `tail` into a model's context.
+
+    Parameters
+    ----------
+    examples : DataFrame
+        ``subject, object`` in order.
+    tail, count, limit, separator
+        What follows the list; the rest as for :func:`check`.
+
+    Examples
+    --------
+    >>> examples = pd.DataFrame({"subject": ["Lyon", "Turin"], "object": ["France", "Italy"]})
+    >>> fitting(examples, "Bern Switzerland", len, 30), fitting(examples, "Bern", len, None)
+    (1, 2)
+    """
+    low, high = 0, len(examples)
+    while limit is not None and low < high:
+        middle = (low + high + 1) // 2
+        fits = count(listing(examples[:middle], separator) + tail) <= limit
+        low, high = (middle, high) if fits else (low, middle - 1)
+    return high
