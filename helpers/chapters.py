@@ -8,6 +8,7 @@
 import argparse
 import logging
 import os
+import re
 import sys
 import time
 from collections.abc import Iterable, Sequence
@@ -19,10 +20,10 @@ import papermill
 from nbclient.exceptions import DeadKernelError
 from papermill.exceptions import PapermillExecutionError
 
-from helpers import grid, locks, publish, runlog, settings, sweeps
+from helpers import grid, locks, publish, runlog, settings, state, sweeps
 from helpers.checkpoints import slug
 from helpers.errors import UserError
-from helpers.grid import TEMPLATES
+from helpers.grid import TEMPLATES, Job
 from helpers.runlog import RunLog
 from helpers.runs import ROOT, RUNS, SYNTHESIS, shown
 
@@ -62,17 +63,21 @@ def run(
         names the cell, its error, the log and the notebook with the traceback.
     """
     template = templates / f"{chapter}.ipynb"
+    words = tuple(words)
     given = settings.read(template, words)
     synthesis = grid.kind(chapter, templates) == "synthesis"
     folder = runs.resolve() / (SYNTHESIS if synthesis else slug(model)) / chapter
     fixed = {"model": model, "run_dir": shown(folder), "runs_dir": shown(runs.resolve())}
     given |= {name: fixed[name] for name in settings.declared(template) if name in fixed}
+    job = Job(folder.name, chapter, "" if synthesis else model, words)
+    made = state.wanted(job, runs.resolve(), templates)
     log = RunLog(folder)
     try:
         _into(folder, template, given, log)
         for table in TABLES[synthesis:]:  # who asks no model has no answers
             if not (folder / table).is_file():
                 raise UserError(f"The chapter {chapter} ended without {table} in {shown(folder)}.")
+        state.sign(folder, made)
         (folder / RUNNING).replace(folder / "notebook.ipynb")
     except OSError as error:
         raise log.told(locks.unwritable("run", folder, error)) from error
@@ -147,18 +152,25 @@ class _Progress(logging.Handler):
 
 
 def _failure(error: Exception, template: Path, failed: Path) -> str:
-    """Return where and why a notebook stopped: 'in cell 7 (`lm = load(model)`): sentence'."""
+    """Return where and why a notebook stopped: 'in cell 7: sentence'.
+
+    A mistake of the code also names the line, as in 'in cell 7 (`x = y[3]`): IndexError: ...'.
+    """
+    line = None
     if isinstance(error, PapermillExecutionError):
-        source = error.source
-        reason = error.evalue if error.ename == "UserError" else f"{error.ename}: {error.evalue}"
+        source, reason = error.source, error.evalue
+        if error.ename != "UserError":
+            reason = f"{error.ename}: {reason}"
+            traced = "\n".join(error.traceback)
+            line = re.search(r"^-+> \d+ (.*)$", re.sub(r"\x1b\[[0-9;]*m", "", traced), re.MULTILINE)
     else:
         cells = nbformat.read(failed, as_version=4).cells
         source = [c.source for c in cells if c.metadata.papermill.get("start_time")][-1]
         reason = "the Python process died, most likely for want of memory: set fewer facts."
     sources = [cell.source for cell in nbformat.read(template, as_version=4).cells]
     place = f"in cell {sources.index(source) + 1}" if source in sources else "in the parameters"
-    lines = [line for line in source.splitlines() if line.strip() and not line.startswith("#")]
-    return f"{place} (`{lines[0].strip()}`): {' '.join(reason.split())}"
+    quoted = f" (`{line[1].strip()}`)" if line else ""
+    return f"{place}{quoted}: {' '.join(reason.split())}"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -11,8 +11,10 @@ from helpers.runs import shown
 LARGE = 2**30  # bytes; larger files are not read, but told apart by their size and time
 
 
-def digest(paths: Iterable[str | Path]) -> str:
+def digest(paths: Iterable[str | Path], top: Path | None = None) -> str:
     """Return a hash of the content and the names of files, in whatever order they are given.
+
+    Names are those below `top`, where it is given; then moving all of it changes nothing.
 
     Examples
     --------
@@ -20,7 +22,8 @@ def digest(paths: Iterable[str | Path]) -> str:
     True
     """
     files = sorted({Path(path).resolve() for path in paths})
-    lines = [f"{shown(file)} {_hash(file, *_stamp(file))}" for file in files if file.is_file()]
+    name = shown if top is None else (lambda file: file.relative_to(top.resolve()))
+    lines = [f"{name(file)} {_hash(file, *_stamp(file))}" for file in files if file.is_file()]
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import pandas as pd
 
-from helpers import checkpoints, grid, models, publish, runs, settings
+from helpers import checkpoints, grid, models, runs, settings
 from helpers.checkpoints import slug
 from helpers.errors import UserError
 from helpers.grid import TEMPLATES
@@ -109,7 +109,7 @@ def _pilot(sweep: Sweep, chapter: str) -> Any:
         smallest = min(checkpoints.bundled(), key=_size, default=sweep.models[0])
         folder = sweep.runs / PILOTS
         call = [sys.executable, "-m", "helpers.chapters", "run", chapter, "--model", smallest]
-        call += ["--runs", str(folder), "--set", *publish.fitting(chapter, sweep.given)]
+        call += ["--runs", str(folder), "--set", *grid.fitting(chapter, sweep.given)]
         print(f"The probes of {chapter} are not known yet: it runs on {smallest}", file=sys.stderr)
         done = subprocess.run(call, cwd=runs.ROOT, stderr=subprocess.PIPE, text=True)
         if done.returncode:
@@ -121,7 +121,7 @@ def _pilot(sweep: Sweep, chapter: str) -> Any:
 def _alike(sweep: Sweep, chapter: str, folder: Path) -> pd.DataFrame:
     """Return the finished runs of a chapter that have the sweep's settings."""
     template = TEMPLATES / f"{chapter}.ipynb"
-    given = settings.read(template, publish.fitting(chapter, sweep.given))
+    given = settings.read(template, grid.fitting(chapter, sweep.given))
     wanted = settings.declared(template) | given
     free = {name: value for name, value in wanted.items() if name not in settings.FIXED}
     found = runs.load(folder).query("chapter == @chapter")

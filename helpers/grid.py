@@ -7,6 +7,7 @@ the book's model and on all others of the grid.
 """
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from helpers import checkpoints, settings
@@ -14,7 +15,47 @@ from helpers.checkpoints import slug
 from helpers.runs import ROOT, SYNTHESIS
 
 TEMPLATES = ROOT / "notebooks"
+PARTS = ("notebook.ipynb", "answers.parquet", "metrics.parquet", "run.json")
 LIGHT = ("n_bootstrap=300", "attribution=no", "siblings=no")  # the same facts, asked as well
+
+
+@dataclass(frozen=True)
+class Job:
+    """One run that is to be made.
+
+    Attributes
+    ----------
+    name : str
+        Its folder below that of the runs: ``<slug>/<chapter>``.
+    chapter : str
+    model : str
+        Empty where the chapter asks none.
+    words : tuple of str
+        The settings given, as ``name=value``.
+    early : bool
+        Whether it is begun before the others.
+    more : tuple of str
+        Further folders that it leaves, below that of the runs.
+    """
+
+    name: str
+    chapter: str
+    model: str = ""
+    words: tuple[str, ...] = ()
+    early: bool = False
+    more: tuple[str, ...] = ()
+
+    @property
+    def folders(self) -> tuple[str, ...]:
+        """Return all folders that it leaves."""
+        return (self.name, *self.more)
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """Return the files that make its run whole."""
+        if self.more:  # the noise floor asks without a notebook
+            return PARTS[1:]
+        return PARTS if self.model else tuple(part for part in PARTS if "answers" not in part)
 
 
 def kind(chapter: str, templates: Path = TEMPLATES) -> str:
@@ -67,8 +108,15 @@ def family(shown: str, others: Sequence[str] = ()) -> dict[str, str]:
     return {slug(name): name for name in [*names, shown]}
 
 
-def folders(chapters: Iterable[str], shown: str, others: Sequence[str] = ()) -> list[str]:
-    """Return where runs of chapters go, seen from the folder of the runs: ``<slug>/<chapter>``.
+def jobs(
+    chapters: Iterable[str],
+    shown: str,
+    others: Sequence[str] = (),
+    given: Iterable[str] = (),
+    *,
+    alike: bool = False,
+) -> list[Job]:
+    """Return the runs of chapters on the models of a grid, those that ask models first.
 
     Parameters
     ----------
@@ -76,20 +124,46 @@ def folders(chapters: Iterable[str], shown: str, others: Sequence[str] = ()) -> 
         Names of chapters.
     shown, others : str, sequence of str
         As for ``family``.
+    given : iterable of str
+        Settings, as ``name=value``; a chapter takes those that it declares.
+    alike : bool
+        Whether all models are treated alike, as in a sweep; else the others spare themselves
+        (``words``), run first, and run no chapter that compares models itself.
 
     Examples
     --------
-    >>> folders(["atlas", "monitor"], "atlas-m", ["atlas-s"])
+    >>> [job.name for job in jobs(["atlas", "monitor"], "atlas-m", ["atlas-s"])]
     ['atlas-s/monitor', 'atlas-m/atlas', 'atlas-m/monitor']
     """
     kinds = {chapter: kind(chapter) for chapter in chapters}
-    runs = [
-        f"{folder}/{chapter}"
-        for folder in family(shown, others)
-        for chapter, what in kinds.items()
-        if what == "measure" or (what == "single" and folder == slug(shown))
-    ]
-    return runs + [f"{SYNTHESIS}/{name}" for name, what in kinds.items() if what == "synthesis"]
+    given, found = list(given), []
+    for folder, model in family(shown, others).items():
+        own = folder == slug(shown)
+        asked = given if alike else words(model, shown, given)
+        for chapter, what in kinds.items():
+            if what == "measure" or (what == "single" and (own or alike)):
+                taken = tuple(fitting(chapter, asked))
+                found.append(Job(f"{folder}/{chapter}", chapter, model, taken, not (own or alike)))
+    syntheses = [chapter for chapter, what in kinds.items() if what == "synthesis"]
+    made = {chapter: tuple(fitting(chapter, given)) for chapter in syntheses}
+    return found + [Job(f"{SYNTHESIS}/{name}", name, "", taken) for name, taken in made.items()]
+
+
+def fitting(chapter: str, given: Iterable[str]) -> list[str]:
+    """Return the words among ``name=value`` that are not for other chapters alone.
+
+    Raises
+    ------
+    UserError
+        If there is no such chapter.
+    """
+    declared = settings.declared(TEMPLATES / f"{chapter}.ipynb")
+    return [word for word in given if "=" not in word or word.partition("=")[0] in declared]
+
+
+def reads_runs(chapter: str) -> bool:
+    """Return whether a chapter is made from finished runs."""
+    return "runs_dir" in settings.declared(TEMPLATES / f"{chapter}.ipynb")
 
 
 def words(name: str, shown: str, given: Iterable[str]) -> list[str]:

@@ -1,33 +1,40 @@
 """Make the book of one model: have its chapters run, place them in the book, render the pages."""
 
 import difflib
-import json
+import html
 import os
 import re
 import shlex
 import subprocess
 import sys
-import tempfile
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import nbformat
+import pandas as pd
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
-from helpers import checkpoints, grid, locks, settings, timing
-from helpers.checkpoints import WEIGHTS, slug
+from helpers import (
+    checkpoints,
+    contents,
+    datasets,
+    grid,
+    live,
+    locks,
+    settings,
+    state,
+    timing,
+    workflow,
+)
+from helpers.checkpoints import slug
+from helpers.comparison import noise
 from helpers.errors import UserError
-from helpers.runs import ROOT, SYNTHESIS
+from helpers.grid import TEMPLATES
+from helpers.runs import ROOT, SYNTHESIS, shown
 from helpers.servers import address, session
 
 BOOK = ROOT / "book"
-QUIET = ("host", "reason", "rules")
-# What Snakemake says of itself besides how many of its steps are done.
-CHATTER = re.compile(
-    r"Assuming unrestricted shared file|Building DAG of jobs|Using shell: |Provided cores: "
-    r"|Rules claiming more threads|Select jobs to execute|Execute \d+ jobs|Finished jobid: "
-    r"|\[\w{3} \w{3} +\d+ [\d:]+ \d{4}\]$"
-)
 HTML = BOOK / "_build" / "html" / "index.html"
 TIMES = "times.txt"
 
@@ -43,25 +50,6 @@ def prose() -> list[Path]:
     made = (BOOK / "_build", BOOK / "chapters")
     files = (path for path in sorted(BOOK.rglob("*")) if path.is_file())
     return [path for path in files if not any(path.is_relative_to(folder) for folder in made)]
-
-
-def sources(model: str, words: Iterable[str], chapter: str = "") -> list[Path]:
-    """Return the files that a chapter's result depends on: code, data, weights, local datasets.
-
-    How the bundled models are made, and all of their weights, count for a chapter that tells of it.
-    """
-    helpers, template = ROOT / "helpers", ROOT / "notebooks" / f"{chapter}.ipynb"
-    told = template.is_file() and "helpers.atlas" in template.read_text(encoding="utf-8")
-    code = {p for p in helpers.rglob("*.py") if told or not p.is_relative_to(helpers / "atlas")}
-    given = [
-        WEIGHTS if told else WEIGHTS / model,
-        Path(model).expanduser(),
-        *(Path(word.partition("=")[2]) for word in words),
-    ]
-    outside = [path for path in given if path.name and path.exists()]
-    data = [helpers / "data", *outside]
-    files = {p for path in data for p in ([path] if path.is_file() else path.rglob("*"))}
-    return sorted(code | {p for p in files if p.is_file()})
 
 
 def words(value: str | Sequence[str] | None) -> list[str]:
@@ -104,23 +92,35 @@ def check_settings(names: Sequence[str], given: Iterable[str]) -> None:
     """
     given, strange = list(given), set(given)
     for name in names or chapters():
-        taken = fitting(name, given)
+        taken = grid.fitting(name, given)
         settings.read(ROOT / "notebooks" / f"{name}.ipynb", taken)
         strange -= set(taken)
     if strange:
         settings.read(_nearest(names or chapters(), min(strange)), [min(strange)])
 
 
-def fitting(chapter: str, given: Iterable[str]) -> list[str]:
-    """Return the words among ``name=value`` that are not for other chapters alone.
+def suited(names: Sequence[str], given: Sequence[str]) -> tuple[list[str], dict[str, str]]:
+    """Return the chapters that can be run on their data, and for each other a sentence why not.
 
     Raises
     ------
     UserError
-        If there is no such chapter.
+        If no chapter that asks a model is left.
     """
-    declared = settings.declared(ROOT / "notebooks" / f"{chapter}.ipynb")
-    return [word for word in given if "=" not in word or word.partition("=")[0] in declared]
+    why = {}
+    for name in names:
+        template = TEMPLATES / f"{name}.ipynb"
+        taken = settings.declared(template)
+        taken |= settings.read(template, grid.fitting(name, given))
+        if "dataset" in taken:
+            why[name] = datasets.unsuited(name, taken["dataset"], taken.get("relations", ()))
+    why = {name: sentence for name, sentence in why.items() if sentence}
+    kept = [name for name in names if name not in why]
+    for name, sentence in why.items():
+        print(f"The chapter {name} is left out: {sentence}", file=sys.stderr)
+    if why and all(grid.kind(name) == "synthesis" for name in kept):
+        raise UserError(f"No chapter can be run: {next(iter(why.values()))}")
+    return kept, why
 
 
 def _nearest(names: Sequence[str], word: str) -> Path:
@@ -131,22 +131,35 @@ def _nearest(names: Sequence[str], word: str) -> Path:
     return (near or templates)[0]
 
 
-def place(model: str, runs: Path) -> list[Path]:
-    """Copy a model's executed chapters into ``book/chapters``, all or none; return the copies.
+def place(model: str, runs: Path, why: Mapping[str, str] | None = None) -> list[Path]:
+    """Put a model's executed chapters into ``book/chapters``, and a page in place of each other.
 
     Beside them goes the table of what their runs took.
 
-    Raises
-    ------
-    UserError
-        If a chapter of the book has not run on the model, or a cell of it failed or has not run.
+    Parameters
+    ----------
+    model : str
+    runs : Path
+        The folder of the runs.
+    why : mapping of str to str, optional
+        Chapters that are not to be shown, and a sentence on the reason.
+
+    Returns
+    -------
+    list of Path
+        The notebooks that were written, in the order of the contents.
     """
-    folder = runs.resolve() / slug(model)
+    folder, why = runs.resolve() / slug(model), dict(why or {})
     ready = {}
     for name in chapters():
         synthesis = grid.kind(name) == "synthesis"
         place = folder.with_name(SYNTHESIS) if synthesis else folder
-        ready[name] = _read(place / name / "notebook.ipynb", name, "" if synthesis else model)
+        try:
+            if name in why:
+                raise UserError(why[name])
+            ready[name] = _read(place / name / "notebook.ipynb", name, model)
+        except UserError as error:
+            ready[name] = _stand_in(name, str(error))
     target = BOOK / "chapters"
     target.mkdir(exist_ok=True)
     for old in target.glob("*.ipynb"):
@@ -161,21 +174,40 @@ def _read(path: Path, chapter: str, model: str) -> nbformat.NotebookNode:
     """Return an executed notebook, ready to be rendered."""
     if not path.is_file():
         raise UserError(
-            f"The chapter {chapter} has not run{f' on {model}' if model else ''}: "
-            "run make book without CHAPTERS."
+            f"This chapter has not run for {model}. To add it: "
+            f"make book MODEL={shlex.quote(model)} CHAPTERS={chapter}"
         )
     notebook = nbformat.read(path, as_version=4)
     for number, cell in enumerate(notebook.cells, 1):
         if cell.cell_type == "code" and cell.source.strip() and not _succeeded(cell):
             raise UserError(
-                f"The chapter {chapter} cannot be rendered, cell {number} of {path} failed or has "
-                f"not run: see {path.with_name('run.log')} and run make book again."
+                f"Cell {number} of {shown(path)} failed or has not run: "
+                f"see {shown(path.with_name('run.log'))} and run make book again."
             )
         if "injected-parameters" in cell.metadata.get("tags", []):
             cell.metadata.tags.append("hide-input")
             cell.metadata["mystnb"] = {"code_prompt_show": "The values of this run"}
     if notebook.metadata.get("papermill", {}).get("exception"):
-        raise UserError(f"The chapter {chapter} cannot be rendered, its run failed: see {path}.")
+        raise UserError(f"The run of {shown(path)} failed: run make book again.")
+    return notebook
+
+
+def _stand_in(chapter: str, sentence: str) -> nbformat.NotebookNode:
+    """Return a page with a chapter's title and question that says why the chapter is not there."""
+    cells = nbformat.read(grid.TEMPLATES / f"{chapter}.ipynb", as_version=4).cells
+    text = next((cell.source for cell in cells if cell.cell_type == "markdown"), f"# {chapter}")
+    head = "\n\n".join(text.split("\n\n")[:2])  # its label and title, and the question
+    # an output, not Markdown: what a model's name or an error holds is shown as it is
+    box = (
+        f'<div class="admonition warning"><p class="admonition-title">Not in this book</p>'
+        f"<p>{html.escape(sentence)}</p></div>"
+    )
+    output = new_output("display_data", {"text/html": box, "text/plain": sentence})
+    cell = new_code_cell("...", execution_count=1, outputs=[output])
+    cell.metadata["tags"] = ["remove-input"]
+    notebook = new_notebook(cells=[new_markdown_cell(head), cell])
+    for number, part in enumerate(notebook.cells):
+        part["id"] = f"stand-in-{number}"  # else a random one, and the pages seem to change
     return notebook
 
 
@@ -189,12 +221,19 @@ def _succeeded(cell: nbformat.NotebookNode) -> bool:
 def render(log: Path) -> Path:
     """Render what is placed in the book, warnings being errors; return the first page.
 
+    Where nothing has changed since the last time, the pages stay as they are.
+
     Raises
     ------
     UserError
         If jupyter-book stops; the sentence holds its first warning and names the log.
     """
-    started = time.time()
+    started, made = time.time(), HTML.with_name(".made_from")
+    placed = (BOOK / "chapters").iterdir()
+    now = contents.digest([ROOT / "_config.yml", *prose(), *placed, *state.sources(live.MODEL, [])])
+    if made.is_file() and made.read_text() == now:
+        return HTML
+    made.unlink(missing_ok=True)
     status, text = build("html", BOOK, log, ["-W", "-n", "--keep-going", "--all"])
     if status:
         lines = [line for line in text.splitlines() if re.search(r"WARNING|ERROR|Error:", line)]
@@ -204,6 +243,7 @@ def render(log: Path) -> Path:
         told = page.read_text(encoding="utf-8")
         told = told.replace(timing.RENDERING, f"{time.time() - started:.0f}")
         page.write_text(told, encoding="utf-8")
+    made.write_text(now)
     return HTML
 
 
@@ -248,12 +288,12 @@ def book(
     runs: Path,
     models: Sequence[str] = (),
 ) -> None:
-    """Check the settings, then let Snakemake repeat what changed and render the book.
+    """Run what is missing or out of date, and render the book, whatever becomes of the runs.
 
     Parameters
     ----------
     names : sequence of str
-        Chapters to run again where something changed; empty: all of them, on all models.
+        Chapters to run where something changed, on `model` alone; empty: all, on all models.
     model, models : str, sequence of str
         The model that the book shows; others for the comparisons, all bundled ones if empty.
     given : sequence of str
@@ -266,48 +306,32 @@ def book(
     Raises
     ------
     UserError
-        The sentence of the first thing that failed, repeated after all that Snakemake prints.
+        If a setting is refused, before anything runs; or naming, once the pages are made, the runs
+        that failed.
     """
     check(names, model, given, models)
-    config = {"model": model, "models": list(models), "set": list(given)}
-    config |= {"chapters": list(names), "runs": str(runs)}
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        locks.alone([ROOT / ".snakemake", runs], "sweep or make book") as held,
-    ):
-        path = Path(folder) / "config.json"
-        path.write_text(json.dumps(config), encoding="utf-8")
-        command = [sys.executable, "-m", "snakemake", "-s", "notebooks/Snakefile"]
-        command += ["--cores", str(cores or all_cores()), "--configfile", str(path)]
-        command += ["--nolock", "--rerun-incomplete", "--nocolor", "--quiet", *QUIET]
-        status, errors = pass_through(command, held)
-    if status:
-        raise UserError(errors[0] if errors else f"Snakemake stopped ({status}), see above.")
+    runs = runs.resolve()
+    kept, why = suited(names or chapters(), given)
+    jobs = grid.jobs(kept, model, [model] if names else models, given)
+    readers = [job for job in jobs if grid.reads_runs(job.chapter)]
+    first = [job for job in jobs if job not in readers]
+    if any(job.chapter == "comparison" for job in readers):
+        known = checkpoints.bundled()  # of a large model the floor would cost too much
+        first.append(noise.job(model if model in known else min(known, default=model)))
+    with locks.alone([ROOT / ".snakemake", runs], "sweep or make book") as held:
+        table = workflow.make(first, runs, held, cores)
+        table = pd.concat([table, workflow.make(readers, runs, held, cores)])
+        wrong = table[table["state"] != "done"]
+        shown_runs = {
+            f"{place}/{name}": name for name in kept for place in (slug(model), SYNTHESIS)
+        }
+        failed = wrong[wrong["run"].isin(shown_runs)]
+        why |= dict(zip(failed["run"].map(shown_runs), failed["why"]))
+        place(model, runs, why)
+        render(runs / slug(model) / "book.log")
     print(f"The book is ready: open {HTML.relative_to(ROOT)}", file=sys.stderr)
-
-
-def all_cores() -> int:
-    """Return the number of processor cores that this process may use."""
-    own = getattr(os, "sched_getaffinity", None)  # not on every system
-    return max(1, len(own(0)) if own else os.cpu_count() or 1)
-
-
-def pass_through(command: list[str], held: Sequence[int]) -> tuple[int, list[str]]:
-    """Run Snakemake in the project's folder, showing what matters; return its status and errors.
-
-    The command keeps the locks while it runs, even where this process is killed.
-    """
-    errors = []
-    environment = os.environ | {"PYTHONUNBUFFERED": "1"}
-    told = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "pass_fds": held}
-    with subprocess.Popen(command, cwd=ROOT, text=True, env=environment, **told) as process:
-        try:
-            for line in process.stdout:
-                if line.startswith("error: "):
-                    errors.append(line.removeprefix("error: ").strip())
-                elif not CHATTER.match(line):
-                    print(line, end="", file=sys.stderr, flush=True)
-        except KeyboardInterrupt:
-            process.wait()  # Snakemake heard it too, and cleans up
-            raise
-    return process.returncode, errors
+    if len(wrong):
+        told = "; ".join(wrong["run"] + ": " + wrong["why"])
+        raise UserError(
+            f"{len(wrong)} of {len(table)} runs failed, and the book says so in their place. {told}"
+        )

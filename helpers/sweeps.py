@@ -8,16 +8,15 @@ import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
-from helpers import checkpoints, grid, locks, publish, resources, runlog, workflow
+from helpers import checkpoints, grid, locks, publish, resources, workflow
 from helpers.errors import UserError
-from helpers.runs import ROOT, SYNTHESIS, shown
+from helpers.grid import Job
+from helpers.runs import ROOT
 
 PROFILES = ROOT / "notebooks" / "profiles"
-SILENT = "It did not start: see what is printed above, and the log that it names for the job."
 
 
 @dataclass(frozen=True)
@@ -32,15 +31,18 @@ class Sweep:
     cores: int
 
     @property
-    def grid(self) -> list[str]:
-        """Return the runs of chapters that ask a model, as ``<slug>/<chapter>``."""
-        names = [name for name in self.chapters if grid.kind(name) != "synthesis"]
-        return [f"{checkpoints.slug(m)}/{name}" for m in self.models for name in names]
+    def jobs(self) -> list[Job]:
+        """Return the runs of chapters that ask a model."""
+        return [job for job in self._all if job.model]
 
     @property
-    def readers(self) -> list[str]:
-        """Return those of chapters that read runs."""
-        return [f"{SYNTHESIS}/{n}" for n in self.chapters if grid.kind(n) == "synthesis"]
+    def readers(self) -> list[Job]:
+        """Return those of chapters that ask none."""
+        return [job for job in self._all if not job.model]
+
+    @property
+    def _all(self) -> list[Job]:
+        return grid.jobs(self.chapters, self.models[-1], self.models, self.given, alike=True)
 
 
 def prepare(
@@ -85,7 +87,7 @@ def prepare(
         resources.read(found / "resources.yaml")
     unique = tuple({checkpoints.slug(name): name for name in models}.values())
     everything = (unique, tuple(dict.fromkeys(names)), tuple(given), runs.resolve())
-    return Sweep(*everything, found, cores or publish.all_cores())
+    return Sweep(*everything, found, cores or workflow.all_cores())
 
 
 def run(sweep: Sweep) -> pd.DataFrame:
@@ -107,14 +109,14 @@ def run(sweep: Sweep) -> pd.DataFrame:
         If another sweep is at work in the folder.
     """
     with locks.alone([sweep.runs], "sweep or make book") as held:
-        _fetch(sweep.models)
-        rows = _make(sweep, sweep.grid, held)
-        if any(row["state"] == "done" for row in rows):
-            rows += _make(sweep, sweep.readers, held)
-        else:
-            why = "No run is there that it could read."
-            rows += [_row(sweep, name, "left", False, why) for name in sweep.readers]
-    return pd.DataFrame(rows, columns=["run", "state", "new", "why", "log"])
+        fetch(sweep.models)
+        how = {"held": held, "cores": sweep.cores, "profile": sweep.profile}
+        table = workflow.make(sweep.jobs, sweep.runs, **how)
+        if (table["state"] == "done").any():
+            return pd.concat([table, workflow.make(sweep.readers, sweep.runs, **how)])
+    why = "No run is there that it could read."
+    left = [(job.name, "left", False, why, "") for job in sweep.readers]
+    return pd.concat([table, pd.DataFrame(left, columns=workflow.COLUMNS)])
 
 
 def main(sweep: Sweep, dry: bool = False) -> None:
@@ -126,8 +128,9 @@ def main(sweep: Sweep, dry: bool = False) -> None:
         If a run is not done in the end.
     """
     if dry:
-        states = pending(sweep)
-        print("\n".join(f"{'to do' if todo else 'done':6} {run}" for run, todo in states.items()))
+        todo = workflow.waiting(sweep.jobs, sweep.runs)
+        for job in sweep.jobs:
+            print(f"{'to do' if job in todo else 'done':6} {job.name}")
         return
     table = run(sweep)
     print(report(table))
@@ -136,18 +139,6 @@ def main(sweep: Sweep, dry: bool = False) -> None:
             f"The sweep lacks {wrong} of {len(table)} runs: mend what the sentences above name; "
             "the same command makes these alone."
         )
-
-
-def pending(sweep: Sweep) -> dict[str, bool]:
-    """Return, for each run of a sweep, whether the sweep would make it.
-
-    Raises
-    ------
-    UserError
-        If Snakemake finds something that it cannot make.
-    """
-    todo = workflow.waiting(_configured(sweep), sweep.grid)
-    return {name: name in todo for name in sweep.grid}
 
 
 def report(table: pd.DataFrame) -> str:
@@ -171,55 +162,9 @@ def report(table: pd.DataFrame) -> str:
     return "\n".join([*lines, f"{count.get('done', 0)} done ({now} of them now), {ends}"])
 
 
-def _fetch(models: Sequence[str]) -> None:
+def fetch(models: Sequence[str]) -> None:
     """Fetch models of the hub once, before jobs ask for them; jobs say what cannot be fetched."""
     for name in models:
         if checkpoints.on_hub(name):
             with contextlib.suppress(UserError):
                 checkpoints.find(name)
-
-
-def _configured(sweep: Sweep) -> Path:
-    """Tell the Snakefile of the sweep; return the file that does."""
-    config: dict[str, Any] = {"model": sweep.models[0], "models": list(sweep.models[1:])}
-    config |= {"set": list(sweep.given), "chapters": [], "sweep": True}
-    table = sweep.profile and sweep.profile / "resources.yaml"
-    config |= {"resources": str(table)} if table and table.is_file() else {}
-    return workflow.configure(sweep.runs, config)
-
-
-def _make(sweep: Sweep, names: Sequence[str], held: Sequence[int]) -> list[dict[str, Any]]:
-    """Make runs; return a row for each."""
-    config = _configured(sweep)
-    todo = workflow.waiting(config, names)
-    before = {name: _stamp(sweep.runs / name / runlog.NAME) for name in todo}
-    if todo:
-        here = ["--cores", str(sweep.cores)]
-        options = ["--profile", str(sweep.profile)] if sweep.profile else here
-        workflow.make(config, todo, options, held)
-    left = workflow.waiting(config, todo)
-    rows = []
-    for name in names:
-        log = sweep.runs / name / runlog.NAME
-        if name not in left:
-            rows.append(_row(sweep, name, "done", name in todo))
-        elif before[name] == _stamp(log):
-            rows.append(_row(sweep, name, "left", False, SILENT))
-        else:
-            rows.append(_row(sweep, name, "failed", True, runlog.last_words(log.parent)))
-    return rows
-
-
-def _stamp(file: Path) -> tuple[int, int] | None:
-    return (file.stat().st_mtime_ns, file.stat().st_ino) if file.is_file() else None
-
-
-def _row(sweep: Sweep, name: str, state: str, new: bool, why: str = "") -> dict[str, Any]:
-    log = sweep.runs / name / runlog.NAME
-    return {
-        "run": name,
-        "state": state,
-        "new": new,
-        "why": why,
-        "log": shown(log) if log.is_file() else "",
-    }

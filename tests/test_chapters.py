@@ -17,7 +17,7 @@ import pandas as pd
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from helpers import chapters, publish
+from helpers import chapters, grid, publish, state
 from helpers.errors import UserError
 from tests import tiny
 
@@ -119,9 +119,9 @@ def test_a_run_leaves_notebook_tables_and_log(run, tmp_path, capfd):
 @pytest.mark.parametrize(
     ("fail", "sentence"),
     [
-        ("user", "The relation P99 is not there: choose P17. (log"),
-        ("bug", "IndexError: list index out of range (log"),
-        ("death", "the Python process died"),
+        ("user", "in cell 4: The relation P99 is not there: choose P17. (log"),
+        ("bug", 'in cell 4 (`if fail == "bug": [][1]`): IndexError: list index out of range (log'),
+        ("death", "in cell 4: the Python process died"),
     ],
 )
 def test_a_failed_cell_is_named_and_its_traceback_kept(run, tmp_path, fail, sentence):
@@ -130,7 +130,7 @@ def test_a_failed_cell_is_named_and_its_traceback_kept(run, tmp_path, fail, sent
     told = str(caught.value)
     assert sentence in told
     assert "\n" not in told
-    assert "The chapter monitor stopped in cell 4 (`if fail ==" in told
+    assert told.startswith("The chapter monitor stopped in cell 4")
     folder = tmp_path / "runs" / "some--model" / "monitor"
     assert str(folder / "run.log") in told
     assert str(folder / "failed.ipynb") in told
@@ -233,6 +233,13 @@ def test_place_copies_the_models_chapters_and_drops_old_ones(tmp_path, book):
 ERROR = nbformat.v4.new_output("error", ename="ValueError", evalue="no", traceback=[])
 
 
+def page(path: Path) -> str:
+    """Return what a placed notebook says: its sources, and its outputs as HTML."""
+    cells = nbformat.read(path, as_version=4).cells
+    shown = [out.data["text/html"] for c in cells for out in c.get("outputs", []) if "data" in out]
+    return "\n".join([*(cell.source for cell in cells), *shown])
+
+
 @pytest.mark.parametrize(
     "changes",
     [
@@ -241,44 +248,49 @@ ERROR = nbformat.v4.new_output("error", ename="ValueError", evalue="no", traceba
         {"metadata": {"papermill": {"exception": True}}},
     ],
 )
-def test_place_refuses_failed_or_unexecuted_chapters(tmp_path, book, changes):
+def test_a_chapter_that_failed_or_was_not_executed_has_a_page_that_says_so(tmp_path, book, changes):
     executed(tmp_path / "runs" / "m" / "monitor" / "notebook.ipynb", **changes)
-    with pytest.raises(UserError, match=r"cannot be rendered, cell 2 of .*run\.log"):
-        publish.place("m", tmp_path / "runs")
-    assert not (book / "chapters").exists()
+    (copy,) = publish.place("m", tmp_path / "runs")
+    assert re.search(r"Cell 2 of .* failed or has not run: see .*run\.log", page(copy))
 
 
-def test_place_refuses_a_notebook_that_papermill_calls_failed(tmp_path, book):
+def test_a_notebook_that_papermill_calls_failed_is_not_shown(tmp_path, book):
     path = executed(tmp_path / "runs" / "m" / "monitor" / "notebook.ipynb")
     notebook = json.loads(path.read_text())
     notebook["metadata"]["papermill"] = {"exception": True}
     path.write_text(json.dumps(notebook))
-    with pytest.raises(UserError, match="cannot be rendered"):
-        publish.place("m", tmp_path / "runs")
+    (copy,) = publish.place("m", tmp_path / "runs")
+    assert "failed: run make book again" in page(copy)
+
+
+def test_a_page_in_place_of_a_chapter_keeps_its_title_and_escapes_the_reason(tmp_path, book):
+    executed(tmp_path / "runs" / "m" / "monitor" / "notebook.ipynb")
+    (copy,) = publish.place("m", tmp_path / "runs", {"monitor": "It said <script>."})
+    text = page(copy)
+    assert text.startswith("(monitor)=\n# Is a known fact stable?\n\n**The question.**")
+    assert "It said &lt;script&gt;." in text
+    before = copy.read_bytes()
+    publish.place("m", tmp_path / "runs", {"monitor": "It said <script>."})
+    assert copy.read_bytes() == before
 
 
 def test_place_takes_a_synthesis_from_its_own_folder(tmp_path, book, monkeypatch):
     (book / "_toc.yml").write_text(
-        "chapters:\n  - file: chapters/monitor\n  - file: chapters/sum\n"
+        "chapters:\n  - file: chapters/monitor\n  - file: chapters/published\n"
     )
-    monkeypatch.setattr(publish.grid, "kind", {"monitor": "measure", "sum": "synthesis"}.get)
     executed(tmp_path / "runs" / "m" / "monitor" / "notebook.ipynb")
-    with pytest.raises(UserError, match="The chapter sum has not run: run make book without"):
-        publish.place("m", tmp_path / "runs")
-    executed(tmp_path / "runs" / "synthesis" / "sum" / "notebook.ipynb")
     copies = publish.place("m", tmp_path / "runs")
-    assert [path.name for path in copies] == ["monitor.ipynb", "sum.ipynb"]
-
-
-def test_place_wants_every_chapter(tmp_path, book):
-    with pytest.raises(UserError, match="The chapter monitor has not run on m"):
-        publish.place("m", tmp_path / "runs")
+    assert "make book MODEL=m CHAPTERS=published" in page(copies[1])
+    executed(tmp_path / "runs" / "synthesis" / "published" / "notebook.ipynb")
+    copies = publish.place("m", tmp_path / "runs")
+    assert [path.name for path in copies] == ["monitor.ipynb", "published.ipynb"]
+    assert "make book" not in page(copies[1])
 
 
 def test_each_chapter_takes_the_parameters_that_it_declares():
     given = ["n_facts=3", "attribution=no", "toy_facts=8"]
-    assert publish.fitting("monitor", given) == given[:2]
-    assert publish.fitting("atlas", given) == [given[0], given[2]]
+    assert grid.fitting("monitor", given) == given[:2]
+    assert grid.fitting("atlas", given) == [given[0], given[2]]
     publish.check(["atlas", "monitor"], "atlas-s", given)
     for word, sentence in {
         "toy_fact=8": "The chapter atlas has no parameter 'toy_fact': did you mean toy_facts?",
@@ -293,7 +305,7 @@ def test_each_chapter_takes_the_parameters_that_it_declares():
 
 def test_a_chapter_depends_on_code_data_weights_and_local_files(tmp_path):
     (tmp_path / "P17.jsonl").write_text("{}")
-    seen = publish.sources("atlas-s", [f"dataset={tmp_path}", "n_facts=3", "mode="])
+    seen = state.sources("atlas-s", [f"dataset={tmp_path}", "n_facts=3", "mode="])
     assert tmp_path / "P17.jsonl" in seen
     assert ROOT / "helpers" / "runs.py" in seen
     assert set((ROOT / "helpers" / "data").glob("*.csv*")) <= set(seen)
@@ -387,7 +399,7 @@ def test_make_book_runs_the_measures_on_all_models_and_what_reads_them_once(proj
     ("command", "sentence"),
     [
         ("make book MODELS='atlas-m nobody/nothing'", "There is no model nobody/nothing"),
-        ("make book SET='fail=user'", "stopped in cell 4 (`if fail == "),
+        ("make book SET='fail=user'", "1 of 1 runs failed, and the book says so"),
         ("make book SET='n_fact=1'", "has no parameter 'n_fact': did you mean n_facts?"),
         ("make book MODEL=./nowhere", "There is no folder ./nowhere"),
         ("make book MODEL=nobody/nothing", "There is no model nobody/nothing"),
@@ -401,6 +413,17 @@ def test_a_mistake_ends_make_with_its_sentence(project, command, sentence):
     assert own[-1].startswith("error: ")
     assert sentence in own[-1]
     assert "Traceback" not in done.stderr
+
+
+def test_a_chapter_that_fails_has_a_page_and_the_others_are_rendered(project):
+    assert type_in(project, "make book SET='fail=bug'").returncode != 0
+    html = project / "book" / "_build" / "html"
+    shown = (html / "chapters" / "monitor.html").read_text()
+    assert "IndexError: list index out of range" in shown
+    assert "A chapter" in shown
+    assert "One page." in (html / "index.html").read_text()
+    kept = nbformat.read(project / "runs" / "atlas-m" / "monitor" / "failed.ipynb", 4)
+    assert any(out.output_type == "error" for cell in kept.cells for out in cell.get("outputs", []))
 
 
 def test_a_page_with_a_warning_stops_the_build(project):

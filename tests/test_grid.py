@@ -41,16 +41,24 @@ def test_two_folders_of_one_name_are_two_models(tmp_path):
     assert list(grid.family(names[0], names).values()) == names[::-1]
 
 
-def test_each_chapter_runs_where_its_kind_says(tmp_path, monkeypatch):
-    kinds = {"atlas": "single", "monitor": "measure", "comparison": "synthesis"}
-    monkeypatch.setattr(grid, "kind", kinds.get)
-    assert grid.folders(kinds, "atlas-m", ["atlas-s", "atlas-m"]) == [
-        "atlas-s/monitor",
+def test_each_chapter_runs_where_its_kind_says():
+    asked = ["atlas", "monitor", "comparison"], "atlas-m", ["atlas-s", "atlas-m"]
+    jobs = grid.jobs(*asked, ["n_facts=5", "n_bootstrap=70"])
+    assert {job.name: job.words for job in jobs} == {
+        "atlas-s/monitor": ("attribution=no", "n_facts=5", "n_bootstrap=70"),
+        "atlas-m/atlas": ("n_facts=5", "n_bootstrap=70"),
+        "atlas-m/monitor": ("n_facts=5", "n_bootstrap=70"),
+        "synthesis/comparison": ("n_bootstrap=70",),
+    }
+    assert [job.early for job in jobs] == [True, False, False, False]
+    alone = grid.jobs(["monitor"], "atlas-m", ["atlas-m"])
+    assert [job.name for job in alone] == ["atlas-m/monitor"]
+    sweep = grid.jobs(*asked, ["n_facts=5"], alike=True)
+    assert [job.name for job in sweep if job.chapter == "atlas"] == [
+        "atlas-s/atlas",
         "atlas-m/atlas",
-        "atlas-m/monitor",
-        "synthesis/comparison",
     ]
-    assert grid.folders(["monitor"], "atlas-m", ["atlas-m"]) == ["atlas-m/monitor"]
+    assert {job.words for job in sweep if job.model} == {("n_facts=5",)}
 
 
 def test_settings_reach_every_model_and_only_the_others_spare_themselves():

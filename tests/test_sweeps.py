@@ -8,7 +8,7 @@ import time
 import pandas as pd
 import pytest
 
-from helpers import chapters, publish, sweeps
+from helpers import chapters, sweeps, workflow
 from tests import small_project
 
 
@@ -49,7 +49,7 @@ def test_a_sweep_goes_on_past_a_bad_model_and_repeats_only_it(project):
     told = second.stderr.splitlines()
     assert "1 of 1 steps (100%) done" in told
     assert any(re.fullmatch(r"b-\w+/monitor: cell 1/\d, \d+ s", line) for line in told)
-    assert not any(publish.CHATTER.match(line) for line in told)
+    assert not any(workflow.CHATTER.match(line) for line in told)
     assert runs_of(project)["a"] == done["a"]
     assert not (folder / "failed.ipynb").exists()
 
@@ -83,6 +83,27 @@ def test_only_what_changed_is_out_of_date(project):
     shutil.move(answers.with_suffix(".away"), answers)
 
 
+def test_a_runs_folder_that_was_moved_or_copied_says_itself_what_it_holds(project):
+    if set(runs_of(project)) != {"a", "b"}:
+        pytest.skip("the runs are made by a test above")
+    for moved in ("copied", "copied with other times"):
+        keep = shutil.copy2 if moved == "copied" else shutil.copy
+        shutil.copytree(project / "runs", project / moved, copy_function=keep)
+        assert plan(project, "--runs", moved) == []
+        assert plan(project, "--runs", moved, "--set", "n_facts=4") == ["a", "b"]
+
+
+def test_a_run_made_by_hand_with_other_settings_is_not_done(project):
+    if set(runs_of(project)) != {"a", "b"}:
+        pytest.skip("the runs are made by a test above")
+    by_hand = ["run", "monitor", "--model", "./a", "--set"]
+    assert small_project.call(project, *by_hand, "n_facts=5").returncode == 0
+    assert plan(project) == ["a"]
+    assert plan(project, "--set", "n_facts=5") == ["b"]
+    assert small_project.call(project, *by_hand, "n_facts=3").returncode == 0
+    assert plan(project) == []
+
+
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
@@ -102,15 +123,16 @@ def test_a_mistake_ends_a_sweep_at_once_with_one_sentence(words, sentence, capfd
 
 def test_a_model_named_twice_runs_once(tmp_path):
     sweep = sweeps.prepare(["atlas-s", "atlas-s", "atlas-xs"], ["monitor"], [], tmp_path)
-    assert sweep.grid == ["atlas-s/monitor", "atlas-xs/monitor"]
+    assert [job.name for job in sweep.jobs] == ["atlas-s/monitor", "atlas-xs/monitor"]
     assert sweep.readers == []
 
 
 def test_a_sweep_of_all_chapters_asks_no_chapter_of_one_model(tmp_path):
     sweep = sweeps.prepare(["atlas-s"], [], [], tmp_path)
-    assert "atlas-s/monitor" in sweep.grid
-    assert "atlas-s/atlas" not in sweep.grid
-    assert "synthesis/comparison" in sweep.readers
+    names = [job.name for job in sweep.jobs]
+    assert "atlas-s/monitor" in names
+    assert "atlas-s/atlas" not in names
+    assert "synthesis/comparison" in [job.name for job in sweep.readers]
 
 
 def test_a_report_counts_all_states():

@@ -13,11 +13,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from helpers import runs, stats
+from helpers import runs, state, stats
 from helpers.checkpoints import slug
 from helpers.comparison import board, facts
 from helpers.comparison.measures import Measure, of
 from helpers.errors import UserError
+from helpers.grid import Job
 from helpers.metrics import anchors, monitor
 
 FOLDER = "noise"
@@ -102,6 +103,12 @@ def files(model: str) -> list[str]:
     'noise/seed/atlas-s/monitor/run.json'
     """
     return [f"{FOLDER}/{name}/{slug(model)}/monitor/run.json" for name in VARIANTS]
+
+
+def job(model: str) -> Job:
+    """Return the job that makes a model's noise runs."""
+    first, *others = (file.removesuffix("/run.json") for file in files(model))
+    return Job(first, "noise", model, early=True, more=tuple(others))
 
 
 def found(folder: Path) -> dict[str, dict[str, Path]]:
@@ -193,7 +200,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--facts", type=int, default=5, help="facts of each relation")
     args = parser.parse_args(arguments)
     try:
+        made = state.wanted(job(args.model), args.runs.resolve())
         for folder in run(args.model, args.runs, args.facts):
+            state.sign(folder, made)
             print(folder, file=sys.stderr)
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from helpers import chapters, datasets, publish, runs
+from helpers import chapters, datasets, publish, runs, state
 from helpers.atlas import family
 from helpers.stats import wilson
 from tests.chapters import notebooks
@@ -29,12 +29,12 @@ def test_the_prologue_comes_first():
 
 
 def test_it_runs_again_when_a_bundled_model_or_its_making_changes(root):
-    seen = publish.sources("atlas-s", [], "atlas")
+    seen = state.sources("atlas-s", [], "atlas")
     assert {root / f"helpers/weights/{name}/evaluation.csv" for name in family.members()} <= set(
         seen
     )
     assert root / "helpers/atlas/toy.py" in seen
-    assert root / "helpers/atlas/toy.py" not in publish.sources("atlas-s", [], "monitor")
+    assert root / "helpers/atlas/toy.py" not in state.sources("atlas-s", [], "monitor")
 
 
 def test_metrics_can_be_computed_again_from_the_saved_answers(answers, metrics):

@@ -1,0 +1,44 @@
+"""Let pages refer to parts of a chapter that this book lacks.
+
+A chapter may not have run, or its run may have no figure of some kind. A reference to something
+that the chapter's template has becomes plain text then; any other unknown label is still an error.
+"""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from sphinx.application import Sphinx
+
+TEMPLATES = Path(__file__).resolve().parent.parent.parent / "notebooks"
+LABEL = re.compile(r"^\((\S+)\)=|^:label: (\S+)|^`+\{exercise\}.*\n:label: (\S+)", re.MULTILINE)
+
+
+def labels(templates: Path = TEMPLATES) -> set[str]:
+    """Return every label that the chapters' templates define."""
+    found: set[str] = set()
+    for path in templates.glob("*.ipynb"):
+        for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
+            source = "".join(cell["source"])
+            found |= {name for groups in LABEL.findall(source) for name in groups if name}
+            figure = cell["metadata"].get("mystnb", {}).get("figure", {})
+            found |= {figure["name"]} if "name" in figure else set()
+    return found
+
+
+def as_text(app: Sphinx, env: Any, node: nodes.Element, content: nodes.Node) -> nodes.Node | None:
+    """Return what is shown for a reference that leads nowhere in this book."""
+    if node.get("reftarget", "").lower() not in app.config.chapter_labels:
+        return None
+    if node.get("refexplicit") and node["reftype"] != "numref":
+        return nodes.inline("", content.astext())
+    return nodes.inline("", "(not in this book)")
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Register with Sphinx."""
+    app.add_config_value("chapter_labels", {name.lower() for name in labels()}, "env")
+    app.connect("missing-reference", as_text)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
