@@ -18,7 +18,7 @@ PY = $(VENV)/bin/python
 PYTHON_TAG = $$($(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null)
 
 .PHONY: help install book sweep estimate knowledge questions benchmarks course noise pdf \
-  linkcheck test test-server test-cluster faults lint bench clean
+  linkcheck test test-server test-cluster test-books faults lint bench clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -95,6 +95,9 @@ test-server: install ## test and time scoring by vLLM, in an environment of its 
 
 test-cluster: install ## try a sweep on a SLURM of one node, set up for it (where SLURM is installed)
 	@"$(PY)" -m pytest tests/cluster -m cluster $(ARGS)
+
+test-books: install ## make whole books of models that answer in every way; print how long each took
+	@"$(PY)" -m pytest tests/test_books.py -m books -rP $(ARGS)
 
 faults: install ## kill, fill, cut and flip what a run rests on; print what it survived
 	@"$(PY)" -m pytest tests/faults -m fault $(ARGS)

@@ -1,0 +1,121 @@
+"""Whole books of models that answer in every way that real ones do: all chapters, rendered.
+
+Minutes each, so ``make test`` leaves them out and ``make test-books`` runs them.
+"""
+
+import json
+import re
+import shutil
+import time
+from pathlib import Path
+
+import pytest
+
+from tests import outcomes, small_project
+
+ROOT = Path(__file__).resolve().parent.parent
+pytestmark = pytest.mark.books
+# What every book is made with, so that a chapter takes seconds.
+SMALL = (
+    "n_facts=2 relations=P17,P36 n_bootstrap=30 n_panel=0 attribution=no siblings=no n_seeds=2 "
+    "n_eic=2 n_close=2 n_list=30 n_examples=10 n_choices=10 n_items=6 n_variations=3 n_seen=1 "
+    "n_unseen=1 n_choices=10 n_truth=1 toy_facts=5 toy_relations=P17 copying_steps=20 n_planted=1"
+)
+CHAPTERS = (
+    *("atlas", "monitor", "knowledge_base", "latent_knowledge", "multiplicity"),
+    *("calibration", "published", "comparison"),
+)
+ABSENT = "Not in this book"
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory):
+    """Return a copy of the project as a fresh clone has it."""
+    top = tmp_path_factory.mktemp("book") / "project"
+    hidden = shutil.ignore_patterns("__pycache__", "_build", "chapters")
+    for name in ("helpers", "book", "notebooks"):
+        shutil.copytree(ROOT / name, top / name, ignore=hidden)
+    for name in ("_config.yml", "Makefile", "requirements.txt"):
+        shutil.copy(ROOT / name, top)
+    return top
+
+
+@pytest.fixture(scope="module")
+def make(project):
+    """Return a function that makes a book as a user does and returns what was printed."""
+
+    def book(model, settings=SMALL, more="", status=0):
+        started = time.time()
+        line = f'make book MODEL="{model}" MODELS="{model}" SET="{settings}" {more}'
+        done = small_project.type_in(project, line)
+        print(f"{time.time() - started:.0f} s: {line}")
+        assert (done.returncode != 0) == (status != 0), done.stderr[-3000:]
+        assert "Traceback" not in done.stderr
+        return done.stderr
+
+    return book
+
+
+def page(project: Path, chapter: str) -> str:
+    """Return what a reader sees of a chapter's page."""
+    text = (project / "book/_build/html/chapters" / f"{chapter}.html").read_text(encoding="utf-8")
+    return re.sub(r"<[^>]+>", " ", text)
+
+
+def absent(project: Path) -> set[str]:
+    """Return the chapters that have a page in their place."""
+    return {chapter for chapter in CHAPTERS if ABSENT in page(project, chapter)}
+
+
+def runs_of(project: Path, model: str | Path) -> dict[str, dict]:
+    """Return the manifests of a model's finished runs, by chapter."""
+    found = [json.loads(p.read_text()) for p in (project / "runs").glob("*/*/run.json")]
+    own = [told for told in found if told.get("model", {}).get("name") == str(model)]
+    return {told["chapter"]: told for told in own}
+
+
+MEASURES = {"monitor", "knowledge_base", "latent_knowledge", "multiplicity"}
+
+
+@pytest.mark.parametrize("name", [*outcomes.MAKERS, "bundled"])
+def test_a_model_gets_its_book_whatever_it_answers(name, project, make, tmp_path_factory):
+    if name == "bundled":
+        model = Path("helpers/weights/atlas-xs")
+    else:
+        model = outcomes.MAKERS[name](tmp_path_factory.mktemp("models") / name)
+    make(model)
+    assert absent(project) == set()
+    assert set(runs_of(project, model)) >= MEASURES
+
+
+def test_a_measure_that_is_undefined_says_so(project, make, tmp_path):
+    model = outcomes.endless(tmp_path / "endless")
+    make(model, more="CHAPTERS=monitor")
+    assert "MONITOR is undefined for this model" in page(project, "monitor")
+    assert absent(project) >= {"knowledge_base", "latent_knowledge", "multiplicity"}
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS)
+def test_a_book_of_one_chapter(chapter, project, make, tmp_path):
+    model = outcomes.ignorant(tmp_path / chapter)
+    make(model, more=f"CHAPTERS={chapter}")
+    assert chapter not in absent(project)
+    assert absent(project) >= MEASURES - {chapter}
+
+
+def test_a_chapter_that_fails_leaves_the_others(project, make, tmp_path):
+    model = outcomes.ignorant(tmp_path / "short")
+    config = json.loads((model / "config.json").read_text())
+    (model / "config.json").write_text(json.dumps(config | {"max_position_embeddings": 60}))
+    told = make(model, more='CHAPTERS="monitor latent_knowledge"', status=2)
+    assert re.search(r"^error: 1 of 2 runs failed, .*latent_knowledge", told, re.MULTILINE)
+    assert "latent_knowledge" in absent(project)
+    assert "monitor" not in absent(project)
+
+
+def test_two_facts_a_relation(make, project):
+    few = re.sub(r"relations=\S+ ", "", SMALL)
+    make("helpers/weights/atlas-xs", few, more='CHAPTERS="monitor knowledge_base multiplicity"')
+    one = few.replace("n_facts=2", "n_facts=1").replace("n_items=6", "n_items=1")
+    make("helpers/weights/atlas-xs", one, more='CHAPTERS="monitor latent_knowledge multiplicity"')
+    assert absent(project) <= {"knowledge_base", "calibration", "published", "atlas"}
