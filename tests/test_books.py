@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from helpers import datasets
 from tests import outcomes, small_project
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -111,6 +112,49 @@ def test_a_chapter_that_fails_leaves_the_others(project, make, tmp_path):
     assert re.search(r"^error: 1 of 2 runs failed, .*latent_knowledge", told, re.MULTILINE)
     assert "latent_knowledge" in absent(project)
     assert "monitor" not in absent(project)
+
+
+def own_facts(folder: Path) -> Path:
+    """Write sixty facts as the page on data says, with two questions a relation."""
+    folder.mkdir()
+    asked = {
+        "P17": ["Which country is [X] in?", "In what country is [X]?"],
+        "P36": ["What is the capital of [X]?", "Which city is the capital of [X]?"],
+    }
+    facts = datasets.load("atlas", relations=list(asked), n=30)
+    for relation, questions in asked.items():
+        rows = facts[facts["relation"] == relation]
+        lines = [{"relations": questions}] + [
+            {"subject": row.subject, "object": row.object, "taxonomy": list(row.distractors)}
+            for row in rows.itertuples()
+        ]
+        text = "\n".join(json.dumps(line, ensure_ascii=False) for line in lines)
+        (folder / f"{relation}.json").write_text(text + "\n", encoding="utf-8")
+    return folder
+
+
+def test_own_facts(project, make, tmp_path):
+    own = own_facts(tmp_path / "own")
+    make("helpers/weights/atlas-xs", f"{SMALL} dataset={own}")
+    assert absent(project) == set()
+
+
+def test_the_facts_of_a_study(project, make, shared):
+    few = SMALL.replace("P17,P36", "P17,P37")
+    told = make("helpers/weights/atlas-xs", f"{few} dataset={shared / 'data' / 'fktc' / 'FKTC'}")
+    assert "left out" not in told
+    assert absent(project) == set()
+
+
+def test_what_a_chapter_cannot_do_with_a_data_set_is_said_first(project, make, shared):
+    laureates = shared / "data" / "nobel" / "nobel.csv"
+    few = SMALL.replace("relations=P17,P36 ", "")
+    told = make("helpers/weights/atlas-xs", f"{few} dataset={laureates}")
+    lines = told.splitlines()
+    left = [line for line in lines if line.startswith("The chapter ")]
+    assert len(left) == 3
+    assert lines.index(left[-1]) < next(n for n, line in enumerate(lines) if "cell " in line)
+    assert absent(project) == {"monitor", "knowledge_base", "multiplicity"}
 
 
 def test_two_facts_a_relation(make, project):
