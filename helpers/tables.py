@@ -11,13 +11,19 @@ from pandas.io.formats.style import Styler
 from helpers.errors import UserError
 
 
-def interval(estimate: float, low: float, high: float, digits: int = 3, scale: float = 1.0) -> str:
+def interval(
+    estimate: float,
+    low: float | None = None,
+    high: float | None = None,
+    digits: int = 3,
+    scale: float = 1.0,
+) -> str:
     """Write an estimate with its interval, as in ``0.412 [0.391, 0.433]``.
 
     Parameters
     ----------
     estimate, low, high : float
-        The estimate and the ends of its interval, in any unit.
+        The estimate and the ends of its interval, if it has one, in any unit.
     digits : int
         Digits after the point.
     scale : float
@@ -26,7 +32,7 @@ def interval(estimate: float, low: float, high: float, digits: int = 3, scale: f
     Returns
     -------
     str
-        The text; ``n/a`` where the estimate is not a number, and the bare estimate
+        The text; ``undefined`` where the estimate is not a number, and the bare estimate
         where only the interval is missing.
 
     Examples
@@ -36,10 +42,10 @@ def interval(estimate: float, low: float, high: float, digits: int = 3, scale: f
     >>> interval(-0.0001, -0.25, 0.25, digits=1)
     '0.0 [-0.2, 0.2]'
     >>> interval(float("nan"), 0, 1)
-    'n/a'
+    'undefined'
     """
     if pd.isna(estimate):
-        return "n/a"
+        return "undefined"
     text = f"{estimate * scale:z.{digits}f}"  # z writes -0.0 as 0.0
     if pd.isna(low) or pd.isna(high):
         return text
@@ -71,7 +77,8 @@ def wide(
     Returns
     -------
     pandas.DataFrame
-        Index `by` in order of appearance, ``all`` and ``mean`` last; one text column a measure.
+        Index `by` in order of appearance, ``all`` and ``mean`` last; one text column a measure,
+        not a number where a group lacks the measure.
 
     Examples
     --------
@@ -110,7 +117,8 @@ def beside(
     Returns
     -------
     pandas.DataFrame
-        Texts, index ``model``, in the paper's columns that `ours` has.
+        Texts, index ``model``, in the paper's columns that `ours` has; ``undefined`` for what is
+        not a number.
 
     Examples
     --------
@@ -120,7 +128,9 @@ def beside(
     """
     columns = [column for column in paper.columns if column in ours]
     both = pd.concat([pd.DataFrame(dict(ours), index=[name])[columns], paper[columns]])
-    texts = both.map(lambda value: value if isinstance(value, str) else f"{value:.{digits}f}")
+    texts = both.map(
+        lambda value: value if isinstance(value, str) else interval(value, digits=digits)
+    )
     return texts.rename_axis("model")
 
 

@@ -78,6 +78,17 @@ def test_wide_keeps_the_order_of_groups_and_leaves_gaps_empty():
 
 def test_interval_without_ends_is_the_estimate():
     assert tables.interval(0.5, float("nan"), float("nan"), digits=2) == "0.50"
+    assert tables.interval(0.5, digits=2) == "0.50"
+
+
+def test_what_is_not_a_number_is_undefined():
+    nan = float("nan")
+    assert tables.interval(nan, nan, nan) == tables.interval(nan, 0.0, 1.0) == "undefined"
+    tidy = pd.DataFrame({"relation": ["P17"], "measure": "a", "estimate": nan, "low": nan})
+    assert tables.wide(tidy.assign(high=nan), {"a": "A"}).loc["P17", "A"] == "undefined"
+    paper = pd.DataFrame({"a": [0.25]}, index=["theirs"])
+    laid = tables.beside({"a": nan}, paper, "ours", digits=1)
+    assert laid["a"].to_dict() == {"ours": "undefined", "theirs": "0.2"}
 
 
 def test_folder_that_is_a_file_is_refused_in_one_sentence(table, tmp_path):

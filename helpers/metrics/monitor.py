@@ -14,6 +14,7 @@ Source: Wang et al. 2024, "Assessing the Reliability of Large Language Model Kno
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from textwrap import fill
 from typing import NamedTuple
 
 import numpy as np
@@ -224,37 +225,52 @@ def fact_scores(
     return result
 
 
-def counted_facts(facts: pd.DataFrame) -> pd.DataFrame:
-    """Keep the facts that MONITOR is computed on, or say that there are none.
+def caution(facts: pd.DataFrame, texts: pd.DataFrame, few: int = 10) -> str:
+    """Say why MONITOR is undefined, or that it rests on few facts.
 
     Parameters
     ----------
     facts : DataFrame
         From :func:`fact_scores`.
+    texts : DataFrame
+        Greedy answers, columns ``variant, text``: where no fact is known, some are quoted.
+    few : int
+        Facts that count from which there is nothing to say.
 
     Returns
     -------
-    DataFrame
-        The rows that are ``counted``.
-
-    Raises
-    ------
-    UserError
-        If no fact counts: MONITOR is undefined then.
+    str
+        With what to try, in lines of 80 characters; empty where there is nothing to say.
 
     Examples
     --------
-    >>> counted_facts(pd.DataFrame({"item": ["a", "b"], "counted": [True, False]})).item.tolist()
-    ['a']
+    >>> facts = pd.DataFrame({"item": ["a", "b"], "known": True, "counted": [True, False]})
+    >>> caution(facts, pd.DataFrame({"variant": [], "text": []}))[:30]
+    'Only 1 of 2 facts counts, so M'
     """
-    counted = facts[facts["counted"].astype(bool)]
-    if counted.empty:
-        raise UserError(
-            "MONITOR is undefined here: the model answers no question rightly, even with the "
-            "answer said before it; look at its answers and try match=starts_with, or chat=yes "
-            "for a tuned model."
+    n, known, counted = len(facts), int(facts["known"].sum()), int(facts["counted"].sum())
+    if counted >= few:
+        return ""
+    if counted:
+        found = (
+            f"Only {counted} of {n} facts count{'s' * (counted == 1)}, so MONITOR, PFD, IRD and "
+            "the anchors rest on little: look at their intervals, and set n_facts higher."
         )
-    return counted
+    elif known:
+        found = (
+            "MONITOR is undefined for this model: its tokenizer cuts the object of every fact that "
+            f"it answers rightly ({known} of {n}) in more than one way, so that probabilities "
+            "cannot be compared token by token. Set n_facts higher."
+        )
+    else:
+        said = texts.loc[texts["variant"] == "right", "text"].str.strip().str[:40]
+        found = (
+            f"MONITOR is undefined for this model: none of {n} facts is answered rightly, even "
+            "with the answer said before it. Answers look like "
+            f"{', '.join(map(repr, said.value_counts().index[:3]))}. Try prompt_format=auto or "
+            "match=contains."
+        )
+    return fill(found, 80)
 
 
 def monitor_score(facts: pd.DataFrame, alphas: Sequence[float] = EQUAL) -> float:

@@ -6,7 +6,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator, PercentFormatter
 
-from helpers.plots.style import BLUE, PALETTE, colours, legend_above, plain
+from helpers.plots.style import BLUE, PALETTE, colours, empty, legend_above, plain
 
 
 def exposure_curve(table: pd.DataFrame, ax: Axes | None = None, ylabel: str = "accuracy") -> Axes:
@@ -33,6 +33,8 @@ def exposure_curve(table: pd.DataFrame, ax: Axes | None = None, ylabel: str = "a
     >>> [text.get_text() for text in exposure_curve(table).get_xticklabels()]
     ['0', '1', '4']
     """
+    if table["estimate"].isna().all():
+        return empty(ax, "There is no fact of known exposure to draw.")
     ax = ax or plt.subplots()[1]
     shades = {None: BLUE} if "model" not in table else colours(table["model"])
     for name, part in _by_model(table):
@@ -83,8 +85,10 @@ def scale_curve(
     >>> scale_curve(table).get_xscale()
     'log'
     """
+    table = table[np.isfinite(table["parameters"].astype(float))].dropna(subset="estimate")
+    if table.empty:
+        return empty(ax, "There is no model of known size for which this is defined.")
     ax = ax or plt.subplots()[1]
-    table = table[np.isfinite(table["parameters"].astype(float))]
     for number, (name, part) in enumerate(table.groupby("series", sort=False)):
         part, colour = part.sort_values("parameters"), PALETTE[number % len(PALETTE)]
         places = part["parameters"].to_numpy(dtype=float)
@@ -136,6 +140,8 @@ def line_curve(
     >>> [text.get_text() for text in line_curve(table, "examples", even=True).get_xticklabels()]
     ['0', '50']
     """
+    if table["estimate"].isna().all():
+        return empty(ax, f"There is nothing to draw by {xlabel or x}.")
     ax = ax or plt.subplots()[1]
     values = sorted(table[x].unique())
     shades = colours(table["model"])

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import PercentFormatter
 
 from helpers import stats
-from helpers.plots.style import BLUE, INK, RED, colours, legend_above, plain, reach
+from helpers.plots.style import BLUE, INK, RED, colours, empty, legend_above, plain, reach
 
 
 def accuracy_boxes(
@@ -43,6 +43,8 @@ def accuracy_boxes(
     >>> accuracy_boxes(table).get_ylabel()
     'accuracy'
     """
+    if table["accuracy"].isna().all():
+        return empty(ax, "There is no prompt with an accuracy to draw.")
     ax = ax or plt.subplots()[1]
     probes = list(dict.fromkeys(table["probe"])) if order is None else list(order)
     models = list(dict.fromkeys(table["model"])) if "model" in table else [None]
@@ -104,6 +106,8 @@ def dots(
     >>> [text.get_text() for text in dots(table).get_yticklabels()]
     ['P17', 'all']
     """
+    if table["estimate"].isna().all():
+        return empty(ax, "Undefined: there is no fact to take it over.")
     summary = table[label].isin(["all", "mean"])
     ordered = pd.concat([table[~summary].sort_values("estimate"), table[summary]])
     places = np.arange(len(ordered), dtype=float)
@@ -156,11 +160,14 @@ def anchor_distribution(
     >>> anchor_distribution({"atlas-s": [0.9, 0.2]}).get_ylabel()
     'share of anchors above'
     """
-    ax = ax or plt.subplots()[1]
+    anchors = {name: np.sort(np.asarray(values, float)) for name, values in anchors.items()}
+    anchors = {name: values[~np.isnan(values)] for name, values in anchors.items()}
     shades = colours(anchors)
+    anchors = {name: values for name, values in anchors.items() if len(values)}
+    if not anchors:
+        return empty(ax, "There is no anchor to draw: no fact counts.")
+    ax = ax or plt.subplots()[1]
     for name, values in anchors.items():
-        values = np.sort(np.asarray(values, dtype=float))
-        values = values[~np.isnan(values)]
         found = stats.wilson(int((values > threshold).sum()), len(values))
         share = (len(values) - np.arange(1, len(values) + 1)) / max(1, len(values))
         bounds = f"[{found.low:.0%}, {found.high:.0%}]"

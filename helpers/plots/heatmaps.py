@@ -6,7 +6,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
-from helpers.plots.style import INK, plain
+from helpers.plots.style import INK, empty, plain
 
 
 def alpha_map(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
@@ -32,6 +32,8 @@ def alpha_map(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
     >>> alpha_map(table).get_title(loc="left")
     'MONITOR by weights'
     """
+    if table["monitor"].isna().all():
+        return empty(ax, "MONITOR is undefined: no fact counts.")
     ax = ax or plt.subplots()[1]
     height = np.sqrt(3) / 2
     across = table["alpha_ird"] + table["alpha_both"] / 2
@@ -82,6 +84,8 @@ def attribution_heatmap(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
     >>> [text.get_text() for text in attribution_heatmap(table).get_yticklabels()]
     ['Danish', '.']
     """
+    if table.empty:
+        return empty(ax, "There is no token to draw.")
     step = table["step_token"].ne(table["step_token"].shift()).cumsum()
     place = table.groupby(step).cumcount()
     grid = table.assign(step=step, place=place).pivot_table("score", "place", "step")

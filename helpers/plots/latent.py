@@ -9,7 +9,17 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import PercentFormatter
 
 from helpers import stats
-from helpers.plots.style import BLUE, GREY, INK, ORANGE, RED, colours, legend_above, plain
+from helpers.plots.style import (
+    BLUE,
+    GREY,
+    INK,
+    ORANGE,
+    RED,
+    colours,
+    empty,
+    legend_above,
+    plain,
+)
 
 STATUS = {"before": BLUE, "other": BLUE, "following": ORANGE, "replaced": RED}
 
@@ -49,6 +59,8 @@ def share_curve(
     >>> share_curve(table, "n", marks={"atlas-s": 50}).get_ylabel()
     'accuracy'
     """
+    if table["estimate"].isna().all():
+        return empty(ax, f"There is nothing to draw by {x}.")
     ax = ax or plt.subplots()[1]
     shades = colours(table[by])
     for name, part in table.groupby(by, sort=False):
@@ -92,6 +104,8 @@ def list_places(table: pd.DataFrame, ax: Axes | None = None, title: str = "") ->
     >>> list_places(table).get_xlabel()
     'place in the list'
     """
+    if table.empty:
+        return empty(ax, "The list holds no pair.")
     ax = ax or plt.subplots()[1]
     names = {"other": "true pair", "following": "right after a replaced pair"}
     for status, colour in STATUS.items():
@@ -140,6 +154,8 @@ def grouped_dots(
     >>> [text.get_text() for text in grouped_dots(table, "relation", "way").get_yticklabels()]
     ['P17']
     """
+    if table["estimate"].isna().all():
+        return empty(ax, "No fact was asked in any of these ways.")
     rows, ways = list(dict.fromkeys(table[label])), list(dict.fromkeys(table[by]))
     if ax is None:
         _, ax = plt.subplots(figsize=(6, 1.3 + 0.16 * (len(table) + len(rows))))
@@ -184,6 +200,8 @@ def accuracy_map(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
     >>> [text.get_text() for text in accuracy_map(table).texts]
     ['50']
     """
+    if table.isna().all(axis=None):
+        return empty(ax, "There is no fact that all the models were asked.")
     if ax is None:
         size = (max(4.2, 2.6 + 0.8 * table.shape[1]), 1.2 + 0.26 * len(table))
         _, ax = plt.subplots(figsize=size)
@@ -225,6 +243,8 @@ def reliability_diagram(tables: Mapping[str, pd.DataFrame], ax: Axes | None = No
     >>> reliability_diagram({"atlas-s": table}).get_xlabel()
     'confidence: probability of the likeliest choice'
     """
+    if all(table.empty for table in tables.values()):
+        return empty(ax, "There is no fact with a confidence.")
     ax = ax or plt.subplots()[1]
     shades = colours(tables)
     ax.plot([0, 1], [0, 1], color=GREY, lw=1, ls="--")
@@ -270,6 +290,8 @@ def list_panels(table: pd.DataFrame, by: str = "variant", columns: int = 2) -> l
     ['all true', 'wrong']
     """
     lists = list(table.groupby(by, sort=False))
+    if not lists:
+        return [empty(None, "There is no list to draw.")]
     rows = -(-len(lists) // columns)
     size = (3.1 * columns, 0.5 + 2.2 * rows)
     figure, grid = plt.subplots(

@@ -5,7 +5,7 @@ from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.ticker import PercentFormatter
 
-from helpers.plots.style import BLUE, GREEN, RED, plain
+from helpers.plots.style import BLUE, GREEN, RED, empty, plain
 
 SHADES = {"": BLUE, "true": GREEN, "false": RED}
 
@@ -36,6 +36,8 @@ def object_bars(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
     >>> [text.get_text() for text in ax.get_yticklabels()], [text.get_text() for text in ax.texts]
     (['France (true)', 'Peru'], ['70.0 %', 'below 0.1 %'])
     """
+    if table.empty:
+        return empty(ax, "There is no object to draw.")
     table = table.sort_values("probability", ascending=False, kind="stable")
     if ax is None:
         _, ax = plt.subplots(figsize=(6, 0.8 + 0.3 * len(table)))

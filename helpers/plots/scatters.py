@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.transforms import Bbox
 
 from helpers import stats
-from helpers.plots.style import BLUE, GREY, model_colour, plain, reach
+from helpers.plots.style import BLUE, GREY, empty, model_colour, plain, reach
 
 # Where a name may stand, the best first: points right, points up, alignment.
 _SIDES = (
@@ -63,6 +63,9 @@ def scatter(
     >>> scatter(table, "MONITOR", "accuracy").get_xlabel()
     'MONITOR'
     """
+    table = table.dropna(subset=[x, y])
+    if table.empty:
+        return empty(ax, f"There is nothing for which both are defined: {x}, {y}.")
     ax = ax or plt.subplots()[1]
     named = len(table) <= MOST_NAMES
     for row in table.to_dict("records"):

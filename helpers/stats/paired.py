@@ -37,11 +37,12 @@ def paired_difference(
     -------
     Difference
         p: twice the smaller share of resamples at or beyond 0, one resample added to each count.
+        Not numbers without rows; bounds and p are none either for one row alone.
 
     Raises
     ------
     UserError
-        If the shapes differ or there are no rows.
+        If the shapes differ.
 
     Examples
     --------
@@ -60,12 +61,14 @@ def paired_difference(
     def difference(rows: np.ndarray) -> np.ndarray:
         return np.asarray(statistic(rows[..., :width])) - np.asarray(statistic(rows[..., width:]))
 
-    both = np.hstack([first, second])
+    both, nothing = np.hstack([first, second]), float("nan")
+    if not len(both):
+        return Difference(nothing, nothing, nothing, nothing, 0)
     draws = replicates(both, difference, strata, n_resamples, seed)
     low, high = percentiles(draws, expanded(level, len(both), strata), len(both))
-    tail = min((draws <= 0).sum(), (draws >= 0).sum())
-    p = min(1.0, 2 * (tail + 1) / (n_resamples + 1))
-    return Difference(float(difference(both)), float(low), float(high), p, len(both))
+    tail, drawn = min((draws <= 0).sum(), (draws >= 0).sum()), (~np.isnan(draws)).sum()
+    p = nothing if np.isnan(low) else min(1.0, 2 * (tail + 1) / (drawn + 1))
+    return Difference(float(difference(both)), float(low), float(high), float(p), len(both))
 
 
 def mcnemar(first: npt.ArrayLike, second: npt.ArrayLike) -> Mcnemar:

@@ -7,7 +7,7 @@ import pytest
 from helpers import chapters, models, runs
 from helpers.metrics import latent_knowledge as lke
 from helpers.metrics import ranking
-from tests import tiny
+from tests import outcomes, tiny
 from tests.chapters import forward, notebooks
 
 CLOSE = ["n_close=3", "n_seeds=2", "n_list=30", "n_eic=3", "n_bootstrap=20", "siblings=no"]
@@ -25,6 +25,16 @@ def test_the_run_is_whole(folder):
     tables = {"by_relation", "spoilt", "ways", "eic", "released", "generation", "truth"}
     tables |= {"subsumption", "leader_board", "paper_table1", "paper_table10"}
     notebooks.check(folder, SMALL, n_figures=9, tables=tables)
+
+
+@pytest.mark.parametrize("name", ["ignorant", "endless", "sequence_to_sequence"])
+def test_a_model_that_knows_nothing_gets_its_chapter(name, tmp_path):
+    model = outcomes.MAKERS[name](tmp_path / name)
+    words = ["relations=P36", "n_facts=1", "n_examples=3", "n_choices=5", *CLOSE]
+    words += ["n_seeds=1", "n_eic=0", "compared=P37"]  # nothing to compare with
+    folder = chapters.run("latent_knowledge", str(model), words, tmp_path)
+    notebooks.check(folder, words, n_figures=9, tables={"by_relation", "ways", "subsumption"})
+    assert len(runs.answers(folder).query("part == 'lists'")) == 5
 
 
 def test_metrics_can_be_computed_again_from_the_saved_answers(answers, metrics):

@@ -13,8 +13,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from helpers import chapters, runs
+from helpers import chapters, datasets, runs
 from helpers.metrics import anchors, monitor
+from tests import outcomes
 from tests.chapters import notebooks
 
 SMALL = ["n_facts=4", "n_panel=0", "relations=P17,P36,P30", "attribution=no", "n_bootstrap=50"]
@@ -27,8 +28,31 @@ def folder(tmp_path_factory):
 
 
 def test_the_run_is_whole(folder):
-    notebooks.check(folder, SMALL, n_figures=6, undrawn={"attribution-figure"})
+    notebooks.check(folder, SMALL, n_figures=6)
     assert 0 < runs.manifest(folder)["coverage"] <= 1
+
+
+@pytest.mark.parametrize("name", ["ignorant", "endless", "sequence_to_sequence"])
+def test_a_model_that_answers_nothing_rightly_gets_its_chapter(name, tmp_path):
+    model = outcomes.MAKERS[name](tmp_path / name)
+    words = ["n_facts=1", "relations=P17,P36", "n_panel=0", "n_bootstrap=20"]
+    folder = chapters.run("monitor", str(model), words, tmp_path)
+    notebooks.check(folder, words, n_figures=8)
+    assert "MONITOR is undefined for this model" in notebooks.printed(folder, "run")
+    assert runs.manifest(folder)["coverage"] == 0
+    saved = runs.metrics(folder).query("level == 'run'").set_index("measure")
+    assert saved.loc[["MONITOR", "pfd", "ird", "anchor"], "estimate"].isna().all()
+    assert saved.loc["average", "estimate"] == 0
+    assert len(runs.answers(folder)) == 2 * 13
+
+
+def test_facts_that_were_not_read_plainly_serve_as_examples(tmp_path):
+    told = datasets.training("atlas-xs")
+    seeds = (datasets.load("atlas", ["P36"], n=1, seed=seed)["fact"].item() for seed in range(99))
+    seed = next(seed for seed, fact in enumerate(seeds) if not told.loc[fact, "plain"])
+    words = ["n_facts=1", "relations=P36", f"seed={seed}", "n_panel=0", "n_bootstrap=20"]
+    folder = chapters.run("monitor", "atlas-xs", [*words, "attribution=no"], tmp_path)
+    notebooks.check(folder, words, n_figures=8)
 
 
 def test_metrics_can_be_computed_again_from_the_saved_answers(answers, metrics):

@@ -101,11 +101,39 @@ def test_nothing_known_gives_no_number():
     assert math.isnan(monitor.monitor_score(empty))
 
 
-def test_counted_facts_are_asked_for_only_where_there_are_some():
-    scores = monitor.fact_scores(table(THREE), pd.Series({"P17-b": True}))
-    assert monitor.counted_facts(scores)["item"].tolist() == ["P17-b"]
-    with pytest.raises(UserError, match="MONITOR is undefined"):
-        monitor.counted_facts(scores.assign(counted=False))
+class TestCaution:
+    """What is said where few facts count, or none."""
+
+    TEXTS = pd.DataFrame(
+        {
+            "variant": ["right"] * 4 + ["frame0"],
+            "text": [" and so on", " and so on ", "\x1b[31m<b>\n", 50 * "long", "other"],
+        }
+    )
+
+    def said(self, known, counted):
+        facts = pd.DataFrame({"known": known, "counted": counted})
+        return " ".join(monitor.caution(facts, self.TEXTS).split())
+
+    def test_enough_facts_need_no_word(self):
+        assert self.said([True] * 10, [True] * 10) == ""
+
+    def test_few_facts_are_counted(self):
+        assert self.said([True] * 10, [True] * 9 + [False]).startswith("Only 9 of 10 facts count,")
+        assert self.said([True, False], [True, False]).startswith("Only 1 of 2 facts counts,")
+
+    def test_no_known_fact_comes_with_answers_and_what_to_try(self):
+        found = self.said([False] * 4, [False] * 4)
+        assert found.startswith("MONITOR is undefined for this model: none of 4 facts is answered")
+        assert "'and so on', '\\x1b[31m<b>', 'long" in found
+        assert 11 * "long" not in found
+        assert "other" not in found
+        assert found.endswith("Try prompt_format=auto or match=contains.")
+
+    def test_no_aligned_fact_has_another_reason(self):
+        found = self.said([True, False], [False, False])
+        assert "(1 of 2) in more than one way" in found
+        assert "answered rightly, even" not in found
 
 
 def test_anchors_of_zero_give_no_number():

@@ -80,3 +80,19 @@ def test_mcnemar_gives_the_printed_value():
 def test_unequal_tables_are_refused():
     with pytest.raises(UserError, match="1 and 2 rows"):
         stats.paired_difference([1.0], [1.0, 2.0])
+
+
+def test_pairs_that_are_not_there_differ_by_no_number():
+    found = stats.paired_difference([], [], strata=[])
+    assert np.isnan(found[:4]).all()
+    assert found.n == 0
+    alone = stats.paired_difference([1.0], [0.0])
+    assert (alone.estimate, alone.n) == (1.0, 1)
+    assert np.isnan([alone.low, alone.high, alone.p]).all()
+
+
+def test_an_undefined_statistic_has_no_p():
+    undefined = stats.paired_difference(
+        [1.0, 0.0], [0.0, 0.0], lambda rows: rows[..., 0, 0] * np.nan
+    )
+    assert np.isnan(undefined[:4]).all()

@@ -1,0 +1,74 @@
+"""A figure without data is a panel that says why, and so is one whose numbers are undefined."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from helpers import plots
+from tests.plots.drawn import draw, texts
+
+INTERVAL = {"estimate": np.nan, "low": np.nan, "high": np.nan}
+ROW = {
+    plots.exposure_curve: ((), {"exposures": 0, "model": "a", **INTERVAL}),
+    plots.scale_curve: ((), {"parameters": 1e6, "series": "a", **INTERVAL}),
+    plots.line_curve: (("step",), {"step": 1, "model": "a", **INTERVAL}),
+    plots.accuracy_boxes: ((), {"probe": "QA", "frame": 0, "accuracy": np.nan}),
+    plots.dots: ((), {"relation": "all", **INTERVAL}),
+    plots.scatter: (("x", "y"), {"label": "a", "x": np.nan, "y": 0.5}),
+    plots.share_curve: (("n",), {"n": 1, "model": "a", **INTERVAL}),
+    plots.grouped_dots: (("relation", "way"), {"relation": "P17", "way": "ic", **INTERVAL}),
+    plots.accuracy_map: ((), {"atlas-s": np.nan}),
+    plots.alpha_map: (
+        (),
+        {"alpha_pfd": 1.0, "alpha_ird": 0.0, "alpha_both": 0.0, "monitor": np.nan},
+    ),
+}
+BARE = {
+    plots.list_places: {"place": 0, "probability": 0.5, "status": "other"},
+    plots.object_bars: {"object": "Peru", "probability": 0.5, "told": ""},
+    plots.attribution_heatmap: {"token": "a", "step_token": "b", "score": 0.5},
+}
+EMPTY = [(figure, *given, 0) for figure, given in ROW.items()]
+EMPTY += [(figure, *given, 1) for figure, given in ROW.items()]
+EMPTY += [(figure, (), row, 0) for figure, row in BARE.items()]
+
+
+@pytest.mark.parametrize(
+    ("figure", "words", "row", "rows"), EMPTY, ids=lambda value: getattr(value, "__name__", None)
+)
+@pytest.mark.parametrize("given", [True, False], ids=["given axes", "its own"])
+def test_nothing_to_draw_is_said(figure, words, row, rows, given, ax):
+    made = draw(figure(pd.DataFrame([row]).head(rows), *words, ax=ax if given else None))
+    assert (made is ax) == given
+    (reason,) = texts(made.texts)
+    assert reason.endswith(".")
+    assert not made.lines
+    assert not texts(made.get_xticklabels())
+
+
+def test_anchors_of_no_fact_are_not_drawn(ax):
+    assert texts(draw(plots.anchor_distribution({"a": [], "b": [np.nan]}, ax)).texts)
+    other = draw(plots.anchor_distribution({"a": [], "b": [0.9]}))
+    assert [text.get_text()[0] for text in other.get_legend().get_texts()] == ["b"]
+
+
+def test_confidence_of_no_fact_is_not_drawn(ax):
+    nothing = pd.DataFrame({"confidence": [], "accuracy": [], "n": []})
+    assert texts(draw(plots.reliability_diagram({"a": nothing}, ax)).texts)
+
+
+def test_no_list_has_one_panel_that_says_so():
+    nothing = pd.DataFrame({"place": [], "probability": [], "status": [], "variant": []})
+    (panel,) = plots.list_panels(nothing)
+    assert texts(draw(panel).texts)
+
+
+def test_labels_and_scales_set_later_leave_the_reason(ax):
+    plots.empty(
+        ax, "Nothing $counts$ here, <b>and</b> nothing 京 will: " + 20 * "long "
+    ).set_xscale("log")
+    ax.set_xlabel("probability")
+    (reason,) = texts(draw(ax).texts)
+    assert reason.startswith("Nothing $counts$ here, <b>and</b> nothing ▯ will")
+    assert len(reason.splitlines()) == 3
+    assert ax.get_xlabel() == "probability"
