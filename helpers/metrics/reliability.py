@@ -115,14 +115,25 @@ def undefined(measured: pd.DataFrame) -> str:
     if lacking.empty:
         return ""
     figures = measured.set_index("measure")["estimate"]
-    silent = (figures[["CR", "WR"]] == 0).all() and (figures[["UR"]] == 1).all()
-    lines = ["No response says anything, so none can be asked again."] if silent else []
-    for name, response in MEANS_OVER.items():
-        if name in lacking:
-            lines.append(f"{name} is undefined ({lacking[name]}): no {response} was asked again.")
+    if (figures[["CR", "WR"]] == 0).all() and (figures[["UR"]] == 1).all():
+        return (
+            "No response says anything, so none can be asked again: "
+            f"{', '.join(lacking.index)} are undefined, and the rates of 0 make NCCR 0 and IUR 1.\n"
+            "Try prompt_format=chat if the model was tuned to chat, longer responses "
+            "(max_new_tokens), or a larger model."
+        )
+    lines = [
+        f"{name} is undefined ({lacking[name]}): no {response} was asked again."
+        for name, response in MEANS_OVER.items()
+        if name in lacking
+    ]
     rest = [name for name in kb.MEASURES if name in lacking and name not in MEANS_OVER]
     lines += [f"{name} is undefined with them ({lacking[name]})." for name in rest]
-    return "\n".join([*lines, _advice(silent)])
+    advice = (
+        "Try more questions (n_seen, n_unseen), match=contains if the model answers in sentences, "
+        "or fewer options (n_options)."
+    )
+    return "\n".join([*lines, advice])
 
 
 def changes(
@@ -321,19 +332,6 @@ def truths(responses: pd.DataFrame) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     scores = facts["consistency"].to_numpy(dtype=float)
     values = {"the answer is right": right, "the fact was read": facts["seen"]}
     return {name: (scores, np.array(truth, dtype=float)) for name, truth in values.items()}
-
-
-def _advice(silent: bool) -> str:
-    """Say what may give a mean consistency something to average."""
-    if silent:
-        return (
-            "Try prompt_format=chat if the model was tuned to chat, longer responses "
-            "(max_new_tokens), or a larger model."
-        )
-    return (
-        "Try more questions (n_seen, n_unseen), match=contains if the model answers in sentences, "
-        "or fewer options (n_options)."
-    )
 
 
 def _one(name: str):

@@ -110,7 +110,7 @@ def mapping(scores: pd.DataFrame, ax: Axes | None = None) -> Axes:
     flows = pd.crosstab(left, scores["class"]).reindex(
         index=["factual", "hallucination"], columns=list(COLOURS), fill_value=0
     )
-    gap = 0.04 * len(scores)
+    gap = 0.07 * len(scores)  # the height of a line, so that classes without items keep apart
     starts, ends = _tops(flows.sum(axis=1), gap), _tops(flows.sum(), gap)
     for name, shade in zip(flows.index, (BLUE, ORANGE)):
         _end(ax, 0, starts[name], flows.loc[name].sum(), shade, name, "right")
@@ -286,7 +286,8 @@ def _end(ax: Axes, x: float, top: float, n: float, shade: str, name: str, side: 
     """Draw a block at one end of the streams, with its name and number."""
     out = -1 if side == "right" else 1
     ax.add_patch(Rectangle((min(x, x + 0.05 * out), top), 0.05, n, color=shade, lw=0))
-    ax.text(x + 0.08 * out, top + n / 2, f"{name}\n{n:.0f}", ha=side, va="center", size=10)
+    told = f"{name}\n{n:.0f}" if n else f"{name}: 0"
+    ax.text(x + 0.08 * out, top + n / 2, told, ha=side, va="center", size=10)
 
 
 def _stream(ax: Axes, start: float, end: float, n: float, shade: str) -> None:
