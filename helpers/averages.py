@@ -35,7 +35,8 @@ def averages(
     Returns
     -------
     DataFrame
-        `by` (if given), ``measure, estimate, low, high, n``; groups in order of appearance.
+        `by` (if given), ``measure, estimate, low, high, n``; groups in order of appearance, none
+        in an empty table.
 
     Raises
     ------
@@ -58,7 +59,8 @@ def averages(
             values = group[name].to_numpy(dtype=float)
             head = {by: label, "measure": name} if by else {"measure": name}
             rows.append(head | _average(values, n_resamples, seed)._asdict())
-    return pd.DataFrame(rows)
+    columns = [*([by] if by else []), "measure", *stats.Interval._fields]
+    return pd.DataFrame(rows, columns=columns)
 
 
 def _average(values: np.ndarray, n_resamples: int, seed: int) -> stats.Interval:

@@ -34,3 +34,13 @@ def test_groups_stand_in_order_of_appearance():
 def test_a_missing_column_is_refused():
     with pytest.raises(UserError, match="The table of items lacks the column none, group"):
         averages(TABLE, ["hit", "none"], by="group")
+
+
+def test_no_items_have_no_groups_and_undefined_averages():
+    found = averages(TABLE[:0], ["hit", "size"], by="kind")
+    assert found.empty
+    assert list(found) == ["kind", "measure", "estimate", "low", "high", "n"]
+    whole = averages(TABLE[:0], ["hit"])
+    assert list(whole) == ["measure", "estimate", "low", "high", "n"]
+    assert whole["estimate"].isna().all()
+    assert whole["n"].tolist() == [0]

@@ -18,7 +18,6 @@ Source: Zheng, Lapata and Pan 2024, "How Reliable are LLMs as Knowledge Bases?",
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-import scipy.stats
 
 from helpers.errors import UserError
 
@@ -102,8 +101,8 @@ def indicators(responses: pd.DataFrame) -> np.ndarray:
     Raises
     ------
     UserError
-        If there is no response, a column is missing, a label is unknown, or an unseen question is
-        called answered correctly.
+        If a column is missing, a label is unknown, or an unseen question is called answered
+        correctly.
 
     Examples
     --------
@@ -113,8 +112,6 @@ def indicators(responses: pd.DataFrame) -> np.ndarray:
     missing = [column for column in ("seen", "label") if column not in responses.columns]
     if missing:
         raise UserError(f"The table of responses lacks the column {missing[0]}.")
-    if not len(responses):
-        raise UserError("There are no responses to measure; give at least one question.")
     unknown = sorted(set(responses["label"]) - set(LABELS))
     if unknown:
         raise UserError(f'A label is one of {", ".join(LABELS)}; "{unknown[0]}" is none.')
@@ -248,35 +245,6 @@ def add_consistency(responses: pd.DataFrame, marked: pd.DataFrame) -> pd.DataFra
     found = consistency(marked).set_index("item")
     keys = responses["item"] + " " + responses["text"].str.strip()
     return responses.assign(**{name: keys.map(found[name]) for name in found.columns})
-
-
-def auc(values: np.ndarray) -> np.ndarray:
-    """Compute the area under the ROC curve: how well a score tells true from false.
-
-    The chance that a score drawn from the true ones is above one drawn from the false ones, ties
-    counted half: 0.5 is chance, 1 perfect. Higher is better.
-
-    Parameters
-    ----------
-    values : ndarray, shape (..., n, 2)
-        Score, and truth (1 or 0).
-
-    Returns
-    -------
-    ndarray, shape (...)
-        Not a number where all are true, or none.
-
-    Examples
-    --------
-    >>> float(auc(np.array([[0.9, 1], [0.5, 1], [0.5, 0], [0.1, 0]])))
-    0.875
-    """
-    score, truth = values[..., 0], values[..., 1] > 0
-    ranks = scipy.stats.rankdata(score, axis=-1)
-    true, false = truth.sum(axis=-1), (~truth).sum(axis=-1)
-    above = np.where(truth, ranks, 0).sum(axis=-1) - true * (true + 1) / 2
-    pairs = np.asarray(true * false, dtype=float)
-    return np.divide(above, pairs, out=np.full(pairs.shape, np.nan), where=pairs > 0)
 
 
 def _product(rate: np.ndarray, mean: np.ndarray) -> np.ndarray:

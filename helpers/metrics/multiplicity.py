@@ -49,12 +49,12 @@ def counts(choices: npt.ArrayLike) -> np.ndarray:
     [[2, 1, 0], [0, 0, 3]]
     """
     table = np.asarray(choices)
-    if table.ndim != 2 or not len(table):
-        raise UserError("Choices need one row an item and one column a variation, and some items.")
+    if table.ndim != 2:
+        raise UserError("Choices need one row an item and one column a variation.")
     need_two(table.shape[1])
     if not np.isfinite(table).all() or (table != np.floor(table)).any() or (table < 0).any():
         raise UserError("A choice is the number of an option, from 0; some cells are not that.")
-    options = np.arange(int(table.max()) + 1)
+    options = np.arange(int(table.max(initial=0)) + 1)
     return (table[:, :, None] == options).sum(axis=1)
 
 
@@ -132,7 +132,7 @@ def self_consistency(choices: npt.ArrayLike, replacement: bool = False) -> np.nd
     [0.555556]
     """
     chosen = counts(choices).astype(float)
-    r = chosen[0].sum()
+    r = np.shape(choices)[1]
     if replacement:
         return (chosen**2).sum(axis=1) / r**2
     return (chosen * (chosen - 1)).sum(axis=1) / (r * (r - 1))
@@ -194,7 +194,7 @@ def rarefied_ambiguity(choices: npt.ArrayLike, r: int) -> np.ndarray:
     [0.666667]
     """
     chosen = counts(choices)
-    variations = int(chosen[0].sum())
+    variations = np.shape(choices)[1]
     if not 1 <= r <= variations:
         raise UserError(f"r must lie between 1 and the {variations} variations there are, not {r}.")
     return 1 - comb(chosen, r).sum(axis=1) / comb(variations, r)

@@ -14,6 +14,12 @@ from helpers import stats
 from helpers.metrics import knowledge_base as kb
 from helpers.metrics.canonical import same_answer
 
+MEANS_OVER = {
+    "Cons_c": "correct response about seen knowledge",
+    "Cons_w_seen": "wrong response about seen knowledge",
+    "Cons_w_unseen": "wrong response about unseen knowledge",
+}
+
 
 def with_strata(responses: pd.DataFrame, least: int = 10) -> pd.DataFrame:
     """Add the strata of the bootstrap: relation, source or template, seen and unseen apart.
@@ -76,13 +82,58 @@ def by_setting(
     >>> by_setting(said, 10).set_index("measure").loc["NCCR", "estimate"]
     np.float64(0.25)
     """
-    tables = []
+    found = []
     for name, rows in responses.groupby(by, sort=False):
         values = kb.indicators(rows)
-        found = stats.bootstrap(values, kb.statistic, rows["stratum"], n_resamples, seed)
-        table = pd.DataFrame({"setting": name, "measure": kb.MEASURES})
-        tables.append(table.assign(**found._asdict()))
-    return pd.concat(tables, ignore_index=True)
+        *figures, n = stats.bootstrap(values, kb.statistic, rows["stratum"], n_resamples, seed)
+        found += [(name, *row, n) for row in zip(kb.MEASURES, *figures)]
+    return pd.DataFrame(found, columns=["setting", "measure", *stats.Interval._fields])
+
+
+def undefined(measured: pd.DataFrame) -> str:
+    r"""Say which measures are undefined, why, and what to try.
+
+    Parameters
+    ----------
+    measured : DataFrame
+        From :func:`by_setting`.
+
+    Returns
+    -------
+    str
+        A sentence a line; "" if every measure is defined in every setting.
+
+    Examples
+    --------
+    >>> said = pd.DataFrame({"variant": "four-two", "stratum": "a", "seen": [True, True, False],
+    ...                      "label": ["correct", "wrong", "uninformative"],
+    ...                      "consistency": [1.0, 0.5, None]})
+    >>> print(undefined(by_setting(said, 10)).partition("\n")[0])
+    Cons_w_unseen is undefined (four-two): no wrong response about unseen knowledge was asked again.
+    """
+    lacking = measured[measured["estimate"].isna()].groupby("measure")["setting"].agg(", ".join)
+    if lacking.empty:
+        return ""
+    figures = measured.set_index("measure")["estimate"]
+    if (figures[["CR", "WR"]] == 0).all() and (figures[["UR"]] == 1).all():
+        return (
+            "No response says anything, so none can be asked again: "
+            f"{', '.join(lacking.index)} are undefined, and the rates of 0 make NCCR 0 and IUR 1.\n"
+            "Try prompt_format=chat if the model was tuned to chat, longer responses "
+            "(max_new_tokens), or a larger model."
+        )
+    lines = [
+        f"{name} is undefined ({lacking[name]}): no {response} was asked again."
+        for name, response in MEANS_OVER.items()
+        if name in lacking
+    ]
+    rest = [name for name in kb.MEASURES if name in lacking and name not in MEANS_OVER]
+    lines += [f"{name} is undefined with them ({lacking[name]})." for name in rest]
+    advice = (
+        "Try more questions (n_seen, n_unseen), match=contains if the model answers in sentences, "
+        "or fewer options (n_options)."
+    )
+    return "\n".join([*lines, advice])
 
 
 def changes(

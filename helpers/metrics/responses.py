@@ -147,7 +147,7 @@ def mark(texts: pd.DataFrame, match: str = "exact") -> pd.DataFrame:
     Raises
     ------
     UserError
-        If there is no row, a column is missing, or a question about seen knowledge has no answer.
+        If a column is missing, or a question about seen knowledge has no answer.
 
     Examples
     --------
@@ -159,8 +159,6 @@ def mark(texts: pd.DataFrame, match: str = "exact") -> pd.DataFrame:
     missing = [c for c in ("text", "question", "answers", "seen") if c not in texts.columns]
     if missing:
         raise UserError(f"The table of responses lacks the column {missing[0]}.")
-    if not len(texts):
-        raise UserError("There are no responses to mark; ask at least one question.")
     kinds = []
     for text, question, answers, seen in zip(
         texts["text"], texts["question"], texts["answers"], texts["seen"]

@@ -22,7 +22,7 @@ from helpers.plots.latent import (
 )
 from helpers.plots.multiplicity import class_bars, lines, mapping, roc_curves, two_prompts
 from helpers.plots.objects import object_bars
-from helpers.plots.reliability import effect_grid, kind_bars, measure_plane, rank_map, roc
+from helpers.plots.reliability import effect_grid, kind_bars, measure_plane, rank_map
 from helpers.plots.scatters import scatter
 from helpers.plots.style import PALETTE, empty, model_colour, use_style
 
@@ -57,7 +57,6 @@ __all__ = [
     "object_bars",
     "rank_map",
     "reliability_diagram",
-    "roc",
     "roc_curves",
     "scale_curve",
     "scatter",

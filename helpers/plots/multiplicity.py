@@ -9,7 +9,18 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import PercentFormatter
 
-from helpers.plots.style import BLUE, GREEN, GREY, INK, ORANGE, RED, colours, legend_above, plain
+from helpers.plots.style import (
+    BLUE,
+    GREEN,
+    GREY,
+    INK,
+    ORANGE,
+    RED,
+    colours,
+    empty,
+    legend_above,
+    plain,
+)
 
 COLOURS = {"factuality": GREEN, "randomness": "#c9c9c9", "error": RED}
 NAMES = {
@@ -44,6 +55,8 @@ def two_prompts(right: pd.DataFrame, ax: Axes | None = None) -> Axes:
     >>> [text.get_text() for text in two_prompts(right).get_yticklabels()]
     ['first: 50 % right', 'second: 50 % right']
     """
+    if right.empty:
+        return empty(ax, "No question was asked in two prompts.")
     ax = ax or plt.subplots(figsize=(6, 1.6))[1]
     marks = right.to_numpy(dtype=bool).T
     for row, column in np.ndindex(marks.shape):
@@ -90,12 +103,14 @@ def mapping(scores: pd.DataFrame, ax: Axes | None = None) -> Axes:
     >>> [text.get_text() for text in mapping(scores).texts][:2]
     ['factual\n1', 'hallucination\n2']
     """
+    if scores.empty:
+        return empty(ax, "There is no question to divide into classes.")
     ax = ax or plt.subplots(figsize=(6, 3.6))[1]
     left = np.where(scores["default"] > 0, "factual", "hallucination")
     flows = pd.crosstab(left, scores["class"]).reindex(
         index=["factual", "hallucination"], columns=list(COLOURS), fill_value=0
     )
-    gap = 0.04 * max(len(scores), 1)
+    gap = 0.07 * len(scores)  # the height of a line, so that classes without items keep apart
     starts, ends = _tops(flows.sum(axis=1), gap), _tops(flows.sum(), gap)
     for name, shade in zip(flows.index, (BLUE, ORANGE)):
         _end(ax, 0, starts[name], flows.loc[name].sum(), shade, name, "right")
@@ -147,8 +162,9 @@ def class_bars(
     >>> len(class_bars(table).patches)
     3
     """
-    if ax is None:
-        _, ax = plt.subplots(figsize=(6, 1.2 + 0.34 * len(table)))
+    if table.empty:
+        return empty(ax, "There are no shares to draw.")
+    ax = ax or plt.subplots(figsize=(6, 1.2 + 0.34 * len(table)))[1]
     places, start = np.arange(len(table)), np.zeros(len(table))
     for name, shade in COLOURS.items():
         width = table[name].to_numpy(dtype=float)
@@ -202,6 +218,8 @@ def lines(
     >>> lines(table, "tau", "class").get_lines()[0].get_label()
     'prompt-agnostic error'
     """
+    if table["estimate"].isna().all():
+        return empty(ax, "There is no question to draw.")
     ax = ax or plt.subplots()[1]
     shades = colours(table[line].unique()) | COLOURS | {"randomness": GREY}
     styles = ("-", "--", "-.", ":")
@@ -225,7 +243,8 @@ def roc_curves(curves: Mapping[str, pd.DataFrame], ax: Axes | None = None) -> Ax
     Parameters
     ----------
     curves : mapping
-        Name to a table from :func:`helpers.metrics.detection.roc`.
+        Name to a table from :func:`helpers.metrics.detection.roc`; where that is empty, the name
+        has no curve.
     ax : Axes, optional
         By default a new figure.
 
@@ -239,6 +258,9 @@ def roc_curves(curves: Mapping[str, pd.DataFrame], ax: Axes | None = None) -> Ax
     >>> roc_curves({"perplexity": points}).get_xlabel()
     'false alarms'
     """
+    if all(points.empty for points in curves.values()):
+        told = "; ".join(curves)
+        return empty(ax, f"Without cases of both kinds there is no curve: {told}.")
     ax = ax or plt.subplots(figsize=(5, 5))[1]
     ax.plot([0, 1], [0, 1], color=GREY, lw=1, ls=":")
     dashes = ("-", "--", "-.")
@@ -264,7 +286,8 @@ def _end(ax: Axes, x: float, top: float, n: float, shade: str, name: str, side: 
     """Draw a block at one end of the streams, with its name and number."""
     out = -1 if side == "right" else 1
     ax.add_patch(Rectangle((min(x, x + 0.05 * out), top), 0.05, n, color=shade, lw=0))
-    ax.text(x + 0.08 * out, top + n / 2, f"{name}\n{n:.0f}", ha=side, va="center", size=10)
+    told = f"{name}\n{n:.0f}" if n else f"{name}: 0"
+    ax.text(x + 0.08 * out, top + n / 2, told, ha=side, va="center", size=10)
 
 
 def _stream(ax: Axes, start: float, end: float, n: float, shade: str) -> None:

@@ -1,4 +1,4 @@
-"""Figures of the knowledge-base chapter: planes of two measures, kinds of responses, ranks, ROC."""
+"""Figures of the knowledge-base chapter: planes of two measures, kinds of responses, ranks."""
 
 from collections.abc import Mapping
 
@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.patheffects import withStroke
 from matplotlib.ticker import PercentFormatter
 
-from helpers.plots.style import BLUE, GREY, colours, legend_above, model_colour, plain, reach
+from helpers.plots.style import BLUE, GREY, colours, empty, legend_above, model_colour, plain, reach
 
 
 def measure_plane(
@@ -33,7 +33,8 @@ def measure_plane(
     Returns
     -------
     Axes
-        The models at the four ends of the cloud bear their names.
+        The models at the four ends of the cloud bear their names; the legend says of which run a
+        measure is undefined.
 
     Notes
     -----
@@ -54,6 +55,7 @@ def measure_plane(
             ax.scatter(part[x], part[y], s=36, color=fill, ec=GREY, lw=1.2, label=text, zorder=2)
     shade = colours(ours["model"])
     for row in ours.to_dict("records"):
+        without = " and ".join(measure for measure in (x, y) if pd.isna(row[measure]))
         ax.errorbar(
             row[x],
             row[y],
@@ -62,7 +64,7 @@ def measure_plane(
             fmt="o",
             ms=8,
             color=shade[row["model"]],
-            label=plain(str(row["model"])),
+            label=plain(str(row["model"])) + (f": {without} undefined" if without else ""),
             zorder=4,
         )
     ax.set_xlabel(x)
@@ -140,6 +142,8 @@ def effect_grid(table: pd.DataFrame) -> np.ndarray:
     >>> [ax.get_title(loc="left") for ax in effect_grid(table)]
     ['UR']
     """
+    if table.empty:
+        return np.array([empty(None, "There is no effect to draw.")])
     groups = list(table.groupby("measure", sort=False))
     size = (6, 0.6 + len(groups) * (0.5 + 0.26 * table["effect"].nunique()))
     _, axes = plt.subplots(len(groups), figsize=size, sharex=True, squeeze=False)
@@ -182,6 +186,8 @@ def kind_bars(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
     >>> [text.get_text() for text in kind_bars(table).get_yticklabels()]
     ['seen (8)']
     """
+    if table.empty:
+        return empty(ax, "There are no responses to divide into kinds.")
     kinds = [column for column in table.columns if column != "n"]
     ax = ax or plt.subplots(figsize=(6, 1.4 + 0.42 * len(table)))[1]
     places, left = np.arange(len(table)), np.zeros(len(table))
@@ -247,6 +253,8 @@ def rank_map(
     >>> [text.get_text() for text in turned.get_xticklabels()]
     ['b', 'a']
     """
+    if table.empty:
+        return empty(ax, "There is no model to rank.")
     found = ranks(table, higher)
     found = found.T if by_measure else found
     ax = ax or plt.subplots(figsize=(6, 0.9 + 0.27 * len(found)))[1]
@@ -282,43 +290,3 @@ def ranks(table: pd.DataFrame, higher: Mapping[str, bool]) -> pd.DataFrame:
         {name: table[name].rank(ascending=not better) for name, better in higher.items()}
     )
     return found.loc[found.mean(axis=1).sort_values(kind="stable").index]
-
-
-def roc(curves: Mapping[str, tuple[np.ndarray, np.ndarray]], ax: Axes | None = None) -> Axes:
-    """Draw how well a score tells true from false: one ROC curve a score.
-
-    Parameters
-    ----------
-    curves : mapping of str to (scores, truths)
-        Scores, and truths (1 or 0), of the same length; names go into the legend.
-    ax : Axes, optional
-        By default a new figure.
-
-    Returns
-    -------
-    Axes
-        Curves without both true and false cases are left out.
-
-    Examples
-    --------
-    >>> ax = roc({"score": (np.array([0.9, 0.1]), np.array([1, 0]))})
-    >>> ax.lines[1].get_ydata().tolist()
-    [0.0, 1.0, 1.0]
-    """
-    ax = ax or plt.subplots(figsize=(5, 5))[1]
-    ax.plot([0, 1], [0, 1], color=GREY, ls="--", lw=1)
-    shades = colours(curves)
-    for name, (scores, truths) in curves.items():
-        scores, truths = np.asarray(scores, dtype=float), np.asarray(truths) > 0
-        if truths.all() or not truths.any():
-            continue
-        steps = np.unique(scores)[::-1]
-        at_least = scores[None, :] >= steps[:, None]
-        hits = np.concatenate([[0], (at_least & truths).sum(1) / truths.sum()])
-        alarms = np.concatenate([[0], (at_least & ~truths).sum(1) / (~truths).sum()])
-        ax.plot(alarms, hits, color=shades[name], lw=2, marker="o", ms=3, label=plain(name))
-    ax.set_xlabel("share of the false that are taken for true")
-    ax.set_ylabel("share of the true that are found")
-    ax.set_aspect("equal")
-    legend_above(ax)
-    return ax

@@ -88,12 +88,13 @@ def choices(
     -------
     DataFrame
         Probes ``item, variant`` ("mc0" ...), ``option, prompt, continuation``, ``correct`` (the
-        option is the response) and ``shown`` (its text).
+        option is the response) and ``shown`` (its text). None for a response with fewer than
+        `n_options` - 2 distractors, whose consistency is undefined.
 
     Raises
     ------
     UserError
-        If a number is out of range, `by` is unknown, or a response has too few distractors.
+        If a number is out of range, or `by` is unknown.
 
     Examples
     --------
@@ -116,10 +117,7 @@ def choices(
     rows = []
     for said in responses.itertuples():
         if len(said.distractors) < n_options - 2:
-            raise UserError(
-                f'There are {len(said.distractors)} wrong answers to set beside "{said.text}" '
-                f"({said.item}), and {n_options - 2} are needed: give fewer options."
-            )
+            continue
         random = _random(seed, said.item, said.text, 2)
         for number in range(k):
             wrong = random.choice(len(said.distractors), n_options - 2, replace=False)
@@ -148,11 +146,6 @@ def replies(responses: pd.DataFrame) -> pd.DataFrame:
     DataFrame
         Without uninformative responses; ``item`` now holds the response, too, and is unique.
 
-    Raises
-    ------
-    UserError
-        If no response is left, so that nothing can be asked again.
-
     Examples
     --------
     >>> said = pd.DataFrame({"item": ["a", "a", "b"], "text": [" Peru", " Peru", "unsure"],
@@ -161,11 +154,6 @@ def replies(responses: pd.DataFrame) -> pd.DataFrame:
     ['a Peru']
     """
     told = responses[responses["label"] != "uninformative"]
-    if told.empty:
-        raise UserError(
-            "Every response is uninformative, so none can be asked again: ask more questions "
-            "(n_seen), let answers be longer (max_new_tokens), or choose another model."
-        )
     told = told.assign(item=told["item"] + " " + told["text"].str.strip())
     return told.drop_duplicates("item").reset_index(drop=True)
 

@@ -7,6 +7,7 @@ import pytest
 from helpers import chapters, runs
 from helpers.metrics import accuracy, reliability, responses
 from helpers.metrics import knowledge_base as kb
+from tests import outcomes
 from tests.chapters import notebooks
 
 SMALL = ["n_seen=1", "n_unseen=1", "n_choices=3", "n_truth=1", "n_panel=0"]
@@ -22,6 +23,23 @@ def folder(tmp_path_factory):
 
 def test_the_run_is_whole(folder):
     notebooks.check(folder, SMALL, n_figures=7)
+
+
+@pytest.mark.parametrize("name", ["endless", "sequence_to_sequence"])
+def test_a_model_that_says_nothing_gets_its_chapter(name, tmp_path):
+    model = outcomes.MAKERS[name](tmp_path / name)
+    words = [*SMALL, "n_choices=2", "prompt_settings=zero-shot", "setting=zero-shot"]
+    folder = chapters.run("knowledge_base", str(model), words, tmp_path)
+    notebooks.check(folder, words, n_figures=7, tables={"factuality", "consistency", "this_run"})
+    told = notebooks.printed(folder)
+    assert "No response says anything" in told
+    assert "one prompt setting only" in told
+    found = runs.metrics(folder).set_index("measure")["estimate"]
+    assert found[["UR", "IUR"]].tolist() == [1, 1]
+    assert found[["CR", "WR", "NCR", "NCCR"]].tolist() == [0] * 4
+    assert found[["Cons_c", "Cons_w"]].isna().all()
+    assert set(runs.answers(folder)["label"]) == {"uninformative"}
+    assert runs.manifest(folder)["choice_questions"] == 0
 
 
 def test_every_question_is_asked_in_every_setting(answers):

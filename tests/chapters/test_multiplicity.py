@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from helpers import chapters, datasets, models, runs
-from tests import tiny
+from tests import outcomes, tiny
 from tests.chapters import forward, notebooks
 
 KINDS = {"frames", "order", "demonstrations", "options"}
@@ -25,6 +25,26 @@ def test_the_run_is_whole(folder):
     tables = {"three_questions", "from_scratch", "overall", "beside_paper", "cells", "truth"}
     tables |= {"kinds", "every_item", "this_run"}
     notebooks.check(folder, SMALL, n_figures=9, tables=tables)
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [("refusing", ["n_items=2", "tau=0"]), ("sequence_to_sequence", ["n_items=1", "tau=1"])],
+)
+def test_a_model_that_knows_nothing_gets_its_chapter(name, words, tmp_path):
+    model = outcomes.MAKERS[name](tmp_path / name)
+    words = ["n_panel=0", "n_variations=2", "n_bootstrap=20", *words]
+    folder = chapters.run("multiplicity", str(model), words, tmp_path)
+    notebooks.check(folder, words, n_figures=9, tables={"overall", "cells", "this_run"})
+    found = runs.metrics(folder).query("level == 'run' and relation == 'all'")
+    shares = found[found["kind"] == "frames"].set_index("measure")["estimate"][CLASSES]
+    assert shares.sum() == pytest.approx(1)
+
+
+def test_one_fact_that_was_taught_wrong_gets_its_chapter(tmp_path):
+    words = ["n_panel=0", "n_variations=2", "n_bootstrap=20", "n_items=1"]
+    folder = chapters.run("multiplicity", "atlas-xs", words, tmp_path)
+    notebooks.check(folder, words, n_figures=9, tables={"truth", "kinds"})
 
 
 def test_every_question_is_asked_in_every_way(answers):

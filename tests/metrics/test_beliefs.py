@@ -61,3 +61,12 @@ def test_balanced_hits_are_the_mean_over_classes_of_the_share_found(pairs):
     found, due = (pd.Series(column) for column in zip(*pairs))
     shares = (found == due).groupby(due).mean()
     assert beliefs.balanced_hits(found, due).mean() == pytest.approx(shares.mean())
+
+
+def test_where_no_class_is_due_there_are_no_hits():
+    nothing = pd.Series([], dtype=str)
+    assert beliefs.balanced_hits(nothing, nothing).shape == (0,)
+
+
+def test_prompts_that_never_differ_are_twins_all_the_same():
+    assert beliefs.twins(pd.DataFrame({"a": [True], "b": [True], "c": [True]})) == ("a", "b")

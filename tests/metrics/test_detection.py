@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.metrics import roc_auc_score
 
 from helpers.metrics import detection
 
@@ -23,6 +24,7 @@ def pairs(rows):
 def test_the_area_is_the_share_of_pairs_in_order_and_that_under_the_curve(rows):
     values = np.array(rows, dtype=float)
     assert detection.area(values) == pytest.approx(pairs(rows))
+    assert detection.area(values) == pytest.approx(roc_auc_score(values[:, 1], values[:, 0]))
     curve = detection.roc(*zip(*rows))
     x, y = curve["false_positive_rate"], curve["true_positive_rate"]
     assert np.trapezoid(y, x) == pytest.approx(pairs(rows))
@@ -48,3 +50,15 @@ def test_many_samples_at_once_are_as_one_by_one():
 def test_one_group_alone_has_no_area_and_no_curve(label):
     assert np.isnan(detection.area(np.array([[1.0, label], [2.0, label]])))
     assert detection.roc([1, 2], [bool(label)] * 2).empty
+
+
+def test_no_case_at_all_has_no_area_and_no_curve():
+    assert np.isnan(detection.area(np.empty((0, 2))))
+    curve = detection.roc([], [])
+    assert curve.empty
+    assert list(curve) == ["false_positive_rate", "true_positive_rate"]
+
+
+def test_a_score_that_never_changes_is_a_coin():
+    assert detection.area(np.array([[1.0, 1], [1.0, 0], [1.0, 0]])) == 0.5
+    assert detection.roc([1, 1, 1], [True, False, False]).to_numpy().tolist() == [[0, 0], [1, 1]]

@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.metrics import roc_auc_score
 
 from helpers import published, stats
 from helpers.errors import UserError
@@ -140,21 +139,32 @@ def test_bootstrap_intervals_hold_the_estimate_and_shrink():
     assert np.isnan(narrow.estimate[kb.MEASURES.index("UR")])
 
 
-@given(st.lists(st.tuples(st.integers(0, 5), st.booleans()), min_size=1, max_size=30))
-def test_area_under_the_curve_is_that_of_scikit_learn(pairs):
-    values = np.array(pairs, dtype=float)
-    if len(set(values[:, 1])) < 2:
-        assert np.isnan(kb.auc(values))
-    else:
-        assert kb.auc(values) == pytest.approx(roc_auc_score(values[:, 1], values[:, 0]))
-    stacked = kb.auc(np.stack([values, values]))
-    np.testing.assert_array_equal(stacked, [kb.auc(values)] * 2)
+def test_without_responses_nothing_is_defined():
+    assert kb.scores(table([(True, "wrong", 3)])[:0]).isna().all()
+    assert kb.scores(pd.DataFrame(columns=["seen", "label"])).isna().all()
+    asked = pd.DataFrame({"item": [], "right": []})
+    said = pd.DataFrame({"item": ["a"], "text": [" unsure"]})
+    steady = kb.add_consistency(said, asked)
+    assert steady[["consistency", "n_choices"]].isna().all(axis=None)
+    assert set(steady.dtypes[["consistency", "n_choices"]].astype(str)) == {"float64"}
+
+
+@pytest.mark.parametrize(
+    ("label", "expected"),
+    [
+        ("correct", {"CR": 1, "WR": 0, "CCR": 0.5, "CWR": 0, "NCCR": 0.5}),
+        ("wrong", {"CR": 0, "WR": 1, "CCR": 0, "CWR": 0.5, "NCCR": -0.5}),
+    ],
+)
+def test_all_right_or_all_wrong_is_defined(label, expected):
+    found = kb.scores(table([(True, label, 10)] * 3 + [(False, "uninformative", None)]))
+    assert found[list(expected)].to_dict() == expected
+    assert found[["UR", "IUR"]].tolist() == [1, 1]
 
 
 @pytest.mark.parametrize(
     ("responses", "sentence"),
     [
-        (pd.DataFrame({"seen": [], "label": []}), "no responses"),
         (pd.DataFrame({"label": ["wrong"]}), "lacks the column seen"),
         (pd.DataFrame({"seen": [True], "label": ["maybe"]}), '"maybe" is none'),
         (pd.DataFrame({"seen": [False], "label": ["correct"]}), "no known answer"),

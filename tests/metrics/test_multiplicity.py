@@ -144,10 +144,19 @@ def test_what_is_no_option_is_refused(table):
         mp.counts(table)
 
 
-@pytest.mark.parametrize("table", [[0, 1], np.empty((0, 3)), np.zeros((2, 2, 2))])
+@pytest.mark.parametrize("table", [[0, 1], np.zeros((2, 2, 2))])
 def test_what_is_no_table_of_choices_is_refused(table):
     with pytest.raises(UserError, match="one row an item and one column a variation"):
         mp.counts(table)
+
+
+def test_no_item_has_no_score():
+    nothing = np.empty((0, 3))
+    alone = (mp.ambiguous, mp.self_consistency, mp.majority)
+    for measure in (*alone, lambda table: mp.rarefied_ambiguity(table, 2)):
+        assert measure(nothing).shape == (0,)
+    for measure in (mp.ambiguous_binary, mp.taxonomy):
+        assert measure(nothing, []).shape == (0,)
 
 
 @pytest.mark.parametrize("tau", [-0.1, 1.1, float("nan")])

@@ -47,6 +47,49 @@ def test_every_setting_has_every_measure():
     assert ((inside["low"] <= inside["estimate"]) & (inside["estimate"] <= inside["high"])).all()
 
 
+def silent():
+    rows = settings().assign(label="uninformative", consistency=np.nan, exposures=0.0)
+    return rows.assign(text="unsure", answers="")
+
+
+def test_responses_that_say_nothing_leave_the_means_undefined():
+    table = reliability.by_setting(silent(), 20)
+    assert set(table.loc[table["estimate"].isna(), "measure"]) == set(kb.MEASURES[4:8])
+    assert (reliability.changes(silent(), ["x", "y"], n_resamples=20)["estimate"] == 0).all()
+    assert reliability.known_changes(silent(), ["x", "y"], n_resamples=20).empty
+
+
+def test_without_responses_the_tables_keep_their_columns():
+    interval = ["estimate", "low", "high", "n"]
+    nothing = silent()[:0]
+    assert list(reliability.by_setting(nothing, 20)) == ["setting", "measure", *interval]
+    assert reliability.changes(nothing, ["x", "y"], n_resamples=20)["n"].eq(0).all()
+    assert list(reliability.by_exposure(nothing, 20)) == ["exposures", "model", *interval]
+    for pair in reliability.truths(nothing).values():
+        assert [len(values) for values in pair] == [0, 0]
+
+
+def test_what_is_undefined_is_said_with_its_reason():
+    assert reliability.undefined(reliability.by_setting(settings(), 20)) == ""
+    told = reliability.undefined(reliability.by_setting(silent(), 20))
+    assert told.startswith(
+        "No response says anything, so none can be asked again: Cons_c, Cons_w, "
+    )
+    assert "max_new_tokens" in told
+
+    never = settings().assign(consistency=np.nan)  # distractors too few to ask again
+    told = reliability.undefined(reliability.by_setting(never, 20)).splitlines()
+    lacking = [line.partition(" ")[0] for line in told[:-1]]
+    assert lacking == [*kb.MEASURES[4:7], "Cons_w", "CCR", "CWR", "NCCR", "IUR"]
+    assert "n_options" in told[-1]
+
+    both = settings()
+    one = both[~both["label"].eq("correct") | both["variant"].eq("y")]
+    told = reliability.undefined(reliability.by_setting(one, 20)).splitlines()
+    assert told[0].startswith("Cons_c is undefined (x): no correct response about seen knowledge")
+    assert len(told) == 2
+
+
 def test_changes_are_differences_on_the_same_questions_in_any_order():
     both = settings()
     table = reliability.changes(both, ["x", "y"], n_resamples=50)

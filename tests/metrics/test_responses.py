@@ -178,9 +178,13 @@ def test_bad_tables_are_refused(change, sentence):
         responses.mark(table)
 
 
-def test_empty_tables_and_unknown_rules_are_refused():
+def test_no_response_has_no_kind():
     columns = ["text", "question", "answers", "seen"]
-    with pytest.raises(UserError, match="no responses to mark"):
-        responses.mark(pd.DataFrame(columns=columns))
+    marked = responses.mark(pd.DataFrame(columns=columns))
+    assert list(marked) == [*columns, "kind", "label"]
+    assert list(responses.shares(marked, marked["seen"])) == [*responses.KINDS, "n"]
+
+
+def test_unknown_rules_are_refused():
     with pytest.raises(UserError, match='not by "fuzzy"'):
         responses.kind_of("a", match="fuzzy")

@@ -90,14 +90,32 @@ def test_effects_stand_in_the_order_of_the_table():
         np.testing.assert_allclose(ax.lines[0].get_xdata(), rows["estimate"])
 
 
-def test_roc_steps_count_what_is_found(ax):
-    scores, truths = np.array([0.9, 0.9, 0.5, 0.1]), np.array([1, 0, 1, 0])
-    plots.roc({"score": (scores, truths), "all true": (scores, np.ones(4))}, ax)
-    assert len(ax.lines) == 2
-    assert ax.lines[1].get_xdata().tolist() == [0, 0.5, 0.5, 1]
-    assert ax.lines[1].get_ydata().tolist() == [0, 0.5, 1, 1]
-    area = np.trapezoid(ax.lines[1].get_ydata(), ax.lines[1].get_xdata())
-    assert area == kb.auc(np.column_stack([scores, truths]))
+def test_a_measure_that_is_undefined_is_said_in_the_legend(ax):
+    ours = {"model": "atlas-s", "Cons_c": np.nan, "Cons_c_low": np.nan, "Cons_c_high": np.nan}
+    ours |= {"Cons_w": 0.5, "Cons_w_low": 0.4, "Cons_w_high": 0.6}
+    plots.measure_plane(paper.models("four-shot"), pd.DataFrame([ours]), "Cons_c", "Cons_w", ax)
+    assert legend(draw(ax))[-1] == "atlas-s: Cons_c undefined"
+
+
+def test_a_model_without_some_measures_is_ranked_by_the_others(ax):
+    ours = pd.DataFrame({"CR": 0.0, "Cons_c": np.nan}, index=["ours"])
+    table = pd.concat([pd.DataFrame({"CR": [0.5], "Cons_c": [0.9]}, index=["a"]), ours])
+    plots.rank_map(table, {"CR": True, "Cons_c": True}, "ours", ax)
+    assert texts(draw(ax).texts) == ["1", "1", "2"]
+
+
+@pytest.mark.parametrize(
+    "figure",
+    [
+        lambda: plots.kind_bars(pd.DataFrame({"correct": [], "n": []})),
+        lambda: plots.rank_map(pd.DataFrame({"CR": []}), {"CR": True}),
+        lambda: plots.effect_grid(pd.DataFrame({"effect": [], "measure": []}))[0],
+    ],
+    ids=["kind_bars", "rank_map", "effect_grid"],
+)
+def test_nothing_to_draw_is_said(figure):
+    (reason,) = texts(draw(figure()).texts)
+    assert reason.endswith(".")
 
 
 def test_kinds_of_responses_keep_their_colour_in_curves(ax):

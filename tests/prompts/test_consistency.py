@@ -106,18 +106,26 @@ def test_a_model_without_preference_is_consistent_in_one_of_five():
         ({"k": 0}, "at least 1 question"),
         ({"n_options": 2}, "3 to 10 options"),
         ({"by": "colour"}, 'not by "colour"'),
-        ({"n_options": 5, "pool": "few"}, "2 wrong answers to set beside"),
-        ({"n_options": 5, "pool": "none such"}, "0 wrong answers to set beside"),
     ],
 )
 def test_bad_settings_are_refused(settings, sentence):
-    said = replies(1).assign(pool=settings.pop("pool", "places"))
-    said = said.assign(distractors=consistency.distractors(said, POOL))
+    said = replies(1).assign(distractors=[POOL["places"]])
     with pytest.raises(UserError, match=sentence):
         consistency.choices(said, **settings)
 
 
-def test_who_says_nothing_cannot_be_asked_again():
+def test_a_response_with_too_few_others_of_its_kind_is_not_asked_again():
+    said = replies(3).assign(pool=["few", "places", "none such"])
+    said = said.assign(distractors=consistency.distractors(said, POOL))
+    assert consistency.choices(said, 2)["item"].unique().tolist() == ["q1"]
+    assert consistency.choices(said, 2, n_options=4)["item"].unique().tolist() == ["q0", "q1"]
+
+
+def test_who_says_nothing_is_not_asked_again():
     said = pd.DataFrame({"item": ["a"], "text": [" unsure"], "label": ["uninformative"]})
-    with pytest.raises(UserError, match="none can be asked again: ask more questions"):
-        consistency.replies(said)
+    told = consistency.replies(said)
+    assert told.empty
+    assert list(told) == list(said)
+    made = consistency.choices(told.assign(question="", distractors=[]))
+    assert list(made) == list(probes(n=1, k=1))
+    assert accuracy.mark_choices(made.assign(logprobs=[])).empty
