@@ -24,7 +24,7 @@ from helpers.plots.multiplicity import class_bars, lines, mapping, roc_curves, t
 from helpers.plots.objects import object_bars
 from helpers.plots.reliability import effect_grid, kind_bars, measure_plane, rank_map, roc
 from helpers.plots.scatters import scatter
-from helpers.plots.style import PALETTE, model_colour, use_style
+from helpers.plots.style import PALETTE, empty, model_colour, use_style
 
 __all__ = [
     "PALETTE",
@@ -41,6 +41,7 @@ __all__ = [
     "differences",
     "dots",
     "effect_grid",
+    "empty",
     "exposure_curve",
     "forest",
     "gap_panels",

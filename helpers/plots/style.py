@@ -2,8 +2,10 @@
 
 from collections.abc import Iterable, Mapping
 from functools import cache
+from textwrap import fill
 from zlib import crc32
 
+import matplotlib.pyplot as plt
 import numpy as np
 import seaborn as sns
 from matplotlib import font_manager
@@ -149,6 +151,33 @@ def colours(names: Iterable[str]) -> dict[str, str]:
 
 def _short(name: str) -> str:
     return name.rstrip("/").rpartition("/")[2].casefold()
+
+
+def empty(ax: Axes | None, reason: str) -> Axes:
+    """Draw a panel without data that says why there are none.
+
+    Parameters
+    ----------
+    ax : Axes, optional
+        By default a new figure, low enough for a line of text.
+    reason : str
+        One sentence.
+
+    Returns
+    -------
+    Axes
+        Without ticks; labels set on it later are shown.
+
+    Examples
+    --------
+    >>> [text.get_text() for text in empty(None, "No fact counts.").texts]
+    ['No fact counts.']
+    """
+    ax = ax or plt.subplots(figsize=(6, 1.6))[1]
+    ax.set(xticks=[], yticks=[])
+    middle = {"ha": "center", "va": "center", "transform": ax.transAxes}
+    ax.text(0.5, 0.5, fill(plain(reason), 64), color=GREY, **middle)
+    return ax
 
 
 def reach(row: Mapping[str, float], column: str) -> list[list[float]] | None:
