@@ -4,6 +4,7 @@ A model is right where its ability exceeds the difficulty of a fact; the numbers
 saves for the run are worked out here in numpy, apart from the code under test.
 """
 
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -32,13 +33,18 @@ def write(
     n: int = 8,
     first: int = 0,
     versions: dict[str, str] | None = None,
+    heeds: bool = True,
+    said: str = "",
     **parameters: object,
 ) -> None:
-    """Save a run of each chapter in folder/model/chapter."""
+    """Save a run of each chapter in folder/model/chapter.
+
+    A model that does not heed the hint has no MONITOR; ``said`` is the format of its prompts.
+    """
     table = facts(n, first)
     right = (table["hard"] < ability).to_numpy()
     makers = {
-        "monitor": _monitor,
+        "monitor": partial(_monitor, heeds=heeds),
         "knowledge_base": _responses,
         "latent_knowledge": _latent,
         "multiplicity": _choices,
@@ -48,8 +54,10 @@ def write(
         extra, answers, metrics = makers[chapter](table, right)
         run = runs.start(chapter, given | extra, folder / model.replace("/", "--") / chapter)
         about = {"name": model, "n_parameters": size, "weights_sha": f"sha of {model}"}
+        about |= {"prompt_format": said} if said else {}
         told = {} if versions is None else {"versions": versions}
-        saved = {"answers": answers, "metrics": metrics, "model": about, "dataset": DATASET}
+        source = DATASET | ({"name": parameters["dataset"]} if "dataset" in parameters else {})
+        saved = {"answers": answers, "metrics": metrics, "model": about, "dataset": source}
         runs.save(run, **saved, extra=told)
 
 
@@ -59,18 +67,21 @@ def _run_rows(**figures: float) -> pd.DataFrame:
     return table.assign(low=table["estimate"] - 0.1, high=table["estimate"] + 0.1, n=1)
 
 
-def _monitor(table: pd.DataFrame, right: np.ndarray) -> tuple[dict, pd.DataFrame, pd.DataFrame]:
+def _monitor(
+    table: pd.DataFrame, right: np.ndarray, heeds: bool
+) -> tuple[dict, pd.DataFrame, pd.DataFrame]:
     """Anchors of 0.8 with the hint; 0.6 in both frames; 0.5 after a wrong word: PFD .2, IRD .3."""
     rows, odd = [], np.arange(len(table)) % 5 == 4  # every fifth fact does not count
     for item, relation, good, skipped in zip(table["item"], table["relation"], right, odd):
         for variant, p in (("right", 0.8), ("frame0", 0.6), ("frame1", 0.6), ("wrong0", 0.5)):
-            said = good if variant.startswith("frame") else variant == "right" and not skipped
+            said = good if variant.startswith("frame") else variant == "right" and heeds > skipped
             rows.append((item, relation, variant, [np.log(p)], ["x"], "Fr" if said else "No"))
     columns = ["item", "relation", "variant", "logprobs", "tokens", "text"]
     answers = pd.DataFrame(rows, columns=columns).assign(object="Fr", continuation=" Fr")
     answers["prompt"] = answers["item"] + " " + answers["variant"]
     deviation = np.sqrt((0.2**2 + 0.3**2 + 0.2 * 0.3) / 3)
-    metrics = _run_rows(MONITOR=deviation / 0.8, base=right.mean(), average=right.mean() * 2 / 3)
+    whole = deviation / 0.8 if heeds else np.nan
+    metrics = _run_rows(MONITOR=whole, base=right.mean(), average=right.mean() * 2 / 3)
     alphas = [1 / 3, 1 / 3, 1 / 3]
     given = {"match": "exact_match", "anchor_mode": "teacher_forced", "alphas": alphas}
     return given, answers, metrics
@@ -85,7 +96,11 @@ def _responses(table: pd.DataFrame, right: np.ndarray) -> tuple[dict, pd.DataFra
     answers["stratum"] = table["relation"] + np.where(seen, ", seen", ", unseen")
     both = [answers.assign(variant=name) for name in ("zero-shot", "four-shot")]
     net = right[seen].mean() - (1 - right[seen].mean())
-    metrics = _run_rows(NCR=net, UR=right[~seen].mean(), Cons_c=0.8, Cons_w=0.4)
+    sure, unsure = (
+        (0.8 if (label == "correct").any() else np.nan),
+        (0.4 if (label == "wrong").any() else np.nan),
+    )
+    metrics = _run_rows(NCR=net, UR=right[~seen].mean(), Cons_c=sure, Cons_w=unsure)
     return {"setting": "four-shot"}, pd.concat(both), metrics.assign(relation="four-shot")
 
 

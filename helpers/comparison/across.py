@@ -2,22 +2,53 @@
 
 from collections.abc import Sequence
 from itertools import combinations
+from typing import NamedTuple
 
 import pandas as pd
 
 from helpers import runs, stats
 from helpers.comparison import board
 from helpers.comparison.board import Tables
-from helpers.comparison.groups import grouped
-from helpers.comparison.measures import CHAPTERS, of
+from helpers.comparison.groups import grouped, labelled
+from helpers.comparison.measures import CHAPTERS, Measure, of, rate
 from helpers.errors import UserError
 
+NONE = (
+    "There are no finished runs of the four chapters here yet. This makes them:\n"
+    "    make book MODEL=path/to/a/model"
+)
 SECOND = (
     "Only {label} has finished runs here. A second model, as in\n"
     "    make book MODELS=path/to/another\n"
     "adds to every table the paired difference on the same facts, with its interval; to the "
     "figures the curves over size, and from four models on a correlation with an interval."
 )
+APART = (
+    "No two models here have finished the same chapter with the same data and settings, so no "
+    "difference can be taken. One command runs both alike:\n"
+    "    make book MODEL=path/to/one MODELS=path/to/another"
+)
+RATES = {  # what the worked example averages: one number a fact
+    "monitor": ("average", "accuracy, all prompts"),
+    "knowledge_base": ("correct", "correct responses"),
+    "latent_knowledge": ("mass", "mean probability"),
+    "multiplicity": ("accuracy", "choice accuracy"),
+}
+
+
+class Example(NamedTuple):
+    """Two models' facts and a rate of them: ``one`` and ``two`` have the column ``part``."""
+
+    first: str
+    second: str
+    measure: Measure
+    one: pd.DataFrame
+    two: pd.DataFrame
+
+    @property
+    def part(self) -> str:
+        """Column that the rate averages."""
+        return self.measure.columns[0]
 
 
 def choose(folder: str, labels: Sequence[str] = ()) -> pd.DataFrame:
@@ -33,30 +64,25 @@ def choose(folder: str, labels: Sequence[str] = ()) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        As :func:`helpers.comparison.groups.grouped` returns it, of the four measures' chapters.
+        As :func:`helpers.comparison.groups.grouped` returns it, of the four measures' chapters;
+        without rows where no run has finished.
 
     Raises
     ------
     UserError
-        If no run has finished there, or a name is not among them.
+        If a name is not among the models.
     """
     table = runs.load(folder or None)
-    table = table[table["chapter"].isin(CHAPTERS)]
-    if table.empty:
-        raise UserError(
-            f"No finished run of a measure lies in {folder or runs.RUNS}: make one with make book, "
-            "or name the folder of the runs with --runs."
-        )
-    table = grouped(table.reset_index(drop=True))
+    table = labelled(table[table["chapter"].isin(CHAPTERS)].reset_index(drop=True))
     known = sorted(table["label"].unique())
     for label in labels:
         if label not in known:
-            raise UserError(f"No run is of {label}: there are {', '.join(known)}.")
-    return table[table["label"].isin(labels)] if labels else table
+            raise UserError(f"No run is of {label}: there are {', '.join(known) or 'none'}.")
+    return grouped(table[table["label"].isin(labels)] if labels else table)
 
 
 def lacking(found: Tables) -> str:
-    """Say what a second model would add; empty if there are two.
+    """Say which run a comparison lacks; empty if two models have a chapter in common.
 
     Examples
     --------
@@ -66,7 +92,42 @@ def lacking(found: Tables) -> str:
     ''
     """
     labels = {label for models in found.values() for label in models}
-    return SECOND.format(label=min(labels)) if len(labels) == 1 else ""
+    if len(labels) < 2:
+        return SECOND.format(label=min(labels)) if labels else NONE
+    return "" if any(len(models) > 1 for models in found.values()) else APART
+
+
+def example(found: Tables) -> Example:
+    """Pick two models for a worked example: the largest and the smallest of a chapter.
+
+    Parameters
+    ----------
+    found : mapping
+        As :func:`helpers.comparison.board.tables` returns it.
+
+    Returns
+    -------
+    Example
+        Of the first chapter in which two models share at least two facts; where there is none, two
+        made-up models that answer four made-up facts.
+
+    Examples
+    --------
+    >>> made = example({})
+    >>> made.first, (made.one[made.part] - made.two[made.part]).tolist()
+    ('A (made up)', [0.0, 0.0, 1.0, 0.0])
+    """
+    for chapter, models in found.items():
+        labels = list(models)
+        second, first = labels[0], labels[-1]
+        measure = rate(chapter, *RATES[chapter])
+        one, two = (models[name].dropna(subset=list(measure.columns)) for name in (first, second))
+        if first != second and len(one.index.intersection(two.index)) > 1:
+            return Example(first, second, measure, one, two)
+    made = pd.DataFrame({"relation": "made up"}, [f"fact {number}" for number in range(1, 5)])
+    one, two = made.assign(right=[1.0, 1.0, 1.0, 0.0]), made.assign(right=[1.0, 1.0, 0.0, 0.0])
+    measure = rate("", "right", "right answers")
+    return Example("A (made up)", "B (made up)", measure, one, two)
 
 
 def overlap(found: Tables) -> pd.DataFrame:
@@ -115,10 +176,10 @@ def agreement(found: Tables, table: pd.DataFrame) -> pd.DataFrame:
         saved = saved.set_index("measure")["estimate"]
         for measure in of(run.chapter):
             if measure.name in saved:
-                part = found[run.chapter][run.label].dropna(subset=list(measure.columns))
-                again = float(measure.statistic(part[list(measure.columns)].to_numpy()))
+                again = board.value(found[run.chapter][run.label], measure)
                 rows.append((run.chapter, run.label, measure.name, saved[measure.name], again))
-    return pd.DataFrame(rows, columns=["chapter", "model", "measure", "saved", "again"])
+    columns = ["chapter", "model", "measure", "saved", "again"]
+    return pd.DataFrame(rows, columns=columns).astype({"saved": float, "again": float})
 
 
 def correlations(standings: pd.DataFrame, method: str = "pearson") -> pd.DataFrame:
@@ -144,7 +205,7 @@ def correlations(standings: pd.DataFrame, method: str = "pearson") -> pd.DataFra
     [['x', 'y', -1.0, 2]]
     """
     wide = standings.pivot_table(index="model", columns="measure", values="estimate", dropna=False)
-    wide = wide[standings["measure"].drop_duplicates()]
+    wide = wide.reindex(columns=standings["measure"].unique())
     rows = [
         {"first": a, "second": b} | stats.correlation(wide[a], wide[b], method)._asdict()
         for a, b in combinations(wide, 2)

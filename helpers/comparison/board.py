@@ -47,7 +47,8 @@ def shared(models: Mapping[str, pd.DataFrame]) -> pd.Index:
     >>> list(shared(rows))
     ['b']
     """
-    return reduce(pd.Index.intersection, (table.index for table in models.values())).sort_values()
+    indexes = [table.index for table in models.values()] or [pd.Index([], dtype=object)]
+    return reduce(pd.Index.intersection, indexes).sort_values()
 
 
 def standings(
@@ -93,7 +94,20 @@ def standings(
                 seed,
             )
             rows.append({"model": label, "measure": measure.name} | found._asdict())
-    return pd.DataFrame(rows)
+    return _numbers(rows, ["model", "measure", *stats.Interval._fields])
+
+
+def value(table: pd.DataFrame, measure: Measure) -> float:
+    """Compute a measure of one model's facts; not a number if none counts for it.
+
+    Examples
+    --------
+    >>> from helpers.comparison.measures import named
+    >>> value(pd.DataFrame({"right": [1.0, 0.0, np.nan]}), named("right"))
+    0.5
+    """
+    part = table[list(measure.columns)].dropna()
+    return float(measure.statistic(part.to_numpy())) if len(part) else float("nan")
 
 
 def difference(
@@ -185,8 +199,7 @@ def differences(
             found = difference(models[first], models[second], measure, n_resamples, seed)
             row = {"first": first, "second": second, "measure": measure.name} | found._asdict()
             rows.append(row | {"better": _better(row, measure)})
-    columns = ["first", "second", "measure", *stats.Difference._fields, "better"]
-    return pd.DataFrame(rows, columns=columns)
+    return _numbers(rows, ["first", "second", "measure", *stats.Difference._fields, "better"])
 
 
 def everything(
@@ -194,11 +207,18 @@ def everything(
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the standings and the differences of all chapters, with a column ``chapter``."""
     standing, gaps = [], []
-    for chapter, models in found.items():
+    for chapter, models in found.items() or [("", {})]:
         draw = {"n_resamples": n_resamples, "seed": seed}
         standing.append(standings(models, of(chapter), **draw).assign(chapter=chapter))
         gaps.append(differences(models, of(chapter), **draw).assign(chapter=chapter))
     return pd.concat(standing, ignore_index=True), pd.concat(gaps, ignore_index=True)
+
+
+def _numbers(rows: Sequence[Mapping[str, object]], columns: Sequence[str]) -> pd.DataFrame:
+    """Lay out rows as a table whose figures are numbers, also where there is no row."""
+    table = pd.DataFrame(rows, columns=list(columns))
+    figures = [name for name in stats.Difference._fields[:-1] if name in table]
+    return table.astype({**dict.fromkeys(figures, float), "n": int})
 
 
 def _better(row: Mapping[str, float | str], measure: Measure) -> str:

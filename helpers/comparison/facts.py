@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 from helpers import runs
-from helpers.comparison.measures import BASIC
+from helpers.comparison.measures import BASIC, of
 from helpers.metrics import accuracy, anchors, monitor
 from helpers.metrics import knowledge_base as kb
 
@@ -76,19 +76,21 @@ def _responses(folder: str, given: dict[str, Any]) -> pd.DataFrame:
 
 def _latent(folder: str, given: dict[str, Any]) -> pd.DataFrame:
     """Return whether the true object came first, and its share of the probability."""
-    rows = runs.metrics(folder).query("level == 'fact' and measure in ('right', 'mass')")
-    return _spread(rows)
+    rows = runs.metrics(folder)
+    return _spread(rows[rows["level"] == "fact"], "latent_knowledge")
 
 
 def _choices(folder: str, given: dict[str, Any]) -> pd.DataFrame:
     """Return the scores of each question under the variation of the close-ups."""
     table = runs.metrics(folder)
     kind = table.query("level == 'run' and measure == 'accuracy'")["kind"].iloc[0]
-    rows = _spread(table[(table["level"] == "item") & (table["kind"] == kind)])
+    rows = table[(table["level"] == "item") & (table["kind"] == kind)]
+    rows = _spread(rows, "multiplicity")
     return rows.assign(relation="all")  # as in the chapter: questions are drawn from all alike
 
 
-def _spread(rows: pd.DataFrame) -> pd.DataFrame:
-    """Turn one row a fact and measure into one row a fact."""
+def _spread(rows: pd.DataFrame, chapter: str) -> pd.DataFrame:
+    """Turn one row a fact and measure into one row a fact, with a column for every measure."""
     wide = rows.pivot_table(index=["item", "relation"], columns="measure", values="estimate")
+    wide = wide.reindex(columns=[measure.name for measure in of(chapter)])
     return wide.reset_index().rename_axis(columns=None)

@@ -5,8 +5,9 @@ from typing import Any
 
 import pandas as pd
 
-NEUTRAL = {  # parameters that change a page, but no fact and no answer on the board
-    *("model", "run_dir", "n_bootstrap", "chat"),
+NEUTRAL = {  # parameters that leave the facts that are asked as they are
+    *("model", "run_dir", "n_bootstrap"),
+    *("chat", "prompt_format", "trust_remote_code"),  # a model's own affair: see label
     "dataset",  # its name and checksum stand in the manifest, whatever path it was given by
     *("attribution", "siblings", "n_close", "n_seeds", "n_list", "n_truth"),
 }
@@ -27,8 +28,8 @@ def traits(manifest: dict[str, Any]) -> dict[str, str]:
     dict
         Name to value as text: the data set's name and checksum, the versions of torch and
         transformers (without their build), and every parameter but those that leave facts and
-        answers as they are (``NEUTRAL``). A chat template is the model's own affair, so two runs
-        may differ in it; see :func:`label`.
+        answers as they are (``NEUTRAL``). The format of its prompts is the model's own affair, so
+        two runs may differ in it; see :func:`asked` and :func:`label`.
 
     Examples
     --------
@@ -45,20 +46,36 @@ def traits(manifest: dict[str, Any]) -> dict[str, str]:
     return found | {k: json.dumps(v).strip('"') for k, v in sorted(free.items())}
 
 
-def label(manifest: dict[str, Any]) -> str:
-    """Return the name of a run's model in tables: its last part, and whether it was in a chat.
+def asked(manifest: dict[str, Any]) -> str:
+    """Return the format of a run's prompts: bare, qa, shots or chat.
 
     Examples
     --------
-    >>> label({"model": {"name": "org/small"}, "parameters": {"chat": True}})
+    >>> asked({"model": {"prompt_format": "qa"}, "parameters": {}})
+    'qa'
+    >>> asked({"model": {"chat": True}, "parameters": {}}), asked({"model": {}, "parameters": {}})
+    ('chat', 'bare')
+    """
+    model = manifest["model"]
+    chat = model.get("chat") or manifest["parameters"].get("chat")  # of runs before formats
+    return model.get("prompt_format") or ("chat" if chat else "bare")
+
+
+def label(manifest: dict[str, Any]) -> str:
+    """Return the name of a run's model in tables: its last part, and the format if not bare.
+
+    Examples
+    --------
+    >>> label({"model": {"name": "org/small", "prompt_format": "chat"}, "parameters": {}})
     'small (chat)'
     """
     name = str(manifest["model"]["name"]).rstrip("/").rpartition("/")[2]
-    return f"{name} (chat)" if manifest["parameters"].get("chat") else name
+    said = asked(manifest)
+    return name if said == "bare" else f"{name} ({said})"
 
 
-def grouped(found: pd.DataFrame) -> pd.DataFrame:
-    """Sort runs into groups that may be compared, chapter by chapter, the largest first.
+def labelled(found: pd.DataFrame) -> pd.DataFrame:
+    """Add to runs ``label``, with the name of the folder where two models share theirs.
 
     Parameters
     ----------
@@ -68,12 +85,30 @@ def grouped(found: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        With ``label`` (unique within a group; the folder's name is added where two models share a
-        name), ``group`` (0 is the group with most models, of two alike the one with the latest
-        run) and ``differs``: what sets a run apart from the chapter's group 0, in words, empty
-        within it.
+        A label is the same in all chapters of a model.
     """
-    table = found.assign(label=[label(told) for told in found["manifest"]], group=0, differs="")
+    names = found["manifest"].map(label)
+    folders = found["folder"].map(lambda folder: folder.parent.name)
+    shared = folders.groupby(names).transform("nunique") > 1
+    return found.assign(label=names.where(~shared, names + " (" + folders + ")"))
+
+
+def grouped(found: pd.DataFrame) -> pd.DataFrame:
+    """Sort runs into groups that may be compared, chapter by chapter, the largest first.
+
+    Parameters
+    ----------
+    found : DataFrame
+        As :func:`labelled` returns it.
+
+    Returns
+    -------
+    DataFrame
+        With ``group`` (0 is the group with most models, of two alike the one with the latest run)
+        and ``differs``: what sets a run apart from the chapter's group 0, in words, empty within
+        it.
+    """
+    table = found.assign(group=0, differs="")
     for _, rows in table.groupby("chapter"):
         keys = pd.Series([traits(told) for told in rows["manifest"]], rows.index, dtype=object)
         texts = keys.map(lambda key: json.dumps(key, sort_keys=True))
@@ -87,9 +122,6 @@ def grouped(found: pd.DataFrame) -> pd.DataFrame:
         table.loc[rows.index, "differs"] = keys.map(
             lambda key, first=first: _difference(key, first)
         )
-    again = table.duplicated(["chapter", "group", "label"], keep=False)
-    folders = table["folder"].map(lambda folder: folder.parent.name)
-    table.loc[again, "label"] = table["label"] + " (" + folders + ")"
     return table
 
 
@@ -111,11 +143,38 @@ def sentence(table: pd.DataFrame) -> str:
     """
     out = table[table["group"] > 0]
     if out.empty:
-        return f"All {len(table)} runs were made alike, chapter by chapter."
+        return f"All {len(table)} runs were made alike, chapter by chapter." if len(table) else ""
     verb = "is" if len(out) == 1 else "are"
     lines = [f"- {r.label}, {r.chapter}: {r.differs}" for r in out.itertuples()]
     head = f"{len(out)} of {len(table)} runs {verb} not mixed with the others:"
     return "\n".join([head, *lines])
+
+
+def formats(table: pd.DataFrame) -> str:
+    """Say which formats of prompts are compared with each other; empty if there is one.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As :func:`grouped` returns it.
+
+    Examples
+    --------
+    >>> told = [{"model": {"prompt_format": name}, "parameters": {}} for name in ("bare", "qa")]
+    >>> rows = pd.DataFrame({"label": ["a", "b (qa)"], "group": 0, "manifest": told})
+    >>> print(formats(rows))
+    Formats of prompts side by side: bare (a); qa (b (qa)). The facts asked are the same, the words
+    around them are not: a difference between two formats is one of model and format together.
+    """
+    rows = table[table["group"] == 0]
+    labels = rows["label"].groupby(rows["manifest"].map(asked)).unique()
+    if len(labels) < 2:
+        return ""
+    listed = "; ".join(f"{said} ({', '.join(names)})" for said, names in labels.items())
+    return (
+        f"Formats of prompts side by side: {listed}. The facts asked are the same, the words\n"
+        "around them are not: a difference between two formats is one of model and format together."
+    )
 
 
 def weights(table: pd.DataFrame) -> list[str]:

@@ -48,7 +48,8 @@ def _one_of_responses(values: np.ndarray, place: int) -> np.ndarray:
     return kb.statistic(values)[..., place]
 
 
-def _rate(chapter: str, name: str, title: str, higher: bool | None = True) -> Measure:
+def rate(chapter: str, name: str, title: str, higher: bool | None = True) -> Measure:
+    """Return the mean of one column of facts as a measure."""
     return Measure(chapter, name, title, (name,), stats.mean, higher)
 
 
@@ -62,22 +63,22 @@ MEASURES = (
         higher=False,
         percent=False,
     ),
-    _rate("monitor", "coverage", "coverage", higher=None),
-    _rate("monitor", "base", "accuracy, base prompt"),
-    _rate("monitor", "average", "accuracy, all prompts"),
+    rate("monitor", "coverage", "coverage", higher=None),
+    rate("monitor", "base", "accuracy, base prompt"),
+    rate("monitor", "average", "accuracy, all prompts"),
     _of_responses("NCR", "NCR"),
     _of_responses("UR", "UR"),
     _of_responses("Cons_c", "Cons, correct"),
     _of_responses("Cons_w", "Cons, wrong"),
     _of_responses("NCCR", "NCCR"),
     _of_responses("IUR", "IUR"),
-    _rate("latent_knowledge", "right", "list accuracy"),
-    _rate("latent_knowledge", "mass", "mean probability"),
-    _rate("multiplicity", "accuracy", "choice accuracy"),
-    _rate("multiplicity", "self_consistency", "self-consistency", higher=None),
-    _rate("multiplicity", "factuality", "steadily right"),
-    _rate("multiplicity", "randomness", "unsteady", higher=False),
-    _rate("multiplicity", "error", "steadily wrong", higher=False),
+    rate("latent_knowledge", "right", "list accuracy"),
+    rate("latent_knowledge", "mass", "mean probability"),
+    rate("multiplicity", "accuracy", "choice accuracy"),
+    rate("multiplicity", "self_consistency", "self-consistency", higher=None),
+    rate("multiplicity", "factuality", "steadily right"),
+    rate("multiplicity", "randomness", "unsteady", higher=False),
+    rate("multiplicity", "error", "steadily wrong", higher=False),
 )
 
 

@@ -26,9 +26,8 @@ def check(reference: str, labels: Sequence[str]) -> str:
     ('', 'm')
     """
     if reference and reference not in labels:
-        raise UserError(
-            f"The reference {reference} is not compared here: name one of {', '.join(labels)}."
-        )
+        known = f"name one of {', '.join(labels)}" if labels else "no model has finished runs"
+        raise UserError(f"The reference {reference} is not compared here: {known}.")
     return reference
 
 
@@ -95,6 +94,36 @@ def against(standings: pd.DataFrame, gaps: pd.DataFrame, reference: str = "") ->
         pairs = [(name, base) for name in rows["model"] if name != base]
         parts.append(oriented(gaps[gaps["measure"] == measure], pairs))
     return pd.concat(parts, ignore_index=True)
+
+
+def undefined(standings: pd.DataFrame) -> str:
+    """Say which figures of a board are not numbers, and why; empty if none is.
+
+    Parameters
+    ----------
+    standings : DataFrame
+        As :func:`helpers.comparison.board.standings` returns it.
+
+    Examples
+    --------
+    >>> rows = pd.DataFrame({"model": ["a", "b", "b"], "measure": ["MONITOR", "Cons_c", "UR"],
+    ...                      "estimate": [np.nan, np.nan, 0.5], "n": [0, 9, 9]})
+    >>> print(undefined(rows))
+    n/a is what is undefined; the chapter of the measure says what to try:
+    - MONITOR (a): no fact that all models were asked counts
+    - Cons, correct (b): none of the 9 answers is of the kind that is averaged
+    """
+    rows = standings[standings["estimate"].isna()]
+    each = rows.groupby(["measure", "n"], sort=False)["model"].agg(", ".join).reset_index()
+    lines = []
+    for (n, models), part in each.groupby(["n", "model"], sort=False):
+        titles = ", ".join(named(name).title for name in part["measure"])
+        reason = f"none of the {n} answers is of the kind that is averaged"
+        if not n:
+            reason = "no fact that all models were asked counts"
+        lines.append(f"- {titles} ({models}): {reason}")
+    head = ["n/a is what is undefined; the chapter of the measure says what to try:"]
+    return "\n".join(head + lines) if lines else ""
 
 
 def readable(gaps: pd.DataFrame) -> pd.DataFrame:

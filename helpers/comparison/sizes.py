@@ -9,6 +9,7 @@ import pandas as pd
 from helpers import published
 from helpers.published import knowledge_base as kb
 
+FORMAT = re.compile(r"\s\((?:qa|shots)\)$")  # of prompts, as labels name it; a chat is tuned
 TUNED = re.compile(r"[-_](?:chat|instruct|it|sft|rlhf|dpo)\b|\s\(chat\)$", flags=re.IGNORECASE)
 
 
@@ -72,10 +73,10 @@ def pairs(sizes: Mapping[str, float | None]) -> dict[str, list[tuple[str, str]]]
     Returns
     -------
     dict
-        ``larger``: each untuned model with the next larger one; ``tuned``: a model and the one
-        whose name is that of the first and a word such as ``-chat`` or ``-Instruct`` (or the same
-        model asked in its chat template). The second of a pair comes first, as in "larger minus
-        smaller".
+        ``larger``: each untuned model with the next larger one asked in the same format;
+        ``tuned``: a model and the one whose name is that of the first and a word such as ``-chat``
+        or ``-Instruct`` (or the same model asked in its chat template). The second of a pair comes
+        first, as in "larger minus smaller".
 
     Examples
     --------
@@ -84,8 +85,12 @@ def pairs(sizes: Mapping[str, float | None]) -> dict[str, list[tuple[str, str]]]
     """
     base = {name: TUNED.sub("", name) for name in sizes}
     known = {name: size for name, size in sizes.items() if size and base[name] == name}
-    order = sorted(known, key=lambda name: (known[name], name))
-    steps = [(b, a) for a, b in pairwise(order) if known[b] > known[a]]
+    order = sorted(known, key=lambda name: (FORMAT.findall(name), known[name], name))
+    steps = [
+        (b, a)
+        for a, b in pairwise(order)
+        if known[b] > known[a] and FORMAT.findall(a) == FORMAT.findall(b)
+    ]
     tuned = [(name, first) for name, first in base.items() if first != name and first in sizes]
     return {"larger": steps, "tuned": tuned}
 

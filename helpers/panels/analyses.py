@@ -48,12 +48,13 @@ def curve(table: pd.DataFrame, by: str, n_resamples: int = 1000, seed: int = 0) 
     >>> curve(table, "method")[["model", "exposures", "estimate"]].values.tolist()
     [['x', 0, 0.0], ['x', 4, 1.0]]
     """
-    parts = []
+    columns = ["exposures", "measure", "estimate", "low", "high", "n", "model"]
+    parts = [pd.DataFrame(columns=columns)]
     for name, rows in table.groupby(by, sort=False):
         rows = rows.sort_values("exposures", kind="stable")
         found = averages.averages(rows, ["known"], "exposures", n_resamples, seed)
         parts.append(found.assign(model=name))
-    return pd.concat(parts, ignore_index=True)
+    return pd.concat(parts[1:] or parts, ignore_index=True)
 
 
 def doses(plain: pd.DataFrame) -> pd.DataFrame:
@@ -108,9 +109,9 @@ def areas(
     DataFrame
         As from :func:`helpers.panels.contests.contest`, with ``contrast``.
     """
-    above, below = CONTRASTS[contrast]
-    high = table["exposures"].map(above)
-    rows = table[high | table["exposures"].map(below)]
+    above, _ = CONTRASTS[contrast]
+    high, low = (table["exposures"].map(side).astype(bool) for side in CONTRASTS[contrast])
+    rows = table[high | low]
     wide = gathering.spread(rows, column)
     label = gathering.truth(rows, wide.index).map(above).astype(float)
     found = contests.contest(wide, label, detection.area, label, n_resamples=n_resamples, seed=seed)
@@ -132,7 +133,9 @@ def parts(table: pd.DataFrame) -> pd.DataFrame:
         so that higher means more known; the yardstick comes last.
     """
     made = [
-        rows.assign(method=f"{method}: {NAMES.get(part, part)}", score=sign * rows[part])
+        rows.assign(
+            method=f"{method}: {NAMES.get(part, part)}", score=sign * rows.get(part, np.nan)
+        )
         for method, signs in PARTS.items()
         for rows in [table[table["method"] == method]]
         for part, sign in signs.items()
@@ -155,7 +158,7 @@ def yardstick(table: pd.DataFrame) -> pd.DataFrame:
         after the base frame alone.
     """
     once = table[table["method"] == METHODS["monitor"]]
-    return once.assign(method=YARDSTICK, score=once["asked_once"])
+    return once.assign(method=YARDSTICK, score=once.get("asked_once", np.nan))
 
 
 def how_many(

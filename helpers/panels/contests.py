@@ -6,8 +6,10 @@ import numpy as np
 import pandas as pd
 
 from helpers import stats, tables
-from helpers.errors import UserError
+from helpers.stats.percentiles import percentiles
 
+COLUMNS = ["model", "method", "estimate", "low", "high", "n"]
+COLUMNS += ["behind", "behind_low", "behind_high", "tied"]
 Measure = Callable[[np.ndarray], np.ndarray]
 
 
@@ -51,12 +53,8 @@ def contest(
         ``model`` ("mean" for the average over models, which comes last), ``method``, ``estimate,
         low, high, n``; ``behind, behind_low, behind_high``: the best method's figure less this
         one's, with its interval, both turned so that it is at least 0; ``tied``, whether that
-        interval reaches 0, so that the facts do not tell the two apart.
-
-    Raises
-    ------
-    UserError
-        If there are no facts.
+        interval reaches 0, so that the facts do not tell the two apart. Not numbers, and tied,
+        where the figure is undefined for the facts; without rows where there are no facts.
 
     Examples
     --------
@@ -66,8 +64,9 @@ def contest(
     >>> found[["model", "method", "tied"]].values.tolist()
     [['m', 'x', True], ['m', 'y', True], ['mean', 'x', True], ['mean', 'y', True]]
     """
-    if not len(wide):
-        raise UserError("No fact is left that all methods were asked; there is nothing to compare.")
+    if wide.empty:
+        kinds = dict.fromkeys(COLUMNS[2:], float) | {"n": int, "tied": bool}
+        return pd.DataFrame(columns=COLUMNS).astype(kinds)
     keys, factors = list(wide.columns), dict(scale or {})
     methods = list(dict.fromkeys(method for _, method in keys))
     marks = truth.loc[wide.index].to_numpy(dtype=float)
@@ -90,19 +89,17 @@ def contest(
     draws = stats.replicates(values, figures, layers, n_resamples, seed)
     rows = pd.DataFrame([*keys, *(("mean", method) for method in methods)])
     rows.columns = ["model", "method"]
-    ends = [50 * (1 - level), 50 * (1 + level)]
     rows["estimate"], rows["n"] = estimates, len(values)
-    rows["low"], rows["high"] = np.nanpercentile(draws, ends, axis=0)
+    rows["low"], rows["high"] = percentiles(draws, level, len(values))
     sign = 1 if higher else -1
     for places in rows.groupby("model").indices.values():
-        best = places[np.nanargmax(sign * estimates[places])]
+        best = places[np.nan_to_num(sign * estimates[places], nan=-np.inf).argmax()]
         behind = sign * (draws[:, [best]] - draws[:, places])
         rows.loc[places, "behind"] = sign * (estimates[best] - estimates[places])
-        low, high = np.nanpercentile(behind, ends, axis=0)
+        low, high = percentiles(behind, level, len(values))
         rows.loc[places, "behind_low"], rows.loc[places, "behind_high"] = low, high
-    rows["tied"] = rows["behind_low"] <= 0
-    order = ["model", "method", "estimate", "low", "high", "n"]
-    return rows[[*order, "behind", "behind_low", "behind_high", "tied"]]
+    rows["tied"] = ~(rows["behind_low"] > 0)
+    return rows[COLUMNS]
 
 
 def lines(contests: Mapping[str, tuple[str, bool, pd.DataFrame]]) -> pd.DataFrame:
@@ -116,7 +113,8 @@ def lines(contests: Mapping[str, tuple[str, bool, pd.DataFrame]]) -> pd.DataFram
     Returns
     -------
     DataFrame
-        Index ``question``; ``figure``; ``best``; ``not told apart from it``, the methods whose
+        Index ``question``; ``figure``; ``best``, n/a where the figure is undefined for the facts
+        there are; ``not told apart from it``, the methods whose
         difference to the best has an interval that reaches 0; ``behind``, the others; ``n``.
     """
     rows = []
@@ -127,11 +125,12 @@ def lines(contests: Mapping[str, tuple[str, bool, pd.DataFrame]]) -> pd.DataFram
             for name, row in mean.iterrows()
         }
         leading, others = ranking(found, higher)
-        row = {"question": question, "figure": figure, "best": cells[leading[0]]}
+        best = cells[leading[0]] if leading else "n/a"
+        row = {"question": question, "figure": figure, "best": best}
         row["not told apart from it"] = "; ".join(map(cells.get, leading[1:])) or "–"
         behind = (f"{name} {mean.loc[name, 'estimate']:.2f}" for name in others)
         row["behind"] = "; ".join(behind) or "–"
-        rows.append(row | {"n": int(mean["n"].iloc[0])})
+        rows.append(row | {"n": int(mean["n"].max()) if len(mean) else 0})
     return pd.DataFrame(rows).set_index("question")
 
 
@@ -150,6 +149,7 @@ def ranking(found: pd.DataFrame, higher: bool = True) -> tuple[list[str], list[s
     leading : list of str
         The best method, then those that the facts do not tell apart from it.
     others : list of str
+        Neither names a method whose figure is undefined.
 
     Examples
     --------
@@ -158,6 +158,7 @@ def ranking(found: pd.DataFrame, higher: bool = True) -> tuple[list[str], list[s
     >>> ranking(found)
     (['y', 'z'], ['x'])
     """
-    mean = found[found["model"] == "mean"].sort_values("estimate", ascending=not higher)
+    mean = found[(found["model"] == "mean") & found["estimate"].notna()]
+    mean = mean.sort_values("estimate", ascending=not higher)
     tied = mean["tied"].astype(bool)
     return list(mean.loc[tied, "method"]), list(mean.loc[~tied, "method"])

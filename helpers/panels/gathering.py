@@ -9,6 +9,7 @@ from helpers.metrics import verdicts
 from helpers.panels import reading
 
 TRUTH = ["exposures", "false_object", "false_exposures", "plain"]
+NUMBERS = ["known", "score", "blind", "misled", "exposures", "false_exposures"]
 GROUPS = ("never", "1 to 8", "16 to 32", "64 or more")
 
 
@@ -29,6 +30,7 @@ def gather(found: pd.DataFrame, models: Sequence[str], firm: float = verdicts.FI
     DataFrame
         ``model, method``; the columns of the verdicts; of the model's training ``exposures,
         false_object, false_exposures, plain``; ``group``, a word for how often the fact was told.
+        Without rows where there are no such runs.
 
     Raises
     ------
@@ -46,6 +48,10 @@ def gather(found: pd.DataFrame, models: Sequence[str], firm: float = verdicts.FI
         table.insert(0, "method", verdicts.METHODS[run["chapter"]])
         table.insert(0, "model", run["model"])
         parts.append(table.join(told, on="item"))
+    if not parts:
+        columns = [*("model", "method", "item", "relation", "false_object", "plain"), *NUMBERS]
+        kinds = dict.fromkeys(NUMBERS, float) | {"plain": bool}
+        parts = [pd.DataFrame(columns=columns).astype(kinds)]
     table = pd.concat(parts, ignore_index=True)
     return table.assign(group=exposure_group(table["exposures"]))
 
@@ -90,7 +96,10 @@ def spread(table: pd.DataFrame, column: str) -> pd.DataFrame:
         pair: rows.set_index("item")[column].astype(float)
         for pair, rows in table.groupby(["model", "method"], sort=False)
     }
-    wide = pd.concat(parts, axis=1, names=["model", "method"])
+    names = ["model", "method"]
+    if not parts:
+        return pd.DataFrame(columns=pd.MultiIndex.from_arrays([[], []], names=names))
+    wide = pd.concat(parts, axis=1, names=names)
     return wide.dropna(axis=1, how="all").dropna()
 
 

@@ -91,8 +91,7 @@ def found(folder: str | Path, models: Sequence[str], seed: int = 0) -> pd.DataFr
     Raises
     ------
     UserError
-        If a model is not bundled, or no run of any of the models is there; then the sentence names
-        the command that makes one.
+        If a model is not bundled.
     """
     strange = [name for name in models if name not in bundled()]
     if strange:
@@ -104,42 +103,21 @@ def found(folder: str | Path, models: Sequence[str], seed: int = 0) -> pd.DataFr
     there = {(run["folder"].parent.name, run["folder"].name): run for run in every}
     places = [(model, chapter) for model in models for chapter in CHAPTERS]
     rows = [_row(there[place], seed) for place in places if place in there]
-    if not rows:
-        raise UserError(
-            f"There is no finished run of {', '.join(models) or 'any bundled model'} in {folder}: "
-            f"make them with `{command(CHAPTERS[0], (*models, 'atlas-m')[0], folder)}`, and "
-            f"likewise for {', '.join(CHAPTERS[1:])}."
-        )
-    return _alike(pd.DataFrame(rows))
+    return _alike(pd.DataFrame(rows, columns=None if rows else [*COLUMNS, "checksum"]))
 
 
-def complete(table: pd.DataFrame, folder: str | Path) -> list[str]:
+def complete(table: pd.DataFrame) -> list[str]:
     """Return the models that all four chapters have asked the panel, the smallest first.
 
     Parameters
     ----------
     table
         From :func:`found`.
-    folder
-        Over the models' folders, for the sentence.
-
-    Raises
-    ------
-    UserError
-        If there is none; the sentence names the command of the first missing run.
     """
     there = table[table["left_out"] == ""].groupby("model", sort=False)["chapter"].agg(set)
     size = table.groupby("model")["n_parameters"].max()
     whole = [model for model, chapters in there.items() if chapters == set(CHAPTERS)]
-    whole.sort(key=lambda model: (size[model], model))
-    if not whole:
-        model = there.index[0] if len(there) else table["model"].iloc[0]
-        missing = [chapter for chapter in CHAPTERS if chapter not in there.get(model, set())]
-        raise UserError(
-            f"No model has been asked the panel's facts by all four chapters; {model} lacks "
-            f"{', '.join(missing)}: run `{command(missing[0], model, folder)}`."
-        )
-    return whole
+    return sorted(whole, key=lambda model: (size[model], model))
 
 
 def remarks(
@@ -149,10 +127,12 @@ def remarks(
 
     Parameters
     ----------
-    table, folder
-        As for :func:`complete`.
+    table
+        From :func:`found`.
     models, whole
         The models that were wanted, and those that are read.
+    folder
+        Over the models' folders.
 
     Examples
     --------

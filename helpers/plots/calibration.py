@@ -8,9 +8,11 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
+from helpers import tables
 from helpers.plots.latent import grouped_dots
-from helpers.plots.style import GREY, INK, colours, legend_above, log_scale, plain, reach
+from helpers.plots.style import GREY, INK, colours, empty, legend_above, log_scale, plain, reach
 
+NO_FACTS = "Too few facts of the panel were asked by all methods to draw this."
 SHADES = ("#f2a541", "#bcd4e6", "#5b9bc8", "#0b3c5d")  # the first group stands out
 
 
@@ -45,6 +47,9 @@ def upset(table: pd.DataFrame, axes: Sequence[Axes] | None = None) -> Sequence[A
         ratios = {"height_ratios": [3, 0.25 * table.index.nlevels + 0.6]}
         _, axes = plt.subplots(2, figsize=(6, 5.2), sharex=True, gridspec_kw=ratios)
     above, below = axes
+    if table.empty:
+        below.set_visible(False)
+        return empty(above, NO_FACTS), below
     places, floor = np.arange(len(table)), np.zeros(len(table))
     shades = dict(zip(table.columns, SHADES * len(table.columns)))
     for name in table:
@@ -100,6 +105,8 @@ def area_dots(
     >>> area_dots(table, "contrast", "method").get_xlabel()
     'area under the ROC curve'
     """
+    if table["estimate"].isna().all():
+        return empty(ax, NO_FACTS)
     ax = grouped_dots(table, label, by, ax, "area under the ROC curve")
     ax.axvline(0.5, color=INK, lw=1, ls=":")
     ax.set_xlim(low, 1.02)
@@ -125,7 +132,7 @@ def agreement_map(
     Returns
     -------
     Axes
-        Each field bears its figure and the interval.
+        Each field bears its figure and the interval, or n/a.
 
     Examples
     --------
@@ -134,6 +141,8 @@ def agreement_map(
     >>> [text.get_text().split()[0] for text in agreement_map(pair, pair, ["a", "b"]).texts]
     ['0.50', '0.50']
     """
+    if pd.concat([above, below])["estimate"].isna().all():
+        return empty(ax, NO_FACTS)
     ax = ax or plt.subplots(figsize=(6, 4.6))[1]
     place = {name: number for number, name in enumerate(methods)}
     field = np.full((len(place), len(place)), np.nan)
@@ -142,7 +151,9 @@ def agreement_map(
             at = (place[row["first"]], place[row["second"]])
             at = at[::-1] if turned else at
             field[at] = row["estimate"]
-            text = f"{row['estimate']:.2f}\n[{row['low']:.2f}, {row['high']:.2f}]"
+            text = tables.interval(row["estimate"], row["low"], row["high"], 2).replace(
+                " ", "\n", 1
+            )
             shade = "white" if row["estimate"] > 0.6 else INK
             minus = plain(text).replace("-", "\N{MINUS SIGN}")
             ax.text(at[1], at[0], minus, ha="center", va="center", color=shade, fontsize=9.5)
@@ -178,6 +189,8 @@ def cost_plane(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
     >>> cost_plane(table).get_xscale()
     'log'
     """
+    if table["estimate"].isna().all():
+        return empty(ax, NO_FACTS)
     ax = ax or plt.subplots()[1]
     shades = colours(table["method"])
     for row in table.to_dict("records"):

@@ -22,7 +22,7 @@ def two(tmp_path):
 
 
 def load(folder):
-    table = groups.grouped(runs.load(folder))
+    table = groups.grouped(groups.labelled(runs.load(folder)))
     return table, board.tables(table)
 
 

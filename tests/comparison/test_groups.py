@@ -10,7 +10,7 @@ ONE = ("latent_knowledge",)
 
 
 def found(folder):
-    return groups.grouped(runs.load(folder)).set_index("label")
+    return groups.grouped(groups.labelled(runs.load(folder))).set_index("label")
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_two_models_of_one_name_keep_apart(tmp_path):
 
 def test_a_replaced_model_is_noticed(tmp_path):
     saved_runs.write(tmp_path, "m", 0.5)
-    table = groups.grouped(runs.load(tmp_path))
+    table = groups.grouped(groups.labelled(runs.load(tmp_path)))
     assert groups.weights(table) == []
     table.loc[0, "manifest"]["model"]["weights_sha"] = "another"
     assert groups.weights(table) == ["m"]
