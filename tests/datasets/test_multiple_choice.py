@@ -343,7 +343,7 @@ def test_own_csv_with_a_missing_column_is_refused(tmp_path, column):
     ("row", "message"),
     [
         (("Up?", "yes", "yes"), r"own\.csv, line 2 has one option only; give two or more"),
-        (("Up?", "yes|no", "maybe"), "line 2 has the answer 'maybe', which is none of its options yes"),
+        (("Up?", "yes|no", "maybe"), "line 2 has the answer 'maybe', which is none of its options"),
         (("Up?", "yes|no", "2"), "line 2 has the answer '2'"),
         (("Up?", "yes|no"), "line 2 has 2 cells and the header 3"),
         (("Up?", "yes", "no", "yes"), "line 2 has 4 cells .* double quotes"),

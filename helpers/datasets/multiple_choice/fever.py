@@ -33,9 +33,7 @@ def read(paths: list[Path]) -> benchmark.Benchmark:
     items = benchmark.table(_rows(lines), asked[0])
     return benchmark.Benchmark(
         items=items,
-        pool=benchmark.table(_rows(files.json_lines(train[0])), train[0])
-        if train
-        else items,
+        pool=benchmark.table(_rows(files.json_lines(train[0])), train[0]) if train else items,
         style="claim",
         kinds=("demonstrations", "order"),
         n_shots=16,
