@@ -1,11 +1,11 @@
 """Facts and questions: the bundled atlas, FKTC, published question sets, or your own files."""
 
-from helpers.datasets.catalogue import NAMES, frames, load, relations, source
+from helpers.datasets.catalogue import NAMES, frames, load, notes, relations, source
 from helpers.datasets.exposure import exposures, plain, training
 from helpers.datasets.knowledge import knowledge, labelled_responses
 from helpers.datasets.panel import offered, panel
 from helpers.datasets.seen import seen_qa
-from helpers.datasets.suited import unsuited
+from helpers.datasets.suitability import unsuited
 from helpers.datasets.unseen import unseen_qa
 
 __all__ = [
@@ -15,6 +15,7 @@ __all__ = [
     "knowledge",
     "labelled_responses",
     "load",
+    "notes",
     "offered",
     "panel",
     "plain",

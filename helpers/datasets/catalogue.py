@@ -59,11 +59,11 @@ def load(
     if seed < 0:
         raise UserError(f"The seed is {seed}: give 0 or a positive whole number.")
     if name == "atlas":
-        pool = _keep(atlas.read_facts(), relations)
+        pool = keep(atlas.read_facts(), relations)
         facts = _sample(pool, n, seed)
         return facts.assign(distractors=atlas.draw_distractors(facts, pool, seed))
     table = other[0].facts(other[1]) if (other := _other(name)) else fktc.facts(_files(name))
-    return _sample(_keep(table, relations), n, seed)
+    return _sample(keep(table, relations), n, seed)
 
 
 def frames(name: str | Path, relations: Sequence[str] | None = None) -> pd.DataFrame:
@@ -96,7 +96,7 @@ def frames(name: str | Path, relations: Sequence[str] | None = None) -> pd.DataF
     if _other(name):
         return pd.DataFrame(columns=["relation", "kind", "frame", "template"])
     table = atlas.read_frames() if name == "atlas" else fktc.frames(_files(name))
-    return _keep(table, relations)
+    return keep(table, relations)
 
 
 def relations(name: str | Path) -> pd.DataFrame:
@@ -159,6 +159,25 @@ def source(name: str | Path) -> dict[str, str]:
     return about | {"licence": "", "version": "", "citation": "", "checksum": checksum}
 
 
+def notes(name: str | Path, relations: Sequence[str] | None = None) -> list[str]:
+    """Return sentences on what a reader should know of facts: repeated rows, several objects.
+
+    Parameters
+    ----------
+    name, relations
+        As in `load`.
+
+    Examples
+    --------
+    >>> notes("atlas")
+    []
+    """
+    if name == "atlas" or _other(name):
+        return []
+    files = _files(name)
+    return fktc.notes([f for f in files if not relations or f.relation in relations])
+
+
 def _other(name: str | Path) -> tuple[ModuleType, Path] | None:
     """Return the module that reads a data set without frames, and its path; None for the rest."""
     if name in OTHERS:
@@ -182,7 +201,7 @@ def _files(name: str | Path) -> list[fktc.RelationFile]:
     )
 
 
-def _keep(table: pd.DataFrame, wanted: Sequence[str] | None) -> pd.DataFrame:
+def keep(table: pd.DataFrame, wanted: Sequence[str] | None) -> pd.DataFrame:
     """Keep the rows of the wanted relations, in the order of the data set."""
     if isinstance(wanted, str):
         raise UserError(f"relations is the text {wanted!r}: give a list, such as [{wanted!r}].")

@@ -36,12 +36,16 @@ ABOUT = {
 
 @dataclass(frozen=True)
 class RelationFile:
-    """One file as read: the relation's name, its question templates, its facts, its SHA-256."""
+    """One file as read: the relation's name, its question templates, its facts, its SHA-256.
+
+    `places` are the file and line of each fact, for messages.
+    """
 
     relation: str
     questions: tuple[str, ...]
     facts: tuple[tuple[str, str, tuple[str, ...]], ...]
     sha256: str
+    places: tuple[str, ...]
 
 
 def fetch() -> Path:
@@ -117,7 +121,7 @@ def _natural(relation: str) -> tuple:
 def _read_file(path: Path, _modified: int) -> RelationFile:
     try:
         content = path.read_bytes()
-        lines = content.decode("utf-8").split("\n")
+        lines = content.decode("utf-8-sig").split("\n")
     except OSError as error:
         raise UserError(f"{path} cannot be read: {error.strerror}.") from None
     except UnicodeDecodeError:
@@ -125,14 +129,15 @@ def _read_file(path: Path, _modified: int) -> RelationFile:
     numbered = [(number, line) for number, line in enumerate(lines, 1) if line.strip()]
     if not numbered:
         raise UserError(f"{path} is empty: its first line must hold the question templates.")
-    questions = _header(_object(numbered[0][1], f"{path}, line {numbered[0][0]}"), path)
-    facts = [
-        _fact(_object(line, f"{path}, line {n}"), f"{path}, line {n}") for n, line in numbered[1:]
-    ]
+    places = [f"{path}, line {number}" for number, _ in numbered]
+    questions = _header(_object(numbered[0][1], places[0]), places[0])
+    rows = zip(numbered[1:], places[1:])
+    facts = [_fact(_object(line, where), where) for (_, line), where in rows]
     if not facts:
         raise UserError(f"{path} holds no facts: add one line a fact after the templates.")
     relation = re.split(r"[-.]", path.name, maxsplit=1)[0]
-    return RelationFile(relation, questions, tuple(facts), hashlib.sha256(content).hexdigest())
+    sha256 = hashlib.sha256(content).hexdigest()
+    return RelationFile(relation, questions, tuple(facts), sha256, tuple(places[1:]))
 
 
 def _object(line: str, where: str) -> dict:
@@ -145,12 +150,12 @@ def _object(line: str, where: str) -> dict:
     return value
 
 
-def _header(value: dict, path: Path) -> tuple[str, ...]:
+def _header(value: dict, where: str) -> tuple[str, ...]:
     questions = value.get("relations")
     good = isinstance(questions, list) and questions
     if not good or not all(isinstance(q, str) and q.count("[X]") == 1 for q in questions):
         raise UserError(
-            f'{path}, line 1 must be {{"relations": [...]}} with one or more question templates, '
+            f'{where} must be {{"relations": [...]}} with one or more question templates, '
             "each with one [X] in place of the subject."
         )
     return tuple(questions)
@@ -166,6 +171,9 @@ def _fact(value: dict, where: str) -> tuple[str, str, tuple[str, ...]]:
         )
     if obj in wrong:
         raise UserError(f"{where} lists its own object {obj!r} in `taxonomy`: remove it there.")
+    double = next((text for text in wrong if wrong.count(text) > 1), None)
+    if double:
+        raise UserError(f"{where} lists {double!r} twice in `taxonomy`: list each object once.")
     return subject, obj, tuple(wrong)
 
 
@@ -181,6 +189,29 @@ def facts(files: list[RelationFile]) -> pd.DataFrame:
         for i, (subject, obj, wrong) in enumerate(file.facts)
     ]
     return pd.DataFrame(rows, columns=["fact", "relation", "subject", "object", "distractors"])
+
+
+def notes(files: list[RelationFile]) -> list[str]:
+    """Return sentences on what a reader should know of the facts: repeated and several objects."""
+    objects: dict[tuple[str, str], set[str]] = {}
+    repeated, several = [], {}
+    for file in files:
+        for (subject, obj, _), where in zip(file.facts, file.places):
+            known = objects.setdefault((file.relation, subject), set())
+            if obj in known:
+                repeated.append(where)
+            elif known:
+                several.setdefault((file.relation, subject), where)
+            known.add(obj)
+    found = []
+    if repeated:
+        found.append(f"{len(repeated)} facts repeat an earlier one, such as {repeated[0]}.")
+    if several:
+        found.append(
+            f"{len(several)} subjects have more than one object, such as that of "
+            f"{next(iter(several.values()))}: where one of them is asked for, the others are wrong."
+        )
+    return found
 
 
 def templates() -> pd.DataFrame:

@@ -12,6 +12,7 @@ from helpers.datasets.exposure import training
 from helpers.errors import UserError
 
 SHOTS_SEEN, SHOTS_UNSEEN = 280, 40  # sizes of the paper's two repositories
+FEWEST = 5  # answers in a pool, one of which may be the response, and questions for shots
 COLUMNS = ["item", "group", "question", "answers", "type", "seen", "pool"]
 _TYPES = {
     "location": ("country", "city", "continent", "region", "time zone"),
@@ -37,6 +38,8 @@ class Questions:
         `pool, answer`: true answers of questions alike, from which wrong ones are drawn.
     source : dict
         As `helpers.datasets.source` returns it.
+    notes : list of str
+        Sentences on what a reader should know of the data.
     """
 
     asked: pd.DataFrame
@@ -44,6 +47,7 @@ class Questions:
     unseen_shots: pd.DataFrame
     pool: pd.DataFrame
     source: dict[str, str]
+    notes: list[str]
 
 
 def knowledge(
@@ -65,7 +69,8 @@ def knowledge(
         ``"atlas"``: for a bundled `model`, seen facts were stated at least once in its training,
         unseen ones never, nor in the other direction, nor wrongly, and what a chat model was tuned
         on is neither; for other models all facts count as seen. ``"seen_qa"``: published questions.
-        UnseenQA is added to the unseen ones.
+        ``"fktc"`` or the path of files in its format: facts, which all count as seen; of each
+        relation a fifth is kept for shots. UnseenQA is added to the unseen ones.
     model
         Name of a bundled model.
     n_seen, n_unseen
@@ -81,7 +86,7 @@ def knowledge(
     Raises
     ------
     UserError
-        If the data set is unknown, or a number is out of range.
+        If the data set is unknown or has no questions, or a number is out of range.
 
     Examples
     --------
@@ -89,8 +94,6 @@ def knowledge(
     >>> found.asked.groupby("seen").size().tolist(), len(found.seen_shots), len(found.unseen_shots)
     ([40, 30], 280, 40)
     """
-    if dataset not in ("atlas", "seen_qa"):
-        raise UserError(f'There is no question set {dataset!r}: give "atlas" or "seen_qa".')
     if n_seen < 1 or n_unseen < 1:
         raise UserError(
             f"n_seen is {n_seen} and n_unseen {n_unseen}: ask at least one question of each kind."
@@ -98,9 +101,10 @@ def knowledge(
     nothing = unseen.unseen_qa(as_of, min(n_unseen, unseen.N_PLACES), seed)
     others = unseen.unseen_qa(as_of, SHOTS_UNSEEN // len(unseen.TEMPLATES), seed + 1)
     others = others[~others["subject"].isin(nothing["subject"])]
-    if dataset == "atlas":
-        asked, rest, pool = _atlas(model, n_seen, n_unseen, seed, only)
-        source = catalogue.source("atlas")
+    notes = []
+    if dataset != "seen_qa":
+        asked, rest, pool = _facts(dataset, model, n_seen, n_unseen, seed, only)
+        source, notes = catalogue.source(dataset), catalogue.notes(dataset)
     else:
         chosen = list(sources) or list(questions.PUBLISHED)
         asked, rest = seen.seen_qa(chosen, n_seen, seed, judge)
@@ -118,17 +122,33 @@ def knowledge(
         _some(pd.concat([_some(never, SHOTS_UNSEEN // 2, seed), others]), SHOTS_UNSEEN, seed),
         pool.drop_duplicates(ignore_index=True),
         source,
+        notes,
     )
 
 
-def _atlas(
-    model: str, n_seen: int, n_unseen: int, seed: int, only: Collection[str] | None = None
+def enough(dataset: str) -> bool:
+    """Tell whether facts leave something to ask when the questions for shots are put aside."""
+    asked, rest, _ = _facts(dataset, "", 1, 1, 0)
+    return len(asked) > 0 and rest["question"].nunique() >= FEWEST
+
+
+def _facts(
+    dataset: str,
+    model: str,
+    n_seen: int,
+    n_unseen: int,
+    seed: int,
+    only: Collection[str] | None = None,
 ) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
-    """Return what is asked of the atlas, the rest, and the objects of each relation."""
-    facts = catalogue.load("atlas", seed=seed)
-    frames = catalogue.frames("atlas").query("kind == 'qa' and frame == 0")
+    """Return what is asked of facts, the rest, and the answers of each relation."""
+    facts = catalogue.load(dataset, seed=seed)
+    objects = facts.groupby(["relation", "subject"], sort=False)["object"].unique().map(list)
+    facts = facts.drop_duplicates(["relation", "subject"], ignore_index=True)
+    frames = catalogue.frames(dataset).query("kind == 'qa' and frame == 0")
     template = frames.set_index("relation")["template"]
-    kinds = catalogue.relations("atlas").set_index("relation")["object_type"].map(TYPE_OF)
+    if template.empty:
+        raise UserError(f"{dataset} has no questions: name another data set.")
+    kinds = catalogue.relations(dataset).set_index("relation")["object_type"].map(TYPE_OF)
     table = pd.DataFrame(
         {
             "item": facts["fact"],
@@ -137,7 +157,7 @@ def _atlas(
                 template[relation].replace("[X]", subject)
                 for relation, subject in zip(facts["relation"], facts["subject"])
             ],
-            "answers": [[answer] for answer in facts["object"]],
+            "answers": objects.to_list(),
             "type": facts["relation"].map(kinds).fillna("other"),
             "seen": True,
             "pool": facts["relation"],
@@ -145,7 +165,7 @@ def _atlas(
     )
     # Drawn before anything is left out: models of unlike training are asked much the same facts.
     place = pd.Series(np.random.default_rng([seed, 2]).permutation(len(table)), table.index)
-    told = training(model)
+    told = training(model) if dataset == "atlas" else None
     if told is not None:
         told = told.reindex(table["item"])
         table["exposures"] = told["exposures"].to_numpy()
@@ -159,8 +179,27 @@ def _atlas(
     number = table["seen"].map({True: n_seen, False: n_unseen})
     rank = place[table.index].groupby([table["group"], table["seen"]]).rank(method="first") - 1
     pool = table.pipe(_pool, "group")
+    if dataset != "atlas":
+        size = table.groupby("group")["item"].transform("size")
+        least = -(-FEWEST // table["group"].nunique())
+        number = number.clip(upper=size - (size // 5).clip(lower=least))
+        pool = pd.concat([pool, _wrong(facts, table)])
     chosen = rank < number if only is None else table["item"].isin(only)
     return table[chosen].reset_index(drop=True), table[~chosen].reset_index(drop=True), pool
+
+
+def _wrong(facts: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:
+    """Return the wrong objects of facts, and invented answers where a relation has too few."""
+    wrong = pd.DataFrame({"pool": facts["relation"], "answer": facts["distractors"]})
+    wrong = wrong.explode("answer").dropna().drop_duplicates()
+    types = table.drop_duplicates("group").set_index("group")["type"]
+    many = wrong["pool"].value_counts().reindex(types.index, fill_value=0)
+    made = [
+        (name, text)
+        for name in types.index[many < FEWEST]
+        for text in unseen.invented_answers(types[name])
+    ]
+    return pd.concat([wrong, pd.DataFrame(made, columns=["pool", "answer"])])
 
 
 def _pool(table: pd.DataFrame, by: str) -> pd.DataFrame:

@@ -33,12 +33,8 @@ def fetch() -> Path:
 
 
 def reads(path: Path) -> bool:
-    """Tell whether a path is such a table: a CSV whose header names persons and their birth."""
-    if path.suffix != ".csv" or not path.is_file():
-        return False
-    with path.open(encoding="latin-1") as file:
-        header = file.readline().replace('"', "").strip().split(",")
-    return "firstname" in header and bool(set(YEARS) & set(header))
+    """Tell whether a path is such a table, or a folder with one."""
+    return bool(_files(path))
 
 
 def facts(path: Path) -> pd.DataFrame:
@@ -49,7 +45,7 @@ def facts(path: Path) -> pd.DataFrame:
     Parameters
     ----------
     path
-        The CSV file.
+        The CSV file, or a folder with one such file.
 
     Returns
     -------
@@ -60,9 +56,13 @@ def facts(path: Path) -> pd.DataFrame:
     Raises
     ------
     UserError
-        If the file cannot be read, or no row has a year.
+        If the file cannot be read, no row has a year, or the folder holds several tables.
     """
-    table = _table(path)
+    found = _files(path)
+    if len(found) > 1:
+        names = ", ".join(file.name for file in found)
+        raise UserError(f"The folder {path} holds several tables, {names}: give one by its path.")
+    table = _table(found[0])
     column = next(name for name in YEARS if name in table)
     years = table[column].str.extract(YEARS[column], expand=False)
     names = (
@@ -80,11 +80,23 @@ def facts(path: Path) -> pd.DataFrame:
 
 def about(path: Path) -> dict[str, str]:
     """Return the record of a run's manifest; of another table than the published what is known."""
-    checksum = download.checksum([path])
+    checksum = download.checksum(_files(path)[:1])
     if checksum in FILES.values():
         return ABOUT | {"checksum": checksum}
     unknown = {"licence": "", "url": str(path), "version": "", "citation": ""}
     return ABOUT | unknown | {"checksum": checksum}
+
+
+def _files(path: Path) -> list[Path]:
+    """Return the files at a path that are CSV and name persons and their birth in their header."""
+    found = []
+    for file in sorted(path.iterdir()) if path.is_dir() else [path]:
+        if file.suffix == ".csv" and file.is_file():
+            with file.open(encoding="latin-1") as lines:
+                header = lines.readline().replace('"', "").strip().split(",")
+            if "firstname" in header and set(YEARS) & set(header):
+                found.append(file)
+    return found
 
 
 def _table(path: Path) -> pd.DataFrame:

@@ -6,7 +6,7 @@ Know?").
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
@@ -14,6 +14,7 @@ from helpers.errors import UserError
 from helpers.prompts.lists import choose, opened
 
 KINDS = ("HGP", "MMP")
+COMPARED = ("P17", "P36", "P37")  # relations that Table 5 or the atlas has templates for
 _COLUMNS = ["relation", "kind", "number", "template"]
 
 
@@ -88,6 +89,32 @@ def own(frames: pd.DataFrame, n: int = 3) -> pd.DataFrame:
         for kind, texts in zip(KINDS, (written, mined)):
             rows += [(relation, kind, i, text) for i, text in enumerate(texts[:n], 1)]
     return pd.DataFrame(rows, columns=_COLUMNS)
+
+
+def compared(tests: pd.DataFrame, named: Sequence[str], focus: str) -> pd.DataFrame:
+    """Return the tests of the relations that are asked with prompts too.
+
+    These are the named ones; if none is named, those of ``COMPARED`` that there are, or `focus`.
+
+    Raises
+    ------
+    UserError
+        For a named relation that has no tests.
+
+    Examples
+    --------
+    >>> tests = pd.DataFrame({"fact": ["a", "b"], "relation": ["P17", "P569"]})
+    >>> compared(tests, [], "P569")["fact"].tolist(), compared(tests, ["P569"], "")["fact"].tolist()
+    (['a'], ['b'])
+    """
+    there = list(tests["relation"].unique())
+    missing = [relation for relation in named if relation not in there]
+    if missing:
+        raise UserError(
+            f"There is no test of {', '.join(missing)} to compare: choose from {', '.join(there)}."
+        )
+    chosen = named or [relation for relation in COMPARED if relation in there] or [focus]
+    return tests[tests["relation"].isin(chosen)]
 
 
 def prefer(first: pd.DataFrame, second: pd.DataFrame) -> pd.DataFrame:

@@ -120,6 +120,50 @@ def split(facts: pd.DataFrame, n_pool: int = 100, seed: int = 0) -> pd.DataFrame
     return pd.concat(parts, ignore_index=True) if parts else kept.assign(role="")
 
 
+def divisible(facts: pd.DataFrame, seed: int = 0) -> tuple[pd.DataFrame, list[str]]:
+    """Keep the relations that :func:`split` can divide, and that leave something to choose from.
+
+    Parameters
+    ----------
+    facts, seed
+        As for :func:`split`.
+
+    Returns
+    -------
+    kept : DataFrame
+        The facts of these relations.
+    notes : list of str
+        A sentence on each other relation.
+
+    Raises
+    ------
+    UserError
+        If none is left, with the sentences.
+
+    Examples
+    --------
+    >>> facts = pd.DataFrame({"fact": list("abcde"), "relation": ["P17"] * 4 + ["P36"],
+    ...                       "subject": ["Lyon", "Turin", "Bern", "Oslo", "Chad"],
+    ...                       "object": ["France", "Italy", "Switzerland", "Norway", "N'Djamena"]})
+    >>> kept, notes = divisible(facts)
+    >>> len(kept), notes[0].partition(",")[0]
+    (4, 'Relation P36 has fewer than 2 different objects')
+    """
+    short, notes = [], []
+    for relation, rows in facts.groupby("relation", sort=False):
+        try:
+            if split(rows, seed=seed).empty:
+                raise UserError(f"Relation {relation} has only subjects that are their own object.")
+            if "choices" not in rows:
+                choices(rows, rows, 2, seed)
+        except UserError as error:
+            short.append(relation)
+            notes.append(str(error))
+    if len(short) == facts["relation"].nunique():
+        raise UserError(" ".join(notes) or "There are no facts to divide: name other relations.")
+    return facts[~facts["relation"].isin(short)], notes
+
+
 def draw(pool: pd.DataFrame, n: int = 50, seed: int = 0) -> pd.DataFrame:
     """Draw examples of each relation; those for a smaller `n` begin those for a larger one.
 

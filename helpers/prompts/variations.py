@@ -96,6 +96,84 @@ def probes(
     return pd.DataFrame(_rows(items, kind, puts))
 
 
+def plan(
+    items: pd.DataFrame,
+    kinds: Sequence[str],
+    n_variations: int,
+    pool: pd.DataFrame,
+    n_shots: int,
+    frames: pd.DataFrame | None = None,
+) -> tuple[dict[str, int], int, list[str]]:
+    """Return what of the variations asked for can be made.
+
+    Parameters
+    ----------
+    items, pool, frames : DataFrame
+        As for :func:`probes`.
+    kinds : sequence of str
+        Kinds of variation, in the order wanted.
+    n_variations, n_shots : int
+        The most variations of a kind, and the most demonstrations.
+
+    Returns
+    -------
+    ways : dict
+        Kind to its number of variations; a kind with fewer than two is left out.
+    n_shots : int
+        Demonstrations that every item can have.
+    notes : list of str
+        A sentence on each thing that there is less of than was asked for.
+
+    Raises
+    ------
+    UserError
+        For an unknown kind, a number out of range, or where nothing can be varied.
+
+    Examples
+    --------
+    >>> items = pd.DataFrame({"item": ["a", "b"], "relation": "", "question": ["Up?", "Down?"],
+    ...                       "options": [["yes", "no"]] * 2, "answer": [0, 1]})
+    >>> ways, n_shots, notes = plan(items, ["order", "options"], 2, items, 6)
+    >>> ways, n_shots
+    ({'options': 2}, 1)
+    >>> for note in notes:
+    ...     print(note)
+    Prompts have 1 demonstration, not 6: the data hold no more.
+    The kind "order" is left out: it needs two demonstrations or more.
+    """
+    for kind in kinds:
+        _check(kind, "line", n_variations, n_shots)
+    ways, notes = {}, []
+    if {"order", "demonstrations"} & set(kinds) and n_shots:
+        spare = _spare(items, pool, max(n_shots, n_variations))
+        if spare < n_shots:
+            number = f"{spare} demonstration{'s' * (spare != 1)}"
+            notes.append(f"Prompts have {number}, not {n_shots}: the data hold no more.")
+            n_shots = spare
+    for kind in dict.fromkeys(kinds):
+        if kind == "frames":
+            there, need = _least_wordings(items, frames), "facts with more than one wording"
+        elif kind == "paraphrases":
+            need = "a column `paraphrases`, or a paraphraser"
+            there = min((len(_texts(item)) for item in items.to_dict("records")), default=0)
+        elif kind == "options":
+            there, need = n_variations, ""
+        elif kind == "order":
+            there, need = math.factorial(n_shots), "two demonstrations or more"
+        else:
+            there = math.perm(spare, n_shots) if n_shots else 0
+            need = "two demonstrations or more to draw from"
+        if there < 2:
+            notes.append(f'The kind "{kind}" is left out: it needs {need}.')
+            continue
+        ways[kind] = min(there, n_variations)
+        if there < n_variations:
+            notes.append(f'The kind "{kind}" has {there} variations, not {n_variations}.')
+    if not ways:
+        raise UserError(" ".join([*notes, "So no prompt can be varied: name other kinds."]))
+    return ways, n_shots, notes
+
+
 def fitting(
     make: Callable[[int], pd.DataFrame],
     n_shots: int,
@@ -178,15 +256,38 @@ def _rows(items: pd.DataFrame, kind: str, puts: Iterator[list[_Put]]) -> list[di
 def _wordings(items: pd.DataFrame, frames: pd.DataFrame | None, n: int) -> Iterator[list[_Put]]:
     if frames is None or "subject" not in items:
         raise UserError('Variations of the kind "frames" need facts, such as those of the atlas.')
-    by_relation = {name: rows for name, rows in frames.groupby("relation", sort=False)}
+    by_relation = _templates(frames)
     for item in items.to_dict("records"):
-        rows = by_relation.get(item["relation"], frames.head(0)).sort_values("frame", kind="stable")
-        asked = [fill(text, item["subject"]) for text in rows.loc[rows["kind"] == "qa", "template"]]
-        gaps = rows.loc[rows["kind"] == "wp", "template"].str.partition("[Y]")[0].str.rstrip()
-        ways = [*asked, *(fill(text, item["subject"]) for text in gaps), *map(formats.shot, asked)]
+        texts = by_relation.get(item["relation"], {"qa": [], "wp": []})
+        asked = [fill(text, item["subject"]) for text in texts["qa"]]
+        gaps = [fill(text.partition("[Y]")[0].rstrip(), item["subject"]) for text in texts["wp"]]
+        ways = [*asked, *gaps, *map(formats.shot, asked)]
         _enough(len(ways), n, f"wordings of relation {item['relation']}")
         scored = styles.continuations(styles.STYLES["line"], item["options"])
         yield [(way, scored) for way in ways[:n]]
+
+
+def _templates(frames: pd.DataFrame) -> dict[str, dict[str, list[str]]]:
+    """Return the questions ("qa") and gaps ("wp") of each relation, in their order."""
+    rows = frames.sort_values("frame", kind="stable")
+    return {
+        name: {kind: list(part.loc[part["kind"] == kind, "template"]) for kind in ("qa", "wp")}
+        for name, part in rows.groupby("relation", sort=False)
+    }
+
+
+def _least_wordings(items: pd.DataFrame, frames: pd.DataFrame | None) -> int:
+    """Return how many wordings the relation with the fewest has."""
+    if frames is None or "subject" not in items:
+        return 0
+    texts = _templates(frames[frames["relation"].isin(items["relation"])])
+    there = {name: 2 * len(found["qa"]) + len(found["wp"]) for name, found in texts.items()}
+    return min((there.get(name, 0) for name in items["relation"]), default=0)
+
+
+def _texts(item: dict[str, Any]) -> list[str]:
+    """Return the different wordings of a question, its own first."""
+    return list(dict.fromkeys([item["question"], *item.get("paraphrases", [])]))
 
 
 def _paraphrases(items: pd.DataFrame, style: styles.Style, n: int) -> Iterator[list[_Put]]:
@@ -195,7 +296,7 @@ def _paraphrases(items: pd.DataFrame, style: styles.Style, n: int) -> Iterator[l
             'Variations of the kind "paraphrases" need a column `paraphrases`, or a paraphraser.'
         )
     for item in items.to_dict("records"):
-        texts = list(dict.fromkeys([item["question"], *item["paraphrases"]]))
+        texts = _texts(item)
         _enough(len(texts), n, f"different wordings of item {item['item']}")
         scored = styles.continuations(style, item["options"])
         ask = [style.head + style.ask(text, item["options"]) for text in texts[:n]]
@@ -246,6 +347,16 @@ def _demonstrations(
         if kind == "order":
             chosen = [[shots[p] for p in order] for shots, order in zip(chosen, shuffled)]
         yield chosen
+
+
+def _spare(items: pd.DataFrame, pool: pd.DataFrame, most: int) -> int:
+    """Return how many demonstrations, up to `most`, the item with the fewest has to draw from."""
+    queues = {str(name): rows.to_dict("records") for name, rows in pool.groupby("relation")}
+    found = (
+        islice(_others(queues.get(item["relation"], queues.get("", [])), item), most)
+        for item in items[["item", "relation", "question"]].to_dict("records")
+    )
+    return min((len(list(shots)) for shots in found), default=0)
 
 
 def _others(queue: Sequence[dict[str, Any]], item: dict[str, Any]) -> Iterator[dict[str, Any]]:

@@ -199,7 +199,7 @@ def test_a_question_without_its_answer_key_is_refused(tmp_path):
         load(path)
     choices = [{"label": "A", "text": "yes"}, {"label": "B", "text": "no"}]
     record = {"id": "x", "answerKey": "F", "question": {"stem": "Up?", "choices": choices}}
-    with pytest.raises(UserError, match="item x has no correct option"):
+    with pytest.raises(UserError, match="line 1 has no correct option"):
         load(write_lines(path, record))
 
 
@@ -219,7 +219,7 @@ def test_medhalt_options_are_python_dicts_in_cells(tmp_path):
     ]
     assert found["answer"].tolist() == [2, 1]
     write_csv(path, ("question", "options"), ("Q", '["a", "b"]'))
-    with pytest.raises(UserError, match="row 0: `options` must be a dict"):
+    with pytest.raises(UserError, match="line 2: `options` must be a dict"):
         load(path)
 
 
@@ -228,7 +228,7 @@ def test_medhalt_files_with_an_answer_column(tmp_path):
     rows = [("Q0", "{'0': 'a', '1': 'b'}", "1", "Heart")]
     found = load(write_csv(tmp_path / "reasoning_FCT.csv", columns, *rows)).items.iloc[0]
     assert (found["options"], found["answer"], found["relation"]) == (["a", "b"], 1, "Heart")
-    path = write_csv(tmp_path / "reasoning_FCT.csv", columns, ("Q0", "{'0': 'a', '1': 'b'}", "7"))
+    path = write_csv(tmp_path / "reasoning_FCT.csv", columns, (*rows[0][:2], "7", "Heart"))
     with pytest.raises(UserError, match="has no correct option"):
         load(path)
 
@@ -242,7 +242,7 @@ def test_factor_takes_the_misspelt_column_and_paraphrases(tmp_path):
     assert found["options"] == row[1:]
     assert (found["relation"], found["paraphrases"]) == ("wiki", ["Once,"])
     write_csv(path, (*columns, "paraphrases"), [*row, "Once,"])
-    with pytest.raises(UserError, match="row 0: `paraphrases` must be a JSON list of texts"):
+    with pytest.raises(UserError, match="line 2: `paraphrases` must be a JSON list of texts"):
         load(path)
     write_csv(path, columns[1:], row[1:])
     with pytest.raises(UserError, match="lacks the text before the sentences"):
@@ -342,13 +342,14 @@ def test_own_csv_with_a_missing_column_is_refused(tmp_path, column):
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        (("Up?", "yes", "yes"), "item row-0000 has one option only; give two or more"),
-        (("Up?", "yes|no", "maybe"), "item row-0000 has no correct option"),
-        (("Up?", "yes|no", "2"), "item row-0000 has no correct option"),
-        (("Up?", "yes|no"), "item row-0000 has no correct option"),
-        (("Up?",), "item row-0000 has one option only"),
-        (("Up?", '["yes", ""]', "yes"), "item row-0000 has an empty option"),
-        (("", "yes|no", "yes"), "item row-0000 has no question"),
+        (("Up?", "yes", "yes"), r"own\.csv, line 2 has one option only; give two or more"),
+        (("Up?", "yes|no", "maybe"), "line 2 has the answer 'maybe', which is none of its options"),
+        (("Up?", "yes|no", "2"), "line 2 has the answer '2'"),
+        (("Up?", "yes|no"), "line 2 has 2 cells and the header 3"),
+        (("Up?", "yes", "no", "yes"), "line 2 has 4 cells .* double quotes"),
+        (("Up?", "yes|no|yes", "no"), "line 2 lists the option 'yes' twice"),
+        (("Up?", '["yes", ""]', "yes"), "line 2 has an empty option"),
+        (("", "yes|no", "yes"), "line 2 has no question"),
     ],
 )
 def test_own_items_that_cannot_be_asked_are_refused(tmp_path, row, message):
@@ -356,11 +357,25 @@ def test_own_items_that_cannot_be_asked_are_refused(tmp_path, row, message):
         load(write_csv(tmp_path / "own.csv", OWN, row))
 
 
+def test_the_line_of_a_row_counts_blank_lines_and_breaks_in_cells(tmp_path):
+    path = tmp_path / "own.csv"
+    path.write_text('question,options,answer\n\n"Up\nor not?",yes|no,yes\nDown?,yes,no,yes\n')
+    with pytest.raises(UserError, match=r"own\.csv, line 5 has 4 cells"):
+        load(path)
+
+
+def test_own_questions_asked_twice_are_noted(tmp_path):
+    rows = [("Up?", "yes|no", "yes"), ("Up?", "yes|no", "no"), ("Down?", "yes|no", "no")]
+    found = load(write_csv(tmp_path / "own.csv", OWN, *rows))
+    assert found.notes == ('own.csv asks 1 questions more than once, such as "Up?".',)
+    assert load(write_csv(tmp_path / "own.csv", OWN, *rows[1:])).notes == ()
+
+
 def test_own_csv_without_rows_or_with_a_name_twice_is_refused(tmp_path):
     with pytest.raises(UserError, match="holds no questions"):
         load(write_csv(tmp_path / "own.csv", OWN))
     rows = [("Up?", "yes|no", "yes", "x"), ("Down?", "yes|no", "yes", "x")]
-    with pytest.raises(UserError, match="holds two items named x"):
+    with pytest.raises(UserError, match="line 3 repeats the item's name x"):
         load(write_csv(tmp_path / "own.csv", (*OWN, "item"), *rows))
 
 

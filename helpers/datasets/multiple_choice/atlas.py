@@ -17,6 +17,7 @@ from helpers.errors import UserError
 
 KINDS = ("frames", "order", "demonstrations", "options")
 POOL = 40  # demonstrations a relation, from which variations draw
+N_SHOTS = 6  # demonstrations a prompt
 
 
 def load(
@@ -39,7 +40,8 @@ def load(
     seed : int
         Of the sample, the distractors and the order of options.
     n_options : int
-        Options an item, the object and the false object included; 2 to 6.
+        Options an item, the object and the false object included; 2 to 6. A fact with fewer
+        distractors has fewer options.
     relations : sequence of str, optional
         Relations to take; all by default.
     model : str
@@ -52,21 +54,22 @@ def load(
     -------
     Benchmark
         Items also have ``subject``, ``object`` and ``false_object`` ("" where there is none); the
-        pool holds up to 40 other facts of each relation, none of them taught wrong.
+        pool holds up to 40 other facts of each relation, none of them taught wrong. A relation too
+        small for six demonstrations takes them from all relations.
 
     Raises
     ------
     UserError
-        For numbers out of range, or facts with too few distractors.
+        For numbers out of range, or a fact without distractors.
     """
     if not 2 <= n_options <= 6:
         raise UserError(f"An item has 2 to 6 options, its answer included, not {n_options}.")
     if n is not None and n < 1:
         raise UserError(f"The number of items must be at least 1, not {n}.")
     facts = catalogue.load(name, relations, seed=seed)
-    facts = facts[facts["distractors"].str.len() >= n_options - 1].reset_index(drop=True)
-    if facts.empty:
-        raise UserError(f"No fact has {n_options - 1} distractors: ask for fewer options.")
+    alone = facts.loc[facts["distractors"].str.len() == 0, "fact"]
+    if len(alone):
+        raise UserError(f"Fact {alone.iloc[0]} has no wrong objects to choose from: add some.")
     known = training(model) if name == "atlas" else None
     groups = pd.Series("", index=facts.index) if known is None else _groups(facts, known)
     if only is None:
@@ -78,9 +81,13 @@ def load(
     rest = facts.drop(index=chosen)
     rest = rest[rest["false_object"] == ""] if len(chosen) < len(facts) else facts
     items = _items(facts.loc[sorted(chosen)], n_options, seed)
-    pool = _items(rest.groupby("relation").sample(frac=1, random_state=seed), n_options, seed)
-    pool = pool.groupby("relation", sort=False).head(POOL).reset_index(drop=True)
-    return Benchmark(items, pool, "line", KINDS, 6, catalogue.source(name))
+    pool = _items(_pool(facts, rest, seed), n_options, seed)
+    notes = catalogue.notes(name, relations)
+    fewest, most = items["options"].str.len().agg(["min", "max"])
+    if fewest < n_options:
+        number = str(most) if fewest == most else f"{fewest} to {most}"
+        notes.append(f"Questions have {number} options, not {n_options}: that many facts hold.")
+    return Benchmark(items, pool, "line", KINDS, N_SHOTS, catalogue.source(name), tuple(notes))
 
 
 def training(model: str) -> pd.DataFrame | None:
@@ -202,6 +209,18 @@ def _spread(facts: pd.DataFrame, groups: pd.Series, n: int | None, seed: int) ->
             if queues[group] and len(chosen) < n:
                 chosen.append(queues[group].pop(0))
     return (chosen + [place for place in spare if place not in chosen])[:n]
+
+
+def _pool(facts: pd.DataFrame, rest: pd.DataFrame, seed: int) -> pd.DataFrame:
+    """Draw facts to demonstrate with: of each relation, or of all for a relation with too few."""
+    pool = rest.groupby("relation").sample(frac=1, random_state=seed) if len(rest) else rest
+    pool = pool.groupby("relation", sort=False).head(POOL)
+    size = pool.groupby("relation")["fact"].transform("size")
+    pool = pool[size >= N_SHOTS + (len(rest) == len(facts))]  # no item demonstrates itself
+    if set(pool["relation"]) == set(facts["relation"]):
+        return pool
+    every = facts[facts["false_object"] == ""].sample(frac=1, random_state=seed).head(POOL)
+    return pd.concat([pool, every.assign(relation="")])
 
 
 def _items(facts: pd.DataFrame, n_options: int, seed: int) -> pd.DataFrame:

@@ -34,6 +34,8 @@ class Benchmark:
         Demonstrations in the study.
     about : dict
         Where it comes from, for a run's manifest.
+    notes : tuple of str
+        Sentences on what a reader should know of the data.
     """
 
     items: pd.DataFrame
@@ -42,6 +44,7 @@ class Benchmark:
     kinds: tuple[str, ...]
     n_shots: int
     about: dict[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
     def sample(self, n: int | None, seed: int) -> "Benchmark":
         """Return the benchmark with n items drawn at random, in their order; None keeps all.
@@ -62,14 +65,14 @@ def table(rows: Iterable[Mapping[str, Any]], where: Path | str) -> pd.DataFrame:
     Parameters
     ----------
     rows : iterable of mapping
-        With the keys of ``COLUMNS``; others are kept.
+        With the keys of ``COLUMNS``, and ``where`` if its line is known; others are kept.
     where : Path or str
         The file, for messages.
 
     Raises
     ------
     UserError
-        Naming the item: one option, none correct, an empty text.
+        Naming the line, or else the item: one option, none correct, an empty text.
 
     Examples
     --------
@@ -82,8 +85,9 @@ def table(rows: Iterable[Mapping[str, Any]], where: Path | str) -> pd.DataFrame:
     rows = list(rows)
     if not rows:
         raise UserError(f"{where} holds no questions.")
+    names = set()
     for row in rows:
-        name = f"{where}: item {row['item']}"
+        name = row.get("where") or f"{where}: item {row['item']}"
         if len(row["options"]) < 2:
             raise UserError(f"{name} has one option only; give two or more, or leave it out.")
         if not all(isinstance(text, str) and text.strip() for text in row["options"]):
@@ -92,11 +96,10 @@ def table(rows: Iterable[Mapping[str, Any]], where: Path | str) -> pd.DataFrame:
             raise UserError(f"{name} has no correct option; name one of its options as the answer.")
         if not str(row["question"]).strip():
             raise UserError(f"{name} has no question.")
-    items = pd.DataFrame(rows)
-    if items["item"].duplicated().any():
-        double = items.loc[items["item"].duplicated(), "item"].iloc[0]
-        raise UserError(f"{where} holds two items named {double}; give each its own name.")
-    return items
+        if row["item"] in names:
+            raise UserError(f"{name} repeats the item's name {row['item']}; give each its own.")
+        names.add(row["item"])
+    return pd.DataFrame(rows).drop(columns="where", errors="ignore")
 
 
 def read_text(path: Path) -> str:

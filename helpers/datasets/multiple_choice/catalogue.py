@@ -24,7 +24,8 @@ PUBLISHED: dict[str, ModuleType] = {
     module.SOURCE.name: module
     for module in (truthfulqa, factor, medhalt, commonsenseqa, fever, truefalse)
 }
-NAMES = (*catalogue.NAMES, *PUBLISHED)
+NAMES = (*(name for name in catalogue.NAMES if name not in catalogue.OTHERS), *PUBLISHED)
+KNOWN = (*catalogue.NAMES, "seen_qa", *PUBLISHED)  # of any chapter
 
 
 def load(
@@ -60,22 +61,51 @@ def load(
     >>> found.items["options"].str.len().tolist(), found.kinds
     ([5, 5, 5], ('frames', 'order', 'demonstrations', 'options'))
     """
-    if str(name) in PUBLISHED:
-        module = PUBLISHED[str(name)]
-        folder = remote.fetch(module.SOURCE)
-        return _read(module, sorted(folder.iterdir())).sample(n, seed)
-    path = Path(name).expanduser()
-    if str(name) in catalogue.NAMES or not path.exists():
-        if str(name) not in catalogue.NAMES:
-            _refuse(str(name))
+    found = shape(name)
+    if found == "facts":
         return atlas.load(str(name), n, seed, n_options, relations, model)
+    if found != "options":
+        raise UserError(f"{name} holds facts without questions: name another set of questions.")
+    paths = [Path(name).expanduser()]
+    if str(name) in PUBLISHED:
+        paths = [remote.fetch(PUBLISHED[str(name)].SOURCE)]
+    paths = sorted(paths[0].iterdir()) if paths[0].is_dir() else paths
+    module = _published(paths)
+    return (_read(module, paths) if module else own.read(paths)).sample(n, seed)
+
+
+def shape(name: str | Path) -> str:
+    """Return what a data set holds: "facts" with questions, "pairs" without, or "options".
+
+    Raises
+    ------
+    UserError
+        If there is no such set or file.
+
+    Examples
+    --------
+    >>> shape("atlas"), shape("nobel"), shape("fever")
+    ('facts', 'pairs', 'options')
+    """
+    if str(name) in PUBLISHED:
+        return "options"
+    if str(name) in NAMES:
+        return "facts"
+    path = Path(name).expanduser()
+    if str(name) in catalogue.OTHERS or any(m.reads(path) for m in catalogue.OTHERS.values()):
+        return "pairs"
+    if not path.exists():
+        _refuse(str(name))
     paths = sorted(path.iterdir()) if path.is_dir() else [path]
+    return "options" if _published(paths) or path.suffix.casefold() == ".csv" else "facts"
+
+
+def _published(paths: list[Path]) -> ModuleType | None:
+    """Return the module that reads files of these names; None for your own."""
     for module in PUBLISHED.values():
         if any(fnmatch(one.name, pattern) for one in paths for pattern in module.PATTERNS):
-            return _read(module, paths).sample(n, seed)
-    if path.suffix.casefold() == ".csv":
-        return own.read([path]).sample(n, seed)
-    return atlas.load(str(path), n, seed, n_options, relations, model)
+            return module
+    return None
 
 
 def _read(module: ModuleType, paths: list[Path]) -> Benchmark:
@@ -86,8 +116,8 @@ def _read(module: ModuleType, paths: list[Path]) -> Benchmark:
 
 def _refuse(name: str) -> None:
     if "/" in name or Path(name).suffix:
-        raise UserError(f"There is no file or folder {name}: check the path of the questions.")
+        raise UserError(f"There is no file or folder {name}: check the path of the data.")
     raise UserError(
-        f"There is no set of questions {name!r}: give one of {', '.join(NAMES)}, or the path of "
-        "a folder or a CSV file."
+        f"There is no data set {name!r}: give one of {', '.join(KNOWN)}, or the path of a folder "
+        "or a CSV file."
     )

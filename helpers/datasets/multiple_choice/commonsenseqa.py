@@ -45,11 +45,10 @@ def read(paths: list[Path]) -> benchmark.Benchmark:
 def _rows(path: Path) -> list[dict]:
     rows = []
     for number, one in enumerate(files.json_lines(path), 1):
-        where = f"{path}, line {number}"
-        files.need(one, ("question", "answerKey"), where)
+        files.need(one, ("question", "answerKey"), one["where"])
         nested = isinstance(one["question"], dict)  # the original; the hub's is flat
         about = one["question"] if nested else one
-        files.need(about, ("choices", "stem" if nested else "question"), where)
+        files.need(about, ("choices", "stem" if nested else "question"), one["where"])
         if nested:
             labels = [choice["label"] for choice in about["choices"]]
             texts = [choice["text"] for choice in about["choices"]]
@@ -62,6 +61,7 @@ def _rows(path: Path) -> list[dict]:
                 "question": about["stem" if nested else "question"].strip(),
                 "options": [text.strip() for text in texts],
                 "answer": labels.index(one["answerKey"]) if one["answerKey"] in labels else -1,
+                "where": one["where"],
             }
         )
     return rows

@@ -57,7 +57,8 @@ def _rows(path: Path) -> list[dict]:
             "question": row[column].strip(),
             "options": [row[name].strip() for name in SENTENCES],
             "answer": 0,
-            "paraphrases": _paraphrases(row.get("paraphrases"), f"{path}, row {number}"),
+            "paraphrases": _paraphrases(row.get("paraphrases"), row["where"]),
+            "where": row["where"],
         }
         for number, row in enumerate(found)
     ]

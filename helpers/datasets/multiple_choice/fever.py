@@ -30,12 +30,10 @@ def read(paths: list[Path]) -> benchmark.Benchmark:
     train = [path for path in paths if path.name == "train.jsonl"]
     asked = [path for path in paths if path not in train] or train
     lines = files.json_lines(asked[0])
-    items = benchmark.table(_rows(lines, asked[0]), asked[0])
+    items = benchmark.table(_rows(lines), asked[0])
     return benchmark.Benchmark(
         items=items,
-        pool=benchmark.table(_rows(files.json_lines(train[0]), train[0]), train[0])
-        if train
-        else items,
+        pool=benchmark.table(_rows(files.json_lines(train[0])), train[0]) if train else items,
         style="claim",
         kinds=("demonstrations", "order"),
         n_shots=16,
@@ -43,11 +41,11 @@ def read(paths: list[Path]) -> benchmark.Benchmark:
     )
 
 
-def _rows(lines: list[dict], path: Path) -> list[dict]:
+def _rows(lines: list[dict]) -> list[dict]:
     first: dict[str, dict] = {}
     labels: dict[str, set[str]] = {}
-    for number, one in enumerate(lines, 1):
-        files.need(one, ("id", "claim", "label"), f"{path}, line {number}")
+    for one in lines:
+        files.need(one, ("id", "claim", "label"), one["where"])
         if one["label"] in LABELS:
             first.setdefault(one["claim"].strip(), one)
             labels.setdefault(one["claim"].strip(), set()).add(one["label"])
@@ -58,6 +56,7 @@ def _rows(lines: list[dict], path: Path) -> list[dict]:
             "question": claim,
             "options": list(LABELS),
             "answer": LABELS.index(one["label"]),
+            "where": one["where"],
         }
         for claim, one in first.items()
         if len(labels[claim]) == 1

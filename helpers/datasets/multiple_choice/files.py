@@ -10,10 +10,8 @@ from helpers.datasets.multiple_choice.benchmark import read_text
 from helpers.errors import UserError
 
 
-def csv_rows(path: Path, columns: tuple[str, ...]) -> list[dict[str, str]]:
+def csv_rows(path: Path, columns: tuple[str, ...]) -> list[dict[str, Any]]:
     """Read a CSV file with a header; line breaks inside quoted cells are kept.
-
-    Cells that a short row lacks are empty.
 
     Parameters
     ----------
@@ -21,34 +19,52 @@ def csv_rows(path: Path, columns: tuple[str, ...]) -> list[dict[str, str]]:
     columns : tuple of str
         Columns that must be there.
 
+    Returns
+    -------
+    list of dict
+        Column to cell, and ``"where"``: the file and the line where the row begins, for messages.
+
     Raises
     ------
     UserError
-        If the file cannot be read or lacks a column.
+        If the file cannot be read or lacks a column, or a row has more or fewer cells than the
+        header, naming its line.
     """
-    reader = csv.DictReader(io.StringIO(read_text(path), newline=""), restval="")
-    missing = [name for name in columns if name not in (reader.fieldnames or ())]
+    reader = csv.reader(io.StringIO(read_text(path), newline=""))
+    header = next(reader, [])
+    missing = [name for name in columns if name not in header]
     if missing:
         raise UserError(
             f"{path} lacks the column {', '.join(missing)}; it has "
-            f"{', '.join(filter(None, reader.fieldnames or ())) or 'none'}."
+            f"{', '.join(filter(None, header)) or 'none'}."
         )
-    return list(reader)
+    rows, where = [], f"{path}, line {reader.line_num + 1}"
+    for cells in reader:
+        if cells and len(cells) != len(header):
+            raise UserError(
+                f"{where} has {len(cells)} cells and the header {len(header)}: put a "
+                "text that holds a comma in double quotes, and leave no cell out."
+            )
+        if cells:
+            rows.append({**dict(zip(header, cells)), "where": where})
+        where = f"{path}, line {reader.line_num + 1}"
+    return rows
 
 
 def json_lines(path: Path) -> list[dict[str, Any]]:
-    """Read one JSON object a line; a `UserError` names the line that is none."""
+    """Read one JSON object a line, with its place under ``"where"``; refuse a line that is none."""
     found = []
     for number, line in enumerate(read_text(path).split("\n"), 1):
         if not line.strip():
             continue
+        where = f"{path}, line {number}"
         try:
             value = json.loads(line)
         except json.JSONDecodeError as error:
-            raise UserError(f"{path}, line {number} is not JSON ({error.msg}).") from None
+            raise UserError(f"{where} is not JSON ({error.msg}).") from None
         if not isinstance(value, dict):
-            raise UserError(f"{path}, line {number} is not a JSON object.")
-        found.append(value)
+            raise UserError(f"{where} is not a JSON object.")
+        found.append({**value, "where": where})
     return found
 
 

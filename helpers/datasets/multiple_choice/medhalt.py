@@ -51,7 +51,7 @@ def _rows(path: Path) -> tuple[list[dict], int]:
     """Return the items of a file and its number of rows."""
     rows, found = files.csv_rows(path, ("question", "options")), []
     for number, row in enumerate(rows):
-        options = parse(row["options"], f"{path}, row {number}")
+        options = parse(row["options"], row["where"])
         column = next((name for name in ANSWERS if row.get(name)), None)
         if column is None:
             options, answer = unknown_last(options)
@@ -63,7 +63,7 @@ def _rows(path: Path) -> tuple[list[dict], int]:
         name = f"{path.stem}-{number:04d}"
         question = row["question"].strip()
         values = (name, topic, question, options, answer)
-        found.append(dict(zip(benchmark.COLUMNS, values)))
+        found.append(dict(zip(benchmark.COLUMNS, values), where=row["where"]))
     return found, len(rows)
 
 

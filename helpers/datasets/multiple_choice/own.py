@@ -9,6 +9,7 @@ import json
 from pathlib import Path
 
 from helpers.datasets.multiple_choice import benchmark, files
+from helpers.errors import UserError
 
 COLUMNS = ("question", "options", "answer")
 
@@ -22,23 +23,37 @@ def read(paths: list[Path]) -> benchmark.Benchmark:
     kinds = ("demonstrations", "order", "options")
     if "paraphrases" in items and items["paraphrases"].map(len).min() > 0:
         kinds = ("paraphrases", *kinds)
+    again = items["question"].duplicated()
+    notes = ()
+    if again.any():
+        first = items.loc[again, "question"].iloc[0]
+        notes = (f'{path.name} asks {again.sum()} questions more than once, such as "{first}".',)
     about = {"name": path.stem, "title": path.name, "url": str(path.resolve()), "licence": ""}
     about |= {"version": "", "citation": "", "checksum": benchmark.checksum([path])}
-    return benchmark.Benchmark(items, items.assign(relation=""), "question", kinds, 6, about)
+    return benchmark.Benchmark(items, items.assign(relation=""), "question", kinds, 6, about, notes)
 
 
 def _row(number: int, row: dict[str, str]) -> dict:
     options = texts(row["options"])
     answer = row["answer"].strip()
+    double = next((text for text in options if options.count(text) > 1), None)
+    if double:
+        raise UserError(f"{row['where']} lists the option {double!r} twice: list each once.")
     place = options.index(answer) if answer in options else -1
     if place < 0 and answer.isdigit() and int(answer) < len(options):
         place = int(answer)
+    if place < 0 and len(options) > 1:
+        raise UserError(
+            f"{row['where']} has the answer {answer!r}, which is none of its options "
+            f"{', '.join(options)}: write one of them, or its number from 0."
+        )
     found = {
         "item": row.get("item") or f"row-{number:04d}",
         "relation": row.get("relation") or "",
         "question": row["question"].strip(),
         "options": options,
         "answer": place,
+        "where": row["where"],
     }
     return found | (
         {"paraphrases": texts(row["paraphrases"] or "")} if "paraphrases" in row else {}

@@ -49,8 +49,10 @@ def read(paths: list[Path]) -> benchmark.Benchmark:
 
 
 def _rows(lines: list[dict[str, str]], path: Path) -> list[dict]:
+    first: dict[str, dict[str, str]] = {}
     labels: dict[str, set[str]] = {}
     for row in lines:
+        first.setdefault(row["statement"].strip(), row)
         labels.setdefault(row["statement"].strip(), set()).add(row["label"].strip())
     topic = path.name.partition("_true_false")[0]
     return [
@@ -60,6 +62,7 @@ def _rows(lines: list[dict[str, str]], path: Path) -> list[dict]:
             "question": statement,
             "options": list(LABELS),
             "answer": {"1": 0, "0": 1}.get(next(iter(found)), -1),
+            "where": first[statement]["where"],
         }
         for number, (statement, found) in enumerate(labels.items())
         if len(found) == 1

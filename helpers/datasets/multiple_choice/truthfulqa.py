@@ -106,6 +106,7 @@ def _answers(path: Path) -> list[dict]:
             "question": row["Question"].strip(),
             "options": [row["Best Answer"].strip(), *split(row["Incorrect Answers"])],
             "answer": 0,
+            "where": row["where"],
         }
         for number, row in enumerate(files.csv_rows(path, columns))
     ]
