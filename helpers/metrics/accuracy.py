@@ -20,7 +20,7 @@ def mark_texts(texts: pd.DataFrame, rule: str = "exact_match") -> pd.DataFrame:
     ----------
     texts : DataFrame
         Columns ``text, object``.
-    rule : {"exact_match", "starts_with"}
+    rule : {"exact_match", "starts_with", "contains"}
         ``starts_with`` for cloze sentences, which may go on; see :mod:`helpers.metrics.matching`.
 
     Returns
@@ -55,7 +55,7 @@ def mark_echoes(
         Columns ``item, context, context_index, text``; the rows of context ``wrong`` count.
     facts : DataFrame
         Columns ``fact, distractors``: where the wrong words came from.
-    rule : {"exact_match", "starts_with"}
+    rule : {"exact_match", "starts_with", "contains"}
         As for :func:`mark_texts`.
 
     Returns
