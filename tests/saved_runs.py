@@ -32,6 +32,7 @@ def write(
     n: int = 8,
     first: int = 0,
     versions: dict[str, str] | None = None,
+    prompt_format: str = "bare",
     **parameters: object,
 ) -> None:
     """Save a run of each chapter in folder/model/chapter."""
@@ -48,6 +49,7 @@ def write(
         extra, answers, metrics = makers[chapter](table, right)
         run = runs.start(chapter, given | extra, folder / model.replace("/", "--") / chapter)
         about = {"name": model, "n_parameters": size, "weights_sha": f"sha of {model}"}
+        about["prompt_format"] = prompt_format
         told = {} if versions is None else {"versions": versions}
         saved = {"answers": answers, "metrics": metrics, "model": about, "dataset": DATASET}
         runs.save(run, **saved, extra=told)

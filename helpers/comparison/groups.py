@@ -5,8 +5,10 @@ from typing import Any
 
 import pandas as pd
 
+from helpers.prompts import wrapping
+
 NEUTRAL = {  # parameters that change a page, but no fact and no answer on the board
-    *("model", "run_dir", "n_bootstrap", "chat"),
+    *("model", "run_dir", "n_bootstrap", "prompt_format"),
     "dataset",  # its name and checksum stand in the manifest, whatever path it was given by
     *("attribution", "siblings", "n_close", "n_seeds", "n_list", "n_truth"),
 }
@@ -27,7 +29,7 @@ def traits(manifest: dict[str, Any]) -> dict[str, str]:
     dict
         Name to value as text: the data set's name and checksum, the versions of torch and
         transformers (without their build), and every parameter but those that leave facts and
-        answers as they are (``NEUTRAL``). A chat template is the model's own affair, so two runs
+        answers as they are (``NEUTRAL``). The prompt format is the model's own affair, so two runs
         may differ in it; see :func:`label`.
 
     Examples
@@ -46,15 +48,15 @@ def traits(manifest: dict[str, Any]) -> dict[str, str]:
 
 
 def label(manifest: dict[str, Any]) -> str:
-    """Return the name of a run's model in tables: its last part, and whether it was in a chat.
+    """Return the name of a run's model in tables: its last part, and a prompt format of its own.
 
     Examples
     --------
-    >>> label({"model": {"name": "org/small"}, "parameters": {"chat": True}})
+    >>> label({"model": {"name": "org/small", "prompt_format": "chat"}})
     'small (chat)'
     """
-    name = str(manifest["model"]["name"]).rstrip("/").rpartition("/")[2]
-    return f"{name} (chat)" if manifest["parameters"].get("chat") else name
+    model = manifest["model"]
+    return wrapping.label(model["name"], model.get("prompt_format", "bare"))
 
 
 def grouped(found: pd.DataFrame) -> pd.DataFrame:

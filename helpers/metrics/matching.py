@@ -49,11 +49,11 @@ def normalise(text: str) -> str:
 
 
 def cut(text: str, gold: str = "") -> str:
-    """Return the first line of an answer, up to the end of its first sentence.
+    r"""Return the first line of an answer, up to the end of its first sentence.
 
-    A sentence ends at a full stop, exclamation or question mark before white space or the end; the
-    stop in "U.S." or after "St" and titles such as "Dr" ends none. Where the true object itself
-    holds such marks ("J. K. Rowling"), as many more are read over.
+    A sentence ends at a full stop, exclamation or question mark before white space or the end;
+    those inside "U.S.", and those after "St" or a title such as "Dr", end none. Where the true
+    object itself holds such marks ("J. K. Rowling"), as many more are read over.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ def cut(text: str, gold: str = "") -> str:
 
     Examples
     --------
-    >>> cut(" France. Which country is Lima in?"), cut("St. Louis\\nQuestion:")
+    >>> cut(" France. Which country is Lima in?"), cut("St. Louis\nQuestion:")
     (' France.', 'St. Louis')
     >>> cut("J. K. Rowling. She", "J. K. Rowling")
     'J. K. Rowling.'

@@ -251,8 +251,8 @@ def counted_facts(facts: pd.DataFrame) -> pd.DataFrame:
     if counted.empty:
         raise UserError(
             "MONITOR is undefined here: the model answers no question rightly, even with the "
-            "answer said before it; look at its answers and try match=starts_with, or chat=yes "
-            "for a tuned model."
+            "answer said before it; look at its answers and try match=contains, or another "
+            "prompt_format."
         )
     return counted
 

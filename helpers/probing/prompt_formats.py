@@ -76,18 +76,46 @@ def choose(
         Where there is no such format, or the tokenizer has no chat template for ``chat``.
     """
     wanted = wrapping.check(wanted) or ("bare" if lm.name in bundled() else "auto")
-    if wanted == "chat" and not lm.tokenizer.chat_template:
-        raise UserError(
-            f"The tokenizer of {lm.name} has no chat template; take prompt_format=auto, or one of "
-            f"{', '.join(wrapping.FORMATS[:-1])}."
-        )
     table = pd.DataFrame(columns=COUNTS)
     if wanted == "auto":
         table = trial(lm, dataset, facts, seed, rule, cache)
         best = table.sort_values(["coverage", "accuracy"], ascending=False, kind="stable")
         wanted = best.index[0] if table["coverage"].any() else "bare"
-    chosen = replace(lm, prompt_format=wanted)
+    chosen = _in_format(lm, wanted)
     return Chosen(chosen, wrapper(chosen, dataset, facts, seed), table)
+
+
+def own(lm: LanguageModel, wanted: str) -> LanguageModel:
+    """Return a model for a study whose prompts have a form of their own: all but ``chat`` keep it.
+
+    Raises
+    ------
+    UserError
+        As for :func:`choose`.
+    """
+    return _in_format(lm, "chat" if wrapping.check(wanted) == "chat" else "bare")
+
+
+def sentence(lm: LanguageModel, table: pd.DataFrame) -> str:
+    """Say which format was taken after a trial.
+
+    Parameters
+    ----------
+    lm : LanguageModel
+        In its format.
+    table : DataFrame
+        From :func:`trial`.
+    """
+    best = table.loc[lm.prompt_format]
+    if not best["coverage"]:
+        return (
+            f"In no prompt format is any of {best['facts']} facts answered rightly, even with the "
+            "answer said before; the questions stay bare."
+        )
+    return (
+        f"The prompt format is {lm.prompt_format}: with the answer said before, "
+        f"{best['coverage']} of {best['facts']} facts are answered rightly."
+    )
 
 
 def wrapper(lm: LanguageModel, dataset: str, facts: pd.DataFrame, seed: int = 0) -> Wrap:
@@ -140,3 +168,12 @@ def trial(
         stopped = (marks["tokens"].map(len) < LENGTH).sum()
         rows[name] = (len(few), right.get("right", 0), right.get("frame0", 0), stopped)
     return pd.DataFrame.from_dict(rows, orient="index", columns=COUNTS).rename_axis("format")
+
+
+def _in_format(lm: LanguageModel, name: str) -> LanguageModel:
+    if name == "chat" and not lm.tokenizer.chat_template:
+        raise UserError(
+            f"The tokenizer of {lm.name} has no chat template; take prompt_format=auto, or one of "
+            f"{', '.join(wrapping.FORMATS[:-1])}."
+        )
+    return replace(lm, prompt_format=name)

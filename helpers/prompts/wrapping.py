@@ -43,6 +43,18 @@ def check(name: str, more: tuple[str, ...] = ("", "auto")) -> str:
     return name
 
 
+def label(name: str, prompt_format: str) -> str:
+    """Return a model's name as tables show it: its last part, and a format other than the papers'.
+
+    Examples
+    --------
+    >>> label("org/small", "bare"), label("models/small/", "chat")
+    ('small', 'small (chat)')
+    """
+    last = str(name).rstrip("/").rpartition("/")[2]
+    return last if prompt_format == "bare" else f"{last} ({prompt_format})"
+
+
 def qa(question: str, answer: str = "") -> str:
     r"""Return a question with its answer, or up to where that would stand.
 
