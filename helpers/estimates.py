@@ -136,8 +136,7 @@ def _size(model: str) -> int:
 def _loaded(model: str, given: tuple[str, ...]) -> tuple[LanguageModel, float]:
     """Return a model, with the chat template if the settings say so, and how long it took."""
     began = time.monotonic()
-    chat = next((word.partition("=")[2] for word in given if word.startswith("chat=")), "no")
-    lm = models.load(model, chat=settings.YES_NO.get(chat.lower(), False))
+    lm = models.load(model, chat="prompt_format=chat" in given)
     return lm, time.monotonic() - began
 
 

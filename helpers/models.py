@@ -49,8 +49,9 @@ class LanguageModel:
         The hub's commit; None for a folder.
     n_parameters : int or None
         None where the files of a model on a server are not to be found.
-    chat : bool
-        Whether prompts go through the tokenizer's chat template.
+    prompt_format : str
+        One of `helpers.prompts.wrapping.FORMATS`: the form in which it is asked. In ``chat``,
+        prompts go through the tokenizer's chat template here; `wrapping.wrap` makes the others.
     quantization : str or None
         ``"8bit"`` or ``"4bit"`` where the weights are; then `dtype` is that of the rest.
     """
@@ -66,8 +67,13 @@ class LanguageModel:
     weights_sha: str | None
     revision: str | None
     n_parameters: int | None
-    chat: bool = False
+    prompt_format: str = "bare"
     quantization: str | None = None
+
+    @property
+    def chat(self) -> bool:
+        """Whether prompts go through the tokenizer's chat template."""
+        return self.prompt_format == "chat"
 
     @property
     def at_hand(self) -> bool:
@@ -158,7 +164,7 @@ def load(
         weights_sha=checkpoints.sha256(found.weights),
         revision=found.revision,
         n_parameters=model.num_parameters(),
-        chat=chat,
+        prompt_format="chat" if chat else "bare",
         quantization=place.quantization,
     )
 
@@ -174,10 +180,11 @@ def describe(lm: LanguageModel) -> dict[str, Any]:
     -------
     dict
         `name, slug, revision, weights_sha, architecture, kind, n_parameters, max_length, device,
-        dtype, quantization, device_map, chat`; of a model on a server also `server`, a dict.
+        dtype, quantization, device_map, prompt_format`; of a model on a server also `server`, a
+        dict.
     """
     if not lm.at_hand:
-        kept = ("name", "slug", "kind", "n_parameters", "max_length", "dtype", "chat")
+        kept = ("name", "slug", "kind", "n_parameters", "max_length", "dtype", "prompt_format")
         return {name: getattr(lm, name) for name in kept} | {"server": lm.model.described()}
     return {
         "name": lm.name,
@@ -192,7 +199,7 @@ def describe(lm: LanguageModel) -> dict[str, Any]:
         "dtype": str(lm.dtype).removeprefix("torch."),
         "quantization": lm.quantization,
         "device_map": sorted({str(at) for at in getattr(lm.model, "hf_device_map", {}).values()}),
-        "chat": lm.chat,
+        "prompt_format": lm.prompt_format,
     }
 
 

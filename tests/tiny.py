@@ -312,7 +312,7 @@ def language_model(
         weights_sha=f"{family}-{seed}-{config.vocab_size}",
         revision=None,
         n_parameters=sum(weight.numel() for weight in made.parameters()),
-        chat=chat,
+        prompt_format="chat" if chat else "bare",
     )
 
 

@@ -5,6 +5,8 @@ from typing import Any
 
 import pandas as pd
 
+from helpers.prompts import wrapping
+
 NEUTRAL = {  # parameters that leave the facts that are asked as they are
     *("model", "run_dir", "n_bootstrap"),
     *("chat", "prompt_format", "trust_remote_code"),  # a model's own affair: see label
@@ -69,9 +71,7 @@ def label(manifest: dict[str, Any]) -> str:
     >>> label({"model": {"name": "org/small", "prompt_format": "chat"}, "parameters": {}})
     'small (chat)'
     """
-    name = str(manifest["model"]["name"]).rstrip("/").rpartition("/")[2]
-    said = asked(manifest)
-    return name if said == "bare" else f"{name} ({said})"
+    return wrapping.label(manifest["model"]["name"], asked(manifest))
 
 
 def labelled(found: pd.DataFrame) -> pd.DataFrame:

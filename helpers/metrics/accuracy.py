@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from helpers.metrics.anchors import require
-from helpers.metrics.matching import rule_of
+from helpers.metrics.matching import RULES, rule_of
 
 
 def mark_texts(texts: pd.DataFrame, rule: str = "exact_match") -> pd.DataFrame:
@@ -20,7 +20,7 @@ def mark_texts(texts: pd.DataFrame, rule: str = "exact_match") -> pd.DataFrame:
     ----------
     texts : DataFrame
         Columns ``text, object``.
-    rule : {"exact_match", "starts_with"}
+    rule : {"exact_match", "starts_with", "contains"}
         ``starts_with`` for cloze sentences, which may go on; see :mod:`helpers.metrics.matching`.
 
     Returns
@@ -44,6 +44,40 @@ def mark_texts(texts: pd.DataFrame, rule: str = "exact_match") -> pd.DataFrame:
     return texts.assign(right=[matches(*pair) for pair in zip(texts["text"], texts["object"])])
 
 
+def by_rule(texts: pd.DataFrame, aligned: pd.Series) -> pd.DataFrame:
+    """Set accuracy and coverage under each rule for a right answer beside each other.
+
+    Parameters
+    ----------
+    texts : DataFrame
+        Greedy answers to MONITOR's prompts: columns ``item, relation, variant, text, object``.
+    aligned : Series of bool, index ``item``
+        Whether a fact's tokens are the same in all prompts, which it needs to count.
+
+    Returns
+    -------
+    DataFrame, index ``rule``
+        Shares in [0, 1]: ``accuracy``, the average over the prompts without the answer, and
+        ``coverage``, of the facts answered rightly after the answer, and aligned.
+
+    Examples
+    --------
+    >>> texts = pd.DataFrame({"item": "a", "relation": "P17", "variant": ["right", "frame0"],
+    ...                       "text": ["It is Peru.", "Peru, a country"], "object": "Peru"})
+    >>> by_rule(texts, pd.Series({"a": True})).T.to_dict("list")
+    {'exact_match': [0.0, 0.0], 'starts_with': [1.0, 0.0], 'contains': [1.0, 1.0]}
+    """
+    rows = {}
+    for rule in RULES:
+        marked = mark_texts(texts, rule)
+        told = marked["variant"] == "right"
+        wide = by_fact(marked[~told]).iloc[:, 2:].to_numpy()
+        counted = marked.loc[told, "right"] & marked.loc[told, "item"].map(aligned)
+        rows[rule] = (float(over_prompts(wide)), float(counted.mean()))
+    columns = ["accuracy", "coverage"]
+    return pd.DataFrame.from_dict(rows, orient="index", columns=columns).rename_axis("rule")
+
+
 def mark_echoes(
     texts: pd.DataFrame, facts: pd.DataFrame, rule: str = "exact_match"
 ) -> pd.DataFrame:
@@ -55,7 +89,7 @@ def mark_echoes(
         Columns ``item, context, context_index, text``; the rows of context ``wrong`` count.
     facts : DataFrame
         Columns ``fact, distractors``: where the wrong words came from.
-    rule : {"exact_match", "starts_with"}
+    rule : {"exact_match", "starts_with", "contains"}
         As for :func:`mark_texts`.
 
     Returns

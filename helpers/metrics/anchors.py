@@ -96,7 +96,7 @@ def known_facts(texts: pd.DataFrame, rule: str = "exact_match") -> pd.Series:
     ----------
     texts : DataFrame
         Greedy answers: columns ``item, variant, text, object``; rows of variant ``right`` count.
-    rule : {"exact_match", "starts_with"}
+    rule : {"exact_match", "starts_with", "contains"}
         See :mod:`helpers.metrics.matching`.
 
     Returns

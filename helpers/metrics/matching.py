@@ -1,4 +1,8 @@
-"""When is an answer right? Normalised exact match, and a match of the first words.
+"""When is an answer right? Three rules, from strict to lenient, on the answer's first sentence.
+
+A model may go on after its answer ("France. Which country is ..."), so an answer is cut after its
+first line and sentence before it is judged (:func:`cut`); one that is the object as a whole is
+right in any case. What passes a rule passes every more lenient one.
 
 Rules of normalisation, in order: Unicode NFKC; case folded; full stops and apostrophes dropped
 ("U.S." is "us", "Côte d'Ivoire" is "côte divoire"); every other punctuation character becomes a
@@ -9,12 +13,14 @@ Source: Wang et al. 2024 ask for an "Exact Match" and judged whole sentences by 
 ours.
 """
 
+import re
 import unicodedata
 from collections.abc import Callable
 
 from helpers.errors import UserError
 
 _DROPPED = frozenset(".'’‘`")
+_END = re.compile(r"(?<!\bSt)(?<!\bDr)(?<!\bMr)(?<!\bMrs)(?<!\bMs)[.!?](?=\s|$)")
 
 
 def normalise(text: str) -> str:
@@ -42,18 +48,50 @@ def normalise(text: str) -> str:
     return " ".join(unicodedata.normalize("NFKC", kept).split())
 
 
-def exact_match(text: str, gold: str) -> bool:
-    """Say whether an answer and the true object are the same after :func:`normalise`.
+def cut(text: str, gold: str = "") -> str:
+    r"""Return the first line of an answer, up to the end of its first sentence.
 
-    An object of which nothing is left after normalisation matches no answer.
+    A sentence ends at a full stop, exclamation or question mark before white space or the end;
+    those inside "U.S.", and those after "St" or a title such as "Dr", end none. Where the true
+    object itself holds such marks ("J. K. Rowling"), as many more are read over.
+
+    Parameters
+    ----------
+    text : str
+        An answer as the model wrote it.
+    gold : str
+        The true object.
+
+    Returns
+    -------
+    str
 
     Examples
     --------
-    >>> exact_match(" France.", "France"), exact_match("France and Spain", "France")
+    >>> cut(" France. Which country is Lima in?"), cut("St. Louis\nQuestion:")
+    (' France.', 'St. Louis')
+    >>> cut("J. K. Rowling. She", "J. K. Rowling")
+    'J. K. Rowling.'
+    """
+    line = next((line for line in text.splitlines() if line.strip()), "")
+    ends = [mark.end() for mark in _END.finditer(line)]
+    inside = sum(mark.end() < len(gold) for mark in _END.finditer(gold))
+    return line[: ends[inside]] if len(ends) > inside else line
+
+
+def exact_match(text: str, gold: str) -> bool:
+    """Say whether an answer and the true object are the same after :func:`normalise`.
+
+    Either the whole answer counts, or what :func:`cut` leaves of it. An object of which nothing is
+    left after normalisation matches no answer.
+
+    Examples
+    --------
+    >>> exact_match(" France. It is", "France"), exact_match("France and Spain", "France")
     (True, False)
     """
     wanted = normalise(gold)
-    return bool(wanted) and normalise(text) == wanted
+    return bool(wanted) and wanted in (normalise(text), normalise(cut(text, gold)))
 
 
 def starts_with(text: str, gold: str) -> bool:
@@ -80,14 +118,43 @@ def starts_with(text: str, gold: str) -> bool:
     return False
 
 
+def contains(text: str, gold: str) -> bool:
+    """Say whether the words of the true object are among those of the answer, in their order.
+
+    Meant for models that answer in whole sentences. The answer is cut (:func:`cut`); one that names
+    several objects, or denies the right one, passes too.
+
+    Examples
+    --------
+    >>> contains("I think it is France.", "France"), contains("Nigeria", "Niger")
+    (True, False)
+    >>> contains("Peru. France is elsewhere.", "France")
+    False
+    """
+    return starts_with(text, gold) or holds(cut(text, gold), gold)
+
+
+def holds(text: str, words: str) -> bool:
+    """Say whether a text holds these words after :func:`normalise`, whole and in their order.
+
+    Examples
+    --------
+    >>> holds("Where is New York City?", "new york"), holds("Where is it?", "")
+    (True, False)
+    """
+    wanted = normalise(words)
+    return bool(wanted) and f" {wanted} " in f" {normalise(text)} "
+
+
 RULES: dict[str, Callable[[str, str], bool]] = {
     "exact_match": exact_match,
     "starts_with": starts_with,
+    "contains": contains,
 }
 
 
 def rule_of(name: str) -> Callable[[str, str], bool]:
-    """Return the rule of that name: ``exact_match`` or ``starts_with``.
+    """Return the rule of that name: ``exact_match``, ``starts_with`` or ``contains``.
 
     Raises
     ------
@@ -100,7 +167,7 @@ def rule_of(name: str) -> Callable[[str, str], bool]:
     True
     """
     if name not in RULES:
-        raise UserError(f'There is no rule "{name}" for a right answer; use {" or ".join(RULES)}.')
+        raise UserError(f'There is no rule "{name}" for a right answer; use {", ".join(RULES)}.')
     return RULES[name]
 
 

@@ -13,17 +13,18 @@ from helpers.metrics import accuracy, canonical, responses
 from helpers.metrics import knowledge_base as kb
 from helpers.models import LanguageModel
 from helpers.panels import reading
+from helpers.probing import prompt_formats
 from helpers.prompts import consistency, lists, shots, variations
 
 VERSION = 1  # of these ways of asking: raise it with every change that changes answers
 SETTINGS = {  # what else the answers, or the verdicts on them, depend on
-    "monitor": ("chat", "n_frames", "match", "alphas"),
+    "monitor": ("prompt_format", "n_frames", "match", "alphas"),
     "knowledge_base": (
-        *("chat", "setting", "retriever", "max_new_tokens", "match"),
+        *("prompt_format", "setting", "retriever", "max_new_tokens", "match"),
         *("n_choices", "n_options", "choose_by", "as_of"),
     ),
     "latent_knowledge": ("n_examples", "n_choices", "separator"),
-    "multiplicity": ("chat", "n_options", "n_variations", "rule", "tau", "replacement"),
+    "multiplicity": ("prompt_format", "n_options", "n_variations", "rule", "tau", "replacement"),
 }
 
 Asked = tuple[pd.DataFrame, list[dict[str, int]]]
@@ -61,14 +62,16 @@ def ask(run: runs.Run, lm: LanguageModel) -> dict[str, Any] | None:
     total: Counter[str] = Counter()
     for part in work:
         total.update(part)
-    kept = {name: given[name] for name in (*SETTINGS[run.chapter], "seed")}
+    used = given | {"prompt_format": lm.prompt_format}
+    kept = {name: used[name] for name in (*SETTINGS[run.chapter], "seed")}
     return reading.save(run.folder, answers, {"settings": kept, "version": VERSION, **total})
 
 
 def _monitor(run: runs.Run, lm: LanguageModel, facts: pd.DataFrame) -> Asked:
     """Score every prompt of MONITOR, and let the model answer where the answer stands before."""
     frames = datasets.frames("atlas", facts["relation"].unique())
-    probes = prompts.monitor(facts, frames, run.parameters["n_frames"])
+    wrap = prompt_formats.wrapper(lm, "atlas", facts, run.parameters["seed"])
+    probes = wrap(prompts.monitor(facts, frames, run.parameters["n_frames"]))
     scored = probing.score(lm, probes, cache=run.cache)
     right = probes[probes["variant"] == "right"]
     said = probing.generate(lm, right, cache=run.cache)

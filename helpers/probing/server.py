@@ -88,7 +88,7 @@ def load(name: str, chat: bool = False) -> LanguageModel:
         _read(AutoConfig, folder),
         _read(GenerationConfig, folder),
     )
-    return replace(model, model=server, chat=chat)
+    return replace(model, model=server, prompt_format="chat" if chat else "bare")
 
 
 def _tokenizer(address: Address, root: str | None) -> tuple[PreTrainedTokenizerBase, str, Path]:

@@ -52,7 +52,7 @@ def test_other_data_are_told_by_name_or_checksum(tmp_path, monkeypatch):
 def test_what_changes_only_a_page_does_not_set_apart(tmp_path):
     saved_runs.write(tmp_path, "a", 0.5, ONE, n_bootstrap=1000, siblings=True)
     saved_runs.write(tmp_path, "b", 0.5, ONE, n_bootstrap=300, siblings=False)
-    saved_runs.write(tmp_path, "c", 0.5, ONE, n_bootstrap=300, chat=True)
+    saved_runs.write(tmp_path, "c", 0.5, ONE, n_bootstrap=300, prompt_format="chat")
     table = found(tmp_path)
     assert table["group"].eq(0).all()
     assert set(table.index) == {"a", "b", "c (chat)"}

@@ -15,7 +15,7 @@ def _run(folder, model, chapter, finished="2026-01-01T00:00:00", seed=0, **panel
     place = folder / model / chapter
     place.mkdir(parents=True)
     answers = pd.DataFrame({"item": ["a"], "said": [chapter]})
-    settings = panel.pop("settings", {"chat": False})
+    settings = panel.pop("settings", {"prompt_format": "bare"})
     checksum, weights = panel.pop("checksum", "data"), panel.pop("weights", f"of {model}")
     entry = reading.save(place, answers, {"settings": settings, "version": 1} | panel)
     entry["n_facts"] = panel.get("n_facts", 1)
@@ -74,7 +74,7 @@ def test_runs_that_do_not_fit_are_left_out_with_the_reason(tmp_path, changed, re
 
 def test_settings_must_agree_within_a_chapter(tmp_path):
     _family(tmp_path, ("atlas-s",), finished="2026-01-02T00:00:00")
-    _family(tmp_path, ("atlas-xs",), settings={"chat": True})
+    _family(tmp_path, ("atlas-xs",), settings={"prompt_format": "chat"})
     table = reading.found(tmp_path, ["atlas-s", "atlas-xs"])
     assert table.loc[table["model"] == "atlas-xs", "left_out"].str.contains("settings").all()
     assert reading.complete(table, tmp_path) == ["atlas-s"]

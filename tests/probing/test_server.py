@@ -1,5 +1,6 @@
 """A model on a server is scored and asked with the numbers of the same model at hand."""
 
+import dataclasses
 import json
 import math
 
@@ -97,7 +98,7 @@ def test_both_ways_of_vllm_are_taken_where_they_are_cheapest(serve):
 @pytest.mark.parametrize("chat", [False, True])
 @pytest.mark.parametrize("personality", [name for name in WORKING if "echo" not in WORKING[name]])
 def test_texts_and_anchors_are_those_of_the_model_at_hand(serve, lm, personality, chat):
-    at_hand = models.LanguageModel(**{**vars(lm), "chat": chat})
+    at_hand = dataclasses.replace(lm, prompt_format="chat" if chat else "bare")
     prompts = [*PROMPTS, "Alan Kay was born in 19"]
     anchors = [" France", " Italy", " Switzerland and Bern", " True", "45"]
     # A stop that texts of this random model hold, so that the cut is seen.

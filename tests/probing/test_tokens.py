@@ -103,7 +103,7 @@ def test_chat_template_is_read_and_the_first_token_not_doubled():
     assert tokens.read(lm, ["Which country is Lyon in?"]) == [read]
     assert lm.tokenizer.decode(list(row.ids)) == read + "France"
     assert row.ids.count(0) == 1
-    plain = dataclasses.replace(lm, chat=False)
+    plain = dataclasses.replace(lm, prompt_format="bare")
     assert lm.tokenizer.decode(list(one(plain, "Lyon is in", " France")[0].ids)).endswith(" France")
 
 

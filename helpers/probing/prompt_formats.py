@@ -1,0 +1,179 @@
+"""Which prompt format a model is asked in: the one that is named, or the best of those tried."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+import pandas as pd
+
+from helpers import datasets, prompts
+from helpers.checkpoints import bundled
+from helpers.errors import UserError
+from helpers.metrics import accuracy
+from helpers.models import LanguageModel
+from helpers.probing import tokens
+from helpers.probing.generation import generate
+from helpers.prompts import wrapping
+
+N_FACTS = 20
+LENGTH = 15  # of an answer, in tokens, as `generate` has it by default
+COUNTS = ["facts", "coverage", "accuracy", "stopped"]
+
+Wrap = Callable[[pd.DataFrame], pd.DataFrame]
+
+
+class Chosen(NamedTuple):
+    """A model with its prompt format, what puts questions into it, and what was tried.
+
+    Attributes
+    ----------
+    lm : LanguageModel
+    wrap : callable
+        From a table of probes to one whose prompts are in the format.
+    tried : DataFrame
+        From :func:`trial`; without rows where the format was named.
+    """
+
+    lm: LanguageModel
+    wrap: Wrap
+    tried: pd.DataFrame
+
+
+def choose(
+    lm: LanguageModel,
+    wanted: str,
+    dataset: str,
+    facts: pd.DataFrame,
+    seed: int = 0,
+    rule: str = "exact_match",
+    cache: str | Path | None = None,
+) -> Chosen:
+    """Give a model the prompt format that is wanted, or the one that it answers best in.
+
+    Parameters
+    ----------
+    lm : LanguageModel
+    wanted : str
+        One of `helpers.prompts.wrapping.FORMATS`; ``auto``: the one with the highest coverage
+        (:func:`trial`), of equals the most accurate one, then the first; ``""``: the paper's
+        ``bare`` for bundled models, ``auto`` for all others.
+    dataset, facts, seed
+        The data set, its facts that are asked, and the seed of the demonstrations.
+    rule : str
+        When an answer is right; see `helpers.metrics.matching`.
+    cache
+        As in `helpers.probing.score`.
+
+    Returns
+    -------
+    Chosen
+
+    Raises
+    ------
+    UserError
+        Where there is no such format, or the tokenizer has no chat template for ``chat``.
+    """
+    wanted = wrapping.check(wanted) or ("bare" if lm.name in bundled() else "auto")
+    table = pd.DataFrame(columns=COUNTS)
+    if wanted == "auto":
+        table = trial(lm, dataset, facts, seed, rule, cache)
+        best = table.sort_values(["coverage", "accuracy"], ascending=False, kind="stable")
+        wanted = best.index[0] if table["coverage"].any() else "bare"
+    chosen = _in_format(lm, wanted)
+    return Chosen(chosen, wrapper(chosen, dataset, facts, seed), table)
+
+
+def own(lm: LanguageModel, wanted: str) -> LanguageModel:
+    """Return a model for a study whose prompts have a form of their own: all but ``chat`` keep it.
+
+    Raises
+    ------
+    UserError
+        As for :func:`choose`.
+    """
+    return _in_format(lm, "chat" if wrapping.check(wanted) == "chat" else "bare")
+
+
+def sentence(lm: LanguageModel, table: pd.DataFrame) -> str:
+    """Say which format was taken after a trial.
+
+    Parameters
+    ----------
+    lm : LanguageModel
+        In its format.
+    table : DataFrame
+        From :func:`trial`.
+    """
+    best = table.loc[lm.prompt_format]
+    if not best["coverage"]:
+        return (
+            f"In no prompt format is any of {best['facts']} facts answered rightly, even with the "
+            "answer said before; the questions stay bare."
+        )
+    return (
+        f"The prompt format is {lm.prompt_format}: with the answer said before, "
+        f"{best['coverage']} of {best['facts']} facts are answered rightly."
+    )
+
+
+def wrapper(lm: LanguageModel, dataset: str, facts: pd.DataFrame, seed: int = 0) -> Wrap:
+    """Return what puts the questions of a table of probes into a model's prompt format."""
+    shots = None
+    if lm.prompt_format == "shots":
+        every, frames = datasets.load(dataset, seed=seed), datasets.frames(dataset)
+        shots = wrapping.demonstrations(every, frames, facts, seed)
+    return partial(wrapping.wrap, prompt_format=lm.prompt_format, shots=shots)
+
+
+def trial(
+    lm: LanguageModel,
+    dataset: str,
+    facts: pd.DataFrame,
+    seed: int = 0,
+    rule: str = "exact_match",
+    cache: str | Path | None = None,
+) -> pd.DataFrame:
+    """Ask twenty facts, spread over the relations, in every format that a model can read.
+
+    Parameters
+    ----------
+    lm, dataset, facts, seed, rule, cache
+        As in :func:`choose`.
+
+    Returns
+    -------
+    DataFrame, index ``format``
+        Counts: ``facts``; ``coverage``, those answered rightly after the answer itself, as MONITOR
+        counts them; ``accuracy``, those answered rightly without it; ``stopped``, of these two
+        answers a fact, those that ended by themselves.
+    """
+    few = facts.assign(turn=facts.groupby("relation").cumcount())
+    few = few.sort_values("turn", kind="stable").head(N_FACTS)
+    probes = prompts.monitor(few, datasets.frames(dataset, few["relation"].unique()), 1)
+    probes = probes[probes["variant"].isin(["right", "frame0"])]
+    rows = {}
+    for name in wrapping.FORMATS:
+        asked = replace(lm, prompt_format=name)
+        if asked.chat and not lm.tokenizer.chat_template:
+            continue
+        table = wrapper(asked, dataset, facts, seed)(probes)
+        longest = max(map(len, tokens.prompt_ids(asked, list(table["prompt"]))), default=0)
+        if lm.max_length is not None and longest + LENGTH > lm.max_length:
+            continue
+        said = generate(asked, table, LENGTH, cache=cache, progress=False)
+        marks = accuracy.mark_texts(said, rule)
+        right = marks.groupby("variant")["right"].sum()
+        stopped = (marks["tokens"].map(len) < LENGTH).sum()
+        rows[name] = (len(few), right.get("right", 0), right.get("frame0", 0), stopped)
+    return pd.DataFrame.from_dict(rows, orient="index", columns=COUNTS).rename_axis("format")
+
+
+def _in_format(lm: LanguageModel, name: str) -> LanguageModel:
+    if name == "chat" and not lm.tokenizer.chat_template:
+        raise UserError(
+            f"The tokenizer of {lm.name} has no chat template; take prompt_format=auto, or one of "
+            f"{', '.join(wrapping.FORMATS[:-1])}."
+        )
+    return replace(lm, prompt_format=name)

@@ -1,0 +1,163 @@
+"""The form in which a question reaches a model: bare, as in the papers, or one that it is used to.
+
+A base model goes on with a text, so it needs a form that shows where an answer is due; a tuned one
+expects its chat template. Sentences to complete and statements to judge have a form of their own:
+``qa`` and ``shots`` leave them as they are.
+"""
+
+from collections.abc import Iterator
+from zlib import crc32
+
+import pandas as pd
+
+from helpers.errors import UserError
+from helpers.metrics.matching import holds
+from helpers.prompts.frames import fill
+
+FORMATS = ("bare", "qa", "shots", "chat")  # chat: models put their template around any prompt
+N_SHOTS = 5
+SPARE = 40  # demonstrations to choose five from that do not touch the fact asked for
+
+
+def check(name: str, more: tuple[str, ...] = ("", "auto")) -> str:
+    """Return the name of a prompt format.
+
+    Parameters
+    ----------
+    name : str
+    more : tuple of str
+        What else a chapter accepts.
+
+    Raises
+    ------
+    UserError
+        For any other word.
+
+    Examples
+    --------
+    >>> check("qa")
+    'qa'
+    """
+    if name not in (*FORMATS, *more):
+        raise UserError(f'prompt_format is one of {", ".join(FORMATS)} or auto, not "{name}".')
+    return name
+
+
+def label(name: str, prompt_format: str) -> str:
+    """Return a model's name as tables show it: its last part, and a format other than the papers'.
+
+    Examples
+    --------
+    >>> label("org/small", "bare"), label("models/small/", "chat")
+    ('small', 'small (chat)')
+    """
+    last = str(name).rstrip("/").rpartition("/")[2]
+    return last if prompt_format == "bare" else f"{last} ({prompt_format})"
+
+
+def qa(question: str, answer: str = "") -> str:
+    r"""Return a question with its answer, or up to where that would stand.
+
+    Examples
+    --------
+    >>> qa("Where is Lyon?"), qa("Where is Lyon?", "France")
+    ('Question: Where is Lyon?\nAnswer:', 'Question: Where is Lyon?\nAnswer: France\n\n')
+    """
+    given = f" {answer}\n\n" if answer else ""
+    return f"Question: {question}\nAnswer:{given}"
+
+
+def wrap(
+    probes: pd.DataFrame, prompt_format: str, shots: pd.DataFrame | None = None
+) -> pd.DataFrame:
+    r"""Put the questions of a table into a format; nothing but the column `prompt` changes.
+
+    Parameters
+    ----------
+    probes : DataFrame
+        Columns ``kind, prompt, subject, object``; of rows whose kind is not ``qa`` the prompt
+        stays.
+    prompt_format : {"bare", "qa", "shots", "chat"}
+        ``bare`` and ``chat`` change nothing: a chat template is the model's affair.
+    shots : DataFrame, optional
+        For the format of that name: from :func:`demonstrations`. The first five go before a
+        question, save those that name its subject or its object.
+
+    Returns
+    -------
+    DataFrame
+
+    Examples
+    --------
+    >>> probes = pd.DataFrame({"kind": ["qa", "wp"], "prompt": ["Where is Lyon?", "Lyon is in"],
+    ...                        "subject": "Lyon", "object": "France"})
+    >>> wrap(probes, "qa")["prompt"].tolist()
+    ['Question: Where is Lyon?\nAnswer:', 'Lyon is in']
+    """
+    check(prompt_format, ())
+    if prompt_format in ("bare", "chat"):
+        return probes
+    asked = probes["kind"] == "qa"
+    prompts = probes["prompt"].mask(asked, [qa(prompt) for prompt in probes["prompt"]])
+    if prompt_format == "shots":
+        facts = list(zip(probes["subject"], probes["object"]))
+        before = {fact: _before(shots, *fact) for fact in dict.fromkeys(facts)}
+        given = [before[fact] + prompt for fact, prompt in zip(facts, prompts)]
+        prompts = prompts.mask(asked, given)
+    return probes.assign(prompt=prompts)
+
+
+def demonstrations(
+    facts: pd.DataFrame, frames: pd.DataFrame, asked: pd.DataFrame, seed: int = 0
+) -> pd.DataFrame:
+    """Draw answered questions of many relations, of facts that are not asked while there are some.
+
+    Parameters
+    ----------
+    facts : DataFrame
+        All of a data set: ``fact, relation, subject, object``.
+    frames : DataFrame
+        ``relation, kind, frame, template``; the first question of a relation is taken.
+    asked : DataFrame
+        The facts that are asked: ``subject``.
+    seed : int
+
+    Returns
+    -------
+    DataFrame
+        ``question, subject, object``, at most `SPARE` rows: first one of each relation, in a drawn
+        order, then a second one of each, and so on; last those whose subject is asked.
+
+    Examples
+    --------
+    >>> facts = pd.DataFrame({"fact": ["a", "b"], "relation": "P17",
+    ...                       "subject": ["Lyon", "Lima"], "object": ["France", "Peru"]})
+    >>> frames = pd.DataFrame({"relation": ["P17"], "kind": ["qa"], "frame": [0],
+    ...                        "template": ["Where is [X]?"]})
+    >>> demonstrations(facts, frames, facts.head(1)).values.tolist()
+    [['Where is Lima?', 'Lima', 'Peru'], ['Where is Lyon?', 'Lyon', 'France']]
+    """
+    questions = frames[frames["kind"] == "qa"].sort_values("frame", kind="stable")
+    template = questions.drop_duplicates("relation").set_index("relation")["template"]
+    known = facts[facts["relation"].isin(template.index)]
+    drawn = [crc32(f"shots {seed} {fact}".encode()) for fact in known["fact"]]
+    known = known.assign(asked=known["subject"].isin(asked["subject"]), drawn=drawn)
+    known = known.sort_values("drawn", kind="stable")
+    known["turn"] = known.groupby(["asked", "relation"]).cumcount()
+    known = known.sort_values(["asked", "turn", "drawn"], kind="stable").head(SPARE)
+    pairs = zip(known["relation"], known["subject"])
+    known["question"] = [fill(template[relation], subject) for relation, subject in pairs]
+    return known[["question", "subject", "object"]].reset_index(drop=True)
+
+
+def _before(shots: pd.DataFrame, subject: str, obj: str) -> str:
+    """Return the demonstrations before a question about a fact."""
+    free = list(_apart(shots, subject, obj))
+    return "".join(qa(question, answer) for question, answer in free[:N_SHOTS])
+
+
+def _apart(shots: pd.DataFrame, subject: str, obj: str) -> Iterator[tuple[str, str]]:
+    """Yield the demonstrations that name neither the subject nor the object."""
+    for texts in shots[["question", "object", "subject"]].itertuples(index=False):
+        if not any(holds(text, name) for text in texts for name in (subject, obj)):
+            yield texts[:2]
