@@ -3,9 +3,11 @@
 import hashlib
 import json
 import re
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from helpers import hub
 from helpers.errors import UserError
 from helpers.servers import address
 
@@ -16,6 +18,7 @@ PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt", "*.h5", "*.msgpack")
 TOKENIZERS = ("tokenizer.json", "*.model", "vocab.*", "*.tiktoken", "tekken.json")
 SMALL_FILES = ("*.json", "*.txt", "*.model", "*.jinja", "*.tiktoken")
 HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?")
+REVISION = re.compile(r"(?!.*\.\.)\w[\w.+/-]*")
 
 
 @dataclass(frozen=True)
@@ -46,8 +49,9 @@ def bundled() -> list[str]:
 def slug(name: str | Path) -> str:
     """Return a name for the folders of a model's runs: safe, and different for different models.
 
-    A hub id keeps its words; a local folder gets eight digits of its path's SHA-256, so that two
-    folders of one name do not share their runs. So does a model on a server, of its address.
+    A hub id keeps its words; with a revision, it gets eight digits of the SHA-256 of both. So does
+    a local folder, of its path, since two folders of one name must not share their runs, and a
+    model on a server, of its address.
 
     Parameters
     ----------
@@ -63,25 +67,28 @@ def slug(name: str | Path) -> str:
     --------
     >>> slug("org/model-a")
     'org--model-a'
+    >>> slug("org/model-a@v1")
+    'org--model-a-v1-f5e8fa4d'
     """
-    text = str(name)
+    text, found = str(name), hub_id(name)
     if address.is_address(text):
         text = address.folder_name(text)
-    elif text not in bundled() and _is_path(text):
+    elif found and found[1]:
+        text = f"{found[0]}-{found[1][:12]}-{_digits(text)}"
+    elif not found and text not in bundled():
         path = Path(text).expanduser().resolve()
-        text = f"{path.name}-{hashlib.sha256(str(path).encode()).hexdigest()[:8]}"
+        text = f"{path.name}-{_digits(str(path))}"
     return re.sub(r"[^A-Za-z0-9._-]", "_", text.replace("/", "--")).lstrip(".") or "model"
 
 
-def find(name: str | Path, revision: str | None = None, *, code: bool = False) -> Checkpoint:
+def find(name: str | Path, *, code: bool = False) -> Checkpoint:
     """Return where a model's files are, fetched from the hub where they have to be.
 
     Parameters
     ----------
     name : str or Path
-        Bundled name, local folder or hub id, looked for in this order.
-    revision : str, optional
-        Branch, tag or commit on the hub.
+        Bundled name, local folder or hub id, looked for in this order; a hub id may end in ``@``
+        and a branch, tag or commit.
     code : bool
         Whether the model's own Python files are fetched too.
 
@@ -105,19 +112,19 @@ def find(name: str | Path, revision: str | None = None, *, code: bool = False) -
     text = str(name)
     if address.is_address(text):
         raise UserError(f"{text} is a server's address, where files are needed; give {_choices()}.")
-    folder = small_files(name, revision, code=code)
-    if text in bundled() or _is_path(text):
+    folder, found = small_files(name, code=code), hub_id(name)
+    if found is None:
         return Checkpoint(folder, weight_files(folder, text), None)
-    _fetch(text, folder.name, _weight_names(folder))
+    hub.fetch(text, found[0], folder.name, _weight_names(folder), _choices())
     return Checkpoint(folder, weight_files(folder, text), folder.name)
 
 
-def small_files(name: str | Path, revision: str | None = None, *, code: bool = False) -> Path:
+def small_files(name: str | Path, *, code: bool = False) -> Path:
     """Return the folder of a model's configuration and tokenizer, its weights perhaps not there.
 
     Parameters
     ----------
-    name, revision, code
+    name, code
         As for `find`.
 
     Returns
@@ -129,15 +136,60 @@ def small_files(name: str | Path, revision: str | None = None, *, code: bool = F
     UserError
         Where there is no such model, or the hub cannot be reached.
     """
-    text = str(name)
+    text, found = str(name), hub_id(name)
     if text in bundled():
         return WEIGHTS / text
-    if not _is_path(text):
-        return _fetch(text, revision, (*SMALL_FILES, *(("*.py",) if code else ())))
+    if found:
+        return _current(text, *found, (*SMALL_FILES, *(("*.py",) if code else ())))
     folder = Path(text).expanduser()
-    if not folder.is_dir():
-        raise UserError(f"There is no folder {text}; give {_choices()}.")
-    return folder
+    if folder.is_dir():
+        return folder
+    whole, at, revision = text.rpartition("@")
+    if whole in bundled() or (at and Path(whole).expanduser().is_dir()):
+        raise UserError(
+            f"{whole} is on this machine, and only a model on the hub has revisions; leave "
+            f"@{revision} out."
+        )
+    raise UserError(f"There is no folder {text}; give {_choices()}.")
+
+
+def commit(name: str | Path) -> str | None:
+    """Return the commit that a run would take of a model on the hub, as far as the cache knows.
+
+    Nothing is asked of the network.
+
+    Parameters
+    ----------
+    name : str or Path
+        As for `find`.
+
+    Returns
+    -------
+    str or None
+        None for what is not on the hub, or of which nothing is in this machine's cache.
+
+    Examples
+    --------
+    >>> commit("atlas-s")
+    """
+    found = hub_id(name)
+    return hub.cached(*found) if found else None
+
+
+def hub_id(name: str | Path) -> tuple[str, str | None] | None:
+    """Return repository and revision of a model on the hub; None for any other model's name.
+
+    Examples
+    --------
+    >>> hub_id("org/model-a"), hub_id("org/model-a@v1"), hub_id("atlas-s")
+    (('org/model-a', None), ('org/model-a', 'v1'), None)
+    """
+    text = str(name)
+    repo, at, revision = text.partition("@")
+    here = repo in bundled() or any(Path(t).expanduser().is_dir() for t in (text, repo))
+    if here or not HUB_ID.fullmatch(repo) or (at and not REVISION.fullmatch(revision)):
+        return None
+    return repo, revision or None
 
 
 def on_hub(name: str | Path) -> bool:
@@ -148,7 +200,7 @@ def on_hub(name: str | Path) -> bool:
     >>> on_hub("org/model-a"), on_hub("atlas-s"), on_hub("./folder"), on_hub("http://host:1#m")
     (True, False, False, False)
     """
-    return str(name) not in bundled() and not _is_path(str(name))
+    return hub_id(name) is not None
 
 
 def weight_files(folder: Path, name: str) -> tuple[Path, ...]:
@@ -218,8 +270,8 @@ def sha256(files: tuple[Path, ...]) -> str:
     return digest.hexdigest()
 
 
-def _is_path(text: str) -> bool:
-    return Path(text).expanduser().is_dir() or not HUB_ID.fullmatch(text)
+def _digits(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 
 def _choices() -> str:
@@ -237,23 +289,14 @@ def _weight_names(folder: Path) -> set[str]:
     return set(names)
 
 
-def _fetch(name: str, revision: str | None, patterns: tuple[str, ...] | set[str]) -> Path:
-    """Return the hub's snapshot of a model in the local cache, with the files named by patterns."""
-    from huggingface_hub import errors, snapshot_download
-
-    try:
-        path = snapshot_download(
-            name, revision=revision, allow_patterns=sorted(patterns), ignore_patterns=["*/*"]
+def _current(name: str, repo: str, revision: str | None, patterns: tuple[str, ...]) -> Path:
+    """Return the hub's present snapshot of a model, and say so where it is not the former one."""
+    before = hub.cached(repo, revision)
+    folder = hub.fetch(name, repo, revision, patterns, _choices())
+    if before not in (None, folder.name):
+        print(
+            f"{revision or 'main'} of {repo} moved from {before[:7]} to {folder.name[:7]}; runs of "
+            f"the former are repeated; pin it with {repo}@{before}",
+            file=sys.stderr,
         )
-    except errors.GatedRepoError as error:
-        raise UserError(
-            f"{name} is gated: accept its terms on huggingface.co and run `hf auth login`."
-        ) from error
-    except errors.RevisionNotFoundError as error:
-        raise UserError(f"{name} has no revision {revision!r} on the hub; leave it out.") from error
-    except (OSError, ValueError, errors.HfHubHTTPError) as error:
-        raise UserError(
-            f"There is no model {name} here, and the hub does not have it or cannot be reached "
-            f"({type(error).__name__}); give {_choices()}."
-        ) from error
-    return Path(path)
+    return folder

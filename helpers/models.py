@@ -97,8 +97,8 @@ def load(
     Parameters
     ----------
     name : str or Path
-        A bundled name (see `bundled`), a local folder, a hub id such as ``"org/model"``, or a
-        model on a server, ``"http://host:port#name"``.
+        A bundled name (see `bundled`), a local folder, a hub id such as ``"org/model"`` or
+        ``"org/model@revision"``, or a model on a server, ``"http://host:port#name"``.
     device : str, optional
         As in `helpers.gpu.device`; where it is left out and one GPU does not hold the model, its
         layers are spread over all of them.
@@ -106,7 +106,7 @@ def load(
         As in `helpers.gpu.dtype`: float32 on a CPU by default, whatever the files hold; or
         ``"8bit"`` or ``"4bit"`` (see `helpers.placement`).
     revision : str, optional
-        Branch, tag or commit on the hub.
+        Branch, tag or commit on the hub, as after the ``@``.
     trust_remote_code : bool
         Whether code that comes with the model may run here.
     chat : bool
@@ -142,7 +142,8 @@ def load(
     from helpers import gpu, placement
 
     gpu.device(device)  # a wrong one is refused before anything is fetched
-    found = checkpoints.find(name, revision, code=trust_remote_code)
+    name = f"{name}@{revision}" if revision else name
+    found = checkpoints.find(name, code=trust_remote_code)
     config = _config(found.folder, name, trust_remote_code)
     kind = _kind(config, name)
     tokenizer = _tokenizer(found.folder, name, trust_remote_code)

@@ -12,7 +12,7 @@ from typing import Any
 
 import yaml
 
-from helpers import checkpoints
+from helpers import checkpoints, hub
 from helpers.errors import UserError
 
 NEEDED = {"up_to", "gpus", "cpus", "memory_gb"}
@@ -109,12 +109,11 @@ def billions(model: str) -> float | None:
     >>> billions("./no-such-folder")
     """
     try:
-        if not checkpoints.on_hub(model):
+        found = checkpoints.hub_id(model)
+        if found is None:
             files = checkpoints.find(model).weights
             return sum(map(_entries, files)) / 1e9
-        from huggingface_hub import get_safetensors_metadata
-
-        return sum(get_safetensors_metadata(model).parameter_count.values()) / 1e9
+        return hub.parameters(*found) / 1e9
     except Exception:  # a size that cannot be told is no reason to stop: the model's run will tell
         return None
 

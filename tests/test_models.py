@@ -197,7 +197,7 @@ def test_chat_needs_a_template(saved, tmp_path):
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("no-such-model", "There is no model no-such-model here, and the hub .*a bundled model"),
+        ("no-such-model", "There is no model no-such-model here, .*a bundled model"),
         ("org/no-such-model", "There is no model org/no-such-model here"),
         ("./nowhere", r"There is no folder \./nowhere; give a bundled model"),
         ("/nowhere/at/all", "There is no folder /nowhere/at/all"),

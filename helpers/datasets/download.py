@@ -1,12 +1,16 @@
 """Fetch published files once, into the user's cache."""
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import TypeVar
 
+from helpers import network
 from helpers.errors import UserError
 
 CACHE_NAME = "what-language-models-know"
+
+T = TypeVar("T")
 
 
 def fetch(name: str, base: str, files: Mapping[str, str | None]) -> Path:
@@ -34,21 +38,40 @@ def fetch(name: str, base: str, files: Mapping[str, str | None]) -> Path:
     import pooch
 
     folder = pooch.os_cache(CACHE_NAME) / name
-    try:
+    instead = f"download it and give its path in place of the name '{name}'"
+
+    def get() -> Path:
         for file, known in files.items():
             expected = known and f"sha256:{known}"
             pooch.retrieve(base + file, expected, fname=Path(file).name, path=folder)
+        return folder
+
+    return tried(get, f"the data set {name}", base, instead)
+
+
+def tried(get: Callable[[], T], what: str, place: str, instead: str) -> T:
+    """Return what `get` fetches by pooch; where it fails, one sentence says why and what to do.
+
+    Parameters
+    ----------
+    get : callable
+    what, place : str
+        What is fetched, and its address, for the message.
+    instead : str
+        What else can be done.
+    """
+    try:
+        return network.tried(get, what)
     except OSError as error:  # the errors of requests are OSErrors
+        wrong, remedy = network.failure(error)
         raise UserError(
-            f"The data set {name} could not be fetched from {base} ({type(error).__name__}): go "
-            f"online, or download it and give its path in place of the name '{name}'."
+            f"Fetching {what} from {place} failed: {wrong}; {remedy}, or {instead}."
         ) from error
     except ValueError as error:  # pooch's word for a wrong checksum
         raise UserError(
-            f"A file fetched for {name} is not the published one (its SHA-256 differs): try again, "
-            f"or download {base} and give its path in place of the name '{name}'."
+            f"What came from {place} for {what} is not the published file (its SHA-256 differs): "
+            f"try again, or {instead}."
         ) from error
-    return folder
 
 
 def checksum(paths: list[Path]) -> str:

@@ -14,12 +14,12 @@ from pathlib import Path
 
 import pandas as pd
 
+from helpers.datasets import download
 from helpers.errors import UserError
 
 DATA = Path(__file__).resolve().parent.parent / "data"
 COMMIT = "654674a409ce2120eafe0b54f9886806e0a6ecf6"
 URL = f"https://raw.githubusercontent.com/Vicky-Wil/MONITOR/{COMMIT}/FKTC/"
-CACHE_NAME = "what-language-models-know"
 
 ABOUT = {
     "name": "fktc",
@@ -61,20 +61,16 @@ def fetch() -> Path:
     """
     import pooch
 
-    keeper = pooch.create(path=pooch.os_cache(CACHE_NAME) / "fktc", base_url=URL, registry=None)
+    folder = pooch.os_cache(download.CACHE_NAME) / "fktc"
+    keeper = pooch.create(path=folder, base_url=URL, registry=None)
     keeper.load_registry(DATA / "fktc_registry.txt")
-    try:
-        paths = [keeper.fetch(name) for name in keeper.registry_files]
-    except OSError as error:  # the errors of requests are OSErrors
-        raise UserError(
-            f"FKTC could not be fetched from {ABOUT['url']} ({type(error).__name__}): go online, "
-            "or download that folder and give its path in place of the name 'fktc'."
-        ) from error
-    except ValueError as error:  # pooch's word for a wrong checksum
-        raise UserError(
-            "A file fetched for FKTC is not the published one (its SHA-256 differs): try again, or "
-            f"download {ABOUT['url']} and give the folder's path in place of the name 'fktc'."
-        ) from error
+    instead = "download that folder and give its path in place of the name 'fktc'"
+    paths = download.tried(
+        lambda: [keeper.fetch(name) for name in keeper.registry_files],
+        "FKTC",
+        ABOUT["url"],
+        instead,
+    )
     return Path(paths[0]).parent
 
 

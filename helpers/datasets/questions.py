@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 import pandas as pd
 
-from helpers.datasets.fktc import CACHE_NAME
+from helpers.datasets import download
 from helpers.errors import UserError
 
 COLUMNS = ["item", "group", "question", "answers", "n_answers"]
@@ -146,20 +146,12 @@ def _fetch(url: str, name: str, sha256: str | None) -> Path:
     import pooch
 
     place = f"{hashlib.sha256(url.encode()).hexdigest()[:12]}-{Path(urlsplit(url).path).name}"
-    try:
-        folder = pooch.os_cache(CACHE_NAME) / "questions" / name
-        known = f"sha256:{sha256}" if sha256 else None
-        return Path(pooch.retrieve(url, known, fname=place, path=folder))
-    except OSError as error:  # the errors of requests are OSErrors
-        raise UserError(
-            f"{url} could not be fetched ({type(error).__name__}): go online, or download it and "
-            "give the path of the file."
-        ) from error
-    except ValueError as error:  # pooch's word for a wrong checksum
-        raise UserError(
-            f"What {url} gave is not the published file (its SHA-256 differs): try again, or give "
-            "the path of a file of your own."
-        ) from error
+    folder = pooch.os_cache(download.CACHE_NAME) / "questions" / name
+    known = f"sha256:{sha256}" if sha256 else None
+    instead = "download it and give the path of the file"
+    return Path(
+        download.tried(lambda: pooch.retrieve(url, known, place, folder), name, url, instead)
+    )
 
 
 def _rows(path: Path) -> list[dict]:

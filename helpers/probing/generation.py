@@ -8,11 +8,11 @@ from pathlib import Path
 import pandas as pd
 
 from helpers import gpu
+from helpers import progress as lines
 from helpers.errors import UserError
 from helpers.models import LanguageModel
 from helpers.probing import cache as caches
 from helpers.probing import decoding, server_generation, tokens
-from helpers.probing import progress as lines
 from helpers.probing.decoding import Rules, Task, Text
 from helpers.probing.scoring import check_columns
 from helpers.probing.tokens import Row

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pandas as pd
 
+from helpers import progress as lines
 from helpers.errors import UserError
 from helpers.models import LanguageModel
 from helpers.probing import cache as caches
 from helpers.probing import engine, tokens
-from helpers.probing import progress as lines
 
 NEEDED = ("item", "variant", "option", "prompt", "continuation")
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from transformers import AutoConfig, AutoTokenizer, GenerationConfig, PreTrainedTokenizerBase
 
-from helpers import checkpoints, placement
+from helpers import checkpoints, hub, placement
 from helpers.checkpoints import slug
 from helpers.errors import UserError
 from helpers.models import LanguageModel
@@ -163,9 +163,7 @@ def _count(place: str, folder: Path) -> int | None:
     except UserError:
         pass
     try:
-        from huggingface_hub import get_safetensors_metadata
-
-        return sum(get_safetensors_metadata(place).parameter_count.values())
+        return hub.parameters(*checkpoints.hub_id(place))
     except Exception:  # no hub, no such model, no safetensors: it stays unknown
         return None
 

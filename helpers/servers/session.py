@@ -4,7 +4,6 @@ The key, where the server asks for one, is read from the environment and goes no
 """
 
 import os
-import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import asynccontextmanager
@@ -17,12 +16,9 @@ import httpx2
 import tenacity
 from anyio.from_thread import start_blocking_portal
 
+from helpers import network
 from helpers.errors import UserError
 from helpers.servers.address import KEY, Address, Limits
-
-# Answers of a server that another try may mend: too slow, too early, too many, or its own fault.
-PASSING = {408, 425, 429, 500, 502, 503, 504}
-LONGEST_WAIT = 20.0  # seconds between two tries
 
 T = TypeVar("T")
 
@@ -123,8 +119,8 @@ class Session:
                 raise _Passing("cannot be reached") from error
             except httpx2.TransportError as error:
                 raise _Passing(f"cut the connection ({type(error).__name__})") from error
-        if answer.status_code in PASSING:
-            raise _Passing(f"answered with status {answer.status_code}", _after(answer))
+        if answer.status_code in network.PASSING:
+            raise _Passing(f"answered with status {answer.status_code}", network.after(answer))
         if answer.status_code >= 400:
             raise Refused(self._refusal(answer), answer.status_code)
         try:
@@ -146,13 +142,8 @@ class Session:
 
 def _wait(state: tenacity.RetryCallState) -> float:
     """Return the seconds before another try: twice as many each time, and not all clients' same."""
-    backoff = tenacity.wait_random_exponential(multiplier=0.25, max=LONGEST_WAIT)(state)
-    return max(backoff, min(getattr(state.outcome.exception(), "after", 0.0), LONGEST_WAIT))
-
-
-def _after(answer: httpx2.Response) -> float:
-    text = answer.headers.get("retry-after", "")
-    return float(text) if re.fullmatch(r"\d+(\.\d+)?", text) else 0.0
+    backoff = tenacity.wait_random_exponential(multiplier=0.25, max=network.LONGEST_WAIT)(state)
+    return max(backoff, min(getattr(state.outcome.exception(), "after", 0.0), network.LONGEST_WAIT))
 
 
 @asynccontextmanager

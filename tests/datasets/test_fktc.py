@@ -124,12 +124,13 @@ def test_a_changed_file_is_refused(server, monkeypatch):
         pooch.Pooch, "load_registry", lambda keeper, _: keeper.registry.update(P17="0" * 64)
     )
     monkeypatch.setattr(pooch.Pooch, "get_url", lambda keeper, _: fktc.URL + "P17-subclass.json")
-    with pytest.raises(UserError, match="not the published one"):
+    with pytest.raises(UserError, match="not the published file"):
         datasets.load("fktc")
 
 
 def test_without_a_network_the_remedy_is_a_folder(monkeypatch, tmp_path):
     monkeypatch.setattr(fktc, "URL", "http://127.0.0.1:9/")
+    monkeypatch.setattr("time.sleep", lambda seconds: None)
     monkeypatch.setattr(pooch, "os_cache", lambda name: tmp_path / name)
     with pytest.raises(UserError, match="give its path"):
         datasets.load("fktc")

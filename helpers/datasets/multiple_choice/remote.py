@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from helpers.datasets.fktc import CACHE_NAME
-from helpers.errors import UserError
+from helpers.datasets import download
 
 
 @dataclass(frozen=True)
@@ -51,19 +50,10 @@ def fetch(source: Source) -> Path:
     registry = {
         name: f"sha256:{digest}" if digest else None for name, digest in source.files.items()
     }
-    folder = pooch.os_cache(CACHE_NAME) / source.name
+    folder = pooch.os_cache(download.CACHE_NAME) / source.name
     keeper = pooch.create(path=folder, base_url=source.base, registry=registry)
-    other = f"download {source.url} and give the folder's path in place of {source.name!r}"
-    try:
-        for name in source.files:
-            keeper.fetch(name)
-    except OSError as error:  # the errors of requests are OSErrors
-        raise UserError(
-            f"{source.title} could not be fetched ({type(error).__name__}): go online, or {other}."
-        ) from error
-    except ValueError as error:  # pooch's word for a wrong checksum
-        raise UserError(
-            f"A file fetched for {source.title} is not the one expected (its SHA-256 differs): "
-            f"try again, or {other}."
-        ) from error
+    instead = f"download {source.url} and give the folder's path in place of {source.name!r}"
+    download.tried(
+        lambda: [keeper.fetch(name) for name in source.files], source.title, source.base, instead
+    )
     return Path(folder)

@@ -6,7 +6,8 @@ import sys
 import pandas as pd
 import pytest
 
-from helpers.probing import progress, score
+from helpers import progress
+from helpers.probing import score
 from tests import tiny
 
 

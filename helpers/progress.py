@@ -5,8 +5,8 @@ import time
 from collections.abc import Callable
 
 
-def line(what: str, total: int, wanted: bool = True) -> Callable[[int], None]:
-    """Return a function that shows how many results of a run are done.
+def line(what: str, total: float, wanted: bool = True, unit: str = "") -> Callable[[float], None]:
+    """Return a function that shows how much of a piece of work is done.
 
     On a terminal one line is rewritten twice a second; elsewhere (a log file, a notebook) a line
     is added every 30 seconds, and the book drops what stands on stderr.
@@ -15,9 +15,11 @@ def line(what: str, total: int, wanted: bool = True) -> Callable[[int], None]:
     ----------
     what : str
         Name of the work.
-    total : int
+    total : float
     wanted : bool
         False gives a function that says nothing.
+    unit : str
+        Of the total, such as "MB"; none for results.
 
     Returns
     -------
@@ -31,7 +33,7 @@ def line(what: str, total: int, wanted: bool = True) -> Callable[[int], None]:
     began = last = time.monotonic()
     live = sys.stderr.isatty()
 
-    def show(done: int) -> None:
+    def show(done: float) -> None:
         nonlocal last
         now = time.monotonic()
         if not wanted or done == 0 or (now - last < (0.5 if live else 30) and done < total):
@@ -40,7 +42,7 @@ def line(what: str, total: int, wanted: bool = True) -> Callable[[int], None]:
             return
         last = now
         left = (now - began) / done * (total - done)
-        text = f"{what}: {done}/{total}, {_clock(left)} left"
+        text = f"{what}: {done}/{total}{unit and f' {unit}'}, {_clock(left)} left"
         end = "\n" if done == total or not live else ""
         print(f"\r{text:<60}" if live else text, end=end, file=sys.stderr, flush=True)
 
