@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from helpers import circumstances, contents, settings
+from helpers import checkpoints, circumstances, contents, settings
 from helpers.checkpoints import WEIGHTS
 from helpers.grid import TEMPLATES, Job
 from helpers.runs import ROOT, SYNTHESIS
@@ -33,8 +33,8 @@ def wanted(job: Job, runs: Path, templates: Path = TEMPLATES) -> dict[str, Any]:
     Returns
     -------
     dict
-        ``settings`` (name to value), ``files`` (a hash) and, where a chapter reads runs, ``runs``
-        (a hash).
+        ``settings`` (name to value), ``files`` (a hash), ``commit`` (of a model on the hub) and,
+        where a chapter reads runs, ``runs`` (a hash).
     """
     template = templates / f"{job.chapter}.ipynb"
     declared = settings.declared(template) if template.is_file() else {}
@@ -44,6 +44,7 @@ def wanted(job: Job, runs: Path, templates: Path = TEMPLATES) -> dict[str, Any]:
         "settings": json.loads(json.dumps(given, default=circumstances.plain)),
         "files": contents.digest([template, *sources(job.model, job.words, job.chapter)]),
     }
+    found |= {"commit": commit} if (commit := checkpoints.commit(job.model)) else {}
     return found | ({"runs": _read(runs)} if "runs_dir" in declared else {})
 
 
