@@ -75,7 +75,7 @@ def fetch(
     try:
         with _quiet():
             return Path(network.tried(attempt, name, _origin))
-    except (OSError, ValueError, httpx2.HTTPError) as error:
+    except (OSError, ValueError, httpx2.HTTPError, RuntimeError) as error:  # the last: xet's
         raise UserError(_sentence(name, repo, revision, _origin(error), choices)) from error
 
 

@@ -98,8 +98,8 @@ def failure(error: BaseException) -> tuple[str, str]:
     if lost(error):
         proxy = ", correct HTTPS_PROXY and HTTP_PROXY if they are wrong" if getproxies() else ""
         return f"the connection failed ({kind})", f"go online{proxy}"
-    said = " ".join(str(error).split())[:200].rstrip(".")
-    return f"{said} ({kind})" if said else kind, "try again"
+    said = " ".join(re.sub(r"for url.*|https?:\S+", "", str(error)).split())[:200].rstrip(". ")
+    return f"{said} ({kind})" if said else kind, "check your network"
 
 
 def after(answer: Any) -> float:

@@ -5,11 +5,14 @@ import os
 import re
 import subprocess
 import sys
+from unittest.mock import Mock
 
+import httpx2
 import pandas as pd
 import pytest
 
 from helpers import chapters, checkpoints, models
+from helpers.datasets import questions
 from helpers.errors import UserError
 from helpers.probing import score
 from tests import tiny
@@ -152,7 +155,7 @@ def test_a_command_that_failed_fetches_only_the_files_that_had_not_come(hub, tmp
     shards = sorted(path.name for path in folder.glob("*.safetensors"))
     hub.push("owner/shards", folder)
     hub.fault = cut(shards[-1], 100)
-    with pytest.raises(UserError, match="run the same command again .files that came whole are"):
+    with pytest.raises(UserError, match=r"run the same command again .files that came whole are"):
         checkpoints.find("owner/shards")
     first = dict(hub.served)
     hub.fault = None
@@ -244,13 +247,47 @@ def test_a_cache_that_cannot_be_written_is_one_sentence(hub, tmp_path):
         checkpoints.find("owner/tiny")
 
 
-def test_a_full_disk_is_one_sentence(hub, monkeypatch):
-    def full(*args, **settings):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr("huggingface_hub.file_download.http_get", full)
-    with pytest.raises(UserError, match=r"the disk is full .*; free some room"):
+@pytest.mark.parametrize(
+    ("error", "sentence"),
+    [
+        (OSError(28, "No space left on device"), r"the disk is full .*; free some room"),
+        # What hf_xet raises after its own tries; an address may hold a signature.
+        (RuntimeError("CAS Client Error: request for url (http://x?sign=1)"),
+         r"CAS Client Error: request .RuntimeError.; check your network, and run"),
+        (ValueError("no JSON"), "no JSON .ValueError.; check your network, and run"),
+        (httpx2.ProxyError("407"), r"the proxy fails .ProxyError.; correct HTTPS_PROXY"),
+        (httpx2.ConnectError("CERTIFICATE_VERIFY_FAILED"), "not trusted here .*; name your"),
+    ],
+)  # fmt: skip
+def test_what_stops_a_download_on_this_side_is_one_sentence(
+    hub, monkeypatch, waits, error, sentence
+):
+    monkeypatch.setattr("huggingface_hub.file_download.http_get", Mock(side_effect=error))
+    with pytest.raises(UserError, match=sentence):
         checkpoints.find("owner/tiny")
+    assert not waits
+
+
+@pytest.mark.parametrize(
+    ("fault", "sentence"),
+    [
+        (
+            status(401),
+            "gated, private or not there .status 401.; ask its owner for access, or down",
+        ),
+        (status(404), "not there .status 404.; check the spelling, or download"),
+        (status(429, Retry_After=60), "status 429.; wait 60 seconds, or download"),
+        (status(503), "out of order .status 503.; wait a while, or download"),
+        (vanish, "the connection failed .ConnectionError.; go online, or download"),
+    ],
+)
+def test_data_sets_fail_in_the_same_words(hub, tmp_path, monkeypatch, fault, sentence):
+    monkeypatch.setattr("pooch.os_cache", lambda name: tmp_path)
+    hub.fault = fault
+    with pytest.raises(
+        UserError, match=rf"Fetching set.jsonl from {hub.url}/\S+ failed: .*{sentence}"
+    ):
+        questions.read(f"{hub.url}/set.jsonl")
 
 
 class Terminal(io.StringIO):

@@ -145,12 +145,13 @@ def _fetch(url: str, name: str, sha256: str | None) -> Path:
     """Fetch a file into the user's cache, once."""
     import pooch
 
-    place = f"{hashlib.sha256(url.encode()).hexdigest()[:12]}-{Path(urlsplit(url).path).name}"
+    file = Path(urlsplit(url).path).name
+    place = f"{hashlib.sha256(url.encode()).hexdigest()[:12]}-{file}"
     folder = pooch.os_cache(download.CACHE_NAME) / "questions" / name
     known = f"sha256:{sha256}" if sha256 else None
     instead = "download it and give the path of the file"
     return Path(
-        download.tried(lambda: pooch.retrieve(url, known, place, folder), name, url, instead)
+        download.tried(lambda: pooch.retrieve(url, known, place, folder), file, url, instead)
     )
 
 

@@ -388,7 +388,7 @@ def test_unknown_names_and_paths_are_refused(tmp_path):
 
 @pytest.mark.parametrize(
     ("error", "message"),
-    [(OSError("down"), "failed: down .OSError.; try again, or download"),
+    [(OSError("down"), "failed: down .OSError.; check your network, or download"),
      (ValueError("hash"), "is not the published file")],
 )  # fmt: skip
 def test_what_cannot_be_fetched_says_what_to_do(monkeypatch, error, message):
