@@ -169,8 +169,9 @@ def reads_runs(chapter: str) -> bool:
 def words(name: str, shown: str, given: Iterable[str]) -> list[str]:
     """Return the settings for the runs of one model.
 
-    The book's model takes what is given. The others are asked the same facts in the same way, but
-    spare themselves close-ups and bootstrap draws (``LIGHT``), unless that is given too.
+    The book's model takes what is given. The others are asked the same facts in the same way, each
+    in its own prompt format, but spare themselves close-ups and bootstrap draws (``LIGHT``), unless
+    that is given too.
 
     Parameters
     ----------
@@ -183,10 +184,10 @@ def words(name: str, shown: str, given: Iterable[str]) -> list[str]:
     --------
     >>> words("atlas-m", "atlas-m", ["n_facts=5"])
     ['n_facts=5']
-    >>> words("atlas-s", "atlas-m", ["n_facts=5", "attribution=yes"])
-    ['n_bootstrap=300', 'siblings=no', 'n_facts=5', 'attribution=yes']
+    >>> words("atlas-s", "atlas-m", ["n_facts=5", "attribution=yes", "prompt_format=chat"])
+    ['n_bootstrap=300', 'attribution=yes', 'siblings=no', 'n_facts=5']
     """
-    given = list(given)
-    own = {word.partition("=")[0] for word in given}
-    spare = [word for word in LIGHT if word.partition("=")[0] not in own]
-    return given if slug(name) == slug(shown) else spare + given
+    if slug(name) == slug(shown):
+        return list(given)
+    taken = {word.partition("=")[0]: word for word in (*LIGHT, *given)}
+    return [word for parameter, word in taken.items() if parameter != "prompt_format"]

@@ -19,6 +19,22 @@ def test_marks_follow_the_rule():
         accuracy.mark_texts(texts[["text"]])
 
 
+def test_rules_beside_each_other():
+    said = {"right": "Lima", "frame0": "Lima, Peru", "frame1": "It is Lima.", "wrong0": "Rome"}
+    other = {"right": "It is Oslo.", "frame0": "Oslo", "frame1": "Rome", "wrong0": "Oslo"}
+    rows = [
+        (item, "P36", variant, text, obj)
+        for item, obj, texts in (("a", "Lima", said), ("b", "Oslo", other))
+        for variant, text in texts.items()
+    ]
+    table = pd.DataFrame(rows, columns=["item", "relation", "variant", "text", "object"])
+    found = accuracy.by_rule(table, pd.Series({"a": True, "b": True}))
+    assert found["accuracy"].tolist() == pytest.approx([2 / 6, 3 / 6, 4 / 6])
+    assert found["coverage"].tolist() == [0.5, 0.5, 1.0]
+    split = accuracy.by_rule(table, pd.Series({"a": False, "b": True}))
+    assert split["coverage"].tolist() == [0.0, 0.0, 0.5]
+
+
 def test_echoes_are_the_word_before():
     facts = pd.DataFrame({"fact": ["a", "b"], "distractors": [["Peru", "Chad"], ["Laos", "Peru"]]})
     texts = pd.DataFrame(

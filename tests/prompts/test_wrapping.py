@@ -1,0 +1,99 @@
+"""A prompt format changes the prompt of a question, and nothing else."""
+
+import pandas as pd
+import pytest
+
+from helpers import datasets, prompts
+from helpers.errors import UserError
+from helpers.metrics.matching import holds
+from helpers.prompts import wrapping
+
+FORMATS = pytest.mark.parametrize("name", wrapping.FORMATS)
+
+
+@pytest.fixture(scope="module")
+def facts():
+    return datasets.load("atlas", ["P17", "P36", "P246", "P30"], n=6, seed=3)
+
+
+@pytest.fixture(scope="module")
+def frames():
+    return datasets.frames("atlas")
+
+
+@pytest.fixture(scope="module")
+def probes(facts, frames):
+    gaps = prompts.questions(facts.head(2), frames, "wp")
+    checks = prompts.fact_checks(facts.head(2), frames)
+    asked = prompts.monitor(facts, frames)
+    return pd.concat([asked, gaps, checks], ignore_index=True).rename(lambda row: row + 5)
+
+
+@pytest.fixture(scope="module")
+def shots(facts, frames):
+    return wrapping.demonstrations(datasets.load("atlas"), frames, facts)
+
+
+@FORMATS
+def test_only_prompts_of_questions_change(name, probes, shots):
+    found = wrapping.wrap(probes, name, shots)
+    pd.testing.assert_frame_equal(found.drop(columns="prompt"), probes.drop(columns="prompt"))
+    same = found["prompt"] == probes["prompt"]
+    assert same.all() if name in ("bare", "chat") else (same == (probes["kind"] != "qa")).all()
+    assert all(new.count(old) == 1 for new, old in zip(found["prompt"], probes["prompt"]))
+
+
+def test_a_question_is_asked_after_five_others_in_one_form(probes, shots):
+    texts = wrapping.wrap(probes, "shots", shots).query("kind == 'qa'")["prompt"]
+    single = wrapping.wrap(probes, "qa").query("kind == 'qa'")["prompt"]
+    assert all(text.endswith(f"\n\n{end}") for text, end in zip(texts, single))
+    parts = [text.split("\n\n") for text in texts]
+    assert {len(part) for part in parts} == {wrapping.N_SHOTS + 1}
+    assert all(s.startswith("Question: ") and "\nAnswer: " in s for p in parts for s in p[:-1])
+
+
+def test_demonstrations_give_nothing_away(probes, facts, shots):
+    for row in wrapping.wrap(probes, "shots", shots).query("kind == 'qa'").itertuples():
+        before = row.prompt.rpartition("Question: ")[0]
+        assert not holds(before, row.subject)
+        assert not holds(before, row.object)
+    assert not set(shots["subject"]) & set(facts["subject"])
+
+
+def test_demonstrations_are_of_many_relations_and_drawn_with_the_seed(facts, frames, shots):
+    every = datasets.load("atlas")
+    relation = every.drop_duplicates(["subject", "object"]).set_index(["subject", "object"])
+    first = [relation.loc[pair, "relation"] for pair in zip(shots["subject"], shots["object"])][:20]
+    assert len(set(first)) > 15
+    again = wrapping.demonstrations(every, frames, facts)
+    pd.testing.assert_frame_equal(shots, again)
+    assert not wrapping.demonstrations(every, frames, facts, seed=1).equals(shots)
+
+
+def test_where_all_facts_are_asked_each_is_asked_after_others(facts, frames):
+    few = facts[facts["relation"] == "P36"]
+    shots = wrapping.demonstrations(few, frames, few)
+    assert set(shots["subject"]) == set(few["subject"])
+    asked = wrapping.wrap(prompts.monitor(few, frames, 1), "shots", shots)
+    for row in asked.itertuples():
+        before = row.prompt.rpartition("Question: ")[0]
+        assert before.count("Question: ") == wrapping.N_SHOTS
+        assert row.subject not in before
+
+
+def test_relations_without_questions_demonstrate_nothing(facts, frames):
+    some = frames[frames["relation"] != "P36"]
+    shots = wrapping.demonstrations(facts, some, facts.head(0))
+    assert len(shots) == (facts["relation"] != "P36").sum()
+    assert wrapping.demonstrations(facts, some.head(0), facts).empty
+
+
+def test_empty_tables_stay_empty(probes, shots):
+    for name in wrapping.FORMATS:
+        assert list(wrapping.wrap(probes.head(0), name, shots).columns) == list(probes.columns)
+
+
+def test_an_unknown_format_is_refused():
+    assert [wrapping.check(name) for name in ("", "auto", "qa")] == ["", "auto", "qa"]
+    with pytest.raises(UserError, match='bare, qa, shots, chat or auto, not "yes"'):
+        wrapping.check("yes")
