@@ -12,6 +12,10 @@ from helpers.errors import UserError
 
 FIXED = {"model": "MODEL= or --model", "run_dir": "--runs", "runs_dir": "--runs"}
 YES_NO = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
+# The least value of a number, where it is not 0: fewer resamples give no interval.
+LEAST = {"n_bootstrap": 20, "n_variations": 2, "n_options": 2, "n_list": 2} | dict.fromkeys(
+    ("n_frames", "n_seen", "n_unseen", "n_examples", "n_choices", "n_seeds", "n_close"), 1
+)
 KINDS = {bool: "yes or no", int: "a whole number", float: "a number"}
 
 
@@ -87,7 +91,8 @@ def read(template: Path, words: Iterable[str]) -> dict[str, Any]:
     Raises
     ------
     UserError
-        If a word has no ``=``, names no declared parameter, or gives a value of another type.
+        If a word has no ``=``, names no declared parameter, or gives a value of another type or
+        a number below the parameter's least.
     """
     free = {name: value for name, value in declared(template).items() if name not in FIXED}
     given = {}
@@ -105,4 +110,7 @@ def read(template: Path, words: Iterable[str]) -> dict[str, Any]:
                 f"{hint} declared ones are {', '.join(free)}."
             )
         given[name] = parse(name, text, free[name])
+        if isinstance(free[name], int) and given[name] < LEAST.get(name, 0):
+            least = LEAST.get(name, 0)
+            raise UserError(f"The parameter {name} is {given[name]}: give {least} or more.")
     return given

@@ -47,7 +47,7 @@ def test_declared_parameters_with_their_defaults(template):
     ("word", "value"),
     [
         ("n_facts=5", 5),
-        ("n_facts=-1", -1),
+        ("n_facts=0", 0),
         ("share=1", 1.0),
         ("share=1e-3", 0.001),
         ("attribution=no", False),
@@ -110,3 +110,15 @@ def test_papermill_sees_the_same_parameters_in_the_chapters(root):
         ours = set(settings.declared(template))
         assert {line.partition("=")[0].split(":")[0].strip() for line in plain} <= ours
         assert seen <= ours
+
+
+@pytest.mark.parametrize("word", ["n_facts=-1", "n_bootstrap=19", "n_frames=0"])
+def test_a_number_below_the_least_is_refused_by_its_name(tmp_path, word):
+    source = "n_facts = 30\nn_bootstrap = 1000\nn_frames = 7"
+    cell = new_code_cell(source, metadata={"tags": ["parameters"]})
+    nbformat.write(new_notebook(cells=[cell]), tmp_path / "monitor.ipynb")
+    name, _, value = word.partition("=")
+    with pytest.raises(UserError, match=f"The parameter {name} is {value}: give [0-9]+ or more"):
+        settings.read(tmp_path / "monitor.ipynb", [word])
+    least = {"n_facts": 0, "n_bootstrap": 20, "n_frames": 1}[name]
+    assert settings.read(tmp_path / "monitor.ipynb", [f"{name}={least}"]) == {name: least}

@@ -201,11 +201,11 @@ def notes(files: list[RelationFile]) -> list[str]:
             known.add(obj)
     found = []
     if repeated:
-        found.append(f"{len(repeated)} facts repeat an earlier one, such as {repeated[0]}.")
+        found.append(f"Facts that repeat an earlier one: {len(repeated)}, such as {repeated[0]}.")
     if several:
         found.append(
-            f"{len(several)} subjects have more than one object, such as that of "
-            f"{next(iter(several.values()))}: where one of them is asked for, the others are wrong."
+            f"Subjects with more than one object: {len(several)}, such as that of "
+            f"{next(iter(several.values()))}. Where one of them is asked for, the others are wrong."
         )
     return found
 

@@ -129,9 +129,11 @@ def _multiplicity(run: runs.Run, lm: LanguageModel, facts: pd.DataFrame) -> Aske
     bench = multiple_choice.atlas.load(
         "atlas", None, given["seed"], given["n_options"], None, lm.name, set(facts["fact"])
     )
-    probes = variations.probes(
-        bench.items, "frames", given["n_variations"], frames=datasets.frames("atlas")
+    frames = datasets.frames("atlas")
+    ways, *_ = variations.plan(
+        bench.items, ["frames"], given["n_variations"], bench.pool, 0, frames
     )
+    probes = variations.probes(bench.items, "frames", ways["frames"], frames=frames)
     scored = probing.score(lm, probes, cache=run.cache)
     false = bench.items.set_index("item")["false_object"]
     return scored.assign(false_object=scored["item"].map(false)), [probing.work(lm, probes)]

@@ -168,7 +168,9 @@ def plan(
             continue
         ways[kind] = min(there, n_variations)
         if there < n_variations:
-            notes.append(f'The kind "{kind}" has {there} variations, not {n_variations}.')
+            notes.append(
+                f'The kind "{kind}" has {there} variations, not {n_variations}: there are no more.'
+            )
     if not ways:
         raise UserError(" ".join([*notes, "So no prompt can be varied: name other kinds."]))
     return ways, n_shots, notes

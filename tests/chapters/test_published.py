@@ -61,8 +61,8 @@ def test_the_prose_states_what_was_computed(folder):
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["n_bootstrap=0"], "at least 1 resample"),
-        (["n_planted=-1"], "0 or more wrong digits"),
+        (["n_bootstrap=0"], "n_bootstrap is 0: give 20 or more"),
+        (["n_planted=-1"], "n_planted is -1: give 0 or more"),
     ],
 )
 def test_bad_values_end_in_a_sentence_that_names_them(words, sentence, tmp_path):

@@ -164,6 +164,11 @@ def test_a_changed_file_is_read_again(tmp_path):
         ([HEADER, {**ROW, "object": " "}], "line 2 must be"),
         ([HEADER, {**ROW, "taxonomy": "Dante"}], "line 2 must be"),
         ([HEADER, {**ROW, "taxonomy": ["Shakespeare"]}], "line 2 lists its own object"),
+        (
+            [HEADER, ROW, {**ROW, "taxonomy": ["Dante", "Ibsen", "Dante"]}],
+            "line 3 lists 'Dante' twice",
+        ),
+        (["", ROW], "line 2 must be"),
         ([ROW], "line 1 must be"),
         ([{"relations": []}, ROW], "line 1 must be"),
         ([{"relations": ["Who wrote it?"]}, ROW], r"one \[X\]"),
@@ -191,3 +196,28 @@ def test_other_unusable_files_are_named(tmp_path):
     (tmp_path / "P8.json").mkdir()
     with pytest.raises(UserError, match=r"P8\.json cannot be read"):
         datasets.load(tmp_path)
+
+
+def test_repeated_facts_and_subjects_with_two_objects_are_noted_with_a_line(tmp_path):
+    other = {"subject": "Hamlet", "object": "Bacon", "taxonomy": ["Goethe"]}
+    path = write(tmp_path / "P9.json", HEADER, ROW, "", ROW, other)
+    repeated, several = datasets.notes(path)
+    assert repeated.startswith("Facts that repeat an earlier one: 1,")
+    assert repeated.endswith("P9.json, line 4.")
+    assert "Subjects with more than one object: 1," in several
+    assert "P9.json, line 5" in several
+    write(tmp_path / "P8.json", HEADER, ROW)
+    assert datasets.notes(tmp_path, ["P8"]) == []
+    assert len(datasets.notes(tmp_path, ["P9"])) == 2
+
+
+def test_a_byte_order_mark_is_read_over(tmp_path):
+    path = write(tmp_path / "P9.json", HEADER, ROW)
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+    assert len(datasets.load(path)) == 1
+
+
+def test_the_published_repeats_are_noted(published):
+    repeated, several = datasets.notes(published)
+    assert repeated.startswith("Facts that repeat an earlier one: 12,")
+    assert several.startswith("Subjects with more than one object: 244,")

@@ -1,8 +1,11 @@
 """Questions of the knowledge-base chapter: what counts as seen, truth carried, nothing leaks."""
 
+import json
+
 import pytest
 
 from helpers import datasets
+from helpers.datasets.knowledge import FEWEST
 from helpers.errors import UserError
 
 
@@ -77,7 +80,7 @@ def test_published_files_become_seen_questions(shared):
 
 
 def test_bad_settings_are_refused():
-    with pytest.raises(UserError, match="no question set 'trivia'"):
+    with pytest.raises(UserError, match="no data set 'trivia'"):
         datasets.knowledge("trivia")
     with pytest.raises(UserError, match="at least one question of each kind"):
         datasets.knowledge("atlas", n_seen=0)
@@ -88,3 +91,37 @@ def test_bad_settings_are_refused():
 def test_labelled_responses_have_known_kinds():
     table = datasets.labelled_responses()
     assert set(table["kind"]) == {"repetition", "none", "unsure", "informative"}
+
+
+def write(folder, relation, facts, wrong=()):
+    """Write facts in FKTC's format, from pairs of subject and object."""
+    rows = [{"subject": s, "object": o, "taxonomy": list(wrong)} for s, o in facts]
+    lines = map(json.dumps, [{"relations": ["Who wrote [X]?", "[X] is by?"]}, *rows])
+    (folder / f"{relation}.json").write_text("\n".join(lines), encoding="utf-8")
+
+
+def test_own_facts_are_seen_questions_with_all_objects_of_a_subject(tmp_path):
+    facts = [(f"book {n}", f"writer {n}") for n in range(20)]
+    write(tmp_path, "author", [*facts, ("book 3", "another")], ["Ibsen"])
+    bank = datasets.knowledge(str(tmp_path), "atlas-s", n_seen=50, n_unseen=1)
+    asked = bank.asked[bank.asked["seen"]]
+    assert len(asked) == 15
+    assert len(bank.seen_shots) == FEWEST
+    assert not set(asked["question"]) & set(bank.seen_shots["question"])
+    both = [*asked["answers"], *bank.seen_shots["answers"]]
+    assert ["writer 3", "another"] in both
+    assert "exposures" not in asked
+    assert {"Ibsen", "writer 7"} <= set(bank.pool.loc[bank.pool["pool"] == "author", "answer"])
+    assert "Subjects with more than one object: 1," in bank.notes[0]
+
+
+def test_a_relation_of_few_answers_has_invented_ones_beside(tmp_path):
+    write(tmp_path, "author", [(f"book {n}", f"writer {n % 2}") for n in range(8)])
+    bank = datasets.knowledge(str(tmp_path), n_seen=2, n_unseen=1)
+    assert bank.pool.loc[bank.pool["pool"] == "author", "answer"].nunique() > FEWEST
+
+
+def test_facts_without_questions_are_refused(tmp_path):
+    (tmp_path / "nobel.csv").write_text("firstname,surname,born\nMarie,Curie,1867\n")
+    with pytest.raises(UserError, match="has no questions"):
+        datasets.knowledge(str(tmp_path))

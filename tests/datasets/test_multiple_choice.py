@@ -6,7 +6,7 @@ import json
 import pandas as pd
 import pytest
 
-from helpers.datasets.multiple_choice import Benchmark, atlas, load, remote
+from helpers.datasets.multiple_choice import NAMES, Benchmark, atlas, load, remote
 from helpers.datasets.multiple_choice.benchmark import COLUMNS, read_text
 from helpers.errors import UserError
 
@@ -367,7 +367,7 @@ def test_the_line_of_a_row_counts_blank_lines_and_breaks_in_cells(tmp_path):
 def test_own_questions_asked_twice_are_noted(tmp_path):
     rows = [("Up?", "yes|no", "yes"), ("Up?", "yes|no", "no"), ("Down?", "yes|no", "no")]
     found = load(write_csv(tmp_path / "own.csv", OWN, *rows))
-    assert found.notes == ('own.csv asks 1 questions more than once, such as "Up?".',)
+    assert found.notes == ('Questions that own.csv repeats: 1, such as "Up?".',)
     assert load(write_csv(tmp_path / "own.csv", OWN, *rows[1:])).notes == ()
 
 
@@ -380,7 +380,7 @@ def test_own_csv_without_rows_or_with_a_name_twice_is_refused(tmp_path):
 
 
 def test_unknown_names_and_paths_are_refused(tmp_path):
-    with pytest.raises(UserError, match="no set of questions 'trivia': give one of atlas"):
+    with pytest.raises(UserError, match="no data set 'trivia': give one of atlas, fktc"):
         load("trivia")
     with pytest.raises(UserError, match=r"There is no file or folder .*none\.csv"):
         load(tmp_path / "none.csv")
@@ -470,3 +470,37 @@ def test_lessons_are_put_in_order_of_what_was_shown():
     ]
     due = ["randomness", "", "", "factuality", "factuality", "factuality", "error"]
     assert atlas.expected(lessons).tolist() == due
+
+
+# Your own facts
+
+
+def own_facts(folder, relation, n, wrong=("x", "y")):
+    rows = [{"subject": f"s{k}", "object": f"o{k}", "taxonomy": list(wrong)} for k in range(n)]
+    write_lines(folder / f"{relation}.json", {"relations": ["Who wrote [X]?"]}, *rows)
+
+
+def test_facts_with_few_wrong_objects_have_fewer_options_and_say_so(tmp_path):
+    own_facts(tmp_path, "author", 8)
+    found = load(tmp_path, n=1)
+    assert found.items["options"].str.len().tolist() == [3]
+    assert found.notes == ("Questions have 3 options, not 5: facts list no more.",)
+    assert load(tmp_path, n_options=3).notes == ()
+    own_facts(tmp_path, "editor", 2, wrong=())
+    with pytest.raises(UserError, match="Fact editor-0000 has no wrong objects"):
+        load(tmp_path)
+
+
+def test_a_small_relation_is_demonstrated_by_facts_of_all(tmp_path):
+    own_facts(tmp_path, "author", 20)
+    own_facts(tmp_path, "editor", 3)
+    sizes = load(tmp_path).pool["relation"].value_counts()
+    assert sizes.to_dict() == {"author": 20, "": 23}
+    assert set(load(tmp_path, relations=["author"]).pool["relation"]) == {"author"}
+
+
+@pytest.mark.parametrize("name", ["trex_mc", "nobel"])
+def test_facts_without_questions_are_refused_and_not_offered(name):
+    with pytest.raises(UserError, match="facts without questions"):
+        load(name)
+    assert name not in NAMES

@@ -63,3 +63,16 @@ def test_another_csv_is_not_taken_for_it(tmp_path):
     path.write_text("a,b\n1,2\n", encoding="utf-8")
     assert not nobel.reads(path)
     assert not nobel.reads(tmp_path)
+
+
+def test_a_folder_with_one_table_is_read_and_with_two_refused(tmp_path):
+    table = "firstname,surname,born\nMarie,Curie,1867\n"
+    (tmp_path / "nobel.csv").write_text(table, encoding="utf-8")
+    (tmp_path / "SOURCE.csv").write_text("file\nnobel.csv\n", encoding="utf-8")
+    assert datasets.load(tmp_path)["object"].tolist() == ["1867"]
+    assert (
+        datasets.source(tmp_path)["checksum"] == datasets.source(tmp_path / "nobel.csv")["checksum"]
+    )
+    (tmp_path / "nobel_v1.csv").write_text(table, encoding="utf-8")
+    with pytest.raises(UserError, match=r"several tables, nobel\.csv, nobel_v1\.csv"):
+        datasets.load(tmp_path)

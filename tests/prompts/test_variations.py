@@ -156,3 +156,38 @@ def test_more_demonstrations_than_fit_says_how_many_do():
         variations.fitting(make, 6, len, size(3) + 1)
     with pytest.raises(UserError, match="longest question does not fit into the context of 5 tok"):
         variations.fitting(make, 6, len, 5)
+
+
+def test_a_plan_leaves_out_what_cannot_be_varied_and_the_rest_can_be_made():
+    facts = ITEMS.assign(relation="r", subject="Chad")
+    frames = pd.DataFrame(
+        {"relation": ["r"], "kind": "qa", "frame": 0, "template": "Where is [X]?"}
+    )
+    kinds = ["frames", "paraphrases", "order", "demonstrations", "options"]
+    ways, n_shots, notes = variations.plan(facts, kinds, 10, POOL.head(1), 6, frames)
+    assert ways == {"frames": 2, "options": 10}
+    assert n_shots < 2
+    text = " ".join(notes)
+    for words in ('"frames" has 2 variations, not 10', '"paraphrases" is left out',
+                  '"order" is left out', '"demonstrations" is left out'):  # fmt: skip
+        assert words in text
+    for kind, n in ways.items():
+        found = variations.probes(facts, kind, n, frames=frames)
+        assert found["variation"].nunique() == n
+
+
+def test_a_plan_changes_nothing_where_there_is_enough():
+    assert variations.plan(ITEMS, ["demonstrations", "order"], 5, POOL, 4) == (
+        {"demonstrations": 5, "order": 5},
+        4,
+        [],
+    )
+
+
+def test_a_plan_without_any_kind_is_refused_with_its_reasons():
+    with pytest.raises(
+        UserError, match=r"needs facts with more than one wording.*name other kinds"
+    ):
+        variations.plan(ITEMS, ["frames"], 5, POOL, 4)
+    with pytest.raises(UserError, match='"mood" is no kind'):
+        variations.plan(ITEMS, ["mood"], 5, POOL, 4)

@@ -76,7 +76,7 @@ def load(
         chosen = _spread(facts, groups, n, seed)
     else:
         chosen = list(facts.index[facts["fact"].isin(only)])
-    false = facts["fact"].map({} if known is None else known["false_object"]).fillna("")
+    false = "" if known is None else facts["fact"].map(known["false_object"]).fillna("")
     facts = facts.assign(false_object=false, question=_questions(facts, name))
     rest = facts.drop(index=chosen)
     rest = rest[rest["false_object"] == ""] if len(chosen) < len(facts) else facts
@@ -86,7 +86,7 @@ def load(
     fewest, most = items["options"].str.len().agg(["min", "max"])
     if fewest < n_options:
         number = str(most) if fewest == most else f"{fewest} to {most}"
-        notes.append(f"Questions have {number} options, not {n_options}: that many facts hold.")
+        notes.append(f"Questions have {number} options, not {n_options}: facts list no more.")
     return Benchmark(items, pool, "line", KINDS, N_SHOTS, catalogue.source(name), tuple(notes))
 
 

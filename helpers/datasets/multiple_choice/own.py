@@ -27,7 +27,7 @@ def read(paths: list[Path]) -> benchmark.Benchmark:
     notes = ()
     if again.any():
         first = items.loc[again, "question"].iloc[0]
-        notes = (f'{path.name} asks {again.sum()} questions more than once, such as "{first}".',)
+        notes = (f'Questions that {path.name} repeats: {again.sum()}, such as "{first}".',)
     about = {"name": path.stem, "title": path.name, "url": str(path.resolve()), "licence": ""}
     about |= {"version": "", "citation": "", "checksum": benchmark.checksum([path])}
     return benchmark.Benchmark(items, items.assign(relation=""), "question", kinds, 6, about, notes)
