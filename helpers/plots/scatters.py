@@ -65,7 +65,7 @@ def scatter(
     """
     table = table.dropna(subset=[x, y])
     if table.empty:
-        return empty(ax, f"There is nothing for which both are defined: {x}, {y}.")
+        return empty(ax, f"There is no pair of figures to draw: {x} and {y}.")
     ax = ax or plt.subplots()[1]
     named = len(table) <= MOST_NAMES
     for row in table.to_dict("records"):

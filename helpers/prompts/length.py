@@ -86,3 +86,38 @@ def fitting(
         fits = count(listing(examples[:middle], separator) + tail) <= limit
         low, high = (middle, high) if fits else (low, middle - 1)
     return high
+
+
+def readable(
+    probes: pd.DataFrame, count: Callable[[str], int], limit: int | None, more: int = 0
+) -> pd.DataFrame:
+    """Keep the ways of asking of which a model can read every text whole.
+
+    Parameters
+    ----------
+    probes : DataFrame
+        ``variant``, the way of asking, ``prompt`` and ``continuation``.
+    count, limit
+        As for :func:`check`.
+    more : int
+        Tokens to be generated after the prompt, in the place of the continuation; the last of
+        them need not be read.
+
+    Examples
+    --------
+    >>> probes = pd.DataFrame({"variant": ["a", "b", "b"], "prompt": ["Bern", "Lyon", "Lyon"],
+    ...                        "continuation": [" Peru", " Peru", " Switzerland"]})
+    >>> readable(probes, len, 12)["variant"].tolist(), len(readable(probes, len, None))
+    (['a'], 3)
+    """
+    if limit is None:
+        return probes
+    texts = probes["prompt"] if more else probes["prompt"] + probes["continuation"]
+    limit -= max(0, more - 1)
+    long = {
+        variant
+        for variant, text in zip(probes["variant"], texts)
+        # No token is shorter than a byte, so most texts need not be counted.
+        if len(text.encode()) + 8 > limit and count(text) > limit
+    }
+    return probes[~probes["variant"].isin(long)]

@@ -187,3 +187,15 @@ def test_as_many_examples_as_fit_and_no_more(limit, n):
     lengths = [len(lists.listing(examples[:k]) + "tail") for k in range(n + 1)]
     assert found == max([k for k in range(n + 1) if lengths[k] <= limit], default=0)
     assert np.diff(lengths).min() > 0
+
+
+def test_a_way_of_asking_is_kept_if_all_its_texts_can_be_read():
+    rows = [("a", "1234", " 6"), ("a", "1234", " 67"), ("b", "1234", " 6"), ("c", "12345", "")]
+    probes = pd.DataFrame(rows, columns=["variant", "prompt", "continuation"])
+
+    def kept(limit, more=0):
+        return "".join(length.readable(probes, len, limit, more)["variant"])
+
+    assert [kept(limit) for limit in (4, 5, 6, 7, None)] == ["", "c", "bc", "aabc", "aabc"]
+    assert [kept(8, more) for more in (4, 5, 6)] == ["aabc", "aab", ""]
+    assert length.readable(probes.head(0), len, 5).empty
