@@ -223,14 +223,14 @@ def legend_above(ax: Axes, title: str | None = None) -> None:
     """
     handles, labels = ax.get_legend_handles_labels()
     if handles:
-        wide = max(len(label) for label in labels) > 24
+        longest = max(len(label) for label in labels)
         ax.legend(
             handles,
             labels,
             title=title,
             loc="lower left",
             bbox_to_anchor=(0, 1),
-            ncols=1 if wide else min(3, len(handles)),
+            ncols=min(3, len(handles), max(1, 48 // longest)),  # 48 letters fill six inches
             borderaxespad=0.3,
             alignment="left",
         )

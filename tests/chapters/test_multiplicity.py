@@ -41,7 +41,7 @@ def test_a_model_that_knows_nothing_gets_its_chapter(name, words, tmp_path):
     assert shares.sum() == pytest.approx(1)
 
 
-def test_one_fact_that_was_taught_wrong_gets_its_chapter(tmp_path):
+def test_one_question_gets_its_chapter(tmp_path):
     words = ["n_panel=0", "n_variations=2", "n_bootstrap=20", "n_items=1"]
     folder = chapters.run("multiplicity", "atlas-xs", words, tmp_path)
     notebooks.check(folder, words, n_figures=9, tables={"truth", "kinds"})

@@ -97,6 +97,16 @@ def test_a_measure_that_is_undefined_is_said_in_the_legend(ax):
     assert legend(draw(ax))[-1] == "atlas-s: Cons_c undefined"
 
 
+def test_many_runs_with_long_names_leave_room_for_the_plane():
+    names = [f"sequence_to_sequence_{n}" for n in range(5)]
+    ours = pd.DataFrame({"model": names, "NCR": 0.1, "UR": np.nan})
+    ax = draw(plots.measure_plane(paper.models("four-shot"), ours, "NCR", "UR"))
+    assert ax.get_position().width > 0.7
+    ours = ours.rename(columns={"UR": "CR"}).assign(CR=0.5)
+    short = draw(plots.measure_plane(paper.models("four-shot"), ours, "NCR", "CR"))
+    assert short.get_position().width > 0.7
+
+
 def test_a_model_without_some_measures_is_ranked_by_the_others(ax):
     ours = pd.DataFrame({"CR": 0.0, "Cons_c": np.nan}, index=["ours"])
     table = pd.concat([pd.DataFrame({"CR": [0.5], "Cons_c": [0.9]}, index=["a"]), ours])
