@@ -1,5 +1,7 @@
 """Runs that hold a chapter's answers about a small panel, made without the chapter's notebook."""
 
+import json
+import shutil
 from pathlib import Path
 
 import pandas as pd
@@ -39,3 +41,20 @@ def family(folder: Path, names: tuple[str, ...] = ("atlas-xs", "atlas-s")) -> Pa
         for chapter in METHODS:
             ask(folder, chapter, lm)
     return folder
+
+
+def first(folder: Path, to: Path, n: int) -> Path:
+    """Copy runs whose panels hold only the first n facts; return the folder of the copies."""
+    asked = None
+    for manifest in folder.glob("*/*/run.json"):
+        told = json.loads(manifest.read_text())
+        if not told.get("panel"):
+            continue
+        answers = pd.read_parquet(manifest.parent / reading.FILE)
+        asked = asked or list(dict.fromkeys(answers["item"]))[:n]
+        place = to / manifest.parent.relative_to(folder)
+        place.mkdir(parents=True)
+        told["panel"] |= reading.save(place, answers[answers["item"].isin(asked)], {})
+        (place / "run.json").write_text(json.dumps(told))
+        shutil.copy(manifest.parent / "metrics.parquet", place)
+    return to

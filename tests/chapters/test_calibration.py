@@ -12,7 +12,7 @@ from helpers.errors import UserError
 from helpers.metrics import detection, verdicts
 from helpers.panels import reading
 from tests import panel_runs
-from tests.chapters import notebooks
+from tests.chapters import cells, notebooks
 
 SMALL = ["n_bootstrap=40"]
 
@@ -91,8 +91,6 @@ def test_the_last_table_is_chosen_by_its_own_figures(folder):
     [
         (["firm=2"], "share between 0 and 1"),
         (["models=gpt2"], "gpt2 has read is not known"),
-        (["models=atlas-m"], "run monitor --model atlas-m"),
-        (["seed=7"], "lacks monitor, knowledge_base, latent_knowledge, multiplicity"),
     ],
 )
 def test_bad_values_end_in_a_sentence_that_names_them(words, sentence, family, tmp_path):
@@ -107,3 +105,30 @@ def test_bad_values_end_in_a_sentence_that_names_them(words, sentence, family, t
     start = sources["setup"] + "\n" + sources["runs"]
     with pytest.raises(UserError, match=sentence):
         exec(start, space)
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning", "error::UserWarning", "error::FutureWarning")
+@pytest.mark.parametrize(
+    ("words", "sentences"),
+    [
+        (["models=atlas-m"], ["run monitor --model atlas-m", "0 facts were asked by every method"]),
+        (["seed=7"], ["atlas-xs is not read; a run is missing", "0 of 0 slopes"]),
+    ],
+)
+def test_without_a_whole_model_the_page_says_what_is_missing(words, sentences, family, tmp_path):
+    done = cells.execute("calibration", words, runs_dir=str(family), run_dir=str(tmp_path))
+    said = "".join(done.printed.values())
+    assert all(sentence in said for sentence in sentences)
+    assert all(done.drawn[name] for name in notebooks.figures(notebooks.template("calibration")))
+    assert runs.metrics(tmp_path).empty
+    assert pd.read_csv(tmp_path / "tables" / "which_measure.csv")["n"].eq(0).all()
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning", "error::UserWarning", "error::FutureWarning")
+@pytest.mark.parametrize("n", [1, 3])
+def test_a_panel_of_few_facts_is_read_to_the_end(n, family, tmp_path):
+    few = panel_runs.first(family, tmp_path / "runs", n)
+    done = cells.execute("calibration", SMALL, runs_dir=str(few), run_dir=str(tmp_path / "made"))
+    assert f"{n} facts were asked by every method" in done.printed["gather"]
+    assert all(done.drawn[name] for name in notebooks.figures(notebooks.template("calibration")))
+    assert len(runs.metrics(tmp_path / "made")) > 50

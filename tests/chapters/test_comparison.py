@@ -1,6 +1,6 @@
 """The chapter that sets models beside each other, on small saved runs: one, and many."""
 
-import re
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -8,7 +8,7 @@ import pytest
 
 from helpers import chapters, runs
 from tests import saved_runs
-from tests.chapters import notebooks
+from tests.chapters import cells, notebooks
 
 FAST = ["n_bootstrap=30"]
 MANY = [*FAST, "reference=atlas-s"]
@@ -91,6 +91,80 @@ def test_mistakes_end_in_a_sentence(tmp_path, words, sentence):
     assert sentence in notebooks.refused("comparison", "", words, tmp_path)
 
 
-def test_without_runs_the_chapter_says_how_to_make_them(tmp_path):
-    told = notebooks.refused("comparison", "", [], tmp_path / "nothing")
-    assert re.search(r"No finished run of a measure lies in .*make book", told)
+FOUR = ("monitor", "knowledge_base", "latent_knowledge", "multiplicity")
+
+
+def _nothing(folder):
+    """Write no run at all."""
+
+
+def _last_lacks_the_first(folder):
+    saved_runs.write(folder, "small", 0.3)
+    saved_runs.write(folder, "large", 0.6, ("multiplicity",), size=4_000_000)
+
+
+def _a_chapter_each(folder):
+    for name, chapter in zip("abcd", FOUR):
+        saved_runs.write(folder, name, 0.5, (chapter,))
+
+
+def _other_facts(folder):
+    saved_runs.write(folder, "a", 0.3)
+    saved_runs.write(folder, "b", 0.6, first=100)
+
+
+def _other_data(folder):
+    for name, data in (("a", "own"), ("b", "fktc"), ("c", "atlas")):
+        saved_runs.write(folder, name, 0.5, dataset=data)
+
+
+def _alike(folder):
+    for name in "abc":
+        saved_runs.write(folder, name, 0.5)
+
+
+def _one_fact_a_relation(folder):
+    for name, ability in zip("abc", (0.1, 0.5, 0.9)):
+        saved_runs.write(folder, name, ability, n=1)
+
+
+def _undefined(folder):
+    for name in "abc":
+        saved_runs.write(folder, name, 0.0, heeds=False)
+
+
+def _formats(folder):
+    saved_runs.write(folder, "a", 0.3)
+    saved_runs.write(folder, "b", 0.7, said="qa", prompt_format="qa")
+
+
+COLLECTIONS = [  # what was run; models of a chapter, differences, and what is said of it
+    (_nothing, 0, 0, "There are no finished runs of the four chapters here yet."),
+    (_last_lacks_the_first, 2, 5, "5 runs of 2 models."),
+    (_a_chapter_each, 1, 0, "No two models here have finished the same chapter"),
+    (_other_facts, 2, 0, "(a, b): no fact that all models were asked counts"),
+    (_other_data, 1, 0, "8 of 12 runs are not mixed with the others:"),
+    (_alike, 3, 51, "in 0 of them the interval leaves out 0"),
+    (_one_fact_a_relation, 3, 51, "Cons, wrong (c): none of the 3 answers"),
+    (_undefined, 3, 48, "- MONITOR (a, b, c): no fact that all models were asked counts"),
+    (_formats, 2, 17, "Formats of prompts side by side: bare (a); qa (b (qa))."),
+]
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning", "error::UserWarning", "error::FutureWarning")
+@pytest.mark.parametrize(("make", "n_models", "n_gaps", "sentence"), COLLECTIONS)
+def test_the_chapter_runs_to_its_end_whatever_was_run(make, n_models, n_gaps, sentence, tmp_path):
+    make(tmp_path)
+    where = {"runs_dir": str(tmp_path), "run_dir": str(tmp_path / "synthesis" / "comparison")}
+    done = cells.execute("comparison", FAST, **where)
+    assert sentence in "".join(done.printed.values())
+    assert all(done.drawn[name] for name in notebooks.figures(notebooks.template("comparison")))
+    metrics = runs.metrics(where["run_dir"])
+    gaps = metrics[(metrics["level"] == "difference") & (metrics["n"] > 0)]
+    standing = metrics[metrics["level"] == "run"]
+    together = standing.groupby("chapter")["model"].nunique()
+    assert together.max() == n_models if n_models else together.empty
+    assert len(gaps) == n_gaps
+    exported = {path.stem for path in Path(where["run_dir"], "tables").iterdir()}
+    boards = {f"board_{chapter}" for chapter in standing["chapter"]}
+    assert {"three_facts", "from_scratch", "runs", "overlap", "correlations", *boards} <= exported

@@ -116,8 +116,74 @@ def test_choose_names_what_there_is(two, tmp_path):
     assert set(across.choose(str(two), ["small"])["label"]) == {"small"}
     with pytest.raises(UserError, match="No run is of medium: there are large, small"):
         across.choose(str(two), ["medium"])
-    with pytest.raises(UserError, match=r"No finished run of a measure lies in .*make book"):
-        across.choose(str(tmp_path / "empty"))
+    with pytest.raises(UserError, match="No run is of medium: there are none"):
+        across.choose(str(tmp_path / "empty"), ["medium"])
+
+
+def test_models_that_are_chosen_are_compared_among_themselves(two):
+    for name in ("own", "other"):
+        saved_runs.write(two, name, 0.5, seed=3)
+    saved_runs.write(two, "third", 0.5)
+    everything = across.choose(str(two))
+    assert set(everything.loc[everything["group"] == 0, "label"]) == {"small", "large", "third"}
+    chosen = across.choose(str(two), ["own", "other"])
+    assert chosen["group"].eq(0).all()
+
+
+def test_without_runs_every_table_is_empty_and_has_its_columns(tmp_path):
+    found = board.tables(across.choose(str(tmp_path)))
+    assert found == {}
+    standing, gaps = board.everything(found, 50)
+    again = across.agreement(found, across.choose(str(tmp_path)))
+    for table in (standing, gaps, again, across.overlap(found), across.correlations(standing)):
+        assert table.empty
+        assert len(table.columns) > 3
+    assert "make book MODEL=" in across.lacking(found)
+
+
+def test_tables_hold_numbers_whoever_has_run_what(two):
+    saved_runs.write(two, "single", 0.5, ("monitor",), first=100)
+    _, found = load(two)
+    found["multiplicity"] = {"small": found["multiplicity"]["small"]}
+    for table in board.everything(found, 20):
+        kinds = table[["estimate", "low", "high", "n"]].dtypes.astype(str).to_list()
+        assert kinds == ["float64"] * 3 + ["int64"]
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS)
+def test_the_example_is_taken_from_two_models_that_share_facts(two, chapter):
+    _, found = load(two)
+    example = across.example({chapter: found[chapter]})
+    assert (example.first, example.second) == ("large", "small")
+    gap = board.difference(example.one, example.two, example.measure, 50)
+    [part] = example.measure.columns
+    assert gap.estimate == pytest.approx((example.one[part] - example.two[part]).mean())
+
+
+def test_the_example_passes_over_chapters_of_one_model_or_of_other_facts(two):
+    _, found = load(two)
+    later = found["latent_knowledge"]
+    apart = {"small": later["small"], "large": later["large"].rename(index=str.lower)}
+    tables = {"monitor": {"small": found["monitor"]["small"]}, "latent_knowledge": apart}
+    assert across.example(tables).first == "A (made up)"
+    example = across.example({**tables, "multiplicity": found["multiplicity"]})
+    assert example.measure.chapter == "multiplicity"
+
+
+def test_models_of_different_chapters_are_not_compared_in_silence(tmp_path):
+    for name, chapter in zip("ab", CHAPTERS):
+        saved_runs.write(tmp_path, name, 0.5, (chapter,))
+    _, found = load(tmp_path)
+    assert across.lacking(found).startswith("No two models here have finished the same chapter")
+
+
+def test_figures_without_facts_are_undefined_and_agree_with_what_was_saved(tmp_path):
+    saved_runs.write(tmp_path, "deaf", 0.0, heeds=False)
+    table, found = load(tmp_path)
+    again = across.agreement(found, table).set_index("measure")
+    undefined = {"MONITOR", "Cons_c"}
+    assert set(again.index[again["saved"].isna()]) == undefined
+    assert set(again.index[again["again"].isna()]) == undefined
 
 
 def test_one_run_says_what_a_second_would_add(tmp_path):

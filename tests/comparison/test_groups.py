@@ -3,7 +3,7 @@
 import pytest
 
 from helpers import runs
-from helpers.comparison import groups
+from helpers.comparison import groups, sizes
 from tests import saved_runs
 
 ONE = ("latent_knowledge",)
@@ -57,6 +57,33 @@ def test_what_changes_only_a_page_does_not_set_apart(tmp_path):
     assert table["group"].eq(0).all()
     assert set(table.index) == {"a", "b", "c (chat)"}
     assert groups.sentence(table.reset_index()) == "All 3 runs were made alike, chapter by chapter."
+
+
+def test_formats_of_prompts_are_compared_and_named(tmp_path):
+    saved_runs.write(tmp_path, "a", 0.5, ONE)  # before there were formats
+    saved_runs.write(tmp_path, "b", 0.5, ONE, chat=True)
+    told = {"prompt_format": "", "trust_remote_code": True}
+    for name, said in (("c", "bare"), ("d", "qa"), ("e", "shots"), ("f", "chat")):
+        saved_runs.write(tmp_path, name, 0.5, ONE, said=said, **told)
+    table = found(tmp_path)
+    assert table["group"].eq(0).all()
+    assert set(table.index) == {"a", "b (chat)", "c", "d (qa)", "e (shots)", "f (chat)"}
+    sentence = groups.formats(table.reset_index())
+    assert "bare (a, c); chat (b (chat), f (chat)); qa (d (qa)); shots (e (shots))." in sentence
+    assert groups.formats(table.reset_index().query("label in ('a', 'c')")) == ""
+
+
+def test_the_next_larger_model_was_asked_in_the_same_format():
+    known = {"m (qa)": 1e9, "n": 2e9, "o (qa)": 3e9, "o-it (chat)": 3e9, "p": 4e9}
+    pairs = sizes.pairs(known)
+    assert set(pairs["larger"]) == {("o (qa)", "m (qa)"), ("p", "n")}
+    assert sizes.pairs({"m": 1e9, "m (chat)": 1e9})["tuned"] == [("m (chat)", "m")]
+
+
+def test_a_model_has_one_name_in_all_chapters(tmp_path):
+    saved_runs.write(tmp_path, "here/m", 0.5)
+    saved_runs.write(tmp_path, "there/m", 0.5, seed=1)
+    assert set(found(tmp_path).index) == {"m (here--m)", "m (there--m)"}
 
 
 def test_builds_of_torch_count_as_one_version(tmp_path):

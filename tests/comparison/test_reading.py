@@ -36,6 +36,8 @@ def test_differences_are_turned_towards_the_best_of_a_measure():
 def test_an_unknown_reference_is_refused():
     with pytest.raises(UserError, match="The reference z is not compared here: name one of a, b"):
         reading.check("z", ["a", "b"])
+    with pytest.raises(UserError, match="z is not compared here: no model has finished runs"):
+        reading.check("z", [])
 
 
 @given(st.lists(st.integers(1, 999), min_size=1, max_size=8))

@@ -8,7 +8,6 @@ from hypothesis import settings as limits
 from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
 
-from helpers.errors import UserError
 from helpers.metrics import detection
 from helpers.panels import analyses, contests, gathering
 
@@ -83,9 +82,41 @@ def test_the_paired_interval_is_narrower_than_two_apart():
     assert ((behind["behind_high"] - behind["behind_low"]) < alone / 3).all()
 
 
-def test_nothing_to_compare_is_refused():
-    with pytest.raises(UserError, match="nothing to compare"):
-        contests.contest(pd.DataFrame(), pd.Series(dtype=float), _mean, pd.Series(dtype=float))
+def test_without_facts_there_is_no_contest():
+    nothing = pd.Series(dtype=float)
+    found = contests.contest(pd.DataFrame(), nothing, _mean, nothing)
+    assert found.empty
+    table = contests.lines({"Who?": ("area", True, found)})
+    assert table.loc["Who?", ["best", "n"]].tolist() == ["n/a", 0]
+
+
+def test_an_undefined_figure_has_no_best_method():
+    wide, truth = _table()
+    found = contests.contest(wide, truth * 0, detection.area, truth, n_resamples=20)
+    assert found[["estimate", "low", "high", "behind"]].isna().all(axis=None)
+    assert found["tied"].all()
+    assert contests.ranking(found) == ([], [])
+    assert contests.lines({"Who?": ("area", True, found)}).loc["Who?", "best"] == "n/a"
+
+
+def test_one_fact_has_no_interval():
+    wide, truth = _table(1)
+    found = contests.contest(wide, truth, _mean, truth, n_resamples=20)
+    assert found["estimate"].notna().all()
+    assert found[["low", "high"]].isna().all(axis=None)
+
+
+@pytest.mark.parametrize("n", [0, 1, 2])
+def test_analyses_of_small_panels_have_their_columns(n):
+    table = _gathered().query("item in @names", local_dict={"names": [f"f{i}" for i in range(n)]})
+    table = table if n else gathering.gather(pd.DataFrame(columns=["left_out", "model"]), [])
+    pairs = pd.MultiIndex.from_product([["atlas-s", "atlas-m"], ["MONITOR", "IC-LKE"]])
+    price = pd.DataFrame({"tokens": 9.0, "forwarded": 3.0}, index=pairs)
+    asked = analyses.questions(table, table, price, n_resamples=20)
+    assert len(contests.lines(asked)) == len(asked) == 8
+    assert {"exposures", "estimate"} <= set(analyses.curve(table, "model", n_resamples=20))
+    assert len(analyses.doses(table)) == 16 * (n > 0)
+    assert analyses.parts(table).columns.isin(table.columns).all()
 
 
 def _gathered(n=96, seed=1):

@@ -42,6 +42,26 @@ def test_cost_plane_draws_intervals_and_both_prices():
     assert not any("$" in name for name in names)  # formulas are switched off
 
 
+def test_without_facts_each_figure_says_so():
+    nothing = pd.DataFrame(
+        {"first": [], "second": [], "estimate": [], "contrast": [], "method": []}
+    )
+    drawn = [
+        plots.agreement_map(nothing, nothing, ["a", "b"]),
+        plots.area_dots(nothing, "contrast", "method"),
+        plots.cost_plane(nothing),
+        plots.upset(pd.DataFrame())[0],
+    ]
+    assert all("Too few facts" in ax.texts[0].get_text() for ax in drawn)
+
+
+def test_an_undefined_agreement_is_written_as_such():
+    pair = pd.DataFrame({"first": ["a"], "second": ["b"], "estimate": [0.5], "low": [np.nan],
+                         "high": [np.nan]})  # fmt: skip
+    ax = plots.agreement_map(pair, pair.assign(estimate=np.nan), ["a", "b"])
+    assert texts(ax.texts) == ["0.50", "n/a"]
+
+
 def test_area_dots_show_the_coin():
     table = pd.DataFrame({"contrast": ["c"] * 2, "method": ["MONITOR", "asked once"]})
     table = table.assign(estimate=[0.7, 0.8], low=[0.6, 0.7], high=[0.8, 0.9])
