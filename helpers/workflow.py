@@ -22,6 +22,7 @@ CHATTER = re.compile(
     r"Assuming unrestricted shared file|Building DAG of jobs|Using shell: |Provided cores: "
     r"|Rules claiming more threads|Select jobs to execute|Execute \d+ jobs|Finished jobid: "
     r"|Touching output file |Complete log|Elapsed time: "
+    r"|RuleException:|CalledProcessError in file |Command 'set -euo "
     r"|\[\w{3} \w{3} +\d+ [\d:]+ \d{4}\]$"
 )
 

@@ -45,7 +45,7 @@ def test_each_chapter_runs_where_its_kind_says():
     asked = ["atlas", "monitor", "comparison"], "atlas-m", ["atlas-s", "atlas-m"]
     jobs = grid.jobs(*asked, ["n_facts=5", "n_bootstrap=70"])
     assert {job.name: job.words for job in jobs} == {
-        "atlas-s/monitor": ("attribution=no", "n_facts=5", "n_bootstrap=70"),
+        "atlas-s/monitor": ("n_bootstrap=70", "attribution=no", "n_facts=5"),
         "atlas-m/atlas": ("n_facts=5", "n_bootstrap=70"),
         "atlas-m/monitor": ("n_facts=5", "n_bootstrap=70"),
         "synthesis/comparison": ("n_bootstrap=70",),

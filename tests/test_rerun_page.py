@@ -3,7 +3,6 @@
 import re
 import shlex
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -16,14 +15,12 @@ BLOCKS = re.findall(r"```bash\n(.*?)```", PAGE, flags=re.DOTALL)
 COMMANDS = [line for block in BLOCKS for line in block.splitlines() if line.strip()]
 MAKE = [line for line in COMMANDS if line.startswith("make ")]
 PYTHON = [line for line in COMMANDS if line.startswith(".venv/bin/python -m helpers")]
-SNAKEMAKE = [line for line in COMMANDS if "-m snakemake" in line]
 
 
 def test_the_page_has_commands_of_each_kind():
     assert len(MAKE) >= 6
     assert PYTHON
-    assert SNAKEMAKE
-    known = [*MAKE, *PYTHON, *SNAKEMAKE, "pip install ."]  # the last: tests/test_wheel.py
+    known = [*MAKE, *PYTHON, "pip install ."]  # the last: tests/test_wheel.py
     assert [line for line in COMMANDS if line not in known and not line.startswith("export ")] == []
 
 
@@ -47,13 +44,3 @@ def test_the_commands_of_python_take_these_words(command):
     args = chapters._parser().parse_args(words)
     template = grid.TEMPLATES / f"{args.chapter}.ipynb"
     assert settings.read(template, args.set)
-
-
-@pytest.mark.parametrize("command", SNAKEMAKE)
-def test_snakemake_plans_the_whole_build(command, tmp_path):
-    words = [sys.executable, *shlex.split(command)[1:], f"runs={tmp_path}", "-n"]
-    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, done.stderr
-    planned = done.stdout + done.stderr
-    for rule, number in (("chapter", 5), ("companion", 12), ("noise", 1), ("book", 1)):
-        assert re.search(rf"^{rule}\s+{number}$", planned, flags=re.MULTILINE), planned[-2000:]
