@@ -7,7 +7,7 @@ import pytest
 from helpers import chapters, runs
 from helpers.metrics import accuracy, reliability, responses
 from helpers.metrics import knowledge_base as kb
-from tests import outcomes
+from tests import outcomes, own_facts
 from tests.chapters import notebooks
 
 SMALL = ["n_seen=1", "n_unseen=1", "n_choices=3", "n_truth=1", "n_panel=0"]
@@ -108,10 +108,19 @@ def test_published_files_run_through(shared, tmp_path):
     notebooks.check(done, words, n_figures=7)
 
 
+def test_own_facts_are_asked_as_seen_ones(tmp_path):
+    place = own_facts.write(tmp_path / "books", 12)
+    words = [f"dataset={place}", *SMALL]
+    done = chapters.run("knowledge_base", "atlas-s", words, tmp_path / "runs")
+    groups = runs.answers(done).query("seen")["group"]
+    assert set(groups) == {"author"}
+    assert runs.manifest(done)["dataset"]["name"] == "books"
+
+
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["dataset=no-such-data"], "no question set 'no-such-data'"),
+        (["dataset=no-such-data"], "no data set 'no-such-data'"),
         (["setting=ten-shot"], '"ten-shot" is none'),
         (["judge=no-such-judge/"], "The judge does not load"),
         (["retriever=some-embedder"], "sentence-transformers"),

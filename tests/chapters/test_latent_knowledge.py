@@ -77,7 +77,7 @@ def test_no_example_tells_of_a_tested_subject(answers):
 
 def test_nobel_laureates_run_through(shared, tmp_path):
     data = shared / "data" / "nobel" / "nobel.csv"
-    words = [f"dataset={data}", "n_facts=3", "n_examples=8", *CLOSE]
+    words = [f"dataset={data}", "n_facts=3", "n_examples=8", *CLOSE, "n_eic=0"]
     done = chapters.run("latent_knowledge", "atlas-s", words, tmp_path)
     found = runs.answers(done)
     assert set(found["part"]) >= {"lists", "examples", "long list", "separators"}
@@ -89,7 +89,7 @@ def test_nobel_laureates_run_through(shared, tmp_path):
     ("words", "sentence"),
     [
         (["separator=tab"], "no separator"),
-        (["n_examples=0"], "at least 1 example"),
+        (["compared=P36", "relations=P17"], "no test of P36 to compare: choose from P17"),
     ],
 )
 def test_bad_values_end_in_a_sentence_that_names_them(words, sentence, tmp_path):

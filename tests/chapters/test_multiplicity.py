@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from helpers import chapters, datasets, models, runs
-from tests import outcomes, tiny
+from tests import outcomes, own_facts, tiny
 from tests.chapters import forward, notebooks
 
 KINDS = {"frames", "order", "demonstrations", "options"}
@@ -147,10 +147,21 @@ def test_own_questions_run_through(tmp_path):
     assert runs.manifest(done)["dataset"]["name"] == "own"
 
 
+def test_own_facts_are_asked_in_the_words_they_have(tmp_path):
+    place = own_facts.write(tmp_path / "books", 12)
+    words = [f"dataset={place}", "n_variations=3", "n_bootstrap=20", "n_items=4", "n_options=4"]
+    done = chapters.run("multiplicity", "atlas-s", words, tmp_path / "runs")
+    found = runs.answers(done).groupby("kind")["variation"].nunique()
+    assert found.to_dict() == {"frames": 2, "order": 3, "demonstrations": 3, "options": 3}
+    said = notebooks.printed(done)
+    assert "Questions have 3 options, not 4" in said
+    assert '"frames" has 2 variations, not 3' in said
+
+
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["n_variations=1"], "at least 2 prompt variations, not 1"),
+        (["dataset=nobel"], "nobel holds facts without questions"),
         (["tau=1.5"], "between 0 and 1, not 1.5"),
         (["focus=colour"], '"colour" is no kind of variation'),
     ],

@@ -4,6 +4,7 @@ import pandas as pd
 import pytest
 
 from helpers import chapters, published, runs, settings
+from helpers.errors import UserError
 from helpers.published import checks
 from tests.chapters import notebooks
 
@@ -65,5 +66,7 @@ def test_the_prose_states_what_was_computed(folder):
         (["n_planted=-1"], "n_planted is -1: give 0 or more"),
     ],
 )
-def test_bad_values_end_in_a_sentence_that_names_them(words, sentence, tmp_path):
-    assert sentence in notebooks.refused("published", "", words, tmp_path)
+def test_bad_values_are_refused_before_anything_runs(words, sentence, tmp_path):
+    with pytest.raises(UserError, match=sentence):
+        chapters.run("published", "", words, tmp_path)
+    assert not list(tmp_path.iterdir())

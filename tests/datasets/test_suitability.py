@@ -1,6 +1,5 @@
 """Which chapter can be run on which data set: names, files, the data page's table, small data."""
 
-import json
 import re
 
 import pytest
@@ -10,6 +9,7 @@ from helpers.datasets import download, fktc
 from helpers.datasets.multiple_choice import remote
 from helpers.datasets.suitability import TAKES
 from helpers.errors import UserError
+from tests import own_facts
 
 
 @pytest.fixture(autouse=True)
@@ -17,18 +17,6 @@ def offline(monkeypatch):
     """Nothing may be fetched to answer."""
     for module in (download, fktc, remote):
         monkeypatch.setattr(module, "fetch", lambda *_: pytest.fail("a data set was fetched"))
-
-
-def own(folder, n=12, relation="author", wrong=("Ibsen", "Dante"), n_objects=6):
-    """Write facts in the documented format, with one question."""
-    folder.mkdir(exist_ok=True)
-    rows = [
-        {"subject": f"book {k}", "object": f"writer {k % n_objects}", "taxonomy": list(wrong)}
-        for k in range(n)
-    ]
-    lines = map(json.dumps, [{"relations": ["Who wrote [X]?"]}, *rows])
-    (folder / f"{relation}.json").write_text("\n".join(lines), encoding="utf-8")
-    return folder
 
 
 def test_the_table_of_the_data_page_is_true(root, tmp_path):
@@ -44,7 +32,7 @@ def test_the_table_of_the_data_page_is_true(root, tmp_path):
         found = re.findall("`(.+?)`", names) or [csv]
         told |= {name: [cell == "yes" for cell in cells] for name in found}
     assert set(datasets.NAMES) < set(told)
-    told[str(own(tmp_path / "books"))] = told["fktc"]
+    told[str(own_facts.write(tmp_path / "books", 12))] = told["fktc"]
     for name, cells in told.items():
         assert [not datasets.unsuited(chapter, name) for chapter in TAKES] == cells, name
 
@@ -56,24 +44,24 @@ def test_a_sentence_names_the_chapter_the_data_and_who_takes_them():
 
 
 def test_small_data_are_refused_by_the_chapters_that_need_more(tmp_path):
-    few = own(tmp_path / "few", 3)
+    few = own_facts.write(tmp_path / "few", 3)
     said = {chapter: datasets.unsuited(chapter, few) for chapter in TAKES}
     assert not said["monitor"]
     assert not said["multiplicity"]
     assert "holds 3 facts: add some" in said["knowledge_base"]
     assert "needs at least 2" in said["latent_knowledge"]
-    alone = own(tmp_path / "alone", wrong=())
+    alone = own_facts.write(tmp_path / "alone", 12, wrong=())
     said = {chapter: datasets.unsuited(chapter, alone) for chapter in TAKES}
     assert "author-0000" in said["monitor"]
     assert "author-0000" in said["multiplicity"]
     assert not said["knowledge_base"]
     assert not said["latent_knowledge"]
-    same = own(tmp_path / "same", n_objects=1)
+    same = own_facts.write(tmp_path / "same", 12, n_objects=1)
     assert "fewer than 2 different objects" in datasets.unsuited("latent_knowledge", same)
 
 
 def test_one_relation_that_is_too_small_stops_no_chapter(tmp_path):
-    folder = own(own(tmp_path / "books"), 2, "editor")
+    folder = own_facts.write(own_facts.write(tmp_path / "books", 12), 2, "editor")
     assert not any(datasets.unsuited(chapter, folder) for chapter in TAKES)
     assert datasets.unsuited("latent_knowledge", folder, ["editor"])
 
@@ -83,7 +71,7 @@ def test_mistakes_are_raised(tmp_path):
         datasets.unsuited("monitor", "trivia")
     with pytest.raises(UserError, match="no file or folder"):
         datasets.unsuited("monitor", tmp_path / "none")
-    for name in ("atlas", "fktc", own(tmp_path / "books")):
+    for name in ("atlas", "fktc", own_facts.write(tmp_path / "books", 12)):
         with pytest.raises(UserError, match="no relation P9999"):
             datasets.unsuited("monitor", name, ["P9999"])
     (tmp_path / "books" / "author.json").write_text('{"relations": ["[X]?"]}\n{oops\n')
