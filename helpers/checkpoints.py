@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from helpers import adapters
 from helpers.errors import UserError
 from helpers.servers import address
 
@@ -20,11 +21,15 @@ HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?")
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """Where a model's files are: its folder, its weights in name order, its commit on the hub."""
+    """Where a model's files are: its folder, its weights in name order, its commit on the hub.
+
+    An adapter's weights come after those of the model that it changes, whose folder is `base`.
+    """
 
     folder: Path
     weights: tuple[Path, ...]
     revision: str | None
+    base: Path | None = None
 
 
 def bundled() -> list[str]:
@@ -106,10 +111,19 @@ def find(name: str | Path, revision: str | None = None, *, code: bool = False) -
     if address.is_address(text):
         raise UserError(f"{text} is a server's address, where files are needed; give {_choices()}.")
     folder = small_files(name, revision, code=code)
-    if text in bundled() or _is_path(text):
-        return Checkpoint(folder, weight_files(folder, text), None)
-    _fetch(text, folder.name, _weight_names(folder))
-    return Checkpoint(folder, weight_files(folder, text), folder.name)
+    commit = None
+    if text not in bundled() and not _is_path(text):
+        commit = folder.name
+        _fetch(text, commit, _weight_names(folder) | {SINGLE})
+    files = weight_files(folder, text)
+    if files[0].name != adapters.WEIGHTS:
+        return Checkpoint(folder, files, commit)
+    needed, its_revision = adapters.base(folder, text)
+    try:
+        base = find(needed, its_revision, code=code)
+    except UserError as error:
+        raise UserError(f"{text} is an adapter of {needed}, which is missing: {error}") from error
+    return Checkpoint(folder, base.weights + files, commit, base.folder)
 
 
 def small_files(name: str | Path, revision: str | None = None, *, code: bool = False) -> Path:
@@ -132,6 +146,8 @@ def small_files(name: str | Path, revision: str | None = None, *, code: bool = F
     text = str(name)
     if text in bundled():
         return WEIGHTS / text
+    if text.lower().endswith(".gguf"):
+        raise _gguf(text)
     if not _is_path(text):
         return _fetch(text, revision, (*SMALL_FILES, *(("*.py",) if code else ())))
     folder = Path(text).expanduser()
@@ -167,7 +183,7 @@ def weight_files(folder: Path, name: str) -> tuple[Path, ...]:
     Raises
     ------
     UserError
-        Where a file is missing, or the folder holds pickles or an adapter alone.
+        Where a file is missing, or the folder holds pickles.
     """
     files = tuple(folder / part for part in sorted(_weight_names(folder)))
     missing = [file.name for file in files if not file.is_file()]
@@ -175,18 +191,24 @@ def weight_files(folder: Path, name: str) -> tuple[Path, ...]:
         return files
     if (folder / INDEX).is_file():
         raise UserError(f"{name} lacks the weights {missing[0]} that its index names; add them.")
-    if (folder / "adapter_model.safetensors").is_file():
-        raise UserError(
-            f"{name} holds an adapter, not a model; merge it into its base model "
-            "(peft: merge_and_unload), save that with save_pretrained, and give the new folder."
-        )
+    if (folder / adapters.WEIGHTS).is_file():
+        raise UserError(f"{name} holds an adapter without its {adapters.CONFIG}; add it.")
     if any(file for pattern in PICKLES for file in folder.glob(pattern)):
         raise UserError(
             f"{name} has its weights as pickles only, which can run code when they are read; "
             "convert them to safetensors on a machine you can lose "
             "(AutoModelForCausalLM.from_pretrained(folder).save_pretrained(new_folder))."
         )
+    if any(folder.glob("*.gguf")):
+        raise _gguf(name)
     raise UserError(f"{name} has no weights ({SINGLE}); put them there or give {_choices()}.")
+
+
+def _gguf(name: str) -> UserError:
+    return UserError(
+        f"{name} has its weights in llama.cpp's format (gguf), which is not read here; give the "
+        "folder or the hub id of the model that it was made from."
+    )
 
 
 def has_tokenizer(folder: Path) -> bool:
@@ -229,7 +251,8 @@ def _choices() -> str:
 
 def _weight_names(folder: Path) -> set[str]:
     if not (folder / INDEX).is_file():
-        return {SINGLE}
+        adapter = (folder / adapters.CONFIG).is_file() and not (folder / SINGLE).is_file()
+        return {adapters.WEIGHTS if adapter else SINGLE}
     try:
         names = json.loads((folder / INDEX).read_text(encoding="utf-8"))["weight_map"].values()
     except (ValueError, KeyError, AttributeError) as error:

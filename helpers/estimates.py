@@ -134,10 +134,11 @@ def _size(model: str) -> int:
 
 
 def _loaded(model: str, given: tuple[str, ...]) -> tuple[LanguageModel, float]:
-    """Return a model, with the chat template if the settings say so, and how long it took."""
+    """Return a model, as the settings say, and how long it took."""
     began = time.monotonic()
-    chat = next((word.partition("=")[2] for word in given if word.startswith("chat=")), "no")
-    lm = models.load(model, chat=settings.YES_NO.get(chat.lower(), False))
+    words = dict(word.split("=", 1) for word in given)
+    told = {name: words.get(name, "no").lower() for name in ("chat", "trust_remote_code")}
+    lm = models.load(model, **{k: settings.YES_NO.get(v, False) for k, v in told.items()})
     return lm, time.monotonic() - began
 
 
