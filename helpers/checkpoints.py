@@ -7,7 +7,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from helpers import hub
+from helpers import adapters, hub
 from helpers.errors import UserError
 from helpers.servers import address
 
@@ -23,11 +23,15 @@ REVISION = re.compile(r"(?!.*\.\.)\w[\w.+/-]*")
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """Where a model's files are: its folder, its weights in name order, its commit on the hub."""
+    """Where a model's files are: its folder, its weights in name order, its commit on the hub.
+
+    An adapter's weights come after those of the model that it changes, whose folder is `base`.
+    """
 
     folder: Path
     weights: tuple[Path, ...]
     revision: str | None
+    base: Path | None = None
 
 
 def bundled() -> list[str]:
@@ -113,10 +117,18 @@ def find(name: str | Path, *, code: bool = False) -> Checkpoint:
     if address.is_address(text):
         raise UserError(f"{text} is a server's address, where files are needed; give {_choices()}.")
     folder, found = small_files(name, code=code), hub_id(name)
-    if found is None:
-        return Checkpoint(folder, weight_files(folder, text), None)
-    hub.fetch(text, found[0], folder.name, _weight_names(folder), _choices())
-    return Checkpoint(folder, weight_files(folder, text), folder.name)
+    commit = folder.name if found else None
+    if found:
+        hub.fetch(text, found[0], commit, _weight_names(folder) | {SINGLE}, _choices())
+    files = weight_files(folder, text)
+    if files[0].name != adapters.WEIGHTS:
+        return Checkpoint(folder, files, commit)
+    needed = adapters.base(folder, text)
+    try:
+        base = find(needed, code=code)
+    except UserError as error:
+        raise UserError(f"{text} is an adapter of {needed}, which is missing: {error}") from error
+    return Checkpoint(folder, base.weights + files, commit, base.folder)
 
 
 def small_files(name: str | Path, *, code: bool = False) -> Path:
@@ -139,6 +151,8 @@ def small_files(name: str | Path, *, code: bool = False) -> Path:
     text, found = str(name), hub_id(name)
     if text in bundled():
         return WEIGHTS / text
+    if text.lower().endswith(".gguf"):
+        raise _gguf(text)
     if found:
         return _current(text, *found, (*SMALL_FILES, *(("*.py",) if code else ())))
     folder = Path(text).expanduser()
@@ -219,7 +233,7 @@ def weight_files(folder: Path, name: str) -> tuple[Path, ...]:
     Raises
     ------
     UserError
-        Where a file is missing, or the folder holds pickles or an adapter alone.
+        Where a file is missing, or the folder holds pickles.
     """
     files = tuple(folder / part for part in sorted(_weight_names(folder)))
     missing = [file.name for file in files if not file.is_file()]
@@ -227,18 +241,24 @@ def weight_files(folder: Path, name: str) -> tuple[Path, ...]:
         return files
     if (folder / INDEX).is_file():
         raise UserError(f"{name} lacks the weights {missing[0]} that its index names; add them.")
-    if (folder / "adapter_model.safetensors").is_file():
-        raise UserError(
-            f"{name} holds an adapter, not a model; merge it into its base model "
-            "(peft: merge_and_unload), save that with save_pretrained, and give the new folder."
-        )
+    if (folder / adapters.WEIGHTS).is_file():
+        raise UserError(f"{name} holds an adapter without its {adapters.CONFIG}; add it.")
     if any(file for pattern in PICKLES for file in folder.glob(pattern)):
         raise UserError(
             f"{name} has its weights as pickles only, which can run code when they are read; "
             "convert them to safetensors on a machine you can lose "
             "(AutoModelForCausalLM.from_pretrained(folder).save_pretrained(new_folder))."
         )
+    if any(folder.glob("*.gguf")):
+        raise _gguf(name)
     raise UserError(f"{name} has no weights ({SINGLE}); put them there or give {_choices()}.")
+
+
+def _gguf(name: str) -> UserError:
+    return UserError(
+        f"{name} has its weights in llama.cpp's format (gguf), which is not read here; give the "
+        "folder or the hub id of the model that it was made from."
+    )
 
 
 def has_tokenizer(folder: Path) -> bool:
@@ -281,7 +301,8 @@ def _choices() -> str:
 
 def _weight_names(folder: Path) -> set[str]:
     if not (folder / INDEX).is_file():
-        return {SINGLE}
+        adapter = (folder / adapters.CONFIG).is_file() and not (folder / SINGLE).is_file()
+        return {adapters.WEIGHTS if adapter else SINGLE}
     try:
         names = json.loads((folder / INDEX).read_text(encoding="utf-8"))["weight_map"].values()
     except (ValueError, KeyError, AttributeError) as error:

@@ -134,9 +134,10 @@ def _size(model: str) -> int:
 
 
 def _loaded(model: str, given: tuple[str, ...]) -> tuple[LanguageModel, float]:
-    """Return a model, with the chat template if the settings say so, and how long it took."""
+    """Return a model, as the settings say, and how long it took."""
     began = time.monotonic()
-    lm = models.load(model, chat="prompt_format=chat" in given)
+    trusted = "trust_remote_code=yes" in given
+    lm = models.load(model, chat="prompt_format=chat" in given, trust_remote_code=trusted)
     return lm, time.monotonic() - began
 
 

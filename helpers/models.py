@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from helpers import checkpoints
+from helpers import adapters, checkpoints
 from helpers.checkpoints import bundled, slug
 from helpers.errors import UserError
 from helpers.servers import address
@@ -44,7 +44,8 @@ class LanguageModel:
     max_length : int or None
         The most tokens that the model can read; None where its positions have no end.
     weights_sha : str or None
-        SHA-256 (hex) over the bytes of the safetensors files in name order; None on a server.
+        SHA-256 (hex) over the bytes of the safetensors files in name order, an adapter's after
+        those of its base; None on a server.
     revision : str or None
         The hub's commit; None for a folder.
     n_parameters : int or None
@@ -54,6 +55,8 @@ class LanguageModel:
         prompts go through the tokenizer's chat template here; `wrapping.wrap` makes the others.
     quantization : str or None
         ``"8bit"`` or ``"4bit"`` where the weights are; then `dtype` is that of the rest.
+    base : str or None
+        For an adapter, the folder of the model into which it is merged.
     """
 
     name: str
@@ -69,6 +72,7 @@ class LanguageModel:
     n_parameters: int | None
     prompt_format: str = "bare"
     quantization: str | None = None
+    base: str | None = None
 
     @property
     def chat(self) -> bool:
@@ -140,20 +144,25 @@ def load(
 
         return server.load(str(name), chat)
     from helpers import gpu, placement
+    from helpers.probing import trial
 
     gpu.device(device)  # a wrong one is refused before anything is fetched
     name = f"{name}@{revision}" if revision else name
     found = checkpoints.find(name, code=trust_remote_code)
-    config = _config(found.folder, name, trust_remote_code)
-    kind = _kind(config, name)
-    tokenizer = _tokenizer(found.folder, name, trust_remote_code)
+    folder = found.base or found.folder
+    config = _config(folder, name, trust_remote_code)
+    kind, auto = _kind(config, name)
+    own = found.base is None or checkpoints.has_tokenizer(found.folder)
+    tokenizer = _tokenizer(found.folder if own else found.base, name, trust_remote_code)
     if chat and not tokenizer.chat_template:
         raise UserError(
             f"The tokenizer of {name} has no chat template; load the model with chat=False."
         )
     place = placement.choose(name, found.weights, device, dtype)
-    model = _model(found.folder, name, kind, place, trust_remote_code)
-    return LanguageModel(
+    model = _model(folder, name, auto, place, trust_remote_code)
+    if found.base is not None:
+        model = adapters.merge(model, found.folder, str(name))
+    loaded = LanguageModel(
         name=str(name),
         slug=slug(name),
         model=model.eval(),
@@ -167,7 +176,10 @@ def load(
         n_parameters=model.num_parameters(),
         prompt_format="chat" if chat else "bare",
         quantization=place.quantization,
+        base=str(found.base) if found.base else None,
     )
+    trial.refuse_unfit(loaded)
+    return loaded
 
 
 def describe(lm: LanguageModel) -> dict[str, Any]:
@@ -181,8 +193,8 @@ def describe(lm: LanguageModel) -> dict[str, Any]:
     -------
     dict
         `name, slug, revision, weights_sha, architecture, kind, n_parameters, max_length, device,
-        dtype, quantization, device_map, prompt_format`; of a model on a server also `server`, a
-        dict.
+        dtype, quantization, device_map, prompt_format, base`; of a model on a server also
+        `server`, a dict.
     """
     if not lm.at_hand:
         kept = ("name", "slug", "kind", "n_parameters", "max_length", "dtype", "prompt_format")
@@ -201,6 +213,7 @@ def describe(lm: LanguageModel) -> dict[str, Any]:
         "quantization": lm.quantization,
         "device_map": sorted({str(at) for at in getattr(lm.model, "hf_device_map", {}).values()}),
         "prompt_format": lm.prompt_format,
+        "base": lm.base,
     }
 
 
@@ -209,35 +222,44 @@ def _config(folder: Path, name: str | Path, code: bool) -> PretrainedConfig:
 
     try:
         return AutoConfig.from_pretrained(folder, trust_remote_code=code)
-    except (ValueError, OSError, KeyError) as error:
-        if "trust_remote_code" in str(error):
-            raise UserError(
-                f"{name} comes with its own code; read it, and load it with trust_remote_code=True "
-                "if you trust it."
-            ) from error
+    except Exception as error:  # also whatever trusted code raises
+        _refuse_code(error, name)
         raise UserError(
             f"The architecture of {name} is not known to the installed transformers "
             f"({_sentence(error)}); install a newer transformers or choose another model."
         ) from error
 
 
-def _kind(config: PretrainedConfig, name: str | Path) -> str:
-    from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM
+def _refuse_code(error: Exception, name: str | Path) -> None:
+    if "trust_remote_code" in str(error):
+        raise UserError(
+            f"{name} comes with its own code, which is not run unless you say so; read it, and if "
+            'you trust it, add SET="trust_remote_code=yes" (in Python trust_remote_code=True).'
+        ) from error
 
-    remote = getattr(config, "auto_map", None) or {}
-    kind, auto = ("causal", AutoModelForCausalLM)
+
+def _kind(config: PretrainedConfig, name: str | Path) -> tuple[str, Any]:
+    """Return what a model is, and the class of transformers that loads it."""
+    import transformers
+
+    kind, auto = "causal", transformers.AutoModelForCausalLM
     if config.is_encoder_decoder:
-        kind, auto = ("seq2seq", AutoModelForSeq2SeqLM)
+        kind, auto = "seq2seq", transformers.AutoModelForSeq2SeqLM
     classes = getattr(config, "architectures", None) or []
     # An encoder such as BERT has a decoder's class too, but its weights were not made for it.
     encoder_only = bool(classes) and all("MaskedLM" in c or "ForPreTraining" in c for c in classes)
-    known = type(config) in auto._model_mapping or auto.__name__ in remote
-    if not known or (encoder_only and not getattr(config, "is_decoder", False)):
-        raise UserError(
-            f"{name} ({config.model_type}) does not write text; choose a causal or a "
-            "sequence-to-sequence language model."
-        )
-    return kind
+    if not encoder_only or getattr(config, "is_decoder", False):
+        remote = getattr(config, "auto_map", None) or {}
+        if type(config) in auto._model_mapping or auto.__name__ in remote:
+            return kind, auto
+        # Models of text and pictures or sound have no such class, but may continue text alone.
+        own = getattr(transformers, classes[0], object) if classes else object
+        if issubclass(own, transformers.GenerationMixin):
+            return kind, own
+    raise UserError(
+        f"{name} ({config.model_type}) does not write text; choose a causal or a "
+        "sequence-to-sequence language model."
+    )
 
 
 def _tokenizer(folder: Path, name: str | Path, code: bool) -> PreTrainedTokenizerBase:
@@ -252,17 +274,15 @@ def _tokenizer(folder: Path, name: str | Path, code: bool) -> PreTrainedTokenize
     try:
         return AutoTokenizer.from_pretrained(folder, trust_remote_code=code)
     except Exception as error:  # the tokenizers library raises bare Exceptions
+        _refuse_code(error, name)
         raise UserError(f"{missing} ({_sentence(error)})") from error
 
 
 def _model(
-    folder: Path, name: str | Path, kind: str, place: Placement, code: bool
+    folder: Path, name: str | Path, auto: Any, place: Placement, code: bool
 ) -> PreTrainedModel:
-    from safetensors import SafetensorError
-    from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM
     from transformers.utils import logging
 
-    auto = AutoModelForCausalLM if kind == "causal" else AutoModelForSeq2SeqLM
     if not sys.stderr.isatty():
         logging.disable_progress_bar()  # its lines have no place in a notebook or a log file
     try:
@@ -273,7 +293,7 @@ def _model(
             trust_remote_code=code,
             output_loading_info=True,
         )
-    except (SafetensorError, OSError, ValueError, RuntimeError, ImportError) as error:
+    except Exception as error:  # whatever the files, or code that comes with them, run into
         raise UserError(
             f"The weights of {name} cannot be loaded ({_sentence(error)}); fetch or save them anew."
         ) from error
@@ -293,7 +313,7 @@ def _max_length(config: PretrainedConfig) -> int | None:
         return None
     names = ("max_position_embeddings", "n_positions", "max_seq_len")
     limits = [getattr(text, name, None) for name in names]
-    return next((limit for limit in limits if limit), None)
+    return next((limit for limit in limits if limit and limit > 0), None)
 
 
 def _sentence(error: Exception) -> str:

@@ -74,12 +74,14 @@ def check(
         If a chapter does not exist, no chapter takes a parameter or its value, or there is no such
         model.
     """
+    given = list(given)
     check_settings(names, given)
+    trusted = "trust_remote_code=yes" in given
     for name in [model, *models]:
         if address.is_address(name):
             session.models(address.parse(name), address.limits())
         else:
-            checkpoints.find(name)
+            checkpoints.find(name, code=trusted)
 
 
 def check_settings(names: Sequence[str], given: Iterable[str]) -> None:

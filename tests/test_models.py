@@ -10,11 +10,12 @@ import sys
 import pandas as pd
 import pytest
 import torch
+import transformers
 from safetensors.torch import load_file, save_file
 
 from helpers import checkpoints, models
 from helpers.errors import UserError
-from helpers.probing import score
+from helpers.probing import generate, score
 from tests import tiny
 
 
@@ -119,10 +120,18 @@ def test_a_folder_without_weights_is_refused(folder):
         models.load(folder)
 
 
-def test_an_adapter_alone_is_refused(folder):
+def test_an_adapter_without_its_settings_is_refused(folder):
     (folder / "model.safetensors").rename(folder / "adapter_model.safetensors")
-    with pytest.raises(UserError, match=r"adapter.*merge it"):
+    with pytest.raises(UserError, match=r"without its adapter_config\.json"):
         models.load(folder)
+
+
+def test_a_gguf_file_is_refused(folder):
+    file = folder / "model.gguf"
+    (folder / "model.safetensors").rename(file)
+    for name in (folder, file, "org/model-Q4.gguf"):
+        with pytest.raises(UserError, match=r"\(gguf\), which is not read here; give the folder"):
+            models.load(name)
 
 
 def test_a_cut_file_is_refused(folder):
@@ -182,8 +191,99 @@ def test_code_of_a_model_does_not_run_unasked(folder):
     code = {"AutoConfig": "made.Config", "AutoModelForCausalLM": "made.Model"}
     settings_of(folder, model_type="madeup", auto_map=code)
     (folder / "made.py").write_text("raise SystemExit('this ran')")
-    with pytest.raises(UserError, match="trust_remote_code=True"):
+    with pytest.raises(UserError, match='add SET="trust_remote_code=yes"'):
         models.load(folder)
+
+
+def test_code_of_a_model_runs_where_it_is_trusted(folder, saved, tmp_path, monkeypatch):
+    monkeypatch.setattr("transformers.dynamic_module_utils.HF_MODULES_CACHE", str(tmp_path))
+    monkeypatch.syspath_prepend(tmp_path)
+    code = {"AutoConfig": "made.Config", "AutoModelForCausalLM": "made.Model"}
+    settings_of(folder, model_type="madeup", architectures=["Model"], auto_map=code)
+    (folder / "made.py").write_text(
+        "from transformers import LlamaConfig, LlamaForCausalLM\n"
+        "class Config(LlamaConfig):\n    model_type = 'madeup'\n"
+        "class Model(LlamaForCausalLM):\n    config_class = Config\n"
+    )
+    trusted = models.load(folder, device="cpu", trust_remote_code=True)
+    assert type(trusted.model).__name__ == "Model"
+    probes = pd.DataFrame([{"item": 0, "variant": 0, "option": 0, "prompt": "Lyon is in"}])
+    probes["continuation"] = " France"
+    found, own = (
+        score(lm, probes, progress=False)["logprobs"].iloc[0]
+        for lm in (trusted, models.load(saved, device="cpu"))
+    )
+    assert found == pytest.approx(own, abs=1e-5)
+    (folder / "made.py").write_text("import no_such_package_at_all")
+    with pytest.raises(UserError, match=r"no_such_package_at_all"):
+        models.load(folder, device="cpu", trust_remote_code=True)
+
+
+def spoilt(folder, family="llama", size=None, **weights):
+    """Save a tiny model whose embedding has another size, or whose weights are set to a number."""
+    lm = tiny.language_model(family)
+    if size is not None:
+        lm.model.resize_token_embeddings(size, mean_resizing=False)
+    with torch.no_grad():
+        for name, value in weights.items():
+            dict(lm.model.named_parameters())[name.replace("__", ".")].fill_(value)
+    lm.model.save_pretrained(folder)
+    lm.tokenizer.save_pretrained(folder)
+    return folder
+
+
+def test_a_tokenizer_with_more_ids_than_the_embedding_is_refused(tmp_path):
+    with pytest.raises(UserError, match=r"has 8 ids, from \d+ \('.*'\) on, that its embedding"):
+        models.load(spoilt(tmp_path, size=len(tiny.byte_tokenizer("bos")) - 8), device="cpu")
+
+
+def test_a_pad_token_of_the_tokenizer_alone_does_no_harm(folder):
+    lm = models.load(folder, device="cpu")
+    lm.tokenizer.add_special_tokens({"pad_token": "<pad>"})
+    lm.tokenizer.save_pretrained(folder)
+    loaded = models.load(folder, device="cpu")
+    assert len(loaded.tokenizer) == loaded.model.get_input_embeddings().weight.shape[0] + 1
+
+
+def test_an_embedding_may_have_rows_to_spare_but_not_twice_as_many(tmp_path):
+    size = len(tiny.byte_tokenizer("bos"))
+    lm = models.load(spoilt(tmp_path / "padded", size=size + 100), device="cpu")
+    assert lm.model.get_input_embeddings().weight.shape[0] == size + 100
+    with pytest.raises(UserError, match="so it must be another model's"):
+        models.load(spoilt(tmp_path / "other", size=3 * size), device="cpu")
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_weights_that_are_not_numbers_are_refused(tmp_path, value):
+    folder = spoilt(tmp_path, model__norm__weight=value)
+    with pytest.raises(UserError, match=r"not numbers \(nan\) in float32"):
+        models.load(folder, device="cpu")
+
+
+def test_a_score_that_is_not_a_number_is_refused(saved):
+    lm = models.load(saved, device="cpu")
+    probes = pd.DataFrame([{"item": 0, "variant": 0, "option": 0, "prompt": "Lyon is in"}])
+    probes["continuation"] = " France"
+    score(lm, probes, progress=False)
+    with torch.no_grad():
+        lm.model.model.norm.weight.fill_(float("nan"))
+    with pytest.raises(UserError, match="not numbers"):
+        score(lm, probes, progress=False)
+    with pytest.raises(UserError, match="not numbers"):
+        generate(lm, ["Lyon is in"], progress=False)
+
+
+def test_a_decoder_that_looks_ahead_is_refused(tmp_path):
+    sizes = {"hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2}
+    sizes |= {"intermediate_size": 48, "vocab_size": len(tiny.byte_tokenizer("bos"))}
+    for decoder in (True, False):
+        config = transformers.BertConfig(**sizes, is_decoder=decoder, initializer_range=0.5)
+        folder = tmp_path / str(decoder)
+        transformers.BertLMHeadModel(config).save_pretrained(folder)
+        tiny.byte_tokenizer("bos").save_pretrained(folder)
+    assert models.load(tmp_path / "True", device="cpu").kind == "causal"
+    with pytest.raises(UserError, match="in both directions"):
+        models.load(tmp_path / "False", device="cpu")
 
 
 def test_chat_needs_a_template(saved, tmp_path):

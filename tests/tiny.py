@@ -330,7 +330,8 @@ def naive_logprobs(lm: LanguageModel, ids, start: int, source=()) -> list[float]
     inputs = {"input_ids": torch.tensor([ids])}
     if source:
         inputs = {"input_ids": torch.tensor([source]), "decoder_input_ids": torch.tensor([ids])}
-    logits = lm.model(**inputs).logits[0].double().log_softmax(-1)
+    # With a cache, FSMT's decoder would see what comes after.
+    logits = lm.model(**inputs, use_cache=False).logits[0].double().log_softmax(-1)
     return [logits[at - 1, ids[at]].item() for at in range(start, len(ids))]
 
 

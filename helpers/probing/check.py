@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import math
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
 import numpy as np
 
+from helpers.errors import UserError
 from helpers.models import LanguageModel
 from helpers.probing.tokens import Row
 
 Scores = Iterator[dict[Row, tuple[float, ...]]]
+# Largest difference of a log-probability from the plain way at which a method counts as exact.
+# Wrong positions or a wrong mask move them by 0.05 to 1.7.
+TOLERANCE = {"float32": 1e-3, "float16": 3e-2, "bfloat16": 2e-1}
 # The window during the check, so that its short texts are longer than what a token sees.
 WINDOW = 6
 
@@ -30,6 +35,11 @@ def difference(
     -------
     float
         At least 0; lower is better.
+
+    Raises
+    ------
+    UserError
+        Where a log-probability is not a number.
     """
     rows = sample(model)
     with _narrow(model):
@@ -38,6 +48,7 @@ def difference(
             for run in (first, other)
         )
     pairs = [(a, b) for row in rows for a, b in zip(left[row], right[row], strict=True)]
+    refuse_nan(model, (number for pair in pairs for number in pair))
     return float(np.abs(np.diff(pairs)).max())
 
 
@@ -52,12 +63,7 @@ def sample(model: LanguageModel) -> list[Row]:
     -------
     list of Row
     """
-    vocabulary = model.model.get_input_embeddings().weight.shape[0]
-    draw = np.random.default_rng(0)
-
-    def text(n: int) -> tuple[int, ...]:
-        return tuple(draw.integers(vocabulary, size=n).tolist())
-
+    text = texts(model)
     heads = [text(2 * WINDOW), text(3)]
     sources = [text(5), text(9)] if model.kind == "seq2seq" else [(), ()]
     rows = []
@@ -68,6 +74,34 @@ def sample(model: LanguageModel) -> list[Row]:
                 before = head + subject
                 rows.append(Row(before + choice, len(before), source))
     return list(dict.fromkeys(rows))
+
+
+def texts(model: LanguageModel) -> Callable[[int], tuple[int, ...]]:
+    """Return what draws random texts of so many ids, none of which means anything special."""
+    special = {*model.tokenizer.all_special_ids, getattr(model.model.config, "pad_token_id", None)}
+    known = [i for i in range(len(model.tokenizer)) if i not in special]
+    draw = np.random.default_rng(0)
+    return lambda length: tuple(draw.choice(known, size=length).tolist())
+
+
+def refuse_nan(model: LanguageModel, values: Iterable[float]) -> None:
+    """Refuse log-probabilities of which one is not a number, as damaged weights give.
+
+    Raises
+    ------
+    UserError
+    """
+    if any(map(math.isnan, values)):
+        raise UserError(
+            f"{model.name} gives probabilities that are not numbers (nan) in "
+            f"{str(model.dtype).removeprefix('torch.')}; fetch or save its weights anew, or choose "
+            "another dtype (bfloat16, float32)."
+        )
+
+
+def limit(model: LanguageModel) -> float:
+    """Return up to which difference of a log-probability two ways count as one, by the format."""
+    return TOLERANCE[str(model.dtype).removeprefix("torch.")]
 
 
 @contextmanager

@@ -12,6 +12,7 @@ import numpy as np
 import torch
 
 from helpers import gpu
+from helpers.errors import UserError
 from helpers.models import LanguageModel
 from helpers.probing import (
     check,
@@ -28,9 +29,6 @@ from helpers.probing.tokens import Row
 from helpers.servers.model import Server
 
 LOG = logging.getLogger(__name__)
-# Largest difference of a log-probability from the plain way at which a method counts as exact.
-# Wrong positions or a wrong mask move them by 0.05 to 1.7.
-TOLERANCE = {"float32": 1e-3, "float16": 3e-2, "bfloat16": 2e-1}
 
 
 @dataclass(frozen=True)
@@ -44,11 +42,14 @@ class Method:
     reason : str
     checked_max_abs_diff : float or None
         Largest difference of a log-probability from plain batches in the check; None: no check.
+    batches : str
+        Which rows plain batches put together (see `plain.TOGETHER`).
     """
 
     method: str
     reason: str
     checked_max_abs_diff: float | None = None
+    batches: str = plain.TOGETHER[0]
 
 
 _known: weakref.WeakKeyDictionary[Any, Method] = weakref.WeakKeyDictionary()
@@ -99,7 +100,7 @@ def method(model: LanguageModel) -> dict[str, Any]:
     -------
     dict
         `method` ("packed", "rows", "plain", "server"), `reason`, `checked_max_abs_diff` (float or
-        None).
+        None) and `batches` (see `helpers.probing.plain.TOGETHER`).
     """
     return asdict(choose(model))
 
@@ -187,7 +188,7 @@ def _run(
     price: float = plan.PASS,
 ) -> Iterator[dict[Row, tuple[float, ...]]]:
     if name == "plain":
-        yield from plain.run(model, rows, batch_size)
+        yield from plain.run(model, rows, batch_size, choose(model).batches)
     elif name == "rows":
         yield from shared.run(model, rows, batch_size, price)
     else:
@@ -218,7 +219,7 @@ def _checked(model: LanguageModel) -> Method:
     name, reason = families.choose(config, str(config._attn_implementation))
     if name == "plain":
         LOG.warning("%s is scored in plain batches, which is slow: %s.", model.name, reason)
-        return Method(name, reason)
+        return Method(name, reason, batches=_batches(model))
     try:
         # Short packs and free passes, so that packs are cut and beginnings kept.
         difference = check.difference(
@@ -226,14 +227,37 @@ def _checked(model: LanguageModel) -> Method:
             lambda rows: _run(model, rows, None, name, length=8, price=0),
             lambda rows: plain.run(model, rows),
         )
+    except UserError:
+        raise
     except Exception as error:  # whatever a model raises, the plain way remains
         difference, why = None, f"{type(error).__name__}: {error}"
     else:
-        limit = TOLERANCE[str(model.dtype).removeprefix("torch.")]
-        if difference <= limit:
+        if difference <= check.limit(model):
             return Method(name, reason, difference)
         why = f"log-probabilities differ by {difference:.2g} from plain batches"
     LOG.warning(
         "%s is scored in plain batches, which is slow: %s fails (%s).", model.name, name, why
     )
-    return Method("plain", f"{name} fails its check: {why}", difference)
+    return Method("plain", f"{name} fails its check: {why}", difference, _batches(model))
+
+
+def _batches(model: LanguageModel) -> str:
+    """Return which rows plain batches may put together without changing what one alone scores."""
+    for together in plain.TOGETHER:
+        try:
+            difference = check.difference(
+                model,
+                lambda rows: plain.run(model, rows, batches=together),  # noqa: B023
+                lambda rows: plain.run(model, rows, batches=plain.TOGETHER[-1]),
+            )
+        except (UserError, torch.OutOfMemoryError):
+            raise
+        except Exception as error:  # whatever a model raises, smaller batches remain
+            LOG.info("%s: batches %s fail (%s).", model.name, together, error)
+            continue
+        if difference <= check.limit(model):
+            return together
+    raise UserError(
+        f"{model.name} does not give the same log-probabilities twice for the same text; choose "
+        "another model."
+    )

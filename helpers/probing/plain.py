@@ -1,7 +1,8 @@
 """Rows in batches, each forwarded whole: the way that suits every model.
 
 Rows are sorted by length, padded on the right and forwarded together. With causal attention no
-real token sees a pad, so the padding changes nothing but the rounding of the last digits.
+real token sees a pad, so the padding changes nothing but the rounding of the last digits. Where it
+does (`engine` tries it), rows of equal length are forwarded together, or each row alone.
 """
 
 from __future__ import annotations
@@ -21,10 +22,15 @@ from helpers.probing.tokens import Row
 # The most numbers of one batch's logits, and of the part of it that is turned to float32 at once.
 LOGITS = 1 << 27
 CHUNK = 1 << 22
+# Rows of any length, of equal length only, or none.
+TOGETHER = ("padded", "equal", "alone")
 
 
 def run(
-    model: LanguageModel, rows: list[Row], batch_size: int | None = None
+    model: LanguageModel,
+    rows: list[Row],
+    batch_size: int | None = None,
+    batches: str = TOGETHER[0],
 ) -> Iterator[dict[Row, tuple[float, ...]]]:
     """Yield the log-probabilities of rows, batch by batch.
 
@@ -34,46 +40,39 @@ def run(
     rows : list of Row
     batch_size : int, optional
         The most rows of a batch; by default as many as `helpers.gpu.tokens_per_batch` tells.
+    batches : str
+        One of `TOGETHER`.
 
     Yields
     ------
     dict
         From row to one log-probability a scored token.
     """
-    for batch in batches(model, rows, batch_size):
+    for batch in _batches(model, rows, 1 if batches == "alone" else batch_size, batches):
         yield dict(zip(batch, gpu.in_halves(lambda part: score_batch(model, part), batch)))
 
 
-def batches(
-    model: LanguageModel, rows: list[Row], batch_size: int | None = None
+def _batches(
+    model: LanguageModel, rows: list[Row], batch_size: int | None, together: str
 ) -> Iterator[list[Row]]:
     """Yield rows of like length together, the longest first, within the memory that they need.
 
     Where a model's positions depend on the longest text of a batch, all of a batch are as long.
-
-    Parameters
-    ----------
-    model : LanguageModel
-    rows : list of Row
-    batch_size : int, optional
-
-    Yields
-    ------
-    list of Row
     """
     vocabulary = model.model.get_input_embeddings().weight.shape[0]
     budget = gpu.tokens_per_batch(model.device)
-    ragged = not families.length_bound(model.model.config)
+    ragged = together == "padded" and not families.length_bound(model.model.config)
     batch: list[Row] = []
     longest = lowest = 0
     # Start and ids break ties, so that the batches do not depend on the order of the probes.
-    ordered = sorted(rows, key=lambda r: (_length(r), -r.start, r.ids, r.source), reverse=True)
+    ordered = sorted(rows, key=lambda r: (_lengths(r), -r.start, r.ids, r.source), reverse=True)
     for row in ordered:
         if batch:
             heads = (longest - min(lowest, row.start)) * (len(batch) + 1) * vocabulary
             full = len(batch) + 1 > (batch_size or budget)
-            wide = batch_size is None and _length(batch[0]) * (len(batch) + 1) > budget
-            if full or wide or heads > LOGITS or not (ragged or len(row.ids) == longest):
+            wide = batch_size is None and _lengths(batch[0])[0] * (len(batch) + 1) > budget
+            fits = ragged or _lengths(row) == _lengths(batch[0])
+            if full or wide or heads > LOGITS or not fits:
                 yield batch
                 batch = []
         if not batch:
@@ -84,8 +83,8 @@ def batches(
         yield batch
 
 
-def _length(row: Row) -> int:
-    return len(row.ids) + len(row.source)
+def _lengths(row: Row) -> tuple[int, int]:
+    return len(row.ids) + len(row.source), len(row.ids)
 
 
 @torch.inference_mode()
@@ -102,18 +101,24 @@ def score_batch(model: LanguageModel, batch: list[Row]) -> list[tuple[float, ...
     list of tuple of float
         For each row one value a scored token.
     """
-    ids, mask = pad(model, [row.ids for row in batch])
-    if model.kind == "seq2seq":
-        source, source_mask = pad(model, [row.source for row in batch])
-        inputs = {
-            "input_ids": source,
-            "attention_mask": source_mask,
-            "decoder_input_ids": ids,
-            "decoder_attention_mask": mask,
-        }
-    else:
-        inputs = {"input_ids": ids, "attention_mask": mask}
+    ids, inputs = _inputs(model, batch)
     return read_rows(model, batch, ids, inputs, 0)
+
+
+def _inputs(model: LanguageModel, batch: list[Row]) -> tuple[torch.Tensor, dict[str, Any]]:
+    """Return the ids of rows, padded, and what the model is given of them."""
+    ids, mask = pad(model, [row.ids for row in batch])
+    if model.kind == "causal":
+        return ids, {"input_ids": ids, "attention_mask": mask}
+    source, source_mask = pad(model, [row.source for row in batch])
+    read = {"input_ids": source, "attention_mask": source_mask}
+    return ids, read | {"decoder_input_ids": ids, "decoder_attention_mask": mask}
+
+
+@torch.inference_mode()
+def logits(model: LanguageModel, row: Row) -> torch.Tensor:
+    """Return the logits after each token of a row, shape (len(row.ids), vocabulary)."""
+    return model.model(**_inputs(model, [row])[1], use_cache=False).logits[0]
 
 
 def read_rows(

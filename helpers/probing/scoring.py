@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from helpers import progress as lines
 from helpers.errors import UserError
 from helpers.models import LanguageModel
 from helpers.probing import cache as caches
-from helpers.probing import engine, tokens
+from helpers.probing import check, engine, tokens
 
 NEEDED = ("item", "variant", "option", "prompt", "continuation")
 
@@ -55,8 +56,8 @@ def score(
     Raises
     ------
     UserError
-        Where a column is missing, a continuation is empty or has nothing before it, or prompt and
-        continuation are longer than the model's context.
+        Where a column is missing, a continuation is empty or has nothing before it, prompt and
+        continuation are longer than the model's context, or a probability is not a number.
     """
     check_columns(probes, NEEDED, texts=("prompt", "continuation"))
     prompts = list(probes["prompt"])
@@ -71,6 +72,7 @@ def score(
     show = lines.line("score", len(keys), progress)
     try:
         for done in engine.run(model, missing, batch_size):
+            check.refuse_nan(model, itertools.chain.from_iterable(done.values()))
             caches.add(store, {keys[row]: caches.Result(values) for row, values in done.items()})
             show(len(store.known))
     finally:

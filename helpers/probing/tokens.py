@@ -158,9 +158,10 @@ def check_length(model: LanguageModel, row: Row, name: object, more: int = 0) ->
 
 def decoder_start(model: LanguageModel) -> tuple[int, ...]:
     """Return the ids that a sequence-to-sequence model's decoder reads before any text."""
-    config = model.model.config
-    first = getattr(config, "decoder_start_token_id", None)
-    first = config.bos_token_id if first is None else first
+    places = (model.model.config, getattr(model.model, "generation_config", None))
+    names = ("decoder_start_token_id", "bos_token_id")
+    found = [getattr(place, name, None) for name in names for place in places]
+    first = next((token for token in found if token is not None), None)
     if first is None:
         raise UserError(
             f"The config of {model.name} names no decoder_start_token_id; add it to config.json."

@@ -175,7 +175,7 @@ def test_a_method_that_fails_its_check_is_left_loudly(monkeypatch, caplog):
         told = engine.method(lm)
     assert told["method"] == "plain"
     assert "packed fails its check: log-probabilities differ by" in told["reason"]
-    assert told["checked_max_abs_diff"] > engine.TOLERANCE["float32"]
+    assert told["checked_max_abs_diff"] > check.TOLERANCE["float32"]
     assert [record.levelname for record in caplog.records] == ["WARNING"]
     assert "tiny-gpt_neo is scored in plain batches, which is slow" in caplog.text
     found = {row: values for part in engine.run(lm, rows) for row, values in part.items()}

@@ -1,0 +1,287 @@
+"""Every class of the installed transformers that continues text, built small and tried.
+
+Each class is built with random weights, saved, and loaded as a user's model is. What it scores is
+compared with a plain loop, one text at a time, and what it writes with the library's own greedy
+generation. `python -m tests.architectures` writes the outcome to `book/architectures.csv`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+import re
+import sys
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+import transformers
+from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM, PretrainedConfig
+from transformers.models.auto import modeling_auto
+from transformers.models.auto.configuration_auto import CONFIG_MAPPING
+
+from helpers import models
+from helpers.errors import UserError
+from helpers.models import LanguageModel
+from helpers.probing import decoding, engine, generate, tokens
+from helpers.probing.tokens import Row
+from tests import tiny
+
+TABLE = Path(__file__).resolve().parent.parent / "book" / "architectures.csv"
+CAUSAL = modeling_auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
+SEQ2SEQ = modeling_auto.MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES
+AUTO = {"causal": (CAUSAL, AutoModelForCausalLM), "seq2seq": (SEQ2SEQ, AutoModelForSeq2SeqLM)}
+EXACT = 1e-5
+LARGEST = 50_000_000  # parameters of what counts as small
+PROMPTS = ["Which country is Lyon in?", "Lyon is located in", "The"]
+# Small values of settings, by patterns of their names; the first that fits counts.
+SIZES: list[tuple[str, Any]] = [
+    (r"(bos|decoder_start)_token_id", 0),
+    (r"eos_token_id", 1),
+    (r"pad_token_id", 2),
+    (r"\w*max_(position_embeddings|seq_len|source_positions)|n_positions|n_ctx", 128),
+    (r"(sliding_)?window(_size)?|sliding_window_size|attention_window(_size)?", 6),
+    (r"\w*(experts_per_tok|top_?k|moe_k|experts_per_token)|n_group|\w*n_groups", 2),
+    (r"\w*num_shared_experts|n_shared_experts|topk_group", 1),
+    (r"(moe_)?(num|n)_(local_|routed_)?experts|zero_expert_num", 4),
+    (r"(q|kv|o)_lora_rank|moe_latent_size", 8),
+    (r"qk_(rope|nope)_head_dim|rotary_dim|\w*d_state|\w*state_size|d_rel", 4),
+    (r"mamba_(d_head|headdim|head_dim)", 16),
+    (r"\w*(head_dim|d_kv|d_head|dim_head|kv_channels)", 8),
+    (r"\w*(num|n|attention)_heads?", 4),
+    (r"\w*intermediate_size(_mlp)?|\w*ffn_dim|d_ff|dff|dim_ff|\w*ffn_hidden_size", 48),
+    (
+        r"\w*hidden_(size|dim)(_global)?|adapter_(in|out)_dim|adapter_input_size|d_model|n_embd|\w*embed\w*_dim|emb_dim|embedding_size|lru_width",
+        32,
+    ),
+    (r"(num_|n_|num_hidden_|\w*encoder_|\w*decoder_)(layers?|blocks)", 2),
+]
+# What is filled in where the default leaves it out.
+FILLED = r"head_dim|num_experts_per_tok|n_(shared|routed)_experts|linear_num_\w+_heads"
+ROPE = {"rope_type": "default", "rope_theta": 10000.0}
+INDEXER = {
+    "indexer_n_heads": 4,
+    "indexer_kv_heads": 1,
+    "indexer_head_dim": 8,
+    "indexer_budget": 8,
+    "indexer_compress_ratio": 2,
+}
+SPECIAL: dict[str, dict[str, Any]] = {
+    "bamba": {"attn_layer_indices": [1]},
+    "blt": {"encoder_hash_byte_group_vocab": 50},
+    "cohere_compass_text": {"rope_parameters": {"full_attention": ROPE, "sliding_attention": ROPE}},
+    "cpmant": {"prompt_types": 4, "prompt_length": 2},
+    "dbrx": {"attn_config": {"rope_theta": 10000.0, "clip_qkv": 8.0}},
+    "encoder-decoder": {"encoder": {"is_decoder": False}, "decoder": {"add_cross_attention": True}},
+    "falcon_h1": {"mamba_d_ssm": 32},
+    "gemma3n_text": {"num_kv_shared_layers": 0},
+    "gpt_neo": {"attention_types": [[["global", "local"], 1]]},
+    "granitemoehybrid": {"layer_types": ["linear_attention", "full_attention"]},
+    "jamba": {"attn_layer_period": 2, "attn_layer_offset": 1},
+    "lfm2_moe": {"layer_types": ["conv", "full_attention"]},
+    "longcat_flash": {"head_dim": 4},
+    "mamba2": {"head_dim": 16},
+    "nemotron": {"num_key_value_heads": 2},
+    "qwen4_exp": {"text_config": INDEXER},
+    "qwen4_exp_text": INDEXER,
+    "recurrent_gemma": {"num_hidden_layers": 3},
+    "reformer": {"axial_pos_embds": False},
+    "xlstm": {"hidden_size": 128, "embedding_dim": 128},
+    "xmod": {"default_language": "en_XX"},
+    "zamba": {
+        "num_hidden_layers": 3,
+        "layers_block_type": ["linear_attention", "hybrid", "hybrid"],
+        "attention_hidden_size": 64,
+        "attention_head_dim": 16,
+    },
+    "zaya": {"num_experts_per_tok": 1},
+}
+
+
+def small(model_type: str, vocabulary: int) -> PretrainedConfig:
+    """Return a small configuration of a type of model, with each of its kinds of layers."""
+    return _small(CONFIG_MAPPING[model_type], vocabulary, SPECIAL.get(model_type, {}))
+
+
+def _small(kind: type[PretrainedConfig], vocabulary: int, special: dict[str, Any]) -> Any:
+    default = kind()
+    given = vars(default)
+    layers = given.get("num_hidden_layers")
+    chosen = _layers(given, layers)
+    found: dict[str, Any] = {}
+    for field in dataclasses.fields(kind):
+        name, value = field.name, given.get(field.name)
+        if isinstance(value, PretrainedConfig):
+            found[name] = _small(type(value), vocabulary, special.get(name, {}))
+        elif "vocab_size" in name and "hash" not in name:
+            found[name] = vocabulary
+        elif name == "is_decoder":
+            found[name] = True
+        elif name == "num_hidden_layers" and layers:
+            found[name] = len(chosen)
+        elif name.endswith("num_key_value_heads") and value:
+            found[name] = 2 if value < (given.get("num_attention_heads") or 0) else 4
+        elif isinstance(value, list | tuple) and layers and len(value) == layers:
+            found[name] = [value[at] for at in chosen]
+        elif name.startswith("forced_"):
+            found[name] = None
+        elif type(value) is int or (value is None and re.fullmatch(FILLED, name)):
+            sizes = (size for pattern, size in SIZES if re.fullmatch(pattern, name))
+            if (size := next(sizes, None)) is not None:
+                found[name] = size if value is None else min(size, value)
+    own = {k: v for k, v in special.items() if not isinstance(found.get(k), PretrainedConfig)}
+    return kind(**found | own)
+
+
+def _layers(given: dict[str, Any], layers: int | None) -> list[int]:
+    """Return the first layer of each kind that lists of a layer each tell apart; at least two."""
+    lists = [v for v in given.values() if isinstance(v, list | tuple) and len(v) == layers]
+    first: dict[tuple, int] = {}
+    for at in range(layers or 0):
+        first.setdefault(tuple(v[at] for v in lists if isinstance(v[at], str)), at)
+    more = [at for at in range(layers or 0) if at not in first.values()]
+    return sorted([*first.values(), *more[: max(0, 2 - len(first))]])
+
+
+def build(model_type: str, kind: str, vocabulary: int) -> transformers.PreTrainedModel:
+    """Return a small random model whose logits differ from token to token."""
+    config, auto = small(model_type, vocabulary), AUTO[kind][1]
+    if config.is_encoder_decoder:
+        config.decoder_start_token_id = 0
+    with torch.device("meta"):
+        size = auto.from_config(config).num_parameters()
+    if size > LARGEST:
+        raise ValueError(f"{size:,} parameters at its smallest")
+    torch.manual_seed(0)
+    model = auto.from_config(config).float().eval()
+    with torch.no_grad():
+        for weight in model.parameters():
+            if weight.ndim > 1 and weight.std() < 0.05:
+                weight.mul_(4)
+    return model
+
+
+def outcome(model_type: str, kind: str) -> dict[str, Any]:
+    """Return what became of a class: a row of the table."""
+    tokenizer = tiny.byte_tokenizer("bos") if kind == "causal" else tiny.piece_tokenizer()
+    found = {"model_type": model_type, "class": AUTO[kind][0][model_type], "kind": kind}
+    try:
+        built = build(model_type, kind, len(tokenizer))
+    except Exception as error:  # a rule of the shrinking that does not suit the class
+        return found | {"outcome": "not built", "why": _first_line(error)}
+    with tempfile.TemporaryDirectory() as folder:
+        built.save_pretrained(folder)
+        tokenizer.save_pretrained(folder)
+        try:
+            lm = models.load(folder, device="cpu")
+        except UserError as error:
+            return found | {"outcome": "refused", "why": str(error).replace(folder, "The model")}
+    try:
+        difference, greedy = _difference(lm), _greedy(lm)
+    except Exception as error:  # a fault of ours, which the table shows
+        return found | {"outcome": "wrong", "why": _first_line(error)}
+    way, continued = engine.choose(lm), decoding.choose(lm)
+    told = {
+        "outcome": way.method,
+        "batches": way.batches if way.method == "plain" else "",
+        "state": continued.state,
+        "difference": f"{difference:.0e}",
+        "text_as": greedy,
+    }
+    return found | told | ({"outcome": "wrong"} if difference > EXACT or not greedy else {})
+
+
+def _difference(lm: LanguageModel) -> float:
+    """Return the largest difference of a log-probability from one text at a time."""
+    draw = np.random.default_rng(0)
+
+    def text(length: int) -> tuple[int, ...]:
+        return tuple(draw.integers(3, len(lm.tokenizer), size=length).tolist())
+
+    rows = []
+    for head in (text(20), text(3)):
+        for number in (1, 2):
+            before, source = head + text(number), text(6 + number) if lm.kind == "seq2seq" else ()
+            rows += [Row(before + text(n), len(before), source) for n in (1, 2, 3)]
+    scored = {row: values for part in engine.run(lm, rows) for row, values in part.items()}
+    alone = {row: tiny.naive_logprobs(lm, row.ids, row.start, row.source) for row in rows}
+    return max(abs(a - b) for row in rows for a, b in zip(scored[row], alone[row], strict=True))
+
+
+def _greedy(lm: LanguageModel) -> str:
+    """Return which of the library's ways to write greedily gives the same texts; "" if none."""
+    said = generate(lm, PROMPTS, max_new_tokens=7, stop=("never such a string",), progress=False)
+    read = tokens.prompt_ids(lm, PROMPTS)
+    for name, write in GREEDY.items():
+        found = []
+        for ids in read:
+            try:
+                written = write(lm, torch.tensor([ids]))
+            except Exception:  # generate() does not know the class
+                break
+            ends = [at for at, token in enumerate(written) if token == lm.tokenizer.eos_token_id]
+            found.append(tokens.pieces(lm, written[: min(ends, default=7)]))
+        if found == list(said["tokens"]):
+            return name
+    return ""
+
+
+def _generate(lm: LanguageModel, ids: torch.Tensor, **settings: Any) -> list[int]:
+    """Return what the library's greedy generation adds to a text."""
+    settings |= {"do_sample": False, "num_beams": 1, "max_new_tokens": 7, "pad_token_id": 2}
+    whole = lm.model.generate(ids, attention_mask=torch.ones_like(ids), **settings)
+    return whole[0, 1 if lm.kind == "seq2seq" else ids.shape[1] :].tolist()
+
+
+@torch.no_grad()
+def _loop(lm: LanguageModel, ids: torch.Tensor) -> list[int]:
+    """Return the most probable next tokens of whole texts, one after another."""
+    before, text = {}, ids
+    if lm.kind == "seq2seq":
+        before, text = {"input_ids": ids}, torch.tensor([tokens.decoder_start(lm)])
+    name = "decoder_input_ids" if before else "input_ids"
+    for _ in range(7):
+        chosen = lm.model(**before, **{name: text}, use_cache=False).logits[0, -1].argmax()
+        text = torch.cat([text, chosen[None, None]], dim=1)
+    return text[0, -7:].tolist()
+
+
+GREEDY = {
+    "generate": _generate,
+    "generate without cache": lambda lm, ids: _generate(lm, ids, use_cache=False),
+    "loop": _loop,  # where generate() itself departs from the forward pass
+}
+
+
+def survey(names: Iterable[str] = ()) -> pd.DataFrame:
+    """Return a row for each class, or for those of some types of model."""
+    wanted = set(names)
+    rows = []
+    for kind, (mapping, _) in AUTO.items():
+        for name in sorted(mapping):
+            if not wanted or name in wanted:
+                print(f"{kind} {name}", file=sys.stderr)
+                rows.append(outcome(name, kind))
+    columns = ["model_type", "class", "kind", "outcome", "batches", "state", "difference"]
+    columns += ["text_as", "why"]
+    return pd.DataFrame(rows).reindex(columns=columns).fillna("")
+
+
+def _first_line(error: Exception) -> str:
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return f"{type(error).__name__}: {lines[-1 if len(lines) == 2 else 0]}"[:200]
+
+
+if __name__ == "__main__":
+    logging.disable(logging.WARNING)
+    transformers.logging.set_verbosity_error()
+    torch.set_num_threads(1)
+    done = survey(sys.argv[1:])
+    print(done.to_string() if sys.argv[1:] else done["outcome"].value_counts())
+    if not sys.argv[1:]:
+        done.insert(0, "transformers", transformers.__version__)
+        done.to_csv(TABLE, index=False)
