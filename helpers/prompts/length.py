@@ -103,6 +103,11 @@ def readable(
         Tokens to be generated after the prompt, in the place of the continuation; the last of
         them need not be read.
 
+    Returns
+    -------
+    DataFrame
+        Those rows, numbered anew.
+
     Examples
     --------
     >>> probes = pd.DataFrame({"variant": ["a", "b", "b"], "prompt": ["Bern", "Lyon", "Lyon"],
@@ -111,7 +116,7 @@ def readable(
     (['a'], 3)
     """
     if limit is None:
-        return probes
+        return probes.reset_index(drop=True)
     texts = probes["prompt"] if more else probes["prompt"] + probes["continuation"]
     limit -= max(0, more - 1)
     long = {
@@ -120,4 +125,4 @@ def readable(
         # No token is shorter than a byte, so most texts need not be counted.
         if len(text.encode()) + 8 > limit and count(text) > limit
     }
-    return probes[~probes["variant"].isin(long)]
+    return probes[~probes["variant"].isin(long)].reset_index(drop=True)

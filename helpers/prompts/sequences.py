@@ -6,6 +6,7 @@ Appendices C.2, E and F.
 
 import zlib
 from collections.abc import Sequence
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -142,6 +143,37 @@ def in_list(pairs: pd.DataFrame, separator: str = "space", variant: str = "list"
     columns = ["item", "variant", "option", "prompt", "continuation", "correct", "place"]
     kept = pairs.drop(columns="fact").reset_index(drop=True)
     return pd.concat([pd.DataFrame(rows, columns=columns), kept], axis=1)
+
+
+def spoilt(pairs: pd.DataFrame, seed: int = 0) -> dict[str, pd.DataFrame]:
+    """Return a list as it is, and with a fifth of its pairs replaced in each way of `corrupt`.
+
+    Parameters
+    ----------
+    pairs : DataFrame
+        As for :func:`in_list`.
+    seed : int
+        As for :func:`corrupt`.
+
+    Returns
+    -------
+    dict
+        ``all true``, then ``unknown, scattered`` and so on; the first alone where all objects are
+        the same, so that none is wrong.
+
+    Examples
+    --------
+    >>> pairs = pd.DataFrame({"fact": list("ab"), "relation": "r", "subject": list("vw"),
+    ...                       "object": list("12")})
+    >>> {name: rows["status"].tolist() for name, rows in spoilt(pairs).items()}["wrong, block"]
+    ['replaced', 'following']
+    """
+    found = {"all true": pairs.assign(status="other")}
+    if len(set(pairs["object"])) > 1:
+        for kind, place in product(KINDS, PLACES):
+            n = max(1, len(pairs) // 5)
+            found[f"{kind}, {place}"] = corrupt(pairs, kind, place, n, seed)
+    return found
 
 
 def corrupt(pairs: pd.DataFrame, kind: str, place: str, n: int = 40, seed: int = 0) -> pd.DataFrame:

@@ -27,7 +27,7 @@ def test_the_run_is_whole(folder):
     notebooks.check(folder, SMALL, n_figures=9, tables=tables)
 
 
-@pytest.mark.parametrize("name", ["ignorant", "endless", "sequence_to_sequence"])
+@pytest.mark.parametrize("name", ["endless", "sequence_to_sequence"])
 def test_a_model_that_knows_nothing_gets_its_chapter(name, tmp_path):
     model = outcomes.MAKERS[name](tmp_path / name)
     words = ["relations=P36", "n_facts=1", "n_examples=3", "n_choices=5", *CLOSE]

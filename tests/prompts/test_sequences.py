@@ -87,6 +87,21 @@ def test_replaced_pairs_are_as_many_as_asked_and_false(kind, place, size, share,
     assert (made["status"] == "following").to_numpy().nonzero()[0].tolist() == after
 
 
+def test_a_list_is_spoilt_in_every_way_a_fifth_of_it():
+    lists_of_ten = sequences.spoilt(table(10))
+    assert list(lists_of_ten) == [
+        "all true",
+        *("unknown, scattered", "unknown, block", "wrong, scattered", "wrong, block"),
+    ]
+    replaced = [rows["status"].eq("replaced").sum() for rows in lists_of_ten.values()]
+    assert replaced == [0, 2, 2, 2, 2]
+    assert [
+        rows["status"].eq("replaced").sum() for rows in sequences.spoilt(table(2)).values()
+    ] == [*(0, 1, 1, 1, 1)]
+    alike = table(6).assign(object="the same")
+    assert list(sequences.spoilt(alike)) == list(sequences.spoilt(table(1))) == ["all true"]
+
+
 def test_the_released_codes_slips():
     tests, pool = table(1, 9), table(2)
     probe = sequences.as_released(tests, pool, {"r-9": ["o9"]}).iloc[0]
