@@ -25,16 +25,7 @@ Wrap = Callable[[pd.DataFrame], pd.DataFrame]
 
 
 class Chosen(NamedTuple):
-    """A model with its prompt format, what puts questions into it, and what was tried.
-
-    Attributes
-    ----------
-    lm : LanguageModel
-    wrap : callable
-        From a table of probes to one whose prompts are in the format.
-    tried : DataFrame
-        From :func:`trial`; without rows where the format was named.
-    """
+    """A model with its prompt format, what puts probes into it, and the trial (may be empty)."""
 
     lm: LanguageModel
     wrap: Wrap
