@@ -44,6 +44,8 @@ def project(tmp_path_factory):
         shutil.copy(ROOT / name, top)
     toc = top / "book" / "_toc.yml"
     toc.write_text(re.sub(r" +sections:\n( +- file: api/.*\n)+", "", toc.read_text()))
+    page = top / "book" / "api.md"
+    page.write_text(page.read_text().replace("{doc}`api/", "`api/"))
     return top
 
 
