@@ -10,6 +10,7 @@ import numpy as np
 
 from helpers.errors import UserError
 from helpers.models import LanguageModel
+from helpers.probing import families
 from helpers.probing.tokens import Row
 
 Scores = Iterator[dict[Row, tuple[float, ...]]]
@@ -107,7 +108,7 @@ def limit(model: LanguageModel) -> float:
 @contextmanager
 def _narrow(model: LanguageModel) -> Iterator[None]:
     """Shorten a model's sliding window, which its masks are made from at each pass."""
-    config = model.model.config
+    config = families.text(model.model.config)
     window = getattr(config, "sliding_window", None)
     if not window:
         yield

@@ -17,10 +17,19 @@ if TYPE_CHECKING:
 # Families whose `forward` takes position ids and a ready mask, with torch's attention ("sdpa") or,
 # where transformers has none for them (gptj, codegen, xglm, gemma2, gpt_oss), its own ("eager").
 PACKED = {
-    *("cohere", "cohere2", "codegen", "deepseek_v3", "falcon", "gemma", "gemma2", "gemma3_text"),
-    *("glm4", "gpt2", "gpt_bigcode", "gpt_neox", "gpt_oss", "gptj", "granite", "llama", "mistral"),
-    *("mixtral", "nemotron", "olmo", "olmo2", "olmo3", "opt", "phi", "phi3", "qwen2", "qwen3"),
-    *("qwen3_moe", "smollm3", "stablelm", "starcoder2", "xglm"),
+    *("afmoe", "apertus", "arcee", "aria_text", "axk1", "beam", "biogpt", "bitnet", "codegen"),
+    *("cohere", "cohere2", "cohere_compass_text", "ctrl", "cwm", "dbrx", "deepseek_v2"),
+    *("deepseek_v3", "diffllama", "dots1", "emu3_text_model", "ernie4_5", "ernie4_5_moe"),
+    *("exaone4", "exaone_moe", "falcon", "flex_olmo", "flint", "gemma", "gemma2", "gemma3_text"),
+    *("gemma3n_text", "gemma4_text", "gemma4_unified_text", "glm", "glm4", "glm4_moe"),
+    *("glm4_moe_lite", "gpt2", "gpt_bigcode", "gpt_neox", "gpt_neox_japanese", "gpt_oss", "gptj"),
+    *("granite", "granite_swa", "granitemoe", "granitemoe_swa", "granitemoeshared", "helium"),
+    *("hunyuan_v1_dense", "hunyuan_v1_moe", "hy_v3", "hyperclovax", "internlm3", "iquestcoder"),
+    *("jais2", "kolibri1", "laguna", "llama", "longcat_flash", "mellum", "mimo_v2_flash"),
+    *("minicpm3", "minimax_m2", "ministral", "ministral3", "mistral", "mixtral"),
+    *("mllama_text_model", "nanochat", "nemotron", "olmo", "olmo2", "olmo3", "olmoe", "opt"),
+    *("persimmon", "phi", "phi3", "phi4_multimodal", "phimoe", "qwen2", "qwen2_moe", "qwen3"),
+    *("qwen3_moe", "seed_oss", "smollm3", "solar_open", "stablelm", "starcoder2", "xglm", "youtu"),
 }
 # Families without position ids: their attention bias is built from the positions of the pack.
 HOOKED = {"bloom", "mpt", "mt5", "t5"}
@@ -54,6 +63,7 @@ def choose(config: PretrainedConfig, attention: str) -> tuple[str, str]:
     >>> choose(FalconConfig(alibi=True), "sdpa")[0], choose(MambaConfig(), "eager")[0]
     ('rows', 'plain')
     """
+    config = text(config)
     name = config.model_type
     layers = set(getattr(config, "layer_types", None) or LAYERS)
     if attention not in ("sdpa", "eager"):
@@ -73,6 +83,11 @@ def choose(config: PretrainedConfig, attention: str) -> tuple[str, str]:
     return "plain", f"{name} is not in the table of families"
 
 
+def text(config: PretrainedConfig) -> PretrainedConfig:
+    """Return the part of a configuration that tells how text is read."""
+    return config if config.is_encoder_decoder else config.get_text_config(decoder=True)
+
+
 def length_bound(config: PretrainedConfig) -> bool:
     """Return whether a model's positions depend on the longest text of a batch.
 
@@ -84,7 +99,7 @@ def length_bound(config: PretrainedConfig) -> bool:
     -------
     bool
     """
-    return any(kind in _rope_types(config) for kind in LENGTH_BOUND)
+    return any(kind in _rope_types(text(config)) for kind in LENGTH_BOUND)
 
 
 def windows(config: PretrainedConfig) -> dict[str, int | None] | int | None:
@@ -106,6 +121,7 @@ def windows(config: PretrainedConfig) -> dict[str, int | None] | int | None:
     >>> windows(Gemma2Config(sliding_window=9))
     {'full_attention': None, 'sliding_attention': 9}
     """
+    config = text(config)
     window = getattr(config, "sliding_window", None)
     layers = set(getattr(config, "layer_types", None) or ())
     if not layers:
