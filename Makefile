@@ -97,7 +97,7 @@ test-cluster: install ## try a sweep on a SLURM of one node, set up for it (wher
 	@"$(PY)" -m pytest tests/cluster -m cluster $(ARGS)
 
 test-books: install ## make whole books of models that answer in every way; print how long each took
-	@"$(PY)" -m pytest tests/test_books.py -m books -rP $(ARGS)
+	@"$(PY)" -m pytest tests/test_books.py -m books -n 2 --durations=0 --durations-min=5 $(ARGS)
 
 faults: install ## kill, fill, cut and flip what a run rests on; print what it survived
 	@"$(PY)" -m pytest tests/faults -m fault $(ARGS)
