@@ -1,0 +1,122 @@
+"""The table of architectures: complete, nothing wrong in it, and right where it is tried again."""
+
+import functools
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+import transformers
+
+from helpers.models import LanguageModel
+from helpers.probing import check, encoder, engine, families, packing, plain
+from tests import architectures, tiny
+
+TABLE = pd.read_csv(architectures.TABLE, keep_default_na=False, dtype=str)
+# Of each kind one or two: attention, experts, states, both, windows, encoders, what is refused.
+SHORT = [
+    *("bert", "falcon_mamba", "gemma3", "jamba", "lfm2", "mamba", "mamba2", "olmoe", "prophetnet"),
+    *("qwen3_next", "recurrent_gemma", "rwkv", "switch_transformers", "t5", "voxtral_realtime"),
+    *("xlnet", "xlstm"),
+]
+COUNTS = (
+    r"(\d+) classes.*?: (\d+) packed, (\d+) in rows.*?, (\d+) in plain batches.*?, (\d+) refuse"
+)
+PACKED = TABLE.loc[(TABLE["outcome"] == "packed") & (TABLE["kind"] == "causal"), "model_type"]
+
+
+def again(names: list[str]) -> None:
+    fixed = ["model_type", "class", "kind", "outcome", "batches", "state", "text_as"]
+    found = architectures.survey(names).set_index(["kind", "model_type"])
+    wanted = TABLE.set_index(["kind", "model_type"]).loc[found.index]
+    pd.testing.assert_frame_equal(found.reset_index()[fixed], wanted.reset_index()[fixed])
+
+
+def test_the_table_has_each_class_of_the_installed_transformers():
+    mapped = {(kind, *item) for kind in architectures.AUTO for item in mapping(kind).items()}
+    assert set(TABLE[["kind", "model_type", "class"]].itertuples(index=False, name=None)) == mapped
+    assert set(TABLE["transformers"]) == {transformers.__version__}
+
+
+def mapping(kind: str) -> dict[str, str]:
+    return architectures.AUTO[kind][0]
+
+
+def test_nothing_in_the_table_is_wrong():
+    assert set(TABLE["outcome"]) == {"packed", "rows", "plain", "refused", "not tried"}
+    tried = TABLE[TABLE["difference"] != ""]
+    assert (tried["difference"].astype(float) <= architectures.EXACT).all()
+    assert set(tried["text_as"]) <= set(architectures.GREEDY)
+    assert (TABLE.loc[TABLE["difference"] == "", "why"] != "").all()
+
+
+@pytest.mark.parametrize("name", SHORT)
+def test_a_class_ends_as_the_table_says(name):
+    again([name])
+
+
+@pytest.mark.long
+def test_all_classes_end_as_the_table_says():
+    again([])
+
+
+@pytest.mark.parametrize("page", ["README.md", "book/scoring.md"])
+def test_the_pages_count_as_the_table_does(root, page):
+    text = " ".join((root / page).read_text(encoding="utf-8").split())
+    told = re.search(COUNTS, text)
+    assert told, "the sentence with the counts is missing"
+    counts = TABLE["outcome"].value_counts()
+    kinds = ["packed", "rows", "plain", "refused"]
+    assert [*map(int, told.groups())] == [counts[kinds].sum(), *counts[kinds]]
+
+
+def test_every_packed_family_is_in_the_table():
+    loaded = {architectures.CONFIG_MAPPING[name].model_type for name in TABLE["model_type"]}
+    inside = {"emu3_text_model", "mllama_text_model"}  # which their classes take out of the whole
+    assert loaded | inside >= families.PACKED | families.HOOKED | families.ROWS
+
+
+@functools.cache
+def built(name: str) -> LanguageModel:
+    tokenizer = tiny.byte_tokenizer("bos")
+    model = architectures.build(name, "causal", len(tokenizer))
+    lm = tiny.language_model("llama", tokenizer)
+    return type(lm)(**{**vars(lm), "model": model, "name": name, "weights_sha": name})
+
+
+def difference(lm: LanguageModel) -> float:
+    return check.difference(
+        lm,
+        lambda rows: engine._run(lm, rows, None, "packed", 24, 0),
+        lambda rows: plain.run(lm, rows),
+    )
+
+
+def wrong_positions(monkeypatch):
+    right = packing.positions
+
+    def by_place(model, queries, keys):
+        places = torch.arange(keys.shape[1]).expand_as(keys)
+        return right(model, places[:, keys.shape[1] - queries.shape[1] :], places)
+
+    monkeypatch.setattr(packing, "positions", by_place)
+
+
+def wrong_mask(monkeypatch):
+    def causal(tree, nodes, kept=0, window=None):
+        return np.tril(np.ones((len(nodes), kept + len(nodes)), dtype=bool), kept)
+
+    monkeypatch.setattr(packing, "sees", causal)
+    monkeypatch.setattr(encoder, "attends", causal)
+
+
+@pytest.mark.parametrize("spoil", [wrong_positions, wrong_mask])
+@pytest.mark.parametrize(
+    "name", [n if n in SHORT else pytest.param(n, marks=pytest.mark.long) for n in PACKED]
+)
+def test_packing_wrongly_would_be_seen(name, spoil, monkeypatch):
+    lm = built(name)
+    assert difference(lm) <= architectures.EXACT
+    spoil(monkeypatch)
+    assert difference(lm) > 1000 * architectures.EXACT
