@@ -191,7 +191,7 @@ def outcome(model_type: str, kind: str) -> dict[str, Any]:
     way, continued = engine.choose(lm), decoding.choose(lm)
     told = {
         "outcome": way.method,
-        "batches": way.batches if way.method == "plain" else "",
+        "batches": way.batches or "",
         "state": continued.state,
         "difference": f"{difference:.0e}",
         "text_as": greedy,

@@ -21,7 +21,7 @@ SHORT = [
     *("xlnet", "xlstm"),
 ]
 COUNTS = (
-    r"(\d+) classes.*?: (\d+) packed, (\d+) in rows.*?, (\d+) in plain batches.*?, (\d+) refuse"
+    r"(\d+) classes[^:]*: (\d+) packed, (\d+) in rows.*?, (\d+) in plain batches.*?, (\d+) refuse"
 )
 PACKED = TABLE.loc[(TABLE["outcome"] == "packed") & (TABLE["kind"] == "causal"), "model_type"]
 

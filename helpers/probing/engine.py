@@ -42,14 +42,14 @@ class Method:
     reason : str
     checked_max_abs_diff : float or None
         Largest difference of a log-probability from plain batches in the check; None: no check.
-    batches : str
-        Which rows plain batches put together (see `plain.TOGETHER`).
+    batches : str or None
+        Which rows plain batches put together (see `plain.TOGETHER`); None: there are none.
     """
 
     method: str
     reason: str
     checked_max_abs_diff: float | None = None
-    batches: str = plain.TOGETHER[0]
+    batches: str | None = None
 
 
 _known: weakref.WeakKeyDictionary[Any, Method] = weakref.WeakKeyDictionary()
@@ -100,7 +100,7 @@ def method(model: LanguageModel) -> dict[str, Any]:
     -------
     dict
         `method` ("packed", "rows", "plain", "server"), `reason`, `checked_max_abs_diff` (float or
-        None) and `batches` (see `helpers.probing.plain.TOGETHER`).
+        None) and `batches` (of the plain method; see `plain.TOGETHER`).
     """
     return asdict(choose(model))
 
@@ -188,7 +188,7 @@ def _run(
     price: float = plan.PASS,
 ) -> Iterator[dict[Row, tuple[float, ...]]]:
     if name == "plain":
-        yield from plain.run(model, rows, batch_size, choose(model).batches)
+        yield from plain.run(model, rows, batch_size, choose(model).batches or plain.TOGETHER[0])
     elif name == "rows":
         yield from shared.run(model, rows, batch_size, price)
     else:
