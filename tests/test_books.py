@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from helpers import datasets
+from helpers import datasets, grid
 from tests import outcomes, small_project
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -53,9 +53,13 @@ def project(tmp_path_factory):
 def make(project):
     """Return a function that makes a book as a user does and returns what was printed."""
 
-    def book(model, settings=SMALL, more="", status=0):
+    def book(model, settings=SMALL, chapters=(), status=0):
         started = time.time()
-        line = f'make book MODEL="{model}" MODELS="{model}" SET="{settings}" {more}'
+        words = settings.split()  # a word that no chapter takes is refused
+        kept = {word for name in chapters or CHAPTERS for word in grid.fitting(name, words)}
+        settings = " ".join(word for word in words if word in kept)
+        line = f'make book MODEL="{model}" MODELS="{model}" SET="{settings}"'
+        line += f' CHAPTERS="{" ".join(chapters)}"' if chapters else ""
         done = small_project.type_in(project, line)
         print(f"{time.time() - started:.0f} s: {line}")
         assert (done.returncode != 0) == (status != 0), done.stderr[-3000:]
@@ -99,7 +103,7 @@ def test_a_model_gets_its_book_whatever_it_answers(name, project, make, tmp_path
 
 def test_a_measure_that_is_undefined_says_so(project, make, tmp_path):
     model = outcomes.endless(tmp_path / "endless")
-    make(model, more="CHAPTERS=monitor")
+    make(model, chapters=["monitor"])
     assert "MONITOR is undefined for this model" in page(project, "monitor")
     assert absent(project) >= {"knowledge_base", "latent_knowledge", "multiplicity"}
 
@@ -107,7 +111,7 @@ def test_a_measure_that_is_undefined_says_so(project, make, tmp_path):
 @pytest.mark.parametrize("chapter", CHAPTERS)
 def test_a_book_of_one_chapter(chapter, project, make, tmp_path):
     model = outcomes.ignorant(tmp_path / chapter)
-    make(model, more=f"CHAPTERS={chapter}")
+    make(model, chapters=[chapter])
     assert chapter not in absent(project)
     assert absent(project) >= MEASURES - {chapter}
 
@@ -116,7 +120,7 @@ def test_a_chapter_that_fails_leaves_the_others(project, make, tmp_path):
     model = outcomes.ignorant(tmp_path / "short")
     config = json.loads((model / "config.json").read_text())
     (model / "config.json").write_text(json.dumps(config | {"max_position_embeddings": 60}))
-    told = make(model, more='CHAPTERS="monitor latent_knowledge"', status=2)
+    told = make(model, chapters=["monitor", "latent_knowledge"], status=2)
     assert re.search(r"^error: 1 of 2 runs failed, .*latent_knowledge", told, re.MULTILINE)
     assert "latent_knowledge" in absent(project)
     assert "monitor" not in absent(project)
@@ -167,7 +171,7 @@ def test_what_a_chapter_cannot_do_with_a_data_set_is_said_first(project, make, s
 
 def test_two_facts_a_relation(make, project):
     few = re.sub(r"relations=\S+ ", "", SMALL)
-    make("helpers/weights/atlas-xs", few, more='CHAPTERS="monitor knowledge_base multiplicity"')
+    make("helpers/weights/atlas-xs", few, ["monitor", "knowledge_base", "multiplicity"])
     one = few.replace("n_facts=2", "n_facts=1").replace("n_items=6", "n_items=1")
-    make("helpers/weights/atlas-xs", one, more='CHAPTERS="monitor latent_knowledge multiplicity"')
+    make("helpers/weights/atlas-xs", one, ["monitor", "latent_knowledge", "multiplicity"])
     assert absent(project) <= {"knowledge_base", "calibration", "published", "atlas"}
