@@ -34,12 +34,13 @@ def write(
     first: int = 0,
     versions: dict[str, str] | None = None,
     heeds: bool = True,
-    prompt_format: str = "bare",
+    prompt_format: str | None = "bare",
     **parameters: object,
 ) -> None:
     """Save a run of each chapter in folder/model/chapter.
 
-    A model that does not heed the hint has no MONITOR; ``prompt_format`` is how it was asked.
+    A model that does not heed the hint has no MONITOR; ``prompt_format`` is how it was asked, and
+    None for a run of the time before there were formats.
     """
     table = facts(n, first)
     right = (table["hard"] < ability).to_numpy()
@@ -54,7 +55,7 @@ def write(
         extra, answers, metrics = makers[chapter](table, right)
         run = runs.start(chapter, given | extra, folder / model.replace("/", "--") / chapter)
         about = {"name": model, "n_parameters": size, "weights_sha": f"sha of {model}"}
-        about["prompt_format"] = prompt_format
+        about |= {"prompt_format": prompt_format} if prompt_format else {}
         told = {} if versions is None else {"versions": versions}
         source = DATASET | ({"name": parameters["dataset"]} if "dataset" in parameters else {})
         saved = {"answers": answers, "metrics": metrics, "model": about, "dataset": source}

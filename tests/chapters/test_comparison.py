@@ -135,7 +135,7 @@ def _undefined(folder):
 
 def _formats(folder):
     saved_runs.write(folder, "a", 0.3)
-    saved_runs.write(folder, "b", 0.7, said="qa", prompt_format="qa")
+    saved_runs.write(folder, "b", 0.7, prompt_format="qa")
 
 
 COLLECTIONS = [  # what was run; models of a chapter, differences, and what is said of it

@@ -60,11 +60,11 @@ def test_what_changes_only_a_page_does_not_set_apart(tmp_path):
 
 
 def test_formats_of_prompts_are_compared_and_named(tmp_path):
-    saved_runs.write(tmp_path, "a", 0.5, ONE)  # before there were formats
-    saved_runs.write(tmp_path, "b", 0.5, ONE, chat=True)
-    told = {"prompt_format": "", "trust_remote_code": True}
-    for name, said in (("c", "bare"), ("d", "qa"), ("e", "shots"), ("f", "chat")):
-        saved_runs.write(tmp_path, name, 0.5, ONE, said=said, **told)
+    saved_runs.write(tmp_path, "a", 0.5, ONE, prompt_format=None)
+    saved_runs.write(tmp_path, "b", 0.5, ONE, prompt_format=None, chat=True)
+    for name, format_ in (("c", "bare"), ("d", "qa"), ("e", "shots"), ("f", "chat")):
+        trusted = {"trust_remote_code": True}
+        saved_runs.write(tmp_path, name, 0.5, ONE, prompt_format=format_, **trusted)
     table = found(tmp_path)
     assert table["group"].eq(0).all()
     assert set(table.index) == {"a", "b (chat)", "c", "d (qa)", "e (shots)", "f (chat)"}
