@@ -17,7 +17,8 @@ TEMPLATES = sorted((ROOT / "notebooks").glob("*.ipynb"))
 TOOLS = {  # needed, though nothing of ours imports them
     "ipykernel": "runs the notebooks",
     "jupyter-book": "renders the book",
-    "snakemake": "decides what is to be repeated",
+    "pytest-xdist": "makes whole books side by side",
+    "snakemake": "makes the runs",
     "snakemake-executor-plugin-slurm": "sends a sweep to SLURM",
     "sphinx-exercise": "an extension of the book, named in _config.yml",
     "tabulate": "pandas' DataFrame.to_markdown wants it",

@@ -109,7 +109,7 @@ def undefined(standings: pd.DataFrame) -> str:
     >>> rows = pd.DataFrame({"model": ["a", "b", "b"], "measure": ["MONITOR", "Cons_c", "UR"],
     ...                      "estimate": [np.nan, np.nan, 0.5], "n": [0, 9, 9]})
     >>> print(undefined(rows))
-    n/a is what is undefined; the chapter of the measure says what to try:
+    Undefined here; the chapter of the measure says what to try:
     - MONITOR (a): no fact that all models were asked counts
     - Cons, correct (b): none of the 9 answers is of the kind that is averaged
     """
@@ -122,7 +122,7 @@ def undefined(standings: pd.DataFrame) -> str:
         if not n:
             reason = "no fact that all models were asked counts"
         lines.append(f"- {titles} ({models}): {reason}")
-    head = ["n/a is what is undefined; the chapter of the measure says what to try:"]
+    head = ["Undefined here; the chapter of the measure says what to try:"]
     return "\n".join(head + lines) if lines else ""
 
 

@@ -132,7 +132,7 @@ def agreement_map(
     Returns
     -------
     Axes
-        Each field bears its figure and the interval, or n/a.
+        Each field bears its figure and the interval, or says that it is undefined.
 
     Examples
     --------

@@ -31,7 +31,7 @@ def test_the_run_is_whole(folder):
 def test_a_model_that_knows_nothing_gets_its_chapter(name, tmp_path):
     model = outcomes.MAKERS[name](tmp_path / name)
     words = ["relations=P36", "n_facts=1", "n_examples=3", "n_choices=5", *CLOSE]
-    words += ["n_seeds=1", "n_eic=0", "compared=P37"]  # nothing to compare with
+    words += ["n_seeds=1", "n_eic=0"]
     folder = chapters.run("latent_knowledge", str(model), words, tmp_path)
     notebooks.check(folder, words, n_figures=9, tables={"by_relation", "ways", "subsumption"})
     assert len(runs.answers(folder).query("part == 'lists'")) == 5

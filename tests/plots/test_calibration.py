@@ -59,7 +59,7 @@ def test_an_undefined_agreement_is_written_as_such():
     pair = pd.DataFrame({"first": ["a"], "second": ["b"], "estimate": [0.5], "low": [np.nan],
                          "high": [np.nan]})  # fmt: skip
     ax = plots.agreement_map(pair, pair.assign(estimate=np.nan), ["a", "b"])
-    assert texts(ax.texts) == ["0.50", "n/a"]
+    assert texts(ax.texts) == ["0.50", "undefined"]
 
 
 def test_area_dots_show_the_coin():
