@@ -120,7 +120,8 @@ def test_a_chapter_that_fails_leaves_the_others(project, make, tmp_path):
     model = outcomes.ignorant(tmp_path / "short")
     config = json.loads((model / "config.json").read_text())
     (model / "config.json").write_text(json.dumps(config | {"max_position_embeddings": 60}))
-    told = make(model, chapters=["monitor", "latent_knowledge"], status=2)
+    long = SMALL.replace("n_examples=10", "n_examples=50")  # a list that it cannot hold
+    told = make(model, long, ["monitor", "latent_knowledge"], status=2)
     assert re.search(r"^error: 1 of 2 runs failed, .*latent_knowledge", told, re.MULTILINE)
     assert "latent_knowledge" in absent(project)
     assert "monitor" not in absent(project)
