@@ -96,7 +96,7 @@ def test_a_model_gets_its_book_whatever_it_answers(name, project, make, tmp_path
         model = Path("helpers/weights/atlas-xs")
     else:
         model = outcomes.MAKERS[name](tmp_path_factory.mktemp("models") / name)
-    make(model)
+    make(model, f"{SMALL} prompt_format=chat" if name == "tuned" else SMALL)
     assert absent(project) == set()
     assert set(runs_of(project, model)) >= MEASURES
 
