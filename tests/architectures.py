@@ -72,6 +72,8 @@ INDEXER = {
 SPECIAL: dict[str, dict[str, Any]] = {
     "bamba": {"attn_layer_indices": [1]},
     "blt": {"encoder_hash_byte_group_vocab": 50},
+    "cohere": {"logit_scale": 1.0},
+    "cohere2": {"logit_scale": 1.0},
     "cohere_compass_text": {"rope_parameters": {"full_attention": ROPE, "sliding_attention": ROPE}},
     "cpmant": {"prompt_types": 4, "prompt_length": 2},
     "dbrx": {"attn_config": {"rope_theta": 10000.0, "clip_qkv": 8.0}},

@@ -238,7 +238,7 @@ def _exact(model: LanguageModel, way: Way) -> bool:
     except Exception:  # whatever a model raises, another way remains
         return False
     pairs = [(a, b) for x, y in zip(found, wanted) for a, b in zip(x, y)]
-    return all(float((a - b).abs().max()) <= check.limit(model) for a, b in pairs)
+    return all(check.distance(a, b) <= check.limit(model) for a, b in pairs)
 
 
 def _chances(

@@ -65,14 +65,15 @@ def _passes(model: LanguageModel) -> None:
     try:
         first, other = (plain.logits(model, row) for row in rows)
         first, other = (part.float().log_softmax(-1) for part in (first, other))
-        difference = float((first - other)[: len(head)].abs().nan_to_num(0.0).max())
     except torch.OutOfMemoryError:
         raise
     except Exception as error:  # whatever a model raises that waits for pictures or sound
         raise _no_text(model, error) from error
-    check.refuse_nan(model, first[:, :1].flatten().tolist())
+    check.refuse_nan(model, torch.cat([first, other])[:, 0].tolist())
     # Eight or four bits round by the whole text.
-    if difference > check.limit(model) * (5 if model.quantization else 1):
+    if check.distance(first[: len(head)], other[: len(head)]) > check.limit(model) * (
+        5 if model.quantization else 1
+    ):
         raise UserError(
             f"{model.name} reads a text in both directions: a word's probability depends on the "
             "words after it; choose a causal or a sequence-to-sequence language model."

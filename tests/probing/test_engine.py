@@ -195,6 +195,40 @@ def test_a_method_that_raises_is_left_loudly(monkeypatch, caplog):
     assert len(caplog.records) == 1
 
 
+@pytest.mark.parametrize(
+    ("change", "batches"),
+    [
+        (lambda given: 0, "padded"),
+        (lambda given: given["attention_mask"].eq(0).sum(), "equal"),
+        (lambda given: len(given["input_ids"]), "alone"),
+    ],
+)
+def test_plain_batches_are_those_that_change_nothing(change, batches):
+    lm = tiny.language_model("mamba")
+    rows, forward = sample(lm), lm.model.forward
+
+    def changed(**given):
+        output = forward(**given)
+        output.logits[..., 7] += change(given)
+        return output
+
+    lm.model.forward = changed
+    assert engine.method(lm)["batches"] == batches
+    found = {row: values for part in engine.run(lm, rows) for row, values in part.items()}
+    alone = {row: v for r in rows for row, v in next(plain.run(lm, [r])).items()}
+    assert difference(found, alone) <= 5e-5
+
+
+def test_a_model_that_scores_otherwise_each_time_is_refused():
+    lm = tiny.language_model("mamba")
+    forward = lm.model.forward
+    lm.model.forward = lambda **given: torch.utils._pytree.tree_map_only(
+        torch.Tensor, lambda part: part + torch.rand_like(part), forward(**given)
+    )
+    with pytest.raises(UserError, match="does not give the same log-probabilities twice"):
+        engine.method(lm)
+
+
 def test_an_unknown_family_is_told_loudly_and_once(caplog):
     lm = tiny.language_model("mamba")
     assert engine.method(lm) == engine.method(lm)
