@@ -182,10 +182,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 run(args.chapter, args.model, args.set, args.runs, args.templates)
             case "check":
                 publish.check(args.chapters, args.model, args.set, args.models)
-            case "place":
-                publish.place(args.model, args.runs)
-            case "render":
-                publish.render(args.log)
             case "book":
                 publish.book(
                     args.chapters, args.model, args.set, args.cores, args.runs, args.models
@@ -214,8 +210,6 @@ def _parser() -> argparse.ArgumentParser:
     texts = {
         "run": "execute one chapter",
         "check": "check the chapters' parameters and the model's name",
-        "place": "copy a model's executed chapters into the book",
-        "render": "render book/_build/html from what is placed",
         "book": "all of it, by Snakemake, repeating only what changed",
         "estimate": "what a sweep costs: tokens of its probes, seconds by a calibration",
         "sweep": "chapters on many models, here or on a cluster, repeating only what changed",
@@ -223,7 +217,6 @@ def _parser() -> argparse.ArgumentParser:
     add = {name: commands.add_parser(name, help=text) for name, text in texts.items()}
     add["run"].add_argument("chapter")
     add["run"].add_argument("--templates", type=Path, default=TEMPLATES)
-    add["render"].add_argument("--log", type=Path, required=True)
     add["sweep"].add_argument("--profile", default="", help="of notebooks/profiles; or a folder")
     add["sweep"].add_argument("--dry-run", action="store_true", help="tell what it would do")
     for name in ("book", "sweep"):
@@ -231,9 +224,9 @@ def _parser() -> argparse.ArgumentParser:
     for name in ("check", "book", "sweep", "estimate"):
         add[name].add_argument("chapters", nargs="*")
         add[name].add_argument("--models", nargs="*", default=[], help="models to compare")
-    for name in ("run", "check", "place", "book"):
+    for name in ("run", "check", "book"):
         add[name].add_argument("--model", default="atlas-m", help="bundled name, folder or hub id")
-    for name in ("run", "place", "book", "sweep", "estimate"):
+    for name in ("run", "book", "sweep", "estimate"):
         add[name].add_argument("--runs", type=Path, default=RUNS, help="folder of the runs")
     for name in ("run", "check", "book", "sweep", "estimate"):
         add[name].add_argument("--set", nargs="*", default=[], metavar="name=value")

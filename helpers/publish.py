@@ -52,17 +52,6 @@ def prose() -> list[Path]:
     return [path for path in files if not any(path.is_relative_to(folder) for folder in made)]
 
 
-def words(value: str | Sequence[str] | None) -> list[str]:
-    """Return a list of words, given as a list or as one string.
-
-    Examples
-    --------
-    >>> words("n_facts=30 dataset='my facts'"), words(None)
-    (['n_facts=30', 'dataset=my facts'], [])
-    """
-    return shlex.split(value) if isinstance(value, str) else [str(word) for word in value or []]
-
-
 def check(
     names: Sequence[str], model: str, given: Iterable[str], models: Sequence[str] = ()
 ) -> None:

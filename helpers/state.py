@@ -66,13 +66,13 @@ def sign(folder: Path, made: dict[str, Any]) -> None:
 def sources(model: str, words: Iterable[str], chapter: str = "") -> list[Path]:
     """Return the files that a chapter's result depends on: code, data, weights, local datasets.
 
-    How the bundled models are made, and all of their weights, count for a chapter that tells of it.
+    How the bundled models are made, and all of their weights, count for the chapter about it.
     """
     helpers, template = ROOT / "helpers", TEMPLATES / f"{chapter}.ipynb"
-    told = template.is_file() and "helpers.atlas" in template.read_text(encoding="utf-8")
-    code = {p for p in helpers.rglob("*.py") if told or not p.is_relative_to(helpers / "atlas")}
+    made = template.is_file() and "helpers.atlas" in template.read_text(encoding="utf-8")
+    code = {p for p in helpers.rglob("*.py") if made or not p.is_relative_to(helpers / "atlas")}
     given = [
-        WEIGHTS if told else WEIGHTS / model,
+        WEIGHTS if made else WEIGHTS / model,
         Path(model).expanduser(),
         *(Path(word.partition("=")[2]) for word in words),
     ]

@@ -34,7 +34,7 @@ def make(
     cores: int | None = None,
     profile: Path | None = None,
 ) -> pd.DataFrame:
-    """Make what is missing or out of date, and tell what came of it; a failure stops no other run.
+    """Make what is missing or out of date, and say what came of it; a failure stops no other run.
 
     Parameters
     ----------
