@@ -236,15 +236,15 @@ def _origin(found: Any) -> dict[str, Any]:
 def _write(folder: Path, tables: dict[str, pd.DataFrame], manifest: str) -> None:
     """Write a run's tables and its manifest, all of them or none, whenever the process ends.
 
-    Each is written beside its place first. Then the manifest and the notebook of an earlier run
-    go, since they would lie beside newer tables; the manifest comes last.
+    Each is written beside its place first. Then the manifest, notebook and findings of an earlier
+    run go, since they would lie beside newer tables; the manifest comes last.
     """
     parts = {name: folder / f".{name}.{os.getpid()}.tmp" for name in (*tables, "run.json")}
     try:
         for name, table in tables.items():
             table.to_parquet(parts[name], index=False, write_page_checksum=True)
         parts["run.json"].write_text(manifest, encoding="utf-8")
-        for old in ("run.json", "notebook.ipynb"):
+        for old in ("run.json", "notebook.ipynb", "findings.json"):
             (folder / old).unlink(missing_ok=True)
         for name, part in parts.items():
             part.replace(folder / name)

@@ -194,6 +194,7 @@ def show(
     caption: str,
     digits: int = 3,
     sortable: bool = False,
+    intervals: str = "",
 ) -> Styler:
     """Export a table and return it styled for the page.
 
@@ -214,6 +215,8 @@ def show(
     sortable : bool
         Give each heading a button that sorts the rows (`book/_static/sortable.js`; without
         JavaScript the table stays as it is).
+    intervals : str
+        What kind its intervals are, from `helpers.stats.named`; put behind the caption.
 
     Returns
     -------
@@ -221,6 +224,7 @@ def show(
         Rendered as HTML by Jupyter.
     """
     export(table, name, folder)
+    caption = " ".join(filter(None, [caption, intervals]))
     flat, names = _flat(table), [name for name in table.index.names if name is not None]
     style = flat.style.format(escape="html", precision=digits, na_rep="–").hide(axis="index")
     style = style.format_index(escape="html", axis="columns").set_caption(escape(caption))

@@ -5,12 +5,13 @@ facts with replacement within their relation (stratum), so the mix of relations 
 unless it says otherwise.
 
 Modules, one job each: ``resampling`` (bootstrap) and its ``percentiles``, ``groups`` (tables of
-intervals), ``paired``, ``correlations``, ``leave_out``, ``shares`` and
-``results`` (what they return).
+intervals), ``paired``, ``correlations``, ``leave_out``, ``shares``,
+``kinds`` (how captions name an interval) and ``results`` (what they return).
 """
 
 from helpers.stats.correlations import correlation, fisher, pearson
 from helpers.stats.groups import intervals
+from helpers.stats.kinds import named
 from helpers.stats.leave_out import without_each
 from helpers.stats.paired import mcnemar, paired_difference
 from helpers.stats.resampling import Statistic, bootstrap, mean, replicates
@@ -29,6 +30,7 @@ __all__ = [
     "intervals",
     "mcnemar",
     "mean",
+    "named",
     "paired_difference",
     "pearson",
     "replicates",

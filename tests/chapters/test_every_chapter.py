@@ -58,7 +58,7 @@ class TestTemplate:
 
     def test_has_cells_with_ids_in_good_number(self, path):
         found = notebook(path)
-        assert 20 <= len([cell for cell in found.cells if cell.id != opening.ID]) <= 45
+        assert 20 <= len([cell for cell in found.cells if cell.id != opening.ID]) <= 48
         ids = [cell.id for cell in found.cells]
         assert len(set(ids)) == len(ids)
         assert (found.nbformat, found.nbformat_minor) >= (4, 5)
@@ -120,6 +120,47 @@ class TestParameters:
         with pytest.raises(UserError, match=f"{name} is set with {settings.FIXED[name]}, not by"):
             chapters.run(path.stem, "atlas-s", [f"{name}=here"], tmp_path)
         assert not list(tmp_path.iterdir())
+
+
+# Sections that show something other than a result of the run.
+NO_RESULTS = re.compile(
+    "^(title|.*by hand|From scratch|The data.*|.*what the model.? reads?|The run.*|What is measured"
+    "|What this run took.*|Every cell.*|What a check is|The text, by example)$"
+)
+
+
+def sections(path: Path) -> dict[str, list[str]]:
+    """Return the code of each section of a template, under its heading."""
+    found, heading = {}, "title"
+    for cell in notebook(path).cells:
+        if cell.cell_type == "markdown":
+            headings = re.findall(r"^##+ (.+)$", cell.source, flags=re.MULTILINE)
+            heading = headings[-1] if headings else heading
+        else:
+            found.setdefault(heading, []).append(cell.source)
+    return found
+
+
+@every_chapter
+class TestFindings:
+    """It says what the run found."""
+
+    def test_every_section_that_shows_results_has_a_finding(self, path):
+        shown = {
+            heading: "\n".join(code)
+            for heading, code in sections(path).items()
+            if not NO_RESULTS.match(heading) and re.search(r"\bshow\(|plots\.|plt\.", "".join(code))
+        }
+        assert shown
+        assert [heading for heading, code in shown.items() if "found(" not in code] == []
+
+    def test_it_opens_and_closes_with_them(self, path):
+        cells = notebook(path).cells
+        assert len(calls(path, "found.opening")) == len(calls(path, "found.summary")) == 1
+        (last,) = [n for n, cell in enumerate(cells) if "found.summary(" in cell.source]
+        assert "## Summary" in cells[last - 1].source
+        first = next(n for n, cell in enumerate(cells) if "found.opening()" in cell.source)
+        assert not [c for c in cells[:first] if re.search("^##", c.source, flags=re.MULTILINE)]
 
 
 @every_chapter
