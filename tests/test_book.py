@@ -11,6 +11,8 @@ from urllib.parse import unquote, urlsplit
 import pytest
 from playwright.sync_api import Page
 
+from tests.chapters.notebooks import NO_RESULTS
+
 ROOT = Path(__file__).resolve().parent.parent
 HTML = ROOT / "book" / "_build" / "html"
 SKIPPED = {"genindex.html", "py-modindex.html", "search.html"}  # without text of ours
@@ -27,6 +29,17 @@ THEME = (  # errors of the theme's own, without effect
 WIDTHS = (1400, 390)
 VISIBLE = """elements => elements.filter(e => e.checkVisibility({opacityProperty: true,
     visibilityProperty: true}) && e.getBoundingClientRect().width > 0).length"""
+
+SECTIONS = """() => [...document.querySelectorAll("article section")].map(section => {
+    const own = selector => [...section.querySelectorAll(selector)]
+        .filter(node => node.closest("section") === section).length;
+    const heading = section.querySelector("h1, h2, h3");
+    return {
+        heading: heading.tagName === "H1" ? "title" : heading.firstChild.textContent,
+        shown: own(".cell_output table, .cell_output img"),
+        findings: own(".finding"),
+    };
+})"""
 
 pytestmark = pytest.mark.skipif(not PAGES, reason="there is no book yet: run make book first")
 
@@ -157,6 +170,18 @@ def test_headings_of_the_boards_sort_by_keyboard(visits):
     assert orders[0] == sorted(orders[0])
     assert orders[1] == sorted(orders[1], reverse=True)
     assert board.locator("th[aria-sort=descending]").count() == 1
+
+
+@pytest.mark.parametrize("name", [page for page in PAGES if page.startswith("chapters/")])
+def test_every_section_of_results_says_what_was_found(visits, name):
+    page, _, _ = visits(name)
+    sections = page.evaluate(SECTIONS)
+    results = [s for s in sections if s["shown"] and not NO_RESULTS.match(s["heading"])]
+    assert results
+    assert [s["heading"] for s in results if not s["findings"]] == []
+    opening, *_, summary = [s for s in sections if s["heading"] != "title" or s["findings"]]
+    assert opening["findings"]
+    assert summary["findings"]
 
 
 def test_the_build_says_what_it_took(visits):

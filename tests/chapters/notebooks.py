@@ -1,14 +1,21 @@
 """What the finished run of a chapter holds, and what each of them must hold."""
 
+import re
+from html import unescape
 from pathlib import Path
 
 import nbformat
 import pytest
 
-from helpers import chapters, runs, settings
+from helpers import chapters, findings, runs, settings, stats
 from helpers.errors import UserError
 
 KINDS = {".csv", ".md", ".tex"}  # of an exported table
+# Sections that show something other than a result of the run.
+NO_RESULTS = re.compile(
+    "^(title|.*by hand|From scratch|The data.*|.*what the model.? reads?|The run.*|What is measured"
+    "|What this run took.*|Every cell.*|What a check is|The text, by example)$"
+)
 
 
 def template(chapter: str) -> Path:
@@ -64,7 +71,8 @@ def check(folder, words, n_figures, tables=frozenset()) -> None:
 
     It recorded all its parameters and named model and data; nothing warned; each figure has its
     text for those who do not see, and is drawn, be it as a panel that says why it is empty; each
-    table is exported in all kinds.
+    table is exported in all kinds, and names the kind of its intervals if it has any; each finding
+    is said where it is shown and again in the end, and the main ones in the beginning.
     """
     check_manifest(folder, words)
     assert warnings(folder) == []
@@ -77,6 +85,34 @@ def check(folder, words, n_figures, tables=frozenset()) -> None:
     assert tables <= exported
     for name in exported:
         assert {path.suffix for path in (folder / "tables").glob(f"{name}.*")} == KINDS, name
+    assert unnamed_intervals(folder) == []
+    check_findings(folder)
+
+
+def pages(folder: Path) -> list[str]:
+    """Return what a run shows as HTML, in order."""
+    outs = [out for kind in ("display_data", "execute_result") for out in outputs(folder, kind)]
+    return [out.data["text/html"] for _, out in outs if "text/html" in out.data]
+
+
+def unnamed_intervals(folder: Path) -> list[str]:
+    """Return the captions of tables that hold intervals and do not say of which kind."""
+    kinds = {words.split()[0].rstrip("',s") for words in stats.kinds.KINDS.values()}
+    tables = [page for page in pages(folder) if re.search(r">-?[\d.]+ \[-?[\d.]+, ", page)]
+    captions = [unescape(re.findall(r"<caption>(.*?)</caption>", page)[0]) for page in tables]
+    return [caption for caption in captions if not any(kind in caption for kind in kinds)]
+
+
+def check_findings(folder: Path) -> None:
+    """Assert that a run saved its findings, and that its page says them twice at least."""
+    kept = findings.load(folder)
+    assert kept
+    shown = [unescape(page) for page in pages(folder)]
+    for finding in kept:
+        assert sum(finding.sentence in page for page in shown) >= 2, finding.claim
+        assert "{" not in finding.sentence
+        assert "nan" not in finding.sentence.split()
+    assert not [page for page in shown if "findings follow when the run is done" in page]
 
 
 def check_manifest(folder: Path, words: list[str]) -> None:

@@ -122,13 +122,6 @@ class TestParameters:
         assert not list(tmp_path.iterdir())
 
 
-# Sections that show something other than a result of the run.
-NO_RESULTS = re.compile(
-    "^(title|.*by hand|From scratch|The data.*|.*what the model.? reads?|The run.*|What is measured"
-    "|What this run took.*|Every cell.*|What a check is|The text, by example)$"
-)
-
-
 def sections(path: Path) -> dict[str, list[str]]:
     """Return the code of each section of a template, under its heading."""
     found, heading = {}, "title"
@@ -149,7 +142,8 @@ class TestFindings:
         shown = {
             heading: "\n".join(code)
             for heading, code in sections(path).items()
-            if not NO_RESULTS.match(heading) and re.search(r"\bshow\(|plots\.|plt\.", "".join(code))
+            if not notebooks.NO_RESULTS.match(heading)
+            and re.search(r"\bshow\(|plots\.|plt\.", "".join(code))
         }
         assert shown
         assert [heading for heading, code in shown.items() if "found(" not in code] == []
