@@ -184,6 +184,12 @@ def test_every_section_of_results_says_what_was_found(visits, name):
     assert summary["findings"]
 
 
+def test_the_first_page_lists_the_findings_of_the_chapters(visits):
+    page, _, _ = visits("index.html")
+    listed = page.locator("article .finding").all_inner_texts()
+    assert len(listed) >= len([name for name in PAGES if name.startswith("chapters/")])
+
+
 def test_the_build_says_what_it_took(visits):
     page, _, _ = visits("times.html")
     rows = page.locator("article table tbody tr").all_inner_texts()

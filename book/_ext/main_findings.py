@@ -1,0 +1,47 @@
+"""The main findings of every chapter of the book, as their runs computed them, on one page."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxDirective
+
+
+def of_chapter(path: Path) -> tuple[str, str]:
+    """Return an executed chapter's title, and its opening findings as HTML ("" if it has none)."""
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    text = "\n".join("".join(c["source"]) for c in cells if c["cell_type"] == "markdown")
+    (title, *_) = re.findall(r"^# (.+)$", text, flags=re.MULTILINE)
+    shown = ("".join(out.get("data", {}).get("text/html", "")) for out in _outputs(cells))
+    return title, next((part for part in shown if 'class="finding' in part), "")
+
+
+class MainFindings(SphinxDirective):
+    """List them under links to their chapters, in the order of the contents."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return the list."""
+        book, found = Path(self.env.srcdir), []
+        toc = (book / "_toc.yml").read_text(encoding="utf-8")
+        for name in re.findall(r"file: (chapters/\w+)", toc):
+            path = book / f"{name}.ipynb"
+            self.env.note_dependency(str(path))
+            title, findings = of_chapter(path)
+            if findings:
+                found += self.parse_text_to_nodes(f"**[{title}]({name}.ipynb)**")
+                found.append(nodes.raw("", findings, format="html"))
+        return found
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Register with Sphinx."""
+    app.add_directive("main-findings", MainFindings)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
+
+
+def _outputs(cells: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the outputs of all cells, in order."""
+    return [out for cell in cells for out in cell.get("outputs", [])]

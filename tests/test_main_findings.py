@@ -1,0 +1,29 @@
+"""Tests of book/_ext/main_findings.py: what the first page takes from the executed chapters."""
+
+import importlib.util
+from pathlib import Path
+
+import nbformat
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+
+PATH = Path(__file__).resolve().parent.parent / "book" / "_ext" / "main_findings.py"
+SPEC = importlib.util.spec_from_file_location("main_findings", PATH)
+main_findings = importlib.util.module_from_spec(SPEC)
+SPEC.loader.exec_module(main_findings)
+
+
+def chapter(path: Path, *shown: str) -> Path:
+    outputs = [new_output("display_data", {"text/html": html}) for html in shown]
+    cells = [new_markdown_cell("(label)=\n# Title\n\nText."), new_code_cell("", outputs=outputs)]
+    nbformat.write(new_notebook(cells=cells), path)
+    return path
+
+
+def test_the_opening_is_the_first_that_is_shown(tmp_path):
+    opening, later = '<p class="finding">One.</p>', '<p class="finding">Two.</p>'
+    path = chapter(tmp_path / "one.ipynb", "<table></table>", opening, later)
+    assert main_findings.of_chapter(path) == ("Title", opening)
+
+
+def test_a_chapter_that_is_not_in_the_book_has_none(tmp_path):
+    assert main_findings.of_chapter(chapter(tmp_path / "one.ipynb")) == ("Title", "")
