@@ -71,16 +71,11 @@ def test_what_was_read_changes_no_verdict(chapter, told):
         name: np.arange(len(answers)) % 3 for name in ("exposures", "false_exposures")
     })  # fmt: skip
     false = datasets.panel(panel_runs.N).set_index("fact")["false_object"].to_dict()
-    given = chapter, entry["settings"], false
-    before = _verdicts(answers, *given)
-    assert 0 < before["score"].nunique()
+    before = verdicts.verdicts(chapter, answers, entry["settings"], false)
     others = [_other_training(answers, seed) for seed in range(3)]
     for other in [*others, answers.drop(columns=EXPOSED, errors="ignore")]:
-        pd.testing.assert_frame_equal(_verdicts(other, *given), before)
-
-
-def _verdicts(answers, chapter, settings, false):
-    return verdicts.verdicts(chapter, answers, settings, false)
+        after = verdicts.verdicts(chapter, other, entry["settings"], false)
+        pd.testing.assert_frame_equal(after, before)
 
 
 def test_no_prompt_gives_its_answer_away(told):
