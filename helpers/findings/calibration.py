@@ -20,7 +20,7 @@ GROUPS = {
     "seldom or never": "facts read one to eight times from facts never read",
 }
 MARGIN = 0.02  # of an area: what counts as better at all
-AREA = {"scale": 1.0, "digits": 3, "unit": ""}
+AREA = {"scale": 1.0, "digits": 2, "unit": ""}
 NOTHING = (float("nan"),) * 3
 
 
@@ -47,7 +47,7 @@ def asked_once(areas: pd.DataFrame, contrast: str) -> Finding:
         undefined=f"How well the measures separate {GROUPS[contrast]} is undefined: the panel "
         "lacks facts of one of the two kinds.",
         decision=HOLDS if result[1] > -MARGIN else "",
-        **AREA,
+        **(AREA | {"digits": 3}),
     )
 
 
@@ -134,8 +134,8 @@ def anchor(parts: pd.DataFrame, contrast: str, n_resamples: int = 1000, seed: in
         "MONITOR: deviation",
         contrast,
         f"anchor_beats_deviation_{contrast.replace(' ', '_')}",
-        "MONITOR's anchor, the probability of the answer after the hint that gives it away,",
-        "its deviation, which the score is made of,",
+        "MONITOR's anchor (the probability of the answer after the hint that gives it away)",
+        "its deviation (the numerator of the score)",
         n_resamples,
         seed,
     )
@@ -150,7 +150,7 @@ def key(parts: pd.DataFrame, n_resamples: int = 1000, seed: int = 0) -> Finding:
         "shown or never",
         "key_beats_steadiness",
         "the share of prompts answered rightly",
-        "the agreement of prompts, which needs no answer key,",
+        "the agreement of prompts (which needs no answer key)",
         n_resamples,
         seed,
     )
@@ -307,9 +307,9 @@ def lesson(known: pd.DataFrame, exposures: pd.Series) -> str:
     for item, count in known.sum(axis=1).items():
         times = exposures[item]
         read = {0: "never read", 1: "read once"}.get(times, f"read {times} times")
-        verdict = {0: "none", known.shape[1]: "all"}.get(int(count), f"{int(count)}")
-        guess = ", which is a guess" if not times and count else ""
-        said.append(f"{verdict} of the methods call the fact {read} known{guess}")
+        calls = {0: "none", known.shape[1]: "all"}.get(int(count), str(int(count)))
+        guess = ", a guess" if not times and count else ""
+        said.append(f"the fact {read} is called known by {calls} of the methods{guess}")
     return "; ".join(said).capitalize() + "." if said else "The panel has no such facts."
 
 

@@ -119,8 +119,8 @@ def test_parts(better, decision):
 @pytest.mark.parametrize(
     ("kappas", "decision", "words"),
     [
-        ([(0.5, 0.4, 0.6), (0.7, 0.6, 0.8)], HOLDS, "lowest for a0 and b, 0.500"),
-        ([(-0.5, -0.6, -0.4), (0.7, 0.6, 0.8)], OPPOSITE, "of a0 and b is -0.500"),
+        ([(0.5, 0.4, 0.6), (0.7, 0.6, 0.8)], HOLDS, "lowest for a0 and b, 0.50"),
+        ([(-0.5, -0.6, -0.4), (0.7, 0.6, 0.8)], OPPOSITE, "of a0 and b is -0.50"),
         ([(0.1, -0.1, 0.3), (0.7, 0.6, 0.8)], UNDECIDED, "highest for a1 and b, 0.70"),
         ([(nan, nan, nan)], UNDEFINED, "all facts known, or none"),
     ],
@@ -208,10 +208,11 @@ def test_examples_show_the_lesson_and_say_so():
     picked = told.examples(known, exposures)
     assert picked == ["b", "d", "f"]
     assert told.lesson(known.loc[picked], exposures) == (
-        "3 of the methods call the fact never read known, which is a guess; 2 of the methods call "
-        "the fact read 8 times known; all of the methods call the fact read 128 times known."
+        "The fact never read is called known by 3 of the methods, a guess; the fact read 8 times "
+        "is called known by 2 of the methods; the fact read 128 times is called known by all of "
+        "the methods."
     )
-    assert "none of the methods" in told.lesson(known.loc[["c"]], exposures).lower()
+    assert "by none of the methods" in told.lesson(known.loc[["c"]], exposures)
     assert told.examples(known.loc[["g"]], exposures) == []
     assert told.lesson(pd.DataFrame(), exposures) == "The panel has no such facts."
 
