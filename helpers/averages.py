@@ -19,7 +19,8 @@ def averages(
     """Average columns over the rows of each group.
 
     A column of zeros and ones is a share and gets Wilson's interval, which keeps its width where
-    all or none are ones; any other gets the percentile interval of a bootstrap over rows.
+    all or none are ones; any other gets that of
+    :func:`helpers.stats.bootstrap` over rows.
 
     Parameters
     ----------

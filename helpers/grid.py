@@ -16,7 +16,7 @@ from helpers.runs import ROOT, SYNTHESIS
 
 TEMPLATES = ROOT / "notebooks"
 PARTS = ("notebook.ipynb", "answers.parquet", "metrics.parquet", "run.json")
-LIGHT = ("n_bootstrap=300", "attribution=no", "siblings=no")  # the same facts, asked as well
+LIGHT = ("attribution=no", "siblings=no")  # the same facts, asked as well
 
 
 @dataclass(frozen=True)
@@ -170,8 +170,8 @@ def words(name: str, shown: str, given: Iterable[str]) -> list[str]:
     """Return the settings for the runs of one model.
 
     The book's model takes what is given. The others are asked the same facts in the same way, each
-    in its own prompt format, but spare themselves close-ups and bootstrap draws (``LIGHT``), unless
-    that is given too.
+    in its own prompt format, with as many bootstrap draws, but spare themselves close-ups
+    (``LIGHT``), unless those are given too.
 
     Parameters
     ----------
@@ -185,7 +185,7 @@ def words(name: str, shown: str, given: Iterable[str]) -> list[str]:
     >>> words("atlas-m", "atlas-m", ["n_facts=5"])
     ['n_facts=5']
     >>> words("atlas-s", "atlas-m", ["n_facts=5", "attribution=yes", "prompt_format=chat"])
-    ['n_bootstrap=300', 'attribution=yes', 'siblings=no', 'n_facts=5']
+    ['attribution=yes', 'siblings=no', 'n_facts=5']
     """
     if slug(name) == slug(shown):
         return list(given)

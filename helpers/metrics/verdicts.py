@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from helpers.errors import UserError
-from helpers.metrics import anchors, canonical, choices, monitor
+from helpers.metrics import anchors, canonical, choices, monitor, responses
 from helpers.metrics import latent_knowledge as lke
 
 METHODS = {
@@ -29,6 +29,9 @@ def verdicts(
 ) -> pd.DataFrame:
     r"""Turn a chapter's answers about facts into one verdict a fact.
 
+    A verdict follows from the answers and the answer key alone: that a fact was never in the
+    training text makes no right answer wrong. Columns such as ``seen`` or ``exposures`` are unread.
+
     ==============  ============================================  ============================
     method          known                                         score
     ==============  ============================================  ============================
@@ -48,8 +51,8 @@ def verdicts(
     answers : DataFrame
         What the chapter's run said of the panel.
     settings : mapping
-        Of that run: for MONITOR `match` and `alphas`, for multiplicity `rule`, `tau` and
-        `replacement`.
+        Of that run: for MONITOR `match` and `alphas`, for the knowledge base `match`, for
+        multiplicity `rule`, `tau` and `replacement`.
     false : mapping, optional
         Fact to the wrong object that was told of it in training.
     firm : float
@@ -71,9 +74,9 @@ def verdicts(
 
     Examples
     --------
-    >>> answers = pd.DataFrame({"item": "a", "group": "P17", "label": ["correct"],
-    ...                         "consistency": [0.75], "text": [" Peru"]})
-    >>> verdicts("knowledge_base", answers, {})[["known", "score"]].values.tolist()
+    >>> answers = pd.DataFrame({"item": "a", "group": "P17", "question": "Where is Lima?",
+    ...                         "text": [" Peru"], "answers": [["Peru"]], "consistency": [0.75]})
+    >>> verdicts("knowledge_base", answers, {"match": "exact"})[["known", "score"]].values.tolist()
     [[1.0, 0.75]]
     """
     if chapter not in WAYS:
@@ -114,7 +117,9 @@ def _monitor(answers: pd.DataFrame, settings: Mapping, false: dict, firm: float)
 def _knowledge_base(
     answers: pd.DataFrame, settings: Mapping, false: dict, firm: float
 ) -> pd.DataFrame:
-    told, correct = answers["label"] != "uninformative", answers["label"] == "correct"
+    # Judged anew: the chapter's own label calls no answer about an unseen fact correct.
+    label = responses.mark(answers.assign(seen=True), settings["match"])["label"]
+    told, correct = label != "uninformative", label == "correct"
     consistency = answers["consistency"].fillna(0.0).where(told, 0.0)
     wrong = [
         bool(false.get(item)) and canonical.same_answer(text, [false[item]])

@@ -16,6 +16,7 @@ CONTRASTS: dict[str, tuple[Callable, Callable]] = {  # name: exposures above, ex
     "seldom or never": (lambda count: 1 <= count <= 8, lambda count: count == 0),
 }
 YARDSTICK = "asked once"
+BY_TOKEN = "What tells most a token?"
 NAMES = {"pfd": "PFD", "ird": "IRD", "self_consistency": "self-consistency"}
 PARTS = {  # figures of each method: 1 if higher means more known, -1 if lower does
     "MONITOR": {"anchor": 1, "pfd": -1, "ird": -1, "deviation": -1},
@@ -144,7 +145,7 @@ def parts(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def yardstick(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the score that every method has to beat: the plain question, asked once.
+    """Return the score to compare each method with: the plain question, asked once.
 
     Parameters
     ----------
@@ -311,7 +312,7 @@ def questions(
         "Which is fooled least by what was never read?": (
             "known though never read",
             False,
-            _rates(never, "known", draw | {"higher": False}),
+            rates(never, "known", draw | {"higher": False}),
         ),
         "What if there is no answer key?": (
             "area of the keyless score",
@@ -321,15 +322,15 @@ def questions(
         "Does the model hold the false belief?": (
             "false object named",
             True,
-            _rates(wrong, "misled", draw),
+            rates(wrong, "misled", draw),
         ),
-        "What tells most a token?": ("bits by 1000 tokens", True, bits["tokens"]),
+        BY_TOKEN: ("bits by 1000 tokens", True, bits["tokens"]),
         once: ("bits by 1000 tokens forwarded", True, bits["forwarded"]),
     }
 
 
-def _rates(table: pd.DataFrame, column: str, draw: dict[str, int | bool]) -> pd.DataFrame:
-    """Hold a contest of mean verdicts on some facts."""
+def rates(table: pd.DataFrame, column: str, draw: dict[str, int | bool]) -> pd.DataFrame:
+    """Hold a contest of mean verdicts on some facts, with `draw` for `contests.contest`."""
     wide = gathering.spread(table, column)
     one = pd.Series(1.0, index=wide.index)
     found = contests.contest(wide, one, lambda values: values[..., 0].mean(axis=-1), one, **draw)

@@ -16,7 +16,7 @@ from helpers.panels import reading
 from helpers.probing import prompt_formats
 from helpers.prompts import consistency, lists, shots, variations
 
-VERSION = 1  # of these ways of asking: raise it with every change that changes answers
+VERSION = 2  # of these ways of asking: raise it with every change that changes answers
 SETTINGS = {  # what else the answers, or the verdicts on them, depend on
     "monitor": ("prompt_format", "n_frames", "match", "alphas"),
     "knowledge_base": (
@@ -90,7 +90,8 @@ def _knowledge_base(run: runs.Run, lm: LanguageModel, facts: pd.DataFrame) -> As
     )
     length = given["max_new_tokens"]
     said = probing.generate(lm, asked, length, ["\n", "QUESTION"], cache=run.cache)
-    said = responses.mark(said, given["match"])
+    # By the key alone: what is asked again must not depend on whether the fact was read.
+    said = responses.mark(said.assign(seen=True), given["match"])
     replies, work = consistency.replies(said), [spoken(lm, said)]
     if len(replies):
         pools = consistency.pools(bank.pool)

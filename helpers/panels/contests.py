@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 
 from helpers import stats, tables
-from helpers.stats.percentiles import percentiles
 
 COLUMNS = ["model", "method", "estimate", "low", "high", "n"]
 COLUMNS += ["behind", "behind_low", "behind_high", "tied"]
@@ -34,7 +33,7 @@ def contest(
     wide : DataFrame
         Index ``item``; columns (``model``, ``method``); one number a fact.
     truth : Series
-        Index ``item``: what the numbers are held against, 0 or 1.
+        Index ``item``: what the numbers are compared with, 0 or 1.
     measure : callable
         Takes an array (..., n, 2) of a column and the truth, and reduces its last two axes, such
         as `helpers.metrics.detection.area`.
@@ -90,13 +89,13 @@ def contest(
     rows = pd.DataFrame([*keys, *(("mean", method) for method in methods)])
     rows.columns = ["model", "method"]
     rows["estimate"], rows["n"] = estimates, len(values)
-    rows["low"], rows["high"] = percentiles(draws, level, len(values))
+    rows["low"], rows["high"] = stats.bounds(draws, len(values), layers, level)
     sign = 1 if higher else -1
     for places in rows.groupby("model").indices.values():
         best = places[np.nan_to_num(sign * estimates[places], nan=-np.inf).argmax()]
         behind = sign * (draws[:, [best]] - draws[:, places])
         rows.loc[places, "behind"] = sign * (estimates[best] - estimates[places])
-        low, high = percentiles(behind, level, len(values))
+        low, high = stats.bounds(behind, len(values), layers, level)
         rows.loc[places, "behind_low"], rows.loc[places, "behind_high"] = low, high
     rows["tied"] = ~(rows["behind_low"] > 0)
     return rows[COLUMNS]

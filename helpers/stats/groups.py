@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from helpers.errors import UserError
-from helpers.stats.percentiles import expanded, percentiles
+from helpers.stats.percentiles import bounds
 from helpers.stats.resampling import Statistic, bootstrap, replicates
 
 
@@ -74,17 +74,16 @@ def intervals(
             found.append(float(statistic(part)))
             layer = None if layers is None else layers[labels == label]
             draws.append(replicates(part, statistic, layer, n_resamples, [seed, _number(label)]))
-            wide = expanded(level, len(part), layer)
-            bounds = percentiles(draws[-1], wide, len(part), found[-1] if centred else None)
-            rows.append((label, name, found[-1], *map(float, bounds), len(part)))
+            centre = found[-1] if centred else None
+            ends = bounds(draws[-1], len(part), layer, level, centre)
+            rows.append((label, name, found[-1], *map(float, ends), len(part)))
         both = labels if layers is None else pd.factorize(pd.Series(zip(labels, layers)))[0]
         whole = bootstrap(values, statistic, both, n_resamples, seed, level, centred)
         rows.append(("all", name, *whole))
         middle = float(_mean_of_numbers(np.array(found)))
         means = _mean_of_numbers(np.reshape(draws, (-1, n_resamples)))
-        wide = expanded(level, len(values), both)
-        bounds = percentiles(means, wide, len(values), middle if centred else None)
-        rows.append(("mean", name, middle, *map(float, bounds), len(values)))
+        ends = bounds(means, len(values), both, level, middle if centred else None)
+        rows.append(("mean", name, middle, *map(float, ends), len(values)))
     columns = [by, "measure", "estimate", "low", "high", "n"]
     return pd.DataFrame(rows, columns=columns)
 

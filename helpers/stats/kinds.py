@@ -5,11 +5,14 @@ from helpers.errors import UserError
 KINDS = {
     "bootstrap": "bootstrap over facts within relations",
     "questions": "bootstrap over questions within their strata",
+    "exposure": "bootstrap over facts within groups of exposure",
+    "models": "bootstrap over models",
     "wilson": "Wilson's, of one share",
     "newcombe": "Newcombe's, of the difference of two shares",
     "fisher": "Fisher's, of one correlation",
+    "clustered": "of a logistic regression, errors clustered by relation",
 }
-DRAWN = ("bootstrap", "questions")  # kinds that have a number of draws
+DRAWN = ("bootstrap", "questions", "exposure", "models")  # kinds that have a number of draws
 
 
 def named(kind: str, n_resamples: int = 0) -> str:

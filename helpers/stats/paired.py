@@ -7,7 +7,7 @@ import numpy.typing as npt
 from statsmodels.stats import contingency_tables
 
 from helpers.errors import UserError
-from helpers.stats.percentiles import expanded, percentiles
+from helpers.stats.percentiles import bounds
 from helpers.stats.resampling import Statistic, as_table, mean, replicates
 from helpers.stats.results import Difference, Mcnemar
 
@@ -17,7 +17,7 @@ def paired_difference(
     second: npt.ArrayLike,
     statistic: Statistic = mean,
     strata: npt.ArrayLike | None = None,
-    n_resamples: int = 2000,
+    n_resamples: int = 1000,
     seed: int | Sequence[int] = 0,
     level: float = 0.95,
 ) -> Difference:
@@ -65,7 +65,7 @@ def paired_difference(
     if not len(both):
         return Difference(nothing, nothing, nothing, nothing, 0)
     draws = replicates(both, difference, strata, n_resamples, seed)
-    low, high = percentiles(draws, expanded(level, len(both), strata), len(both))
+    low, high = bounds(draws, len(both), strata, level)
     tail, drawn = min((draws <= 0).sum(), (draws >= 0).sum()), (~np.isnan(draws)).sum()
     p = nothing if np.isnan(low) else min(1.0, 2 * (tail + 1) / (drawn + 1))
     return Difference(float(difference(both)), float(low), float(high), float(p), len(both))

@@ -45,6 +45,42 @@ def expanded(level: float, n: int, strata: npt.ArrayLike | None = None) -> float
     return float(2 * scipy.stats.norm.cdf(reach) - 1)
 
 
+def bounds(
+    draws: np.ndarray,
+    n: int,
+    strata: npt.ArrayLike | None = None,
+    level: float = 0.95,
+    centre: npt.ArrayLike | None = None,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the bounds of an interval: the one rule for all that is resampled.
+
+    Parameters
+    ----------
+    draws : ndarray, shape (n_resamples, ...)
+        From :func:`helpers.stats.replicates`.
+    n, strata
+        Facts that were resampled, and their strata.
+    level : float
+        Of confidence, between 0 and 1.
+    centre : array_like, shape (...), optional
+        The estimate, to move the bounds by the resamples' bias.
+
+    Returns
+    -------
+    low, high : ndarray, shape (...)
+        Not numbers for fewer than two facts, or where no resample is a number.
+
+    Examples
+    --------
+    With twenty facts, 96.8 % of the resamples instead of 95 %:
+
+    >>> low, high = bounds(np.arange(1001.0), n=20)
+    >>> round(float(low)), round(float(high))
+    (16, 984)
+    """
+    return percentiles(draws, expanded(level, n, strata), n, centre)
+
+
 def percentiles(
     draws: np.ndarray, level: float, n: int, centre: npt.ArrayLike | None = None
 ) -> tuple[np.ndarray, np.ndarray]:

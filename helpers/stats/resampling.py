@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from helpers.errors import UserError
-from helpers.stats.percentiles import expanded, percentiles
+from helpers.stats.percentiles import bounds
 from helpers.stats.results import Interval
 
 Statistic = Callable[[np.ndarray], np.ndarray | float]
@@ -122,8 +122,9 @@ def bootstrap(
 
     Notes
     -----
-    The bounds are those of Hesterberg's expanded percentile interval (:func:`expanded`): the plain
-    one is narrow for few facts, and covers 88 % instead of 95 % with five facts in each of ten
+    The bounds are those of Hesterberg's expanded percentile interval
+    (:func:`helpers.stats.percentiles.expanded`), not clipped to a measure's range: the plain one
+    is narrow for few facts, and covers 88 % instead of 95 % with five facts in each of ten
     relations. A stratum of one row adds no spread.
 
     Examples
@@ -139,8 +140,7 @@ def bootstrap(
         return Interval(float("nan"), float("nan"), float("nan"), 0)
     draws = replicates(table, statistic, strata, n_resamples, seed)
     estimate = np.asarray(statistic(table), dtype=float)
-    level = expanded(level, len(table), strata)
-    low, high = percentiles(draws, level, len(table), estimate if centred else None)
+    low, high = bounds(draws, len(table), strata, level, estimate if centred else None)
     if estimate.ndim == 0:
         return Interval(float(estimate), float(low), float(high), len(table))
     return Interval(estimate, low, high, len(table))

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from helpers import agreement, chapters, datasets, runs, settings
+from helpers import agreement, chapters, datasets, findings, runs, settings
 from helpers.errors import UserError
 from helpers.metrics import detection, verdicts
 from helpers.panels import reading
@@ -75,6 +75,20 @@ def test_kappa_can_be_computed_again_from_the_saved_answers(metrics, family):
     assert saved == pytest.approx(np.nanmean(each), abs=1e-12)
 
 
+def test_findings_rest_on_the_figures_of_the_page(folder, metrics):
+    said = {finding.claim: finding for finding in findings.load(folder)}
+    assert len(said) == 14
+    kappas = metrics[metrics["measure"] == "kappa"].dropna(subset=["low"])
+    lowest = kappas.loc[kappas["low"].idxmin()]
+    assert said["methods_agree"].estimate == pytest.approx(lowest["estimate"], abs=1e-12)
+    once = said["no_measure_beats_asking_once_shown_or_never"]
+    areas = metrics.query("model == 'mean' and measure == 'area, shown or never'")
+    areas = areas.set_index("method")["estimate"]
+    assert len(areas) == 5
+    best = areas.drop("asked once").max()
+    assert once.estimate == pytest.approx(areas["asked once"] - best, abs=1e-12)
+
+
 def test_the_last_table_is_chosen_by_its_own_figures(folder):
     table = pd.read_csv(folder / "tables" / "which_measure.csv")
     assert len(table) == 8
@@ -112,7 +126,7 @@ def test_bad_values_end_in_a_sentence_that_names_them(words, sentence, family, t
     ("words", "sentences"),
     [
         (["models=atlas-m"], ["run monitor --model atlas-m", "0 facts were asked by every method"]),
-        (["seed=7"], ["atlas-xs is not read; a run is missing", "0 of 0 slopes"]),
+        (["seed=7"], ["atlas-xs is not read; a run is missing", "0 facts were asked"]),
     ],
 )
 def test_without_a_whole_model_the_page_says_what_is_missing(words, sentences, family, tmp_path):
@@ -121,6 +135,7 @@ def test_without_a_whole_model_the_page_says_what_is_missing(words, sentences, f
     assert all(sentence in said for sentence in sentences)
     assert all(done.drawn[name] for name in notebooks.figures(notebooks.template("calibration")))
     assert runs.metrics(tmp_path).empty
+    assert {finding.decision for finding in findings.load(tmp_path)} == {findings.UNDEFINED}
     assert pd.read_csv(tmp_path / "tables" / "which_measure.csv")["n"].eq(0).all()
 
 

@@ -11,6 +11,7 @@ from helpers.errors import UserError
 from helpers.metrics import verdicts
 
 EQUAL = {"match": "exact_match", "alphas": [1 / 3] * 3}
+OPEN = {"match": "exact"}
 CHOICE = {"rule": "sum", "tau": 0.75, "replacement": False}
 
 
@@ -48,7 +49,8 @@ def _responses():
         {
             "item": ["a", "b", "c", "d"],
             "group": "P17",
-            "label": ["correct", "correct", "wrong", "uninformative"],
+            "question": "Which country is it in?",
+            "answers": [["France"], ["Peru"], ["Mali"], ["Mali"]],
             "consistency": [0.9, 0.3, 0.7, np.nan],
             "text": ["France", "Peru", "Chad", "unsure"],
         }
@@ -57,7 +59,7 @@ def _responses():
 
 def test_knowledge_base_by_hand():
     false = {"c": "Chad", "d": "Mali"}
-    found = verdicts.verdicts("knowledge_base", _responses(), {}, false)
+    found = verdicts.verdicts("knowledge_base", _responses(), OPEN, false)
     assert found["known"].tolist() == [1, 0, 0, 0]
     assert found["score"].tolist() == [0.9, 0.3, -0.7, 0.0]
     assert found["blind"].tolist() == [0.9, 0.3, 0.7, 0.0]
@@ -67,7 +69,7 @@ def test_knowledge_base_by_hand():
 
 
 def test_a_false_belief_below_the_threshold_is_not_named_firmly():
-    found = verdicts.verdicts("knowledge_base", _responses(), {}, {"c": "Chad"}, firm=0.8)
+    found = verdicts.verdicts("knowledge_base", _responses(), OPEN, {"c": "Chad"}, firm=0.8)
     assert found["misled"].tolist()[2] == 0.0
 
 
@@ -124,6 +126,6 @@ def test_known_and_score_stay_in_their_ranges(logs, firm):
 
 def test_what_is_refused():
     with pytest.raises(UserError, match="share between 0 and 1"):
-        verdicts.verdicts("knowledge_base", _responses(), {}, firm=1.5)
+        verdicts.verdicts("knowledge_base", _responses(), OPEN, firm=1.5)
     with pytest.raises(UserError, match="multiplicity"):
         verdicts.verdicts("horoscope", _responses(), {})

@@ -6,6 +6,8 @@ import pytest
 
 from helpers import datasets, models, prompts, runs
 from helpers.errors import UserError
+from helpers.metrics import responses as marking
+from helpers.metrics import verdicts
 from helpers.metrics.verdicts import METHODS
 from helpers.panels import asking, reading
 from tests import panel_runs
@@ -31,6 +33,49 @@ def test_all_chapters_ask_the_same_facts(told):
     facts = set(datasets.panel(panel_runs.N)["fact"])
     assert all(set(table["item"]) == facts for table in answers.values())
     assert {entry["n_facts"] for entry in entries.values()} == {panel_runs.N}
+
+
+def test_responses_to_unread_facts_are_judged_by_the_key(told):
+    responses = told[0]["knowledge_base"]
+    assert (responses["exposures"] == 0).any()
+    assert responses["answers"].map(len).gt(0).all()
+    again = marking.mark(responses.assign(seen=True))
+    assert responses["label"].tolist() == again["label"].tolist()
+
+
+EXPOSED = ["exposures", "false_exposures", "plain", "seen", "kind", "label"]  # and what follows
+
+
+def _some_right(answers):
+    """Return answers of which every other response is right and chosen again."""
+    if "answers" not in answers:
+        return answers
+    right = np.arange(len(answers)) % 2 == 0
+    said = answers["text"].where(~right, answers["answers"].str[0])
+    return answers.assign(text=said, consistency=answers["consistency"].mask(right, 0.8))
+
+
+def _other_training(answers, seed):
+    """Return the same answers of a model that read other facts: what is derived changes, too."""
+    order = np.random.default_rng(seed).permutation(len(answers))
+    moved = {name: answers[name].to_numpy()[order] for name in EXPOSED if name in answers}
+    moved |= {name: ~answers[name].to_numpy(bool) for name in ("seen", "plain") if name in answers}
+    answers = answers.assign(**moved)
+    return marking.mark(answers) if "seen" in answers else answers
+
+
+@pytest.mark.parametrize("chapter", METHODS)
+def test_what_was_read_changes_no_verdict(chapter, told):
+    entry, answers = told[1][chapter], _some_right(told[0][chapter])
+    answers = answers.assign(**{
+        name: np.arange(len(answers)) % 3 for name in ("exposures", "false_exposures")
+    })  # fmt: skip
+    false = datasets.panel(panel_runs.N).set_index("fact")["false_object"].to_dict()
+    before = verdicts.verdicts(chapter, answers, entry["settings"], false)
+    others = [_other_training(answers, seed) for seed in range(3)]
+    for other in [*others, answers.drop(columns=EXPOSED, errors="ignore")]:
+        after = verdicts.verdicts(chapter, other, entry["settings"], false)
+        pd.testing.assert_frame_equal(after, before)
 
 
 def test_no_prompt_gives_its_answer_away(told):

@@ -1,0 +1,107 @@
+"""Every kind of interval beside an implementation of its own, and one number of draws."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.stats
+from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint
+
+from helpers import chapters, settings, stats
+from helpers.atlas import findings
+from helpers.metrics import monitor
+from helpers.panels import contests
+
+LABELS = np.repeat(["P17", "P36", "P37"], [12, 20, 9])
+DRAWS = 20_000
+
+
+def written_out(table, figure):
+    """Draw within relations, one draw after the other, and expand as Hesterberg 2015 does."""
+    generator = np.random.default_rng(99)
+    rows = [np.flatnonzero(label == LABELS) for label in np.unique(LABELS)]
+    figures = [
+        figure(table[np.concatenate([generator.choice(r, len(r)) for r in rows])])
+        for _ in range(DRAWS)
+    ]
+    free = len(table) - len(rows)
+    reach = scipy.stats.t.ppf(0.975, free) * np.sqrt(len(table) / free)
+    return np.quantile(figures, scipy.stats.norm.cdf([-reach, reach]))
+
+
+def near(found, expected):
+    """Assert that two sets of random draws give the same interval."""
+    room = 0.03 * (expected[1] - expected[0])
+    np.testing.assert_allclose([found.low, found.high], expected, atol=room)
+
+
+@pytest.fixture(scope="module")
+def pairs():
+    generator = np.random.default_rng(3)
+    bottom = generator.uniform(0.3, 1, len(LABELS))
+    return np.column_stack([bottom * generator.beta(2, 3, len(LABELS)), bottom])
+
+
+def test_a_mean_within_strata(pairs):
+    found = stats.bootstrap(pairs[:, 0], strata=LABELS, n_resamples=DRAWS)
+    near(found, written_out(pairs, lambda rows: rows[:, 0].mean()))
+
+
+def test_a_ratio_of_sums_within_strata(pairs):
+    found = stats.bootstrap(pairs, monitor.ratio_of_sums, LABELS, DRAWS)
+    near(found, written_out(pairs, lambda rows: rows[:, 0].sum() / rows[:, 1].sum()))
+
+
+def test_a_paired_difference_within_strata(pairs):
+    found = stats.paired_difference(*pairs.T, strata=LABELS, n_resamples=DRAWS)
+    near(found, written_out(pairs, lambda rows: (rows[:, 0] - rows[:, 1]).mean()))
+
+
+def test_an_interval_moved_for_bias():
+    table = np.random.default_rng(5).normal(size=(41, 4))  # the largest of four rates alike
+
+    def largest(rows):
+        return rows.mean(axis=-2).max(axis=-1)
+
+    plain = stats.bootstrap(table, largest, LABELS, DRAWS)
+    moved = stats.bootstrap(table, largest, LABELS, DRAWS, centred=True)
+    low, high = written_out(table, largest)
+    bias = stats.replicates(table, largest, LABELS, DRAWS, seed=8).mean() - largest(table)
+    assert bias > 0.02
+    near(plain, (low, high))
+    near(moved, (low - bias, high - bias))
+
+
+def test_a_contest_of_methods_follows_the_same_rule(pairs):
+    items = pd.Index(range(len(pairs)))
+    wide = pd.DataFrame(pairs, items, pd.MultiIndex.from_tuples([("m", "x"), ("m", "y")]))
+    strata = pd.Series(LABELS, items)
+    found = contests.contest(wide, strata.eq("P17"), lambda v: v[..., 0].mean(-1), strata)
+    rows = found[found["model"] == "m"].set_index("method")
+    alone = stats.bootstrap(pairs[:, 0], strata=LABELS)
+    assert rows.loc["x", ["low", "high"]].tolist() == pytest.approx(alone[1:3], abs=1e-12)
+    behind = stats.paired_difference(pairs[:, 1], pairs[:, 0], strata=LABELS)
+    ends = rows.loc["x", ["behind_low", "behind_high"]].tolist()
+    assert ends == pytest.approx(behind[1:3], abs=1e-12)
+
+
+@pytest.mark.parametrize(("first", "second"), [((56, 70), (48, 80)), ((9, 10), (3, 10))])
+def test_shares_and_their_differences(first, second):
+    one, two = stats.wilson(*first), stats.wilson(*second)
+    assert one[1:3] == pytest.approx(proportion_confint(*first, method="wilson"))
+    expected = confint_proportions_2indep(*first, *second, method="newcomb")
+    assert findings.difference(one, two)[1:3] == pytest.approx(expected)
+
+
+def test_a_correlation(pairs):
+    found = stats.correlation(*pairs.T)
+    expected = scipy.stats.pearsonr(*pairs.T).confidence_interval()
+    assert (found.low, found.high) == pytest.approx(tuple(expected))
+
+
+def test_all_chapters_draw_as_often():
+    draws = {
+        path.stem: settings.declared(path)["n_bootstrap"]
+        for path in chapters.TEMPLATES.glob("*.ipynb")
+    }
+    assert len(draws) == 8
+    assert set(draws.values()) == {1000}, draws
