@@ -6,7 +6,7 @@
 digits that were planted, have intervals.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -94,8 +94,7 @@ def none_contradicted(audited: pd.DataFrame) -> Finding:
         OPPOSITE if len(wrong) else UNDECIDED if partly else HOLDS,
         (
             "No sentence is contradicted by a table of its own paper.",
-            "The papers' own tables contradict {wrong} of {n} sentences. They stand, by section, "
-            "in {places}.",
+            "The papers' own tables contradict {wrong} of {n} sentences. By section: {places}.",
             "No sentence is contradicted by a table, but some of {n} hold in part only.",
         ),
         wrong=len(wrong),
@@ -241,25 +240,29 @@ def twins(both: pd.DataFrame) -> Finding:
     )
 
 
-def sizes(found: pd.DataFrame) -> Finding:
-    """Last digits give a benchmark's size: counted where one number and no other fits."""
-    one = found[found["sizes that fit"] == 1]
-    n = len(found)
+def sizes(fitting: Mapping[str, Sequence[int]]) -> Finding:
+    """Last digits give a benchmark's size: counted where all that fit are multiples of one."""
+    one = {name: fits[0] for name, fits in fitting.items() if fits and _multiples(fits)}
+    n = len(fitting)
     return _share(
         "sizes_from_digits",
         len(one),
         n,
-        HOLDS if len(one) == n else OPPOSITE if one.empty else UNDECIDED,
+        HOLDS if len(one) == n else UNDECIDED if one else OPPOSITE,
         (
             "The last digits of the ambiguities give the number of questions of all of {n} "
-            "benchmarks.",
+            "benchmarks ({which}).",
             "The last digits of the ambiguities give the number of questions of none of {n} "
             "benchmarks.",
-            "The last digits of the ambiguities give the number of questions of {k} of {n} "
-            "benchmarks ({which}); of the others none fits, or several do.",
+            "The last digits of the ambiguities give the number of questions, or a divisor of it, "
+            "of {k} of {n} benchmarks ({which}); of the others no number fits, or several do.",
         ),
-        which=_listed(f"{row.benchmark}: {row.which}" for row in one.itertuples()),
+        which=", ".join(f"{name} {size:,}" for name, size in one.items()),
     )
+
+
+def _multiples(fits: Sequence[int]) -> bool:
+    return all(size % fits[0] == 0 for size in fits)
 
 
 def monitor_and_accuracy(measured: pd.DataFrame) -> Finding:
