@@ -6,6 +6,7 @@ module of its paper, which works the verdict out anew from the transcribed table
 figure shows what a sentence says there is no such function, and the tables cannot decide.
 """
 
+from functools import cache
 from types import ModuleType
 
 import pandas as pd
@@ -75,8 +76,8 @@ def audit(load: Load = published) -> pd.DataFrame:
     >>> audit()["verdict"].isin(VERDICTS).all()
     np.True_
     """
-    table = stated()
-    found = [read(row.paper, row.claim, row.rests_on, load) for row in table.itertuples()]
+    table, once = stated(), cache(load)
+    found = [read(row.paper, row.claim, row.rests_on, once) for row in table.itertuples()]
     table["says"] = [each.says for each in found]
     table["verdict"] = [each.verdict for each in found]
     return table[["claim", "paper", "section", "quotation", "rests_on", "says", "verdict"]]

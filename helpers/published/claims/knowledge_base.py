@@ -5,6 +5,7 @@ What size and tuning do is judged twice: by the means of the groups that the pap
 pairs of models of one family, like with like.
 """
 
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -48,12 +49,18 @@ def change(name: str, measure: str, load: Load) -> Change:
     load : callable
         Gives a table by its name.
     """
-    first, second = paper.pairs()[name]
+    first, second = _pairs()[name]
     settings = STEPS.get(name, ("four-shot", "four-shot"))
     before, after = (paper.measures(setting, load)[measure] for setting in settings)
-    moved = after[second.index].to_numpy() - before[first.index].to_numpy()
+    moved = after[second].to_numpy() - before[first].to_numpy()
     ends = scipy.stats.ttest_1samp(moved, 0).confidence_interval()
     return Change(moved.mean(), ends.low, ends.high, int((moved > 0).sum()), len(moved))
+
+
+@cache
+def _pairs() -> dict[str, tuple[pd.Index, pd.Index]]:
+    """Return the names of the models of each comparison, paired."""
+    return {name: (first.index, second.index) for name, (first, second) in paper.pairs().items()}
 
 
 def means(measure: str, load: Load) -> list[float]:
