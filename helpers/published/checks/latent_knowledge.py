@@ -183,8 +183,8 @@ def tuned(load: Load = published) -> pd.DataFrame:
 
     Examples
     --------
-    >>> tuned().loc["vicuna-7b-v1.5"].tolist()
-    ['Llama2-7B', 'Llama2-7B FT-2', 0.71695, 0.74945]
+    >>> tuned().loc["vicuna-7b-v1.5", ["base", "in Table 10"]].tolist()
+    ['Llama2-7B', 'Llama2-7B FT-2']
     """
     names = load("lke_table6")["name in the paper"][list(TUNED)]
     accuracy = load("lke_table7")["accuracy"]
