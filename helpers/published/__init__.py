@@ -16,8 +16,9 @@ Tables ``*_text`` hold numbers from the running text. Not here: what has no numb
 prompts of MONITOR's Table 1 and of the knowledge bases' Tables 3 and 5 to 8, lists of names in the
 tables 3 and 4 of the third paper), and its Table 9, an image in the copy at hand.
 
-Tables ``lke_*``: Table 7 has 35 base and 14 tuned models, and Table 8's averages over "all the 49
-models" are over the 35: times 35 times 400 facts they are whole numbers, but for two relations.
+Tables ``lke_*``: Table 7 has 35 base and 14 tuned models. Table 8's averages are said (H.3) to be
+of "all the 49 models" and fit the 35: times 35 times 400 facts they are whole numbers, but for two
+relations.
 Table 5's {subject} stands as printed.
 
 Sources: Wang et al. 2024, "Assessing the Reliability of Large Language Model Knowledge" (MONITOR),
