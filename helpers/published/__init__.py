@@ -1,21 +1,24 @@
-"""The papers' tables as data, to stand beside ours; figures exactly as printed.
+"""The papers' tables as data, to stand beside ours; figures as printed.
 
-Each file ``<table>.csv`` is tidy: ``table, row, column, value, source``. Models have one name
-throughout: Table 5's "FLAN-T5-XXL" is ``Flan-T5-XXL``, Table 6's "BLOOMZ-7b" is ``BLOOMZ-7b1``
-(its MONITOR of 0.472 is that of BLOOMZ-7b1 in Table 10). Percentages stay percentages; p-values
-printed as 0.001 mean at most 0.001. Table 4's overall MONITOR is the sum of Table 10's column over
-21, though there are 20 relations, so a mean over relations is 5 % above it.
+What our copies of the papers had lost and we put back (two signs, some headings) is listed in
+``restored.csv`` (:func:`restored`). ``claims.csv`` holds sentences (`helpers.published.claims`).
+
+Each file ``<paper>_<table>.csv`` is tidy: ``table, row, column, value, source``. Models have one
+name throughout: Table 5's "FLAN-T5-XXL" is ``Flan-T5-XXL``, Table 6's "BLOOMZ-7b" is
+``BLOOMZ-7b1`` (its MONITOR of 0.472 is that of BLOOMZ-7b1 in Table 10). Percentages stay
+percentages; p-values printed as 0.001 mean at most 0.001. Table 4's overall MONITOR is the sum of
+Table 10's column over 21, though there are 20 relations, so a mean over relations is 5 % above it.
 
 Models of ``kb_*`` are named by family and size, "Llama3 8B"; their columns by setting and measure,
-"four-shot CR" ("four-two": four-shot with two unsure shots). The copy of Table 2 at hand has lost
-its minus signs; those of NCCR against IUR follow from Tables 9 and 11.
+"four-shot CR" ("four-two": four-shot with two unsure shots).
 
 Tables ``*_text`` hold numbers from the running text. Not here: what has no numbers (templates and
 prompts of MONITOR's Table 1 and of the knowledge bases' Tables 3 and 5 to 8, lists of names in the
-tables 3, 4 and 6 of the third paper), and its Table 9, an image in the copy at hand.
+tables 3 and 4 of the third paper), and its Table 9, an image in the copy at hand.
 
-Tables ``lke_*``: Table 7 has 35 base and 14 tuned models, and Table 8's averages over "all the 49
-models" are over the 35: times 35 times 400 facts they are whole numbers, but for two relations.
+Tables ``lke_*``: Table 7 has 35 base and 14 tuned models. Table 8's averages are said (H.3) to be
+of "all the 49 models" and fit the 35: times 35 times 400 facts they are whole numbers, but for two
+relations.
 Table 5's {subject} stands as printed.
 
 Sources: Wang et al. 2024, "Assessing the Reliability of Large Language Model Knowledge" (MONITOR),
@@ -42,7 +45,7 @@ def names(folder: Path = FOLDER) -> list[str]:
     >>> "monitor_table4" in names()
     True
     """
-    return sorted(path.stem for path in folder.glob("*.csv"))
+    return sorted(path.stem for path in folder.glob("*_*.csv"))
 
 
 def load(name: str, folder: Path = FOLDER) -> pd.DataFrame:
@@ -127,6 +130,22 @@ def load_tidy(name: str, folder: Path = FOLDER) -> pd.DataFrame:
     if name not in known:
         raise UserError(f'There is no published table "{name}"; there are {", ".join(known)}.')
     return pd.read_csv(folder / f"{name}.csv", dtype=str, keep_default_na=False)
+
+
+def restored() -> pd.DataFrame:
+    """Return what our copies of the papers print otherwise than the tables are stored.
+
+    Returns
+    -------
+    DataFrame
+        ``table, place, printed, stored, reason``, all text.
+
+    Examples
+    --------
+    >>> restored().loc[0, ["printed", "stored"]].tolist()
+    ['0.17', '-0.17']
+    """
+    return pd.read_csv(FOLDER / "restored.csv", dtype=str, keep_default_na=False)
 
 
 def parameters(text: str) -> float:

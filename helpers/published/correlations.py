@@ -16,7 +16,9 @@ from helpers.published import load as published
 from helpers.published.checks import multiplicity
 from helpers.published.checks.check import Load
 
-_FAMILIES = {  # the beginning of a model's name, upper and lower case alike
+# The beginning of a model's name, upper and lower case alike. That MONITOR's Vicuna and WizardLM
+# come from Llama 1 is a guess: the paper gives no version, and Vicuna 1.5 comes from Llama 2.
+_FAMILIES = {
     "bloom": "Bloom",
     "galactica": "Galactica",
     "opt": "OPT",
@@ -48,7 +50,7 @@ class Pair(NamedTuple):
 
 
 def family(model: str) -> str:
-    """Return the family of base models that a model comes from.
+    """Return the family of base models that a model comes from; a guess for Vicuna and WizardLM.
 
     Examples
     --------

@@ -66,7 +66,10 @@ def measures(setting: str, load: Callable[[str], pd.DataFrame] = load) -> pd.Dat
 
 
 def pairs() -> dict[str, tuple[pd.DataFrame, pd.DataFrame]]:
-    """Return the comparisons of Figure 3, like with like.
+    """Return pairs of models for the questions of Figure 3, like with like.
+
+    The pairs are this book's. The paper prints no numbers for that figure, whose text fits means
+    over all small, medium and large models, or over all base and all tuned ones.
 
     Returns
     -------

@@ -3,9 +3,9 @@
 import pandas as pd
 import pytest
 
-from helpers import chapters, published, runs, settings
+from helpers import chapters, findings, published, runs, settings
 from helpers.errors import UserError
-from helpers.published import checks
+from helpers.published import checks, claims
 from tests.chapters import notebooks
 
 SMALL = ["n_bootstrap=50", "n_planted=1"]
@@ -49,14 +49,33 @@ def test_the_prose_states_what_was_computed(folder):
     cells = notebooks.executed(folder).values()
     said = "\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
     all_checks = {one.name: one for one in checks.every()}
-    table_2 = all_checks["Table 2: correlations"]
-    assert "Eighteen of 21 correlations follow" in said
-    assert table_2.cells["agrees"].sum() == 18
+    assert "The three correlations that do not follow" in said
+    assert len(all_checks["Table 2: correlations"].differing) == 3
     assert "0.627 and 0.617" in said
     means = all_checks["Table 8: mean over all 49 models"].cells.iloc[0]
     assert (round(means["recomputed"], 3), round(means["published"], 3)) == (0.627, 0.617)
     assert "For 11 of the 12 models" in said
     assert len(all_checks["Table 1: repeats Table 7"].differing) == 11
+    assert "four of eight gain" in said
+    assert "up in 4 of 8. NCCR" in claims.read("knowledge bases", "tuned_on_seen", "").says
+
+
+def test_every_sentence_is_shown_with_its_verdict(folder):
+    audited = claims.audit()
+    shown = pd.read_csv(folder / "tables" / "all_sentences.csv", dtype=str)
+    assert shown["what the paper says"].tolist() == audited["quotation"].tolist()
+    assert shown["verdict"].tolist() == audited["verdict"].tolist()
+    names = [path.stem for path in (folder / "tables").glob("sentences_*.csv")]
+    parts = [pd.read_csv(folder / "tables" / f"{name}.csv") for name in names]
+    open_ones = audited["verdict"].isin(["partly", "contradicted"])
+    assert sum(map(len, parts)) == open_ones.sum()
+    assert len(names) == audited["paper"].nunique()
+
+
+def test_the_opening_counts_sentences_first(folder):
+    first, second = findings.load(folder)[:2]
+    assert (first.claim, second.claim) == ("sentences_hold", "none_contradicted")
+    assert first.n == (claims.audit()["verdict"] != "not decidable").sum()
 
 
 @pytest.mark.parametrize(

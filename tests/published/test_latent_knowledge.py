@@ -6,6 +6,7 @@ import pytest
 
 from helpers import published
 from helpers.errors import UserError
+from helpers.published.checks import latent_knowledge
 
 SHAPES = {
     "lke_table1": (6, 5),
@@ -14,7 +15,7 @@ SHAPES = {
     "lke_table8": (50, 1),
     "lke_table10": (13, 3),
 }
-OTHERS = {"lke_table2": (6, 4), "lke_text": (6, 1)}
+OTHERS = {"lke_table2": (6, 4), "lke_table6": (49, 2), "lke_text": (6, 1)}
 TUNED = re.compile("chat|instruct|Vicuna|SFT|DPO|Openhermes")
 
 
@@ -38,6 +39,36 @@ def test_table_8_averages_the_35_base_models_of_table_7():
     assert len(base) == 35
     assert base.mean() == pytest.approx(relations.mean(), abs=2e-4)
     assert abs(models.mean() - relations.mean()) > 0.005
+
+
+def test_table_6_stands_in_the_paper(shared):
+    text = (shared / "papers" / "003_f44cecac2bc50a79.txt").read_text(encoding="utf-8")
+    table = text[text.index("Table 6: Model Name") : text.index("Table 7: Model Perf")]
+    words = table.replace("Ilama-65b", "llama-65b").split()
+    stored = published.load("lke_table6")
+    links = [word for word in words if word.startswith("https")]
+    assert links == ["https://huggingface.co/" + link for link in stored["repository"]]
+    for name, short in stored["name in the paper"].items():
+        assert abs(words.index(name) - words.index(short)) == 1  # the copy turns one pair round
+
+
+def test_names_of_tuned_models_fit_in_tables_6_7_and_10():
+    table = latent_knowledge.tuned()
+    assert len(table) == 14
+    assert set(latent_knowledge.TUNED.values()) == {
+        name for name in published.load("lke_table7").index if TUNED.search(name)
+    }
+    assert set(published.load("lke_table10").index) == set(table["in Table 10"]) - {
+        "Falcon-7B FT-1"
+    }
+
+
+def test_twins_by_hand():
+    both = latent_knowledge.twins()
+    assert both.loc["Mistral-7B", "Table 7"] == pytest.approx(0.66120 - 0.74365)
+    assert both.loc["Mixtral-8x7B", "Table 10"] == pytest.approx(0.835 - 0.817)
+    exchanged = (both["Table 10"] + both["Table 7"]).abs()[["Llama2-7B", "Llama2-13B"]]
+    assert (exchanged < 0.01).all()
 
 
 def test_rates_are_shares_and_larger_models_know_more():

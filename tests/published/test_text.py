@@ -69,6 +69,21 @@ def test_numbers_of_the_running_text_stand_in_the_paper(shared, paper):
         assert re.search(rf"(?<![\d.])(?:{'|'.join(forms)})(?!\d)", text), (row["row"], value)
 
 
+def test_what_appendix_a_says_stands_in_the_paper(shared):
+    text = text_of(shared, "multiplicity")
+    assert all(value in text for value in published.load_tidy("multiplicity_appendix")["value"])
+
+
+def test_restored_signs_and_headings_are_not_in_the_paper(shared):
+    signs = published.restored().query("reason.str.startswith('sign')")
+    stored = published.load_tidy("kb_table2").set_index(["row", "column"])["value"]
+    for _, row in signs.iterrows():
+        assert stored[tuple(row["place"].split(", "))] == row["stored"] == "-" + row["printed"]
+        assert f"| {row['printed']} |" in text_of(shared, "kb")
+    negative = stored[stored.str.startswith("-")]
+    assert len(negative) == len(signs)
+
+
 def test_corpus_and_figure_5_stand_in_the_paper(shared):
     text = text_of(shared, "monitor")
     corpus = published.load("monitor_corpus").loc["FKTC"]

@@ -1,4 +1,4 @@
-"""The papers' tables held against each other: what is printed, and what other cells say it is.
+"""The papers' tables compared with each other: what is printed, and what other cells say it is.
 
 A :class:`Check` states one claim about printed numbers and tests it cell by cell. ``published`` is
 what is printed; ``recomputed`` is what other printed cells give, or the nearest number that would
@@ -17,7 +17,18 @@ from helpers.published import load as published
 from helpers.published.checks import knowledge_base, latent_knowledge, monitor, multiplicity
 from helpers.published.checks.check import Check, Load, check, nearest
 
-__all__ = ["PAPERS", "Check", "Load", "cells", "check", "every", "nearest", "paper_of", "summary"]
+__all__ = [
+    "PAPERS",
+    "Check",
+    "Load",
+    "cells",
+    "check",
+    "every",
+    "nearest",
+    "paper_of",
+    "shown",
+    "summary",
+]
 
 PAPERS = {
     "MONITOR": monitor.checks,
@@ -89,6 +100,27 @@ def summary(checks: Iterable[Check]) -> pd.DataFrame:
         rows.append([paper_of(one), one.name, one.claim, n, agree, *worst, verdict])
     columns = ["paper", "check", "claim", "cells", "agree", "cell", "published", "recomputed"]
     return pd.DataFrame(rows, columns=[*columns, "difference", "tolerance", "verdict"])
+
+
+def shown(checks: Iterable[Check], paper: str) -> pd.DataFrame:
+    """Return the summary of one paper's checks as texts to read, numbers with four digits.
+
+    Examples
+    --------
+    >>> table = shown(PAPERS["MONITOR"](published), "MONITOR")
+    >>> table.set_index("check").loc["Text: corpus", "published"]
+    '210,158'
+    """
+    table = summary(checks)
+    table = table[table["paper"] == paper].drop(columns=["paper", "agree"]).reset_index(drop=True)
+    numbers = ["published", "recomputed", "difference", "tolerance"]
+    table[numbers] = table[numbers].map(_written_out)
+    return table[["check", "claim", "verdict", "cells", *numbers, "cell"]]
+
+
+def _written_out(x: float) -> str:
+    """Write a number with four digits, without an exponent where it is large."""
+    return f"{x:,.0f}" if abs(x) >= 1e4 else f"{round(x, 9):.4g}"
 
 
 def paper_of(one: Check) -> str:

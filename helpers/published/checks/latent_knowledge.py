@@ -7,6 +7,7 @@ import pandas as pd
 from helpers.published import load as published
 from helpers.published.checks.check import Check, Load, check, nearest
 
+CHANCE = 0.01  # of one choice among 100
 FACTS = 400  # of each relation: 20,000 test facts of 50 relations
 # What the tables call the same model: Table 1 and 10 by family, Table 7 by its own names.
 TABLE_7 = {
@@ -24,6 +25,25 @@ TABLE_7 = {
     "Bloom 7.1B": "Bloom-7.1B",
     "Mixtral-7Bx8": "Mixtral-8x7B",
 }
+# Table 7's names of the tuned models of Table 6; that "-2" means version 1.5 is our reading.
+TUNED = {
+    "Nous-Hermes-2-Mixtral-8x7B-SFT": "Mixtral-8x7B-SFT",
+    "Nous-Hermes-2-Mixtral-8x7B-DPO": "Mixtral-8x7B-DPO",
+    "mistral-instruct-7b": "Mistral-instruct-7B",
+    "openhermes-2.5-mistral-7b": "Openhermes-2.5",
+    "llama2-70b-chat": "Llama2-70B-chat",
+    "llama2-13b-chat": "Llama2-13B-chat",
+    "vicuna-13b-v1.5": "Vicuna-13B-2",
+    "llama2-7b-chat": "Llama2-7B-chat",
+    "vicuna-7b-v1.5": "Vicuna-7B-2",
+    "gemma-7b-it": "Gemma-7B-instruct",
+    "gemma-2b-it": "Gemma-2B-instruct",
+    "vicuna-13b-1.3": "Vicuna-13B",
+    "vicuna-7b-1.3": "Vicuna-7B",
+    "falcon-instruct-7b": "Falcon-instruct-7B",
+}
+# Tables 1 and 7 differ by up to 0.035 on one model, so differences of two models by up to twice it.
+APART = 0.07
 _TUNED = re.compile("chat|instruct|Vicuna|SFT|DPO|Openhermes")
 
 
@@ -40,7 +60,7 @@ def checks(load: Load = published) -> list[Check]:
     >>> {one.name: len(one.differing) for one in checks() if "mean over" in one.name}
     {'Table 8: mean over all 49 models': 1, 'Table 8: mean over the 35 base models': 0}
     """
-    return [*_means(load), *_counts(load), *_models(load), *_overlaps(load)]
+    return [*_means(load), *_counts(load), *_models(load), *_tuned(load), *_overlaps(load)]
 
 
 def is_tuned(model: str) -> bool:
@@ -149,6 +169,88 @@ def _models(load: Load) -> list[Check]:
             tenth[list(both)],
             first[list(both.values())].set_axis(list(both)),
             0,
+        ),
+    ]
+
+
+def tuned(load: Load = published) -> pd.DataFrame:
+    """Return the 14 tuned models of Table 6 with their accuracy and that of their base (Table 7).
+
+    Returns
+    -------
+    DataFrame
+        Index the original name; ``base, in Table 10, accuracy, base accuracy``.
+
+    Examples
+    --------
+    >>> tuned().loc["vicuna-7b-v1.5", ["base", "in Table 10"]].tolist()
+    ['Llama2-7B', 'Llama2-7B FT-2']
+    """
+    names = load("lke_table6")["name in the paper"][list(TUNED)]
+    accuracy = load("lke_table7")["accuracy"]
+    base = names.str.replace(r"-FT\d$", "", regex=True)
+    tenth = names.str.replace("Mixtral-8x7B", "Mixtral-7Bx8").str.replace("-FT", " FT-")
+    return pd.DataFrame(
+        {
+            "base": base,
+            "in Table 10": tenth,
+            "accuracy": accuracy[list(TUNED.values())].to_numpy(),
+            "base accuracy": accuracy[base].to_numpy(),
+        }
+    ).rename_axis("model")
+
+
+def twins(load: Load = published) -> pd.DataFrame:
+    """Return, for bases with two tuned models, how far FT-1 lies above FT-2 in both tables.
+
+    Returns
+    -------
+    DataFrame
+        Index the base model; ``Table 7`` (its models as Table 6 names them) and ``Table 10``.
+
+    Examples
+    --------
+    >>> twins().loc["Llama2-7B"].round(3).tolist()
+    [-0.056, 0.048]
+    """
+    table = tuned(load)
+    table = table[table.duplicated("base", keep=False)]
+    table["tenth"] = load("lke_table10")["tuned accuracy"][table["in Table 10"]].to_numpy()
+    first = table["in Table 10"].str.endswith("FT-1")
+    rows = {
+        end: part.set_index("base")[["accuracy", "tenth"]] for end, part in table.groupby(first)
+    }
+    return (rows[True] - rows[False]).set_axis(["Table 7", "Table 10"], axis=1)
+
+
+def _tuned(load: Load) -> list[Check]:
+    table, accuracy, both = tuned(load), load("lke_table7")["accuracy"], twins(load)
+    there = table["in Table 10"].isin(load("lke_table10").index).astype(float)
+    questions = FACTS * len(load("lke_table8"))
+    return [
+        check(
+            "Table 7: chance",
+            "no accuracy lies below that of guessing, by more than three standard errors",
+            ["lke_table7", "lke_table8"],
+            accuracy,
+            accuracy.clip(lower=CHANCE),
+            3 * (CHANCE * (1 - CHANCE) / questions) ** 0.5,
+        ),
+        check(
+            "Table 10: tuned models",
+            "each tuned model of Table 6 stands in Table 10 (1) or does not (0)",
+            ["lke_table10", "lke_table6"],
+            there,
+            there.clip(lower=1),
+            0,
+        ),
+        check(
+            "Table 10: FT-1 and FT-2",
+            "the first tuned model lies above the second as in Table 7, by Table 6's names",
+            ["lke_table10", "lke_table7", "lke_table6"],
+            both["Table 10"],
+            both["Table 7"],
+            APART,
         ),
     ]
 

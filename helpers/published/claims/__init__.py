@@ -1,0 +1,97 @@
+"""The papers' sentences, each beside what their own tables say.
+
+``claims.csv`` holds the sentences, word for word as our copies of the papers have them: ``claim,
+paper, section, quotation, rests_on, verdict``. A claim is also the name of a function in the
+module of its paper, which works the verdict out anew from the transcribed tables. Where only a
+figure shows what a sentence says there is no such function, and the tables cannot decide.
+"""
+
+from functools import cache
+from types import ModuleType
+
+import pandas as pd
+
+from helpers.published import FOLDER
+from helpers.published import load as published
+from helpers.published.checks.check import Load
+from helpers.published.claims import knowledge_base, latent_knowledge, monitor, multiplicity
+from helpers.published.claims.reading import UNDECIDABLE, VERDICTS, Reading
+
+PAPERS: dict[str, ModuleType] = {
+    "MONITOR": monitor,
+    "knowledge bases": knowledge_base,
+    "IC-LKE": latent_knowledge,
+    "multiplicity": multiplicity,
+}
+
+
+def stated() -> pd.DataFrame:
+    """Read the sentences as they are stored.
+
+    Examples
+    --------
+    >>> list(stated())
+    ['claim', 'paper', 'section', 'quotation', 'rests_on', 'verdict']
+    """
+    return pd.read_csv(FOLDER / "claims.csv", dtype=str, keep_default_na=False)
+
+
+def read(paper: str, claim: str, rests_on: str, load: Load = published) -> Reading:
+    """Judge one sentence by the tables.
+
+    Parameters
+    ----------
+    paper, claim, rests_on : str
+        As in :func:`stated`.
+    load : callable
+        Gives a table by its name.
+
+    Examples
+    --------
+    >>> read("MONITOR", "strong_interference", "Table 3").verdict
+    'contradicted'
+    """
+    judge = getattr(PAPERS[paper], claim, None)
+    if judge is None:
+        return Reading(UNDECIDABLE, f"Shown in {rests_on} alone; no table prints the numbers.")
+    return judge(load)
+
+
+def audit(load: Load = published) -> pd.DataFrame:
+    """Judge every sentence anew.
+
+    Parameters
+    ----------
+    load : callable
+        Gives a table by its name; see :func:`helpers.published.load`.
+
+    Returns
+    -------
+    DataFrame
+        ``claim, paper, section, quotation, rests_on, says, verdict``; what the tables say, and
+        ``verdict``, follow from `load`.
+
+    Examples
+    --------
+    >>> audit()["verdict"].isin(VERDICTS).all()
+    np.True_
+    """
+    table, once = stated(), cache(load)
+    found = [read(row.paper, row.claim, row.rests_on, once) for row in table.itertuples()]
+    table["says"] = [each.says for each in found]
+    table["verdict"] = [each.verdict for each in found]
+    return table[["claim", "paper", "section", "quotation", "rests_on", "says", "verdict"]]
+
+
+def counts(audited: pd.DataFrame) -> pd.DataFrame:
+    """Count the verdicts on each paper's sentences.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"paper": ["MONITOR"] * 2, "verdict": ["partly", "supported"]})
+    >>> counts(table).loc["MONITOR"].tolist()
+    [1, 1, 0, 0, 2]
+    """
+    table = pd.crosstab(audited["paper"], audited["verdict"])
+    table = table.reindex(index=audited["paper"].unique(), columns=list(VERDICTS), fill_value=0)
+    return table.rename_axis(index="paper", columns=None).assign(sentences=table.sum(axis=1))

@@ -1,0 +1,114 @@
+"""The papers' sentences: each stands in its paper, and each verdict follows from the tables."""
+
+import re
+
+import pytest
+
+from helpers import published
+from helpers.published import claims
+from helpers.published.claims import reading
+from tests.published.test_text import text_of
+
+PREFIXES = dict(zip(claims.PAPERS, ("monitor", "kb", "lke", "multiplicity")))
+STATED = claims.stated()
+AUDITED = claims.audit()
+
+
+def squeezed(text):
+    """Take out what typesetting adds: white space, hyphens, numbers of lines, marks of type."""
+    text = re.sub(r"^ ?\d{3} ", "", text, flags=re.MULTILINE)
+    return re.sub(r"[\s\-$*\\]|\[[^]]*\]", "", text.replace("\\sim", "∼"))
+
+
+def pattern(quotation):
+    """Write a quotation as a pattern; our copies read a letter of another alphabet as they can."""
+    return re.escape(squeezed(quotation)).replace("η", ".")
+
+
+@pytest.mark.parametrize("row", list(STATED.itertuples()), ids=lambda row: row.claim)
+def test_each_sentence_stands_in_its_paper_word_for_word(shared, row):
+    assert re.search(pattern(row.quotation), squeezed(text_of(shared, PREFIXES[row.paper])))
+
+
+@pytest.mark.parametrize("row", list(STATED.itertuples()), ids=lambda row: row.claim)
+def test_each_verdict_is_what_the_tables_give(row):
+    assert claims.read(row.paper, row.claim, row.rests_on).verdict == row.verdict
+
+
+def test_there_are_sentences_of_all_papers_and_verdicts():
+    assert len(STATED) >= 30
+    assert not STATED.duplicated(["paper", "claim"]).any()
+    counted = claims.counts(AUDITED)
+    assert list(counted.index) == list(claims.PAPERS)
+    assert (counted["sentences"] >= 10).all()
+    assert (counted[["supported", "contradicted"]] > 0).all(axis=None)
+    assert AUDITED["says"].str.endswith(".").all()
+    assert not AUDITED["says"].str.contains("{|nan", regex=True).any()
+
+
+@pytest.mark.parametrize("paper", claims.PAPERS)
+def test_every_function_judges_a_sentence(paper):
+    module = claims.PAPERS[paper]
+    judges = {
+        name
+        for name, judge in vars(module).items()
+        if getattr(judge, "__annotations__", {}).get("return") is reading.Reading
+        and judge.__module__ == module.__name__
+        and not name.startswith("_")
+    }
+    assert judges <= set(STATED.loc[STATED["paper"] == paper, "claim"])
+
+
+ALL = slice(None)
+CHANGED = {  # claims that other values in some cells of a table would support
+    ("MONITOR", "strong_interference"): ("monitor_table3", "Flan-UL2", "wrong_change", -9.0),
+    ("MONITOR", "accuracy_range"): ("monitor_table4", ALL, "max", 99.0),
+    ("MONITOR", "steadier"): ("monitor_table6", "Vicuna-7b", "std", 17.0),
+    ("MONITOR", "hint_helps"): ("monitor_table3", "WizardLM-13b", "right_change", 1.0),
+    ("knowledge bases", "released_before"): ("kb_table4", ALL, "release", "1 Jan 2024"),
+    ("knowledge bases", "cut_offs"): ("kb_table4", ALL, "knowledge cutoff", "Sep 2021"),
+    ("IC-LKE", "larger_models"): ("lke_table7", "Bloom-1.7B", "accuracy", 0.52),
+    ("IC-LKE", "caption_subsumption"): ("lke_table10", ALL, "subsumption", 0.4),
+    ("IC-LKE", "order_of_relations"): ("lke_table8", ALL, "accuracy", 0.62703),
+    ("multiplicity", "llama_on_wiki"): (
+        *("multiplicity_table1", "Llama2-7B-C", "Wiki-FACTOR accuracy", 46.0),
+    ),
+    ("multiplicity", "blind_to_truth"): ("multiplicity_table2", ALL, "sensitive correct", 0.3),
+    ("multiplicity", "what_is_shuffled"): (
+        *("multiplicity_appendix", ALL, "variation", "shuffle the order of these"),
+    ),
+}
+
+
+@pytest.mark.parametrize(("paper", "claim"), CHANGED)
+def test_other_tables_give_another_verdict(paper, claim):
+    name, row, column, value = CHANGED[paper, claim]
+    table = published.load(name).copy()
+    table.loc[row, column] = value
+
+    def load(asked):
+        return table if asked == name else published.load(asked)
+
+    (stated,) = STATED.query("paper == @paper and claim == @claim").itertuples()
+    assert stated.verdict != "supported"
+    assert claims.read(paper, claim, stated.rests_on, load).verdict == "supported"
+
+
+@pytest.mark.parametrize(
+    ("cases", "enough", "verdict"),
+    [
+        ([1, 1, 1, 1], 1.0, "supported"),
+        ([1, 1, 1, 0], 1.0, "partly"),
+        ([1, 1, 1, 0], 0.75, "supported"),
+        ([1, 1, 0, 0], 0.75, "contradicted"),
+    ],
+)
+def test_sentences_about_the_usual_case(cases, enough, verdict):
+    assert reading.in_general("{k} of {n}", cases, enough).verdict == verdict
+
+
+def test_sentences_about_all_and_of_several_parts():
+    assert reading.about_all("{k}", [True, False]).verdict == "contradicted"
+    assert reading.parts("", True, True).verdict == "supported"
+    assert reading.parts("", True, False).verdict == "partly"
+    assert reading.parts("", False, False).verdict == "contradicted"
