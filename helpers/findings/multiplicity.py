@@ -12,9 +12,14 @@ import pandas as pd
 
 from helpers import published, stats, tables
 from helpers.findings import HOLDS, OPPOSITE, Finding, decide
-from helpers.metrics import accuracy, beliefs, detection, multiplicity
+from helpers.metrics import accuracy, detection, multiplicity
+from helpers.metrics.beliefs import bounds as bounds_of
 
 NAMES = {"factuality": "knowledge", "randomness": "chance", "error": "a steady error"}
+SAME = (
+    " Under the default prompt alone the second and the third are the same: wrong (the paper's "
+    "Figure 2)."
+)
 LATER = 0.01  # of the questions: what one more prompt may add before it counts as more
 MOVED = 0.1  # of the questions: classes that hang on the threshold
 TAUS = (0.5, 0.9)
@@ -30,15 +35,16 @@ def examples(scores: pd.DataFrame) -> Finding:
         (found / len(NAMES), np.nan, np.nan, len(classes)),
         decision=OPPOSITE if missing else HOLDS,
         holds="The first answer is right and stays, the second changes with the prompt, and the "
-        "third is wrong and stays.",
+        "third is wrong and stays.{same}",
         opposite="No question of this run shows {missing}; another takes its place.",
         undecided="",
         missing=" or ".join(missing),
+        same="" if scores["default"].iloc[1:].any() else SAME,
     )
 
 
 def accuracy_moves(marks: pd.DataFrame, **draw: int) -> Finding:
-    """Accuracy varies more over prompts than in the paper's Table 1; by its standard deviation.
+    """Decide whether accuracy varies more over prompts than in the paper's Table 1.
 
     `marks` has one row a question and one column a prompt.
     """
@@ -55,13 +61,13 @@ def accuracy_moves(marks: pd.DataFrame, **draw: int) -> Finding:
         found,
         null=most,
         holds="Accuracy depends on the prompt: it runs from {worst} to {best} % over {r} prompts. "
-        "Its standard deviation is {value}; the largest in the paper's Table 1 is {most}.",
+        "Its standard deviation is {value}; the largest in the paper's Table 1 is {most} points.",
         opposite="Accuracy hardly depends on the prompt: it runs from {worst} to {best} % over {r} "
         "prompts. Its standard deviation is {value}, below the largest of the paper's Table 1, "
-        "{most}.",
+        "{most} points.",
         undecided="Accuracy runs from {worst} to {best} % over {r} prompts. These {n} questions do "
         "not decide whether its standard deviation, {value}, exceeds the largest of the paper's "
-        "Table 1, {most}.",
+        "Table 1, {most} points.",
         worst=f"{rates.min():.1f}",
         best=f"{rates.max():.1f}",
         r=marks.shape[1],
@@ -70,7 +76,7 @@ def accuracy_moves(marks: pd.DataFrame, **draw: int) -> Finding:
 
 
 def answers_change(scores: pd.DataFrame) -> Finding:
-    """Most questions get more than one answer; by Ambiguity-M against one half."""
+    """Decide whether most questions get more than one answer, by Ambiguity-M."""
     words = {"binary": f"{100 * scores['ambiguous_binary'].mean():.1f}"}
     tail = "; between right and wrong, {binary} % of them do."
     return decide(
@@ -88,7 +94,7 @@ def answers_change(scores: pd.DataFrame) -> Finding:
 
 
 def kind_changes_most(options: Mapping[str, pd.DataFrame], focus: str, **draw: int) -> Finding:
-    """The kind in focus changes more answers than the strongest other; paired.
+    """Decide whether the kind in focus changes more answers than any other; paired.
 
     `options` has a table of choices for each kind; all are compared at the smallest number of
     prompts.
@@ -113,7 +119,7 @@ def kind_changes_most(options: Mapping[str, pd.DataFrame], focus: str, **draw: i
 
 
 def two_prompts(pair: pd.DataFrame) -> Finding:
-    """Two prompts of like accuracy are right on other questions; by the share that differs.
+    """Decide whether two prompts of like accuracy are right on other questions.
 
     `pair` has one column of marks for each of the two; the gap of their accuracies is the least
     that can differ.
@@ -137,7 +143,7 @@ def two_prompts(pair: pd.DataFrame) -> Finding:
 
 
 def accuracy_overstates(scores: pd.DataFrame, **draw: int) -> Finding:
-    """More is right at the default prompt than right under nearly all; paired (section 4.3)."""
+    """Decide whether accuracy at the default prompt exceeds factuality; paired (section 4.3)."""
     known = f"{100 * scores['factuality'].mean():.1f}"
     return decide(
         "accuracy_overstates",
@@ -155,7 +161,7 @@ def accuracy_overstates(scores: pd.DataFrame, **draw: int) -> Finding:
 
 
 def errors_are_steady(scores: pd.DataFrame) -> Finding:
-    """Most wrong answers at the default prompt are prompt-agnostic errors; their share."""
+    """Decide whether most wrong answers at the default prompt are prompt-agnostic errors."""
     wrong = scores[scores["default"] == 0]
     return decide(
         "errors_are_steady",
@@ -173,7 +179,7 @@ def errors_are_steady(scores: pd.DataFrame) -> Finding:
 
 
 def paper_bounds(bounds: pd.DataFrame, benchmark: str) -> Finding:
-    """The paper's tables fix the share right under all prompts to ten points, for every model.
+    """Decide whether the bounds from the paper's tables are more than ten points apart.
 
     `bounds` is from :func:`helpers.metrics.beliefs.bounds`. Brackets hold the range over models.
     """
@@ -183,8 +189,8 @@ def paper_bounds(bounds: pd.DataFrame, benchmark: str) -> Finding:
         null=0.1,
         holds="The paper's tables leave open much of what its models know on {benchmark}: the "
         "bounds lie {value} apart (mean and range of {n} models).",
-        opposite="The paper's tables nearly fix what its models know on {benchmark}: the bounds lie "
-        "{value} apart (mean and range of {n} models).",
+        opposite="The paper's tables nearly fix what its models know on {benchmark}: the bounds "
+        "lie {value} apart (mean and range of {n} models).",
         undecided="The paper's tables fix what some of its models know on {benchmark} and leave it "
         "open for others: the bounds lie {value} apart (mean and range of {n} models).",
         benchmark=benchmark,
@@ -192,7 +198,7 @@ def paper_bounds(bounds: pd.DataFrame, benchmark: str) -> Finding:
 
 
 def paper_leader(bounds: pd.DataFrame, scored: pd.Series, benchmark: str) -> Finding:
-    """The paper's most accurate model is also right under all prompts most often; by the bounds.
+    """Decide by the bounds whether the paper's most accurate model leads under all prompts too.
 
     `scored` is accuracy, `bounds` as for :func:`paper_bounds`. Brackets hold the smallest and the
     largest lead over the strongest other model that the bounds allow.
@@ -217,8 +223,35 @@ def paper_leader(bounds: pd.DataFrame, scored: pd.Series, benchmark: str) -> Fin
     )
 
 
+def paper_benchmarks(table: pd.DataFrame) -> Finding:
+    """Decide by the bounds whether TruthfulQA has more errors under all prompts than Med-HALT.
+
+    `table` is the paper's Table 1, in shares (section 5). Brackets hold the least and the most
+    that the bounds allow for any model.
+    """
+    ends = []
+    for name in ("TruthfulQA", "Med-HALT"):
+        found = bounds_of(table[f"{name} accuracy"], table[f"{name} ambiguity_binary"], 10)
+        wrong = 1 - found["randomness"]
+        ends.append((wrong - found["factuality_high"], wrong - found["factuality_low"]))
+    low, high = ends[0][0] - ends[1][1], ends[0][1] - ends[1][0]
+    counts = "in {more} of {n} models for certain, in {less} of them the other way round"
+    return decide(
+        "paper_benchmarks",
+        ((low + high).mean() / 2, low.min(), high.max(), len(table)),
+        holds="TruthfulQA has more errors under all prompts than Med-HALT in all {n} models of the "
+        "paper's Table 1, by {value}.",
+        opposite="TruthfulQA has fewer errors under all prompts than Med-HALT in all {n} models of "
+        "the paper's Table 1, by {size}.",
+        undecided="The paper's Table 1 does not decide for every model whether TruthfulQA has more "
+        f"errors under all prompts than Med-HALT: {counts}; elsewhere the bounds overlap.",
+        more=int((low > 0).sum()),
+        less=int((high < 0).sum()),
+    )
+
+
 def threshold_matters(scores: pd.DataFrame) -> Finding:
-    """More than a tenth of the classes hang on the threshold; the share between two of them."""
+    """Decide whether more than a tenth of the classes depend on the threshold."""
     low, high = TAUS
     steady = scores["self_consistency"] + 1e-12
     words = {"from_": low, "to": high, "limit": f"{100 * MOVED:.0f}"}
@@ -238,7 +271,7 @@ def threshold_matters(scores: pd.DataFrame) -> Finding:
 
 
 def more_prompts(options: pd.DataFrame, **draw: int) -> Finding:
-    """The last prompt still adds more than a point of ambiguity; by rarefaction."""
+    """Decide whether the last prompt adds more than a point of ambiguity, by rarefaction."""
     r = options.shape[1]
     most = multiplicity.rarefied_ambiguity(options, r)
     added = most - multiplicity.rarefied_ambiguity(options, r - 1)
@@ -258,7 +291,7 @@ def more_prompts(options: pd.DataFrame, **draw: int) -> Finding:
 
 
 def steady_is_surer(scores: pd.DataFrame, **draw: int) -> Finding:
-    """Steady answers have a higher 1 / perplexity than others; difference of means (Table 2)."""
+    """Decide whether steady answers have a higher 1 / perplexity than others (Table 2)."""
     steady = scores["class"] != "randomness"
     return decide(
         "steady_is_surer",
@@ -277,7 +310,7 @@ def steady_is_surer(scores: pd.DataFrame, **draw: int) -> Finding:
 
 
 def right_is_surer(scores: pd.DataFrame, **draw: int) -> Finding:
-    """Of the steady answers, right ones have a higher 1 / perplexity; by the default prompt."""
+    """Decide whether right steady answers have a higher 1 / perplexity than wrong ones."""
     steady = scores[scores["class"] != "randomness"]
     table = published.load("multiplicity_table2")
     apart = (table["agnostic correct"] - table["agnostic wrong"]).abs().max()
@@ -301,7 +334,7 @@ def right_is_surer(scores: pd.DataFrame, **draw: int) -> Finding:
 
 
 def finds_randomness(scores: pd.DataFrame, by: str, **draw: int) -> Finding:
-    """A detector finds randomness better than steady errors; areas on the same resamples.
+    """Decide whether a detector finds randomness better than steady errors; paired areas.
 
     `by` is ``perplexity`` or ``entropy``; the latter wants scores from
     :func:`helpers.metrics.choices.halves`. Errors are looked for among steady answers.
@@ -343,7 +376,7 @@ def finds_randomness(scores: pd.DataFrame, by: str, **draw: int) -> Finding:
 
 
 def entropy_finds_errors(halves: pd.DataFrame, **draw: int) -> Finding:
-    """Entropy finds the default prompt's wrong answers better than perplexity does; paired."""
+    """Decide whether entropy finds wrong answers better than perplexity; paired areas."""
     wrong = 1 - halves["default"]
     rows = np.column_stack([_doubt(halves, "entropy"), _doubt(halves, "perplexity"), wrong])
     one, other = (detection.area(rows[:, [place, 2]]) for place in (0, 1))
@@ -359,12 +392,12 @@ def entropy_finds_errors(halves: pd.DataFrame, **draw: int) -> Finding:
         digits=2,
         scale=1,
         unit="",
-        holds=f"Entropy finds wrong answers better than perplexity: {areas}, {{size}} more ({{n}} "
-        "questions).",
-        opposite=f"Perplexity finds wrong answers better than entropy: {areas}, {{size}} more "
-        "({n} questions).",
-        undecided="These {n} questions do not decide which finds wrong answers better: "
-        f"{areas}; the difference is {{value}}.",
+        holds=f"Entropy finds the default prompt's wrong answers better than perplexity: {areas}, "
+        "{size} more ({n} questions).",
+        opposite=f"Perplexity finds the default prompt's wrong answers better than entropy: "
+        f"{areas}, {{size}} more ({{n}} questions).",
+        undecided="These {n} questions do not decide which finds the default prompt's wrong "
+        f"answers better: {areas}; the difference is {{value}}.",
         undefined="Which detector finds wrong answers better is undefined for this run: it takes "
         "right and wrong answers at the default prompt, and at least four prompts.",
         one=tables.interval(float(one), digits=2),
@@ -373,7 +406,7 @@ def entropy_finds_errors(halves: pd.DataFrame, **draw: int) -> Finding:
 
 
 def planted_are_found(rows: pd.DataFrame, **draw: int) -> Finding:
-    """Perplexity tells planted beliefs from facts; its area against one half.
+    """Decide whether perplexity tells planted beliefs from facts: its area against one half.
 
     `rows` are steady scores: planted errors and facts.
     """
@@ -397,7 +430,7 @@ def planted_are_found(rows: pd.DataFrame, **draw: int) -> Finding:
 
 
 def classes_follow_lessons(hits: npt.ArrayLike, due: pd.Series, **draw: int) -> Finding:
-    """Questions fall in the class that training should lead to; balanced hits against a guess."""
+    """Decide whether questions fall in the class that is due more often than by a guess."""
     guess = 1 / max(1, due.nunique())
     return decide(
         "classes_follow_lessons",
@@ -418,7 +451,7 @@ def classes_follow_lessons(hits: npt.ArrayLike, due: pd.Series, **draw: int) -> 
 
 
 def planted_are_steady(scores: pd.DataFrame, **draw: int) -> Finding:
-    """Facts taught wrong end in steady errors more often than facts never shown; the difference.
+    """Decide whether facts taught wrong are steady errors more often than facts never shown.
 
     `scores` has ``lesson``.
     """
@@ -443,7 +476,7 @@ def planted_are_steady(scores: pd.DataFrame, **draw: int) -> Finding:
 
 
 def unseen_is_random(scores: pd.DataFrame) -> Finding:
-    """Most facts never shown get answers that change; the share of randomness among them."""
+    """Decide whether most facts that were never shown are random."""
     unseen = scores[scores["lesson"] == "never shown"]
     return decide(
         "unseen_is_random",
@@ -460,7 +493,7 @@ def unseen_is_random(scores: pd.DataFrame) -> Finding:
 
 
 def exposure_steadies(scores: pd.DataFrame) -> Finding:
-    """Facts read more often are prompt-agnostic factuality more often; a rank correlation.
+    """Decide whether facts read more often are factuality more often, by their ranks.
 
     `scores` has ``times``, how often each fact was read.
     """
@@ -482,7 +515,7 @@ def exposure_steadies(scores: pd.DataFrame) -> Finding:
 
 
 def best_kind(hits: Mapping[str, np.ndarray], due: pd.Series, focus: str, **draw: int) -> Finding:
-    """The kind in focus agrees with the lessons better than the best other; paired hits."""
+    """Decide whether the kind in focus agrees with the lessons better than any other; paired."""
     return decide(
         "best_kind",
         _against_others(hits, focus, draw, due),
@@ -502,7 +535,7 @@ def best_kind(hits: Mapping[str, np.ndarray], due: pd.Series, focus: str, **draw
 
 
 def nearest_model(pairs: Mapping[str, pd.DataFrame], who: str, **draw: int) -> Finding:
-    """Against the model nearest in accuracy, this one knows more; paired factuality.
+    """Decide whether this model knows more than the one nearest in accuracy; paired factuality.
 
     `pairs` has, for each other model, both models' scores of the same questions, its own with the
     ending ``_other``.

@@ -45,13 +45,15 @@ def bounds(accuracy: pd.Series, ambiguity_binary: pd.Series, r: int) -> pd.DataF
 def examples(scores: pd.DataFrame, due: pd.Series, n: int = 3) -> list[str]:
     """Pick items that show the classes: one of knowledge, one of chance, one of steady error.
 
-    Within a class, items whose training should lead there come first, then the steadiest, of
-    randomness the least steady. Where a class has none, another item takes its place.
+    Within a class, items whose training should lead there come first, then the steadiest; of
+    randomness those wrong at the default prompt, then the least steady. Where a class has none,
+    another item takes its place.
 
     Parameters
     ----------
     scores : DataFrame
-        ``item, class, self_consistency``, as from :func:`helpers.metrics.choices.item_scores`.
+        ``item, class, default, self_consistency``, as from
+        :func:`helpers.metrics.choices.item_scores`.
     due : Series of str, index ``item``
         The class that training should lead to, "" where nothing is known.
     n : int
@@ -64,7 +66,7 @@ def examples(scores: pd.DataFrame, due: pd.Series, n: int = 3) -> list[str]:
     Examples
     --------
     >>> scores = pd.DataFrame({"item": ["a", "b", "c"], "class": ["error", "error", "factuality"],
-    ...                        "self_consistency": [1.0, 0.8, 1.0]})
+    ...                        "default": 0.0, "self_consistency": [1.0, 0.8, 1.0]})
     >>> examples(scores, pd.Series({"a": "", "b": "error", "c": ""}))
     ['c', 'b', 'a']
     """
@@ -72,9 +74,10 @@ def examples(scores: pd.DataFrame, due: pd.Series, n: int = 3) -> list[str]:
     table = scores.assign(
         place=place,
         missed=scores["class"].to_numpy() != due.reindex(scores["item"]).to_numpy(),
+        lucky=(place == 1) & (scores["default"] > 0),
         order=scores["self_consistency"] * np.where(place == 1, 1, -1),
     )
-    ordered = table.sort_values(["place", "missed", "order"], kind="stable")
+    ordered = table.sort_values(["place", "missed", "lucky", "order"], kind="stable")
     first = ordered.drop_duplicates("place")["item"].tolist()
     return [*first, *(item for item in ordered["item"] if item not in first)][:n]
 

@@ -130,10 +130,10 @@ def item_scores(
     DataFrame
         ``item, relation``; ``default`` (right under variation 0), ``accuracy`` (share of the
         variations that are right), ``ambiguous``, ``ambiguous_binary``, ``self_consistency``,
-        ``entropy`` (in bits), ``majority`` (-1: none), ``majority_right``; ``logprob``, the chosen option's mean token
-        log-probability averaged over variations, and ``confidence``, the average of its
-        exponential, which is 1 / perplexity; ``class``, and ``factuality, error, randomness``
-        as 0 or 1. All but names, entropy, majority and logprob lie in [0, 1].
+        ``entropy`` (in bits), ``majority`` (-1: none), ``majority_right``; ``logprob``, the
+        chosen option's mean token log-probability averaged over variations, and ``confidence``,
+        the average of its exponential, which is 1 / perplexity; ``class``, and ``factuality,
+        error, randomness`` as 0 or 1. All but names, entropy, majority and logprob lie in [0, 1].
 
     Raises
     ------
