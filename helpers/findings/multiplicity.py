@@ -54,7 +54,7 @@ def accuracy_moves(marks: pd.DataFrame, **draw: int) -> Finding:
     def deviation(rows: np.ndarray) -> np.ndarray:
         return accuracy.over_prompts(rows, "deviation")
 
-    found = stats.bootstrap(marks.astype(float), deviation, centred=True, **draw)
+    found = _moving(stats.bootstrap(marks.astype(float), deviation, centred=True, **draw))
     rates = 100 * marks.mean()
     return decide(
         "accuracy_moves",
@@ -235,7 +235,7 @@ def paper_benchmarks(table: pd.DataFrame) -> Finding:
         wrong = 1 - found["randomness"]
         ends.append((wrong - found["factuality_high"], wrong - found["factuality_low"]))
     low, high = ends[0][0] - ends[1][1], ends[0][1] - ends[1][0]
-    counts = "in {more} of {n} models for certain, in {less} of them the other way round"
+    counts = "in {more} of {n} models it certainly has, in {less} certainly fewer"
     return decide(
         "paper_benchmarks",
         ((low + high).mean() / 2, low.min(), high.max(), len(table)),
@@ -244,9 +244,9 @@ def paper_benchmarks(table: pd.DataFrame) -> Finding:
         opposite="TruthfulQA has fewer errors under all prompts than Med-HALT in all {n} models of "
         "the paper's Table 1, by {size}.",
         undecided="The paper's Table 1 does not decide for every model whether TruthfulQA has more "
-        f"errors under all prompts than Med-HALT: {counts}; elsewhere the bounds overlap.",
+        f"errors under all prompts than Med-HALT: {counts}; for the rest the bounds overlap.",
         more=int((low > 0).sum()),
-        less=int((high < 0).sum()),
+        less=int((high < 0).sum()) or "none",
     )
 
 
@@ -277,7 +277,7 @@ def more_prompts(options: pd.DataFrame, **draw: int) -> Finding:
     added = most - multiplicity.rarefied_ambiguity(options, r - 1)
     return decide(
         "more_prompts",
-        stats.bootstrap(added, **draw),
+        _moving(stats.bootstrap(added, **draw)),
         null=LATER,
         holds="More prompts would find more: going from {before} prompts to {r} adds {value} of "
         "ambiguity, more than one point ({n} questions).",
@@ -555,7 +555,7 @@ def nearest_model(pairs: Mapping[str, pd.DataFrame], who: str, **draw: int) -> F
         "prompt-agnostic factuality: the difference is {value}.",
         undefined="No other model was asked these questions, so there is none to choose from.",
         who=who,
-        other=other,
+        other=other.rstrip("/").rpartition("/")[2],
         gap=f"{abs(100 * gaps.get(other, 0)):.1f}",
         side="more" if gaps.get(other, 0) >= 0 else "less",
     )
@@ -566,6 +566,11 @@ def _share(hits: pd.Series) -> stats.Interval:
     if not len(hits):
         return stats.Interval(np.nan, np.nan, np.nan, 0)
     return stats.wilson(int(hits.sum()), len(hits))
+
+
+def _moving(found: stats.Interval) -> stats.Interval:
+    """Leave out an interval without width: where nothing changed, resamples know no better."""
+    return found._replace(low=np.nan, high=np.nan) if found.low == found.high else found
 
 
 def _over_models(values: pd.Series) -> stats.Interval:

@@ -178,7 +178,9 @@ def test_shares_sum_to_one_at_every_tau_and_randomness_grows_with_it(table, data
         assert named.tolist() == mp.taxonomy(table, correct, tau).tolist()
 
 
-@pytest.mark.parametrize("measure", [mp.counts, mp.ambiguous, mp.self_consistency, mp.entropy])
+@pytest.mark.parametrize(
+    "measure", [mp.counts, mp.ambiguous, mp.self_consistency, mp.majority, mp.entropy]
+)
 def test_one_variation_only_is_refused(measure):
     with pytest.raises(
         UserError, match="at least 2 prompt variations, not 1: with one there is no"
