@@ -43,10 +43,10 @@ def examples(scores: pd.DataFrame) -> Finding:
     )
 
 
-def accuracy_moves(marks: pd.DataFrame, **draw: int) -> Finding:
+def accuracy_moves(marks: pd.DataFrame, kind: str, **draw: int) -> Finding:
     """Decide whether accuracy varies more over prompts than in the paper's Table 1.
 
-    `marks` has one row a question and one column a prompt.
+    `marks` has one row a question and one column a prompt of one kind of variation.
     """
     table = published.load("multiplicity_table1").filter(like=" deviation")
     most = float(table.max(axis=None)) / 100
@@ -56,18 +56,18 @@ def accuracy_moves(marks: pd.DataFrame, **draw: int) -> Finding:
 
     found = _moving(stats.bootstrap(marks.astype(float), deviation, centred=True, **draw))
     rates = 100 * marks.mean()
+    span = "from {worst} to {best} % over {r} prompts that vary in {kind}"
     return decide(
         "accuracy_moves",
         found,
         null=most,
-        holds="Accuracy depends on the prompt: it runs from {worst} to {best} % over {r} prompts. "
-        "Its standard deviation is {value}; the largest in the paper's Table 1 is {most} points.",
-        opposite="Accuracy hardly depends on the prompt: it runs from {worst} to {best} % over {r} "
-        "prompts. Its standard deviation is {value}, below the largest of the paper's Table 1, "
-        "{most} points.",
-        undecided="Accuracy runs from {worst} to {best} % over {r} prompts. These {n} questions do "
-        "not decide whether its standard deviation, {value}, exceeds the largest of the paper's "
-        "Table 1, {most} points.",
+        holds=f"Accuracy depends on the prompt: it runs {span}. Its standard deviation is "
+        "{value}; the largest in the paper's Table 1 is {most} points.",
+        opposite=f"Accuracy hardly depends on the prompt: it runs {span}. Its standard deviation "
+        "is {value}, below the largest of the paper's Table 1, {most} points.",
+        undecided=f"Accuracy runs {span}. These {{n}} questions do not decide whether its standard "
+        "deviation, {value}, exceeds the largest of the paper's Table 1, {most} points.",
+        kind=kind,
         worst=f"{rates.min():.1f}",
         best=f"{rates.max():.1f}",
         r=marks.shape[1],

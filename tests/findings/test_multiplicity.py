@@ -129,11 +129,11 @@ CASES = {
         "No question of this run shows knowledge or chance",
     ),
     "accuracy_moves": (
-        lambda table: told.accuracy_moves(table, **DRAW),
+        lambda table: told.accuracy_moves(table, "frames", **DRAW),
         [(marks(0.2, 0.5, 0.8),)],
         [(marks(0.5, 0.5, 0.505),)],
         [(marks(0.50, 0.53, n=60),), (marks(1, 0, n=1),), (marks(0.5, 0.5, n=6),)],
-        "hardly depends on the prompt: it runs from 50.0 to 50.5 % over 3 prompts",
+        "hardly depends on the prompt: it runs from 50.0 to 50.5 % over 3 prompts that vary in frames",
     ),
     "answers_change": (
         told.answers_change,
