@@ -133,7 +133,7 @@ CASES = {
         [(marks(0.2, 0.5, 0.8),)],
         [(marks(0.5, 0.5, 0.505),)],
         [(marks(0.50, 0.53, n=60),), (marks(1, 0, n=1),), (marks(0.5, 0.5, n=6),)],
-        "hardly depends on the prompt: it runs from 50.0 to 50.5 % over 3 prompts that vary in frames",
+        "hardly depends on the prompt: it runs from 50.0 to 50.5 % over 3 prompts that vary in",
     ),
     "answers_change": (
         told.answers_change,
