@@ -1,4 +1,4 @@
-"""What the classes of multiplicity are held against: other prompts, published figures, lessons."""
+"""What the classes of multiplicity are compared with: prompts, published figures, lessons."""
 
 from itertools import combinations
 
@@ -12,7 +12,8 @@ def bounds(accuracy: pd.Series, ambiguity_binary: pd.Series, r: int) -> pd.DataF
     """Bound the shares right and wrong under all r variations, from two published figures.
 
     An item that changes is right under at least one and at most r - 1 of its variations, so of
-    the share B that changes between B/r and B - B/r enters the mean accuracy.
+    the share B that changes between B/r and B - B/r enters the mean accuracy. The bounds are
+    (1 - 2/r) B apart, less where the lower one would be negative.
 
     Parameters
     ----------
@@ -26,7 +27,7 @@ def bounds(accuracy: pd.Series, ambiguity_binary: pd.Series, r: int) -> pd.DataF
     DataFrame
         On that index: ``factuality`` (right under all; the middle of its bounds
         ``factuality_low`` and ``factuality_high``), ``randomness`` (B) and ``error`` (the rest),
-        named as the classes that they stand beside, and stricter than these.
+        named like the classes of :func:`helpers.metrics.multiplicity.taxonomy`, and stricter.
 
     Examples
     --------
@@ -39,6 +40,46 @@ def bounds(accuracy: pd.Series, ambiguity_binary: pd.Series, r: int) -> pd.DataF
     found["factuality_low"], found["factuality_high"] = low, high
     found["randomness"] = ambiguity_binary
     return found.assign(error=1 - ambiguity_binary - found["factuality"])
+
+
+def examples(scores: pd.DataFrame, due: pd.Series, n: int = 3) -> list[str]:
+    """Pick items that show the classes: one of knowledge, one of chance, one of steady error.
+
+    Within a class, items whose training should lead there come first, then the steadiest; of
+    randomness those wrong at the default prompt, then the least steady. Where a class has none,
+    another item takes its place.
+
+    Parameters
+    ----------
+    scores : DataFrame
+        ``item, class, default, self_consistency``, as from
+        :func:`helpers.metrics.choices.item_scores`.
+    due : Series of str, index ``item``
+        The class that training should lead to, "" where nothing is known.
+    n : int
+        How many.
+
+    Returns
+    -------
+    list of str
+
+    Examples
+    --------
+    >>> scores = pd.DataFrame({"item": ["a", "b", "c"], "class": ["error", "error", "factuality"],
+    ...                        "default": 0.0, "self_consistency": [1.0, 0.8, 1.0]})
+    >>> examples(scores, pd.Series({"a": "", "b": "error", "c": ""}))
+    ['c', 'b', 'a']
+    """
+    place = scores["class"].map({"factuality": 0, "randomness": 1, "error": 2})
+    table = scores.assign(
+        place=place,
+        missed=scores["class"].to_numpy() != due.reindex(scores["item"]).to_numpy(),
+        lucky=(place == 1) & (scores["default"] > 0),
+        order=scores["self_consistency"] * np.where(place == 1, 1, -1),
+    )
+    ordered = table.sort_values(["place", "missed", "lucky", "order"], kind="stable")
+    first = ordered.drop_duplicates("place")["item"].tolist()
+    return [*first, *(item for item in ordered["item"] if item not in first)][:n]
 
 
 def twins(right: pd.DataFrame) -> tuple[int, int]:

@@ -111,7 +111,10 @@ def spread(chosen: pd.DataFrame, column: str = "option") -> pd.DataFrame:
 
 
 def item_scores(
-    chosen: pd.DataFrame, tau: float = multiplicity.TAU, replacement: bool = False
+    chosen: pd.DataFrame,
+    tau: float = multiplicity.TAU,
+    replacement: bool = False,
+    correct_by: str = "majority",
 ) -> pd.DataFrame:
     """Compute everything that multiplicity says of each item, for one kind of variation.
 
@@ -119,7 +122,7 @@ def item_scores(
     ----------
     chosen : DataFrame
         From :func:`choose`, with ``item, relation, variation, answer`` (the correct option).
-    tau, replacement
+    tau, replacement, correct_by
         As for :func:`helpers.metrics.multiplicity.taxonomy`.
 
     Returns
@@ -127,15 +130,15 @@ def item_scores(
     DataFrame
         ``item, relation``; ``default`` (right under variation 0), ``accuracy`` (share of the
         variations that are right), ``ambiguous``, ``ambiguous_binary``, ``self_consistency``,
-        ``majority`` (-1: none), ``majority_right``; ``logprob``, the chosen option's mean token
-        log-probability averaged over variations, and ``confidence``, the average of its
-        exponential, which is 1 / perplexity; ``class``, and ``factuality, error, randomness``
-        as 0 or 1. All but names, majority and logprob lie in [0, 1].
+        ``entropy`` (in bits), ``majority`` (-1: none), ``majority_right``; ``logprob``, the
+        chosen option's mean token log-probability averaged over variations, and ``confidence``,
+        the average of its exponential, which is 1 / perplexity; ``class``, and ``factuality,
+        error, randomness`` as 0 or 1. All but names, entropy, majority and logprob lie in [0, 1].
 
     Raises
     ------
     UserError
-        With fewer than two variations, a missing column, or tau out of range.
+        With fewer than two variations, a missing column, tau out of range, or another rule.
 
     Examples
     --------
@@ -155,22 +158,65 @@ def item_scores(
     found["ambiguous"] = multiplicity.ambiguous(table).astype(float)
     found["ambiguous_binary"] = multiplicity.ambiguous_binary(table, correct).astype(float)
     found["self_consistency"] = multiplicity.self_consistency(table, replacement)
+    found["entropy"] = multiplicity.entropy(table)
     found["majority"], found["majority_right"] = most, most == correct
     found["logprob"] = logprobs.mean(axis=1)
     found["confidence"] = np.exp(logprobs).mean(axis=1)
-    found["class"] = multiplicity.taxonomy(table, correct, tau, replacement)
+    found["class"] = multiplicity.taxonomy(table, correct, tau, replacement, correct_by)
     for name in multiplicity.CLASSES:
         found[name] = (found["class"] == name).astype(float)
     return found
 
 
-def cells(scores: pd.DataFrame) -> pd.Series:
-    """Name the cell of each item: agnostic or sensitive, correct or wrong by its majority.
+def halves(
+    chosen: pd.DataFrame,
+    tau: float = multiplicity.TAU,
+    replacement: bool = False,
+    correct_by: str = "majority",
+) -> pd.DataFrame:
+    """Score items on every other prompt, and measure uncertainty on the prompts between.
+
+    Entropy over the very prompts that define randomness finds it by definition; over others it
+    has to foresee it.
+
+    Parameters
+    ----------
+    chosen, tau, replacement, correct_by
+        As for :func:`item_scores`.
+
+    Returns
+    -------
+    DataFrame
+        As from :func:`item_scores` for the even variations, the default prompt among them, but
+        with ``entropy, logprob, confidence`` of the odd ones; empty with fewer than four.
+
+    Examples
+    --------
+    >>> chosen = pd.DataFrame({"item": "a", "relation": "r", "variation": range(4), "answer": 0,
+    ...                        "option": [0, 1, 0, 2], "logprob": -0.1})
+    >>> halves(chosen)[["class", "entropy"]].to_numpy().tolist()
+    [['factuality', 1.0]]
+    """
+    if chosen["variation"].nunique() < 4:
+        return item_scores(chosen, tau, replacement, correct_by).iloc[:0]
+    even = chosen["variation"] % 2 == 0
+    first, second = (
+        item_scores(part, tau, replacement, correct_by) for part in (chosen[even], chosen[~even])
+    )
+    other = second.set_index("item").loc[first["item"], ["entropy", "logprob", "confidence"]]
+    return first.assign(**{name: other[name].to_numpy() for name in other})
+
+
+def cells(scores: pd.DataFrame, correct_by: str = "default") -> pd.Series:
+    """Name the cell of each item: agnostic or sensitive, correct or wrong.
 
     Parameters
     ----------
     scores : DataFrame
         From :func:`item_scores`.
+    correct_by : {"default", "majority"}
+        Which answer is correct or wrong: that of the default prompt, as in the paper, or the
+        majority's, where a tie is wrong; see :func:`helpers.metrics.multiplicity.judged`.
 
     Returns
     -------
@@ -179,13 +225,17 @@ def cells(scores: pd.DataFrame) -> pd.Series:
 
     Examples
     --------
-    >>> scores = pd.DataFrame({"class": ["randomness", "error"], "majority_right": [True, False]})
+    >>> scores = pd.DataFrame({"class": ["randomness", "error"], "majority_right": [True, False],
+    ...                        "default": [0.0, 0.0]})
     >>> cells(scores).tolist()
+    ['sensitive wrong', 'agnostic wrong']
+    >>> cells(scores, "majority").tolist()
     ['sensitive correct', 'agnostic wrong']
     """
+    column = multiplicity.CORRECT_BY[multiplicity.check_correct_by(correct_by)]
     steady = np.where(scores["class"] == "randomness", "sensitive", "agnostic")
-    right = np.where(scores["majority_right"], "correct", "wrong")
-    return pd.Series([f"{a} {b}" for a, b in zip(steady, right)], index=scores.index)
+    right = np.where(scores[column].astype(bool), "correct", "wrong")
+    return pd.Series([f"{a} {b}" for a, b in zip(steady, right)], index=scores.index, dtype=object)
 
 
 def majority_texts(scores: pd.DataFrame, items: pd.DataFrame) -> np.ndarray:

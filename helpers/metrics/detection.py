@@ -16,7 +16,7 @@ def area(values: np.ndarray) -> np.ndarray:
     Parameters
     ----------
     values : ndarray, shape (..., n, 2)
-        Score and label (1 positive, 0 negative).
+        Score and label (1 positive, 0 negative; not a number: the row counts nowhere).
 
     Returns
     -------
@@ -29,10 +29,13 @@ def area(values: np.ndarray) -> np.ndarray:
     0.75
     """
     values = np.asarray(values, dtype=float)
-    positive = values[..., 1] > 0
+    score, label = values[..., 0], values[..., 1]
+    if np.isnan(label).any():  # ranked behind all others, where they change no rank
+        score = np.where(np.isnan(label), np.inf, rankdata(score, axis=-1))
+    positive = label > 0
     n_positive = positive.sum(axis=-1)
-    pairs = n_positive * (positive.shape[-1] - n_positive)
-    above = (rankdata(values[..., 0], axis=-1) * positive).sum(axis=-1)
+    pairs = n_positive * (label <= 0).sum(axis=-1)
+    above = (rankdata(score, axis=-1) * positive).sum(axis=-1)
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.where(pairs > 0, (above - n_positive * (n_positive + 1) / 2) / pairs, np.nan)
 

@@ -5,8 +5,9 @@ the option that the model chose. Answers that change are *ambiguous*; where two 
 variations agree often enough, the item is *prompt-agnostic*, else *prompt-sensitive*.
 
 Source: Ganesh, Shokri and Farnadi 2026, "Rethinking Hallucinations: Correctness, Consistency, and
-Prompt Multiplicity", in its earlier version, equations 1 to 4; self-consistency after Cooper et
-al. 2024. The paper names no threshold tau; ours is 0.75.
+Prompt Multiplicity", in its earlier version for a workshop, "On the Role of Prompt Multiplicity in
+LLM Hallucination Evaluation", whose equations 1 to 4, sections and tables are cited here;
+self-consistency after Cooper et al. 2024. That version names no threshold tau; ours is 0.75.
 """
 
 from collections.abc import Sequence
@@ -22,6 +23,7 @@ TAU = 0.75
 CLASSES = ("factuality", "error", "randomness")
 CELLS = ("agnostic correct", "agnostic wrong", "sensitive correct", "sensitive wrong")
 NO_MAJORITY = -1
+CORRECT_BY = {"majority": "majority_right", "default": "default"}  # rule to column of item scores
 
 
 def counts(choices: npt.ArrayLike) -> np.ndarray:
@@ -163,6 +165,76 @@ def majority(choices: npt.ArrayLike) -> np.ndarray:
     return np.where(alone, chosen.argmax(axis=1), NO_MAJORITY)
 
 
+def judged(
+    choices: npt.ArrayLike, correct: npt.ArrayLike, correct_by: str = "majority"
+) -> np.ndarray:
+    """Say for each item whether it counts as right: by its majority, or at the default prompt.
+
+    Parameters
+    ----------
+    choices : array_like of int, shape (n, r)
+        The first column is the default prompt.
+    correct : array_like of int, shape (n,)
+    correct_by : {"majority", "default"}
+        Which answer is compared with the correct one. ``default`` is the paper's (sections 4.2
+        and 4.4): an answer is factual or a hallucination at the default prompt, and only then
+        sorted by how steady it is.
+
+    Returns
+    -------
+    ndarray of bool, shape (n,)
+
+    Raises
+    ------
+    UserError
+        For another rule, or if items and correct options differ in number.
+
+    Examples
+    --------
+    The default prompt alone is wrong, then it alone is right:
+
+    >>> judged([[1, 0, 0], [0, 1, 1]], [0, 0]).tolist()
+    [True, False]
+    >>> judged([[1, 0, 0], [0, 1, 1]], [0, 0], "default").tolist()
+    [False, True]
+    """
+    check_correct_by(correct_by)
+    most = majority(choices)
+    answer = np.asarray(choices)[:, 0] if correct_by == "default" else most
+    return _right(answer[:, None], correct)[:, 0]
+
+
+def entropy(choices: npt.ArrayLike) -> np.ndarray:
+    r"""Compute the entropy of each item's answers over prompts, in bits: Zhao's self-detection.
+
+    With :math:`p_o` the share of the variations that choose option o,
+
+    .. math:: H = -\sum_o p_o \log_2 p_o .
+
+    Parameters
+    ----------
+    choices : array_like of int, shape (n, r)
+
+    Returns
+    -------
+    ndarray, shape (n,)
+        0 where all answers agree, at most log2 of the number of options or of prompts; lower is
+        steadier. It orders items nearly as :func:`self_consistency` does, the other way round.
+
+    Notes
+    -----
+    Section 4.4 of the paper, after Zhao et al. 2024, "Knowing What LLMs Do Not Know". There the
+    answers are texts; here they are options, so answers that mean the same are the same.
+
+    Examples
+    --------
+    >>> entropy([[0, 0, 1, 1], [0, 1, 2, 3], [2, 2, 2, 2]]).tolist()
+    [1.0, 2.0, 0.0]
+    """
+    shares = counts(choices) / np.shape(choices)[1]
+    return -(shares * np.log2(shares, out=np.zeros_like(shares), where=shares > 0)).sum(axis=1) + 0
+
+
 def rarefied_ambiguity(choices: npt.ArrayLike, r: int) -> np.ndarray:
     r"""Compute each item's chance to be ambiguous under r of its R variations, drawn at random.
 
@@ -205,11 +277,12 @@ def taxonomy(
     correct: npt.ArrayLike,
     tau: float = TAU,
     replacement: bool = False,
+    correct_by: str = "majority",
 ) -> np.ndarray:
     """Sort items into prompt-agnostic factuality, prompt-agnostic error and randomness.
 
-    Prompt-agnostic is what has SC >= tau (Eq. 3); its majority answer says whether it is
-    factuality or error. All else is randomness, right or wrong (Eq. 2).
+    Prompt-agnostic is what has SC >= tau (Eq. 3); its majority answer, or that of the default
+    prompt, says whether it is factuality or error. All else is randomness, right or wrong (Eq. 2).
 
     Parameters
     ----------
@@ -219,6 +292,8 @@ def taxonomy(
         Threshold in [0, 1]; the higher, the more is called randomness.
     replacement : bool
         As for :func:`self_consistency`.
+    correct_by : {"majority", "default"}
+        As for :func:`judged`.
 
     Returns
     -------
@@ -228,7 +303,8 @@ def taxonomy(
     Raises
     ------
     UserError
-        If tau is no number between 0 and 1, or items and correct options differ in number.
+        If tau is no number between 0 and 1, items and correct options differ in number, or for
+        another rule.
 
     Examples
     --------
@@ -237,7 +313,7 @@ def taxonomy(
     """
     check_tau(tau)
     steady = self_consistency(choices, replacement) >= tau - 1e-12
-    right = _right(majority(choices)[:, None], correct)[:, 0]
+    right = judged(choices, correct, correct_by)
     return np.where(steady, np.where(right, "factuality", "error"), "randomness")
 
 
@@ -254,15 +330,33 @@ def check_tau(tau: float) -> float:
     return tau
 
 
-def classes_over_tau(scores: pd.DataFrame, taus: Sequence[float]) -> pd.DataFrame:
+def check_correct_by(correct_by: str) -> str:
+    """Return the rule for a right answer, or say that there is no such rule.
+
+    Examples
+    --------
+    >>> check_correct_by("default")
+    'default'
+    """
+    if correct_by not in CORRECT_BY:
+        rules = " or ".join(CORRECT_BY)
+        raise UserError(f"correct_by is {rules}, not {correct_by!r}: choose one of the two.")
+    return correct_by
+
+
+def classes_over_tau(
+    scores: pd.DataFrame, taus: Sequence[float], correct_by: str = "majority"
+) -> pd.DataFrame:
     """Repeat the taxonomy for many thresholds, for curves of its shares.
 
     Parameters
     ----------
     scores : DataFrame
-        ``item, self_consistency, majority_right``, as from
+        ``item, self_consistency`` and ``majority_right`` or ``default``, as from
         :func:`helpers.metrics.choices.item_scores`.
     taus : sequence of float
+    correct_by : {"majority", "default"}
+        As for :func:`judged`.
 
     Returns
     -------
@@ -278,7 +372,7 @@ def classes_over_tau(scores: pd.DataFrame, taus: Sequence[float]) -> pd.DataFram
     parts = []
     for tau in taus:
         steady = scores["self_consistency"] >= check_tau(tau) - 1e-12
-        right = scores["majority_right"].astype(bool)
+        right = scores[CORRECT_BY[check_correct_by(correct_by)]].astype(bool)
         flags = {"factuality": steady & right, "error": steady & ~right, "randomness": ~steady}
         parts.append(scores[["item"]].assign(tau=tau, **flags))
     return pd.concat(parts, ignore_index=True).astype(dict.fromkeys(CLASSES, int))

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from helpers import chapters, datasets, models, runs
+from helpers import chapters, datasets, findings, models, runs
 from tests import outcomes, own_facts, tiny
 from tests.chapters import forward, notebooks
 
@@ -88,6 +88,30 @@ def test_metrics_can_be_computed_again_from_the_saved_answers(answers, metrics):
     assert shares.mean().sum() == pytest.approx(1)
 
 
+def test_findings_rest_on_the_saved_metrics(folder, metrics):
+    found = {one.claim: one for one in findings.load(folder)}
+    each = metrics.query("level == 'item' and kind == 'frames'")
+    each = each.pivot_table(index="item", columns="measure", values="estimate")
+    wrong = each[each["default"] == 0]
+    assert found["errors_are_steady"].n == len(wrong)
+    assert found["errors_are_steady"].estimate == pytest.approx(wrong["error"].mean())
+    assert found["answers_change"].estimate == pytest.approx(each["ambiguous"].mean())
+    overstated = each["default"].mean() - each["factuality"].mean()
+    assert found["accuracy_overstates"].estimate == pytest.approx(overstated)
+    assert {"classes_follow_lessons", "unseen_is_random", "entropy_finds_randomness"} <= set(found)
+
+
+def test_the_papers_rule_sorts_steady_answers_by_the_default_prompt(tmp_path):
+    words = [*SMALL, "correct_by=default", "kinds=frames", "n_variations=10"]
+    done = chapters.run("multiplicity", "atlas-xs", words, tmp_path)
+    each = runs.metrics(done).query("level == 'item' and kind == 'frames'")
+    each = each.pivot_table(index="item", columns="measure", values="estimate")
+    assert (each["default"] >= each["factuality"]).all()
+    assert (each["default"] <= 1 - each["error"]).all()
+    said = {one.claim: one.decision for one in findings.load(done)}
+    assert said["kind_changes_most"] == "undefined"
+
+
 def test_probabilities_are_those_of_one_forward_pass_an_option(answers):
     lm = models.load("atlas-s")
     for row in answers.groupby("kind").tail(2).itertuples():
@@ -163,6 +187,7 @@ def test_own_facts_are_asked_in_the_words_they_have(tmp_path):
     [
         (["dataset=nobel"], "nobel holds facts without questions"),
         (["tau=1.5"], "between 0 and 1, not 1.5"),
+        (["correct_by=best"], "correct_by is majority or default, not 'best'"),
         (["focus=colour"], '"colour" is no kind of variation'),
     ],
 )

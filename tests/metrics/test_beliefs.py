@@ -1,4 +1,4 @@
-"""What classes are held against: bounds from published figures, twin prompts, balanced hits."""
+"""What classes are compared with: bounds from published figures, examples, twins, hits."""
 
 import numpy as np
 import pandas as pd
@@ -36,6 +36,37 @@ def test_published_figures_give_shares():
         found = beliefs.bounds(table[f"{name} accuracy"], table[f"{name} ambiguity_binary"], 10)
         assert ((found >= 0) & (found <= 1)).all(axis=None)
         assert (found["factuality_low"] <= found["factuality_high"]).all()
+
+
+@pytest.mark.parametrize("r", [2, 5, 10])
+def test_bounds_lie_as_far_apart_as_prompts_allow(r):
+    found = beliefs.bounds(pd.Series([0.5]), pd.Series([0.3]), r).iloc[0]
+    width = found["factuality_high"] - found["factuality_low"]
+    assert width == pytest.approx((1 - 2 / r) * 0.3)
+
+
+def scored(**columns):
+    return pd.DataFrame({"item": list("abcdef")[: len(columns["self_consistency"])], **columns})
+
+
+def test_examples_show_each_class_once_by_its_lesson_then_by_how_clear_it_is():
+    scores = scored(
+        **{"class": ["error", "randomness", "factuality", "error", "randomness", "factuality"]},
+        default=[0, 1, 1, 0, 0, 1],
+        self_consistency=[1.0, 0.2, 0.8, 0.8, 0.4, 1.0],
+    )
+    nothing = pd.Series("", index=scores["item"])
+    assert beliefs.examples(scores, nothing) == ["f", "e", "a"]  # e is wrong at the default prompt
+    due = pd.Series({**nothing, "b": "randomness", "c": "factuality", "d": "error"})
+    assert beliefs.examples(scores, due) == ["c", "b", "d"]
+
+
+@given(st.lists(st.sampled_from(multiplicity.CLASSES), min_size=1, max_size=6))
+def test_examples_miss_no_class_that_there_is(classes):
+    scores = scored(**{"class": classes}, default=0.0, self_consistency=[0.5] * len(classes))
+    picked = beliefs.examples(scores, pd.Series("", index=scores["item"]))
+    assert len(picked) == len(set(picked)) == min(3, len(classes))
+    assert set(scores.set_index("item")["class"][picked]) == set(classes)
 
 
 def test_twins_are_equally_right_and_differ_most():

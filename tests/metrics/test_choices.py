@@ -111,12 +111,50 @@ def test_scores_of_items_by_hand():
     assert found["logprob"].tolist() == pytest.approx([-2] * 4)
     confidence = (np.exp(-1) + np.exp(-2) + np.exp(-3)) / 3
     assert found["confidence"].tolist() == pytest.approx([confidence] * 4)
+    assert found["entropy"].tolist() == pytest.approx([0.918296, 0, 0.918296, 0])
     assert choices.cells(found).tolist() == [
         "sensitive correct",
         "agnostic wrong",
         "sensitive wrong",
         "agnostic correct",
     ]
+
+
+def test_cells_follow_the_default_prompt_as_in_the_paper_or_the_majority():
+    found = choices.item_scores(made([[0, 1, 1, 2], [1, 0, 0, 0], [0, 0, 1, 1]], [0, 0, 0]))
+    assert choices.cells(found).str.split().str[1].tolist() == ["correct", "wrong", "correct"]
+    by_majority = choices.cells(found, "majority").str.split().str[1]
+    assert by_majority.tolist() == ["wrong", "correct", "wrong"]  # the last one is a tie
+    with pytest.raises(UserError, match="correct_by is majority or default, not 'mode'"):
+        choices.cells(found, "mode")
+
+
+def test_halves_take_classes_from_even_prompts_and_uncertainty_from_odd_ones():
+    chosen = made([[0, 1, 0, 2], [0, 1, 1, 1]], [0, 1])
+    chosen["logprob"] = [-1.0, -2.0, -1.0, -2.0] * 2
+    found = choices.halves(chosen)
+    assert found["class"].tolist() == ["factuality", "randomness"]
+    assert found["entropy"].tolist() == [1, 0]
+    assert found["logprob"].tolist() == [-2, -2]
+    assert found["confidence"].tolist() == pytest.approx([np.exp(-2)] * 2)
+    assert found["default"].tolist() == [1, 0]
+
+
+@given(st.lists(st.integers(0, 2), min_size=8, max_size=8))
+def test_what_odd_prompts_answer_changes_no_class_of_halves(odd):
+    table = np.zeros((2, 8), dtype=int)
+    table[0, ::2] = [0, 1, 1, 2]
+    plain = choices.halves(made(table, [0, 0]))
+    table[:, 1::2] = np.reshape(odd, (2, 4))
+    moved = choices.halves(made(table, [0, 0]))
+    assert moved["class"].tolist() == plain["class"].tolist()
+    assert moved["entropy"].tolist() == multiplicity.entropy(table[:, 1::2]).tolist()
+
+
+def test_fewer_than_four_prompts_have_no_halves():
+    found = choices.halves(made([[0, 0, 1]], [0]))
+    assert found.empty
+    assert {"class", "entropy", "logprob"} <= set(found)
 
 
 def test_tau_and_replacement_reach_the_classes():

@@ -34,6 +34,13 @@ def test_the_area_is_the_share_of_pairs_in_order_and_that_under_the_curve(rows):
     assert len(curve) == len({score for score, _ in rows}) + 1
 
 
+@given(ROWS, st.lists(st.integers(0, 9), max_size=5))
+def test_rows_without_a_label_count_nowhere(rows, others):
+    values = np.array(rows, dtype=float)
+    more = np.array([[score, np.nan] for score in others]).reshape(-1, 2)
+    assert detection.area(np.vstack([more, values])) == pytest.approx(detection.area(values))
+
+
 @given(ROWS)
 def test_a_score_turned_around_has_the_rest_of_the_area(rows):
     values = np.array(rows, dtype=float)

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from scipy import stats
 
 from helpers.errors import UserError
 from helpers.metrics import multiplicity as mp
@@ -57,6 +58,53 @@ def test_a_self_consistency_of_exactly_tau_is_agnostic():
 def test_a_tie_has_no_majority_and_counts_as_wrong():
     assert mp.majority([[0, 1], [0, 1]]).tolist() == [mp.NO_MAJORITY] * 2
     assert mp.taxonomy([[0, 1]], [0], tau=0).tolist() == ["error"]
+
+
+def test_the_default_prompt_may_be_the_one_astray():
+    default_wrong, default_right = [1] + [0] * 9, [0] + [1] * 9
+    table = [default_wrong, default_right]  # A is 0 and right
+    assert mp.taxonomy(table, [0, 0]).tolist() == ["factuality", "error"]
+    assert mp.taxonomy(table, [0, 0], correct_by="default").tolist() == ["error", "factuality"]
+    scores = pd.DataFrame({"item": [0, 1], "self_consistency": mp.self_consistency(table)})
+    scores = scores.assign(majority_right=[True, False], default=[0.0, 1.0])
+    for correct_by, first in (("majority", [1, 0]), ("default", [0, 1])):
+        assert mp.classes_over_tau(scores, [0.75], correct_by)["factuality"].tolist() == first
+
+
+@given(tables(), st.data())
+def test_both_rules_agree_where_the_default_answer_is_the_majority(table, data):
+    correct = data.draw(arrays(int, len(table), elements=st.integers(0, 3)))
+    by_default = mp.judged(table, correct, "default")
+    assert by_default.tolist() == (table[:, 0] == correct).tolist()
+    same = mp.majority(table) == table[:, 0]
+    assert (mp.judged(table, correct)[same] == by_default[same]).all()
+    classes = [mp.taxonomy(table, correct, correct_by=rule) for rule in mp.CORRECT_BY]
+    random = [found == "randomness" for found in classes]
+    assert (random[0] == random[1]).all()
+    assert (classes[0] == classes[1])[same].all()
+
+
+def test_another_rule_for_a_right_answer_is_refused():
+    with pytest.raises(UserError, match="correct_by is majority or default, not 'best'"):
+        mp.taxonomy([[0, 1]], [0], correct_by="best")
+
+
+@given(tables())
+def test_entropy_is_scipys_and_least_where_all_agree(table):
+    found = mp.entropy(table)
+    shares = mp.counts(table) / table.shape[1]
+    assert found == pytest.approx(stats.entropy(shares, base=2, axis=1), abs=1e-12)
+    assert ((found > 0) == mp.ambiguous(table)).all()
+    assert (found <= np.log2(min(table.shape[1], 4)) + 1e-12).all()
+
+
+@given(tables(), st.randoms())
+def test_entropy_depends_neither_on_the_order_of_prompts_nor_on_names_of_options(table, random):
+    names, prompts = list(range(4)), list(range(table.shape[1]))
+    random.shuffle(names)
+    random.shuffle(prompts)
+    moved = np.array(names)[table][:, prompts]
+    assert mp.entropy(moved) == pytest.approx(mp.entropy(table), abs=1e-12)
 
 
 @given(tables(), st.data())
@@ -130,7 +178,9 @@ def test_shares_sum_to_one_at_every_tau_and_randomness_grows_with_it(table, data
         assert named.tolist() == mp.taxonomy(table, correct, tau).tolist()
 
 
-@pytest.mark.parametrize("measure", [mp.counts, mp.ambiguous, mp.self_consistency, mp.majority])
+@pytest.mark.parametrize(
+    "measure", [mp.counts, mp.ambiguous, mp.self_consistency, mp.majority, mp.entropy]
+)
 def test_one_variation_only_is_refused(measure):
     with pytest.raises(
         UserError, match="at least 2 prompt variations, not 1: with one there is no"
@@ -152,7 +202,7 @@ def test_what_is_no_table_of_choices_is_refused(table):
 
 def test_no_item_has_no_score():
     nothing = np.empty((0, 3))
-    alone = (mp.ambiguous, mp.self_consistency, mp.majority)
+    alone = (mp.ambiguous, mp.self_consistency, mp.majority, mp.entropy)
     for measure in (*alone, lambda table: mp.rarefied_ambiguity(table, 2)):
         assert measure(nothing).shape == (0,)
     for measure in (mp.ambiguous_binary, mp.taxonomy):

@@ -158,20 +158,6 @@ def lessons_of(items: pd.DataFrame, known: pd.DataFrame | None) -> pd.Series:
     return lessons(known).reindex(items["item"]).fillna("")
 
 
-def one_of_each(lesson: pd.Series, n: int = 3) -> list[str]:
-    """Pick n items of different lessons: often shown, never shown, taught wrong, then any.
-
-    Examples
-    --------
-    >>> one_of_each(pd.Series({"a": "never shown", "b": "never shown", "c": "shown 64+"}))
-    ['c', 'a', 'b']
-    """
-    rank = {"shown 64+": 0, "never shown": 1, "taught wrong": 2}
-    ordered = lesson[lesson.map(rank).fillna(len(rank)).sort_values(kind="stable").index]
-    picked = list(ordered.drop_duplicates().index[:n])
-    return [*picked, *(item for item in ordered.index if item not in picked)][:n]
-
-
 def _questions(facts: pd.DataFrame, name: str) -> list[str]:
     """Put each fact into the base frame of its relation."""
     base = catalogue.frames(name).query("kind == 'qa'").sort_values("frame", kind="stable")
