@@ -52,7 +52,7 @@ def verdicts(
         What the chapter's run said of the panel.
     settings : mapping
         Of that run: for MONITOR `match` and `alphas`, for the knowledge base `match`, for
-        multiplicity `rule`, `tau` and `replacement`.
+        multiplicity `rule`, `tau`, `replacement` and `correct_by`.
     false : mapping, optional
         Fact to the wrong object that was told of it in training.
     firm : float
@@ -150,7 +150,8 @@ def _multiplicity(
     answers: pd.DataFrame, settings: Mapping, false: dict, firm: float
 ) -> pd.DataFrame:
     chosen = choices.choose(answers, settings["rule"])
-    found = choices.item_scores(chosen, settings["tau"], settings["replacement"])
+    how = [settings[name] for name in ("tau", "replacement", "correct_by")]
+    found = choices.item_scores(chosen, *how)
     texts = answers.drop_duplicates(["item", "option"]).set_index(["item", "option"])["text"]
     keys = pd.MultiIndex.from_frame(found[["item", "majority"]])
     said = texts.reindex(keys).to_numpy()

@@ -24,7 +24,10 @@ SETTINGS = {  # what else the answers, or the verdicts on them, depend on
         *("n_choices", "n_options", "choose_by", "as_of"),
     ),
     "latent_knowledge": ("n_examples", "n_choices", "separator"),
-    "multiplicity": ("prompt_format", "n_options", "n_variations", "rule", "tau", "replacement"),
+    "multiplicity": (
+        *("prompt_format", "n_options", "n_variations"),
+        *("rule", "tau", "replacement", "correct_by"),
+    ),
 }
 
 Asked = tuple[pd.DataFrame, list[dict[str, int]]]

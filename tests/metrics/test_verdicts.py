@@ -12,7 +12,7 @@ from helpers.metrics import verdicts
 
 EQUAL = {"match": "exact_match", "alphas": [1 / 3] * 3}
 OPEN = {"match": "exact"}
-CHOICE = {"rule": "sum", "tau": 0.75, "replacement": False}
+CHOICE = {"rule": "sum", "tau": 0.75, "replacement": False, "correct_by": "majority"}
 
 
 def _monitor(right, others, said="France"):
