@@ -27,19 +27,19 @@ LESSONS = {  # of a worked example: is the list right, is the question right
 
 def above_guessing(scores: pd.DataFrame, who: str, baseline: str, **draw: int) -> Finding:
     """Decide whether the model beats guessing (`chance`) or naming the `commonest` object."""
-    names = {"chance": "guessing among the choices", "commonest": "always naming the object that "}
-    names["commonest"] += "is the commonest among the relation's examples"
+    guess = {"chance": "guessing among the choices", "commonest": "always naming the object that "}
+    guess["commonest"] += "is the commonest among the relation's examples"
     return decide(
         f"above_{baseline}",
         _difference(scores, scores["right"], scores[baseline], draw),
-        holds="{who} ranks the truth first for {right} of {n} facts, {size} more often than "
-        "{guess} would ({chance}).",
-        opposite="{who} ranks the truth first for {right} of {n} facts, {size} less often than "
-        "{guess} would ({chance}).",
-        undecided="These {n} facts do not decide whether {who}, which ranks the truth first for "
-        "{right} of them, beats {guess} ({chance}): the difference is {value}.",
+        holds="{who} ranks the truth first for {right} of {n} facts; {guess} would be right for "
+        "{chance}, {size} less.",
+        opposite="{who} ranks the truth first for {right} of {n} facts; {guess} would be right for "
+        "{chance}, {size} more.",
+        undecided="These {n} facts do not decide whether {who} does better than {guess}: it ranks "
+        "the truth first for {right}, against {chance}, a difference of {value}.",
         who=who,
-        guess=names[baseline],
+        guess=guess[baseline],
         right=_percent(scores["right"]),
         chance=_percent(scores[baseline]),
     )
@@ -69,7 +69,7 @@ def still_rising(table: pd.DataFrame, needed: int | None, **draw: int) -> Findin
     """Decide whether the last step in the number of examples still finds more facts, paired."""
     many = _ends(table)[1]
     few = max((n for n in set(table["examples"]) if n < many), default=many)
-    enough = f" The fewest examples that reach 95 % of the last accuracy: {needed}." * bool(needed)
+    enough = f" At {needed}, it has reached 95 % of its last value." * bool(needed)
     return decide(
         "still_rising",
         _paired(table, "examples", many, few, draw)[0],
@@ -119,13 +119,13 @@ def pairs_harm(moved: pd.DataFrame, kind: str, **draw: int) -> Finding:
     loss = -_changes(moved, kind)
     return decide(
         f"{kind}_pairs_harm",
-        stats.bootstrap(loss, **draw),
+        _varied(stats.bootstrap(loss, **draw)),
         holds="Behind {kind} pairs, the true objects lose {size} of probability on average "
         "({n} places of one list).",
         opposite="Behind {kind} pairs, the true objects gain {size} of probability on average "
         "({n} places of one list).",
-        undecided="{n} places of one list do not decide whether {kind} pairs harm the true ones "
-        "behind them: the mean loss of probability is {value}.",
+        undecided="One list, with {n} places compared, does not decide whether {kind} pairs harm "
+        "the true ones behind them: the mean loss of probability is {value}.",
         undefined="No {kind} pairs could be put into the list.",
         kind=kind,
     )
@@ -137,13 +137,14 @@ def wrong_harms_more(moved: pd.DataFrame, **draw: int) -> Finding:
     both = pd.concat(kinds, axis=1).dropna()
     return decide(
         "wrong_harms_more",
-        stats.paired_difference(both["unknown"], both["wrong"], **draw),
+        _varied(stats.paired_difference(both["unknown"], both["wrong"], **draw)),
         holds="Wrong pairs harm the true ones behind them more than unknown pairs do: they cost "
         "{size} more of probability (paired, {n} places of one list).",
         opposite="Unknown pairs harm the true ones behind them more than wrong pairs do: they "
         "cost {size} more of probability (paired, {n} places of one list).",
-        undecided="{n} places of one list do not decide whether wrong pairs harm the true ones "
-        "behind them more than unknown pairs do: the difference is {value} of probability.",
+        undecided="One list, with {n} places compared, does not decide whether wrong pairs harm "
+        "the true ones behind them more than unknown pairs do: the difference is {value} of "
+        "probability.",
         undefined="The list could not be spoilt, so that its kinds of harm cannot be compared.",
     )
 
@@ -217,13 +218,13 @@ def separator_matters(table: pd.DataFrame, base: str, **draw: int) -> Finding:
     alike = all(one.low > -ALIKE and one.high < ALIKE for one, _ in tried.values())
     name = max(moved or tried, key=lambda n: abs(np.nan_to_num(tried[n][0].estimate)), default="")
     found, rates = tried.get(name, (stats.paired_difference([], []), ""))
-    most = "with {name} it is {rates} with {base}, a difference of {value}, the largest of {count} "
-    most += "(paired, {n} facts; the interval is widened for their number)."
+    most = "with {name} accuracy is {rates} with {base}, a difference of {value}, the largest of "
+    most += "{count} (paired, {n} facts; the interval is widened for their number)."
     return decide(
         "separator_matters",
         found,
-        holds="The separator changes accuracy: " + most,
-        opposite="The separator changes accuracy by less than 5 points: " + most,
+        holds="The separator matters: " + most,
+        opposite="The separator hardly matters, by less than 5 points: " + most,
         undecided="These {n} facts do not decide whether the separator matters: " + most,
         undefined="Only one separator was tried.",
         decision=(HOLDS if moved else OPPOSITE if alike else UNDECIDED) if found.n else "",
@@ -260,7 +261,7 @@ def right_when_sure(scores: pd.DataFrame, who: str, **draw: int) -> Finding:
     both = np.column_stack([sure, scores["right"]]).astype(float)
     return decide(
         "right_when_sure",
-        stats.bootstrap(both, _apart, scores["relation"], **draw),
+        _varied(stats.bootstrap(both, _apart, scores["relation"], **draw)),
         holds="{who} is right more often when it is sure, with a confidence above one half: "
         "{rates}, {size} more.",
         opposite="{who} is right less often when it is sure, with a confidence above one half: "
@@ -314,12 +315,13 @@ def follows_exposure(scores: pd.DataFrame, who: str) -> Finding:
     )
 
 
-def calls_unread_known(scores: pd.DataFrame, who: str, **draw: int) -> Finding:
-    """Decide whether facts that were never read come out as known more often than by a guess."""
+def calls_unread_known(scores: pd.DataFrame, who: str) -> Finding:
+    """Decide whether facts never read come out as known more often than by a guess, by Wilson's."""
     unread = scores[scores["exposures"] == 0]
+    share, chance = stats.wilson(int(unread["right"].sum()), len(unread)), unread["chance"].mean()
     return decide(
         "calls_unread_known",
-        _difference(unread, unread["right"], unread["chance"], draw),
+        (*(number - chance for number in share[:3]), len(unread)),
         holds="Of {n} facts that {who} never read, more come out as known than by guessing: "
         "{rates}, {size} more.",
         opposite="Of {n} facts that {who} never read, fewer come out as known than by guessing: "
@@ -421,7 +423,7 @@ def _difference(
     table: pd.DataFrame, first: pd.Series, second: pd.Series, draw: dict[str, Any]
 ) -> stats.Difference:
     """Compare two columns of a table fact by fact."""
-    return stats.paired_difference(first, second, strata=table["relation"], **draw)
+    return _varied(stats.paired_difference(first, second, strata=table["relation"], **draw))
 
 
 def _paired(
@@ -437,7 +439,14 @@ def _paired(
     one, other = wide.iloc[:, 0], wide.iloc[:, -1]
     strata = wide.index.get_level_values("relation")
     found = stats.paired_difference(one, other, strata=strata, **draw)
-    return found, f"{_percent(one)} against {_percent(other)}"
+    return _varied(found), f"{_percent(one)} against {_percent(other)}"
+
+
+def _varied(found: Any) -> Any:
+    """Return an estimate without its interval if no resample differs: few facts, all alike."""
+    if found.low < found.high:
+        return found
+    return found._replace(low=float("nan"), high=float("nan"))
 
 
 def _ends(table: pd.DataFrame) -> tuple[int, int]:
