@@ -183,7 +183,7 @@ def choices_help(chosen: pd.DataFrame, spoken: pd.DataFrame, way: str, **draw: i
         undecided="{prompt}, these {n} facts do not decide whether the truth ranks first among the "
         "choices more often than it appears in free text: {rates}, a difference of {value}.",
         undefined="{prompt}, no text was written.",
-        prompt=f"After one of the {PROMPTS[way]}" if way in PROMPTS else "After a list",
+        prompt=f"After a {PROMPTS.get(way, 'lists').removesuffix('s')}",
         rates=rates,
     )
 
