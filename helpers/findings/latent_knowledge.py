@@ -390,6 +390,30 @@ def larger_holds_smaller(
     )
 
 
+def same_relations(known: pd.DataFrame, relations: Sequence[str], pair: Sequence[str]) -> Finding:
+    """Decide whether two models find the same relations easy: Pearson's r of their accuracies."""
+    small, large = pair
+    fields = known.assign(relation=np.asarray(relations))[: len(known) * (small != large)]
+    fields = fields.groupby("relation")[list(dict.fromkeys(pair))].mean()
+    return decide(
+        "same_relations",
+        stats.correlation(fields[small], fields[large]),
+        holds="{small} and {large} find the same relations easy: over {n} relations their "
+        "accuracies correlate with r = {value}.",
+        opposite="{small} and {large} find opposite relations easy: over {n} relations their "
+        "accuracies correlate with r = {value}.",
+        undecided="These {n} relations do not decide whether {small} and {large} find the same "
+        "ones easy: their accuracies correlate with r = {value}.",
+        undefined="No two models of different size, of which each knows more of one relation than "
+        "of another, were asked the same facts.",
+        digits=2,
+        scale=1,
+        unit="",
+        small=small,
+        large=large,
+    )
+
+
 def by_hand(marks: pd.DataFrame) -> tuple[list[str], str]:
     """Pick the facts of the worked example, one a lesson, and say which lessons there are.
 

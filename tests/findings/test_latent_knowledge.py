@@ -200,8 +200,26 @@ def test_the_larger_model_holds_what_the_smaller_knows(small, large, decision):
     assert "nan" not in found.sentence
 
 
+@pytest.mark.parametrize(
+    ("small", "large", "decision"),
+    [
+        ([1, 2, 3, 4, 5, 6], [2, 2, 4, 4, 6, 6], "holds"),
+        ([1, 2, 3, 4, 5, 6], [6, 6, 4, 4, 2, 2], "opposite"),
+        ([1, 2, 3, 4, 5, 6], [3, 5, 2, 4, 6, 3], "undecided"),
+        ([3, 3, 3, 3, 3, 3], [3, 5, 2, 4, 6, 3], "undefined"),
+    ],
+)
+def test_relations_that_are_easy_for_both(small, large, decision):
+    known = pd.DataFrame({"s": [k < n for n in small for k in range(8)]}, dtype=float)
+    known["l"] = [float(k < n) for n in large for k in range(8)]
+    found = claims.same_relations(known, np.repeat(list("abcdef"), 8), ("s", "l"))
+    assert found.decision == decision
+    assert found.n == 6
+
+
 def test_models_of_one_size_are_not_ordered():
     known = pd.DataFrame({"s": EVEN})
+    assert claims.same_relations(known, ["P17"] * 40, ("s", "s")).decision == "undefined"
     for claim in (claims.larger_holds_smaller, claims.larger_knows_more):
         assert claim(known, ["P17"] * 40, ("s", "s"), **DRAW).decision == "undefined"
 
