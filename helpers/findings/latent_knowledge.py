@@ -17,6 +17,7 @@ from helpers.metrics import subsumption
 from helpers.tables import interval
 
 PROMPTS = {"HGP": "human-written prompts", "MMP": "mined prompts"}
+LEAST = 5e-4  # what is rounded to 0.1 points
 ALIKE = 0.05  # separators closer than this to each other are not worth a search
 LESSONS = {  # of a worked example: is the list right, is the question right
     (1, 0): "the list brings the fact out, the question does not",
@@ -467,8 +468,11 @@ def _paired(
 
 
 def _varied(found: Any) -> Any:
-    """Return an estimate without its interval if no resample differs: few facts, all alike."""
-    if found.low < found.high:
+    """Return an estimate without its interval where that shows no difference, written out.
+
+    Few facts may be all alike in every resample, and a tenth of a point is the least written.
+    """
+    if found.low < found.high and max(-found.low, found.high) >= LEAST:
         return found
     return found._replace(low=float("nan"), high=float("nan"))
 

@@ -122,6 +122,12 @@ def test_facts_that_are_all_alike_decide_nothing():
     assert "a difference of 90.0 points" in found.sentence
 
 
+def test_a_difference_too_small_to_be_written_decides_nothing():
+    found = claims.pairs_harm(spoilt({"wrong": (1 + MORE) / 1e5}), "wrong", **DRAW)
+    assert found.decision == "undecided"
+    assert found.sentence.endswith("is 0.0 points.")
+
+
 def test_two_ways_are_compared_on_the_facts_asked_in_both():
     table = ways("way", {"IC-LKE": MORE, "HGP": LESS})
     table = table[(table["way"] == "IC-LKE") | (table["item"] < "f2")]  # f0, f1, f10 to f19
