@@ -118,6 +118,34 @@ def fact_scores(answers: pd.DataFrame) -> pd.DataFrame:
     return made
 
 
+def commonest(tests: pd.DataFrame, pool: pd.DataFrame) -> pd.Series:
+    """Tell of each fact whether its object is the commonest among its relation's examples.
+
+    Parameters
+    ----------
+    tests, pool : DataFrame
+        Facts, from :func:`helpers.prompts.lists.split`: ``relation, object`` and, in `tests`,
+        ``fact``.
+
+    Returns
+    -------
+    Series
+        Fact to 0 or 1; of objects that are equally common, the first in the alphabet counts.
+
+    Examples
+    --------
+    >>> pool = pd.DataFrame({"relation": "r", "object": ["x", "y", "y"]})
+    >>> commonest(pd.DataFrame({"fact": ["a", "b"], "relation": "r", "object": ["x", "y"]}), pool)
+    fact
+    a    0.0
+    b    1.0
+    dtype: float64
+    """
+    usual = pool.groupby("relation")["object"].agg(lambda objects: objects.mode().iloc[0])
+    right = tests["object"] == tests["relation"].map(usual)
+    return right.astype(float).set_axis(tests["fact"])
+
+
 def accuracy_at(matrix: npt.ArrayLike, threshold: float) -> float:
     r"""Compute accuracy over the facts whose likeliest choice is likelier than a threshold.
 

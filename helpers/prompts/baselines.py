@@ -14,7 +14,6 @@ from helpers.errors import UserError
 from helpers.prompts.lists import choose, opened
 
 KINDS = ("HGP", "MMP")
-COMPARED = ("P17", "P36", "P37")  # relations that Table 5 or the atlas has templates for
 _COLUMNS = ["relation", "kind", "number", "template"]
 
 
@@ -91,10 +90,8 @@ def own(frames: pd.DataFrame, n: int = 3) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=_COLUMNS)
 
 
-def compared(tests: pd.DataFrame, named: Sequence[str], focus: str) -> pd.DataFrame:
-    """Return the tests of the relations that are asked with prompts too.
-
-    These are the named ones; if none is named, those of ``COMPARED`` that there are, or `focus`.
+def compared(tests: pd.DataFrame, named: Sequence[str]) -> pd.DataFrame:
+    """Return the tests of the relations that are asked with prompts too: the named, or all.
 
     Raises
     ------
@@ -104,8 +101,8 @@ def compared(tests: pd.DataFrame, named: Sequence[str], focus: str) -> pd.DataFr
     Examples
     --------
     >>> tests = pd.DataFrame({"fact": ["a", "b"], "relation": ["P17", "P569"]})
-    >>> compared(tests, [], "P569")["fact"].tolist(), compared(tests, ["P569"], "")["fact"].tolist()
-    (['a'], ['b'])
+    >>> compared(tests, [])["fact"].tolist(), compared(tests, ["P569"])["fact"].tolist()
+    (['a', 'b'], ['b'])
     """
     there = list(tests["relation"].unique())
     missing = [relation for relation in named if relation not in there]
@@ -113,8 +110,7 @@ def compared(tests: pd.DataFrame, named: Sequence[str], focus: str) -> pd.DataFr
         raise UserError(
             f"There is no test of {', '.join(missing)} to compare: choose from {', '.join(there)}."
         )
-    chosen = named or [relation for relation in COMPARED if relation in there] or [focus]
-    return tests[tests["relation"].isin(chosen)]
+    return tests[tests["relation"].isin(named or there)]
 
 
 def prefer(first: pd.DataFrame, second: pd.DataFrame) -> pd.DataFrame:

@@ -26,7 +26,7 @@ def eic_lke(
     options: dict[str, list[str]],
     n_examples: int = 50,
     every: int = 5,
-    separator: str = "colon and comma",
+    separator: str = "space and comma",
     seed: int = 0,
     variant: str = "eic",
 ) -> pd.DataFrame:
@@ -39,7 +39,8 @@ def eic_lke(
     Parameters
     ----------
     tests, pool, options, separator, seed, variant
-        As in :func:`helpers.prompts.lists.ic_lke`. The paper parts pairs by a comma here.
+        As in :func:`helpers.prompts.lists.ic_lke`. Here the paper puts a space between subject and
+        object and a comma between pairs (Appendix C.2; its example in Appendix F has spaces alone).
     n_examples : int
         Examples before the first tested pair; a relation with fewer in its pool gives all.
     every : int

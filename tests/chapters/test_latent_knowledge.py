@@ -4,13 +4,21 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from helpers import chapters, models, runs
+from helpers import chapters, findings, models, runs
 from helpers.metrics import latent_knowledge as lke
 from helpers.metrics import ranking
 from tests import outcomes, tiny
 from tests.chapters import forward, notebooks
 
-CLOSE = ["n_close=3", "n_seeds=2", "n_list=30", "n_eic=3", "n_bootstrap=20", "siblings=no"]
+CLOSE = [
+    "n_close=3",
+    "n_close_choices=10",
+    "n_seeds=2",
+    "n_list=30",
+    "n_eic=3",
+    "n_bootstrap=20",
+    "siblings=no",
+]
 CLOSE += ["n_panel=0"]
 SMALL = ["relations=P17,P36,P575", "n_facts=4", "n_examples=12", *CLOSE]
 
@@ -22,9 +30,14 @@ def folder(tmp_path_factory):
 
 
 def test_the_run_is_whole(folder):
-    tables = {"by_relation", "spoilt", "ways", "eic", "released", "generation", "truth"}
+    tables = {"by_relation", "spoilt", "ways", "eic", "separators", "generation", "truth"}
     tables |= {"subsumption", "leader_board", "paper_table1", "paper_table10"}
     notebooks.check(folder, SMALL, n_figures=9, tables=tables)
+    said = {finding.claim: finding for finding in findings.load(folder)}
+    assert {"more_examples", "list_against_HGP", "separator_matters", "follows_exposure"} <= {*said}
+    assert said["above_chance"].n == 12
+    assert said["more_examples"].n == 9  # three of each relation
+    assert not [one for one in said.values() if "nan" in one.sentence]
 
 
 @pytest.mark.parametrize("name", ["endless", "sequence_to_sequence"])
@@ -60,6 +73,11 @@ def test_probabilities_are_those_of_one_forward_pass_a_choice(answers):
     for row in answers[answers["part"].isin(parts)].groupby("part").tail(2).itertuples():
         forward.check(lm, row)
         assert "".join(row.tokens).replace("Ġ", " ") == row.continuation
+
+
+def test_sequences_of_many_tests_part_pairs_by_a_comma(answers):
+    prompts = answers[answers["part"] == "EIC-LKE"]["prompt"]
+    assert prompts.str.count(", ").ge(12).all()
 
 
 def test_both_ways_ask_the_same_facts_and_choices(answers):

@@ -185,3 +185,11 @@ def test_a_fact_needs_one_true_choice():
         lke.fact_scores(answers.assign(correct=False))
     with pytest.raises(UserError, match="f0 has 3 correct"):
         lke.fact_scores(answers.assign(correct=True))
+
+
+def test_the_commonest_object_is_that_of_the_examples():
+    pool = pd.DataFrame({"relation": list("aaab"), "object": list("yxyz")})
+    tests = pd.DataFrame({"fact": list("stuv"), "relation": list("aabb"), "object": list("yxzw")})
+    assert lke.commonest(tests, pool).to_dict() == {"s": 1, "t": 0, "u": 1, "v": 0}
+    even = lke.commonest(tests, pool[:2])
+    assert even.to_dict() == {"s": 0, "t": 1, "u": 0, "v": 0}  # x is before y; b has no examples

@@ -1,5 +1,6 @@
 """Sequences of many tests, spoilt lists, and the strings of the released code."""
 
+import re
 from itertools import pairwise
 
 import pandas as pd
@@ -50,6 +51,13 @@ def test_examples_that_run_out_begin_a_new_sequence():
     probes = sequences.eic_lke(TESTS, POOL, OPTIONS, separator="space")
     firsts = probes[probes["item"].isin(["r-100", "r-111", "r-122"])]
     assert (firsts["prompt"].str.count("o") == 50).all()
+
+
+def test_many_tests_in_a_sequence_are_parted_by_a_comma_as_in_the_paper():
+    probes = sequences.eic_lke(TESTS[:2], POOL, OPTIONS, n_examples=2, every=1)
+    last = probes.iloc[-1]
+    pattern = r"s\d+ o\d+, s\d+ o\d+, s100 o100, s\d+ o\d+, s101 o101"
+    assert re.fullmatch(pattern, last["prompt"] + last["continuation"])
 
 
 def test_places_of_a_list_are_asked_with_all_before_them():
