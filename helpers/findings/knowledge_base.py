@@ -139,7 +139,7 @@ def numbers_and_years(unseen: pd.DataFrame, n_resamples: int = 1000, seed: int =
     return findings.decide(
         "numbers_and_years_are_least_restrained",
         _gap(others, silent, n_resamples, seed),
-        decision=findings.UNDECIDED if 0 < min(sides) < LEAST else "",
+        decision=_few(*sides),
         holds="Without knowledge, the model holds back less where a number or a year is asked for: "
         "UR is lower than for other answers by {size} ({sides}). Wrong answers by type, fewest "
         "first: {types}.",
@@ -253,24 +253,49 @@ def consistency_tells(
 def false_beliefs(misled: pd.DataFrame, n_resamples: int = 1000, seed: int = 0) -> Finding:
     """Say whether facts stated wrongly in training are answered with the false object.
 
-    `misled` holds ``item, answer`` ("the false one", or the kind of the response), ``consistency``.
+    `misled` holds one row a fact: ``answer`` ("the false one", or the kind of the response),
+    ``exposures``, ``consistency``.
     """
-    false = misled["answer"] == "the false one"
-    each = (false * 1.0 - (misled["answer"] == "correct")).groupby(misled["item"]).mean()
+    counts = misled["answer"].value_counts().reindex(["the false one", "correct"], fill_value=0)
+    lean = (misled["answer"] == "the false one") * 1.0 - (misled["answer"] == "correct")
     return findings.decide(
         "false_statements_come_back",
-        stats.bootstrap(each, n_resamples=n_resamples, seed=seed),
-        decision=findings.UNDECIDED if 0 < len(each) < LEAST else "",
+        stats.bootstrap(lean, strata=misled["exposures"], n_resamples=n_resamples, seed=seed),
+        decision=_few(len(misled)),
         holds="Where training stated something false, the model gives back the false answer more "
-        "often than the true one, by {size} ({n} facts; {counts}).",
-        opposite="Where training stated something false, the model still gives the true answer "
-        "more often, by {size} ({n} facts; {counts}).",
+        "often than the true one, by {size} ({counts}).",
+        opposite="Where training stated something false, the model gives the true answer more "
+        "often than the false one, by {size} ({counts}).",
         undecided="These {n} facts do not decide whether the model gives back the false answer or "
-        "the true one where training stated something false: the difference is {value} "
+        "the true one more often where training stated something false: the difference is {value} "
         "({counts}).",
         undefined="No fact asked here is known to have been stated wrongly in training.",
-        counts=f"{false.sum()} of {len(misled)} answers are the false one, chosen again in "
-        f"{_percent(misled['consistency'][false].mean())} of the choices",
+        counts=f"{counts.iloc[0]} and {counts.iloc[1]} of {len(misled)} facts",
+    )
+
+
+def false_steadier(misled: pd.DataFrame, n_resamples: int = 1000, seed: int = 0) -> Finding:
+    """Say whether false answers that training stated are chosen again more often than true ones."""
+    rows = misled[misled["answer"].isin(["the false one", "correct"])]
+    rows = rows[rows["consistency"].notna()]
+    false = rows["answer"] == "the false one"
+    sides = [int(false.sum()), int((~false).sum())]
+    return findings.decide(
+        "false_answers_are_steadier_than_true_ones",
+        _gap(false, rows["consistency"], n_resamples, seed),
+        decision=_few(*sides),
+        holds="False answers from training are steadier than true ones: they are chosen again in "
+        "{false} of the choices, true ones in {true}, a difference of {size} ({sides}).",
+        opposite="False answers from training are less steady than true ones: they are chosen "
+        "again in {false} of the choices, true ones in {true}, a difference of {size} ({sides}).",
+        undecided="These {n} answers do not decide whether consistency tells false answers from "
+        "true ones to facts that training stated wrongly: {false} and {true} of the choices, a "
+        "difference of {value} ({sides}).",
+        undefined="Whether consistency tells false answers from true ones is undefined: there are "
+        "no answers of both kinds to facts that training stated wrongly.",
+        false=_percent(rows["consistency"][false].mean()),
+        true=_percent(rows["consistency"][~false].mean()),
+        sides=f"{sides[0]} false and {sides[1]} true answers",
     )
 
 
@@ -438,16 +463,21 @@ def _contrast(
 
 
 def _gap(flag: pd.Series, value: pd.Series, n_resamples: int, seed: int) -> stats.Interval:
-    """Estimate the share of `value` where `flag` holds minus the share where it does not."""
+    """Estimate the mean of `value` where `flag` holds minus the mean where it does not."""
     if flag.nunique() < 2:
         return stats.Interval(*NOTHING, len(flag))
 
     def gap(rows: np.ndarray) -> np.ndarray:
         here, there = rows[..., 0], 1 - rows[..., 0]
-        shares = ((side * rows[..., 1]).sum(-1) / side.sum(-1) for side in (here, there))
-        return next(shares) - next(shares)
+        means = ((side * rows[..., 1]).sum(-1) / side.sum(-1) for side in (here, there))
+        return next(means) - next(means)
 
     return stats.bootstrap(np.column_stack([flag, value]), gap, flag, n_resamples, seed)
+
+
+def _few(*sides: int) -> str:
+    """Return the decision that a comparison of too few questions has, whatever its interval."""
+    return findings.UNDECIDED if 0 < min(sides) < LEAST else ""
 
 
 def _percent(share: float | None) -> str:

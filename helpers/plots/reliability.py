@@ -246,15 +246,15 @@ def rate_rows(
     Parameters
     ----------
     tables : mapping
-        Setting to a table of shares, one row a model, which may lack some models.
+        Setting to a table of shares, one row a model, the same models in each.
     measures : sequence of str
     marked : str
-        Name of the model that is set in bold.
+        Name of the model that is set apart at the top, in bold.
 
     Returns
     -------
     ndarray of Axes
-        Models in the order of the first measure in the first setting.
+        The other models in the order of the first measure in the first setting.
 
     Notes
     -----
@@ -269,6 +269,7 @@ def rate_rows(
     """
     first = next(iter(tables.values()))
     names = list(first[measures[0]].sort_values(ascending=False, kind="stable").index)
+    names.sort(key=lambda name: name != marked)
     size = (6, 1.1 + 0.23 * len(names))
     figure, axes = plt.subplots(1, len(measures), figsize=size, sharey=True, squeeze=False)
     shade = colours(tables)
@@ -276,6 +277,8 @@ def rate_rows(
         for way, table in tables.items():
             places = [names.index(name) for name in table.index]
             ax.plot(table[measure], places, "o", color=shade[way], ms=5, alpha=0.85, label=way)
+        if marked in names:
+            ax.axhline(0.5, color=GREY, lw=1)
         ax.set_title(measure)
         ax.xaxis.set_major_formatter(PercentFormatter(1))
     axes[0, 0].set_yticks(range(len(names)), [plain(str(name)) for name in names], fontsize=9)
