@@ -79,8 +79,8 @@ def right_steadier(
         undecided="These {n} answers do not decide whether right or wrong ones are steadier: the "
         "model chooses them again in {right} and {wrong} of the choices, a difference of {value} "
         "({setting}).",
-        undefined=f"Whether right answers are steadier is undefined: {len(rows)} answers were put "
-        "to the model again, and not both right and wrong ones.",
+        undefined="Whether right answers are steadier than wrong ones is undefined: the "
+        f"{len(rows)} answers that were asked for again are not of both kinds.",
         right=_percent(levels["Cons_c"]),
         wrong=_percent(levels["Cons_w"]),
         setting=setting,
