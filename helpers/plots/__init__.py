@@ -22,7 +22,14 @@ from helpers.plots.latent import (
 )
 from helpers.plots.multiplicity import class_bars, lines, mapping, roc_curves, two_prompts
 from helpers.plots.objects import object_bars
-from helpers.plots.reliability import effect_grid, kind_bars, measure_plane, rank_map
+from helpers.plots.reliability import (
+    effect_grid,
+    kind_bars,
+    line_grid,
+    measure_plane,
+    rank_map,
+    rate_rows,
+)
 from helpers.plots.scatters import scatter
 from helpers.plots.style import PALETTE, empty, model_colour, use_style
 
@@ -48,6 +55,7 @@ __all__ = [
     "grouped_dots",
     "kind_bars",
     "line_curve",
+    "line_grid",
     "lines",
     "list_panels",
     "list_places",
@@ -56,6 +64,7 @@ __all__ = [
     "model_colour",
     "object_bars",
     "rank_map",
+    "rate_rows",
     "reliability_diagram",
     "roc_curves",
     "scale_curve",

@@ -1,16 +1,27 @@
 """Figures of the knowledge-base chapter: planes of two measures, kinds of responses, ranks."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import seaborn as sns
 from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
 from matplotlib.patheffects import withStroke
 from matplotlib.ticker import PercentFormatter
 
-from helpers.plots.style import BLUE, GREY, colours, empty, legend_above, model_colour, plain, reach
+from helpers.plots.style import (
+    BLUE,
+    GREY,
+    INK,
+    colours,
+    empty,
+    legend_above,
+    model_colour,
+    plain,
+    reach,
+)
 
 
 def measure_plane(
@@ -158,6 +169,124 @@ def effect_grid(table: pd.DataFrame) -> np.ndarray:
     axes[-1, 0].set_xlabel("change")
     axes[-1, 0].xaxis.set_major_formatter(PercentFormatter(1))
     return axes[:, 0]
+
+
+def line_grid(
+    groups: Mapping[str, Mapping[str, pd.DataFrame]],
+    measures: Sequence[str],
+    ticks: Mapping[str, Mapping[float, str]],
+    marked: str = "",
+) -> np.ndarray:
+    """Draw several measures of many models, a column of panels for each way to compare them.
+
+    Parameters
+    ----------
+    groups : mapping
+        Comparison to lines by name, as `helpers.published.knowledge_base.lines` returns: ``place``
+        (of a model on its line), ``family`` (one colour each), ``tuned`` (bool; dashed), and the
+        measures as shares.
+    measures : sequence of str
+        A row of panels each.
+    ticks : mapping
+        Comparison to the places that bear a name.
+    marked : str
+        Name of the line that is drawn thick.
+
+    Returns
+    -------
+    ndarray of Axes, shape (measures, comparisons)
+
+    Notes
+    -----
+    Zheng et al. 2024, Figures 8 to 10.
+
+    Examples
+    --------
+    >>> line = pd.DataFrame({"place": [0, 1], "family": "Llama 1", "tuned": False, "NCR": [0, 1]})
+    >>> axes = line_grid({"size": {"Llama 1": line}}, ["NCR"], {"size": {0: "7B", 1: "13B"}})
+    >>> [text.get_text() for text in axes[0, 0].get_xticklabels()]
+    ['7B', '13B']
+    """
+    shape = (len(measures), len(groups))
+    size = (6, 1 + 1.25 * len(measures))
+    figure, axes = plt.subplots(*shape, figsize=size, sharex="col", sharey="row", squeeze=False)
+    shade = colours(
+        family for lines in groups.values() for rows in lines.values() for family in rows["family"]
+    )
+    for (group, lines), column in zip(groups.items(), axes.T):
+        for ax, measure in zip(column, measures):
+            for name, rows in lines.items():
+                ax.plot(
+                    rows["place"],
+                    rows[measure],
+                    color=shade[rows["family"].iloc[0]],
+                    ls="--" if rows["tuned"].all() else "-",
+                    marker="o",
+                    ms=3,
+                    lw=3 if name == marked else 1.3,
+                    alpha=0.8,
+                )
+            ax.yaxis.set_major_formatter(PercentFormatter(1))
+            ax.margins(x=0.12)
+        column[0].set_title(group)
+        column[-1].set_xticks(list(ticks[group]), list(ticks[group].values()), rotation=60)
+    for ax, measure in zip(axes[:, 0], measures):
+        ax.set_ylabel(measure)
+    drawn = [Line2D([], [], color=colour, label=plain(name)) for name, colour in shade.items()]
+    drawn.append(Line2D([], [], color=INK, ls="--", label="tuned"))
+    figure.legend(handles=drawn, loc="outside upper left", ncols=4)
+    return axes
+
+
+def rate_rows(
+    tables: Mapping[str, pd.DataFrame], measures: Sequence[str], marked: str = ""
+) -> np.ndarray:
+    """Draw rates of every model in several settings, a row a model and a panel a measure.
+
+    Parameters
+    ----------
+    tables : mapping
+        Setting to a table of shares, one row a model, the same models in each.
+    measures : sequence of str
+    marked : str
+        Name of the model that is set apart at the top, in bold.
+
+    Returns
+    -------
+    ndarray of Axes
+        The other models in the order of the first measure in the first setting.
+
+    Notes
+    -----
+    Zheng et al. 2024, Figure 12.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"CR": [0.1, 0.3]}, index=["a", "b"])
+    >>> (ax,) = rate_rows({"zero-shot": table}, ["CR"])
+    >>> [text.get_text() for text in ax.get_yticklabels()]
+    ['b', 'a']
+    """
+    first = next(iter(tables.values()))
+    names = list(first[measures[0]].sort_values(ascending=False, kind="stable").index)
+    names.sort(key=lambda name: name != marked)
+    size = (6, 1.1 + 0.23 * len(names))
+    figure, axes = plt.subplots(1, len(measures), figsize=size, sharey=True, squeeze=False)
+    shade = colours(tables)
+    for ax, measure in zip(axes[0], measures):
+        for way, table in tables.items():
+            places = [names.index(name) for name in table.index]
+            ax.plot(table[measure], places, "o", color=shade[way], ms=5, alpha=0.85, label=way)
+        if marked in names:
+            ax.axhline(0.5, color=GREY, lw=1)
+        ax.set_title(measure)
+        ax.xaxis.set_major_formatter(PercentFormatter(1))
+    axes[0, 0].set_yticks(range(len(names)), [plain(str(name)) for name in names], fontsize=9)
+    axes[0, 0].set_ylim(len(names) - 0.5, -0.5)
+    for text in axes[0, 0].get_yticklabels():
+        text.set_fontweight("bold" if text.get_text() == plain(marked) else "normal")
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper left", ncols=3)
+    return axes[0]
 
 
 def kind_bars(table: pd.DataFrame, ax: Axes | None = None) -> Axes:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable
 from itertools import pairwise
 
+import numpy as np
 import pandas as pd
 
 from helpers.published import load
@@ -97,3 +98,38 @@ def pairs() -> dict[str, tuple[pd.DataFrame, pd.DataFrame]]:
     }
     zero, unsure = models("zero-shot"), models("four-two")
     return compared | {"shots": (zero, table), "unsure shots": (table, unsure)}
+
+
+def lines() -> dict[str, dict[str, pd.DataFrame]]:
+    """Return what Figures 8 to 10 detail, each line's models in order.
+
+    Returns
+    -------
+    dict
+        Comparison to lines by name, a table of :func:`models` each, with ``place``: a family by
+        the logarithm of its billions of parameters, base and tuned model of one size (0 and 1),
+        every model in the three settings (0 to 2); ``family`` is that of the base models, and
+        "others" for models without kin.
+
+    Examples
+    --------
+    >>> {name: len(found) for name, found in lines().items()}
+    {'size': 8, 'tuning': 8, 'prompt': 26}
+    >>> lines()["tuning"]["Gemma 2B"].index.tolist()
+    ['Gemma 2B', 'Gemma-Instruct 2B']
+    """
+    table, (base, tuned) = models(), pairs()["tuned"]
+    sizes = table.assign(place=np.log10(table["billion"])).groupby("family", sort=False)
+    both = pd.concat([base.assign(place=0), tuned.assign(place=1)])
+    settings = pd.concat([models(name).assign(place=at) for at, name in enumerate(SETTINGS)])
+    found = {
+        "size": {name: rows.sort_values("place") for name, rows in sizes if len(rows) > 1},
+        "tuning": {name: both.loc[[name, other]] for name, other in zip(base.index, tuned.index)},
+        "prompt": {name: settings.loc[[name]] for name in table.index},
+    }
+    kin = {other: name for name, other in TUNED.items()}
+    kin |= dict.fromkeys(("GPT-3.5 Turbo", "Phi2"), "others")
+    return {
+        comparison: {name: rows.replace({"family": kin}) for name, rows in lines.items()}
+        for comparison, lines in found.items()
+    }

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from helpers import chapters, runs
+from helpers import chapters, findings, runs
 from helpers.metrics import accuracy, reliability, responses
 from helpers.metrics import knowledge_base as kb
 from tests import outcomes, own_facts
@@ -22,7 +22,7 @@ def folder(tmp_path_factory):
 
 
 def test_the_run_is_whole(folder):
-    notebooks.check(folder, SMALL, n_figures=7)
+    notebooks.check(folder, SMALL, n_figures=9)
 
 
 @pytest.mark.parametrize("name", ["endless", "sequence_to_sequence"])
@@ -30,7 +30,7 @@ def test_a_model_that_says_nothing_gets_its_chapter(name, tmp_path):
     model = outcomes.MAKERS[name](tmp_path / name)
     words = [*SMALL, "n_choices=2", "prompt_settings=zero-shot", "setting=zero-shot"]
     folder = chapters.run("knowledge_base", str(model), words, tmp_path)
-    notebooks.check(folder, words, n_figures=7, tables={"factuality", "consistency", "this_run"})
+    notebooks.check(folder, words, n_figures=9, tables={"factuality", "consistency", "this_run"})
     told = notebooks.printed(folder)
     assert "No response says anything" in told
     assert "one prompt setting only" in told
@@ -40,6 +40,31 @@ def test_a_model_that_says_nothing_gets_its_chapter(name, tmp_path):
     assert found[["Cons_c", "Cons_w"]].isna().all()
     assert set(runs.answers(folder)["label"]) == {"uninformative"}
     assert runs.manifest(folder)["choice_questions"] == 0
+
+
+def test_findings_say_what_the_tables_hold(folder, answers, metrics):
+    found = {finding.claim: finding for finding in findings.load(folder)}
+    now = metrics[metrics["setting"] == "four-shot"].set_index("measure")
+    for claim, measure in {
+        "right_outnumber_wrong": "NCR",
+        "holds_back_on_unseen": "UR",
+    }.items():
+        ends = [getattr(found[claim], name) for name in ("estimate", "low", "high")]
+        assert ends == now.loc[measure, ["estimate", "low", "high"]].tolist()
+    step = found["UR_rises_from_four_shot_to_four_two"]
+    unseen = answers[~answers["seen"]]
+    silent = (unseen["label"] == "uninformative").groupby(unseen["variant"]).mean()
+    assert step.estimate == pytest.approx(silent["four-two"] - silent["four-shot"])
+    assert {"silent_where_nothing_was_read", "false_statements_come_back"} <= set(found)
+
+
+def test_the_three_questions_are_the_ones_that_show_the_lesson(folder, answers):
+    told = notebooks.printed(folder, "intuition-ask")
+    table = pd.read_csv(folder / "tables" / "three_questions.csv")
+    close = answers[answers["variant"] == "four-shot"].set_index("question")
+    labels = close.loc[table["question"], "label"].tolist()
+    assert ("is answered rightly (" in told) == ("correct" in labels)
+    assert told.count("Question ") == len(table)
 
 
 def test_every_question_is_asked_in_every_setting(answers):
@@ -105,7 +130,7 @@ def test_published_files_run_through(shared, tmp_path):
     assert set(choices["continuation"]) == {" A", " B", " C", " D", " E"}
     assert "exposures" not in found.columns
     assert runs.manifest(done)["dataset"]["name"] == "seen_qa"
-    notebooks.check(done, words, n_figures=7)
+    notebooks.check(done, words, n_figures=9)
 
 
 def test_own_facts_are_asked_as_seen_ones(tmp_path):

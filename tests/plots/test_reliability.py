@@ -90,6 +90,40 @@ def test_effects_stand_in_the_order_of_the_table():
         np.testing.assert_allclose(ax.lines[0].get_xdata(), rows["estimate"])
 
 
+def test_lines_are_those_of_the_table():
+    line = pd.DataFrame({"place": [0, 1], "family": "Llama 1", "tuned": False, "NCR": [0.1, 0.3]})
+    tuned = line.assign(family="ours", tuned=True, UR=0.5)
+    groups = {"size": {"Llama 1": line.assign(UR=0.2), "ours": tuned}}
+    axes = plots.line_grid(groups, ["NCR", "UR"], {"size": {0: "7B", 1: "13B"}}, "ours")
+    draw(axes[0, 0])
+    assert [ax.get_ylabel() for ax in axes[:, 0]] == ["NCR", "UR"]
+    plain, ours = axes[0, 0].lines
+    assert plain.get_ydata().tolist() == [0.1, 0.3]
+    assert [plain.get_linestyle(), ours.get_linestyle()] == ["-", "--"]
+    assert ours.get_linewidth() > plain.get_linewidth()
+    assert plain.get_color() != ours.get_color()
+    assert texts(axes[0, 0].figure.legends[0].get_texts()) == ["Llama 1", "ours", "tuned"]
+
+
+def test_rates_are_ordered_and_ours_is_apart():
+    zero = pd.DataFrame({"CR": [0.1, 0.4, 0.2], "WR": 0.5}, index=["a", "b", "ours"])
+    ax, right = plots.rate_rows({"zero-shot": zero, "four-shot": zero + 0.1}, ["CR", "WR"], "ours")
+    draw(ax)
+    assert [panel.get_title(loc="left") for panel in (ax, right)] == ["CR", "WR"]
+    assert texts(ax.get_yticklabels()) == ["ours", "b", "a"]
+    dots = {line.get_label(): line for line in ax.lines if line.get_marker() == "o"}
+    assert list(dots) == ["zero-shot", "four-shot"]
+    assert dict(zip(dots["zero-shot"].get_ydata(), dots["zero-shot"].get_xdata())) == {
+        2: 0.1,
+        1: 0.4,
+        0: 0.2,
+    }
+    assert [label.get_fontweight() for label in ax.get_yticklabels()] == ["bold"] + ["normal"] * 2
+    silent = zero.assign(CR=[0.1, 0.4, np.nan])
+    (alone,) = plots.rate_rows({"zero-shot": silent}, ["CR"], "ours")
+    assert texts(draw(alone).get_yticklabels()) == ["ours", "b", "a"]
+
+
 def test_a_measure_that_is_undefined_is_said_in_the_legend(ax):
     ours = {"model": "atlas-s", "Cons_c": np.nan, "Cons_c_low": np.nan, "Cons_c_high": np.nan}
     ours |= {"Cons_w": 0.5, "Cons_w_low": 0.4, "Cons_w_high": 0.6}

@@ -99,3 +99,19 @@ def test_table_2_stands_in_the_paper_but_for_lost_signs(shared):
 
 def test_settings_other_than_the_papers_show_four_shots():
     assert paper.models("six-shot").equals(paper.models("four-shot"))
+
+
+def test_lines_hold_the_printed_figures_in_order():
+    found = paper.lines()
+    for rows in found["size"].values():
+        assert rows["place"].is_monotonic_increasing
+        assert rows["family"].nunique() == 1
+    for rows in found["tuning"].values():
+        assert rows["tuned"].tolist() == [False, True]
+        assert rows["billion"].nunique() == 1
+    assert found["tuning"]["Llama3 8B"]["family"].tolist() == ["Llama3"] * 2
+    table = published.load("kb_table9")
+    for name, rows in found["prompt"].items():
+        printed = [table.loc[name, f"{setting} UR"] for setting in paper.SETTINGS]
+        np.testing.assert_allclose(100 * rows["UR"], printed)
+    assert set(found["prompt"]["Phi2 3B"]["family"]) == {"others"}
