@@ -21,6 +21,7 @@ from helpers.errors import UserError
 
 HOLDS, OPPOSITE, UNDECIDED, UNDEFINED = "holds", "opposite", "undecided", "undefined"
 FILE = "findings.json"
+FEW = 20  # facts: fewer that are all alike decide nothing
 
 
 @dataclass(frozen=True)
@@ -76,8 +77,9 @@ def decide(
         Its name.
     result : tuple
         Of `helpers.stats` (estimate, low, high, ..., n): an interval, paired difference or
-        correlation. The claim holds where the whole interval lies above `null`, its opposite
-        where it lies below; otherwise, or without an interval, these facts do not decide.
+        correlation. The claim holds where the whole interval, as it is written, lies above `null`,
+        its opposite where it lies below; otherwise these facts do not decide, nor do fewer
+        than 20 that are all alike, whose interval has no width.
     holds, opposite, undecided : str
         The wordings. ``{value}`` is the estimate with its interval; ``{size}`` the same, turned
         round where the claim's opposite holds, for "less by ..."; ``{n}`` the number of facts.
@@ -105,8 +107,10 @@ def decide(
     '-20.0 [-50.0, 10.0] points?'
     """
     estimate, low, high, n = (float(number) for number in (*result[:3], result[-1]))
-    decision = decision or _decision(estimate, low, high, null)
+    if low == high and n < FEW:
+        low = high = np.nan  # few that are all alike: nothing varies in a resample
     ends = [end - null for end in (estimate, low, high)]
+    decision = decision or _decision(*(round(scale * end, digits) for end in ends))
     if decision == OPPOSITE:
         ends = [-ends[0], -ends[2], -ends[1]]
     written = {
@@ -125,11 +129,11 @@ def decide(
     return Finding(claim, decision, sentence, estimate, low, high, int(n))
 
 
-def _decision(estimate: float, low: float, high: float, null: float) -> str:
-    """Compare an interval with the value that it may leave out."""
+def _decision(estimate: float, low: float, high: float) -> str:
+    """Compare an interval, as it is written, with zero."""
     if np.isnan(estimate):
         return UNDEFINED
-    return HOLDS if low > null else OPPOSITE if high < null else UNDECIDED
+    return HOLDS if low > 0 else OPPOSITE if high < 0 else UNDECIDED
 
 
 class Findings:

@@ -17,7 +17,6 @@ from helpers.metrics import subsumption
 from helpers.tables import interval
 
 PROMPTS = {"HGP": "human-written prompts", "MMP": "mined prompts"}
-LEAST = 5e-4  # what is rounded to 0.1 points
 ALIKE = 0.05  # separators closer than this to each other are not worth a search
 LESSONS = {  # of a worked example: is the list right, is the question right
     (1, 0): "the list brings the fact out, the question does not",
@@ -120,7 +119,7 @@ def pairs_harm(moved: pd.DataFrame, kind: str, **draw: int) -> Finding:
     loss = -_changes(moved, kind)
     return decide(
         f"{kind}_pairs_harm",
-        _varied(stats.bootstrap(loss, **draw)),
+        stats.bootstrap(loss, **draw),
         holds="Behind {kind} pairs, the true objects lose {size} of probability on average "
         "({n} places of one list).",
         opposite="Behind {kind} pairs, the true objects gain {size} of probability on average "
@@ -138,7 +137,7 @@ def wrong_harms_more(moved: pd.DataFrame, **draw: int) -> Finding:
     both = pd.concat(kinds, axis=1).dropna()
     return decide(
         "wrong_harms_more",
-        _varied(stats.paired_difference(both["unknown"], both["wrong"], **draw)),
+        stats.paired_difference(both["unknown"], both["wrong"], **draw),
         holds="Wrong pairs harm the true ones behind them more than unknown pairs do: they cost "
         "{size} more of probability (paired, {n} places of one list).",
         opposite="Unknown pairs harm the true ones behind them more than wrong pairs do: they "
@@ -262,7 +261,7 @@ def right_when_sure(scores: pd.DataFrame, who: str, **draw: int) -> Finding:
     both = np.column_stack([sure, scores["right"]]).astype(float)
     return decide(
         "right_when_sure",
-        _varied(stats.bootstrap(both, _apart, scores["relation"], **draw)),
+        stats.bootstrap(both, _apart, scores["relation"], **draw),
         holds="{who} is right more often when it is sure, with a confidence above one half: "
         "{rates}, {size} more.",
         opposite="{who} is right less often when it is sure, with a confidence above one half: "
@@ -448,7 +447,7 @@ def _difference(
     table: pd.DataFrame, first: pd.Series, second: pd.Series, draw: dict[str, Any]
 ) -> stats.Difference:
     """Compare two columns of a table fact by fact."""
-    return _varied(stats.paired_difference(first, second, strata=table["relation"], **draw))
+    return stats.paired_difference(first, second, strata=table["relation"], **draw)
 
 
 def _paired(
@@ -464,17 +463,7 @@ def _paired(
     one, other = wide.iloc[:, 0], wide.iloc[:, -1]
     strata = wide.index.get_level_values("relation")
     found = stats.paired_difference(one, other, strata=strata, **draw)
-    return _varied(found), f"{_percent(one)} against {_percent(other)}"
-
-
-def _varied(found: Any) -> Any:
-    """Return an estimate without its interval where that shows no difference, written out.
-
-    Few facts may be all alike in every resample, and a tenth of a point is the least written.
-    """
-    if found.low < found.high and max(-found.low, found.high) >= LEAST:
-        return found
-    return found._replace(low=float("nan"), high=float("nan"))
+    return found, f"{_percent(one)} against {_percent(other)}"
 
 
 def _ends(table: pd.DataFrame) -> tuple[int, int]:

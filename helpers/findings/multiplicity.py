@@ -54,7 +54,7 @@ def accuracy_moves(marks: pd.DataFrame, kind: str, **draw: int) -> Finding:
     def deviation(rows: np.ndarray) -> np.ndarray:
         return accuracy.over_prompts(rows, "deviation")
 
-    found = _moving(stats.bootstrap(marks.astype(float), deviation, centred=True, **draw))
+    found = stats.bootstrap(marks.astype(float), deviation, centred=True, **draw)
     rates = 100 * marks.mean()
     span = "from {worst} to {best} % over {r} prompts that vary in {kind}"
     return decide(
@@ -277,7 +277,7 @@ def more_prompts(options: pd.DataFrame, **draw: int) -> Finding:
     added = most - multiplicity.rarefied_ambiguity(options, r - 1)
     return decide(
         "more_prompts",
-        _moving(stats.bootstrap(added, **draw)),
+        stats.bootstrap(added, **draw),
         null=LATER,
         holds="More prompts would find more: going from {before} prompts to {r} adds {value} of "
         "ambiguity, more than one point ({n} questions).",
@@ -566,11 +566,6 @@ def _share(hits: pd.Series) -> stats.Interval:
     if not len(hits):
         return stats.Interval(np.nan, np.nan, np.nan, 0)
     return stats.wilson(int(hits.sum()), len(hits))
-
-
-def _moving(found: stats.Interval) -> stats.Interval:
-    """Leave out an interval without width: where nothing changed, resamples know no better."""
-    return found._replace(low=np.nan, high=np.nan) if found.low == found.high else found
 
 
 def _over_models(values: pd.Series) -> stats.Interval:

@@ -40,6 +40,16 @@ def test_a_difference_gives_its_number_of_pairs():
     assert findings.decide("is_more", difference, **WORDS).n == 36
 
 
+@pytest.mark.parametrize(("n", "decision"), [(19, "undecided"), (20, "holds")])
+def test_few_facts_that_are_all_alike_decide_nothing(n, decision):
+    assert findings.decide("is_more", (1.0, 1.0, 1.0, n), **WORDS).decision == decision
+
+
+@pytest.mark.parametrize(("low", "decision"), [(0.0004, "undecided"), (0.0006, "holds")])
+def test_what_is_written_decides(low, decision):
+    assert findings.decide("is_more", (0.2, low, 0.3, 90), **WORDS).decision == decision
+
+
 def test_another_null_moves_the_size():
     finding = findings.decide(
         "is_more", (0.3, 0.2, 0.4, 9), null=0.5, digits=2, scale=1, unit="", **WORDS

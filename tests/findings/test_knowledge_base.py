@@ -199,7 +199,7 @@ def test_without_responses_a_finding_is_undefined(finding):
 
 
 def test_a_model_that_says_nothing_has_levels_and_no_consistency():
-    rows = said([SILENT] * 12, [SILENT] * 12)
+    rows = said([SILENT] * 24, [SILENT] * 24)
     measured = reliability.by_setting(rows, 50)
     assert told.net_correct(measured, rows, "four-shot").decision == "undecided"
     assert told.restraint(measured, rows, "four-shot").decision == "holds"
