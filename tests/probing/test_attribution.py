@@ -41,6 +41,7 @@ def test_scores_are_integrated_gradients(family):
         near = own.abs().sum().item() / (10 if family == "t5" else 50)
         assert part["score"].tolist() == pytest.approx(own.tolist(), abs=near)
         assert part["score"].sum() == pytest.approx(change, abs=near)
+        assert part["change"].tolist() == pytest.approx([change] * len(part), abs=1e-5)
         assert part["norm"].sum() == pytest.approx(1, abs=1e-4)
         assert part["position"].tolist() == list(range(len(part)))
 
