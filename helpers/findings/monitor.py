@@ -59,8 +59,8 @@ def three_facts(kinds: pd.Series, subjects: Mapping[str, str]) -> Finding:
     """
     meant = {
         "steady": "gives the right answer whichever way it is asked",
-        "shaky": "gives it in some ways and not in others",
-        "unknown": "never gives it unless it has just heard it",
+        "shaky": "gives the right answer to some ways of asking and not to others",
+        "unknown": "gives the right answer only after hearing it, if at all",
     }
     first = kinds.drop_duplicates()
     said = [f"about {subjects[item]} the model {meant[kind]}" for item, kind in first.items()]

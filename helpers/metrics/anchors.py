@@ -117,7 +117,7 @@ def known_facts(texts: pd.DataFrame, rule: str = "exact_match", counts: str = "b
     Notes
     -----
     Wang et al. 2024, section 4: the anchor is checked "with Exact Match" (``base``), and footnote 3
-    leaves a triplet out "when none of the prompts works" (``any``, the wider rule).
+    leaves out a triplet for which "none of the prompts works" (``any``, the wider rule).
 
     Examples
     --------
