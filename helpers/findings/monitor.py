@@ -405,7 +405,7 @@ def cost(costs: pd.DataFrame, n: int) -> Finding:
     times = seconds["grid, answered"] / seconds["MONITOR, answered"]
     both = seconds["grid, answered"] / seconds.filter(like="MONITOR").sum()
     saved = load("monitor_table8")["saved"].item()
-    same = f"({{n}} facts, timed once); the paper's Table 8 has {saved:.2f}"
+    same = f"({{n}} facts, the shorter of two times); the paper's Table 8 has {saved:.2f}"
     return decide(
         "grid_is_dearer",
         (times, np.nan, np.nan, n),
