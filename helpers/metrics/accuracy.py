@@ -259,12 +259,26 @@ def over_prompts(values: np.ndarray, how: str = "average", ddof: int = 1) -> np.
 
     Notes
     -----
-    Wang et al. 2024, columns avg, max, min of Table 4; base acc and std of Table 6. Intervals of
-    ``maximum``, ``minimum`` and ``deviation`` want ``centred=True`` in
-    :func:`helpers.stats.bootstrap`.
+    Wang et al. 2024, columns avg, max, min of Table 4; base acc and std of Table 6. By section 4.3
+    the prompts are the R x M combinations of a frame with a wrong word before it
+    (:func:`helpers.prompts.questions` with the context ``wrong``): each of the k accuracies is
+    that of one frame after the m-th distractor of every fact. Over the R + M prompts that MONITOR
+    asks anyway the same reductions are cheaper, and other figures. Intervals of ``maximum``,
+    ``minimum`` and ``deviation`` want ``centred=True`` in :func:`helpers.stats.bootstrap`.
 
     Examples
     --------
+    Two facts, two frames times two wrong words, in the order qa0+wrong0, qa0+wrong1, qa1+wrong0,
+    qa1+wrong1: the combinations are answered rightly for 1, 1/2, 1/2 and 0 of the facts.
+
+    >>> grid = np.array([[1.0, 1.0, 0.0, 0.0], [1.0, 0.0, 1.0, 0.0]])
+    >>> [float(over_prompts(grid, how)) for how in ("average", "maximum", "minimum")]
+    [0.5, 1.0, 0.0]
+    >>> round(float(over_prompts(grid, "deviation")), 6)  # root of (1/4 + 0 + 0 + 1/4) / 3
+    0.408248
+
+    Two prompts:
+
     >>> marks = np.array([[1.0, 0.0], [1.0, 1.0]])
     >>> [float(over_prompts(marks, how)) for how in ("average", "maximum", "minimum", "base")]
     [0.75, 1.0, 0.5, 1.0]
@@ -282,6 +296,44 @@ def over_prompts(values: np.ndarray, how: str = "average", ddof: int = 1) -> np.
     if how not in reductions:
         raise ValueError(f'"{how}" is none of {", ".join(reductions)}')
     return reductions[how]()
+
+
+def held_out_gaps(values: np.ndarray) -> np.ndarray:
+    """Compare the best prompt with the worst on facts that did not choose them.
+
+    The best of many accuracies over few facts is partly luck, and so is the worst: their distance
+    grows with the number of prompts even where all are alike. Here every second fact serves to
+    choose the two prompts (the first ones in a tie), and the other facts to compare them; then the
+    halves change places.
+
+    Parameters
+    ----------
+    values : ndarray, shape (n, k)
+        Marks of n facts of one relation under k prompts, in [0, 1]; not a number where a fact
+        lacks a prompt.
+
+    Returns
+    -------
+    ndarray, shape (n,)
+        For each fact its mark under the best prompt less that under the worst, in [-1, 1]; around
+        0 if the prompts are alike. Not a number where there is no other half.
+
+    Examples
+    --------
+    The first and third fact are compared by the choice of the second, and the other way round.
+
+    >>> held_out_gaps(np.array([[1.0, 0.0], [1.0, 0.0], [1.0, 1.0]])).tolist()
+    [1.0, 1.0, 0.0]
+    """
+    values = np.asarray(values, dtype=float)
+    gaps = np.full(len(values), np.nan)
+    even = np.arange(len(values)) % 2 == 0
+    for half in (even, ~even):
+        rates = prompt_rates(values[~half])
+        if not np.isnan(rates).all():
+            best, worst = np.nanargmax(rates), np.nanargmin(rates)
+            gaps[half] = values[half, best] - values[half, worst]
+    return gaps
 
 
 def prompt_rates(values: np.ndarray) -> np.ndarray:

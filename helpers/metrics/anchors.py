@@ -89,15 +89,18 @@ def column_of(mode: str) -> str:
     return COLUMNS[mode]
 
 
-def known_facts(texts: pd.DataFrame, rule: str = "exact_match") -> pd.Series:
-    """Say for each fact whether the model answers rightly when the answer stands before it.
+def known_facts(texts: pd.DataFrame, rule: str = "exact_match", counts: str = "base") -> pd.Series:
+    """Say for each fact whether the model answers it rightly, so that its anchor is valid.
 
     Parameters
     ----------
     texts : DataFrame
-        Greedy answers: columns ``item, variant, text, object``; rows of variant ``right`` count.
+        Greedy answers: columns ``item, variant, text, object``; MONITOR's variants are taken.
     rule : {"exact_match", "starts_with", "contains"}
         See :mod:`helpers.metrics.matching`.
+    counts : {"base", "any"}
+        Which answers are looked at: that to the base frame after the right object, whose anchor
+        is the primary one, or those to all prompts of the fact, of which one has to be right.
 
     Returns
     -------
@@ -108,20 +111,31 @@ def known_facts(texts: pd.DataFrame, rule: str = "exact_match") -> pd.Series:
     ------
     UserError
         If a column is missing or the rule is unknown.
+    ValueError
+        For another `counts`.
+
+    Notes
+    -----
+    Wang et al. 2024, section 4: the anchor is checked "with Exact Match" (``base``), and footnote 3
+    leaves out a triplet for which "none of the prompts works" (``any``, the wider rule).
 
     Examples
     --------
     >>> texts = pd.DataFrame({"item": ["a", "b", "b"], "variant": ["right", "right", "frame0"],
     ...                       "text": [" France.", " Paris", " Peru"],
     ...                       "object": ["France", "Peru", "Peru"]})
-    >>> known_facts(texts).to_dict()
-    {'a': True, 'b': False}
+    >>> known_facts(texts).to_dict(), known_facts(texts, counts="any").to_dict()
+    ({'a': True, 'b': False}, {'a': True, 'b': True})
     """
+    roles = {"base": ("right",), "any": ("right", "frame", "wrong")}
+    if counts not in roles:
+        raise ValueError(f'"{counts}" is none of {", ".join(roles)}')
     matches = rule_of(rule)
     require(texts, ("item", "variant", "text", "object"))
-    base = texts[texts["variant"] == "right"]
-    marks = [matches(text, gold) for text, gold in zip(base["text"], base["object"])]
-    return pd.Series(marks, index=pd.Index(base["item"], name="item"), dtype=bool, name="known")
+    asked = texts[[_role(variant, None) in roles[counts] for variant in texts["variant"]]]
+    marks = [matches(text, gold) for text, gold in zip(asked["text"], asked["object"])]
+    known = pd.Series(marks, pd.Index(asked["item"], name="item"), dtype=bool, name="known")
+    return known.groupby(level="item", sort=False).any()
 
 
 def coverage(facts: pd.DataFrame, by: str = "relation") -> pd.DataFrame:

@@ -18,6 +18,8 @@ from helpers.probing.tokens import Row
 
 # Points of the path that are forwarded together; more only costs memory.
 POINTS = 10
+STEPS = (50, 200)  # points of the integral, tried in this order
+TOLERANCE = 0.05  # of the change of probability: a larger error has not converged
 
 
 def attribute(
@@ -47,9 +49,10 @@ def attribute(
     DataFrame
         One row a pair of a continuation's token and an input token before it (for a
         sequence-to-sequence model: of the encoder): `step` (int from 0), `step_token`, `position`
-        (int from 0), `token`, `score` (signed: positive raises the probability) and `norm` (length
+        (int from 0), `token`, `score` (signed: positive raises the probability), `norm` (length
         of the attribution's vector over the embedding as a share of the step's sum, 0 to 1; what
-        inseq shows).
+        inseq shows), and of the step `change` (the probability given the prompt less that given
+        the baseline, which the scores should sum to).
 
     Raises
     ------
@@ -73,16 +76,56 @@ def attribute(
             n_steps=n_steps,
             internal_batch_size=POINTS,
             attributed_fn="probability",
+            return_convergence_delta=True,
             show_progress=False,
             pretty_progress=False,
         ).sequence_attributions[0]
     causal = model.kind == "causal"
     values = found.target_attributions if causal else found.source_attributions
-    return _tidy(model, row, values.detach().float().cpu())
+    errors = found.step_scores["deltas"].detach().float().cpu().flatten()
+    return _tidy(model, row, values.detach().float().cpu(), errors)
 
 
-def _tidy(model: LanguageModel, row: Row, values: torch.Tensor) -> pd.DataFrame:
-    """Return attributions of shape (inputs, steps, embedding) as a table."""
+def attribute_well(model: LanguageModel, prompt: str, continuation: str) -> pd.DataFrame:
+    """Attribute with more points of the integral (`STEPS`) until it has :func:`converged`.
+
+    Parameters and what is returned and raised are those of :func:`attribute`; the last table is
+    returned where none has converged.
+    """
+    for n_steps in STEPS:
+        table = attribute(model, prompt, continuation, n_steps)
+        if converged(table):
+            break
+    return table
+
+
+def converged(table: pd.DataFrame) -> bool:
+    """Say whether the scores of each step sum to the change that they divide.
+
+    Parameters
+    ----------
+    table : DataFrame
+        From :func:`attribute`.
+
+    Returns
+    -------
+    bool
+        False if a sum is off by more than `TOLERANCE` times the largest change.
+
+    Examples
+    --------
+    >>> converged(pd.DataFrame({"step": 0, "score": [0.9, -0.2], "change": 0.7}))
+    True
+    """
+    steps = table.groupby("step").agg(score=("score", "sum"), change=("change", "first"))
+    errors = (steps["score"] - steps["change"]).abs()
+    return bool((errors <= TOLERANCE * steps["change"].abs().max()).all())
+
+
+def _tidy(
+    model: LanguageModel, row: Row, values: torch.Tensor, errors: torch.Tensor
+) -> pd.DataFrame:
+    """Return attributions of shape (inputs, steps, embedding) and the steps' errors as a table."""
     inputs = row.source or row.ids
     names, said = tokens.pieces(model, inputs), tokens.pieces(model, row.scored)
     records = []
@@ -91,9 +134,10 @@ def _tidy(model: LanguageModel, row: Row, values: torch.Tensor) -> pd.DataFrame:
         part = values[:seen, step]
         norms = part.norm(dim=-1)
         shares = norms / norms.sum().clamp_min(torch.finfo(norms.dtype).tiny)
+        change = float(part.sum() - errors[step])
         for position, (score, share) in enumerate(zip(part.sum(-1).tolist(), shares.tolist())):
-            records.append((step, step_token, position, names[position], score, share))
-    columns = ["step", "step_token", "position", "token", "score", "norm"]
+            records.append((step, step_token, position, names[position], score, share, change))
+    columns = ["step", "step_token", "position", "token", "score", "norm", "change"]
     return pd.DataFrame(records, columns=columns)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from helpers import chapters, datasets, runs
+from helpers import chapters, datasets, findings, models, probing, prompts, runs
 from helpers.metrics import anchors, monitor
 from tests import outcomes
 from tests.chapters import notebooks
@@ -65,6 +65,30 @@ def test_metrics_can_be_computed_again_from_the_saved_answers(answers, metrics):
     facts = metrics.query("level == 'fact' and measure == 'pfd'").set_index("item")["estimate"]
     again = scores.set_index("item")["pfd"]
     pd.testing.assert_series_equal(facts, again, check_names=False)
+
+
+def test_the_grid_is_every_frame_after_every_wrong_word(folder, metrics):
+    parameters = runs.manifest(folder)["parameters"]
+    lm = models.load("atlas-s")
+    facts = datasets.load("atlas", parameters["relations"], n=parameters["n_facts"], seed=0)
+    frames = datasets.frames("atlas", parameters["relations"])
+    asked = prompts.questions(facts, frames, contexts=("wrong",), n_frames=7)
+    said = probing.generate(lm, asked, progress=False)
+    right = said["text"].str.strip().str.rstrip(".") == said["object"]
+    cells = right.groupby([said["relation"], said["frame"], said["context_index"]]).mean()
+    assert len(cells) == 3 * 7 * 5
+    saved = metrics.query("level == 'relation'").pivot_table("estimate", "relation", "measure")
+    for how, reduced in {"average": "mean", "maximum": "max", "minimum": "min"}.items():
+        expected = cells.groupby(level=0).agg(reduced)
+        assert saved[f"grid {how}"].to_dict() == pytest.approx(expected.to_dict())
+
+
+def test_it_saves_what_it_found(folder):
+    found = {finding.claim: finding for finding in findings.load(folder)}
+    assert {"moves_by_more_than_half", "cheap_average_is_higher"} <= set(found)
+    assert "deviation_falls_with_exposure" in found
+    saved = runs.metrics(folder).query("level == 'run' and measure == 'MONITOR'")
+    assert found["moves_by_more_than_half"].estimate == saved["estimate"].item()
 
 
 def test_monitor_by_exact_fractions_of_one_fact(answers):

@@ -6,7 +6,11 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 
+from helpers import prompts
 from helpers.errors import UserError
 from helpers.metrics import accuracy
 
@@ -139,3 +143,58 @@ def test_many_samples_at_once_give_what_one_gives():
 def test_unknown_reduction():
     with pytest.raises(ValueError, match="median"):
         accuracy.over_prompts(np.ones((2, 2)), "median")
+
+
+def test_the_grid_of_frames_and_wrong_words_by_hand():
+    facts = pd.DataFrame(
+        {"fact": ["a", "b"], "relation": "P17", "subject": ["Lyon", "Oslo"]}
+        | {"object": ["France", "Norway"], "distractors": [["Peru", "Chad"], ["Togo", "Cuba"]]}
+    )
+    frames = pd.DataFrame(
+        {"relation": "P17", "kind": "qa", "frame": [0, 1, 2]}
+        | {"template": ["Where is [X]?", "[X] is where?", "Whose is [X]?"]}
+    )
+    asked = prompts.questions(facts, frames, contexts=("wrong",))
+    assert len(asked) == 2 * 3 * 2  # facts, R frames, M wrong words
+    # Lyon is right but in the last frame, Oslo after the first word alone.
+    said = np.where(asked["item"].eq("a"), asked["frame"] < 2, asked["context_index"] == 0)
+    texts = asked.assign(text=np.where(said, asked["object"], "Rome"))
+    values = accuracy.by_fact(accuracy.mark_texts(texts)).iloc[:, 2:]
+    # In the order qa0+wrong0, qa0+wrong1, qa1+wrong0, ...: the share of two facts answered rightly.
+    assert accuracy.prompt_rates(values).tolist() == [1, 0.5, 1, 0.5, 0.5, 0]
+    reduced = {how: float(accuracy.over_prompts(values, how)) for how in ("average", "deviation")}
+    assert reduced["average"] == pytest.approx(3.5 / 6)
+    # Squares of the distances from 7/12: 2 (5/12)^2 + 3 (1/12)^2 + (7/12)^2 = 102/144.
+    assert reduced["deviation"] == pytest.approx(math.sqrt(102 / 144 / 5))
+
+
+@given(arrays(float, st.tuples(st.integers(1, 9), st.integers(1, 12)), elements=st.integers(0, 1)))
+def test_reductions_keep_their_order(values):
+    low, middle, high = (
+        accuracy.over_prompts(values, how) for how in ("minimum", "average", "maximum")
+    )
+    assert 0 <= low <= middle + 1e-12
+    assert middle <= high + 1e-12 <= 1 + 1e-12
+    gaps = accuracy.held_out_gaps(values)
+    assert np.isnan(gaps).all() == (len(values) == 1)
+    assert np.nanmax(np.abs(gaps), initial=0) <= 1
+    same = np.repeat(values[:, :1], values.shape[1], axis=1)
+    assert np.nansum(np.abs(accuracy.held_out_gaps(same))) == 0  # prompts that are alike
+
+
+def test_a_lucky_prompt_is_not_ahead_on_the_facts_that_did_not_choose_it():
+    values = np.random.default_rng(0).integers(0, 2, (400, 35)).astype(float)
+    few = values.reshape(50, 8, 35)
+    ahead = [
+        accuracy.over_prompts(part, "maximum") - accuracy.over_prompts(part, "minimum")
+        for part in few
+    ]
+    gaps = np.hstack([accuracy.held_out_gaps(part) for part in few])
+    assert np.mean(ahead) > 0.5
+    assert abs(gaps.mean()) < 0.1
+    best = np.where(np.arange(35) == 7, 1.0, np.where(np.arange(35) == 3, 0.0, 0.5))
+    true = (np.random.default_rng(1).random((400, 35)) < best).astype(float)
+    assert accuracy.held_out_gaps(true).mean() == 1
+    lacking = values[:4].copy()
+    lacking[:, 1] = np.nan
+    assert not np.isnan(accuracy.held_out_gaps(lacking)).any()

@@ -335,5 +335,8 @@ def test_known_facts_by_either_rule():
     )
     assert known_facts(texts).to_dict() == {"a": True, "b": False, "c": False}
     assert known_facts(texts, "starts_with").to_dict() == {"a": True, "b": True, "c": False}
+    assert known_facts(texts, counts="any").to_dict() == {"a": True, "b": False, "c": True}
     with pytest.raises(UserError, match="lacks the column text"):
         known_facts(texts.drop(columns="text"))
+    with pytest.raises(ValueError, match="none of base, any"):
+        known_facts(texts, counts="all")

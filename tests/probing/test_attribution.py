@@ -1,11 +1,12 @@
 """Attributions equal integrated gradients written out, and leave the model as it was."""
 
+import pandas as pd
 import pytest
 import torch
 
 from helpers.errors import UserError
-from helpers.probing import tokens
-from helpers.probing.attribution import attribute, baseline_ids
+from helpers.probing import attribution, tokens
+from helpers.probing.attribution import attribute, attribute_well, baseline_ids, converged
 from tests import tiny
 
 PROMPT = "France. Which country is Bern in?"
@@ -41,8 +42,27 @@ def test_scores_are_integrated_gradients(family):
         near = own.abs().sum().item() / (10 if family == "t5" else 50)
         assert part["score"].tolist() == pytest.approx(own.tolist(), abs=near)
         assert part["score"].sum() == pytest.approx(change, abs=near)
+        assert part["change"].tolist() == pytest.approx([change] * len(part), abs=1e-5)
         assert part["norm"].sum() == pytest.approx(1, abs=1e-4)
         assert part["position"].tolist() == list(range(len(part)))
+
+
+def test_points_are_added_until_the_integral_converges(monkeypatch):
+    tried = []
+
+    def off_by(lm, prompt, continuation, n_steps):
+        tried.append(n_steps)
+        return pd.DataFrame({"step": [0, 0], "score": [0.5, 1 / n_steps], "change": 0.5})
+
+    monkeypatch.setattr(attribution, "attribute", off_by)
+    monkeypatch.setattr(attribution, "STEPS", (10, 100, 1000))
+    assert converged(attribute_well(None, PROMPT, " Italy"))
+    assert tried == [10, 100]  # off by a fifth of the change, then by a fiftieth
+    monkeypatch.setattr(attribution, "STEPS", (4, 10))
+    assert not converged(attribute_well(None, PROMPT, " Italy"))
+    one = pd.DataFrame({"step": [0, 1], "score": [0.5, 0.004], "change": [0.5, 0.0]})
+    assert converged(one)  # a small error of a token that adds nothing
+    assert not converged(one.assign(change=[0.4, 0.0]))
 
 
 def test_steps_and_tokens_are_those_of_score():
