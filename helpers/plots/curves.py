@@ -46,7 +46,7 @@ def exposure_curve(table: pd.DataFrame, ax: Axes | None = None, ylabel: str = "a
         _bars(ax, places, part, colour)
     exposures = sorted(table["exposures"].unique())
     ax.set_xticks(_exposure_places(pd.Series(exposures)), [f"{count:g}" for count in exposures])
-    ax.set_xlabel("times the fact stood in the training text")
+    ax.set_xlabel("times the training text states the fact")
     ax.set_ylabel(ylabel)
     ax.set_ylim(-0.02, 1.02)
     ax.yaxis.set_major_formatter(PercentFormatter(1))
