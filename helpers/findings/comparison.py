@@ -354,6 +354,9 @@ def _counted(
     counted = "of {n} comparisons of " + step + " (" + _number(n_pairs, "pair") + "), "
     favour = f"{{better}} favour {first} after Holm's correction{{where_better}}"
     against = f"{{worse}} favour {second}{{where_worse}}"
+    start = f"It is not decided whether {asked}"
+    if len(kept):
+        start = f"{asked.capitalize()} in some measures and worse in others"
     return decide(
         claim,
         ((len(better) - len(worse)) / len(rows), np.nan, np.nan, len(rows)),
@@ -361,7 +364,7 @@ def _counted(
         holds=f"{asked.capitalize()} here: {counted}{favour}, and none {second}.",
         opposite=f'The reverse of "{asked}" shows here: {counted}{against} after Holm\'s '
         f"correction, and none {first}.",
-        undecided=f"It is not decided whether {asked}: {counted}{favour} and {against}.",
+        undecided=f"{start}: {counted}{favour} and {against}.",
         better=len(better),
         worse=len(worse),
         where_better=_where(better, n_pairs),

@@ -106,8 +106,8 @@ def test_what_survives_the_correction(estimates, decision, words):
     [
         ({"MONITOR": -0.4, "UR": 0.01}, "holds", "of 2 comparisons of"),
         ({"MONITOR": 0.4, "UR": 0.01}, "opposite", "1 favour the"),
-        ({"MONITOR": 0.4, "UR": 0.5}, "undecided", "1 favour"),
-        ({"MONITOR": 0.01, "UR": 0.01}, "undecided", "0 favour"),
+        ({"MONITOR": 0.4, "UR": 0.5}, "undecided", "models do better in some measures and worse"),
+        ({"MONITOR": 0.01, "UR": 0.01}, "undecided", "It is not decided whether"),
         ({"coverage": 0.4}, "undefined", "it takes"),  # it has no better side
         ({}, "undefined", "it takes"),
     ],
