@@ -57,11 +57,11 @@ def by_hand(said: pd.DataFrame) -> tuple[pd.DataFrame, str]:
         row = told.loc[[repeats.idxmax()]]
         chosen = pd.concat([chosen, row])
         words.append(
-            "\nOf the last one the model gives the false object that it read."
+            "Of the last one the model gives the false object that it read."
             if repeats.any()
-            else "\nThe model gives no false object that it read."
+            else "The model gives no false object that it read."
         )
-    return chosen.drop(columns="fits"), f"{words[0]}, {' '.join(words[1:])}"
+    return chosen.drop(columns="fits"), f"{words[0]},\n" + "\n".join(words[1:])
 
 
 def copying(learnt: pd.DataFrame, by_hand: str, by_chance: str) -> Finding:
@@ -186,11 +186,12 @@ def exposure(recorded: pd.DataFrame, model: str) -> Finding:
 
 
 def half(recorded: pd.DataFrame, model: str) -> Finding:
-    """Find the lowest exposure at which more than half of the facts are surely known."""
+    """Find the lowest exposure from which on more than half of the facts are surely known."""
     rows = recorded[(recorded["model"] == model) & (recorded["condition"] == f"none, {KNOWN}")]
     if rows.empty:
         return _undefined("half_is_known", _missing("Accuracy by exposure", model))
-    sure = rows[rows["low"] > 0.5].sort_values("exposures")
+    rows = rows.sort_values("exposures")
+    sure = rows[rows["low"][::-1].cummin()[::-1] > 0.5]  # there and at every higher exposure
     row = sure.iloc[0] if len(sure) else rows.loc[rows["estimate"].idxmax()]
     return decide(
         "half_is_known",
@@ -233,7 +234,7 @@ def guesses(recorded: pd.DataFrame, model: str) -> Finding:
 def larger(recorded: pd.DataFrame, names: Sequence[str]) -> Finding:
     """Decide whether each size recalls more than the next smaller, at 1 to 32 exposures.
 
-    By the step whose interval reaches lowest; `names` are the untuned models, smallest first.
+    By the smallest step; `names` are the untuned models, smallest first.
     """
     shares = [_share(recorded, name, "none", READ) for name in names]
     steps = [
@@ -245,12 +246,13 @@ def larger(recorded: pd.DataFrame, names: Sequence[str]) -> Finding:
     if not steps:
         said = "Whether larger models recall more cannot be said: it takes two sizes."
         return _undefined(claim, said)
-    found, small, big = min(steps, key=lambda step: step[0].low)
+    rise = all(step[0].low > 0 for step in steps)
     fall = all(step[0].high < 0 for step in steps)
+    found, small, big = min(steps, key=lambda step: step[0].estimate if rise else step[0].low)
     return decide(
         claim,
         found,
-        decision=HOLDS if found.low > 0 else OPPOSITE if fall else UNDECIDED,
+        decision=HOLDS if rise else OPPOSITE if fall else UNDECIDED,
         holds="Each size recalls more of the facts that the text states 1 to 32 times than the "
         "next smaller; the smallest step is from {small} to {big}, by {size} ({n} facts).",
         opposite="Each size recalls fewer of the facts that the text states 1 to 32 times than the "

@@ -48,7 +48,7 @@ def pairing(pair: pd.DataFrame, strata: pd.Series, n_resamples: int, seed: int) 
 def leader(standing: pd.DataFrame, gaps: pd.DataFrame, name: str) -> Finding:
     """Decide whether the model with the best figure is better than each other model.
 
-    By its paired difference from the rival whose interval reaches lowest.
+    By its paired difference from the nearest rival.
     """
     measure, rows = named(name), standing[standing["measure"] == name].dropna(subset=["estimate"])
     claim = f"leader_{name}"
@@ -56,8 +56,9 @@ def leader(standing: pd.DataFrame, gaps: pd.DataFrame, name: str) -> Finding:
     if ahead.empty:
         said = f"Who leads in {measure.title} cannot be said: it takes two models that have it."
         return _undefined(claim, said)
-    nearest = ahead.sort_values("low", na_position="first").iloc[0]
     rivals = ahead.loc[~(ahead["low"] > 0), "second"]
+    order = ahead["low"].fillna(-np.inf) if len(rivals) else ahead["estimate"]
+    nearest = ahead.loc[order.idxmin()]
     others = "the other model" if len(ahead) == 1 else f"each of the other {len(ahead)} models"
     return decide(
         claim,

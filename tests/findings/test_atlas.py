@@ -112,6 +112,7 @@ def test_truth_against_falsehood(true, false, decision):
     ("shares", "decision", "words"),
     [
         ([0.1, 0.52, 0.9], "holds", "from 4 exposures on: 90.0"),
+        ([0.9, 0.1, 0.8], "holds", "from 4 exposures on: 80.0"),
         ([0.1, 0.2, 0.3], "opposite", "at best 30.0"),
         ([0.1, 0.2, 0.52], "undecided", "at best 52.0"),
     ],
@@ -202,12 +203,12 @@ def answers(*rows):
         (
             [(0, True, "Peru", ""), (0, False, "Oslo", ""), (8, True, "Peru", "")],
             [1, 2],
-            "never states is answered wrongly, the one that it states 8 times rightly.",
+            "never states is answered wrongly,\nthe one that it states 8 times rightly.",
         ),
         (
             [(0, True, "Peru", ""), (8, False, "Oslo", ""), (8, True, " peru", "Peru")],
             [0, 1, 2],
-            "lucky guesses, even those that it states 8 times are answered wrongly. \nOf the last",
+            "lucky guesses,\neven those that it states 8 times are answered wrongly.\nOf the last",
         ),
         (
             [(0, False, "Oslo", ""), (8, True, "Peru", ""), (8, False, "Oslo", "Rome")],
