@@ -57,8 +57,8 @@ def leader(standing: pd.DataFrame, gaps: pd.DataFrame, name: str) -> Finding:
         said = f"Who leads in {measure.title} cannot be said: it takes two models that have it."
         return _undefined(claim, said)
     rivals = ahead.loc[~(ahead["low"] > 0), "second"]
-    order = ahead["low"].fillna(-np.inf) if len(rivals) else ahead["estimate"]
-    nearest = ahead.loc[order.idxmin()]
+    near = ahead[ahead["second"].isin(rivals)] if len(rivals) else ahead
+    nearest = near.loc[near["estimate"].idxmin()]
     others = "the other model" if len(ahead) == 1 else f"each of the other {len(ahead)} models"
     return decide(
         claim,
@@ -239,8 +239,8 @@ def agree(gaps: pd.DataFrame) -> Finding:
         sides = {up: [named(m).title for m in part["measure"]] for up, part in rows.groupby("up")}
         if len(sides) > 1:
             clash.append(
-                f"{first} is better than {second} in {_listed(sides[True])}, "
-                f"and worse in {_listed(sides[False])}"
+                f"{first} is better than {second} in {'; '.join(sides[True])}, "
+                f"and worse in {'; '.join(sides[False])}"
             )
     n_pairs = len(gaps[["first", "second"]].drop_duplicates())
     if not n_pairs:
@@ -442,4 +442,4 @@ def _where(rows: pd.DataFrame, n_pairs: int) -> str:
     """Name the measures, and in how many pairs each where there are several."""
     counts = rows["measure"].value_counts(sort=False)
     names = [named(m).title + (f" in {n}" if n_pairs > 1 else "") for m, n in counts.items()]
-    return f" ({_listed(names)})" if names else ""
+    return f" ({'; '.join(names)})" if names else ""

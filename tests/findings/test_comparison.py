@@ -122,7 +122,7 @@ def test_measures_are_named_with_the_pairs_they_tell_apart():
         ("m", "s", "UR", 0.4, 0.1), ("l", "m", "UR", 0.4, 0.1), ("l", "m", "NCR", 0.4, 0.1)
     )
     finding = told.larger(table, [*PAIR, ("l", "m")])
-    said(finding, "holds", "of 3 comparisons", "(2 pairs), 3 favour", "(UR in 2 and NCR in 1)")
+    said(finding, "holds", "of 3 comparisons", "(2 pairs), 3 favour", "(UR in 2; NCR in 1)")
 
 
 @pytest.mark.parametrize(
