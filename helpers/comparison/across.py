@@ -159,14 +159,15 @@ def three(pair: pd.DataFrame) -> tuple[pd.DataFrame, str]:
     n, differ = len(pair), int((apart > 0).sum())
     if not differ:
         return chosen, f"The two models do equally well on all {n} facts: nothing tells them apart."
-    last = f"The last tells the models apart, by {pair.loc[apart.idxmax(), 'difference']:+.2f}"
-    if apart.min() > 0 or len(chosen) < 3:
-        return chosen, f"{last}; so do {differ} of the {n} facts, each by its own difference."
-    first, second = total[chosen.index[:2]] / 2
+    most = f"{pair.loc[apart.idxmax(), 'difference']:+.2f}"
+    if apart.min() > 0:
+        return chosen, f"All {n} facts tell the models apart, the last one most: by {most}."
+    same = (total[chosen.index[:-1]] / 2).map("{:.2f}".format)
+    which = "first two facts" if len(same) > 1 else "first fact"
     return chosen, (
-        f"On the first two facts the models do equally well ({first:.2f} and {second:.2f}). Such "
-        f"facts move\nboth averages alike and leave their difference as it is. {last}; {differ} of "
-        f"the {n} facts do so."
+        f"On the {which} the models do equally well ({' and '.join(same)}). This moves both\n"
+        "averages alike and leaves their difference as it is. The last one tells the models\n"
+        f"apart, by {most}. They differ on {differ} of the {n} facts."
     )
 
 
