@@ -1,8 +1,15 @@
-"""The noise floor: how far one model's figures lie apart when nothing changes that should matter.
+"""The noise floor: how far a model lies from itself, measured as the board compares two models.
 
-``python -m helpers.comparison.noise --model atlas-m`` asks a model MONITOR's prompts four times:
-as usual, of other facts, in numbers of half the width, and eight prompts at a time. Its runs go to
-``runs/noise/<variant>/<model>/monitor``.
+``python -m helpers.comparison.noise --model atlas-m`` asks a model MONITOR's prompts about the same
+facts four times: as usual, with other wrong hints, in numbers of half the width, and eight prompts
+at a time. Its runs go to ``runs/noise/<variant>/<model>/monitor``.
+
+The board compares models on the same facts, in pairs, and its intervals say what another sample of
+facts would change. They are silent on choices that are the same for both models and should not
+matter: the draw of wrong hints and how the machine computes. Each variant changes one of these and
+is compared with the usual run by the board's own paired difference, so that facts play no part. Two
+models may be off in opposite directions, so a choice moves their difference by at most the sum of
+the two models' floors.
 """
 
 import argparse
@@ -13,32 +20,32 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from helpers import runs, state, stats
+from helpers import runs, state
 from helpers.checkpoints import slug
 from helpers.comparison import board, facts
-from helpers.comparison.measures import Measure, of
+from helpers.comparison.measures import of
 from helpers.errors import UserError
 from helpers.grid import Job
 from helpers.metrics import anchors, monitor
 
 FOLDER = "noise"
 USUAL = "usual"
-VARIANTS = {  # what differs from the usual run: seed, dtype, prompts at a time
-    USUAL: {"seed": 0, "dtype": "float32", "batch_size": None},
-    "seed": {"seed": 1, "dtype": "float32", "batch_size": None},
-    "dtype": {"seed": 0, "dtype": "bfloat16", "batch_size": None},
-    "batch": {"seed": 0, "dtype": "float32", "batch_size": 8},
+VARIANTS = {  # what differs from the usual run: seed of the wrong hints, dtype, prompts at a time
+    USUAL: {"hints": 0, "dtype": "float32", "batch_size": None},
+    "hints": {"hints": 1, "dtype": "float32", "batch_size": None},
+    "dtype": {"hints": 0, "dtype": "bfloat16", "batch_size": None},
+    "batch": {"hints": 0, "dtype": "float32", "batch_size": 8},
 }
 TOLD = {
     USUAL: "as usual",
-    "seed": "other facts (seed 1)",
+    "hints": "other wrong hints",
     "dtype": "half the width (bfloat16)",
     "batch": "eight prompts at a time",
 }
 
 
 def run(model: str, folder: Path, n_facts: int = 5) -> list[Path]:
-    """Ask a model the same questions in every variant and save a run of each.
+    """Ask a model about the same facts in every variant and save a run of each.
 
     Parameters
     ----------
@@ -68,17 +75,19 @@ def run(model: str, folder: Path, n_facts: int = 5) -> list[Path]:
 
 
 def _one(
-    model: str, folder: Path, n_facts: int, seed: int, dtype: str, batch_size: int | None
+    model: str, folder: Path, n_facts: int, hints: int, dtype: str, batch_size: int | None
 ) -> Path:
     """Ask once and save."""
     from helpers import datasets, models, probing, prompts  # torch: not for those who only read
 
-    parameters = {"model": model, "dataset": "atlas", "n_facts": n_facts, "seed": seed}
-    parameters |= {"match": "exact_match", "anchor_mode": "teacher_forced"}
+    parameters = {"model": model, "dataset": "atlas", "n_facts": n_facts, "seed": 0}
+    parameters |= {"hints": hints, "match": "exact_match", "anchor_mode": "teacher_forced"}
     parameters |= {"alphas": list(monitor.EQUAL), "dtype": dtype, "batch_size": batch_size}
     started = runs.start("monitor", parameters, folder)
     lm = models.load(model, dtype=dtype)
-    asked = datasets.load("atlas", n=n_facts, seed=seed)
+    asked = datasets.load("atlas", n=n_facts, seed=0)
+    wrong = datasets.load("atlas", seed=hints).set_index("fact")["distractors"]
+    asked["distractors"] = asked["fact"].map(wrong)
     frames = datasets.frames("atlas", asked["relation"].unique())
     probes = prompts.monitor(asked, frames, 7)
     how = {"batch_size": batch_size, "progress": False}
@@ -100,7 +109,7 @@ def files(model: str) -> list[str]:
     Examples
     --------
     >>> files("atlas-s")[1]
-    'noise/seed/atlas-s/monitor/run.json'
+    'noise/hints/atlas-s/monitor/run.json'
     """
     return [f"{FOLDER}/{name}/{slug(model)}/monitor/run.json" for name in VARIANTS]
 
@@ -130,7 +139,7 @@ def found(folder: Path) -> dict[str, dict[str, Path]]:
 def compare(
     paths: dict[str, Path], n_resamples: int = 1000, seed: int = 0
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Compare a model's variants with its usual run.
+    """Compare a model's variants with its usual run, as the board compares two models.
 
     Parameters
     ----------
@@ -142,8 +151,8 @@ def compare(
     Returns
     -------
     DataFrame
-        ``variant, measure, estimate`` (variant minus usual), ``low, high, n``: paired where the
-        facts are the same, else with the standard errors of two samples added up; ``n`` facts.
+        ``variant, measure, estimate`` (variant minus usual, paired), ``low, high, n`` facts that
+        count for both.
     DataFrame
         ``variant, prompts`` (that both were asked), ``largest`` (largest difference of a
         log-probability) and ``changed`` (share of answers that read otherwise).
@@ -151,32 +160,12 @@ def compare(
     tables = {name: facts.read("monitor", path) for name, path in paths.items()}
     rows, words = [], []
     for name in [variant for variant in paths if variant != USUAL]:
-        same = tables[name].index.equals(tables[USUAL].index)
         for measure in of("monitor"):
-            draw = {"n_resamples": n_resamples, "seed": seed}
-            compared = board.difference if same else _unpaired
-            gap = compared(tables[name], tables[USUAL], measure, **draw)
+            gap = board.difference(tables[name], tables[USUAL], measure, n_resamples, seed)
             rows.append({"variant": TOLD[name], "measure": measure.name} | gap._asdict())
         words.append({"variant": TOLD[name]} | _answers(paths[name], paths[USUAL]))
     columns = ["variant", "measure", "estimate", "low", "high", "n"]
     return pd.DataFrame(rows)[columns], pd.DataFrame(words)
-
-
-def _unpaired(
-    first: pd.DataFrame, second: pd.DataFrame, measure: Measure, n_resamples: int, seed: int
-) -> stats.Difference:
-    """Compare two samples of facts: the bootstrap draws each anew."""
-    sides = [table.dropna(subset=list(measure.columns)) for table in (first, second)]
-    if any(rows.empty for rows in sides):
-        return stats.Difference(*[float("nan")] * 4, 0)
-    values = [rows[list(measure.columns)].to_numpy() for rows in sides]
-    one, two = (
-        stats.replicates(v, measure.statistic, rows["relation"], n_resamples, (seed, place))
-        for place, (v, rows) in enumerate(zip(values, sides))
-    )
-    low, high = np.quantile(one - two, [0.025, 0.975])
-    a, b = (float(measure.statistic(v)) for v in values)
-    return stats.Difference(a - b, float(low), float(high), float("nan"), min(map(len, sides)))
 
 
 def _answers(path: Path, usual: Path) -> dict[str, float]:

@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 
 from helpers import stats, tables
-from helpers.comparison import noise as repeats
 from helpers.comparison import reading, sizes
 from helpers.comparison.measures import Measure, named
 from helpers.findings import HOLDS, OPPOSITE, UNDECIDED, UNDEFINED, Finding, decide
@@ -300,37 +299,39 @@ def models_needed(r: float) -> int:
     return next(n for n in range(4, 10_000) if stats.fisher(abs(r), n)[0] > 0)
 
 
-def machine(compared: Mapping[str, pd.DataFrame], gaps: pd.DataFrame) -> Finding:
-    """Decide whether width and batches move MONITOR less than what tells two models apart.
+def floor(compared: Mapping[str, pd.DataFrame], gaps: pd.DataFrame) -> Finding:
+    """Decide whether what should not matter moves MONITOR less than what tells two models apart.
 
-    The largest change among runs of a model on the same facts, against the smallest difference
-    between models whose interval leaves out 0.
+    Twice the largest change of one model, since two models may move in opposite directions,
+    against the smallest difference between models whose interval leaves out 0.
     """
-    claim, other = "machine_noise_is_smaller", repeats.TOLD["seed"]
-    rows = [
-        far[(far["measure"] == "MONITOR") & (far["variant"] != other)] for far in compared.values()
-    ]
-    moved = pd.concat([gaps.head(0), *rows])[["estimate", "n"]].dropna()
+    claim, parts = "noise_is_smaller_than_differences", [gaps.head(0).assign(who="", variant="")]
+    parts += [far[far["measure"] == "MONITOR"].assign(who=who) for who, far in compared.items()]
+    moved = pd.concat(parts, ignore_index=True).dropna(subset=["estimate"])
     if moved.empty:
-        said = "How far the machine moves MONITOR cannot be said: no model was asked the same facts"
-        return _undefined(claim, said + " again in another width or in other batches.")
-    most = float(moved["estimate"].abs().max())
-    told = gaps[(gaps["measure"] == "MONITOR") & (gaps["better"] != "")]
-    least = float(told["estimate"].abs().min()) if len(told) else float("nan")
-    changes = "numbers of half the width and other batches move the MONITOR of {who} by at most "
-    changes += "{most:.4f}"
+        said = "How far MONITOR moves when nothing about a model changes cannot be said: no model "
+        return _undefined(claim, said + "was asked about the same facts again.")
+    row = moved.loc[moved["estimate"].abs().idxmax()]
+    most = abs(row["estimate"])
+    apart = gaps[(gaps["measure"] == "MONITOR") & (gaps["better"] != "")]["estimate"].abs()
+    least = float(apart.min()) if len(apart) else float("nan")
+    moves = 'of what was changed, "{variant}" moves the MONITOR of {who} most, by {most:.4f}'
+    against = ", twice which is {than} the smallest difference between two models that the facts "
+    against += "decide, {least:.3f}."
     return decide(
         claim,
-        (0.0 if np.isnan(least) else least - most, np.nan, np.nan, int(moved["n"].max())),
-        decision=UNDECIDED if np.isnan(least) else HOLDS if least > most else OPPOSITE,
-        holds="The machine's part is smaller than what tells models apart: " + changes + ", and "
-        "the smallest difference between two models that the facts decide is {least:.3f}.",
-        opposite="The machine's part is as large as what tells models apart: " + changes + ", and "
-        "the smallest difference between two models that the facts decide is {least:.3f}.",
-        undecided="The machine's part has nothing to be compared with: " + changes + ", and no two "
-        "models are told apart in MONITOR.",
-        who=_listed(compared),
+        (0.0 if np.isnan(least) else least - 2 * most, np.nan, np.nan, row["n"]),
+        decision=UNDECIDED if np.isnan(least) else HOLDS if least > 2 * most else OPPOSITE,
+        holds="What should not matter moves less than what tells models apart: " + moves + against,
+        opposite="What should not matter moves as much as what tells models apart: "
+        + moves
+        + against,
+        undecided="What should not matter has nothing to be compared with: " + moves + ", and no "
+        "two models are told apart in MONITOR.",
+        who=row["who"],
+        variant=row["variant"],
         most=most,
+        than="less than" if least > 2 * most else "not less than",
         least=least,
     )
 

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from helpers import runs
-from helpers.comparison import noise
+from helpers.comparison import board, facts, noise
+from helpers.comparison.measures import of
 from helpers.errors import UserError
 from tests import tiny
 
@@ -24,7 +25,8 @@ def test_each_variant_leaves_a_run_apart_from_the_models(made):
     assert name == "tiny"
     assert list(paths) == list(noise.VARIANTS)
     told = {variant: runs.manifest(path)["parameters"] for variant, path in paths.items()}
-    assert told["seed"]["seed"] != told["usual"]["seed"]
+    assert {given["seed"] for given in told.values()} == {0}
+    assert told["hints"]["hints"] != told["usual"]["hints"]
     assert told["dtype"]["dtype"] == "bfloat16"
     assert runs.manifest(paths["dtype"])["model"]["dtype"] == "bfloat16"
 
@@ -39,8 +41,24 @@ def test_batches_change_nothing_and_half_the_width_a_little(made):
     assert answers.loc[noise.TOLD["dtype"], "prompts"] == len(usual)
     batch = gaps[gaps["variant"] == noise.TOLD["batch"]]
     np.testing.assert_allclose(batch["estimate"].dropna(), 0, atol=1e-6)
-    other = gaps[gaps["variant"] == noise.TOLD["seed"]].set_index("measure").loc["coverage"]
-    assert other["low"] <= other["estimate"] <= other["high"]
+
+
+def test_every_variant_is_compared_in_pairs_as_the_board_does(made):
+    (paths,) = noise.found(made).values()
+    gaps, answers = noise.compare(paths, n_resamples=50)
+    asked = {name: runs.answers(path) for name, path in paths.items()}
+    assert len({frozenset(table["item"]) for table in asked.values()}) == 1
+    usual, other = (facts.read("monitor", paths[name]) for name in (noise.USUAL, "hints"))
+    rows = gaps[gaps["variant"] == noise.TOLD["hints"]].set_index("measure")
+    for measure in of("monitor"):
+        expected = board.difference(other, usual, measure, 50)
+        for name in ("estimate", "low", "high", "n"):
+            assert rows.loc[measure.name, name] == pytest.approx(
+                getattr(expected, name), nan_ok=True
+            )
+    assert rows.loc["base", ["estimate", "low", "high"]].tolist() == [0, 0, 0]  # no hint in it
+    prompts = answers.set_index("variant")["prompts"]
+    assert prompts[noise.TOLD["hints"]] < prompts[noise.TOLD["batch"]]
 
 
 def test_a_single_run_is_no_floor(made, tmp_path):

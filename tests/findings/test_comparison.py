@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from helpers.comparison import board, noise
+from helpers.comparison import board
 from helpers.comparison.measures import MEASURES, named
 from helpers.findings import comparison as told
 
@@ -213,20 +213,25 @@ def test_across_models(accuracies, decision, words):
 @pytest.mark.parametrize(
     ("moved", "apart", "decision", "words"),
     [
-        (0.001, 0.2, "holds", "at most 0.0010, and the smallest difference"),
-        (0.3, 0.2, "opposite", "as large as what tells models apart"),
+        (
+            0.001,
+            0.2,
+            "holds",
+            'half the width" moves the MONITOR of m most, by 0.0010, twice which',
+        ),
+        (0.15, 0.2, "opposite", "not less than the smallest difference"),
         (0.001, 0.02, "undecided", "no two models are told apart"),
     ],
 )
-def test_the_machines_part(moved, apart, decision, words):
-    rows = [(noise.TOLD["dtype"], -moved), (noise.TOLD["batch"], 0.0), (noise.TOLD["seed"], 0.9)]
-    far = pd.DataFrame(rows, columns=["variant", "estimate"]).assign(measure="MONITOR", n=90)
+def test_the_noise_floor(moved, apart, decision, words):
+    rows = [("half the width", -moved, "MONITOR"), ("batches", 0.0, "MONITOR"), ("x", 9, "base")]
+    far = pd.DataFrame(rows, columns=["variant", "estimate", "measure"]).assign(n=90)
     table = gaps(("m", "s", "MONITOR", apart, 0.1))
-    said(told.machine({"m": far}, table), decision, words)
+    said(told.floor({"m": far}, table), decision, words)
 
 
-def test_without_repeated_runs_the_machines_part_is_unknown():
-    said(told.machine({}, gaps(("m", "s", "MONITOR", 0.5, 0.1))), "undefined", "cannot be said")
+def test_without_repeated_runs_there_is_no_floor():
+    said(told.floor({}, gaps(("m", "s", "MONITOR", 0.5, 0.1))), "undefined", "cannot be said")
 
 
 def test_a_models_name_is_no_format():
