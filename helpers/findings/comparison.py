@@ -316,7 +316,7 @@ def floor(compared: Mapping[str, pd.DataFrame], gaps: pd.DataFrame) -> Finding:
     apart = gaps[(gaps["measure"] == "MONITOR") & (gaps["better"] != "")]["estimate"].abs()
     least = float(apart.min()) if len(apart) else float("nan")
     moves = 'of what was changed, "{variant}" moves the MONITOR of {who} most, by {most:.4f}'
-    against = ", twice which is {than} the smallest difference between two models that the facts "
+    against = ". Twice that is {than} the smallest difference between two models that the facts "
     against += "decide, {least:.3f}."
     return decide(
         claim,

@@ -217,7 +217,7 @@ def test_across_models(accuracies, decision, words):
             0.001,
             0.2,
             "holds",
-            'half the width" moves the MONITOR of m most, by 0.0010, twice which',
+            'half the width" moves the MONITOR of m most, by 0.0010. Twice that',
         ),
         (0.15, 0.2, "opposite", "not less than the smallest difference"),
         (0.001, 0.02, "undecided", "no two models are told apart"),
