@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from helpers.atlas import family, findings
+from helpers.atlas import family, records
 from helpers.atlas.evaluate import FEW_OBJECTS
 from helpers.checkpoints import WEIGHTS
 from helpers.errors import UserError
@@ -86,19 +86,19 @@ def tables(names: Sequence[str], folder: Path = WEIGHTS) -> dict[str, str]:
     largest = family.stand_in("", names, folder)
     told = family.report(largest, folder)["text"]
     measured = {
-        "effects": findings.effects(recorded),
-        "choices": findings.shares(recorded, findings.CHOICES | findings.CHECKS),
-        "reading": findings.shares(recorded, findings.READING),
-        "changes": findings.shares(recorded, findings.CHANGES),
+        "effects": records.effects(recorded),
+        "choices": records.shares(recorded, records.CHOICES | records.CHECKS),
+        "reading": records.shares(recorded, records.READING),
+        "changes": records.shares(recorded, records.CHANGES),
     }
     return {
         "family": markdown(sheet(names, folder)),
         "exposures": markdown(row("facts", told["facts_by_exposure"], "exposures")),
         "documents": markdown(row("documents", told["documents"], "kind").T),
         "accuracy": markdown(_by_exposure(recorded, largest)),
-        "apart": markdown(findings.side_by_side(findings.shares(recorded, _apart(recorded)))),
-        "chat": markdown(findings.side_by_side(findings.shares(recorded, findings.UNSURE))),
-    } | {name: markdown(findings.side_by_side(found)) for name, found in measured.items()}
+        "apart": markdown(records.side_by_side(records.shares(recorded, _apart(recorded)))),
+        "chat": markdown(records.side_by_side(records.shares(recorded, records.UNSURE))),
+    } | {name: markdown(records.side_by_side(found)) for name, found in measured.items()}
 
 
 def sheet(names: Sequence[str], folder: Path = WEIGHTS) -> pd.DataFrame:
@@ -139,7 +139,7 @@ def _by_exposure(recorded: pd.DataFrame, largest: str) -> pd.DataFrame:
 def _apart(recorded: pd.DataFrame) -> dict[str, tuple[str, tuple[int]]]:
     """Name each condition of the facts set apart, level by level."""
     asked = {}
-    for condition, title in findings.APART.items():
+    for condition, title in records.APART.items():
         levels = recorded.loc[recorded["condition"] == condition, "exposures"].unique()
         asked |= {f"{title.format(level)}": (condition, (level,)) for level in sorted(levels)}
     return asked

@@ -130,6 +130,47 @@ def example(found: Tables) -> Example:
     return Example("A (made up)", "B (made up)", measure, one, two)
 
 
+def three(pair: pd.DataFrame) -> tuple[pd.DataFrame, str]:
+    """Pick facts that show what a paired difference leaves out, and say what they show.
+
+    Parameters
+    ----------
+    pair : DataFrame
+        ``one, two, difference`` of two models, one row a fact.
+
+    Returns
+    -------
+    DataFrame
+        The lowest and the highest of the facts on which the two differ least, and the fact on
+        which they differ most.
+    str
+        What these show, in words.
+
+    Examples
+    --------
+    >>> pair = pd.DataFrame({"one": [1.0, 1, 1, 0], "two": [1.0, 1, 0, 0]}, index=list("abcd"))
+    >>> rows, said = three(pair.assign(difference=pair["one"] - pair["two"]))
+    >>> list(rows.index)
+    ['d', 'a', 'c']
+    """
+    apart, total = pair["difference"].abs(), pair["one"] + pair["two"]
+    least = total[apart == apart.min()]
+    chosen = pair.loc[list(dict.fromkeys([least.idxmin(), least.idxmax(), apart.idxmax()]))]
+    n, differ = len(pair), int((apart > 0).sum())
+    if not differ:
+        return chosen, f"The two models do equally well on all {n} facts: nothing tells them apart."
+    most = f"{pair.loc[apart.idxmax(), 'difference']:+.2f}"
+    if apart.min() > 0:
+        return chosen, f"All {n} facts tell the models apart, the last one most: by {most}."
+    same = (total[chosen.index[:-1]] / 2).map("{:.2f}".format)
+    which = "first two facts" if len(same) > 1 else "first fact"
+    return chosen, (
+        f"On the {which} the models do equally well ({' and '.join(same)}). This moves both\n"
+        "averages alike and leaves their difference as it is. The last one tells the models\n"
+        f"apart, by {most}. They differ on {differ} of the {n} facts."
+    )
+
+
 def overlap(found: Tables) -> pd.DataFrame:
     """Count each model's facts, and those that all models of the chapter were asked.
 
@@ -211,21 +252,6 @@ def correlations(standings: pd.DataFrame, method: str = "pearson") -> pd.DataFra
         for a, b in combinations(wide, 2)
     ]
     return pd.DataFrame(rows, columns=["first", "second", *stats.Correlation._fields])
-
-
-def matrix(pairs: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
-    """Lay out correlations as a square table, 1 on its diagonal.
-
-    Examples
-    --------
-    >>> pairs = pd.DataFrame({"first": ["x"], "second": ["y"], "r": [-0.5]})
-    >>> matrix(pairs, ["x", "y"]).values.tolist()
-    [[1.0, -0.5], [-0.5, 1.0]]
-    """
-    square = pd.DataFrame(1.0, index=list(names), columns=list(names))
-    for row in pairs.itertuples():
-        square.loc[row.first, row.second] = square.loc[row.second, row.first] = row.r
-    return square
 
 
 def by_relation(models: dict[str, pd.DataFrame], column: str) -> pd.DataFrame:

@@ -137,19 +137,22 @@ def readable(gaps: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        ``measure, model, minus, difference`` (with its interval), ``facts, better``.
+        ``measure, model, minus, difference`` (with its interval), ``facts``, and ``better``: the
+        better model, or why none is named.
 
     Examples
     --------
     >>> gaps = pd.DataFrame({"first": ["b"], "second": ["a"], "measure": ["UR"], "better": ["b"],
     ...                      "estimate": [0.2], "low": [0.1], "high": [0.3], "n": [40]})
-    >>> readable(gaps)[["minus", "difference", "facts"]].values.tolist()
-    [['a', '20.0 [10.0, 30.0]', 40]]
+    >>> readable(gaps)[["minus", "difference", "facts", "better"]].values.tolist()
+    [['a', '20.0 [10.0, 30.0]', 40, 'b']]
     """
-    cells = []
+    cells, better = [], []
     for row in gaps.itertuples():
         form = {"digits": 1, "scale": 100} if named(row.measure).percent else {"digits": 3}
         cells.append(tables.interval(row.estimate, row.low, row.high, **form))
+        decided = row.low > 0 or row.high < 0
+        better.append(row.better or ("no better side" if decided else "not decided"))
     return pd.DataFrame(
         {
             "measure": [named(name).title for name in gaps["measure"]],
@@ -157,7 +160,7 @@ def readable(gaps: pd.DataFrame) -> pd.DataFrame:
             "minus": gaps["second"].to_numpy(),
             "difference": cells,
             "facts": gaps["n"].to_numpy(),
-            "better": gaps["better"].to_numpy(),
+            "better": better,
         }
     )
 

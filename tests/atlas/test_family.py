@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from safetensors import safe_open
 
-from helpers.atlas import family, findings
+from helpers.atlas import family, records
 from helpers.errors import UserError
 from helpers.stats import wilson
 
@@ -119,7 +119,7 @@ def test_evaluation_keeps_what_was_written(folder):
 
 def test_pooled_counts_answers_and_not_levels(folder):
     table = family.evaluation(["atlas-s"], folder)
-    found = findings.pooled(table, [0, 8]).set_index("condition")
+    found = records.pooled(table, [0, 8]).set_index("condition")
     assert found.loc["none", ["n", "estimate"]].tolist() == [50, 13 / 50]
     assert found.loc["none", ["low", "high"]].tolist() == pytest.approx(wilson(13, 50)[1:3])
     assert "reading, a word" not in found.index
@@ -134,7 +134,7 @@ def test_pooling_recovers_the_counts_from_rounded_shares(levels):
     ]
     table = pd.DataFrame(rows, columns=["model", "condition", "exposures", "n", "estimate"])
     n = sum(n for n, _ in levels)
-    assert findings.pooled(table).iloc[0]["estimate"] == pytest.approx(sum(hits) / n)
+    assert records.pooled(table).iloc[0]["estimate"] == pytest.approx(sum(hits) / n)
 
 
 @pytest.mark.parametrize(
@@ -149,14 +149,14 @@ def test_pooling_recovers_the_counts_from_rounded_shares(levels):
     ],
 )
 def test_differences_are_those_that_newcombe_printed(first, second, low, high):
-    found = findings.difference(wilson(*first), wilson(*second))
+    found = records.difference(wilson(*first), wilson(*second))
     assert (found.low, found.high) == pytest.approx((low, high), abs=5e-5)
 
 
 @given(*[st.integers(1, 500).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))] * 2)
 def test_differences_lie_in_their_intervals_and_turn_round(first, second):
-    one = findings.difference(wilson(*first), wilson(*second))
-    other = findings.difference(wilson(*second), wilson(*first))
+    one = records.difference(wilson(*first), wilson(*second))
+    other = records.difference(wilson(*second), wilson(*first))
     assert -1 - 1e-9 <= one.low <= one.estimate <= one.high <= 1 + 1e-9
     assert (other.low, other.high) == pytest.approx((-one.high, -one.low))
 
@@ -164,7 +164,7 @@ def test_differences_lie_in_their_intervals_and_turn_round(first, second):
 def test_effects_compare_the_named_levels_in_each_model(folder):
     table = family.evaluation(["atlas-s", "atlas-m"], folder)
     asked = {"helped": ("right", "none", (8, 16)), "untested": ("wrong", "none", None)}
-    found = findings.effects(table, asked)
+    found = records.effects(table, asked)
     assert found["model"].tolist() == ["atlas-s", "atlas-m"]
     assert found["estimate"].tolist() == pytest.approx([0.9 - 0.42] * 2)
 
@@ -172,8 +172,8 @@ def test_effects_compare_the_named_levels_in_each_model(folder):
 def test_shares_lie_side_by_side_with_gaps_named(folder):
     table = family.evaluation(["atlas-s", "atlas-m"], folder)
     table = table[~(table["model"].eq("atlas-m") & table["condition"].eq("none"))]
-    asked = {"alone": ("none", (0,)), "a word": ("reading, a word", findings.EXERCISE)}
-    laid = findings.side_by_side(findings.shares(table, asked))
+    asked = {"alone": ("none", (0,)), "a word": ("reading, a word", records.EXERCISE)}
+    laid = records.side_by_side(records.shares(table, asked))
     assert laid.loc["alone", "atlas-m"] == "not measured"
     assert laid.loc["alone", "atlas-s"].startswith("0.10 [")
     assert laid.loc["a word", "atlas-m"].startswith("0.90 [")
@@ -181,15 +181,15 @@ def test_shares_lie_side_by_side_with_gaps_named(folder):
 
 def test_numbers_stay_numbers_where_a_condition_is_missing(folder):
     table = family.evaluation(["atlas-s"], folder)
-    found = findings.shares(table, {"no": ("nothing like it", None), "yes": ("none", None)})
+    found = records.shares(table, {"no": ("nothing like it", None), "yes": ("none", None)})
     assert found["estimate"].dtype == found["low"].dtype == float
     assert found["measure"].tolist() == ["yes"]
-    assert findings.shares(table, {}).empty
+    assert records.shares(table, {}).empty
 
 
 def test_selected_conditions_come_in_the_order_of_their_titles(folder):
     table = family.evaluation(["atlas-s"], folder)
-    found = findings.select(table, {"right": "told", "none": "alone", "wrong": "misled"})
+    found = records.select(table, {"right": "told", "none": "alone", "wrong": "misled"})
     assert list(dict.fromkeys(found["series"])) == ["told", "alone"]
 
 
@@ -197,10 +197,10 @@ def test_questions_to_the_models_name_conditions_that_are_measured(root):
     """Every title stands for a condition that `helpers.atlas.evaluate` writes."""
     sources = ("evaluate", "skills")
     code = "".join((root / f"helpers/atlas/{name}.py").read_text() for name in sources)
-    asked = findings.CHECKS | findings.CHANGES
+    asked = records.CHECKS | records.CHANGES
     names = {condition for condition, _ in asked.values()} - {"check, true", "check, false"}
-    names |= {name for first, second, _ in findings.EFFECTS.values() for name in (first, second)}
+    names |= {name for first, second, _ in records.EFFECTS.values() for name in (first, second)}
     names = {name for name in names if not name.startswith(("list, ", "question, "))}
     quoted = {name for name in names if f'"{name}"' in code}
     assert names - quoted == set()
-    assert np.isin(findings.EXAMPLES, (0, 1, 2, 5, 10, 20, 50)).all()
+    assert np.isin(records.EXAMPLES, (0, 1, 2, 5, 10, 20, 50)).all()

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from helpers import chapters, runs
+from helpers import chapters, findings, runs
 from tests import saved_runs
 from tests.chapters import cells, notebooks
 
@@ -28,8 +28,8 @@ def folder(tmp_path_factory):
 
 def test_the_run_is_whole(folder):
     boards = {f"board_{name}" for name in ("monitor", "knowledge_base", "multiplicity")}
-    tables = {"differences", "pairs", "correlations", "runs", "overlap", "relations_alike", *boards}
-    notebooks.check(folder, MANY, n_figures=6, tables=tables)
+    tables = {"differences", "pairs", "runs", "overlap", "relations_alike", *boards}
+    notebooks.check(folder, MANY, n_figures=5, tables=tables)
     shown = pd.read_csv(folder / "tables" / "differences.csv")
     assert set(shown["minus"]) == {"atlas-s"}
 
@@ -47,6 +47,15 @@ def test_many_runs_are_compared_and_the_stranger_is_named(folder, metrics):
     assert right.to_dict() == pytest.approx(expected)
     figures = {"ranks", "sizes-monitor", "sizes-lists", "pairs-paper", "relations"}
     assert figures <= notebooks.drawn(folder)
+
+
+def test_it_finds_who_leads_and_that_the_largest_is_better(folder):
+    found = {finding.claim: finding for finding in findings.load(folder)}
+    assert found["leader_right"].decision == "holds"
+    assert found["leader_right"].sentence.startswith("large leads in list accuracy")
+    assert found["larger_models_do_better"].decision == "holds"
+    assert found["UR_rises_with_tuning"].decision == "undecided"
+    assert found["monitor_falls_with_accuracy"].n == 4
 
 
 def test_differences_are_paired_and_counted(metrics):
@@ -144,7 +153,7 @@ COLLECTIONS = [  # what was run; models of a chapter, differences, and what is s
     (_a_chapter_each, 1, 0, "No two models here have finished the same chapter"),
     (_other_facts, 2, 0, "(a, b): no fact that all models were asked counts"),
     (_other_data, 1, 0, "8 of 12 runs are not mixed with the others:"),
-    (_alike, 3, 51, "in 0 of them the interval leaves out 0"),
+    (_alike, 3, 51, "51 paired differences."),
     (_one_fact_a_relation, 3, 51, "Cons, wrong (c): none of the 3 answers"),
     (_undefined, 3, 48, "- MONITOR (a, b, c): no fact that all models were asked counts"),
     (_formats, 2, 17, "Formats of prompts side by side: bare (a); qa (b (qa))."),
@@ -167,4 +176,9 @@ def test_the_chapter_runs_to_its_end_whatever_was_run(make, n_models, n_gaps, se
     assert len(gaps) == n_gaps
     exported = {path.stem for path in Path(where["run_dir"], "tables").iterdir()}
     boards = {f"board_{chapter}" for chapter in standing["chapter"]}
-    assert {"three_facts", "from_scratch", "runs", "overlap", "correlations", *boards} <= exported
+    assert {"three_facts", "from_scratch", "runs", "overlap", *boards} <= exported
+    told = findings.load(where["run_dir"])
+    assert len(told) > 4
+    assert all(finding.sentence.endswith(".") for finding in told)
+    decided = {finding.claim for finding in told if finding.decision in ("holds", "opposite")}
+    assert decided <= {"pairing_sharpens"} or make not in (_alike, _nothing, _a_chapter_each)

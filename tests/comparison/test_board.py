@@ -207,5 +207,25 @@ def test_correlations_over_models_agree_with_numpy(tmp_path):
     expected = np.corrcoef(wide["right"], wide["accuracy"])[0, 1]
     assert over.loc[("right", "accuracy"), "r"] == pytest.approx(expected)
     assert over.loc[("right", "accuracy"), "n"] == 4
-    square = across.matrix(over.reset_index(), ["right", "accuracy"])
-    assert square.loc["accuracy", "right"] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("one", "two", "chosen", "words"),
+    [
+        ([1, 1, 1, 0], [1, 1, 0, 0], [3, 0, 2], "do equally well (0.00 and 1.00)"),
+        ([1, 0, 1], [1, 0, 1], [1, 0], "equally well on all 3 facts: nothing tells them apart"),
+        ([1, 0.9], [0, 0.1], [1, 0], "All 2 facts tell the models apart, the last one most: by +1"),
+        (
+            [1, 0.5, 0.5],
+            [1, 0.25, 0],
+            [0, 2],
+            "On the first fact the models do equally well (1.00)",
+        ),
+        ([1, 0.5, 0.5], [1, 0.25, 0], [0, 2], "by +0.50. They differ on 2 of the 3 facts."),
+    ],
+)
+def test_the_facts_shown_are_those_that_show_the_lesson(one, two, chosen, words):
+    pair = pd.DataFrame({"one": one, "two": two}, dtype=float)
+    rows, said = across.three(pair.assign(difference=pair["one"] - pair["two"]))
+    assert list(rows.index) == chosen
+    assert words in said

@@ -33,6 +33,11 @@ def test_differences_are_turned_towards_the_best_of_a_measure():
     assert reading.against(rows, GAPS, "a")["second"].eq("a").all()
 
 
+def test_a_table_says_why_no_side_is_better():
+    gaps = pd.concat([GAPS.head(2), GAPS.tail(1).assign(measure="coverage", better="")])
+    assert reading.readable(gaps)["better"].tolist() == ["b", "not decided", "no better side"]
+
+
 def test_an_unknown_reference_is_refused():
     with pytest.raises(UserError, match="The reference z is not compared here: name one of a, b"):
         reading.check("z", ["a", "b"])
