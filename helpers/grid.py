@@ -16,7 +16,7 @@ from helpers.runs import ROOT, SYNTHESIS
 
 TEMPLATES = ROOT / "notebooks"
 PARTS = ("notebook.ipynb", "answers.parquet", "metrics.parquet", "run.json")
-LIGHT = ("attribution=no", "siblings=no")  # the same facts, asked as well
+LIGHT = ("attribution=no", "siblings=no", "n_grid=1", "n_close=1")  # the same facts, asked as well
 
 
 @dataclass(frozen=True)
@@ -185,7 +185,7 @@ def words(name: str, shown: str, given: Iterable[str]) -> list[str]:
     >>> words("atlas-m", "atlas-m", ["n_facts=5"])
     ['n_facts=5']
     >>> words("atlas-s", "atlas-m", ["n_facts=5", "attribution=yes", "prompt_format=chat"])
-    ['attribution=yes', 'siblings=no', 'n_facts=5']
+    ['attribution=yes', 'siblings=no', 'n_grid=1', 'n_close=1', 'n_facts=5']
     """
     if slug(name) == slug(shown):
         return list(given)

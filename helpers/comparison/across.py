@@ -29,7 +29,7 @@ APART = (
     "    make book MODEL=path/to/one MODELS=path/to/another"
 )
 RATES = {  # what the worked example averages: one number a fact
-    "monitor": ("average", "accuracy, all prompts"),
+    "monitor": ("average", "accuracy, R + M prompts"),
     "knowledge_base": ("correct", "correct responses"),
     "latent_knowledge": ("mass", "mean probability"),
     "multiplicity": ("accuracy", "choice accuracy"),

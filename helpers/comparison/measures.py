@@ -65,7 +65,7 @@ MEASURES = (
     ),
     rate("monitor", "coverage", "coverage", higher=None),
     rate("monitor", "base", "accuracy, base prompt"),
-    rate("monitor", "average", "accuracy, all prompts"),
+    rate("monitor", "average", "accuracy, R + M prompts"),
     _of_responses("NCR", "NCR"),
     _of_responses("UR", "UR"),
     _of_responses("Cons_c", "Cons, correct"),
