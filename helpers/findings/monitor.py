@@ -110,7 +110,7 @@ def wider_rule(narrow: pd.DataFrame, wide: pd.DataFrame) -> Finding:
         (more, np.nan, np.nan, len(narrow)),
         decision=HOLDS if more else UNDECIDED,
         holds="If a fact counts as soon as any of its prompts is answered rightly, {more} more of "
-        f"{{n}} count, and MONITOR is {two} instead of {one}.",
+        f"{{n}} count, and MONITOR {'stays' if one == two else f'is {two} instead of'} {one}.",
         opposite="",
         undecided="The same facts count if a right answer to any of their prompts is enough.",
         more=f"{more:,}",
