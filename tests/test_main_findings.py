@@ -20,9 +20,17 @@ def chapter(path: Path, *shown: str) -> Path:
 
 
 def test_the_opening_is_the_first_that_is_shown(tmp_path):
-    opening, later = '<p class="finding">One.</p>', '<p class="finding">Two.</p>'
-    path = chapter(tmp_path / "one.ipynb", "<table></table>", opening, later)
-    assert main_findings.of_chapter(path) == ("Title", opening)
+    finding, later = '<p class="finding">One.</p>', '<p class="finding">Two.</p>'
+    path = chapter(tmp_path / "one.ipynb", "<table></table>", f"<p>Head.</p>{finding}", later)
+    expected = '<ul class="findings"><li class="finding">One.</li></ul>'
+    assert main_findings.of_chapter(path) == ("Title", expected)
+
+
+def test_no_more_than_the_first_ones(tmp_path):
+    items = [f'<li class="finding">{n}</li>' for n in range(9)]
+    path = chapter(tmp_path / "one.ipynb", f"<ul>{''.join(items)}</ul>")
+    shown = "".join(items[: main_findings.MOST])
+    assert main_findings.of_chapter(path)[1] == f'<ul class="findings">{shown}</ul>'
 
 
 def test_a_chapter_that_is_not_in_the_book_has_none(tmp_path):

@@ -9,14 +9,19 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
+MOST = 3  # findings of a chapter
+
 
 def of_chapter(path: Path) -> tuple[str, str]:
-    """Return an executed chapter's title, and its opening findings as HTML ("" if it has none)."""
+    """Return an executed chapter's title, and its first findings as HTML ("" if it has none)."""
     cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
     text = "\n".join("".join(c["source"]) for c in cells if c["cell_type"] == "markdown")
     (title, *_) = re.findall(r"^# (.+)$", text, flags=re.MULTILINE)
     shown = ("".join(out.get("data", {}).get("text/html", "")) for out in _outputs(cells))
-    return title, next((part for part in shown if 'class="finding' in part), "")
+    opening = next((part for part in shown if 'class="finding' in part), "")
+    found = re.findall(r'<(?:li|p) class="finding.*?</(?:li|p)>', opening)[:MOST]
+    items = "".join(re.sub("^<p|p>$", lambda tag: tag[0].replace("p", "li"), one) for one in found)
+    return title, f'<ul class="findings">{items}</ul>' if items else ""
 
 
 class MainFindings(SphinxDirective):

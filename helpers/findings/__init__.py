@@ -197,7 +197,8 @@ class Findings:
                 "the folder free, then run again."
             ) from error
         opening = [self._kept[name] for name in self._main] or kept
-        display(HTML(_html(opening)), display_id=self._place, update=True)
+        head = "<p><strong>What this run found.</strong></p>"
+        display(HTML(head + _html(opening)), display_id=self._place, update=True)
         return HTML(_html(kept))
 
 
