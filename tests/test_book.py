@@ -30,10 +30,10 @@ WIDTHS = (1400, 390)
 VISIBLE = """elements => elements.filter(e => e.checkVisibility({opacityProperty: true,
     visibilityProperty: true}) && e.getBoundingClientRect().width > 0).length"""
 
-SECTIONS = """() => [...document.querySelectorAll("article :has(> h1, > h2, > h3)")].map(section => {
-    const own = selector => [...section.querySelectorAll(selector)]
-        .filter(node => node.closest("article :has(> h1, > h2, > h3)") === section).length;
-    const heading = section.querySelector(":scope > h1, :scope > h2, :scope > h3");
+SECTIONS = """() => [...document.querySelectorAll("article :has(> h1, > h2, > h3)")].map(s => {
+    const own = selector => [...s.querySelectorAll(selector)]
+        .filter(node => node.closest("article :has(> h1, > h2, > h3)") === s).length;
+    const heading = s.querySelector(":scope > h1, :scope > h2, :scope > h3");
     return {
         heading: heading.tagName === "H1" ? "title" : heading.firstChild.textContent,
         shown: own(".cell_output table, .cell_output img"),

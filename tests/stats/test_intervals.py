@@ -7,7 +7,7 @@ import scipy.stats
 from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint
 
 from helpers import chapters, settings, stats
-from helpers.atlas import findings
+from helpers.atlas import records
 from helpers.metrics import monitor
 from helpers.panels import contests
 
@@ -89,7 +89,7 @@ def test_shares_and_their_differences(first, second):
     one, two = stats.wilson(*first), stats.wilson(*second)
     assert one[1:3] == pytest.approx(proportion_confint(*first, method="wilson"))
     expected = confint_proportions_2indep(*first, *second, method="newcomb")
-    assert findings.difference(one, two)[1:3] == pytest.approx(expected)
+    assert records.difference(one, two)[1:3] == pytest.approx(expected)
 
 
 def test_a_correlation(pairs):
