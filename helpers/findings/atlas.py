@@ -500,11 +500,12 @@ def _share(
     levels: Collection[int] | None,
     answers: int = 1,
 ) -> Interval:
-    """Pool a share over exposures; where a fact has several answers, it counts once."""
+    """Pool a share over exposures; a fact of several answers counts once, by the share of them."""
     rows = table[(table["model"] == model) & (table["condition"] == condition)]
     rows = rows if levels is None else rows[rows["exposures"].isin(list(levels))]
-    hits, n = (rows["estimate"] * rows["n"]).sum(), int(rows["n"].sum())
-    return wilson(min(round(hits / answers), n // answers), n // answers)
+    hits, n = (rows["estimate"] * rows["n"]).round().sum(), int(rows["n"].sum())
+    n_facts = n // answers
+    return wilson(hits / n * n_facts if n else 0, n_facts)
 
 
 def _compared(

@@ -65,8 +65,10 @@ def test_what_was_not_measured(claim):
 
 
 def test_a_fact_of_several_answers_counts_once():
-    rows = [("question, trained", 64, 400, 0.9), ("question, held out", 64, 200, 0.5)]
-    assert told.wordings(records(*rows), "m").n == 100
+    rows = [("question, trained", 64, 400, 0.905), ("question, held out", 64, 200, 0.495)]
+    finding = told.wordings(records(*rows), "m")
+    assert finding.n == 100
+    assert finding.estimate == pytest.approx(0.41)  # of the answers: no fact is rounded
 
 
 CHANCE = {  # claim to its condition and exposures, and the answers to a fact
