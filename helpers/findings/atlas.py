@@ -350,7 +350,7 @@ def options(recorded: pd.DataFrame, model: str) -> Finding:
         "options_that_are_shown_hurt",
         ("choice of 4, not shown", "choice of 4, below"),
         records.MANY,
-        subject="Listing the four options below the question, instead of comparing them unshown,",
+        subject="Listing the four options below the question",
         verbs=("lowers", "raises"),
         on="facts stated 64 times or more",
     )
