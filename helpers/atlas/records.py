@@ -50,12 +50,12 @@ CHANGES: Asked = {
     "five orders of five examples": ("changed by order", MIDDLE),
     "five orders of four options": ("changed by options", MIDDLE),
 }
-# Of the facts set apart; the brace takes the mentions in the direction told, or the false ones.
+# Of the facts set apart; the brace takes the mentions in the direction stated, or the false ones.
 APART = {
-    "one way, as shown": "told one way {} times, asked as told",
-    "one way, reversed": "told one way {} times, asked in reverse",
-    "false belief, truth given": "told falsely in {} of 64 mentions, the truth given",
-    "false belief, falsehood given": "told falsely in {} of 64 mentions, the falsehood given",
+    "one way, as shown": "stated one way {} times, asked that way",
+    "one way, reversed": "stated one way {} times, asked in reverse",
+    "false belief, truth given": "stated falsely in {} of 64 mentions, the truth given",
+    "false belief, falsehood given": "stated falsely in {} of 64 mentions, the falsehood given",
 }
 # On facts that the tuning did not ask for: condition to title.
 TUNED = {

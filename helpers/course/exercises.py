@@ -157,8 +157,8 @@ def title_of(markdown: str) -> str:
 
     Examples
     --------
-    >>> title_of("(atlas)=\n# Models whose schooling is known\n\nText.")
-    'Models whose schooling is known'
+    >>> title_of("(atlas)=\n# Models whose training text is known\n\nText.")
+    'Models whose training text is known'
     """
     tokens = iter(_MARKDOWN.parse(markdown))
     return next((next(tokens).content for token in tokens if token.type == "heading_open"), "")

@@ -76,10 +76,12 @@ def copying(learnt: pd.DataFrame, by_hand: str, by_chance: str) -> Finding:
         "heads_set_by_hand_form_copying",
         (one - other, np.nan, np.nan, 2),
         decision=HOLDS if one > 2 * other else OPPOSITE if one < other else UNDECIDED,
-        holds="The heads set by hand let the toy copy: after {step} steps it predicts {one} of the "
-        "repeated tokens, the toy without them {other} (one toy each).",
-        opposite="The heads set by hand do not help the toy to copy: after {step} steps it "
-        "predicts {one} of the repeated tokens, the toy without them {other} (one toy each).",
+        holds="With the heads set by hand the toy copies better: after {step} steps it predicts "
+        "{one} of the repeated tokens, the toy without them {other} (one toy each, so no "
+        "interval).",
+        opposite="With the heads set by hand the toy copies worse: after {step} steps it predicts "
+        "{one} of the repeated tokens, the toy without them {other} (one toy each, so no "
+        "interval).",
         undecided="After {step} steps the toys differ too little to say that the heads set by hand "
         "help: with them {one} of the repeated tokens are predicted, without them {other} (one toy "
         "each).",
@@ -151,12 +153,12 @@ def records_hold(live: Interval, expected: float, model: str) -> Finding:
         else HOLDS
         if inside
         else OPPOSITE,
-        holds="The live answers confirm the records: {model} answers {value} of {n} questions "
-        "rightly now, and the records at the same exposures make one expect {expected}.",
+        holds="The live answers agree with the records: {model} answers {value} of {n} questions "
+        "rightly now, and from the records {expected} is expected at the same exposures.",
         opposite="The live answers depart from the records: {model} answers {value} of {n} "
-        "questions rightly now, and the records at the same exposures make one expect {expected}.",
-        undecided="{n} live answers are too few to check the records: {value} are right, and the "
-        "records at the same exposures make one expect {expected}.",
+        "questions rightly now, and from the records {expected} is expected at the same exposures.",
+        undecided="{n} live answers are too few to check the records: {value} are right, and from "
+        "the records {expected} is expected at the same exposures.",
         undefined="The live answers have no exposures in common with the records.",
         unit=" %",
         model=model,
@@ -236,7 +238,7 @@ def larger(recorded: pd.DataFrame, names: Sequence[str]) -> Finding:
 
     By the smallest step; `names` are the untuned models, smallest first.
     """
-    shares = [_share(recorded, name, "none", READ) for name in names]
+    shares = [_share(recorded, name, f"none, {KNOWN}", READ) for name in names]
     steps = [
         (records.difference(big[1], small[1]), small[0], big[0])
         for small, big in pairwise(zip(names, shares, strict=True))
@@ -348,7 +350,7 @@ def options(recorded: pd.DataFrame, model: str) -> Finding:
         "options_that_are_shown_hurt",
         ("choice of 4, not shown", "choice of 4, below"),
         records.MANY,
-        subject="Listing the four options below the question, instead of comparing them unshown,",
+        subject="Listing the four options below the question",
         verbs=("lowers", "raises"),
         on="facts stated 64 times or more",
     )
@@ -379,12 +381,13 @@ def checks(recorded: pd.DataFrame, model: str) -> Finding:
 
 
 def picks(recorded: pd.DataFrame, model: str) -> Finding:
-    """Decide whether the right one of four stated subjects is picked more often than by chance."""
+    """Decide whether the right one of four statements, in a trained wording, is picked."""
     return _chance(
         "one_of_four_subjects_is_picked",
         _share(recorded, model, "reading, four statements", records.EXERCISE),
         model,
-        "picks the right one of four subjects that the words before a question describe",
+        "picks the right one of four statements before a question, in a wording that it was "
+        "trained on,",
         0.25,
         "by chance (a quarter)",
         "exercises",
@@ -414,7 +417,7 @@ def reverse(recorded: pd.DataFrame, model: str) -> Finding:
         "one_way_facts_stay_one_way",
         ("one way, as shown", "one way, reversed"),
         None,
-        subject="Asking in that direction, compared with the reverse,",
+        subject="Asking in that direction, not in reverse,",
         verbs=("raises", "lowers"),
         on="pairs of names that the text gives in one direction only",
     )
@@ -497,11 +500,12 @@ def _share(
     levels: Collection[int] | None,
     answers: int = 1,
 ) -> Interval:
-    """Pool a share over exposures; where a fact has several answers, it counts once."""
+    """Pool a share over exposures; a fact of several answers counts once, by the share of them."""
     rows = table[(table["model"] == model) & (table["condition"] == condition)]
     rows = rows if levels is None else rows[rows["exposures"].isin(list(levels))]
-    hits, n = (rows["estimate"] * rows["n"]).sum(), int(rows["n"].sum())
-    return wilson(min(round(hits / answers), n // answers), n // answers)
+    hits, n = (rows["estimate"] * rows["n"]).round().sum(), int(rows["n"].sum())
+    n_facts = n // answers
+    return wilson(hits / n * n_facts if n else 0, n_facts)
 
 
 def _compared(
@@ -579,7 +583,7 @@ def _chance(
 
 
 def _percent(share: float) -> str:
-    return interval(share, digits=0, scale=100) + " %"
+    return interval(share, digits=1, scale=100) + " %"
 
 
 def _missing(what: str, model: str) -> str:

@@ -1,6 +1,6 @@
 """What the comparison of models found: who leads, what size and tuning change, what agrees."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -15,7 +15,9 @@ NOTHING = (float("nan"),) * 3 + (0,)
 Pairs = Sequence[tuple[str, str]]
 
 
-def pairing(pair: pd.DataFrame, strata: pd.Series, n_resamples: int, seed: int) -> Finding:
+def pairing(
+    pair: pd.DataFrame, strata: pd.Series, models: tuple[str, str], n_resamples: int, seed: int
+) -> Finding:
     """Decide whether two models find the same facts hard, by the correlation of `one` and `two`.
 
     Drawn within strata, as the paired difference is.
@@ -27,19 +29,22 @@ def pairing(pair: pd.DataFrame, strata: pd.Series, n_resamples: int, seed: int) 
     return decide(
         "pairing_sharpens",
         found,
-        holds="The two models find the same facts hard: their columns correlate with r = {value} "
-        "over {n} facts, so the standard error of the paired difference is {ratio} times that of "
+        holds="{first} and {second} find the same facts hard: r = {value} over {n} facts. This "
+        "makes the standard error of their paired difference {ratio} times that of two separate "
+        "samples.",
+        opposite="What is hard for {first} is easy for {second}: r = {value} over {n} facts. This "
+        "makes the standard error of their paired difference {ratio} times that of two separate "
+        "samples.",
+        undecided="These {n} facts do not decide whether {first} and {second} find the same facts "
+        "hard: r = {value}. The standard error of their paired difference is {ratio} times that of "
         "two separate samples.",
-        opposite="What is hard for one model is easy for the other: r = {value} over {n} facts, so "
-        "the standard error of the paired difference is {ratio} times that of two samples.",
-        undecided="These {n} facts do not decide whether the two models find the same facts hard: "
-        "r = {value}; the standard error of the paired difference is {ratio} times that of two "
-        "separate samples.",
-        undefined="Whether the two models find the same facts hard cannot be said: one of them "
-        "gives the same answer to every fact.",
+        undefined="Whether {first} and {second} find the same facts hard cannot be said: one of "
+        "them gives the same answer to every fact.",
         digits=2,
         scale=1,
         unit="",
+        first=models[0],
+        second=models[1],
         ratio=ratio,
     )
 
@@ -66,12 +71,10 @@ def leader(standing: pd.DataFrame, gaps: pd.DataFrame, name: str) -> Finding:
         "nearest, {rival}, is {size} (paired, {n} {things}).",
         opposite=f"{{best}} has the best {measure.title} over what all models were asked, but on "
         "the {n} {things} that count for both, {rival} is better by {size}.",
-        undecided=f"The {{things}} do not decide who leads in {measure.title}: {{best}} has the "
-        "best figure but is not told apart from {rivals}; its lead over {rival} is {value} "
-        "(paired, {n} {things}).",
+        undecided=f"The {{n}} {{things}} do not decide whether {{best}}, which has the best "
+        f"{measure.title}, leads: it is ahead of {{rival}} by {{value}} (paired).",
         best=best,
         rival=nearest["second"],
-        rivals=_listed(rivals),
         things=_things(measure),
         **_unit(measure),
     )
@@ -148,7 +151,11 @@ def change(gaps: pd.DataFrame, pairs: Pairs, kind: str, name: str) -> Finding:
     one = "from {second} to {first}"
     several = f"in each of {len(rows)} pairs, least {one}"
     where = one if len(rows) == 1 else several
-    few = one if len(rows) == 1 else f"{{ups}} of {len(rows)} pairs rise and {{downs}} fall; {one}"
+    few = (
+        one
+        if len(rows) == 1
+        else f"it rises in {{ups}} of {len(rows)} pairs and falls in {{downs}}; {one}"
+    )
     return decide(
         claim,
         _result(row),
@@ -238,24 +245,25 @@ def agree(gaps: pd.DataFrame) -> Finding:
         sides = {up: [named(m).title for m in part["measure"]] for up, part in rows.groupby("up")}
         if len(sides) > 1:
             clash.append(
-                f"{first} is better than {second} in {'; '.join(sides[True])}, "
-                f"and worse in {'; '.join(sides[False])}"
+                f"{first} is better than {second} in {_listed(sides[True])} "
+                f"and worse in {_listed(sides[False])}"
             )
     n_pairs = len(gaps[["first", "second"]].drop_duplicates())
     if not n_pairs:
         said = "Whether the measures agree who is better cannot be said: it takes two models."
         return _undefined(claim, said)
-    counted = f"{_number(len(several), 'pair')} of models that two measures or more tell apart"
+    counted = f"of {_number(len(several), 'pair')} of models that two or more of them tell apart "
+    counted += "after Holm's correction"
     return decide(
         claim,
         (len(several) - len(clash), np.nan, np.nan, n_pairs),
         decision=UNDECIDED if not several else OPPOSITE if clash else HOLDS,
-        holds="The measures agree on who is better: for the {counted} after Holm's correction, all "
-        "of these name the same model.",
-        opposite="The measures do not agree on who is better: for {clashes} of the {counted} after "
-        "Holm's correction, they contradict each other. For example, {example}.",
-        undecided="No two measures with a better side tell the same two models apart after Holm's "
-        "correction, so it stays open whether they agree (pairs of models: {n}).",
+        holds="The measures agree on which model is better: {counted}, they contradict each other "
+        "on none.",
+        opposite="The measures do not always agree on which model is better: {counted}, they "
+        "contradict each other on {clashes}. For example, {example}.",
+        undecided="Whether the measures agree on which model is better is not decided: no two of "
+        "them tell the same two models apart after Holm's correction (pairs of models: {n}).",
         counted=counted,
         clashes=len(clash),
         example=clash[0] if clash else "",
@@ -302,7 +310,7 @@ def models_needed(r: float) -> int:
 def floor(compared: Mapping[str, pd.DataFrame], gaps: pd.DataFrame) -> Finding:
     """Decide whether what should not matter moves MONITOR less than what tells two models apart.
 
-    Twice the largest change of one model, since two models may move in opposite directions,
+    Twice the farthest end of an interval, since two models may move in opposite directions,
     against the smallest difference between models whose interval leaves out 0.
     """
     claim, parts = "noise_is_smaller_than_differences", [gaps.head(0).assign(who="", variant="")]
@@ -311,28 +319,30 @@ def floor(compared: Mapping[str, pd.DataFrame], gaps: pd.DataFrame) -> Finding:
     if moved.empty:
         said = "How far MONITOR moves when nothing about a model changes cannot be said: no model "
         return _undefined(claim, said + "was asked about the same facts again.")
-    row = moved.loc[moved["estimate"].abs().idxmax()]
-    most = abs(row["estimate"])
+    row = moved.loc[moved[["estimate", "low", "high"]].abs().max(axis=1).idxmax()]
+    most = float(row[["estimate", "low", "high"]].abs().max())
     apart = gaps[(gaps["measure"] == "MONITOR") & (gaps["better"] != "")]["estimate"].abs()
     least = float(apart.min()) if len(apart) else float("nan")
-    moves = 'of what was changed, "{variant}" moves the MONITOR of {who} most, by {most:.4f}'
-    against = ". Twice that is {than} the smallest difference between two models that the facts "
-    against += "decide, {least:.3f}."
+    none, smaller = bool(np.isnan(least)), 2 * most < least
+    moves = "Changing what should not matter ({variant}) moves the MONITOR of {who} by {value} "
+    moves += "({n} facts)"
     return decide(
         claim,
-        (0.0 if np.isnan(least) else least - 2 * most, np.nan, np.nan, row["n"]),
-        decision=UNDECIDED if np.isnan(least) else HOLDS if least > 2 * most else OPPOSITE,
-        holds="What should not matter moves less than what tells models apart: " + moves + against,
-        opposite="What should not matter moves as much as what tells models apart: "
-        + moves
-        + against,
-        undecided="What should not matter has nothing to be compared with: " + moves + ", and no "
-        "two models are told apart in MONITOR.",
+        (row["estimate"], row["low"], row["high"], row["n"]),
+        decision=UNDECIDED if none else HOLDS if smaller else OPPOSITE,
+        holds=moves + ", the most of all changes. Twice the farther end, {twice}, is less than "
+        "{least}, the smallest difference of two models that the facts decide.",
+        opposite=moves + ", the most of all changes. Twice the farther end, {twice}, is not less "
+        "than {least}, the smallest difference of two models that the facts decide.",
+        undecided=moves + ", the most of all changes, but no two models are told apart in MONITOR "
+        "with which to compare this.",
         who=row["who"],
         variant=row["variant"],
-        most=most,
-        than="less than" if least > 2 * most else "not less than",
-        least=least,
+        twice=f"{2 * most:.3f}",
+        least=f"{least:.3f}",
+        digits=3,
+        scale=1,
+        unit="",
     )
 
 
@@ -354,8 +364,8 @@ def _counted(
     kept, n_pairs = _kept(rows), len(rows[["first", "second"]].drop_duplicates())
     better, worse = kept[kept["up"]], kept[~kept["up"]]
     counted = "of {n} comparisons of " + step + " (" + _number(n_pairs, "pair") + "), "
-    favour = f"{{better}} favour {first} after Holm's correction{{where_better}}"
-    against = f"{{worse}} favour {second}{{where_worse}}"
+    favour, against = f"{{better}} favour {first}", f"{{worse}} favour {second}"
+    corrected = " after Holm's correction"
     start = f"It is not decided whether {asked}"
     if len(kept):
         start = f"{asked.capitalize()} in some measures and worse in others"
@@ -363,10 +373,12 @@ def _counted(
         claim,
         ((len(better) - len(worse)) / len(rows), np.nan, np.nan, len(rows)),
         decision=_one_side(len(better), len(worse)),
-        holds=f"{asked.capitalize()} here: {counted}{favour}, and none {second}.",
-        opposite=f'The reverse of "{asked}" shows here: {counted}{against} after Holm\'s '
-        f"correction, and none {first}.",
-        undecided=f"{start}: {counted}{favour} and {against}.",
+        holds=f"Where a difference is decided, {asked}: {counted}{favour}{corrected} "
+        f"and none {second}.",
+        opposite=f"Where a difference is decided, {asked.replace('better', 'worse')}: {counted}"
+        f"{against}{corrected} and none {first}.",
+        undecided=f"{start}{corrected}: {counted}{favour}{{where_better}} and {against}"
+        "{where_worse}.",
         better=len(better),
         worse=len(worse),
         where_better=_where(better, n_pairs),
@@ -433,14 +445,14 @@ def _number(n: int, noun: str) -> str:
     return f"{n} {noun}{'' if n == 1 else 's'}"
 
 
-def _listed(names: Iterable[str]) -> str:
-    """Join names as a sentence does."""
-    *others, last = ["", *names]
-    return f"{', '.join(others[1:])} and {last}" if others[1:] else last
+def _listed(names: Sequence[str]) -> str:
+    """Join titles, which may hold commas, as a sentence does."""
+    *others, last = names
+    return f"{'; '.join(others)} and {last}" if others else last
 
 
 def _where(rows: pd.DataFrame, n_pairs: int) -> str:
     """Name the measures, and in how many pairs each where there are several."""
     counts = rows["measure"].value_counts(sort=False)
-    names = [named(m).title + (f" in {n}" if n_pairs > 1 else "") for m, n in counts.items()]
+    names = [named(m).title + (f", {n} pairs" if n > 1 else "") for m, n in counts.items()]
     return f" ({'; '.join(names)})" if names else ""

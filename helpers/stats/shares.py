@@ -7,13 +7,15 @@ from helpers.errors import UserError
 from helpers.stats.results import Interval
 
 
-def wilson(successes: int, n: int, level: float = 0.95) -> Interval:
+def wilson(successes: float, n: int, level: float = 0.95) -> Interval:
     """Estimate a share with Wilson's score interval, for n independent trials.
 
     Parameters
     ----------
-    successes, n : int
-        How many of how many.
+    successes : float
+        How many; a trial that was repeated may count by the share of its successes.
+    n : int
+        Of how many trials.
     level : float
         Of confidence, between 0 and 1.
 

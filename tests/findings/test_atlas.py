@@ -55,7 +55,7 @@ COMPARED = {  # each claim's two conditions, the first the one that holds where 
 @pytest.mark.parametrize("claim", COMPARED)
 def test_two_conditions(claim, shares, decision):
     rows = [(*where, 400, share) for where, share in zip(COMPARED[claim], shares)]
-    said(claim(records(*rows), "m"), decision, f"{100 * shares[0]:.0f} %")
+    said(claim(records(*rows), "m"), decision, f"{100 * shares[0]:.1f} %")
 
 
 @pytest.mark.parametrize("claim", COMPARED)
@@ -65,8 +65,10 @@ def test_what_was_not_measured(claim):
 
 
 def test_a_fact_of_several_answers_counts_once():
-    rows = [("question, trained", 64, 400, 0.9), ("question, held out", 64, 200, 0.5)]
-    assert told.wordings(records(*rows), "m").n == 100
+    rows = [("question, trained", 64, 400, 0.905), ("question, held out", 64, 200, 0.495)]
+    finding = told.wordings(records(*rows), "m")
+    assert finding.n == 100
+    assert finding.estimate == pytest.approx(0.41)  # of the answers: no fact is rounded
 
 
 CHANCE = {  # claim to its condition and exposures, and the answers to a fact
@@ -134,7 +136,7 @@ def test_half_of_the_facts(shares, decision, words):
 )
 def test_sizes(shares, decision, words):
     names = list("sml")[: len(shares)]
-    table = records(*((name, "none", 8, 400, share) for name, share in zip(names, shares)))
+    table = records(*((name, EXPOSURE, 8, 400, share) for name, share in zip(names, shares)))
     said(told.larger(table, names), decision, words)
 
 
@@ -166,9 +168,9 @@ def test_the_toy(shares, decision):
 @pytest.mark.parametrize(
     ("ends", "decision", "words"),
     [
-        ([0.95, 0.99], "holds", "each predicted 95 %"),
-        ([0.2, 0.5], "opposite", "the best predicted 50 %"),
-        ([0.2, 0.99], "undecided", "m0 predicted 20 %"),
+        ([0.95, 0.99], "holds", "each predicted 95.0 %"),
+        ([0.2, 0.5], "opposite", "the best predicted 50.0 %"),
+        ([0.2, 0.99], "undecided", "m0 predicted 20.0 %"),
         ([], "undefined", "No copying stage"),
     ],
 )

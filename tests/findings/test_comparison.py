@@ -39,8 +39,8 @@ def said(finding, decision, *words):
 @pytest.mark.parametrize(
     ("one", "two", "decision", "words"),
     [
-        ([1, 0, 1, 0] * 9, [1, 0, 1, 1] * 9, "holds", "find the same facts hard"),
-        ([1, 0, 1, 0] * 9, [0, 1, 0, 1] * 9, "opposite", "easy for the other"),
+        ([1, 0, 1, 0] * 9, [1, 0, 1, 1] * 9, "holds", "a and b find the same facts hard"),
+        ([1, 0, 1, 0] * 9, [0, 1, 0, 1] * 9, "opposite", "hard for a is easy for b"),
         ([1, 0, 1, 0] * 9, [1, 1, 0, 0] * 9, "undecided", "These 36 facts do not decide"),
         ([1, 1, 1, 1] * 9, [1, 1, 0, 0] * 9, "undefined", "the same answer to every fact"),
     ],
@@ -49,7 +49,7 @@ def test_pairing(one, two, decision, words):
     pair = pd.DataFrame({"one": one, "two": two}, dtype=float)
     pair["difference"] = pair["one"] - pair["two"]
     strata = pd.Series(["P17", "P36"]).repeat(18)
-    said(told.pairing(pair, strata, 99, 0), decision, words)
+    said(told.pairing(pair, strata, ("a", "b"), 99, 0), decision, words)
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_pairing(one, two, decision, words):
         (
             [("a", "b", 0.05), ("c", "a", -0.02)],
             "undecided",
-            ["told apart from b and c", "c is 2.0"],
+            ["whether a, which", "ahead of c by 2.0"],
         ),
     ],
 )
@@ -105,7 +105,7 @@ def test_what_survives_the_correction(estimates, decision, words):
     ("rows", "decision", "words"),
     [
         ({"MONITOR": -0.4, "UR": 0.01}, "holds", "of 2 comparisons of"),
-        ({"MONITOR": 0.4, "UR": 0.01}, "opposite", "1 favour the"),
+        ({"MONITOR": 0.4, "UR": 0.01}, "opposite", "models do worse: of 2 comparisons"),
         ({"MONITOR": 0.4, "UR": 0.5}, "undecided", "models do better in some measures and worse"),
         ({"MONITOR": 0.01, "UR": 0.01}, "undecided", "It is not decided whether"),
         ({"coverage": 0.4}, "undefined", "it takes"),  # it has no better side
@@ -118,11 +118,11 @@ def test_what_a_step_makes_better(claim, rows, decision, words):
 
 
 def test_measures_are_named_with_the_pairs_they_tell_apart():
-    table = gaps(
-        ("m", "s", "UR", 0.4, 0.1), ("l", "m", "UR", 0.4, 0.1), ("l", "m", "NCR", 0.4, 0.1)
-    )
-    finding = told.larger(table, [*PAIR, ("l", "m")])
-    said(finding, "holds", "of 3 comparisons", "(2 pairs), 3 favour", "(UR in 2; NCR in 1)")
+    rises = (("m", "s", "UR", 0.4, 0.1), ("l", "m", "UR", 0.4, 0.1), ("l", "m", "NCR", 0.4, 0.1))
+    pairs = [*PAIR, ("l", "m")]
+    said(told.larger(gaps(*rises), pairs), "holds", "of 3 comparisons", "(2 pairs), 3 favour")
+    finding = told.larger(gaps(*rises, ("m", "s", "right", -0.4, 0.1)), pairs)
+    said(finding, "undecided", "larger (UR, 2 pairs; NCR) and 1", "smaller (list accuracy).")
 
 
 @pytest.mark.parametrize(
@@ -132,7 +132,7 @@ def test_measures_are_named_with_the_pairs_they_tell_apart():
         ([0.3, 0.2], "holds", "in each of 2 pairs, least from m to l by 20.0"),
         ([-0.2], "opposite", "UR falls with size: from s to m by 20.0"),
         ([0.05], "undecided", "from s to m it changes by 5.0"),
-        ([0.4, -0.2], "undecided", "1 of 2 pairs rise and 1 fall"),
+        ([0.4, -0.2], "undecided", "it rises in 1 of 2 pairs and falls in 1"),
         ([], "undefined", "no pair of models here differs in it alone"),
     ],
 )
@@ -182,8 +182,8 @@ def test_relations(rows, decision, words):
 @pytest.mark.parametrize(
     ("rows", "decision", "words"),
     [
-        ({"MONITOR": -0.4, "UR": 0.4}, "holds", "for the 1 pair of models"),
-        ({"MONITOR": 0.4, "UR": 0.5}, "opposite", "m is better than s in UR, and worse in MONITOR"),
+        ({"MONITOR": -0.4, "UR": 0.4}, "holds", "of 1 pair of models that two"),
+        ({"MONITOR": 0.4, "UR": 0.5}, "opposite", "m is better than s in UR and worse in MONITOR"),
         ({"MONITOR": 0.4, "UR": 0.01}, "undecided", "(pairs of models: 1)"),
         ({}, "undefined", "it takes two models"),
     ],
@@ -213,20 +213,18 @@ def test_across_models(accuracies, decision, words):
 @pytest.mark.parametrize(
     ("moved", "apart", "decision", "words"),
     [
-        (
-            0.001,
-            0.2,
-            "holds",
-            'half the width" moves the MONITOR of m most, by 0.0010. Twice that',
-        ),
-        (0.15, 0.2, "opposite", "not less than the smallest difference"),
+        (0.001, 0.2, "holds", "(half the width) moves the MONITOR of m by -0.001 [-0.041, 0.039]"),
+        (0.001, 0.2, "holds", "Twice the farther end, 0.082, is less than 0.200"),
+        (0.001, 0.08, "opposite", "Twice the farther end, 0.082, is not less than 0.080"),
+        (0.15, 0.2, "opposite", "not less than 0.200, the smallest difference"),
         (0.001, 0.02, "undecided", "no two models are told apart"),
     ],
 )
 def test_the_noise_floor(moved, apart, decision, words):
     rows = [("half the width", -moved, "MONITOR"), ("batches", 0.0, "MONITOR"), ("x", 9, "base")]
     far = pd.DataFrame(rows, columns=["variant", "estimate", "measure"]).assign(n=90)
-    table = gaps(("m", "s", "MONITOR", apart, 0.1))
+    far["low"], far["high"] = far["estimate"] - 0.04, far["estimate"] + 0.04
+    table = gaps(("m", "s", "MONITOR", apart, 0.05))
     said(told.floor({"m": far}, table), decision, words)
 
 
