@@ -134,7 +134,7 @@ def numbers_and_years(unseen: pd.DataFrame, n_resamples: int = 1000, seed: int =
     others = ~unseen["type"].isin(["number", "time"])
     silent = unseen["label"] == "uninformative"
     rates = " and ".join(
-        f"{_percent(silent[side].mean())} of {side.sum()} questions for {name}"
+        f"{_percent(silent[side].mean())} for {name} ({side.sum()})"
         for side, name in ((others, "other answers"), (~others, "numbers and years"))
     )
     return findings.decide(

@@ -73,7 +73,7 @@ def still_rising(table: pd.DataFrame, needed: int | None, **draw: int) -> Findin
     """Decide whether the last step in the number of examples still finds more facts, paired."""
     many = _ends(table)[1]
     few = max((n for n in set(table["examples"]) if n < many), default=many)
-    enough = f" The first to reach 95 % of the last accuracy: {needed}." * bool(needed)
+    enough = f" The fewest that reach 95 % of the last accuracy: {needed}." * bool(needed)
     return decide(
         "still_rising",
         _paired(table, "examples", many, few, draw)[0],
@@ -121,23 +121,24 @@ def pairs_harm(moved: pd.DataFrame, kind: str, **draw: int) -> Finding:
     ``change``, of the true object's probability. They do where they do in some arrangement, by an
     interval that is widened for the number of arrangements.
     """
-    parts = {name: -rows["change"] for name, rows in _behind(moved, kind).groupby("variant")}
+    arranged = _behind(moved, kind)
+    arranged = arranged.assign(how=arranged["variant"].str.partition(", ")[2])
+    parts = {how: -rows["change"] for how, rows in arranged.groupby("how")}
     wide: dict[str, Any] = draw | {"level": 1 - 0.05 / max(1, len(parts))}
-    losses = {name: stats.bootstrap(loss, **wide) for name, loss in parts.items()}
-    clearest = max(losses.values(), key=lambda loss: max(loss.low, -loss.high), default=None)
+    losses = {how: stats.bootstrap(part, **wide) for how, part in parts.items()}
+    clearest = max(losses.values(), key=lambda one: max(one.low, -one.high), default=None)
     said = " and ".join(
-        f"{interval(*loss[:3], 1, 100)} {ARRANGED.get(name.partition(', ')[2], name)} "
-        f"({loss.n} places)"
-        for name, loss in losses.items()
+        f"{interval(*one[:3], 1, 100)} {ARRANGED.get(how, how)} ({one.n} places)"
+        for how, one in losses.items()
     )
-    how = "their mean loss of probability, in points, is {said}; intervals widened for {count}."
+    loss = "their mean loss of probability, in points, is {said}; intervals widened for {count}."
     return decide(
         f"{kind}_pairs_harm",
         clearest or stats.bootstrap([], **draw),
-        holds="In one list, {kind} pairs harm the true ones behind them: " + how,
-        opposite="In one list, {kind} pairs help the true ones behind them: " + how,
+        holds="In one list, {kind} pairs harm the true ones behind them: " + loss,
+        opposite="In one list, {kind} pairs help the true ones behind them: " + loss,
         undecided="One list does not decide whether {kind} pairs harm the true ones behind them: "
-        + how,
+        + loss,
         undefined="No {kind} pairs could be put into the list.",
         kind=kind,
         said=said,
@@ -356,7 +357,7 @@ def larger_knows_more(
         small=small,
         large=large,
         rates=f"{_percent(kept[large])} against {_percent(kept[small])}",
-        others=f"; of sizes between, {others}" * bool(others),
+        others=f"; of sizes between: {others}" * bool(others),
     )
 
 

@@ -229,7 +229,7 @@ def test_levels_count_the_questions_that_they_are_about():
 def test_few_questions_of_a_type_decide_nothing():
     few = types([WRONG] * 9, [SILENT] * 30)
     assert few.decision == "undecided"
-    said_of_both = "100.0 % of 30 questions for other answers and 0.0 % of 9 questions for numbers"
+    said_of_both = "UR is 100.0 % for other answers (30) and 0.0 % for numbers and years (9)"
     assert said_of_both in few.sentence
     assert "a difference of 100.0 [" in few.sentence  # other answers less numbers and years
     assert types([WRONG] * 10, [SILENT] * 30).decision == "holds"

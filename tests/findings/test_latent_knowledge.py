@@ -134,7 +134,7 @@ def test_pairs_that_harm_in_one_arrangement_harm():
     found = claims.pairs_harm(moved, "wrong", **DRAW)
     assert (found.decision, found.estimate) == ("holds", 0.75)
     assert "] as a block (40 places) and 0.0 [" in found.sentence
-    assert "scattered (40 places); intervals widened for 2." in found.sentence
+    assert "] scattered (40 places); intervals widened for 2." in found.sentence
     alone = claims.pairs_harm(spoilt({"wrong": MORE}), "wrong", **DRAW)
     assert found.low <= alone.low  # widened
 
@@ -142,7 +142,7 @@ def test_pairs_that_harm_in_one_arrangement_harm():
 def test_models_of_sizes_between_are_mentioned():
     known = pd.DataFrame({"s": LESS, "between": EVEN, "l": MORE, "as large": ODD})
     found = claims.larger_knows_more(known, facts(MORE)["relation"], ("s", "l"), **DRAW)
-    assert found.sentence.endswith("facts); of sizes between, between 50.0 %.")
+    assert found.sentence.endswith("facts); of sizes between: between 50.0 %.")
 
 
 def test_two_ways_are_compared_on_the_facts_asked_in_both():
