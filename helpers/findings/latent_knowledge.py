@@ -121,15 +121,15 @@ def pairs_harm(moved: pd.DataFrame, kind: str, **draw: int) -> Finding:
     ``change``, of the true object's probability. They do where they do in some arrangement, by an
     interval that is widened for the number of arrangements.
     """
-    arranged = _behind(moved, kind)
-    arranged = arranged.assign(how=arranged["variant"].str.partition(", ")[2])
-    parts = {how: -rows["change"] for how, rows in arranged.groupby("how")}
+    behind = _behind(moved, kind)
+    how = behind["variant"].str.removeprefix(f"{kind}, ")
+    parts = {name: -rows["change"] for name, rows in behind.groupby(how)}
     wide: dict[str, Any] = draw | {"level": 1 - 0.05 / max(1, len(parts))}
-    losses = {how: stats.bootstrap(part, **wide) for how, part in parts.items()}
+    losses = {name: stats.bootstrap(part, **wide) for name, part in parts.items()}
     clearest = max(losses.values(), key=lambda one: max(one.low, -one.high), default=None)
     said = " and ".join(
-        f"{interval(*one[:3], 1, 100)} {ARRANGED.get(how, how)} ({one.n} places)"
-        for how, one in losses.items()
+        f"{interval(*one[:3], 1, 100)} {ARRANGED.get(name, name)} ({one.n} places)"
+        for name, one in losses.items()
     )
     loss = "their mean loss of probability, in points, is {said}; intervals widened for {count}."
     return decide(
