@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from helpers import dose_response, stats
-from helpers.findings import HOLDS, OPPOSITE, UNDECIDED, Finding, decide
+from helpers.findings import FEW, HOLDS, OPPOSITE, UNDECIDED, Finding, decide
 from helpers.metrics import subsumption
 from helpers.tables import interval
 
@@ -207,13 +207,15 @@ def separator_matters(table: pd.DataFrame, base: str, **draw: int) -> Finding:
     """Decide whether another separator than `base` changes accuracy: the one that differs most.
 
     It does where some interval, widened for the number of separators, leaves out 0, and does not
-    where all of them lie within 5 points.
+    where all of them lie within 5 points, of at least 20 facts some of which are found.
     """
     others = [name for name in dict.fromkeys(table["separator"]) if name != base]
     wide: dict[str, Any] = draw | {"level": 1 - 0.05 / max(1, len(others))}
     tried = {name: _paired(table, "separator", name, base, wide) for name in others}
     moved = [name for name, (one, _) in tried.items() if one.low > 0 or one.high < 0]
-    alike = all(one.low > -ALIKE and one.high < ALIKE for one, _ in tried.values())
+    alike = all(
+        one.n >= FEW and one.low > -ALIKE and one.high < ALIKE for one, _ in tried.values()
+    ) and bool(table["right"].any())  # none found with any: nothing to tell apart
     name = max(moved or tried, key=lambda n: abs(np.nan_to_num(tried[n][0].estimate)), default="")
     found, rates = tried.get(name, (stats.paired_difference([], []), ""))
     most = "with {name} accuracy is {rates} with {base}, a difference of {value}, the largest of "

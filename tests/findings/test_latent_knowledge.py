@@ -173,6 +173,8 @@ def test_one_draw_tells_nothing_of_its_luck():
         ({"space": EVEN, "arrow": np.repeat([1.0, 0.0], 20)}, "undecided", "with arrow"),
         ({"space": np.tile(EVEN, 30), "arrow": np.tile(EVEN, 30)}, "opposite", "less"),
         ({"space": np.tile(EVEN, 30), "arrow": [0, 1, *np.tile(EVEN, 30)[2:]]}, "opposite", "less"),
+        ({"space": 0 * EVEN, "arrow": 0 * EVEN}, "undecided", "0.0 % against 0.0 %"),
+        ({"space": EVEN[:10], "arrow": EVEN[:10]}, "undecided", "10 facts"),
         ({"space": EVEN}, "undefined", "Only one separator"),
     ],
 )
