@@ -133,26 +133,23 @@ def numbers_and_years(unseen: pd.DataFrame, n_resamples: int = 1000, seed: int =
     """Say whether UR is lower where a number or a year is asked for (one setting's responses)."""
     others = ~unseen["type"].isin(["number", "time"])
     silent = unseen["label"] == "uninformative"
-    wrong = (~silent).groupby(unseen["type"]).agg(["sum", "size"])
-    wrong = wrong.loc[(wrong["sum"] / wrong["size"]).sort_values(kind="stable").index]
-    sides = [int((~others).sum()), int(others.sum())]
+    rates = " and ".join(
+        f"{_percent(silent[side].mean())} for {name} ({side.sum()})"
+        for side, name in ((others, "other answers"), (~others, "numbers and years"))
+    )
     return findings.decide(
         "numbers_and_years_are_least_restrained",
         _gap(others, silent, n_resamples, seed),
-        decision=_few(*sides),
-        holds="Without knowledge, the model holds back less where a number or a year is asked for: "
-        "UR is lower than for other answers by {size} ({sides}). Wrong answers by type, fewest "
-        "first: {types}.",
+        decision=_few(int(others.sum()), int((~others).sum())),
+        holds="Without knowledge, the model holds back less where a number or a year is asked "
+        "for: UR is {rates}, {size} less.",
         opposite="Without knowledge, the model holds back more where a number or a year is asked "
-        "for: UR is higher than for other answers by {size} ({sides}). Wrong answers by type, "
-        "fewest first: {types}.",
+        "for: UR is {rates}, {size} more.",
         undecided="These {n} questions do not decide whether the model holds back less where a "
-        "number or a year is asked for: UR differs from that of other answers by {value} "
-        "({sides}). Wrong answers by type, fewest first: {types}.",
+        "number or a year is asked for: UR is {rates}, a difference of {value}.",
         undefined="Numbers and years cannot be compared with other answers: one side was not "
         "asked about.",
-        sides=f"{sides[0]} questions against {sides[1]}",
-        types=", ".join(f"{name} {row['sum']} of {row['size']}" for name, row in wrong.iterrows()),
+        rates=rates,
     )
 
 
@@ -237,12 +234,12 @@ def consistency_tells(
         digits=2,
         scale=1,
         unit="",
-        holds="Consistency helps to tell whether {truth}: the area under the curve is {value} "
-        "(true of {yes} of {n} answers).",
-        opposite="Consistency misleads about whether {truth}: the area under the curve is {value} "
-        "(true of {yes} of {n} answers).",
+        holds="Consistency helps to tell whether {truth}: the area under the ROC curve is {value}, "
+        "where 0.5 is chance ({yes} of {n} answers).",
+        opposite="Consistency misleads about whether {truth}: the area under the ROC curve is "
+        "{value}, where 0.5 is chance ({yes} of {n} answers).",
         undecided="These {n} answers do not decide whether consistency tells if {truth}: the area "
-        "under the curve is {value} (true of {yes} of them).",
+        "under the ROC curve is {value}, where 0.5 is chance ({yes} of the answers).",
         undefined=f"Whether consistency tells if {truth} is undefined: it is true of all "
         f"or none of the {len(pair)} answers.",
         truth=truth,
@@ -271,6 +268,31 @@ def false_beliefs(misled: pd.DataFrame, n_resamples: int = 1000, seed: int = 0) 
         "({counts}).",
         undefined="No fact asked here is known to have been stated wrongly in training.",
         counts=f"{counts.iloc[0]} and {counts.iloc[1]} of {len(misled)} facts",
+    )
+
+
+def false_share(misled: pd.DataFrame, n_resamples: int = 1000, seed: int = 0) -> Finding:
+    """Say whether the false answer comes more often where most statements were false.
+
+    `misled` is that of :func:`false_beliefs`, with ``false_exposures``.
+    """
+    mostly = misled["false_exposures"] > misled["exposures"]
+    false = misled["answer"] == "the false one"
+    sides = " and ".join(f"{false[side].sum()} of {side.sum()} facts" for side in (mostly, ~mostly))
+    return findings.decide(
+        "false_answers_follow_the_share_of_false_statements",
+        _gap(mostly, false, n_resamples, seed),
+        decision=_few(int(mostly.sum()), int((~mostly).sum())),
+        holds="The false answer comes more often where training stated mostly the false object "
+        "than where it stated both equally often: {sides}, {size} more.",
+        opposite="The false answer comes less often where training stated mostly the false object "
+        "than where it stated both equally often: {sides}, {size} less.",
+        undecided="These {n} facts do not decide whether the false answer comes more often where "
+        "training stated mostly the false object than where it stated both equally often: {sides}, "
+        "a difference of {value}.",
+        undefined="No facts were asked of both kinds: stated mostly wrongly in training, and "
+        "rightly as often as wrongly.",
+        sides=sides,
     )
 
 
@@ -320,9 +342,8 @@ def in_pairs(
         "on average by {size}.",
         opposite="{second} has a lower {measure} than {first} in {less} of the paper's {n} "
         "pairs, on average by {size}.",
-        undecided="The paper's {n} pairs do not decide whether {measure} differs: {lower} has a "
-        "higher one than {first} in {more} pairs, a lower one in {less}; the mean difference is "
-        "{value}.",
+        undecided="The paper's {n} pairs do not decide whether {lower} has a higher {measure} than "
+        "{first}: {measure} is higher in {more} pairs and lower in {less}, by {value} on average.",
         measure=measure,
         second=KIN[name][0],
         lower=KIN[name][0][0].lower() + KIN[name][0][1:],
@@ -359,9 +380,9 @@ def all_correlated(correlations: pd.DataFrame, setting: str) -> Finding:
         (share, *NOTHING[:2], len(correlations)),
         decision=findings.OPPOSITE if len(doubtful) else findings.HOLDS,
         holds="With {setting} prompts the intervals of all {n} correlations in the paper's Table 2 "
-        "leave out 0.",
+        "exclude 0.",
         opposite="With {setting} prompts the intervals of {doubtful} of the {n} correlations in "
-        "the paper's Table 2 hold 0: {names}.",
+        "the paper's Table 2 include 0: {names}.",
         undecided="",
         setting=setting,
         doubtful=len(doubtful),
@@ -377,8 +398,8 @@ def cutoffs_printed(about: pd.DataFrame) -> Finding:
         (1 - len(unknown) / len(about), *NOTHING[:2], len(about)),
         decision=findings.OPPOSITE if len(unknown) else findings.HOLDS,
         holds="Table 4 prints a knowledge cut-off for all {n} models.",
-        opposite="For {k} of the {n} models Table 4 prints the knowledge cut-off as Unknown "
-        "({names}): that the questions are seen knowledge for them cannot be read off the table.",
+        opposite="For {k} of the {n} models Table 4 prints the knowledge cut-off as Unknown, so it "
+        "does not show that the questions are seen knowledge for them: {names}.",
         undecided="",
         k=len(unknown),
         names=", ".join(unknown),

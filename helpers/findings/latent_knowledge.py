@@ -12,14 +12,16 @@ import numpy.typing as npt
 import pandas as pd
 
 from helpers import dose_response, stats
-from helpers.findings import HOLDS, OPPOSITE, UNDECIDED, Finding, decide
+from helpers.findings import FEW, HOLDS, OPPOSITE, UNDECIDED, Finding, decide
 from helpers.metrics import subsumption
 from helpers.tables import interval
 
 PROMPTS = {"HGP": "human-written prompts", "MMP": "mined prompts"}
 ALIKE = 0.05  # separators closer than this to each other are not worth a search
+ARRANGED = {"block": "as a block"}  # how pairs are replaced, in words
 LESSONS = {  # of a worked example: is the list right, is the question right
     (1, 0): "the list brings the fact out, the question does not",
+    (0, 1): "the question brings the fact out, the list does not",
     (1, 1): "both bring the fact out",
     (0, 0): "neither brings the fact out",
 }
@@ -27,8 +29,10 @@ LESSONS = {  # of a worked example: is the list right, is the question right
 
 def above_guessing(scores: pd.DataFrame, who: str, baseline: str, **draw: int) -> Finding:
     """Decide whether the model beats guessing (`chance`) or naming the `commonest` object."""
-    guess = {"chance": "guessing among the choices", "commonest": "always naming the object that "}
-    guess["commonest"] += "is the commonest among the relation's examples"
+    guess = {
+        "chance": "guessing among the choices",
+        "commonest": "always naming the most frequent object of the examples",
+    }
     return decide(
         f"above_{baseline}",
         _difference(scores, scores["right"], scores[baseline], draw),
@@ -69,7 +73,7 @@ def still_rising(table: pd.DataFrame, needed: int | None, **draw: int) -> Findin
     """Decide whether the last step in the number of examples still finds more facts, paired."""
     many = _ends(table)[1]
     few = max((n for n in set(table["examples"]) if n < many), default=many)
-    enough = f" At {needed}, it has reached 95 % of its last value." * bool(needed)
+    enough = f" The fewest that reach 95 % of the last accuracy: {needed}." * bool(needed)
     return decide(
         "still_rising",
         _paired(table, "examples", many, few, draw)[0],
@@ -87,7 +91,7 @@ def still_rising(table: pd.DataFrame, needed: int | None, **draw: int) -> Findin
 
 
 def steadier(table: pd.DataFrame, **draw: int) -> Finding:
-    """Decide whether the luck of the draw fades in longer lists: how often two draws disagree."""
+    """Decide whether two draws of examples disagree on fewer facts in longer lists."""
     found = table.groupby(["relation", "item", "examples"])["right"].agg(["mean", "size"])
     found = found[found["size"] > 1].reset_index()
     found["right"] = 2 * found["mean"] * (1 - found["mean"]) * found["size"] / (found["size"] - 1)
@@ -96,15 +100,15 @@ def steadier(table: pd.DataFrame, **draw: int) -> Finding:
     return decide(
         "steadier",
         apart,
-        holds="The luck of the draw fades in longer lists: with {few} against {many} examples, two "
-        "draws disagree on {rates} of facts, {size} fewer (paired, {n} facts).",
-        opposite="The luck of the draw grows in longer lists: with {few} against {many} examples, "
-        "two draws disagree on {rates} of facts, {size} more (paired, {n} facts).",
-        undecided="These {n} facts do not decide whether the luck of the draw fades in longer "
-        "lists: with {few} against {many} examples, two draws disagree on {rates} of them, a "
-        "difference of {value}.",
-        undefined="One draw of examples says nothing about the luck of the draw: set n_seeds=2.",
-        rates=rates,
+        holds="Which examples are drawn matters less in longer lists: with {few} and {many} "
+        "examples, two draws differ on {rates} of the facts, {size} fewer (paired, {n} facts).",
+        opposite="Which examples are drawn matters more in longer lists: with {few} and {many} "
+        "examples, two draws differ on {rates} of the facts, {size} more (paired, {n} facts).",
+        undecided="These {n} facts do not decide whether it matters less in longer lists which "
+        "examples are drawn: with {few} and {many} examples, two draws differ on {rates} of the "
+        "facts, a difference of {value}.",
+        undefined="One draw of examples does not show what another would give: set n_seeds=2.",
+        rates=rates.replace("against", "and"),
         few=few,
         many=many,
     )
@@ -114,20 +118,31 @@ def pairs_harm(moved: pd.DataFrame, kind: str, **draw: int) -> Finding:
     """Decide whether unknown or wrong pairs lower the probability of true objects behind them.
 
     `moved` has one row a place: ``variant`` (such as "wrong, block"), ``place``, ``status`` and
-    ``change``, of the true object's probability; the mean over the two arrangements decides.
+    ``change``, of the true object's probability. They do where they do in some arrangement, by an
+    interval that is widened for the number of arrangements.
     """
-    loss = -_changes(moved, kind)
+    behind = _behind(moved, kind)
+    how = behind["variant"].str.removeprefix(f"{kind}, ")
+    parts = {name: -rows["change"] for name, rows in behind.groupby(how)}
+    wide: dict[str, Any] = draw | {"level": 1 - 0.05 / max(1, len(parts))}
+    losses = {name: stats.bootstrap(part, **wide) for name, part in parts.items()}
+    clearest = max(losses.values(), key=lambda one: max(one.low, -one.high), default=None)
+    said = " and ".join(
+        f"{interval(*one[:3], 1, 100)} {ARRANGED.get(name, name)} ({one.n} places)"
+        for name, one in losses.items()
+    )
+    loss = "their mean loss of probability, in points, is {said}; intervals widened for {count}."
     return decide(
         f"{kind}_pairs_harm",
-        stats.bootstrap(loss, **draw),
-        holds="Behind {kind} pairs, the true objects lose {size} of probability on average "
-        "({n} places of one list).",
-        opposite="Behind {kind} pairs, the true objects gain {size} of probability on average "
-        "({n} places of one list).",
-        undecided="One list, with {n} places compared, does not decide whether {kind} pairs harm "
-        "the true ones behind them: the mean loss of probability is {value}.",
+        clearest or stats.bootstrap([], **draw),
+        holds="In one list, {kind} pairs harm the true ones behind them: " + loss,
+        opposite="In one list, {kind} pairs help the true ones behind them: " + loss,
+        undecided="One list does not decide whether {kind} pairs harm the true ones behind them: "
+        + loss,
         undefined="No {kind} pairs could be put into the list.",
         kind=kind,
+        said=said,
+        count=len(losses),
     )
 
 
@@ -188,34 +203,19 @@ def choices_help(chosen: pd.DataFrame, spoken: pd.DataFrame, way: str, **draw: i
     )
 
 
-def one_sequence(table: pd.DataFrame, **draw: int) -> Finding:
-    """Decide whether EIC-LKE, many facts in one sequence, finds more than lists: an example."""
-    found, rates = _paired(table, "way", "EIC-LKE", "IC-LKE", draw)
-    return decide(
-        "one_sequence",
-        found,
-        holds="In this worked example of {n} facts, EIC-LKE finds more than IC-LKE: {rates}, "
-        "{size} more.",
-        opposite="In this worked example of {n} facts, EIC-LKE finds less than IC-LKE: {rates}, "
-        "{size} less.",
-        undecided="The {n} facts of this worked example do not decide whether EIC-LKE finds more "
-        "or less than IC-LKE: {rates}, a difference of {value}.",
-        undefined="EIC-LKE was not asked here.",
-        rates=rates,
-    )
-
-
 def separator_matters(table: pd.DataFrame, base: str, **draw: int) -> Finding:
     """Decide whether another separator than `base` changes accuracy: the one that differs most.
 
     It does where some interval, widened for the number of separators, leaves out 0, and does not
-    where all of them lie within 5 points.
+    where all of them lie within 5 points, of at least 20 facts some of which are found.
     """
     others = [name for name in dict.fromkeys(table["separator"]) if name != base]
     wide: dict[str, Any] = draw | {"level": 1 - 0.05 / max(1, len(others))}
     tried = {name: _paired(table, "separator", name, base, wide) for name in others}
     moved = [name for name, (one, _) in tried.items() if one.low > 0 or one.high < 0]
-    alike = all(one.low > -ALIKE and one.high < ALIKE for one, _ in tried.values())
+    alike = all(
+        one.n >= FEW and one.low > -ALIKE and one.high < ALIKE for one, _ in tried.values()
+    ) and bool(table["right"].any())  # none found with any: nothing to tell apart
     name = max(moved or tried, key=lambda n: abs(np.nan_to_num(tried[n][0].estimate)), default="")
     found, rates = tried.get(name, (stats.paired_difference([], []), ""))
     most = "with {name} accuracy is {rates} with {base}, a difference of {value}, the largest of "
@@ -337,22 +337,29 @@ def calls_unread_known(scores: pd.DataFrame, who: str) -> Finding:
 def larger_knows_more(
     known: pd.DataFrame, relations: Sequence[str], pair: Sequence[str], **draw: int
 ) -> Finding:
-    """Decide whether the larger of two models, named second, knows more facts, paired."""
+    """Decide whether the largest model, named second in the pair, knows more than the smallest.
+
+    `known` has one column a model, by size; those between the two are mentioned.
+    """
     small, large = pair
     kept = known.assign(relation=np.asarray(relations))[: len(known) * (small != large)]
+    models = list(known)
+    between = models[models.index(small) + 1 : models.index(large)]
+    others = ", ".join(f"{name} {_percent(kept[name])}" for name in between)
     return decide(
         "larger_knows_more",
         _difference(kept, kept[large], kept[small], draw),
-        holds="{large} knows more facts than the smaller {small}: {rates}, {size} more (paired, "
-        "{n} facts).",
-        opposite="{large} knows fewer facts than the smaller {small}: {rates}, {size} fewer "
-        "(paired, {n} facts).",
-        undecided="These {n} facts do not decide whether {large} knows more than the smaller "
-        "{small}: {rates}, a difference of {value}.",
+        holds="{large} knows more facts than {small}, the smallest model: {rates}, {size} more "
+        "(paired, {n} facts){others}.",
+        opposite="{large} knows fewer facts than {small}, the smallest model: {rates}, {size} "
+        "fewer (paired, {n} facts){others}.",
+        undecided="These {n} facts do not decide whether {large} knows more than {small}, the "
+        "smallest model: {rates}, a difference of {value}{others}.",
         undefined="No two models of different size were asked the same facts.",
         small=small,
         large=large,
         rates=f"{_percent(kept[large])} against {_percent(kept[small])}",
+        others=f"; of sizes between: {others}" * bool(others),
     )
 
 
@@ -415,7 +422,7 @@ def same_relations(known: pd.DataFrame, relations: Sequence[str], pair: Sequence
 
 
 def by_hand(marks: pd.DataFrame) -> tuple[list[str], str]:
-    """Pick the facts of the worked example, one a lesson, and say which lessons there are.
+    """Pick the facts of the worked example, one an outcome, and say how often each occurs.
 
     Parameters
     ----------
@@ -426,12 +433,16 @@ def by_hand(marks: pd.DataFrame) -> tuple[list[str], str]:
     Returns
     -------
     facts : list of str
-        At least one, at most three.
+        At least one, at most four.
     sentence : str
     """
     cases = list(zip(marks["list"].astype(int), marks["question"].astype(int)))
     picked = {lesson: marks.index[cases.index(c)] for c, lesson in LESSONS.items() if c in cases}
-    said = [f"{marks.loc[fact, 'subject']}: {lesson}." for lesson, fact in picked.items()]
+    counts = {lesson: cases.count(c) for c, lesson in LESSONS.items()}
+    said = [
+        f"{marks.loc[fact, 'subject']}: {lesson} (as for {counts[lesson]} of {len(marks)} facts)."
+        for lesson, fact in picked.items()
+    ]
     missing = [lesson for lesson in LESSONS.values() if lesson not in picked]
     if missing:
         said.append(f"Of {len(marks)} facts tried, there is none of which {', or '.join(missing)}.")
@@ -471,10 +482,15 @@ def _ends(table: pd.DataFrame) -> tuple[int, int]:
     return tuple(int(end) for end in table["examples"].agg(["min", "max"]).fillna(0))
 
 
+def _behind(moved: pd.DataFrame, kind: str) -> pd.DataFrame:
+    """Return the true pairs that follow a replaced one of a kind."""
+    behind = moved["status"].isin(["following", "other"]) & moved["variant"].str.startswith(kind)
+    return moved[behind]
+
+
 def _changes(moved: pd.DataFrame, kind: str) -> pd.Series:
     """Return the mean change of each place behind pairs of a kind, over their arrangements."""
-    behind = moved["status"].isin(["following", "other"]) & moved["variant"].str.startswith(kind)
-    return moved[behind].groupby("place")["change"].mean()
+    return _behind(moved, kind).groupby("place")["change"].mean()
 
 
 def _apart(rows: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:

@@ -66,7 +66,14 @@ def tells(score):
 def misled(n_false, n_right, steady=(0.5, 0.5)):
     rows = pd.DataFrame({"answer": ["the false one"] * n_false + [RIGHT] * n_right})
     held = np.repeat(steady, [n_false, n_right]) + np.tile([0.1, -0.1], 50)[: len(rows)]
-    return rows.assign(consistency=held, exposures=16)
+    return rows.assign(consistency=held, exposures=16, false_exposures=48)
+
+
+def shares(mostly, equally):
+    """Return the finding on facts of two kinds, 30 of each, with as many false answers."""
+    rows = pd.concat([misled(mostly, 30 - mostly), misled(equally, 30 - equally)])
+    rows["false_exposures"] = [48] * 30 + [16] * 30
+    return told.false_share(rows.reset_index(drop=True), **DRAWS)
 
 
 def pairs(gains):
@@ -140,6 +147,11 @@ CASES = {
         lambda: told.false_beliefs(misled(5, 25), **DRAWS),
         lambda: told.false_beliefs(misled(15, 15), **DRAWS),
     ),
+    "false_share": (
+        lambda: shares(25, 5),
+        lambda: shares(5, 25),
+        lambda: shares(15, 15),
+    ),
     "false_steadier": (
         lambda: told.false_steadier(misled(15, 15, (0.8, 0.3)), **DRAWS),
         lambda: told.false_steadier(misled(15, 15, (0.3, 0.8)), **DRAWS),
@@ -186,6 +198,7 @@ def test_three_wordings(name):
         lambda rows, changes: told.known_cost(changes, 64),
         lambda rows, changes: told.consistency_tells("it is so", [], []),
         lambda rows, changes: told.false_beliefs(rows.assign(answer="")),
+        lambda rows, changes: told.false_share(rows.assign(answer="", false_exposures=0.0)),
         lambda rows, changes: told.false_steadier(rows.assign(answer="")),
         lambda rows, changes: told.in_pairs("larger", pairs([]), "NCR"),
         lambda rows, changes: told.seen_and_unseen(rows.assign(NCR=0.0, UR=0.0), "x"),
@@ -216,14 +229,16 @@ def test_levels_count_the_questions_that_they_are_about():
 def test_few_questions_of_a_type_decide_nothing():
     few = types([WRONG] * 9, [SILENT] * 30)
     assert few.decision == "undecided"
-    assert "fewest first: person 0 of 30, time 9 of 9." in few.sentence
+    said_of_both = "UR is 100.0 % for other answers (30) and 0.0 % for numbers and years (9)"
+    assert said_of_both in few.sentence
+    assert "a difference of 100.0 [" in few.sentence  # other answers less numbers and years
     assert types([WRONG] * 10, [SILENT] * 30).decision == "holds"
     assert told.false_steadier(misled(9, 15, (0.8, 0.3)), 50).decision == "undecided"
 
 
 def test_pairs_are_counted_on_both_sides():
     found = told.in_pairs("tuned", pairs([0.1, 0.2, 0.0, -0.1]), "NCR", 50)
-    assert "in 2 pairs, a lower one in 1" in found.sentence
+    assert "NCR is higher in 2 pairs and lower in 1, by" in found.sentence
     assert found.n == 4
 
 
@@ -246,7 +261,7 @@ def test_counts_of_the_papers_tables():
     rows = pd.DataFrame({"pair": ["a", "b"], "low": [0.1, -0.1], "high": [0.3, 0.2]})
     one, all_of_them = (told.all_correlated(part, "four-two") for part in (rows, rows[:1]))
     assert one.decision == "opposite"
-    assert "1 of the 2 correlations in the paper's Table 2 hold 0: b." in one.sentence
+    assert "1 of the 2 correlations in the paper's Table 2 include 0: b." in one.sentence
     assert all_of_them.decision == "holds"
     about = published.load("kb_table4")
     found = told.cutoffs_printed(about)
