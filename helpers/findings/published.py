@@ -168,7 +168,7 @@ def one_cell(tested: pd.DataFrame, suspect: str) -> Finding:
         (
             f"Another Cons_w of {suspect}, and of no other model, explains the three correlations.",
             f"No value of {suspect}'s Cons_w explains the three correlations of Table 2 that do "
-            "not follow; another value of one model's explains them for {k} of {n} ({others}).",
+            "not follow; changing that of one other model can, for {k} of {n} models ({others}).",
             f"Another Cons_w of {suspect} explains the three correlations, but so does one of "
             "{others}.",
         ),
@@ -301,8 +301,8 @@ def knowing_and_limits(measured: pd.DataFrame) -> Finding:
         (row["estimate"], row["low"], row["high"], row["n"]),
         holds=f"With 'unsure' shown, models with a higher NCR have a higher UR: {both}",
         opposite=f"With 'unsure' shown, models with a higher NCR have a lower UR: {both}",
-        undecided="Whether NCR and UR rise together with 'unsure' shown is not clear by both kinds "
-        f"of correlation: {both}",
+        undecided="That NCR and UR rise together with 'unsure' shown is not clear by both kinds of "
+        f"correlation: {both}",
         decision=decision,
         **R,
     )

@@ -84,7 +84,7 @@ CASES = [  # a finding, what it is told, its decision, and words of its sentence
     (told.divisor, [divisors(False, False)], "undecided", "for 0 of 2 models"),
     (told.divisor, [[]], "undefined", "undefined"),
     (told.one_cell, [trial(a=True, b=False), "a"], "holds", "of no other model"),
-    (told.one_cell, [trial(a=False, b=True), "a"], "opposite", "for 1 of 2 (b)"),
+    (told.one_cell, [trial(a=False, b=True), "a"], "opposite", "for 1 of 2 models (b)"),
     (told.one_cell, [trial(a=True, b=True), "a"], "undecided", "so does one of b"),
     (told.one_cell, [trial(), "a"], "undefined", "undefined"),
     (told.base_models, [two_means(False, True)], "holds", "not over all 49"),
