@@ -157,9 +157,9 @@ def accuracy_overstates(scores: pd.DataFrame, **draw: int) -> Finding:
         "questions are right there, {known} % are prompt-agnostic factuality, {size} fewer.",
         opposite="The default prompt's accuracy understates what the model knows: {default} % of "
         "{n} questions are right there, {known} % are prompt-agnostic factuality, {size} more.",
-        undecided="{default} % of the questions are right at the default prompt, {known} % are "
-        "prompt-agnostic factuality. These {n} questions do not decide which is more: the "
-        "difference is {value}.",
+        undecided="These {n} questions do not decide whether the default prompt's accuracy, "
+        "{default} %, overstates prompt-agnostic factuality, {known} %: the difference is "
+        "{value}.",
         default=f"{100 * scores['default'].mean():.1f}",
         known=known,
     )
@@ -282,8 +282,8 @@ def threshold_matters(scores: pd.DataFrame) -> Finding:
         "random at τ = {to}, more than {limit} %.",
         opposite="The threshold matters little: {value} of {n} questions are steady at τ = {from_} "
         "and random at τ = {to}, fewer than {limit} %.",
-        undecided="{value} of the questions are steady at τ = {from_} and random at τ = {to}; "
-        "these {n} do not decide whether that is more than {limit} %.",
+        undecided="These {n} questions do not decide whether the threshold matters to more than "
+        "{limit} % of them: {value} are steady at τ = {from_} and random at τ = {to}.",
         **words,
     )
 
@@ -484,9 +484,9 @@ def planted_are_steady(scores: pd.DataFrame, **draw: int) -> Finding:
         opposite="A planted falsehood does not make an error steady: {taught} % of the facts "
         "taught wrong are prompt-agnostic errors, {never} % of those never shown, {size} more "
         "({n} facts).",
-        undecided="{taught} % of the facts taught wrong are prompt-agnostic errors, {never} % of "
-        "those never shown. These {n} facts do not decide which is more: the difference is "
-        "{value}.",
+        undecided="These {n} facts do not decide whether a planted falsehood makes an error steady: "
+        "{taught} % of the facts taught wrong are prompt-agnostic errors, {never} % of those never "
+        "shown, a difference of {value}.",
         undefined="Facts taught wrong and facts never shown cannot be compared: this run asks one "
         "of them only.",
         taught=f"{100 * rows.loc[wrong, 'error'].mean():.1f}",
