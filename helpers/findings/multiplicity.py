@@ -485,8 +485,8 @@ def planted_are_steady(scores: pd.DataFrame, **draw: int) -> Finding:
         "taught wrong are prompt-agnostic errors, {never} % of those never shown, {size} more "
         "({n} facts).",
         undecided="These {n} facts do not decide whether a planted falsehood makes an error "
-        "steady: {taught} % of the facts taught wrong are prompt-agnostic errors, {never} % of those never "
-        "shown, a difference of {value}.",
+        "steady: {taught} % of the facts taught wrong are prompt-agnostic errors, {never} % of "
+        "those never shown, a difference of {value}.",
         undefined="Facts taught wrong and facts never shown cannot be compared: this run asks one "
         "of them only.",
         taught=f"{100 * rows.loc[wrong, 'error'].mean():.1f}",
