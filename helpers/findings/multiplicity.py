@@ -5,15 +5,15 @@ kind of variation in focus; `draw` holds ``n_resamples`` and ``seed`` of the boo
 """
 
 from collections.abc import Mapping
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
 from helpers import published, stats, tables
-from helpers.findings import HOLDS, OPPOSITE, Finding, decide
-from helpers.metrics import accuracy, detection, multiplicity
-from helpers.metrics.beliefs import bounds as bounds_of
+from helpers.findings import HOLDS, OPPOSITE, UNDECIDED, Finding, decide
+from helpers.metrics import accuracy, beliefs, detection, multiplicity
 
 NAMES = {"factuality": "knowledge", "randomness": "chance", "error": "a steady error"}
 SAME = (
@@ -23,6 +23,7 @@ SAME = (
 LATER = 0.01  # of the questions: what one more prompt may add before it counts as more
 MOVED = 0.1  # of the questions: classes that hang on the threshold
 TAUS = (0.5, 0.9)
+WIDE = 0.1  # of the questions: bounds further apart leave a share open
 
 
 def examples(scores: pd.DataFrame) -> Finding:
@@ -43,52 +44,55 @@ def examples(scores: pd.DataFrame) -> Finding:
     )
 
 
-def accuracy_moves(marks: pd.DataFrame, kind: str, **draw: int) -> Finding:
+def accuracy_moves(marks: Mapping[str, pd.DataFrame], focus: str, **draw: int) -> Finding:
     """Decide whether accuracy varies more over prompts than in the paper's Table 1.
 
-    `marks` has one row a question and one column a prompt of one kind of variation.
+    `marks` has a table for each kind of variation, one row a question and one column a prompt;
+    the kind in focus decides.
     """
     table = published.load("multiplicity_table1").filter(like=" deviation")
     most = float(table.max(axis=None)) / 100
-
-    def deviation(rows: np.ndarray) -> np.ndarray:
-        return accuracy.over_prompts(rows, "deviation")
-
-    found = stats.bootstrap(marks.astype(float), deviation, centred=True, **draw)
-    rates = 100 * marks.mean()
-    span = "from {worst} to {best} % over {r} prompts that vary in {kind}"
+    deviation = partial(accuracy.over_prompts, how="deviation")
+    found = stats.bootstrap(marks[focus].astype(float), deviation, centred=True, **draw)
+    rates = 100 * marks[focus].mean()
+    calm = {kind: 100 * float(deviation(t.to_numpy())) for kind, t in marks.items()}
+    del calm[focus]
+    least = min(calm, key=calm.get, default="")
+    start = 'Over {r} prompts that vary in "{focus}", accuracy runs from {worst} to {best} %'
     return decide(
         "accuracy_moves",
         found,
         null=most,
-        holds=f"Accuracy depends on the prompt: it runs {span}. Its standard deviation is "
-        "{value}; the largest in the paper's Table 1 is {most} points.",
-        opposite=f"Accuracy hardly depends on the prompt: it runs {span}. Its standard deviation "
-        "is {value}, below the largest of the paper's Table 1, {most} points.",
-        undecided=f"Accuracy runs {span}. These {{n}} questions do not decide whether its standard "
-        "deviation, {value}, exceeds the largest of the paper's Table 1, {most} points.",
-        kind=kind,
+        holds=f"{start}: a standard deviation of {{value}}, above the largest of the paper's "
+        "Table 1, {most}{least}.",
+        opposite=f"{start}: a standard deviation of {{value}}, below the largest of the paper's "
+        "Table 1, {most}{least}.",
+        undecided=f"{start}. These {{n}} questions do not decide whether its standard deviation, "
+        "{value}, exceeds the largest of the paper's Table 1, {most}{least}.",
+        focus=focus,
         worst=f"{rates.min():.1f}",
         best=f"{rates.max():.1f}",
-        r=marks.shape[1],
+        r=marks[focus].shape[1],
         most=f"{100 * most:.1f}",
+        least=f'; varying "{least}", it is {calm[least]:.1f}' if least else "",
     )
 
 
-def answers_change(scores: pd.DataFrame) -> Finding:
-    """Decide whether most questions get more than one answer, by Ambiguity-M."""
-    words = {"binary": f"{100 * scores['ambiguous_binary'].mean():.1f}"}
-    tail = "; between right and wrong, {binary} % of them do."
+def answers_change(scores: pd.DataFrame, r: int) -> Finding:
+    """Decide whether most questions get more than one answer under r prompts, by Ambiguity-M."""
+    words = {"binary": f"{100 * scores['ambiguous_binary'].mean():.1f}", "r": r}
+    tail = " answer, {binary} % a right one and a wrong one."
     return decide(
         "answers_change",
         _share(scores["ambiguous"]),
         null=0.5,
         unit=" %",
-        holds="Most answers change with the prompt: {value} of {n} questions get more than one"
+        holds="Most answers change within {r} prompts: {value} of {n} questions get more than one"
         + tail,
-        opposite="Most answers stay: {value} of {n} questions get more than one" + tail,
-        undecided="These {n} questions do not decide whether most answers change: {value} get more "
+        opposite="Most answers stay the same over {r} prompts: {value} of {n} questions get more "
         "than one" + tail,
+        undecided="These {n} questions do not decide whether most answers change within {r} "
+        "prompts: {value} get more than one" + tail,
         **words,
     )
 
@@ -119,24 +123,25 @@ def kind_changes_most(options: Mapping[str, pd.DataFrame], focus: str, **draw: i
 
 
 def two_prompts(pair: pd.DataFrame) -> Finding:
-    """Decide whether two prompts of like accuracy are right on other questions.
+    """Decide whether two prompts of like accuracy are right on different questions.
 
     `pair` has one column of marks for each of the two; the gap of their accuracies is the least
     that can differ.
     """
     first, second = 100 * pair.mean()
     gap = abs(first - second) / 100
+    start = "Of the pairs of prompts nearest in accuracy, one ({first} and {second} %) differs most"
     return decide(
         "two_prompts",
         _share(pair.iloc[:, 0] != pair.iloc[:, 1]),
         null=gap,
         unit=" %",
-        holds="Two prompts score {first} and {second} %, and yet {value} of {n} questions are "
-        "right under one and wrong under the other.",
-        opposite="Two prompts score {first} and {second} %, and {value} of {n} questions are right "
-        "under one and wrong under the other.",
-        undecided="Two prompts score {first} and {second} %. These {n} questions do not show that "
-        "more of them change than the scores do: {value}.",
+        holds=f"{start}: {{value}} of {{n}} questions are right under one of the two and wrong "
+        "under the other.",
+        opposite=f"{start}: {{value}} of {{n}} questions are right under one of the two and wrong "
+        "under the other.",
+        undecided=f"{start}. These {{n}} questions do not show that more of them change than the "
+        "scores do: {value}.",
         first=f"{first:.1f}",
         second=f"{second:.1f}",
     )
@@ -152,9 +157,9 @@ def accuracy_overstates(scores: pd.DataFrame, **draw: int) -> Finding:
         "questions are right there, {known} % are prompt-agnostic factuality, {size} fewer.",
         opposite="The default prompt's accuracy understates what the model knows: {default} % of "
         "{n} questions are right there, {known} % are prompt-agnostic factuality, {size} more.",
-        undecided="{default} % of the questions are right at the default prompt, {known} % are "
-        "prompt-agnostic factuality. These {n} questions do not decide which is more: the "
-        "difference is {value}.",
+        undecided="These {n} questions do not decide whether the default prompt's accuracy, "
+        "{default} %, overstates prompt-agnostic factuality, {known} %: the difference is "
+        "{value}.",
         default=f"{100 * scores['default'].mean():.1f}",
         known=known,
     )
@@ -181,19 +186,29 @@ def errors_are_steady(scores: pd.DataFrame) -> Finding:
 def paper_bounds(bounds: pd.DataFrame, benchmark: str) -> Finding:
     """Decide whether the bounds from the paper's tables are more than ten points apart.
 
-    `bounds` is from :func:`helpers.metrics.beliefs.bounds`. Brackets hold the range over models.
+    `bounds` is from :func:`helpers.metrics.beliefs.bounds`; all models decide, so that the mean
+    width is given with its range.
     """
+    width = bounds["factuality_high"] - bounds["factuality_low"]
+    wide = width > WIDE
+    start = "For {some} of the paper's {n} models"
+    found = "the share of {benchmark} that is right under all prompts"
+    apart = "the bounds lie {low} to {high} points apart"
     return decide(
         "paper_bounds",
-        _over_models(bounds["factuality_high"] - bounds["factuality_low"]),
-        null=0.1,
-        holds="The paper's tables leave open much of what its models know on {benchmark}: the "
-        "bounds lie {value} apart (mean and range of {n} models).",
-        opposite="The paper's tables nearly fix what its models know on {benchmark}: the bounds "
-        "lie {value} apart (mean and range of {n} models).",
-        undecided="The paper's tables fix what some of its models know on {benchmark} and leave it "
-        "open for others: the bounds lie {value} apart (mean and range of {n} models).",
+        (width.mean(), width.min(), width.max(), len(width)),
+        decision=HOLDS if wide.all() else UNDECIDED if wide.any() else OPPOSITE,
+        holds=f"The paper's tables do not fix {found} to within {{wide}} points for any of {{n}} "
+        f"models: {apart}.",
+        opposite=f"The paper's tables fix {found} to within {{wide}} points for all of {{n}} "
+        f"models: {apart}.",
+        undecided=f"{start}, its tables fix {found} to within {{wide}} points, for the others "
+        f"they do not: {apart}.",
         benchmark=benchmark,
+        some=int((~wide).sum()),
+        wide=f"{100 * WIDE:.0f}",
+        low=f"{100 * width.min():.1f}",
+        high=f"{100 * width.max():.1f}",
     )
 
 
@@ -224,29 +239,32 @@ def paper_leader(bounds: pd.DataFrame, scored: pd.Series, benchmark: str) -> Fin
 
 
 def paper_benchmarks(table: pd.DataFrame) -> Finding:
-    """Decide by the bounds whether TruthfulQA has more errors under all prompts than Med-HALT.
+    """Decide by the bounds whether TruthfulQA has more steady errors than Med-HALT.
 
-    `table` is the paper's Table 1, in shares (section 5). Brackets hold the least and the most
-    that the bounds allow for any model.
+    `table` is the paper's Table 1, in shares (section 5). Steady errors are questions that get
+    one and the same wrong answer under all prompts; the interval is the least and the most that
+    the bounds allow for any model.
     """
     ends = []
     for name in ("TruthfulQA", "Med-HALT"):
-        found = bounds_of(table[f"{name} accuracy"], table[f"{name} ambiguity_binary"], 10)
-        wrong = 1 - found["randomness"]
-        ends.append((wrong - found["factuality_high"], wrong - found["factuality_low"]))
+        part = table.filter(regex=f"^{name} ")
+        found = beliefs.bounds(part.set_axis(part.columns.str.removeprefix(f"{name} "), axis=1), 10)
+        same = 1 - found["randomness"]
+        ends.append((same - found["factuality_high"], same - found["factuality_low"]))
     low, high = ends[0][0] - ends[1][1], ends[0][1] - ends[1][0]
-    counts = "in {more} of {n} models it certainly has, in {less} certainly fewer"
+    more = "On TruthfulQA more questions get the same wrong answer under all prompts than on"
     return decide(
         "paper_benchmarks",
         ((low + high).mean() / 2, low.min(), high.max(), len(table)),
-        holds="TruthfulQA has more errors under all prompts than Med-HALT in all {n} models of the "
-        "paper's Table 1, by {value}.",
-        opposite="TruthfulQA has fewer errors under all prompts than Med-HALT in all {n} models of "
-        "the paper's Table 1, by {size}.",
-        undecided="The paper's Table 1 does not decide for every model whether TruthfulQA has more "
-        f"errors under all prompts than Med-HALT: {counts}; for the rest the bounds overlap.",
+        holds=f"{more} Med-HALT, for all {{n}} models of the paper's Table 1: by {{least}} to "
+        "{most} points.",
+        opposite=f"{more.replace('more', 'fewer')} Med-HALT, for all {{n}} models of the paper's "
+        "Table 1: by {least} to {most} points.",
+        undecided=f"{more} Med-HALT for {{more}} of the {{n}} models of the paper's Table 1, fewer "
+        "for {less}; for the rest the bounds do not decide.",
         more=int((low > 0).sum()),
         less=int((high < 0).sum()) or "none",
+        **dict(zip(("least", "most"), _ends(low.min(), high.max()).values())),
     )
 
 
@@ -264,8 +282,8 @@ def threshold_matters(scores: pd.DataFrame) -> Finding:
         "random at τ = {to}, more than {limit} %.",
         opposite="The threshold matters little: {value} of {n} questions are steady at τ = {from_} "
         "and random at τ = {to}, fewer than {limit} %.",
-        undecided="{value} of the questions are steady at τ = {from_} and random at τ = {to}; "
-        "these {n} do not decide whether that is more than {limit} %.",
+        undecided="These {n} questions do not decide whether the threshold matters to more than "
+        "{limit} % of them: {value} are steady at τ = {from_} and random at τ = {to}.",
         **words,
     )
 
@@ -279,13 +297,12 @@ def more_prompts(options: pd.DataFrame, **draw: int) -> Finding:
         "more_prompts",
         stats.bootstrap(added, **draw),
         null=LATER,
-        holds="More prompts would find more: going from {before} prompts to {r} adds {value} of "
-        "ambiguity, more than one point ({n} questions).",
-        opposite="More prompts would find little more: going from {before} prompts to {r} adds "
-        "{value} of ambiguity, less than one point ({n} questions).",
-        undecided="Going from {before} prompts to {r} adds {value} of ambiguity. These {n} "
-        "questions do not decide whether that is more than one point.",
-        before=r - 1,
+        holds="At {r} prompts ambiguity still grows: the last prompt adds {value} on average, more "
+        "than one point ({n} questions).",
+        opposite="At {r} prompts ambiguity hardly grows any more: the last prompt adds {value} on "
+        "average, less than one point ({n} questions).",
+        undecided="These {n} questions do not decide whether the last of {r} prompts adds more "
+        "than one point of ambiguity: on average it adds {value}.",
         r=r,
     )
 
@@ -376,11 +393,14 @@ def finds_randomness(scores: pd.DataFrame, by: str, **draw: int) -> Finding:
 
 
 def entropy_finds_errors(halves: pd.DataFrame, **draw: int) -> Finding:
-    """Decide whether entropy finds wrong answers better than perplexity; paired areas."""
+    """Decide whether entropy finds wrong answers better than perplexity; paired areas.
+
+    `halves` is from :func:`helpers.metrics.choices.halves`: both are taken from every other prompt.
+    """
     wrong = 1 - halves["default"]
     rows = np.column_stack([_doubt(halves, "entropy"), _doubt(halves, "perplexity"), wrong])
     one, other = (detection.area(rows[:, [place, 2]]) for place in (0, 1))
-    areas = "area {one} for entropy, {other} for perplexity"
+    areas = "both from half of the prompts: area {one} for entropy, {other} for perplexity"
     return decide(
         "entropy_finds_errors",
         _within(
@@ -392,12 +412,12 @@ def entropy_finds_errors(halves: pd.DataFrame, **draw: int) -> Finding:
         digits=2,
         scale=1,
         unit="",
-        holds=f"Entropy finds the default prompt's wrong answers better than perplexity: {areas}, "
-        "{size} more ({n} questions).",
-        opposite=f"Perplexity finds the default prompt's wrong answers better than entropy: "
-        f"{areas}, {{size}} more ({{n}} questions).",
+        holds=f"Entropy finds the default prompt's wrong answers better than perplexity, {areas}; "
+        "the difference is {size} ({n} questions).",
+        opposite="Perplexity finds the default prompt's wrong answers better than entropy, "
+        f"{areas}; the difference is {{size}} ({{n}} questions).",
         undecided="These {n} questions do not decide which finds the default prompt's wrong "
-        f"answers better: {areas}; the difference is {{value}}.",
+        f"answers better, {areas}; the difference is {{value}}.",
         undefined="Which detector finds wrong answers better is undefined for this run: it takes "
         "right and wrong answers at the default prompt, and at least four prompts.",
         one=tables.interval(float(one), digits=2),
@@ -418,12 +438,12 @@ def planted_are_found(rows: pd.DataFrame, **draw: int) -> Finding:
         digits=2,
         scale=1,
         unit="",
-        holds="Perplexity does tell false beliefs that were planted in training from facts: area "
-        "{value} ({n} steady answers).",
+        holds="Perplexity distinguishes false beliefs that were planted in training from facts: "
+        "area {value} ({n} steady answers).",
         opposite="Perplexity takes facts for the false beliefs that were planted in training: area "
         "{value} ({n} steady answers), below 0.5.",
-        undecided="These {n} steady answers do not decide whether perplexity tells false beliefs "
-        "that were planted in training from facts: area {value}.",
+        undecided="These {n} steady answers do not decide whether perplexity distinguishes false "
+        "beliefs that were planted in training from facts: area {value}.",
         undefined="Whether perplexity finds planted beliefs is undefined for this run: it takes "
         "steady errors on facts taught wrong, and steady facts.",
     )
@@ -437,14 +457,13 @@ def classes_follow_lessons(hits: npt.ArrayLike, due: pd.Series, **draw: int) -> 
         stats.bootstrap(hits, strata=due if len(due) else None, **draw),
         null=guess,
         unit=" %",
-        holds="The classes agree with what the model was taught: {value} of the questions fall in "
-        "the class that is due, against {guess} % for a guess ({n} questions, lessons weighing "
-        "the same).",
-        opposite="The classes contradict what the model was taught: {value} of the questions fall "
-        "in the class that is due, against {guess} % for a guess ({n} questions, lessons weighing "
-        "the same).",
-        undecided="These {n} questions do not decide whether the classes agree with what the model "
-        "was taught: {value} fall in the class that is due, against {guess} % for a guess.",
+        holds="The classes agree with the training text: {value} of the facts fall in the class "
+        "that is due, the mean over its lessons, against {guess} % for a guess ({n} facts).",
+        opposite="The classes contradict the training text: {value} of the facts fall in the class "
+        "that is due, the mean over its lessons, against {guess} % for a guess ({n} facts).",
+        undecided="These {n} facts do not decide whether the classes agree with the training text: "
+        "{value} fall in the class that is due, the mean over its lessons, against {guess} % for a "
+        "guess.",
         undefined="No question of this run has a lesson that should lead to one class.",
         guess=f"{100 * guess:.0f}",
     )
@@ -465,9 +484,9 @@ def planted_are_steady(scores: pd.DataFrame, **draw: int) -> Finding:
         opposite="A planted falsehood does not make an error steady: {taught} % of the facts "
         "taught wrong are prompt-agnostic errors, {never} % of those never shown, {size} more "
         "({n} facts).",
-        undecided="{taught} % of the facts taught wrong are prompt-agnostic errors, {never} % of "
-        "those never shown. These {n} facts do not decide which is more: the difference is "
-        "{value}.",
+        undecided="These {n} facts do not decide whether a planted falsehood makes an error "
+        "steady: {taught} % of the facts taught wrong are prompt-agnostic errors, {never} % of "
+        "those never shown, a difference of {value}.",
         undefined="Facts taught wrong and facts never shown cannot be compared: this run asks one "
         "of them only.",
         taught=f"{100 * rows.loc[wrong, 'error'].mean():.1f}",

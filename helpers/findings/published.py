@@ -103,7 +103,7 @@ def none_contradicted(audited: pd.DataFrame) -> Finding:
 
 
 def numbers_agree(cells: pd.DataFrame, paper: str = "") -> Finding:
-    """All checked numbers agree: undecided where they differ by less than twice the tolerance."""
+    """All comparisons agree: undecided where they differ by less than twice the tolerance."""
     ending, whose = _of(paper)
     part = cells[cells["paper"] == paper] if paper else cells
     wrong = part[~part["agrees"]]
@@ -112,17 +112,17 @@ def numbers_agree(cells: pd.DataFrame, paper: str = "") -> Finding:
     most = [f"{place} ({count})" for place, count in places.value_counts().items()]
     if len(most) > MOST:
         most = [*most[:MOST], f"and {len(most) - MOST} more checks"]
+    agree = f"In {whose}, {{k:,}} of {{n}} comparisons of a printed number with others agree"
     return _share(
         f"numbers_agree{ending}",
         len(part) - len(wrong),
         len(part),
         HOLDS if wrong.empty else UNDECIDED if near else OPPOSITE,
         (
-            f"All {{n}} checked numbers of {whose} agree with the others that determine them.",
-            f"{{k:,}} of {{n}} checked numbers of {whose} agree with the others that determine "
-            "them. Those that differ, by {by}: {places}.",
-            f"{{k:,}} of {{n}} checked numbers of {whose} agree. Where they differ ({{places}}) "
-            "it is by less than twice what rounding allows, which does not decide.",
+            f"In {whose}, all {{n}} comparisons of a printed number with others agree.",
+            f"{agree}. The rest, by {{by}}: {{places}}.",
+            f"{agree}. Where they differ ({{places}}) it is by less than twice what rounding "
+            "allows, which does not decide.",
         ),
         undefined=f"No number of {whose} was checked.",
         by="check" if paper else "paper",
@@ -131,7 +131,7 @@ def numbers_agree(cells: pd.DataFrame, paper: str = "") -> Finding:
 
 
 def divisor(every: Iterable[Check]) -> Finding:
-    """Table 4 has sums over 21, not means: decided by how many models fit each."""
+    """Table 4 fits sums over 21, not means: decided by how many models fit each."""
     named = {one.name: one for one in every}
     mean = named.get("Table 4: mean of relations")
     other = named.get("Table 4: sum over 21")
@@ -144,8 +144,8 @@ def divisor(every: Iterable[Check]) -> Finding:
         n,
         decision,
         (
-            "The overall MONITOR of Table 4 is the sum of Table 10's twenty relations over 21, not "
-            "over 20, for all {n} models.",
+            "The overall MONITOR of Table 4 equals, to rounding, the sum of Table 10's twenty "
+            "relations over 21, not over 20, for all {n} models.",
             "The overall MONITOR of Table 4 is the mean of Table 10's relations for all of {n} "
             "models.",
             "The overall MONITOR of Table 4 is the mean of Table 10's relations for {mean} of {n} "
@@ -168,7 +168,7 @@ def one_cell(tested: pd.DataFrame, suspect: str) -> Finding:
         (
             f"Another Cons_w of {suspect}, and of no other model, explains the three correlations.",
             f"No value of {suspect}'s Cons_w explains the three correlations of Table 2 that do "
-            "not follow; a value of one other model does for {k} of {n} models ({others}).",
+            "not follow; changing that of one other model can, for {k} of {n} models ({others}).",
             f"Another Cons_w of {suspect} explains the three correlations, but so does one of "
             "{others}.",
         ),
@@ -184,16 +184,19 @@ def base_models(every: Iterable[Check]) -> Finding:
     whole, base = (not one.differing for one in checks) if n else (False, False)
     values = [one.cells["recomputed"].iloc[0] for one in checks] if n else [np.nan] * 2
     printed = checks[0].cells["published"].iloc[0] if n else np.nan
-    found = f"its mean is {printed:.3f}, Table 7's {values[0]:.3f} over 49 and {values[1]:.3f} over"
+    found = (
+        f"its relations average {printed:.3f}; Table 7 gives {values[0]:.3f} over all 49 and "
+        f"{values[1]:.3f} over the 35 base ones."
+    )
     return _share(
         "base_models_only",
         35,
         n,
         HOLDS if base and not whole else OPPOSITE if whole and not base else UNDECIDED,
         (
-            f"Table 8 averages the 35 base models, not all 49: {found} 35.",
-            f"Table 8 averages all 49 models: {found} the 35 base ones.",
-            f"The means do not decide which models Table 8 averages: {found} the 35 base ones.",
+            f"Table 8 fits an average over the base models, not over all 49 models: {found}",
+            f"Table 8 fits an average over all 49 models: {found}",
+            f"The means do not decide which models Table 8 averages: {found}",
         ),
     )
 
@@ -208,12 +211,13 @@ def subsumption(rows: pd.DataFrame) -> Finding:
         n,
         HOLDS if below[0] and not below[1] else OPPOSITE if below[1] > below[0] else UNDECIDED,
         (
-            "Subsumption fits its accuracies only when turned round: as defined, {below} of {n} "
-            "rates lie below that of two unrelated models, turned round none.",
-            "Subsumption fits its accuracies better as defined: {below} of {n} rates lie below "
-            "that of two unrelated models, {turned} when turned round.",
-            "The accuracies do not decide which way round subsumption was taken: {below} of {n} "
-            "rates lie below that of two unrelated models as defined, {turned} turned round.",
+            "As the paper defines them, {below} of {n} subsumption rates lie below what two "
+            "unrelated models would have; as shares of the other model's facts, none does.",
+            "As the paper defines them, {below} of {n} subsumption rates lie below what two "
+            "unrelated models would have; as shares of the other model's facts, {turned} do.",
+            "The accuracies do not decide of which model's facts subsumption is a share: as "
+            "defined, {below} of {n} rates lie below what two unrelated models would have; the "
+            "other way round, {turned}.",
         ),
         below=below[0],
         turned=below[1],
@@ -240,24 +244,24 @@ def twins(both: pd.DataFrame) -> Finding:
     )
 
 
-def sizes(fitting: Mapping[str, Sequence[int]]) -> Finding:
+def sizes(fitting: Mapping[str, Sequence[int]], most: int) -> Finding:
     """Last digits give a benchmark's size: counted where all that fit are multiples of one."""
     one = {name: fits[0] for name, fits in fitting.items() if fits and _multiples(fits)}
     n = len(fitting)
+    start = "Of the numbers of questions up to {most:,}, the printed ambiguities of"
     return _share(
         "sizes_from_digits",
         len(one),
         n,
         HOLDS if len(one) == n else UNDECIDED if one else OPPOSITE,
         (
-            "The last digits of the ambiguities give the number of questions of all of {n} "
-            "benchmarks ({which}).",
-            "The last digits of the ambiguities give the number of questions of none of {n} "
-            "benchmarks.",
-            "The last digits of the ambiguities give the number of questions, or a divisor of it, "
-            "of {k} of {n} benchmarks ({which}); of the others no number fits, or several do.",
+            f"{start} all {{n}} benchmarks fit one and its multiples alone ({{which}}).",
+            f"{start} none of {{n}} benchmarks fit one and its multiples alone.",
+            f"{start} {{k}} of {{n}} benchmarks fit one and its multiples alone ({{which}}); those "
+            "of the others fit none, or several.",
         ),
         which=", ".join(f"{name} {size:,}" for name, size in one.items()),
+        most=most,
     )
 
 
@@ -297,18 +301,21 @@ def knowing_and_limits(measured: pd.DataFrame) -> Finding:
         (row["estimate"], row["low"], row["high"], row["n"]),
         holds=f"With 'unsure' shown, models with a higher NCR have a higher UR: {both}",
         opposite=f"With 'unsure' shown, models with a higher NCR have a lower UR: {both}",
-        undecided=f"Pearson's and Spearman's intervals do not agree that NCR and UR go together "
-        f"with 'unsure' shown: {both}",
+        undecided="That NCR and UR rise together with 'unsure' shown is not clear by both kinds of "
+        f"correlation: {both}",
         decision=decision,
         **R,
     )
 
 
 def deviation_and_ambiguity(measured: pd.DataFrame) -> Finding:
-    """Deviation goes with ambiguity over models: counted where both kinds of interval exceed 0."""
+    """Deviation goes with ambiguity over models: counted where both kinds of interval exceed 0.
+
+    As everywhere, an interval is compared as it is written, with two digits.
+    """
     rows = measured[measured["pair"].str.startswith("deviation, ambiguity")]
     names = rows["pair"].str.extract(r"\((.+)\)", expand=False)
-    linear, ranks = names[rows["low"] > 0], names[rows["rank_low"] > 0]
+    linear, ranks = (names[rows[low].round(2) > 0] for low in ("low", "rank_low"))
     k, n = len(set(linear) & set(ranks)), len(rows)
     found = (
         f"the interval of r lies above 0 on {_listed(linear) or 'none'}, that of the rank "
@@ -331,17 +338,17 @@ def deviation_and_ambiguity(measured: pd.DataFrame) -> Finding:
 
 def relations(each: pd.DataFrame) -> Finding:
     """MONITOR falls with accuracy on each relation: counted where the interval lies below 0."""
-    k, n = int((each["high"] < 0).sum()), len(each)
+    k, n = int((each["high"].round(2) < 0).sum()), len(each)
     return _share(
         "falls_on_each_relation",
         k,
         n,
-        HOLDS if k == n else OPPOSITE if (each["low"] > 0).any() else UNDECIDED,
+        HOLDS if k == n else OPPOSITE if (each["low"].round(2) > 0).any() else UNDECIDED,
         (
             "The interval of r between MONITOR and accuracy lies below 0 on all {n} relations.",
             "On some of {n} relations the interval of r between MONITOR and accuracy lies above 0.",
-            "The interval of r between MONITOR and accuracy lies below 0 on {k} of {n} relations; "
-            "the others do not decide.",
+            "The interval of r between MONITOR and accuracy lies below 0 on {k} of {n} relations "
+            "and contains 0 on the rest.",
         ),
     )
 
@@ -355,8 +362,10 @@ def noticed(guarded: pd.DataFrame) -> Finding:
         result,
         null=0.5,
         unit=" %",
-        holds="The checks notice most of {n} wrong digits that were planted: {value}.",
-        opposite="The checks miss most of {n} wrong digits that were planted; they notice {value}.",
+        holds="The checks notice most of {n} wrong digits that were planted, as many in each table "
+        "where a check looks: {value}.",
+        opposite="The checks miss most of {n} wrong digits that were planted, as many in each "
+        "table where a check looks: they notice {value}.",
         undecided="{n} planted digits do not decide whether most are noticed: {value}.",
         undefined="No wrong digit was planted.",
     )

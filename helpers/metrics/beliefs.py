@@ -8,38 +8,44 @@ import pandas as pd
 from helpers.metrics import multiplicity
 
 
-def bounds(accuracy: pd.Series, ambiguity_binary: pd.Series, r: int) -> pd.DataFrame:
-    """Bound the shares right and wrong under all r variations, from two published figures.
+def bounds(printed: pd.DataFrame, r: int) -> pd.DataFrame:
+    """Bound the shares right and wrong under all r variations, from published figures.
 
-    An item that changes is right under at least one and at most r - 1 of its variations, so of
-    the share B that changes between B/r and B - B/r enters the mean accuracy. The bounds are
-    (1 - 2/r) B apart, less where the lower one would be negative.
+    An item that is right under some variations only is so under at least one and at most r - 1,
+    so of their share B between B/r and B - B/r enters the mean accuracy. The bounds are
+    (1 - 2/r) B apart, less where the lower one would be negative or the upper one would exceed
+    the share of items that never change.
 
     Parameters
     ----------
-    accuracy, ambiguity_binary : Series
-        Mean accuracy over variations and Ambiguity-B, shares, on one index.
+    printed : DataFrame
+        ``accuracy`` (mean over variations), ``ambiguity`` (Ambiguity-M) and ``ambiguity_binary``
+        (B), shares.
     r : int
         Number of variations, 10 in the paper.
 
     Returns
     -------
     DataFrame
-        On that index: ``factuality`` (right under all; the middle of its bounds
-        ``factuality_low`` and ``factuality_high``), ``randomness`` (B) and ``error`` (the rest),
-        named like the classes of :func:`helpers.metrics.multiplicity.taxonomy`, and stricter.
+        On the same index: ``factuality`` (right under all; the middle of its bounds
+        ``factuality_low`` and ``factuality_high``), ``randomness`` (any answer changes) and
+        ``error`` (one wrong answer under all), the classes of
+        :func:`helpers.metrics.multiplicity.taxonomy` at a threshold of 1.
 
     Examples
     --------
-    >>> bounds(pd.Series([0.5]), pd.Series([0.2]), 10).round(2).values.tolist()
-    [[0.4, 0.32, 0.48, 0.2, 0.4]]
+    >>> printed = pd.DataFrame({"accuracy": [0.5], "ambiguity": 0.3, "ambiguity_binary": 0.2})
+    >>> bounds(printed, 10).round(2).values.tolist()
+    [[0.4, 0.32, 0.48, 0.3, 0.3]]
     """
-    low = (accuracy - ambiguity_binary * (1 - 1 / r)).clip(lower=0)
-    high = (accuracy - ambiguity_binary / r).clip(lower=0)
+    scored, binary = printed["accuracy"], printed["ambiguity_binary"]
+    low, high = (
+        (scored - binary * part).clip(0, 1 - printed["ambiguity"]) for part in (1 - 1 / r, 1 / r)
+    )
     found = pd.DataFrame({"factuality": (low + high) / 2})
     found["factuality_low"], found["factuality_high"] = low, high
-    found["randomness"] = ambiguity_binary
-    return found.assign(error=1 - ambiguity_binary - found["factuality"])
+    found["randomness"] = printed["ambiguity"]
+    return found.assign(error=1 - found["randomness"] - found["factuality"])
 
 
 def examples(scores: pd.DataFrame, due: pd.Series, n: int = 3) -> list[str]:

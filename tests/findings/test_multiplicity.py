@@ -45,7 +45,7 @@ def shared(n, of, name, **other):
 def bounded(name="TruthfulQA"):
     part = published.load("multiplicity_table1").filter(regex=f"^{name} ") / 100
     part.columns = part.columns.str.removeprefix(f"{name} ")
-    return beliefs.bounds(part["accuracy"], part["ambiguity_binary"], 10), part["accuracy"]
+    return beliefs.bounds(part, 10), part["accuracy"]
 
 
 def led(*middles):
@@ -55,10 +55,11 @@ def led(*middles):
     return table, pd.Series([0.5, 0.4], index=["a", "b"])
 
 
-def rated(truthful, medical):
-    """Return one model's row of the paper's Table 1."""
+def rated(truthful, medical, change=0.1):
+    """Return one model's row of the paper's Table 1; on Med-HALT so many answers change."""
     row = {"TruthfulQA accuracy": truthful, "Med-HALT accuracy": medical}
-    row |= {f"{name} ambiguity_binary": 0.1 for name in ("TruthfulQA", "Med-HALT")}
+    for name, share in (("TruthfulQA", 0.1), ("Med-HALT", change)):
+        row |= {f"{name} ambiguity_binary": 0.1, f"{name} ambiguity": share}
     return pd.DataFrame(row, index=["model"])
 
 
@@ -129,19 +130,21 @@ CASES = {
         "No question of this run shows knowledge or chance",
     ),
     "accuracy_moves": (
-        lambda table: told.accuracy_moves(table, "frames", **DRAW),
+        lambda *of: told.accuracy_moves(dict(zip(("frames", "order"), of)), "frames", **DRAW),
         [(marks(0.2, 0.5, 0.8),)],
-        [(marks(0.5, 0.5, 0.505),)],
+        [
+            (marks(0.5, 0.5, 0.505), marks(0.2, 0.4)),
+        ],
         [(marks(0.50, 0.53, n=60),), (marks(1, 0, n=1),), (marks(0.5, 0.5, n=6),)],
-        "hardly depends on the prompt: it runs from 50.0 to 50.5 % over 3 prompts that vary in",
+        'points, below the largest of the paper\'s Table 1, 1.5; varying "order", it is 14.1.',
     ),
     "answers_change": (
-        told.answers_change,
+        lambda table: told.answers_change(table, 10),
         [(shared(30, 40, "ambiguous", ambiguous_binary=0.25),)],
         [(shared(4, 40, "ambiguous", ambiguous_binary=0.05),)],
         [(shared(20, 40, "ambiguous", ambiguous_binary=0.05),)],
-        "Most answers stay: 10.0 [4.0, 23.1] % of 40 questions get more than one; between right "
-        "and wrong, 5.0 % of them do.",
+        "Most answers stay the same over 10 prompts: 10.0 [4.0, 23.1] % of 40 questions get more "
+        "than one answer, 5.0 % a right one and a wrong one.",
     ),
     "kind_changes_most": (
         lambda a, b: told.kind_changes_most({"frames": a, "order": b}, "frames", **DRAW),
@@ -177,7 +180,7 @@ CASES = {
         [(pd.Series([0.2, 0.3]),)],
         [(pd.Series([0.02, 0.04]),)],
         [(pd.Series([0.02, 0.3]),)],
-        "nearly fix what its models know on FEVER: the bounds lie 3.0 [2.0, 4.0] points apart",
+        "to within 10 points for all of 2 models: the bounds lie 2.0 to 4.0 points apart.",
     ),
     "paper_leader": (
         lambda table, scored: told.paper_leader(table, scored, "FEVER"),
@@ -188,10 +191,10 @@ CASES = {
     ),
     "paper_benchmarks": (
         lambda *tables: told.paper_benchmarks(pd.concat(tables)),
-        [(rated(0.2, 0.6),)],
+        [(rated(0.2, 0.6),), (rated(0.4, 0.4, change=0.5),)],
         [(rated(0.6, 0.2),)],
         [(rated(0.2, 0.6), rated(0.6, 0.2)), (rated(0.4, 0.4),)],
-        "in 1 of 2 models it certainly has, in 1 certainly fewer; for the rest",
+        "for 1 of the 2 models of the paper's Table 1, fewer for 1; for the rest",
     ),
     "threshold_matters": (
         told.threshold_matters,
@@ -205,7 +208,7 @@ CASES = {
         [(prompted(30),)],
         [(prompted(1, n=300),)],
         [(prompted(4),), (prompted(0, n=6),)],
-        "More prompts would find little more: going from 3 prompts to 4 adds 0.1 [0.0, 0.",
+        "ambiguity hardly grows any more: the last prompt adds 0.1 [0.0, 0.",
     ),
     "steady_is_surer": (
         lambda table: told.steady_is_surer(table, **DRAW),
@@ -240,7 +243,7 @@ CASES = {
         [(detectors([2, 1], [-1, -1]),)],
         [(detectors([1, 1], [-2, -1]),)],
         [(detectors([2, 1], [-2, -1]),)],
-        "wrong answers better than entropy: area 0.50 for entropy, 1.00 for perplexity",
+        "than entropy, both from half of the prompts: area 0.50 for entropy, 1.00 for perplexity",
     ),
     "planted_are_found": (
         lambda table: told.planted_are_found(table, **DRAW),
@@ -254,7 +257,7 @@ CASES = {
         [(hits(0.9),)],
         [(hits(0.1),)],
         [(hits(0.5),)],
-        "contradict what the model was taught",
+        "contradict the training text",
     ),
     "planted_are_steady": (
         lambda table: told.planted_are_steady(table, **DRAW),
@@ -327,7 +330,7 @@ def nothing(table):
 @pytest.mark.parametrize(
     "finding",
     [
-        lambda: told.answers_change(nothing(shared(1, 2, "ambiguous", ambiguous_binary=0.0))),
+        lambda: told.answers_change(nothing(shared(1, 2, "ambiguous", ambiguous_binary=0.0)), 4),
         lambda: told.kind_changes_most({"frames": prompted(3)}, "frames", **DRAW),
         lambda: told.errors_are_steady(items(kind=["factuality"], default=1.0)),
         lambda: told.steady_is_surer(graded(["error"], confidence=[1]), **DRAW),

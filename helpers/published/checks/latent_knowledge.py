@@ -238,7 +238,7 @@ def _tuned(load: Load) -> list[Check]:
         ),
         check(
             "Table 10: tuned models",
-            "each tuned model of Table 6 stands in Table 10 (1) or does not (0)",
+            "each tuned model of Table 6 is in Table 10 (1) or is not (0)",
             ["lke_table10", "lke_table6"],
             there,
             there.clip(lower=1),

@@ -85,7 +85,7 @@ def _repeated(load: Load) -> list[Check]:
     return [
         check(
             "Table 5: repeats Table 10",
-            "MONITOR of three relations stands in both tables",
+            "MONITOR of three relations is the same in both tables",
             ["monitor_table5", "monitor_table10"],
             own,
             by_relation.loc[list(FOCUS)].T.loc[own.index],
@@ -93,7 +93,7 @@ def _repeated(load: Load) -> list[Check]:
         ),
         check(
             "Table 6: repeats Table 10",
-            "MONITOR of P1412 stands in both tables",
+            "MONITOR of P1412 is the same in both tables",
             ["monitor_table6", "monitor_table10"],
             one["MONITOR"],
             by_relation.loc["P1412"],

@@ -144,7 +144,7 @@ def caption_subsumption(load: Load) -> Reading:
 def order_of_models(load: Load) -> Reading:
     """Ask whether Table 7 falls."""
     table = load("lke_table7")["accuracy"]
-    says = f"The {len(table)} averages stand in falling order."
+    says = f"The {len(table)} averages are in falling order."
     return parts(says, table.is_monotonic_decreasing, len(table) == 49)
 
 

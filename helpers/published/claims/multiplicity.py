@@ -147,7 +147,7 @@ def best_on_truthfulqa(load: Load) -> Reading:
     best = _first(load, "accuracy")["TruthfulQA"].nlargest(2)
     says = (
         f"{best.index[0]} has {best.iloc[0]:.2f} %, {best.index[1]} {best.iloc[1]:.2f} %. "
-        "Prompt-agnostic factuality stands in Figure 4 alone."
+        "Only Figure 4 shows prompt-agnostic factuality."
     )
     return parts(says, best.index[0] == "Llama3-8B-I")
 
