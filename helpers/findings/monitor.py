@@ -67,7 +67,7 @@ def three_facts(kinds: pd.Series, marks: pd.DataFrame, subjects: Mapping[str, st
     missing = [kind for kind in KINDS if kind not in set(kinds)]
     counts = kinds.value_counts()
     counts = ", ".join(f"{counts.get(kind, 0)} {kind}" for kind in KINDS)
-    words = "Of the {n} facts of this relation: {counts}. The model answers rightly {told}."
+    words = "Of the {n} facts of this relation: {counts}. The model is right {told}."
     return decide(
         "three_kinds_of_facts",
         (len(said), np.nan, np.nan, len(kinds)),
@@ -82,7 +82,7 @@ def three_facts(kinds: pd.Series, marks: pd.DataFrame, subjects: Mapping[str, st
 
 def coverage(scores: pd.DataFrame, **draws: Any) -> Finding:
     """Decide whether most facts count: the model answers rightly after hearing the answer."""
-    said = "the model gives the right answer after hearing it in {value} of {n}"
+    said = "the model gives the right answer after hearing it for {value} of {n} facts"
     return decide(
         "most_facts_count",
         stats.bootstrap(scores["counted"], strata=scores["relation"], **draws),
@@ -341,7 +341,7 @@ def solid(counted: pd.DataFrame, threshold: float = 0.8, **draws: Any) -> Findin
     said = f"{{value}} of the {{n}} primary anchors lie above {threshold}"
     printed = load("monitor_figure5")["solid_percent"]
     paper = " and ".join(f"{share:.0f}" for share in printed)
-    paper = f"in the paper's Figure 5 (P37) it is {paper} % for two models"
+    paper = f"in the paper's Figure 5 (P37) they are {paper} % for two models"
     return decide(
         "most_anchors_are_solid",
         stats.bootstrap(counted["anchor"] > threshold, strata=counted["relation"], **draws),
@@ -554,14 +554,14 @@ def first_readings(truth: pd.DataFrame, **draws: Any) -> Finding:
         opposite=f"The first one or two readings make a fact shakier: {both}, {{size}} higher "
         "({n} facts that count).",
         undecided="These {n} facts that count do not decide whether the first one or two readings "
-        f"make a fact steadier: {both}, {{value}} lower.",
+        f"make a fact steadier: {both} (a fall of {{value}}).",
         undefined="Facts read once or twice, or never, are missing among the facts that count.",
         **PLAIN,
     )
 
 
 def anchor_or_deviation(truth: pd.DataFrame, **draws: Any) -> Finding:
-    """Decide whether the anchor tells read from unread facts better than the deviation does.
+    """Decide whether the anchor separates read from unread facts better than the deviation.
 
     Parameters
     ----------
@@ -575,18 +575,17 @@ def anchor_or_deviation(truth: pd.DataFrame, **draws: Any) -> Finding:
         both["anchor"], both["deviation"], detection.area, truth["relation"], **draws
     )
     a, d = (float(detection.area(values)) for values in both.values())
+    at = "at separating facts that were read from facts never read"
     areas = f"areas under the ROC curve {a:.2f} against {d:.2f}"
     same = f"({areas}; paired difference {{value}}, {{n}} facts that count)"
     return decide(
         "anchor_separates_better_than_deviation",
         result,
-        holds="The anchor tells facts that the model read from those that it did not better than "
-        f"the deviation does {same}.",
-        opposite="The deviation tells facts that the model read from those that it did not better "
-        f"than the anchor does {same}.",
-        undecided="These {n} facts do not decide whether the anchor or the deviation tells facts "
-        f"that the model read from those that it did not better ({areas}; difference {{value}}).",
-        undefined="Read and unread facts cannot be told apart: one kind is missing among the facts "
+        holds=f"The anchor is better than the deviation {at} {same}.",
+        opposite=f"The deviation is better than the anchor {at} {same}.",
+        undecided="These {n} facts that count do not decide whether the anchor or the deviation is "
+        f"better {at} ({areas}; paired difference {{value}}).",
+        undefined="Read and unread facts cannot be separated: one kind is missing among the facts "
         "that count.",
         **PLAIN,
     )

@@ -69,7 +69,11 @@ def test_of_unknown_facts_one_that_is_right_after_hearing_the_answer_comes_first
 @pytest.mark.parametrize(
     ("share", "decision", "part"),
     [
-        (0.9, "holds", "Most facts count: the model gives the right answer after hearing it in 90"),
+        (
+            0.9,
+            "holds",
+            "Most facts count: the model gives the right answer after hearing it for 90",
+        ),
         (0.1, "opposite", "MONITOR says nothing of the rest"),
         (0.5, "undecided", "These 40 facts do not decide"),
     ],
