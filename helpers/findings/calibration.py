@@ -27,17 +27,17 @@ NOTHING = (float("nan"),) * 3
 def asked_once(areas: pd.DataFrame, contrast: str) -> Finding:
     """Claim that no method beats the plain question by `MARGIN`: its lead over the best one."""
     result, rival, levels = _lead(areas[areas["contrast"] == contrast], analyses.YARDSTICK)
-    plain = "the plain probability of the answer, asked once"
+    plain = "the probability of the answer, asked once"
     best = _named(rival)
     once, other = levels.get(analyses.YARDSTICK, ""), levels.get(rival, "")
     at = f"at separating {GROUPS[contrast]}"
-    figures = f"the areas are {once} and, for {best}, the best one, {other}"
+    figures = f"areas of {once} against {other} for {best}, the best one"
     return decide(
         f"no_measure_beats_asking_once_{contrast.replace(' ', '_')}",
         result,
-        holds=f"No measure is better, by {MARGIN} or more, than {plain}, {at}: {figures} (paired "
-        "difference {value}, {n} facts).",
-        opposite=f"One measure, {best}, is better than {plain}, {at}: its area under the ROC curve "
+        holds=f"No measure beats {plain}, by {MARGIN} or more {at}: {figures} (paired difference "
+        "{value}, {n} facts).",
+        opposite=f"One measure, {best}, beats {plain}, {at}: its area under the ROC curve "
         "is larger by {size} (paired, {n} facts).",
         undecided=f"These {{n}} facts do not decide whether {plain}, or the best measure is better "
         f"{at}: {figures} (paired difference {{value}}).",
@@ -280,7 +280,8 @@ def no_leader(asked: Mapping[str, tuple[str, bool, pd.DataFrame]]) -> Finding:
         "no_method_leads_everywhere",
         result,
         holds="Which measure is best depends on the question: none is among the best in all {n} "
-        f"of the last table. {_named(first, True)} is so most often, in {most}, alone in {sole}.",
+        f"of the last table. {_named(first, True)} is most often among them: in {most}, and alone "
+        f"in {sole}.",
         opposite=f"One measure is best for all {{n}} questions of the last table: {_named(first)}.",
         undecided="The {n} questions of the last table do not decide whether one measure is best "
         f"for all: {_named(first)} is among the best in each, but alone in {sole}.",

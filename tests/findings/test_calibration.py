@@ -28,7 +28,7 @@ AHEAD = ("MONITOR", 0.9, 0.0, 0.0, 0.0)
 @pytest.mark.parametrize(
     ("rows", "decision", "words"),
     [
-        ([ONCE, LIST, ("MONITOR", 0.78, 0.02, -0.01, 0.06)], HOLDS, "the best one, 0.78"),
+        ([ONCE, LIST, ("MONITOR", 0.78, 0.02, -0.01, 0.06)], HOLDS, "against 0.78"),
         ([ONCE, LIST, ("MONITOR", 0.78, 0.02, -0.1, 0.14)], UNDECIDED, "for MONITOR, the best"),
         ([("asked once", 0.7, 0.2, 0.1, 0.3), AHEAD], OPPOSITE, "larger by 0.200 [0.100, 0.300]"),
         ([("asked once", 0.8, 0.1, -0.1, 0.3), AHEAD, LIST], UNDECIDED, "-0.100 [-0.300, 0.100]"),
