@@ -15,7 +15,7 @@ from helpers.metrics.verdicts import METHODS
 from helpers.panels import analyses
 
 GROUPS = {
-    "shown or never": "facts that the training text contains from facts that it does not contain",
+    "shown or never": "facts that were read from facts never read",
     "often or seldom": "facts read 64 times or more from facts read one to four times",
     "seldom or never": "facts read one to eight times from facts never read",
 }
@@ -26,24 +26,21 @@ NOTHING = (float("nan"),) * 3
 
 def asked_once(areas: pd.DataFrame, contrast: str) -> Finding:
     """Claim that no method beats the plain question by `MARGIN`: its lead over the best one."""
-    found = areas[areas["contrast"] == contrast]
-    result, rival, levels = _lead(found, analyses.YARDSTICK)
-    behind = [name for name in levels if result[0] >= 0 and _behind(found, name) > 0]
-    plain = "the plain probability of the answer, asked once"
-    best = _listed([rival])
-    once, other = levels.get(analyses.YARDSTICK, ""), f"{best}, {levels.get(rival, '')}"
-    areas_are = f"Its area under the ROC curve is {once}, that of the best measure, {other}"
-    rest = f" It is ahead of {_listed(behind)}." if behind else ""
+    result, rival, levels = _lead(areas[areas["contrast"] == contrast], analyses.YARDSTICK)
+    plain = "the probability of the answer, asked once"
+    best = _named(rival)
+    once, other = levels.get(analyses.YARDSTICK, ""), levels.get(rival, "")
+    at = f"at separating {GROUPS[contrast]}"
+    figures = f"areas of {once} against {other} for {best}, the best one"
     return decide(
         f"no_measure_beats_asking_once_{contrast.replace(' ', '_')}",
         result,
-        holds=f"No measure is better by {MARGIN} or more at separating {GROUPS[contrast]} than "
-        f"{plain}. {areas_are}; the paired difference is {{value}} ({{n}} facts).{rest}",
-        opposite=f"One measure, {best}, is better at separating {GROUPS[contrast]} than {plain}: "
-        "its area under the ROC curve is larger by {size} (paired, {n} facts).",
-        undecided=f"These {{n}} facts do not decide whether {plain} or the best of the measures "
-        f"is better at separating {GROUPS[contrast]}. {areas_are}; the paired difference is "
-        f"{{value}}.{rest}",
+        holds=f"No measure beats {plain}, by {MARGIN} or more {at}: {figures} (paired difference "
+        "{value}, {n} facts).",
+        opposite=f"One measure, {best}, beats {plain}, {at}: its area under the ROC curve "
+        "is larger by {size} (paired, {n} facts).",
+        undecided=f"These {{n}} facts do not decide whether {plain}, or the best measure is better "
+        f"{at}: {figures} (paired difference {{value}}).",
         undefined=f"How well the measures separate {GROUPS[contrast]} is undefined: the panel "
         "lacks facts of one of the two kinds.",
         decision=HOLDS if result[1] > -MARGIN else "",
@@ -56,16 +53,17 @@ def trace(areas: pd.DataFrame) -> Finding:
     rows = areas[(areas["contrast"] == "seldom or never") & (areas["model"] == "mean")]
     row = rows[rows["method"] == analyses.YARDSTICK]
     result = row[["estimate", "low", "high", "n"]].to_numpy(float)
-    words = "higher on average after one to eight readings than after none"
+    words = "mostly higher after one to eight readings than after none"
     return decide(
         "few_readings_leave_a_trace",
         result[0] if len(result) else (*NOTHING, 0),
         holds=f"Few readings leave a trace: the probability of the answer, asked once, is {words}. "
-        "The area under the ROC curve is {value}, and ½ would be chance ({n} facts).",
-        opposite="The probability of the answer, asked once, is lower after one to eight readings "
-        "than after none: the area under the ROC curve is {value}, and ½ would be chance.",
+        "The area under the ROC curve is {value}; chance is ½ ({n} facts).",
+        opposite="The probability of the answer, asked once, is mostly lower after one to eight "
+        "readings than after none: the area under the ROC curve is {value}; chance is ½ "
+        "({n} facts).",
         undecided=f"These {{n}} facts do not decide whether the probability of the answer is "
-        f"{words}: the area under the ROC curve is {{value}}, and ½ would be chance.",
+        f"{words}: the area under the ROC curve is {{value}}; chance is ½.",
         null=0.5,
         **AREA,
     )
@@ -80,18 +78,20 @@ def follows_exposure(doses: pd.DataFrame) -> Finding:
     ranked = slopes.sort_values("low" if decision == UNDECIDED else "estimate")
     row = ranked.iloc[-1 if decision == OPPOSITE else 0] if n_slopes else None
     if row is None:
-        decision, factor, who, most = "", "", "", ""
+        decision, factor, who, most, top = "", "", "", "", ""
     else:
-        factor = tables.interval(*np.exp(row[numbers[:3]].astype(float)), digits=2)
-        who, most = f"{row['method']}, {row['model']}", f"{np.exp(slopes['estimate'].max()):.2f}"
+        last = ranked.loc[ranked["estimate"].idxmax()]
+        factor, most = (
+            tables.interval(*np.exp(r[numbers[:3]].astype(float)), digits=2) for r in (row, last)
+        )
+        who, top = (f"{r['method']}, {r['model']}" for r in (row, last))
     return decide(
         "verdicts_follow_exposure",
         (*NOTHING, 0) if row is None else row[numbers].tolist(),
-        holds="Every method calls more facts known the more often they were read, in every model: "
-        f"a doubling of exposure multiplies the odds by at least {factor} ({who}) and at most "
-        f"{most}.",
-        opposite="Every method calls fewer facts known the more often they were read: a doubling "
-        f"of exposure multiplies the odds by at most {factor} ({who}).",
+        holds="In every model the verdicts of every method follow exposure: each doubling "
+        f"multiplies the odds of being called known by {factor} ({who}) to {most} ({top}).",
+        opposite="In every model the verdicts of every method run against exposure: each doubling "
+        f"multiplies the odds of being called known by at most {factor} ({who}).",
         undecided=f"Not every slope is decided by these facts: {up} of {n_slopes} lie above zero "
         f"and {down} below. In the least certain case ({who}, {{n}} facts) a doubling of exposure "
         f"multiplies the odds of being called known by {factor}.",
@@ -102,25 +102,24 @@ def follows_exposure(doses: pd.DataFrame) -> Finding:
 
 
 def guesses(plain: pd.DataFrame, n_resamples: int = 1000, seed: int = 0) -> Finding:
-    """Claim that options invite guesses: verdicts on facts that no model has read."""
+    """Claim that multiplicity takes more guesses for knowledge than the knowledge base does."""
     closed, free = METHODS["multiplicity"], METHODS["knowledge_base"]
     never = plain[(plain["exposures"] == 0) & plain["method"].isin([closed, free])]
     draw = {"n_resamples": n_resamples, "seed": seed}
     result, _, levels = _lead(analyses.rates(never, "known", draw), closed, scale=100, digits=1)
     rates = f"{levels.get(closed, '')} % against {levels.get(free, '')} %"
-    what = "facts that the training text does not contain"
     return decide(
         "options_invite_guesses",
         result,
-        holds=f"Options invite guesses: of the {{n}} {what}, multiplicity, which offers the "
-        f"answer among options, calls more known than the knowledge base, which asks openly "
-        f"({rates}; paired difference {{size}}).",
-        opposite=f"Options invite no more guesses than open questions: of the {{n}} {what}, "
-        f"multiplicity calls fewer known than the knowledge base ({rates}; paired difference "
+        holds="Of the {n} facts that were never read, multiplicity, which offers options, calls "
+        f"more known than the knowledge base, which asks openly: {rates} (paired difference "
         "{size}).",
-        undecided=f"These {{n}} {what} do not decide whether options invite more guesses than an "
-        f"open question: multiplicity and the knowledge base call {rates} of them known, and the "
-        "paired difference is {value}.",
+        opposite="Of the {n} facts that were never read, multiplicity, which offers options, calls "
+        f"fewer known than the knowledge base, which asks openly: {rates} (paired difference "
+        "{size}).",
+        undecided="These {n} facts that were never read do not decide whether multiplicity, which "
+        "offers options, calls more of them known than the knowledge base, which asks openly: "
+        f"{rates} (paired difference {{value}}).",
         undefined="The panel has no facts that the models never read, so nothing can be said of "
         "guesses.",
     )
@@ -134,8 +133,8 @@ def anchor(parts: pd.DataFrame, contrast: str, n_resamples: int = 1000, seed: in
         "MONITOR: deviation",
         contrast,
         f"anchor_beats_deviation_{contrast.replace(' ', '_')}",
-        "MONITOR's anchor (the probability of the answer after the hint that gives it away)",
-        "its deviation (the numerator of the score)",
+        "MONITOR's anchor",
+        "MONITOR's deviation",
         n_resamples,
         seed,
     )
@@ -162,7 +161,9 @@ def agreement(kappas: pd.DataFrame) -> Finding:
     if found.empty:
         result, pair, most, top = (*NOTHING, 0), "", "", ""
     else:
-        row, last = found.iloc[0], found.loc[found["estimate"].idxmax()]
+        ends = found["estimate"]
+        lowest = ends.idxmin() if found["low"].iloc[0] > 0 else found.index[0]
+        row, last = found.loc[lowest], found.loc[ends.idxmax()]
         result = row[["estimate", "low", "high", "n"]].tolist()
         pair, top = (f"{r['first']} and {r['second']}" for r in (row, last))
         most = tables.interval(*last[["estimate", "low", "high"]], digits=2)
@@ -184,38 +185,54 @@ def unanimous(by_how_many: pd.DataFrame) -> Finding:
     """Claim that four equal verdicts are wrong of one never-read fact in twenty, or more."""
     never = by_how_many[by_how_many["read"] == "never"]
     row = never[never["measure"] == f"by {len(METHODS)}"][["estimate", "low", "high", "n"]]
-    start = "Of the {n} facts that the training text does not contain, all four methods call"
+    start = "Of the {n} facts that were never read, all four methods call"
     return decide(
         "all_call_unread_facts_known",
         row.iloc[0].tolist() if len(row) else (*NOTHING, 0),
         holds=f"{start} {{value}} % known, more than one in twenty: their agreement is no proof "
         "that a fact was read.",
-        opposite=f"{start} {{value}} % known, less than one in twenty.",
-        undecided="These {n} facts, which the training text does not contain, do not decide "
-        "whether all four methods call more than one in twenty of them known: the share is "
-        "{value} %.",
+        opposite=f"{start} {{value}} % known, fewer than one in twenty.",
+        undecided="These {n} facts that were never read do not decide whether all four methods "
+        "call more than one in twenty of them known: the share is {value} %.",
         null=0.05,
         unit="",
     )
 
 
-def cheapest(bits: pd.DataFrame, tokens: pd.DataFrame) -> Finding:
-    """Claim that the method that takes the fewest tokens tells most a token."""
-    found = tokens["tokens"].groupby("method").mean()
+def cheapest(bits: pd.DataFrame, price: pd.DataFrame, counted: str = "tokens") -> Finding:
+    """Claim that the method that takes the fewest tokens tells most a token.
+
+    Parameters
+    ----------
+    bits : DataFrame
+        The contest in bits by 1,000 tokens, counted in the same way.
+    price : DataFrame
+        From `helpers.panels.analyses.tokens`.
+    counted : str
+        ``tokens``, all that goes in, or ``forwarded``, shared beginnings read once.
+    """
+    found = price[counted].groupby("method").mean()
     few = str(found.idxmin()) if len(found) else ""
     result, rival, levels = _lead(bits, few)
+    how = {
+        "tokens": "With every prompt read in full",
+        "forwarded": "With shared beginnings read once",
+    }
+    first, other = _named(few), _named(rival)
     figures = f"{levels.get(few, '')} bits per 1,000 tokens against {levels.get(rival, '')}"
+    what = "of whether a fact was read"
     return decide(
-        "cheapest_tells_most_a_token",
+        "cheapest_tells_most_a_token" + ("_forwarded" if counted == "forwarded" else ""),
         result,
-        holds=f"{few}, which takes the fewest tokens a fact, also tells the most a token of "
-        f"whether a fact was read: {figures} of {rival}, the next ({{n}} facts; paired difference "
-        "{size}).",
-        opposite=f"{few} takes the fewest tokens a fact, but {rival} tells more a token of "
-        f"whether a fact was read ({{n}} facts; paired difference {{size}} bits per 1,000 tokens).",
-        undecided=f"These {{n}} facts do not decide whether {few}, which takes the fewest tokens "
-        f"a fact, or {rival} tells more a token of whether a fact was read: {figures}; the paired "
-        "difference is {value}.",
+        holds=f"{how[counted]}, {first} takes the fewest tokens and tells the most a token {what}: "
+        f"{figures} of {other}, the next (paired difference {{size}}, {{n}} facts).",
+        opposite=f"{how[counted]}, {first} takes the fewest tokens, but {other} tells more a token "
+        f"{what}: {levels.get(rival, '')} bits per 1,000 tokens against {levels.get(few, '')} "
+        "(paired difference {size}, {n} facts).",
+        undecided=f"{how[counted]}, these {{n}} facts do not decide whether {first}, which takes "
+        f"the fewest tokens, or {other} tells more a token {what}: {figures} (paired difference "
+        "{value}).",
+        undefined="Which method tells the most a token is undefined: the panel has too few facts.",
         **AREA,
     )
 
@@ -229,18 +246,17 @@ def false_beliefs(misled: pd.DataFrame, n_resamples: int = 1000, seed: int = 0) 
     )
     false, true = (f"{100 * each[name].mean():.0f} %" for name in each)
     what = "facts that the training text states falsely more often than truly"
+    able = "the methods that can name an object"
     return decide(
         "false_objects_are_named",
         pair,
-        holds=f"Of the {{n}} {what}, the methods that can name an object name the false one more "
-        f"often than they call the truth known ({false} against {true}; paired difference {{size}}"
-        ").",
-        opposite=f"Of the {{n}} {what}, the methods that can name an object call the truth known "
-        f"more often than they name the false one ({true} against {false}; paired difference "
-        "{size}).",
-        undecided=f"These {{n}} {what} do not decide whether methods name the false object more "
-        f"often than they call the truth known: {false} against {true}, a paired difference of "
-        "{value}.",
+        holds=f"Of the {{n}} {what}, {able} name the false one in {false} of cases and call the "
+        f"truth known in {true} (paired difference {{size}}).",
+        opposite=f"Of the {{n}} {what}, {able} call the truth known in {true} of cases and name "
+        f"the false one in {false} (paired difference {{size}}).",
+        undecided=f"These {{n}} {what} do not decide whether {able} name the false one more often "
+        f"than they call the truth known: {false} against {true} of cases (paired difference "
+        "{value}).",
         undefined="The panel has no facts that the training text states falsely more often than "
         "truly.",
     )
@@ -263,11 +279,12 @@ def no_leader(asked: Mapping[str, tuple[str, bool, pd.DataFrame]]) -> Finding:
     return decide(
         "no_method_leads_everywhere",
         result,
-        holds=f"Which measure is best depends on the question: none leads in all {{n}} below. "
-        f"{first} is among the best most often, in {most} of them, and the only one in {sole}.",
-        opposite=f"One measure is best for every question: {first} leads in all {{n}} below.",
-        undecided=f"The {{n}} questions do not decide whether one measure is best for all: {first} "
-        f"is among the best in each, but the only one in {sole}.",
+        holds="Which measure is best depends on the question: none is among the best in all {n} "
+        f"of the last table. {_named(first, True)} is most often among them: in {most}, and alone "
+        f"in {sole}.",
+        opposite=f"One measure is best for all {{n}} questions of the last table: {_named(first)}.",
+        undecided="The {n} questions of the last table do not decide whether one measure is best "
+        f"for all: {_named(first)} is among the best in each, but alone in {sole}.",
         undefined="No question can be answered: the panel has too few facts.",
         decision=decision if among else "",
     )
@@ -328,18 +345,19 @@ def _parts(
     pair = parts[parts["method"].isin([first, second])]
     found = analyses.areas(pair, "score", contrast, n_resamples, seed)
     result, _, levels = _lead(found, first)
-    figures = f"{levels.get(first, '')} against {levels.get(second, '')}"
+    figures = f"{levels.get(first, '')} and {levels.get(second, '')}"
     one_first, other_first = one[0].upper() + one[1:], other[0].upper() + other[1:]
+    at = f"at separating {GROUPS[contrast]}"
     return decide(
         claim,
         result,
-        holds=f"{one_first} is better at separating {GROUPS[contrast]} than {other}: the areas are "
-        f"{figures}, a paired difference of {{size}} ({{n}} facts).",
-        opposite=f"{other_first} is better at separating {GROUPS[contrast]} than {one}: the "
-        "paired difference of the areas is {size} ({n} facts).",
-        undecided=f"These {{n}} facts do not decide whether {one} or {other} is better at "
-        f"separating {GROUPS[contrast]}: the areas are {figures}, and the paired difference is "
-        "{value}.",
+        holds=f"{one_first} is better than {other} {at}: the areas are {figures} (paired "
+        "difference {size}, {n} facts).",
+        opposite=f"{other_first} is better than {one} {at}: the areas are "
+        f"{levels.get(second, '')} and {levels.get(first, '')} (paired difference {{size}}, "
+        "{n} facts).",
+        undecided=f"These {{n}} facts do not decide whether {one} or {other} is better {at}: the "
+        f"areas are {figures} (paired difference {{value}}).",
         **AREA,
     )
 
@@ -366,13 +384,7 @@ def _lead(
     return ((behind, low, high, n) if leads else (-behind, -high, -low, n)), rival, levels
 
 
-def _behind(contest: pd.DataFrame, name: str) -> float:
-    """Return how far a method is behind the best one at least."""
-    mean = contest[contest["model"] == "mean"].set_index("method")
-    return float(mean.loc[name, "behind_low"])
-
-
-def _listed(names: list[str]) -> str:
-    """Join names of methods as a sentence does."""
-    names = [name.replace("knowledge", "the knowledge") for name in names]
-    return " and ".join([", ".join(names[:-1]), names[-1]] if names[1:] else names)
+def _named(method: str, first: bool = False) -> str:
+    """Name a method as a sentence does, as its first word or later."""
+    article = "The" if first else "the"
+    return method.replace("knowledge", f"{article} knowledge")

@@ -13,7 +13,7 @@ import pandas as pd
 from scipy.stats import rankdata
 
 from helpers import stats, tables
-from helpers.findings import HOLDS, OPPOSITE, UNDECIDED, Finding, decide
+from helpers.findings import FEW, HOLDS, OPPOSITE, UNDECIDED, Finding, decide
 from helpers.metrics import accuracy, detection, monitor
 from helpers.probing import attribution
 from helpers.published import load
@@ -38,8 +38,9 @@ def kinds_of_facts(marks: pd.DataFrame) -> pd.Series:
     -------
     Series, index ``item``
         In this order: ``steady``, right under all prompts; ``shaky``, the others; ``unknown``,
-        right under no prompt without the answer.
+        right under no prompt without the answer, those first that are right after hearing it.
     """
+    marks = marks.sort_values("right", ascending=False, kind="stable")
     other = marks.drop(columns=["item", "relation", "right"]).astype(bool)
     everywhere = other.all(axis=1) & marks["right"].astype(bool)
     names = np.select([everywhere, ~other.any(axis=1)], ["steady", "unknown"], "shaky")
@@ -47,42 +48,41 @@ def kinds_of_facts(marks: pd.DataFrame) -> pd.Series:
     return kinds.sort_values(key=lambda column: column.map(KINDS.index), kind="stable")
 
 
-def three_facts(kinds: pd.Series, subjects: Mapping[str, str]) -> Finding:
+def three_facts(kinds: pd.Series, marks: pd.DataFrame, subjects: Mapping[str, str]) -> Finding:
     """Say of three facts, the first of each kind, how the model answers them; a kind may lack.
 
     Parameters
     ----------
     kinds : Series
-        From :func:`kinds_of_facts`.
+        From :func:`kinds_of_facts`, of `marks`.
     subjects : mapping
         Item to subject.
     """
-    meant = {
-        "steady": "gives the right answer whichever way it is asked",
-        "shaky": "gives the right answer to some ways of asking and not to others",
-        "unknown": "gives the right answer only after hearing it, if at all",
-    }
-    first = kinds.drop_duplicates()
-    said = [f"about {subjects[item]} the model {meant[kind]}" for item, kind in first.items()]
+    heard = marks.set_index("item")["right"].astype(bool)
+    said = []
+    for item, kind in kinds.drop_duplicates().items():
+        last = "only after the answer was said" if heard[item] else "never"
+        when = {"steady": "always", "shaky": "sometimes"}.get(kind, last)
+        said.append(f"about {subjects[item]} {when}")
     missing = [kind for kind in KINDS if kind not in set(kinds)]
     counts = kinds.value_counts()
     counts = ", ".join(f"{counts.get(kind, 0)} {kind}" for kind in KINDS)
-    words = "Of the {n} facts of this relation: {counts}. {told}."
+    words = "Of the {n} facts of this relation: {counts}. The model is right {told}."
     return decide(
         "three_kinds_of_facts",
-        (len(first), np.nan, np.nan, len(kinds)),
+        (len(said), np.nan, np.nan, len(kinds)),
         decision=HOLDS if not missing else UNDECIDED,
         holds=words,
         opposite=words,
         undecided=f"{words} None is {' or '.join(missing)}, so the examples lack it.",
         counts=counts,
-        told=f"A{'; '.join(said)[1:]}",
+        told=", ".join(said),
     )
 
 
 def coverage(scores: pd.DataFrame, **draws: Any) -> Finding:
     """Decide whether most facts count: the model answers rightly after hearing the answer."""
-    said = "the model gives the right answer after hearing it in {value} of {n}"
+    said = "the model gives the right answer after hearing it for {value} of {n} facts"
     return decide(
         "most_facts_count",
         stats.bootstrap(scores["counted"], strata=scores["relation"], **draws),
@@ -109,8 +109,8 @@ def wider_rule(narrow: pd.DataFrame, wide: pd.DataFrame) -> Finding:
         "the_wider_rule_counts_more_facts",
         (more, np.nan, np.nan, len(narrow)),
         decision=HOLDS if more else UNDECIDED,
-        holds="If a fact counts as soon as any of its prompts is answered rightly, {more} more of "
-        f"{{n}} count, and MONITOR {'stays' if one == two else f'is {two} instead of'} {one}.",
+        holds="Counting a fact as soon as any of its prompts is answered rightly adds {more} of "
+        f"{{n}} facts; MONITOR {'stays' if one == two else f'is {two} instead of'} {one}.",
         opposite="",
         undecided="The same facts count if a right answer to any of their prompts is enough.",
         more=f"{more:,}",
@@ -119,14 +119,15 @@ def wider_rule(narrow: pd.DataFrame, wide: pd.DataFrame) -> Finding:
 
 def level(measured: pd.DataFrame) -> Finding:
     """Decide whether probabilities move by more than half of the anchor."""
-    moves = "MONITOR is {value} over {n} facts: from prompt to prompt, the probability of an object"
+    moves = "MONITOR is {value} over the {n} facts that count: from prompt to prompt, the "
+    moves += "probability of an object"
     return decide(
         "moves_by_more_than_half",
         _row(measured, "MONITOR"),
-        holds=f"{moves} moves by more than half of its anchor.",
-        opposite=f"{moves} moves by less than half of its anchor.",
-        undecided=f"{moves} moves by about half of its anchor; whether more or less is not "
-        "decided.",
+        holds=f"{moves} moves by more than half of its anchor on average.",
+        opposite=f"{moves} moves by less than half of its anchor on average.",
+        undecided=f"{moves} moves by about half of its anchor on average; whether more or less "
+        "is not decided.",
         undefined=NO_FACT_COUNTS.format("MONITOR"),
         null=0.5,
         digits=3,
@@ -152,7 +153,7 @@ def cheap_average(cheap: pd.DataFrame, grid: pd.DataFrame, **draws: Any) -> Find
         "cheap_average_is_higher",
         stats.paired_difference(one, two, strata=grid["relation"], **draws),
         holds="The average accuracy over MONITOR's own R + M prompts is {size} above that over all "
-        f"R × M combinations {means}, so the two are not to be compared.",
+        f"R × M combinations {means}.",
         opposite="The average accuracy over MONITOR's own R + M prompts is {size} below that over "
         f"all R × M combinations {means}.",
         undecided="These {n} facts do not decide whether the R + M prompts give another average "
@@ -161,31 +162,23 @@ def cheap_average(cheap: pd.DataFrame, grid: pd.DataFrame, **draws: Any) -> Find
     )
 
 
-def best_and_worst(grid: pd.DataFrame, measured: pd.DataFrame, **draws: Any) -> Finding:
+def best_and_worst(grid: pd.DataFrame, **draws: Any) -> Finding:
     """Decide whether the best combination of frame and wrong word beats the worst, luck aside."""
     relations = [rows for _, rows in grid.groupby("relation", sort=False)]
     each = [accuracy.held_out_gaps(rows.iloc[:, 2:].to_numpy()) for rows in relations]
     labels = [rows["relation"] for rows in relations]
     gaps = pd.DataFrame({"gap": np.hstack([*each, []]), "relation": np.hstack([*labels, []])})
     gaps = gaps.dropna()
-    ends = [100 * _row(measured, f"grid {name}", "mean")[0] for name in ("minimum", "maximum")]
-    printed = load("monitor_table4").eval("max - min")
-    told = (
-        f"Over all of them the combinations of a relation reach from {ends[0]:.1f} to "
-        f"{ends[1]:.1f} % on average, luck included; those of the paper's models, with hundreds of "
-        f"facts a relation, lie {printed.min():.0f} to {printed.max():.0f} points apart (Table 4)."
-    )
     chosen = "chosen on one half of a relation's facts, {} on the other half ({{n}} facts)."
     return decide(
         "best_combination_beats_worst",
         stats.bootstrap(gaps["gap"], strata=gaps["relation"], **draws),
         holds="The best combination of frame and wrong word is better than the worst by more than "
-        f"luck: {chosen.format('it is {size} ahead')} {told}",
+        f"luck: {chosen.format('it is {size} ahead')}",
         opposite="The best and the worst combination of frame and wrong word are luck: "
-        f"{chosen.format('the best is {size} behind')} {told}",
+        f"{chosen.format('the best is {size} behind')}",
         undecided="These {n} facts do not decide whether the best combination of frame and wrong "
-        f"word is better than the worst by more than luck: {chosen.format('it is {value} ahead')} "
-        f"{told}",
+        f"word is better than the worst by more than luck: {chosen.format('it is {value} ahead')}",
         undefined="A relation of one fact has no best and worst combination.",
     )
 
@@ -211,7 +204,7 @@ def base_frame(by_fact: pd.DataFrame, **draws: Any) -> Finding:
 
 
 def questions_or_gaps(wide: Mapping[str, pd.DataFrame], **draws: Any) -> Finding:
-    """Decide whether questions are answered rightly more often than gaps.
+    """Decide whether questions are answered rightly more often than gaps; few facts do not.
 
     Parameters
     ----------
@@ -220,6 +213,9 @@ def questions_or_gaps(wide: Mapping[str, pd.DataFrame], **draws: Any) -> Finding
     """
     rates = {kind: table.set_index("item").iloc[:, 1:].mean(axis=1) for kind, table in wide.items()}
     rates = pd.DataFrame(rates).reindex(columns=["QA", "WP"]).dropna()
+    few = 0 < len(rates) < FEW
+    start = "The {n} facts of the close-up are too few to decide" if few else ""
+    start = start or "The {n} facts of the close-up do not decide"
     return decide(
         "questions_are_easier_than_gaps",
         stats.paired_difference(rates["QA"], rates["WP"], **draws),
@@ -227,26 +223,27 @@ def questions_or_gaps(wide: Mapping[str, pd.DataFrame], **draws: Any) -> Finding
         "questions than as gaps, by {size} (paired).",
         opposite="The {n} facts of the close-up are completed rightly more often as gaps than "
         "they are answered as questions, by {size} (paired).",
-        undecided="The {n} facts of the close-up do not decide whether questions or gaps are "
-        "easier: the paired difference is {value}.",
+        undecided=f"{start} whether questions or gaps are easier: the paired difference is "
+        "{value}.",
+        decision=UNDECIDED if few else "",
         undefined="The relation of the close-up has no frames with gaps.",
     )
 
 
 def framing_or_interference(counted: pd.DataFrame, **draws: Any) -> Finding:
-    """Decide whether other wordings move a fact's probability more than a wrong word does."""
+    """Decide whether other wordings take a probability farther from its anchor than wrong words."""
     pairs = "(paired, {n} facts that count)"
     return decide(
         "framing_moves_more_than_interference",
         stats.paired_difference(
             counted["pfd"], counted["ird"], strata=counted["relation"], **draws
         ),
-        holds="Other wordings move a fact's probability more than a wrong word does: PFD exceeds "
-        f"IRD by {{size}} {pairs}.",
-        opposite="A wrong word moves a fact's probability more than other wordings do: IRD exceeds "
-        f"PFD by {{size}} {pairs}.",
-        undecided="These {n} facts do not decide whether other wordings or wrong words move a "
-        "fact's probability more: PFD less IRD is {value}.",
+        holds="In the frames alone, the probability of an object is farther from its anchor than "
+        f"after a wrong word: PFD exceeds IRD by {{size}} {pairs}.",
+        opposite="After a wrong word, the probability of an object is farther from its anchor than "
+        f"in the frames alone: IRD exceeds PFD by {{size}} {pairs}.",
+        undecided="These {n} facts do not decide whether the probability of an object is farther "
+        "from its anchor in the frames alone or after a wrong word: PFD less IRD is {value}.",
         undefined=NO_FACT_COUNTS.format("PFD or IRD"),
         **PLAIN | {"digits": 3},
     )
@@ -255,7 +252,8 @@ def framing_or_interference(counted: pd.DataFrame, **draws: Any) -> Finding:
 def wrong_hint(by_context: pd.DataFrame, **draws: Any) -> Finding:
     """Decide whether a wrong word before the question costs accuracy (section 3.2)."""
     change = load("monitor_table3")["wrong_change"]
-    paper = f"in the paper's Table 3 (P17) it cost {-change.max():.2f} to {-change.min():.2f}"
+    ends = f"{-change.max():.2f} to {-change.min():.2f}"
+    paper = f"in the paper's Table 3 (P17) it costs {ends} points"
     same = "(base frame, paired, {n} facts)"
     return decide(
         "wrong_word_costs_accuracy",
@@ -272,7 +270,7 @@ def right_hint(by_context: pd.DataFrame, **draws: Any) -> Finding:
     change = load("monitor_table3")["right_change"]
     paper = (
         f"in the paper's Table 3 (P17) the change lies between {change.min():.2f} and "
-        f"{change.max():.2f}"
+        f"{change.max():.2f} points"
     )
     same = "(base frame, paired, {n} facts)"
     return decide(
@@ -297,7 +295,8 @@ def echoes(echoed: pd.DataFrame, by_context: pd.DataFrame, **draws: Any) -> Find
     """
     both = echoed.merge(by_context, on=["item", "relation"], suffixes=("", "_right"))
     rates = 100 * both[["wrong", "wrong_right"]].mean()
-    how = f"({rates.iloc[0]:.1f} against {rates.iloc[1]:.1f} %; paired, {{n}} facts)"
+    each = f"({rates.iloc[0]:.1f} against {rates.iloc[1]:.1f} %; paired"
+    how = f"{each}, {{n}} facts)"
     return decide(
         "repeats_the_wrong_word",
         stats.paired_difference(
@@ -308,7 +307,7 @@ def echoes(echoed: pd.DataFrame, by_context: pd.DataFrame, **draws: Any) -> Find
         opposite="After a wrong word the model gives the right answer more often than it repeats "
         f"that word, by {{size}} {how}.",
         undecided="These {n} facts do not decide whether the model, after a wrong word, repeats it "
-        f"more often than it gives the right answer: the difference is {{value}} {how}.",
+        f"more often than it gives the right answer: the difference is {{value}} {each}).",
     )
 
 
@@ -340,7 +339,9 @@ def steadiness(relations: pd.DataFrame) -> Finding:
 def solid(counted: pd.DataFrame, threshold: float = 0.8, **draws: Any) -> Finding:
     """Decide whether most primary anchors are solid: above 0.8."""
     said = f"{{value}} of the {{n}} primary anchors lie above {threshold}"
-    paper = "of two models on P37, the paper's Figure 5 says so of 59 and 85 % of the anchors"
+    printed = load("monitor_figure5")["solid_percent"]
+    paper = " and ".join(f"{share:.0f}" for share in printed)
+    paper = f"in the paper's Figure 5 (P37) they are {paper} % for two models"
     return decide(
         "most_anchors_are_solid",
         stats.bootstrap(counted["anchor"] > threshold, strata=counted["relation"], **draws),
@@ -378,9 +379,8 @@ def attributed(table: pd.DataFrame, heard: str) -> Finding:
         open_question = f"{said} the scores sum to {total:.2f}, {off} off the {change:.2f} that "
         open_question += "they should divide, so the integral has not converged."
     else:
-        open_question = f"{said} the integral has converged (scores and change of probability "
-        open_question += f"differ by {off}), but scores {sizes} all but cancel to {change:.2f}, "
-        open_question += "and no share of a probability exceeds 1."
+        open_question = f"{said} the integral has converged, but scores {sizes} all but cancel to "
+        open_question += f"{change:.2f}, and no share of a probability exceeds 1."
     most = own.sum() >= first.drop(own.index)["score"].max()
     decision = HOLDS if most else OPPOSITE
     if cancel or not attribution.converged(table):
@@ -441,13 +441,47 @@ def four_frames(pairs: pd.DataFrame, n_frames: int) -> Finding:
     )
 
 
-def accuracy_correlation(relations: pd.DataFrame, column: str = "average") -> Finding:
-    """Decide whether MONITOR falls as average accuracy rises, from relation to relation."""
-    result = stats.correlation(-relations["MONITOR"], relations[column])
-    r = tuple(-value for value in (result.r, result.high, result.low))
+def weights(counted: pd.DataFrame, **draws: Any) -> Finding:
+    """Decide whether the weights of PFD, IRD and their product move MONITOR by more than 0.1.
+
+    The estimate is the range of the score over the weightings that sum to one, in quarters.
+    """
+    shares = np.array(monitor.alpha_grid(4))
+    terms = [counted["pfd"] ** 2, counted["ird"] ** 2, counted["pfd"] * counted["ird"]]
+    roots = np.sqrt(np.column_stack(terms) @ shares.T)
+    values = np.column_stack([roots, counted["anchor"]])
+    result = stats.bootstrap(values, _range, counted["relation"], **draws)
+    scores = _ratios(values)
+    said = f"between {scores.min():.3f} and {scores.max():.3f}" if len(counted) else ""
+    range_is = "a range of {value} ({n} facts that count)"
+    return decide(
+        "weights_move_the_score",
+        result,
+        holds=f"The weights matter: over all of them MONITOR lies {said}, {range_is}, more than "
+        "0.1.",
+        opposite=f"The weights matter little: over all of them MONITOR lies {said}, {range_is}, "
+        "less than 0.1.",
+        undecided="These {n} facts do not decide whether the weights move MONITOR by more or less "
+        f"than 0.1: over all of them it lies {said}, a range of {{value}}.",
+        undefined=NO_FACT_COUNTS.format("MONITOR"),
+        null=0.1,
+        **PLAIN | {"digits": 3},
+    )
+
+
+def accuracy_correlation(relations: pd.DataFrame) -> Finding:
+    """Decide whether MONITOR falls as average accuracy rises, from relation to relation.
+
+    Parameters
+    ----------
+    relations : DataFrame
+        One row a relation: ``MONITOR, average`` and, of fewer facts, ``grid average``.
+    """
+    result = stats.correlation(-relations["MONITOR"], relations["average"])
+    over_grid = stats.correlation(-relations["MONITOR"], relations["grid average"])
     printed = load("monitor_table4_correlation")["pearson"].item()
-    r_text = f"{r[0]:.2f}" + (f" [{r[1]:.2f}, {r[2]:.2f}]" if np.isfinite(r[1]) else "")
-    beside = f"r = {r_text} over {{n}} relations; over the paper's twelve models {printed}"
+    beside = f"r = {_turned(result)} over {{n}} relations ({_turned(over_grid)} with the accuracy "
+    beside += f"of the grid); over the paper's twelve models it is {printed}"
     return decide(
         "monitor_falls_as_accuracy_rises",
         result,
@@ -470,30 +504,64 @@ def exposure(truth: pd.DataFrame, **draws: Any) -> Finding:
     result = stats.bootstrap(
         truth[["deviation", "exposures"]] * [-1, 1], _spearman, truth["relation"], **draws
     )
-    groups = {"never": truth["exposures"] == 0, "1 or 2 times": truth["exposures"].between(1, 2)}
-    groups[f"{OFTEN} times or more"] = truth["exposures"] >= OFTEN
+    groups = {
+        "read once or twice": truth["exposures"].between(1, 2),
+        f"read {OFTEN} times or more": truth["exposures"] >= OFTEN,
+    }
     values = [
-        f"{part['deviation'].sum() / part['anchor'].sum():.2f} for facts read {name}"
-        for name, part in ((name, truth[rows]) for name, rows in groups.items())
-        if len(part)
+        f"{monitor.ratio_of_sums(truth.loc[rows, ['deviation', 'anchor']]):.2f} for facts {name}"
+        for name, rows in groups.items()
+        if rows.any()
     ]
-    r = -np.array([result.estimate, result.high, result.low])
-    text = f"{r[0]:.2f}" + (f" [{r[1]:.2f}, {r[2]:.2f}]" if np.isfinite(r[1]) else "")
-    told = f"rank correlation {{r}}, {{n}} facts that count; MONITOR is {', '.join(values)}"
+    told = f"rank correlation {_turned(result)}, {{n}} facts that count"
+    told += f"; MONITOR is {' and '.join(values)}" if values else ""
     return decide(
         "deviation_falls_with_exposure",
         result,
-        holds=f"The more often a fact was read, the less its probability moves ({told}).",
-        opposite=f"The more often a fact was read, the more its probability moves ({told}).",
-        undecided="These {n} facts do not decide whether a probability moves less the more often "
-        f"its fact was read ({told}).",
+        holds=f"Facts that were read more often move less on the whole ({told}).",
+        opposite=f"Facts that were read more often move more on the whole ({told}).",
+        undecided="These {n} facts do not decide whether facts that were read more often move less "
+        f"({told.replace(', {n} facts that count', '')}).",
         undefined="The deviation cannot be ordered by exposure: too few facts count.",
-        r=text,
+    )
+
+
+def first_readings(truth: pd.DataFrame, **draws: Any) -> Finding:
+    """Decide whether MONITOR is lower for facts read once or twice than for those never read.
+
+    Parameters
+    ----------
+    truth : DataFrame
+        As for :func:`exposure`.
+    """
+    rows = truth[truth["exposures"] <= 2]
+    read = rows["exposures"] > 0
+    result = (np.nan, np.nan, np.nan, 0)
+    values = ["", ""]
+    if read.any() and not read.all():
+        columns = rows[["deviation", "anchor"]].assign(read=read)
+        result = stats.bootstrap(columns, _fall, read, **draws)
+        values = [
+            f"{monitor.ratio_of_sums(part[['deviation', 'anchor']]):.2f}"
+            for part in (rows[read], rows[~read])
+        ]
+    both = f"MONITOR is {values[0]} after them and {values[1]} without any"
+    return decide(
+        "first_readings_steady",
+        result,
+        holds=f"The first one or two readings make a fact steadier: {both}, {{size}} lower "
+        "({n} facts that count).",
+        opposite=f"The first one or two readings make a fact shakier: {both}, {{size}} higher "
+        "({n} facts that count).",
+        undecided="These {n} facts that count do not decide whether the first one or two readings "
+        f"make a fact steadier: {both} (a fall of {{value}}).",
+        undefined="Facts read once or twice, or never, are missing among the facts that count.",
+        **PLAIN,
     )
 
 
 def anchor_or_deviation(truth: pd.DataFrame, **draws: Any) -> Finding:
-    """Decide whether the anchor tells read from unread facts better than the deviation does.
+    """Decide whether the anchor separates read from unread facts better than the deviation.
 
     Parameters
     ----------
@@ -507,18 +575,17 @@ def anchor_or_deviation(truth: pd.DataFrame, **draws: Any) -> Finding:
         both["anchor"], both["deviation"], detection.area, truth["relation"], **draws
     )
     a, d = (float(detection.area(values)) for values in both.values())
+    at = "at separating facts that were read from facts never read"
     areas = f"areas under the ROC curve {a:.2f} against {d:.2f}"
     same = f"({areas}; paired difference {{value}}, {{n}} facts that count)"
     return decide(
         "anchor_separates_better_than_deviation",
         result,
-        holds="The anchor tells facts that the model read from those that it did not better than "
-        f"the deviation does {same}: the denominator of MONITOR knows more than the numerator.",
-        opposite="The deviation tells facts that the model read from those that it did not better "
-        f"than the anchor does {same}: the numerator of MONITOR knows more than the denominator.",
-        undecided="These {n} facts do not decide whether the anchor or the deviation tells facts "
-        f"that the model read from those that it did not better ({areas}; difference {{value}}).",
-        undefined="Read and unread facts cannot be told apart: one kind is missing among the facts "
+        holds=f"The anchor is better than the deviation {at} {same}.",
+        opposite=f"The deviation is better than the anchor {at} {same}.",
+        undecided="These {n} facts that count do not decide whether the anchor or the deviation is "
+        f"better {at} ({areas}; paired difference {{value}}).",
+        undefined="Read and unread facts cannot be separated: one kind is missing among the facts "
         "that count.",
         **PLAIN,
     )
@@ -540,19 +607,20 @@ def unread(truth: pd.DataFrame, **draws: Any) -> Finding:
         stats.paired_difference(
             never["counted"], never["frame0"], strata=never["relation"], **draws
         ),
-        holds="Facts that the model never read count all the same: after hearing the answer it "
-        f"gives it more often than without, by {{size}} {how}. Coverage measures copying, too.",
-        opposite="Of the facts that the model never read, fewer count than it answers rightly "
-        f"without a word before, by {{size}} {how}.",
-        undecided="These {n} facts do not decide whether facts that the model never read count "
-        f"although it cannot answer them: the difference is {{value}} {how}.",
+        holds="Coverage counts copying, too: facts that the model never read are answered rightly "
+        f"more often after the answer was said than without, by {{size}} {how}.",
+        opposite="Facts that the model never read are answered rightly less often after the answer "
+        f"was said than without, by {{size}} {how}.",
+        undecided="These {n} facts do not decide whether facts that the model never read are "
+        "answered rightly more often after the answer was said than without: the difference is "
+        f"{{value}} {how}.",
         undefined="All facts asked here were read.",
     )
 
 
-def _row(measured: pd.DataFrame, measure: str, group: str = "all") -> tuple[float, ...]:
-    """Return a measure's estimate, interval and n from a tidy table."""
-    rows = measured[(measured["measure"] == measure) & (measured["relation"] == group)]
+def _row(measured: pd.DataFrame, measure: str) -> tuple[float, ...]:
+    """Return a measure's estimate over all facts, its interval and n from a tidy table."""
+    rows = measured[(measured["measure"] == measure) & (measured["relation"] == "all")]
     values = rows[["estimate", "low", "high", "n"]].to_numpy(dtype=float)
     return tuple(values[0]) if len(values) else (np.nan, np.nan, np.nan, 0)
 
@@ -577,6 +645,29 @@ def _partial(table: pd.DataFrame) -> stats.Correlation:
     if len(rows) > 4 and abs(found.r) < 1:
         ends = stats.fisher(found.r, len(rows) - 1)
     return found._replace(low=ends[0], high=ends[1])
+
+
+def _turned(result: stats.Correlation | stats.Interval) -> str:
+    """Write a correlation with the sign turned round, and its interval if there is one."""
+    r, high, low = (-number for number in result[:3])
+    return f"{r:.2f}" + (f" [{low:.2f}, {high:.2f}]" if np.isfinite(low) else "")
+
+
+def _ratios(values: np.ndarray) -> np.ndarray:
+    """Divide the sum of each column by that of the last one, which is left out."""
+    pairs = [monitor.ratio_of_sums(values[..., [c, -1]]) for c in range(values.shape[-1] - 1)]
+    return np.stack(pairs, axis=-1)
+
+
+def _range(values: np.ndarray) -> np.ndarray:
+    return np.ptp(_ratios(values), axis=-1)
+
+
+def _fall(rows: np.ndarray) -> np.ndarray:
+    """Return MONITOR of the rows that are not marked less that of the marked ones."""
+    marked = rows[..., 2:]
+    first, second = (monitor.ratio_of_sums(rows[..., :2] * part) for part in (1 - marked, marked))
+    return first - second
 
 
 def _spearman(rows: np.ndarray) -> np.ndarray:

@@ -17,6 +17,7 @@ CONTRASTS: dict[str, tuple[Callable, Callable]] = {  # name: exposures above, ex
 }
 YARDSTICK = "asked once"
 BY_TOKEN = "What tells most a token?"
+BY_FORWARDED = "... and if shared beginnings are read once?"
 NAMES = {"pfd": "PFD", "ird": "IRD", "self_consistency": "self-consistency"}
 PARTS = {  # figures of each method: 1 if higher means more known, -1 if lower does
     "MONITOR": {"anchor": 1, "pfd": -1, "ird": -1, "deviation": -1},
@@ -292,7 +293,6 @@ def questions(
         name: contests.contest(shown, read, agreement.information, read, scale=scale, **draw)
         for name, scale in per_thousand.items()
     }
-    once = "... and if shared beginnings are read once?"
     return {
         "Has the model read this at all?": (
             "area, shown or never",
@@ -325,7 +325,7 @@ def questions(
             rates(wrong, "misled", draw),
         ),
         BY_TOKEN: ("bits by 1000 tokens", True, bits["tokens"]),
-        once: ("bits by 1000 tokens forwarded", True, bits["forwarded"]),
+        BY_FORWARDED: ("bits by 1000 tokens forwarded", True, bits["forwarded"]),
     }
 
 

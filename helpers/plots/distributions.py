@@ -9,7 +9,6 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.ticker import PercentFormatter
 
-from helpers import stats
 from helpers.plots.style import BLUE, INK, RED, colours, empty, legend_above, plain, reach
 
 
@@ -144,7 +143,7 @@ def anchor_distribution(
     ax : Axes, optional
         By default a new figure.
     threshold : float
-        Where the share is read off, with its 95 % Wilson interval.
+        Where the share is read off. It has no interval: a fact may have several anchors.
 
     Returns
     -------
@@ -168,14 +167,12 @@ def anchor_distribution(
         return empty(ax, "There is no anchor to draw: no fact counts.")
     ax = ax or plt.subplots()[1]
     for name, values in anchors.items():
-        found = stats.wilson(int((values > threshold).sum()), len(values))
-        share = (len(values) - np.arange(1, len(values) + 1)) / max(1, len(values))
-        bounds = f"[{found.low:.0%}, {found.high:.0%}]"
-        text = f"{plain(name)}: {found.estimate:.0%} {bounds}, n = {found.n}"
+        share = (len(values) - np.arange(1, len(values) + 1)) / len(values)
+        above = np.mean(values > threshold)
+        text = f"{plain(name)}: {above:.0%}, n = {len(values):,}"
         colour = shades[name]
         ax.step([0, *values, 1], [1, *share, 0], where="post", color=colour, lw=2, label=text)
-        ax.vlines(threshold, found.low, found.high, color=colour, lw=3, alpha=0.6)
-        ax.plot(threshold, found.estimate, "o", color=colour, ms=6)
+        ax.plot(threshold, above, "o", color=colour, ms=6)
     ax.axvline(threshold, color=INK, lw=1, ls="--")
     ax.set_xlim(0, 1)
     ax.set_ylim(0, 1.02)

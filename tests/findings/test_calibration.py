@@ -28,8 +28,8 @@ AHEAD = ("MONITOR", 0.9, 0.0, 0.0, 0.0)
 @pytest.mark.parametrize(
     ("rows", "decision", "words"),
     [
-        ([ONCE, LIST, ("MONITOR", 0.78, 0.02, -0.01, 0.06)], HOLDS, "ahead of IC-LKE."),
-        ([ONCE, LIST, ("MONITOR", 0.78, 0.02, -0.1, 0.14)], UNDECIDED, "measure, MONITOR, 0.78"),
+        ([ONCE, LIST, ("MONITOR", 0.78, 0.02, -0.01, 0.06)], HOLDS, "against 0.78"),
+        ([ONCE, LIST, ("MONITOR", 0.78, 0.02, -0.1, 0.14)], UNDECIDED, "for MONITOR, the best"),
         ([("asked once", 0.7, 0.2, 0.1, 0.3), AHEAD], OPPOSITE, "larger by 0.200 [0.100, 0.300]"),
         ([("asked once", 0.8, 0.1, -0.1, 0.3), AHEAD, LIST], UNDECIDED, "-0.100 [-0.300, 0.100]"),
         ([("asked once", nan, nan, nan, nan), LIST], UNDEFINED, "lacks facts"),
@@ -54,7 +54,7 @@ def test_trace(estimate, decision):
 @pytest.mark.parametrize(
     ("slopes", "decision", "words"),
     [
-        ([(1.0, 0.5, 1.5), (0.7, 0.6, 0.8)], HOLDS, "at least 2.01 [1.82, 2.23] (m1, s) and"),
+        ([(1.0, 0.5, 1.5), (0.7, 0.6, 0.8)], HOLDS, "2.23] (m1, s) to 2.72 [1.65, 4.48] (m0"),
         ([(-1.0, -1.5, -0.5), (-0.7, -0.8, -0.6)], OPPOSITE, "at most 0.50 [0.45, 0.55] (m1, s)"),
         ([(1.0, 0.5, 1.5), (0.7, -0.1, 1.5), (np.inf, nan, nan)], UNDECIDED, "1 of 2 lie above"),
         ([(nan, nan, nan)], UNDEFINED, "too few facts"),
@@ -122,6 +122,7 @@ def test_parts(better, decision):
         ([(0.5, 0.4, 0.6), (0.7, 0.6, 0.8)], HOLDS, "lowest for a0 and b, 0.50"),
         ([(-0.5, -0.6, -0.4), (0.7, 0.6, 0.8)], OPPOSITE, "of a0 and b is -0.50"),
         ([(0.1, -0.1, 0.3), (0.7, 0.6, 0.8)], UNDECIDED, "highest for a1 and b, 0.70"),
+        ([(0.5, 0.1, 0.9), (0.4, 0.3, 0.5)], HOLDS, "lowest for a1 and b, 0.40"),
         ([(nan, nan, nan)], UNDEFINED, "all facts known, or none"),
     ],
 )
@@ -157,9 +158,12 @@ def test_unanimous(low, high, decision):
 def test_cheapest(rows, decision):
     methods = [("m", "MONITOR"), ("m", "IC-LKE")]
     index = pd.MultiIndex.from_tuples(methods, names=["model", "method"])
-    tokens = pd.DataFrame({"tokens": [100.0, 900.0]}, index)
-    assert told.cheapest(contest(*rows), tokens).decision == decision
-    assert told.cheapest(contest(), tokens.head(0)).decision == UNDEFINED
+    price = pd.DataFrame({"tokens": [100.0, 900.0], "forwarded": [90.0, 20.0]}, index)
+    assert told.cheapest(contest(*rows), price).decision == decision
+    assert told.cheapest(contest(), price.head(0)).decision == UNDEFINED
+    turned = {HOLDS: OPPOSITE, OPPOSITE: HOLDS}.get(decision, decision)
+    found = told.cheapest(contest(*rows), price, "forwarded")
+    assert (found.decision, found.claim) == (turned, "cheapest_tells_most_a_token_forwarded")
 
 
 @pytest.mark.parametrize(

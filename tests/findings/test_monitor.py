@@ -49,21 +49,31 @@ def test_facts_are_sorted_by_their_answers():
     assert kinds.value_counts(sort=False).to_dict() == {"steady": 10, "shaky": 10, "unknown": 20}
     assert kinds.drop_duplicates().to_dict() == {"f0": "steady", "f10": "shaky", "f20": "unknown"}
     subjects = {item: f"{{{item}}}" for item in marks["item"]}
-    finding = says.three_facts(kinds, subjects)
+    finding = says.three_facts(kinds, marks, subjects)
     assert finding.decision == "holds"
     assert "40 facts of this relation: 10 steady, 10 shaky, 20 unknown" in finding.sentence
-    assert "About {f0} the model gives the right answer whichever way" in finding.sentence
+    assert "about {f0} always, about {f10} sometimes, about {f20} only after" in finding.sentence
+    unknown = kinds[kinds == "unknown"]
     check(
-        says.three_facts(kinds[kinds == "unknown"], dict.fromkeys(subjects, "Rome")),
+        says.three_facts(unknown, marks.assign(right=0.0), dict.fromkeys(subjects, "Rome")),
         "undecided",
-        "None is steady or shaky, so the examples lack it.",
+        "about Rome never. None is steady or shaky, so the examples lack it.",
     )
+
+
+def test_of_unknown_facts_one_that_is_right_after_hearing_the_answer_comes_first():
+    marks = by_fact(right=0.5, frame0=0.0, wrong0=0.0).iloc[::-1]
+    assert says.kinds_of_facts(marks).index[0] == "f19"
 
 
 @pytest.mark.parametrize(
     ("share", "decision", "part"),
     [
-        (0.9, "holds", "Most facts count: the model gives the right answer after hearing it in 90"),
+        (
+            0.9,
+            "holds",
+            "Most facts count: the model gives the right answer after hearing it for 90",
+        ),
         (0.1, "opposite", "MONITOR says nothing of the rest"),
         (0.5, "undecided", "These 40 facts do not decide"),
     ],
@@ -76,7 +86,7 @@ def test_coverage(share, decision, part):
 def test_a_wider_rule_lets_more_facts_count():
     narrow = facts(counted=np.arange(40) < 20, deviation=0.2, anchor=0.8)
     wide = narrow.assign(counted=True, deviation=0.4)
-    check(says.wider_rule(narrow, wide), "holds", "20 more of 40", "0.500 instead of 0.250")
+    check(says.wider_rule(narrow, wide), "holds", "adds 20 of 40 facts", "0.500 instead of 0.250")
     check(says.wider_rule(narrow, narrow), "undecided", "The same facts count")
     none = narrow.assign(counted=False)
     check(says.wider_rule(none, narrow), "holds", "0.250 instead of undefined")
@@ -85,7 +95,7 @@ def test_a_wider_rule_lets_more_facts_count():
 @pytest.mark.parametrize(
     ("table", "decision", "part"),
     [
-        (measured(0.7, 0.6, 0.8), "holds", "0.700 [0.600, 0.800] over 90 facts"),
+        (measured(0.7, 0.6, 0.8), "holds", "0.700 [0.600, 0.800] over the 90 facts that count"),
         (measured(0.3, 0.2, 0.4), "opposite", "by less than half"),
         (measured(0.5, 0.4, 0.6), "undecided", "is not decided"),
         (measured(nan, nan, nan), "undefined", "No fact counts, so there is no MONITOR here"),
@@ -126,7 +136,7 @@ def grid(marks):
     ],
 )
 def test_best_and_worst_combination(marks, decision, part):
-    check(says.best_and_worst(grid(marks), measured(nan, nan, nan), **DRAWS), decision, part)
+    check(says.best_and_worst(grid(marks), **DRAWS), decision, part)
 
 
 @pytest.mark.parametrize(
@@ -138,6 +148,11 @@ def test_base_frame_and_kinds_of_prompt(base, other, decision):
     check(says.base_frame(table, **DRAWS), decision, "40 facts")
     wide = {"QA": by_fact(f0=base), "WP": by_fact(f0=other)}
     check(says.questions_or_gaps(wide, **DRAWS), decision, "The 40 facts of the close-up")
+
+
+def test_few_facts_do_not_tell_questions_from_gaps():
+    wide = {"QA": by_fact(f0=1.0).head(13), "WP": by_fact(f0=0.0).head(13)}
+    check(says.questions_or_gaps(wide, **DRAWS), "undecided", "The 13 facts", "are too few")
 
 
 def test_one_frame_and_no_gaps():
@@ -171,7 +186,7 @@ def test_framing_and_interference(pfd, ird, decision, part):
 def test_a_word_before(none, right, wrong, decisions):
     table = by_fact(none=none, right=right, wrong=wrong)
     echoed = by_fact(wrong=1 - wrong)
-    check(says.wrong_hint(table, **DRAWS), decisions[0], "it cost 0.25 to 56.54")
+    check(says.wrong_hint(table, **DRAWS), decisions[0], "it costs 0.25 to 56.54 points")
     check(says.right_hint(table, **DRAWS), decisions[1], "-29.86 and 43.67")
     finding = says.echoes(echoed, table, **DRAWS)
     check(finding, decisions[2], f"{100 * (1 - wrong):.1f} against {100 * wrong:.1f} %")
@@ -209,6 +224,18 @@ def test_base_accuracy_is_held_fixed():
 def test_solid_anchors(anchors, decision):
     check(says.solid(facts(anchor=anchors), **DRAWS), decision, "40 primary anchors")
     check(says.solid(EMPTY, **DRAWS), "undefined", "No fact counts")
+
+
+@pytest.mark.parametrize(
+    ("pfd", "ird", "decision"),
+    [(0.2, 0.6, "holds"), (0.4, 0.4, "opposite"), (0.4, 0.49, "undecided")],
+)
+def test_weights(pfd, ird, decision):
+    counted = facts(pfd=spread(pfd), ird=spread(ird), anchor=0.9)
+    finding = says.weights(counted, **DRAWS)
+    check(finding, decision, f"between {pfd / 0.9:.3f} and {ird / 0.9:.3f}")
+    assert finding.estimate == pytest.approx((ird - pfd) / 0.9)
+    check(says.weights(EMPTY, **DRAWS), "undefined", "No fact counts")
 
 
 def attributions(scores, change, tokens=("<s>", "ĠCape", "ĠVerde", ".", "Ġin")):
@@ -254,14 +281,14 @@ def test_four_frames(few, decision):
 @pytest.mark.parametrize(
     ("average", "decision", "part"),
     [
-        (-HIDDEN + NOISE / 9, "holds", "r = -1.00 [-1.00, -0.99] over 20 relations"),
+        (-HIDDEN + NOISE / 9, "holds", "r = -1.00 [-1.00, -0.99] over 20 relations (-1.00"),
         (HIDDEN + NOISE / 9, "opposite", "are shakier"),
-        (NOISE, "undecided", "over the paper's twelve models -0.846"),
+        (NOISE, "undecided", "models it is -0.846"),
         (HIDDEN * nan, "undefined", "Too few relations"),
     ],
 )
 def test_accuracy_correlation(average, decision, part):
-    table = pd.DataFrame({"MONITOR": HIDDEN, "average": average})
+    table = pd.DataFrame({"MONITOR": HIDDEN, "average": average, "grid average": -HIDDEN})
     check(says.accuracy_correlation(table), decision, part)
 
 
@@ -271,8 +298,8 @@ READ = np.repeat([0, 0, 1, 2, 16, 64, 128, 256], 5)
 @pytest.mark.parametrize(
     ("deviation", "decision", "part"),
     [
-        (1 - READ / 256, "holds", "MONITOR is 2.00 for facts read never"),
-        (READ / 256, "opposite", "the more its probability moves"),
+        (1 - READ / 256, "holds", "MONITOR is 1.99 for facts read once or twice and 1.09"),
+        (READ / 256, "opposite", "move more on the whole"),
         (np.tile([0.4, 0.6], 20), "undecided", "These 40 facts do not decide"),
         (np.full(40, 0.4), "undefined", "too few facts count"),
     ],
@@ -281,6 +308,24 @@ def test_exposure(deviation, decision, part):
     truth = facts(exposures=READ, deviation=deviation, anchor=0.5)
     check(says.exposure(truth, **DRAWS), decision, part)
     check(says.exposure(EMPTY, **DRAWS), "undefined")
+
+
+@pytest.mark.parametrize(
+    ("change", "decision", "part"),
+    [
+        (-0.3, "holds", "MONITOR is 0.40 after them and 1.00 without any, 0.60"),
+        (0.3, "opposite", "shakier"),
+        (0.0, "undecided", "These 40 facts that count do not decide"),
+    ],
+)
+def test_first_readings(change, decision, part):
+    exposures = np.repeat([0, 1, 2, 256], 20)
+    deviation = 0.5 + change * (exposures > 0) + np.tile([-0.01, 0.01], 40)
+    truth = facts(80, exposures=exposures, deviation=deviation, anchor=0.5)
+    check(says.first_readings(truth.drop(index=range(20, 40)), **DRAWS), decision, part)
+    for lacking in ("exposures > 0", "exposures == 0"):
+        check(says.first_readings(truth.query(lacking), **DRAWS), "undefined", "are missing")
+    check(says.first_readings(EMPTY, **DRAWS), "undefined")
 
 
 @pytest.mark.parametrize(
