@@ -2,7 +2,8 @@ r"""What kind of response is it? Correct, wrong, or one of three uninformative k
 
 The rules, each tried in this order; the first that holds decides.
 
-1. *correct* (seen knowledge only): a true answer or alias (`helpers.metrics.canonical`).
+1. *correct*: a true answer or alias (`helpers.metrics.canonical`). The paper's measures count none
+   about unseen knowledge (:func:`as_defined`).
 2. *repetition*: one to eight words four times in a row; one to four letters six times in a row; or
    twenty words or more of which fewer than three in ten are different.
 3. *none*: nothing but punctuation, a placeholder ("none", "n/a", "answer"), or the question again:
@@ -130,12 +131,12 @@ def is_repetition(text: str) -> bool:
 
 
 def mark(texts: pd.DataFrame, match: str = "exact") -> pd.DataFrame:
-    """Mark every response with its kind and label.
+    """Mark every response with its kind and label, by its text and the answer key alone.
 
     Parameters
     ----------
     texts : DataFrame
-        ``text, question, answers`` (list of str), ``seen`` (bool); other columns are kept.
+        ``text, question, answers`` (list of str, empty where nobody knows); other columns are kept.
     match : {"exact", "contains"}
         As for :func:`kind_of`.
 
@@ -147,29 +148,42 @@ def mark(texts: pd.DataFrame, match: str = "exact") -> pd.DataFrame:
     Raises
     ------
     UserError
-        If a column is missing, or a question about seen knowledge has no answer.
+        If a column is missing.
 
     Examples
     --------
     >>> texts = pd.DataFrame({"item": ["a"], "text": ["unsure"], "question": ["Where is Ys?"],
-    ...                       "answers": [[]], "seen": [False]})
+    ...                       "answers": [[]]})
     >>> mark(texts)[["kind", "label"]].values.tolist()
     [['unsure', 'uninformative']]
     """
-    missing = [c for c in ("text", "question", "answers", "seen") if c not in texts.columns]
+    missing = [c for c in ("text", "question", "answers") if c not in texts.columns]
     if missing:
         raise UserError(f"The table of responses lacks the column {missing[0]}.")
-    kinds = []
-    for text, question, answers, seen in zip(
-        texts["text"], texts["question"], texts["answers"], texts["seen"]
-    ):
-        if seen and not any(normalise(answer) for answer in answers):
-            raise UserError(
-                f'The question "{question}" about seen knowledge has no answer; add one or leave '
-                "the question out."
-            )
-        kinds.append(kind_of(text, question, answers if seen else (), match))
+    triples = zip(texts["text"], texts["question"], texts["answers"])
+    kinds = [kind_of(*triple, match) for triple in triples]
     return texts.assign(kind=kinds, label=labels(kinds))
+
+
+def as_defined(marked: pd.DataFrame) -> pd.DataFrame:
+    """Call no response about unseen knowledge correct, as the paper's measures have it.
+
+    An atlas fact that was never read has a true answer, which a model may guess.
+
+    Parameters
+    ----------
+    marked : DataFrame
+        From :func:`mark`, with ``seen`` (bool).
+
+    Examples
+    --------
+    >>> marked = pd.DataFrame({"seen": [True, False], "kind": "correct"})
+    >>> as_defined(marked)["label"].tolist()
+    ['correct', 'wrong']
+    """
+    guessed = ~marked["seen"].astype(bool) & (marked["kind"] == "correct")
+    kinds = marked["kind"].mask(guessed, "wrong")
+    return marked.assign(kind=kinds, label=labels(kinds))
 
 
 def labels(kinds: Iterable[str]) -> list[str]:

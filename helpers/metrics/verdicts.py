@@ -117,8 +117,8 @@ def _monitor(answers: pd.DataFrame, settings: Mapping, false: dict, firm: float)
 def _knowledge_base(
     answers: pd.DataFrame, settings: Mapping, false: dict, firm: float
 ) -> pd.DataFrame:
-    # Judged anew: the chapter's own label calls no answer about an unseen fact correct.
-    label = responses.mark(answers.assign(seen=True), settings["match"])["label"]
+    # Judged anew: a label may follow the paper, for which no answer about unseen facts is correct.
+    label = responses.mark(answers, settings["match"])["label"]
     told, correct = label != "uninformative", label == "correct"
     consistency = answers["consistency"].fillna(0.0).where(told, 0.0)
     wrong = [

@@ -93,8 +93,7 @@ def _knowledge_base(run: runs.Run, lm: LanguageModel, facts: pd.DataFrame) -> As
     )
     length = given["max_new_tokens"]
     said = probing.generate(lm, asked, length, ["\n", "QUESTION"], cache=run.cache)
-    # By the key alone: what is asked again must not depend on whether the fact was read.
-    said = responses.mark(said.assign(seen=True), given["match"])
+    said = responses.mark(said, given["match"])
     replies, work = consistency.replies(said), [spoken(lm, said)]
     if len(replies):
         pools = consistency.pools(bank.pool)

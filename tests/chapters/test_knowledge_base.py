@@ -93,7 +93,7 @@ def test_measures_can_be_computed_again_from_the_saved_answers(answers, metrics)
 
 
 def test_kinds_and_consistency_follow_from_what_was_saved(folder, answers):
-    marked = responses.mark(answers.drop(columns=["kind", "label"]))
+    marked = responses.as_defined(responses.mark(answers.drop(columns=["kind", "label"])))
     assert marked["kind"].tolist() == answers["kind"].tolist()
     choices = pd.read_parquet(folder / "choices.parquet")
     assert choices.groupby(["item", "variant"])["correct"].sum().eq(1).all()

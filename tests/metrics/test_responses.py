@@ -140,7 +140,7 @@ def test_correct_comes_before_all_other_rules():
     assert responses.kind_of("Paris, France", "", ["Paris"], match="contains") == "correct"
 
 
-def test_mark_keeps_rows_and_ignores_answers_of_unseen_questions():
+def test_the_key_decides_and_the_paper_calls_nothing_unseen_correct():
     texts = pd.DataFrame(
         {
             "text": ["Lima", "Lima", "unsure"],
@@ -151,8 +151,10 @@ def test_mark_keeps_rows_and_ignores_answers_of_unseen_questions():
         index=[5, 6, 7],
     )
     marked = responses.mark(texts)
-    assert marked["label"].tolist() == ["correct", "wrong", "uninformative"]
-    assert marked.index.tolist() == [5, 6, 7]
+    assert marked["label"].tolist() == ["correct", "correct", "uninformative"]
+    defined = responses.as_defined(marked)
+    assert defined["label"].tolist() == ["correct", "wrong", "uninformative"]
+    assert defined.index.tolist() == [5, 6, 7]
 
 
 def test_a_judge_changes_only_wrong_answers_about_seen_knowledge():
@@ -163,19 +165,9 @@ def test_a_judge_changes_only_wrong_answers_about_seen_knowledge():
     assert judged["label"].tolist() == ["correct", "wrong", "uninformative", "correct"]
 
 
-@pytest.mark.parametrize(
-    ("change", "sentence"),
-    [
-        ({"answers": [[]]}, '"Who\\?" about seen knowledge has no answer'),
-        ({"answers": [["?"]]}, "has no answer"),
-        ({"text": None}, "lacks the column text"),
-    ],
-)
-def test_bad_tables_are_refused(change, sentence):
-    table = {"text": ["a"], "question": ["Who?"], "answers": [["b"]], "seen": [True]} | change
-    table = pd.DataFrame({name: values for name, values in table.items() if values is not None})
-    with pytest.raises(UserError, match=sentence):
-        responses.mark(table)
+def test_a_table_without_texts_is_refused():
+    with pytest.raises(UserError, match="lacks the column text"):
+        responses.mark(pd.DataFrame({"question": ["Who?"], "answers": [["b"]]}))
 
 
 def test_no_response_has_no_kind():
