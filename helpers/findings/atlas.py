@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Sequence
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -13,6 +14,100 @@ from helpers.stats import Interval, wilson
 from helpers.tables import interval
 
 HELPED, READ = (32, 64, 128), (1, 2, 4, 8, 16, 32)
+
+
+class Contrast(NamedTuple):
+    """Two shares that are compared: the claim holds where the first is larger."""
+
+    first: str  # condition, of the records
+    second: str
+    levels: Collection[int] | None  # exposures, all of them if None
+    on: str
+    subject: str
+    verbs: tuple[str, str] = ("raises", "lowers")  # what it does if the claim holds, and if not
+    what: str = "the share of right answers"
+    answers: tuple[int, int] = (1, 1)  # to a fact, on either side
+
+
+CONTRASTS = {
+    "the_right_word_helps": Contrast(
+        *("right", "none", records.MIDDLE, "facts stated 8 to 32 times"),
+        "the right word before the question",
+    ),
+    "a_wrong_word_hurts": Contrast(
+        *("none", "wrong", HELPED, "facts stated 32 to 128 times"),
+        "a wrong word before the question",
+        ("lowers", "raises"),
+    ),
+    "a_wrong_word_is_more_than_distraction": Contrast(
+        *("irrelevant", "wrong", HELPED, "facts stated 32 to 128 times"),
+        "a wrong word of the right kind, compared with an irrelevant one,",
+        ("lowers", "raises"),
+    ),
+    "held_out_wordings_are_harder": Contrast(
+        *("question, trained", "question, held out", (64,), "facts stated 64 times"),
+        "a wording that the text never used, compared with those that it used,",
+        ("lowers", "raises"),
+        answers=(4, 2),
+    ),
+    "examples_in_a_list_help": Contrast(
+        *("list, 20 examples", "list, 0 examples", records.SEEN, "facts stated 16 times or more"),
+        "a list of 20 examples, compared with none,",
+    ),
+    "options_that_are_shown_hurt": Contrast(
+        *("choice of 4, not shown", "choice of 4, below", records.MANY),
+        "facts stated 64 times or more",
+        "listing the four options below the question",
+        ("lowers", "raises"),
+    ),
+    "wording_changes_more_than_order": Contrast(
+        *("changed by frame", "changed by order", records.MIDDLE, "facts stated 8 to 32 times"),
+        "changing the wording, compared with changing the order of five examples,",
+        what="the share of changed answers",
+    ),
+    "one_way_facts_stay_one_way": Contrast(
+        *("one way, as shown", "one way, reversed", None),
+        "pairs of names that the text gives in one direction only",
+        "asking in that direction, not in reverse,",
+    ),
+}
+
+
+class Chance(NamedTuple):
+    """A share that is compared with what chance would give."""
+
+    condition: str
+    levels: Collection[int]
+    clause: str
+    null: float
+    reference: str
+    answers: int = 1  # to a fact
+    things: str = "facts"
+
+
+CHANCES = {
+    "letters_are_above_chance": Chance(
+        *("choice of 4, by letter", records.MANY),
+        "names the right letter of four options, asked about facts stated 64 times or more,",
+        *(0.25, "by chance (a quarter)"),
+    ),
+    "checks_are_above_chance": Chance(
+        *("check, both", records.MANY),
+        "judges statements about facts stated 64 times or more rightly as true or false",
+        *(0.5, "by chance (one half)", 2),
+    ),
+    "one_of_four_subjects_is_picked": Chance(
+        *("reading, four statements", records.EXERCISE),
+        "picks the right one of four statements before a question, in a wording that it was "
+        "trained on,",
+        *(0.25, "by chance (a quarter)", 1, "exercises"),
+    ),
+    "falsehoods_are_believed": Chance(
+        *("false belief, falsehood given", (64,)),
+        "gives the falsehood, where all 64 mentions of a fact state it,",
+        *(0.5, "not"),
+    ),
+}
 
 
 def by_hand(said: pd.DataFrame) -> tuple[pd.DataFrame, str]:
@@ -36,9 +131,8 @@ def by_hand(said: pd.DataFrame) -> tuple[pd.DataFrame, str]:
     honest = said[said["false_object"] == ""].sort_values("exposures", kind="stable")
     levels = honest["exposures"].unique()
     if len(levels) < 2 or levels[0] != 0:
-        return honest.groupby("exposures").head(
-            1
-        ), "Too few exposures among these facts to compare."
+        few = "Too few exposures among these facts to compare."
+        return honest.groupby("exposures").head(1), few
     fits = np.where(honest["exposures"] == 0, ~honest["right"], honest["right"])
     order = honest.assign(fits=fits).sort_values(["exposures", "fits"], ascending=[True, False])
     chosen = order.groupby("exposures").head(1)
@@ -267,171 +361,51 @@ def larger(recorded: pd.DataFrame, names: Sequence[str]) -> Finding:
     )
 
 
-def right_word(recorded: pd.DataFrame, model: str) -> Finding:
-    """Decide whether the right word before the question helps, at 8 to 32 exposures."""
-    return _compared(
-        recorded,
-        model,
-        "the_right_word_helps",
-        ("right", "none"),
-        records.MIDDLE,
-        subject="The right word before the question",
-        verbs=("raises", "lowers"),
-        on="facts stated 8 to 32 times",
+def compared(recorded: pd.DataFrame, model: str, claim: str) -> Finding:
+    """Decide one of the `CONTRASTS` by the difference of its two shares."""
+    first, second, levels, on, subject, verbs, what, answers = CONTRASTS[claim]
+    one = _share(recorded, model, first, levels, answers[0])
+    two = _share(recorded, model, second, levels, answers[1])
+    found, rises = records.difference(one, two), verbs[0] == "raises"
+    before, after = (two, one) if rises else (one, two)
+    moved = found[:3] if rises else (-found.estimate, -found.high, -found.low)
+    return decide(
+        claim,
+        found,
+        holds="On {on}, {subject} {verb} {what} of {model} by {size}, from {before} to {after} "
+        "({n} facts).",
+        opposite="On {on}, {subject} {other} {what} of {model} by {size}, from {before} to {after} "
+        "({n} facts).",
+        undecided="On {on}, it is not decided whether {subject} {verb} {what} of {model}: it goes "
+        "from {before} to {after}, by {moved} points ({n} facts).",
+        undefined=_missing(f"What {subject} changes", model),
+        subject=subject,
+        verb=verbs[0],
+        other=verbs[1],
+        what=what,
+        on=on,
+        model=model,
+        before=_percent(before.estimate),
+        after=_percent(after.estimate),
+        moved=interval(*moved, digits=1, scale=100),
     )
 
 
-def wrong_word(recorded: pd.DataFrame, model: str) -> Finding:
-    """Decide whether a wrong word before the question hurts, at 32 to 128 exposures."""
-    return _compared(
-        recorded,
-        model,
-        "a_wrong_word_hurts",
-        ("none", "wrong"),
-        HELPED,
-        subject="A wrong word before the question",
-        verbs=("lowers", "raises"),
-        on="facts stated 32 to 128 times",
-    )
-
-
-def misled(recorded: pd.DataFrame, model: str) -> Finding:
-    """Decide whether a wrong object does more harm than a word of another kind."""
-    return _compared(
-        recorded,
-        model,
-        "a_wrong_word_is_more_than_distraction",
-        ("irrelevant", "wrong"),
-        HELPED,
-        subject="A wrong word of the right kind, compared with an irrelevant one,",
-        verbs=("lowers", "raises"),
-        on="facts stated 32 to 128 times",
-    )
-
-
-def wordings(recorded: pd.DataFrame, model: str) -> Finding:
-    """Decide whether held-out frames are answered worse than trained ones, at 64 exposures.
-
-    A fact is asked in four trained frames and in two that were held out, and counts once.
-    """
-    both = (
-        _share(recorded, model, "question, trained", (64,), 4),
-        _share(recorded, model, "question, held out", (64,), 2),
-    )
-    return _differ(
-        "held_out_wordings_are_harder",
-        both,
-        model,
-        subject="A wording that the text never used, compared with those that it used,",
-        verbs=("lowers", "raises"),
-        on="facts stated 64 times",
-    )
-
-
-def examples(recorded: pd.DataFrame, model: str) -> Finding:
-    """Decide whether 20 examples in a list help, at 16 exposures or more."""
-    return _compared(
-        recorded,
-        model,
-        "examples_in_a_list_help",
-        ("list, 20 examples", "list, 0 examples"),
-        records.SEEN,
-        subject="A list of 20 examples, compared with none,",
-        verbs=("raises", "lowers"),
-        on="facts stated 16 times or more",
-    )
-
-
-def options(recorded: pd.DataFrame, model: str) -> Finding:
-    """Decide whether showing the four options costs right choices, at 64 exposures or more."""
-    return _compared(
-        recorded,
-        model,
-        "options_that_are_shown_hurt",
-        ("choice of 4, not shown", "choice of 4, below"),
-        records.MANY,
-        subject="Listing the four options below the question",
-        verbs=("lowers", "raises"),
-        on="facts stated 64 times or more",
-    )
-
-
-def letters(recorded: pd.DataFrame, model: str) -> Finding:
-    """Decide whether options answered by letter are above chance."""
-    return _chance(
-        "letters_are_above_chance",
-        _share(recorded, model, "choice of 4, by letter", records.MANY),
-        model,
-        "names the right letter of four options, asked about facts stated 64 times or more,",
-        0.25,
-        "by chance (a quarter)",
-    )
-
-
-def checks(recorded: pd.DataFrame, model: str) -> Finding:
-    """Decide whether statements are judged better than by chance; each fact counts once."""
-    return _chance(
-        "checks_are_above_chance",
-        _share(recorded, model, "check, both", records.MANY, 2),
-        model,
-        "judges statements about facts stated 64 times or more rightly as true or false",
-        0.5,
-        "by chance (one half)",
-    )
-
-
-def picks(recorded: pd.DataFrame, model: str) -> Finding:
-    """Decide whether the right one of four statements, in a trained wording, is picked."""
-    return _chance(
-        "one_of_four_subjects_is_picked",
-        _share(recorded, model, "reading, four statements", records.EXERCISE),
-        model,
-        "picks the right one of four statements before a question, in a wording that it was "
-        "trained on,",
-        0.25,
-        "by chance (a quarter)",
-        "exercises",
-    )
-
-
-def changed(recorded: pd.DataFrame, model: str) -> Finding:
-    """Decide whether another wording changes more answers than another order of examples."""
-    return _compared(
-        recorded,
-        model,
-        "wording_changes_more_than_order",
-        ("changed by frame", "changed by order"),
-        records.MIDDLE,
-        subject="Changing the wording, compared with changing the order of five examples,",
-        verbs=("raises", "lowers"),
-        on="facts stated 8 to 32 times",
-        what="the share of changed answers",
-    )
-
-
-def reverse(recorded: pd.DataFrame, model: str) -> Finding:
-    """Decide whether pairs stated in one direction are answered better in it than in reverse."""
-    return _compared(
-        recorded,
-        model,
-        "one_way_facts_stay_one_way",
-        ("one way, as shown", "one way, reversed"),
-        None,
-        subject="Asking in that direction, not in reverse,",
-        verbs=("raises", "lowers"),
-        on="pairs of names that the text gives in one direction only",
-    )
-
-
-def believed(recorded: pd.DataFrame, model: str) -> Finding:
-    """Decide whether a fact stated falsely in all 64 mentions is answered falsely by most."""
-    return _chance(
-        "falsehoods_are_believed",
-        _share(recorded, model, "false belief, falsehood given", (64,)),
-        model,
-        "gives the falsehood, where all 64 mentions of a fact state it,",
-        0.5,
-        "not",
+def above_chance(recorded: pd.DataFrame, model: str, claim: str) -> Finding:
+    """Decide one of the `CHANCES` by its share."""
+    condition, levels, clause, null, reference, answers, things = CHANCES[claim]
+    return decide(
+        claim,
+        _share(recorded, model, condition, levels, answers),
+        null=null,
+        unit=" %",
+        holds=f"{{model}} {clause} more often than {reference}: for {{value}} of {{n}} {things}.",
+        opposite=f"{{model}} {clause} less often than {reference}: for {{value}} of {{n}} "
+        f"{things}.",
+        undecided=f"These {{n}} {things} do not decide whether {{model}} {clause} more often than "
+        f"{reference}: it does so for {{value}}.",
+        undefined=_missing(f"How often a model {clause}", model),
+        model=model,
     )
 
 
@@ -506,80 +480,6 @@ def _share(
     hits, n = (rows["estimate"] * rows["n"]).round().sum(), int(rows["n"].sum())
     n_facts = n // answers
     return wilson(hits / n * n_facts if n else 0, n_facts)
-
-
-def _compared(
-    recorded: pd.DataFrame,
-    model: str,
-    claim: str,
-    conditions: tuple[str, str],
-    levels: Collection[int] | None,
-    **words: object,
-) -> Finding:
-    both = tuple(_share(recorded, model, condition, levels) for condition in conditions)
-    return _differ(claim, both, model, **words)
-
-
-def _differ(
-    claim: str,
-    both: tuple[Interval, Interval],
-    model: str,
-    *,
-    subject: str,
-    verbs: tuple[str, str],
-    on: str,
-    what: str = "the share of right answers",
-) -> Finding:
-    """Decide a claim by the difference of two shares, the first minus the second."""
-    found, rises = records.difference(*both), verbs[0] == "raises"
-    before, after = both[::-1] if rises else both
-    moved = found[:3] if rises else (-found.estimate, -found.high, -found.low)
-    subject = subject[0].lower() + subject[1:]
-    return decide(
-        claim,
-        found,
-        holds="On {on}, {subject} {verb} {what} of {model} by {size}, from {before} to {after} "
-        "({n} facts).",
-        opposite="On {on}, {subject} {other} {what} of {model} by {size}, from {before} to {after} "
-        "({n} facts).",
-        undecided="On {on}, it is not decided whether {subject} {verb} {what} of {model}: it goes "
-        "from {before} to {after}, by {moved} points ({n} facts).",
-        undefined=_missing(f"What {subject} changes", model),
-        subject=subject,
-        verb=verbs[0],
-        other=verbs[1],
-        what=what,
-        on=on,
-        model=model,
-        before=_percent(before.estimate),
-        after=_percent(after.estimate),
-        moved=interval(*moved, digits=1, scale=100),
-    )
-
-
-def _chance(
-    claim: str,
-    share: Interval,
-    model: str,
-    clause: str,
-    null: float,
-    reference: str,
-    things: str = "facts",
-) -> Finding:
-    """Decide a claim by one share and what chance would give."""
-    return decide(
-        claim,
-        share,
-        null=null,
-        unit=" %",
-        holds=f"{{model}} {clause} more often than {reference}: for {{value}} of {{n}} {things}.",
-        opposite=f"{{model}} {clause} less often than {reference}: for {{value}} of {{n}} "
-        f"{things}.",
-        undecided=f"These {{n}} {things} do not decide whether {{model}} {clause} more often than "
-        f"{reference}: it does so for {{value}}.",
-        undefined=_missing(f"How often a model {clause}", model),
-        model=model,
-    )
 
 
 def _percent(share: float) -> str:

@@ -35,17 +35,25 @@ CHAT = "chat, unsure, {} frames, new facts"
 COMPARED = {  # each claim's two conditions, the first the one that holds where it is larger
     told.exposure: ((EXPOSURE, 64), (EXPOSURE, 0)),
     told.guesses: ((EXPOSURE, 0), (GUESS, 0)),
-    told.right_word: (("right", 16), ("none", 16)),
-    told.wrong_word: (("none", 64), ("wrong", 64)),
-    told.misled: (("irrelevant", 64), ("wrong", 64)),
-    told.wordings: (("question, trained", 64), ("question, held out", 64)),
-    told.examples: (("list, 20 examples", 64), ("list, 0 examples", 64)),
-    told.options: (("choice of 4, not shown", 64), ("choice of 4, below", 64)),
-    told.changed: (("changed by frame", 16), ("changed by order", 16)),
-    told.reverse: (("one way, as shown", 16), ("one way, reversed", 64)),
+    "the_right_word_helps": (("right", 16), ("none", 16)),
+    "a_wrong_word_hurts": (("none", 64), ("wrong", 64)),
+    "a_wrong_word_is_more_than_distraction": (("irrelevant", 64), ("wrong", 64)),
+    "held_out_wordings_are_harder": (("question, trained", 64), ("question, held out", 64)),
+    "examples_in_a_list_help": (("list, 20 examples", 64), ("list, 0 examples", 64)),
+    "options_that_are_shown_hurt": (("choice of 4, not shown", 64), ("choice of 4, below", 64)),
+    "wording_changes_more_than_order": (("changed by frame", 16), ("changed by order", 16)),
+    "one_way_facts_stay_one_way": (("one way, as shown", 16), ("one way, reversed", 64)),
     partial(told.unsure, part="kept"): ((CHAT.format("kept"), 0), (CHAT.format("kept"), 256)),
     partial(told.unsure, part="new"): ((CHAT.format("new"), 0), (CHAT.format("new"), 256)),
 }
+
+
+def decided(claim, table, model="m"):
+    """Return a claim's finding about a model; one of the module's tables is called by its name."""
+    if callable(claim):
+        return claim(table, model)
+    kind = told.compared if claim in told.CONTRASTS else told.above_chance
+    return kind(table, model, claim)
 
 
 @pytest.mark.parametrize(
@@ -55,27 +63,27 @@ COMPARED = {  # each claim's two conditions, the first the one that holds where 
 @pytest.mark.parametrize("claim", COMPARED)
 def test_two_conditions(claim, shares, decision):
     rows = [(*where, 400, share) for where, share in zip(COMPARED[claim], shares)]
-    said(claim(records(*rows), "m"), decision, f"{100 * shares[0]:.1f} %")
+    said(decided(claim, records(*rows)), decision, f"{100 * shares[0]:.1f} %")
 
 
 @pytest.mark.parametrize("claim", COMPARED)
 def test_what_was_not_measured(claim):
-    said(claim(records(("other", 0, 9, 0.5)), "m"), "undefined", "was not measured for m")
-    said(claim(records(), "m"), "undefined", "was not measured for m")
+    said(decided(claim, records(("other", 0, 9, 0.5))), "undefined", "was not measured for m")
+    said(decided(claim, records()), "undefined", "was not measured for m")
 
 
 def test_a_fact_of_several_answers_counts_once():
     rows = [("question, trained", 64, 400, 0.905), ("question, held out", 64, 200, 0.495)]
-    finding = told.wordings(records(*rows), "m")
+    finding = told.compared(records(*rows), "m", "held_out_wordings_are_harder")
     assert finding.n == 100
     assert finding.estimate == pytest.approx(0.41)  # of the answers: no fact is rounded
 
 
 CHANCE = {  # claim to its condition and exposures, and the answers to a fact
-    told.letters: ("choice of 4, by letter", 64, 1),
-    told.checks: ("check, both", 64, 2),
-    told.picks: ("reading, four statements", -1, 1),
-    told.believed: ("false belief, falsehood given", 64, 1),
+    "letters_are_above_chance": ("choice of 4, by letter", 64, 1),
+    "checks_are_above_chance": ("check, both", 64, 2),
+    "one_of_four_subjects_is_picked": ("reading, four statements", -1, 1),
+    "falsehoods_are_believed": ("false belief, falsehood given", 64, 1),
 }
 
 
@@ -90,14 +98,15 @@ CHANCE = {  # claim to its condition and exposures, and the answers to a fact
 @pytest.mark.parametrize("claim", CHANCE)
 def test_one_share_and_chance(claim, share, decision, words):
     condition, level, answers = CHANCE[claim]
-    chance = 0.25 if claim in (told.letters, told.picks) else 0.5
-    table = records((condition, level, 50 * answers, chance if share is None else share))
-    said(claim(table, "m"), decision, words)
+    table = records(
+        (condition, level, 50 * answers, told.CHANCES[claim].null if share is None else share)
+    )
+    said(decided(claim, table), decision, words)
 
 
 @pytest.mark.parametrize("claim", [*CHANCE, told.truth, told.half])
 def test_one_share_that_was_not_measured(claim):
-    said(claim(records(), "m"), "undefined", "was not measured for m")
+    said(decided(claim, records()), "undefined", "was not measured for m")
 
 
 @pytest.mark.parametrize(
@@ -231,6 +240,6 @@ def test_every_claim_is_decided_of_the_bundled_models():
     names = family.members()
     recorded = family.evaluation(names)
     claims = [*COMPARED, *CHANCE, told.truth, told.half]
-    found = [claim(recorded, name) for name in names for claim in claims]
+    found = [decided(claim, recorded, name) for name in names for claim in claims]
     assert {finding.decision for finding in found} <= {"holds", "opposite", "undecided"}
     assert len({finding.claim for finding in found}) == len(claims)
