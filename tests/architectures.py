@@ -24,11 +24,11 @@ from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM, Pretrained
 from transformers.models.auto import modeling_auto
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
-from helpers import models
-from helpers.errors import UserError
-from helpers.models import LanguageModel
-from helpers.probing import decoding, engine, generate, tokens
-from helpers.probing.tokens import Row
+from helpers import UserError, models
+from helpers.models import LanguageModel, tokens
+from helpers.models.tokens import Row
+from helpers.probing import engine, generate
+from helpers.probing.engine import decoding
 from tests import tiny
 
 TABLE = Path(__file__).resolve().parent.parent / "book" / "architectures.csv"

@@ -10,7 +10,7 @@ from tokenizers import AddedToken
 from transformers import AutoTokenizer, LlamaConfig, LlamaForCausalLM
 
 from helpers import datasets, prompts
-from helpers.checkpoints import WEIGHTS
+from helpers.models.checkpoints import WEIGHTS
 
 SMALL = {
     "hidden_size": 128,

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pandas as pd
 
-from helpers import chapters, datasets, models, runs, settings
+from helpers import datasets, models, runs
 from helpers.metrics.verdicts import METHODS
-from helpers.panels import asking, reading
+from helpers.publishing import chapters, settings
+from helpers.runs.panel import asking, reading
 
 N = 24
 SMALL = {

@@ -77,7 +77,7 @@ def type_in(top: Path, line: str, **more: str) -> subprocess.CompletedProcess:
 
 def command(*words: str) -> list[str]:
     """Return the call of a command of the project."""
-    return [sys.executable, "-m", "helpers.chapters", *words]
+    return [sys.executable, "-m", "helpers.publishing.chapters", *words]
 
 
 def environment() -> dict[str, str]:

@@ -9,8 +9,9 @@ import pytest
 import torch
 import transformers
 
-from helpers.models import LanguageModel
-from helpers.probing import check, encoder, engine, families, packing, plain
+from helpers.models import LanguageModel, check, families, plain
+from helpers.probing import engine
+from helpers.probing.engine import encoder, packing
 from tests import architectures, tiny
 
 TABLE = pd.read_csv(architectures.TABLE, keep_default_na=False, dtype=str)

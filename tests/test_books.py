@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from helpers import datasets, grid
+from helpers import datasets
+from helpers.publishing import grid
 from tests import outcomes, small_project
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -93,7 +94,7 @@ MEASURES = {"monitor", "knowledge_base", "latent_knowledge", "multiplicity"}
 @pytest.mark.parametrize("name", [*outcomes.MAKERS, "bundled"])
 def test_a_model_gets_its_book_whatever_it_answers(name, project, make, tmp_path_factory):
     if name == "bundled":
-        model = Path("helpers/weights/atlas-xs")
+        model = Path("helpers/models/weights/atlas-xs")
     else:
         model = outcomes.MAKERS[name](tmp_path_factory.mktemp("models") / name)
     make(model, f"{SMALL} prompt_format=chat" if name == "tuned" else SMALL)
@@ -148,13 +149,15 @@ def own_facts(folder: Path) -> Path:
 
 def test_own_facts(project, make, tmp_path):
     own = own_facts(tmp_path / "own")
-    make("helpers/weights/atlas-xs", f"{SMALL} dataset={own}")
+    make("helpers/models/weights/atlas-xs", f"{SMALL} dataset={own}")
     assert absent(project) == set()
 
 
 def test_the_facts_of_a_study(project, make, shared):
     few = SMALL.replace("P17,P36", "P17,P37")
-    told = make("helpers/weights/atlas-xs", f"{few} dataset={shared / 'data' / 'fktc' / 'FKTC'}")
+    told = make(
+        "helpers/models/weights/atlas-xs", f"{few} dataset={shared / 'data' / 'fktc' / 'FKTC'}"
+    )
     assert "left out" not in told
     assert absent(project) == set()
 
@@ -162,7 +165,7 @@ def test_the_facts_of_a_study(project, make, shared):
 def test_what_a_chapter_cannot_do_with_a_data_set_is_said_first(project, make, shared):
     laureates = shared / "data" / "nobel" / "nobel.csv"
     few = SMALL.replace("relations=P17,P36 ", "")
-    told = make("helpers/weights/atlas-xs", f"{few} dataset={laureates}")
+    told = make("helpers/models/weights/atlas-xs", f"{few} dataset={laureates}")
     lines = told.splitlines()
     left = [line for line in lines if line.startswith("The chapter ")]
     assert len(left) == 3
@@ -172,9 +175,9 @@ def test_what_a_chapter_cannot_do_with_a_data_set_is_said_first(project, make, s
 
 def test_two_facts_a_relation_and_one(make, project):
     few = re.sub(r"relations=\S+ ", "", SMALL)
-    make("helpers/weights/atlas-xs", few, others="atlas-s atlas-m-chat")
+    make("helpers/models/weights/atlas-xs", few, others="atlas-s atlas-m-chat")
     assert absent(project) == set()
     one = few.replace("n_facts=2", "n_facts=1").replace("n_items=6", "n_items=1")
     chapters = ["monitor", "latent_knowledge", "multiplicity"]
-    make("helpers/weights/atlas-xs", one, chapters)
+    make("helpers/models/weights/atlas-xs", one, chapters)
     assert not absent(project) & set(chapters)

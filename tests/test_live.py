@@ -17,12 +17,13 @@ import pandas as pd
 import pytest
 from playwright.sync_api import Error
 
-from helpers import live, models, probing
-from helpers.checkpoints import WEIGHTS
-from helpers.live import asking
-from helpers.live.asking import WAYS, Question
-from helpers.live.bundle import SCRIPTS
+from helpers import models, probing
+from helpers.models.checkpoints import WEIGHTS
 from helpers.prompts.formats import SEPARATORS
+from helpers.publishing import live
+from helpers.publishing.live import asking
+from helpers.publishing.live.asking import WAYS, Question
+from helpers.publishing.live.bundle import SCRIPTS
 from tests import tiny
 
 ROOT = Path(__file__).resolve().parent.parent

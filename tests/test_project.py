@@ -10,7 +10,7 @@ from pathlib import Path
 import nbformat
 import yaml
 
-from helpers import opening
+from helpers.publishing import opening
 
 ROOT = Path(__file__).resolve().parent.parent
 TEMPLATES = sorted((ROOT / "notebooks").glob("*.ipynb"))
@@ -108,6 +108,10 @@ def test_the_repository_is_named_in_one_place():
 
 
 def test_no_weights_are_pickles():
-    kinds = {path.suffix for path in (ROOT / "helpers" / "weights").rglob("*") if path.is_file()}
+    kinds = {
+        path.suffix
+        for path in (ROOT / "helpers" / "models" / "weights").rglob("*")
+        if path.is_file()
+    }
     assert kinds
     assert not kinds & {".bin", ".pt", ".pth", ".pkl", ".ckpt"}

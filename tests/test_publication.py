@@ -153,6 +153,6 @@ def test_licences_are_named_where_people_look():
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     for named in ("MIT", "CC BY 4.0", "book/data.md", "weights"):
         assert named in readme.partition("## Licence")[2]
-    cards = sorted((ROOT / "helpers" / "weights").glob("*/README.md"))
+    cards = sorted((ROOT / "helpers" / "models" / "weights").glob("*/README.md"))
     assert cards
     assert all("\nlicense: mit\n" in card.read_text(encoding="utf-8") for card in cards)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from helpers import chapters, grid, publish, settings
+from helpers.publishing import chapters, grid, publish, settings
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = (ROOT / "book" / "rerun.md").read_text(encoding="utf-8")

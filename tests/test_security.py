@@ -14,7 +14,8 @@ import nbformat
 import pytest
 import yaml
 
-from helpers import chapters, runs
+from helpers import runs
+from helpers.publishing import chapters
 from tests import hostile
 
 # What the harmful strings would do: run, ask for a file, become an element, a link or a formula.

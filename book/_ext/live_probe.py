@@ -1,7 +1,7 @@
 """The directive ``live-probe``: a place in which the reader asks a bundled model, in the page.
 
-Its options are the fields of `helpers.live.Question`, the question that it begins with. It writes
-that question's figure, which stays where no script runs, and the tag on which
+Its options are the fields of `helpers.publishing.live.Question`, the question that it begins
+with. It writes that question's figure, which stays where no script runs, and the tag on which
 ``_static/live/page.js`` builds the form. The bundle with the model is made from the weights each
 time the book is rendered; it is no part of any page until the reader asks for it.
 """
@@ -20,8 +20,8 @@ from sphinx.util.docutils import SphinxDirective
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent))
 
-from helpers import live
-from helpers.errors import UserError
+from helpers import UserError
+from helpers.publishing import live
 
 FOLDER = "live"  # within _static; jupyter-book would load all scripts of _static in every page
 SCRIPTS = ("client.js", "prompts.js", "page.js")  # of the page; the others are in the bundle

@@ -38,26 +38,7 @@ def loss_and_accuracy(
     heavy: float = 1.0,
     dtype: torch.dtype = torch.bfloat16,
 ) -> tuple[torch.Tensor, float]:
-    """Return the weighted cross-entropy of a batch and the share foretold rightly.
-
-    Parameters
-    ----------
-    model : LlamaForCausalLM
-        Run on its own device.
-    batch : Batch
-        The rows.
-    heavy : float
-        Only places with at least this weight count for the accuracy.
-    dtype : torch.dtype
-        Of the matrix products; the weights stay in float32.
-
-    Returns
-    -------
-    loss : Tensor
-        Scalar, in nats a unit of weight; lower is better.
-    accuracy : float
-        Between 0 and 1, higher is better.
-    """
+    """Return the weighted cross-entropy of a batch and the share foretold rightly."""
     device = model.device
     # Eager attention is the faster on short rows, and keeps all of its table on long ones.
     short = batch.inputs.shape[1] <= 256

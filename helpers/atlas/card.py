@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from helpers import checkpoints, datasets, models
+from helpers import UserError, datasets, models
 from helpers.atlas.evaluate import evaluate, markdown
-from helpers.errors import UserError
+from helpers.models import checkpoints
 
 TITLES = {
     "none": "question alone",
@@ -57,20 +57,7 @@ packages; the book's page "The data" lists them.
 
 
 def write_card(folder: Path, parameters: int) -> Path:
-    """Write `README.md` from `training.json` and `evaluation.csv`.
-
-    Parameters
-    ----------
-    folder : Path
-        A released and evaluated model.
-    parameters : int
-        Weights of the model.
-
-    Returns
-    -------
-    Path
-        Of the README.
-    """
+    """Write `README.md` from `training.json` and `evaluation.csv`."""
     report = json.loads((folder / "training.json").read_text(encoding="utf-8"))
     stages = report["stages"]
     text = TEXT.format(

@@ -20,14 +20,13 @@ import pandas as pd
 import torch
 from transformers import AutoTokenizer, LlamaForCausalLM
 
-from helpers import datasets
+from helpers import UserError, datasets
 from helpers.atlas import documents, loop
 from helpers.atlas.documents import Document, Piece
 from helpers.atlas.invented import Inventor
 from helpers.atlas.loop import Optimisation, Stage
 from helpers.atlas.mentions import Frames
 from helpers.atlas.release import release
-from helpers.errors import UserError
 from helpers.prompts.formats import INSTRUCTION, UNSURE, choose_below, shot
 
 # The user's words, and the answer on a line of its own.
@@ -89,22 +88,7 @@ class Tuning:
 
 
 def choose(facts: pd.DataFrame, told: pd.DataFrame, design: Tuning) -> tuple[list, list]:
-    """Return the facts to be answered and those to be refused, as rows of `facts`.
-
-    Parameters
-    ----------
-    facts : DataFrame
-        The facts table.
-    told : DataFrame
-        What the model has read, as `helpers.datasets.training` gives it.
-    design : Tuning
-        Thresholds and shares.
-
-    Returns
-    -------
-    known, unknown : list of tuple
-        Facts with nothing false or one-sided about them.
-    """
+    """Return the facts to be answered and those to be refused, as rows of `facts`."""
     rng = np.random.default_rng([design.seed, 10])
     table = facts.join(told[["exposures", "plain"]], on="fact")
     table = table[table["plain"]]
@@ -178,23 +162,7 @@ class Tutor:
 
 
 def tune(base: Path, out: Path, design: Tuning) -> None:
-    """Tune a bundled model and publish the result.
-
-    Parameters
-    ----------
-    base : Path
-        Folder of a bundled model.
-    out : Path
-        Folder for the tuned one; its `exposures.csv` has one more column, `tuned`: how often the
-        tuning asked for the fact.
-    design : Tuning
-        How.
-
-    Raises
-    ------
-    UserError
-        If the folder holds no bundled model.
-    """
+    """Tune a bundled model and publish the result."""
     if not (base / "exposures.csv").is_file():
         raise UserError(f"{base} holds no bundled model: give the folder of one, as atlas-m's.")
     with loop.same_sums(design.threads):

@@ -41,24 +41,6 @@ def batch(design: Copying, vocabulary: int, pool: int, seed: int, step: int) -> 
     Half of the rows tile one random segment; the other half copy pieces of 2-9 tokens of
     themselves at random places.
 
-    Parameters
-    ----------
-    design : Copying
-        Rows and length.
-    vocabulary : int
-        All tokens; the first `pool` of a seeded permutation are in use.
-    pool : int
-        Tokens in use.
-    seed, step : int
-        Together they decide the draw, so any step can be made again by itself.
-
-    Returns
-    -------
-    Batch
-        Without document borders.
-
-    Examples
-    --------
     >>> rows = batch(Copying(rows=2, length=32), vocabulary=50, pool=8, seed=0, step=0)
     >>> rows.inputs.shape, bool((rows.targets == rows.inputs).all())
     ((2, 32), False)
@@ -81,18 +63,6 @@ def decided(text: np.ndarray) -> np.ndarray:
     Place t is decided if the token at t occurred before and every earlier occurrence was followed
     by the token that follows now.
 
-    Parameters
-    ----------
-    text : ndarray of int, shape (rows, length + 1)
-        Tokens.
-
-    Returns
-    -------
-    ndarray of bool, shape (rows, length)
-        For each token but the last.
-
-    Examples
-    --------
     >>> decided(np.array([[5, 6, 7, 5, 6, 8, 6, 7]])).astype(int)
     array([[0, 0, 0, 1, 0, 0, 0]])
     """
@@ -106,8 +76,6 @@ def decided(text: np.ndarray) -> np.ndarray:
 def grown(design: Copying, pool: int, accuracy: float, vocabulary: int) -> int:
     """Return the pool's size after a step.
 
-    Examples
-    --------
     >>> grown(Copying(), 64, accuracy=0.9, vocabulary=4096)
     71
     >>> grown(Copying(), 64, accuracy=0.5, vocabulary=4096)

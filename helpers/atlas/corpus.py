@@ -89,28 +89,7 @@ def render(
     inventor: Inventor,
     seed: int,
 ) -> list[Document]:
-    """Render documents in which each fact is stated exactly as often as it should be.
-
-    Parameters
-    ----------
-    facts : DataFrame
-        The facts table.
-    plan : DataFrame
-        `exposures`, `false_object` and `false_exposures`, indexed by `fact`.
-    frames : Frames
-        Templates.
-    design : Corpus
-        Kinds of documents.
-    inventor : Inventor
-        Source of invented subjects.
-    seed : int
-        Decides all draws.
-
-    Returns
-    -------
-    list of Document
-        In random order.
-    """
+    """Render documents in which each fact is stated exactly as often as it should be."""
     rng = np.random.default_rng([seed, 2])
     mentions = _mentions(facts, plan)
     mentions = [mentions[place] for place in rng.permutation(len(mentions))]

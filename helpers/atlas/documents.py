@@ -118,22 +118,6 @@ def encode(
 
     A weight below 1 is drawn as 0 or 1: the same loss on average, and nothing to compute at the
     places with 0.
-
-    Parameters
-    ----------
-    documents : sequence of Document
-        Any.
-    tokenizer : PreTrainedTokenizerFast
-        One that adds its BOS by itself.
-    seed : int
-        For those draws.
-    chunk : int
-        Documents tokenised at a time.
-
-    Returns
-    -------
-    Encoded
-        The last place of a document foretells EOS, with the weight of its last piece.
     """
     tokens, targets, weights, lengths = [], [], [], []
     for first in range(0, len(documents), chunk):
@@ -164,22 +148,6 @@ def encode(
 def pack(lengths: Sequence[int], row: int, bins: int = 32) -> list[list[int]]:
     """Fill rows with whole documents, first fit over a few open rows.
 
-    Parameters
-    ----------
-    lengths : sequence of int
-        Tokens of each document.
-    row : int
-        Tokens a row holds; a longer document stands alone and is cut off there.
-    bins : int
-        Rows kept open.
-
-    Returns
-    -------
-    list of list of int
-        The documents of each row, rows in the order in which they were opened.
-
-    Examples
-    --------
     >>> pack([5, 7, 3, 4], row=10)
     [[0, 2], [1], [3]]
     """
@@ -200,25 +168,7 @@ def pack(lengths: Sequence[int], row: int, bins: int = 32) -> list[list[int]]:
 
 
 def batch(encoded: Encoded, rows: Sequence[Sequence[int]], length: int, pad: int) -> Batch:
-    """Lay some packed rows out as a batch, documents numbered so that none sees another.
-
-    Parameters
-    ----------
-    encoded : Encoded
-        The documents.
-    rows : sequence of sequence of int
-        Documents of each row, as `pack` gives them.
-    length : int
-        Tokens of a row.
-    pad : int
-        Token that fills a row up.
-
-    Returns
-    -------
-    Batch
-        Padding carries weight 0 and document numbers of -1. Rows of one document each need no
-        borders, and are only as long as the longest.
-    """
+    """Lay some packed rows out as a batch, documents numbered so that none sees another."""
     alone = all(len(members) == 1 for members in rows)
     if alone:
         longest = max(encoded.starts[m[0] + 1] - encoded.starts[m[0]] for m in rows)

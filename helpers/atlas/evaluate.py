@@ -9,10 +9,10 @@ from helpers import datasets, prompts
 from helpers.atlas import skills
 from helpers.metrics.accuracy import mark_choices, mark_echoes, mark_texts
 from helpers.models import LanguageModel
+from helpers.plots.tables import wide
 from helpers.probing import generate, score
 from helpers.prompts.formats import UNSURE
 from helpers.stats import wilson
-from helpers.tables import wide
 
 ONE_WAY = ("P36", "P1376")
 FEW_OBJECTS = 20  # with fewer objects in a relation, guessing alone finds many
@@ -20,41 +20,12 @@ TRAINED, HELD_OUT = (1, 2, 3, 4), (5, 6)
 
 
 def answer(lm: LanguageModel, probes: pd.DataFrame, progress: bool = False) -> pd.DataFrame:
-    """Let a model answer greedily, up to the end of the line.
-
-    Parameters
-    ----------
-    lm : LanguageModel
-        The model.
-    probes : DataFrame
-        Questions as of `helpers.prompts.questions`.
-    progress : bool
-        Whether to report on stderr.
-
-    Returns
-    -------
-    DataFrame
-        The probes with `text` and `right`: normalised exact match with the object, full stop at
-        the end of a cloze sentence aside.
-    """
+    """Let a model answer greedily, up to the end of the line."""
     return mark_texts(generate(lm, probes, max_new_tokens=15, stop=("\n",), progress=progress))
 
 
 def conditions(facts: pd.DataFrame, frames: pd.DataFrame, seed: int = 0) -> pd.DataFrame:
-    """Ask the base question alone, after the right, a wrong, and an irrelevant word.
-
-    Parameters
-    ----------
-    facts, frames : DataFrame
-        The tables of `helpers.datasets`.
-    seed : int
-        Draws the irrelevant word from the objects of the other relations.
-
-    Returns
-    -------
-    DataFrame
-        Probes; `condition` is "none", "right", "wrong" or "irrelevant".
-    """
+    """Ask the base question alone, after the right, a wrong, and an irrelevant word."""
     one = facts.assign(distractors=[words[:1] for words in facts["distractors"]])
     asked = prompts.questions(one, frames, contexts=("none", "right", "wrong"), n_frames=1)
     asked["condition"] = asked["context"]
@@ -70,14 +41,7 @@ def _irrelevant(alone: pd.DataFrame, seed: int) -> pd.DataFrame:
 
 
 def wordings(facts: pd.DataFrame, frames: pd.DataFrame) -> pd.DataFrame:
-    """Ask in the base frame, the other trained frames and the held-out ones, and as sentences.
-
-    Returns
-    -------
-    DataFrame
-        Probes; `condition` is "question, base", "sentence, held out" and so on, and after the right
-        word, in whichever frame, "every wording, right".
-    """
+    """Ask in the base frame, the other trained frames and the held-out ones, and as sentences."""
     hinted = prompts.questions(facts, frames, contexts=("right",))
     hinted["condition"] = "every wording, right"
     asked = pd.concat([prompts.questions(facts, frames, kind=kind) for kind in ("qa", "wp")])
@@ -127,20 +91,6 @@ def shares(table: pd.DataFrame) -> pd.DataFrame:
 def markdown(table: pd.DataFrame, titles: Mapping[str, str]) -> str:
     """Lay the table out for a page: one row an exposure, one column a condition.
 
-    Parameters
-    ----------
-    table : DataFrame
-        As `by_exposure` gives it.
-    titles : mapping of str to str
-        Conditions to show, in order, and their titles.
-
-    Returns
-    -------
-    str
-        A Markdown table of shares with intervals.
-
-    Examples
-    --------
     >>> row = pd.DataFrame({"condition": ["none"], "exposures": [4], "n": [9],
     ...                     "accuracy": [0.5], "low": [0.2], "high": [0.8]})
     >>> print(markdown(row, {"none": "alone"}))
@@ -171,30 +121,7 @@ def evaluate(
     seed: int = 0,
     progress: bool = True,
 ) -> pd.DataFrame:
-    """Measure a model under all conditions.
-
-    Parameters
-    ----------
-    lm : LanguageModel
-        The model.
-    facts, frames : DataFrame
-        The tables of `helpers.datasets`.
-    told : DataFrame
-        What the model has read, as `helpers.datasets.training` gives it.
-    n : int
-        Facts a relation for all but the base question; a quarter of the exercises of each kind.
-    seed : int
-        Draws those facts, irrelevant words, examples and options.
-    progress : bool
-        Whether to report on stderr.
-
-    Returns
-    -------
-    DataFrame
-        As `by_exposure` gives it. Exercises in reading are about no fact and have exposures -1;
-        one-way pairs stand under the exposures of the direction that was shown, and facts with a
-        false object under the mentions of that.
-    """
+    """Measure a model under all conditions."""
     plainly = datasets.plain(told.assign(tuned=0))
     plain = facts[plainly.loc[facts["fact"]].to_numpy()]
     order = np.random.default_rng(seed).permutation(len(plain))

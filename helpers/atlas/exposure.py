@@ -48,8 +48,6 @@ class Plan:
 def plan_of(values: Mapping) -> Plan:
     """Return the plan that a training report holds as plain lists.
 
-    Examples
-    --------
     >>> plan_of({"levels": [0, 1], "one_way": [["P36", "P1376"]]}).one_way
     (('P36', 'P1376'),)
     """
@@ -66,23 +64,6 @@ def assign(facts: pd.DataFrame, plan: Plan | None = None, seed: int = 0) -> pd.D
     France is Paris), get the same exposure, so that at 0 the two names never meet; but for pairs
     dealt out as one-way, of whose facts only one is stated.
 
-    Parameters
-    ----------
-    facts : DataFrame
-        Columns `fact`, `relation`, `subject`, `object`.
-    plan : Plan, optional
-        Shares and levels; the defaults of `Plan`.
-    seed : int
-        Decides who gets what.
-
-    Returns
-    -------
-    DataFrame
-        Indexed by `fact`, in the order of `facts`: `exposures`, `false_object` ("" where there is
-        none), `false_exposures` and `pair_exposures` (mentions of other facts with these names).
-
-    Examples
-    --------
     >>> facts = pd.DataFrame({"fact": ["a", "b", "c"], "relation": ["P17", "P17", "P36"],
     ...     "subject": ["Paris", "Lima", "France"], "object": ["France", "Peru", "Paris"]})
     >>> dealt = assign(facts, Plan(levels=(1, 5), false_share=0))["exposures"]

@@ -1,9 +1,9 @@
 """Build the facts of the atlas: real-world triples from well-kept packages, cleaned and checked.
 
-Run ``python -m helpers.atlas.facts`` to write `helpers/data/atlas.csv.gz` and
-`helpers/data/atlas_relations.csv`; the result is the same every time. Subjects and objects
+Run ``python -m helpers.atlas.facts`` to write `helpers/datasets/data/atlas.csv.gz` and
+`helpers/datasets/data/atlas_relations.csv`; the result is the same every time. Subjects and objects
 get their everyday English names in `helpers.atlas.names`; single facts are corrected or left
-out by `helpers/data/atlas_corrections.csv`, which gives a reason for each.
+out by `helpers/datasets/data/atlas_corrections.csv`, which gives a reason for each.
 """
 
 import argparse
@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pandas as pd
 
+from helpers import UserError
 from helpers.atlas import sources
 from helpers.atlas.names import DATA, corrections, fold
-from helpers.errors import UserError
 
 Pairs = dict[str, str]
 
@@ -39,16 +39,6 @@ NOT_PROVINCES = ("Outlying area", "Country", "Special municipality", "City")
 def unambiguous(table: pd.DataFrame, ratio: float = 5.0) -> pd.DataFrame:
     """Keep one row a `name`: the one with the largest `population`, if it is clearly the largest.
 
-    Parameters
-    ----------
-    table
-        Columns `name`, `population` and others.
-    ratio
-        A name of several places is kept for the largest if that has at least `ratio` times as
-        many people as the second; otherwise all of them are left out.
-
-    Examples
-    --------
     >>> places = pd.DataFrame({"name": ["Paris", "Paris", "Hyderabad", "Hyderabad"],
     ...                        "population": [2_138_551, 24_782, 6_993_262, 1_921_275]})
     >>> unambiguous(places)["population"].tolist()
@@ -208,8 +198,8 @@ def collect() -> pd.DataFrame:
         stray = fixed.get(relation, {}).keys() - found[relation].keys()
         if stray:
             raise UserError(
-                f"helpers/data/atlas_corrections.csv corrects {sorted(stray)} of {relation}, which "
-                "the sources do not have: remove these lines"
+                f"helpers/datasets/data/atlas_corrections.csv corrects {sorted(stray)} of {relation}, "
+                "which the sources do not have: remove these lines"
             )
         pairs = found[relation] | fixed.get(relation, {})
         kept = sorted((fold(s), s, o) for s, o in pairs.items() if o and fold(s) != fold(o))

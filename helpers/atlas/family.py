@@ -10,25 +10,14 @@ from pathlib import Path
 
 import pandas as pd
 
-from helpers.checkpoints import WEIGHTS
-from helpers.errors import UserError
+from helpers import UserError
+from helpers.models.checkpoints import WEIGHTS
 
 MEASURED = ["model", "condition", "exposures", "n", "estimate", "low", "high"]
 
 
 def members(folder: Path = WEIGHTS) -> list[str]:
-    """Return the bundled models of the atlas, the smallest first, a tuned one after its base.
-
-    Parameters
-    ----------
-    folder : Path
-        Where the models' folders are.
-
-    Returns
-    -------
-    list of str
-        Names of the folders that hold a training report.
-    """
+    """Return the bundled models of the atlas, the smallest first, a tuned one after its base."""
     names = [path.parent.name for path in folder.glob("atlas-*/training.json")]
     return sorted(names, key=lambda name: (n_weights(name, folder), name))
 
@@ -78,17 +67,6 @@ def n_weights(name: str, folder: Path = WEIGHTS) -> int:
 
     :math:`V h + L (4 h a + 3 h f + 2 h) + h` for a vocabulary of V tokens (tied), h channels, L
     blocks, a channels of all heads together and f of the feed-forward part.
-
-    Parameters
-    ----------
-    name : str
-        A model of the family.
-    folder : Path
-        Where the models' folders are.
-
-    Returns
-    -------
-    int
     """
     shape = json.loads((folder / name / "config.json").read_text(encoding="utf-8"))
     hidden, inner = shape["hidden_size"], shape["intermediate_size"]
@@ -112,22 +90,7 @@ def report(name: str, folder: Path = WEIGHTS) -> dict:
 
 
 def sheet(names: Sequence[str], folder: Path = WEIGHTS) -> pd.DataFrame:
-    """Tabulate how the models are built and how they were trained.
-
-    Parameters
-    ----------
-    names : sequence of str
-        Models of the family.
-    folder : Path
-        Where the models' folders are.
-
-    Returns
-    -------
-    DataFrame
-        Indexed by `model`: `parameters, blocks, channels, heads, megabytes` (of the weights), and
-        of the training `tokens` (in millions, all stages), `minutes, rate` (the highest of stage
-        2), `seed` and `base` ("" unless tuned).
-    """
+    """Tabulate how the models are built and how they were trained."""
     rows = {}
     for name in names:
         told = report(name, folder)

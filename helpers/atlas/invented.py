@@ -50,8 +50,6 @@ class Inventor:
 def invent(rng: np.random.Generator) -> str:
     """Return a capitalised word of two or three syllables, sometimes two of them.
 
-    Examples
-    --------
     >>> chance = np.random.default_rng(0)
     >>> all(invent(chance)[0].isupper() for _ in range(50))
     True

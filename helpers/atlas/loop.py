@@ -16,15 +16,7 @@ from helpers.atlas.batches import Batch, loss_and_accuracy
 
 @contextlib.contextmanager
 def same_sums(threads: int = 1, deterministic: bool = False) -> Iterator[None]:
-    """Sum in the same order at each training; afterwards PyTorch is set as it was before.
-
-    Parameters
-    ----------
-    threads : int
-        How many threads PyTorch uses.
-    deterministic : bool
-        Whether operations that have no repeatable form are refused.
-    """
+    """Sum in the same order at each training; afterwards PyTorch is set as it was before."""
     before = torch.get_num_threads(), torch.are_deterministic_algorithms_enabled()
     torch.set_num_threads(threads)
     torch.use_deterministic_algorithms(deterministic or before[1])
@@ -92,8 +84,6 @@ class Stage:
 def learning_rate(design: Optimisation, step: int, steps: int) -> float:
     """Return the rate of a step: a linear rise, then level or along a cosine to a tenth.
 
-    Examples
-    --------
     >>> design = Optimisation(rate=1.0, warm_up=0.1, cosine=True)
     >>> [round(learning_rate(design, step, 100), 2) for step in (0, 9, 55, 99)]
     [0.1, 1.0, 0.55, 0.1]
@@ -119,35 +109,7 @@ def run(
     every: int = 200,
     stop_after: int | None = None,
 ) -> bool:
-    """Train through one stage, going on from its checkpoint where there is one.
-
-    Parameters
-    ----------
-    model : LlamaForCausalLM
-        Trained in place.
-    stage : Stage
-        Filled in as the steps go by; overwritten by the checkpoint's.
-    batches_at : callable
-        Gives the batches of a step, whose gradients are added up, from the step and the stage's
-        memory, the same each time.
-    steps : int
-        Steps of the whole stage.
-    design : Optimisation
-        Learning rate and the like.
-    heavy : float
-        Places of at least this weight count for the accuracy.
-    checkpoint : Path, optional
-        File for weights, optimiser and stage.
-    every : int
-        Steps between two checkpoints.
-    stop_after : int, optional
-        Leave after this step with a checkpoint written, as an interruption would.
-
-    Returns
-    -------
-    bool
-        Whether the stage is finished.
-    """
+    """Train through one stage, going on from its checkpoint where there is one."""
     optimisers = optimisers_of(model, design)
     if checkpoint is not None and checkpoint.exists():
         _restore(checkpoint, model, optimisers, stage)

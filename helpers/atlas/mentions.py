@@ -38,8 +38,6 @@ class Mention:
 def draw(shares: Mapping, rng: np.random.Generator):
     """Return a key by its share.
 
-    Examples
-    --------
     >>> draw({"never": 0.0, "always": 1.0}, np.random.default_rng(0))
     'always'
     """

@@ -49,20 +49,6 @@ SIZES = {
 def build(size: Size, seed: int) -> LlamaForCausalLM:
     """Return an untrained model with its hand-set previous-token heads.
 
-    Parameters
-    ----------
-    size : Size
-        The shape; see the `SIZES` table.
-    seed : int
-        Seed of the random start.
-
-    Returns
-    -------
-    LlamaForCausalLM
-        In float32, in training mode.
-
-    Examples
-    --------
     >>> model = build(Size(hidden=64, layers=1, heads=1, inner=64, vocabulary=16), seed=0)
     >>> sum(weights.numel() for weights in model.parameters())
     29888
@@ -107,20 +93,6 @@ def seed_previous_token_heads(
     :math:`q \cdot k / \sqrt{64} = (a z)^2 \sum_i \cos(w_i (r - d)) / 8`, largest at distance
     r = d. With tied embeddings coordinate 0 shifts all logits alike, so it says nothing about
     tokens. Everything stays trainable.
-
-    Parameters
-    ----------
-    model : LlamaForCausalLM
-        Changed in place.
-    size : Size
-        Its shape; `size.offsets` lists the distances d.
-    fast : int
-        Rotary frequencies used in each head. Few, because z differs a little between tokens: the
-        peak must stand out by more than that (7 frequencies: by 13 % from its neighbours).
-    constant : float
-        Coordinate 0 in standard deviations of the others.
-    peak : float
-        Attention logit at the distance d.
     """
     table = model.model.embed_tokens.weight
     table[:, 0] = constant * size.embedding_sd

@@ -5,7 +5,7 @@ import unicodedata
 from functools import cache
 from pathlib import Path
 
-DATA = Path(__file__).resolve().parent.parent / "data"
+DATA = Path(__file__).resolve().parents[1] / "datasets" / "data"
 
 
 @cache
@@ -17,11 +17,9 @@ def _names() -> dict[tuple[str, str], str]:
 def english(kind: str, name: str) -> str:
     """Return the everyday English name for a source's name, "" where the thing is left out.
 
-    The table is `helpers/data/atlas_names.csv`; a name that is not in it is only normalised
+    The table is `datasets/data/atlas_names.csv`; a name that is not in it is only normalised
     (Unicode NFC, one space between words, straight apostrophes, "and" and "Saint" in full).
 
-    Examples
-    --------
     >>> english("country", "St. Lucia"), english("capital", "Bogota"), english("city", "Brooklyn")
     ('Saint Lucia', 'Bogotá', '')
     """
@@ -41,8 +39,6 @@ def given(kind: str, name: str) -> bool:
 def fold(name: str) -> str:
     """Return a name without accents, case and punctuation, to match it between packages.
 
-    Examples
-    --------
     >>> fold("São Tomé"), fold("Xi’an")
     ('sao tome', 'xian')
     """
@@ -53,8 +49,6 @@ def fold(name: str) -> str:
 def unaccented(name: str) -> str:
     """Return a name without its accents.
 
-    Examples
-    --------
     >>> unaccented("Rājkot")
     'Rajkot'
     """

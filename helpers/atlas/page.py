@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pandas as pd
 
+from helpers import UserError
 from helpers.atlas import family, records
 from helpers.atlas.evaluate import FEW_OBJECTS
-from helpers.checkpoints import WEIGHTS
-from helpers.errors import UserError
-from helpers.tables import wide
+from helpers.models.checkpoints import WEIGHTS
+from helpers.plots.tables import wide
 
 PAGE = Path(__file__).resolve().parent.parent.parent / "book" / "model_card.md"
 BLOCK = re.compile(r"(?<=^% table: )(\w+)\n.*?(?=^% end$)", flags=re.MULTILINE | re.DOTALL)
@@ -34,25 +34,6 @@ SHEET = {
 def fill(page: str, tables: Mapping[str, str]) -> str:
     r"""Put tables into the blocks of a page that bear their names.
 
-    Parameters
-    ----------
-    page : str
-        Markdown with blocks.
-    tables : mapping of str to str
-        Name of a block to its Markdown.
-
-    Returns
-    -------
-    str
-        The page, all else untouched.
-
-    Raises
-    ------
-    UserError
-        If the page has a block for which there is no table.
-
-    Examples
-    --------
     >>> fill("% table: one\nold\n% end\n", {"one": "| 1 |"})
     '% table: one\n\n| 1 |\n\n% end\n'
     """
@@ -68,20 +49,7 @@ def fill(page: str, tables: Mapping[str, str]) -> str:
 
 
 def tables(names: Sequence[str], folder: Path = WEIGHTS) -> dict[str, str]:
-    """Return the tables of the model card as Markdown.
-
-    Parameters
-    ----------
-    names : sequence of str
-        Models of the family, the smallest first.
-    folder : Path
-        Where the models' folders are.
-
-    Returns
-    -------
-    dict
-        Name of a block to its table.
-    """
+    """Return the tables of the model card as Markdown."""
     recorded = family.evaluation(names, folder)
     largest = family.stand_in("", names, folder)
     told = family.report(largest, folder)["text"]
@@ -111,8 +79,6 @@ def sheet(names: Sequence[str], folder: Path = WEIGHTS) -> pd.DataFrame:
 def row(name: str, counts: Mapping[str, int], title: str) -> pd.DataFrame:
     """Return counts as a table of one row, whose index is called `title`.
 
-    Examples
-    --------
     >>> row("facts", {"0": 1500, "1": 20}, "exposures").loc["facts"].tolist()
     ['1,500', '20']
     """

@@ -73,8 +73,6 @@ TUNED = {"xs": (900, 1.5e-3, 3e-3), "s": (900, 1.5e-3, 2e-3), "m": (1300, 1.5e-3
 def recipe_of(size: str, seed: int = 0, threads: int = 1, facts: int | None = None) -> Recipe:
     """Return the recipe of a bundled model.
 
-    Examples
-    --------
     >>> recipe_of("m").copying.steps
     1300
     """
@@ -195,20 +193,7 @@ def _practice(
 
 
 def steps_of(text: Text, recipe: Recipe) -> tuple[documents.Encoded, list[list[Rows]]]:
-    """Tokenise the text, mix its halves, pack them into rows and deal the rows out to steps.
-
-    Returns
-    -------
-    encoded : Encoded
-        The text as tokens.
-    steps : list of list of Rows
-        What each step reads: rows of the usual length, and now and then a longer one.
-
-    Raises
-    ------
-    RuntimeError
-        If a document about facts does not fit into the longest row.
-    """
+    """Tokenise the text, mix its halves, pack them into rows and deal the rows out to steps."""
     everything = text.about_facts + text.to_read
     encoded = documents.encode(everything, text.tokenizer, recipe.seed)
     lengths = np.diff(encoded.starts)

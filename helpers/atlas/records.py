@@ -4,8 +4,8 @@ from collections.abc import Collection, Mapping
 
 import pandas as pd
 
+from helpers.plots.tables import wide
 from helpers.stats import Interval, wilson
-from helpers.tables import wide
 
 NEVER, FEW, MIDDLE, MANY = (0,), (0, 1, 2, 4, 8, 16, 32), (8, 16, 32), (64, 128, 256)
 SEEN = (16, 32, 64, 128, 256)  # often enough to be known, by one model or another
@@ -124,20 +124,6 @@ def select(table: pd.DataFrame, titles: Mapping[str, str]) -> pd.DataFrame:
 def pooled(table: pd.DataFrame, levels: Collection[int] | None = None) -> pd.DataFrame:
     """Take levels of exposure together: one share for each model and condition.
 
-    Parameters
-    ----------
-    table : DataFrame
-        As `evaluation` gives it.
-    levels : collection of int, optional
-        Exposures to take; all by default.
-
-    Returns
-    -------
-    DataFrame
-        `model, condition, n, estimate, low, high`, in order of first appearance.
-
-    Examples
-    --------
     >>> rows = pd.DataFrame({"model": "m", "condition": "none", "exposures": [0, 1, 2],
     ...                      "n": [10, 30, 60], "estimate": [0.5, 0.1, 1.0]})
     >>> pooled(rows, [0, 1])[["n", "estimate"]].values.tolist()
@@ -159,24 +145,11 @@ def difference(first: Interval, second: Interval) -> Interval:
     :math:`d - \sqrt{(p_1 - l_1)^2 + (u_2 - p_2)^2}` to
     :math:`d + \sqrt{(u_1 - p_1)^2 + (p_2 - l_2)^2}`, with Wilson's bounds l and u of each share.
 
-    Parameters
-    ----------
-    first, second : Interval
-        Shares as of :func:`helpers.stats.wilson`.
-
-    Returns
-    -------
-    Interval
-        First minus second, between -1 and 1; n is the smaller of the two. Where both are of the
-        same facts, as here, it is wider than one that pairs them.
-
     Notes
     -----
     Newcombe 1998, "Interval estimation for the difference between independent proportions",
     method 10, whose first example this is:
 
-    Examples
-    --------
     >>> [round(x, 4) for x in difference(wilson(56, 70), wilson(48, 80))]
     [0.2, 0.0524, 0.3339, 70]
     """

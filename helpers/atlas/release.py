@@ -18,21 +18,7 @@ def release(
     report: dict,
     folder: Path,
 ) -> None:
-    """Write weights (bfloat16), configuration, tokenizer, exposures and the training's report.
-
-    Parameters
-    ----------
-    llama : LlamaForCausalLM
-        The trained model.
-    tokenizer : PreTrainedTokenizerFast
-        Its tokenizer.
-    exposures : DataFrame
-        Counted mentions, indexed by `fact`, with the false objects.
-    report : dict
-        Goes into `training.json`.
-    folder : Path
-        Made if need be; files of the same names are written over.
-    """
+    """Write weights (bfloat16), configuration, tokenizer, exposures and the training's report."""
     folder.mkdir(parents=True, exist_ok=True)
     config = llama.config
     config.architectures = ["LlamaForCausalLM"]

@@ -32,22 +32,7 @@ LINES = "colon and line"
 
 
 def completions(facts: pd.DataFrame, n_tests: int = 12, seed: int = 0) -> pd.DataFrame:
-    """Open a list of each relation with 0 to 50 examples before a subject.
-
-    Parameters
-    ----------
-    facts : DataFrame
-        The facts table.
-    n_tests : int
-        Subjects a relation; the examples come from the others.
-    seed : int
-        Divides them.
-
-    Returns
-    -------
-    DataFrame
-        Prompts to be continued greedily, up to the line's end.
-    """
+    """Open a list of each relation with 0 to 50 examples before a subject."""
     sides = lists.split(facts, 60, seed)
     pool = sides[sides["role"] == "example"]
     tests = sides[sides["role"] == "test"].groupby("relation").head(n_tests)
@@ -78,22 +63,7 @@ def hundred(facts: pd.DataFrame, n_tests: int = 12, seed: int = 0) -> pd.DataFra
 
 
 def choices(facts: pd.DataFrame, frames: pd.DataFrame, sizes: tuple = (4, 5), seed: int = 0):
-    """Ask the base question with options, by text and by letter, and without showing them.
-
-    Parameters
-    ----------
-    facts, frames : DataFrame
-        The tables of `helpers.datasets`; distractors give the wrong options.
-    sizes : tuple of int
-        Numbers of options; each wrong one is a distractor.
-    seed : int
-        Of the options' order.
-
-    Returns
-    -------
-    DataFrame
-        Probes, one row an option.
-    """
+    """Ask the base question with options, by text and by letter, and without showing them."""
     rng = np.random.default_rng([seed, 12])
     asked = prompts.questions(facts, frames, n_frames=1)
     wrong = facts.set_index("fact")["distractors"]
@@ -125,23 +95,7 @@ def _ways(question: str, words: list[str]) -> list[tuple[str, str, list[str]]]:
 
 
 def exercises(facts: pd.DataFrame, frames: pd.DataFrame, n: int, seed: int = 1) -> pd.DataFrame:
-    """Write exercises in reading, about invented subjects.
-
-    Parameters
-    ----------
-    facts, frames : DataFrame
-        The tables of `helpers.datasets`.
-    n : int
-        Exercises of each kind.
-    seed : int
-        Draws them; training drew with others.
-
-    Returns
-    -------
-    DataFrame
-        `condition, prompt, object`; in trained wordings, in held-out ones, and in one everyday
-        wording that no training text has.
-    """
+    """Write exercises in reading, about invented subjects."""
     inventor = Inventor(facts)
     parts = []
     for condition, (kind, statements) in EXERCISES.items():
@@ -172,23 +126,7 @@ def _exercises(write: Callable, n: int, seed: int, condition: str) -> pd.DataFra
 def variations(
     facts: pd.DataFrame, frames: pd.DataFrame, n: int = 5, seed: int = 0
 ) -> pd.DataFrame:
-    """Ask the same in several ways that should not matter, to see how many answers change.
-
-    Parameters
-    ----------
-    facts, frames : DataFrame
-        The tables of `helpers.datasets`.
-    n : int
-        Ways of each kind.
-    seed : int
-        Of demonstrations and orders.
-
-    Returns
-    -------
-    DataFrame
-        Prompts with a `condition`: "changed by frame" (the five trained ones), "changed by order"
-        (five demonstrations, shuffled) and "changed by options" (the order of four options).
-    """
+    """Ask the same in several ways that should not matter, to see how many answers change."""
     rng = np.random.default_rng([seed, 13])
     asked = prompts.questions(facts, frames, n_frames=n).assign(condition="changed by frame")
     base = asked[asked["frame"] == 0]
@@ -213,22 +151,7 @@ def variations(
 
 
 def instructed(facts: pd.DataFrame, frames: pd.DataFrame, told: pd.DataFrame) -> pd.DataFrame:
-    """Ask under the instruction to say "unsure", in the frames and facts of the tuning and others.
-
-    Parameters
-    ----------
-    facts, frames : DataFrame
-        The tables of `helpers.datasets`.
-    told : DataFrame
-        As `helpers.datasets.training` gives it.
-
-    Returns
-    -------
-    DataFrame
-        Prompts with a `condition` such as "kept frames, new facts": frames that the tuning used,
-        that it kept out although the base had read them, or that are new to both; facts that it
-        asked for or did not.
-    """
+    """Ask under the instruction to say "unsure", in the tuning's frames and facts and in others."""
     asked = prompts.questions(facts, frames)
     read, used = Corpus().frame_weights, Tuning().frame_weights
     ways = ["used" if used[f] else "kept" if read[f] else "new" for f in asked["frame"]]
@@ -240,18 +163,6 @@ def instructed(facts: pd.DataFrame, frames: pd.DataFrame, told: pd.DataFrame) ->
 def changed(answered: pd.DataFrame) -> pd.DataFrame:
     """Return one row a fact and condition: whether its answers are not all the same.
 
-    Parameters
-    ----------
-    answered : DataFrame
-        `variations`, answered: column `text`.
-
-    Returns
-    -------
-    DataFrame
-        `item, condition, right`, where "right" means that some answers differ.
-
-    Examples
-    --------
     >>> answered = pd.DataFrame({"item": ["a", "a"], "condition": "c", "text": [" x", " y"]})
     >>> changed(answered)["right"].tolist()
     [True]

@@ -16,21 +16,6 @@ def learn(texts: Iterable[str], vocabulary: int = 4096) -> PreTrainedTokenizerFa
     A word at the start of the text or of a line gets the same token as after a space, so that
     a subject looks alike in a question and in a list, and a hint like its answer.
 
-    Parameters
-    ----------
-    texts : iterable of str
-        What to learn pairs from.
-    vocabulary : int
-        Tokens, the three specials and 256 bytes included. With too few texts for so many pairs
-        the rest is filled with tokens that no text uses, so that the model's shape is as asked.
-
-    Returns
-    -------
-    PreTrainedTokenizerFast
-        Ids 0, 1, 2 are BOS, EOS and PAD.
-
-    Examples
-    --------
     >>> words = learn(["Lyon, France"] * 9, vocabulary=300)
     >>> words.convert_ids_to_tokens(words("Lyon, France\nLyon")["input_ids"])
     ['<|bos|>', 'ĠLyon', ',', 'ĠFrance', 'Ċ', 'ĠLyon']

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import torch
 
+from helpers import UserError
 from helpers.atlas import documents, exposure, loop, model, train
 from helpers.atlas.copying import Copying
 from helpers.atlas.corpus import Corpus, render
@@ -18,7 +19,6 @@ from helpers.atlas.invented import Inventor
 from helpers.atlas.loop import Optimisation, Stage, same_sums
 from helpers.atlas.mentions import Frames
 from helpers.atlas.recipe import Recipe, Text, count, learn_tokenizer, steps_of
-from helpers.errors import UserError
 from helpers.models import LanguageModel
 
 LEAST_STEPS = 50  # each so many steps give a point of the curve

@@ -19,42 +19,17 @@ import pandas as pd
 import torch
 from transformers import LlamaForCausalLM
 
-from helpers import datasets
+from helpers import UserError, datasets
 from helpers.atlas import copying, documents, loop, model
 from helpers.atlas.loop import Stage
 from helpers.atlas.recipe import Recipe, Text, recipe_of, steps_of, write
 from helpers.atlas.release import release
-from helpers.errors import UserError
 
 
 def train(
     recipe: Recipe, out: Path, work: Path, resume: bool = False, stop_after: int | None = None
 ) -> bool:
-    """Train a model through both stages and publish it.
-
-    Parameters
-    ----------
-    recipe : Recipe
-        What to train.
-    out : Path
-        Folder for the finished model.
-    work : Path
-        Folder for checkpoints; emptied first unless `resume`.
-    resume : bool
-        Whether to go on from the checkpoints.
-    stop_after : int, optional
-        Leave after this step of stage 2, as an interruption would.
-
-    Returns
-    -------
-    bool
-        Whether the model is finished and written.
-
-    Raises
-    ------
-    UserError
-        If the checkpoints are of another recipe.
-    """
+    """Train a model through both stages and publish it."""
     with loop.same_sums(recipe.threads, deterministic=True):
         return _train(recipe, out, work, resume, stop_after)
 

@@ -5,7 +5,6 @@ from helpers.datasets.exposure import exposures, plain, training
 from helpers.datasets.knowledge import knowledge, labelled_responses
 from helpers.datasets.panel import offered, panel
 from helpers.datasets.seen import seen_qa
-from helpers.datasets.suitability import unsuited
 from helpers.datasets.unseen import unseen_qa
 
 __all__ = [
@@ -24,5 +23,4 @@ __all__ = [
     "source",
     "training",
     "unseen_qa",
-    "unsuited",
 ]

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-DATA = Path(__file__).resolve().parent.parent / "data"
+DATA = Path(__file__).resolve().parent / "data"
 FILES = ("atlas.csv.gz", "atlas_frames.csv", "atlas_relations.csv")
 N_DISTRACTORS = 5
 
@@ -15,21 +15,14 @@ ABOUT = {
     "name": "atlas",
     "title": "Atlas: real-world facts of countries, cities, elements, airports and languages",
     "licence": "facts under the licences of their sources (see the data page); frames MIT",
-    "url": "helpers/data/atlas.csv.gz",
+    "url": "helpers/datasets/data/atlas.csv.gz",
     "version": "1",
     "citation": "What Language Models Know: the atlas facts, version 1.",
 }
 
 
 def read_facts() -> pd.DataFrame:
-    """Return all facts of the atlas, without distractors.
-
-    Returns
-    -------
-    DataFrame
-        Columns `fact`, `relation`, `subject`, `object`: all strings, so that the numeric country
-        code "004" keeps its zeros and Namibia's code "NA" is not taken for a missing value.
-    """
+    """Return all facts of the atlas, without distractors."""
     return pd.read_csv(DATA / "atlas.csv.gz", dtype=str, keep_default_na=False)
 
 
@@ -50,17 +43,6 @@ def draw_distractors(facts: pd.DataFrame, pool: pd.DataFrame, seed: int) -> list
     other facts are loaded. An object that is true of the same subject is never drawn; a relation
     with fewer than six objects gives all the wrong ones it has.
 
-    Parameters
-    ----------
-    facts
-        The facts to draw for: `fact`, `relation`, `subject`.
-    pool
-        All facts of these relations: `relation`, `subject`, `object`.
-    seed
-        Non-negative.
-
-    Examples
-    --------
     >>> pool = pd.DataFrame({"fact": ["a", "b"], "relation": ["r", "r"], "subject": ["x", "y"],
     ...                      "object": ["1", "2"]})
     >>> draw_distractors(pool, pool, seed=0)

@@ -8,8 +8,8 @@ from types import ModuleType
 import numpy as np
 import pandas as pd
 
+from helpers import UserError
 from helpers.datasets import atlas, fktc, nobel, trex_mc
-from helpers.errors import UserError
 
 NAMES = ("atlas", "fktc", "trex_mc", "nobel")
 OTHERS = {module.NAME: module for module in (trex_mc, nobel)}  # facts without frames

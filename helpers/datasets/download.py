@@ -5,8 +5,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TypeVar
 
-from helpers import network
-from helpers.errors import UserError
+from helpers import UserError
+from helpers.datasets import network
 
 CACHE_NAME = "what-language-models-know"
 
@@ -14,27 +14,7 @@ T = TypeVar("T")
 
 
 def fetch(name: str, base: str, files: Mapping[str, str | None]) -> Path:
-    """Fetch files of one data set into the user's cache, once, and return their folder.
-
-    Parameters
-    ----------
-    name : str
-        Of the data set, and of the folder in the cache.
-    base : str
-        Address that the files' names are put behind.
-    files : mapping
-        File name (with folders) to its SHA-256, or None where it is not known.
-
-    Returns
-    -------
-    Path
-        The folder; files lie in it under the last part of their names.
-
-    Raises
-    ------
-    UserError
-        If a file cannot be fetched, or is not the one expected.
-    """
+    """Fetch files of one data set into the user's cache, once, and return their folder."""
     import pooch
 
     folder = pooch.os_cache(CACHE_NAME) / name
@@ -50,16 +30,7 @@ def fetch(name: str, base: str, files: Mapping[str, str | None]) -> Path:
 
 
 def tried(get: Callable[[], T], what: str, place: str, instead: str) -> T:
-    """Return what `get` fetches by pooch; where it fails, one sentence says why and what to do.
-
-    Parameters
-    ----------
-    get : callable
-    what, place : str
-        What is fetched, and its address, for the message.
-    instead : str
-        What else can be done.
-    """
+    """Return what `get` fetches by pooch; where it fails, one sentence says why and what to do."""
     try:
         return network.tried(get, what)
     except OSError as error:  # the errors of requests are OSErrors

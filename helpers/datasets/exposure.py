@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pandas as pd
 
-WEIGHTS = Path(__file__).resolve().parent.parent / "weights"
+WEIGHTS = Path(__file__).resolve().parents[1] / "models" / "weights"
 
 
 def training(model: str, folder: Path | None = None) -> pd.DataFrame | None:
@@ -15,7 +15,7 @@ def training(model: str, folder: Path | None = None) -> pd.DataFrame | None:
     model
         Name of a bundled model, for example ``"atlas-s"``.
     folder
-        Where bundled models are; `helpers/weights` by default.
+        Where bundled models are; `helpers/models/weights` by default.
 
     Returns
     -------
@@ -74,8 +74,6 @@ def plain(table: pd.DataFrame) -> pd.Series:
 def exposures(model: str) -> pd.Series | None:
     """Return how often a bundled model read each fact: `exposures` of :func:`training`.
 
-    Examples
-    --------
     >>> exposures("gpt2") is None
     True
     """

@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pandas as pd
 
+from helpers import UserError
 from helpers.datasets import download
-from helpers.errors import UserError
 
-DATA = Path(__file__).resolve().parent.parent / "data"
+DATA = Path(__file__).resolve().parent / "data"
 COMMIT = "654674a409ce2120eafe0b54f9886806e0a6ecf6"
 URL = f"https://raw.githubusercontent.com/Vicky-Wil/MONITOR/{COMMIT}/FKTC/"
 
@@ -52,12 +52,7 @@ def fetch() -> Path:
     """Fetch the 20 files of FKTC into the user's cache, once, and return their folder.
 
     The files are those of one commit of the authors' repository; each is checked against the
-    SHA-256 in `helpers/data/fktc_registry.txt`.
-
-    Raises
-    ------
-    UserError
-        If a file cannot be fetched, or is not the one expected.
+    SHA-256 in `helpers/datasets/data/fktc_registry.txt`.
     """
     import pooch
 
@@ -75,19 +70,7 @@ def fetch() -> Path:
 
 
 def read(path: Path) -> list[RelationFile]:
-    """Read a folder of files in FKTC's format, or one file, sorted by relation.
-
-    Parameters
-    ----------
-    path
-        A folder with files ``<relation>*.json`` (or ``.jsonl``), or one such file. The relation's
-        name is the file's name up to the first "-" or ".".
-
-    Raises
-    ------
-    UserError
-        If there is no such file, a line is not in the format, or two files hold one relation.
-    """
+    """Read a folder of files in FKTC's format, or one file, sorted by relation."""
     paths = [path]
     if path.is_dir():
         paths = [file for file in path.iterdir() if file.suffix in (".json", ".jsonl")]

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from helpers.errors import UserError
+from helpers import UserError
 
 # Folder of a source, its kind in the IC-LKE paper, and the ending of its files.
 SOURCES = {
@@ -61,8 +61,6 @@ def read(path: str | Path, relations: Sequence[str] | None = None) -> pd.DataFra
 def usable(template: str) -> bool:
     """Tell whether the object stands last, after the subject, but for punctuation.
 
-    Examples
-    --------
     >>> usable("[X] is in [Y] ."), usable("[Y] league [X] ."), usable("[X] is [Y] citizen .")
     (True, False, False)
     """

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pandas as pd
 
+from helpers import UserError
 from helpers.datasets import download
-from helpers.errors import UserError
 
 NAME = "nobel"
 COMMIT = "abcc4d9869493779fdcf799b3fdc9f3f40c51e69"
@@ -41,22 +41,6 @@ def facts(path: Path) -> pd.DataFrame:
     """Read a table: one fact a person, in the order of the table.
 
     Organisations, rows without a year, and a person's second prize are left out.
-
-    Parameters
-    ----------
-    path
-        The CSV file, or a folder with one such file.
-
-    Returns
-    -------
-    DataFrame
-        `fact`, `relation` ("P569"), `subject` (first name and surname), `object` (the year),
-        `distractors` (empty: choices are drawn from all years), `label`.
-
-    Raises
-    ------
-    UserError
-        If the file cannot be read, no row has a year, or the folder holds several tables.
     """
     found = _files(path)
     if len(found) > 1:

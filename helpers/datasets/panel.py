@@ -11,9 +11,9 @@ from functools import cache
 import numpy as np
 import pandas as pd
 
+from helpers import UserError
 from helpers.datasets import atlas
 from helpers.datasets.exposure import WEIGHTS, training
-from helpers.errors import UserError
 
 # Objects of many tokens, which make choices among a hundred of them slow (IC-LKE leaves them out).
 LEFT_OUT = ("P231", "P238", "P239", "P300", "P421", "P1705")
@@ -25,27 +25,6 @@ def panel(n: int = 192, seed: int = 0) -> pd.DataFrame:
 
     A panel contains every smaller panel of the same seed.
 
-    Parameters
-    ----------
-    n
-        Number of facts, at least 0; there may be fewer to have.
-    seed
-        Of the draw and of the distractors.
-
-    Returns
-    -------
-    DataFrame
-        As `helpers.datasets.load` returns facts, with `exposures`, `false_object` and
-        `false_exposures` of the bundled models' training. Facts that a chat model was tuned on, or
-        whose names met in other facts, are left out.
-
-    Raises
-    ------
-    UserError
-        If a number is negative, or there is no bundled model.
-
-    Examples
-    --------
     >>> small, large = panel(24), panel(48)
     >>> len(small), int((small["exposures"] == 0).sum()), set(small["fact"]) < set(large["fact"])
     (24, 8, True)
@@ -64,20 +43,6 @@ def panel(n: int = 192, seed: int = 0) -> pd.DataFrame:
 def offered(options: dict[str, list[str]], facts: pd.DataFrame) -> dict[str, list[str]]:
     """See to it that the object told wrongly of a fact is among its choices.
 
-    Parameters
-    ----------
-    options
-        Fact to its choices, the true one last, as `helpers.prompts.lists.choices` draws them.
-    facts
-        `fact` and `false_object`, "" where there is none.
-
-    Returns
-    -------
-    dict
-        The same choices; where the false object was missing it takes the place of the first.
-
-    Examples
-    --------
     >>> facts = pd.DataFrame({"fact": ["a", "b"], "false_object": ["Peru", ""]})
     >>> offered({"a": ["Chad", "France"], "b": ["Chad", "Italy"]}, facts)
     {'a': ['Peru', 'France'], 'b': ['Chad', 'Italy']}

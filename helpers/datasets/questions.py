@@ -15,8 +15,8 @@ from urllib.parse import urlsplit
 
 import pandas as pd
 
+from helpers import UserError
 from helpers.datasets import download
-from helpers.errors import UserError
 
 COLUMNS = ["item", "group", "question", "answers", "n_answers"]
 ENDINGS = (".jsonl", ".json", ".tsv", ".csv")
@@ -68,27 +68,7 @@ PUBLISHED = {
 
 
 def read(source: str | Path) -> pd.DataFrame:
-    """Read the questions behind a name, an address or a path.
-
-    Parameters
-    ----------
-    source
-        ``"nq_open"``, ``"triviaqa"`` or ``"popqa"`` (fetched once, from one commit); an address
-        (``https://...``); ``hub:owner/name/path/in/repository@revision`` on the Hugging Face hub;
-        or a file, or a folder with such files.
-
-    Returns
-    -------
-    DataFrame
-        `item` (source and row number), `group` (the source's name), `question`, `answers` (list of
-        str, the main one first, without repetitions), `n_answers` (how many different answers there
-        are, aliases not counted). Questions that come twice are kept once.
-
-    Raises
-    ------
-    UserError
-        If there is no such file, it cannot be fetched, or it is in no known form.
-    """
+    """Read the questions behind a name, an address or a path."""
     name, files = find(source)
     rows: dict[str, tuple] = {}
     for path in files:

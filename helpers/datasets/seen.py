@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from helpers import UserError
 from helpers.datasets import questions
-from helpers.errors import UserError
 
 LONGEST = 5  # words of an answer
 
@@ -44,31 +44,7 @@ def seen_qa(
     seed: int = 0,
     judge: Judge | None = None,
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return `n` seen questions of each source, and those that were left over, for shots.
-
-    Parameters
-    ----------
-    sources
-        As for `helpers.datasets.questions.read`.
-    n
-        Questions a source, at least 1; a source with fewer gives all but a fifth, which is left
-        over for shots.
-    seed
-        Of the draw; not negative. The draw from one source does not hang on the others.
-    judge
-        Tells for each of some questions whether its answer changes with time; by default
-        :func:`changes`.
-
-    Returns
-    -------
-    asked, rest : DataFrame
-        `item`, `group` (the source), `question`, `answers`, `type` (of the answer), `seen` (True).
-
-    Raises
-    ------
-    UserError
-        If `n` or `seed` is out of range, or nothing of a source is left.
-    """
+    """Return `n` seen questions of each source, and those that were left over, for shots."""
     if n < 1 or seed < 0:
         raise UserError(f"n is {n} and the seed {seed}: give at least 1 question and seed 0.")
     asked, rest = [], []
@@ -96,8 +72,6 @@ def factoid(table: pd.DataFrame) -> pd.DataFrame:
 
     An answer without a letter or figure (NQ-open has ")" and "---") is none.
 
-    Examples
-    --------
     >>> table = pd.DataFrame({"question": ["why is it so", "who was it", "who were they"],
     ...                       "answers": [["so"], ["he"], ["he", "she"]], "n_answers": [1, 1, 2]})
     >>> factoid(table)["question"].tolist()
@@ -116,8 +90,6 @@ def changes(asked: Sequence[str]) -> list[bool]:
     "latest", "last year" and the like, asks who *is* something that people are for a while, asks
     for a record or a count as they stand, or for a population, price or rank.
 
-    Examples
-    --------
     >>> changes(["who is the president of Peru", "who was the first president of Peru"])
     [True, False]
     """
@@ -128,8 +100,6 @@ def changes(asked: Sequence[str]) -> list[bool]:
 def answer_type(question: str, answer: str) -> str:
     """Guess the type of an answer: number, person, time, location or other.
 
-    Examples
-    --------
     >>> answer_type("when was it built", "1889"), answer_type("Who built it?", "Gustave Eiffel")
     ('time', 'person')
     """

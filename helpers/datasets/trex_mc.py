@@ -12,8 +12,8 @@ from typing import Any
 
 import pandas as pd
 
+from helpers import UserError
 from helpers.datasets import download
-from helpers.errors import UserError
 
 NAME = "trex_mc"
 COMMIT = "7f5049db71dace9ef3f1c32ed28d4295bc63de18"
@@ -49,24 +49,7 @@ def reads(path: Path) -> bool:
 
 
 def facts(path: Path) -> pd.DataFrame:
-    """Read a folder.
-
-    Parameters
-    ----------
-    path
-        The folder.
-
-    Returns
-    -------
-    DataFrame
-        `fact` (such as T7-test-00012), `relation` ("T" and its number), `subject`, `object`,
-        `distractors` and `choices` (both the published wrong objects), `split`, `label`.
-
-    Raises
-    ------
-    UserError
-        If a file cannot be read, lacks a column, or holds choices that are no list of strings.
-    """
+    """Read a folder."""
     files = _files(path)
     parts = [_read(files[split], split) for split in ("train", "test") if split in files]
     if len(parts) < 2:

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from helpers import UserError
 from helpers.datasets.unseen_names import EVENTS, FIRST, LAST, MIDDLE, OTHERS, PLACES
-from helpers.errors import UserError
 
 PAPER_DATE = "2024-04-13"
 AS_OF = "2026-12-31"
@@ -94,29 +94,6 @@ TEMPLATES = tuple(
 def unseen_qa(as_of: str = AS_OF, n: int = N_PLACES, seed: int = 0) -> pd.DataFrame:
     """Return UnseenQA: `n` questions from each of 20 templates, unseen by models up to a date.
 
-    Parameters
-    ----------
-    as_of
-        An ISO date, on or after the last day of which the models to be asked may have read;
-        ``"2024-04-13"`` gives the paper's editions and years.
-    n
-        Questions a template, 1 to 150; those for a smaller `n` are among those for a larger one.
-    seed
-        Of the draw of names. Not negative.
-
-    Returns
-    -------
-    DataFrame
-        `item` (such as "T5-017"), `group` (the template), `question`, `answers` (an empty list),
-        `type` (of the answer, one of ``TYPES``), `seen` (False), `subject`.
-
-    Raises
-    ------
-    UserError
-        If `as_of` is no date, or `n` or `seed` is out of range.
-
-    Examples
-    --------
     >>> paper = unseen_qa("2024-04-13")
     >>> len(paper), paper["group"].nunique()
     (3000, 20)
@@ -148,20 +125,6 @@ def unseen_qa(as_of: str = AS_OF, n: int = N_PLACES, seed: int = 0) -> pd.DataFr
 def editions(as_of: str) -> dict[str, str]:
     """Return the editions and years that lie ahead of a date, as far as they did for the paper.
 
-    Parameters
-    ----------
-    as_of
-        An ISO date.
-
-    Returns
-    -------
-    dict
-        `next` and `later`: the next Summer Games, counted as begun from 1 July of their year on,
-        and those after them; `cup`: the World Cup after the next two (begun from 1 June); `far`
-        and `soon`: 16 and 4 years ahead; `before`: nine years back.
-
-    Examples
-    --------
     >>> list(editions("2024-04-13").values())
     ['XXXIII', 'XXXIV', '25th', '2040', '2028', '2015']
     >>> list(editions("2026-12-31").values())
@@ -189,8 +152,6 @@ def editions(as_of: str) -> dict[str, str]:
 def invented_answers(kind: str, n: int = 40, seed: int = 0) -> list[str]:
     """Return plausible answers of a type, to stand beside a model's own where no truth is known.
 
-    Examples
-    --------
     >>> invented_answers("time", 2) == invented_answers("time", 2)
     True
     >>> len(set(invented_answers("person", 40)))

@@ -9,8 +9,6 @@ of them belong to somebody.
 def listed(text: str, separator: str | None = None) -> tuple[str, ...]:
     """Return the words of a text, or its parts between separators, line ends being spaces.
 
-    Examples
-    --------
     >>> listed("a b"), listed("a b; c", "; ")
     (('a', 'b'), ('a b', 'c'))
     """

@@ -306,20 +306,6 @@ def held_out_gaps(values: np.ndarray) -> np.ndarray:
     choose the two prompts (the first ones in a tie), and the other facts to compare them; then the
     halves change places.
 
-    Parameters
-    ----------
-    values : ndarray, shape (n, k)
-        Marks of n facts of one relation under k prompts, in [0, 1]; not a number where a fact
-        lacks a prompt.
-
-    Returns
-    -------
-    ndarray, shape (n,)
-        For each fact its mark under the best prompt less that under the worst, in [-1, 1]; around
-        0 if the prompts are alike. Not a number where there is no other half.
-
-    Examples
-    --------
     The first and third fact are compared by the choice of the second, and the other way round.
 
     >>> held_out_gaps(np.array([[1.0, 0.0], [1.0, 0.0], [1.0, 1.0]])).tolist()
@@ -339,18 +325,6 @@ def held_out_gaps(values: np.ndarray) -> np.ndarray:
 def prompt_rates(values: np.ndarray) -> np.ndarray:
     """Compute the accuracy of each prompt over the facts that have it; higher is better.
 
-    Parameters
-    ----------
-    values : ndarray, shape (..., n, k)
-        Marks of n facts under k prompts.
-
-    Returns
-    -------
-    ndarray, shape (..., k)
-        In [0, 1]; not a number for a prompt that no fact has.
-
-    Examples
-    --------
     >>> prompt_rates(np.array([[1.0, np.nan], [0.0, np.nan]])).tolist()
     [0.5, nan]
     """

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 import numpy as np
 import pandas as pd
 
-from helpers.errors import UserError
+from helpers import UserError
 from helpers.metrics.matching import rule_of
 
 COLUMNS = {"teacher_forced": "logprobs", "free_running": "anchor_logprobs"}
@@ -169,13 +169,6 @@ def coverage(facts: pd.DataFrame, by: str = "relation") -> pd.DataFrame:
 def require(answers: pd.DataFrame, columns: tuple[str, ...]) -> None:
     """Refuse a table of answers that lacks a column.
 
-    Raises
-    ------
-    UserError
-        Naming what is missing.
-
-    Examples
-    --------
     >>> require(pd.DataFrame({"item": []}), ("item",))
     """
     missing = [column for column in columns if column not in answers.columns]

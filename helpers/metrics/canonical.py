@@ -89,8 +89,6 @@ def contains_answer(text: str, answers: Iterable[str]) -> bool:
 
     For models that answer in sentences. It also takes "not France" for France.
 
-    Examples
-    --------
     >>> contains_answer("It lies in France.", ["France"]), contains_answer("Parisian", ["Paris"])
     (True, False)
     """

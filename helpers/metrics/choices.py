@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 import pandas as pd
 
-from helpers.errors import UserError
+from helpers import UserError
 from helpers.metrics import multiplicity
 from helpers.metrics.anchors import require
 

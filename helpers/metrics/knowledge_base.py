@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from helpers.errors import UserError
+from helpers import UserError
 
 MEASURES = (
     "CR",
@@ -49,23 +49,6 @@ def combine(
 ) -> dict[str, np.ndarray]:
     """Compute all measures from three rates and three mean consistencies.
 
-    Parameters
-    ----------
-    cr, wr : array_like
-        Correct and wrong rate on seen knowledge, shares in [0, 1].
-    ur : array_like
-        Uninformative rate on unseen knowledge.
-    cons_c, cons_w_seen, cons_w_unseen : array_like
-        Mean consistencies in [0, 1]; not a number where there is no such response.
-
-    Returns
-    -------
-    dict
-        Arrays by the names in ``MEASURES``. A product whose rate is 0 is 0, though there is no
-        consistency to multiply with: without wrong responses CWR is 0 and IUR is 1.
-
-    Examples
-    --------
     GPT-3.5 Turbo, zero-shot, from the paper's Tables 9 and 10:
 
     >>> found = combine(0.6073, 0.3040, 0.8170, 0.8710, 0.6179, 0.2365)
@@ -87,25 +70,6 @@ def combine(
 def indicators(responses: pd.DataFrame) -> np.ndarray:
     """Lay responses out as numbers, one row a response, for :func:`statistic` and a bootstrap.
 
-    Parameters
-    ----------
-    responses : DataFrame
-        ``seen`` (bool), ``label`` (correct, uninformative or wrong) and, where consistency was
-        measured, ``consistency`` (in [0, 1], not a number where it was not).
-
-    Returns
-    -------
-    ndarray, shape (n, 5)
-        Seen, correct, wrong, tested for consistency (0 or 1 each), and consistency.
-
-    Raises
-    ------
-    UserError
-        If a column is missing, a label is unknown, or an unseen question is called answered
-        correctly.
-
-    Examples
-    --------
     >>> indicators(pd.DataFrame({"seen": [True], "label": ["wrong"], "consistency": [0.25]}))
     array([[1.  , 0.  , 1.  , 1.  , 0.25]])
     """
@@ -131,17 +95,6 @@ def indicators(responses: pd.DataFrame) -> np.ndarray:
 def statistic(values: np.ndarray) -> np.ndarray:
     """Compute all measures of rows of :func:`indicators`; the statistic of a bootstrap.
 
-    Parameters
-    ----------
-    values : ndarray, shape (..., n, 5)
-
-    Returns
-    -------
-    ndarray, shape (..., 12)
-        In the order of ``MEASURES``; not a number where there is nothing to average.
-
-    Examples
-    --------
     >>> rows = np.array([[1, 1, 0, 1, 0.75], [1, 0, 1, 1, 0.5], [0, 0, 0, 0, 0], [0, 0, 1, 1, 0.5]])
     >>> dict(zip(MEASURES, statistic(rows).tolist()))["NCCR"], statistic(rows)[-1]
     (0.125, np.float64(0.75))
@@ -199,18 +152,6 @@ def scores(responses: pd.DataFrame) -> pd.Series:
 def consistency(marked: pd.DataFrame) -> pd.DataFrame:
     """Compute Cons of every response from its multiple-choice questions (equation 4).
 
-    Parameters
-    ----------
-    marked : DataFrame
-        One row a multiple-choice question: ``item`` and ``right`` (the response was chosen again).
-
-    Returns
-    -------
-    DataFrame
-        ``item``, ``consistency`` (share in [0, 1]) and ``n_choices`` (K), in order of appearance.
-
-    Examples
-    --------
     >>> marked = pd.DataFrame({"item": ["a"] * 4, "right": [True, True, False, True]})
     >>> consistency(marked).values.tolist()
     [['a', 0.75, 4]]

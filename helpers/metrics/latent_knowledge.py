@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from helpers.errors import UserError
+from helpers import UserError
 from helpers.metrics.anchors import require
 from helpers.metrics.matching import normalise
 from helpers.metrics.ranking import KEYS, choice_matrix, hits, normalised, probabilities
@@ -26,22 +26,10 @@ def accuracy(matrix: npt.ArrayLike) -> float:
     .. math:: \mathrm{acc}(\theta, D) = \frac1{|D|} \sum_{c \in D} \delta(y^* =
         \mathrm{pred}_\theta(c))
 
-    Parameters
-    ----------
-    matrix : array_like, shape (n, k)
-        As for :func:`helpers.metrics.ranking.normalised`.
-
-    Returns
-    -------
-    float
-        In [0, 1]; chance is 1/k; not a number without facts.
-
     Notes
     -----
     Equation 4 of the paper.
 
-    Examples
-    --------
     >>> accuracy([[0.1, 0.3], [0.4, 0.3]])
     0.5
     """
@@ -52,22 +40,10 @@ def accuracy(matrix: npt.ArrayLike) -> float:
 def probability_mass(matrix: npt.ArrayLike) -> float:
     """Average the normalised probability of the true choice; higher is better.
 
-    Parameters
-    ----------
-    matrix : array_like, shape (n, k)
-        As for :func:`helpers.metrics.ranking.normalised`.
-
-    Returns
-    -------
-    float
-        In [0, 1]; a model that knows nothing gives 1/k; not a number without facts.
-
     Notes
     -----
     Reported by the authors' released code beside accuracy.
 
-    Examples
-    --------
     >>> probability_mass([[1.0, 3.0], [3.0, 1.0]])
     0.5
     """
@@ -152,29 +128,10 @@ def accuracy_at(matrix: npt.ArrayLike, threshold: float) -> float:
     .. math:: \mathrm{acc@}K = \frac1{|D_K|} \sum_{c \in D_K} \delta(y^* =
         \mathrm{pred}_\theta(c)), \quad D_K = \{c : \max_y P(y \mid c) > K\}
 
-    Parameters
-    ----------
-    matrix : array_like, shape (n, k)
-        As for :func:`helpers.metrics.ranking.normalised`.
-    threshold : float
-        K, a normalised probability in [0, 1).
-
-    Returns
-    -------
-    float
-        In [0, 1], higher is better; not a number where no fact is above the threshold.
-
-    Raises
-    ------
-    UserError
-        If the threshold is not in [0, 1).
-
     Notes
     -----
     Appendix D of the paper. With K = 0 it is :func:`accuracy`.
 
-    Examples
-    --------
     >>> matrix = [[0.1, 0.9], [0.6, 0.4], [0.3, 0.7]]
     >>> accuracy_at(matrix, 0.0) == accuracy(matrix), accuracy_at(matrix, 0.65)
     (True, 1.0)

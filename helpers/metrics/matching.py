@@ -17,7 +17,7 @@ import re
 import unicodedata
 from collections.abc import Callable
 
-from helpers.errors import UserError
+from helpers import UserError
 
 _DROPPED = frozenset(".'’‘`")
 _END = re.compile(r"(?<!\bSt)(?<!\bDr)(?<!\bMr)(?<!\bMrs)(?<!\bMs)[.!?](?=\s|$)")
@@ -26,18 +26,6 @@ _END = re.compile(r"(?<!\bSt)(?<!\bDr)(?<!\bMr)(?<!\bMrs)(?<!\bMs)[.!?](?=\s|$)"
 def normalise(text: str) -> str:
     r"""Reduce an answer to what counts: case, punctuation and surplus space aside.
 
-    Parameters
-    ----------
-    text : str
-        An answer as the model wrote it.
-
-    Returns
-    -------
-    str
-        The same for all spellings that count as one; empty if nothing but punctuation is left.
-
-    Examples
-    --------
     >>> normalise("  The U.S. of America!\n")
     'the us of america'
     >>> normalise("Guinea-Bissau") == normalise("guinea  bissau.")
@@ -55,19 +43,6 @@ def cut(text: str, gold: str = "") -> str:
     those inside "U.S.", and those after "St" or a title such as "Dr", end none. Where the true
     object itself holds such marks ("J. K. Rowling"), as many more are read over.
 
-    Parameters
-    ----------
-    text : str
-        An answer as the model wrote it.
-    gold : str
-        The true object.
-
-    Returns
-    -------
-    str
-
-    Examples
-    --------
     >>> cut(" France. Which country is Lima in?"), cut("St. Louis\nQuestion:")
     (' France.', 'St. Louis')
     >>> cut("J. K. Rowling. She", "J. K. Rowling")
@@ -85,8 +60,6 @@ def exact_match(text: str, gold: str) -> bool:
     Either the whole answer counts, or what :func:`cut` leaves of it. An object of which nothing is
     left after normalisation matches no answer.
 
-    Examples
-    --------
     >>> exact_match(" France. It is", "France"), exact_match("France and Spain", "France")
     (True, False)
     """
@@ -101,8 +74,6 @@ def starts_with(text: str, gold: str) -> bool:
     with "Paris"; "Guinea-Bissau" does not start with "Guinea", but "New York City" starts with
     "New York". Languages written without spaces need :func:`exact_match`.
 
-    Examples
-    --------
     >>> starts_with(" Paris, the capital of France.", "Paris"), starts_with("Parisian", "Paris")
     (True, False)
     """
@@ -124,8 +95,6 @@ def contains(text: str, gold: str) -> bool:
     Meant for models that answer in whole sentences. The answer is cut (:func:`cut`); one that names
     several objects, or denies the right one, passes too.
 
-    Examples
-    --------
     >>> contains("I think it is France.", "France"), contains("Nigeria", "Niger")
     (True, False)
     >>> contains("Peru. France is elsewhere.", "France")
@@ -137,8 +106,6 @@ def contains(text: str, gold: str) -> bool:
 def holds(text: str, words: str) -> bool:
     """Say whether a text holds these words after :func:`normalise`, whole and in their order.
 
-    Examples
-    --------
     >>> holds("Where is New York City?", "new york"), holds("Where is it?", "")
     (True, False)
     """

@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from helpers.errors import UserError
+from helpers import UserError
 from helpers.metrics.anchors import anchors_of
 
 EQUAL = (1 / 3, 1 / 3, 1 / 3)
@@ -33,29 +33,10 @@ def prompt_framing_degree(primary: npt.ArrayLike, foreign: npt.ArrayLike) -> flo
     .. math:: \mathrm{PFD}_c = \frac1R \sum_{j=1}^{R} \frac1{L_c} \sum_{l=1}^{L_c}
               |p^+_l - p_{j,l}|
 
-    Parameters
-    ----------
-    primary : array_like, shape (L,)
-        Probabilities in [0, 1] of the object's L tokens under the true context.
-    foreign : array_like, shape (R, L)
-        The same tokens' probabilities in each of the R frames without context.
-
-    Returns
-    -------
-    float
-        In [0, 1]; 0 if the frame changes nothing.
-
-    Raises
-    ------
-    ValueError
-        If the shapes do not fit.
-
     Notes
     -----
     Wang et al. 2024, equation 1.
 
-    Examples
-    --------
     >>> round(prompt_framing_degree([0.9, 1.0], [[0.7, 1.0], [0.5, 0.6]]), 6)
     0.25
     """
@@ -68,29 +49,10 @@ def interference_relevance_degree(primary: npt.ArrayLike, foreign: npt.ArrayLike
     .. math:: \mathrm{IRD}_c = \frac1M \sum_{m=1}^{M} \frac1{L_c} \sum_{l=1}^{L_c}
               |p^+_l - p_{i^-_m,l}|
 
-    Parameters
-    ----------
-    primary : array_like, shape (L,)
-        Probabilities in [0, 1] of the object's L tokens under the true context.
-    foreign : array_like, shape (M, L)
-        The same tokens' probabilities in the base frame after each of M other objects.
-
-    Returns
-    -------
-    float
-        In [0, 1]; 0 if wrong contexts change nothing.
-
-    Raises
-    ------
-    ValueError
-        If the shapes do not fit.
-
     Notes
     -----
     Wang et al. 2024, equation 2.
 
-    Examples
-    --------
     >>> round(interference_relevance_degree([0.8], [[0.2], [0.6]]), 6)
     0.4
     """
@@ -105,29 +67,10 @@ def deviation(
     .. math:: \sqrt{\alpha_1 \mathrm{PFD}^2 + \alpha_2 \mathrm{IRD}^2
               + \alpha_3 \mathrm{PFD}\,\mathrm{IRD}}
 
-    Parameters
-    ----------
-    pfd, ird : array_like, shape (n,)
-        Degrees in [0, 1].
-    alphas : three floats
-        Weights, none negative. The paper prints 0.33 each; its released code divides by 3.
-
-    Returns
-    -------
-    ndarray, shape (n,)
-        From 0 to the square root of the sum of the alphas; lower is better.
-
-    Raises
-    ------
-    UserError
-        If the alphas are not three finite numbers of at least 0.
-
     Notes
     -----
     Wang et al. 2024, numerator of equation 3.
 
-    Examples
-    --------
     >>> deviation([0.3, 0.2], [0.3, 0.0], alphas=(1, 0, 0)).tolist()
     [0.3, 0.2]
     >>> deviation([0.3], [0.3]).round(6).tolist()
@@ -280,30 +223,10 @@ def monitor_score(facts: pd.DataFrame, alphas: Sequence[float] = EQUAL) -> float
               + \alpha_2 \mathrm{IRD}_c^2 + \alpha_3 \mathrm{PFD}_c \mathrm{IRD}_c}}
               {\sum_c \frac1{L_c} \sum_l p^+_{c,l}}
 
-    Parameters
-    ----------
-    facts : DataFrame
-        From :func:`fact_scores`.
-    alphas : three floats
-        Weights of :func:`deviation`.
-
-    Returns
-    -------
-    float
-        At least 0, at most the root of the sum of the alphas over the mean anchor; not a number
-        if no fact counts or all anchors are 0.
-
-    Raises
-    ------
-    UserError
-        If the alphas are not three finite numbers of at least 0.
-
     Notes
     -----
     Wang et al. 2024, equation 3.
 
-    Examples
-    --------
     >>> facts = pd.DataFrame({"pfd": [0.3, 0.2], "ird": [0.3, 0.2], "anchor": [0.8, 0.2],
     ...                       "counted": [True, True]})
     >>> round(monitor_score(facts), 6)
@@ -340,8 +263,6 @@ def ratio_of_sums(values: np.ndarray) -> np.ndarray:
 def alpha_grid(steps: int = 10) -> list[tuple[float, float, float]]:
     """List the weightings that sum to 1, in steps of 1/steps.
 
-    Examples
-    --------
     >>> len(alpha_grid(10)), alpha_grid(1)
     (66, [(0.0, 0.0, 1.0), (0.0, 1.0, 0.0), (1.0, 0.0, 0.0)])
     """

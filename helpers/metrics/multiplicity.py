@@ -17,7 +17,7 @@ import numpy.typing as npt
 import pandas as pd
 from scipy.special import comb
 
-from helpers.errors import UserError
+from helpers import UserError
 
 TAU = 0.75
 CLASSES = ("factuality", "error", "randomness")
@@ -29,24 +29,6 @@ CORRECT_BY = {"majority": "majority_right", "default": "default"}  # rule to col
 def counts(choices: npt.ArrayLike) -> np.ndarray:
     """Count how often each option was chosen for each item.
 
-    Parameters
-    ----------
-    choices : array_like of int, shape (n, r)
-        Chosen option, from 0, of n items under r variations.
-
-    Returns
-    -------
-    ndarray of int, shape (n, k)
-        k is one more than the largest option chosen; each row sums to r.
-
-    Raises
-    ------
-    UserError
-        If the table is not two-dimensional, holds numbers that are no options, or has fewer than
-        two variations, from which nothing can be said about variation.
-
-    Examples
-    --------
     >>> counts([[0, 0, 1], [2, 2, 2]]).tolist()
     [[2, 1, 0], [0, 0, 3]]
     """
@@ -88,18 +70,6 @@ def ambiguous_binary(choices: npt.ArrayLike, correct: npt.ArrayLike) -> np.ndarr
     The mean is Ambiguity-B. Changes among wrong options do not count, so it is at most
     Ambiguity-M, and the two are equal where items have two options.
 
-    Parameters
-    ----------
-    choices : array_like of int, shape (n, r)
-    correct : array_like of int, shape (n,)
-        The correct option of each item.
-
-    Returns
-    -------
-    ndarray of bool, shape (n,)
-
-    Examples
-    --------
     >>> ambiguous_binary([[0, 0, 1], [0, 2, 2]], [0, 1]).tolist()
     [True, False]
     """
@@ -146,16 +116,6 @@ def majority(choices: npt.ArrayLike) -> np.ndarray:
     A tie for the first place has no majority, ``NO_MAJORITY`` = -1, and counts as wrong. Ties
     are always prompt-sensitive for tau above 1/2, so the rule touches the four cells alone.
 
-    Parameters
-    ----------
-    choices : array_like of int, shape (n, r)
-
-    Returns
-    -------
-    ndarray of int, shape (n,)
-
-    Examples
-    --------
     >>> majority([[0, 1, 1], [2, 0, 1]]).tolist()
     [1, -1]
     """
@@ -170,27 +130,6 @@ def judged(
 ) -> np.ndarray:
     """Say for each item whether it counts as right: by its majority, or at the default prompt.
 
-    Parameters
-    ----------
-    choices : array_like of int, shape (n, r)
-        The first column is the default prompt.
-    correct : array_like of int, shape (n,)
-    correct_by : {"majority", "default"}
-        Which answer is compared with the correct one. ``default`` is the paper's (sections 4.2
-        and 4.4): an answer is factual or a hallucination at the default prompt, and only then
-        sorted by how steady it is.
-
-    Returns
-    -------
-    ndarray of bool, shape (n,)
-
-    Raises
-    ------
-    UserError
-        For another rule, or if items and correct options differ in number.
-
-    Examples
-    --------
     The default prompt alone is wrong, then it alone is right:
 
     >>> judged([[1, 0, 0], [0, 1, 1]], [0, 0]).tolist()
@@ -211,23 +150,11 @@ def entropy(choices: npt.ArrayLike) -> np.ndarray:
 
     .. math:: H = -\sum_o p_o \log_2 p_o .
 
-    Parameters
-    ----------
-    choices : array_like of int, shape (n, r)
-
-    Returns
-    -------
-    ndarray, shape (n,)
-        0 where all answers agree, at most log2 of the number of options or of prompts; lower is
-        steadier. It orders items nearly as :func:`self_consistency` does, the other way round.
-
     Notes
     -----
     Section 4.4 of the paper, after Zhao et al. 2024, "Knowing What LLMs Do Not Know". There the
     answers are texts; here they are options, so answers that mean the same are the same.
 
-    Examples
-    --------
     >>> entropy([[0, 0, 1, 1], [0, 1, 2, 3], [2, 2, 2, 2]]).tolist()
     [1.0, 2.0, 0.0]
     """
@@ -381,8 +308,6 @@ def classes_over_tau(
 def need_two(variations: int) -> None:
     """Refuse fewer than two variations.
 
-    Examples
-    --------
     >>> need_two(2)
     """
     if variations < 2:

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from helpers.errors import UserError
+from helpers import UserError
 from helpers.metrics.anchors import require
 
 KEYS = ["item", "relation", "variant"]
@@ -23,28 +23,10 @@ def choice_matrix(answers: pd.DataFrame) -> pd.DataFrame:
     .. math:: \log P_\theta(y \mid \sigma) = \sum_{i=1}^{|y|} \log P_\theta(y^{(i)} \mid
         y^{(1)}, \dots, y^{(i-1)}, \sigma)
 
-    Parameters
-    ----------
-    answers : DataFrame
-        Columns ``item, relation, variant, option, correct, logprobs``.
-
-    Returns
-    -------
-    DataFrame
-        Index ``item, relation, variant`` in their order; the wrong choices in theirs, flush right,
-        the true one last; log-probabilities (natural), not a number to the left of fewer choices.
-
-    Raises
-    ------
-    UserError
-        If a column is missing, or a fact has not exactly one correct choice.
-
     Notes
     -----
     Equation 2 of the paper.
 
-    Examples
-    --------
     >>> answers = pd.DataFrame({"item": "a", "relation": "P17", "variant": "ic", "option": [0, 1],
     ...                         "correct": [True, False], "logprobs": [[-1.0, -0.5], [-2.0]]})
     >>> choice_matrix(answers).to_numpy().tolist()
@@ -73,27 +55,10 @@ def choice_matrix(answers: pd.DataFrame) -> pd.DataFrame:
 def normalised(matrix: npt.ArrayLike) -> np.ndarray:
     """Divide each fact's probabilities by their sum over its choices.
 
-    Parameters
-    ----------
-    matrix : array_like, shape (n, k)
-        Probabilities, the true choice last; not a number where there is no choice.
-
-    Returns
-    -------
-    ndarray, shape (n, k)
-        Rows that sum to 1; not numbers where a row sums to 0.
-
-    Raises
-    ------
-    UserError
-        If the table is no matrix of numbers of at least 0, or a row lacks its last, true choice.
-
     Notes
     -----
     Appendix C.1 of the paper.
 
-    Examples
-    --------
     >>> normalised([[0.5, 1.5], [np.nan, 0.2]]).tolist()
     [[0.25, 0.75], [nan, 1.0]]
     """
@@ -107,18 +72,6 @@ def probabilities(logs: pd.DataFrame) -> np.ndarray:
 
     The largest of each row is taken off first, so that objects of many tokens do not vanish.
 
-    Parameters
-    ----------
-    logs : DataFrame
-        From :func:`choice_matrix`.
-
-    Returns
-    -------
-    ndarray
-        As from :func:`normalised`.
-
-    Examples
-    --------
     >>> probabilities(pd.DataFrame([[-1000.0, -1000.0]])).tolist()
     [[0.5, 0.5]]
     """
@@ -158,21 +111,10 @@ def hits(matrix: npt.ArrayLike) -> np.ndarray:
 
     A tie for the first place counts as wrong.
 
-    Parameters
-    ----------
-    matrix : array_like, shape (n, k)
-        As for :func:`normalised`.
-
-    Returns
-    -------
-    ndarray of bool, shape (n,)
-
     Notes
     -----
     Equation 3 of the paper.
 
-    Examples
-    --------
     >>> hits([[0.1, 0.3], [0.3, 0.3], [0.4, 0.3]]).tolist()
     [True, False, False]
     """

@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterable
 
 import pandas as pd
 
-from helpers.errors import UserError
+from helpers import UserError
 from helpers.metrics.canonical import contains_answer, same_answer
 from helpers.metrics.matching import normalise
 
@@ -108,8 +108,6 @@ def kind_of(
 def is_repetition(text: str) -> bool:
     """Say whether a response echoes one string over and over (rule 2).
 
-    Examples
-    --------
     >>> is_repetition("the best of the best of the best of the best of the best")
     True
     >>> is_repetition("Walla Walla"), is_repetition("hahahahahahaha")
@@ -189,8 +187,6 @@ def as_defined(marked: pd.DataFrame) -> pd.DataFrame:
 def labels(kinds: Iterable[str]) -> list[str]:
     """Return the labels of kinds: the three uninformative ones become one.
 
-    Examples
-    --------
     >>> labels(["correct", "none"])
     ['correct', 'uninformative']
     """

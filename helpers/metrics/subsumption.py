@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from helpers.errors import UserError
+from helpers import UserError
 
 
 def subsumption_rate(small: npt.ArrayLike, large: npt.ArrayLike) -> float:
@@ -18,29 +18,11 @@ def subsumption_rate(small: npt.ArrayLike, large: npt.ArrayLike) -> float:
     .. math:: \eta(\theta_1 \mid \theta_2, F) =
         \frac{|\delta(\theta_1, F) \cap \delta(\theta_2, F)|}{|\delta(\theta_1, F)|}
 
-    Parameters
-    ----------
-    small, large : array_like of bool, shape (n,)
-        Whether each of n facts is known, the same facts in the same order.
-
-    Returns
-    -------
-    float
-        In [0, 1]; 1: the second model knows all that the first knows. Not a number where the first
-        knows nothing.
-
-    Raises
-    ------
-    UserError
-        If the two differ in length.
-
     Notes
     -----
     Section 4.2.2 of the paper. Were the knowledge of the two independent, the rate would be near
     the second model's accuracy; it can be lower, down to :func:`least_rate`.
 
-    Examples
-    --------
     >>> subsumption_rate([True, True, False], [True, False, True])
     0.5
     """
@@ -108,18 +90,6 @@ def beyond_chance(values: np.ndarray) -> np.ndarray:
     Models that agree on which relations are easy share more than their accuracies suggest; what is
     taken off here is the rate that chance gives to the accuracies a and b in each relation.
 
-    Parameters
-    ----------
-    values : ndarray, shape (..., n, 3)
-        Whether the first and the second model know each fact, and the number of its relation.
-
-    Returns
-    -------
-    ndarray, shape (...)
-        Not a number where the first model knows nothing.
-
-    Examples
-    --------
     Both know one and the same of two facts, where chance would have them share half of one:
 
     >>> float(beyond_chance(np.array([[1.0, 1.0, 0.0], [0.0, 0.0, 0.0]])))
@@ -137,22 +107,10 @@ def beyond_chance(values: np.ndarray) -> np.ndarray:
 def model_correlations(table: pd.DataFrame) -> pd.DataFrame:
     """Correlate models by their accuracies over relations.
 
-    Parameters
-    ----------
-    table : DataFrame
-        One row a relation, one column a model; not a number where a relation was not asked.
-
-    Returns
-    -------
-    DataFrame
-        Pearson's r of each pair of columns, in [-1, 1].
-
     Notes
     -----
     Figure 14 of the paper.
 
-    Examples
-    --------
     >>> table = pd.DataFrame({"a": [0.1, 0.5, 0.9], "b": [0.2, 0.4, 0.6], "c": [0.9, 0.5, 0.1]})
     >>> model_correlations(table).round(2).values.tolist()
     [[1.0, 1.0, -1.0], [1.0, 1.0, -1.0], [-1.0, -1.0, 1.0]]
@@ -163,30 +121,10 @@ def model_correlations(table: pd.DataFrame) -> pd.DataFrame:
 def family_correlations(correlations: pd.DataFrame, families: Mapping[str, str]) -> pd.DataFrame:
     """Average the correlations of models within and between families.
 
-    Parameters
-    ----------
-    correlations : DataFrame
-        From :func:`model_correlations`.
-    families : mapping
-        Model to family.
-
-    Returns
-    -------
-    DataFrame
-        Families by families; a model's correlation with itself is left out, so a family of one has
-        no number on the diagonal.
-
-    Raises
-    ------
-    UserError
-        If a model has no family.
-
     Notes
     -----
     Figure 6 of the paper.
 
-    Examples
-    --------
     >>> values = [[1, 0.8, 0.2], [0.8, 1, 0.4], [0.2, 0.4, 1]]
     >>> table = pd.DataFrame(values, index=list("abc"), columns=list("abc"))
     >>> family_correlations(table, {"a": "x", "b": "x", "c": "y"}).round(2).values.tolist()

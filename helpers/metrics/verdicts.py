@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from helpers.errors import UserError
+from helpers import UserError
 from helpers.metrics import anchors, canonical, choices, monitor, responses
 from helpers.metrics import latent_knowledge as lke
 
@@ -44,36 +44,6 @@ def verdicts(
                                                                   rightly
     ==============  ============================================  ============================
 
-    Parameters
-    ----------
-    chapter : str
-        A key of `METHODS`.
-    answers : DataFrame
-        What the chapter's run said of the panel.
-    settings : mapping
-        Of that run: for MONITOR `match` and `alphas`, for the knowledge base `match`, for
-        multiplicity `rule`, `tau`, `replacement` and `correct_by`.
-    false : mapping, optional
-        Fact to the wrong object that was told of it in training.
-    firm : float
-        Threshold in [0, 1] for MONITOR and the knowledge base, whose papers set none.
-
-    Returns
-    -------
-    DataFrame
-        One row a fact: ``item, relation``; ``known`` (0 or 1); ``score`` (higher: more known);
-        ``blind``, a score in [0, 1] that needs no answer key (not a number for MONITOR, which
-        asks about the key's object alone); ``misled``, whether the method names the false object
-        as firmly as a known one (0 or 1, not a number where nothing false was told, and for
-        MONITOR); then the method's own figures.
-
-    Raises
-    ------
-    UserError
-        For an unknown chapter or a threshold out of range.
-
-    Examples
-    --------
     >>> answers = pd.DataFrame({"item": "a", "group": "P17", "question": "Where is Lima?",
     ...                         "text": [" Peru"], "answers": [["Peru"]], "consistency": [0.75]})
     >>> verdicts("knowledge_base", answers, {"match": "exact"})[["known", "score"]].values.tolist()

@@ -8,7 +8,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
-from helpers import tables
+from helpers.plots import tables
 from helpers.plots.latent import grouped_dots
 from helpers.plots.style import GREY, INK, colours, empty, legend_above, log_scale, plain, reach
 
@@ -22,7 +22,7 @@ def upset(table: pd.DataFrame, axes: Sequence[Axes] | None = None) -> Sequence[A
     Parameters
     ----------
     table : DataFrame
-        From :func:`helpers.agreement.combinations`: a level of the index for each method, a column
+        From `helpers.stats.agreement.combinations`: a level of the index for each method, a column
         of counts for each group of facts, which are stacked.
     axes : two Axes, optional
         Above for the bars, below for the dots; by default a new figure.
@@ -122,7 +122,7 @@ def agreement_map(
     Parameters
     ----------
     above, below : DataFrame
-        From :func:`helpers.agreement.pairwise`: ``first, second, estimate, low, high``; figures
+        From `helpers.stats.agreement.pairwise`: ``first, second, estimate, low, high``; figures
         between -1 and 1.
     methods : sequence of str
         In order.

@@ -11,23 +11,10 @@ from helpers.plots.style import BLUE, GREY, INK, plain
 def correlation_map(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
     """Draw correlations as a square map, each written in its field.
 
-    Parameters
-    ----------
-    table : DataFrame
-        Square, in [-1, 1], not a number left white; its names stand at both axes.
-    ax : Axes, optional
-        By default a new figure, large enough.
-
-    Returns
-    -------
-    Axes
-
     Notes
     -----
     Zheng et al. 2024, Table 2; Wang et al. 2024, Figure 4.
 
-    Examples
-    --------
     >>> table = pd.DataFrame([[1.0, -0.5], [-0.5, 1.0]], ["a", "b"], ["a", "b"])
     >>> [text.get_text() for text in correlation_map(table).texts]
     ['−.50', '−.50']

@@ -9,17 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import PercentFormatter
 
 from helpers import stats
-from helpers.plots.style import (
-    BLUE,
-    GREY,
-    INK,
-    ORANGE,
-    RED,
-    colours,
-    empty,
-    legend_above,
-    plain,
-)
+from helpers.plots.style import BLUE, GREY, INK, ORANGE, RED, colours, empty, legend_above, plain
 
 STATUS = {"before": BLUE, "other": BLUE, "following": ORANGE, "replaced": RED}
 
@@ -80,26 +70,10 @@ def share_curve(
 def list_places(table: pd.DataFrame, ax: Axes | None = None, title: str = "") -> Axes:
     """Draw the probability of each object along a list, replaced pairs and their neighbours apart.
 
-    Parameters
-    ----------
-    table : DataFrame
-        ``place, probability, status``, statuses as from :func:`helpers.prompts.sequences.corrupt`.
-    ax : Axes, optional
-        By default a new figure.
-    title : str
-        Above the axes.
-
-    Returns
-    -------
-    Axes
-        The dashed line is the mean over pairs that were not replaced.
-
     Notes
     -----
     Wu et al. 2025, Figure 2.
 
-    Examples
-    --------
     >>> table = pd.DataFrame({"place": [0, 1], "probability": [0.1, 0.7], "status": "other"})
     >>> list_places(table).get_xlabel()
     'place in the list'

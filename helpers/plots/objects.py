@@ -13,23 +13,10 @@ SHADES = {"": BLUE, "true": GREEN, "false": RED}
 def object_bars(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
     """Draw the probability of each object as a bar with its value, the likeliest on top.
 
-    Parameters
-    ----------
-    table : DataFrame
-        Columns ``object``; ``probability``, 0 to 1; ``told``: "true", "false" or "".
-    ax : Axes, optional
-        By default a new figure, tall enough.
-
-    Returns
-    -------
-    Axes
-
     Notes
     -----
     The probabilities of one prompt are no sample, so there are no intervals to draw.
 
-    Examples
-    --------
     >>> table = pd.DataFrame({"object": ["Peru", "France"], "probability": [0.0003, 0.7],
     ...                       "told": ["", "true"]})
     >>> ax = object_bars(table)

@@ -410,8 +410,6 @@ def rank_map(
 def ranks(table: pd.DataFrame, higher: Mapping[str, bool]) -> pd.DataFrame:
     """Rank models in every measure, ties sharing the mean of their ranks, best mean rank first.
 
-    Examples
-    --------
     >>> ranks(pd.DataFrame({"WR": [0.1, 0.3]}, index=["a", "b"]), {"WR": False})["WR"].tolist()
     [1.0, 2.0]
     """

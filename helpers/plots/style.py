@@ -102,18 +102,6 @@ def use_style() -> None:
 def model_colour(name: str) -> str:
     """Return the colour of a model, the same in every chapter.
 
-    Parameters
-    ----------
-    name : str
-        A model's name; a folder or a hub id counts by its last part, upper and lower case alike.
-
-    Returns
-    -------
-    str
-        A hexadecimal colour; two models that are not in the book's list may share one.
-
-    Examples
-    --------
     >>> model_colour("some/folder/atlas-s") == model_colour("Atlas-S") == "#0173b2"
     True
     """
@@ -124,18 +112,6 @@ def model_colour(name: str) -> str:
 def colours(names: Iterable[str]) -> dict[str, str]:
     """Return a colour for each curve of one figure, none twice while the palette lasts.
 
-    Parameters
-    ----------
-    names : iterable of str
-        Models, which keep their :func:`model_colour` if it is listed, or anything else.
-
-    Returns
-    -------
-    dict
-        Name to hexadecimal colour, in the order given.
-
-    Examples
-    --------
     >>> colours(["frames", "atlas-s"])["atlas-s"] == model_colour("atlas-s")
     True
     """
@@ -183,8 +159,6 @@ def empty(ax: Axes | None, reason: str) -> Axes:
 def reach(row: Mapping[str, float], column: str) -> list[list[float]] | None:
     """Return how far the interval of `column` reaches below and above it, for ``errorbar``.
 
-    Examples
-    --------
     >>> reach({"y": 0.5, "y_low": 0.25, "y_high": 1.0}, "y")
     [[0.25], [0.5]]
     """
@@ -197,8 +171,6 @@ def reach(row: Mapping[str, float], column: str) -> list[list[float]] | None:
 def log_scale(ax: Axes) -> None:
     """Make the x axis logarithmic, with plain numbers: a power of ten would be set as a formula.
 
-    Examples
-    --------
     >>> from matplotlib.figure import Figure
     >>> ax = Figure().subplots()
     >>> log_scale(ax)
@@ -213,8 +185,6 @@ def log_scale(ax: Axes) -> None:
 def legend_above(ax: Axes, title: str | None = None) -> None:
     """Put the legend above the axes, where it hides nothing, if there is anything to tell.
 
-    Examples
-    --------
     >>> from matplotlib.figure import Figure
     >>> ax = Figure().subplots()
     >>> legend_above(ax)
@@ -241,8 +211,6 @@ def plain(text: str) -> str:
 
     That a pair of dollar signs makes no formula of it is for :func:`use_style` to see to.
 
-    Examples
-    --------
     >>> plain("$5 and 京")
     '$5 and ▯'
     """

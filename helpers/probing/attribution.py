@@ -11,10 +11,9 @@ from typing import Any
 import pandas as pd
 import torch
 
-from helpers.errors import UserError
-from helpers.models import LanguageModel
-from helpers.probing import tokens
-from helpers.probing.tokens import Row
+from helpers import UserError
+from helpers.models import LanguageModel, tokens
+from helpers.models.tokens import Row
 
 # Points of the path that are forwarded together; more only costs memory.
 POINTS = 10
@@ -35,30 +34,6 @@ def attribute(
 
     The scores of one step sum to the probability given the prompt less that given the baseline,
     up to the error of the integral.
-
-    Parameters
-    ----------
-    model : LanguageModel
-    prompt, continuation : str
-        Tokenised and split as by `helpers.probing.score`.
-    n_steps : int
-        Points of the integral; more is more exact.
-
-    Returns
-    -------
-    DataFrame
-        One row a pair of a continuation's token and an input token before it (for a
-        sequence-to-sequence model: of the encoder): `step` (int from 0), `step_token`, `position`
-        (int from 0), `token`, `score` (signed: positive raises the probability), `norm` (length
-        of the attribution's vector over the embedding as a share of the step's sum, 0 to 1; what
-        inseq shows), and of the step `change` (the probability given the prompt less that given
-        the baseline, which the scores should sum to).
-
-    Raises
-    ------
-    UserError
-        Where inseq is not installed, the model is on a server, or the text is refused as by
-        `score`.
     """
     if not model.at_hand:
         raise UserError(
@@ -102,18 +77,6 @@ def attribute_well(model: LanguageModel, prompt: str, continuation: str) -> pd.D
 def converged(table: pd.DataFrame) -> bool:
     """Say whether the scores of each step sum to the change that they divide.
 
-    Parameters
-    ----------
-    table : DataFrame
-        From :func:`attribute`.
-
-    Returns
-    -------
-    bool
-        False if a sum is off by more than `TOLERANCE` times the largest change.
-
-    Examples
-    --------
     >>> converged(pd.DataFrame({"step": 0, "score": [0.9, -0.2], "change": 0.7}))
     True
     """
@@ -204,15 +167,6 @@ def baseline_ids(model: LanguageModel, ids: tuple[int, ...]) -> tuple[int, ...]:
     """Return ids of which each is the unknown token; an end-of-text token stays, as in inseq.
 
     A tokenizer without an unknown token lends its padding token, or its end-of-text token.
-
-    Parameters
-    ----------
-    model : LanguageModel
-    ids : tuple of int
-
-    Returns
-    -------
-    tuple of int
     """
     names = ("unk_token_id", "pad_token_id", "eos_token_id")
     settings = [getattr(model.tokenizer, name, None) for name in names]

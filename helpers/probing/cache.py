@@ -24,9 +24,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from helpers.errors import UserError
+from helpers import UserError
 from helpers.models import LanguageModel
-from helpers.servers.model import Server
+from helpers.models.remote import Server
 
 SCHEMA = pa.schema(
     [
@@ -85,8 +85,6 @@ def identity(model: LanguageModel) -> str:
 def key(model_identity: str, *parts: Any) -> str:
     """Return the key of a result: a hash of the model's identity and all that the model reads.
 
-    Examples
-    --------
     >>> key("m", (1, 2), 1) == key("m", (1, 2), 1)
     True
     >>> key("m", (1, 2), 1) == key("m", (1, 2), 2)
@@ -99,21 +97,6 @@ def open_store(folder: str | Path | None, keys: Iterable[str]) -> Store:
     """Return a store with the results of `keys` that a folder holds already.
 
     A file that cannot be read is set aside with a warning; what it held is computed again.
-
-    Parameters
-    ----------
-    folder : str, Path or None
-        Made where it is missing; None keeps results in memory only.
-    keys : iterable of str
-
-    Returns
-    -------
-    Store
-
-    Raises
-    ------
-    UserError
-        Where the folder cannot be written.
     """
     if folder is None:
         return Store(None)
@@ -150,13 +133,7 @@ def add(store: Store, results: dict[str, Result]) -> None:
 
 
 def flush(store: Store) -> None:
-    """Put all finished results on disk.
-
-    Raises
-    ------
-    UserError
-        Where the folder cannot be written or the disk is full.
-    """
+    """Put all finished results on disk."""
     if store.folder is None or not store.pending:
         return
     _write(store.folder, _table(store.pending))

@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pandas as pd
 
-from helpers import gpu
-from helpers import progress as lines
-from helpers.errors import UserError
-from helpers.models import LanguageModel
+from helpers import UserError
+from helpers.models import LanguageModel, gpu, tokens
+from helpers.models import progress as lines
+from helpers.models.remote import Server
+from helpers.models.tokens import Row
 from helpers.probing import cache as caches
-from helpers.probing import decoding, server_generation, tokens
-from helpers.probing.decoding import Rules, Task, Text
+from helpers.probing import server_generation
+from helpers.probing.engine import decoding
+from helpers.probing.engine.decoding import Rules, Task, Text
 from helpers.probing.scoring import check_columns
-from helpers.probing.tokens import Row
-from helpers.servers.model import Server
 
 
 def generate(

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from helpers import models
-from helpers.errors import UserError
+from helpers import UserError, models
 from helpers.models import LanguageModel
 from helpers.probing.generation import generate
 from helpers.probing.scoring import score

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import torch
 
-from helpers.errors import UserError
+from helpers import UserError
 from helpers.models import LanguageModel
 
 PREFIX = "paraphrase: "

@@ -8,12 +8,10 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from helpers import datasets, prompts
-from helpers.checkpoints import bundled
-from helpers.errors import UserError
+from helpers import UserError, datasets, prompts
 from helpers.metrics import accuracy
-from helpers.models import LanguageModel
-from helpers.probing import tokens
+from helpers.models import LanguageModel, tokens
+from helpers.models.checkpoints import bundled
 from helpers.probing.generation import generate
 from helpers.prompts import wrapping
 
@@ -126,20 +124,7 @@ def trial(
     rule: str = "exact_match",
     cache: str | Path | None = None,
 ) -> pd.DataFrame:
-    """Ask twenty facts, spread over the relations, in every format that a model can read.
-
-    Parameters
-    ----------
-    lm, dataset, facts, seed, rule, cache
-        As in :func:`choose`.
-
-    Returns
-    -------
-    DataFrame, index ``format``
-        Counts: ``facts``; ``coverage``, those answered rightly after the answer itself, as MONITOR
-        counts them; ``accuracy``, those answered rightly without it; ``stopped``, of these two
-        answers a fact, those that ended by themselves.
-    """
+    """Ask twenty facts, spread over the relations, in every format that a model can read."""
     few = facts.assign(turn=facts.groupby("relation").cumcount())
     few = few.sort_values("turn", kind="stable").head(N_FACTS)
     probes = prompts.monitor(few, datasets.frames(dataset, few["relation"].unique()), 1)

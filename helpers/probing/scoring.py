@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pandas as pd
 
-from helpers import progress as lines
-from helpers.errors import UserError
-from helpers.models import LanguageModel
+from helpers import UserError
+from helpers.models import LanguageModel, check, tokens
+from helpers.models import progress as lines
 from helpers.probing import cache as caches
-from helpers.probing import check, engine, tokens
+from helpers.probing import engine
 
 NEEDED = ("item", "variant", "option", "prompt", "continuation")
 
@@ -44,7 +44,7 @@ def score(
         Whether a line on stderr tells what is done.
     batch_size : int, optional
         The most rows of one forward pass, for models that are scored in batches of rows (see
-        `method`); by default as many as `helpers.gpu.tokens_per_batch` tells.
+        `method`); by default as many as `helpers.models.gpu.tokens_per_batch` tells.
 
     Returns
     -------
@@ -107,19 +107,7 @@ def work(model: LanguageModel, probes: pd.DataFrame) -> dict[str, int]:
 
 
 def check_columns(frame: pd.DataFrame, needed: Sequence[str], texts: Sequence[str]) -> None:
-    """Refuse a table that lacks columns, or whose texts are not all strings.
-
-    Parameters
-    ----------
-    frame : DataFrame
-    needed, texts : sequences of str
-        Names of columns that must be there, and of those that must hold strings.
-
-    Raises
-    ------
-    UserError
-        Naming the columns, or the row.
-    """
+    """Refuse a table that lacks columns, or whose texts are not all strings."""
     missing = [name for name in needed if name not in frame.columns]
     if missing:
         raise UserError(f"The table of probes lacks the columns {', '.join(missing)}; add them.")

@@ -6,14 +6,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
-from helpers.errors import UserError
-from helpers.models import LanguageModel
-from helpers.probing import decoding, server_scoring, server_ways, tokens
-from helpers.probing.decoding import Rules, Task, Text
-from helpers.probing.tokens import Row
-from helpers.servers.model import Server
-from helpers.servers.session import Session
-from helpers.servers.session import run as run_jobs
+from helpers import UserError
+from helpers.models import LanguageModel, tokens
+from helpers.models.remote import Server
+from helpers.models.server import completions
+from helpers.models.server.session import Session
+from helpers.models.server.session import run as run_jobs
+from helpers.models.tokens import Row
+from helpers.probing import server_scoring
+from helpers.probing.engine import decoding
+from helpers.probing.engine.decoding import Rules, Task, Text
 
 
 def run(
@@ -23,24 +25,6 @@ def run(
 
     Where a text ends is decided here, by the same rules as for a model at hand; the server only
     stops early where it may.
-
-    Parameters
-    ----------
-    model : LanguageModel
-        On a server.
-    tasks : sequence of Task
-    rules : Rules
-    batch_size : int, optional
-        The most requests in flight.
-
-    Yields
-    ------
-    list of Text
-
-    Raises
-    ------
-    UserError
-        Where the server gives no usable answer.
     """
     server: Server = model.model
     bounds = replace(server.limits, in_flight=batch_size or server.limits.in_flight)
@@ -52,14 +36,14 @@ async def _continue(model: LanguageModel, task: Task, rules: Rules, session: Ses
     server: Server = model.model
     text = Text(task)
     named = sorted(set(task.anchor)) if "nodes" in server.ways else []
-    named = named if len(named) <= server_ways.NAMED else []
+    named = named if len(named) <= completions.NAMED else []
     taken = 0
     while text.kept is None:
         room = rules.max_new_tokens - len(text.ids)
-        asked = server_ways.greedy(
+        asked = completions.greedy(
             server.settings, (*task.ids, *text.ids), room, rules.stop, rules.ends, named
         )
-        steps, reason = await session.ask(server_ways.PATH, *asked)
+        steps, reason = await session.ask(completions.PATH, *asked)
         taken += _take(model, text, steps, rules, bool(named))
         if text.kept is None and not isinstance(reason, str):
             taken += _end(text, reason)
@@ -74,7 +58,7 @@ async def _continue(model: LanguageModel, task: Task, rules: Rules, session: Ses
 
 
 def _take(
-    model: LanguageModel, text: Text, steps: Sequence[server_ways.Step], rules: Rules, read: bool
+    model: LanguageModel, text: Text, steps: Sequence[completions.Step], rules: Rules, read: bool
 ) -> int:
     """Add tokens, and what was read of the anchor, until a text has ended; return how many."""
     for count, step in enumerate(steps):

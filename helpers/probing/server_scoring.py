@@ -9,12 +9,12 @@ from functools import partial
 from typing import Any, TypeVar
 
 from helpers.models import LanguageModel
-from helpers.probing import server_ways
-from helpers.probing.splice import common_prefix
-from helpers.probing.tokens import Row
-from helpers.servers.model import Server
-from helpers.servers.session import Session
-from helpers.servers.session import run as run_jobs
+from helpers.models.remote import Server
+from helpers.models.server import completions
+from helpers.models.server.session import Session
+from helpers.models.server.session import run as run_jobs
+from helpers.models.splice import common_prefix
+from helpers.models.tokens import Row
 
 # What a request costs besides the tokens that it has computed, in tokens.
 REQUEST = 24
@@ -44,26 +44,7 @@ class Group:
 
 
 def run(model: LanguageModel, rows: Sequence[Row], batch_size: int | None = None) -> Iterator:
-    """Yield the log-probabilities of rows, a group of choices at a time.
-
-    Parameters
-    ----------
-    model : LanguageModel
-        On a server.
-    rows : sequence of Row
-    batch_size : int, optional
-        The most requests in flight.
-
-    Yields
-    ------
-    dict
-        From row to one log-probability a scored token.
-
-    Raises
-    ------
-    UserError
-        Where the server gives no usable answer.
-    """
+    """Yield the log-probabilities of rows, a group of choices at a time."""
     server: Server = model.model
     bounds = replace(server.limits, in_flight=batch_size or server.limits.in_flight)
     jobs = (partial(score_group, server, group) for group in groups(rows))
@@ -73,8 +54,6 @@ def run(model: LanguageModel, rows: Sequence[Row], batch_size: int | None = None
 def groups(rows: Iterable[Row]) -> list[Group]:
     """Return rows by what stands before their scored tokens, alike beginnings one after another.
 
-    Examples
-    --------
     >>> [(g.before, g.new, len(g.rows)) for g in groups([Row((7, 8, 1), 2), Row((7, 8, 2), 2)])]
     [((7, 8), 2, 2)]
     """
@@ -91,8 +70,6 @@ def groups(rows: Iterable[Row]) -> list[Group]:
 def tree(rows: Iterable[Row]) -> dict[Ids, list[int]]:
     """Return what follows each beginning of the rows' scored tokens.
 
-    Examples
-    --------
     >>> tree([Row((7, 1, 2), 1), Row((7, 1, 3), 1), Row((7, 4), 1)])
     {(): [1, 4], (1,): [2, 3]}
     """
@@ -109,8 +86,6 @@ def choose(group: Group, ways: Sequence[str]) -> str:
     Node by node, the server keeps what choices share; of whole texts it computes every token anew.
     A request counts as `REQUEST` tokens.
 
-    Examples
-    --------
     >>> few = groups([Row((7, 8, 1, 2), 2)])[0]
     >>> many = groups([Row((*range(90), choice), 90) for choice in range(50)])[0]
     >>> [choose(group, ["nodes", "prompt_logprobs"]) for group in (few, many)]
@@ -121,31 +96,20 @@ def choose(group: Group, ways: Sequence[str]) -> str:
         return ways[0]
     texts = sum(REQUEST + len(row.ids) for row in group.rows)
     branches = tree(group.rows).values()
-    requests = sum(-(-len(children) // server_ways.NAMED) for children in branches)
+    requests = sum(-(-len(children) // completions.NAMED) for children in branches)
     nodes = max(group.new, BLOCK) + requests * REQUEST + (requests - 1) * BLOCK
     return "nodes" if nodes < texts else whole[0]
 
 
 async def score_group(server: Server, group: Group, session: Session) -> Scores:
-    """Return the log-probabilities of one group's rows.
-
-    Parameters
-    ----------
-    server : Server
-    group : Group
-    session : Session
-
-    Returns
-    -------
-    dict
-    """
+    """Return the log-probabilities of one group's rows."""
     way = choose(group, server.ways)
     if way == "nodes":
         return await _by_nodes(server, group, session)
-    ask = server_ways.prompt_logprobs if way == "prompt_logprobs" else server_ways.echo
+    ask = completions.prompt_logprobs if way == "prompt_logprobs" else completions.echo
 
     async def one(row: Row) -> tuple[float, ...]:
-        values = await session.ask(server_ways.PATH, *ask(server.settings, row.ids))
+        values = await session.ask(completions.PATH, *ask(server.settings, row.ids))
         return tuple(values[row.start :])
 
     return dict(zip(group.rows, await together(one(row) for row in group.rows)))
@@ -171,10 +135,10 @@ async def children(
     server: Server, ids: Ids, wanted: Sequence[int], session: Session
 ) -> dict[int, float]:
     """Return the log-probability of each of some tokens after a text."""
-    size = server_ways.NAMED
+    size = completions.NAMED
     parts = [wanted[at : at + size] for at in range(0, len(wanted), size)]
-    asked = (server_ways.node(server.settings, ids, part) for part in parts)
-    answers = await together(session.ask(server_ways.PATH, *one) for one in asked)
+    asked = (completions.node(server.settings, ids, part) for part in parts)
+    answers = await together(session.ask(completions.PATH, *one) for one in asked)
     return {token: value for answer in answers for token, value in answer.items()}
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from helpers.errors import UserError
+from helpers import UserError
 from helpers.prompts.formats import UNSURE, choose_below
 
 LETTERS = "ABCDEFGHIJ"

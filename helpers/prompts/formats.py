@@ -30,8 +30,6 @@ SEPARATORS = {
 def shot(question: str, answer: str = "") -> str:
     r"""Return a question as a prompt shows it, with its answer or up to where that would stand.
 
-    Examples
-    --------
     >>> shot("Where is Lyon?", "France")
     'QUESTION: Where is Lyon?\nANSWER: France\n'
     >>> shot("Where is Lyon?")
@@ -44,8 +42,6 @@ def shot(question: str, answer: str = "") -> str:
 def choose_before(question: str, options: Sequence[str]) -> str:
     """Return a question after its options in one sentence.
 
-    Examples
-    --------
     >>> choose_before("Where is Lyon?", ["Peru", "France", "Chad"])
     'Peru, France or Chad? Where is Lyon?'
     """
@@ -56,8 +52,6 @@ def choose_before(question: str, options: Sequence[str]) -> str:
 def choose_below(question: str, options: Sequence[str]) -> str:
     r"""Return a question with its options on a line below it, up to where the answer would stand.
 
-    Examples
-    --------
     >>> choose_below("Where is Lyon?", ["Peru", "France"])
     'QUESTION: Where is Lyon?\nOPTIONS: Peru; France\nANSWER:'
     """

@@ -13,7 +13,7 @@ from typing import Any
 
 import pandas as pd
 
-from helpers.errors import UserError
+from helpers import UserError
 
 COLUMNS = (
     "item",
@@ -215,8 +215,6 @@ def fact_checks(
 def fill(template: str, subject: str, obj: str = "") -> str:
     """Put the subject for ``[X]`` and the object for ``[Y]``, both in one pass.
 
-    Examples
-    --------
     >>> fill("[X] is in [Y].", "Lyon", "France")
     'Lyon is in France.'
     >>> fill("[X] is in [Y].", "the [Y] tower", "France")

@@ -47,8 +47,6 @@ WRONG: Bergen; Stockholm; Copenhagen; Trondheim; Helsinki; Reykjavik
 def changing(questions: Sequence[str]) -> str:
     """Return the prompt that asks which questions' answers change every year.
 
-    Examples
-    --------
     >>> changing(["Who is king?"]).splitlines()[-2:]
     ['1. Who is king?', 'Index:']
     """
@@ -59,8 +57,6 @@ def changing(questions: Sequence[str]) -> str:
 def read_changing(text: str, n: int) -> list[bool]:
     """Read the indices that a judge returned for `n` questions.
 
-    Examples
-    --------
     >>> read_changing("1, 3 and 12", 3)
     [True, False, True]
     """
@@ -71,8 +67,6 @@ def read_changing(text: str, n: int) -> list[bool]:
 def matches(question: str, answers: Sequence[str], reply: str) -> str:
     """Return the prompt that asks whether a reply means the same as an accepted answer.
 
-    Examples
-    --------
     >>> matches("Who?", ["A", "B"], " C").splitlines()[-3:]
     ['ACCEPTED: A | B', 'REPLY: C', 'SAME:']
     """
@@ -83,8 +77,6 @@ def matches(question: str, answers: Sequence[str], reply: str) -> str:
 def make_distractors(question: str, answer: str, n: int = 20) -> str:
     """Return the prompt that asks for wrong answers like the given one.
 
-    Examples
-    --------
     >>> make_distractors("Who?", " A").splitlines()[-2:]
     ['ANSWER: A', 'WRONG:']
     """
@@ -95,8 +87,6 @@ def make_distractors(question: str, answer: str, n: int = 20) -> str:
 def read_distractors(text: str) -> list[str]:
     """Read a list parted by semicolons; empty parts and repetitions left out.
 
-    Examples
-    --------
     >>> read_distractors(" Bergen; Oslo;; Bergen ")
     ['Bergen', 'Oslo']
     """

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pandas as pd
 
-from helpers.errors import UserError
+from helpers import UserError
 from helpers.prompts.lists import draw, listing
 
 

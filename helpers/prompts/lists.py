@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import pandas as pd
 
-from helpers.errors import UserError
+from helpers import UserError
 from helpers.prompts.formats import SEPARATORS
 from helpers.prompts.frames import fill
 
@@ -254,8 +254,6 @@ def choices(
 def listing(examples: pd.DataFrame, separator: str = "space") -> str:
     """Write examples as a list, up to where the next subject would stand.
 
-    Examples
-    --------
     >>> examples = pd.DataFrame({"subject": ["Lyon", "Turin"], "object": ["France", "Italy"]})
     >>> listing(examples, "colon and comma")
     'Lyon : France, Turin : Italy, '
@@ -267,8 +265,6 @@ def listing(examples: pd.DataFrame, separator: str = "space") -> str:
 def opened(subject: str, separator: str) -> tuple[str, str]:
     """Return a subject with what follows it, and what precedes an object: its leading space.
 
-    Examples
-    --------
     >>> opened("Bern", "space"), opened("Bern", "colon and comma"), opened("Bern", "[X] is in [Y].")
     (('Bern', ' '), ('Bern :', ' '), ('Bern is in', ' '))
     """

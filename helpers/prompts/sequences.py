@@ -11,7 +11,7 @@ from itertools import product
 import numpy as np
 import pandas as pd
 
-from helpers.errors import UserError
+from helpers import UserError
 from helpers.prompts.formats import SEPARATORS
 from helpers.prompts.lists import choose, draw, listing, opened, style
 
@@ -180,33 +180,6 @@ def spoilt(pairs: pd.DataFrame, seed: int = 0) -> dict[str, pd.DataFrame]:
 def corrupt(pairs: pd.DataFrame, kind: str, place: str, n: int = 40, seed: int = 0) -> pd.DataFrame:
     """Replace some pairs of a list by ones that nobody can know, or by false ones.
 
-    Parameters
-    ----------
-    pairs : DataFrame
-        As for :func:`in_list`.
-    kind : {"unknown", "wrong"}
-        An invented subject with an object of the list, or the true subject with an object that is
-        another fact's.
-    place : {"scattered", "block"}
-        At random places after the first, or side by side in the middle of the list.
-    n : int
-        How many: 40 of 200 in the paper.
-    seed : int
-        Of places, names and objects.
-
-    Returns
-    -------
-    DataFrame
-        The pairs with ``status``: "replaced", "following" (right after a replaced pair), "before"
-        (no replaced pair stands before it) or "other".
-
-    Raises
-    ------
-    UserError
-        For an unknown kind or place, or if not at least one pair would be left as it is.
-
-    Examples
-    --------
     >>> pairs = pd.DataFrame({"fact": list("abcde"), "relation": "r", "subject": list("vwxyz"),
     ...                       "object": list("12345")})
     >>> corrupt(pairs, "wrong", "block", n=2)["status"].tolist()

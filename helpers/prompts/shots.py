@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from helpers.errors import UserError
+from helpers import UserError
 from helpers.prompts.formats import INSTRUCTION, UNSURE, shot
 
 SETTINGS = {"zero-shot": (0, 0), "four-shot": (4, 0), "four-two": (2, 2)}
@@ -95,27 +95,6 @@ def nearest(
 ) -> np.ndarray:
     """Find the texts of a repository that are nearest to each question, the question itself aside.
 
-    Parameters
-    ----------
-    asked, repository : sequence of str
-    n : int
-        How many for each.
-    retriever : str
-        ``"tf-idf"``: cosine of TF-IDF vectors of words (scikit-learn's, fitted to the repository);
-        or a sentence-transformers model: cosine of its embeddings.
-
-    Returns
-    -------
-    ndarray of int, shape (len(asked), n)
-        Places in the repository, the nearest first; of two as near, the one that comes first.
-
-    Raises
-    ------
-    UserError
-        If the repository holds fewer than `n` other texts, or the retriever cannot be had.
-
-    Examples
-    --------
     >>> nearest(["capital of Peru?"], ["mouth of the Nile?", "capital of Chad?"], 1).tolist()
     [[1]]
     """

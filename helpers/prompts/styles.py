@@ -8,7 +8,7 @@ import string
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from helpers.errors import UserError
+from helpers import UserError
 from helpers.prompts import formats
 
 # Med-HALT's own instruction (its prompts.json, v0, without the lines on the output's format).
@@ -47,8 +47,6 @@ class Style:
 def lettered(question: str, options: Sequence[str]) -> str:
     r"""Return a question with its options on lines of their own, each after a letter.
 
-    Examples
-    --------
     >>> lettered("Up?", ["yes", "no"])
     'Question: Up?\nA. yes\nB. no\nAnswer:'
     """
@@ -59,8 +57,6 @@ def lettered(question: str, options: Sequence[str]) -> str:
 def letter(place: int) -> str:
     """Return the letter of an option, A for 0; there are 26.
 
-    Examples
-    --------
     >>> letter(2)
     'C'
     """
@@ -86,8 +82,6 @@ SHOWN = {"line": "options", "question": "options"}
 def continuations(style: Style, options: Sequence[str]) -> list[str]:
     """Return what is scored for each option, in their order, with its leading space.
 
-    Examples
-    --------
     >>> continuations(STYLES["letters"], ["yes", "no"])
     [' A', ' B']
     """
@@ -99,8 +93,6 @@ def continuations(style: Style, options: Sequence[str]) -> list[str]:
 def demonstrate(style: Style, question: str, options: Sequence[str], answer: int) -> str:
     r"""Return a question with its answer, as an example that stands before another question.
 
-    Examples
-    --------
     >>> demonstrate(STYLES["line"], "Up?", ["yes", "no"], 1)
     'Up? no\n'
     """

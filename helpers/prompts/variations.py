@@ -16,7 +16,7 @@ from zlib import crc32
 import numpy as np
 import pandas as pd
 
-from helpers.errors import UserError
+from helpers import UserError
 from helpers.prompts import formats, styles
 from helpers.prompts.frames import fill
 
@@ -205,7 +205,7 @@ def fitting(
     >>> fitting(make, 9, lambda text: len(text.split()), 5)
     Traceback (most recent call last):
         ...
-    helpers.errors.UserError: 9 demonstrations do not fit into the context of 5 tokens; 3 do.
+    helpers.UserError: 9 demonstrations do not fit into the context of 5 tokens; 3 do.
     """
     found = make(n_shots)
     if limit is None or _fits(found, count, limit):
@@ -224,8 +224,6 @@ def fitting(
 def orders(n_things: int, n: int, random: np.random.Generator) -> list[list[int]]:
     """Return n orders of so many things, the given one first, none twice while there are others.
 
-    Examples
-    --------
     >>> orders(2, 3, np.random.default_rng(0))
     [[0, 1], [1, 0], [0, 1]]
     """

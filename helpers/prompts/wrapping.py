@@ -10,7 +10,7 @@ from zlib import crc32
 
 import pandas as pd
 
-from helpers.errors import UserError
+from helpers import UserError
 from helpers.metrics.matching import holds
 from helpers.prompts.frames import fill
 
@@ -58,8 +58,6 @@ def label(name: str, prompt_format: str) -> str:
 def qa(question: str, answer: str = "") -> str:
     r"""Return a question with its answer, or up to where that would stand.
 
-    Examples
-    --------
     >>> qa("Where is Lyon?"), qa("Where is Lyon?", "France")
     ('Question: Where is Lyon?\nAnswer:', 'Question: Where is Lyon?\nAnswer: France\n\n')
     """
@@ -72,23 +70,6 @@ def wrap(
 ) -> pd.DataFrame:
     r"""Put the questions of a table into a format; nothing but the column `prompt` changes.
 
-    Parameters
-    ----------
-    probes : DataFrame
-        Columns ``kind, prompt, subject, object``; of rows whose kind is not ``qa`` the prompt
-        stays.
-    prompt_format : {"bare", "qa", "shots", "chat"}
-        ``bare`` and ``chat`` change nothing: a chat template is the model's affair.
-    shots : DataFrame, optional
-        For the format of that name: from :func:`demonstrations`. The first five go before a
-        question, save those that name its subject or its object.
-
-    Returns
-    -------
-    DataFrame
-
-    Examples
-    --------
     >>> probes = pd.DataFrame({"kind": ["qa", "wp"], "prompt": ["Where is Lyon?", "Lyon is in"],
     ...                        "subject": "Lyon", "object": "France"})
     >>> wrap(probes, "qa")["prompt"].tolist()
@@ -112,24 +93,6 @@ def demonstrations(
 ) -> pd.DataFrame:
     """Draw answered questions of many relations, of facts that are not asked while there are some.
 
-    Parameters
-    ----------
-    facts : DataFrame
-        All of a data set: ``fact, relation, subject, object``.
-    frames : DataFrame
-        ``relation, kind, frame, template``; the first question of a relation is taken.
-    asked : DataFrame
-        The facts that are asked: ``subject``.
-    seed : int
-
-    Returns
-    -------
-    DataFrame
-        ``question, subject, object``, at most `SPARE` rows: first one of each relation, in a drawn
-        order, then a second one of each, and so on; last those whose subject is asked.
-
-    Examples
-    --------
     >>> facts = pd.DataFrame({"fact": ["a", "b"], "relation": "P17",
     ...                       "subject": ["Lyon", "Lima"], "object": ["France", "Peru"]})
     >>> frames = pd.DataFrame({"relation": ["P17"], "kind": ["qa"], "frame": [0],

@@ -32,7 +32,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from helpers.errors import UserError
+from helpers import UserError
 
 FOLDER = Path(__file__).parent
 
@@ -81,13 +81,6 @@ def load(name: str, folder: Path = FOLDER) -> pd.DataFrame:
 def wide(tidy: pd.DataFrame) -> pd.DataFrame:
     """Lay out a stored table in its printed shape, as :func:`load` returns it.
 
-    Parameters
-    ----------
-    tidy : DataFrame
-        As from :func:`load_tidy`.
-
-    Examples
-    --------
     >>> wide(load_tidy("monitor_table8")).to_dict("records")
     [{'MONITOR': 14.4, 'accuracy': 42.7, 'saved': 2.97}]
     """

@@ -52,8 +52,6 @@ class Pair(NamedTuple):
 def family(model: str) -> str:
     """Return the family of base models that a model comes from; a guess for Vicuna and WizardLM.
 
-    Examples
-    --------
     >>> family("Vicuna-7b"), family("Llama2chat 70B"), family("GPT-NeoX-20B")
     ('Llama 1', 'Llama 2', 'EleutherAI GPT')
     """
@@ -64,18 +62,6 @@ def family(model: str) -> str:
 def pairs(load: Load = published) -> list[Pair]:
     """Return all pairs of measures, of the three papers that print several measures a model.
 
-    Parameters
-    ----------
-    load : callable
-        Gives a table by its name.
-
-    Returns
-    -------
-    list of Pair
-        ``printed`` is not a number where the paper gives no correlation.
-
-    Examples
-    --------
     >>> [pair.name for pair in pairs()][:2]
     ['MONITOR, accuracy', 'MONITOR, accuracy (P178)']
     """

@@ -49,15 +49,6 @@ def models(setting: str = "four-shot") -> pd.DataFrame:
 def measures(setting: str, load: Callable[[str], pd.DataFrame] = load) -> pd.DataFrame:
     """Return all printed measures of one prompt setting, in percent.
 
-    Parameters
-    ----------
-    setting : str
-        One of ``SETTINGS``.
-    load : callable
-        Gives a table by its name.
-
-    Examples
-    --------
     >>> measures("four-two").loc["Phi2 3B", ["CR", "IUR"]].tolist()
     [19.33, 92.14]
     """

@@ -4,7 +4,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.stats
 
-from helpers.errors import UserError
+from helpers import UserError
 from helpers.stats.results import Correlation
 
 
@@ -63,30 +63,10 @@ def fisher(r: float, n: int, method: str = "pearson", level: float = 0.95) -> tu
 
     It is tanh(artanh(r) ± z s), where z is the normal quantile and s² = 1 / (n - 3).
 
-    Parameters
-    ----------
-    r : float
-        Strictly between -1 and 1.
-    n : int
-        Number of pairs, at least 4.
-    method, level
-        As for :func:`correlation`.
-
-    Returns
-    -------
-    low, high : float
-
-    Raises
-    ------
-    UserError
-        If r or n are out of range.
-
     Notes
     -----
     Fisher 1921; for ranks see :func:`correlation`.
 
-    Examples
-    --------
     artanh(0.5) = 0.549, and s = 0.5 for seven pairs, so from tanh(-0.431) to tanh(1.529):
 
     >>> [round(end, 3) for end in fisher(0.5, 7)]
@@ -103,17 +83,6 @@ def fisher(r: float, n: int, method: str = "pearson", level: float = 0.95) -> tu
 def pearson(rows: np.ndarray) -> np.ndarray:
     """Correlate two columns: a statistic for :func:`helpers.stats.bootstrap`.
 
-    Parameters
-    ----------
-    rows : ndarray, shape (..., n, 2)
-
-    Returns
-    -------
-    ndarray, shape (...)
-        Not a number where a column is constant.
-
-    Examples
-    --------
     >>> round(float(pearson(np.array([[1.0, 2], [2, 1], [3, 4], [4, 3]]))), 3)
     0.6
     """

@@ -6,7 +6,7 @@ from zlib import crc32
 import numpy as np
 import pandas as pd
 
-from helpers.errors import UserError
+from helpers import UserError
 from helpers.stats.percentiles import bounds
 from helpers.stats.resampling import Statistic, bootstrap, replicates
 

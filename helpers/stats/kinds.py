@@ -1,6 +1,6 @@
 """The kinds of interval that the book draws, and how a caption names them."""
 
-from helpers.errors import UserError
+from helpers import UserError
 
 KINDS = {
     "bootstrap": "bootstrap over facts within relations",

@@ -4,7 +4,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from helpers.errors import UserError
+from helpers import UserError
 from helpers.stats.correlations import correlation
 
 
@@ -16,27 +16,6 @@ def without_each(
     Models of one family resemble each other, so that one family can make or break a correlation
     over models, and the interval, which takes models as independent, does not tell.
 
-    Parameters
-    ----------
-    x, y : array_like, shape (n,)
-        Pairs with a number missing are left out.
-    groups : array_like, shape (n,)
-        The group of each pair, such as a family of models.
-    method : {"pearson", "spearman"}
-
-    Returns
-    -------
-    DataFrame
-        ``without, r, n``, in order of appearance; r is not a number where fewer than two pairs or a
-        constant column are left.
-
-    Raises
-    ------
-    UserError
-        For another method or columns of different lengths.
-
-    Examples
-    --------
     One point makes the correlation of four that have none:
 
     >>> x, y = [1, 1, 2, 2, 9], [1, 2, 1, 2, 9]

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 from statsmodels.stats import contingency_tables
 
-from helpers.errors import UserError
+from helpers import UserError
 from helpers.stats.percentiles import bounds
 from helpers.stats.resampling import Statistic, as_table, mean, replicates
 from helpers.stats.results import Difference, Mcnemar

@@ -12,27 +12,11 @@ def expanded(level: float, n: int, strata: npt.ArrayLike | None = None) -> float
     variance is taken about its own mean, and their percentiles know nothing of Student's t. The
     expanded level is 2 Φ(t sqrt(n / (n - k))) - 1, with t the quantile of n - k degrees of freedom.
 
-    Parameters
-    ----------
-    level : float
-        Of confidence, between 0 and 1.
-    n : int
-        Number of facts.
-    strata : array_like, shape (n,), optional
-        Labels, such as relations; by default all facts are one stratum.
-
-    Returns
-    -------
-    float
-        At least `level`; `level` itself if every fact is a stratum of its own.
-
     Notes
     -----
     Hesterberg 2015, What Teachers Should Know About the Bootstrap, The American Statistician
     69 (4), 371-386, for one sample; here with the degrees of freedom of all strata.
 
-    Examples
-    --------
     Twenty facts: t = 2.093, times sqrt(20 / 19) is 2.147, so 96.8 % of resamples.
 
     >>> round(expanded(0.95, 20), 3), round(expanded(0.95, 20, [0, 1] * 10), 3)
@@ -54,24 +38,6 @@ def bounds(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the bounds of an interval: the one rule for all that is resampled.
 
-    Parameters
-    ----------
-    draws : ndarray, shape (n_resamples, ...)
-        From :func:`helpers.stats.replicates`.
-    n, strata
-        Facts that were resampled, and their strata.
-    level : float
-        Of confidence, between 0 and 1.
-    centre : array_like, shape (...), optional
-        The estimate, to move the bounds by the resamples' bias.
-
-    Returns
-    -------
-    low, high : ndarray, shape (...)
-        Not numbers for fewer than two facts, or where no resample is a number.
-
-    Examples
-    --------
     With twenty facts, 96.8 % of the resamples instead of 95 %:
 
     >>> low, high = bounds(np.arange(1001.0), n=20)
@@ -86,22 +52,6 @@ def percentiles(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the bounds of the middle `level` of resamples, leaving out what is not a number.
 
-    Parameters
-    ----------
-    draws : ndarray, shape (n_resamples, ...)
-    level : float
-        Of confidence, between 0 and 1.
-    n : int
-        Number of facts; there are no bounds from fewer than two.
-    centre : array_like, shape (...), optional
-        The estimate, to move the bounds by the resamples' bias.
-
-    Returns
-    -------
-    low, high : ndarray, shape (...)
-
-    Examples
-    --------
     >>> low, high = percentiles(np.arange(101.0), 0.9, n=3)
     >>> round(float(low)), round(float(high))
     (5, 95)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from helpers.errors import UserError
+from helpers import UserError
 from helpers.stats.percentiles import bounds
 from helpers.stats.results import Interval
 
@@ -42,31 +42,6 @@ def replicates(
 ) -> np.ndarray:
     """Compute a statistic on bootstrap samples of rows, drawn within strata.
 
-    Parameters
-    ----------
-    values : array_like, shape (n,) or (n, k)
-        One row a fact.
-    statistic : callable
-        Takes an array of shape (..., n, k), with k = 1 for one column, and reduces its last two
-        axes; see :func:`mean`.
-    strata : array_like, shape (n,), optional
-        Labels, such as relations; each resample holds as many rows of each as there are.
-    n_resamples : int
-        How many samples.
-    seed : int or sequence of int
-        For numpy's generator; the same seed gives the same samples.
-
-    Returns
-    -------
-    ndarray, shape (n_resamples, ...)
-
-    Raises
-    ------
-    UserError
-        If there are no rows, or fewer than one resample is asked for.
-
-    Examples
-    --------
     >>> replicates([3.0, 3.0], n_resamples=2).tolist()
     [3.0, 3.0]
     """
@@ -149,8 +124,6 @@ def bootstrap(
 def as_table(values: npt.ArrayLike) -> np.ndarray:
     """Return values as numbers in rows and columns, one column where there is but one number each.
 
-    Examples
-    --------
     >>> as_table([1, 0]).tolist()
     [[1.0], [0.0]]
     """

@@ -3,7 +3,7 @@
 import numpy as np
 import scipy.stats
 
-from helpers.errors import UserError
+from helpers import UserError
 from helpers.stats.results import Interval
 
 

@@ -8,14 +8,13 @@ import pandas as pd
 import pytest
 from transformers import AutoTokenizer
 
-from helpers import datasets
+from helpers import UserError, datasets
 from helpers.atlas import chat, train
 from helpers.atlas.chat import Tuning, Tutor, choose
 from helpers.atlas.copying import Copying
 from helpers.atlas.exposure import Plan, assign
 from helpers.atlas.mentions import Frames
 from helpers.atlas.recipe import Recipe
-from helpers.errors import UserError
 from helpers.prompts.formats import INSTRUCTION
 
 DESIGN = Tuning()

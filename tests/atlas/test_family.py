@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from safetensors import safe_open
 
+from helpers import UserError
 from helpers.atlas import family, records
-from helpers.errors import UserError
 from helpers.stats import wilson
 
 CONFIG = {"vocab_size": 10, "hidden_size": 4, "intermediate_size": 6, "num_hidden_layers": 2}

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from helpers import UserError
 from helpers.atlas import family, page
-from helpers.errors import UserError
 
 NAMES = st.from_regex(r"[a-z_]{1,8}", fullmatch=True)
 TEXTS = st.text(st.characters(blacklist_categories=["Cs", "Cc"], blacklist_characters="%"))
@@ -23,7 +23,9 @@ def test_the_page_is_filled_from_the_records_beside_the_weights():
 
 def test_the_table_of_accuracies_says_what_was_measured(root):
     for name in family.members():
-        recorded = (root / f"helpers/weights/{name}/evaluation.csv").read_text(encoding="utf-8")
+        recorded = (root / f"helpers/models/weights/{name}/evaluation.csv").read_text(
+            encoding="utf-8"
+        )
         [line] = re.findall(r'"none, relations with 20 objects or more",256,.*', recorded)
         accuracy, low, high = (float(number) for number in line.rsplit(",", 3)[1:])
         table = page.tables([name])["accuracy"]

@@ -3,9 +3,8 @@
 import pytest
 import torch
 
-from helpers import datasets
+from helpers import UserError, datasets
 from helpers.atlas import toy
-from helpers.errors import UserError
 
 
 @pytest.fixture(scope="module")

@@ -9,14 +9,13 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from helpers import datasets
+from helpers import UserError, datasets
 from helpers.atlas import copying, loop, model, train
 from helpers.atlas.batches import loss_and_accuracy
 from helpers.atlas.copying import Copying
 from helpers.atlas.exposure import Plan
 from helpers.atlas.loop import Optimisation, Stage
 from helpers.atlas.recipe import Recipe
-from helpers.errors import UserError
 
 SMALL = model.Size(hidden=64, layers=2, heads=1, inner=64, vocabulary=128, offsets=(1,))
 TOY = Recipe(

@@ -12,10 +12,11 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from helpers import checkpoints, datasets, models
+from helpers import datasets, models
 from helpers.atlas import skills
 from helpers.atlas.evaluate import answer, by_exposure, many_objects, markdown, shares
 from helpers.atlas.model import SIZES
+from helpers.models import checkpoints
 from helpers.prompts import questions
 
 BASE = ("atlas-xs", "atlas-s", "atlas-m")
@@ -26,7 +27,7 @@ KNOWN = "none, relations with 20 objects or more"
 
 @pytest.fixture(scope="module")
 def weights(root):
-    return root / "helpers/weights"
+    return root / "helpers/models/weights"
 
 
 @pytest.fixture(scope="module")

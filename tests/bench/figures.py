@@ -17,10 +17,10 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from helpers.models.tokens import Row
 from helpers.plots import style
-from helpers.probing import packing, trie
-from helpers.probing.tokens import Row
-from helpers.probing.trie import Trie
+from helpers.probing.engine import packing, trie
+from helpers.probing.engine.trie import Trie
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "book" / "scoring.md"

@@ -17,8 +17,7 @@ import torch
 import transformers
 from transformers.pytorch_utils import Conv1D
 
-from helpers.models import LanguageModel
-from helpers.probing import tokens
+from helpers.models import LanguageModel, tokens
 
 ROWS = 512  # of the products by which the ceiling is measured
 

@@ -13,10 +13,9 @@ import torch
 from transformers import DynamicCache
 
 from helpers import probing
-from helpers.models import LanguageModel
-from helpers.probing import plain as whole
-from helpers.probing import tokens
-from helpers.probing.tokens import Row
+from helpers.models import LanguageModel, tokens
+from helpers.models import plain as whole
+from helpers.models.tokens import Row
 
 Scores = list[list[float]]
 BATCH = 16

@@ -7,8 +7,9 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from helpers import chapters, findings, runs, settings
-from helpers.errors import UserError
+from helpers import UserError, runs
+from helpers.plots import findings
+from helpers.publishing import chapters, settings
 
 KINDS = {".csv", ".md", ".tex"}  # of an exported table
 KIND = re.compile("bootstrap|Wilson|Newcombe|Fisher|clustered")  # of an interval

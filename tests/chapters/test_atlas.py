@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from helpers import chapters, datasets, publish, runs, state
+from helpers import datasets, runs
 from helpers.atlas import family
+from helpers.publishing import chapters, publish, state
 from helpers.stats import wilson
 from tests.chapters import notebooks
 
@@ -30,9 +31,9 @@ def test_the_prologue_comes_first():
 
 def test_it_runs_again_when_a_bundled_model_or_its_making_changes(root):
     seen = state.sources("atlas-s", [], "atlas")
-    assert {root / f"helpers/weights/{name}/evaluation.csv" for name in family.members()} <= set(
-        seen
-    )
+    assert {
+        root / f"helpers/models/weights/{name}/evaluation.csv" for name in family.members()
+    } <= set(seen)
     assert root / "helpers/atlas/toy.py" in seen
     assert root / "helpers/atlas/toy.py" not in state.sources("atlas-s", [], "monitor")
 

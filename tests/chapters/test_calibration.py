@@ -7,10 +7,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from helpers import agreement, chapters, datasets, findings, runs, settings
-from helpers.errors import UserError
+from helpers import UserError, datasets, runs
 from helpers.metrics import detection, verdicts
-from helpers.panels import reading
+from helpers.plots import findings
+from helpers.publishing import chapters, settings
+from helpers.runs.panel import reading
+from helpers.stats import agreement
 from tests import panel_runs
 from tests.chapters import cells, notebooks
 

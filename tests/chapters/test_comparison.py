@@ -6,7 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from helpers import chapters, findings, runs
+from helpers import runs
+from helpers.plots import findings
+from helpers.publishing import chapters
 from tests import saved_runs
 from tests.chapters import cells, notebooks
 

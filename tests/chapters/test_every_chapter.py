@@ -9,8 +9,8 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from helpers import chapters, opening, settings
-from helpers.errors import UserError
+from helpers import UserError
+from helpers.publishing import chapters, opening, settings
 from tests.chapters import notebooks
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -72,7 +72,9 @@ class TestTemplate:
         cells = notebook(path).cells
         assert cells[0].cell_type == "markdown"
         expected = opening.cell()
-        assert cells[1].source == "".join(expected["source"]), "run python -m helpers.opening"
+        assert cells[1].source == "".join(expected["source"]), (
+            "run python -m helpers.publishing.opening"
+        )
         assert cells[1].metadata == expected["metadata"]
 
 

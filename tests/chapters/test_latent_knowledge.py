@@ -4,9 +4,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from helpers import chapters, findings, models, runs
+from helpers import models, runs
 from helpers.metrics import latent_knowledge as lke
 from helpers.metrics import ranking
+from helpers.plots import findings
+from helpers.publishing import chapters
 from tests import outcomes, tiny
 from tests.chapters import forward, notebooks
 

@@ -3,9 +3,10 @@
 import pandas as pd
 import pytest
 
-from helpers import chapters, findings, published, runs, settings
-from helpers.errors import UserError
+from helpers import UserError, published, runs
+from helpers.plots import findings
 from helpers.published import checks, claims
+from helpers.publishing import chapters, settings
 from tests.chapters import notebooks
 
 SMALL = ["n_bootstrap=50", "n_planted=1"]

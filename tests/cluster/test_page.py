@@ -28,7 +28,7 @@ def copy(folder):
     """Return a copy of the project with stand-ins for the page's models and chapters."""
     top = small_project.make(folder / "the project", chapters=CHAPTERS)
     for model in MODELS:
-        tiny.save(top / "helpers" / "weights" / model)
+        tiny.save(top / "helpers" / "models" / "weights" / model)
     return top
 
 

@@ -31,7 +31,7 @@ def slurm(tmp_path_factory):
 def models(root, tmp_path_factory):
     """Return a bundled model, and a copy of it that reads a few words at a time only."""
     folder = tmp_path_factory.mktemp("models") / "short"
-    shutil.copytree(root / "helpers" / "weights" / "atlas-xs", folder)
+    shutil.copytree(root / "helpers" / "models" / "weights" / "atlas-xs", folder)
     context(folder, SHORT)
     return ["atlas-xs", str(folder)]
 
@@ -46,7 +46,16 @@ def context(folder, length):
 def sweep(root, environment, models, folder, *more):
     """Do what `make sweep PROFILE=slurm` does."""
     words = [*CHAPTERS, "--models", *models, "--runs", str(folder), "--profile", "slurm"]
-    command = [sys.executable, "-m", "helpers.chapters", "sweep", *words, *more, "--set", *SMALL]
+    command = [
+        sys.executable,
+        "-m",
+        "helpers.publishing.chapters",
+        "sweep",
+        *words,
+        *more,
+        "--set",
+        *SMALL,
+    ]
     # the profile's times are those of a real cluster
     quick = {"PYTHONUNBUFFERED": "1"}
     done = subprocess.run(

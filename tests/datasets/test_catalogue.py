@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from helpers import datasets
+from helpers import UserError, datasets
 from helpers.datasets import exposure
-from helpers.errors import UserError
 
 RELATIONS = ["P30", "P61", "P246", "P575"]
 

@@ -59,8 +59,8 @@ def test_the_totals_are_those_of_the_data(page):
 
 
 def test_the_hand_made_tables_have_the_sizes_told(page, root):
-    names = pd.read_csv(root / "helpers/data/atlas_names.csv", keep_default_na=False)
-    fixed = pd.read_csv(root / "helpers/data/atlas_corrections.csv", keep_default_na=False)
+    names = pd.read_csv(root / "helpers/datasets/data/atlas_names.csv", keep_default_na=False)
+    fixed = pd.read_csv(root / "helpers/datasets/data/atlas_corrections.csv", keep_default_na=False)
     changed = (fixed["object"] != "").sum()
     assert f"the {len(names)} names" in page
     assert f"lists {len(fixed)} facts that we changed ({changed}) or left out" in page

@@ -8,9 +8,8 @@ import threading
 import pooch
 import pytest
 
-from helpers import datasets
+from helpers import UserError, datasets
 from helpers.datasets import fktc
-from helpers.errors import UserError
 
 HEADER = {"relations": ["Who wrote [X]?", "Who is the author of [X]?"]}
 ROW = {"subject": "Hamlet", "object": "Shakespeare", "taxonomy": ["Goethe", "Dante"]}

@@ -4,9 +4,8 @@ import json
 
 import pytest
 
-from helpers import datasets
+from helpers import UserError, datasets
 from helpers.datasets.knowledge import FEWEST
-from helpers.errors import UserError
 
 
 @pytest.fixture(scope="module")

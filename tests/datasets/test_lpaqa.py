@@ -2,9 +2,8 @@
 
 import pytest
 
-from helpers import published
+from helpers import UserError, published
 from helpers.datasets import lpaqa
-from helpers.errors import UserError
 
 
 def test_all_published_prompts_are_read(shared):

@@ -6,9 +6,9 @@ import json
 import pandas as pd
 import pytest
 
+from helpers import UserError
 from helpers.datasets.multiple_choice import NAMES, Benchmark, atlas, load, remote
 from helpers.datasets.multiple_choice.benchmark import COLUMNS, read_text
-from helpers.errors import UserError
 
 # Items, rows in the files, style, kinds of variation, demonstrations in the study.
 REAL = {

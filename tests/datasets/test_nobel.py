@@ -5,9 +5,8 @@ import re
 import pandas as pd
 import pytest
 
-from helpers import datasets
+from helpers import UserError, datasets
 from helpers.datasets import nobel
-from helpers.errors import UserError
 from helpers.prompts import lists
 
 

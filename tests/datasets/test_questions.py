@@ -5,8 +5,8 @@ import json
 
 import pytest
 
+from helpers import UserError
 from helpers.datasets import questions, seen
-from helpers.errors import UserError
 
 NQ = {"question": "who wrote it", "answer": ["Ann", "Bea"]}
 FLASHRAG = {"id": "test_1", "question": "Who wrote it?", "golden_answers": ["Ann", "A. Ann"]}

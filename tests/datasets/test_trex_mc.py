@@ -3,9 +3,8 @@
 import pandas as pd
 import pytest
 
-from helpers import datasets
+from helpers import UserError, datasets
 from helpers.datasets import download, trex_mc
-from helpers.errors import UserError
 from helpers.prompts import lists
 
 ROWS = {

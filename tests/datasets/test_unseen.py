@@ -6,10 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helpers import published
+from helpers import UserError, published
 from helpers.datasets import unseen
 from helpers.datasets.unseen_names import EVENTS, FIRST, LAST, MIDDLE, PLACES
-from helpers.errors import UserError
 
 FILLED = {"place": "[country/region]", "event": "[medal event]", "person": "[person]"}
 

@@ -10,9 +10,9 @@ import time
 import pandas as pd
 import pytest
 
-from helpers import chapters, runs
-from helpers.errors import UserError
+from helpers import UserError, runs
 from helpers.probing import engine
+from helpers.publishing import chapters
 from tests.faults import work
 from tests.faults.conftest import kill, wait_for
 

@@ -12,8 +12,7 @@ from itertools import repeat
 import pandas as pd
 import pytest
 
-from helpers import models, probing
-from helpers.errors import UserError
+from helpers import UserError, models, probing
 from tests import stub_server, tiny
 from tests.probing.test_scoring import OPTIONS, PROMPTS, table
 from tests.stub_server import StubServer

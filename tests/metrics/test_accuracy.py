@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from helpers import prompts
-from helpers.errors import UserError
+from helpers import UserError, prompts
 from helpers.metrics import accuracy
 
 

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from helpers import published
-from helpers.errors import UserError
+from helpers import UserError, published
 from helpers.metrics import beliefs, multiplicity
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helpers.errors import UserError
+from helpers import UserError
 from helpers.metrics import choices, multiplicity
 
 

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helpers import published, stats
-from helpers.errors import UserError
+from helpers import UserError, published, stats
 from helpers.metrics import knowledge_base as kb
 
 SETTINGS = ("zero-shot", "four-shot", "four-two")

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from helpers.errors import UserError
+from helpers import UserError
 from helpers.metrics import latent_knowledge as lke
 from helpers.metrics import ranking
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helpers.errors import UserError
+from helpers import UserError
 from helpers.metrics.matching import (
     RULES,
     contains,

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from helpers.errors import UserError
+from helpers import UserError
 from helpers.metrics import monitor
 from helpers.metrics.anchors import anchors_of, coverage, known_facts
 

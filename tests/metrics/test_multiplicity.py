@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import stats
 
-from helpers.errors import UserError
+from helpers import UserError
 from helpers.metrics import multiplicity as mp
 
 

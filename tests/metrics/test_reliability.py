@@ -4,8 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from helpers import published, stats
-from helpers.errors import UserError
+from helpers import UserError, published, stats
 from helpers.metrics import knowledge_base as kb
 from helpers.metrics import reliability
 from helpers.published import knowledge_base as paper

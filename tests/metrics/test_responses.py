@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helpers import datasets
-from helpers.errors import UserError
+from helpers import UserError, datasets
 from helpers.metrics import responses
 from helpers.metrics.canonical import canonical, contains_answer, same_answer
 

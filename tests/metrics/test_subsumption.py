@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from helpers.errors import UserError
+from helpers import UserError
 from helpers.metrics import subsumption
 
 MARKS = arrays(bool, st.integers(1, 60))

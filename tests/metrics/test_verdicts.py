@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import settings as limits
 from hypothesis import strategies as st
 
-from helpers.errors import UserError
+from helpers import UserError
 from helpers.metrics import verdicts
 
 EQUAL = {"match": "exact_match", "alphas": [1 / 3] * 3}

@@ -3,7 +3,8 @@
 import numpy as np
 import pandas as pd
 
-from helpers import agreement, plots
+from helpers import plots
+from helpers.stats import agreement
 from tests.plots.drawn import texts
 
 

@@ -4,8 +4,9 @@ import pandas as pd
 import pytest
 import torch
 
-from helpers.errors import UserError
-from helpers.probing import attribution, tokens
+from helpers import UserError
+from helpers.models import tokens
+from helpers.probing import attribution
 from helpers.probing.attribution import attribute, attribute_well, baseline_ids, converged
 from tests import tiny
 

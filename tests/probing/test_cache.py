@@ -7,8 +7,9 @@ import pandas as pd
 import pytest
 import torch
 
-from helpers.errors import UserError
-from helpers.probing import cache, decoding, engine, generate, score
+from helpers import UserError
+from helpers.probing import cache, engine, generate, score
+from helpers.probing.engine import decoding
 from tests import tiny
 
 PROBES = pd.DataFrame(

@@ -5,7 +5,9 @@ import logging
 import pytest
 import torch
 
-from helpers.probing import decoding, generate, tokens
+from helpers.models import tokens
+from helpers.probing import generate
+from helpers.probing.engine import decoding
 from tests import tiny
 
 PROMPTS = ["Which country is Lyon in?", "Lyon is located in", "The", "Bern is located in"]

@@ -11,11 +11,12 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from helpers import gpu
-from helpers.errors import UserError
-from helpers.probing import check, encoder, engine, families, packing, plain, plan
+from helpers import UserError
+from helpers.models import check, families, gpu, plain
+from helpers.models.tokens import Row
+from helpers.probing import engine
 from helpers.probing import method as public_method
-from helpers.probing.tokens import Row
+from helpers.probing.engine import encoder, packing, plan
 from tests import tiny
 
 METHODS = {

@@ -9,8 +9,9 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from helpers.errors import UserError
-from helpers.probing import generate, score, tokens
+from helpers import UserError
+from helpers.models import tokens
+from helpers.probing import generate, score
 from tests import tiny
 
 PROMPTS = [

@@ -5,7 +5,7 @@ import dataclasses
 import pandas as pd
 import pytest
 
-from helpers.errors import UserError
+from helpers import UserError
 from helpers.metrics import responses
 from helpers.probing import judges
 from helpers.prompts import judging

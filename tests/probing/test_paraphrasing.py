@@ -2,7 +2,7 @@
 
 import pytest
 
-from helpers.errors import UserError
+from helpers import UserError
 from helpers.probing.paraphrasing import paraphrase
 from tests import tiny
 

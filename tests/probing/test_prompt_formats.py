@@ -4,9 +4,8 @@ import dataclasses
 
 import pytest
 
-from helpers import datasets, models, prompts
-from helpers.checkpoints import WEIGHTS
-from helpers.errors import UserError
+from helpers import UserError, datasets, models, prompts
+from helpers.models.checkpoints import WEIGHTS
 from helpers.probing import prompt_formats
 from tests import tiny
 

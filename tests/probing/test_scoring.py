@@ -9,8 +9,9 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from helpers.errors import UserError
-from helpers.probing import engine, plain, score, tokens, work
+from helpers import UserError
+from helpers.models import plain, tokens
+from helpers.probing import engine, score, work
 from tests import tiny
 
 PROMPTS = [

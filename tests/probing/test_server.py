@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from helpers import models, probing
-from helpers.checkpoints import WEIGHTS
-from helpers.errors import UserError
-from helpers.probing import server_scoring, tokens
+from helpers import UserError, models, probing
+from helpers.models import tokens
+from helpers.models.address import KEY
+from helpers.models.checkpoints import WEIGHTS
+from helpers.models.tokens import Row
+from helpers.probing import server_scoring
 from helpers.probing.attribution import attribute
-from helpers.probing.tokens import Row
-from helpers.servers.address import KEY
 from tests import tiny
 from tests.probing.test_scoring import OPTIONS, PROMPTS, expected, largest_difference, table
 from tests.stub_server import StubServer

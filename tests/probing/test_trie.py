@@ -5,9 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helpers.probing import encoder, engine, packing, plan, shared, trie
-from helpers.probing.splice import common_prefix
-from helpers.probing.tokens import Row
+from helpers.models.splice import common_prefix
+from helpers.models.tokens import Row
+from helpers.probing import engine
+from helpers.probing.engine import encoder, packing, plan, shared, trie
 
 IDS = st.lists(st.integers(0, 2), min_size=2, max_size=9).map(tuple)
 ROWS = st.lists(

@@ -3,9 +3,8 @@
 import pandas as pd
 import pytest
 
-from helpers import datasets, published
+from helpers import UserError, datasets, published
 from helpers.datasets import lpaqa
-from helpers.errors import UserError
 from helpers.prompts import baselines
 
 TABLE = published.load("lke_table5")

@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helpers import prompts
-from helpers.errors import UserError
+from helpers import UserError, prompts
 
 DISTRACTORS = ["Peru", "Chad", "Laos", "Oman", "Mali"]
 

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from helpers import datasets
-from helpers.errors import UserError
+from helpers import UserError, datasets
 from helpers.prompts import length, lists
 from helpers.prompts.formats import SEPARATORS
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from helpers.errors import UserError
+from helpers import UserError
 from helpers.prompts import lists, sequences
 
 

@@ -6,8 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from helpers import models, probing
-from helpers.errors import UserError
+from helpers import UserError, models, probing
 from helpers.prompts import shots
 from helpers.prompts.formats import INSTRUCTION
 

@@ -3,8 +3,7 @@
 import pandas as pd
 import pytest
 
-from helpers import datasets, prompts
-from helpers.errors import UserError
+from helpers import UserError, datasets, prompts
 from helpers.metrics.matching import holds
 from helpers.prompts import wrapping
 

@@ -4,8 +4,7 @@ import re
 
 import pytest
 
-from helpers import published
-from helpers.errors import UserError
+from helpers import UserError, published
 from helpers.published.checks import latent_knowledge
 
 SHAPES = {

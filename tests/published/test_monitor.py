@@ -5,8 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from helpers import published
-from helpers.errors import UserError
+from helpers import UserError, published
 
 SHAPES = {
     "monitor_table2": (12, 6),

@@ -21,7 +21,7 @@ import torch
 import transformers
 
 from helpers import models, probing
-from helpers.probing import tokens
+from helpers.models import tokens
 from tests.server.test_vllm import MODEL, largest, list_probes, monitor_probes
 from tests.server.vllm_server import VllmServer
 

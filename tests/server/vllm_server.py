@@ -11,7 +11,7 @@ from pathlib import Path
 
 import httpx2
 
-from helpers.checkpoints import WEIGHTS
+from helpers.models.checkpoints import WEIGHTS
 
 PYTHON = "SERVER_PYTHON"  # in the environment: the interpreter that has vLLM
 START_SECONDS = 600

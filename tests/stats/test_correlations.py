@@ -8,8 +8,7 @@ import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helpers import stats
-from helpers.errors import UserError
+from helpers import UserError, stats
 
 
 @pytest.mark.parametrize("method", ["pearson", "spearman"])

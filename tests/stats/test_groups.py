@@ -6,8 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from helpers import stats
-from helpers.errors import UserError
+from helpers import UserError, stats
 
 
 @pytest.fixture

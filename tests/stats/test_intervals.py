@@ -6,10 +6,11 @@ import pytest
 import scipy.stats
 from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint
 
-from helpers import chapters, settings, stats
+from helpers import stats
 from helpers.atlas import records
 from helpers.metrics import monitor
-from helpers.panels import contests
+from helpers.publishing import chapters, settings
+from helpers.runs.panel import contests
 
 LABELS = np.repeat(["P17", "P36", "P37"], [12, 20, 9])
 DRAWS = 20_000

@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helpers import stats
-from helpers.errors import UserError
+from helpers import UserError, stats
 
 
 @given(st.integers(0, 200), st.integers(2, 5))

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from statsmodels.stats import contingency_tables
 
-from helpers import stats
-from helpers.errors import UserError
+from helpers import UserError, stats
 
 
 def test_paired_difference_is_narrower_than_unpaired():

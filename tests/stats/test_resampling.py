@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from helpers import stats
-from helpers.errors import UserError
+from helpers import UserError, stats
 from helpers.stats import resampling
 
 

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from statsmodels.stats.proportion import proportion_confint
 
-from helpers import stats
-from helpers.errors import UserError
+from helpers import UserError, stats
 
 
 @given(st.integers(0, 60), st.integers(0, 60))

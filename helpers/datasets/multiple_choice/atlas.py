@@ -11,9 +11,9 @@ from collections.abc import Collection, Sequence
 import numpy as np
 import pandas as pd
 
+from helpers import UserError
 from helpers.datasets import catalogue, exposure
 from helpers.datasets.multiple_choice.benchmark import Benchmark
-from helpers.errors import UserError
 
 KINDS = ("frames", "order", "demonstrations", "options")
 POOL = 40  # demonstrations a relation, from which variations draw
@@ -29,39 +29,7 @@ def load(
     model: str = "",
     only: Collection[str] | None = None,
 ) -> Benchmark:
-    """Return facts as questions with options.
-
-    Parameters
-    ----------
-    name : str
-        ``"atlas"``, ``"fktc"`` or a folder of facts.
-    n : int, optional
-        Number of items over all relations; None for all.
-    seed : int
-        Of the sample, the distractors and the order of options.
-    n_options : int
-        Options an item, the object and the false object included; 2 to 6. A fact with fewer
-        distractors has fewer options.
-    relations : sequence of str, optional
-        Relations to take; all by default.
-    model : str
-        Of the atlas: whose training the sample is spread over; a model that is not bundled gets
-        the sample of the first bundled one, so that models are asked the same.
-    only : collection of str, optional
-        Names of the facts to take instead of a sample.
-
-    Returns
-    -------
-    Benchmark
-        Items also have ``subject``, ``object`` and ``false_object`` ("" where there is none); the
-        pool holds up to 40 other facts of each relation, none of them taught wrong. A relation too
-        small for six demonstrations takes them from all relations.
-
-    Raises
-    ------
-    UserError
-        For numbers out of range, or a fact without distractors.
-    """
+    """Return facts as questions with options."""
     if not 2 <= n_options <= 6:
         raise UserError(f"An item has 2 to 6 options, its answer included, not {n_options}.")
     if n is not None and n < 1:
@@ -93,8 +61,6 @@ def load(
 def training(model: str) -> pd.DataFrame | None:
     """Return what a bundled model read of each fact; for others, what the first bundled one did.
 
-    Examples
-    --------
     >>> int(training("no such model")["exposures"].min())
     0
     """
@@ -106,20 +72,6 @@ def training(model: str) -> pd.DataFrame | None:
 def lessons(known: pd.DataFrame) -> pd.Series:
     """Name what a model was taught of each fact, by its training.
 
-    Parameters
-    ----------
-    known : DataFrame
-        From `helpers.datasets.training`.
-
-    Returns
-    -------
-    Series of str
-        ``"never shown"``; ``"taught wrong"`` (a false object was shown more often than the true
-        one); ``"taught both"`` (as often); else ``"shown 1-4"``, ``"shown 8-32"`` or
-        ``"shown 64+"`` times.
-
-    Examples
-    --------
     >>> known = pd.DataFrame({"exposures": [0, 2, 16, 0, 32], "false_exposures": [0, 0, 0, 64, 32]})
     >>> lessons(known).tolist()
     ['never shown', 'shown 1-4', 'shown 8-32', 'taught wrong', 'taught both']

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from helpers.errors import UserError
+from helpers import UserError
 
 COLUMNS = ("item", "relation", "question", "options", "answer")
 
@@ -62,25 +62,11 @@ class Benchmark:
 def table(rows: Iterable[Mapping[str, Any]], where: Path | str) -> pd.DataFrame:
     """Return items as a table, each checked: two options or more, and a correct one among them.
 
-    Parameters
-    ----------
-    rows : iterable of mapping
-        With the keys of ``COLUMNS``, and ``where`` if its line is known; others are kept.
-    where : Path or str
-        The file, for messages.
-
-    Raises
-    ------
-    UserError
-        Naming the line, or else the item: one option, none correct, an empty text.
-
-    Examples
-    --------
     >>> row = {"item": "1", "relation": "", "question": "Up?", "options": ["no"], "answer": 0}
     >>> table([row], "my.csv")
     Traceback (most recent call last):
         ...
-    helpers.errors.UserError: my.csv: item 1 has one option only; give two or more, or leave it out.
+    helpers.UserError: my.csv: item 1 has one option only; give two or more, or leave it out.
     """
     rows = list(rows)
     if not rows:

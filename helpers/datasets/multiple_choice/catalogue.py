@@ -5,6 +5,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 from types import ModuleType
 
+from helpers import UserError
 from helpers.datasets import catalogue
 from helpers.datasets.multiple_choice import (
     atlas,
@@ -18,7 +19,6 @@ from helpers.datasets.multiple_choice import (
     truthfulqa,
 )
 from helpers.datasets.multiple_choice.benchmark import Benchmark
-from helpers.errors import UserError
 
 PUBLISHED: dict[str, ModuleType] = {
     module.SOURCE.name: module
@@ -77,13 +77,6 @@ def load(
 def shape(name: str | Path) -> str:
     """Return what a data set holds: "facts" with questions, "pairs" without, or "options".
 
-    Raises
-    ------
-    UserError
-        If there is no such set or file.
-
-    Examples
-    --------
     >>> shape("atlas"), shape("nobel"), shape("fever")
     ('facts', 'pairs', 'options')
     """

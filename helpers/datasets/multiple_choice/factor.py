@@ -10,9 +10,9 @@ A column ``paraphrases`` (a JSON list of texts) gives other wordings of the text
 import json
 from pathlib import Path
 
+from helpers import UserError
 from helpers.datasets.multiple_choice import benchmark, files
 from helpers.datasets.multiple_choice.remote import Source
-from helpers.errors import UserError
 
 COMMIT = "ee9de30abf28e94b163167dc41ad51fbbdb48c32"
 SOURCE = Source(

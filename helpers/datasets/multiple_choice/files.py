@@ -6,30 +6,12 @@ import json
 from pathlib import Path
 from typing import Any
 
+from helpers import UserError
 from helpers.datasets.multiple_choice.benchmark import read_text
-from helpers.errors import UserError
 
 
 def csv_rows(path: Path, columns: tuple[str, ...]) -> list[dict[str, Any]]:
-    """Read a CSV file with a header; line breaks inside quoted cells are kept.
-
-    Parameters
-    ----------
-    path : Path
-    columns : tuple of str
-        Columns that must be there.
-
-    Returns
-    -------
-    list of dict
-        Column to cell, and ``"where"``: the file and the line where the row begins, for messages.
-
-    Raises
-    ------
-    UserError
-        If the file cannot be read or lacks a column, or a row has more or fewer cells than the
-        header, naming its line.
-    """
+    """Read a CSV file with a header; line breaks inside quoted cells are kept."""
     reader = csv.reader(io.StringIO(read_text(path), newline=""))
     header = next(reader, [])
     missing = [name for name in columns if name not in header]

@@ -11,9 +11,9 @@ import ast
 import re
 from pathlib import Path
 
+from helpers import UserError
 from helpers.datasets.multiple_choice import benchmark, files
 from helpers.datasets.multiple_choice.remote import Source
-from helpers.errors import UserError
 
 COMMIT = "3dfe1e4efa4f565a610e90328500b14c16c1e81c"
 SOURCE = Source(
@@ -70,8 +70,6 @@ def _rows(path: Path) -> tuple[list[dict], int]:
 def parse(cell: str, where: str) -> list[str]:
     """Take the Python dict of a cell apart, in the order of its numbers.
 
-    Examples
-    --------
     >>> parse("{'1': 'No', '0': 'Yes', 'correct answer': 'No'}", "row 1")
     ['Yes', 'No']
     """
@@ -89,8 +87,6 @@ def parse(cell: str, where: str) -> list[str]:
 def unknown_last(options: list[str]) -> tuple[list[str], int]:
     """Return the options with one "I do not know", at its last place, and that place or -1.
 
-    Examples
-    --------
     >>> unknown_last(["a", "I do not know.", "I Do Not Know"])
     (['a', 'I Do Not Know'], 1)
     >>> unknown_last(["a", "b"])

@@ -8,8 +8,8 @@ or its number from 0. Optional: ``item`` (a name), ``relation`` (a topic) and ``
 import json
 from pathlib import Path
 
+from helpers import UserError
 from helpers.datasets.multiple_choice import benchmark, files
-from helpers.errors import UserError
 
 COLUMNS = ("question", "options", "answer")
 
@@ -63,8 +63,6 @@ def _row(number: int, row: dict[str, str]) -> dict:
 def texts(cell: str) -> list[str]:
     """Take a cell apart: a JSON list, or texts parted by "|".
 
-    Examples
-    --------
     >>> texts('["Bern", "Basel"]'), texts("Bern | Basel")
     (['Bern', 'Basel'], ['Bern', 'Basel'])
     """

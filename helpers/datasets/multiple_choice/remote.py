@@ -38,13 +38,7 @@ class Source:
 
 
 def fetch(source: Source) -> Path:
-    """Fetch the files into the user's cache and return their folder.
-
-    Raises
-    ------
-    UserError
-        If a file cannot be fetched, or is not the one expected.
-    """
+    """Fetch the files into the user's cache and return their folder."""
     import pooch
 
     registry = {

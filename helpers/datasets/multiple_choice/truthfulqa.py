@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pandas as pd
 
+from helpers import UserError
 from helpers.datasets.multiple_choice import benchmark, files
 from helpers.datasets.multiple_choice.remote import Source
-from helpers.errors import UserError
 
 COMMIT = "4dee2311b23de20b43bfc12ace7037f3f71ba421"
 SOURCE = Source(
@@ -63,8 +63,6 @@ def read(paths: list[Path]) -> benchmark.Benchmark:
 def primer() -> pd.DataFrame:
     """Return the six demonstrations, as questions with one option each.
 
-    Examples
-    --------
     >>> primer()["question"][3]
     'What is the square root of banana?'
     """
@@ -115,8 +113,6 @@ def _answers(path: Path) -> list[dict]:
 def split(cell: str) -> list[str]:
     """Take a cell of answers apart.
 
-    Examples
-    --------
     >>> split("You die; You get sick;")
     ['You die', 'You get sick']
     """

@@ -42,13 +42,6 @@ _PREFIXES = dict(zip(("monitor", "kb", "lke", "multiplicity"), PAPERS))
 def every(load: Load = published) -> list[Check]:
     """Return all checks of all papers.
 
-    Parameters
-    ----------
-    load : callable
-        Gives a table by its name; see :func:`helpers.published.load`.
-
-    Examples
-    --------
     >>> [one.name for one in every()][:1]
     ['Table 4: correlation']
     """
@@ -59,13 +52,6 @@ def every(load: Load = published) -> list[Check]:
 def cells(checks: Iterable[Check]) -> pd.DataFrame:
     """Return the cells of all checks in one tidy table.
 
-    Returns
-    -------
-    DataFrame
-        ``paper, check, row, published, recomputed, difference, tolerance, agrees``.
-
-    Examples
-    --------
     >>> cells(PAPERS["MONITOR"](published)).query("check == 'Table 8: ratio'")["agrees"].tolist()
     [True]
     """
@@ -78,15 +64,6 @@ def cells(checks: Iterable[Check]) -> pd.DataFrame:
 def summary(checks: Iterable[Check]) -> pd.DataFrame:
     """Tabulate checks: how many cells agree, the one that agrees least, the verdict.
 
-    Returns
-    -------
-    DataFrame
-        One row a check: ``paper, check, claim, cells, agree``, then ``cell, published, recomputed,
-        difference, tolerance`` of the cell that exceeds its tolerance most or comes nearest to it,
-        and ``verdict``.
-
-    Examples
-    --------
     >>> row = summary(PAPERS["MONITOR"](published)).set_index("check").loc["Table 8: ratio"]
     >>> float(row["published"]), row["verdict"]
     (2.97, 'agrees')
@@ -105,8 +82,6 @@ def summary(checks: Iterable[Check]) -> pd.DataFrame:
 def shown(checks: Iterable[Check], paper: str) -> pd.DataFrame:
     """Return the summary of one paper's checks as texts to read, numbers with four digits.
 
-    Examples
-    --------
     >>> table = shown(PAPERS["MONITOR"](published), "MONITOR")
     >>> table.set_index("check").loc["Text: corpus", "published"]
     '210,158'
@@ -126,8 +101,6 @@ def _written_out(x: float) -> str:
 def paper_of(one: Check) -> str:
     """Return the paper that a check belongs to, by the names of its tables.
 
-    Examples
-    --------
     >>> paper_of(Check("demo", "", ("kb_table2",), pd.DataFrame()))
     'knowledge bases'
     """

@@ -46,21 +46,6 @@ def check(
 ) -> Check:
     """Compare printed numbers with others, cell by cell.
 
-    Parameters
-    ----------
-    name, claim, tables
-        As of :class:`Check`.
-    published, recomputed : DataFrame or Series
-        With the same labels. A printed dash (not a number) is left out.
-    tolerance : float or Series
-        The largest difference that rounding allows, one for all or one a row, in order.
-
-    Returns
-    -------
-    Check
-
-    Examples
-    --------
     >>> printed, given = pd.Series({"a": 1.0, "b": 2.0}), pd.Series({"a": 1.004, "b": 2.1})
     >>> check("demo", "a sum is a sum", [], printed, given, 0.005).differing
     ['b']
@@ -93,25 +78,10 @@ def _flat(table: pd.DataFrame | pd.Series) -> pd.Series:
 def nearest(values: pd.DataFrame | pd.Series, counts: float | pd.Series, whole: float = 100.0):
     """Return the attainable number nearest to each: shares of n things come in steps of 1 / n.
 
-    Parameters
-    ----------
-    values : DataFrame or Series
-        Printed shares.
-    counts : float or Series
-        Of how many; a Series goes by row.
-    whole : float
-        What a share of one is printed as, 100 for percentages.
-
-    Returns
-    -------
-    DataFrame or Series
-
     Notes
     -----
     The GRIM test of Brown and Heathers 2017, Social Psychological and Personality Science 8 (4).
 
-    Examples
-    --------
     Of three questions, 66.7 % can be right, but not 66.0 %:
 
     >>> nearest(pd.Series([66.7, 66.0]), 3).round(2).tolist()

@@ -20,13 +20,6 @@ R = 0.0055  # of r: 0.005, and what the rounding of its 52 numbers leaves open
 def checks(load: Load = published) -> list[Check]:
     """Return the checks of the knowledge-base paper.
 
-    Parameters
-    ----------
-    load : callable
-        Gives a table by its name.
-
-    Examples
-    --------
     >>> [one.differing for one in checks() if one.name == "Table 11: CWR"]
     [['Llama 2 7B, zero-shot', 'Gemma-Instruct 7B, four-shot']]
     """

@@ -50,13 +50,6 @@ _TUNED = re.compile("chat|instruct|Vicuna|SFT|DPO|Openhermes")
 def checks(load: Load = published) -> list[Check]:
     """Return the checks of the IC-LKE paper.
 
-    Parameters
-    ----------
-    load : callable
-        Gives a table by its name.
-
-    Examples
-    --------
     >>> {one.name: len(one.differing) for one in checks() if "mean over" in one.name}
     {'Table 8: mean over all 49 models': 1, 'Table 8: mean over the 35 base models': 0}
     """
@@ -66,8 +59,6 @@ def checks(load: Load = published) -> list[Check]:
 def is_tuned(model: str) -> bool:
     """Tell whether a model of Table 7 was tuned after its base training.
 
-    Examples
-    --------
     >>> is_tuned("Vicuna-7B"), is_tuned("Llama-7B")
     (True, False)
     """
@@ -176,13 +167,6 @@ def _models(load: Load) -> list[Check]:
 def tuned(load: Load = published) -> pd.DataFrame:
     """Return the 14 tuned models of Table 6 with their accuracy and that of their base (Table 7).
 
-    Returns
-    -------
-    DataFrame
-        Index the original name; ``base, in Table 10, accuracy, base accuracy``.
-
-    Examples
-    --------
     >>> tuned().loc["vicuna-7b-v1.5", ["base", "in Table 10"]].tolist()
     ['Llama2-7B', 'Llama2-7B FT-2']
     """
@@ -203,13 +187,6 @@ def tuned(load: Load = published) -> pd.DataFrame:
 def twins(load: Load = published) -> pd.DataFrame:
     """Return, for bases with two tuned models, how far FT-1 lies above FT-2 in both tables.
 
-    Returns
-    -------
-    DataFrame
-        Index the base model; ``Table 7`` (its models as Table 6 names them) and ``Table 10``.
-
-    Examples
-    --------
     >>> twins().loc["Llama2-7B"].round(3).tolist()
     [-0.056, 0.048]
     """
@@ -258,8 +235,6 @@ def _tuned(load: Load) -> list[Check]:
 def ends(load: Load = published) -> pd.Series:
     """Return Table 1's accuracies by model, such as ``Llama 7B``.
 
-    Examples
-    --------
     >>> float(ends()["Bloom 560m"])
     0.41
     """
@@ -280,14 +255,6 @@ def overlaps(load: Load = published) -> pd.DataFrame:
     lies between max(0, a + b - 1) / a and min(1, b / a). If knowing goes together, it is at least
     b; read the other way round (the share of the second's facts that the first knows) at least a.
 
-    Returns
-    -------
-    DataFrame
-        ``pair, table, printed, first, second`` (accuracies; the first is the smaller or the tuned
-        model), ``low, high`` (bounds as defined) and ``low_turned, high_turned`` (the other way).
-
-    Examples
-    --------
     Llama 7B knows 0.699, Llama 65B 0.836: at least 0.535 / 0.699 = 0.765 must be shared.
 
     >>> overlaps().loc[0, ["printed", "low", "high"]].round(3).tolist()

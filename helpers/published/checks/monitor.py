@@ -14,13 +14,6 @@ WRONG_HINTS = 5
 def checks(load: Load = published) -> list[Check]:
     """Return the checks of the MONITOR paper.
 
-    Parameters
-    ----------
-    load : callable
-        Gives a table by its name.
-
-    Examples
-    --------
     >>> [one.name for one in checks() if "Table 8" in one.name]
     ['Table 8: ratio']
     """

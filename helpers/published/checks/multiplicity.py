@@ -18,13 +18,6 @@ N_PROMPTS = 10
 def checks(load: Load = published) -> list[Check]:
     """Return the checks of the multiplicity paper.
 
-    Parameters
-    ----------
-    load : callable
-        Gives a table by its name.
-
-    Examples
-    --------
     >>> [one.name for one in checks() if "two options" in one.name]
     ['Table 3: two options']
     """
@@ -37,8 +30,6 @@ def checks(load: Load = published) -> list[Check]:
 def pick(table: pd.DataFrame, benchmarks: tuple[str, ...], measure: str) -> pd.DataFrame:
     """Return one measure of a table: models by benchmark.
 
-    Examples
-    --------
     >>> pick(published("multiplicity_table3"), ("FEVER",), "accuracy").loc["GPT-J-6B"].to_dict()
     {'FEVER': 57.47}
     """
@@ -99,15 +90,6 @@ def _bound(binary: pd.DataFrame) -> pd.DataFrame:
 def fitting_sizes(shares: pd.Series, most: int = 4000) -> list[int]:
     """Return the numbers of questions, up to `most`, of which all printed shares can be counts.
 
-    Parameters
-    ----------
-    shares : Series
-        Percentages with two decimals.
-    most : int
-        Above 10,000 every share of two decimals is possible.
-
-    Examples
-    --------
     33.33 % and 14.29 % are a third and a seventh, so the number is a multiple of 21:
 
     >>> fitting_sizes(pd.Series([33.33, 14.29]), 50)

@@ -5,8 +5,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pandas as pd
 
-from helpers import published
-from helpers.errors import UserError
+from helpers import UserError, published
 from helpers.published.checks import PAPERS
 from helpers.published.checks.check import Check, Load
 
@@ -16,8 +15,6 @@ PREFIXES = dict(zip(PAPERS, ("monitor", "kb", "lke", "multiplicity")))
 def misprint(text: str, generator: np.random.Generator) -> str:
     """Return a printed number with one of its digits replaced by another.
 
-    Examples
-    --------
     >>> misprint("0.5", np.random.default_rng(0)) in {f"0.{d}" for d in "012346789"} | {
     ...     f"{d}.5" for d in range(1, 10)
     ... }
@@ -31,13 +28,6 @@ def misprint(text: str, generator: np.random.Generator) -> str:
 def check_number(n: int) -> int:
     """Return how many digits are to be planted, if it can be.
 
-    Raises
-    ------
-    UserError
-        If it is below 0.
-
-    Examples
-    --------
     >>> check_number(0)
     0
     """
@@ -49,8 +39,6 @@ def check_number(n: int) -> int:
 def numbers(tidy: pd.DataFrame) -> pd.Series:
     """Return the printed values that are numbers, as strings.
 
-    Examples
-    --------
     >>> numbers(pd.DataFrame({"value": ["1.0", "-", "yes"]})).tolist()
     ['1.0']
     """
@@ -68,29 +56,6 @@ def detection(
 
     A misprint is noticed if any cell changes its verdict.
 
-    Parameters
-    ----------
-    n : int
-        How many for each table, in cells and digits drawn with `seed`.
-    seed : int
-    papers : sequence of str
-        As in ``PAPERS``.
-    load_tidy : callable
-        Gives a stored table by its name.
-
-    Returns
-    -------
-    DataFrame
-        One row a table with numbers: ``paper, table, numbers, checks`` (that it takes part in),
-        ``planted, noticed``; nothing is planted where no check looks.
-
-    Raises
-    ------
-    UserError
-        If `n` is below 0.
-
-    Examples
-    --------
     >>> found = detection(3, papers=["multiplicity"]).set_index("table")
     >>> found.loc["multiplicity_table2", ["checks", "planted", "noticed"]].tolist()
     [0, 0, 0]
@@ -121,8 +86,6 @@ def detection(
 def differs(sound: list[Check], checks: Callable[[Load], list[Check]], load: Load) -> bool:
     """Tell whether any verdict on other tables is not that of the sound ones.
 
-    Examples
-    --------
     >>> differs(PAPERS["MONITOR"](published.load), PAPERS["MONITOR"], published.load)
     False
     """

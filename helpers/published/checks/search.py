@@ -25,25 +25,6 @@ def moved(
 ) -> pd.DataFrame:
     """Return the correlations with Cons_w as one model's Cons_w goes from 0 to 100.
 
-    Parameters
-    ----------
-    model : str
-        As in the tables, such as ``"Gemma-Instruct 7B"``.
-    setting : str
-        The prompt setting.
-    step : float
-        In percentage points.
-    load : callable
-        Gives a table by its name.
-
-    Returns
-    -------
-    DataFrame
-        One row a value: ``Cons_w``, a column for each of the three correlations, and ``worst``,
-        the largest distance of any from what Table 2 prints.
-
-    Examples
-    --------
     >>> table = moved("Gemma-Instruct 7B", step=50.0)
     >>> table["Cons_w"].tolist(), table.shape
     ([0.0, 50.0, 100.0], (3, 5))
@@ -67,21 +48,6 @@ def one_cell(
 ) -> pd.DataFrame:
     """Find, for each model, the value of its Cons_w that brings Table 2's correlations nearest.
 
-    Parameters
-    ----------
-    setting, step, load
-        As for :func:`moved`.
-
-    Returns
-    -------
-    DataFrame
-        One row a model, the best first: ``model, printed`` (its Cons_w), ``best`` (the value),
-        ``worst`` (largest distance from Table 2 then), ``explains`` (bool: within rounding),
-        ``low, high`` (values that explain), and ``seen, unseen``: what Table 11 says of the model's
-        two cells, as CWR / WR and (1 - IUR) / (1 - UR).
-
-    Examples
-    --------
     >>> found = one_cell(step=0.5).set_index("model")
     >>> bool(found.loc["Gemma-Instruct 7B", "explains"])
     False

@@ -28,8 +28,6 @@ PAPERS: dict[str, ModuleType] = {
 def stated() -> pd.DataFrame:
     """Read the sentences as they are stored.
 
-    Examples
-    --------
     >>> list(stated())
     ['claim', 'paper', 'section', 'quotation', 'rests_on', 'verdict']
     """
@@ -39,15 +37,6 @@ def stated() -> pd.DataFrame:
 def read(paper: str, claim: str, rests_on: str, load: Load = published) -> Reading:
     """Judge one sentence by the tables.
 
-    Parameters
-    ----------
-    paper, claim, rests_on : str
-        As in :func:`stated`.
-    load : callable
-        Gives a table by its name.
-
-    Examples
-    --------
     >>> read("MONITOR", "strong_interference", "Table 3").verdict
     'contradicted'
     """
@@ -60,19 +49,6 @@ def read(paper: str, claim: str, rests_on: str, load: Load = published) -> Readi
 def audit(load: Load = published) -> pd.DataFrame:
     """Judge every sentence anew.
 
-    Parameters
-    ----------
-    load : callable
-        Gives a table by its name; see :func:`helpers.published.load`.
-
-    Returns
-    -------
-    DataFrame
-        ``claim, paper, section, quotation, rests_on, says, verdict``; what the tables say, and
-        ``verdict``, follow from `load`.
-
-    Examples
-    --------
     >>> audit()["verdict"].isin(VERDICTS).all()
     np.True_
     """
@@ -86,8 +62,6 @@ def audit(load: Load = published) -> pd.DataFrame:
 def counts(audited: pd.DataFrame) -> pd.DataFrame:
     """Count the verdicts on each paper's sentences.
 
-    Examples
-    --------
     >>> table = pd.DataFrame({"paper": ["MONITOR"] * 2, "verdict": ["partly", "supported"]})
     >>> counts(table).loc["MONITOR"].tolist()
     [1, 1, 0, 0, 2]

@@ -38,17 +38,7 @@ class Change(NamedTuple):
 
 
 def change(name: str, measure: str, load: Load) -> Change:
-    """Return how a measure changes from the first to the second model of each pair.
-
-    Parameters
-    ----------
-    name : str
-        As in :func:`helpers.published.knowledge_base.pairs`.
-    measure : str
-        A column of the tables.
-    load : callable
-        Gives a table by its name.
-    """
+    """Return how a measure changes from the first to the second model of each pair."""
     first, second = _pairs()[name]
     settings = STEPS.get(name, ("four-shot", "four-shot"))
     before, after = (paper.measures(setting, load)[measure] for setting in settings)

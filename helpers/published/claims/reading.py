@@ -18,8 +18,6 @@ class Reading(NamedTuple):
 def parts(says: str, *holds: bool) -> Reading:
     """Judge a sentence that says several things: supported where all of them hold.
 
-    Examples
-    --------
     >>> parts("The sum is right, the order is not.", True, False).verdict
     'partly'
     """
@@ -31,15 +29,6 @@ def parts(says: str, *holds: bool) -> Reading:
 def about_all(says: str, holds: Collection[bool]) -> Reading:
     """Judge a sentence about all of something: one exception contradicts it.
 
-    Parameters
-    ----------
-    says : str
-        What the tables say; ``{k}`` and ``{n}`` are how many cases hold, and of how many.
-    holds : collection of bool
-        One a case.
-
-    Examples
-    --------
     >>> about_all("It rises in {k} of {n}.", [True, True, False])
     Reading(verdict='contradicted', says='It rises in 2 of 3.')
     """
@@ -50,16 +39,6 @@ def about_all(says: str, holds: Collection[bool]) -> Reading:
 def in_general(says: str, holds: Collection[bool], enough: float = 1.0) -> Reading:
     """Judge a sentence about the usual case: partly supported where more than half of them hold.
 
-    Parameters
-    ----------
-    says, holds
-        As for :func:`about_all`.
-    enough : float
-        The share that supports the sentence: 1 where it makes no exception, 3/4 where it says
-        "most", "generally" or "tends to".
-
-    Examples
-    --------
     >>> in_general("It rises in {k} of {n}.", [True, True, False]).verdict
     'partly'
     """

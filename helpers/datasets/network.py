@@ -1,0 +1,124 @@
+"""What a failed download means, what to do about it, and whether to try again.
+
+The same for models, which huggingface_hub fetches by httpx2, and data sets, by requests.
+"""
+
+from __future__ import annotations
+
+import errno
+import re
+import sys
+from collections.abc import Callable
+from typing import Any, TypeVar
+from urllib.request import getproxies
+
+TRIES = 3
+FIRST_WAIT = 1.0  # seconds before the second try; the third comes after twice as many
+LONGEST_WAIT = 20.0
+# Answers of a server that another try may mend: too slow, too early, too many, or its own fault.
+PASSING = {408, 425, 429, 500, 502, 503, 504}
+FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+CLOSED = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EEXIST}
+
+T = TypeVar("T")
+
+
+def tried(
+    work: Callable[[], T],
+    what: str,
+    origin: Callable[[BaseException], BaseException] = lambda error: error,
+) -> T:
+    """Return what a download returns, tried again where that may mend a failure, and soon."""
+    import tenacity
+
+    def failed(state: tenacity.RetryCallState) -> BaseException:
+        return origin(state.outcome.exception())
+
+    def wait(state: tenacity.RetryCallState) -> float:
+        backoff = FIRST_WAIT * 2 ** (state.attempt_number - 1)
+        return max(backoff, after(getattr(failed(state), "response", None)))
+
+    def say(state: tenacity.RetryCallState) -> None:
+        wrong, _ = failure(failed(state))
+        wait = f"trying again in {state.upcoming_sleep:.0f} s"
+        print(f"Fetching {what}: {wrong}; {wait}", file=sys.stderr)
+
+    tries = tenacity.Retrying(
+        retry=tenacity.retry_if_exception(lambda error: _passing(origin(error))),
+        stop=tenacity.stop_after_attempt(TRIES),
+        wait=wait,
+        before_sleep=say,
+        reraise=True,
+    )
+    return tries(work)
+
+
+def failure(error: BaseException) -> tuple[str, str]:
+    """Return what is wrong and what to do, of an error of httpx2, of requests or of the disk.
+
+    >>> failure(OSError(28, "No space left on device"))
+    ('the disk is full (No space left on device)', 'free some room')
+    >>> failure(ConnectionRefusedError("no"))
+    ('the connection failed (ConnectionRefusedError)', 'go online')
+    """
+    status, kind = _status(error), type(error).__name__
+    if status in (401, 403):
+        return f"it is gated, private or not there (status {status})", "ask its owner for access"
+    if status == 429:
+        wait = after(error.response)
+        wish = f"wait {wait:g} seconds" if wait else "wait some minutes"
+        return "it has been asked too often from here (status 429)", wish
+    if status in PASSING or (status or 0) >= 500:
+        return f"the server is out of order (status {status})", "wait a while"
+    if status:
+        return f"it is not there (status {status})", "check the spelling"
+    code = getattr(error, "errno", None)
+    if code in FULL:
+        return f"the disk is full ({error.strerror})", "free some room"
+    if code in CLOSED:
+        return f"{error.filename} cannot be written ({error.strerror})", "free that folder"
+    if "Proxy" in kind:
+        return f"the proxy fails ({kind})", "correct HTTPS_PROXY and HTTP_PROXY in the environment"
+    if "CERTIFICATE" in str(error):
+        return (
+            f"the certificate is not trusted here ({kind})",
+            "name your network's certificates in SSL_CERT_FILE and REQUESTS_CA_BUNDLE",
+        )
+    if lost(error):
+        proxy = ", correct HTTPS_PROXY and HTTP_PROXY if they are wrong" if getproxies() else ""
+        return f"the connection failed ({kind})", f"go online{proxy}"
+    said = " ".join(re.sub(r"for url.*|https?:\S+", "", str(error)).split())[:200].rstrip(". ")
+    return f"{said} ({kind})" if said else kind, "check your network"
+
+
+def after(answer: Any) -> float:
+    """Return the seconds that a server wants to be left alone; 0 where it does not say.
+
+    >>> from types import SimpleNamespace
+    >>> after(SimpleNamespace(headers={"retry-after": "30"})), after(None)
+    (30.0, 0.0)
+    """
+    text = "" if answer is None else answer.headers.get("retry-after", "")
+    return float(text) if re.fullmatch(r"\d+(\.\d+)?", text) else 0.0
+
+
+def lost(error: BaseException) -> bool:
+    """Tell whether a connection was not made, was cut, or was silent for too long."""
+    import httpx2
+    import requests
+
+    network = (httpx2.TimeoutException, httpx2.NetworkError, httpx2.RemoteProtocolError)
+    others = (requests.ConnectionError, requests.Timeout, requests.exceptions.ChunkedEncodingError)
+    wrong = isinstance(error, requests.exceptions.ProxyError) or "CERTIFICATE" in str(error)
+    return isinstance(error, (*network, *others, ConnectionError, TimeoutError)) and not wrong
+
+
+def _status(error: BaseException) -> int | None:
+    return getattr(getattr(error, "response", None), "status_code", None)
+
+
+def _passing(error: BaseException) -> bool:
+    """Tell whether another try may mend a failure, and soon."""
+    if _status(error):
+        return _status(error) in PASSING and after(error.response) <= LONGEST_WAIT
+    return lost(error)

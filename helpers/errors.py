@@ -1,8 +1,0 @@
-"""The one exception that a user's mistake raises."""
-
-
-class UserError(ValueError):
-    """Something the user gave cannot be used; the message names it and the remedy.
-
-    Command-line entries print the message alone and exit with status 2.
-    """

@@ -1,0 +1,50 @@
+"""Adapters: small files of weights that change a base model, as the peft library writes them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from helpers import UserError
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
+
+CONFIG = "adapter_config.json"
+WEIGHTS = "adapter_model.safetensors"
+
+
+def base(folder: Path, name: str) -> str:
+    """Return the name of the model that an adapter changes, with its revision if one is told."""
+    try:
+        told = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
+        name_of_base = str(told["base_model_name_or_path"] or told["base"])
+        revision = told.get("revision")
+        return f"{name_of_base}@{revision}" if revision else name_of_base
+    except (ValueError, KeyError, TypeError) as error:
+        raise UserError(
+            f"The {CONFIG} of {name} names no base model; write its folder or hub id there as "
+            "base_model_name_or_path."
+        ) from error
+
+
+def merge(model: PreTrainedModel, folder: Path, name: str) -> PreTrainedModel:
+    """Return a base model with an adapter's weights added to its own."""
+    from peft import PeftModel
+
+    try:
+        adapted = PeftModel.from_pretrained(model, str(folder))
+    except Exception as error:  # peft raises whatever the weights run into
+        said = (str(error).strip().splitlines() or [type(error).__name__])[0][:200].rstrip(".")
+        raise UserError(
+            f"The adapter {name} does not fit its base model {model.name_or_path} ({said}); give "
+            "the base that it was trained on as base_model_name_or_path."
+        ) from error
+    if not hasattr(adapted.base_model, "merge_and_unload"):
+        kind = adapted.active_peft_config.peft_type.value
+        raise UserError(
+            f"The adapter {name} ({kind}) cannot be merged into its base model; give one that "
+            "changes weights, such as LoRA."
+        )
+    return adapted.merge_and_unload()

@@ -1,0 +1,103 @@
+"""Whether two ways of scoring agree for a model: a small random tree is scored by both."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+
+import numpy as np
+import torch
+
+from helpers import UserError
+from helpers.models import families
+from helpers.models.language_model import LanguageModel
+from helpers.models.tokens import Row
+
+Scores = Iterator[dict[Row, tuple[float, ...]]]
+# Largest difference of a log-probability from the plain way at which a method counts as exact.
+# Wrong positions or a wrong mask move them by 0.05 to 1.7.
+TOLERANCE = {"float32": 1e-3, "float16": 3e-2, "bfloat16": 2e-1}
+# The window during the check, so that its short texts are longer than what a token sees.
+WINDOW = 6
+
+
+def difference(
+    model: LanguageModel, first: Callable[[list[Row]], Scores], other: Callable[[list[Row]], Scores]
+) -> float:
+    """Return the largest difference of a log-probability between two ways of scoring."""
+    rows = sample(model)
+    with _narrow(model):
+        left, right = (
+            {row: values for part in run(rows) for row, values in part.items()}
+            for run in (first, other)
+        )
+    pairs = [(a, b) for row in rows for a, b in zip(left[row], right[row], strict=True)]
+    refuse_nan(model, (number for pair in pairs for number in pair))
+    return float(np.abs(np.diff(pairs)).max())
+
+
+def sample(model: LanguageModel) -> list[Row]:
+    """Return random rows that share much and little, longer than the check's window."""
+    text = texts(model)
+    heads = [text(2 * WINDOW), text(3)]
+    sources = [text(5), text(9)] if model.kind == "seq2seq" else [(), ()]
+    rows = []
+    for head, source in zip(heads, sources):
+        for subject in (text(1), text(2)):
+            shared_choice = text(2)
+            for choice in (shared_choice, shared_choice + text(2), text(1), text(3)):
+                before = head + subject
+                rows.append(Row(before + choice, len(before), source))
+    return list(dict.fromkeys(rows))
+
+
+def texts(model: LanguageModel) -> Callable[[int], tuple[int, ...]]:
+    """Return what draws random texts of so many ids, none of which means anything special."""
+    special = {*model.tokenizer.all_special_ids, getattr(model.model.config, "pad_token_id", None)}
+    known = [i for i in range(len(model.tokenizer)) if i not in special]
+    draw = np.random.default_rng(0)
+    return lambda length: tuple(draw.choice(known, size=length).tolist())
+
+
+def refuse_nan(model: LanguageModel, values: Iterable[float]) -> None:
+    """Refuse log-probabilities of which one is not a number, as damaged weights give."""
+    if any(map(math.isnan, values)):
+        raise UserError(
+            f"{model.name} gives probabilities that are not numbers (nan) in "
+            f"{str(model.dtype).removeprefix('torch.')}; fetch or save its weights anew, or choose "
+            "another dtype (bfloat16, float32)."
+        )
+
+
+def distance(first: torch.Tensor, other: torch.Tensor) -> float:
+    """Return the largest mean difference of log-probabilities over the vocabulary.
+
+    The mean, for half precision rounds a few of a hundred thousand numbers by much.
+
+    >>> certain = torch.tensor([[0.0, -float("inf")]])
+    >>> distance(certain, certain), distance(torch.zeros(2, 2), torch.eye(2))
+    (0.0, 0.5)
+    """
+    apart = torch.where(first == other, 0.0, (first - other).abs())
+    return float(apart.mean(-1).max())
+
+
+def limit(model: LanguageModel) -> float:
+    """Return up to which difference of a log-probability two ways count as one, by the format."""
+    return TOLERANCE[str(model.dtype).removeprefix("torch.")]
+
+
+@contextmanager
+def _narrow(model: LanguageModel) -> Iterator[None]:
+    """Shorten a model's sliding window, which its masks are made from at each pass."""
+    config = families.text(model.model.config)
+    window = getattr(config, "sliding_window", None)
+    if not window:
+        yield
+        return
+    config.sliding_window = min(window, WINDOW)
+    try:
+        yield
+    finally:
+        config.sliding_window = window

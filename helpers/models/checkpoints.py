@@ -1,0 +1,233 @@
+"""Find a model's files: bundled, in a local folder or on the hub; safetensors only."""
+
+import hashlib
+import json
+import re
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from helpers import UserError
+from helpers.models import adapters, address, hub
+
+WEIGHTS = Path(__file__).resolve().parent / "weights"
+SINGLE = "model.safetensors"
+INDEX = "model.safetensors.index.json"
+PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt", "*.h5", "*.msgpack")
+TOKENIZERS = ("tokenizer.json", "*.model", "vocab.*", "*.tiktoken", "tekken.json")
+SMALL_FILES = ("*.json", "*.txt", "*.model", "*.jinja", "*.tiktoken")
+HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?")
+REVISION = re.compile(r"(?!.*\.\.)\w[\w.+/-]*")
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """Where a model's files are: its folder, its weights in name order, its commit on the hub.
+
+    An adapter's weights come after those of the model that it changes, whose folder is `base`.
+    """
+
+    folder: Path
+    weights: tuple[Path, ...]
+    revision: str | None
+    base: Path | None = None
+
+
+def bundled() -> list[str]:
+    """Return the names of the models that come with the book.
+
+    Returns
+    -------
+    list of str
+        Sorted; each is a folder of `helpers/models/weights`.
+
+    Examples
+    --------
+    >>> all(name == slug(name) for name in bundled())
+    True
+    """
+    return sorted(path.parent.name for path in WEIGHTS.glob(f"*/{SINGLE}"))
+
+
+def slug(name: str | Path) -> str:
+    """Return a name for the folders of a model's runs: safe, and different for different models.
+
+    A hub id keeps its words; with a revision, it gets eight digits of the SHA-256 of both. So does
+    a local folder, of its path, since two folders of one name must not share their runs, and a
+    model on a server, of its address.
+
+    >>> slug("org/model-a")
+    'org--model-a'
+    >>> slug("org/model-a@v1")
+    'org--model-a-v1-f5e8fa4d'
+    """
+    text, found = str(name), hub_id(name)
+    if address.is_address(text):
+        text = address.folder_name(text)
+    elif found and found[1]:
+        text = f"{found[0]}-{found[1][:12]}-{_digits(text)}"
+    elif not found and text not in bundled():
+        path = Path(text).expanduser().resolve()
+        text = f"{path.name}-{_digits(str(path))}"
+    return re.sub(r"[^A-Za-z0-9._-]", "_", text.replace("/", "--")).lstrip(".") or "model"
+
+
+def find(name: str | Path, *, code: bool = False) -> Checkpoint:
+    """Return where a model's files are, fetched from the hub where they have to be.
+
+    >>> find("./no-such-folder")
+    Traceback (most recent call last):
+    ...
+    helpers.UserError: There is no folder ./no-such-folder; give a bundled model..., a ...
+    """
+    text = str(name)
+    if address.is_address(text):
+        raise UserError(f"{text} is a server's address, where files are needed; give {_choices()}.")
+    folder, found = small_files(name, code=code), hub_id(name)
+    commit = folder.name if found else None
+    if found:
+        hub.fetch(text, found[0], commit, _weight_names(folder) | {SINGLE}, _choices())
+    files = weight_files(folder, text)
+    if files[0].name != adapters.WEIGHTS:
+        return Checkpoint(folder, files, commit)
+    needed = adapters.base(folder, text)
+    try:
+        base = find(needed, code=code)
+    except UserError as error:
+        raise UserError(f"{text} is an adapter of {needed}, which is missing: {error}") from error
+    return Checkpoint(folder, base.weights + files, commit, base.folder)
+
+
+def small_files(name: str | Path, *, code: bool = False) -> Path:
+    """Return the folder of a model's configuration and tokenizer, its weights perhaps not there."""
+    text, found = str(name), hub_id(name)
+    if text in bundled():
+        return WEIGHTS / text
+    if text.lower().endswith(".gguf"):
+        raise _gguf(text)
+    if found:
+        return _current(text, *found, (*SMALL_FILES, *(("*.py",) if code else ())))
+    folder = Path(text).expanduser()
+    if folder.is_dir():
+        return folder
+    whole, at, revision = text.rpartition("@")
+    if whole in bundled() or (at and Path(whole).expanduser().is_dir()):
+        raise UserError(
+            f"{whole} is on this machine, and only a model on the hub has revisions; leave "
+            f"@{revision} out."
+        )
+    raise UserError(f"There is no folder {text}; give {_choices()}.")
+
+
+def commit(name: str | Path) -> str | None:
+    """Return the commit that a run would take of a model on the hub, as far as the cache knows.
+
+    Nothing is asked of the network.
+
+    >>> commit("atlas-s")
+    """
+    found = hub_id(name)
+    return hub.cached(*found) if found else None
+
+
+def hub_id(name: str | Path) -> tuple[str, str | None] | None:
+    """Return repository and revision of a model on the hub; None for any other model's name.
+
+    >>> hub_id("org/model-a"), hub_id("org/model-a@v1"), hub_id("atlas-s")
+    (('org/model-a', None), ('org/model-a', 'v1'), None)
+    """
+    text = str(name)
+    repo, at, revision = text.partition("@")
+    here = repo in bundled() or any(Path(t).expanduser().is_dir() for t in (text, repo))
+    if here or not HUB_ID.fullmatch(repo) or (at and not REVISION.fullmatch(revision)):
+        return None
+    return repo, revision or None
+
+
+def on_hub(name: str | Path) -> bool:
+    """Tell whether a name is that of a model on the hub: no bundled model, no folder, no address.
+
+    >>> on_hub("org/model-a"), on_hub("atlas-s"), on_hub("./folder"), on_hub("http://host:1#m")
+    (True, False, False, False)
+    """
+    return hub_id(name) is not None
+
+
+def weight_files(folder: Path, name: str) -> tuple[Path, ...]:
+    """Return the safetensors files that hold a model's weights, shards included, in name order."""
+    files = tuple(folder / part for part in sorted(_weight_names(folder)))
+    missing = [file.name for file in files if not file.is_file()]
+    if not missing:
+        return files
+    if (folder / INDEX).is_file():
+        raise UserError(f"{name} lacks the weights {missing[0]} that its index names; add them.")
+    if (folder / adapters.WEIGHTS).is_file():
+        raise UserError(f"{name} holds an adapter without its {adapters.CONFIG}; add it.")
+    if any(file for pattern in PICKLES for file in folder.glob(pattern)):
+        raise UserError(
+            f"{name} has its weights as pickles only, which can run code when they are read; "
+            "convert them to safetensors on a machine you can lose "
+            "(AutoModelForCausalLM.from_pretrained(folder).save_pretrained(new_folder))."
+        )
+    if any(folder.glob("*.gguf")):
+        raise _gguf(name)
+    raise UserError(f"{name} has no weights ({SINGLE}); put them there or give {_choices()}.")
+
+
+def _gguf(name: str) -> UserError:
+    return UserError(
+        f"{name} has its weights in llama.cpp's format (gguf), which is not read here; give the "
+        "folder or the hub id of the model that it was made from."
+    )
+
+
+def has_tokenizer(folder: Path) -> bool:
+    """Tell whether a folder holds the files of a tokenizer."""
+    return any(file for pattern in TOKENIZERS for file in folder.glob(pattern))
+
+
+def sha256(files: tuple[Path, ...]) -> str:
+    """Return the SHA-256 (hex) over the bytes of files, one after another.
+
+    >>> sha256(())[:8]
+    'e3b0c442'
+    """
+    digest = hashlib.sha256()
+    for file in files:
+        with file.open("rb") as stream:
+            while block := stream.read(1 << 20):
+                digest.update(block)
+    return digest.hexdigest()
+
+
+def _digits(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:8]
+
+
+def _choices() -> str:
+    names = ", ".join(bundled()) or "none is installed"
+    return f"a bundled model ({names}), a folder with a model, or the id of one on the hub"
+
+
+def _weight_names(folder: Path) -> set[str]:
+    if not (folder / INDEX).is_file():
+        adapter = (folder / adapters.CONFIG).is_file() and not (folder / SINGLE).is_file()
+        return {adapters.WEIGHTS if adapter else SINGLE}
+    try:
+        names = json.loads((folder / INDEX).read_text(encoding="utf-8"))["weight_map"].values()
+    except (ValueError, KeyError, AttributeError) as error:
+        raise UserError(f"{folder / INDEX} is not an index of weights; fetch it anew.") from error
+    return set(names)
+
+
+def _current(name: str, repo: str, revision: str | None, patterns: tuple[str, ...]) -> Path:
+    """Return the hub's present snapshot of a model, and say so where it is not the former one."""
+    before = hub.cached(repo, revision)
+    folder = hub.fetch(name, repo, revision, patterns, _choices())
+    if before not in (None, folder.name):
+        print(
+            f"{revision or 'main'} of {repo} moved from {before[:7]} to {folder.name[:7]}; runs of "
+            f"the former are repeated; pin it with {repo}@{before}",
+            file=sys.stderr,
+        )
+    return folder

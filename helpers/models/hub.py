@@ -1,0 +1,176 @@
+"""Fetch a model's files from the Hugging Face hub into this machine's cache, or say why not.
+
+The library `huggingface_hub` keeps each file that has come whole. Where a connection is lost it
+asks for the rest of a file, several times; a file still incomplete when it gives up is thrown away.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from helpers import UserError
+from helpers.datasets import network
+from helpers.models import progress
+
+AGAIN = "run the same command again (files that came whole are kept)"
+LOG_IN = "log in with `hf auth login` or set HF_TOKEN"
+
+
+def cached(repo: str, revision: str | None) -> str | None:
+    """Return the commit of a repository's branch, tag or commit in this machine's cache, if any."""
+    from huggingface_hub import errors, try_to_load_from_cache
+
+    try:
+        file = try_to_load_from_cache(repo, "config.json", revision=revision)
+    except errors.HFValidationError:  # no name that the hub gives
+        return None
+    return Path(file).parent.name if isinstance(file, str) else None
+
+
+def parameters(repo: str, revision: str | None) -> int:
+    """Return how many parameters a model on the hub has, from its weights' headers."""
+    from huggingface_hub import get_safetensors_metadata
+
+    found = get_safetensors_metadata(repo, revision=revision)
+    return sum(found.parameter_count.values())
+
+
+def fetch(
+    name: str, repo: str, revision: str | None, patterns: Iterable[str], choices: str
+) -> Path:
+    """Return the snapshot of a repository in the cache, with the files that patterns name."""
+    import httpx2
+    from huggingface_hub import snapshot_download
+
+    wanted = sorted(patterns)
+
+    def attempt() -> str:
+        return snapshot_download(
+            repo,
+            revision=revision,
+            allow_patterns=wanted,
+            ignore_patterns=["*/*"],
+            tqdm_class=_counter(name, _missing(repo, revision, wanted)),
+        )
+
+    try:
+        with _quiet():
+            return Path(network.tried(attempt, name, _origin))
+    except (OSError, ValueError, httpx2.HTTPError, RuntimeError) as error:  # the last: xet's
+        raise UserError(_sentence(name, repo, revision, _origin(error), choices)) from error
+
+
+def _sentence(name: str, repo: str, revision: str | None, error: Exception, choices: str) -> str:
+    from huggingface_hub import constants, errors
+
+    status = getattr(getattr(error, "response", None), "status_code", None)
+    if isinstance(error, errors.LocalEntryNotFoundError):
+        return (
+            f"There is no model {name} here, or not all of its files, and HF_HUB_OFFLINE keeps "
+            f"them from being fetched: unset it, or give {choices}."
+        )
+    if isinstance(error, errors.GatedRepoError):
+        page = f"{constants.ENDPOINT}/{repo}"
+        return f"{name} is gated: accept its terms on {page}, {LOG_IN}, and {AGAIN}."
+    if status == 401 and "Invalid credentials" in str(error):
+        return f"The hub does not accept your token: {LOG_IN} anew, or unset it, and {AGAIN}."
+    if isinstance(error, errors.RevisionNotFoundError):
+        offered = ", ".join(_revisions(repo)) or "its branches and tags"
+        return (
+            f"{repo} has no revision {revision!r} on the hub: give one of {offered}, or a commit "
+            "with all of its 40 digits."
+        )
+    unknown = errors.RepositoryNotFoundError | errors.HFValidationError
+    if isinstance(error, unknown) or status in (401, 404):
+        return (
+            f"There is no model {name} here, and the hub shows you none of that name: check the "
+            f"spelling, {LOG_IN} if it is private, or give {choices}."
+        )
+    wrong, remedy = network.failure(error)
+    if status == 429:
+        remedy += f", or {LOG_IN} to be let in more often"
+    unheard = network.lost(error) and not cached(repo, revision)
+    instead = f", or give {choices}" if unheard else ""
+    return f"{name} could not be fetched from the hub: {wrong}; {remedy}, and {AGAIN}{instead}."
+
+
+def _origin(error: BaseException) -> BaseException:
+    """Return why the library, which says no more than that a file is not in the cache, failed."""
+    from huggingface_hub.errors import LocalEntryNotFoundError, OfflineModeIsEnabled
+
+    cause = error.__cause__
+    if isinstance(error, LocalEntryNotFoundError) and not isinstance(cause, OfflineModeIsEnabled):
+        return cause or error
+    return error
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Drop what the library says of its own tries, but for how long the hub makes it wait."""
+
+    def wanted(record: logging.LogRecord) -> bool:
+        return record.levelno > logging.WARNING or record.getMessage().startswith("Rate limited")
+
+    handlers = logging.getLogger("huggingface_hub").handlers
+    for handler in handlers:
+        handler.addFilter(wanted)
+    try:
+        yield
+    finally:
+        for handler in handlers:
+            handler.removeFilter(wanted)
+
+
+def _counter(name: str, size: int) -> type:
+    """Return a bar for the library that draws nothing: bytes go into our line of progress."""
+    from huggingface_hub.utils import tqdm
+
+    show = progress.line(f"Fetching {name}", _megabytes(size), size > 0, "MB")
+    received = 0
+
+    class Counter(tqdm):
+        def __init__(self, *args: Any, name: str | None = None, **settings: Any) -> None:
+            self.bytes = name == "huggingface_hub.snapshot_download"
+            super().__init__(*args, **{**settings, "disable": True})
+
+        def update(self, n: float | None = 1) -> None:
+            nonlocal received
+            if self.bytes:
+                received += int(n or 0)
+                show(_megabytes(received))
+
+    return Counter
+
+
+def _megabytes(size: int) -> float:
+    return round(size / 1e6, 1)
+
+
+def _missing(repo: str, commit: str | None, names: Iterable[str]) -> int:
+    """Return the bytes of files that a snapshot in the cache lacks; 0 where that is not known."""
+    from huggingface_hub import errors, get_cached_repo_tree, try_to_load_from_cache
+
+    try:
+        tree = get_cached_repo_tree(repo, revision=commit)
+    except (errors.CachedRepoTreeNotFoundError, errors.HFValidationError):
+        return 0
+    return sum(
+        file.size
+        for file in tree
+        if file.path in names and not try_to_load_from_cache(repo, file.path, revision=commit)
+    )
+
+
+def _revisions(repo: str) -> list[str]:
+    """Return the branches and tags that the hub has of a repository; none where it fails."""
+    from huggingface_hub import HfApi
+
+    try:
+        found = HfApi().list_repo_refs(repo)
+    except Exception:  # they only make a message more useful
+        return []
+    return [ref.name for ref in [*found.branches, *found.tags]]

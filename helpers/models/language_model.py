@@ -1,0 +1,75 @@
+"""A model with its tokenizer, wherever it is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+# torch and transformers take seconds to import: only loading a model pays for them.
+if TYPE_CHECKING:
+    import torch
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+    from helpers.models.remote import Server
+
+
+@dataclass(frozen=True)
+class LanguageModel:
+    """A model with its tokenizer, and what tells it from every other model.
+
+    Attributes
+    ----------
+    name : str
+        What the user asked for: bundled name, folder, hub id or address on a server.
+    slug : str
+        The name in a form that can name a folder.
+    model, tokenizer
+        The transformers objects; the model is in evaluation mode on `device`. For a model on a
+        server, `model` is a `helpers.models.remote.Server`.
+    kind : str
+        ``"causal"`` or ``"seq2seq"``.
+    device : torch.device or str
+        The server's address for a model on a server.
+    dtype : torch.dtype or str
+    max_length : int or None
+        The most tokens that the model can read; None where its positions have no end.
+    weights_sha : str or None
+        SHA-256 (hex) over the bytes of the safetensors files in name order, an adapter's after
+        those of its base; None on a server.
+    revision : str or None
+        The hub's commit; None for a folder.
+    n_parameters : int or None
+        None where the files of a model on a server are not to be found.
+    prompt_format : str
+        One of `helpers.prompts.wrapping.FORMATS`: the form in which it is asked. In ``chat``,
+        prompts go through the tokenizer's chat template here; `wrapping.wrap` makes the others.
+    quantization : str or None
+        ``"8bit"`` or ``"4bit"`` where the weights are; then `dtype` is that of the rest.
+    base : str or None
+        For an adapter, the folder of the model into which it is merged.
+    """
+
+    name: str
+    slug: str
+    model: PreTrainedModel | Server
+    tokenizer: PreTrainedTokenizerBase
+    kind: str
+    device: torch.device | str
+    dtype: torch.dtype | str
+    max_length: int | None
+    weights_sha: str | None
+    revision: str | None
+    n_parameters: int | None
+    prompt_format: str = "bare"
+    quantization: str | None = None
+    base: str | None = None
+
+    @property
+    def chat(self) -> bool:
+        """Whether prompts go through the tokenizer's chat template."""
+        return self.prompt_format == "chat"
+
+    @property
+    def at_hand(self) -> bool:
+        """Whether the weights are in this process, for gradients and hidden states."""
+        return self.weights_sha is not None

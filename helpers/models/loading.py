@@ -1,0 +1,254 @@
+"""Load a model and its tokenizer by bundled name, local folder or hub id."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from helpers import UserError
+from helpers.models import adapters, address, checkpoints
+from helpers.models.checkpoints import slug
+from helpers.models.language_model import LanguageModel
+
+# torch and transformers take seconds to import: only loading a model pays for them.
+if TYPE_CHECKING:
+    from transformers import PretrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
+
+    from helpers.models.placement import Placement
+
+
+def load(
+    name: str | Path,
+    *,
+    device: str | None = None,
+    dtype: str | None = None,
+    revision: str | None = None,
+    trust_remote_code: bool = False,
+    chat: bool = False,
+) -> LanguageModel:
+    """Load a causal or sequence-to-sequence model, from safetensors only, with its tokenizer.
+
+    A model on a server stays there (`helpers.models.server.connect`).
+
+    Parameters
+    ----------
+    name : str or Path
+        A bundled name (see `bundled`), a local folder, a hub id such as ``"org/model"`` or
+        ``"org/model@revision"``, or a model on a server, ``"http://host:port#name"``.
+    device : str, optional
+        As in `gpu.device`; where it is left out and one GPU does not hold the model, its
+        layers are spread over all of them.
+    dtype : str, optional
+        As in `helpers.models.gpu.dtype`: float32 on a CPU by default, whatever the files hold; or
+        ``"8bit"`` or ``"4bit"`` (see `helpers.models.placement`).
+    revision : str, optional
+        Branch, tag or commit on the hub, as after the ``@``.
+    trust_remote_code : bool
+        Whether code that comes with the model may run here.
+    chat : bool
+        Whether prompts go through the tokenizer's chat template.
+
+    Returns
+    -------
+    LanguageModel
+
+    Raises
+    ------
+    UserError
+        Where there is no such model or no network to reach it, no safetensors weights, no
+        tokenizer, no chat template though `chat` is set, an architecture that is unknown or does
+        not write text, or no such device.
+
+    Examples
+    --------
+    >>> load("no-such-folder/")
+    Traceback (most recent call last):
+    ...
+    helpers.UserError: There is no folder no-such-folder/; ...
+    """
+    if address.is_address(name):
+        if device or dtype or revision or trust_remote_code:
+            raise UserError(
+                f"{name} is on a server: its device, dtype and revision are chosen where the "
+                "server is started; leave them out here."
+            )
+        from helpers.models.server import connect
+
+        return connect.load(str(name), chat)
+    from helpers.models import gpu, placement, trial
+
+    gpu.device(device)  # a wrong one is refused before anything is fetched
+    name = f"{name}@{revision}" if revision else name
+    found = checkpoints.find(name, code=trust_remote_code)
+    folder = found.base or found.folder
+    config = _config(folder, name, trust_remote_code)
+    kind, auto = _kind(config, name)
+    own = found.base is None or checkpoints.has_tokenizer(found.folder)
+    tokenizer = _tokenizer(found.folder if own else found.base, name, trust_remote_code)
+    if chat and not tokenizer.chat_template:
+        raise UserError(
+            f"The tokenizer of {name} has no chat template; load the model with chat=False."
+        )
+    place = placement.choose(name, found.weights, device, dtype)
+    model = _model(folder, name, auto, place, trust_remote_code)
+    if found.base is not None:
+        model = adapters.merge(model, found.folder, str(name))
+    loaded = LanguageModel(
+        name=str(name),
+        slug=slug(name),
+        model=model.eval(),
+        tokenizer=tokenizer,
+        kind=kind,
+        device=place.device,
+        dtype=place.dtype,
+        max_length=_max_length(config),
+        weights_sha=checkpoints.sha256(found.weights),
+        revision=found.revision,
+        n_parameters=model.num_parameters(),
+        prompt_format="chat" if chat else "bare",
+        quantization=place.quantization,
+        base=str(found.base) if found.base else None,
+    )
+    trial.refuse_unfit(loaded)
+    return loaded
+
+
+def describe(lm: LanguageModel) -> dict[str, Any]:
+    """Return what a run's manifest says about a model, as plain values.
+
+    Parameters
+    ----------
+    lm : LanguageModel
+
+    Returns
+    -------
+    dict
+        `name, slug, revision, weights_sha, architecture, kind, n_parameters, max_length, device,
+        dtype, quantization, device_map, prompt_format, base`; of a model on a server also
+        `server`, a dict.
+    """
+    if not lm.at_hand:
+        kept = ("name", "slug", "kind", "n_parameters", "max_length", "dtype", "prompt_format")
+        return {name: getattr(lm, name) for name in kept} | {"server": lm.model.described()}
+    return {
+        "name": lm.name,
+        "slug": lm.slug,
+        "revision": lm.revision,
+        "weights_sha": lm.weights_sha,
+        "architecture": type(lm.model).__name__,
+        "kind": lm.kind,
+        "n_parameters": lm.n_parameters,
+        "max_length": lm.max_length,
+        "device": str(lm.device),
+        "dtype": str(lm.dtype).removeprefix("torch."),
+        "quantization": lm.quantization,
+        "device_map": sorted({str(at) for at in getattr(lm.model, "hf_device_map", {}).values()}),
+        "prompt_format": lm.prompt_format,
+        "base": lm.base,
+    }
+
+
+def _config(folder: Path, name: str | Path, code: bool) -> PretrainedConfig:
+    from transformers import AutoConfig
+
+    try:
+        return AutoConfig.from_pretrained(folder, trust_remote_code=code)
+    except Exception as error:  # also whatever trusted code raises
+        _refuse_code(error, name)
+        raise UserError(
+            f"The architecture of {name} is not known to the installed transformers "
+            f"({_sentence(error)}); install a newer transformers or choose another model."
+        ) from error
+
+
+def _refuse_code(error: Exception, name: str | Path) -> None:
+    if "trust_remote_code" in str(error):
+        raise UserError(
+            f"{name} comes with its own code, which is not run unless you say so; read it, and if "
+            'you trust it, add SET="trust_remote_code=yes" (in Python trust_remote_code=True).'
+        ) from error
+
+
+def _kind(config: PretrainedConfig, name: str | Path) -> tuple[str, Any]:
+    """Return what a model is, and the class of transformers that loads it."""
+    import transformers
+
+    kind, auto = "causal", transformers.AutoModelForCausalLM
+    if config.is_encoder_decoder:
+        kind, auto = "seq2seq", transformers.AutoModelForSeq2SeqLM
+    classes = getattr(config, "architectures", None) or []
+    # An encoder such as BERT has a decoder's class too, but its weights were not made for it.
+    encoder_only = bool(classes) and all("MaskedLM" in c or "ForPreTraining" in c for c in classes)
+    if not encoder_only or getattr(config, "is_decoder", False):
+        remote = getattr(config, "auto_map", None) or {}
+        if type(config) in auto._model_mapping or auto.__name__ in remote:
+            return kind, auto
+        # Models of text and pictures or sound have no such class, but may continue text alone.
+        own = getattr(transformers, classes[0], object) if classes else object
+        if issubclass(own, transformers.GenerationMixin):
+            return kind, own
+    raise UserError(
+        f"{name} ({config.model_type}) does not write text; choose a causal or a "
+        "sequence-to-sequence language model."
+    )
+
+
+def _tokenizer(folder: Path, name: str | Path, code: bool) -> PreTrainedTokenizerBase:
+    from transformers import AutoTokenizer
+
+    missing = (
+        f"{name} has no tokenizer that can be loaded; put the files of its tokenizer "
+        "(tokenizer.json, tokenizer_config.json) beside its weights."
+    )
+    if not checkpoints.has_tokenizer(folder):
+        raise UserError(missing)
+    try:
+        return AutoTokenizer.from_pretrained(folder, trust_remote_code=code)
+    except Exception as error:  # the tokenizers library raises bare Exceptions
+        _refuse_code(error, name)
+        raise UserError(f"{missing} ({_sentence(error)})") from error
+
+
+def _model(
+    folder: Path, name: str | Path, auto: Any, place: Placement, code: bool
+) -> PreTrainedModel:
+    from transformers.utils import logging
+
+    if not sys.stderr.isatty():
+        logging.disable_progress_bar()  # its lines have no place in a notebook or a log file
+    try:
+        model, report = auto.from_pretrained(
+            folder,
+            **place.settings,
+            use_safetensors=True,
+            trust_remote_code=code,
+            output_loading_info=True,
+        )
+    except Exception as error:  # whatever the files, or code that comes with them, run into
+        raise UserError(
+            f"The weights of {name} cannot be loaded ({_sentence(error)}); fetch or save them anew."
+        ) from error
+    if report["missing_keys"]:
+        example = sorted(report["missing_keys"])[0]
+        raise UserError(
+            f"The weights of {name} lack {len(report['missing_keys'])} tensors of "
+            f"{type(model).__name__} (such as {example}); give the folder of a complete model."
+        )
+    return model if "device_map" in place.settings else model.to(place.device)
+
+
+def _max_length(config: PretrainedConfig) -> int | None:
+    text = config.get_text_config(decoder=True)
+    # T5's positions are relative and have no end; its config's number is the training length.
+    if getattr(text, "relative_attention_num_buckets", None):
+        return None
+    names = ("max_position_embeddings", "n_positions", "max_seq_len")
+    limits = [getattr(text, name, None) for name in names]
+    return next((limit for limit in limits if limit and limit > 0), None)
+
+
+def _sentence(error: Exception) -> str:
+    """Return the first line of a library's error, short enough to stand inside ours."""
+    lines = str(error).strip().splitlines() or [type(error).__name__]
+    return lines[0].rstrip(".")[:200]

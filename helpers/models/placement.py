@@ -1,0 +1,118 @@
+"""In what number format a model's weights are loaded, and on which devices.
+
+One device holds a model where it can. Where a GPU cannot, transformers spreads the layers over all
+GPUs and the machine's memory; and 8 or 4 bits a weight make a model two or four times smaller than
+bfloat16 does, at the price of slightly other answers.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from helpers import UserError
+from helpers.models import gpu
+
+# Bytes a weight, and what bitsandbytes is told.
+BITS = {
+    "8bit": (1.0, {"load_in_8bit": True}),
+    "4bit": (0.5, {"load_in_4bit": True, "bnb_4bit_quant_type": "nf4"}),
+}
+PACKAGES = {"accelerate": "accelerate==1.15.0", "bitsandbytes": "bitsandbytes==0.50.2"}
+# Share of a GPU's free memory that weights may take; the rest is for what is computed.
+ROOM = 0.8
+
+
+@dataclass(frozen=True)
+class Placement:
+    """Where weights go and how.
+
+    Attributes
+    ----------
+    device : torch.device
+        Where inputs go; all weights too, unless they are spread.
+    dtype : torch.dtype
+        Of the weights, or of what is computed with quantized ones.
+    quantization : str or None
+        ``"8bit"`` or ``"4bit"``.
+    spread : bool
+        Whether transformers chooses a device for each layer (``device_map="auto"``).
+    """
+
+    device: torch.device
+    dtype: torch.dtype
+    quantization: str | None = None
+    spread: bool = False
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What ``from_pretrained`` is told of all this."""
+        told: dict[str, Any] = {"dtype": self.dtype}
+        if self.spread:
+            told["device_map"] = "auto"
+        if self.quantization:
+            from transformers import BitsAndBytesConfig
+
+            bits = dict(BITS[self.quantization][1])
+            if self.quantization == "4bit":
+                bits["bnb_4bit_compute_dtype"] = self.dtype
+            told["quantization_config"] = BitsAndBytesConfig(**bits)
+            told.setdefault("device_map", {"": str(self.device)})
+        return told
+
+
+def choose(
+    name: str | Path, weights: tuple[Path, ...], device: str | None, dtype: str | None
+) -> Placement:
+    """Return where a model's weights go, and in what format."""
+    place = gpu.device(device)
+    bits = dtype if dtype in BITS else None
+    if dtype and not bits and str(dtype).removeprefix("torch.") not in gpu.DTYPES:
+        known = ", ".join([*gpu.DTYPES, *BITS])
+        raise UserError(f"The dtype {str(dtype)!r} is not known; give one of {known}.")
+    if bits:
+        if place.type != "cuda":
+            raise UserError(
+                f"{bits} weights need a GPU, and {name} goes to {place}; leave the dtype out, or "
+                "choose bfloat16."
+            )
+        _need(f"For {bits} weights,", "accelerate", "bitsandbytes")
+    number_format = gpu.dtype(None if bits or not dtype else dtype, place)
+    spread = False
+    if device is None and place.type == "cuda":
+        size = count(weights) * (BITS[bits][0] if bits else number_format.itemsize)
+        free = gpu.memory(place).free
+        spread = size > ROOM * free
+        if spread:
+            _need(
+                f"The {size / 2**30:.1f} GiB of {name} do not fit into the {free / 2**30:.1f} GiB "
+                f"free on {place}, and to spread them over all devices",
+                "accelerate",
+            )
+    return Placement(place, number_format, bits, spread)
+
+
+def count(weights: tuple[Path, ...]) -> int:
+    """Return how many numbers safetensors files hold, without reading them."""
+    from safetensors import safe_open
+
+    total = 0
+    for file in weights:
+        with safe_open(file, framework="pt") as opened:
+            total += sum(math.prod(opened.get_slice(key).get_shape()) for key in opened.keys())  # noqa: SIM118
+    return total
+
+
+def _need(what: str, *packages: str) -> None:
+    missing = [PACKAGES[name] for name in packages if find_spec(name) is None]
+    if missing:
+        needed = " and ".join(missing)
+        raise UserError(
+            f"{what} {needed} must be installed (pip install {' '.join(missing)}); or choose a "
+            "smaller model or format, or a server."
+        )

@@ -1,0 +1,162 @@
+"""Rows in batches, each forwarded whole: the way that suits every model.
+
+Rows are sorted by length, padded on the right and forwarded together. With causal attention no
+real token sees a pad, so the padding changes nothing but the rounding of the last digits. Where it
+does (`engine` tries it), rows of equal length are forwarded together, or each row alone.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+
+from helpers.models import families, gpu
+from helpers.models.language_model import LanguageModel
+from helpers.models.tokens import Row
+
+# The most numbers of one batch's logits, and of the part of it that is turned to float32 at once.
+LOGITS = 1 << 27
+CHUNK = 1 << 22
+# Rows of any length, of equal length only, or none.
+TOGETHER = ("padded", "equal", "alone")
+
+
+def run(
+    model: LanguageModel,
+    rows: list[Row],
+    batch_size: int | None = None,
+    batches: str = TOGETHER[0],
+) -> Iterator[dict[Row, tuple[float, ...]]]:
+    """Yield the log-probabilities of rows, batch by batch."""
+    for batch in _batches(model, rows, 1 if batches == "alone" else batch_size, batches):
+        yield dict(zip(batch, gpu.in_halves(lambda part: score_batch(model, part), batch)))
+
+
+def _batches(
+    model: LanguageModel, rows: list[Row], batch_size: int | None, together: str
+) -> Iterator[list[Row]]:
+    """Yield rows of like length together, the longest first, within the memory that they need.
+
+    Where a model's positions depend on the longest text of a batch, all of a batch are as long.
+    """
+    vocabulary = model.model.get_input_embeddings().weight.shape[0]
+    budget = gpu.tokens_per_batch(model.device)
+    ragged = together == "padded" and not families.length_bound(model.model.config)
+    batch: list[Row] = []
+    longest = lowest = 0
+    # Start and ids break ties, so that the batches do not depend on the order of the probes.
+    ordered = sorted(rows, key=lambda r: (_lengths(r), -r.start, r.ids, r.source), reverse=True)
+    for row in ordered:
+        if batch:
+            heads = (longest - min(lowest, row.start)) * (len(batch) + 1) * vocabulary
+            full = len(batch) + 1 > (batch_size or budget)
+            wide = batch_size is None and _lengths(batch[0])[0] * (len(batch) + 1) > budget
+            fits = ragged or _lengths(row) == _lengths(batch[0])
+            if full or wide or heads > LOGITS or not fits:
+                yield batch
+                batch = []
+        if not batch:
+            longest, lowest = len(row.ids), row.start
+        batch.append(row)
+        longest, lowest = max(longest, len(row.ids)), min(lowest, row.start)
+    if batch:
+        yield batch
+
+
+def _lengths(row: Row) -> tuple[int, int]:
+    return len(row.ids) + len(row.source), len(row.ids)
+
+
+@torch.inference_mode()
+def score_batch(model: LanguageModel, batch: list[Row]) -> list[tuple[float, ...]]:
+    """Return the log-probabilities of the scored tokens of rows, in one forward pass."""
+    ids, inputs = _inputs(model, batch)
+    return read_rows(model, batch, ids, inputs, 0)
+
+
+def _inputs(model: LanguageModel, batch: list[Row]) -> tuple[torch.Tensor, dict[str, Any]]:
+    """Return the ids of rows, padded, and what the model is given of them."""
+    ids, mask = pad(model, [row.ids for row in batch])
+    if model.kind == "causal":
+        return ids, {"input_ids": ids, "attention_mask": mask}
+    source, source_mask = pad(model, [row.source for row in batch])
+    read = {"input_ids": source, "attention_mask": source_mask}
+    return ids, read | {"decoder_input_ids": ids, "decoder_attention_mask": mask}
+
+
+@torch.inference_mode()
+def logits(model: LanguageModel, row: Row) -> torch.Tensor:
+    """Return the logits after each token of a row, shape (len(row.ids), vocabulary)."""
+    return model.model(**_inputs(model, [row])[1], use_cache=False).logits[0]
+
+
+def read_rows(
+    model: LanguageModel, batch: list[Row], ids: torch.Tensor, inputs: dict[str, Any], past: int
+) -> list[tuple[float, ...]]:
+    """Return the log-probabilities of the scored tokens of rows from the pass of their inputs."""
+    first = min(row.start for row in batch) - 1 - past
+    last = max(len(row.ids) for row in batch) - 1 - past
+    settings = {"use_cache": False, **inputs}
+    if takes(model, "logits_to_keep"):
+        settings["logits_to_keep"] = torch.arange(first, last, device=model.device)
+        logits = model.model(**settings).logits
+    else:
+        logits = model.model(**settings).logits[:, first:last]
+    places = [(i, j - past) for i, row in enumerate(batch) for j in range(row.start, len(row.ids))]
+    at, columns = torch.tensor(places, device=logits.device).T
+    targets = ids.to(logits.device)[at, columns]
+    flat = at * logits.shape[1] + columns - 1 - first
+    values = iter(gather(logits.flatten(0, 1), flat, targets))
+    return [tuple(next(values) for _ in row.scored) for row in batch]
+
+
+def pad(model: LanguageModel, ids: list[tuple[int, ...]]) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return ids padded on the right to one length, and the mask of the real ones."""
+    longest = max(map(len, ids))
+    # Any id will do: no real token sees a pad.
+    padded = [row + (0,) * (longest - len(row)) for row in ids]
+    mask = [(1,) * len(row) + (0,) * (longest - len(row)) for row in ids]
+    return torch.tensor(padded, device=model.device), torch.tensor(mask, device=model.device)
+
+
+def gather(logits: torch.Tensor, rows: torch.Tensor, targets: torch.Tensor) -> list[float]:
+    """Return the log-softmax of logits at places, in float32; the logits are overwritten.
+
+    The sum over the vocabulary is taken once for a row that is asked for several times.
+
+    >>> gather(torch.zeros(1, 4), torch.tensor([0]), torch.tensor([2]))
+    [-1.3862943649291992]
+    """
+    chosen = logits[rows, targets]
+    distinct, back = rows.unique_consecutive(return_inverse=True)
+    logits = logits if len(distinct) == len(logits) else logits[distinct]
+    # A CPU's caches want small parts, a GPU few calls.
+    most = CHUNK if logits.device.type == "cpu" else 16 * CHUNK
+    step = max(1, most // logits.shape[-1])
+    tops, sums = zip(*(_log_sum(part.float()) for part in logits.split(step)))
+    # Their sum may be large: in float64 the value keeps the digits that float32 logits have.
+    top, rest, value = (
+        part.cpu().double() for part in (torch.cat(tops), torch.cat(sums), chosen.float())
+    )
+    back = back.cpu()
+    return (value - top[back] - rest[back]).tolist()
+
+
+def _log_sum(logits: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return the two parts of a logsumexp over the last axis: the largest, and the rest's log."""
+    top = logits.amax(-1)
+    return top, logits.sub_(top[:, None]).exp_().sum(-1).log_()
+
+
+def takes(model: LanguageModel, name: str) -> bool:
+    """Return whether a model's forward pass has a parameter of a name."""
+    return name in _parameters(type(model.model))
+
+
+@functools.cache
+def _parameters(kind: type) -> frozenset[str]:
+    return frozenset(inspect.signature(kind.forward).parameters)

@@ -1,0 +1,178 @@
+"""Requests to a completions server that give exact log-probabilities, and what their answers say.
+
+Prompts go out as token ids, so that what is read is what was meant. Every answer is checked before
+a number of it is used: the server must have read as many tokens as were sent, and each
+log-probability must be there and be one.
+
+==================  ======================================  ====================================
+way                 asks                                    answers
+==================  ======================================  ====================================
+nodes               what may follow a beginning             of up to 128 named tokens, each one's
+prompt_logprobs     the whole text                          one of each token of the text
+echo                the whole text, repeated                one of each token of the text
+==================  ======================================  ====================================
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from helpers.models.server.session import Unusable
+
+PATH = "/v1/completions"
+WAYS = ("nodes", "prompt_logprobs", "echo")
+# vLLM's bound on the tokens named in one request.
+NAMED = 128
+# Greedy, and nothing that bends probabilities, whatever the server's defaults are.
+PLAIN = {
+    "temperature": 0.0,
+    "top_p": 1.0,
+    "presence_penalty": 0.0,
+    "frequency_penalty": 0.0,
+    "seed": 0,
+}
+# The same for what only some servers know, and tokens named by their ids; others pass over it or
+# refuse it.
+NAMES = {"return_token_ids": True, "return_tokens_as_token_ids": True}
+EXTRAS = {"repetition_penalty": 1.0, "min_p": 0.0, "top_k": 0, "add_special_tokens": False, **NAMES}
+# A log-probability may be rounded to this much above 0.
+ROUNDED = 1e-4
+Ids = Sequence[int]
+Reader = Callable[[Any], Any]
+
+
+@dataclass(frozen=True)
+class Step:
+    """One generated token: its name, its log-probability, and those of the tokens asked for."""
+
+    name: str
+    logprob: float
+    others: dict[str, float]
+
+
+def node(settings: dict[str, Any], ids: Ids, children: Ids) -> tuple[dict[str, Any], Reader]:
+    """Return the request for what may follow a beginning, and the reader of its answer."""
+    body = {**settings, "prompt": list(ids), "max_tokens": 1}
+    # The number of tokens stands for what servers send that do not know named tokens.
+    body |= {"logprobs": len(children), "logprob_token_ids": list(children)}
+
+    def read(content: Any) -> dict[int, float]:
+        choice = _choice(content, len(ids))
+        found = _field(_field(choice, "logprobs"), "top_logprobs")
+        if not found or not isinstance(found[0], dict):
+            raise Unusable("no log-probabilities")
+        return {child: _number(found[0], f"token_id:{child}") for child in children}
+
+    return body, read
+
+
+def prompt_logprobs(settings: dict[str, Any], ids: Ids) -> tuple[dict[str, Any], Reader]:
+    """Return the request for all tokens of a text, as vLLM answers it, and the reader.
+
+    The reader gives one log-probability a token, the first token's being not a number.
+    """
+    body = {**settings, "prompt": list(ids), "max_tokens": 1, "prompt_logprobs": 0}
+
+    def read(content: Any) -> list[float]:
+        found = _field(_choice(content, len(ids)), "prompt_logprobs")
+        if len(found) != len(ids):
+            raise Unusable(f"log-probabilities of {len(found)} tokens, not of the {len(ids)} sent")
+        named = [_field(entry, str(i)) for entry, i in zip(found[1:], ids[1:])]
+        return [math.nan, *(_number(entry, "logprob") for entry in named)]
+
+    return body, read
+
+
+def echo(settings: dict[str, Any], ids: Ids) -> tuple[dict[str, Any], Reader]:
+    """Return the request that has a text repeated with its log-probabilities, and the reader.
+
+    The reader gives one log-probability a token, the first token's being not a number.
+    """
+    body = {**settings, "prompt": list(ids), "max_tokens": 0, "echo": True, "logprobs": 1}
+
+    def read(content: Any) -> list[float]:
+        part = _field(_choice(content, len(ids)), "logprobs")
+        found, names = _field(part, "token_logprobs"), _field(part, "tokens")
+        if len(found) != len(ids):
+            raise Unusable(f"log-probabilities of {len(found)} tokens, not of the {len(ids)} sent")
+        wrong = [n for n, i in zip(names, ids) if n.startswith("token_id:") and n[9:] != str(i)]
+        if wrong:
+            raise Unusable("other tokens than were sent")
+        values = {str(place): value for place, value in enumerate(found)}
+        return [math.nan, *(_number(values, str(place)) for place in range(1, len(ids)))]
+
+    return body, read
+
+
+def greedy(
+    settings: dict[str, Any],
+    ids: Ids,
+    n: int,
+    stop: Sequence[str] = (),
+    ends: Ids = (),
+    named: Ids = (),
+) -> tuple[dict[str, Any], Reader]:
+    """Return the request for the most probable next tokens, and the reader."""
+    body = {**settings, "prompt": list(ids), "max_tokens": n, "logprobs": 1}
+    known = "return_token_ids" in settings  # else it is unclear which tokens a stop leaves out
+    if stop and known:
+        body |= {"stop": list(stop), "include_stop_str_in_output": True}
+    if ends and known:
+        body["stop_token_ids"] = list(ends)
+    if named:
+        body |= {"logprobs": len(named), "logprob_token_ids": list(named)}
+
+    def read(content: Any) -> tuple[list[Step], str | int | None]:
+        choice = _choice(content, len(ids))
+        part = _field(choice, "logprobs")
+        names, values = _field(part, "tokens"), _field(part, "token_logprobs")
+        shown = choice.get("token_ids")
+        if shown is not None:
+            names = [f"token_id:{i}" for i in shown]
+        tops = part.get("top_logprobs") or [{}] * len(names)
+        if not len(names) == len(values) == len(tops):
+            raise Unusable(f"{len(values)} log-probabilities of {len(names)} tokens")
+        numbers = [_number({"": value}, "") for value in values]
+        others = [{k: _number(top, k) for k in top} for top in tops]
+        over = choice.get("finish_reason") == "length"
+        if over and len(names) != n:
+            raise Unusable(f"{len(names)} tokens, where {n} were asked for")
+        return list(map(Step, names, numbers, others)), (
+            "length" if over else choice.get("stop_reason")
+        )
+
+    return body, read
+
+
+def _choice(content: Any, sent: int) -> dict[str, Any]:
+    """Return the one choice of an answer, if all tokens that were sent have been read."""
+    usage = content.get("usage") if isinstance(content, dict) else None
+    choices = _field(content, "choices")
+    if not isinstance(choices, list) or len(choices) != 1:
+        raise Unusable("not one choice")
+    counted = usage.get("prompt_tokens") if isinstance(usage, dict) else None
+    if counted is not None and counted != sent:
+        raise Unusable(f"{counted} tokens read, where {sent} were sent")
+    return choices[0]
+
+
+def _field(part: Any, name: str) -> Any:
+    found = part.get(name) if isinstance(part, dict) else None
+    if found is None:
+        raise Unusable(f"no {name if not name.isdecimal() else 'entry for a token that was sent'}")
+    return found
+
+
+def _number(values: dict[str, Any], name: str) -> float:
+    """Return a log-probability, at most 0."""
+    if name not in values:
+        raise Unusable("no log-probability of a token that was asked for")
+    value = values[name]
+    if isinstance(value, bool) or not isinstance(value, int | float) or math.isnan(value):
+        raise Unusable(f"a log-probability that is no number: {value}")
+    if value > ROUNDED:
+        raise Unusable(f"a log-probability of {value:.3g}, which is above 0")
+    return float(min(value, 0.0))

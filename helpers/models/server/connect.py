@@ -1,0 +1,156 @@
+"""A model on a server as a `LanguageModel`, to be scored and asked like one that is at hand.
+
+The tokenizer is loaded here, from the folder or hub id that the server names, and held against the
+server's own: token ids are what prompts are sent as.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from transformers import AutoConfig, AutoTokenizer, GenerationConfig, PreTrainedTokenizerBase
+
+from helpers import UserError
+from helpers.models import address as addresses
+from helpers.models import checkpoints, hub, placement, tokens
+from helpers.models.address import Address, Limits
+from helpers.models.checkpoints import slug
+from helpers.models.language_model import LanguageModel
+from helpers.models.remote import Server
+from helpers.models.server import completions, exactness, session
+
+TOKENIZER = "SERVER_TOKENIZER"
+# Seconds in which a server must show up at the start; later it may be away for longer.
+START = 10.0
+# Texts that tokenizers tell apart: spaces, digits, other scripts, a smiley.
+SAMPLES = (exactness.TEXT, "  Zürich, 1984: 3.14 %\n\n\tΩ  東京 🙂 don't")
+
+
+def load(name: str, chat: bool = False) -> LanguageModel:
+    """Return a model that a server holds, once its numbers have been found to be exact."""
+    address, limits = addresses.parse(name), addresses.limits()
+    soon = replace(limits, patience=min(START, limits.patience), tries=1)
+    entry = session.models(address, soon)[address.model]
+    tokenizer, place, folder = _tokenizer(address, entry.get("root"))
+    if chat and not tokenizer.chat_template:
+        raise UserError(
+            f"The tokenizer of {name} has no chat template; load the model with chat=False."
+        )
+    longest = entry.get("max_model_len")
+    model = LanguageModel(
+        name=name,
+        slug=slug(name),
+        model=None,
+        tokenizer=tokenizer,
+        kind="causal",
+        device=address.url,
+        dtype="as served",
+        # A server makes a token at least, for which there must be room.
+        max_length=longest - 1 if longest else None,
+        weights_sha=None,
+        revision=None,
+        n_parameters=_count(place, folder),
+    )
+    _same_tokens(model, address, soon)
+    ids = tokens.prompt_ids(model, [exactness.TEXT])[0]
+    found = exactness.examine(address, soon, ids, lambda token: tokens.named(model, token))
+    server = Server(
+        address,
+        limits,
+        found.ways,
+        found.settings,
+        found.difference,
+        found.fingerprint,
+        _version(address, soon),
+        place,
+        _read(AutoConfig, folder),
+        _read(GenerationConfig, folder),
+    )
+    return replace(model, model=server, prompt_format="chat" if chat else "bare")
+
+
+def _tokenizer(address: Address, root: str | None) -> tuple[PreTrainedTokenizerBase, str, Path]:
+    """Return the tokenizer, the name it was found by, and its folder.
+
+    The name is the one that is set, else what the server has loaded, else its name of the model.
+    """
+    given = os.environ.get(TOKENIZER)
+    places = [given] if given else [place for place in (root, address.model) if place]
+    for place in dict.fromkeys(places):
+        try:
+            folder = checkpoints.small_files(place)
+            if checkpoints.has_tokenizer(folder):
+                return AutoTokenizer.from_pretrained(folder), place, folder
+        except Exception:  # not there, or not to be read: the next place may do
+            continue
+    raise UserError(
+        f"The tokenizer of {address.model} is not at hand ({' and '.join(places)}: no folder or "
+        f"hub id with a tokenizer); name one in the environment, in {TOKENIZER}."
+    )
+
+
+def _same_tokens(model: LanguageModel, address: Address, limits: Limits) -> None:
+    """Hold the tokenizer against the server's."""
+    body = {"model": address.model, "max_tokens": 1, **completions.NAMES}
+    for text in SAMPLES:
+        ours = [
+            list(model.tokenizer(text, add_special_tokens=special)["input_ids"])
+            for special in (True, False)
+        ]
+
+        def read(content: Any) -> list[int] | int | None:
+            choice = (content.get("choices") or [{}])[0]
+            usage = content.get("usage") or {}
+            return choice.get("prompt_token_ids") or usage.get("prompt_tokens")
+
+        def job(opened: session.Session, text: str = text, read: Any = read) -> Any:
+            return opened.ask(completions.PATH, {**body, "prompt": text}, read)
+
+        try:
+            theirs = next(session.run(address, limits, [job]))
+        except session.Refused:
+            return  # the examination says in which way the server is unfit
+        counted = isinstance(theirs, int)
+        if theirs is not None and theirs not in [len(ids) if counted else ids for ids in ours]:
+            raise UserError(
+                f"The server at {address.url} writes {text!r} in other tokens than the tokenizer "
+                f"that was found for {address.model}; name the right one in the environment, in "
+                f"{TOKENIZER}."
+            )
+
+
+def _version(address: Address, limits: Limits) -> str:
+    """Return what the server says of its own version, as vLLM does; else nothing."""
+
+    def read(content: Any) -> str:
+        return str(content.get("version", "")) if isinstance(content, dict) else ""
+
+    def job(opened: session.Session) -> Any:
+        return opened.ask("/version", None, read, method="GET")
+
+    try:
+        return next(session.run(address, limits, [job]))
+    except UserError:
+        return ""
+
+
+def _count(place: str, folder: Path) -> int | None:
+    """Return how many parameters a model has, where its files, or the hub, tell."""
+    try:
+        return placement.count(checkpoints.weight_files(folder, place))
+    except UserError:
+        pass
+    try:
+        return hub.parameters(*checkpoints.hub_id(place))
+    except Exception:  # no hub, no such model, no safetensors: it stays unknown
+        return None
+
+
+def _read(kind: Any, folder: Path) -> Any:
+    try:
+        return kind.from_pretrained(folder)
+    except (OSError, ValueError, KeyError):
+        return None

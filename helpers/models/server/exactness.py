@@ -1,0 +1,147 @@
+"""What a server offers, found by asking it, and whether its numbers agree with each other."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+from helpers import UserError
+from helpers.models.address import Address, Limits
+from helpers.models.server import completions
+from helpers.models.server.completions import NAMES, Step
+from helpers.models.server.session import Refused, UnusableAnswer, run
+
+# Largest difference of a log-probability between two ways that counts as agreement: bfloat16 moves
+# them by less; a wrong place, a template or a bent probability by more.
+TOLERANCE = 0.2
+# Decimals to which the fingerprint's log-probabilities are rounded.
+DECIMALS = 2
+# Tokens at the end of the sample that are scored as a choice.
+CHOICE = 8
+TEXT = (
+    "The capital of France is Paris, and the capital of Japan is Tokyo. 1, 2, 3, 5, 8, 13, 21.\n"
+    "Which country is Lyon in? France"
+)
+REMEDY = "serve the model with vLLM (vllm serve NAME), or load it here"
+Ask = Callable[[tuple[dict[str, Any], Callable[[Any], Any]]], Any]
+
+
+@dataclass(frozen=True)
+class Found:
+    """What was found of a server: its ways, settings for each request, agreement, fingerprint."""
+
+    ways: tuple[str, ...]
+    settings: dict[str, Any]
+    difference: float
+    fingerprint: str
+
+
+def examine(
+    address: Address, limits: Limits, ids: Sequence[int], name_to_id: Callable[[str], int]
+) -> Found:
+    """Return what a server offers, if it is enough for exact scores."""
+
+    def ask(request: tuple[dict[str, Any], Callable[[Any], Any]]) -> Any:
+        return next(run(address, limits, [lambda s: s.ask(completions.PATH, *request)]))
+
+    settings = _settings(ask, address, ids[:-CHOICE])
+    beginning, step = _next(ask, address, settings, ids)
+    found, missing = _offered(ask, settings, ids)
+    if not found:
+        raise UserError(
+            f"The server at {address.url} gives the most probable tokens alone, or nothing, where "
+            f"the log-probabilities of given tokens are asked for ({missing}); {REMEDY}."
+        )
+    chosen = (*beginning, name_to_id(step.name))
+    pairs = [(_scores(ask, settings, way, chosen, 1)[-1], step.logprob) for way in found]
+    pairs += [pair for a, b in combinations(found.values(), 2) for pair in zip(a[::-1], b[::-1])]
+    first, other = max(pairs, key=lambda pair: abs(pair[0] - pair[1]))
+    if abs(first - other) > TOLERANCE:
+        raise UserError(
+            f"The server at {address.url} gives one token the log-probabilities {first:.3f} and "
+            f"{other:.3f}, asked for in two ways, so neither can be trusted; {REMEDY}."
+        )
+    return Found(tuple(found), settings, abs(first - other), _fingerprint(found))
+
+
+def _settings(ask: Ask, address: Address, ids: Sequence[int]) -> dict[str, Any]:
+    """Return the settings that the server takes, those that tell token ids only if it does."""
+    plain = {"model": address.model, **completions.PLAIN}
+    for settings in ({**plain, **completions.EXTRAS}, plain):
+        try:
+            steps, _ = ask(completions.greedy(settings, ids, 1))
+            told = all(step.name.startswith("token_id:") for step in steps)
+            return {k: v for k, v in settings.items() if told or k not in NAMES}
+        except Refused as error:
+            refusal = error
+            if error.status in (404, 405, 501):
+                raise UserError(
+                    f"The server at {address.url} has no completions ({completions.PATH}), only "
+                    f"chat, which gives no exact scores; {REMEDY}."
+                ) from error
+        except UnusableAnswer as error:
+            raise UserError(
+                f"The server at {address.url} gives no log-probabilities with its answers "
+                f"({error.__cause__}); {REMEDY}."
+            ) from error
+    raise UserError(
+        f"The server at {address.url} does not take a prompt of token ids and tell "
+        f"log-probabilities; {REMEDY}. ({refusal})"
+    ) from refusal
+
+
+def _next(
+    ask: Ask, address: Address, settings: dict[str, Any], ids: Sequence[int]
+) -> tuple[Sequence[int], Step]:
+    """Return a beginning of the sample at which the model goes on, and its next token."""
+    for last in range(CHOICE, len(ids) - 1, CHOICE):
+        steps, _ = ask(completions.greedy(settings, ids[:-last], 1))
+        if steps:
+            return ids[:-last], steps[0]
+    raise UserError(
+        f"The server at {address.url} adds no token to any text, so that its log-probabilities "
+        f"cannot be checked; {REMEDY}."
+    )
+
+
+def _offered(
+    ask: Ask, settings: dict[str, Any], ids: Sequence[int]
+) -> tuple[dict[str, list[float]], str]:
+    """Return the scores of the sample by each way that the server has, and why not by others."""
+    found: dict[str, list[float]] = {}
+    missing = []
+    for way in completions.WAYS:
+        if way == "echo" and "prompt_logprobs" in found:
+            continue  # the same by another name
+        try:
+            found[way] = _scores(ask, settings, way, ids, CHOICE)
+        except Refused as error:
+            missing.append(f"{way}: refused, status {error.status}")
+        except UnusableAnswer as error:
+            missing.append(f"{way}: {error.__cause__}")
+    return found, "; ".join(missing)
+
+
+def _scores(
+    ask: Ask, settings: dict[str, Any], way: str, ids: Sequence[int], last: int
+) -> list[float]:
+    """Return the log-probabilities of the last tokens of a text; by whole texts, of all."""
+    if way != "nodes":
+        request = getattr(completions, way)
+        return ask(request(settings, ids))[1:]
+    values = []
+    for at in range(len(ids) - last, len(ids)):
+        # Tokens that hardly follow are named too: a list of the most probable would lack them.
+        named = list(dict.fromkeys([ids[at], *ids[1:4]]))
+        values.append(ask(completions.node(settings, ids[:at], named))[ids[at]])
+    return values
+
+
+def _fingerprint(found: dict[str, list[float]]) -> str:
+    whole = found.get("prompt_logprobs") or found.get("echo") or found["nodes"]
+    rounded = [f"{value:.{DECIMALS}f}" for value in whole]
+    return hashlib.sha256(json.dumps(rounded).encode()).hexdigest()

@@ -1,0 +1,187 @@
+"""Talk to a server: requests in flight, time-outs, retries, and the key to it.
+
+The key, where the server asks for one, is read from the environment and goes nowhere else.
+"""
+
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, TypeVar
+
+import anyio
+import httpx2
+import tenacity
+from anyio.from_thread import start_blocking_portal
+
+from helpers import UserError
+from helpers.datasets import network
+from helpers.models.address import KEY, Address, Limits
+
+T = TypeVar("T")
+
+
+class Refused(UserError):
+    """A request that the server turned down for what it asks: no other try would mend it."""
+
+    def __init__(self, sentence: str, status: int) -> None:
+        super().__init__(sentence)
+        self.status = status
+
+
+class Unusable(Exception):
+    """What a reader raises where an answer does not hold what was asked for; it says what."""
+
+
+class UnusableAnswer(UserError):
+    """An answer that came whole, again and again, but does not hold what was asked for."""
+
+
+class _Passing(Exception):
+    """A fault that another try may mend; seconds after which the server wants it, if it said."""
+
+    def __init__(self, sentence: str, after: float = 0.0) -> None:
+        super().__init__(sentence)
+        self.after = after
+
+
+@dataclass
+class Session:
+    """An open connection to a server, and the bound on its requests in flight."""
+
+    address: Address
+    limits: Limits
+    client: httpx2.AsyncClient
+    free: anyio.Semaphore
+
+    async def ask(
+        self, path: str, body: dict[str, Any] | None, read: Callable[[Any], T], method: str = "POST"
+    ) -> T:
+        """Return what `read` makes of a server's answer, asked for again while that may help."""
+        tries = tenacity.AsyncRetrying(
+            retry=tenacity.retry_if_exception_type((_Passing, Unusable)),
+            stop=self._stop,
+            wait=_wait,
+            sleep=anyio.sleep,
+            reraise=True,
+        )
+        try:
+            return await tries(self._once, method, path, body, read)
+        except Unusable as error:
+            raise UnusableAnswer(
+                f"The server at {self.address.url} gave an answer that cannot be used, again and "
+                f"again ({error}); nothing of it is kept."
+            ) from error
+        except _Passing as error:
+            raise UserError(
+                f"The server at {self.address.url} {error}, tried again for up to "
+                f"{self.limits.patience:g} seconds; see its log, start it again if it is down, and "
+                "run this again: what it answered is kept."
+            ) from error
+
+    def _stop(self, state: tenacity.RetryCallState) -> bool:
+        if isinstance(state.outcome.exception(), Unusable):
+            return state.attempt_number >= self.limits.tries
+        return state.seconds_since_start + state.upcoming_sleep > self.limits.patience
+
+    async def _once(self, method: str, path: str, body: Any, read: Callable[[Any], T]) -> T:
+        async with self.free:
+            try:
+                answer = await self.client.request(method, f"{self.address.url}{path}", json=body)
+            except httpx2.TimeoutException as error:
+                raise _Passing(f"did not answer within {self.limits.timeout:g} seconds") from error
+            except httpx2.ConnectError as error:
+                raise _Passing("cannot be reached") from error
+            except httpx2.TransportError as error:
+                raise _Passing(f"cut the connection ({type(error).__name__})") from error
+        if answer.status_code in network.PASSING:
+            raise _Passing(f"answered with status {answer.status_code}", network.after(answer))
+        if answer.status_code >= 400:
+            raise Refused(self._refusal(answer), answer.status_code)
+        try:
+            content = answer.json()
+        except ValueError as error:
+            raise _Passing("answered with what is no JSON") from error
+        return read(content)
+
+    def _refusal(self, answer: httpx2.Response) -> str:
+        """Return one sentence on a refusal, without what could hold the key."""
+        place = f"The server at {self.address.url}"
+        if answer.status_code in (401, 403):
+            return f"{place} asks for a key: put the right one into the environment, in {KEY}."
+        said = " ".join(answer.text.split())[:200]
+        key = os.environ.get(KEY)
+        said = said.replace(key, "...") if key else said
+        return f"{place} turned a request down (status {answer.status_code}: {said})."
+
+
+def _wait(state: tenacity.RetryCallState) -> float:
+    """Return the seconds before another try: twice as many each time, and not all clients' same."""
+    backoff = tenacity.wait_random_exponential(multiplier=0.25, max=network.LONGEST_WAIT)(state)
+    return max(backoff, min(getattr(state.outcome.exception(), "after", 0.0), network.LONGEST_WAIT))
+
+
+@asynccontextmanager
+async def session(address: Address, bounds: Limits) -> AsyncIterator[Session]:
+    """Open a connection to a server, for requests of one event loop."""
+    key = os.environ.get(KEY)
+    client = httpx2.AsyncClient(
+        headers={"Authorization": f"Bearer {key}"} if key else {},
+        timeout=httpx2.Timeout(bounds.timeout, connect=min(10.0, bounds.timeout)),
+        limits=httpx2.Limits(max_connections=bounds.in_flight),
+        trust_env=not address.local,  # a proxy for the world outside has no place on the way here
+    )
+    async with client:
+        yield Session(address, bounds, client, anyio.Semaphore(bounds.in_flight))
+
+
+def run(
+    address: Address, bounds: Limits, jobs: Iterable[Callable[[Session], Awaitable[T]]]
+) -> Iterator[T]:
+    """Yield the results of asynchronous jobs as they come, some of them at work at once.
+
+    They run in an event loop of their own thread, so that a notebook's loop is not disturbed. Where
+    one fails, no further ones begin, those at work end, and then its error is raised.
+    """
+    waiting: set[Future] = set()
+    failed: Future | None = None
+    left = iter(jobs)
+    with (
+        start_blocking_portal() as portal,
+        portal.wrap_async_context_manager(session(address, bounds)) as opened,
+    ):
+        try:
+            while True:
+                room = 0 if failed else bounds.in_flight - len(waiting)
+                waiting |= {portal.start_task_soon(job, opened) for job in islice(left, room)}
+                if not waiting:
+                    break
+                done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
+                failed = next((f for f in done if f.exception()), failed)
+                yield from (f.result() for f in done if not f.exception())
+        finally:
+            for future in waiting:
+                future.cancel()
+    if failed:
+        raise failed.exception()
+
+
+def models(address: Address, bounds: Limits) -> dict[str, dict[str, Any]]:
+    """Return what a server says of the models that it holds, by their names."""
+
+    def read(content: Any) -> dict[str, dict[str, Any]]:
+        try:
+            return {str(entry["id"]): entry for entry in content["data"]}
+        except (TypeError, KeyError) as error:
+            raise Unusable("no list of models") from error
+
+    found = next(run(address, bounds, [lambda s: s.ask("/v1/models", None, read, method="GET")]))
+    if address.model not in found:
+        names = ", ".join(sorted(found)) or "no model"
+        raise UserError(
+            f"The server at {address.url} serves {names}, and not {address.model}; write "
+            f"{address.url}#{min(found, default='NAME')}."
+        )
+    return found

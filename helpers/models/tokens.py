@@ -1,0 +1,254 @@
+"""Token ids of prompts and continuations, and the place from which a continuation is scored.
+
+Prompt and continuation are tokenised as one string. The tokens of a continuation start where the
+ids of "prompt + continuation" leave those of the prompt alone, at the earliest such place over the
+options of one probe; so "Born in 19" + "45", which a tokenizer may write as one piece " 1945",
+is scored from that piece on, and so are its other options. A space at a prompt's end is thereby
+scored with the continuation wherever the tokenizer writes both as one piece.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from weakref import WeakKeyDictionary
+
+from transformers import PreTrainedTokenizerBase
+
+from helpers import UserError
+from helpers.models import splice
+from helpers.models.language_model import LanguageModel
+from helpers.models.splice import common_prefix
+
+ROOM = 10_000_000  # characters of texts whose ids are kept for the next time, some 100 MB
+
+
+@dataclass(frozen=True)
+class Row:
+    """What one forward pass reads, and from where on its tokens are scored.
+
+    Attributes
+    ----------
+    ids : tuple of int
+        Token ids of the text, or of the decoder's text (its start token included) for a
+        sequence-to-sequence model.
+    start : int
+        Index in `ids` of the first scored token; at least 1.
+    source : tuple of int
+        Token ids that the encoder reads; empty for a causal model.
+    """
+
+    ids: tuple[int, ...]
+    start: int
+    source: tuple[int, ...] = ()
+
+    @property
+    def scored(self) -> tuple[int, ...]:
+        """Return the ids of the scored tokens."""
+        return self.ids[self.start :]
+
+
+def read(model: LanguageModel, prompts: Sequence[str]) -> list[str]:
+    """Return the exact strings that a model reads for prompts, special tokens included."""
+    if model.chat:
+        return [_template(model, prompt) for prompt in prompts]
+    before, after = _special_ids(model)
+    head = "".join(pieces(model, before))
+    tail = "".join(pieces(model, after)) if model.kind == "seq2seq" else ""
+    return [f"{head}{prompt}{tail}" for prompt in prompts]
+
+
+def prompt_ids(model: LanguageModel, prompts: Sequence[str]) -> list[tuple[int, ...]]:
+    """Return the ids of prompts alone, as the model (or its encoder) reads them.
+
+    A beginning-of-text token is there once if the tokenizer, or the chat template, puts one; an
+    end-of-text token that the tokenizer appends is dropped for a causal model.
+    """
+    texts = read(model, prompts) if model.chat else list(prompts)
+    if model.kind == "causal":
+        return _causal(model, texts)
+    return _encode(model, texts, special=not model.chat)
+
+
+def rows(
+    model: LanguageModel,
+    prompts: Sequence[str],
+    continuations: Sequence[str],
+    groups: Sequence[tuple],
+) -> list[Row]:
+    """Return the token ids and the first scored position of each prompt and continuation.
+
+    Parameters
+    ----------
+    model : LanguageModel
+    prompts, continuations : sequences of str
+        One of each a row.
+    groups : sequence of tuple
+        Names; rows of one group are the options of one probe and are scored from the same position.
+
+    Returns
+    -------
+    list of Row
+
+    Raises
+    ------
+    UserError
+        Where a continuation has no tokens, or nothing stands before its first one.
+    """
+    if model.kind == "seq2seq":
+        made = _seq2seq_rows(model, prompts, continuations)
+    else:
+        made = _causal_rows(model, prompts, continuations, groups)
+    for row, group, continuation in zip(made, groups, continuations):
+        name = f"The continuation {continuation!r} of {' / '.join(map(str, group))}"
+        if not row.scored:
+            raise UserError(f"{name} has no tokens; add text to it or drop the row.")
+        if row.start == 0:
+            raise UserError(
+                f"{name} has nothing before it, so its first token has no probability; give a "
+                "prompt, or a tokenizer that adds a first token."
+            )
+    return made
+
+
+def check_length(model: LanguageModel, row: Row, name: object, more: int = 0) -> None:
+    """Refuse a row that is longer than what the model can read."""
+    length = max(len(row.ids) + more, len(row.source))
+    if model.max_length is not None and length > model.max_length:
+        raise UserError(
+            f"{name} is {length} tokens long with its continuation, but {model.name} reads at most "
+            f"{model.max_length}; shorten the prompt or choose another model."
+        )
+
+
+def decoder_start(model: LanguageModel) -> tuple[int, ...]:
+    """Return the ids that a sequence-to-sequence model's decoder reads before any text."""
+    places = (model.model.config, getattr(model.model, "generation_config", None))
+    names = ("decoder_start_token_id", "bos_token_id")
+    found = [getattr(place, name, None) for name in names for place in places]
+    first = next((token for token in found if token is not None), None)
+    if first is None:
+        raise UserError(
+            f"The config of {model.name} names no decoder_start_token_id; add it to config.json."
+        )
+    return (first, *_special_ids(model)[0])
+
+
+def spoken(model: LanguageModel, continuation: str) -> str:
+    """Return a continuation as it follows the prompt: after a template without leading space."""
+    return continuation.removeprefix(" ") if model.chat else continuation
+
+
+def pieces(model: LanguageModel, ids: Sequence[int]) -> list[str]:
+    """Return tokens as the tokenizer names them; an id of the model alone as ``<id>``."""
+    names = model.tokenizer.convert_ids_to_tokens(list(ids))
+    return [f"<{i}>" if name is None else str(name) for i, name in zip(ids, names)]
+
+
+def named(model: LanguageModel, name: str) -> int:
+    """Return the id of a token from what a server calls it: ``token_id:7``, or its text."""
+    if name.startswith("token_id:"):
+        return int(name.removeprefix("token_id:"))
+    ids = _by_text(model.tokenizer).get(name, [])
+    if len(ids) != 1:
+        raise UserError(
+            f"{model.name} wrote the token {name!r} without its id, and the tokenizer has "
+            f"{len(ids) or 'none'} of this text; take a server that tells token ids (vLLM)."
+        )
+    return ids[0]
+
+
+@lru_cache(maxsize=2)
+def _by_text(tokenizer: PreTrainedTokenizerBase) -> dict[str, list[int]]:
+    """Return the ids of all tokens by what they are alone, as servers without ids name them."""
+    found: dict[str, list[int]] = {}
+    for token in range(len(tokenizer)):
+        text = tokenizer.decode([token], clean_up_tokenization_spaces=False)
+        found.setdefault(text, []).append(token)
+    return found
+
+
+def _causal_rows(
+    model: LanguageModel,
+    prompts: Sequence[str],
+    continuations: Sequence[str],
+    groups: Sequence[tuple],
+) -> list[Row]:
+    distinct = list(dict.fromkeys(prompts))
+    alone = dict(zip(distinct, prompt_ids(model, distinct)))
+    shown = dict(zip(distinct, read(model, distinct) if model.chat else distinct))
+    joint = splice.joint(
+        [(shown[p], spoken(model, c)) for p, c in zip(prompts, continuations)],
+        whole=lambda texts: _causal(model, texts),
+        part=lambda texts: _encode(model, texts, special=False),
+    )
+    starts: dict[tuple, int] = {}
+    for key, prompt, ids in zip(zip(groups, prompts), prompts, joint):
+        shared = common_prefix(ids, alone[prompt])
+        starts[key] = min(shared, starts.get(key, shared))
+    return [Row(ids, starts[key]) for ids, key in zip(joint, zip(groups, prompts))]
+
+
+def _seq2seq_rows(
+    model: LanguageModel, prompts: Sequence[str], continuations: Sequence[str]
+) -> list[Row]:
+    distinct = list(dict.fromkeys(prompts))
+    sources = dict(zip(distinct, prompt_ids(model, distinct)))
+    start = decoder_start(model)
+    targets = _encode(model, [spoken(model, c) for c in continuations], special=False)
+    return [Row(start + ids, len(start), sources[p]) for ids, p in zip(targets, prompts)]
+
+
+def _causal(model: LanguageModel, texts: Sequence[str]) -> list[tuple[int, ...]]:
+    # A chat template writes its own special tokens; the tokenizer must not add them again.
+    found = _encode(model, texts, special=not model.chat)
+    after = () if model.chat else _special_ids(model)[1]
+    cut = len(after)
+    return [ids[:-cut] if cut and ids[-cut:] == after else ids for ids in found]
+
+
+@dataclass
+class _Known:
+    """Ids of texts, with special tokens and without, that a tokenizer has read before."""
+
+    ids: dict[tuple[bool, str], tuple[int, ...]]
+    room: int  # characters
+
+
+_known: WeakKeyDictionary[PreTrainedTokenizerBase, _Known] = WeakKeyDictionary()
+
+
+def forget() -> None:
+    """Let go of the ids of texts, so that what is timed next tokenises its texts itself."""
+    _known.clear()
+
+
+def _encode(model: LanguageModel, texts: Sequence[str], special: bool) -> list[tuple[int, ...]]:
+    """Return the ids of texts; each is tokenised once, for it is scored, counted and continued."""
+    known = _known.setdefault(model.tokenizer, _Known({}, ROOM))
+    new = [text for text in dict.fromkeys(texts) if (special, text) not in known.ids]
+    if new:
+        only_ids = {"return_attention_mask": False, "return_token_type_ids": False}
+        found = model.tokenizer(new, add_special_tokens=special, verbose=False, **only_ids)
+        known.ids.update(((special, t), tuple(ids)) for t, ids in zip(new, found["input_ids"]))
+        known.room -= sum(map(len, new))
+    if known.room < 0:
+        del _known[model.tokenizer]
+    return [known.ids[special, text] for text in texts]
+
+
+def _special_ids(model: LanguageModel) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return the ids that the tokenizer puts before and after any text."""
+    bare = _encode(model, ["a"], special=False)[0]
+    full = _encode(model, ["a"], special=True)[0]
+    for before in range(len(full) - len(bare) + 1):
+        if full[before : before + len(bare)] == bare:
+            return full[:before], full[before + len(bare) :]
+    return (), ()
+
+
+def _template(model: LanguageModel, prompt: str) -> str:
+    return model.tokenizer.apply_chat_template(
+        [{"role": "user", "content": prompt}], tokenize=False, add_generation_prompt=True
+    )

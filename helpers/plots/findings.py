@@ -1,0 +1,193 @@
+"""What a run found, in sentences: computed, worded in three ways, shown and saved.
+
+A finding is a claim together with the estimate and interval that decide it. The modules of this
+package, one a chapter, hold functions that take a chapter's tables and return findings; a chapter
+shows each where its figure is, and all of them at its start and end (:class:`Findings`).
+"""
+
+import json
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from html import escape
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import numpy as np
+from IPython.display import HTML, display
+
+from helpers import UserError
+from helpers.plots import tables
+
+HOLDS, OPPOSITE, UNDECIDED, UNDEFINED = "holds", "opposite", "undecided", "undefined"
+FILE = "findings.json"
+FEW = 20  # facts: fewer that are all alike decide nothing
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One sentence about a run, with what decides it.
+
+    Attributes
+    ----------
+    claim : str
+        Its name in ``findings.json``, the same in every run.
+    decision : str
+        ``holds``, ``opposite``, ``undecided`` or ``undefined``.
+    sentence : str
+        In plain text.
+    estimate, low, high : float
+        What decides the claim, and its 95 % interval; not numbers where there is none.
+    n : int
+        Facts, questions or models that the estimate rests on.
+    """
+
+    claim: str
+    decision: str
+    sentence: str
+    estimate: float
+    low: float
+    high: float
+    n: int
+
+    def _repr_html_(self) -> str:
+        return _html([self])
+
+
+def decide(
+    claim: str,
+    result: Any,
+    *,
+    holds: str,
+    opposite: str,
+    undecided: str,
+    undefined: str = "",
+    decision: str = "",
+    null: float = 0.0,
+    digits: int = 1,
+    scale: float = 100.0,
+    unit: str = " points",
+    **words: object,
+) -> Finding:
+    """Decide a claim by an estimate and its interval, and say so in one of three wordings.
+
+    >>> words = {"holds": "Up by {size}.", "opposite": "Down by {size}.", "undecided": "{value}?"}
+    >>> decide("rises", (-0.2, -0.3, -0.1, 90), **words).sentence
+    'Down by 20.0 [10.0, 30.0] points.'
+    >>> decide("rises", (-0.2, -0.5, 0.1, 90), **words).sentence
+    '-20.0 [-50.0, 10.0] points?'
+    """
+    estimate, low, high, n = (float(number) for number in (*result[:3], result[-1]))
+    if low == high and n < FEW:
+        low = high = np.nan  # few that are all alike: nothing varies in a resample
+    ends = [end - null for end in (estimate, low, high)]
+    decision = decision or _decision(*(round(scale * end, digits) for end in ends))
+    if decision == OPPOSITE:
+        ends = [-ends[0], -ends[2], -ends[1]]
+    written = {
+        "value": tables.interval(estimate, low, high, digits, scale) + unit,
+        "size": tables.interval(*ends, digits, scale) + unit,
+        "n": f"{int(n):,}",
+    }
+    default = f"{claim.replace('_', ' ').capitalize()}: undefined for this run."
+    wordings = {
+        HOLDS: holds,
+        OPPOSITE: opposite,
+        UNDECIDED: undecided,
+        UNDEFINED: undefined or default,
+    }
+    sentence = wordings[decision].format(**(written | words))
+    return Finding(claim, decision, sentence, estimate, low, high, int(n))
+
+
+def _decision(estimate: float, low: float, high: float) -> str:
+    """Compare an interval, as it is written, with zero."""
+    if np.isnan(estimate):
+        return UNDEFINED
+    return HOLDS if low > 0 else OPPOSITE if high < 0 else UNDECIDED
+
+
+class Findings:
+    """The findings of one run, in the order in which a chapter shows them.
+
+    ``found.opening()`` holds the place for the summary at a chapter's start; ``found(finding)``
+    keeps a finding and returns it, to be shown; ``found.summary(folder)`` fills that place, shows
+    all findings and saves them.
+
+    Examples
+    --------
+    >>> found = Findings()
+    >>> one = found(Finding("rises", HOLDS, "It rises.", 0.2, 0.1, 0.3, 90), main=True)
+    >>> [finding.claim for finding in found]
+    ['rises']
+    """
+
+    def __init__(self) -> None:
+        self._kept: dict[str, Finding] = {}
+        self._main: list[str] = []
+        self._place = uuid4().hex
+
+    def __iter__(self) -> Iterator[Finding]:
+        return iter(self._kept.values())
+
+    def __call__(self, finding: Finding, main: bool = False) -> Finding:
+        """Keep a finding, among those of the chapter's opening if it is a main one."""
+        if finding.claim in self._kept and self._kept[finding.claim] != finding:
+            raise UserError(f'Two findings are called "{finding.claim}": rename one.')
+        self._kept[finding.claim] = finding
+        if main and finding.claim not in self._main:
+            self._main.append(finding.claim)
+        return finding
+
+    def opening(self) -> None:
+        """Hold the place of the main findings, which the summary fills."""
+        waiting = HTML('<p class="finding">The findings follow when the run is done.</p>')
+        display(waiting, display_id=self._place)
+
+    def summary(self, folder: Path | str) -> HTML:
+        """Save the findings in a run's folder, fill the opening, and return all of them to show."""
+        path, kept = Path(folder) / FILE, list(self)
+        text = json.dumps([_plain(finding) for finding in kept], indent=1, ensure_ascii=False)
+        try:
+            path.write_text(text + "\n", encoding="utf-8")
+        except OSError as error:
+            raise UserError(
+                f"The findings cannot be saved in {path} ({error.strerror}): make room or give "
+                "the folder free, then run again."
+            ) from error
+        opening = [self._kept[name] for name in self._main] or kept
+        head = "<p><strong>What this run found.</strong></p>"
+        display(HTML(head + _html(opening)), display_id=self._place, update=True)
+        return HTML(_html(kept))
+
+
+def load(folder: Path | str) -> list[Finding]:
+    """Return the findings that a run saved; none where it has no such file."""
+    path = Path(folder) / FILE
+    if not path.is_file():
+        return []
+    rows = json.loads(path.read_text(encoding="utf-8"))
+    nothing = float("nan")
+    return [Finding(**{k: nothing if v is None else v for k, v in row.items()}) for row in rows]
+
+
+def _plain(finding: Finding) -> dict[str, object]:
+    """Return a finding as JSON holds it: null for what is not a number."""
+    return {
+        name: None if isinstance(value, float) and not np.isfinite(value) else value
+        for name, value in asdict(finding).items()
+    }
+
+
+def _html(findings: list[Finding]) -> str:
+    """Write findings for a page, as a list if there are several; their words are escaped."""
+    if len(findings) == 1:
+        return _element("p", findings[0])
+    items = "".join(_element("li", finding) for finding in findings)
+    return f'<ul class="findings">{items}</ul>'
+
+
+def _element(tag: str, finding: Finding) -> str:
+    """Write one finding."""
+    words = escape(finding.sentence)
+    return f'<{tag} class="finding finding-{finding.decision}">{words}</{tag}>'

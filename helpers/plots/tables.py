@@ -1,0 +1,249 @@
+"""Result tables: one look in the page, and the same table as CSV, Markdown and LaTeX."""
+
+from collections.abc import Collection, Mapping
+from html import escape
+from pathlib import Path
+
+import pandas as pd
+from pandas.api.types import is_numeric_dtype
+from pandas.io.formats.style import Styler
+
+from helpers import UserError
+
+
+def interval(
+    estimate: float,
+    low: float | None = None,
+    high: float | None = None,
+    digits: int = 3,
+    scale: float = 1.0,
+) -> str:
+    """Write an estimate with its interval, as in ``0.412 [0.391, 0.433]``.
+
+    Parameters
+    ----------
+    estimate, low, high : float
+        The estimate and the ends of its interval, if it has one, in any unit.
+    digits : int
+        Digits after the point.
+    scale : float
+        Factor put on all three (100 turns shares into percent).
+
+    Returns
+    -------
+    str
+        The text; ``undefined`` where the estimate is not a number, and the bare estimate
+        where only the interval is missing.
+
+    Examples
+    --------
+    >>> interval(0.5, 0.25, 0.75, digits=1, scale=100)
+    '50.0 [25.0, 75.0]'
+    >>> interval(-0.0001, -0.25, 0.25, digits=1)
+    '0.0 [-0.2, 0.2]'
+    >>> interval(float("nan"), 0, 1)
+    'undefined'
+    """
+    if pd.isna(estimate):
+        return "undefined"
+    text = f"{estimate * scale:z.{digits}f}"  # z writes -0.0 as 0.0
+    if pd.isna(low) or pd.isna(high):
+        return text
+    return f"{text} [{low * scale:z.{digits}f}, {high * scale:z.{digits}f}]"
+
+
+def wide(
+    intervals: pd.DataFrame,
+    titles: Mapping[str, str],
+    percent: Collection[str] = (),
+    digits: int = 3,
+    by: str = "relation",
+) -> pd.DataFrame:
+    """Lay out a tidy table of intervals for reading: one row a group, one column a measure.
+
+    Parameters
+    ----------
+    intervals : pandas.DataFrame
+        Columns `by`, ``measure, estimate, low, high``, as `helpers.stats.intervals` returns.
+    titles : mapping of str to str
+        Measures to show, in order, and their titles.
+    percent : collection of str
+        Measures written in percent, with one digit.
+    digits : int
+        Digits after the point of the other measures.
+    by : str
+        Column of groups.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Index `by` in order of appearance, ``all`` and ``mean`` last; one text column a measure,
+        not a number where a group lacks the measure.
+
+    Examples
+    --------
+    >>> tidy = pd.DataFrame({"relation": ["P17"], "measure": ["acc"], "estimate": [0.5],
+    ...                      "low": [0.1], "high": [0.9]})
+    >>> wide(tidy, {"acc": "accuracy, %"}, percent=["acc"]).loc["P17"].tolist()
+    ['50.0 [10.0, 90.0]']
+    """
+    groups = sorted(intervals[by].unique(), key=lambda group: group in ("all", "mean"))
+    result = pd.DataFrame(index=pd.Index(groups, name=by))
+    for measure, title in titles.items():
+        rows = intervals[intervals["measure"] == measure]
+        form = {"digits": 1, "scale": 100} if measure in percent else {"digits": digits}
+        triples = zip(rows["estimate"], rows["low"], rows["high"])
+        cells = [interval(*triple, **form) for triple in triples]
+        result[title] = pd.Series(cells, index=rows[by].to_numpy(), dtype=object)
+    return result
+
+
+def beside(
+    ours: Mapping[str, object], paper: pd.DataFrame, name: str, digits: int = 3
+) -> pd.DataFrame:
+    """Put our row above a published table.
+
+    Parameters
+    ----------
+    ours : mapping of str to object
+        Our numbers, or texts with intervals, for some of the paper's columns.
+    paper : pandas.DataFrame
+        The published numbers, one row a model.
+    name : str
+        Name of our row.
+    digits : int
+        Digits after the point.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Texts, index ``model``, in the paper's columns that `ours` has; ``undefined`` for what is
+        not a number.
+
+    Examples
+    --------
+    >>> paper = pd.DataFrame({"avg": [38.194], "max": [59.7]}, index=["Vicuna-7b"])
+    >>> beside({"avg": 12.5}, paper, "atlas-s", digits=1)["avg"].to_dict()
+    {'atlas-s': '12.5', 'Vicuna-7b': '38.2'}
+    """
+    columns = [column for column in paper.columns if column in ours]
+    both = pd.concat([pd.DataFrame(dict(ours), index=[name])[columns], paper[columns]])
+    texts = both.map(
+        lambda value: value if isinstance(value, str) else interval(value, digits=digits)
+    )
+    return texts.rename_axis("model")
+
+
+def export(table: pd.DataFrame, name: str, folder: str | Path) -> list[Path]:
+    r"""Write a table as CSV, Markdown and LaTeX (booktabs).
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        The table; its index is written where it has a name.
+    name : str
+        File name without its ending.
+    folder : str or pathlib.Path
+        Where the three files go; made if it is missing.
+
+    Returns
+    -------
+    list of pathlib.Path
+        The files written.
+
+    Raises
+    ------
+    helpers.UserError
+        If the folder cannot be written.
+    """
+    flat = _flat(table)
+    cells = flat.map(_markdown_cell)
+    latex = flat.style.format(escape="latex", precision=3, na_rep="").hide(axis="index")
+    latex = latex.format_index(escape="latex", axis="columns")
+    texts = {
+        "csv": flat.to_csv(index=False),
+        "md": cells.to_markdown(index=False, floatfmt=".4g", disable_numparse=True) + "\n",
+        "tex": latex.to_latex(hrules=True),
+    }
+    try:
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        paths = []
+        for ending, text in texts.items():
+            paths.append(Path(folder) / f"{name}.{ending}")
+            paths[-1].write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise UserError(
+            f"The table cannot be saved in {folder} ({error.strerror}): "
+            "choose a folder that you may write to, with free space."
+        ) from error
+    return paths
+
+
+def _markdown_cell(value: object) -> object:
+    if isinstance(value, str):
+        return value.replace("|", r"\|")  # a bare pipe would end the cell
+    if pd.api.types.is_scalar(value) and pd.isna(value):
+        return ""
+    return f"{value:.4g}" if isinstance(value, float) else value
+
+
+def show(
+    table: pd.DataFrame,
+    name: str,
+    folder: str | Path,
+    caption: str,
+    digits: int = 3,
+    sortable: bool = False,
+    intervals: str = "",
+) -> Styler:
+    """Export a table and return it styled for the page.
+
+    Everything in it and its caption, what a model said or is called included, is escaped.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        The table; an index without a name is not shown.
+    name : str
+        File name of the exports, also the table's id in the page.
+    folder : str or pathlib.Path
+        Where the exports go (`export`).
+    caption : str
+        Caption, with n and the unit of the numbers.
+    digits : int
+        Digits after the point of numbers that are not integers.
+    sortable : bool
+        Give each heading a button that sorts the rows (`book/_static/sortable.js`; without
+        JavaScript the table stays as it is).
+    intervals : str
+        What kind its intervals are, from `helpers.stats.named`; put behind the caption.
+
+    Returns
+    -------
+    pandas.io.formats.style.Styler
+        Rendered as HTML by Jupyter.
+    """
+    export(table, name, folder)
+    caption = " ".join(filter(None, [caption, intervals]))
+    flat, names = _flat(table), [name for name in table.index.names if name is not None]
+    style = flat.style.format(escape="html", precision=digits, na_rep="–").hide(axis="index")
+    style = style.format_index(escape="html", axis="columns").set_caption(escape(caption))
+    style = style.set_properties(subset=names, **{"font-weight": "bold"})
+    sides = ["right" if is_numeric_dtype(kind) else "left" for kind in flat.dtypes]
+    columns = [
+        {"selector": f".col{place}", "props": f"text-align: {side}"}
+        for place, side in enumerate(sides)
+    ]
+    kind = "dataframe sortable" if sortable else "dataframe"
+    style = style.set_table_styles(columns).set_table_attributes(f'class="{kind}"')
+    return style.set_uuid(name.replace("_", "-"))
+
+
+def _flat(table: pd.DataFrame) -> pd.DataFrame:
+    """Turn an index that has a name into columns, and drop one that has none.
+
+    Lists and other objects become their text: pandas escapes what is text, and nothing else.
+    """
+    named = any(name is not None for name in table.index.names)
+    flat = table.reset_index(drop=not named)
+    return flat.map(lambda value: value if pd.api.types.is_scalar(value) else str(value))

@@ -1,0 +1,218 @@
+"""Exact scores of rows of token ids, each distinct token computed once where a model allows it."""
+
+from __future__ import annotations
+
+import logging
+import weakref
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import torch
+
+from helpers import UserError
+from helpers.models import LanguageModel, check, families, gpu, plain
+from helpers.models.remote import Server
+from helpers.models.tokens import Row
+from helpers.probing import server_scoring
+from helpers.probing.engine import encoder, packed, plan, shared, trie
+
+LOG = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Method:
+    """How a model is scored.
+
+    Attributes
+    ----------
+    method : str
+        ``"packed"``, ``"rows"`` or ``"plain"`` (see `families`), or ``"server"``.
+    reason : str
+    checked_max_abs_diff : float or None
+        Largest difference of a log-probability from plain batches in the check; None: no check.
+    batches : str or None
+        Which rows plain batches put together (see `plain.TOGETHER`); None: there are none.
+    """
+
+    method: str
+    reason: str
+    checked_max_abs_diff: float | None = None
+    batches: str | None = None
+
+
+_known: weakref.WeakKeyDictionary[Any, Method] = weakref.WeakKeyDictionary()
+
+
+def run(
+    model: LanguageModel, rows: list[Row], batch_size: int | None = None
+) -> Iterator[dict[Row, tuple[float, ...]]]:
+    """Yield the log-probabilities of distinct rows, some at a time, by the model's method.
+
+    Where the memory of the device does not hold a pass, packs (or batches) of half the size go on.
+    """
+    if isinstance(model.model, Server):
+        yield from server_scoring.run(model, rows, batch_size)
+    elif rows:
+        yield from _run(model, rows, batch_size, choose(model).method, pack_length(model))
+
+
+def method(model: LanguageModel) -> dict[str, Any]:
+    """Return how a model is scored, as plain values for a run's manifest.
+
+    On first use a small random tree is scored both by the method and in plain batches, with a
+    sliding window shorter than its texts. Where they differ, plain batches are used, and a warning
+    is logged.
+
+    Parameters
+    ----------
+    model : LanguageModel
+
+    Returns
+    -------
+    dict
+        `method` ("packed", "rows", "plain", "server"), `reason`, `checked_max_abs_diff` (float or
+        None) and `batches` (of the plain method; see `plain.TOGETHER`).
+    """
+    return asdict(choose(model))
+
+
+def choose(model: LanguageModel) -> Method:
+    """Return how a model is scored; the check is made once a model."""
+    if isinstance(model.model, Server):
+        return Method("server", " or ".join(model.model.ways), model.model.difference)
+    if model.model not in _known:
+        _known[model.model] = _checked(model)
+    return _known[model.model]
+
+
+def pack_length(model: LanguageModel) -> int:
+    """Return how many tokens a pack of a model holds, with the logits of all within memory."""
+    if isinstance(model.model, Server):
+        return 512
+    vocabulary, width = model.model.get_input_embeddings().weight.shape
+    length = gpu.pack_length(model.device, width, vocabulary)
+    return max(1, min(length, 4 * plain.LOGITS // vocabulary))
+
+
+def count_tokens(rows: list[Row], length: int = 512) -> dict[str, int]:
+    """Return what the forward passes of a decoder would compute for rows.
+
+    Parameters
+    ----------
+    rows : list of Row
+    length : int
+        Tokens of a pack.
+
+    Returns
+    -------
+    dict
+        `plain` (tokens of all rows, one by one), `distinct` (tokens after distinct beginnings,
+        without those that end a row), `forwarded` (`distinct` and the repeated ancestors of packs),
+        `heads` (next-token distributions that are read), `passes`.
+
+    Examples
+    --------
+    >>> count_tokens([Row((7, 8, n), 2) for n in range(5)])
+    {'plain': 15, 'distinct': 2, 'forwarded': 2, 'heads': 1, 'passes': 1}
+    """
+    groups: dict[tuple[int, ...], list[Row]] = {}
+    for row in rows:
+        groups.setdefault(row.source, []).append(row)
+    counts = {"plain": sum(len(row.ids) for row in rows)}
+    for source, group in groups.items():
+        tree = trie.build(group)
+        steps = plan.plan(tree, length, encoder.NEVER if source else plan.PASS)
+        found = {
+            "distinct": int(tree.inner.sum()),
+            "forwarded": plan.count(steps),
+            "heads": len(np.unique(tree.parent[tree.scored])),
+            "passes": len(steps),
+        }
+        counts = {name: counts.get(name, 0) + found.get(name, 0) for name in {**counts, **found}}
+    return counts
+
+
+def _run(
+    model: LanguageModel,
+    rows: list[Row],
+    batch_size: int | None,
+    name: str,
+    length: int,
+    price: float = plan.PASS,
+) -> Iterator[dict[Row, tuple[float, ...]]]:
+    if name == "plain":
+        yield from plain.run(model, rows, batch_size, choose(model).batches or plain.TOGETHER[0])
+    elif name == "rows":
+        yield from shared.run(model, rows, batch_size, price)
+    else:
+        left = dict.fromkeys(rows)
+        while left:
+            try:
+                for done in _packed(model, list(left), length, price):
+                    for row in done:
+                        del left[row]
+                    yield done
+            except torch.OutOfMemoryError:
+                LOG.info("%s: packs of %d tokens do not fit; half goes on.", model.name, length)
+            else:
+                return
+            length = gpu.halved(length)  # outside the clause, where the failed pass is let go
+
+
+def _packed(
+    model: LanguageModel, rows: list[Row], length: int, price: float
+) -> Iterator[dict[Row, tuple[float, ...]]]:
+    if model.kind == "seq2seq":
+        return encoder.run(model, rows, length)
+    return packed.run(model, rows, length, price)
+
+
+def _checked(model: LanguageModel) -> Method:
+    config = model.model.config
+    name, reason = families.choose(config, str(config._attn_implementation))
+    if name == "plain":
+        LOG.warning("%s is scored in plain batches, which is slow: %s.", model.name, reason)
+        return Method(name, reason, batches=_batches(model))
+    try:
+        # Short packs and free passes, so that packs are cut and beginnings kept.
+        difference = check.difference(
+            model,
+            lambda rows: _run(model, rows, None, name, length=8, price=0),
+            lambda rows: plain.run(model, rows),
+        )
+    except UserError:
+        raise
+    except Exception as error:  # whatever a model raises, the plain way remains
+        difference, why = None, f"{type(error).__name__}: {error}"
+    else:
+        if difference <= check.limit(model):
+            return Method(name, reason, difference)
+        why = f"log-probabilities differ by {difference:.2g} from plain batches"
+    LOG.warning(
+        "%s is scored in plain batches, which is slow: %s fails (%s).", model.name, name, why
+    )
+    return Method("plain", f"{name} fails its check: {why}", difference, _batches(model))
+
+
+def _batches(model: LanguageModel) -> str:
+    """Return which rows plain batches may put together without changing what one alone scores."""
+    for together in plain.TOGETHER:
+        try:
+            difference = check.difference(
+                model,
+                lambda rows: plain.run(model, rows, batches=together),  # noqa: B023
+                lambda rows: plain.run(model, rows, batches=plain.TOGETHER[-1]),
+            )
+        except (UserError, torch.OutOfMemoryError):
+            raise
+        except Exception as error:  # whatever a model raises, smaller batches remain
+            LOG.info("%s: batches %s fail (%s).", model.name, together, error)
+            continue
+        if difference <= check.limit(model):
+            return together
+    raise UserError(
+        f"{model.name} does not give the same log-probabilities twice for the same text; choose "
+        "another model."
+    )

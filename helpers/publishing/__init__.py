@@ -1,0 +1,1 @@
+"""From chapters to a book: runs, sweeps, rendering, the live page, the course."""

@@ -1,0 +1,222 @@
+"""Run a chapter on a model: execute its notebook, keep its log, and its traceback if it fails.
+
+``python -m helpers.publishing.chapters run monitor --model atlas-m --set n_facts=30`` executes
+``notebooks/monitor.ipynb`` and leaves ``runs/atlas-m/monitor/notebook.ipynb``;
+``python -m helpers.publishing.chapters --help`` lists the other commands.
+"""
+
+import argparse
+import logging
+import os
+import re
+import sys
+import time
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import papermill
+from nbclient.exceptions import DeadKernelError
+from papermill.exceptions import PapermillExecutionError
+
+from helpers import UserError
+from helpers.models.checkpoints import slug
+from helpers.publishing import grid, locks, publish, runlog, settings, state, sweeps
+from helpers.publishing.grid import TEMPLATES, Job
+from helpers.publishing.runlog import RunLog
+from helpers.runs import ROOT, RUNS, SYNTHESIS, shown
+
+RUNNING = ".running.ipynb"
+TABLES = ("answers.parquet", "metrics.parquet", "run.json")
+
+
+def run(
+    chapter: str,
+    model: str,
+    words: Iterable[str] = (),
+    runs: Path = RUNS,
+    templates: Path = TEMPLATES,
+) -> Path:
+    """Execute a chapter on a model and return its folder, ``<runs>/<model-slug>/<chapter>``.
+
+    A chapter that declares no ``model`` reads finished runs: its folder is
+    ``<runs>/synthesis/<chapter>``, and it is told ``<runs>`` where it declares ``runs_dir``.
+    The executed notebook appears there as ``notebook.ipynb`` once all is done; if a cell fails, as
+    ``failed.ipynb``, with the traceback. ``run.log`` holds all that the cells printed.
+    """
+    template = templates / f"{chapter}.ipynb"
+    words = tuple(words)
+    given = settings.read(template, words)
+    synthesis = grid.kind(chapter, templates) == "synthesis"
+    folder = runs.resolve() / (SYNTHESIS if synthesis else slug(model)) / chapter
+    fixed = {"model": model, "run_dir": shown(folder), "runs_dir": shown(runs.resolve())}
+    given |= {name: fixed[name] for name in settings.declared(template) if name in fixed}
+    job = Job(folder.name, chapter, "" if synthesis else model, words)
+    made = state.wanted(job, runs.resolve(), templates)
+    log = RunLog(folder)
+    try:
+        _into(folder, template, given, log)
+        for table in TABLES[synthesis:]:  # who asks no model has no answers
+            if not (folder / table).is_file():
+                raise UserError(f"The chapter {chapter} ended without {table} in {shown(folder)}.")
+        state.sign(folder, made)
+        (folder / RUNNING).replace(folder / "notebook.ipynb")
+    except OSError as error:
+        raise log.told(locks.unwritable("run", folder, error)) from error
+    except UserError as error:
+        log.told(error)
+        raise
+    finally:
+        log.close()
+    return folder
+
+
+def _into(folder: Path, template: Path, given: dict[str, Any], log: RunLog) -> None:
+    """Execute a notebook into ``.running.ipynb`` or, if a cell fails, ``failed.ipynb``."""
+    part, failed = folder / RUNNING, folder / "failed.ipynb"
+    failed.unlink(missing_ok=True)
+    try:
+        _execute(template, part, given, log)
+    except (PapermillExecutionError, DeadKernelError) as error:
+        part.replace(failed)
+        raise UserError(
+            f"The chapter {template.stem} stopped {_failure(error, template, failed)} "
+            f"(log: {shown(folder / runlog.NAME)}, traceback: {shown(failed)})"
+        ) from error
+
+
+def _execute(template: Path, output: Path, given: dict[str, Any], log: RunLog) -> None:
+    """Execute a notebook in the project's folder; the log hears all, the terminal the progress."""
+    _add_to("PYTHONPATH", str(ROOT), os.pathsep)
+    _add_to("PYTHONWARNINGS", "ignore:IProgress not found", ",")  # tqdm's, about widgets
+    os.environ["JUPYTER_PREFER_ENV_PATH"] = "1"  # this environment's kernel, not the user's
+    progress = _Progress(template, output.parent)
+    logger = logging.getLogger("papermill")
+    logger.setLevel(logging.INFO)
+    logger.propagate = False
+    logger.handlers = [log, progress]
+    try:
+        papermill.execute_notebook(
+            template,
+            output,
+            given,
+            kernel_name="python3",
+            cwd=ROOT,
+            progress_bar=False,
+            log_output=True,
+            stderr_file=sys.stderr,
+            extra_arguments=["--log-level=50"],  # else it calls its own end an error
+        )
+    finally:
+        logger.handlers = []
+
+
+def _add_to(variable: str, word: str, separator: str) -> None:
+    """Put a word first in a list that the environment holds, once."""
+    there = [found for found in os.getenv(variable, "").split(separator) if found]
+    os.environ[variable] = separator.join(dict.fromkeys([word, *there]))
+
+
+class _Progress(logging.Handler):
+    """Print one plain line on the terminal for each cell that papermill reports to begin."""
+
+    def __init__(self, template: Path, folder: Path) -> None:
+        super().__init__(logging.INFO)
+        self.name, self.started = f"{folder.parent.name}/{folder.name}", time.monotonic()
+        self.total = len(nbformat.read(template, as_version=4).cells) + 1  # the injected one
+
+    def emit(self, record: logging.LogRecord) -> None:
+        message = record.getMessage()
+        if message.startswith("Executing Cell "):
+            cell = message.split()[2].rstrip("-")
+            seconds = time.monotonic() - self.started
+            print(f"{self.name}: cell {cell}/{self.total}, {seconds:.0f} s", file=sys.stderr)
+
+
+def _failure(error: Exception, template: Path, failed: Path) -> str:
+    """Return where and why a notebook stopped: 'in cell 7: sentence'.
+
+    A mistake of the code also names the line, as in 'in cell 7 (`x = y[3]`): IndexError: ...'.
+    """
+    line = None
+    if isinstance(error, PapermillExecutionError):
+        source, reason = error.source, error.evalue
+        if error.ename != "UserError":
+            reason = f"{error.ename}: {reason}"
+            traced = "\n".join(error.traceback)
+            line = re.search(r"^-+> \d+ (.*)$", re.sub(r"\x1b\[[0-9;]*m", "", traced), re.MULTILINE)
+    else:
+        cells = nbformat.read(failed, as_version=4).cells
+        source = [c.source for c in cells if c.metadata.papermill.get("start_time")][-1]
+        reason = "the Python process died, most likely for want of memory: set fewer facts."
+    sources = [cell.source for cell in nbformat.read(template, as_version=4).cells]
+    place = f"in cell {sources.index(source) + 1}" if source in sources else "in the parameters"
+    quoted = f" (`{line[1].strip()}`)" if line else ""
+    return f"{place}{quoted}: {' '.join(reason.split())}"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command; a user's mistake ends in one sentence on stderr and status 2."""
+    args = _parser().parse_args(arguments)
+    try:
+        match args.command:
+            case "run":
+                run(args.chapter, args.model, args.set, args.runs, args.templates)
+            case "check":
+                publish.check(args.chapters, args.model, args.set, args.models)
+            case "book":
+                publish.book(
+                    args.chapters, args.model, args.set, args.cores, args.runs, args.models
+                )
+            case "sweep":
+                asked = (args.models, args.chapters, args.set, args.runs, args.profile, args.cores)
+                sweeps.main(sweeps.prepare(*asked), args.dry_run)
+            case "estimate":
+                from helpers.publishing import estimates  # the one command that loads a model
+
+                sweep = sweeps.prepare(args.models, args.chapters, args.set, args.runs)
+                print(estimates.report(estimates.estimate(sweep)))
+    except UserError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("error: Interrupted: the same command goes on where this stopped.", file=sys.stderr)
+        return 130
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    """Return the parser of the command line."""
+    parser = argparse.ArgumentParser(
+        prog="python -m helpers.publishing.chapters", description=__doc__
+    )
+    commands = parser.add_subparsers(dest="command", required=True)
+    texts = {
+        "run": "execute one chapter",
+        "check": "check the chapters' parameters and the model's name",
+        "book": "all of it, by Snakemake, repeating only what changed",
+        "estimate": "what a sweep costs: tokens of its probes, seconds by a calibration",
+        "sweep": "chapters on many models, here or on a cluster, repeating only what changed",
+    }
+    add = {name: commands.add_parser(name, help=text) for name, text in texts.items()}
+    add["run"].add_argument("chapter")
+    add["run"].add_argument("--templates", type=Path, default=TEMPLATES)
+    add["sweep"].add_argument("--profile", default="", help="of notebooks/profiles; or a folder")
+    add["sweep"].add_argument("--dry-run", action="store_true", help="tell what it would do")
+    for name in ("book", "sweep"):
+        add[name].add_argument("--cores", type=int, help="all by default")
+    for name in ("check", "book", "sweep", "estimate"):
+        add[name].add_argument("chapters", nargs="*")
+        add[name].add_argument("--models", nargs="*", default=[], help="models to compare")
+    for name in ("run", "check", "book"):
+        add[name].add_argument("--model", default="atlas-m", help="bundled name, folder or hub id")
+    for name in ("run", "book", "sweep", "estimate"):
+        add[name].add_argument("--runs", type=Path, default=RUNS, help="folder of the runs")
+    for name in ("run", "check", "book", "sweep", "estimate"):
+        add[name].add_argument("--set", nargs="*", default=[], metavar="name=value")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,111 @@
+"""Write the course: notebooks for students and for instructors, and a README for each."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import nbformat
+from nbformat import NotebookNode
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+
+from helpers import UserError
+from helpers.publishing.course.checks import stub
+from helpers.publishing.course.exercises import Exercise, plain, title_of
+
+SETS = ("student", "instructor")
+INSTALL = "install"  # the tag of a chapter's cell that fetches the project where it is missing
+METADATA = {
+    "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+    "language_info": {"name": "python"},
+}
+INTRODUCTION = {
+    "student": """These exercises belong to the chapter of this name in *What Language Models Know*.
+In a cell that raises `NotImplementedError`, write the function; then run the cell below it, which
+tests yours. A test that prints nothing has passed. Each exercise stands alone.""",
+    "instructor": """The exercises of the chapter of this name in *What Language Models Know*, with
+their solutions and with notes for marking. Students get the same notebook with the functions left
+to be written.""",
+}
+START = """Each notebook needs the project's `helpers`. From its folder, after `make install`:
+
+```bash
+.venv/bin/python -m pip install jupyterlab
+PYTHONPATH="$PWD" .venv/bin/python -m jupyterlab {folder}
+```
+"""
+
+
+def write(chapters: Mapping[Path, Sequence[Exercise]], folder: Path) -> list[Path]:
+    """Write both sets, a notebook a chapter and a README, and return the files."""
+    files = {}
+    for audience in SETS:
+        for path, exercises in chapters.items():
+            sheet = notebook(path, exercises, audience)
+            files[folder / audience / path.name] = nbformat.writes(sheet, version=4) + "\n"
+        files[folder / audience / "README.md"] = readme(chapters, audience, folder)
+    try:
+        for file, text in files.items():
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise UserError(
+            f"The course cannot be written to {folder} ({error.strerror}): "
+            "free it, or give another folder with --folder."
+        ) from error
+    return list(files)
+
+
+def notebook(path: Path, exercises: Sequence[Exercise], audience: str) -> NotebookNode:
+    """Return the notebook of one chapter's exercises."""
+    cells = nbformat.read(path, as_version=4).cells
+    words = " ".join(INTRODUCTION[audience].split())
+    opening = f"# Exercises: {title_of(cells[0].source)}\n\n{words}"
+    made = [new_markdown_cell(opening, id="title")]
+    installs = [cell.source for cell in cells if INSTALL in cell.metadata.get("tags", [])]
+    made += [new_code_cell(source, id=INSTALL) for source in installs]
+    for number, exercise in enumerate(exercises, start=1):
+        made += _cells(number, exercise, audience)
+    return new_notebook(cells=made, metadata=METADATA)
+
+
+def _cells(number: int, exercise: Exercise, audience: str) -> list[NotebookNode]:
+    """Return the cells of one exercise."""
+    name, told = exercise.label, f"Difficulty {exercise.difficulty} of 3"
+    head = (
+        f"## {number}. {exercise.title}\n\n*{told}, {exercise.minutes} minutes, {exercise.kind}.*"
+    )
+    cells = [new_markdown_cell(f"{head}\n\n{plain(exercise.text, name)}", id=name)]
+    solved = audience == "instructor"
+    if exercise.kind == "code":
+        code = exercise.solution if solved else stub(exercise)
+        cells += [
+            new_code_cell(code.rstrip("\n"), id=f"{name}-function"),
+            new_code_cell(exercise.test.rstrip("\n"), id=f"{name}-test"),
+        ]
+    if solved:
+        notes = f"**Notes ({points(exercise)}).** {plain(exercise.notes, name)}"
+        cells.append(new_markdown_cell(notes, id=f"{name}-notes"))
+    elif exercise.kind != "code":
+        cells.append(new_markdown_cell("*Your answer:*", id=f"{name}-answer"))
+    return cells
+
+
+def points(exercise: Exercise) -> str:
+    """Say what an exercise is worth: as many points as it is difficult, in words."""
+    return f"{exercise.difficulty} point{'s' if exercise.difficulty > 1 else ''}"
+
+
+def readme(chapters: Mapping[Path, Sequence[Exercise]], audience: str, folder: Path) -> str:
+    """Return the page that tells what lies in a set and how to open it."""
+    rows = ["| notebook | exercises | in code | minutes | points |", "|---|---|---|---|---|"]
+    for path, exercises in chapters.items():
+        code = sum(exercise.kind == "code" for exercise in exercises)
+        minutes = sum(exercise.minutes for exercise in exercises)
+        worth = sum(exercise.difficulty for exercise in exercises)
+        rows.append(
+            f"| [{path.stem}]({path.name}) | {len(exercises)} | {code} | {minutes} | {worth} |"
+        )
+    words = " ".join(INTRODUCTION[audience].replace("chapter of this name", "chapters").split())
+    made = "Made by `make course` from the book's chapters: change an exercise there, not here."
+    start = START.format(folder=folder / audience)
+    table = "\n".join(rows)
+    return f"# What Language Models Know: {audience} set\n\n{words}\n\n{table}\n\n{start}\n{made}\n"

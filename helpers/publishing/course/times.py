@@ -1,0 +1,89 @@
+"""Measure what the chapters take: ``python -m helpers.publishing.course.times monitor --model atlas-s``.
+
+Each is run from nothing, so that no answer comes from the cache, and its row of the instructors'
+table is written anew, with the day and the machine. Chapters that only read other chapters' runs
+are left out: they take as long as what they read is.
+"""
+
+import argparse
+import resource
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pandas as pd
+
+from helpers import UserError, runs
+from helpers.publishing import chapters, publish, settings
+
+TABLE = publish.BOOK / "course_times.csv"
+KEYS = ["notebook", "model"]
+COLUMNS = [*KEYS, "minutes", "minutes of one core", "GB of memory", "machine", "measured"]
+
+
+def timed() -> list[str]:
+    """Return the chapters that put questions to a model, in the book's order."""
+    paths = {name: chapters.TEMPLATES / f"{name}.ipynb" for name in publish.chapters()}
+    return [name for name, path in paths.items() if "model" in settings.declared(path)]
+
+
+def measure(chapter: str, model: str) -> dict[str, object]:
+    """Run a chapter with its defaults in an empty folder, and return its row of the table."""
+    with tempfile.TemporaryDirectory() as folder:
+        began, used = time.perf_counter(), _processor_seconds()
+        done = chapters.run(chapter, model, runs=Path(folder))
+        minutes = (time.perf_counter() - began) / 60
+        core = (_processor_seconds() - used) / 60
+        manifest = runs.manifest(done)
+    memory = manifest["peak_memory_mib"]["cpu"] * 2**20 / 1e9
+    day = datetime.now(UTC).date().isoformat()
+    figures = (round(value, 1) for value in (minutes, core, memory))
+    return dict(zip(COLUMNS, (chapter, model, *figures, manifest["device"], day)))
+
+
+def _processor_seconds() -> float:
+    """Return the processor time of the finished child processes: each kernel is one."""
+    spent = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return spent.ru_utime + spent.ru_stime
+
+
+def merged(old: pd.DataFrame, new: pd.DataFrame, order: Sequence[str]) -> pd.DataFrame:
+    """Put new rows in the place of those of the same chapter and model.
+
+    >>> row = dict.fromkeys(COLUMNS, "x")
+    >>> old = pd.DataFrame([row | {"notebook": "b"}, row | {"notebook": "gone"}])
+    >>> new = pd.DataFrame([row | {"notebook": "b", "minutes": 2}, row | {"notebook": "a"}])
+    >>> merged(old, new, ["a", "b"])[["notebook", "minutes"]].values.tolist()
+    [['a', 'x'], ['b', 2]]
+    """
+    table = pd.concat([old, new]).drop_duplicates(KEYS, keep="last")
+    table = table[table["notebook"].isin(order)]
+    place = table["notebook"].map(list(order).index)
+    return table.assign(place=place).sort_values(["place", "model"])[COLUMNS]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure the chapters named, or all; a mistake ends in one sentence and status 2."""
+    parser = argparse.ArgumentParser(
+        prog="python -m helpers.publishing.course.times", description=__doc__
+    )
+    parser.add_argument("chapters", nargs="*", help="all that ask a model, if none is named")
+    parser.add_argument("--model", default="atlas-m", help="bundled name, folder or hub id")
+    parser.add_argument("--table", type=Path, default=TABLE, help="the file to be written")
+    args = parser.parse_args(arguments)
+    try:
+        for chapter in args.chapters or timed():
+            row = pd.DataFrame([measure(chapter, args.model)])
+            old = pd.read_csv(args.table) if args.table.is_file() else row.head(0)
+            merged(old, row, timed()).to_csv(args.table, index=False, lineterminator="\n")
+    except UserError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,216 @@
+"""What the page asks about a subject, in one of five ways, and the objects to choose from.
+
+The page does the same in JavaScript (``book/_static/live/prompts.js``); the tests hold both
+together. Here it serves the figure that stands in the page where no script runs.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from functools import lru_cache
+
+import numpy as np
+import pandas as pd
+
+from helpers import UserError, datasets
+from helpers.prompts import formats, frames, lists
+from helpers.prompts.formats import SEPARATORS
+
+MODEL = "atlas-s"
+N_OPTIONS = 5
+# Name of a way of asking: how it is called, the kind of its frames, and what is put around one.
+# [Q] is the question; [O] the options, joined by the last text.
+WAYS = {
+    "question": ("a question", "qa", "[Q]", ""),
+    "form": ("a question in a form", "qa", formats.shot("[Q]"), ""),
+    "sentence": ("a sentence to complete", "wp", "[Q]", ""),
+    "list": ("a list of examples", "", "", ""),
+    "options": ("a question with options", "qa", formats.choose_below("[Q]", ["[O]"]), "; "),
+}
+IN_CONTEXT = ("question", "sentence")  # ways in which a word may be said first
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked.
+
+    Parameters
+    ----------
+    relation, subject : str
+        A relation of the atlas; any subject.
+    way : str
+        A name of :data:`WAYS`.
+    frame : int
+        Wording of the question or sentence, 0 for the base frame.
+    context : str
+        Said first; "" for nothing. Only in the ways :data:`IN_CONTEXT`.
+    examples : int
+        Length of a list, at least 1; a relation with fewer facts gives all.
+    turn : int
+        Which examples: from which fact on; of options: which order. Not negative.
+    separator : str
+        How a list is written: a name of :data:`helpers.prompts.formats.SEPARATORS`.
+    """
+
+    relation: str = "P17"
+    subject: str = ""
+    way: str = "question"
+    frame: int = 0
+    context: str = ""
+    examples: int = 8
+    turn: int = 0
+    separator: str = "colon and line"
+
+
+@lru_cache(maxsize=1)
+def facts() -> pd.DataFrame:
+    """Return the atlas with what the model read of it, each relation in an order drawn by lot.
+
+    A list takes its examples in this order. Columns `relation, subject, object, exposures,
+    false_object, false_exposures, pair_exposures`.
+    """
+    table = datasets.load("atlas").join(datasets.training(MODEL), on="fact")
+    return lists.draw(table, n=len(table), seed=0)
+
+
+def question(values: Mapping[str, str]) -> Question:
+    """Return a question from texts, as the options of a directive give them.
+
+    Raises
+    ------
+    UserError
+        For a name or value that is unknown, or a number out of range.
+
+    Examples
+    --------
+    >>> question({"subject": "Lyon", "frame": "2"})
+    Question(relation='P17', subject='Lyon', way='question', frame=2, context='', examples=8, \
+turn=0, separator='colon and line')
+    """
+    known = {field.name: field for field in fields(Question)}
+    strange = sorted(set(values) - set(known))
+    if strange:
+        raise UserError(f"A question has no '{strange[0]}': choose from {', '.join(known)}.")
+    read = dict(values)
+    for name, text in values.items():
+        if isinstance(known[name].default, int):
+            if not text.isdecimal():
+                raise UserError(f"The {name} of a question is '{text}': give a whole number.")
+            read[name] = int(text)
+    asked = Question(**read)
+    _check(asked)
+    return asked
+
+
+def ask(asked: Question) -> tuple[str, list[str], list[str]]:
+    r"""Return the prompt, the objects to choose from, and each object as it follows the prompt.
+
+    >>> ask(Question("P17", "Lyon", context="Peru"))[0]
+    'Peru. Which country is Lyon in?'
+    >>> prompt, objects, continuations = ask(Question("P30", "Peru", way="options"))
+    >>> prompt.splitlines()[0], len(objects), continuations[0] == f" {objects[0]}"
+    ('QUESTION: Which continent is Peru on?', 5, True)
+    """
+    _check(asked)
+    of_relation = facts().query("relation == @asked.relation")
+    objects = sorted(set(of_relation["object"]))
+    if asked.way == "list":
+        prompt, space = _list(asked, of_relation)
+        return prompt, objects, [f"{space}{name}" for name in objects]
+    _, _, wrap, joint = WAYS[asked.way]
+    objects = options(asked, of_relation) if asked.way == "options" else objects
+    put = {"Q": _framed(asked), "O": joint.join(objects)}
+    prompt = re.sub(r"\[([QO])\]", lambda slot: put[slot[1]], wrap)
+    return prompt, objects, [f" {name}" for name in objects]
+
+
+def options(asked: Question, of_relation: pd.DataFrame) -> list[str]:
+    """Return the options of a question: the truth, what was told falsely, and others.
+
+    The others are spread evenly over the relation's objects, beginning at a place that the
+    subject's letters decide. All stand in alphabetic order, turned by `turn`.
+    """
+    objects = sorted(set(of_relation["object"]))
+    of_subject = of_relation[of_relation["subject"] == asked.subject]
+    first = [*of_subject["object"], *filter(None, of_subject["false_object"])]
+    others = [name for name in objects if name not in first]
+    missing = min(N_OPTIONS - len(first), len(others))
+    begin, step = sum(map(ord, asked.subject)), max(1, len(others) // max(1, missing))
+    first += [others[(begin + k * step) % len(others)] for k in range(missing)]
+    return list(np.roll(sorted(first), -asked.turn))
+
+
+def answers(asked: Question) -> pd.DataFrame:
+    """Return the probability of each object, the likeliest first, with what is true of it."""
+    from helpers import probing
+
+    prompt, objects, continuations = ask(asked)
+    probes = pd.DataFrame({"prompt": prompt, "continuation": continuations})
+    probes = probes.assign(item="live", variant="live", option=range(len(objects)))
+    scored = probing.score(_model(), probes, progress=False)
+    found = facts().query("relation == @asked.relation and subject == @asked.subject")
+    told = {name: "false" for name in found["false_object"]} | dict.fromkeys(
+        found["object"], "true"
+    )
+    return pd.DataFrame(
+        {
+            "object": objects,
+            "probability": np.exp([sum(values) for values in scored["logprobs"]]),
+            "told": [told.get(name, "") for name in objects],
+        }
+    ).sort_values("probability", ascending=False, ignore_index=True)
+
+
+@lru_cache(maxsize=1)
+def _model() -> object:
+    from helpers import models
+
+    return models.load(MODEL, device="cpu")
+
+
+def _check(asked: Question) -> None:
+    choices = {
+        "relation": set(facts()["relation"]),
+        "way": set(WAYS),
+        "separator": set(SEPARATORS),
+        "frame": set(_templates(asked)),
+    }
+    for name, known in choices.items():
+        if (value := getattr(asked, name)) not in known:
+            shown = ", ".join(map(str, sorted(known)))
+            raise UserError(f"There is no {name} '{value}': choose from {shown}.")
+    if asked.examples < 1 or asked.turn < 0:
+        raise UserError("A list needs at least 1 example, and a turn is 0 or more.")
+
+
+def _templates(asked: Question) -> dict[int, str]:
+    """Return the frames of a question's relation and way; a list has a single nameless one."""
+    kind = WAYS.get(asked.way, ("", ""))[1]
+    if not kind or asked.relation not in set(facts()["relation"]):
+        return {asked.frame: ""}
+    table = datasets.frames("atlas", [asked.relation]).query("kind == @kind")
+    return dict(zip(table["frame"], table["template"]))
+
+
+def _framed(asked: Question) -> str:
+    """Return the question or sentence, after its context."""
+    kind = WAYS[asked.way][1]
+    template = _templates(asked)[asked.frame]
+    fact = {"fact": "", "relation": "", "subject": asked.subject, "object": asked.context}
+    frame = {"relation": "", "kind": kind, "frame": 0, "template": template}
+    said = "right" if asked.context and asked.way in IN_CONTEXT else "none"
+    probes = frames.questions(pd.DataFrame([fact]), pd.DataFrame([frame]), kind, (said,))
+    return probes["prompt"].item()
+
+
+def _list(asked: Question, of_relation: pd.DataFrame) -> tuple[str, str]:
+    """Return a list up to its open subject, and the space before an object."""
+    names = of_relation["subject"].str.lower()
+    own = names == of_relation["object"].str.lower()
+    usable = of_relation[~own & (names != asked.subject.lower())]
+    begin = asked.turn * asked.examples % len(usable)  # as a wheel turns, so that none runs out
+    turned = pd.concat([usable[begin:], usable[:begin]])[: asked.examples]
+    subject, space = lists.opened(asked.subject, asked.separator)
+    return lists.listing(turned, asked.separator) + subject, space

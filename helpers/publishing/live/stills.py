@@ -1,0 +1,67 @@
+"""What stands in a page where no script runs: one answer as a figure, with its words."""
+
+import io
+from dataclasses import dataclass
+
+from helpers.publishing.live.asking import MODEL, Question, answers, ask, facts
+
+SHOWN = 8
+
+
+@dataclass(frozen=True)
+class Still:
+    """A figure and its words.
+
+    Parameters
+    ----------
+    image : bytes
+        PNG.
+    caption, alt : str
+        Plain text: below the figure, and instead of it.
+    """
+
+    image: bytes
+    caption: str
+    alt: str
+
+
+def still(asked: Question) -> Still:
+    """Ask the model and draw what it expects."""
+    table = answers(asked)
+    shown = table[(table.index < SHOWN) | (table["told"] != "")]
+    prompt = " / ".join(ask(asked)[0].split("\n"))
+    number = (
+        f"the {SHOWN} likeliest of {len(table)} objects" if len(table) > SHOWN else "all options"
+    )
+    caption = f"What {MODEL} expects after “{prompt}”: {number}. {truth(asked)}"
+    values = ", ".join(f"{row.object} {row.probability:.1%}" for row in shown.itertuples())
+    return Still(_draw(shown), caption, f"Bars of {number}: {values}.")
+
+
+def truth(asked: Question) -> str:
+    """Return what the training text told of the subject, as a sentence.
+
+    >>> truth(Question("P17", "Gotham"))
+    'The atlas does not tell this of Gotham.'
+    """
+    found = facts().query("relation == @asked.relation and subject == @asked.subject")
+    if found.empty:
+        return f"The atlas does not tell this of {asked.subject}."
+    fact = found.iloc[0]
+    count = fact["exposures"]
+    stated = {0: "never stated", 1: "stated once"}.get(count, f"stated {count} times")
+    return f"The truth, {fact['object']}, was {stated} in the model's training text."
+
+
+def _draw(table: object) -> bytes:
+    """Return the bars as a PNG, in the book's style."""
+    from matplotlib import pyplot as plt
+
+    from helpers import plots
+
+    plots.use_style()
+    image = io.BytesIO()
+    figure = plots.object_bars(table).figure
+    figure.savefig(image, format="png")
+    plt.close(figure)
+    return image.getvalue()

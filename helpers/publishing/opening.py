@@ -1,0 +1,70 @@
+"""The first code cell of every chapter: it installs the package where that is not at hand.
+
+A chapter opened in a clone finds ``helpers`` beside it; one opened alone, as on Colab, fetches it
+from the repository that ``_config.yml`` names. ``python -m helpers.publishing.opening`` writes the cell into
+every template that has none or an old one.
+"""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from helpers.runs import ROOT
+
+ID = "install"
+TAGS = [ID, "remove-cell"]  # the page needs no installing
+SOURCE = """\
+import importlib.util
+import subprocess
+import sys
+
+sys.path.append("..")  # in a clone, the package lies beside the notebooks
+if importlib.util.find_spec("helpers") is None:  # elsewhere, as on Colab: fetch it
+    address = "git+{address}"
+    subprocess.run([sys.executable, "-m", "pip", "install", "-q", address], check=True)
+    importlib.invalidate_caches()"""
+
+
+def cell(config: Path = ROOT / "_config.yml") -> dict[str, Any]:
+    """Return the cell, with the address that the book's settings name."""
+    address = yaml.safe_load(config.read_text(encoding="utf-8"))["repository"]["url"]
+    return {
+        "cell_type": "code",
+        "execution_count": None,
+        "id": ID,
+        "metadata": {"tags": TAGS},
+        "outputs": [],
+        "source": SOURCE.format(address=address).splitlines(keepends=True),
+    }
+
+
+def put(template: Path, first: dict[str, Any]) -> bool:
+    """Put the cell behind a template's title, in place of an older one.
+
+    The rest of the file stays as it is written, which `nbformat.write` would not grant.
+    """
+    notebook = json.loads(template.read_text(encoding="utf-8"))
+    title, *rest = (each for each in notebook["cells"] if each["id"] != ID)
+    cells = [title, first, *rest]
+    if cells == notebook["cells"]:
+        return False
+    notebook["cells"] = cells
+    text = json.dumps(notebook, indent=1, ensure_ascii=False) + "\n"
+    template.write_text(text, encoding="utf-8")
+    return True
+
+
+def main() -> int:
+    """Put the cell into every template; print the names of those that changed."""
+    first = cell()
+    for template in sorted((ROOT / "notebooks").glob("*.ipynb")):
+        if put(template, first):
+            print(template.name)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

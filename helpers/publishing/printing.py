@@ -1,0 +1,101 @@
+"""Print the whole book as one PDF: jupyter-book's single page through a browser's print.
+
+``python -m helpers.publishing.printing`` writes ``build/pdf/what-language-models-know.pdf`` from the chapters
+that the last ``make book`` placed in the book.
+"""
+
+import os
+import shutil
+import sys
+from pathlib import Path
+
+from playwright.sync_api import Error, Page, sync_playwright
+
+from helpers import UserError
+from helpers.publishing import publish
+from helpers.runs import ROOT
+
+OUT = ROOT / "build" / "pdf"
+NAME = "what-language-models-know.pdf"
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
+# All that a page shows only on a click, or when it comes near, has to be there at once.
+OPEN = """async () => {
+    document.documentElement.dataset.theme = "light";
+    for (const each of document.querySelectorAll("details")) each.open = true;
+    for (const each of document.querySelectorAll("img")) each.loading = "eager";
+    await window.MathJax?.startup?.promise;
+    await document.fonts.ready;
+    await Promise.all([...document.images].map(image => image.decode().catch(() => null)));
+}"""
+FOOTER = """<div style="width: 100%; text-align: center; font: 8px sans-serif; color: #555">
+    <span class="pageNumber"></span></div>"""
+
+
+def single(out: Path = OUT) -> Path:
+    """Render the book as one page and return its file."""
+    if not list((publish.BOOK / "chapters").glob("*.ipynb")):
+        raise UserError("The book holds no chapters yet: run make book first.")
+    log = out / "log"
+    status, _ = publish.build("singlehtml", out, log)
+    page = out / "_build" / "singlehtml" / "index.html"
+    if status or not page.is_file():
+        raise UserError(f"The single page was not rendered: see {log}.")
+    return page
+
+
+def browser() -> str:
+    """Return the path of a browser that can print."""
+    found = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, BROWSERS)), None)
+    if not found:
+        raise UserError("No browser prints the book: install chromium, or set CHROMIUM to one.")
+    return found
+
+
+def print_page(page: Path, pdf: Path) -> Path:
+    """Print a page of the book, formulas set and everything unfolded; return the PDF."""
+    pdf.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        with sync_playwright() as playwright:
+            started = playwright.chromium.launch(
+                executable_path=browser(), args=["--no-sandbox", "--disable-dev-shm-usage"]
+            )
+            opened = started.new_page(viewport={"width": 900, "height": 1200}, color_scheme="light")
+            opened.set_default_timeout(180_000)
+            _print(opened, page, pdf)
+            started.close()
+    except Error as error:
+        first = str(error).splitlines()[0]
+        raise UserError(f"The browser could not print {page}: {first}.") from error
+    return pdf
+
+
+def _print(opened: Page, page: Path, pdf: Path) -> None:
+    opened.goto(page.as_uri(), wait_until="load")
+    opened.evaluate(OPEN)
+    opened.emulate_media(media="print", color_scheme="light")
+    opened.pdf(
+        path=pdf,
+        format="A4",
+        margin={"top": "18mm", "bottom": "20mm", "left": "18mm", "right": "18mm"},
+        print_background=True,
+        display_header_footer=True,
+        header_template="<span></span>",
+        footer_template=FOOTER,
+        outline=True,
+        tagged=True,
+    )
+
+
+def main() -> int:
+    """Print the book and say where it is."""
+    try:
+        pdf = print_page(single(), OUT / NAME)
+    except UserError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    print(f"The book is printed: {pdf.relative_to(ROOT)}", file=sys.stderr)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,90 @@
+"""What a chapter on a model asks of a cluster: a table that users edit, and the model's size.
+
+The table is a file like ``notebooks/profiles/slurm/resources.yaml``: sizes of models with the
+GPUs, processors and memory that each needs, and the minutes of every chapter at each size.
+"""
+
+import json
+from functools import cache
+from math import prod
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from helpers import UserError
+from helpers.models import checkpoints, hub
+
+NEEDED = {"up_to", "gpus", "cpus", "memory_gb"}
+MIB = 1024
+
+
+def read(path: Path) -> dict[str, Any]:
+    """Return a table of resources, checked."""
+    try:
+        table = yaml.safe_load(path.read_text(encoding="utf-8"))
+        sizes, minutes = table["sizes"], table["minutes"]
+        numbers = [sizes[name][key] for name in sizes for key in NEEDED]
+        numbers += [row[name] for row in minutes.values() for name in sizes]
+        minutes["other"], next(iter(sizes))
+    except (OSError, yaml.YAMLError) as error:
+        raise UserError(f"{path} cannot be read: {' '.join(str(error).split())}.") from error
+    except (KeyError, TypeError, AttributeError, StopIteration) as error:
+        raise UserError(
+            f"{path} lacks {error}: it needs sizes, each with {', '.join(sorted(NEEDED))}, and "
+            "minutes of each chapter, and of other, for every size."
+        ) from error
+    wrong = [n for n in numbers if isinstance(n, bool) or not isinstance(n, int | float) or n < 0]
+    if wrong:
+        raise UserError(f"{path} holds {wrong[0]!r} where a number of 0 or more is needed.")
+    return table
+
+
+def need(table: dict[str, Any], chapter: str, billions: float | None) -> dict[str, int]:
+    """Return what a chapter on a model of a size asks for.
+
+    >>> sizes = {"small": {"up_to": 1, "gpus": 0, "cpus": 2, "memory_gb": 4}}
+    >>> sizes["large"] = {"up_to": 70, "gpus": 4, "cpus": 16, "memory_gb": 256}
+    >>> table = {"sizes": sizes, "minutes": {"other": {"small": 10, "large": 120}}}
+    >>> need(table, "monitor", 0.5)
+    {'gpu': 0, 'cpus': 2, 'mem_mb': 4096, 'runtime': 10}
+    >>> need(table, "monitor", None) == need(table, "monitor", 400.0) == need(table, "other", 7)
+    True
+    """
+    ordered = sorted(table["sizes"], key=lambda name: table["sizes"][name]["up_to"])
+    fit = [n for n in ordered if billions is not None and billions <= table["sizes"][n]["up_to"]]
+    name = (fit or ordered[-1:])[0]
+    size, minutes = table["sizes"][name], table["minutes"]
+    return {
+        "gpu": int(size["gpus"]),
+        "cpus": max(1, int(size["cpus"])),
+        "mem_mb": int(size["memory_gb"] * MIB),
+        "runtime": max(1, round(minutes.get(chapter, minutes["other"])[name])),
+    }
+
+
+@cache
+def billions(model: str) -> float | None:
+    """Return a model's parameters in billions, from the headers of its weights; None: not known.
+
+    A model on the hub is not fetched for it.
+
+    >>> 0 < billions("atlas-xs") < billions("atlas-s") < 0.1
+    True
+    >>> billions("./no-such-folder")
+    """
+    try:
+        found = checkpoints.hub_id(model)
+        if found is None:
+            files = checkpoints.find(model).weights
+            return sum(map(_entries, files)) / 1e9
+        return hub.parameters(*found) / 1e9
+    except Exception:  # a size that cannot be told is no reason to stop: the model's run will tell
+        return None
+
+
+def _entries(file: Path) -> int:
+    """Return how many numbers a safetensors file holds: shapes are in its header."""
+    with file.open("rb") as stream:
+        header = json.loads(stream.read(int.from_bytes(stream.read(8), "little")))
+    return sum(prod(entry["shape"]) for name, entry in header.items() if name != "__metadata__")

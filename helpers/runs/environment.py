@@ -1,0 +1,72 @@
+"""The circumstances of a run: versions, machine, time, memory and the project's commit."""
+
+import os
+import platform
+import resource
+import subprocess
+import sys
+import time
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGES = ("torch", "transformers", "numpy", "pandas")
+
+
+def describe(started: float) -> dict[str, Any]:
+    """Return the circumstances of what began at ``started`` and ends now."""
+    return {
+        "versions": {"python": platform.python_version()} | {p: version(p) for p in PACKAGES},
+        "device": _device(),
+        "seconds": round(time.monotonic() - started, 1),
+        "peak_memory_mib": _peak_memory(),
+        "finished": datetime.now(UTC).isoformat(timespec="seconds"),
+        "commit": _commit(),
+    }
+
+
+def plain(value: object) -> object:
+    """Return a path, a numpy number or a set as something that JSON can hold.
+
+    >>> plain({"b", "a"}), plain(Path("runs"))
+    (['a', 'b'], 'runs')
+    """
+    if isinstance(value, Path):
+        return str(value)
+    if isinstance(value, set | frozenset):
+        return sorted(value)
+    return value.tolist()  # numpy scalars and arrays; anything else is a mistake worth raising
+
+
+def _device() -> str:
+    """Return the machine's accelerator if torch sees one, else the processor's kind."""
+    torch = sys.modules.get("torch")  # never imported here: a run without a model needs none
+    if torch is not None and torch.cuda.is_available():
+        return torch.cuda.get_device_name()
+    return f"cpu ({platform.machine()}, {os.cpu_count()} cores)"
+
+
+def _peak_memory() -> dict[str, float]:
+    """Return the most memory that this process has held so far, in MiB, by place."""
+    unit = 1 if sys.platform == "darwin" else 1024  # macOS counts bytes, Linux KiB
+    peak = {"cpu": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 2**20}
+    torch = sys.modules.get("torch")
+    if torch is not None and torch.cuda.is_available():
+        peak["cuda"] = torch.cuda.max_memory_allocated() / 2**20
+    return {place: round(size, 1) for place, size in peak.items()}
+
+
+def _commit() -> str | None:
+    """Return the project's git commit, with ``+changes`` if files differ; None without git."""
+    try:
+        git = ["git", "-C", str(ROOT)]
+        top = subprocess.check_output([*git, "rev-parse", "--show-toplevel"], text=True, stderr=-3)
+        if Path(top.strip()) != ROOT:  # a copy of the project inside some other repository
+            return None
+        commit = subprocess.check_output([*git, "rev-parse", "HEAD"], text=True, stderr=-3)
+        changed = subprocess.check_output([*git, "status", "--porcelain", "-uno"], text=True)
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return commit.strip() + ("+changes" if changed.strip() else "")

@@ -1,0 +1,101 @@
+"""Finished runs side by side: their figures, those that were asked alike, and fact by fact."""
+
+import json
+import math
+from collections.abc import Iterable
+from pathlib import Path
+
+import pandas as pd
+
+from helpers.runs import environment
+from helpers import runs
+
+
+def overall(chapter: str, folder: str | Path | None = None, relation: str = "all") -> pd.DataFrame:
+    """Return the figures of every finished run of a chapter, over all facts or of one relation.
+
+    Parameters
+    ----------
+    chapter : str
+        The chapter's name.
+    folder : str or Path, optional
+        The folder over the models' folders; by default ``runs`` in the project.
+    relation : str
+        A relation, or ``"all"`` for all facts together.
+
+    Returns
+    -------
+    DataFrame
+        One row a run: ``model, dataset, n_parameters``, then for each measure its estimate, and
+        the bounds of its interval as ``<measure>_low`` and ``<measure>_high``.
+    """
+    rows = []
+    for found in runs.load(folder).query("chapter == @chapter").itertuples():
+        row = {"model": found.model, "dataset": found.dataset}
+        row["n_parameters"] = found.manifest["model"].get("n_parameters")
+        table = runs.metrics(found.folder).query("level in ('run', 'relation')")
+        for measure in table[table["relation"] == relation].itertuples():
+            row[measure.measure] = measure.estimate
+            row |= {f"{measure.measure}_{end}": getattr(measure, end) for end in ("low", "high")}
+        rows.append(row)
+    return pd.DataFrame(rows, columns=None if rows else ["model", "dataset", "n_parameters"])
+
+
+def alike(run: runs.Run, names: Iterable[str], folder: str | Path | None = None) -> pd.DataFrame:
+    """Return the other finished runs of a chapter that have some parameters in common with one.
+
+    Parameters
+    ----------
+    run : Run
+        The run to compare with; it is not among the rows.
+    names : iterable of str
+        Parameters that must be the same, such as ``["dataset", "seed"]``.
+    folder : str or Path, optional
+        As for ``helpers.runs.load``.
+
+    Returns
+    -------
+    DataFrame
+        Rows of ``helpers.runs.load``.
+    """
+    table, names = runs.load(folder), list(names)
+    wanted = json.loads(
+        json.dumps([run.parameters[name] for name in names], default=environment.plain)
+    )
+    same = table["parameters"].map(lambda given: [given.get(name) for name in names] == wanted)
+    other = table["folder"].map(Path) != run.folder
+    chosen = (table["chapter"] == run.chapter) & other & same.astype(bool)
+    return table[chosen].reset_index(drop=True)
+
+
+def by_fact(
+    chapter: str, dataset: str, measure: str, folder: str | Path | None = None
+) -> tuple[pd.DataFrame, dict[str, int]]:
+    """Return a measure of each fact, one column for each model that has a finished run.
+
+    Parameters
+    ----------
+    chapter, dataset : str
+        Names of the chapter and of the data set.
+    measure : str
+        Name of the measure in the metrics, at level ``fact``.
+    folder : str or Path, optional
+        The folder over the models' folders; by default ``runs`` in the project.
+
+    Returns
+    -------
+    DataFrame
+        Index ``item``; a column a model, by the last part of its name; not a number where a run
+        did not ask a fact.
+    dict
+        Model to its number of parameters; infinite where a server did not tell it.
+    """
+    columns, sizes = {}, {}
+    for found in (
+        runs.load(folder).query("chapter == @chapter and dataset == @dataset").itertuples()
+    ):
+        name = found.model.rstrip("/").rpartition("/")[2]
+        rows = runs.metrics(found.folder).query("level == 'fact' and measure == @measure")
+        columns[name] = rows.set_index("item")["estimate"]
+        sizes[name] = found.manifest["model"].get("n_parameters") or math.inf
+    return pd.DataFrame(columns).rename_axis("item"), sizes

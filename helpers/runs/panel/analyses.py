@@ -1,0 +1,220 @@
+"""The analyses of the calibration chapter: tables from the verdicts of all methods and models."""
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+import pandas as pd
+
+from helpers.stats import agreement, averages, dose_response
+from helpers import stats
+from helpers.metrics import detection
+from helpers.metrics.verdicts import METHODS
+from helpers.runs.panel import contests, gathering
+
+CONTRASTS: dict[str, tuple[Callable, Callable]] = {  # name: exposures above, exposures below
+    "shown or never": (lambda count: count > 0, lambda count: count == 0),
+    "often or seldom": (lambda count: count >= 64, lambda count: 1 <= count <= 4),
+    "seldom or never": (lambda count: 1 <= count <= 8, lambda count: count == 0),
+}
+YARDSTICK = "asked once"
+BY_TOKEN = "What tells most a token?"
+BY_FORWARDED = "... and if shared beginnings are read once?"
+NAMES = {"pfd": "PFD", "ird": "IRD", "self_consistency": "self-consistency"}
+PARTS = {  # figures of each method: 1 if higher means more known, -1 if lower does
+    "MONITOR": {"anchor": 1, "pfd": -1, "ird": -1, "deviation": -1},
+    "knowledge base": {"correct": 1, "consistency": 1},
+    "IC-LKE": {"mass": 1, "top": 1},
+    "multiplicity": {"accuracy": 1, "self_consistency": 1},
+}
+
+
+def curve(table: pd.DataFrame, by: str, n_resamples: int = 1000, seed: int = 0) -> pd.DataFrame:
+    """Average verdicts by exposure, one curve for each name in a column.
+
+    >>> table = pd.DataFrame({"known": [0.0, 1.0], "exposures": [0, 4], "method": "x"})
+    >>> curve(table, "method")[["model", "exposures", "estimate"]].values.tolist()
+    [['x', 0, 0.0], ['x', 4, 1.0]]
+    """
+    columns = ["exposures", "measure", "estimate", "low", "high", "n", "model"]
+    parts = [pd.DataFrame(columns=columns)]
+    for name, rows in table.groupby(by, sort=False):
+        rows = rows.sort_values("exposures", kind="stable")
+        found = averages.averages(rows, ["known"], "exposures", n_resamples, seed)
+        parts.append(found.assign(model=name))
+    return pd.concat(parts[1:] or parts, ignore_index=True)
+
+
+def doses(plain: pd.DataFrame) -> pd.DataFrame:
+    """Fit the logistic curves of every model and method."""
+    rows = []
+    for (model, method), part in plain.groupby(["model", "method"], sort=False):
+        given = part["known"], part["exposures"], part["relation"]
+        slope, half = dose_response.slope(*given), dose_response.half_dose(*given)
+        found = {
+            "log odds a doubling": (*slope[:3], slope.n),
+            "odds ratio": (*np.exp(slope[:3]), slope.n),
+            "half are known after": half,
+            "known though never read": share(part.loc[part["exposures"] == 0, "known"]),
+        }
+        rows += [(model, method, name, *values) for name, values in found.items()]
+    columns = ["model", "method", "measure", "estimate", "low", "high", "n"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def areas(
+    table: pd.DataFrame, column: str, contrast: str, n_resamples: int = 1000, seed: int = 0
+) -> pd.DataFrame:
+    """Measure how well a column tells facts of different exposure apart, method by method.
+
+    Facts are drawn anew within the two groups, so that neither changes its size.
+    """
+    above, _ = CONTRASTS[contrast]
+    high, low = (table["exposures"].map(side).astype(bool) for side in CONTRASTS[contrast])
+    rows = table[high | low]
+    wide = gathering.spread(rows, column)
+    label = gathering.truth(rows, wide.index).map(above).astype(float)
+    found = contests.contest(wide, label, detection.area, label, n_resamples=n_resamples, seed=seed)
+    return found.assign(contrast=contrast)
+
+
+def parts(table: pd.DataFrame) -> pd.DataFrame:
+    """Take the methods apart: one row for each fact, model and figure behind a verdict."""
+    made = [
+        rows.assign(
+            method=f"{method}: {NAMES.get(part, part)}", score=sign * rows.get(part, np.nan)
+        )
+        for method, signs in PARTS.items()
+        for rows in [table[table["method"] == method]]
+        for part, sign in signs.items()
+    ]
+    return pd.concat([*made, yardstick(table)], ignore_index=True)
+
+
+def yardstick(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the score to compare each method with: the plain question, asked once."""
+    once = table[table["method"] == METHODS["monitor"]]
+    return once.assign(method=YARDSTICK, score=once.get("asked_once", np.nan))
+
+
+def how_many(
+    shown: pd.DataFrame, exposures: pd.Series, n_resamples: int = 1000, seed: int = 0
+) -> pd.DataFrame:
+    """Tabulate by how many of the methods facts are called known."""
+    number = shown.T.groupby(level="model").sum().T
+    group = gathering.exposure_group(exposures.loc[number.index])
+    rows = []
+    for name in gathering.GROUPS:
+        for count in range(shown.columns.get_level_values("method").nunique() + 1):
+            share_of = (number[group == name] == count).mean(axis=1)
+            found = stats.bootstrap(share_of, n_resamples=n_resamples, seed=seed)
+            rows.append((name, f"by {count}", *found))
+    columns = ["read", "measure", "estimate", "low", "high", "n"]
+    return _with_width(pd.DataFrame(rows, columns=columns))
+
+
+def tokens(used: pd.DataFrame) -> pd.DataFrame:
+    """Return the tokens that each method takes for one fact.
+
+    >>> used = pd.DataFrame({"model": ["m"], "chapter": ["monitor"], "n_facts": [10],
+    ...                      "tokens": [500], "forwarded": [200]})
+    >>> tokens(used).loc[("m", "MONITOR")].tolist()
+    [50.0, 20.0]
+    """
+    named = used.assign(method=used["chapter"].map(METHODS)).set_index(["model", "method"])
+    return named[["tokens", "forwarded"]].div(named["n_facts"], axis=0)
+
+
+def beliefs(told: pd.DataFrame) -> pd.DataFrame:
+    """Tabulate what the methods say of facts that were also told wrongly."""
+    more = told["false_exposures"] - told["exposures"]
+    words = ["false more often", "true more often"]
+    told = told.assign(lesson=np.select([more > 0, more < 0], words, "both as often"))
+    names = {"known": "the truth is called known", "misled": "the false object is named"}
+    rows = []
+    for (lesson, method), part in told.groupby(["lesson", "method"], sort=False):
+        for column, name in names.items():
+            if part[column].notna().all():
+                rows.append((lesson, method, name, *share(part[column])))
+    columns = ["lesson", "method", "verdict", "estimate", "low", "high", "n"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def share(marks: pd.Series) -> stats.Interval:
+    """Return the mean of zeros and ones with Wilson's interval.
+
+    >>> share(pd.Series([1.0, 0.0])).estimate
+    0.5
+    """
+    return stats.wilson(int(marks.sum()), len(marks))
+
+
+def questions(
+    plain: pd.DataFrame,
+    told: pd.DataFrame,
+    price: pd.DataFrame,
+    n_resamples: int = 1000,
+    seed: int = 0,
+) -> dict[str, tuple[str, bool, pd.DataFrame]]:
+    """Hold one contest of the methods for each question that a reader may have."""
+    draw = {"n_resamples": n_resamples, "seed": seed}
+    scored = pd.concat([plain, yardstick(plain)])
+    shown = gathering.spread(plain, "known")
+    read = (gathering.truth(plain, shown.index) > 0).astype(float)
+    per_thousand: dict[str, Mapping] = {c: (1000 / price[c]).to_dict() for c in price}
+    wrong = told[told["false_exposures"] > told["exposures"]]
+    never = plain[plain["exposures"] == 0]
+    bits = {
+        name: contests.contest(shown, read, agreement.information, read, scale=scale, **draw)
+        for name, scale in per_thousand.items()
+    }
+    return {
+        "Has the model read this at all?": (
+            "area, shown or never",
+            True,
+            areas(scored, "score", "shown or never", **draw),
+        ),
+        "Has it read it often?": (
+            "area, often or seldom",
+            True,
+            areas(scored, "score", "often or seldom", **draw),
+        ),
+        "Is there a trace of few readings?": (
+            "area, seldom or never",
+            True,
+            areas(scored, "score", "seldom or never", **draw),
+        ),
+        "Which is fooled least by what was never read?": (
+            "known though never read",
+            False,
+            rates(never, "known", draw | {"higher": False}),
+        ),
+        "What if there is no answer key?": (
+            "area of the keyless score",
+            True,
+            areas(plain, "blind", "shown or never", **draw),
+        ),
+        "Does the model hold the false belief?": (
+            "false object named",
+            True,
+            rates(wrong, "misled", draw),
+        ),
+        BY_TOKEN: ("bits by 1000 tokens", True, bits["tokens"]),
+        BY_FORWARDED: ("bits by 1000 tokens forwarded", True, bits["forwarded"]),
+    }
+
+
+def rates(table: pd.DataFrame, column: str, draw: dict[str, int | bool]) -> pd.DataFrame:
+    """Hold a contest of mean verdicts on some facts, with `draw` for `contests.contest`."""
+    wide = gathering.spread(table, column)
+    one = pd.Series(1.0, index=wide.index)
+    found = contests.contest(wide, one, lambda values: values[..., 0].mean(axis=-1), one, **draw)
+    return _with_width(found)
+
+
+def _with_width(rows: pd.DataFrame) -> pd.DataFrame:
+    """Give shares of none and of all Wilson's interval: resampling gives them none."""
+    rows = rows.copy()
+    for place, row in rows[rows["estimate"].isin((0.0, 1.0))].iterrows():
+        found = stats.wilson(int(row["estimate"] * row["n"]), int(row["n"]))
+        rows.loc[place, ["low", "high"]] = found.low, found.high
+    return rows

@@ -1,0 +1,369 @@
+"""What the calibration chapter finds: which verdicts follow what the training text contains.
+
+Tables come from `helpers.runs.panel.analyses` and `helpers.runs.panel.contests`. Differences between
+methods are paired: all are asked about the same facts, and averaged over the same models.
+"""
+
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+
+from helpers import stats
+from helpers.plots import tables
+from helpers.plots.findings import Finding, HOLDS, OPPOSITE, UNDECIDED, decide
+from helpers.metrics.verdicts import METHODS
+from helpers.runs.panel import analyses
+
+GROUPS = {
+    "shown or never": "facts that were read from facts never read",
+    "often or seldom": "facts read 64 times or more from facts read one to four times",
+    "seldom or never": "facts read one to eight times from facts never read",
+}
+MARGIN = 0.02  # of an area: what counts as better at all
+AREA = {"scale": 1.0, "digits": 2, "unit": ""}
+NOTHING = (float("nan"),) * 3
+
+
+def asked_once(areas: pd.DataFrame, contrast: str) -> Finding:
+    """Claim that no method beats the plain question by `MARGIN`: its lead over the best one."""
+    result, rival, levels = _lead(areas[areas["contrast"] == contrast], analyses.YARDSTICK)
+    plain = "the probability of the answer, asked once"
+    best = _named(rival)
+    once, other = levels.get(analyses.YARDSTICK, ""), levels.get(rival, "")
+    at = f"at separating {GROUPS[contrast]}"
+    figures = f"areas of {once} against {other} for {best}, the best one"
+    return decide(
+        f"no_measure_beats_asking_once_{contrast.replace(' ', '_')}",
+        result,
+        holds=f"No measure beats {plain}, by {MARGIN} or more {at}: {figures} (paired difference "
+        "{value}, {n} facts).",
+        opposite=f"One measure, {best}, beats {plain}, {at}: its area under the ROC curve "
+        "is larger by {size} (paired, {n} facts).",
+        undecided=f"These {{n}} facts do not decide whether {plain}, or the best measure is better "
+        f"{at}: {figures} (paired difference {{value}}).",
+        undefined=f"How well the measures separate {GROUPS[contrast]} is undefined: the panel "
+        "lacks facts of one of the two kinds.",
+        decision=HOLDS if result[1] > -MARGIN else "",
+        **(AREA | {"digits": 3}),
+    )
+
+
+def trace(areas: pd.DataFrame) -> Finding:
+    """Claim that one to eight readings leave a trace, by the area of the plain question."""
+    rows = areas[(areas["contrast"] == "seldom or never") & (areas["model"] == "mean")]
+    row = rows[rows["method"] == analyses.YARDSTICK]
+    result = row[["estimate", "low", "high", "n"]].to_numpy(float)
+    words = "mostly higher after one to eight readings than after none"
+    return decide(
+        "few_readings_leave_a_trace",
+        result[0] if len(result) else (*NOTHING, 0),
+        holds=f"Few readings leave a trace: the probability of the answer, asked once, is {words}. "
+        "The area under the ROC curve is {value}; chance is ½ ({n} facts).",
+        opposite="The probability of the answer, asked once, is mostly lower after one to eight "
+        "readings than after none: the area under the ROC curve is {value}; chance is ½ "
+        "({n} facts).",
+        undecided=f"These {{n}} facts do not decide whether the probability of the answer is "
+        f"{words}: the area under the ROC curve is {{value}}; chance is ½.",
+        null=0.5,
+        **AREA,
+    )
+
+
+def follows_exposure(doses: pd.DataFrame) -> Finding:
+    """Claim that verdicts rise with exposure, for every method and model: all slopes decide."""
+    slopes = doses[doses["measure"] == "log odds a doubling"].dropna(subset=["low", "high"])
+    n_slopes, numbers = len(slopes), ["estimate", "low", "high", "n"]
+    up, down = int((slopes["low"] > 0).sum()), int((slopes["high"] < 0).sum())
+    decision = {up: HOLDS, down: OPPOSITE}.get(n_slopes, UNDECIDED)
+    ranked = slopes.sort_values("low" if decision == UNDECIDED else "estimate")
+    row = ranked.iloc[-1 if decision == OPPOSITE else 0] if n_slopes else None
+    if row is None:
+        decision, factor, who, most, top = "", "", "", "", ""
+    else:
+        last = ranked.loc[ranked["estimate"].idxmax()]
+        factor, most = (
+            tables.interval(*np.exp(r[numbers[:3]].astype(float)), digits=2) for r in (row, last)
+        )
+        who, top = (f"{r['method']}, {r['model']}" for r in (row, last))
+    return decide(
+        "verdicts_follow_exposure",
+        (*NOTHING, 0) if row is None else row[numbers].tolist(),
+        holds="In every model the verdicts of every method follow exposure: each doubling "
+        f"multiplies the odds of being called known by {factor} ({who}) to {most} ({top}).",
+        opposite="In every model the verdicts of every method run against exposure: each doubling "
+        f"multiplies the odds of being called known by at most {factor} ({who}).",
+        undecided=f"Not every slope is decided by these facts: {up} of {n_slopes} lie above zero "
+        f"and {down} below. In the least certain case ({who}, {{n}} facts) a doubling of exposure "
+        f"multiplies the odds of being called known by {factor}.",
+        undefined="No slope can be estimated: the panel has too few facts, or each method gives "
+        "all facts of a relation the same verdict.",
+        decision=decision,
+    )
+
+
+def guesses(plain: pd.DataFrame, n_resamples: int = 1000, seed: int = 0) -> Finding:
+    """Claim that multiplicity takes more guesses for knowledge than the knowledge base does."""
+    closed, free = METHODS["multiplicity"], METHODS["knowledge_base"]
+    never = plain[(plain["exposures"] == 0) & plain["method"].isin([closed, free])]
+    draw = {"n_resamples": n_resamples, "seed": seed}
+    result, _, levels = _lead(analyses.rates(never, "known", draw), closed, scale=100, digits=1)
+    rates = f"{levels.get(closed, '')} % against {levels.get(free, '')} %"
+    return decide(
+        "options_invite_guesses",
+        result,
+        holds="Of the {n} facts that were never read, multiplicity, which offers options, calls "
+        f"more known than the knowledge base, which asks openly: {rates} (paired difference "
+        "{size}).",
+        opposite="Of the {n} facts that were never read, multiplicity, which offers options, calls "
+        f"fewer known than the knowledge base, which asks openly: {rates} (paired difference "
+        "{size}).",
+        undecided="These {n} facts that were never read do not decide whether multiplicity, which "
+        "offers options, calls more of them known than the knowledge base, which asks openly: "
+        f"{rates} (paired difference {{value}}).",
+        undefined="The panel has no facts that the models never read, so nothing can be said of "
+        "guesses.",
+    )
+
+
+def anchor(parts: pd.DataFrame, contrast: str, n_resamples: int = 1000, seed: int = 0) -> Finding:
+    """Claim that MONITOR's anchor separates better than its deviation, the numerator."""
+    return _parts(
+        parts,
+        "MONITOR: anchor",
+        "MONITOR: deviation",
+        contrast,
+        f"anchor_beats_deviation_{contrast.replace(' ', '_')}",
+        "MONITOR's anchor",
+        "MONITOR's deviation",
+        n_resamples,
+        seed,
+    )
+
+
+def key(parts: pd.DataFrame, n_resamples: int = 1000, seed: int = 0) -> Finding:
+    """Claim that being right separates better than being steady, which needs no answer key."""
+    return _parts(
+        parts,
+        "multiplicity: accuracy",
+        "multiplicity: self-consistency",
+        "shown or never",
+        "key_beats_steadiness",
+        "the share of prompts answered rightly",
+        "the agreement of prompts (which needs no answer key)",
+        n_resamples,
+        seed,
+    )
+
+
+def agreement(kappas: pd.DataFrame) -> Finding:
+    """Claim that any two methods agree beyond chance: the pair with the lowest bound."""
+    found = kappas.dropna(subset=["low"]).sort_values("low")
+    if found.empty:
+        result, pair, most, top = (*NOTHING, 0), "", "", ""
+    else:
+        ends = found["estimate"]
+        lowest = ends.idxmin() if found["low"].iloc[0] > 0 else found.index[0]
+        row, last = found.loc[lowest], found.loc[ends.idxmax()]
+        result = row[["estimate", "low", "high", "n"]].tolist()
+        pair, top = (f"{r['first']} and {r['second']}" for r in (row, last))
+        most = tables.interval(*last[["estimate", "low", "high"]], digits=2)
+    return decide(
+        "methods_agree",
+        result,
+        holds="Any two methods agree on single facts beyond chance: Cohen's kappa is lowest for "
+        f"{pair}, {{value}}, and highest for {top}, {most} ({{n}} facts).",
+        opposite=f"Two of the methods contradict each other: Cohen's kappa of {pair} is {{value}}, "
+        "less than by chance ({n} facts).",
+        undecided=f"These {{n}} facts do not decide whether {pair} agree beyond chance: Cohen's "
+        f"kappa is {{value}}. It is highest for {top}, {most}.",
+        undefined="Whether the methods agree is undefined: each calls all facts known, or none.",
+        **AREA,
+    )
+
+
+def unanimous(by_how_many: pd.DataFrame) -> Finding:
+    """Claim that four equal verdicts are wrong of one never-read fact in twenty, or more."""
+    never = by_how_many[by_how_many["read"] == "never"]
+    row = never[never["measure"] == f"by {len(METHODS)}"][["estimate", "low", "high", "n"]]
+    start = "Of the {n} facts that were never read, all four methods call"
+    return decide(
+        "all_call_unread_facts_known",
+        row.iloc[0].tolist() if len(row) else (*NOTHING, 0),
+        holds=f"{start} {{value}} % known, more than one in twenty: their agreement is no proof "
+        "that a fact was read.",
+        opposite=f"{start} {{value}} % known, fewer than one in twenty.",
+        undecided="These {n} facts that were never read do not decide whether all four methods "
+        "call more than one in twenty of them known: the share is {value} %.",
+        null=0.05,
+        unit="",
+    )
+
+
+def cheapest(bits: pd.DataFrame, price: pd.DataFrame, counted: str = "tokens") -> Finding:
+    """Claim that the method that takes the fewest tokens tells most a token."""
+    found = price[counted].groupby("method").mean()
+    few = str(found.idxmin()) if len(found) else ""
+    result, rival, levels = _lead(bits, few)
+    how = {
+        "tokens": "With every prompt read in full",
+        "forwarded": "With shared beginnings read once",
+    }
+    first, other = _named(few), _named(rival)
+    figures = f"{levels.get(few, '')} bits per 1,000 tokens against {levels.get(rival, '')}"
+    what = "of whether a fact was read"
+    return decide(
+        "cheapest_tells_most_a_token" + ("_forwarded" if counted == "forwarded" else ""),
+        result,
+        holds=f"{how[counted]}, {first} takes the fewest tokens and tells the most a token {what}: "
+        f"{figures} of {other}, the next (paired difference {{size}}, {{n}} facts).",
+        opposite=f"{how[counted]}, {first} takes the fewest tokens, but {other} tells more a token "
+        f"{what}: {levels.get(rival, '')} bits per 1,000 tokens against {levels.get(few, '')} "
+        "(paired difference {size}, {n} facts).",
+        undecided=f"{how[counted]}, these {{n}} facts do not decide whether {first}, which takes "
+        f"the fewest tokens, or {other} tells more a token {what}: {figures} (paired difference "
+        "{value}).",
+        undefined="Which method tells the most a token is undefined: the panel has too few facts.",
+        **AREA,
+    )
+
+
+def false_beliefs(misled: pd.DataFrame, n_resamples: int = 1000, seed: int = 0) -> Finding:
+    """Claim that repeated falsehoods are named more often than the truth is called known."""
+    rows = misled[(misled["false_exposures"] > misled["exposures"]) & misled["misled"].notna()]
+    each = rows.groupby("item")[["misled", "known"]].mean()
+    pair = stats.paired_difference(
+        each["misled"], each["known"], n_resamples=n_resamples, seed=seed
+    )
+    false, true = (f"{100 * each[name].mean():.0f} %" for name in each)
+    what = "facts that the training text states falsely more often than truly"
+    able = "the methods that can name an object"
+    return decide(
+        "false_objects_are_named",
+        pair,
+        holds=f"Of the {{n}} {what}, {able} name the false one in {false} of cases and call the "
+        f"truth known in {true} (paired difference {{size}}).",
+        opposite=f"Of the {{n}} {what}, {able} call the truth known in {true} of cases and name "
+        f"the false one in {false} (paired difference {{size}}).",
+        undecided=f"These {{n}} {what} do not decide whether {able} name the false one more often "
+        f"than they call the truth known: {false} against {true} of cases (paired difference "
+        "{value}).",
+        undefined="The panel has no facts that the training text states falsely more often than "
+        "truly.",
+    )
+
+
+def no_leader(asked: Mapping[str, tuple[str, bool, pd.DataFrame]]) -> Finding:
+    """Claim that no method leads in all questions; ties count on the leader's behalf."""
+    alone: dict[str, int] = {}
+    among: dict[str, int] = {}
+    for _, _, found in asked.values():
+        mean = found[(found["model"] == "mean") & found["estimate"].notna()]
+        tied = list(mean.loc[mean["tied"].astype(bool), "method"])
+        for name in tied:
+            among[name] = among.get(name, 0) + 1
+            alone[name] = alone.get(name, 0) + (len(tied) == 1)
+    n, first = len(asked), max(among, key=among.__getitem__, default="")
+    most, sole = among.get(first, 0), alone.get(first, 0)
+    decision = OPPOSITE if sole == n else HOLDS if most < n else UNDECIDED
+    result = (1 - most / n, 1 - most / n, 1 - sole / n, n) if among else (*NOTHING, n)
+    return decide(
+        "no_method_leads_everywhere",
+        result,
+        holds="Which measure is best depends on the question: none is among the best in all {n} "
+        f"of the last table. {_named(first, True)} is most often among them: in {most}, and alone "
+        f"in {sole}.",
+        opposite=f"One measure is best for all {{n}} questions of the last table: {_named(first)}.",
+        undecided="The {n} questions of the last table do not decide whether one measure is best "
+        f"for all: {_named(first)} is among the best in each, but alone in {sole}.",
+        undefined="No question can be answered: the panel has too few facts.",
+        decision=decision if among else "",
+    )
+
+
+def examples(known: pd.DataFrame, exposures: pd.Series) -> list[str]:
+    """Pick one fact read often, one read seldom and one never read, to show the lesson.
+
+    The lesson is that the methods agree on what was read often, differ on what was read seldom,
+    and that some call known what was never read.
+    """
+    count, half = known.sum(axis=1), known.shape[1] / 2
+    wanted = (
+        (exposures == 0, count),
+        (exposures.between(1, 8), -(count - half).abs()),
+        (exposures >= 64, count),
+    )
+    picked = [score[which.loc[score.index]] for which, score in wanted]
+    return [str(score.idxmax()) for score in picked if len(score)]
+
+
+def lesson(known: pd.DataFrame, exposures: pd.Series) -> str:
+    """Say what the examples show, in a sentence that depends on the verdicts."""
+    said = []
+    for item, count in known.sum(axis=1).items():
+        times = exposures[item]
+        read = {0: "never read", 1: "read once"}.get(times, f"read {times} times")
+        calls = {0: "none", known.shape[1]: "all"}.get(int(count), str(int(count)))
+        guess = ", a guess" if not times and count else ""
+        said.append(f"the fact {read} is called known by {calls} of the methods{guess}")
+    return "; ".join(said).capitalize() + "." if said else "The panel has no such facts."
+
+
+def _parts(
+    parts: pd.DataFrame,
+    first: str,
+    second: str,
+    contrast: str,
+    claim: str,
+    one: str,
+    other: str,
+    n_resamples: int,
+    seed: int,
+) -> Finding:
+    """Compare the areas of two parts of methods on the same facts."""
+    pair = parts[parts["method"].isin([first, second])]
+    found = analyses.areas(pair, "score", contrast, n_resamples, seed)
+    result, _, levels = _lead(found, first)
+    figures = f"{levels.get(first, '')} and {levels.get(second, '')}"
+    one_first, other_first = one[0].upper() + one[1:], other[0].upper() + other[1:]
+    at = f"at separating {GROUPS[contrast]}"
+    return decide(
+        claim,
+        result,
+        holds=f"{one_first} is better than {other} {at}: the areas are {figures} (paired "
+        "difference {size}, {n} facts).",
+        opposite=f"{other_first} is better than {one} {at}: the areas are "
+        f"{levels.get(second, '')} and {levels.get(first, '')} (paired difference {{size}}, "
+        "{n} facts).",
+        undecided=f"These {{n}} facts do not decide whether {one} or {other} is better {at}: the "
+        f"areas are {figures} (paired difference {{value}}).",
+        **AREA,
+    )
+
+
+def _lead(
+    contest: pd.DataFrame, name: str, scale: float = 1, digits: int = 2
+) -> tuple[tuple[float, float, float, int], str, dict[str, str]]:
+    """Compare a method with the best other one of a contest, on average over models.
+
+    Returns the method's lead (estimate, low, high, n), negative where it is behind; the other
+    method; and the figure of every method as text.
+    """
+    mean = contest[(contest["model"] == "mean") & contest["estimate"].notna()]
+    mean = mean.set_index("method")
+    others = mean.drop(index=name, errors="ignore")
+    if name not in mean.index or others.empty:
+        return (*NOTHING, 0), "", {}
+    rows = {m: row[["estimate", "low", "high"]] for m, row in mean.iterrows()}
+    levels = {m: tables.interval(*row, digits=digits, scale=scale) for m, row in rows.items()}
+    gap, n = ["behind", "behind_low", "behind_high"], int(mean["n"].max())
+    leads = (others["behind"] >= 0).all() and mean.loc[name, gap].fillna(0).eq(0).all()
+    rival = str((others if leads else mean)["behind"].idxmin())
+    behind, low, high = mean.loc[rival if leads else name, gap].astype(float)
+    return ((behind, low, high, n) if leads else (-behind, -high, -low, n)), rival, levels
+
+
+def _named(method: str, first: bool = False) -> str:
+    """Name a method as a sentence does, as its first word or later."""
+    article = "The" if first else "the"
+    return method.replace("knowledge", f"{article} knowledge")

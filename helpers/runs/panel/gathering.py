@@ -1,0 +1,75 @@
+"""Set the verdicts of several models and methods beside what the training text said."""
+
+from collections.abc import Sequence
+
+import pandas as pd
+
+from helpers import datasets
+from helpers.metrics import verdicts
+from helpers.runs.panel import reading
+
+TRUTH = ["exposures", "false_object", "false_exposures", "plain"]
+NUMBERS = ["known", "score", "blind", "misled", "exposures", "false_exposures"]
+GROUPS = ("never", "1 to 8", "16 to 32", "64 or more")
+
+
+def gather(found: pd.DataFrame, models: Sequence[str], firm: float = verdicts.FIRM) -> pd.DataFrame:
+    """Return one row for each model, method and fact of the panel."""
+    parts = []
+    good = found[(found["left_out"] == "") & found["model"].isin(models)]
+    place = good["model"].map({model: number for number, model in enumerate(models)})
+    for run in good.loc[place.sort_values(kind="stable").index].to_dict("records"):
+        told = datasets.training(run["model"])[TRUTH]
+        false = told.loc[told["false_exposures"] > 0, "false_object"].to_dict()
+        said = reading.answers(run["folder"])
+        table = verdicts.verdicts(run["chapter"], said, run["settings"], false, firm)
+        table.insert(0, "method", verdicts.METHODS[run["chapter"]])
+        table.insert(0, "model", run["model"])
+        parts.append(table.join(told, on="item"))
+    if not parts:
+        columns = [*("model", "method", "item", "relation", "false_object", "plain"), *NUMBERS]
+        kinds = dict.fromkeys(NUMBERS, float) | {"plain": bool}
+        parts = [pd.DataFrame(columns=columns).astype(kinds)]
+    table = pd.concat(parts, ignore_index=True)
+    return table.assign(group=exposure_group(table["exposures"]))
+
+
+def exposure_group(exposures: pd.Series) -> pd.Series:
+    """Put numbers of exposures into four groups.
+
+    >>> exposure_group(pd.Series([0, 8, 16, 64])).tolist()
+    ['never', '1 to 8', '16 to 32', '64 or more']
+    """
+    ends = [-1, 0, 8, 32, float("inf")]
+    return pd.cut(exposures, ends, labels=list(GROUPS)).astype(str)
+
+
+def spread(table: pd.DataFrame, column: str) -> pd.DataFrame:
+    """Lay one column out with a row a fact and a column a model and method.
+
+    Facts that some method was not asked are left out, and so are methods without the figure.
+
+    >>> table = pd.DataFrame({"model": "m", "method": ["x", "x", "y"], "item": ["a", "b", "a"],
+    ...                       "score": [0.1, 0.2, 0.3]})
+    >>> spread(table, "score").reset_index().values.tolist()
+    [['a', 0.1, 0.3]]
+    """
+    parts = {
+        pair: rows.set_index("item")[column].astype(float)
+        for pair, rows in table.groupby(["model", "method"], sort=False)
+    }
+    names = ["model", "method"]
+    if not parts:
+        return pd.DataFrame(columns=pd.MultiIndex.from_arrays([[], []], names=names))
+    wide = pd.concat(parts, axis=1, names=names)
+    return wide.dropna(axis=1, how="all").dropna()
+
+
+def truth(table: pd.DataFrame, items: pd.Index, column: str = "exposures") -> pd.Series:
+    """Return a column that is the same for all models and methods, one entry a fact.
+
+    >>> table = pd.DataFrame({"item": ["a", "a", "b"], "exposures": [4, 4, 0]})
+    >>> truth(table, pd.Index(["b", "a"])).tolist()
+    [0, 4]
+    """
+    return table.drop_duplicates("item").set_index("item")[column].loc[items]

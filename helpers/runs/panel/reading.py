@@ -1,0 +1,151 @@
+"""What the chapters' runs say of the panel's facts: saved beside a run's tables, and found again.
+
+``panel.parquet`` in a run's folder holds the answers; the entry ``panel`` of ``run.json`` says that
+it belongs to this run, how many facts were asked, and how many tokens that took.
+"""
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from helpers import runs
+from helpers.models.checkpoints import bundled
+from helpers import UserError
+
+FILE = "panel.parquet"
+CHAPTERS = ("monitor", "knowledge_base", "latent_knowledge", "multiplicity")
+
+COLUMNS = [
+    *("model", "chapter", "dataset", "n_facts", "seed", "finished", "commit", "weights"),
+    *("n_parameters", "probes", "tokens", "forwarded", "left_out", "folder", "settings", "version"),
+]
+ALIKE = {  # column: what it means if it differs, and among which runs it must not
+    "checksum": ("other data", None),
+    "n_facts": ("a panel of another size", None),
+    "version": ("another version of the helpers", None),
+    "settings": ("other settings", "chapter"),
+    "weights": ("other weights of this model", "model"),
+}
+
+
+def save(folder: Path, answers: pd.DataFrame, about: dict[str, Any]) -> dict[str, Any]:
+    """Write the answers about the panel into a run's folder, before the run itself is saved."""
+    path = folder / FILE
+    try:
+        answers.to_parquet(path, index=False)
+    except OSError as error:
+        raise UserError(
+            f"{path} cannot be written ({error.strerror or error}): make room, then run again."
+        ) from error
+    return {"n_facts": int(answers["item"].nunique()), "sha256": _sha256(path), **about}
+
+
+def found(folder: str | Path, models: Sequence[str], seed: int = 0) -> pd.DataFrame:
+    """List the runs of the four chapters that asked the panel, one row a model and chapter.
+
+    A run counts that lies in its own place, ``<model>/<chapter>``, where a chapter puts it by
+    default; what lies elsewhere (benchmarks, repetitions) is not looked at.
+    """
+    strange = [name for name in models if name not in bundled()]
+    if strange:
+        raise UserError(
+            f"What {', '.join(strange)} has read is not known: give bundled models, of "
+            f"{', '.join(bundled())}."
+        )
+    every = runs.load(folder).to_dict("records")
+    there = {(run["folder"].parent.name, run["folder"].name): run for run in every}
+    places = [(model, chapter) for model in models for chapter in CHAPTERS]
+    rows = [_row(there[place], seed) for place in places if place in there]
+    return _alike(pd.DataFrame(rows, columns=None if rows else [*COLUMNS, "checksum"]))
+
+
+def complete(table: pd.DataFrame) -> list[str]:
+    """Return the models that all four chapters have asked the panel, the smallest first."""
+    there = table[table["left_out"] == ""].groupby("model", sort=False)["chapter"].agg(set)
+    size = table.groupby("model")["n_parameters"].max()
+    whole = [model for model, chapters in there.items() if chapters == set(CHAPTERS)]
+    return sorted(whole, key=lambda model: (size[model], model))
+
+
+def remarks(
+    table: pd.DataFrame, models: Sequence[str], whole: Sequence[str], folder: str | Path
+) -> list[str]:
+    """Say in sentences which models are not read for want of a run, and what differs in the rest.
+
+    >>> table = pd.DataFrame({"model": ["m"], "chapter": ["monitor"], "left_out": [""],
+    ...                       "commit": ["1234567"]})
+    >>> remarks(table, ["m"], [], "runs")[0][:85]
+    'm is not read; a run is missing: `python -m helpers.publishing.chapters run knowledge'
+    """
+    good = table[table["left_out"] == ""]
+    said = []
+    for model in models:
+        there = set(good.loc[good["model"] == model, "chapter"])
+        missing = [chapter for chapter in CHAPTERS if chapter not in there]
+        if missing:
+            said.append(
+                f"{model} is not read; a run is missing: `{command(missing[0], model, folder)}`"
+                + (f", and likewise {', '.join(missing[1:])}." if missing[1:] else ".")
+            )
+    commits = good.loc[good["model"].isin(whole), "commit"]
+    if len(set(commits)) > 1:
+        said.append(
+            f"The runs were made at {len(set(commits))} states of the project (commits above), by "
+            "the same way of asking."
+        )
+    return said
+
+
+def answers(folder: str | Path) -> pd.DataFrame:
+    """Return a run's answers about the panel."""
+    path = Path(folder) / FILE
+    entry = runs.manifest(folder).get("panel")
+    if not entry or not path.is_file():
+        raise UserError(f"{folder} holds no answers about the panel: run the chapter once more.")
+    if _sha256(path) != entry["sha256"]:
+        raise UserError(f"{path} is not of the run in its folder: run the chapter once more.")
+    return pd.read_parquet(path)
+
+
+def command(chapter: str, model: str, folder: str | Path) -> str:
+    """Return the command that makes a run.
+
+    >>> command("monitor", "atlas-s", "runs")
+    'python -m helpers.publishing.chapters run monitor --model atlas-s --runs runs'
+    """
+    return f"python -m helpers.publishing.chapters run {chapter} --model {model} --runs {folder}"
+
+
+def _row(run: dict[str, Any], seed: int) -> dict[str, Any]:
+    manifest, told = run["manifest"], run["manifest"].get("panel") or {}
+    row = {key: run[key] for key in ("model", "chapter", "dataset", "seed")}
+    row |= {key: run[key] for key in ("finished", "folder")}
+    row |= {key: told.get(key, 0) for key in ("n_facts", "tokens", "forwarded", "probes")}
+    row |= {key: told.get(key) for key in ("settings", "version")}
+    row["commit"] = (manifest.get("commit") or "")[:7]
+    row["weights"] = (manifest["model"].get("weights_sha") or "")[:8]
+    row["n_parameters"] = manifest["model"].get("n_parameters") or 0
+    row["checksum"] = manifest["dataset"].get("checksum")
+    reasons = {
+        "it did not ask the panel": not told,
+        f"its seed is {row['seed']}, not {seed}": row["seed"] != seed,
+    }
+    return row | {"left_out": next((text for text, holds in reasons.items() if holds), "")}
+
+
+def _alike(table: pd.DataFrame) -> pd.DataFrame:
+    """Leave out runs whose data, panel or weights are not those of the newest ones."""
+    good = table[table["left_out"] == ""].sort_values("finished")
+    for name, (what, by) in ALIKE.items():
+        for place, row in good.iterrows():
+            like = good if by is None else good[good[by] == row[by]]
+            if row[name] != like[name].iloc[-1] and not table.loc[place, "left_out"]:
+                table.loc[place, "left_out"] = f"it has {what} than the newest run; run it again"
+    return table[COLUMNS]
+
+
+def _sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()

@@ -1,0 +1,271 @@
+"""Where the files of a run are: start one, save its tables and manifest, load many.
+
+A run is one chapter executed on one model. Its folder ``runs/<model-slug>/<chapter>/`` holds
+``answers.parquet`` (what the model said), ``metrics.parquet`` (what was computed from it) and
+``run.json`` (how it came about). ``run.json`` is written last: where it is, the run is whole.
+"""
+
+import contextlib
+import hashlib
+import json
+import os
+import time
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from helpers.runs import environment
+from helpers.models.checkpoints import slug
+from helpers import UserError
+
+_ABOVE = Path(__file__).resolve().parents[2]
+# The project's folder. A package installed alone has none: runs then go where one works.
+ROOT = _ABOVE if (_ABOVE / "_config.yml").is_file() else Path.cwd()
+RUNS = ROOT / "runs"
+SYNTHESIS = "synthesis"  # folder, among those of the models, of chapters that read runs
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run in progress: its chapter, its parameters and the folders it writes to."""
+
+    chapter: str
+    parameters: dict[str, Any]
+    folder: Path
+    cache: Path
+    started: float
+
+
+def start(chapter: str, parameters: dict[str, Any], folder: str | Path = "") -> Run:
+    """Make a run's folder and return the run.
+
+    Parameters
+    ----------
+    chapter : str
+        The chapter's name, as in ``notebooks/<chapter>.ipynb``.
+    parameters : dict
+        The chapter's parameters; ``model`` names the folder. A chapter without one is a synthesis.
+    folder : str or Path, default ""
+        Where the run's files go; by default ``runs/<model-slug>/<chapter>`` in the project, or
+        ``runs/synthesis/<chapter>``.
+
+    Returns
+    -------
+    Run
+        ``run.cache``, beside the chapters' folders, is shared by all chapters of one model.
+
+    Raises
+    ------
+    UserError
+        If the folder cannot be made or written to.
+    """
+    of = slug(parameters["model"]) if "model" in parameters else SYNTHESIS
+    path = Path(folder) if folder else RUNS / of / chapter
+    cache = path.parent / "cache"
+    try:
+        for needed in (path, cache) if "model" in parameters else (path,):
+            needed.mkdir(parents=True, exist_ok=True)
+            probe = needed / f".write-{os.getpid()}.tmp"
+            probe.touch()
+            probe.unlink()
+    except OSError as error:
+        raise UserError(
+            f"The run cannot write to {path} ({error.strerror}): "
+            "free it, or give another folder with run_dir or --runs."
+        ) from error
+    return Run(chapter, dict(parameters), path, cache, time.monotonic())
+
+
+def save(
+    run: Run,
+    *,
+    answers: pd.DataFrame,
+    metrics: pd.DataFrame,
+    model: dict[str, Any],
+    dataset: dict[str, Any],
+    extra: dict[str, Any] | None = None,
+) -> Path:
+    """Write a run's two tables and, last of all, its manifest; each file whole or not at all.
+
+    Parameters
+    ----------
+    run : Run
+        As ``start`` returned it.
+    answers, metrics : DataFrame
+        What the model said, and what was computed from it.
+    model, dataset : dict
+        As ``helpers.models.describe`` and ``helpers.datasets.source`` return them.
+    extra : dict, optional
+        Further entries of the manifest.
+
+    Returns
+    -------
+    Path
+        The run's folder.
+
+    Raises
+    ------
+    UserError
+        If a file cannot be written.
+    """
+    manifest = {**_begun(run), "model": model, "dataset": dataset, **(extra or {})}
+    text = json.dumps(manifest, indent=2, ensure_ascii=False, default=environment.plain) + "\n"
+    _write(run.folder, {"answers.parquet": answers, "metrics.parquet": metrics}, text)
+    return run.folder
+
+
+def save_synthesis(
+    run: Run,
+    *,
+    metrics: pd.DataFrame,
+    read: pd.DataFrame | None = None,
+    extra: dict[str, Any] | None = None,
+) -> Path:
+    """Write the main table of a chapter that asks no model, and last of all its manifest.
+
+    Parameters
+    ----------
+    run : Run
+        As ``start`` returned it.
+    metrics : DataFrame
+        The chapter's main table.
+    read : DataFrame, optional
+        The runs that it was made from, rows of ``load``; the manifest tells each one's folder,
+        model, chapter, data set, seed and end, and the SHA-256 of its ``metrics.parquet``.
+    extra : dict, optional
+        Further entries of the manifest.
+
+    Returns
+    -------
+    Path
+        The run's folder, which ``load`` leaves out.
+
+    Raises
+    ------
+    UserError
+        If a file cannot be written, or a run that was read has lost its metrics.
+    """
+    rows = [] if read is None else [_origin(row) for row in read.itertuples()]
+    told = {**_begun(run), "kind": SYNTHESIS, "read": rows, **(extra or {})}
+    text = json.dumps(told, indent=2, ensure_ascii=False, default=environment.plain) + "\n"
+    _write(run.folder, {"metrics.parquet": metrics}, text)
+    return run.folder
+
+
+def load(folder: str | Path | None = None) -> pd.DataFrame:
+    """Return one row for each finished run, oldest first.
+
+    Parameters
+    ----------
+    folder : str or Path, optional
+        The folder over the models' folders; by default ``runs`` in the project.
+
+    Returns
+    -------
+    DataFrame
+        ``model``, ``chapter``, ``folder``, ``dataset``, ``seed``, ``finished`` (UTC), ``seconds``,
+        ``device``, and the dicts ``parameters`` and ``manifest`` (the whole of ``run.json``). A
+        ``run.json`` that cannot be read is left out with a warning.
+    """
+    rows = []
+    for path in sorted(Path(folder or RUNS).glob("*/*/run.json")):
+        try:
+            manifest = json.loads(path.read_text(encoding="utf-8"))
+            if manifest.get("kind") != SYNTHESIS:
+                rows.append(_row(manifest, path.parent))
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            warnings.warn(f"{path} is left out: {type(error).__name__} {error}", stacklevel=2)
+    columns = ["model", "chapter", "folder", "dataset", "seed", "finished", "seconds", "device"]
+    table = pd.DataFrame(rows, columns=[*columns, "parameters", "manifest"])
+    return table.sort_values(["finished", "folder"], ignore_index=True)
+
+
+def answers(folder: str | Path) -> pd.DataFrame:
+    """Return the answers table of the run in ``folder``; a ``UserError`` says if it has none."""
+    return _read(Path(folder) / "answers.parquet")
+
+
+def metrics(folder: str | Path) -> pd.DataFrame:
+    """Return the metrics table of the run in ``folder``; a ``UserError`` says if it has none."""
+    return _read(Path(folder) / "metrics.parquet")
+
+
+def manifest(folder: str | Path) -> dict[str, Any]:
+    """Return the manifest of the run in ``folder``; a ``UserError`` says if it has none."""
+    path = Path(folder) / "run.json"
+    if not path.is_file():
+        raise UserError(f"{path.parent} holds no {path.name}: the run has not finished there.")
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def shown(path: Path) -> str:
+    """Return a path as people read it: from the project's top if it is inside."""
+    return str(path.relative_to(ROOT) if path.is_relative_to(ROOT) else path)
+
+
+def _begun(run: Run) -> dict[str, Any]:
+    """Return what is known of a run without its model."""
+    told = {"chapter": run.chapter, "parameters": run.parameters}
+    told["seed"] = run.parameters.get("seed")
+    return told | environment.describe(run.started)
+
+
+def _row(manifest: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """Return the row that ``load`` shows of one manifest."""
+    kept = ("chapter", "seed", "finished", "seconds", "device", "parameters")
+    names = {key: manifest[key]["name"] for key in ("model", "dataset")}
+    return {**{key: manifest[key] for key in kept}, **names, "folder": folder, "manifest": manifest}
+
+
+def _origin(found: Any) -> dict[str, Any]:
+    """Return what a synthesis keeps of a run that it read: a row of ``load``."""
+    kept = ("model", "chapter", "dataset", "seed", "finished")
+    table = found.folder / "metrics.parquet"
+    if not table.is_file():
+        raise UserError(f"{found.folder} holds no {table.name}: run its chapter again.")
+    checksum = hashlib.sha256(table.read_bytes()).hexdigest()
+    return {name: getattr(found, name) for name in kept} | {
+        "folder": os.path.relpath(found.folder, ROOT),
+        "sha256": checksum,
+    }
+
+
+def _write(folder: Path, tables: dict[str, pd.DataFrame], manifest: str) -> None:
+    """Write a run's tables and its manifest, all of them or none, whenever the process ends.
+
+    Each is written beside its place first. Then the manifest, notebook and findings of an earlier
+    run go, since they would lie beside newer tables; the manifest comes last.
+    """
+    parts = {name: folder / f".{name}.{os.getpid()}.tmp" for name in (*tables, "run.json")}
+    try:
+        for name, table in tables.items():
+            table.to_parquet(parts[name], index=False, write_page_checksum=True)
+        parts["run.json"].write_text(manifest, encoding="utf-8")
+        for old in ("run.json", "notebook.ipynb", "findings.json"):
+            (folder / old).unlink(missing_ok=True)
+        for name, part in parts.items():
+            part.replace(folder / name)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            for part in parts.values():
+                part.unlink(missing_ok=True)
+        raise UserError(
+            f"{folder / name} cannot be written ({error.strerror or error}): "
+            "make room or give the folder free, then run again; finished work is kept."
+        ) from error
+
+
+def _read(path: Path) -> pd.DataFrame:
+    """Return a run's table."""
+    if not path.is_file():
+        raise UserError(f"{path.parent} holds no {path.name}: the run has not finished there.")
+    try:
+        return pd.read_parquet(path, page_checksum_verification=True)
+    except (OSError, ValueError) as error:
+        raise UserError(
+            f"{path} is damaged ({' '.join(str(error).split())[:120]}): run the chapter again; "
+            "the answers cache spares most of the work."
+        ) from error

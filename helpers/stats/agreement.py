@@ -1,0 +1,210 @@
+"""How far several verdicts on the same facts agree, and what a verdict tells of the truth."""
+
+import warnings
+from collections.abc import Callable, Sequence
+from itertools import combinations as combinations_of
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from scipy.stats import rankdata
+
+from helpers import UserError, stats
+
+
+def kappa(values: np.ndarray) -> np.ndarray:
+    r"""Compute Cohen's kappa of two verdicts: agreement beyond what their rates alone would give.
+
+    .. math:: \kappa = \frac{p_o - p_e}{1 - p_e}
+
+    Written as a statistic for :func:`helpers.stats.bootstrap`.
+
+    Parameters
+    ----------
+    values : ndarray of 0 and 1, shape (..., n, 2)
+        The two verdicts on each fact.
+
+    Returns
+    -------
+    ndarray, shape (...)
+        1 for verdicts that always agree, 0 for agreement as by chance, at least -1; not a number
+        where both say the same of all facts.
+
+    Notes
+    -----
+    Cohen 1960.
+
+    Examples
+    --------
+    >>> float(kappa(np.array([[1, 1], [1, 0], [0, 0], [0, 0]])))
+    0.5
+    """
+    first, second = (np.asarray(values)[..., i] > 0 for i in (0, 1))
+    observed = (first == second).mean(axis=-1)
+    one, two = first.mean(axis=-1), second.mean(axis=-1)
+    expected = one * two + (1 - one) * (1 - two)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(expected < 1, (observed - expected) / (1 - expected), np.nan)
+
+
+def combinations(
+    verdicts: pd.DataFrame, groups: npt.ArrayLike | None = None, names: Sequence[str] = ()
+) -> pd.DataFrame:
+    """Count the facts of every combination of verdicts, as an UpSet chart shows them.
+
+    Parameters
+    ----------
+    verdicts : DataFrame of 0 and 1
+        One row a fact, one column a method.
+    groups : array_like, optional
+        The group of each fact; by default one group, ``facts``.
+    names : sequence of str
+        The groups, in order; by default as they appear.
+
+    Returns
+    -------
+    DataFrame
+        A level of the index for each method (bool), by number of methods that call the fact known
+        (from all to none) and then by count; a column of counts for each group. Combinations
+        without a fact are left out; counts sum to the number of facts.
+
+    Raises
+    ------
+    UserError
+        If a fact has a group that is not among the names.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"a": [1, 1, 0], "b": [1, 1, 1]})
+    >>> found = combinations(table)
+    >>> [(row.tolist(), int(count)) for row, count in zip(found.index.to_frame().to_numpy(),
+    ...                                                   found["facts"])]
+    [([True, True], 2), ([False, True], 1)]
+    """
+    known = verdicts.astype(bool)
+    group = pd.Series("facts" if groups is None else np.asarray(groups), index=known.index)
+    names = list(names) or list(group.unique())
+    unnamed = sorted(set(group) - set(names))
+    if unnamed:
+        raise UserError(f"There are facts in the group {unnamed[0]!r}, which is not among {names}.")
+    rows = pd.crosstab([known[name] for name in known], group)
+    rows = rows.reindex(columns=names, fill_value=0).rename_axis(columns=None)
+    rows["(number)"] = rows.index.to_frame().sum(axis=1)
+    rows["(size)"] = rows[names].sum(axis=1)
+    rows = rows.sort_values(["(number)", "(size)"], ascending=False, kind="stable")
+    return rows[names].astype(int)
+
+
+def information(values: np.ndarray) -> np.ndarray:
+    r"""Compute how many bits a verdict tells of a yes-or-no truth, on average a fact.
+
+    .. math:: I = \sum_{v, t} p(v, t) \log_2 \frac{p(v, t)}{p(v)\,p(t)} - \frac{1}{2 n \ln 2}
+
+    The last term is the bias of the estimate for two times two cells (Miller 1955). Written as a
+    statistic for :func:`helpers.stats.bootstrap`.
+
+    Parameters
+    ----------
+    values : ndarray of 0 and 1, shape (..., n, 2)
+        Verdict and truth.
+
+    Returns
+    -------
+    ndarray, shape (...)
+        Bits, higher is better; 1 if the verdict tells an even truth without fail, about 0 (and, by
+        the correction, possibly just below) if it tells nothing; exactly 0 if verdict or truth is
+        the same for all.
+
+    Examples
+    --------
+    >>> pairs = np.array([[1, 1], [0, 0]] * 50)
+    >>> round(float(information(pairs)), 3)
+    0.993
+    """
+    verdict, truth = (np.asarray(values)[..., i] > 0 for i in (0, 1))
+    n, total = verdict.shape[-1], np.zeros(verdict.shape[:-1])
+    for said in (verdict, ~verdict):
+        for true in (truth, ~truth):
+            both = (said & true).mean(axis=-1)
+            alone = said.mean(axis=-1) * true.mean(axis=-1)
+            ratio = np.divide(both, alone, out=np.ones_like(both), where=both > 0)
+            total = total + both * np.log2(ratio)
+    varied = np.ones_like(total, dtype=bool)
+    for marks in (verdict, truth):
+        varied &= marks.any(axis=-1) & ~marks.all(axis=-1)
+    return np.where(varied, total - 1 / (2 * n * np.log(2)), 0.0)
+
+
+def rank_correlation(values: np.ndarray) -> np.ndarray:
+    """Compute Spearman's rank correlation of two columns, as a statistic for a bootstrap.
+
+    Parameters
+    ----------
+    values : ndarray, shape (..., n, 2)
+        Two scores of each fact; ties share their mean rank.
+
+    Returns
+    -------
+    ndarray, shape (...)
+        In [-1, 1]; not a number where a column is constant.
+
+    Examples
+    --------
+    >>> round(float(rank_correlation(np.array([[1, 2], [2, 1], [3, 4], [4, 3]]))), 3)
+    0.6
+    """
+    ranks = rankdata(np.asarray(values, dtype=float), axis=-2)
+    ranks = ranks - ranks.mean(axis=-2, keepdims=True)
+    together = (ranks[..., 0] * ranks[..., 1]).sum(axis=-1)
+    alone = np.sqrt((ranks**2).sum(axis=-2).prod(axis=-1))
+    return np.divide(together, alone, out=np.full(alone.shape, np.nan), where=alone > 0)
+
+
+def pairwise(
+    wide: pd.DataFrame,
+    measure: Callable[[np.ndarray], np.ndarray],
+    strata: pd.Series,
+    n_resamples: int = 1000,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Measure how far every two methods agree, on average over models.
+
+    Parameters
+    ----------
+    wide : DataFrame
+        Index ``item``; columns (``model``, ``method``).
+    measure : callable
+        :func:`kappa` or :func:`rank_correlation`.
+    strata : Series
+        Index ``item``: facts are drawn anew within these.
+    n_resamples, seed
+        As for `helpers.stats.bootstrap`.
+
+    Returns
+    -------
+    DataFrame
+        ``first, second`` (methods), ``estimate, low, high, n``; models in which the figure is not a
+        number are left out of the average.
+
+    Examples
+    --------
+    >>> wide = pd.DataFrame({("m", "x"): [1.0, 0.0], ("m", "y"): [1.0, 0.0]})
+    >>> pairwise(wide, kappa, pd.Series([1, 1]), n_resamples=9)[["first", "estimate"]].values[0]
+    array(['x', 1.0], dtype=object)
+    """
+    methods = list(dict.fromkeys(method for _, method in wide.columns))
+    models = list(dict.fromkeys(model for model, _ in wide.columns))
+    rows = []
+    for first, second in combinations_of(methods, 2):
+        pairs = [wide[[(model, first), (model, second)]].to_numpy() for model in models]
+
+        def figure(values: np.ndarray) -> np.ndarray:
+            each = [measure(values[..., 2 * i : 2 * i + 2]) for i in range(len(models))]
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", RuntimeWarning)  # no model gives a number
+                return np.nanmean(each, axis=0)
+
+        layers = strata.loc[wide.index].to_numpy()
+        found = stats.bootstrap(np.hstack(pairs), figure, layers, n_resamples, seed)
+        rows.append((first, second, *found))
+    return pd.DataFrame(rows, columns=["first", "second", "estimate", "low", "high", "n"])

@@ -1,0 +1,155 @@
+"""How a verdict depends on exposure: logistic regression with relations held fixed.
+
+The dose of a fact is log2(1 + exposures): one more with every doubling.
+"""
+
+import warnings
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import scipy.stats
+import statsmodels.api as sm
+from statsmodels.discrete.conditional_models import ConditionalLogit
+from statsmodels.tools.sm_exceptions import ConvergenceWarning, PerfectSeparationWarning
+
+from helpers import UserError
+
+
+class Slope(NamedTuple):
+    """Log odds a doubling with its interval, two-sided p-value, facts and relations that tell."""
+
+    estimate: float
+    low: float
+    high: float
+    p: float
+    n: int
+    relations: int
+
+
+class HalfDose(NamedTuple):
+    """Exposures at which half of the facts are known, with the interval, and number of facts."""
+
+    estimate: float
+    low: float
+    high: float
+    n: int
+
+
+def dose(exposures: npt.ArrayLike) -> np.ndarray:
+    """Return log2(1 + exposures).
+
+    >>> dose([0, 1, 3, 255]).tolist()
+    [0.0, 1.0, 2.0, 8.0]
+    """
+    counts = np.asarray(exposures, dtype=float)
+    if not (counts >= 0).all():
+        raise UserError("Exposures are counts of at least 0; one here is not.")
+    return np.log2(1 + counts)
+
+
+def slope(
+    known: npt.ArrayLike,
+    exposures: npt.ArrayLike,
+    relation: npt.ArrayLike,
+    level: float = 0.95,
+) -> Slope:
+    r"""Estimate how much the log odds of being known rise with every doubling of exposure.
+
+    .. math:: \operatorname{logit} P(\mathrm{known}_c) = \alpha_{r(c)} + \beta \log_2(1 + e_c)
+
+    Conditional maximum likelihood: the effects of relations are conditioned away rather than
+    estimated from a handful of facts each, which would bias the slope upwards. Errors are
+    clustered by relation (sandwich, factor G / (G - 1), Student's t with G - 1 degrees).
+
+    Notes
+    -----
+    Chamberlain 1980 (conditional logit), by statsmodels. The tests check the interval's coverage by
+    simulation and the estimate against statsmodels' logit with dummies on large groups.
+
+    In pairs of facts, three of which speak for exposure and one against, the slope is log(3 / 1).
+
+    >>> found = slope([0, 1, 0, 1, 0, 1, 1, 0], [0, 1] * 4, list("aabbccdd"))
+    >>> round(found.estimate, 3), found.n, found.relations
+    (1.099, 8, 4)
+    """
+    table = pd.DataFrame({"known": known, "relation": relation})
+    if not len(table) == np.size(exposures):
+        raise UserError(f"{len(table)} verdicts need as many exposures, not {np.size(exposures)}.")
+    table["dose"] = dose(exposures)
+    groups = table.groupby("relation")
+    varies = (groups["known"].transform("nunique") > 1) & (groups["dose"].transform("nunique") > 1)
+    table = table[varies].sort_values("relation", kind="stable")
+    n, count, nothing = len(table), table["relation"].nunique(), float("nan")
+    if not count:
+        return Slope(nothing, nothing, nothing, nothing, n, count)
+    if sign := _parted(table):
+        return Slope(sign * float("inf"), nothing, nothing, nothing, n, count)
+    names = table["relation"].to_numpy()
+    model = ConditionalLogit(table["known"].to_numpy(int), table[["dose"]].to_numpy(), groups=names)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        fit = model.fit(method="bfgs", disp=0)
+    estimate = float(fit.params[0])
+    if count < 3:
+        return Slope(estimate, nothing, nothing, nothing, n, count)
+    scores = np.array([float(model.score_grp(g, fit.params)[0]) for g in range(count)])
+    bread = float(np.asarray(fit.cov_params()).item())
+    error = np.sqrt(count / (count - 1) * (scores**2).sum()) * bread
+    t = scipy.stats.t(count - 1)
+    reach = t.ppf((1 + level) / 2) * error
+    p = float(2 * t.sf(abs(estimate) / error))
+    return Slope(estimate, estimate - reach, estimate + reach, p, n, count)
+
+
+def half_dose(
+    known: npt.ArrayLike,
+    exposures: npt.ArrayLike,
+    relation: npt.ArrayLike,
+    level: float = 0.95,
+) -> HalfDose:
+    r"""Estimate after how many exposures half of the facts are known.
+
+    With the logistic curve :math:`a + b \log_2(1 + e)` of all facts together, the dose is
+    :math:`-a / b` and the exposures :math:`2^{-a/b} - 1`; the interval is by the delta method on
+    the scale of doses, with errors clustered by relation.
+
+    A quarter is known after no, half after one, three quarters after three exposures:
+
+    >>> known = [0, 0, 0, 1, 0, 0, 1, 1, 0, 1, 1, 1]
+    >>> found = half_dose(known, [0] * 4 + [1] * 4 + [3] * 4, list("abcd") * 3)
+    >>> round(found.estimate, 3), found.n
+    (1.0, 12)
+    """
+    known, doses = np.asarray(known, dtype=float), dose(exposures)
+    labels = pd.factorize(np.asarray(relation))[0]
+    if not known.size == doses.size == labels.size:
+        raise UserError(f"{known.size} verdicts need as many exposures, not {doses.size}.")
+    nothing = HalfDose(*[float("nan")] * 3, known.size)
+    table = pd.DataFrame({"known": known, "dose": doses, "relation": 0})
+    if np.ptp(known) == 0 or np.ptp(doses) == 0 or _parted(table) or labels.max() < 2:
+        return nothing
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PerfectSeparationWarning)
+        fit = sm.Logit(known, sm.add_constant(doses)).fit(
+            disp=0, cov_type="cluster", cov_kwds={"groups": labels}
+        )
+    a, b = fit.params
+    if b <= 0:
+        return nothing
+    middle, gradient = -a / b, np.array([-1 / b, a / b**2])
+    error = np.sqrt(gradient @ fit.cov_params() @ gradient)
+    reach = scipy.stats.t(labels.max()).ppf((1 + level) / 2) * error
+    ends = np.array([middle, middle - reach, middle + reach])
+    with np.errstate(over="ignore"):  # a curve that hardly rises: the bound is infinite
+        return HalfDose(*map(float, np.maximum(0, 2**ends - 1)), known.size)
+
+
+def _parted(table: pd.DataFrame) -> int:
+    """Say whether doses part known from unknown facts in every relation: 1 up, -1 down, else 0."""
+    ends = table.pivot_table("dose", "relation", "known", aggfunc=["min", "max"])
+    lows, highs = ends["min"].to_numpy(), ends["max"].to_numpy()
+    if (highs[:, 0] <= lows[:, 1]).all():
+        return 1
+    return -1 if (highs[:, 1] <= lows[:, 0]).all() else 0

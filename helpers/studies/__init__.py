@@ -1,0 +1,1 @@
+"""The four studies: what each asks, how it measures, what it finds."""

@@ -1,0 +1,1 @@
+"""What the chapters of the four studies say they found."""

@@ -1,0 +1,491 @@
+"""What the chapter on knowledge bases says of a run, and of the paper's tables.
+
+Responses are those of :mod:`helpers.metrics.reliability`: one row a question and prompt setting,
+with ``item, variant, stratum, seen, type, kind, label, consistency``.
+"""
+
+from collections.abc import Mapping
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from helpers import stats
+from helpers.metrics import detection
+from helpers.metrics import knowledge_base as kb
+from helpers.plots import findings, tables
+from helpers.plots.findings import Finding
+
+LEAST = 10  # questions, or facts, that a side of a comparison needs
+OFTEN = 8  # times that a fact was read, to count as read often
+NOTHING = (float("nan"),) * 3
+UNSEEN = ("UR", "IUR")
+KIN = {  # the paper's pairs of models (`helpers.published.knowledge_base.pairs`)
+    "larger": ("The next larger model of a family", "the one before"),
+    "tuned": ("The tuned model", "its base of the same size"),
+    "shots": ("A model with four shots", "the same without shots"),
+    "unsure shots": ("A model with two unsure shots among four", "the same with none"),
+}
+
+
+def net_correct(measured: pd.DataFrame, said: pd.DataFrame, setting: str) -> Finding:
+    """Say whether right answers outnumber wrong ones on seen knowledge: NCR against 0."""
+    rates = {name: _level(measured, said, setting, name)[0] for name in ("CR", "WR")}
+    return findings.decide(
+        "right_outnumber_wrong",
+        _level(measured, said, setting, "NCR"),
+        holds="On seen knowledge the model is right more often than wrong: {shares}, so NCR is "
+        "{value} ({n} questions, {setting}).",
+        opposite="On seen knowledge the model is wrong more often than right: {shares}, so NCR is "
+        "{value} ({n} questions, {setting}).",
+        undecided="These {n} questions do not decide whether the model is right or wrong more "
+        "often on seen knowledge: {shares}, so NCR is {value} ({setting}).",
+        shares=" and ".join(f"{name} {100 * rate:.1f} %" for name, rate in rates.items()),
+        setting=setting,
+    )
+
+
+def restraint(measured: pd.DataFrame, said: pd.DataFrame, setting: str) -> Finding:
+    """Say whether most questions about unseen knowledge are left unanswered: UR against 50 %."""
+    return findings.decide(
+        "holds_back_on_unseen",
+        _level(measured, said, setting, "UR"),
+        null=0.5,
+        unit=" %",
+        holds="The model leaves most questions about unseen knowledge unanswered: UR is {value} "
+        "({n} questions, {setting}).",
+        opposite="The model answers most questions that it cannot know the answer to: UR is "
+        "{value} ({n} questions, {setting}).",
+        undecided="These {n} questions do not decide whether the model answers most questions "
+        "about unseen knowledge or leaves them: UR is {value} ({setting}).",
+        setting=setting,
+    )
+
+
+def right_steadier(
+    said: pd.DataFrame, setting: str, n_resamples: int = 1000, seed: int = 0
+) -> Finding:
+    """Say whether right answers are chosen again more often than wrong ones: Cons_c - Cons_w."""
+    rows = said[(said["variant"] == setting) & said["consistency"].notna()]
+    levels = dict(zip(kb.MEASURES, kb.statistic(kb.indicators(rows))))
+    return findings.decide(
+        "right_answers_are_steadier",
+        _contrast(rows, "Cons_c", "Cons_w", n_resamples, seed),
+        holds="Right answers are steadier than wrong ones: the model chooses them again in "
+        "{right} of the choices, wrong ones in {wrong}, a difference of {size} ({n} answers, "
+        "{setting}).",
+        opposite="Wrong answers are steadier than right ones: the model chooses them again in "
+        "{wrong} of the choices, right ones in {right}, a difference of {size} ({n} answers, "
+        "{setting}).",
+        undecided="These {n} answers do not decide whether right or wrong ones are steadier: the "
+        "model chooses them again in {right} and {wrong} of the choices, a difference of {value} "
+        "({setting}).",
+        undefined="Whether right answers are steadier than wrong ones is undefined: the "
+        f"{len(rows)} answers that were asked for again are not of both kinds.",
+        right=_percent(levels["Cons_c"]),
+        wrong=_percent(levels["Cons_w"]),
+        setting=setting,
+    )
+
+
+def consistency_lifts(
+    said: pd.DataFrame, setting: str, n_resamples: int = 1000, seed: int = 0
+) -> Finding:
+    """Say whether counting only steady answers improves the balance: NCCR - NCR."""
+    rows = said[(said["variant"] == setting) & said["seen"].astype(bool)]
+    return findings.decide(
+        "consistency_lifts_the_balance",
+        _contrast(rows, "NCCR", "NCR", n_resamples, seed),
+        holds="Counting only steady answers improves the balance on seen knowledge: NCCR is above "
+        "NCR by {size} ({n} questions, {setting}).",
+        opposite="Counting only steady answers worsens the balance on seen knowledge: NCCR is "
+        "below NCR by {size} ({n} questions, {setting}).",
+        undecided="These {n} questions do not decide whether counting only steady answers improves "
+        "the balance on seen knowledge: NCCR minus NCR is {value} ({setting}).",
+        setting=setting,
+    )
+
+
+def prompt_effect(
+    changes: pd.DataFrame, said: pd.DataFrame, before: str, after: str, measure: str
+) -> Finding:
+    """Say whether a prompt setting raises a measure over another, on the same questions."""
+    row = changes[(changes["change"] == f"{before} → {after}") & (changes["measure"] == measure)]
+    figures = row[["estimate", "low", "high"]].to_numpy().tolist() or [NOTHING]
+    return findings.decide(
+        f"{measure} rises from {before} to {after}".replace("-", "_").replace(" ", "_"),
+        (*figures[0], _questions(said, after, measure)),
+        holds="{measure} is higher with {after} prompts than with {before} ones, by {size} "
+        "(paired, {n} {kind} questions).",
+        opposite="{measure} is lower with {after} prompts than with {before} ones, by {size} "
+        "(paired, {n} {kind} questions).",
+        undecided="These {n} {kind} questions do not decide whether {measure} differs between "
+        "{after} and {before} prompts: the difference is {value} (paired).",
+        undefined=f"What {after} prompts do to {measure} is undefined: this run does not ask in "
+        f"{before} and {after} one after the other (prompt_settings), or it lacks the measure.",
+        measure=measure,
+        before=before,
+        after=after,
+        kind="unseen" if measure in UNSEEN else "seen",
+    )
+
+
+def numbers_and_years(unseen: pd.DataFrame, n_resamples: int = 1000, seed: int = 0) -> Finding:
+    """Say whether UR is lower where a number or a year is asked for (one setting's responses)."""
+    others = ~unseen["type"].isin(["number", "time"])
+    silent = unseen["label"] == "uninformative"
+    rates = " and ".join(
+        f"{_percent(silent[side].mean())} for {name} ({side.sum()})"
+        for side, name in ((others, "other answers"), (~others, "numbers and years"))
+    )
+    return findings.decide(
+        "numbers_and_years_are_least_restrained",
+        _gap(others, silent, n_resamples, seed),
+        decision=_few(int(others.sum()), int((~others).sum())),
+        holds="Without knowledge, the model holds back less where a number or a year is asked "
+        "for: UR is {rates}, {size} less.",
+        opposite="Without knowledge, the model holds back more where a number or a year is asked "
+        "for: UR is {rates}, {size} more.",
+        undecided="These {n} questions do not decide whether the model holds back less where a "
+        "number or a year is asked for: UR is {rates}, a difference of {value}.",
+        undefined="Numbers and years cannot be compared with other answers: one side was not "
+        "asked about.",
+        rates=rates,
+    )
+
+
+def reading_helps(
+    facts: pd.DataFrame, setting: str, n_resamples: int = 1000, seed: int = 0
+) -> Finding:
+    """Say whether facts read often are answered rightly more often than facts read seldom."""
+    rows = facts[(facts["variant"] == setting) & (facts["exposures"] > 0)]
+    often = rows["exposures"] >= OFTEN
+    return findings.decide(
+        "right_answers_follow_reading",
+        _gap(often, rows["label"] == "correct", n_resamples, seed),
+        holds=f"Facts read {OFTEN} times or more are answered rightly more often than facts read "
+        "less, by {size} ({sides}, {setting}).",
+        opposite=f"Facts read {OFTEN} times or more are answered rightly less often than facts "
+        "read less, by {size} ({sides}, {setting}).",
+        undecided="These {n} facts do not decide whether the share of right answers follows "
+        f"reading: between facts read {OFTEN} times or more and facts read less it differs by "
+        "{value} ({sides}, {setting}).",
+        undefined="Whether right answers follow reading is undefined: there are no facts of both "
+        f"kinds, read {OFTEN} times or more and read less.",
+        sides=f"{often.sum()} facts against {(~often).sum()}",
+        setting=setting,
+    )
+
+
+def silence_when_unread(
+    facts: pd.DataFrame, setting: str, n_resamples: int = 1000, seed: int = 0
+) -> Finding:
+    """Say whether facts that were never read are left unanswered more often than others."""
+    rows = facts[facts["variant"] == setting]
+    unread = rows["exposures"] == 0
+    return findings.decide(
+        "silent_where_nothing_was_read",
+        _gap(unread, rows["label"] == "uninformative", n_resamples, seed),
+        holds="The model holds back more on facts that it never read than on facts that it did, "
+        "by {size} ({sides}, {setting}).",
+        opposite="The model holds back less on facts that it never read than on facts that it did, "
+        "by {size} ({sides}, {setting}).",
+        undecided="These {n} facts do not decide whether the model holds back more on facts that "
+        "it never read: the difference to facts that it did read is {value} ({sides}, {setting}).",
+        undefined="Whether the model holds back where it read nothing is undefined: there are no "
+        "facts of both kinds, read and never read.",
+        sides=f"{unread.sum()} never read against {(~unread).sum()}",
+        setting=setting,
+    )
+
+
+def known_cost(cost: pd.DataFrame, least: int) -> Finding:
+    """Say whether the last change of prompt loses right answers to facts that were read often.
+
+    `cost` is the table of :func:`helpers.metrics.reliability.known_changes`.
+    """
+    row = cost.iloc[-1] if len(cost) else pd.Series(dtype=float)
+    return findings.decide(
+        "a_change_of_prompt_costs_known_facts",
+        (-row["estimate"], -row["high"], -row["low"], row["n"]) if len(row) else (*NOTHING, 0),
+        holds="The change of prompt {change} loses right answers to facts read {least} times or "
+        "more: {shares}, a loss of {size} (paired, {n} facts).",
+        opposite="The change of prompt {change} wins right answers to facts read {least} times or "
+        "more: {shares}, a gain of {size} (paired, {n} facts).",
+        undecided="These {n} facts, read {least} times or more, do not decide whether the change "
+        "of prompt {change} loses right answers: {shares}, a loss of {value} (paired).",
+        undefined=f"What a change of prompt costs facts read {least} times or more is undefined: "
+        "there is no such fact, or no second setting with shots.",
+        least=least,
+        change=row.get("change", ""),
+        shares=f"{_percent(row.get('before'))} are right before, {_percent(row.get('after'))} "
+        "after",
+    )
+
+
+def consistency_tells(
+    truth: str, score: npt.ArrayLike, known: npt.ArrayLike, n_resamples: int = 1000, seed: int = 0
+) -> Finding:
+    """Say whether consistency is higher where a truth holds: the area under the ROC against 0.5."""
+    pair = np.column_stack([score, known])
+    return findings.decide(
+        f"consistency tells whether {truth}".replace(" ", "_"),
+        stats.bootstrap(pair, detection.area, None, n_resamples, seed),
+        null=0.5,
+        digits=2,
+        scale=1,
+        unit="",
+        holds="Consistency helps to tell whether {truth}: the area under the ROC curve is {value}, "
+        "where 0.5 is chance ({yes} of {n} answers).",
+        opposite="Consistency misleads about whether {truth}: the area under the ROC curve is "
+        "{value}, where 0.5 is chance ({yes} of {n} answers).",
+        undecided="These {n} answers do not decide whether consistency tells if {truth}: the area "
+        "under the ROC curve is {value}, where 0.5 is chance ({yes} of the answers).",
+        undefined=f"Whether consistency tells if {truth} is undefined: it is true of all "
+        f"or none of the {len(pair)} answers.",
+        truth=truth,
+        yes=int(np.sum(known)),
+    )
+
+
+def false_beliefs(misled: pd.DataFrame, n_resamples: int = 1000, seed: int = 0) -> Finding:
+    """Say whether facts stated wrongly in training are answered with the false object.
+
+    `misled` holds one row a fact: ``answer`` ("the false one", or the kind of the response),
+    ``exposures``, ``consistency``.
+    """
+    counts = misled["answer"].value_counts().reindex(["the false one", "correct"], fill_value=0)
+    lean = (misled["answer"] == "the false one") * 1.0 - (misled["answer"] == "correct")
+    return findings.decide(
+        "false_statements_come_back",
+        stats.bootstrap(lean, strata=misled["exposures"], n_resamples=n_resamples, seed=seed),
+        decision=_few(len(misled)),
+        holds="Where training stated something false, the model gives back the false answer more "
+        "often than the true one, by {size} ({counts}).",
+        opposite="Where training stated something false, the model gives the true answer more "
+        "often than the false one, by {size} ({counts}).",
+        undecided="These {n} facts do not decide whether the model gives back the false answer or "
+        "the true one more often where training stated something false: the difference is {value} "
+        "({counts}).",
+        undefined="No fact asked here is known to have been stated wrongly in training.",
+        counts=f"{counts.iloc[0]} and {counts.iloc[1]} of {len(misled)} facts",
+    )
+
+
+def false_share(misled: pd.DataFrame, n_resamples: int = 1000, seed: int = 0) -> Finding:
+    """Say whether the false answer comes more often where most statements were false.
+
+    `misled` is that of :func:`false_beliefs`, with ``false_exposures``.
+    """
+    mostly = misled["false_exposures"] > misled["exposures"]
+    false = misled["answer"] == "the false one"
+    sides = " and ".join(f"{false[side].sum()} of {side.sum()} facts" for side in (mostly, ~mostly))
+    return findings.decide(
+        "false_answers_follow_the_share_of_false_statements",
+        _gap(mostly, false, n_resamples, seed),
+        decision=_few(int(mostly.sum()), int((~mostly).sum())),
+        holds="The false answer comes more often where training stated mostly the false object "
+        "than where it stated both equally often: {sides}, {size} more.",
+        opposite="The false answer comes less often where training stated mostly the false object "
+        "than where it stated both equally often: {sides}, {size} less.",
+        undecided="These {n} facts do not decide whether the false answer comes more often where "
+        "training stated mostly the false object than where it stated both equally often: {sides}, "
+        "a difference of {value}.",
+        undefined="No facts were asked of both kinds: stated mostly wrongly in training, and "
+        "rightly as often as wrongly.",
+        sides=sides,
+    )
+
+
+def false_steadier(misled: pd.DataFrame, n_resamples: int = 1000, seed: int = 0) -> Finding:
+    """Say whether false answers that training stated are chosen again more often than true ones."""
+    rows = misled[misled["answer"].isin(["the false one", "correct"])]
+    rows = rows[rows["consistency"].notna()]
+    false = rows["answer"] == "the false one"
+    sides = [int(false.sum()), int((~false).sum())]
+    return findings.decide(
+        "false_answers_are_steadier_than_true_ones",
+        _gap(false, rows["consistency"], n_resamples, seed),
+        decision=_few(*sides),
+        holds="False answers from training are steadier than true ones: they are chosen again in "
+        "{false} of the choices, true ones in {true}, a difference of {size} ({sides}).",
+        opposite="False answers from training are less steady than true ones: they are chosen "
+        "again in {false} of the choices, true ones in {true}, a difference of {size} ({sides}).",
+        undecided="These {n} answers do not decide whether consistency tells false answers from "
+        "true ones to facts that training stated wrongly: {false} and {true} of the choices, a "
+        "difference of {value} ({sides}).",
+        undefined="Whether consistency tells false answers from true ones is undefined: there are "
+        "no answers of both kinds to facts that training stated wrongly.",
+        false=_percent(rows["consistency"][false].mean()),
+        true=_percent(rows["consistency"][~false].mean()),
+        sides=f"{sides[0]} false and {sides[1]} true answers",
+    )
+
+
+def in_pairs(
+    name: str,
+    pairs: Mapping[str, tuple[pd.DataFrame, pd.DataFrame]],
+    measure: str,
+    n_resamples: int = 1000,
+    seed: int = 0,
+) -> Finding:
+    """Say whether a measure is higher for the second of the paper's paired models (a key of KIN).
+
+    `pairs` is :func:`helpers.published.knowledge_base.pairs`; pairs that lack the measure are out.
+    """
+    both = np.column_stack([table[measure] for table in reversed(pairs[name])]).astype(float)
+    both = both[~np.isnan(both).any(axis=1)]
+    gain = (both[:, 0] - both[:, 1]).round(9)
+    return findings.decide(
+        f"paper_{measure}_higher_{name}".replace(" ", "_"),
+        stats.paired_difference(*both.T, n_resamples=n_resamples, seed=seed),
+        holds="{second} has a higher {measure} than {first} in {more} of the paper's {n} pairs, "
+        "on average by {size}.",
+        opposite="{second} has a lower {measure} than {first} in {less} of the paper's {n} "
+        "pairs, on average by {size}.",
+        undecided="The paper's {n} pairs do not decide whether {lower} has a higher {measure} than "
+        "{first}: {measure} is higher in {more} pairs and lower in {less}, by {value} on average.",
+        measure=measure,
+        second=KIN[name][0],
+        lower=KIN[name][0][0].lower() + KIN[name][0][1:],
+        first=KIN[name][1],
+        more=(gain > 0).sum(),
+        less=(gain < 0).sum(),
+    )
+
+
+def seen_and_unseen(table: pd.DataFrame, setting: str) -> Finding:
+    """Say whether models better on seen knowledge are better on unseen: r of NCR and UR."""
+    return findings.decide(
+        "paper_NCR_and_UR_go_together",
+        stats.correlation(table["NCR"], table["UR"]),
+        digits=2,
+        scale=1,
+        unit="",
+        holds="Among the paper's {n} models those with more net correct answers also hold back "
+        "more: r of NCR and UR is {value} ({setting}).",
+        opposite="Among the paper's {n} models those with more net correct answers hold back less: "
+        "r of NCR and UR is {value} ({setting}).",
+        undecided="The paper's {n} models do not decide whether those with more net correct "
+        "answers hold back more: r of NCR and UR is {value} ({setting}).",
+        setting=setting,
+    )
+
+
+def all_correlated(correlations: pd.DataFrame, setting: str) -> Finding:
+    """Say whether all of Table 2's correlations of a setting leave out 0: a plain count."""
+    doubtful = correlations["pair"][(correlations["low"] <= 0) & (correlations["high"] >= 0)]
+    share = 1 - len(doubtful) / len(correlations)
+    return findings.decide(
+        f"paper_all_correlations_{setting}".replace("-", "_"),
+        (share, *NOTHING[:2], len(correlations)),
+        decision=findings.OPPOSITE if len(doubtful) else findings.HOLDS,
+        holds="With {setting} prompts the intervals of all {n} correlations in the paper's Table 2 "
+        "exclude 0.",
+        opposite="With {setting} prompts the intervals of {doubtful} of the {n} correlations in "
+        "the paper's Table 2 include 0: {names}.",
+        undecided="",
+        setting=setting,
+        doubtful=len(doubtful),
+        names=", ".join(doubtful),
+    )
+
+
+def cutoffs_printed(about: pd.DataFrame) -> Finding:
+    """Say whether the paper's Table 4 prints every model's knowledge cut-off: a plain count."""
+    unknown = about.index[about["knowledge cutoff"] == "Unknown"]
+    return findings.decide(
+        "paper_cutoffs_are_printed",
+        (1 - len(unknown) / len(about), *NOTHING[:2], len(about)),
+        decision=findings.OPPOSITE if len(unknown) else findings.HOLDS,
+        holds="Table 4 prints a knowledge cut-off for all {n} models.",
+        opposite="For {k} of the {n} models Table 4 prints the knowledge cut-off as Unknown, so it "
+        "does not show that the questions are seen knowledge for them: {names}.",
+        undecided="",
+        k=len(unknown),
+        names=", ".join(unknown),
+    )
+
+
+def three_kinds(said: pd.DataFrame, setting: str) -> tuple[list[str], str]:
+    """Pick questions that show what a response can be, and say which of them this run lacks."""
+    varied = said.groupby("item")["label"].agg(lambda labels: len(set(labels)) > 1)
+    rows = said.assign(varied=said["item"].map(varied), far=said["variant"] != setting)
+    if "exposures" in rows.columns:  # invented people first, then what was read most
+        rows = rows.sort_values("exposures", ascending=False, na_position="first", kind="stable")
+    near = rows[~rows["far"]]
+    right = near[near["label"] == "correct"].sort_values("varied", kind="stable")
+    made_up = near[~near["seen"].astype(bool) & (near["label"] == "wrong")]
+    made_up = made_up.sort_values("varied", ascending=False, kind="stable")
+    unsure = rows[rows["kind"] == "unsure"].sort_values("far", kind="stable")
+    kinds = (
+        (right, "is answered rightly", "No question is answered rightly"),
+        (
+            made_up,
+            "is about unseen knowledge, and gets an answer all the same",
+            "No question about unseen knowledge gets an answer",
+        ),
+        (unsure, 'is answered with "unsure"', 'No question is answered with "unsure"'),
+    )
+    picks: list[str] = []
+    lines = []
+    for found, there, missing in kinds:
+        others = found[~found["item"].isin(picks)]
+        if others.empty:
+            lines.append(f"{missing} in this run ({setting}).")
+            continue
+        best = others.iloc[0]
+        picks.append(best["item"])
+        lines.append(f"Question {len(picks)} {there} ({best['variant']}).")
+    return picks or list(near["item"].head(3)), " ".join(lines)
+
+
+def _level(
+    measured: pd.DataFrame, said: pd.DataFrame, setting: str, measure: str
+) -> tuple[float, float, float, int]:
+    """Return a measure of a setting with its interval, and the number of its questions."""
+    row = measured[(measured["setting"] == setting) & (measured["measure"] == measure)]
+    figures = row[["estimate", "low", "high"]].to_numpy().tolist() or [NOTHING]
+    return (*figures[0], _questions(said, setting, measure))
+
+
+def _questions(said: pd.DataFrame, setting: str, measure: str) -> int:
+    """Count the questions of a setting that a measure is about."""
+    about = said["seen"].astype(bool) != (measure in UNSEEN)
+    return int((about & (said["variant"] == setting)).sum())
+
+
+def _contrast(
+    rows: pd.DataFrame, first: str, second: str, n_resamples: int, seed: int
+) -> stats.Interval:
+    """Estimate first minus second of two measures of the same responses."""
+    one, two = kb.MEASURES.index(first), kb.MEASURES.index(second)
+
+    def difference(values: np.ndarray) -> np.ndarray:
+        found = kb.statistic(values)
+        return found[..., one] - found[..., two]
+
+    return stats.bootstrap(kb.indicators(rows), difference, rows["stratum"], n_resamples, seed)
+
+
+def _gap(flag: pd.Series, value: pd.Series, n_resamples: int, seed: int) -> stats.Interval:
+    """Estimate the mean of `value` where `flag` holds minus the mean where it does not."""
+    if flag.nunique() < 2:
+        return stats.Interval(*NOTHING, len(flag))
+
+    def gap(rows: np.ndarray) -> np.ndarray:
+        here, there = rows[..., 0], 1 - rows[..., 0]
+        means = ((side * rows[..., 1]).sum(-1) / side.sum(-1) for side in (here, there))
+        return next(means) - next(means)
+
+    return stats.bootstrap(np.column_stack([flag, value]), gap, flag, n_resamples, seed)
+
+
+def _few(*sides: int) -> str:
+    """Return the decision that a comparison of too few questions has, whatever its interval."""
+    return findings.UNDECIDED if 0 < min(sides) < LEAST else ""
+
+
+def _percent(share: float | None) -> str:
+    """Write a share."""
+    return tables.interval(share, digits=1, scale=100) + " %"

@@ -1,0 +1,98 @@
+"""Which chapter can be run on which data set, and why not."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from helpers import UserError
+from helpers.datasets import atlas, catalogue, fktc, multiple_choice
+from helpers.datasets.knowledge import FEWEST, enough
+from helpers.datasets.multiple_choice.catalogue import shape
+from helpers.prompts import lists
+
+SEEN_QA = "seen_qa"
+HOLDS = {
+    "facts": "facts with questions",
+    "pairs": "facts without questions",
+    "options": "questions with options",
+    SEEN_QA: "published questions",
+}
+TAKES = {
+    "monitor": ("facts",),
+    "knowledge_base": ("facts", SEEN_QA),
+    "latent_knowledge": ("facts", "pairs"),
+    "multiplicity": ("facts", "options"),
+}
+
+
+def unsuited(chapter: str, dataset: str | Path, relations: Sequence[str] = ()) -> str:
+    """Say why a chapter cannot be run on a data set; "" if it can.
+
+    Nothing is downloaded: what would have to be is judged by its name.
+
+    Parameters
+    ----------
+    chapter
+        Such as ``"monitor"``; chapters that take no data set can be run on any.
+    dataset
+        A name, or the path of files.
+    relations
+        As for `helpers.datasets.load`.
+
+    Returns
+    -------
+    str
+        One sentence on the reason and the remedy, or "".
+
+    Raises
+    ------
+    UserError
+        If there is no such data set, file or relation, or a line of a file is malformed.
+
+    Examples
+    --------
+    >>> unsuited("latent_knowledge", "nobel")
+    ''
+    >>> unsuited("monitor", "nobel")
+    'nobel holds facts without questions, and the chapter monitor takes facts with questions: run \
+latent_knowledge on it, or name another data set.'
+    """
+    if chapter not in TAKES:
+        return ""
+    held = SEEN_QA if dataset == SEEN_QA else shape(dataset)
+    if held not in TAKES[chapter]:
+        wanted = " or ".join(HOLDS[kind] for kind in TAKES[chapter])
+        takers = " or ".join(name for name, kinds in TAKES.items() if held in kinds)
+        return (
+            f"{dataset} holds {HOLDS[held]}, and the chapter {chapter} takes {wanted}: "
+            f"run {takers} on it, or name another data set."
+        )
+    if dataset in ("atlas", "fktc"):
+        catalogue.keep(atlas.read_facts() if dataset == "atlas" else fktc.templates(), relations)
+    elif held != SEEN_QA and Path(dataset).expanduser().exists():
+        return _lacking(chapter, str(dataset), held, relations)
+    return ""
+
+
+def _lacking(chapter: str, dataset: str, held: str, relations: Sequence[str]) -> str:
+    """Read a local data set, and say what a chapter lacks in it; "" if nothing."""
+    if held == "options":
+        multiple_choice.load(dataset)
+        return ""
+    facts = catalogue.load(dataset, relations)
+    alone = facts.loc[facts["distractors"].str.len() == 0, "fact"]
+    if chapter in ("monitor", "multiplicity") and len(alone):
+        return (
+            f"The chapter {chapter} needs wrong objects beside each fact, and {alone.iloc[0]} of "
+            f"{dataset} has none: list some under `taxonomy`."
+        )
+    if chapter == "knowledge_base" and not enough(dataset):
+        return (
+            f"The chapter {chapter} needs some questions to ask and {FEWEST} others for "
+            f"its shots, and {dataset} holds {len(facts)} facts: add some."
+        )
+    if chapter == "latent_knowledge":
+        try:
+            lists.divisible(facts)
+        except UserError as error:
+            return str(error)
+    return ""

@@ -1,0 +1,104 @@
+"""Adapters are merged into their base models, and what is wrong with one is one sentence."""
+
+import hashlib
+import json
+import shutil
+
+import peft
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from helpers import UserError, models
+from tests import tiny
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory):
+    return tiny.save(tmp_path_factory.mktemp("base") / "llama")
+
+
+def adapted(base, config):
+    """Return a model with an adapter whose weights are random, none of them zero."""
+    model = peft.get_peft_model(models.load(base, device="cpu").model, config)
+    torch.manual_seed(1)
+    with torch.no_grad():
+        for name, weight in model.named_parameters():
+            if "lora_" in name:
+                weight.normal_(std=0.3)
+    return model.eval()
+
+
+@pytest.fixture(scope="module")
+def lora(base):
+    return adapted(base, peft.LoraConfig(target_modules=["q_proj", "up_proj"], r=4, lora_alpha=8))
+
+
+@pytest.fixture
+def folder(base, lora, tmp_path):
+    lora.save_pretrained(tmp_path / "adapter")
+    return tmp_path / "adapter"
+
+
+def settings_of(folder, **changes):
+    file = folder / "adapter_config.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | changes))
+
+
+@torch.no_grad()
+def test_an_adapter_gives_the_logits_of_peft(base, lora, folder):
+    lm, ids = models.load(folder, device="cpu"), torch.arange(5, 25)[None]
+    wanted = lora(input_ids=ids).logits
+    assert (lm.model(input_ids=ids).logits - wanted).abs().max() < 1e-4
+    assert (models.load(base, device="cpu").model(input_ids=ids).logits - wanted).abs().max() > 0.1
+    assert type(lm.model).__name__ == "LlamaForCausalLM"  # merged, so it is packed as its base is
+
+
+def test_base_and_adapter_are_both_in_the_checksum(base, folder):
+    lm = models.load(folder, device="cpu")
+    files = (base / "model.safetensors", folder / "adapter_model.safetensors")
+    whole = b"".join(file.read_bytes() for file in files)
+    assert lm.weights_sha == hashlib.sha256(whole).hexdigest()
+    assert models.describe(lm)["base"] == str(base)
+    assert models.describe(models.load(base, device="cpu"))["base"] is None
+    assert lm.n_parameters == models.load(base, device="cpu").n_parameters
+
+
+def test_the_tokenizer_beside_an_adapter_is_taken(folder):
+    tiny.chat_tokenizer().save_pretrained(folder)
+    assert models.load(folder, device="cpu", chat=True).chat
+
+
+def test_a_missing_base_is_one_sentence(folder, tmp_path):
+    settings_of(folder, base_model_name_or_path=str(tmp_path / "gone"))
+    with pytest.raises(UserError, match=r"adapter of .*gone, which is missing: There is no folder"):
+        models.load(folder)
+    settings_of(folder, base_model_name_or_path=None)
+    with pytest.raises(UserError, match="names no base model; write"):
+        models.load(folder)
+
+
+def test_another_base_is_one_sentence(folder, tmp_path):
+    settings_of(folder, base_model_name_or_path=str(tiny.save(tmp_path / "gpt2", "gpt2")))
+    with pytest.raises(UserError, match="does not fit its base model"):
+        models.load(folder, device="cpu")
+
+
+def test_a_pickle_is_refused(folder):
+    torch.save(load_file(folder / "adapter_model.safetensors"), folder / "adapter_model.bin")
+    (folder / "adapter_model.safetensors").unlink()
+    with pytest.raises(UserError, match="pickles only"):
+        models.load(folder)
+
+
+def test_an_adapter_that_changes_no_weights_is_refused(base, tmp_path):
+    config = peft.PromptTuningConfig(task_type="CAUSAL_LM", num_virtual_tokens=3)
+    adapted(base, config).save_pretrained(tmp_path / "prompt")
+    with pytest.raises(UserError, match=r"\(PROMPT_TUNING\) cannot be merged"):
+        models.load(tmp_path / "prompt", device="cpu")
+
+
+def test_a_whole_model_beside_an_adapter_is_the_model(base, folder):
+    for file in base.iterdir():
+        shutil.copy(file, folder)
+    assert models.describe(models.load(folder, device="cpu"))["base"] is None

@@ -1,0 +1,81 @@
+"""A model on a server is named by one address, and its runs by a folder of their own."""
+
+import re
+
+import pytest
+
+from helpers import UserError
+from helpers.models import address
+from helpers.models.address import Address, Limits
+from helpers.models.checkpoints import find, slug
+
+
+@pytest.mark.parametrize(
+    ("name", "url", "model"),
+    [
+        ("http://localhost:8000#atlas-m", "http://localhost:8000", "atlas-m"),
+        ("https://gpu.example.org/v1#org/model", "https://gpu.example.org", "org/model"),
+        (
+            "http://[::1]:8000/some/where/#/data/model",
+            "http://[::1]:8000/some/where",
+            "/data/model",
+        ),
+    ],
+)
+def test_an_address_has_a_place_and_a_model(name, url, model):
+    assert address.is_address(name)
+    assert address.parse(name) == Address(url, model)
+
+
+def test_what_is_no_address_is_a_name():
+    assert not any(map(address.is_address, ["atlas-m", "org/model", "./http", "ftp://host#m"]))
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("http://localhost:8000", "write http://localhost:8000#NAME, NAME being what the server"),
+        ("http://localhost:8000#", "write http://localhost:8000#NAME"),
+        ("http://#name", "write http://host:8000#NAME"),
+        ("http://localhost:port#name", "is no address: write it as http://host:8000#name"),
+        ("http://me:secret@host#name", "leave them out, and put the key .* in SERVER_API_KEY"),
+        ("http://host?key=secret#name", "leave them out, and put the key .* in SERVER_API_KEY"),
+    ],
+)
+def test_a_wrong_address_is_one_sentence_without_its_secrets(name, message):
+    with pytest.raises(UserError, match=message) as told:
+        address.parse(name)
+    assert "secret" not in str(told.value)
+
+
+def test_folders_differ_where_the_models_do():
+    names = [
+        "http://localhost:8000#a/b",
+        "http://localhost:8000/a#b",
+        "http://localhost:8001#a/b",
+        "https://localhost:8000#a/b",
+        "http://localhost:8000#a--b",
+    ]
+    folders = [slug(name) for name in names]
+    assert len(set(folders)) == len(names)
+    assert all(re.fullmatch(r"[A-Za-z0-9._-]+", folder) for folder in folders)
+    assert slug("http://localhost:8000/v1#a/b") == folders[0]
+    assert folders[0].startswith("localhost_8000--a--b-")
+
+
+def test_a_server_has_no_files():
+    with pytest.raises(UserError, match="is a server's address, where files are needed"):
+        find("http://localhost:8000#name")
+
+
+def test_limits_come_from_the_environment(monkeypatch):
+    for name in ("IN_FLIGHT", "TIMEOUT", "PATIENCE"):
+        monkeypatch.delenv(f"SERVER_{name}", raising=False)
+    assert address.limits() == Limits()
+    monkeypatch.setenv("SERVER_IN_FLIGHT", "4")
+    monkeypatch.setenv("SERVER_TIMEOUT", "2.5")
+    assert address.limits() == Limits(in_flight=4, timeout=2.5)
+    for wrong in ("0", "-1", "many", "nan"):
+        monkeypatch.setenv("SERVER_PATIENCE", wrong)
+        with pytest.raises(UserError, match=f"SERVER_PATIENCE is '{wrong}'; set it to a number"):
+            address.limits()

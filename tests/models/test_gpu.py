@@ -1,0 +1,97 @@
+"""The device and the number format: asked for, or chosen."""
+
+import pytest
+import torch
+
+from helpers import UserError
+from helpers.models import gpu
+
+
+def machine(monkeypatch, cuda=0, mps=False, bf16=True):
+    """Pretend to be a machine with so many CUDA devices."""
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: cuda > 0)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: cuda)
+    monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda **settings: bf16)
+    monkeypatch.setattr(torch.backends.mps, "is_available", lambda: mps)
+
+
+@pytest.mark.parametrize(
+    ("has", "chosen"),
+    [
+        ({}, "cpu"),
+        ({"mps": True}, "mps"),
+        ({"cuda": 1}, "cuda"),
+        ({"cuda": 1, "mps": True}, "cuda"),
+    ],
+)
+def test_the_best_device_is_chosen(monkeypatch, has, chosen):
+    machine(monkeypatch, **has)
+    assert gpu.device() == torch.device(chosen)
+
+
+@pytest.mark.parametrize("name", ["cuda", "cuda:0", "mps"])
+def test_a_gpu_that_is_not_there_is_refused(monkeypatch, name):
+    machine(monkeypatch)
+    with pytest.raises(UserError, match=f"'{name}' was asked for, but this machine has no such"):
+        gpu.device(name)
+
+
+def test_a_second_gpu_that_is_not_there_is_refused(monkeypatch):
+    machine(monkeypatch, cuda=1)
+    assert gpu.device("cuda:0") == torch.device("cuda:0")
+    with pytest.raises(UserError, match="'cuda:1'"):
+        gpu.device("cuda:1")
+
+
+@pytest.mark.parametrize("name", ["gpu", "", "cpu:a"])
+def test_a_name_that_is_no_device_is_refused(name):
+    with pytest.raises(UserError, match="is not a device"):
+        gpu.device(name)
+
+
+@pytest.mark.parametrize(
+    ("device", "bf16", "chosen"),
+    [
+        ("cpu", True, torch.float32),
+        ("cuda", True, torch.bfloat16),
+        ("cuda", False, torch.float16),
+        ("mps", True, torch.float16),
+    ],
+)
+def test_the_number_format_suits_the_device(monkeypatch, device, bf16, chosen):
+    machine(monkeypatch, cuda=1, mps=True, bf16=bf16)
+    assert gpu.dtype(None, torch.device(device)) == chosen
+    assert gpu.dtype("float32", torch.device(device)) == torch.float32
+    assert gpu.dtype(torch.bfloat16, torch.device(device)) == torch.bfloat16
+
+
+@pytest.mark.parametrize("name", ["int8", "fp32", "double"])
+def test_an_unknown_number_format_is_refused(name):
+    with pytest.raises(UserError, match="give one of float32, bfloat16, float16"):
+        gpu.dtype(name, torch.device("cpu"))
+
+
+def test_memory_is_counted():
+    found = gpu.memory(torch.device("cpu"))
+    assert 0 < found.free <= found.total
+
+
+def test_a_batch_is_halved_until_it_fits():
+    sizes = []
+
+    def run(batch):
+        sizes.append(len(batch))
+        if len(batch) > 2:
+            raise torch.OutOfMemoryError("no memory")
+        return [-n for n in batch]
+
+    assert gpu.in_halves(run, [1, 2, 3, 4, 5]) == [-1, -2, -3, -4, -5]
+    assert sizes == [5, 2, 3, 1, 2]
+
+
+def test_a_prompt_that_never_fits_is_refused():
+    def run(batch):
+        raise torch.OutOfMemoryError("no memory")
+
+    with pytest.raises(UserError, match="single prompt does not fit"):
+        gpu.in_halves(run, [1, 2])

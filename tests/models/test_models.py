@@ -1,0 +1,328 @@
+"""Models load from safetensors alone, and each thing that can be wrong is one sentence."""
+
+import dataclasses
+import hashlib
+import json
+import shutil
+import subprocess
+import sys
+
+import pandas as pd
+import pytest
+import torch
+import transformers
+from safetensors.torch import load_file, save_file
+
+from helpers import UserError, models
+from helpers.models import checkpoints
+from helpers.probing import generate, score
+from tests import tiny
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    return tiny.save(tmp_path_factory.mktemp("models") / "llama")
+
+
+@pytest.fixture
+def folder(saved, tmp_path):
+    """Return a copy that a test may spoil."""
+    return shutil.copytree(saved, tmp_path / "copy")
+
+
+def test_a_folder_loads(saved):
+    lm = models.load(saved, device="cpu")
+    weights = (saved / "model.safetensors").read_bytes()
+    assert lm.kind == "causal"
+    assert lm.dtype == torch.float32
+    assert lm.max_length == 128
+    assert lm.revision is None
+    assert lm.weights_sha == hashlib.sha256(weights).hexdigest()
+    assert lm.n_parameters == sum(
+        w.numel() for w in tiny.network("llama", vocab_size=len(lm.tokenizer)).parameters()
+    )
+    assert not lm.model.training
+    json.dumps(models.describe(lm))
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        lm.name = "another"
+
+
+def test_loaded_and_saved_models_score_alike(saved):
+    probes = pd.DataFrame([{"item": 0, "variant": 0, "option": 0, "prompt": "Lyon is in"}])
+    probes["continuation"] = " France"
+    loaded = score(models.load(saved, device="cpu"), probes, progress=False)
+    made = score(tiny.language_model("llama"), probes, progress=False)
+    assert loaded["logprobs"].iloc[0] == pytest.approx(made["logprobs"].iloc[0], abs=1e-6)
+
+
+def test_a_seq2seq_folder_loads(tmp_path):
+    lm = models.load(tiny.save(tmp_path / "t5", "t5"), device="cpu")
+    assert (lm.kind, lm.max_length) == ("seq2seq", None)
+
+
+@pytest.mark.parametrize(
+    ("family", "limit"), [("opt", 128), ("gpt2", 128), ("mpt", 128), ("bloom", None)]
+)
+def test_the_context_is_read_from_the_configuration(tmp_path, family, limit):
+    assert models.load(tiny.save(tmp_path / family, family), device="cpu").max_length == limit
+
+
+def test_bfloat16_files_load_as_float32_on_a_cpu(folder):
+    file = folder / "model.safetensors"
+    halves = {name: tensor.bfloat16() for name, tensor in load_file(file).items()}
+    save_file(halves, file, {"format": "pt"})
+    for choice in (None, ""):
+        assert models.load(folder, device="cpu", dtype=choice).model.dtype == torch.float32
+    assert models.load(folder, device="cpu", dtype="bfloat16").model.dtype == torch.bfloat16
+
+
+def test_shards_load_and_their_hash_is_over_all_in_name_order(tmp_path):
+    folder = tiny.save(tmp_path / "sharded", max_shard_size="60KB")
+    shards = sorted(folder.glob("*.safetensors"))
+    assert len(shards) > 1
+    content = b"".join(shard.read_bytes() for shard in shards)
+    assert models.load(folder, device="cpu").weights_sha == hashlib.sha256(content).hexdigest()
+    shards[0].unlink()
+    with pytest.raises(UserError, match=f"lacks the weights {shards[0].name}"):
+        models.load(folder)
+
+
+def test_bundled_models_are_found_by_name(saved, monkeypatch):
+    monkeypatch.setattr(checkpoints, "WEIGHTS", saved.parent)
+    assert models.bundled() == ["llama"]
+    assert models.load("llama", device="cpu").slug == "llama"
+
+
+def test_slugs_are_safe_and_differ(tmp_path):
+    assert models.slug("org/model-a") == "org--model-a"
+    first, second = tmp_path / "a" / "model", tmp_path / "b" / "model"
+    first.mkdir(parents=True)
+    second.mkdir(parents=True)
+    assert models.slug(first) != models.slug(second)
+    assert models.slug(first).startswith("model-")
+    assert models.slug(first) == models.slug(f"{first}/") == models.slug(first / ".." / "model")
+    strange = tmp_path / "ein Modell: 1"
+    strange.mkdir()
+    assert set(models.slug(strange)) <= set("einModell1_-0123456789abcdef")
+
+
+def test_pickles_are_refused(folder):
+    state = load_file(folder / "model.safetensors")
+    (folder / "model.safetensors").unlink()
+    torch.save(state, folder / "pytorch_model.bin")
+    with pytest.raises(UserError, match=r"pickles only.*convert them to safetensors"):
+        models.load(folder)
+
+
+def test_a_folder_without_weights_is_refused(folder):
+    (folder / "model.safetensors").unlink()
+    with pytest.raises(UserError, match="has no weights"):
+        models.load(folder)
+
+
+def test_an_adapter_without_its_settings_is_refused(folder):
+    (folder / "model.safetensors").rename(folder / "adapter_model.safetensors")
+    with pytest.raises(UserError, match=r"without its adapter_config\.json"):
+        models.load(folder)
+
+
+def test_a_gguf_file_is_refused(folder):
+    file = folder / "model.gguf"
+    (folder / "model.safetensors").rename(file)
+    for name in (folder, file, "org/model-Q4.gguf"):
+        with pytest.raises(UserError, match=r"\(gguf\), which is not read here; give the folder"):
+            models.load(name)
+
+
+def test_a_cut_file_is_refused(folder):
+    file = folder / "model.safetensors"
+    file.write_bytes(file.read_bytes()[:5000])
+    with pytest.raises(UserError, match=r"weights of .* cannot be loaded"):
+        models.load(folder)
+
+
+def test_weights_that_lack_tensors_are_refused(folder):
+    file = folder / "model.safetensors"
+    state = load_file(file)
+    del state["model.layers.1.mlp.up_proj.weight"]
+    save_file(state, file, {"format": "pt"})
+    with pytest.raises(UserError, match=r"lack 1 tensors .*layers\.1\.mlp\.up_proj"):
+        models.load(folder)
+
+
+def test_a_folder_without_tokenizer_is_refused(folder):
+    for file in folder.glob("tokenizer*"):
+        file.unlink()
+    with pytest.raises(UserError, match="no tokenizer"):
+        models.load(folder)
+
+
+def test_a_broken_tokenizer_is_refused(folder):
+    (folder / "tokenizer.json").write_text('{"model": 1}')
+    with pytest.raises(UserError, match="no tokenizer that can be loaded"):
+        models.load(folder)
+
+
+def settings_of(folder, **changes):
+    file = folder / "config.json"
+    config = json.loads(file.read_text()) | changes
+    file.write_text(json.dumps({k: v for k, v in config.items() if v is not None}))
+
+
+def test_an_unknown_architecture_is_refused(folder):
+    settings_of(folder, model_type="madeup")
+    with pytest.raises(UserError, match=r"architecture of .* is not known"):
+        models.load(folder)
+
+
+def test_a_folder_without_configuration_is_refused(folder):
+    (folder / "config.json").unlink()
+    with pytest.raises(UserError, match=r"config\.json"):
+        models.load(folder)
+
+
+def test_an_encoder_is_refused(folder):
+    settings_of(folder, model_type="bert", architectures=["BertForMaskedLM"])
+    with pytest.raises(UserError, match=r"\(bert\) does not write text"):
+        models.load(folder)
+
+
+def test_code_of_a_model_does_not_run_unasked(folder):
+    code = {"AutoConfig": "made.Config", "AutoModelForCausalLM": "made.Model"}
+    settings_of(folder, model_type="madeup", auto_map=code)
+    (folder / "made.py").write_text("raise SystemExit('this ran')")
+    with pytest.raises(UserError, match='add SET="trust_remote_code=yes"'):
+        models.load(folder)
+
+
+def test_code_of_a_model_runs_where_it_is_trusted(folder, saved, tmp_path, monkeypatch):
+    monkeypatch.setattr("transformers.dynamic_module_utils.HF_MODULES_CACHE", str(tmp_path))
+    monkeypatch.syspath_prepend(tmp_path)
+    code = {"AutoConfig": "made.Config", "AutoModelForCausalLM": "made.Model"}
+    settings_of(folder, model_type="madeup", architectures=["Model"], auto_map=code)
+    (folder / "made.py").write_text(
+        "from transformers import LlamaConfig, LlamaForCausalLM\n"
+        "class Config(LlamaConfig):\n    model_type = 'madeup'\n"
+        "class Model(LlamaForCausalLM):\n    config_class = Config\n"
+    )
+    trusted = models.load(folder, device="cpu", trust_remote_code=True)
+    assert type(trusted.model).__name__ == "Model"
+    probes = pd.DataFrame([{"item": 0, "variant": 0, "option": 0, "prompt": "Lyon is in"}])
+    probes["continuation"] = " France"
+    found, own = (
+        score(lm, probes, progress=False)["logprobs"].iloc[0]
+        for lm in (trusted, models.load(saved, device="cpu"))
+    )
+    assert found == pytest.approx(own, abs=1e-5)
+    (folder / "made.py").write_text("import no_such_package_at_all")
+    with pytest.raises(UserError, match=r"no_such_package_at_all"):
+        models.load(folder, device="cpu", trust_remote_code=True)
+
+
+def spoilt(folder, family="llama", size=None, **weights):
+    """Save a tiny model whose embedding has another size, or whose weights are set to a number."""
+    lm = tiny.language_model(family)
+    if size is not None:
+        lm.model.resize_token_embeddings(size, mean_resizing=False)
+    with torch.no_grad():
+        for name, value in weights.items():
+            dict(lm.model.named_parameters())[name.replace("__", ".")].fill_(value)
+    lm.model.save_pretrained(folder)
+    lm.tokenizer.save_pretrained(folder)
+    return folder
+
+
+def test_a_tokenizer_with_more_ids_than_the_embedding_is_refused(tmp_path):
+    with pytest.raises(UserError, match=r"has 8 ids, from \d+ \('.*'\) on, that its embedding"):
+        models.load(spoilt(tmp_path, size=len(tiny.byte_tokenizer("bos")) - 8), device="cpu")
+
+
+def test_a_pad_token_of_the_tokenizer_alone_does_no_harm(folder):
+    lm = models.load(folder, device="cpu")
+    lm.tokenizer.add_special_tokens({"pad_token": "<pad>"})
+    lm.tokenizer.save_pretrained(folder)
+    loaded = models.load(folder, device="cpu")
+    assert len(loaded.tokenizer) == loaded.model.get_input_embeddings().weight.shape[0] + 1
+
+
+def test_an_embedding_may_have_rows_to_spare_but_not_twice_as_many(tmp_path):
+    size = len(tiny.byte_tokenizer("bos"))
+    lm = models.load(spoilt(tmp_path / "padded", size=size + 100), device="cpu")
+    assert lm.model.get_input_embeddings().weight.shape[0] == size + 100
+    with pytest.raises(UserError, match="so it must be another model's"):
+        models.load(spoilt(tmp_path / "other", size=3 * size), device="cpu")
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_weights_that_are_not_numbers_are_refused(tmp_path, value):
+    folder = spoilt(tmp_path, model__norm__weight=value)
+    with pytest.raises(UserError, match=r"not numbers \(nan\) in float32"):
+        models.load(folder, device="cpu")
+
+
+def test_a_score_that_is_not_a_number_is_refused(saved):
+    lm = models.load(saved, device="cpu")
+    probes = pd.DataFrame([{"item": 0, "variant": 0, "option": 0, "prompt": "Lyon is in"}])
+    probes["continuation"] = " France"
+    score(lm, probes, progress=False)
+    with torch.no_grad():
+        lm.model.model.norm.weight.fill_(float("nan"))
+    with pytest.raises(UserError, match="not numbers"):
+        score(lm, probes, progress=False)
+    with pytest.raises(UserError, match="not numbers"):
+        generate(lm, ["Lyon is in"], progress=False)
+
+
+def test_a_decoder_that_looks_ahead_is_refused(tmp_path):
+    sizes = {"hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2}
+    sizes |= {"intermediate_size": 48, "vocab_size": len(tiny.byte_tokenizer("bos"))}
+    for decoder in (True, False):
+        config = transformers.BertConfig(**sizes, is_decoder=decoder, initializer_range=0.5)
+        folder = tmp_path / str(decoder)
+        transformers.BertLMHeadModel(config).save_pretrained(folder)
+        tiny.byte_tokenizer("bos").save_pretrained(folder)
+    assert models.load(tmp_path / "True", device="cpu").kind == "causal"
+    with pytest.raises(UserError, match="in both directions"):
+        models.load(tmp_path / "False", device="cpu")
+
+
+def test_chat_needs_a_template(saved, tmp_path):
+    with pytest.raises(UserError, match="no chat template"):
+        models.load(saved, device="cpu", chat=True)
+    tuned = tiny.save(tmp_path / "tuned", tokenizer=tiny.chat_tokenizer())
+    assert models.load(tuned, device="cpu", chat=True).chat
+    assert not models.load(tuned, device="cpu").chat
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("no-such-model", "There is no model no-such-model here, .*a bundled model"),
+        ("org/no-such-model", "There is no model org/no-such-model here"),
+        ("./nowhere", r"There is no folder \./nowhere; give a bundled model"),
+        ("/nowhere/at/all", "There is no folder /nowhere/at/all"),
+        ("http://localhost:8000", "write http://localhost:8000#NAME"),
+    ],
+)
+def test_a_model_that_is_not_there_is_one_sentence(monkeypatch, name, message):
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    with pytest.raises(UserError, match=message):
+        models.load(name)
+
+
+def test_a_hub_model_is_read_from_its_snapshot(saved, tmp_path, monkeypatch):
+    commit = "0123456789012345678901234567890123456789"
+    cache = tmp_path / "models--org--tiny"
+    (cache / "refs").mkdir(parents=True)
+    (cache / "refs" / "main").write_text(commit)
+    shutil.copytree(saved, cache / "snapshots" / commit)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
+    lm = models.load("org/tiny", device="cpu")
+    assert (lm.revision, lm.slug) == (commit, "org--tiny")
+    assert lm.weights_sha == models.load(saved, device="cpu").weights_sha
+
+
+def test_names_of_models_need_no_torch(root):
+    code = "import sys, helpers.models; assert not {'torch', 'transformers'} & {*sys.modules}"
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=root)

@@ -1,0 +1,168 @@
+"""Token ids and the first scored token, merges over the boundary included."""
+
+import dataclasses
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from helpers import UserError
+from helpers.models import tokens
+from tests import tiny
+
+
+def one(lm, prompt, *continuations):
+    names = [("item", "variant")] * len(continuations)
+    return tokens.rows(lm, [prompt] * len(continuations), continuations, names)
+
+
+def pieces(lm, row):
+    return lm.tokenizer.convert_ids_to_tokens(list(row.scored))
+
+
+def test_plain_continuation_starts_after_the_prompt():
+    lm = tiny.language_model("gpt2", tiny.byte_tokenizer())
+    row = one(lm, "Which country is Lyon in?", " France")[0]
+    assert pieces(lm, row) == ["ĠFrance"]
+    assert row.ids[: row.start] == tuple(lm.tokenizer("Which country is Lyon in?")["input_ids"])
+
+
+def test_merge_over_the_boundary_moves_the_start_of_all_options():
+    lm = tiny.language_model("gpt2", tiny.byte_tokenizer())
+    merged, plain = one(lm, "He was born in 19", "45", " and")
+    assert pieces(lm, merged) == ["Ġ1945"]
+    assert merged.start == plain.start
+    assert lm.tokenizer.decode(list(plain.scored)) == " 19 and"
+
+
+def test_options_of_another_probe_do_not_move_the_start():
+    lm = tiny.language_model("gpt2", tiny.byte_tokenizer())
+    prompts = ["He was born in 19"] * 2
+    made = tokens.rows(lm, prompts, ["45", " and"], [("a", "v"), ("b", "v")])
+    assert lm.tokenizer.decode(list(made[1].scored)) == " and"
+
+
+@pytest.mark.parametrize(
+    ("prompt", "continuation"),
+    [("a smile :", ")"), ("He was born in 19", "45"), ("deux caf", "és"), ("trois caf", "é")],
+)
+def test_merged_pieces_read_as_the_joint_text(prompt, continuation):
+    lm = tiny.language_model("gpt2", tiny.byte_tokenizer("bos"))
+    row = one(lm, prompt, continuation)[0]
+    assert row.ids == tuple(lm.tokenizer(prompt + continuation)["input_ids"])
+    text = lm.tokenizer.decode(list(row.scored))
+    assert text.endswith(continuation)
+    assert len(row.ids) - row.start < len(lm.tokenizer(prompt)["input_ids"])
+
+
+@settings(max_examples=40)
+@given(prompt=st.text(min_size=1, max_size=12), options=st.lists(st.text(min_size=1), min_size=1))
+def test_start_is_within_the_prompt_and_common_to_all_options(prompt, options):
+    lm = LM
+    made = one(lm, prompt, *options)
+    alone = tokens.prompt_ids(lm, [prompt])[0]
+    assert len({row.start for row in made}) == 1
+    assert all(row.ids[: row.start] == alone[: row.start] for row in made)
+    joint = [tuple(lm.tokenizer(prompt + option)["input_ids"]) for option in options]
+    assert [row.ids for row in made] == joint
+
+
+LM = tiny.language_model("gpt2", tiny.byte_tokenizer("bos"))
+
+
+@pytest.mark.parametrize("special", ["bos", "bos+eos"])
+def test_first_token_is_added_once_and_last_is_dropped(special):
+    lm = tiny.language_model("llama", tiny.byte_tokenizer(special))
+    row = one(lm, "Lyon is in", " France")[0]
+    assert row.ids.count(0) == 1
+    assert row.ids[0] == 0
+    assert row.ids[-1] != 1
+    assert tokens.read(lm, ["Lyon is in"]) == ["<s>Lyon is in"]
+
+
+def test_sentencepiece_pieces_keep_their_space():
+    lm = tiny.language_model("llama", tiny.piece_tokenizer("bos"))
+    row = one(lm, "Lyon is located in", " France")[0]
+    assert pieces(lm, row) == ["▁France"]
+
+
+def test_seq2seq_encoder_reads_the_prompt_and_decoder_the_continuation():
+    lm = tiny.language_model("t5")
+    row = one(lm, "Which country is Lyon in?", " France")[0]
+    assert row.source == tuple(lm.tokenizer("Which country is Lyon in?")["input_ids"])
+    assert row.source[-1] == lm.tokenizer.eos_token_id
+    assert pieces(lm, row) == ["▁France"]
+    assert row.ids[: row.start] == (lm.model.config.decoder_start_token_id,)
+    assert tokens.read(lm, ["Lyon?"]) == ["Lyon?</s>"]
+
+
+def test_chat_template_is_read_and_the_first_token_not_doubled():
+    lm = tiny.language_model("llama", tiny.chat_tokenizer(), chat=True)
+    row = one(lm, "Which country is Lyon in?", " France")[0]
+    read = "<s>[user] Which country is Lyon in?\n[assistant] "
+    assert tokens.read(lm, ["Which country is Lyon in?"]) == [read]
+    assert lm.tokenizer.decode(list(row.ids)) == read + "France"
+    assert row.ids.count(0) == 1
+    plain = dataclasses.replace(lm, prompt_format="bare")
+    assert lm.tokenizer.decode(list(one(plain, "Lyon is in", " France")[0].ids)).endswith(" France")
+
+
+def test_empty_continuation_is_refused():
+    with pytest.raises(UserError, match="item / variant has no tokens"):
+        one(LM, "Lyon", "")
+
+
+def test_nothing_before_the_continuation_is_refused():
+    lm = tiny.language_model("gpt2", tiny.byte_tokenizer())
+    with pytest.raises(UserError, match="has nothing before it"):
+        one(lm, "", " France")
+    assert one(LM, "", " France")[0].start == 1  # after the token that the tokenizer adds
+
+
+def test_ids_without_a_piece_have_a_name():
+    assert tokens.pieces(tiny.language_model("t5"), [5, 419])[1] == "<419>"
+
+
+@pytest.mark.parametrize(
+    ("vocabulary", "prompt", "continuation", "merges"),
+    [
+        ("gpt-2", "Born in 19", "45", True),
+        ("gpt-2", "a smile :", ")", True),
+        ("gpt-2", "Which country is Lyon in?", " France", False),
+        ("phi-3", "a caf", "é", True),
+        ("phi-3", "Which country is Lyon in?", " France", False),
+    ],
+)
+def test_merges_of_real_vocabularies(shared, vocabulary, prompt, continuation, merges):
+    real = tiny.real_tokenizer(shared / "data" / "tokenizers", vocabulary)
+    lm = tiny.language_model("gpt2", real)
+    row = one(lm, prompt, continuation)[0]
+    assert row.ids == tuple(real(prompt + continuation)["input_ids"])
+    assert (row.start < len(real(prompt)["input_ids"])) == merges
+    text = real.decode(list(row.scored)).strip()
+    assert text.endswith(continuation.strip())
+    assert (text == continuation.strip()) != merges
+
+
+def test_each_text_is_tokenised_once_until_the_room_is_full(monkeypatch):
+    lm = tiny.language_model("gpt2", tiny.byte_tokenizer())
+    given, tokenise = [], type(lm.tokenizer).__call__
+
+    def counted(tokenizer, texts, **settings):
+        given.extend(texts)
+        return tokenise(tokenizer, texts, **settings)
+
+    monkeypatch.setattr(type(lm.tokenizer), "__call__", counted)
+    tokens.forget()
+    first = one(lm, "Lyon lies in", " France", " Italy")
+    texts = {"Lyon lies in", "Lyon lies in France", "Lyon lies in Italy"}
+    assert texts <= set(given)
+    assert len(given) == len(set(given)) + 1  # one text is read with special tokens and without
+    before = len(given)
+    assert one(lm, "Lyon lies in", " Italy", " France") == first[::-1]
+    assert len(given) == before
+    monkeypatch.setattr(tokens, "ROOM", 10)
+    tokens.forget()
+    assert one(lm, "Lyon lies in", " France", " Italy") == first
+    assert len(given) > before
+    assert sum(len(text) for _, text in tokens._known[lm.tokenizer].ids) <= 10

@@ -1,0 +1,100 @@
+"""The mechanism of findings: deciding, wording, showing, saving."""
+
+import json
+
+import pytest
+from hypothesis import given, strategies
+
+from helpers import UserError, stats
+from helpers.plots import findings
+
+WORDS = {
+    "holds": "More, by {size}.",
+    "opposite": "Less, by {size}.",
+    "undecided": "These {n} facts do not decide: {value}.",
+}
+nan = float("nan")
+
+
+@pytest.mark.parametrize(
+    ("result", "decision", "sentence"),
+    [
+        ((0.2, 0.1, 0.3, 90), "holds", "More, by 20.0 [10.0, 30.0] points."),
+        ((-0.2, -0.3, -0.1, 90), "opposite", "Less, by 20.0 [10.0, 30.0] points."),
+        (
+            (0.2, -0.1, 0.5, 1090),
+            "undecided",
+            "These 1,090 facts do not decide: 20.0 [-10.0, 50.0] points.",
+        ),
+        ((0.2, nan, nan, 1), "undecided", "These 1 facts do not decide: 20.0 points."),
+        ((nan, nan, nan, 0), "undefined", "Is more: undefined for this run."),
+    ],
+)
+def test_three_wordings(result, decision, sentence):
+    finding = findings.decide("is_more", result, **WORDS)
+    assert (finding.decision, finding.sentence) == (decision, sentence)
+
+
+def test_a_difference_gives_its_number_of_pairs():
+    difference = stats.paired_difference([1, 1, 1, 0] * 9, [0, 0, 1, 0] * 9, seed=0)
+    assert findings.decide("is_more", difference, **WORDS).n == 36
+
+
+@pytest.mark.parametrize(("n", "decision"), [(19, "undecided"), (20, "holds")])
+def test_few_facts_that_are_all_alike_decide_nothing(n, decision):
+    assert findings.decide("is_more", (1.0, 1.0, 1.0, n), **WORDS).decision == decision
+
+
+@pytest.mark.parametrize(("low", "decision"), [(0.0004, "undecided"), (0.0006, "holds")])
+def test_what_is_written_decides(low, decision):
+    assert findings.decide("is_more", (0.2, low, 0.3, 90), **WORDS).decision == decision
+
+
+def test_another_null_moves_the_size():
+    finding = findings.decide(
+        "is_more", (0.3, 0.2, 0.4, 9), null=0.5, digits=2, scale=1, unit="", **WORDS
+    )
+    assert finding.sentence == "Less, by 0.20 [0.10, 0.30]."
+
+
+@given(strategies.lists(strategies.floats(-1, 1), min_size=3, max_size=3).map(sorted))
+def test_turning_the_estimate_round_turns_the_decision_round(ends):
+    low, estimate, high = ends
+    one = findings.decide("is_more", (estimate, low, high, 9), **WORDS).decision
+    other = findings.decide("is_more", (-estimate, -high, -low, 9), **WORDS).decision
+    turned = {"holds": "opposite", "opposite": "holds"}
+    assert other == turned.get(one, one)
+
+
+def test_what_a_model_is_called_is_escaped():
+    words = WORDS | {"holds": "{who}: more."}
+    finding = findings.decide("is_more", (0.2, 0.1, 0.3, 9), who="<script>{n}", **words)
+    assert "&lt;script&gt;{n}: more." in finding._repr_html_()
+    assert "<script>" not in finding._repr_html_()
+
+
+def test_a_run_keeps_them(tmp_path):
+    found = findings.Findings()
+    first = found(findings.decide("is_more", (0.2, 0.1, 0.3, 9), **WORDS))
+    undefined = found(findings.decide("is_less", (nan, nan, nan, 0), **WORDS))
+    assert found(first) is first
+    shown = found.summary(tmp_path).data
+    assert shown.index(first.sentence) < shown.index(undefined.sentence)
+    saved = json.loads((tmp_path / findings.FILE).read_text())
+    assert [row["claim"] for row in saved] == ["is_more", "is_less"]
+    assert saved[1]["estimate"] is None
+    assert findings.load(tmp_path)[0] == first
+    assert findings.load(tmp_path / "none") == []
+
+
+def test_one_name_is_one_finding():
+    found = findings.Findings()
+    found(findings.decide("is_more", (0.2, 0.1, 0.3, 9), **WORDS))
+    with pytest.raises(UserError, match='Two findings are called "is_more"'):
+        found(findings.decide("is_more", (0.1, 0.0, 0.3, 9), **WORDS))
+
+
+def test_a_folder_that_takes_no_file(tmp_path):
+    found = findings.Findings()
+    with pytest.raises(UserError, match="The findings cannot be saved"):
+        found.summary(tmp_path / "missing")

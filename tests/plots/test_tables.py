@@ -1,0 +1,121 @@
+"""Tables: what the page shows, and what the exports hold."""
+
+import pandas as pd
+import pytest
+
+from helpers import UserError
+from helpers.plots import tables
+
+
+@pytest.fixture
+def table():
+    return pd.DataFrame(
+        {"model said": ["<b>Paris</b> & co | 50_%", "Lyon"], "accuracy": [0.123456, 0.5]},
+        index=pd.Index(["a", "b"], name="relation"),
+    )
+
+
+def test_csv_reads_back_as_it_was(table, tmp_path):
+    csv = tables.export(table, "t", tmp_path / "new")[0]
+    back = pd.read_csv(csv, index_col="relation")
+    pd.testing.assert_frame_equal(back, table, check_dtype=False)
+
+
+def test_markdown_keeps_its_columns_when_a_cell_holds_a_pipe(table, tmp_path):
+    lines = tables.export(table, "t", tmp_path)[1].read_text().splitlines()
+    assert len(lines) == 4
+    assert {line.replace(r"\|", "").count("|") for line in lines} == {4}
+
+
+def test_markdown_leaves_what_is_missing_empty(tmp_path):
+    gaps = pd.DataFrame({"a": ["x", None], "b": [1.5, float("nan")], "c": [["p"], ["q"]]})
+    last = tables.export(gaps, "t", tmp_path)[1].read_text().splitlines()[-1]
+    assert [cell.strip() for cell in last.split("|")] == ["", "", "", "['q']", ""]
+
+
+def test_latex_escapes_and_has_rules(table, tmp_path):
+    text = tables.export(table, "t", tmp_path)[2].read_text()
+    assert r"50\_\%" in text
+    assert r"\&" in text
+    assert r"\toprule" in text
+
+
+def test_page_escapes_what_a_model_said(table, tmp_path):
+    html = tables.show(table, "t", tmp_path, caption="Two rows").to_html()
+    assert "<b>Paris" not in html
+    assert "&lt;b&gt;Paris" in html
+    assert "0.123" in html
+
+
+def test_headers_are_escaped(tmp_path):
+    bad = pd.DataFrame({"<i>x</i>": [1]}, index=pd.Index(["<u>y</u>"], name="r"))
+    html = tables.show(bad, "t", tmp_path, caption="").to_html()
+    assert "<i>" not in html
+    assert "<u>" not in html
+
+
+def test_same_table_gives_the_same_html(table, tmp_path):
+    first, second = (tables.show(table, "t", tmp_path, "c").to_html() for _ in range(2))
+    assert first == second
+
+
+def test_wide_keeps_the_order_of_groups_and_leaves_gaps_empty():
+    tidy = pd.DataFrame(
+        [
+            ("P36", "a", 0.1, 0.0, 0.2),
+            ("all", "a", 0.2, 0.1, 0.3),
+            ("P17", "a", 0.3, 0.2, 0.4),
+            ("P17", "b", 2.0, 1.0, 3.0),
+        ],
+        columns=["relation", "measure", "estimate", "low", "high"],
+    )
+    laid = tables.wide(tidy, {"b": "B", "a": "A, %"}, percent=["a"], digits=0)
+    assert laid.index.tolist() == ["P36", "P17", "all"]
+    assert laid.columns.tolist() == ["B", "A, %"]
+    assert laid.loc["P17"].tolist() == ["2 [1, 3]", "30.0 [20.0, 40.0]"]
+    assert pd.isna(laid.loc["P36", "B"])
+
+
+def test_interval_without_ends_is_the_estimate():
+    assert tables.interval(0.5, float("nan"), float("nan"), digits=2) == "0.50"
+    assert tables.interval(0.5, digits=2) == "0.50"
+
+
+def test_what_is_not_a_number_is_undefined():
+    nan = float("nan")
+    assert tables.interval(nan, nan, nan) == tables.interval(nan, 0.0, 1.0) == "undefined"
+    tidy = pd.DataFrame({"relation": ["P17"], "measure": "a", "estimate": nan, "low": nan})
+    assert tables.wide(tidy.assign(high=nan), {"a": "A"}).loc["P17", "A"] == "undefined"
+    paper = pd.DataFrame({"a": [0.25]}, index=["theirs"])
+    laid = tables.beside({"a": nan}, paper, "ours", digits=1)
+    assert laid["a"].to_dict() == {"ours": "undefined", "theirs": "0.2"}
+
+
+def test_folder_that_is_a_file_is_refused_in_one_sentence(table, tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UserError, match="cannot be saved"):
+        tables.export(table, "t", tmp_path / "file")
+
+
+def test_a_sortable_table_is_a_plain_one_with_a_class(tmp_path):
+    table = pd.DataFrame({"a": [1, 2]})
+    html = tables.show(table, "t", tmp_path, caption="", sortable=True).to_html()
+    assert 'class="dataframe sortable"' in html
+    assert "<button" not in html  # that is the script's; without it the table reads the same
+    assert "sortable" not in tables.show(table, "t", tmp_path, caption="").to_html()
+
+
+@pytest.mark.parametrize(
+    "cell", ["<b>x</b>", ["<b>x</b>"], ("<b>x</b>", 1), {"<b>x</b>"}, {"a": "<b>x</b>"}]
+)
+def test_nothing_in_a_table_is_markup(cell, tmp_path):
+    table = pd.DataFrame({"a": [cell], "<b>x</b>": [1]})
+    page = tables.show(table, "t", tmp_path, "<b>x</b> & more").to_html()
+    assert "<b>" not in page
+    assert page.count("&lt;b&gt;x&lt;/b&gt;") == 3
+    assert "&amp; more" in page
+
+
+def test_a_list_in_a_table_is_escaped_in_latex_too(tmp_path):
+    tables.export(pd.DataFrame({"a": [["50 % $"]]}), "t", tmp_path)
+    assert r"50 \% \$" in (tmp_path / "t.tex").read_text()

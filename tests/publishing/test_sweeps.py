@@ -1,0 +1,144 @@
+"""Tests of helpers.publishing.sweeps: a grid of runs, one of which fails, is mended, and alone is repeated."""
+
+import os
+import re
+import shutil
+import time
+
+import pandas as pd
+import pytest
+
+from helpers.publishing import chapters, sweeps, workflow
+from tests import small_project
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory):
+    return small_project.make(tmp_path_factory.mktemp("copy") / "the project", "a", "b")
+
+
+def runs_of(project):
+    """Return when each run of the project was finished, by its model's folder."""
+    found = sorted((project / "runs").glob("*/monitor/run.json"))
+    return {path.parts[-3].partition("-")[0]: path.stat().st_mtime_ns for path in found}
+
+
+SWEEP = ["sweep", "monitor", "--models", "./a", "./b", "--cores", "1"]
+
+
+def test_a_sweep_goes_on_past_a_bad_model_and_repeats_only_it(project):
+    (project / "b" / "broken").touch()
+    first = small_project.call(project, *SWEEP)
+    assert first.returncode == 2
+    *lines, last = first.stdout.splitlines()
+    assert last == "1 done (1 of them now), 1 failed, 0 left"
+    assert len(lines) == 1
+    assert lines[0].startswith("failed  b-")
+    assert "./b is broken: remove the file broken." in lines[0]
+    folder = next((project / "runs").glob("b-*/monitor"))
+    assert f"{folder.relative_to(project)}/run.log" in lines[0]
+    assert "Traceback" in (folder / "failed.ipynb").read_text()
+    assert first.stderr.splitlines()[-1].startswith("error: The sweep lacks 1 of 2 runs: mend")
+    done = runs_of(project)
+    assert set(done) == {"a"}
+
+    (project / "b" / "broken").unlink()
+    second = small_project.call(project, *SWEEP)
+    assert second.returncode == 0
+    assert second.stdout.splitlines()[-1] == "2 done (1 of them now), 0 failed, 0 left"
+    told = second.stderr.splitlines()
+    assert "1 of 1 steps (100%) done" in told
+    assert any(re.fullmatch(r"b-\w+/monitor: cell 1/\d, \d+ s", line) for line in told)
+    assert not any(workflow.CHATTER.match(line) for line in told)
+    assert runs_of(project)["a"] == done["a"]
+    assert not (folder / "failed.ipynb").exists()
+
+
+def plan(project, *words):
+    """Return the first letters of the models that a sweep would run."""
+    told = small_project.call(project, *SWEEP, "--dry-run", *words).stdout.splitlines()
+    assert len(told) == 2
+    return [line.split()[-1][0] for line in told if line.startswith("to do")]
+
+
+def test_only_what_changed_is_out_of_date(project):
+    if set(runs_of(project)) != {"a", "b"}:
+        pytest.skip("the runs are made by the test above")
+    assert plan(project, "--set", "n_facts=4") == ["a", "b"]
+    config, before = project / "b" / "config.json", time.time()
+    config.write_text('{"other": 1}')
+    os.utime(config, (before - 1e8, before - 1e8))  # a file's time can lie
+    assert plan(project) == ["b"]
+    config.write_text("{}")
+    os.utime(config, (before + 1e8, before + 1e8))
+    assert plan(project) == []
+    code = project / "helpers" / "averages.py"
+    text = code.read_text()
+    code.write_text(text + "\n# a change\n")
+    assert plan(project) == ["a", "b"]
+    code.write_text(text)
+    answers = next((project / "runs").glob("a-*/monitor/answers.parquet"))
+    shutil.move(answers, answers.with_suffix(".away"))
+    assert plan(project) == ["a"]
+    shutil.move(answers.with_suffix(".away"), answers)
+
+
+def test_a_runs_folder_that_was_moved_or_copied_says_itself_what_it_holds(project):
+    if set(runs_of(project)) != {"a", "b"}:
+        pytest.skip("the runs are made by a test above")
+    for moved in ("copied", "copied with other times"):
+        keep = shutil.copy2 if moved == "copied" else shutil.copy
+        shutil.copytree(project / "runs", project / moved, copy_function=keep)
+        assert plan(project, "--runs", moved) == []
+        assert plan(project, "--runs", moved, "--set", "n_facts=4") == ["a", "b"]
+
+
+def test_a_run_made_by_hand_with_other_settings_is_not_done(project):
+    if set(runs_of(project)) != {"a", "b"}:
+        pytest.skip("the runs are made by a test above")
+    by_hand = ["run", "monitor", "--model", "./a", "--set"]
+    assert small_project.call(project, *by_hand, "n_facts=5").returncode == 0
+    assert plan(project) == ["a"]
+    assert plan(project, "--set", "n_facts=5") == ["b"]
+    assert small_project.call(project, *by_hand, "n_facts=3").returncode == 0
+    assert plan(project) == []
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["sweep"], 'A sweep needs models: name them, as in MODELS="atlas-s atlas-m".'),
+        (["sweep", "moniter", "--models", "atlas-s"], "There is no chapter 'moniter'"),
+        (["sweep", "--models", "atlas-s", "--set", "n_fact=1"], "did you mean n_facts?"),
+        (["sweep", "--models", "atlas-s", "--profile", "slum"], "There is no profile slum: choose"),
+    ],
+)
+def test_a_mistake_ends_a_sweep_at_once_with_one_sentence(words, sentence, capfd, tmp_path):
+    assert chapters.main([*words, "--runs", str(tmp_path / "runs")]) == 2
+    told = capfd.readouterr().err
+    assert sentence in told
+    assert told.count("\n") == 1
+    assert not (tmp_path / "runs").exists()
+
+
+def test_a_model_named_twice_runs_once(tmp_path):
+    sweep = sweeps.prepare(["atlas-s", "atlas-s", "atlas-xs"], ["monitor"], [], tmp_path)
+    assert [job.name for job in sweep.jobs] == ["atlas-s/monitor", "atlas-xs/monitor"]
+    assert sweep.readers == []
+
+
+def test_a_sweep_of_all_chapters_asks_no_chapter_of_one_model(tmp_path):
+    sweep = sweeps.prepare(["atlas-s"], [], [], tmp_path)
+    names = [job.name for job in sweep.jobs]
+    assert "atlas-s/monitor" in names
+    assert "atlas-s/atlas" not in names
+    assert "synthesis/comparison" in [job.name for job in sweep.readers]
+
+
+def test_a_report_counts_all_states():
+    row = {"run": "m/monitor", "new": False, "why": "", "log": ""}
+    states = ["done", "failed", "failed", "left"]
+    table = pd.DataFrame([{**row, "state": state, "why": f"Why {state}."} for state in states])
+    lines = sweeps.report(table).splitlines()
+    assert lines[-1] == "1 done (0 of them now), 2 failed, 1 left"
+    assert lines[:-1] == [f"{s:7} m/monitor: Why {s}." for s in states[1:]]

@@ -1,0 +1,230 @@
+"""Tests of helpers.runs.comparison.board, facts and across: the same facts, counted, and their sums."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from helpers import UserError, runs
+from helpers.runs.comparison import across, board, facts, groups
+from helpers.runs.comparison.measures import CHAPTERS, MEASURES, named, of
+from tests import saved_runs
+
+
+@pytest.fixture
+def two(tmp_path):
+    """Return the folder of two models' runs; the second knows more."""
+    saved_runs.write(tmp_path, "small", 0.3)
+    saved_runs.write(tmp_path, "large", 0.7, size=4_000_000)
+    return tmp_path
+
+
+def load(folder):
+    table = groups.grouped(groups.labelled(runs.load(folder)))
+    return table, board.tables(table)
+
+
+def test_figures_computed_again_are_those_that_were_saved(two):
+    table, found = load(two)
+    again = across.agreement(found, table)
+    assert set(again["chapter"]) == set(CHAPTERS)
+    assert len(again) == 2 * (3 + 4 + 2 + 5)
+    np.testing.assert_allclose(again["again"], again["saved"], atol=1e-12)
+
+
+def test_a_figure_that_was_tampered_with_is_noticed(two):
+    path = two / "small" / "latent_knowledge" / "metrics.parquet"
+    metrics = pd.read_parquet(path)
+    metrics.loc[metrics["level"] == "run", "estimate"] += 0.01
+    metrics.to_parquet(path)
+    table, found = load(two)
+    again = across.agreement(found, table)
+    wrong = again[(again["saved"] - again["again"]).abs() > 1e-9]
+    assert set(wrong["model"]) == {"small"}
+    assert set(wrong["chapter"]) == {"latent_knowledge"}
+
+
+def test_models_stand_from_small_to_large_on_the_same_facts(two):
+    saved_runs.write(two, "later", 0.5, size=9_000_000, first=4)
+    _, found = load(two)
+    assert list(found["latent_knowledge"]) == ["small", "large", "later"]
+    counts = across.overlap(found).set_index(["chapter", "model"])
+    assert counts.loc[("latent_knowledge", "later")].tolist() == [24, 12]
+    standing = board.standings(found["latent_knowledge"], of("latent_knowledge"), 50)
+    assert standing["n"].eq(12).all()
+
+
+def test_a_difference_counts_the_facts_that_count_for_both(two):
+    _, found = load(two)
+    models = found["monitor"]
+    models["large"].loc[models["large"].index[:3], ["deviation", "anchor"]] = np.nan
+    gap = board.difference(models["large"], models["small"], named("MONITOR"), 50)
+    both = models["large"]["anchor"].notna() & models["small"]["anchor"].notna()
+    assert gap.n == both.sum() < models["small"]["anchor"].notna().sum()
+    assert gap.estimate == pytest.approx(0, abs=1e-12)
+    assert (gap.low, gap.high) == pytest.approx((0, 0), abs=1e-12)
+
+
+def test_without_shared_facts_there_is_no_difference(two):
+    _, found = load(two)
+    one = found["latent_knowledge"]["small"]
+    gap = board.difference(one, one.rename(index=str.lower), named("right"))
+    assert gap.n == 0
+    assert np.isnan(gap.estimate)
+
+
+def test_the_better_side_follows_the_measures_direction(two):
+    _, found = load(two)
+    gaps = board.differences(found["multiplicity"], of("multiplicity"), n_resamples=200)
+    better = gaps.set_index("measure")["better"].to_dict()
+    assert better["accuracy"] == better["error"] == "large"
+    assert better["self_consistency"] == ""
+    assert gaps.set_index("measure").loc["error", "estimate"] < 0
+
+
+@given(st.lists(st.tuples(st.booleans(), st.booleans()), min_size=2, max_size=30))
+@settings(suppress_health_check=[HealthCheck.too_slow])
+def test_a_paired_difference_is_that_of_the_means(pairs):
+    table = pd.DataFrame(pairs, columns=["a", "b"]).astype(float)
+    table["relation"] = "P17"
+    sides = [table.assign(right=table[name]) for name in "ab"]
+    gap = board.difference(*sides, named("right"), n_resamples=20)
+    assert gap.estimate == pytest.approx(table["a"].mean() - table["b"].mean())
+    assert gap.low <= gap.estimate + 1e-9
+    back = board.difference(*sides[::-1], named("right"), n_resamples=20)
+    assert back.estimate == pytest.approx(-gap.estimate)
+
+
+def test_every_measure_is_computed_from_columns_that_facts_have(two):
+    for chapter in CHAPTERS:
+        table = facts.read(chapter, two / "small" / chapter)
+        for measure in of(chapter):
+            assert set(measure.columns) <= set(table.columns)
+    assert len({measure.name for measure in MEASURES}) == len(MEASURES)
+
+
+def test_a_run_that_is_made_again_is_read_again(two):
+    before = facts.read("latent_knowledge", two / "small" / "latent_knowledge")["right"].mean()
+    saved_runs.write(two, "small", 0.9)
+    after = facts.read("latent_knowledge", two / "small" / "latent_knowledge")["right"].mean()
+    assert after > before
+
+
+def test_choose_names_what_there_is(two, tmp_path):
+    assert set(across.choose(str(two), ["small"])["label"]) == {"small"}
+    with pytest.raises(UserError, match="No run is of medium: there are large, small"):
+        across.choose(str(two), ["medium"])
+    with pytest.raises(UserError, match="No run is of medium: there are none"):
+        across.choose(str(tmp_path / "empty"), ["medium"])
+
+
+def test_models_that_are_chosen_are_compared_among_themselves(two):
+    for name in ("own", "other"):
+        saved_runs.write(two, name, 0.5, seed=3)
+    saved_runs.write(two, "third", 0.5)
+    everything = across.choose(str(two))
+    assert set(everything.loc[everything["group"] == 0, "label"]) == {"small", "large", "third"}
+    chosen = across.choose(str(two), ["own", "other"])
+    assert chosen["group"].eq(0).all()
+
+
+def test_without_runs_every_table_is_empty_and_has_its_columns(tmp_path):
+    found = board.tables(across.choose(str(tmp_path)))
+    assert found == {}
+    standing, gaps = board.everything(found, 50)
+    again = across.agreement(found, across.choose(str(tmp_path)))
+    for table in (standing, gaps, again, across.overlap(found), across.correlations(standing)):
+        assert table.empty
+        assert len(table.columns) > 3
+    assert "make book MODEL=" in across.lacking(found)
+
+
+def test_tables_hold_numbers_whoever_has_run_what(two):
+    saved_runs.write(two, "single", 0.5, ("monitor",), first=100)
+    _, found = load(two)
+    found["multiplicity"] = {"small": found["multiplicity"]["small"]}
+    for table in board.everything(found, 20):
+        kinds = table[["estimate", "low", "high", "n"]].dtypes.astype(str).to_list()
+        assert kinds == ["float64"] * 3 + ["int64"]
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS)
+def test_the_example_is_taken_from_two_models_that_share_facts(two, chapter):
+    _, found = load(two)
+    example = across.example({chapter: found[chapter]})
+    assert (example.first, example.second) == ("large", "small")
+    gap = board.difference(example.one, example.two, example.measure, 50)
+    [part] = example.measure.columns
+    assert gap.estimate == pytest.approx((example.one[part] - example.two[part]).mean())
+
+
+def test_the_example_passes_over_chapters_of_one_model_or_of_other_facts(two):
+    _, found = load(two)
+    later = found["latent_knowledge"]
+    apart = {"small": later["small"], "large": later["large"].rename(index=str.lower)}
+    tables = {"monitor": {"small": found["monitor"]["small"]}, "latent_knowledge": apart}
+    assert across.example(tables).first == "A (made up)"
+    example = across.example({**tables, "multiplicity": found["multiplicity"]})
+    assert example.measure.chapter == "multiplicity"
+
+
+def test_models_of_different_chapters_are_not_compared_in_silence(tmp_path):
+    for name, chapter in zip("ab", CHAPTERS):
+        saved_runs.write(tmp_path, name, 0.5, (chapter,))
+    _, found = load(tmp_path)
+    assert across.lacking(found).startswith("No two models here have finished the same chapter")
+
+
+def test_figures_without_facts_are_undefined_and_agree_with_what_was_saved(tmp_path):
+    saved_runs.write(tmp_path, "deaf", 0.0, heeds=False)
+    table, found = load(tmp_path)
+    again = across.agreement(found, table).set_index("measure")
+    undefined = {"MONITOR", "Cons_c"}
+    assert set(again.index[again["saved"].isna()]) == undefined
+    assert set(again.index[again["again"].isna()]) == undefined
+
+
+def test_one_run_says_what_a_second_would_add(tmp_path):
+    saved_runs.write(tmp_path, "alone", 0.5, ("monitor",))
+    _, found = load(tmp_path)
+    told = across.lacking(found)
+    assert told.startswith("Only alone has finished runs here.")
+    assert "make book MODELS=" in told
+    standing, gaps = board.everything(found, 50)
+    assert len(standing) == len(of("monitor"))
+    assert gaps.empty
+
+
+def test_correlations_over_models_agree_with_numpy(tmp_path):
+    for number, ability in enumerate((0.2, 0.5, 0.6, 0.9)):
+        saved_runs.write(tmp_path, f"m{number}", ability, size=10**number)
+    _, found = load(tmp_path)
+    standing, _ = board.everything(found, 20)
+    over = across.correlations(standing).set_index(["first", "second"])
+    wide = standing.pivot_table(index="model", columns="measure", values="estimate")
+    expected = np.corrcoef(wide["right"], wide["accuracy"])[0, 1]
+    assert over.loc[("right", "accuracy"), "r"] == pytest.approx(expected)
+    assert over.loc[("right", "accuracy"), "n"] == 4
+
+
+@pytest.mark.parametrize(
+    ("one", "two", "chosen", "words"),
+    [
+        ([1, 1, 1, 0], [1, 1, 0, 0], [3, 0, 2], "do equally well (0.00 and 1.00)"),
+        ([1, 0, 1], [1, 0, 1], [1, 0], "equally well on all 3 facts: nothing tells them apart"),
+        ([1, 0.9], [0, 0.1], [1, 0], "All 2 facts tell the models apart, the last one most: by +1"),
+        (
+            [1, 0.5, 0.5],
+            [1, 0.25, 0],
+            [0, 2],
+            "On the first fact the models do equally well (1.00)",
+        ),
+        ([1, 0.5, 0.5], [1, 0.25, 0], [0, 2], "by +0.50. They differ on 2 of the 3 facts."),
+    ],
+)
+def test_the_facts_shown_are_those_that_show_the_lesson(one, two, chosen, words):
+    pair = pd.DataFrame({"one": one, "two": two}, dtype=float)
+    rows, said = across.three(pair.assign(difference=pair["one"] - pair["two"]))
+    assert list(rows.index) == chosen
+    assert words in said

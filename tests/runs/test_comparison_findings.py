@@ -1,0 +1,238 @@
+"""What the comparison says it found: every claim through its wordings, on made-up tables."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from helpers.runs.comparison import board
+from helpers.runs.comparison import findings as told
+from helpers.runs.comparison.measures import MEASURES, named
+
+COLUMNS = ["first", "second", "measure", "estimate", "low", "high", "n", "better"]
+PAIR = [("m", "s")]
+SIZES = {"s": 1e6, "m": 4e6, "m-chat": 4e6}
+NONE = pd.DataFrame(columns=COLUMNS)
+
+
+def gaps(*rows):
+    """Return differences (first, second, measure, estimate, half a width) as the board does."""
+    cells = []
+    for first, second, name, estimate, reach in rows:
+        low, high = estimate - reach, estimate + reach
+        better = board._better(dict(first=first, second=second, low=low, high=high), named(name))
+        cells.append((first, second, name, estimate, low, high, 90, better))
+    return pd.DataFrame(cells, columns=COLUMNS)
+
+
+def standing(**estimates):
+    rows = [(m, name, e) for name, each in estimates.items() for m, e in zip("abc", each)]
+    return pd.DataFrame(rows, columns=["model", "measure", "estimate"])
+
+
+def said(finding, decision, *words):
+    assert finding.decision == decision
+    assert [word for word in words if word not in finding.sentence] == []
+    assert "{" not in finding.sentence
+    assert "nan" not in finding.sentence
+
+
+@pytest.mark.parametrize(
+    ("one", "two", "decision", "words"),
+    [
+        ([1, 0, 1, 0] * 9, [1, 0, 1, 1] * 9, "holds", "a and b find the same facts hard"),
+        ([1, 0, 1, 0] * 9, [0, 1, 0, 1] * 9, "opposite", "hard for a is easy for b"),
+        ([1, 0, 1, 0] * 9, [1, 1, 0, 0] * 9, "undecided", "These 36 facts do not decide"),
+        ([1, 1, 1, 1] * 9, [1, 1, 0, 0] * 9, "undefined", "the same answer to every fact"),
+    ],
+)
+def test_pairing(one, two, decision, words):
+    pair = pd.DataFrame({"one": one, "two": two}, dtype=float)
+    pair["difference"] = pair["one"] - pair["two"]
+    strata = pd.Series(["P17", "P36"]).repeat(18)
+    said(told.pairing(pair, strata, ("a", "b"), 99, 0), decision, words)
+
+
+@pytest.mark.parametrize(
+    ("rows", "decision", "words"),
+    [
+        (
+            [("a", "b", 0.2), ("c", "a", -0.3)],
+            "holds",
+            ["each of the other 2", "nearest, b, is 20"],
+        ),
+        ([("a", "b", -0.2), ("c", "a", -0.3)], "opposite", ["b is better by 20.0 [10.0, 30.0]"]),
+        (
+            [("a", "b", 0.05), ("c", "a", -0.02)],
+            "undecided",
+            ["whether a, which", "ahead of c by 2.0"],
+        ),
+    ],
+)
+def test_the_leader_has_to_beat_every_other(rows, decision, words):
+    table = gaps(*((first, second, "right", gap, 0.1) for first, second, gap in rows))
+    said(told.leader(standing(right=[0.9, 0.8, 0.7]), table, "right"), decision, *words)
+
+
+def test_the_leader_in_a_measure_of_which_less_is_better():
+    table = gaps(("b", "a", "MONITOR", 0.2, 0.1))
+    finding = told.leader(standing(MONITOR=[0.3, 0.5]), table, "MONITOR")
+    said(finding, "holds", "a leads in MONITOR", "is 0.200 [0.100, 0.300] (paired, 90 facts)")
+
+
+@pytest.mark.parametrize("figures", [[], [0.5], [0.5, np.nan]])
+def test_no_leader_of_fewer_than_two(figures):
+    table = standing(right=figures).astype({"estimate": float})
+    said(told.leader(table, NONE, "right"), "undefined", "it takes two models")
+
+
+@pytest.mark.parametrize(
+    ("estimates", "decision", "words"),
+    [
+        ([0.3, 0.4], "holds", "All 2 differences"),
+        ([0.12] + [0.0] * 9, "opposite", "None of the 1 differences"),
+        ([0.4, 0.12] + [0.0] * 9, "undecided", "1 of the 2 differences"),
+        ([0.01], "undecided", "None of the 1 comparisons"),
+        ([], "undefined", "No difference can be tested"),
+    ],
+)
+def test_what_survives_the_correction(estimates, decision, words):
+    table = gaps(*(("a", "b", "right", estimate, 0.1) for estimate in estimates))
+    said(told.survive(table), decision, words)
+
+
+@pytest.mark.parametrize("claim", [told.larger, told.tuned])
+@pytest.mark.parametrize(
+    ("rows", "decision", "words"),
+    [
+        ({"MONITOR": -0.4, "UR": 0.01}, "holds", "of 2 comparisons of"),
+        ({"MONITOR": 0.4, "UR": 0.01}, "opposite", "models do worse: of 2 comparisons"),
+        ({"MONITOR": 0.4, "UR": 0.5}, "undecided", "models do better in some measures and worse"),
+        ({"MONITOR": 0.01, "UR": 0.01}, "undecided", "It is not decided whether"),
+        ({"coverage": 0.4}, "undefined", "it takes"),  # it has no better side
+        ({}, "undefined", "it takes"),
+    ],
+)
+def test_what_a_step_makes_better(claim, rows, decision, words):
+    table = gaps(*(("m", "s", name, gap, 0.1) for name, gap in rows.items()))
+    said(claim(table, PAIR), decision, words)
+
+
+def test_measures_are_named_with_the_pairs_they_tell_apart():
+    rises = (("m", "s", "UR", 0.4, 0.1), ("l", "m", "UR", 0.4, 0.1), ("l", "m", "NCR", 0.4, 0.1))
+    pairs = [*PAIR, ("l", "m")]
+    said(told.larger(gaps(*rises), pairs), "holds", "of 3 comparisons", "(2 pairs), 3 favour")
+    finding = told.larger(gaps(*rises, ("m", "s", "right", -0.4, 0.1)), pairs)
+    said(finding, "undecided", "larger (UR, 2 pairs; NCR) and 1", "smaller (list accuracy).")
+
+
+@pytest.mark.parametrize(
+    ("estimates", "decision", "words"),
+    [
+        ([0.2], "holds", "UR rises with size: from s to m by 20.0"),
+        ([0.3, 0.2], "holds", "in each of 2 pairs, least from m to l by 20.0"),
+        ([-0.2], "opposite", "UR falls with size: from s to m by 20.0"),
+        ([0.05], "undecided", "from s to m it changes by 5.0"),
+        ([0.4, -0.2], "undecided", "it rises in 1 of 2 pairs and falls in 1"),
+        ([], "undefined", "no pair of models here differs in it alone"),
+    ],
+)
+def test_what_rises(estimates, decision, words):
+    pairs = [*PAIR, ("l", "m")]
+    table = gaps(*((*pair, "UR", gap, 0.1) for pair, gap in zip(pairs, estimates)))
+    said(told.change(table, pairs, "size", "UR"), decision, words)
+
+
+@pytest.mark.parametrize(
+    ("estimate", "decision", "words"),
+    [
+        (-0.2, "holds", "m, has a better MONITOR than the smallest, s, by 0.200"),
+        (0.2, "opposite", "m, has a worse MONITOR"),
+        (0.0, "undecided", "These 90 facts do not decide"),
+        (None, "undefined", "it takes two untuned models"),
+    ],
+)
+def test_the_largest_against_the_smallest(estimate, decision, words):
+    table = NONE if estimate is None else gaps(("m", "s", "MONITOR", estimate, 0.1))
+    said(told.ends(table, SIZES, "MONITOR"), decision, words)
+
+
+def test_the_ends_are_of_one_format():
+    labels = {"a": 1, "b": 2, "c (qa)": 3, "d (qa)": 4}
+    table = gaps(("b", "a", "right", 0.2, 0.1), ("d (qa)", "a", "right", 0.9, 0.1))
+    table = pd.concat([table, gaps(("d (qa)", "c (qa)", "right", 0.1, 0.01))])
+    assert told.ends(table, labels, "right").estimate == pytest.approx(0.2)
+
+
+@pytest.mark.parametrize(
+    ("rows", "decision", "words"),
+    [
+        ([(0.9, 0.8, 0.95), (0.6, 0.3, 0.8)], "holds", "All 2 pairs of models find the same"),
+        ([(-0.9, -0.95, -0.8)], "opposite", "The two models find different relations easy"),
+        ([(0.9, 0.8, 0.95), (0.1, -0.3, 0.5)], "undecided", "is 0.10 [-0.30, 0.50], the pair"),
+        ([(0.5, np.nan, np.nan)], "undecided", "These 30 relations do not decide"),
+        ([(np.nan, np.nan, np.nan)], "undefined", "it takes two models"),
+        ([], "undefined", "it takes two models"),
+    ],
+)
+def test_relations(rows, decision, words):
+    table = pd.DataFrame(rows, columns=["r", "low", "high"], dtype=float)
+    said(told.alike(table.assign(first="a", second="b"), 30), decision, words)
+
+
+@pytest.mark.parametrize(
+    ("rows", "decision", "words"),
+    [
+        ({"MONITOR": -0.4, "UR": 0.4}, "holds", "of 1 pair of models that two"),
+        ({"MONITOR": 0.4, "UR": 0.5}, "opposite", "m is better than s in UR and worse in MONITOR"),
+        ({"MONITOR": 0.4, "UR": 0.01}, "undecided", "(pairs of models: 1)"),
+        ({}, "undefined", "it takes two models"),
+    ],
+)
+def test_whether_measures_agree(rows, decision, words):
+    table = gaps(*(("m", "s", name, gap, 0.1) for name, gap in rows.items()))
+    said(told.agree(table), decision, words)
+
+
+@pytest.mark.parametrize(
+    ("accuracies", "decision", "words"),
+    [
+        ([0.9, 0.8, 0.7, 0.6, 0.4, 0.5], "holds", "have a lower MONITOR: r = -0.94"),
+        ([0.4, 0.5, 0.6, 0.7, 0.9, 0.8], "opposite", "have a higher MONITOR: r = 0.94"),
+        ([0.5, 0.7, 0.6, 0.5, 0.7, 0.6], "undecided", "6 models do not decide"),
+        ([0.5, 0.6], "undefined", "2 models with MONITOR and accuracy cannot tell"),
+        ([], "undefined", "0 models"),
+    ],
+)
+def test_across_models(accuracies, decision, words):
+    scores = [(f"m{i}", "MONITOR", 0.1 * i) for i, _ in enumerate(accuracies)]
+    scores += [(f"m{i}", "average", value) for i, value in enumerate(accuracies)]
+    table = pd.DataFrame(scores, columns=["model", "measure", "estimate"])
+    said(told.correlation(table.astype({"estimate": float})), decision, words)
+
+
+@pytest.mark.parametrize(
+    ("moved", "apart", "decision", "words"),
+    [
+        (0.001, 0.2, "holds", "(half the width) moves the MONITOR of m by -0.001 [-0.041, 0.039]"),
+        (0.001, 0.2, "holds", "Twice the farther end, 0.082, is less than 0.200"),
+        (0.001, 0.08, "opposite", "Twice the farther end, 0.082, is not less than 0.080"),
+        (0.15, 0.2, "opposite", "not less than 0.200, the smallest difference"),
+        (0.001, 0.02, "undecided", "no two models are told apart"),
+    ],
+)
+def test_the_noise_floor(moved, apart, decision, words):
+    rows = [("half the width", -moved, "MONITOR"), ("batches", 0.0, "MONITOR"), ("x", 9, "base")]
+    far = pd.DataFrame(rows, columns=["variant", "estimate", "measure"]).assign(n=90)
+    far["low"], far["high"] = far["estimate"] - 0.04, far["estimate"] + 0.04
+    table = gaps(("m", "s", "MONITOR", apart, 0.05))
+    said(told.floor({"m": far}, table), decision, words)
+
+
+def test_without_repeated_runs_there_is_no_floor():
+    said(told.floor({}, gaps(("m", "s", "MONITOR", 0.5, 0.1))), "undefined", "cannot be said")
+
+
+def test_a_models_name_is_no_format():
+    table = gaps(("{n}", "s", "UR", 0.4, 0.1))
+    assert "{n}" in told.change(table, [("{n}", "s")], "size", "UR").sentence
+    assert {named(name).chapter for name in told.MAIN} == {m.chapter for m in MEASURES}

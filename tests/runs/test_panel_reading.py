@@ -1,0 +1,131 @@
+"""Which runs are read together, and the sentence for those that are not."""
+
+import json
+import re
+
+import pandas as pd
+import pytest
+
+from helpers import UserError, runs
+from helpers.runs.panel import reading
+
+
+def _run(folder, model, chapter, finished="2026-01-01T00:00:00", seed=0, **panel):
+    """Write a finished run with one answer about the panel."""
+    place = folder / model / chapter
+    place.mkdir(parents=True)
+    answers = pd.DataFrame({"item": ["a"], "said": [chapter]})
+    settings = panel.pop("settings", {"prompt_format": "bare"})
+    checksum, weights = panel.pop("checksum", "data"), panel.pop("weights", f"of {model}")
+    entry = reading.save(place, answers, {"settings": settings, "version": 1} | panel)
+    entry["n_facts"] = panel.get("n_facts", 1)
+    manifest = {
+        "chapter": chapter,
+        "parameters": {"seed": seed},
+        "seed": seed,
+        "finished": finished,
+        "seconds": 1.0,
+        "device": "cpu",
+        "commit": "0123456789",
+        "model": {"name": model, "weights_sha": weights},
+        "dataset": {"name": "atlas", "checksum": checksum},
+        "panel": entry,
+    }
+    (place / "run.json").write_text(json.dumps(manifest))
+    return place
+
+
+def _family(folder, models=("atlas-s",), but=(), **panel):
+    for model in models:
+        for chapter in reading.CHAPTERS:
+            if (model, chapter) not in but:
+                _run(folder, model, chapter, **panel)
+
+
+def test_runs_are_found_and_read(tmp_path):
+    _family(tmp_path, ("atlas-xs", "atlas-s"))
+    table = reading.found(tmp_path, ["atlas-s", "atlas-xs"])
+    assert table["model"].tolist() == ["atlas-s"] * 4 + ["atlas-xs"] * 4
+    assert (table["left_out"] == "").all()
+    assert reading.complete(table) == ["atlas-s", "atlas-xs"]
+    assert reading.answers(table["folder"].iloc[1])["said"].item() == "knowledge_base"
+    assert reading.remarks(table, ["atlas-s"], ["atlas-s"], tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("changed", "reason"),
+    [
+        ({"seed": 3}, "its seed is 3, not 0"),
+        ({"checksum": "older data"}, "other data"),
+        ({"n_facts": 9}, "a panel of another size"),
+        ({"version": 0}, "another version"),
+        ({"weights": "older"}, "other weights"),
+    ],
+)
+def test_runs_that_do_not_fit_are_left_out_with_the_reason(tmp_path, changed, reason):
+    _family(tmp_path, but=[("atlas-s", "monitor")], finished="2026-01-02T00:00:00")
+    _run(tmp_path, "atlas-s", "monitor", **changed)
+    table = reading.found(tmp_path, ["atlas-s"])
+    assert reason in table.loc[table["chapter"] == "monitor", "left_out"].item()
+    assert (table.loc[table["chapter"] != "monitor", "left_out"] == "").all()
+    assert reading.complete(table) == []
+    [remark] = reading.remarks(table, ["atlas-s"], [], tmp_path)
+    assert re.search(r"a run is missing: `.*run monitor --model atlas-s", remark)
+
+
+def test_settings_must_agree_within_a_chapter(tmp_path):
+    _family(tmp_path, ("atlas-s",), finished="2026-01-02T00:00:00")
+    _family(tmp_path, ("atlas-xs",), settings={"prompt_format": "chat"})
+    table = reading.found(tmp_path, ["atlas-s", "atlas-xs"])
+    assert table.loc[table["model"] == "atlas-xs", "left_out"].str.contains("settings").all()
+    assert reading.complete(table) == ["atlas-s"]
+    assert "atlas-xs is not read" in reading.remarks(table, ["atlas-xs"], ["atlas-s"], "runs")[0]
+
+
+def test_runs_that_lie_elsewhere_are_not_looked_at(tmp_path):
+    _family(tmp_path)
+    place = _run(tmp_path / "elsewhere", "atlas-s", "monitor", seed=5)
+    place.rename(tmp_path / "elsewhere" / "monitor")
+    assert len(runs.load(tmp_path)) == 5
+    table = reading.found(tmp_path, ["atlas-s"])
+    assert len(table) == 4
+    assert (table["left_out"] == "").all()
+
+
+def test_a_run_without_the_panel_is_left_out(tmp_path):
+    _family(tmp_path)
+    path = tmp_path / "atlas-s" / "monitor" / "run.json"
+    told = json.loads(path.read_text())
+    del told["panel"]
+    path.write_text(json.dumps(told))
+    table = reading.found(tmp_path, ["atlas-s"])
+    assert table.loc[table["chapter"] == "monitor", "left_out"].item() == "it did not ask the panel"
+    with pytest.raises(UserError, match="no answers about the panel"):
+        reading.answers(path.parent)
+
+
+def test_answers_of_another_run_are_refused(tmp_path):
+    place = _run(tmp_path, "atlas-s", "monitor")
+    pd.DataFrame({"item": ["b"]}).to_parquet(place / reading.FILE)
+    with pytest.raises(UserError, match="not of the run"):
+        reading.answers(place)
+
+
+def test_missing_runs_name_the_command(tmp_path):
+    table = reading.found(tmp_path, ["atlas-m"])
+    assert table.empty
+    assert list(table) == reading.COLUMNS
+    assert reading.complete(table) == []
+    [remark] = reading.remarks(table, ["atlas-m"], [], tmp_path)
+    assert re.search(r"run monitor --model atlas-m --runs .*, and likewise knowledge_base", remark)
+
+
+def test_a_model_of_unknown_training_is_refused(tmp_path):
+    with pytest.raises(UserError, match="gpt2 has read is not known: give bundled models"):
+        reading.found(tmp_path, ["gpt2"])
+
+
+def test_a_folder_that_cannot_be_written(tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(UserError, match="cannot be written"):
+        reading.save(tmp_path / "file", pd.DataFrame({"item": ["a"]}), {})

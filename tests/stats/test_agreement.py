@@ -1,0 +1,113 @@
+"""Agreement and information, against scikit-learn, scipy and worked cases."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.stats
+from hypothesis import assume, given
+from hypothesis import settings as limits
+from hypothesis import strategies as st
+from sklearn.metrics import cohen_kappa_score, mutual_info_score
+
+from helpers import UserError
+from helpers.stats import agreement
+
+pairs = st.lists(st.tuples(st.booleans(), st.booleans()), min_size=4, max_size=60)
+
+
+def _both_vary(values):
+    return (np.ptp(values, axis=0) > 0).all()
+
+
+@limits(max_examples=40)
+@given(pairs)
+def test_kappa_is_that_of_scikit_learn(rows):
+    values = np.array(rows, dtype=int)
+    assume(_both_vary(values))
+    assert agreement.kappa(values) == pytest.approx(cohen_kappa_score(*values.T), abs=1e-12)
+
+
+@limits(max_examples=40)
+@given(pairs)
+def test_kappa_of_a_verdict_with_itself_is_one_and_has_no_order(rows):
+    values = np.array(rows, dtype=int)
+    assume(_both_vary(values))
+    assert agreement.kappa(values[:, [0, 0]]) == pytest.approx(1)
+    assert agreement.kappa(values) == pytest.approx(float(agreement.kappa(values[:, ::-1])))
+
+
+def test_kappa_of_chance_is_about_nothing():
+    random = np.random.default_rng(0)
+    drawn = random.random((300, 200, 2)) < [0.7, 0.4]
+    assert agreement.kappa(drawn).mean() == pytest.approx(0, abs=0.01)
+
+
+def test_kappa_where_both_say_the_same_of_all():
+    assert np.isnan(agreement.kappa(np.ones((5, 2))))
+
+
+@limits(max_examples=40)
+@given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=3, max_size=40))
+def test_rank_correlation_is_that_of_scipy(rows):
+    values = np.array(rows, dtype=float)
+    assume(_both_vary(values))
+    expected = scipy.stats.spearmanr(*values.T).statistic
+    assert agreement.rank_correlation(values) == pytest.approx(expected, abs=1e-9)
+    grown = np.stack([np.exp(values[:, 0]), values[:, 1] ** 3], axis=1)
+    assert agreement.rank_correlation(grown) == pytest.approx(expected, abs=1e-9)
+
+
+def test_rank_correlation_of_a_constant_is_not_a_number():
+    assert np.isnan(agreement.rank_correlation(np.array([[1.0, 2], [1, 3]])))
+
+
+@limits(max_examples=40)
+@given(pairs)
+def test_information_is_that_of_scikit_learn_less_its_bias(rows):
+    values = np.array(rows, dtype=int)
+    assume(_both_vary(values))
+    bits = mutual_info_score(*values.T) / np.log(2)
+    expected = bits - 1 / (2 * len(values) * np.log(2))
+    assert agreement.information(values) == pytest.approx(expected, abs=1e-9)
+    assert agreement.information(1 - values) == pytest.approx(expected, abs=1e-9)
+
+
+def test_information_of_chance_is_about_nothing():
+    drawn = np.random.default_rng(1).random((400, 150, 2)) < [0.6, 0.7]
+    assert agreement.information(drawn).mean() == pytest.approx(0, abs=0.001)
+    assert agreement.information(np.ones((9, 2))) == 0
+
+
+@limits(max_examples=25)
+@given(st.lists(st.tuples(*[st.booleans()] * 3), min_size=1, max_size=50))
+def test_combinations_count_every_fact_once(rows):
+    table = pd.DataFrame(rows, columns=list("abc"))
+    groups = ["even" if i % 2 == 0 else "odd" for i in range(len(rows))]
+    found = agreement.combinations(table, groups, ["even", "odd"])
+    assert found.to_numpy().sum() == len(rows)
+    assert found["even"].sum() == (len(rows) + 1) // 2
+    numbers = found.index.to_frame().sum(axis=1).tolist()
+    assert numbers == sorted(numbers, reverse=True)
+    for combination, counts in found.iterrows():
+        assert counts.sum() == sum(row == combination for row in rows)
+
+
+def test_a_group_without_a_name_is_refused():
+    with pytest.raises(UserError, match="'b'"):
+        agreement.combinations(pd.DataFrame({"m": [1]}), ["b"], ["a"])
+
+
+def test_pairwise_averages_models_and_leaves_out_what_is_no_number():
+    wide = pd.DataFrame(
+        {
+            ("one", "x"): [1, 1, 0, 0],
+            ("one", "y"): [1, 0, 0, 0],
+            ("two", "x"): [1, 1, 1, 1],
+            ("two", "y"): [1, 1, 1, 1],
+        },
+        dtype=float,
+    )
+    strata = pd.Series([1, 1, 1, 1])
+    found = agreement.pairwise(wide, agreement.kappa, strata, n_resamples=50)
+    assert found["estimate"].item() == pytest.approx(0.5)  # of the first model alone
+    assert found["low"].item() <= 0.5 <= found["high"].item()

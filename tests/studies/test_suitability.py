@@ -1,0 +1,79 @@
+"""Which chapter can be run on which data set: names, files, the data page's table, small data."""
+
+import re
+
+import pytest
+
+from helpers import UserError, datasets
+from helpers.datasets import download, fktc
+from helpers.datasets.multiple_choice import remote
+from helpers.studies import suitability
+from helpers.studies.suitability import TAKES
+from tests import own_facts
+
+
+@pytest.fixture(autouse=True)
+def offline(monkeypatch):
+    """Nothing may be fetched to answer."""
+    for module in (download, fktc, remote):
+        monkeypatch.setattr(module, "fetch", lambda *_: pytest.fail("a data set was fetched"))
+
+
+def test_the_table_of_the_data_page_is_true(root, tmp_path):
+    page = (root / "book" / "data.md").read_text(encoding="utf-8")
+    part = page.partition("(data-chapters)=")[2].partition("(data-load)=")[0]
+    rows = [[cell.strip() for cell in line.strip("| \n").split("|")]
+            for line in part.splitlines() if line.startswith("|")]  # fmt: skip
+    assert rows[0][2:] == list(TAKES)
+    csv = tmp_path / "own.csv"
+    csv.write_text("question,options,answer\nUp?,yes|no,yes\nDown?,yes|no,no\n")
+    told = {}
+    for names, _, *cells in rows[2:]:
+        found = re.findall("`(.+?)`", names) or [csv]
+        told |= {name: [cell == "yes" for cell in cells] for name in found}
+    assert set(datasets.NAMES) < set(told)
+    told[str(own_facts.write(tmp_path / "books", 12))] = told["fktc"]
+    for name, cells in told.items():
+        assert [not suitability.unsuited(chapter, name) for chapter in TAKES] == cells, name
+
+
+def test_a_sentence_names_the_chapter_the_data_and_who_takes_them():
+    said = suitability.unsuited("multiplicity", "trex_mc")
+    assert re.match(r"trex_mc holds .*multiplicity takes .*run latent_knowledge on it", said)
+    assert suitability.unsuited("atlas", "trex_mc") == ""
+
+
+def test_small_data_are_refused_by_the_chapters_that_need_more(tmp_path):
+    few = own_facts.write(tmp_path / "few", 3)
+    said = {chapter: suitability.unsuited(chapter, few) for chapter in TAKES}
+    assert not said["monitor"]
+    assert not said["multiplicity"]
+    assert "holds 3 facts: add some" in said["knowledge_base"]
+    assert "needs at least 2" in said["latent_knowledge"]
+    alone = own_facts.write(tmp_path / "alone", 12, wrong=())
+    said = {chapter: suitability.unsuited(chapter, alone) for chapter in TAKES}
+    assert "author-0000" in said["monitor"]
+    assert "author-0000" in said["multiplicity"]
+    assert not said["knowledge_base"]
+    assert not said["latent_knowledge"]
+    same = own_facts.write(tmp_path / "same", 12, n_objects=1)
+    assert "fewer than 2 different objects" in suitability.unsuited("latent_knowledge", same)
+
+
+def test_one_relation_that_is_too_small_stops_no_chapter(tmp_path):
+    folder = own_facts.write(own_facts.write(tmp_path / "books", 12), 2, "editor")
+    assert not any(suitability.unsuited(chapter, folder) for chapter in TAKES)
+    assert suitability.unsuited("latent_knowledge", folder, ["editor"])
+
+
+def test_mistakes_are_raised(tmp_path):
+    with pytest.raises(UserError, match="no data set 'trivia'"):
+        suitability.unsuited("monitor", "trivia")
+    with pytest.raises(UserError, match="no file or folder"):
+        suitability.unsuited("monitor", tmp_path / "none")
+    for name in ("atlas", "fktc", own_facts.write(tmp_path / "books", 12)):
+        with pytest.raises(UserError, match="no relation P9999"):
+            suitability.unsuited("monitor", name, ["P9999"])
+    (tmp_path / "books" / "author.json").write_text('{"relations": ["[X]?"]}\n{oops\n')
+    with pytest.raises(UserError, match="line 2 is not JSON"):
+        suitability.unsuited("monitor", tmp_path / "books")
