@@ -7,9 +7,9 @@ from pathlib import Path
 import pandas as pd
 
 from helpers import datasets, models, runs
-from helpers.metrics.verdicts import METHODS
 from helpers.publishing import chapters, settings
 from helpers.runs.panel import asking, reading
+from helpers.studies import STUDIES
 
 N = 24
 SMALL = {
@@ -39,7 +39,7 @@ def family(folder: Path, names: tuple[str, ...] = ("atlas-xs", "atlas-s")) -> Pa
     """Ask the panel of every chapter of some models; return the folder of the runs."""
     for name in names:
         lm = models.load(name)
-        for chapter in METHODS:
+        for chapter in STUDIES:
             ask(folder, chapter, lm)
     return folder
 

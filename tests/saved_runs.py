@@ -94,6 +94,10 @@ def _responses(table: pd.DataFrame, right: np.ndarray) -> tuple[dict, pd.DataFra
     label = np.where(right, np.where(seen, "correct", "uninformative"), "wrong")
     consistency = np.select([label == "correct", label == "wrong"], [0.8, 0.4], np.nan)
     answers = table[["item"]].assign(seen=seen, label=label, consistency=consistency)
+    texts = {"correct": "Peru", "wrong": "Chad", "uninformative": "unsure"}
+    answers = answers.assign(text=[texts[each] for each in label], group=table["relation"])
+    answers["kind"] = np.where(label == "uninformative", "unsure", label)
+    answers = answers.assign(question="Where is it?", answers=[["Peru"]] * len(answers))
     answers["stratum"] = table["relation"] + np.where(seen, ", seen", ", unseen")
     both = [answers.assign(variant=name) for name in ("zero-shot", "four-shot")]
     net = right[seen].mean() - (1 - right[seen].mean())
@@ -106,38 +110,43 @@ def _responses(table: pd.DataFrame, right: np.ndarray) -> tuple[dict, pd.DataFra
 
 
 def _latent(table: pd.DataFrame, right: np.ndarray) -> tuple[dict, pd.DataFrame, pd.DataFrame]:
-    """Probability 0.7 where right, else 0.2."""
+    """Of two choices, the true one has probability 0.7 where right, else 0.2."""
     mass = np.where(right, 0.7, 0.2)
-    each = pd.concat(
-        [
-            table[["item", "relation"]].assign(level="fact", measure=name, estimate=values)
-            for name, values in (("right", right.astype(float)), ("mass", mass))
-        ]
-    )
-    answers = table[["item", "relation"]].assign(text="")
-    metrics = pd.concat([_run_rows(right=right.mean(), mass=mass.mean()), each])
-    return {}, answers, metrics
+    rows = [
+        (item, relation, option, name, option == 0, [np.log(p)])
+        for item, relation, true in zip(table["item"], table["relation"], mass)
+        for option, (name, p) in enumerate((("Peru", true), ("Chad", 1 - true)))
+    ]
+    columns = ["item", "relation", "option", "choice", "correct", "logprobs"]
+    answers = pd.DataFrame(rows, columns=columns).assign(variant="ic", part="lists")
+    return {}, answers, _run_rows(right=right.mean(), mass=mass.mean())
 
 
 def _choices(table: pd.DataFrame, right: np.ndarray) -> tuple[dict, pd.DataFrame, pd.DataFrame]:
-    """Every third question is unsteady; of the others some are steadily right, others wrong."""
+    """Every third question is unsteady; of the others some are steadily right, others wrong.
+
+    Of ten prompts a steady answer comes in nine: 36 of 45 pairs agree; an unsteady one in five.
+    """
     shaky = np.arange(len(table)) % 3 == 0
-    columns = {
-        "accuracy": np.where(right, 0.9, 0.1),
-        "self_consistency": np.where(shaky, 0.5, 0.9),
-        "factuality": right & ~shaky,
-        "randomness": shaky,
-        "error": ~right & ~shaky,
-    }
-    each = pd.concat(
-        [
-            table[["item", "relation"]].assign(
-                level="item", kind=kind, measure=name, estimate=np.asarray(values, dtype=float)
-            )
-            for kind in ("frames", "order")
-            for name, values in columns.items()
-        ]
+    hits = np.select([shaky, right], [5, 9], 1)
+    rows = [
+        (item, relation, kind, variation, option, name, option == 0, [-0.1 - (option != chosen)])
+        for item, relation, good in zip(table["item"], table["relation"], hits)
+        for kind in ("frames", "order")
+        for variation in range(10)
+        for chosen in [0 if variation < good else 1]
+        for option, name in enumerate(("Peru", "Chad"))
+    ]
+    columns = ["item", "relation", "kind", "variation", "option", "text", "correct", "logprobs"]
+    answers = pd.DataFrame(rows, columns=columns).assign(answer=0)
+    answers["continuation"] = " " + answers["text"]
+    answers["variant"] = answers["kind"] + answers["variation"].astype(str)
+    answers["prompt"] = answers["variant"]
+    main = _run_rows(
+        accuracy=(hits / 10).mean(),
+        self_consistency=np.where(shaky, 20 / 45, 36 / 45).mean(),
+        factuality=(right & ~shaky).mean(),
+        randomness=shaky.mean(),
+        error=(~right & ~shaky).mean(),
     )
-    main = _run_rows(**{name: np.mean(values) for name, values in columns.items()})
-    answers = table[["item", "relation"]].assign(text="")
-    return {}, answers, pd.concat([main.assign(kind="frames"), each])
+    return {}, answers, main.assign(kind="frames")

@@ -198,7 +198,7 @@ def collect() -> pd.DataFrame:
         stray = fixed.get(relation, {}).keys() - found[relation].keys()
         if stray:
             raise UserError(
-                f"helpers/datasets/data/atlas_corrections.csv corrects {sorted(stray)} of {relation}, "
+                f"datasets/data/atlas_corrections.csv corrects {sorted(stray)} of {relation}, "
                 "which the sources do not have: remove these lines"
             )
         pairs = found[relation] | fixed.get(relation, {})

@@ -2,6 +2,7 @@
 
 from helpers.probing.engine import method
 from helpers.probing.generation import generate
+from helpers.probing.metering import metered
 from helpers.probing.scoring import score, work
 
-__all__ = ["generate", "method", "score", "work"]
+__all__ = ["generate", "metered", "method", "score", "work"]

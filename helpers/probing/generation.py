@@ -13,10 +13,10 @@ from helpers.models import progress as lines
 from helpers.models.remote import Server
 from helpers.models.tokens import Row
 from helpers.probing import cache as caches
-from helpers.probing import server_generation
+from helpers.probing import metering, server_generation
 from helpers.probing.engine import decoding
 from helpers.probing.engine.decoding import Rules, Task, Text
-from helpers.probing.scoring import check_columns
+from helpers.probing.scoring import check_columns, spoken
 
 
 def generate(
@@ -91,7 +91,9 @@ def generate(
     if reads is not None:
         columns["anchor_logprobs"] = [list(found[task].anchor_logprobs) for task in reads]
     series = {k: pd.Series(v, index=frame.index, dtype=object) for k, v in columns.items()}
-    return frame.assign(**series)
+    made = frame.assign(**series)
+    metering.add(lambda: spoken(model, made))
+    return made
 
 
 def _rules(model: LanguageModel, max_new_tokens: int, stop: Sequence[str]) -> Rules:

@@ -12,7 +12,7 @@ from helpers import UserError
 from helpers.models import LanguageModel, check, tokens
 from helpers.models import progress as lines
 from helpers.probing import cache as caches
-from helpers.probing import engine
+from helpers.probing import engine, metering
 
 NEEDED = ("item", "variant", "option", "prompt", "continuation")
 
@@ -77,6 +77,7 @@ def score(
             show(len(store.known))
     finally:
         caches.flush(store)
+    metering.add(lambda: work(model, probes))
     return probes.assign(
         logprobs=_column([list(store.known[keys[row]].logprobs) for row in rows], probes.index),
         tokens=_column([tokens.pieces(model, row.scored) for row in rows], probes.index),
@@ -104,6 +105,19 @@ def work(model: LanguageModel, probes: pd.DataFrame) -> dict[str, int]:
     rows = tokens.rows(model, list(probes["prompt"]), list(probes["continuation"]), groups)
     counted = engine.count_tokens(rows, engine.pack_length(model))
     return {"probes": len(rows), "tokens": counted["plain"], "forwarded": counted["forwarded"]}
+
+
+def spoken(model: LanguageModel, texts: pd.DataFrame) -> dict[str, int]:
+    """Count, as `work` does, what greedy answers took: what was read, and what was said.
+
+    An empty answer counts as a line's end, which ended it.
+    """
+    said = texts["text"].where(texts["text"] != "", "\n")
+    numbered = texts.assign(option=0, continuation=said, correct=True)
+    for name in ("item", "variant"):
+        if name not in numbered:
+            numbered[name] = range(len(numbered))
+    return work(model, numbered)
 
 
 def check_columns(frame: pd.DataFrame, needed: Sequence[str], texts: Sequence[str]) -> None:

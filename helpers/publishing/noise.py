@@ -26,7 +26,7 @@ from helpers.models.checkpoints import slug
 from helpers.publishing import state
 from helpers.publishing.grid import Job
 from helpers.runs.comparison import board, facts
-from helpers.runs.comparison.measures import of
+from helpers.studies import STUDIES
 
 FOLDER = "noise"
 USUAL = "usual"
@@ -138,7 +138,7 @@ def compare(
     tables = {name: facts.read("monitor", path) for name, path in paths.items()}
     rows, words = [], []
     for name in [variant for variant in paths if variant != USUAL]:
-        for measure in of("monitor"):
+        for measure in STUDIES["monitor"].MEASURES:
             gap = board.difference(tables[name], tables[USUAL], measure, n_resamples, seed)
             rows.append({"variant": TOLD[name], "measure": measure.name} | gap._asdict())
         words.append({"variant": TOLD[name]} | _answers(paths[name], paths[USUAL]))

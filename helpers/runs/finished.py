@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from helpers.runs import environment
 from helpers import runs
+from helpers.runs import environment
 
 
 def overall(chapter: str, folder: str | Path | None = None, relation: str = "all") -> pd.DataFrame:

@@ -17,9 +17,9 @@ from typing import Any
 
 import pandas as pd
 
-from helpers.runs import environment
-from helpers.models.checkpoints import slug
 from helpers import UserError
+from helpers.models.checkpoints import slug
+from helpers.runs import environment
 
 _ABOVE = Path(__file__).resolve().parents[2]
 # The project's folder. A package installed alone has none: runs then go where one works.

@@ -8,11 +8,12 @@ import pandas as pd
 import pytest
 
 from helpers import UserError, datasets, runs
-from helpers.metrics import detection, verdicts
+from helpers.metrics import detection
 from helpers.plots import findings
 from helpers.publishing import chapters, settings
-from helpers.runs.panel import reading
+from helpers.runs.panel import gathering, reading
 from helpers.stats import agreement
+from helpers.studies import STUDIES
 from tests import panel_runs
 from tests.chapters import cells, notebooks
 
@@ -41,7 +42,7 @@ def test_it_lies_among_the_syntheses_and_says_what_it_read(folder, family):
     manifest = runs.manifest(folder)
     assert set(manifest["models"]) == {"atlas-xs", "atlas-s"}
     assert {(row["model"], row["chapter"]) for row in manifest["read"]} == {
-        (model, chapter) for model in ("atlas-xs", "atlas-s") for chapter in reading.CHAPTERS
+        (model, chapter) for model in ("atlas-xs", "atlas-s") for chapter in STUDIES
     }
     assert 0 < manifest["n_facts"] < panel_runs.N
 
@@ -49,7 +50,8 @@ def test_it_lies_among_the_syntheses_and_says_what_it_read(folder, family):
 def _verdict(family, chapter, model="atlas-s"):
     place = family / model / chapter
     told = runs.manifest(place)["panel"]["settings"]
-    return verdicts.verdicts(chapter, reading.answers(place), told).set_index("item")
+    said = reading.answers(place)
+    return gathering.verdicts(STUDIES[chapter], said, told, {}).set_index("item")
 
 
 def _figure(metrics, measure, model, method):
@@ -59,10 +61,10 @@ def _figure(metrics, measure, model, method):
 
 def test_areas_can_be_computed_again_from_the_saved_answers(metrics, family):
     told = datasets.training("atlas-s")
-    for chapter, method in verdicts.METHODS.items():
+    for chapter, study in STUDIES.items():
         table = _verdict(family, chapter).join(told[["exposures", "plain"]]).query("plain")
         pair = np.column_stack([table["score"], table["exposures"] > 0])
-        saved = _figure(metrics, "area, shown or never", "atlas-s", method)
+        saved = _figure(metrics, "area, shown or never", "atlas-s", study.TITLE)
         assert saved == pytest.approx(float(detection.area(pair)), abs=1e-12)
 
 
@@ -70,7 +72,7 @@ def test_kappa_can_be_computed_again_from_the_saved_answers(metrics, family):
     each = []
     for model in ("atlas-xs", "atlas-s"):
         plain = datasets.training(model)["plain"]
-        first, second = (_verdict(family, c, model)["known"] for c in reading.CHAPTERS[:2])
+        first, second = (_verdict(family, c, model)["known"] for c in list(STUDIES)[:2])
         pair = pd.concat([first, second], axis=1)
         each.append(agreement.kappa(pair[plain.loc[pair.index]].to_numpy()))
     saved = _figure(metrics, "kappa", "mean", "MONITOR and knowledge base")

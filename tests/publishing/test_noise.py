@@ -6,7 +6,7 @@ import pytest
 from helpers import UserError, runs
 from helpers.publishing import noise
 from helpers.runs.comparison import board, facts
-from helpers.runs.comparison.measures import of
+from helpers.studies import STUDIES
 from tests import tiny
 
 
@@ -50,7 +50,7 @@ def test_every_variant_is_compared_in_pairs_as_the_board_does(made):
     assert len({frozenset(table["item"]) for table in asked.values()}) == 1
     usual, other = (facts.read("monitor", paths[name]) for name in (noise.USUAL, "hints"))
     rows = gaps[gaps["variant"] == noise.TOLD["hints"]].set_index("measure")
-    for measure in of("monitor"):
+    for measure in STUDIES["monitor"].MEASURES:
         expected = board.difference(other, usual, measure, 50)
         for name in ("estimate", "low", "high", "n"):
             assert rows.loc[measure.name, name] == pytest.approx(

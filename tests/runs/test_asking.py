@@ -6,9 +6,9 @@ import pytest
 
 from helpers import UserError, datasets, models, prompts, runs
 from helpers.metrics import responses as marking
-from helpers.metrics import verdicts
-from helpers.metrics.verdicts import METHODS
-from helpers.runs.panel import asking, reading
+from helpers.probing import scoring
+from helpers.runs.panel import gathering, reading
+from helpers.studies import STUDIES
 from tests import panel_runs
 
 
@@ -22,7 +22,7 @@ def small():
 def told(small, tmp_path_factory):
     """Return each chapter's answers about the panel, and the entries of the manifests."""
     folder = tmp_path_factory.mktemp("asked")
-    places = {name: panel_runs.ask(folder, name, small) for name in METHODS}
+    places = {name: panel_runs.ask(folder, name, small) for name in STUDIES}
     entries = {name: runs.manifest(place)["panel"] for name, place in places.items()}
     return {name: reading.answers(place) for name, place in places.items()}, entries
 
@@ -42,6 +42,7 @@ def test_responses_to_unread_facts_are_judged_by_the_key(told):
     assert responses["label"].tolist() == again["label"].tolist()
 
 
+VERDICT = ["item", "known", "score", "blind", "misled"]
 EXPOSED = ["exposures", "false_exposures", "plain", "seen", "kind", "label"]  # and what follows
 
 
@@ -63,18 +64,18 @@ def _other_training(answers, seed):
     return marking.as_defined(marking.mark(answers)) if "seen" in answers else answers
 
 
-@pytest.mark.parametrize("chapter", METHODS)
+@pytest.mark.parametrize("chapter", STUDIES)
 def test_what_was_read_changes_no_verdict(chapter, told):
     entry, answers = told[1][chapter], _some_right(told[0][chapter])
     answers = answers.assign(**{
         name: np.arange(len(answers)) % 3 for name in ("exposures", "false_exposures")
     })  # fmt: skip
     false = datasets.panel(panel_runs.N).set_index("fact")["false_object"].to_dict()
-    before = verdicts.verdicts(chapter, answers, entry["settings"], false)
+    before = gathering.verdicts(STUDIES[chapter], answers, entry["settings"], false)
     others = [_other_training(answers, seed) for seed in range(3)]
     for other in [*others, answers.drop(columns=EXPOSED, errors="ignore")]:
-        after = verdicts.verdicts(chapter, other, entry["settings"], false)
-        pd.testing.assert_frame_equal(after, before)
+        after = gathering.verdicts(STUDIES[chapter], other, entry["settings"], false)
+        pd.testing.assert_frame_equal(after[VERDICT], before[VERDICT])
 
 
 def test_no_prompt_gives_its_answer_away(told):
@@ -128,7 +129,7 @@ def test_spoken_counts_empty_answers_too(small):
     rows = pd.DataFrame(
         {"item": ["a", "b"], "variant": "x", "prompt": "Which?", "text": ["", " A"]}
     )
-    assert asking.spoken(small, rows)["probes"] == 2
+    assert scoring.spoken(small, rows)["probes"] == 2
 
 
 @pytest.mark.parametrize("changed", [{"n_panel": 0}, {"dataset": "fktc"}])

@@ -8,8 +8,10 @@ from hypothesis import strategies as st
 
 from helpers import UserError, runs
 from helpers.runs.comparison import across, board, facts, groups
-from helpers.runs.comparison.measures import CHAPTERS, MEASURES, named, of
+from helpers.studies import STUDIES, measure_named
 from tests import saved_runs
+
+MONITOR = list(measure_named("MONITOR").columns)
 
 
 @pytest.fixture
@@ -28,7 +30,7 @@ def load(folder):
 def test_figures_computed_again_are_those_that_were_saved(two):
     table, found = load(two)
     again = across.agreement(found, table)
-    assert set(again["chapter"]) == set(CHAPTERS)
+    assert set(again["chapter"]) == set(STUDIES)
     assert len(again) == 2 * (3 + 4 + 2 + 5)
     np.testing.assert_allclose(again["again"], again["saved"], atol=1e-12)
 
@@ -51,17 +53,17 @@ def test_models_stand_from_small_to_large_on_the_same_facts(two):
     assert list(found["latent_knowledge"]) == ["small", "large", "later"]
     counts = across.overlap(found).set_index(["chapter", "model"])
     assert counts.loc[("latent_knowledge", "later")].tolist() == [24, 12]
-    standing = board.standings(found["latent_knowledge"], of("latent_knowledge"), 50)
+    standing = board.standings(found["latent_knowledge"], STUDIES["latent_knowledge"].MEASURES, 50)
     assert standing["n"].eq(12).all()
 
 
 def test_a_difference_counts_the_facts_that_count_for_both(two):
     _, found = load(two)
     models = found["monitor"]
-    models["large"].loc[models["large"].index[:3], ["deviation", "anchor"]] = np.nan
-    gap = board.difference(models["large"], models["small"], named("MONITOR"), 50)
-    both = models["large"]["anchor"].notna() & models["small"]["anchor"].notna()
-    assert gap.n == both.sum() < models["small"]["anchor"].notna().sum()
+    models["large"].loc[models["large"].index[:3], MONITOR] = np.nan
+    gap = board.difference(models["large"], models["small"], measure_named("MONITOR"), 50)
+    both = models["large"][MONITOR[0]].notna() & models["small"][MONITOR[0]].notna()
+    assert gap.n == both.sum() < models["small"][MONITOR[0]].notna().sum()
     assert gap.estimate == pytest.approx(0, abs=1e-12)
     assert (gap.low, gap.high) == pytest.approx((0, 0), abs=1e-12)
 
@@ -69,14 +71,16 @@ def test_a_difference_counts_the_facts_that_count_for_both(two):
 def test_without_shared_facts_there_is_no_difference(two):
     _, found = load(two)
     one = found["latent_knowledge"]["small"]
-    gap = board.difference(one, one.rename(index=str.lower), named("right"))
+    gap = board.difference(one, one.rename(index=str.lower), measure_named("right"))
     assert gap.n == 0
     assert np.isnan(gap.estimate)
 
 
 def test_the_better_side_follows_the_measures_direction(two):
     _, found = load(two)
-    gaps = board.differences(found["multiplicity"], of("multiplicity"), n_resamples=200)
+    gaps = board.differences(
+        found["multiplicity"], STUDIES["multiplicity"].MEASURES, n_resamples=200
+    )
     better = gaps.set_index("measure")["better"].to_dict()
     assert better["accuracy"] == better["error"] == "large"
     assert better["self_consistency"] == ""
@@ -89,19 +93,20 @@ def test_a_paired_difference_is_that_of_the_means(pairs):
     table = pd.DataFrame(pairs, columns=["a", "b"]).astype(float)
     table["relation"] = "P17"
     sides = [table.assign(right=table[name]) for name in "ab"]
-    gap = board.difference(*sides, named("right"), n_resamples=20)
+    gap = board.difference(*sides, measure_named("right"), n_resamples=20)
     assert gap.estimate == pytest.approx(table["a"].mean() - table["b"].mean())
     assert gap.low <= gap.estimate + 1e-9
-    back = board.difference(*sides[::-1], named("right"), n_resamples=20)
+    back = board.difference(*sides[::-1], measure_named("right"), n_resamples=20)
     assert back.estimate == pytest.approx(-gap.estimate)
 
 
 def test_every_measure_is_computed_from_columns_that_facts_have(two):
-    for chapter in CHAPTERS:
+    for chapter in STUDIES:
         table = facts.read(chapter, two / "small" / chapter)
-        for measure in of(chapter):
+        for measure in STUDIES[chapter].MEASURES:
             assert set(measure.columns) <= set(table.columns)
-    assert len({measure.name for measure in MEASURES}) == len(MEASURES)
+    names = [measure.name for study in STUDIES.values() for measure in study.MEASURES]
+    assert len(set(names)) == len(names)
 
 
 def test_a_run_that_is_made_again_is_read_again(two):
@@ -149,7 +154,7 @@ def test_tables_hold_numbers_whoever_has_run_what(two):
         assert kinds == ["float64"] * 3 + ["int64"]
 
 
-@pytest.mark.parametrize("chapter", CHAPTERS)
+@pytest.mark.parametrize("chapter", STUDIES)
 def test_the_example_is_taken_from_two_models_that_share_facts(two, chapter):
     _, found = load(two)
     example = across.example({chapter: found[chapter]})
@@ -166,11 +171,11 @@ def test_the_example_passes_over_chapters_of_one_model_or_of_other_facts(two):
     tables = {"monitor": {"small": found["monitor"]["small"]}, "latent_knowledge": apart}
     assert across.example(tables).first == "A (made up)"
     example = across.example({**tables, "multiplicity": found["multiplicity"]})
-    assert example.measure.chapter == "multiplicity"
+    assert example.measure.name == "accuracy"
 
 
 def test_models_of_different_chapters_are_not_compared_in_silence(tmp_path):
-    for name, chapter in zip("ab", CHAPTERS):
+    for name, chapter in zip("ab", STUDIES):
         saved_runs.write(tmp_path, name, 0.5, (chapter,))
     _, found = load(tmp_path)
     assert across.lacking(found).startswith("No two models here have finished the same chapter")
@@ -192,7 +197,7 @@ def test_one_run_says_what_a_second_would_add(tmp_path):
     assert told.startswith("Only alone has finished runs here.")
     assert "make book MODELS=" in told
     standing, gaps = board.everything(found, 50)
-    assert len(standing) == len(of("monitor"))
+    assert len(standing) == len(STUDIES["monitor"].MEASURES)
     assert gaps.empty
 
 

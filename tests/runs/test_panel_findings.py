@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from helpers.metrics.verdicts import METHODS
 from helpers.runs.panel import analyses
 from helpers.runs.panel import findings as told
+from helpers.studies import STUDIES
 
 nan = float("nan")
 HOLDS, OPPOSITE, UNDECIDED, UNDEFINED = "holds", "opposite", "undecided", "undefined"
@@ -208,7 +208,9 @@ def test_examples_show_the_lesson_and_say_so():
     exposures = pd.Series({"a": 0, "b": 0, "c": 4, "d": 8, "e": 64, "f": 128, "g": 32})
     counts = {"a": 0, "b": 3, "c": 0, "d": 2, "e": 1, "f": 4, "g": 4}
     verdicts = {item: [1.0] * n + [0.0] * (4 - n) for item, n in counts.items()}
-    known = pd.DataFrame.from_dict(verdicts, "index", columns=list(METHODS.values()))
+    known = pd.DataFrame.from_dict(
+        verdicts, "index", columns=[study.TITLE for study in STUDIES.values()]
+    )
     picked = told.examples(known, exposures)
     assert picked == ["b", "d", "f"]
     assert told.lesson(known.loc[picked], exposures) == (

@@ -37,7 +37,7 @@ def _run(folder, model, chapter, finished="2026-01-01T00:00:00", seed=0, **panel
 
 def _family(folder, models=("atlas-s",), but=(), **panel):
     for model in models:
-        for chapter in reading.CHAPTERS:
+        for chapter in reading.STUDIES:
             if (model, chapter) not in but:
                 _run(folder, model, chapter, **panel)
 

@@ -6,12 +6,11 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from helpers import runs, stats
+from helpers import UserError, runs, stats
 from helpers.runs.comparison import board
 from helpers.runs.comparison.board import Tables
 from helpers.runs.comparison.groups import grouped, labelled
-from helpers.runs.comparison.measures import CHAPTERS, Measure, of, rate
-from helpers import UserError
+from helpers.studies import STUDIES, Measure, rate
 
 NONE = (
     "There are no finished runs of the four chapters here yet. This makes them:\n"
@@ -54,7 +53,7 @@ class Example(NamedTuple):
 def choose(folder: str, labels: Sequence[str] = ()) -> pd.DataFrame:
     """Load finished runs, sorted into groups, of some models or of all."""
     table = runs.load(folder or None)
-    table = labelled(table[table["chapter"].isin(CHAPTERS)].reset_index(drop=True))
+    table = labelled(table[table["chapter"].isin(STUDIES)].reset_index(drop=True))
     known = sorted(table["label"].unique())
     for label in labels:
         if label not in known:
@@ -86,13 +85,13 @@ def example(found: Tables) -> Example:
     for chapter, models in found.items():
         labels = list(models)
         second, first = labels[0], labels[-1]
-        measure = rate(chapter, *RATES[chapter])
+        measure = rate(*RATES.get(chapter, RATES["monitor"]))
         one, two = (models[name].dropna(subset=list(measure.columns)) for name in (first, second))
         if first != second and len(one.index.intersection(two.index)) > 1:
             return Example(first, second, measure, one, two)
     made = pd.DataFrame({"relation": "made up"}, [f"fact {number}" for number in range(1, 5)])
     one, two = made.assign(right=[1.0, 1.0, 1.0, 0.0]), made.assign(right=[1.0, 1.0, 0.0, 0.0])
-    measure = rate("", "right", "right answers")
+    measure = rate("right", "right answers")
     return Example("A (made up)", "B (made up)", measure, one, two)
 
 
@@ -146,7 +145,7 @@ def agreement(found: Tables, table: pd.DataFrame) -> pd.DataFrame:
         where = given["setting"] if run.chapter == "knowledge_base" else "all"
         saved = level[level["relation"] == where].drop_duplicates("measure")
         saved = saved.set_index("measure")["estimate"]
-        for measure in of(run.chapter):
+        for measure in STUDIES[run.chapter].MEASURES:
             if measure.name in saved:
                 again = board.value(found[run.chapter][run.label], measure)
                 rows.append((run.chapter, run.label, measure.name, saved[measure.name], again))

@@ -9,7 +9,7 @@ import pandas as pd
 
 from helpers import stats
 from helpers.runs.comparison import facts
-from helpers.runs.comparison.measures import CHAPTERS, Measure, of
+from helpers.studies import STUDIES, Measure
 
 Tables = Mapping[str, Mapping[str, pd.DataFrame]]
 
@@ -18,7 +18,7 @@ def tables(grouped: pd.DataFrame) -> dict[str, dict[str, pd.DataFrame]]:
     """Read the facts of all runs that may be compared."""
     size = grouped["manifest"].map(lambda told: told["model"].get("n_parameters") or np.inf)
     rows = grouped.assign(size=size).query("group == 0").sort_values(["size", "label"])
-    found = {name: rows[rows["chapter"] == name] for name in CHAPTERS}
+    found = {name: rows[rows["chapter"] == name] for name in STUDIES}
     return {
         name: {row.label: facts.read(name, row.folder) for row in part.itertuples()}
         for name, part in found.items()
@@ -45,9 +45,9 @@ def standings(
 ) -> pd.DataFrame:
     """Compute measures of each model on the facts that all were asked.
 
-    >>> from helpers.runs.comparison.measures import named
+    >>> from helpers.studies import measure_named
     >>> rows = pd.DataFrame({"relation": "P17", "right": [1.0, 0.0, 0.0, 1.0]}, index=list("abcd"))
-    >>> found = standings({"m": rows, "n": rows.head(2)}, [named("right")], n_resamples=50)
+    >>> found = standings({"m": rows, "n": rows.head(2)}, [measure_named("right")], n_resamples=50)
     >>> found[["model", "estimate", "n"]].values.tolist()
     [['m', 0.5, 2], ['n', 0.5, 2]]
     """
@@ -70,8 +70,8 @@ def standings(
 def value(table: pd.DataFrame, measure: Measure) -> float:
     """Compute a measure of one model's facts; not a number if none counts for it.
 
-    >>> from helpers.runs.comparison.measures import named
-    >>> value(pd.DataFrame({"right": [1.0, 0.0, np.nan]}), named("right"))
+    >>> from helpers.studies import measure_named
+    >>> value(pd.DataFrame({"right": [1.0, 0.0, np.nan]}), measure_named("right"))
     0.5
     """
     part = table[list(measure.columns)].dropna()
@@ -90,10 +90,10 @@ def difference(
     Both are resampled together. A fact that counts for one alone (MONITOR asks each model for an
     anchor of its own) is left out, so the two estimates may differ from those of the standings.
 
-    >>> from helpers.runs.comparison.measures import named
+    >>> from helpers.studies import measure_named
     >>> one = pd.DataFrame({"relation": "P17", "right": [1.0, 1.0, 0.0]}, index=list("abc"))
     >>> two = pd.DataFrame({"relation": "P17", "right": [0.0, 1.0, np.nan]}, index=list("abc"))
-    >>> found = difference(one, two, named("right"), n_resamples=50)
+    >>> found = difference(one, two, measure_named("right"), n_resamples=50)
     >>> found.estimate, found.n
     (0.5, 2)
     """
@@ -122,10 +122,10 @@ def differences(
 ) -> pd.DataFrame:
     """Compare pairs of models in all measures, each on the facts that count for both.
 
-    >>> from helpers.runs.comparison.measures import named
+    >>> from helpers.studies import measure_named
     >>> new = pd.DataFrame({"relation": "P17", "right": [1.0, 1.0]}, index=list("ab"))
     >>> models = {"old": new.assign(right=0.0), "new": new}
-    >>> found = differences(models, [named("right")], n_resamples=50)
+    >>> found = differences(models, [measure_named("right")], n_resamples=50)
     >>> found[["first", "second", "estimate", "better"]].values.tolist()
     [['new', 'old', 1.0, 'new']]
     """
@@ -147,8 +147,9 @@ def everything(
     standing, gaps = [], []
     for chapter, models in found.items() or [("", {})]:
         draw = {"n_resamples": n_resamples, "seed": seed}
-        standing.append(standings(models, of(chapter), **draw).assign(chapter=chapter))
-        gaps.append(differences(models, of(chapter), **draw).assign(chapter=chapter))
+        measures = STUDIES[chapter].MEASURES if chapter else ()
+        standing.append(standings(models, measures, **draw).assign(chapter=chapter))
+        gaps.append(differences(models, measures, **draw).assign(chapter=chapter))
     return pd.concat(standing, ignore_index=True), pd.concat(gaps, ignore_index=True)
 
 

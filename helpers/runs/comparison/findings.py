@@ -7,9 +7,9 @@ import pandas as pd
 
 from helpers import stats
 from helpers.plots import tables
+from helpers.plots.findings import HOLDS, OPPOSITE, UNDECIDED, UNDEFINED, Finding, decide
 from helpers.runs.comparison import reading, sizes
-from helpers.runs.comparison.measures import Measure, named
-from helpers.plots.findings import Finding, HOLDS, OPPOSITE, UNDECIDED, UNDEFINED, decide
+from helpers.studies import Measure, measure_named
 
 MAIN = ("MONITOR", "NCR", "right", "accuracy")  # one measure of each chapter
 NOTHING = (float("nan"),) * 3 + (0,)
@@ -55,7 +55,8 @@ def leader(standing: pd.DataFrame, gaps: pd.DataFrame, name: str) -> Finding:
 
     By its paired difference from the nearest rival.
     """
-    measure, rows = named(name), standing[standing["measure"] == name].dropna(subset=["estimate"])
+    measure = measure_named(name)
+    rows = standing[standing["measure"] == name].dropna(subset=["estimate"])
     claim = f"leader_{name}"
     best, ahead = _ahead(rows, gaps[gaps["measure"] == name], measure)
     if ahead.empty:
@@ -76,7 +77,7 @@ def leader(standing: pd.DataFrame, gaps: pd.DataFrame, name: str) -> Finding:
         f"{measure.title}, leads: it is ahead of {{rival}} by {{value}} (paired).",
         best=best,
         rival=nearest["second"],
-        things=_things(measure),
+        things=measure.counts,
         **_unit(measure),
     )
 
@@ -141,7 +142,7 @@ def change(gaps: pd.DataFrame, pairs: Pairs, kind: str, name: str) -> Finding:
 
     Shown by the smallest paired difference.
     """
-    measure, rows = named(name), reading.oriented(gaps[gaps["measure"] == name], pairs)
+    measure, rows = measure_named(name), reading.oriented(gaps[gaps["measure"] == name], pairs)
     rows = rows.dropna(subset=["estimate"])
     claim = f"{name}_rises_with_{kind}"
     if rows.empty:
@@ -170,14 +171,14 @@ def change(gaps: pd.DataFrame, pairs: Pairs, kind: str, name: str) -> Finding:
         second=row["second"],
         ups=int((rows["low"] > 0).sum()),
         downs=int((rows["high"] < 0).sum()),
-        things=_things(measure),
+        things=measure.counts,
         **_unit(measure),
     )
 
 
 def ends(gaps: pd.DataFrame, size: Mapping[str, float | None], name: str) -> Finding:
     """Decide whether the largest untuned model is better than the smallest, paired."""
-    measure, rows = named(name), gaps[(gaps["measure"] == name) & gaps["estimate"].notna()]
+    measure, rows = measure_named(name), gaps[(gaps["measure"] == name) & gaps["estimate"].notna()]
     there = {*rows["first"], *rows["second"]}
     steps = sizes.pairs({label: size.get(label) for label in size if label in there})["larger"]
     claim = f"largest_beats_smallest_{name}"
@@ -199,7 +200,7 @@ def ends(gaps: pd.DataFrame, size: Mapping[str, float | None], name: str) -> Fin
         f"has a better {measure.title} than the smallest, {{second}}: its lead is {{value}}.",
         first=row["first"],
         second=row["second"],
-        things=_things(measure),
+        things=measure.counts,
         **_unit(measure),
     )
 
@@ -243,7 +244,9 @@ def agree(gaps: pd.DataFrame) -> Finding:
     ]
     claim, clash = "measures_agree_who_is_better", []
     for (first, second), rows in several:
-        sides = {up: [named(m).title for m in part["measure"]] for up, part in rows.groupby("up")}
+        sides = {
+            up: [measure_named(m).title for m in part["measure"]] for up, part in rows.groupby("up")
+        }
         if len(sides) > 1:
             clash.append(
                 f"{first} is better than {second} in {_listed(sides[True])} "
@@ -392,8 +395,9 @@ def _one_side(one: int, other: int) -> str:
 
 def _directed(gaps: pd.DataFrame) -> pd.DataFrame:
     """Keep measures with a better side; `up` says whether the first model's figure is better."""
-    rows = gaps[gaps["measure"].map(lambda name: named(name).higher is not None).astype(bool)]
-    more = np.array([named(name).higher for name in rows["measure"]], dtype=bool)
+    ranked = gaps["measure"].map(lambda name: measure_named(name).higher is not None)
+    rows = gaps[ranked.astype(bool)]
+    more = np.array([measure_named(name).higher for name in rows["measure"]], dtype=bool)
     return rows.assign(up=(rows["estimate"].to_numpy() > 0) == more)
 
 
@@ -436,10 +440,6 @@ def _unit(measure: Measure) -> dict[str, object]:
     return {} if measure.percent else {"digits": 3, "scale": 1, "unit": ""}
 
 
-def _things(measure: Measure) -> str:
-    return "questions" if measure.chapter in ("knowledge_base", "multiplicity") else "facts"
-
-
 def _number(n: int, noun: str) -> str:
     return f"{n} {noun}{'' if n == 1 else 's'}"
 
@@ -453,5 +453,5 @@ def _listed(names: Sequence[str]) -> str:
 def _where(rows: pd.DataFrame, n_pairs: int) -> str:
     """Name the measures, and in how many pairs each where there are several."""
     counts = rows["measure"].value_counts(sort=False)
-    names = [named(m).title + (f", {n} pairs" if n > 1 else "") for m, n in counts.items()]
+    names = [measure_named(m).title + (f", {n} pairs" if n > 1 else "") for m, n in counts.items()]
     return f" ({'; '.join(names)})" if names else ""

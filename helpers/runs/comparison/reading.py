@@ -7,9 +7,9 @@ import pandas as pd
 import scipy.stats
 from statsmodels.stats.multitest import multipletests
 
-from helpers.plots import tables
-from helpers.runs.comparison.measures import named
 from helpers import UserError
+from helpers.plots import tables
+from helpers.studies import measure_named
 
 
 def check(reference: str, labels: Sequence[str]) -> str:
@@ -52,7 +52,7 @@ def against(standings: pd.DataFrame, gaps: pd.DataFrame, reference: str = "") ->
     """
     parts = [gaps.head(0)]
     for measure, rows in standings.dropna(subset=["estimate"]).groupby("measure", sort=False):
-        up = named(measure).higher is not False
+        up = measure_named(measure).higher is not False
         best = rows.set_index("model")["estimate"].sort_values(ascending=not up).index[0]
         base = reference or best
         pairs = [(name, base) for name in rows["model"] if name != base]
@@ -74,7 +74,7 @@ def undefined(standings: pd.DataFrame) -> str:
     each = rows.groupby(["measure", "n"], sort=False)["model"].agg(", ".join).reset_index()
     lines = []
     for (n, models), part in each.groupby(["n", "model"], sort=False):
-        titles = ", ".join(named(name).title for name in part["measure"])
+        titles = ", ".join(measure_named(name).title for name in part["measure"])
         reason = f"none of the {n} answers is of the kind that is averaged"
         if not n:
             reason = "no fact that all models were asked counts"
@@ -93,13 +93,13 @@ def readable(gaps: pd.DataFrame) -> pd.DataFrame:
     """
     cells, better = [], []
     for row in gaps.itertuples():
-        form = {"digits": 1, "scale": 100} if named(row.measure).percent else {"digits": 3}
+        form = {"digits": 1, "scale": 100} if measure_named(row.measure).percent else {"digits": 3}
         cells.append(tables.interval(row.estimate, row.low, row.high, **form))
         decided = row.low > 0 or row.high < 0
         better.append(row.better or ("no better side" if decided else "not decided"))
     return pd.DataFrame(
         {
-            "measure": [named(name).title for name in gaps["measure"]],
+            "measure": [measure_named(name).title for name in gaps["measure"]],
             "model": gaps["first"].to_numpy(),
             "minus": gaps["second"].to_numpy(),
             "difference": cells,

@@ -5,11 +5,11 @@ from collections.abc import Callable, Mapping
 import numpy as np
 import pandas as pd
 
-from helpers.stats import agreement, averages, dose_response
 from helpers import stats
 from helpers.metrics import detection
-from helpers.metrics.verdicts import METHODS
 from helpers.runs.panel import contests, gathering
+from helpers.stats import agreement, averages, dose_response
+from helpers.studies import STUDIES
 
 CONTRASTS: dict[str, tuple[Callable, Callable]] = {  # name: exposures above, exposures below
     "shown or never": (lambda count: count > 0, lambda count: count == 0),
@@ -19,13 +19,11 @@ CONTRASTS: dict[str, tuple[Callable, Callable]] = {  # name: exposures above, ex
 YARDSTICK = "asked once"
 BY_TOKEN = "What tells most a token?"
 BY_FORWARDED = "... and if shared beginnings are read once?"
-NAMES = {"pfd": "PFD", "ird": "IRD", "self_consistency": "self-consistency"}
-PARTS = {  # figures of each method: 1 if higher means more known, -1 if lower does
-    "MONITOR": {"anchor": 1, "pfd": -1, "ird": -1, "deviation": -1},
-    "knowledge base": {"correct": 1, "consistency": 1},
-    "IC-LKE": {"mass": 1, "top": 1},
-    "multiplicity": {"accuracy": 1, "self_consistency": 1},
-}
+
+
+def titles() -> dict[str, str]:
+    """Return how each study's method is called."""
+    return {name: study.TITLE for name, study in STUDIES.items()}
 
 
 def curve(table: pd.DataFrame, by: str, n_resamples: int = 1000, seed: int = 0) -> pd.DataFrame:
@@ -80,19 +78,17 @@ def areas(
 def parts(table: pd.DataFrame) -> pd.DataFrame:
     """Take the methods apart: one row for each fact, model and figure behind a verdict."""
     made = [
-        rows.assign(
-            method=f"{method}: {NAMES.get(part, part)}", score=sign * rows.get(part, np.nan)
-        )
-        for method, signs in PARTS.items()
-        for rows in [table[table["method"] == method]]
-        for part, sign in signs.items()
+        rows.assign(method=f"{study.TITLE}: {title}", score=sign * rows.get(column, np.nan))
+        for study in STUDIES.values()
+        for rows in [table[table["method"] == study.TITLE]]
+        for column, (title, sign) in getattr(study, "FIGURES", {}).items()
     ]
     return pd.concat([*made, yardstick(table)], ignore_index=True)
 
 
 def yardstick(table: pd.DataFrame) -> pd.DataFrame:
     """Return the score to compare each method with: the plain question, asked once."""
-    once = table[table["method"] == METHODS["monitor"]]
+    once = table[table["method"] == STUDIES["monitor"].TITLE]
     return once.assign(method=YARDSTICK, score=once.get("asked_once", np.nan))
 
 
@@ -120,7 +116,7 @@ def tokens(used: pd.DataFrame) -> pd.DataFrame:
     >>> tokens(used).loc[("m", "MONITOR")].tolist()
     [50.0, 20.0]
     """
-    named = used.assign(method=used["chapter"].map(METHODS)).set_index(["model", "method"])
+    named = used.assign(method=used["chapter"].map(titles())).set_index(["model", "method"])
     return named[["tokens", "forwarded"]].div(named["n_facts"], axis=0)
 
 

@@ -1,6 +1,6 @@
 """What the calibration chapter finds: which verdicts follow what the training text contains.
 
-Tables come from `helpers.runs.panel.analyses` and `helpers.runs.panel.contests`. Differences between
+Tables come from `runs.panel.analyses` and `runs.panel.contests`. Differences between
 methods are paired: all are asked about the same facts, and averaged over the same models.
 """
 
@@ -11,9 +11,9 @@ import pandas as pd
 
 from helpers import stats
 from helpers.plots import tables
-from helpers.plots.findings import Finding, HOLDS, OPPOSITE, UNDECIDED, decide
-from helpers.metrics.verdicts import METHODS
+from helpers.plots.findings import HOLDS, OPPOSITE, UNDECIDED, Finding, decide
 from helpers.runs.panel import analyses
+from helpers.studies import STUDIES
 
 GROUPS = {
     "shown or never": "facts that were read from facts never read",
@@ -104,7 +104,7 @@ def follows_exposure(doses: pd.DataFrame) -> Finding:
 
 def guesses(plain: pd.DataFrame, n_resamples: int = 1000, seed: int = 0) -> Finding:
     """Claim that multiplicity takes more guesses for knowledge than the knowledge base does."""
-    closed, free = METHODS["multiplicity"], METHODS["knowledge_base"]
+    closed, free = (STUDIES[name].TITLE for name in ("multiplicity", "knowledge_base"))
     never = plain[(plain["exposures"] == 0) & plain["method"].isin([closed, free])]
     draw = {"n_resamples": n_resamples, "seed": seed}
     result, _, levels = _lead(analyses.rates(never, "known", draw), closed, scale=100, digits=1)
@@ -185,7 +185,7 @@ def agreement(kappas: pd.DataFrame) -> Finding:
 def unanimous(by_how_many: pd.DataFrame) -> Finding:
     """Claim that four equal verdicts are wrong of one never-read fact in twenty, or more."""
     never = by_how_many[by_how_many["read"] == "never"]
-    row = never[never["measure"] == f"by {len(METHODS)}"][["estimate", "low", "high", "n"]]
+    row = never[never["measure"] == f"by {len(STUDIES)}"][["estimate", "low", "high", "n"]]
     start = "Of the {n} facts that were never read, all four methods call"
     return decide(
         "all_call_unread_facts_known",

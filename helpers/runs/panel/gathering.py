@@ -1,19 +1,22 @@
 """Set the verdicts of several models and methods beside what the training text said."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from helpers import datasets
-from helpers.metrics import verdicts
+from helpers.metrics import canonical
 from helpers.runs.panel import reading
+from helpers.studies import FIRM, STUDIES, Study, fitting
 
 TRUTH = ["exposures", "false_object", "false_exposures", "plain"]
 NUMBERS = ["known", "score", "blind", "misled", "exposures", "false_exposures"]
 GROUPS = ("never", "1 to 8", "16 to 32", "64 or more")
 
 
-def gather(found: pd.DataFrame, models: Sequence[str], firm: float = verdicts.FIRM) -> pd.DataFrame:
+def gather(found: pd.DataFrame, models: Sequence[str], firm: float = FIRM) -> pd.DataFrame:
     """Return one row for each model, method and fact of the panel."""
     parts = []
     good = found[(found["left_out"] == "") & found["model"].isin(models)]
@@ -22,8 +25,9 @@ def gather(found: pd.DataFrame, models: Sequence[str], firm: float = verdicts.FI
         told = datasets.training(run["model"])[TRUTH]
         false = told.loc[told["false_exposures"] > 0, "false_object"].to_dict()
         said = reading.answers(run["folder"])
-        table = verdicts.verdicts(run["chapter"], said, run["settings"], false, firm)
-        table.insert(0, "method", verdicts.METHODS[run["chapter"]])
+        study = STUDIES[run["chapter"]]
+        table = verdicts(study, said, run["settings"], false, firm)
+        table.insert(0, "method", study.TITLE)
         table.insert(0, "model", run["model"])
         parts.append(table.join(told, on="item"))
     if not parts:
@@ -32,6 +36,50 @@ def gather(found: pd.DataFrame, models: Sequence[str], firm: float = verdicts.FI
         parts = [pd.DataFrame(columns=columns).astype(kinds)]
     table = pd.concat(parts, ignore_index=True)
     return table.assign(group=exposure_group(table["exposures"]))
+
+
+def verdicts(
+    study: Study,
+    answers: pd.DataFrame,
+    settings: Mapping[str, Any],
+    false: Mapping[str, str],
+    firm: float = FIRM,
+) -> pd.DataFrame:
+    """Return one row a fact: what a study found of it, and its verdict.
+
+    A verdict follows from the answers and the answer key alone: that a fact was never in the
+    training text makes no right answer wrong. ``seen`` is taken away before it is asked for.
+
+    Parameters
+    ----------
+    study : Study
+    answers : DataFrame
+        About the panel.
+    settings : mapping
+        Of that run.
+    false : mapping
+        Fact to the wrong object that was told of it in training.
+    firm : float
+        As for :func:`gather`.
+
+    Returns
+    -------
+    DataFrame
+        ``item, relation``; ``known`` (0 or 1); ``score`` (higher: more known); ``blind``, a score
+        in [0, 1] that needs no answer key, not a number for a method that has none; ``misled``,
+        whether the method asserts the false object (0 or 1; not a number where nothing false was
+        told, and for a method that asserts nothing); then the study's own figures.
+    """
+    found = study.facts(answers, **fitting(study.facts, settings))
+    said = study.verdict(found.drop(columns="seen", errors="ignore"), firm)
+    told = [false.get(item, "") for item in found["item"]]
+    misled = [
+        float(canonical.same_answer(text, [wrong])) if wrong and text is not None else np.nan
+        for text, wrong in zip(said.pop("asserted"), told)
+    ]
+    verdict = said.assign(misled=misled)
+    own = found.drop(columns=["stratum", *verdict], errors="ignore")
+    return pd.concat([own[["item", "relation"]], verdict, own.iloc[:, 2:]], axis=1)
 
 
 def exposure_group(exposures: pd.Series) -> pd.Series:

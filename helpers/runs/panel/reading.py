@@ -11,12 +11,11 @@ from typing import Any
 
 import pandas as pd
 
-from helpers import runs
+from helpers import UserError, runs
 from helpers.models.checkpoints import bundled
-from helpers import UserError
+from helpers.studies import STUDIES
 
 FILE = "panel.parquet"
-CHAPTERS = ("monitor", "knowledge_base", "latent_knowledge", "multiplicity")
 
 COLUMNS = [
     *("model", "chapter", "dataset", "n_facts", "seed", "finished", "commit", "weights"),
@@ -57,7 +56,7 @@ def found(folder: str | Path, models: Sequence[str], seed: int = 0) -> pd.DataFr
         )
     every = runs.load(folder).to_dict("records")
     there = {(run["folder"].parent.name, run["folder"].name): run for run in every}
-    places = [(model, chapter) for model in models for chapter in CHAPTERS]
+    places = [(model, chapter) for model in models for chapter in STUDIES]
     rows = [_row(there[place], seed) for place in places if place in there]
     return _alike(pd.DataFrame(rows, columns=None if rows else [*COLUMNS, "checksum"]))
 
@@ -66,7 +65,7 @@ def complete(table: pd.DataFrame) -> list[str]:
     """Return the models that all four chapters have asked the panel, the smallest first."""
     there = table[table["left_out"] == ""].groupby("model", sort=False)["chapter"].agg(set)
     size = table.groupby("model")["n_parameters"].max()
-    whole = [model for model, chapters in there.items() if chapters == set(CHAPTERS)]
+    whole = [model for model, chapters in there.items() if chapters == set(STUDIES)]
     return sorted(whole, key=lambda model: (size[model], model))
 
 
@@ -84,7 +83,7 @@ def remarks(
     said = []
     for model in models:
         there = set(good.loc[good["model"] == model, "chapter"])
-        missing = [chapter for chapter in CHAPTERS if chapter not in there]
+        missing = [chapter for chapter in STUDIES if chapter not in there]
         if missing:
             said.append(
                 f"{model} is not read; a run is missing: `{command(missing[0], model, folder)}`"

@@ -8,11 +8,17 @@ from hypothesis import settings as limits
 from hypothesis import strategies as st
 
 from helpers import UserError
-from helpers.metrics import verdicts
+from helpers.runs.panel import gathering
+from helpers.studies import STUDIES
 
 EQUAL = {"match": "exact_match", "alphas": [1 / 3] * 3}
 OPEN = {"match": "exact"}
-CHOICE = {"rule": "sum", "tau": 0.75, "replacement": False, "correct_by": "majority"}
+CHOICE = {"focus": "", "rule": "sum", "tau": 0.75, "replacement": False, "correct_by": "majority"}
+
+
+def verdicts(name, answers, settings, false=None, firm=0.5):
+    """Return a study's verdicts, one row a fact."""
+    return gathering.verdicts(STUDIES[name], answers, settings, false or {}, firm)
 
 
 def _monitor(right, others, said="France"):
@@ -24,7 +30,7 @@ def _monitor(right, others, said="France"):
 
 
 def test_monitor_by_hand():
-    found = verdicts.verdicts("monitor", _monitor(0.8, (0.6, 0.4, 0.5)), EQUAL).iloc[0]
+    found = verdicts("monitor", _monitor(0.8, (0.6, 0.4, 0.5)), EQUAL).iloc[0]
     # PFD = (0.2 + 0.4) / 2 = 0.3, IRD = 0.3, so the deviation is 0.3 and 1 - 0.3 / 0.8 is left.
     assert found["score"] == pytest.approx(1 - 0.3 / 0.8)
     assert found["known"] == 1
@@ -34,14 +40,14 @@ def test_monitor_by_hand():
 
 
 def test_monitor_counts_no_fact_that_is_wrong_after_the_hint():
-    found = verdicts.verdicts("monitor", _monitor(0.8, (0.8, 0.8, 0.8), "Peru"), EQUAL).iloc[0]
+    found = verdicts("monitor", _monitor(0.8, (0.8, 0.8, 0.8), "Peru"), EQUAL).iloc[0]
     assert (found["known"], found["score"]) == (0, 0)
 
 
 def test_monitor_needs_steadiness_at_the_threshold():
     answers = _monitor(0.8, (0.4, 0.4, 0.4))  # deviation 0.4, steadiness exactly one half
-    assert verdicts.verdicts("monitor", answers, EQUAL, firm=0.49)["known"].item() == 1
-    assert verdicts.verdicts("monitor", answers, EQUAL, firm=0.51)["known"].item() == 0
+    assert verdicts("monitor", answers, EQUAL, firm=0.49)["known"].item() == 1
+    assert verdicts("monitor", answers, EQUAL, firm=0.51)["known"].item() == 0
 
 
 def _responses():
@@ -52,6 +58,7 @@ def _responses():
             "question": "Which country is it in?",
             "answers": [["France"], ["Peru"], ["Mali"], ["Mali"]],
             "consistency": [0.9, 0.3, 0.7, np.nan],
+            "variant": "four-shot",
             "text": ["France", "Peru", "Chad", "unsure"],
         }
     )
@@ -59,7 +66,7 @@ def _responses():
 
 def test_knowledge_base_by_hand():
     false = {"c": "Chad", "d": "Mali"}
-    found = verdicts.verdicts("knowledge_base", _responses(), OPEN, false)
+    found = verdicts("knowledge_base", _responses(), OPEN, false)
     assert found["known"].tolist() == [1, 0, 0, 0]
     assert found["score"].tolist() == [0.9, 0.3, -0.7, 0.0]
     assert found["blind"].tolist() == [0.9, 0.3, 0.7, 0.0]
@@ -69,7 +76,7 @@ def test_knowledge_base_by_hand():
 
 
 def test_a_false_belief_below_the_threshold_is_not_named_firmly():
-    found = verdicts.verdicts("knowledge_base", _responses(), OPEN, {"c": "Chad"}, firm=0.8)
+    found = verdicts("knowledge_base", _responses(), OPEN, {"c": "Chad"}, firm=0.8)
     assert found["misled"].tolist()[2] == 0.0
 
 
@@ -82,11 +89,11 @@ def _choices(logs, false=1):
 
 
 def test_ic_lke_by_hand():
-    found = verdicts.verdicts("latent_knowledge", _choices(np.log([0.3, 0.1, 0.1])), {}).iloc[0]
+    found = verdicts("latent_knowledge", _choices(np.log([0.3, 0.1, 0.1])), {}).iloc[0]
     assert found["known"] == 1
     assert found["score"] == found["blind"] == pytest.approx(0.6)
     answers = _choices(np.log([0.1, 0.3, 0.1]))
-    misled = verdicts.verdicts("latent_knowledge", answers, {}, {"a": "Chad"}).iloc[0]
+    misled = verdicts("latent_knowledge", answers, {}, {"a": "Chad"}).iloc[0]
     assert (misled["known"], misled["misled"]) == (0, 1)
     assert misled["score"] == pytest.approx(0.2)
     assert misled["blind"] == pytest.approx(0.6)
@@ -105,27 +112,25 @@ def _wordings(chosen):
 
 
 def test_multiplicity_by_hand():
-    steady = verdicts.verdicts("multiplicity", _wordings([0] * 4), CHOICE, {"a": "Chad"}).iloc[0]
+    steady = verdicts("multiplicity", _wordings([0] * 4), CHOICE, {"a": "Chad"}).iloc[0]
     assert (steady["known"], steady["score"], steady["misled"]) == (1, 1, 0)
-    misled = verdicts.verdicts("multiplicity", _wordings([1] * 4), CHOICE, {"a": "Chad"}).iloc[0]
+    misled = verdicts("multiplicity", _wordings([1] * 4), CHOICE, {"a": "Chad"}).iloc[0]
     assert (misled["known"], misled["score"], misled["misled"]) == (0, 0, 1)
     assert misled["blind"] == 1  # without the key it looks like knowledge
-    wavers = verdicts.verdicts("multiplicity", _wordings([0, 1, 0, 2]), CHOICE, {"a": "Chad"})
+    wavers = verdicts("multiplicity", _wordings([0, 1, 0, 2]), CHOICE, {"a": "Chad"})
     assert wavers[["known", "score", "misled"]].to_numpy().tolist() == [[0, 0.5, 0]]
 
 
 @limits(max_examples=20)
 @given(st.lists(st.floats(-8, -0.01), min_size=3, max_size=3), st.floats(0, 1))
 def test_known_and_score_stay_in_their_ranges(logs, firm):
-    found = verdicts.verdicts("latent_knowledge", _choices(logs), {}, firm=firm).iloc[0]
+    found = verdicts("latent_knowledge", _choices(logs), {}, firm=firm).iloc[0]
     assert found["known"] in (0, 1)
     assert 0 <= found["score"] <= found["blind"] <= 1
-    found = verdicts.verdicts("monitor", _monitor(0.99, np.exp(logs)), EQUAL)
+    found = verdicts("monitor", _monitor(0.99, np.exp(logs)), EQUAL)
     assert 0 <= found["score"].item() <= 1
 
 
 def test_what_is_refused():
     with pytest.raises(UserError, match="share between 0 and 1"):
-        verdicts.verdicts("knowledge_base", _responses(), OPEN, firm=1.5)
-    with pytest.raises(UserError, match="multiplicity"):
-        verdicts.verdicts("horoscope", _responses(), {})
+        verdicts("knowledge_base", _responses(), OPEN, firm=1.5)

@@ -1,0 +1,113 @@
+"""Measure a model by studies, without a notebook: ask, compute, save a run of each."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from helpers import UserError, datasets, models, probing, runs
+from helpers.models import LanguageModel
+from helpers.probing import prompt_formats
+from helpers.runs.panel import asking
+from helpers.studies import STUDIES, Study, fitting, settings
+
+FOLDER = runs.RUNS / "measured"
+# What a run takes besides its study's own settings.
+ALSO = {"prompt_format": "", "dtype": "", "trust_remote_code": False, "n_panel": 0}
+ALSO |= {"seed": 0, "n_bootstrap": 1000}
+
+
+class Measured(NamedTuple):
+    """One run: its study's name, its folder, and the summary of its facts."""
+
+    study: str
+    folder: Path
+    summary: pd.DataFrame
+
+
+def declared(name: str) -> dict[str, Any]:
+    """Return the settings of a run of a study, with their defaults.
+
+    >>> declared("latent_knowledge")["n_choices"]
+    100
+    """
+    if name not in STUDIES:
+        raise UserError(f"There is no study {name}: choose from {', '.join(STUDIES)}.")
+    return ALSO | settings(STUDIES[name])
+
+
+def measure(
+    model: str,
+    names: Sequence[str] = (),
+    given: Mapping[str, Any] | None = None,
+    folder: str | Path = FOLDER,
+) -> Iterator[Measured]:
+    """Measure a model by one study after another, and save a run of each.
+
+    Parameters
+    ----------
+    model : str
+        Bundled name, folder, hub id or address on a server.
+    names : sequence of str
+        Of `STUDIES`; all if empty.
+    given : mapping, optional
+        Settings by name; each study takes those that it declares (:func:`declared`).
+    folder : str or Path
+        Over the models' folders: a run goes to ``<folder>/<model-slug>/<study>``.
+
+    Yields
+    ------
+    Measured
+        As soon as a study is done.
+
+    Raises
+    ------
+    UserError
+        If there is no such study, a setting that none of them declares, or for whatever the model
+        or the data lack.
+    """
+    given, chosen = dict(given or {}), list(names or STUDIES)
+    known = {name: declared(name) for name in chosen}
+    for setting in given:
+        if not any(setting in each for each in known.values()):
+            every = sorted(set().union(*known.values()))
+            raise UserError(f"No study takes {setting}: they take {', '.join(every)}.")
+    of = {name: given.get(name, ALSO[name]) for name in ("dtype", "trust_remote_code")}
+    lm = models.load(model, **of)
+    for name in chosen:
+        values = known[name] | {k: v for k, v in given.items() if k in known[name]}
+        yield _one(name, STUDIES[name], lm, values, Path(folder) / lm.slug / name)
+
+
+def _one(
+    name: str, study: Study, lm: LanguageModel, given: dict[str, Any], folder: Path
+) -> Measured:
+    run = runs.start(name, given | {"model": lm.name}, folder)
+    lm = _in_format(study, lm, given, run)
+    answers = study.ask(lm, **fitting(study.ask, given | {"cache": run.cache}))
+    facts = study.facts(answers, **fitting(study.facts, given))
+    summary = study.summary(facts, n_resamples=given["n_bootstrap"], seed=given["seed"])
+    level = summary["relation"].eq("all").map({True: "run", False: "relation"})
+    panel = asking.ask(run, lm) if "dataset" in given else None
+    runs.save(
+        run,
+        answers=answers,
+        metrics=summary.assign(level=level),
+        model=models.describe(lm),
+        dataset=answers.attrs.get("source") or datasets.source(given["dataset"]),
+        extra={"scoring": probing.method(lm), "panel": panel},
+    )
+    return Measured(name, run.folder, summary)
+
+
+def _in_format(
+    study: Study, lm: LanguageModel, given: dict[str, Any], run: runs.Run
+) -> LanguageModel:
+    """Return the model in the prompt format that the study lets it have."""
+    wanted = given["prompt_format"]
+    if not getattr(study, "WRAPPED", False):
+        return prompt_formats.own(lm, wanted)
+    few = datasets.load(given["dataset"], n=given["n_facts"] or None, seed=given["seed"])
+    choose = prompt_formats.choose
+    return choose(lm, wanted, given["dataset"], few, given["seed"], given["match"], run.cache).lm

@@ -1,0 +1,151 @@
+"""What a study is: the functions and tables that its module holds, and how they are summed up."""
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import pandas as pd
+
+from helpers import UserError, stats
+from helpers.stats import Statistic
+
+FIRM = 0.5  # how sure a verdict must be, where a study sets no threshold
+OUTSIDE = ("cache", "texts")  # arguments of `ask` that change no verdict: no settings
+SAMPLE = ("dataset", "relations", "n_facts", "n_items", "n_seen", "n_unseen")  # of facts to ask
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A number that sums up facts, with what it is computed from and which way is better.
+
+    Attributes
+    ----------
+    name, title : str
+        In tables of metrics, and as readers see it.
+    columns : tuple of str
+        Of the table of facts; a fact that lacks one of them does not count.
+    statistic : callable
+        Reduces these columns, shape (..., n, columns), to one number.
+    higher : bool or None
+        Whether more is better; None: neither.
+    percent : bool
+        Whether it is shown in percent; it always lies on the scale of a share itself.
+    counts : str
+        What `n` counts.
+    source : str
+        The paper's symbol and where it prints figures of it.
+    """
+
+    name: str
+    title: str
+    columns: tuple[str, ...]
+    statistic: Statistic
+    higher: bool | None
+    percent: bool = True
+    counts: str = "facts"
+    source: str = ""
+
+    @property
+    def heading(self) -> str:
+        """Title with an arrow to the better side and the unit."""
+        arrow = {True: " ↑", False: " ↓", None: ""}[self.higher]
+        return f"{self.title}{arrow}{', %' if self.percent else ''}"
+
+
+def rate(name: str, title: str, higher: bool | None = True, **about: str) -> Measure:
+    """Return the mean of one column of facts as a measure."""
+    return Measure(name, title, (name,), stats.mean, higher, **about)
+
+
+class Study(Protocol):
+    """The module of a study: `helpers.studies.STUDIES` names them all.
+
+    ``FOR_VERDICT`` (arguments of `ask` that suffice for a verdict) and ``FIGURES`` (other columns
+    of the facts that may tell what is known: their titles, and 1 or -1 for their direction) may be
+    left out.
+    """
+
+    TITLE: str
+    MEASURES: tuple[Measure, ...]
+    ask: Callable[..., pd.DataFrame]  # (model, facts, settings) -> answers, one row a probe
+    facts: Callable[..., pd.DataFrame]  # (answers, settings) -> one row a fact or item
+    verdict: Callable[..., pd.DataFrame]  # (facts, firm) -> known, score, blind, asserted
+    summary: Callable[..., pd.DataFrame]  # (facts) -> measures with intervals
+
+
+def settings(study: Study) -> dict[str, Any]:
+    """Return the settings of a study with their defaults: what its `ask` and `facts` take.
+
+    Parameters
+    ----------
+    study : Study
+
+    Returns
+    -------
+    dict
+        Name to default.
+
+    Examples
+    --------
+    >>> from helpers.studies import monitor
+    >>> settings(monitor)["n_frames"]
+    7
+    """
+    taken = [*_keywords(study.ask).items(), *_keywords(study.facts).items()]
+    return {name: value for name, value in taken if name not in OUTSIDE}
+
+
+def fitting(function: Callable, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return those of the given settings that a function takes."""
+    return {name: given[name] for name in _keywords(function) if name in given}
+
+
+def _keywords(function: Callable) -> dict[str, Any]:
+    found = inspect.signature(function).parameters.values()
+    return {each.name: each.default for each in found if each.kind is each.KEYWORD_ONLY}
+
+
+def check_firm(firm: float) -> float:
+    """Return the threshold, or say that it is no share.
+
+    >>> check_firm(0.5)
+    0.5
+    """
+    if not 0 <= firm <= 1:
+        raise UserError(f"firm is {firm}: give a share between 0 and 1.")
+    return firm
+
+
+def summarised(
+    measures: Iterable[Measure], facts: pd.DataFrame, n_resamples: int = 1000, seed: int = 0
+) -> pd.DataFrame:
+    """Sum facts up: each measure with its interval, over all facts and relation by relation.
+
+    Parameters
+    ----------
+    measures : iterable of Measure
+    facts : DataFrame
+        ``item, relation``, the columns of the measures and, where the bootstrap draws within
+        other strata than relations, ``stratum``.
+    n_resamples, seed : int
+        Of the bootstrap within strata.
+
+    Returns
+    -------
+    DataFrame
+        ``relation`` ("all" first), ``measure, estimate, low, high, n``; `n` facts count. Not
+        numbers where none does.
+    """
+    parts = [("all", facts)]
+    if len(set(facts["relation"])) > 1:
+        parts += facts.groupby("relation")
+    rows = []
+    for name, part in parts:
+        for measure in measures:
+            counted = part.dropna(subset=list(measure.columns))
+            strata = counted.get("stratum", counted["relation"])
+            values = counted[list(measure.columns)].astype(float)
+            found = stats.bootstrap(values, measure.statistic, strata, n_resamples, seed)
+            rows.append({"relation": name, "measure": measure.name} | found._asdict())
+    return pd.DataFrame(rows)

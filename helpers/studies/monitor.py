@@ -1,0 +1,171 @@
+"""MONITOR: the stability of known facts under other framings and misleading context.
+
+Wang et al. 2024, "Assessing the Reliability of Large Language Model Knowledge", NAACL.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from helpers import datasets, prompts
+from helpers.metrics import accuracy, anchors, monitor
+from helpers.studies.measures import FIRM, Measure, check_firm, rate, summarised
+
+if TYPE_CHECKING:
+    from helpers.models import LanguageModel
+
+TITLE = "MONITOR"
+WRAPPED = True  # its questions may be put into any prompt format
+FOR_VERDICT = {"texts": ("right",)}
+FIGURES = {
+    "anchor": ("anchor", 1),
+    "pfd": ("PFD", -1),
+    "ird": ("IRD", -1),
+    "deviation": ("deviation", -1),
+}
+MEASURES = (
+    Measure(
+        "MONITOR",
+        "MONITOR",
+        ("counted_deviation", "counted_anchor"),
+        monitor.ratio_of_sums,
+        higher=False,
+        percent=False,
+        source="MONITOR, Tables 4 and 10",
+    ),
+    rate("coverage", "coverage", higher=None),
+    rate("base", "accuracy, base prompt"),
+    rate("average", "accuracy, R + M prompts", source="avg, Table 4"),
+)
+
+
+def ask(
+    model: LanguageModel,
+    facts: pd.DataFrame | None = None,
+    *,
+    dataset: str = "atlas",
+    relations: Sequence[str] = (),
+    n_facts: int = 15,
+    n_frames: int = 7,
+    texts: Sequence[str] | None = None,
+    seed: int = 0,
+    cache: str | Path | None = None,
+) -> pd.DataFrame:
+    """Score each fact's object in every frame, after the answer and after wrong words.
+
+    Parameters
+    ----------
+    model : LanguageModel
+        Asked in its `prompt_format` (see `helpers.probing.prompt_formats.choose`).
+    facts : DataFrame, optional
+        As from `helpers.datasets.load`; by default `n_facts` of each of `relations` (0 and none:
+        all of the data set).
+    dataset : str
+        Where the frames come from: a name or a path.
+    relations : sequence of str
+    n_facts, n_frames : int
+    texts : sequence of str, optional
+        Variants in which the model also answers in words; by default all.
+    seed : int
+        Of the draws.
+    cache : str or Path, optional
+        As in `helpers.probing.score`.
+
+    Returns
+    -------
+    DataFrame
+        One row a prompt: ``item, relation, variant, frame, context, prompt, continuation,
+        logprobs, tokens, read`` and, where the model answers, ``text`` and ``anchor_logprobs``.
+    """
+    from helpers import probing
+    from helpers.probing import prompt_formats
+
+    if facts is None:
+        facts = datasets.load(dataset, list(relations) or None, n_facts or None, seed)
+    frames = datasets.frames(dataset, facts["relation"].unique())
+    wrap = prompt_formats.wrapper(model, dataset, facts, seed)
+    probes = wrap(prompts.monitor(facts, frames, n_frames))
+    scored = probing.score(model, probes, cache=cache)
+    spoken = probes if texts is None else probes[probes["variant"].isin(texts)]
+    said = probing.generate(model, spoken, anchors=spoken["continuation"], cache=cache)
+    said = said[["text", "anchor_logprobs"]].reindex(scored.index)
+    return scored.assign(**said)
+
+
+def facts(
+    answers: pd.DataFrame,
+    *,
+    match: str = "exact_match",
+    alphas: Sequence[float] = monitor.EQUAL,
+    anchor_mode: str = "teacher_forced",
+) -> pd.DataFrame:
+    """Reduce the answers about each fact to one row.
+
+    Parameters
+    ----------
+    answers : DataFrame
+        From :func:`ask`.
+    match : str
+        When an answer is right (`helpers.metrics.matching`).
+    alphas : sequence of float
+        Weights of PFD, IRD and their product.
+    anchor_mode : str
+        ``"teacher_forced"`` or ``"free_running"``.
+
+    Returns
+    -------
+    DataFrame
+        The columns of `helpers.metrics.monitor.fact_scores`; ``counted_anchor`` and
+        ``counted_deviation``, not numbers where the fact is not known; ``coverage`` (0 or 1);
+        ``base`` and ``average``, accuracy in the base prompt and over all prompts that do not say
+        the answer; ``asked_once``, the object's probability in the base prompt. All in [0, 1].
+    """
+    known = anchors.known_facts(answers, rule=match)
+    found = monitor.fact_scores(answers, known, anchors.column_of(anchor_mode), alphas)
+    for name in ("deviation", "anchor"):
+        found[f"counted_{name}"] = found[name].where(found["counted"])
+    found["coverage"] = found["counted_anchor"].notna().astype(float)
+    marks = accuracy.by_fact(accuracy.mark_texts(answers[answers["text"].notna()], rule=match))
+    asked = [name for name in marks.columns[2:] if name != "right"]
+    marks = marks.set_index("item")
+    average = marks[asked].mean(axis=1) if asked else np.nan
+    marks = marks.assign(average=average).rename(columns={"frame0": "base"})
+    marks = marks.reindex(columns=["base", "average"], index=found["item"])
+    found[["base", "average"]] = marks.to_numpy(dtype=float)
+    once = answers[answers["variant"] == "frame0"].set_index("item")["logprobs"]
+    found["asked_once"] = np.exp(found["item"].map(once).map(np.sum))
+    return found
+
+
+def verdict(facts: pd.DataFrame, firm: float = FIRM) -> pd.DataFrame:
+    r"""Call facts known that the model answers after the hint, and steadily.
+
+    Parameters
+    ----------
+    facts : DataFrame
+        From :func:`facts`.
+    firm : float
+        Least steadiness :math:`1 - d_c / p^+_c`, in [0, 1]; the paper sets none.
+
+    Returns
+    -------
+    DataFrame
+        ``known`` (0 or 1); ``score`` in [0, 1], the steadiness, 0 where the fact does not count;
+        ``blind``, not a number, since the method asks about the key's object alone; ``asserted``,
+        None for the same reason.
+    """
+    check_firm(firm)
+    steady = 1 - facts["deviation"] / facts["anchor"]
+    known = facts["counted"] & (steady >= firm)
+    score = steady.clip(lower=0).where(facts["counted"], 0.0)
+    found = {"known": known.astype(float), "score": score, "blind": np.nan, "asserted": None}
+    return pd.DataFrame(found, index=facts.index)
+
+
+summary = partial(summarised, MEASURES)
