@@ -1,31 +1,82 @@
-"""The reference covers the package: every public module but those that make the bundled models."""
+"""The reference covers what chapters call, and nothing else that the package has."""
 
+import ast
+import inspect
+import json
 import re
 import sys
+from importlib import import_module
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parent.parent
-APART = {"atlas"}  # told in a chapter of its own
+APART = {"atlas", "publishing"}  # of a chapter of its own; of the book, not of measuring
+# What one chapter alone calls, to say what it found or to lay out its tables.
+OWN = re.compile(r"helpers\.(atlas|.*findings|runs\.(comparison|panel)|published\.(checks|claims))")
+FEW = 2  # arguments that a sentence can explain
 
 
-def test_every_module_is_in_the_reference():
+@pytest.fixture(scope="module")
+def api():
     sys.path.insert(0, str(ROOT / "book" / "_ext"))
     try:
         import api
     finally:
         sys.path.pop(0)
-    listed = set()
-    for page in (ROOT / "book" / "api").glob("*.md"):
-        for names in re.findall(r"^```\{api\} (.+)$", page.read_text(), flags=re.MULTILINE):
-            for name in names.split():
-                listed |= {name, *api._modules(name)}
-    helpers = ROOT / "helpers"
-    here = {path.stem for path in helpers.glob("[!_]*.py")}
-    here |= {path.parent.name for path in helpers.glob("*/__init__.py")}
-    missing = [name for name in sorted(here - APART) if f"helpers.{name}" not in listed]
-    assert not missing
-    assert "helpers.metrics.monitor" in listed
-    assert len(listed) > 60
+    return api
+
+
+def listed() -> set[str]:
+    """Return the packages that the pages of the reference name."""
+    pages = (page.read_text() for page in (ROOT / "book" / "api").glob("*.md"))
+    found = re.findall(r"^```\{api\} (.+)$", "\n".join(pages), flags=re.MULTILINE)
+    return set(" ".join(found).split())
+
+
+def called() -> set[str]:
+    """Return the full names of the package's functions that the chapters call."""
+    found = set()
+    for path in (ROOT / "notebooks").glob("*.ipynb"):
+        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+        code = "\n".join("".join(c["source"]) for c in cells if c["cell_type"] == "code")
+        tree, names = list(ast.walk(ast.parse(code))), {}
+        for node in tree:
+            if isinstance(node, ast.ImportFrom) and node.module.startswith("helpers"):
+                names |= {a.asname or a.name: f"{node.module}.{a.name}" for a in node.names}
+        chains = [ast.unparse(node).split(".") for node in tree if isinstance(node, ast.Attribute)]
+        found |= set(names.values())
+        found |= {f"{names[first]}.{name}" for first, name, *_ in chains if first in names}
+    return found
+
+
+def thing(name: str) -> object:
+    """Return what a full name stands for; None for a module or a mere value."""
+    module, _, last = name.rpartition(".")
+    try:
+        return getattr(import_module(module), last, None)
+    except ImportError:
+        return None
+
+
+def test_every_package_is_in_the_reference():
+    here = {path.parent.name for path in (ROOT / "helpers").glob("*/__init__.py")}
+    assert listed() == {f"helpers.{name}" for name in here - APART}
+
+
+def test_what_the_chapters_call_is_documented_in_full(api):
+    there = {
+        f"{module}.{name}"
+        for package in listed()
+        for module, names in api.documented(package).items()
+        for name in names
+    }
+    functions = [each for each in map(thing, called()) if inspect.isfunction(each)]
+    many = [each for each in functions if len(inspect.signature(each).parameters) > FEW]
+    wanted = {f"{each.__module__}.{each.__name__}" for each in many}
+    wanted = {name for name in wanted if name.startswith("helpers.") and not OWN.match(name)}
+    assert len(wanted) > 50
+    assert wanted - there == set()
 
 
 def test_the_pages_of_the_reference_are_in_the_contents():

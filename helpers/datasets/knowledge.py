@@ -63,6 +63,33 @@ def knowledge(
 ) -> Questions:
     """Return questions about seen and unseen knowledge, with shots and answers to draw from.
 
+    Parameters
+    ----------
+    dataset
+        ``"atlas"``: for a bundled `model`, seen facts were stated at least once in its training,
+        unseen ones never, nor in the other direction, nor wrongly, and what a chat model was tuned
+        on is neither; for other models all facts count as seen. ``"seen_qa"``: published questions.
+        ``"fktc"`` or the path of files in its format: facts, which all count as seen; of each
+        relation a fifth is kept for shots. UnseenQA is added to the unseen ones.
+    model
+        Name of a bundled model.
+    n_seen, n_unseen
+        Questions a relation or source, and a template or relation.
+    sources
+        Of ``"seen_qa"``: as for `helpers.datasets.questions.read`; all three sets if empty.
+    as_of, seed, judge
+        As for `unseen_qa` and `seen_qa`.
+    only
+        Of the atlas: names of the facts to ask instead, whatever is known of them, and nothing
+        else; the shots are drawn from the rest as ever.
+
+    Raises
+    ------
+    UserError
+        If the data set is unknown or has no questions, or a number is out of range.
+
+    Examples
+    --------
     >>> found = knowledge("atlas", "", n_seen=1, n_unseen=2)
     >>> found.asked.groupby("seen").size().tolist(), len(found.seen_shots), len(found.unseen_shots)
     ([40, 30], 280, 40)

@@ -1,4 +1,4 @@
-"""Tests of helpers.runs.comparison.board, facts and across: the same facts, counted, and their sums."""
+"""The board of models: the same facts, counted, and their sums."""
 
 import numpy as np
 import pandas as pd
