@@ -193,8 +193,6 @@ def anchor_distribution(
 def object_bars(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
     """Draw the probability of each object as a bar with its value, the likeliest on top.
 
-    Notes
-    -----
     The probabilities of one prompt are no sample, so there are no intervals to draw.
 
     >>> table = pd.DataFrame({"object": ["Peru", "France"], "probability": [0.0003, 0.7],

@@ -80,11 +80,7 @@ def share_curve(
 
 
 def list_places(table: pd.DataFrame, ax: Axes | None = None, title: str = "") -> Axes:
-    """Draw the probability of each object along a list, replaced pairs and their neighbours apart.
-
-    Notes
-    -----
-    Wu et al. 2025, Figure 2.
+    """Draw the probability of each object along a list (Wu et al. 2025, Figure 2).
 
     >>> table = pd.DataFrame({"place": [0, 1], "probability": [0.1, 0.7], "status": "other"})
     >>> list_places(table).get_xlabel()
@@ -249,7 +245,8 @@ def list_panels(table: pd.DataFrame) -> list[Axes]:
     Parameters
     ----------
     table : DataFrame
-        As for :func:`list_places`, and ``variant``, which tells lists apart and names the panels.
+        ``place, probability``, ``status`` (before, other, following, replaced) and ``variant``,
+        which tells lists apart and names the panels.
 
     Returns
     -------
