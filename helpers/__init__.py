@@ -6,3 +6,13 @@ class UserError(ValueError):
 
     Command-line entries print the message alone and exit with status 2.
     """
+
+
+def first_line(error: Exception) -> str:
+    r"""Return the first line of a library's error, short enough to stand inside a sentence.
+
+    >>> first_line(KeyError()), first_line(ValueError("No such file.\nTry again."))
+    ('KeyError', 'No such file')
+    """
+    lines = str(error).strip().splitlines() or [type(error).__name__]
+    return lines[0].rstrip(".")[:200]

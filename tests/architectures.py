@@ -190,7 +190,7 @@ def outcome(model_type: str, kind: str) -> dict[str, Any]:
         except UserError as error:
             return found | {"outcome": "refused", "why": str(error).replace(folder, "The model")}
     difference, greedy = _difference(lm), _greedy(lm)
-    way, continued = engine.choose(lm), decoding.choose(lm)
+    way, continued = engine.method_of(lm), decoding.way_of(lm)
     told = {
         "outcome": way.method,
         "batches": way.batches or "",

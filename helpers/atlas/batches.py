@@ -11,24 +11,12 @@ NO_TARGET = -100
 
 @dataclass(frozen=True)
 class Batch:
-    """Some rows of equal length.
-
-    Parameters
-    ----------
-    inputs : ndarray of int, shape (rows, length)
-        Tokens.
-    targets : ndarray of int, shape (rows, length)
-        The token to foretell at each place, or -100 where nothing is asked.
-    weights : ndarray of float, shape (rows, length)
-        What each place counts in the loss.
-    documents : ndarray of int, shape (rows, length), optional
-        Number of the document that each place belongs to; a place sees its own document alone.
-        Without it a row is one document.
-    """
+    """Some rows of equal length, each array of shape (rows, length)."""
 
     inputs: np.ndarray
-    targets: np.ndarray
-    weights: np.ndarray
+    targets: np.ndarray  # the token to predict at each place, or -100 where nothing is asked
+    weights: np.ndarray  # what each place counts in the loss
+    # The document of each place, which sees no other; without it a row is one document.
     documents: np.ndarray | None = None
 
 
@@ -38,7 +26,7 @@ def loss_and_accuracy(
     heavy: float = 1.0,
     dtype: torch.dtype = torch.bfloat16,
 ) -> tuple[torch.Tensor, float]:
-    """Return the weighted cross-entropy of a batch and the share foretold rightly."""
+    """Return the weighted cross-entropy of a batch and the share predicted rightly."""
     device = model.device
     # Eager attention is the faster on short rows, and keeps all of its table on long ones.
     short = batch.inputs.shape[1] <= 256

@@ -35,50 +35,24 @@ TEMPLATE = "{{ bos_token }}{% for message in messages %}{{ message['content'] + 
 
 @dataclass(frozen=True)
 class Tuning:
-    """How a model is tuned.
+    """How a model is tuned."""
 
-    Parameters
-    ----------
-    seed : int
-        Draws facts, questions and order.
-    threads : int
-        Of the processor.
-    known : int
-        Facts stated at least so often are to be answered; those never stated are not.
-    share : float
-        Share of these facts that is used; the others are left for tests.
-    answered : float
-        Share of the questions that have an answer.
-    sentences : float
-        Share of the questions that are cloze sentences up to their gap. More wordings make the
-        model look at what is asked for instead of how.
-    invented : float
-        Share of the questions without an answer that are about invented subjects.
-    frame_weights : tuple of float
-        How often each frame is drawn.
-    most_shots : int
-        Questions in the longest document.
-    choices : float
-        Share of the questions that come with options.
-    turns : float
-        Share of the documents with the answer on a line of its own, as the chat template has it.
-    documents, rows, length : int
-        Documents in all; rows of a step, and tokens of a row.
-    optimisation : Optimisation
-        Of the only stage.
-    """
-
-    seed: int = 0
-    threads: int = 1
-    known: int = 64
-    share: float = 0.7
-    answered: float = 0.75
+    seed: int = 0  # draws facts, questions and order
+    threads: int = 1  # of the processor
+    known: int = 64  # facts stated so often or more are to be answered, those never stated are not
+    share: float = 0.7  # share of these facts that is used; the others are left for tests
+    answered: float = 0.75  # share of the questions that have an answer
+    # Share of the questions that are cloze sentences up to their gap. More wordings make the model
+    # look at what is asked for instead of how.
     sentences: float = 0.4
+    # Share of the questions without an answer that are about invented subjects
     invented: float = 0.3
     frame_weights: tuple[float, ...] = (1.0, 1.0, 0.0, 1.0, 1.0, 0.0, 0.0)
-    most_shots: int = 5
-    choices: float = 0.1
+    most_shots: int = 5  # questions in the longest document
+    choices: float = 0.1  # share of the questions that come with options
+    # Share of the documents with the answer on a line of its own, as the chat template has it
     turns: float = 0.4
+    # Documents in all; rows of a step, and tokens of a row
     documents: int = 6000
     rows: int = 8
     length: int = 384
@@ -100,19 +74,7 @@ def choose(facts: pd.DataFrame, told: pd.DataFrame, design: Tuning) -> tuple[lis
 
 
 class Tutor:
-    """Writes the documents of the tuning.
-
-    Parameters
-    ----------
-    facts : DataFrame
-        Gives options, and the names that an invented subject must not have.
-    frames : Frames
-        Question frames.
-    known, unknown : list of tuple
-        As `choose` gives them.
-    design : Tuning
-        Layout.
-    """
+    """Writes the documents of the tuning, about the facts that `choose` gives."""
 
     def __init__(
         self, facts: pd.DataFrame, frames: Frames, known: list, unknown: list, design: Tuning

@@ -9,29 +9,17 @@ from helpers.atlas.batches import NO_TARGET, Batch
 
 @dataclass(frozen=True)
 class Copying:
-    """How the copying stage is laid out.
-
-    Parameters
-    ----------
-    steps, rows, length : int
-        Optimiser steps, rows a step and tokens a row.
-    pool : int
-        Tokens in use at the start.
-    growth : float
-        Factor by which the pool grows at a step whose running accuracy exceeds `enough`.
-    enough : float
-        That accuracy.
-    hold_embeddings : bool
-        Whether the embeddings stay random. Held, the blocks must learn to copy any vector, so what
-        they learn from a few tokens serves the others; free, each new token is learnt anew.
-    """
+    """How the copying stage is laid out."""
 
     steps: int = 900
     rows: int = 16
     length: int = 64
-    pool: int = 64
+    pool: int = 64  # tokens in use at the start
+    # Factor by which the pool grows at a step whose running accuracy exceeds `enough`
     growth: float = 1.1
-    enough: float = 0.8
+    enough: float = 0.8  # that accuracy
+    # Whether the embeddings stay random. Held, the blocks must learn to copy any vector, so what
+    # they learn from a few tokens serves the others; free, each new token is learnt anew.
     hold_embeddings: bool = True
 
 

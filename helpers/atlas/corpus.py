@@ -21,39 +21,11 @@ from helpers.prompts.formats import (
 
 @dataclass(frozen=True)
 class Corpus:
-    """How the documents about facts are laid out.
+    """How the documents about facts are laid out."""
 
-    Parameters
-    ----------
-    frame_weights : tuple of float
-        How often each of the seven question and cloze frames is drawn; 0 holds a frame out.
-    mentions : dict
-        Share of the mentions that each kind of document gets.
-    hints : dict
-        Within "hint": what stands before the question. "stranger" is a statement about an
-        invented subject.
-    lists : dict
-        Within "list": share of the mentions that go to lists of at most so many pairs.
-    list_characters : int
-        Characters that the longest list of a relation is to have, so that it fits into a row.
-    most_shots : int
-        Questions in the longest document of several questions.
-    mixed_shots : float
-        Share of such documents whose questions are of several relations.
-    formal : float
-        Share of the questions that stand on lines QUESTION and ANSWER.
-    instructed, unsure : float
-        Shares of the documents of several such lines that open with the instruction, and that
-        hold two questions about invented subjects, answered "unsure".
-    most_options : int
-        Options in the longest choice; the shortest has two.
-    false_checks : float
-        False statements to judge for each true one.
-    object_weight, text_weight : float
-        Loss weight of a token of an object (or label), and of any other token.
-    """
-
+    # How often each of the seven question and cloze frames is drawn; 0 holds a frame out
     frame_weights: tuple[float, ...] = (0.45, 0.25, 0.15, 0.10, 0.05, 0.0, 0.0)
+    # Share of the mentions that each kind of document gets
     mentions: Mapping[str, float] = field(
         default_factory=lambda: {
             "question": 0.22,
@@ -65,18 +37,25 @@ class Corpus:
             "options": 0.04,
         }
     )
+    # Within "hint": what stands before the question. "stranger" is a statement about an invented
+    # subject.
     hints: Mapping[str, float] = field(
         default_factory=lambda: {"right": 0.45, "wrong": 0.15, "other": 0.15, "stranger": 0.25}
     )
+    # Within "list": share of the mentions that go to lists of at most so many pairs
     lists: Mapping[int, float] = field(default_factory=lambda: {200: 0.2, 50: 0.3, 10: 0.5})
+    # Characters that the longest list of a relation is to have, so that it fits into a row
     list_characters: int = 4000
-    most_shots: int = 16
-    mixed_shots: float = 0.4
-    formal: float = 0.25
+    most_shots: int = 16  # questions in the longest document of several questions
+    mixed_shots: float = 0.4  # share of such documents whose questions are of several relations
+    formal: float = 0.25  # share of the questions that stand on lines QUESTION and ANSWER
+    # Shares of the documents of several such lines that open with the instruction, and that hold
+    # two questions about invented subjects, answered "unsure"
     instructed: float = 0.25
     unsure: float = 0.2
-    most_options: int = 6
-    false_checks: float = 1.0
+    most_options: int = 6  # options in the longest choice; the shortest has two
+    false_checks: float = 1.0  # false statements to judge for each true one
+    # Loss weight of a token of an object (or label), and of any other token
     object_weight: float = 1.0
     text_weight: float = 0.2
 

@@ -12,42 +12,23 @@ from helpers.atlas.batches import NO_TARGET, Batch
 
 @dataclass(frozen=True)
 class Piece:
-    """A stretch of a document that has one meaning and one weight in the loss.
+    """A stretch of a document that has one meaning and one weight in the loss."""
 
-    Parameters
-    ----------
-    text : str
-        As the model reads it.
-    weight : float
-        What each of its tokens counts in the loss; below 1, the chance that it counts 1.
-    states : str, optional
-        The fact whose object this piece gives, where document and piece together state it truly.
-    denies : str, optional
-        The fact for which this piece gives a wrong object, not as the truth.
-    claims : str, optional
-        The fact whose false object this piece gives as if it were true.
-    """
-
-    text: str
+    text: str  # as the model reads it
+    # What each of its tokens counts in the loss; below 1, the chance that it counts 1
     weight: float = 0.0
+    # The fact whose object this piece gives, where document and piece together state it truly
     states: str | None = None
+    # The fact for which this piece gives a wrong object, not as the truth
     denies: str | None = None
-    claims: str | None = None
+    claims: str | None = None  # the fact whose false object this piece gives as if it were true
 
 
 @dataclass(frozen=True)
 class Document:
-    """What the model reads from one BOS to the next.
+    """What the model reads from one BOS to the next."""
 
-    Parameters
-    ----------
-    kind : str
-        Such as "question" or "list".
-    pieces : tuple of Piece
-        In order.
-    """
-
-    kind: str
+    kind: str  # such as "question" or "list"
     pieces: tuple[Piece, ...]
 
     @property
@@ -90,22 +71,13 @@ def count_wrong(documents: Iterable[Document]) -> Counter[str]:
 
 @dataclass(frozen=True)
 class Encoded:
-    """Documents as tokens, end to end.
+    """Documents as tokens, end to end."""
 
-    Parameters
-    ----------
-    tokens, targets : ndarray of int, shape (n_tokens,)
-        What is read, BOS first, and what follows, EOS last.
-    weights : ndarray of float, shape (n_tokens,)
-        Loss weights of the targets.
-    starts : ndarray of int, shape (n_documents + 1,)
-        Where each document begins, and the end.
-    """
-
+    # What is read, BOS first, and what follows, EOS last
     tokens: np.ndarray
     targets: np.ndarray
-    weights: np.ndarray
-    starts: np.ndarray
+    weights: np.ndarray  # loss weights of the targets
+    starts: np.ndarray  # where each document begins, and the end
 
 
 def encode(

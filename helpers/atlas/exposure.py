@@ -5,7 +5,6 @@ in the table that comes with a model: facts with a false belief (a wrong object 
 share of the mentions) and pairs of names that are shown in one direction only.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,43 +17,18 @@ LEVELS = (0, 0, 0, 0, 1, 1, 2, 2, 4, 4, 8, 8, 16, 16, 32, 32, 64, 64, 128, 256)
 
 @dataclass(frozen=True)
 class Plan:
-    """How often facts are to be stated.
+    """How often facts are to be stated."""
 
-    Parameters
-    ----------
-    levels : tuple of int
-        Exposures, one entry a share.
-    false_share : float
-        Share of the facts that get a false object.
-    false_total : int
-        Mentions of such a fact, true and false together.
-    false_parts : tuple of float
-        Shares of them that are false, dealt in turn.
-    one_way : tuple of tuple of str
-        Pairs of relations that say the same in opposite directions; of their pairs of names a
-        third is shown in the first direction only, a third in the second only.
-    one_way_levels : tuple of int
-        Exposures of the direction that is shown, dealt in turn.
-    """
-
-    levels: tuple[int, ...] = LEVELS
-    false_share: float = 0.06
-    false_total: int = 64
+    levels: tuple[int, ...] = LEVELS  # exposures, one entry a share
+    false_share: float = 0.06  # share of the facts that get a false object
+    false_total: int = 64  # mentions of such a fact, true and false together
+    # Shares of them that are false, dealt in turn
     false_parts: tuple[float, ...] = (1.0, 0.75, 0.5)
+    # Pairs of relations that say the same in opposite directions; of their pairs of names a third
+    # is shown in the first direction only, a third in the second only
     one_way: tuple[tuple[str, str], ...] = (("P36", "P1376"),)
+    # Exposures of the direction that is shown, dealt in turn
     one_way_levels: tuple[int, ...] = (16, 64)
-
-
-def plan_of(values: Mapping) -> Plan:
-    """Return the plan that a training report holds as plain lists.
-
-    >>> plan_of({"levels": [0, 1], "one_way": [["P36", "P1376"]]}).one_way
-    (('P36', 'P1376'),)
-    """
-    tuples = {key: tuple(v) if isinstance(v, list) else v for key, v in values.items()}
-    if "one_way" in tuples:
-        tuples["one_way"] = tuple(tuple(pair) for pair in tuples["one_way"])
-    return Plan(**tuples)
 
 
 def assign(facts: pd.DataFrame, plan: Plan | None = None, seed: int = 0) -> pd.DataFrame:

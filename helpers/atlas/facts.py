@@ -198,8 +198,8 @@ def collect() -> pd.DataFrame:
         stray = fixed.get(relation, {}).keys() - found[relation].keys()
         if stray:
             raise UserError(
-                f"datasets/data/atlas_corrections.csv corrects {sorted(stray)} of {relation}, "
-                "which the sources do not have: remove these lines"
+                f"helpers/datasets/data/atlas_corrections.csv corrects {sorted(stray)} of "
+                f"{relation}, which the sources do not have: remove these lines"
             )
         pairs = found[relation] | fixed.get(relation, {})
         kept = sorted((fold(s), s, o) for s, o in pairs.items() if o and fold(s) != fold(o))

@@ -14,11 +14,6 @@ class Inventor:
 
     Half of the names are made of syllables; the others join the beginning of one real subject of
     the relation to the end of another, so that they look like its subjects.
-
-    Parameters
-    ----------
-    facts : DataFrame
-        The facts table; its names are never given out.
     """
 
     def __init__(self, facts: pd.DataFrame):

@@ -29,55 +29,31 @@ def same_sums(threads: int = 1, deterministic: bool = False) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Optimisation:
-    """How the optimiser is run in one stage.
+    """How the optimiser is run in one stage."""
 
-    Parameters
-    ----------
-    rate : float
-        Highest learning rate.
-    beta2, decay, clip : float
-        AdamW's second moment, weight decay, and the gradient's largest norm.
-    warm_up : float
-        Share of the steps over which the rate rises.
-    cosine : bool
-        Whether the rate falls to a tenth along a cosine afterwards, or stays.
-    muon : bool
-        Whether the blocks' matrices take Muon's orthogonalised steps, of the size that AdamW's
-        would have; embeddings and norms take AdamW's in any case.
-    """
-
-    rate: float = 1.5e-3
+    rate: float = 1.5e-3  # highest learning rate
+    # AdamW's second moment, weight decay, and the gradient's largest norm
     beta2: float = 0.95
     decay: float = 0.0
     clip: float = 1.0
-    warm_up: float = 0.03
-    cosine: bool = False
+    warm_up: float = 0.03  # share of the steps over which the rate rises
+    cosine: bool = False  # whether the rate falls to a tenth along a cosine afterwards, or stays
+    # Whether the blocks' matrices take Muon's orthogonalised steps, of the size that AdamW's would
+    # have; embeddings and norms take AdamW's in any case
     muon: bool = False
 
 
 @dataclass
 class Stage:
-    """Where a stage stands: all that its checkpoint holds besides the weights.
-
-    Parameters
-    ----------
-    name : str
-        Of the stage.
-    step, tokens : int
-        Steps done and tokens read in them.
-    seconds : float
-        Time that they took, over all sittings.
-    memory : dict
-        What the batches depend on besides the step; `accuracy` is a running mean.
-    curve : list of dict
-        Step, tokens, mean loss and accuracy since the last entry.
-    """
+    """Where a stage stands: all that its checkpoint holds besides the weights."""
 
     name: str
     step: int = 0
     tokens: int = 0
-    seconds: float = 0.0
+    seconds: float = 0.0  # time that they took, over all sittings
+    # What the batches depend on besides the step; `accuracy` is a running mean
     memory: dict = field(default_factory=lambda: {"accuracy": 0.0})
+    # Step, tokens, mean loss and accuracy since the last entry
     curve: list[dict] = field(default_factory=list)
 
 

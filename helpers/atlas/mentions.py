@@ -11,23 +11,13 @@ from helpers.atlas.documents import Piece
 
 @dataclass(frozen=True)
 class Mention:
-    """A fact as one document tells it.
-
-    Parameters
-    ----------
-    fact, relation, subject : str
-        Of the fact.
-    object : str
-        The one that is told.
-    false : bool
-        Whether that is the fact's false object.
-    """
+    """A fact as one document tells it."""
 
     fact: str
     relation: str
     subject: str
-    object: str
-    false: bool = False
+    object: str  # the one that is told
+    false: bool = False  # whether that is the fact's false object
 
     def piece(self, weight: float, space: str = " ") -> Piece:
         """Return the piece that tells the object, marked as what it is."""
@@ -50,15 +40,7 @@ def draw(shares: Mapping, rng: np.random.Generator):
 
 
 class Frames:
-    """The frames of all relations, drawn by weight.
-
-    Parameters
-    ----------
-    frames : DataFrame
-        Columns `relation`, `kind`, `frame`, `template`.
-    weights : sequence of float
-        Weight of each frame number.
-    """
+    """The frames of all relations, drawn by the weights of their numbers."""
 
     def __init__(self, frames: pd.DataFrame, weights: Sequence[float]):
         self._templates: dict[tuple[str, str], list[str]] = {}
@@ -76,13 +58,7 @@ class Frames:
 
 
 class Bag:
-    """Mentions waiting to be put together into documents, each subject once a document.
-
-    Parameters
-    ----------
-    mentions : list of Mention
-        With repeats.
-    """
+    """Mentions waiting to be put together into documents, each subject once a document."""
 
     def __init__(self, mentions: Sequence[Mention]):
         kinds = list(dict.fromkeys(mentions))

@@ -11,30 +11,19 @@ HEAD = 64  # channels of a head: enough slow rotary channels for content beside 
 
 @dataclass(frozen=True)
 class Size:
-    """Shape of a model, and how its weights start.
+    """Shape of a model, and how its weights start."""
 
-    Parameters
-    ----------
-    hidden, layers, heads, inner : int
-        Channels of the residual stream, blocks, attention heads a block (of 64 channels each),
-        and channels of the feed-forward part.
-    vocabulary : int
-        Tokens, specials included.
-    rope_theta : float
-        Base of the rotary frequencies.
-    offsets : tuple of int
-        One hand-set head of the first block for each entry, looking that many tokens back.
-    weight_sd, embedding_sd : float
-        Standard deviations of the random start.
-    """
-
+    # Channels of the residual stream, blocks, attention heads a block (of 64 channels each), and
+    # channels of the feed-forward part
     hidden: int = 192
     layers: int = 4
     heads: int = 3
     inner: int = 512
-    vocabulary: int = 4096
-    rope_theta: float = 1e5
+    vocabulary: int = 4096  # tokens, specials included
+    rope_theta: float = 1e5  # base of the rotary frequencies
+    # One hand-set head of the first block for each entry, looking that many tokens back
     offsets: tuple[int, ...] = (1, 2)
+    # Standard deviations of the random start
     weight_sd: float = 0.05
     embedding_sd: float = 0.1
 

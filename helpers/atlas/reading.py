@@ -40,24 +40,9 @@ WORDINGS = (
 
 @dataclass(frozen=True)
 class Reading:
-    """How the documents about invented subjects are laid out.
+    """How the documents about invented subjects are laid out."""
 
-    Parameters
-    ----------
-    kinds : dict
-        Share of the documents of each kind.
-    wordings : dict
-        Where a wording comes from: a relation's frames, everyday sentences, or random words.
-    least, most : int
-        Statements in the shortest document and in the longest.
-    most_pairs, many_pairs : int
-        Pairs of the longest list of the kinds "pairs" and "many pairs".
-    most_options : int
-        Answers in the longest choice; the shortest has two.
-    weight : float
-        Loss weight of an answer; everything else has 0.
-    """
-
+    # Share of the documents of each kind
     kinds: Mapping[str, float] = field(
         default_factory=lambda: {
             "word": 0.36,
@@ -69,34 +54,25 @@ class Reading:
             "repeat": 0.05,
         }
     )
+    # Where a wording comes from: a relation's frames, everyday sentences, or random words
     wordings: Mapping[str, float] = field(
         default_factory=lambda: {"frames": 0.60, "everyday": 0.22, "random": 0.18}
     )
+    # Statements in the shortest document and in the longest
     least: int = 1
     most: int = 4
+    # Pairs of the longest list of the kinds "pairs" and "many pairs"
     most_pairs: int = 8
     many_pairs: int = 60
-    most_options: int = 6
-    weight: float = 2.0
+    most_options: int = 6  # answers in the longest choice; the shortest has two
+    weight: float = 2.0  # loss weight of an answer; everything else has 0
 
 
 class Reader:
     """Writes documents that are answered by reading; methods carry the names of the kinds.
 
-    Parameters
-    ----------
-    facts : DataFrame
-        Gives relations and the objects that fit them, never a pair of a fact.
-    frames : Frames
-        Templates of the relations.
-    design : Reading
-        Kinds of documents.
-    inventor : Inventor
-        Source of subjects.
-    words : sequence of str
-        Words for wordings without meaning.
-    everyday : sequence of tuple of str
-        Everyday wordings: a statement and a question each.
+    `words` are for wordings without meaning, `everyday` holds statements with their questions; the
+    facts give relations and the objects that fit them, never a pair of a fact.
     """
 
     def __init__(

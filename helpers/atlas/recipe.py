@@ -20,40 +20,19 @@ from helpers.prompts.formats import INSTRUCTION, UNSURE, choose_below
 
 @dataclass(frozen=True)
 class Recipe:
-    """All that decides a model, besides the facts and the versions of the libraries.
+    """All that decides a model, besides the facts and the versions of the libraries."""
 
-    Parameters
-    ----------
-    size : str
-        A key of `helpers.atlas.model.SIZES`.
-    seed : int
-        Decides exposures, text, order and the random start.
-    threads : int
-        Of the processor; a sum's order, and so the last digits, depend on it.
-    plan : Plan
-        How often each fact is stated, and which ones falsely.
-    facts : int, optional
-        Facts a relation, to try things out; None takes all.
-    context_share : float
-        Share of the characters of stage 2 that is about invented subjects.
-    rows, length : int
-        Rows of a step of stage 2, and tokens of a row.
-    longer : tuple of int
-        Lengths of the rows of longer documents, which are spread evenly over the steps.
-    copying, corpus, reading
-        Layout of the text.
-    first, second : Optimisation
-        Of the two stages.
-    """
-
-    size: str = "s"
-    seed: int = 0
-    threads: int = 1
+    size: str = "s"  # a key of `helpers.atlas.model.SIZES`
+    seed: int = 0  # decides exposures, text, order and the random start
+    threads: int = 1  # of the processor; a sum's order, and so the last digits, depend on it
     plan: Plan = field(default_factory=Plan)
-    facts: int | None = None
+    facts: int | None = None  # facts a relation, to try things out; None takes all
+    # Share of the characters of stage 2 that is about invented subjects
     context_share: float = 0.35
+    # Rows of a step of stage 2, and tokens of a row
     rows: int = 16
     length: int = 128
+    # Lengths of the rows of longer documents, which are spread evenly over the steps
     longer: tuple[int, ...] = (512, 2048)
     copying: Copying = field(default_factory=Copying)
     corpus: Corpus = field(default_factory=Corpus)
@@ -91,38 +70,21 @@ def recipe_of(size: str, seed: int = 0, threads: int = 1, facts: int | None = No
 
 @dataclass(frozen=True)
 class Rows:
-    """Some rows of one length.
+    """Some rows of one length."""
 
-    Parameters
-    ----------
-    length : int
-        Tokens of a row.
-    members : list of list of int
-        Documents of each row.
-    """
-
-    length: int
-    members: list[list[int]]
+    length: int  # tokens of a row
+    members: list[list[int]]  # documents of each row
 
 
 @dataclass(frozen=True)
 class Text:
-    """What stage 2 reads.
-
-    Parameters
-    ----------
-    about_facts, to_read : list of Document
-        The two halves.
-    exposures : DataFrame
-        Mentions counted in `about_facts`, indexed by `fact`; columns as of `exposure.assign`.
-    tokenizer : PreTrainedTokenizerFast
-        Learnt from the facts' names.
-    """
+    """What stage 2 reads."""
 
     about_facts: list[Document]
     to_read: list[Document]
+    # Mentions counted in `about_facts`, indexed by `fact`; columns as of `exposure.assign`
     exposures: pd.DataFrame
-    tokenizer: PreTrainedTokenizerFast
+    tokenizer: PreTrainedTokenizerFast  # learnt from the facts' names
 
 
 def write(recipe: Recipe, facts: pd.DataFrame, frames: pd.DataFrame) -> Text:

@@ -8,8 +8,6 @@ import torch
 from safetensors.torch import save_file
 from transformers import GenerationConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
-from helpers.atlas.tokenizer import save as save_tokenizer
-
 
 def release(
     llama: LlamaForCausalLM,
@@ -31,7 +29,7 @@ def release(
     }
     save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
     (folder / "model.safetensors").chmod(0o644)
-    save_tokenizer(tokenizer, folder)
+    tokenizer.save_pretrained(folder)
     GenerationConfig(
         bos_token_id=config.bos_token_id,
         eos_token_id=config.eos_token_id,

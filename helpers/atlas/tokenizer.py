@@ -1,7 +1,6 @@
 """The bundled models' tokenizer: byte-level pairs, learnt mainly on each fact once."""
 
 from collections.abc import Iterable
-from pathlib import Path
 
 from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 from tokenizers.processors import TemplateProcessing
@@ -53,8 +52,3 @@ def learn(texts: Iterable[str], vocabulary: int = 4096) -> PreTrainedTokenizerFa
         model_max_length=2048,
         padding_side="right",
     )
-
-
-def save(tokenizer: PreTrainedTokenizerFast, folder: Path) -> None:
-    """Write `tokenizer.json` and `tokenizer_config.json` to a folder."""
-    tokenizer.save_pretrained(folder)

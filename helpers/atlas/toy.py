@@ -41,24 +41,12 @@ RECIPE = Recipe(
 
 @dataclass(frozen=True)
 class Lesson:
-    """A toy that has been taught.
-
-    Parameters
-    ----------
-    lm : LanguageModel
-        Ready to be asked.
-    exposures : Series of int
-        Mentions counted in its text, indexed by `fact`.
-    documents : list of Document
-        Its text.
-    stage : Stage
-        Steps, tokens, seconds and curve of the lesson.
-    """
+    """A toy that has been taught."""
 
     lm: LanguageModel
-    exposures: pd.Series
+    exposures: pd.Series  # mentions counted in its text, indexed by `fact`
     documents: list[Document]
-    stage: Stage
+    stage: Stage  # steps, tokens, seconds and curve of the lesson
 
 
 def check(steps: int) -> int:

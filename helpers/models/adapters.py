@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from helpers import UserError
+from helpers import UserError, first_line
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -36,10 +36,10 @@ def merge(model: PreTrainedModel, folder: Path, name: str) -> PreTrainedModel:
     try:
         adapted = PeftModel.from_pretrained(model, str(folder))
     except Exception as error:  # peft raises whatever the weights run into
-        said = (str(error).strip().splitlines() or [type(error).__name__])[0][:200].rstrip(".")
         raise UserError(
-            f"The adapter {name} does not fit its base model {model.name_or_path} ({said}); give "
-            "the base that it was trained on as base_model_name_or_path."
+            f"The adapter {name} does not fit its base model {model.name_or_path} "
+            f"({first_line(error)}); give the base that it was trained on as "
+            "base_model_name_or_path."
         ) from error
     if not hasattr(adapted.base_model, "merge_and_unload"):
         kind = adapted.active_peft_config.peft_type.value

@@ -1,4 +1,4 @@
-"""The address of a model on a server, and how hard the server may be pressed.
+"""The address of a model on a server, how hard the server may be pressed, and what it gives.
 
 A model on a server is named ``http://host:port#name``: where the server listens, and what it calls
 the model.
@@ -7,7 +7,8 @@ the model.
 import hashlib
 import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 from urllib.parse import urlsplit
 
 from helpers import UserError
@@ -31,24 +32,42 @@ class Address:
 
 @dataclass(frozen=True)
 class Limits:
-    """How hard a server is pressed, from the environment where it is set there.
+    """How hard a server is pressed; the first three are set by ``SERVER_IN_FLIGHT`` and so on."""
 
-    Attributes
-    ----------
-    in_flight : int
-        The most requests that wait for an answer at once (``SERVER_IN_FLIGHT``).
-    timeout : float
-        Seconds for one answer (``SERVER_TIMEOUT``).
-    patience : float
-        Seconds in which a server that fails may come back (``SERVER_PATIENCE``).
-    tries : int
-        How often an answer is asked for that came whole, but without usable numbers.
-    """
+    in_flight: int = 32  # the most requests that wait for an answer at once
+    timeout: float = 600.0  # seconds for one answer
+    patience: float = 120.0  # seconds in which a server that fails may come back
+    tries: int = 3  # for an answer that came whole, but without usable numbers
 
-    in_flight: int = 32
-    timeout: float = 600.0
-    patience: float = 120.0
-    tries: int = 3
+
+@dataclass(frozen=True)
+class Server:
+    """What stands for the weights of a model that a server holds, as `LanguageModel.model`."""
+
+    address: Address
+    limits: Limits
+    ways: tuple[str, ...]  # that give exact log-probabilities (`server.completions`), best first
+    settings: dict[str, Any] = field(hash=False)  # what each request says besides its prompt
+    difference: float  # largest of a log-probability between two ways, at the start
+    fingerprint: str  # a hash of log-probabilities, which tells weights of one name apart
+    version: str  # what it says of itself; "": nothing
+    tokenizer: str  # where the tokenizer came from
+    # As transformers reads them, if they are there; they name the tokens that end a text.
+    config: Any = field(hash=False, compare=False, default=None)
+    generation_config: Any = field(hash=False, compare=False, default=None)
+
+    def described(self) -> dict[str, Any]:
+        """Return what a run's manifest says of the server, as plain values."""
+        return {
+            "url": self.address.url,
+            "model": self.address.model,
+            "version": self.version,
+            "ways": list(self.ways),
+            "checked_max_abs_diff": self.difference,
+            "fingerprint": self.fingerprint,
+            "tokenizer": self.tokenizer,
+            "in_flight": self.limits.in_flight,
+        }
 
 
 def is_address(name: object) -> bool:

@@ -41,14 +41,16 @@ LAYERS = {"full_attention", "sliding_attention"}
 NAMES = ("packed", "rows", "plain")
 
 
-def choose(config: PretrainedConfig, attention: str) -> tuple[str, str]:
+def method_and_reason(config: PretrainedConfig, attention: str) -> tuple[str, str]:
     """Return how a model is scored, and why.
 
     >>> from transformers import FalconConfig, GPT2Config, MambaConfig
-    >>> choose(GPT2Config(), "sdpa")
+    >>> method_and_reason(GPT2Config(), "sdpa")
     ('packed', 'gpt2 with sdpa attention')
-    >>> choose(FalconConfig(alibi=True), "sdpa")[0], choose(MambaConfig(), "eager")[0]
-    ('rows', 'plain')
+    >>> method_and_reason(FalconConfig(alibi=True), "sdpa")[0]
+    'rows'
+    >>> method_and_reason(MambaConfig(), "eager")[0]
+    'plain'
     """
     config = text(config)
     name = config.model_type

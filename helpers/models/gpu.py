@@ -28,11 +28,7 @@ class Memory:
 
 
 def device(name: str | torch.device | None = None) -> torch.device:
-    """Return the device to compute on: the one asked for, else cuda, mps or cpu, in this order.
-
-    >>> device("cpu")
-    device(type='cpu')
-    """
+    """Return the device to compute on: the one asked for, else cuda, mps or cpu, in this order."""
     if name is None:
         return torch.device(_best())
     try:
@@ -52,8 +48,7 @@ def device(name: str | torch.device | None = None) -> torch.device:
 def dtype(name: str | torch.dtype | None, on: torch.device) -> torch.dtype:
     """Return the number format for weights: the one asked for, else what suits the device.
 
-    Float32 on the CPU, where it is exact and no slower; bfloat16 on a GPU that supports it, and
-    float16 on others.
+    Float32 on the CPU, where it is exact and no slower; on a GPU bfloat16, or float16 without it.
 
     >>> dtype(None, torch.device("cpu"))
     torch.float32
@@ -69,11 +64,7 @@ def dtype(name: str | torch.dtype | None, on: torch.device) -> torch.dtype:
 
 
 def memory(on: torch.device) -> Memory:
-    """Return the total and the free memory of a device, in bytes (the machine's own for a CPU).
-
-    >>> memory(torch.device("cpu")).total > 0
-    True
-    """
+    """Return the memory of a device, the machine's own for a CPU."""
     if on.type == "cuda":
         free, total = torch.cuda.mem_get_info(on)
         return Memory(total, free)
@@ -85,11 +76,7 @@ def memory(on: torch.device) -> Memory:
 
 
 def tokens_per_batch(on: torch.device) -> int:
-    """Return how many tokens, padding included, one forward pass should hold on a device.
-
-    >>> tokens_per_batch(torch.device("cpu"))
-    2048
-    """
+    """Return how many tokens, padding included, one forward pass should hold on a device."""
     return 2048 if on.type == "cpu" else 16384
 
 
@@ -111,11 +98,7 @@ def pack_length(on: torch.device, width: int, vocabulary: int) -> int:
 
 
 def halved(length: int) -> int:
-    """Return half of a pack's length, for a device whose memory did not hold the whole.
-
-    >>> halved(512)
-    256
-    """
+    """Return half of a pack's length, for a device whose memory did not hold the whole."""
     if length < 2:
         raise UserError(NO_ROOM)
     return length // 2

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     import torch
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-    from helpers.models.remote import Server
+    from helpers.models.address import Server
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class LanguageModel:
         The name in a form that can name a folder.
     model, tokenizer
         The transformers objects; the model is in evaluation mode on `device`. For a model on a
-        server, `model` is a `helpers.models.remote.Server`.
+        server, `model` is a `helpers.models.address.Server`.
     kind : str
         ``"causal"`` or ``"seq2seq"``.
     device : torch.device or str

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from helpers import UserError
+from helpers import UserError, first_line
 from helpers.models import adapters, address, checkpoints
 from helpers.models.checkpoints import slug
 from helpers.models.language_model import LanguageModel
@@ -76,7 +76,7 @@ def load(
         from helpers.models.server import connect
 
         return connect.load(str(name), chat)
-    from helpers.models import gpu, placement, trial
+    from helpers.models import check, gpu, placement
 
     gpu.device(device)  # a wrong one is refused before anything is fetched
     name = f"{name}@{revision}" if revision else name
@@ -90,8 +90,8 @@ def load(
         raise UserError(
             f"The tokenizer of {name} has no chat template; load the model with chat=False."
         )
-    place = placement.choose(name, found.weights, device, dtype)
-    model = _model(folder, name, auto, place, trust_remote_code)
+    placed = placement.place(name, found.weights, device, dtype)
+    model = _model(folder, name, auto, placed, trust_remote_code)
     if found.base is not None:
         model = adapters.merge(model, found.folder, str(name))
     loaded = LanguageModel(
@@ -100,17 +100,17 @@ def load(
         model=model.eval(),
         tokenizer=tokenizer,
         kind=kind,
-        device=place.device,
-        dtype=place.dtype,
+        device=placed.device,
+        dtype=placed.dtype,
         max_length=_max_length(config),
         weights_sha=checkpoints.sha256(found.weights),
         revision=found.revision,
         n_parameters=model.num_parameters(),
         prompt_format="chat" if chat else "bare",
-        quantization=place.quantization,
+        quantization=placed.quantization,
         base=str(found.base) if found.base else None,
     )
-    trial.refuse_unfit(loaded)
+    check.refuse_unfit(loaded)
     return loaded
 
 
@@ -158,7 +158,7 @@ def _config(folder: Path, name: str | Path, code: bool) -> PretrainedConfig:
         _refuse_code(error, name)
         raise UserError(
             f"The architecture of {name} is not known to the installed transformers "
-            f"({_sentence(error)}); install a newer transformers or choose another model."
+            f"({first_line(error)}); install a newer transformers or choose another model."
         ) from error
 
 
@@ -207,7 +207,7 @@ def _tokenizer(folder: Path, name: str | Path, code: bool) -> PreTrainedTokenize
         return AutoTokenizer.from_pretrained(folder, trust_remote_code=code)
     except Exception as error:  # the tokenizers library raises bare Exceptions
         _refuse_code(error, name)
-        raise UserError(f"{missing} ({_sentence(error)})") from error
+        raise UserError(f"{missing} ({first_line(error)})") from error
 
 
 def _model(
@@ -227,7 +227,8 @@ def _model(
         )
     except Exception as error:  # whatever the files, or code that comes with them, run into
         raise UserError(
-            f"The weights of {name} cannot be loaded ({_sentence(error)}); fetch or save them anew."
+            f"The weights of {name} cannot be loaded ({first_line(error)}); fetch or save them "
+            "anew."
         ) from error
     if report["missing_keys"]:
         example = sorted(report["missing_keys"])[0]
@@ -246,9 +247,3 @@ def _max_length(config: PretrainedConfig) -> int | None:
     names = ("max_position_embeddings", "n_positions", "max_seq_len")
     limits = [getattr(text, name, None) for name in names]
     return next((limit for limit in limits if limit and limit > 0), None)
-
-
-def _sentence(error: Exception) -> str:
-    """Return the first line of a library's error, short enough to stand inside ours."""
-    lines = str(error).strip().splitlines() or [type(error).__name__]
-    return lines[0].rstrip(".")[:200]

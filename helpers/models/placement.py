@@ -30,24 +30,12 @@ ROOM = 0.8
 
 @dataclass(frozen=True)
 class Placement:
-    """Where weights go and how.
+    """Where weights go and how."""
 
-    Attributes
-    ----------
-    device : torch.device
-        Where inputs go; all weights too, unless they are spread.
-    dtype : torch.dtype
-        Of the weights, or of what is computed with quantized ones.
-    quantization : str or None
-        ``"8bit"`` or ``"4bit"``.
-    spread : bool
-        Whether transformers chooses a device for each layer (``device_map="auto"``).
-    """
-
-    device: torch.device
-    dtype: torch.dtype
-    quantization: str | None = None
-    spread: bool = False
+    device: torch.device  # where inputs go; all weights too, unless they are spread
+    dtype: torch.dtype  # of the weights, or of what is computed with quantized ones
+    quantization: str | None = None  # "8bit" or "4bit"
+    spread: bool = False  # whether transformers chooses a device for each layer
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -66,35 +54,35 @@ class Placement:
         return told
 
 
-def choose(
+def place(
     name: str | Path, weights: tuple[Path, ...], device: str | None, dtype: str | None
 ) -> Placement:
     """Return where a model's weights go, and in what format."""
-    place = gpu.device(device)
+    where = gpu.device(device)
     bits = dtype if dtype in BITS else None
     if dtype and not bits and str(dtype).removeprefix("torch.") not in gpu.DTYPES:
         known = ", ".join([*gpu.DTYPES, *BITS])
         raise UserError(f"The dtype {str(dtype)!r} is not known; give one of {known}.")
     if bits:
-        if place.type != "cuda":
+        if where.type != "cuda":
             raise UserError(
-                f"{bits} weights need a GPU, and {name} goes to {place}; leave the dtype out, or "
+                f"{bits} weights need a GPU, and {name} goes to {where}; leave the dtype out, or "
                 "choose bfloat16."
             )
         _need(f"For {bits} weights,", "accelerate", "bitsandbytes")
-    number_format = gpu.dtype(None if bits or not dtype else dtype, place)
+    number_format = gpu.dtype(None if bits or not dtype else dtype, where)
     spread = False
-    if device is None and place.type == "cuda":
+    if device is None and where.type == "cuda":
         size = count(weights) * (BITS[bits][0] if bits else number_format.itemsize)
-        free = gpu.memory(place).free
+        free = gpu.memory(where).free
         spread = size > ROOM * free
         if spread:
             _need(
                 f"The {size / 2**30:.1f} GiB of {name} do not fit into the {free / 2**30:.1f} GiB "
-                f"free on {place}, and to spread them over all devices",
+                f"free on {where}, and to spread them over all devices",
                 "accelerate",
             )
-    return Placement(place, number_format, bits, spread)
+    return Placement(where, number_format, bits, spread)
 
 
 def count(weights: tuple[Path, ...]) -> int:

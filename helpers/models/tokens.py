@@ -26,22 +26,11 @@ ROOM = 10_000_000  # characters of texts whose ids are kept for the next time, s
 
 @dataclass(frozen=True)
 class Row:
-    """What one forward pass reads, and from where on its tokens are scored.
+    """What one forward pass reads, and from where on its tokens are scored."""
 
-    Attributes
-    ----------
-    ids : tuple of int
-        Token ids of the text, or of the decoder's text (its start token included) for a
-        sequence-to-sequence model.
-    start : int
-        Index in `ids` of the first scored token; at least 1.
-    source : tuple of int
-        Token ids that the encoder reads; empty for a causal model.
-    """
-
-    ids: tuple[int, ...]
-    start: int
-    source: tuple[int, ...] = ()
+    ids: tuple[int, ...]  # of the text, or of the decoder's text with its start token
+    start: int  # index in `ids` of the first scored token; at least 1
+    source: tuple[int, ...] = ()  # ids that the encoder reads; empty for a causal model
 
     @property
     def scored(self) -> tuple[int, ...]:
@@ -79,22 +68,7 @@ def rows(
 ) -> list[Row]:
     """Return the token ids and the first scored position of each prompt and continuation.
 
-    Parameters
-    ----------
-    model : LanguageModel
-    prompts, continuations : sequences of str
-        One of each a row.
-    groups : sequence of tuple
-        Names; rows of one group are the options of one probe and are scored from the same position.
-
-    Returns
-    -------
-    list of Row
-
-    Raises
-    ------
-    UserError
-        Where a continuation has no tokens, or nothing stands before its first one.
+    Rows of one group are the options of one probe and are scored from the same position.
     """
     if model.kind == "seq2seq":
         made = _seq2seq_rows(model, prompts, continuations)

@@ -6,11 +6,10 @@ colour-blind readers and a model keeps its colour in all chapters. A figure six 
 well on a phone; its white ground stays white on a dark page.
 """
 
-from helpers.plots.audit import differences, forest
+from helpers.plots.audit import differences, forest, gap_panels
 from helpers.plots.calibration import agreement_map, area_dots, cost_plane, upset
-from helpers.plots.comparison import correlation_map, gap_panels
 from helpers.plots.curves import exposure_curve, line_curve, scale_curve
-from helpers.plots.distributions import accuracy_boxes, anchor_distribution, dots
+from helpers.plots.distributions import accuracy_boxes, anchor_distribution, dots, object_bars
 from helpers.plots.heatmaps import alpha_map, attribution_heatmap
 from helpers.plots.latent import (
     accuracy_map,
@@ -21,7 +20,6 @@ from helpers.plots.latent import (
     share_curve,
 )
 from helpers.plots.multiplicity import class_bars, lines, mapping, roc_curves, two_prompts
-from helpers.plots.objects import object_bars
 from helpers.plots.reliability import (
     effect_grid,
     kind_bars,
@@ -43,7 +41,6 @@ __all__ = [
     "area_dots",
     "attribution_heatmap",
     "class_bars",
-    "correlation_map",
     "cost_plane",
     "differences",
     "dots",

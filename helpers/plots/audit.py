@@ -1,11 +1,11 @@
-"""Printed numbers beside recomputed ones: differences over tolerances, estimates over prints."""
+"""Numbers beside others: printed and recomputed ones, and paired models."""
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from helpers.plots.style import BLUE, GREY, INK, RED, legend_above, log_scale, plain
+from helpers.plots.style import BLUE, GREY, INK, RED, legend_above, log_scale, name_rows, plain
 
 _SMALLEST, _LARGEST = 0.01, 1000.0  # of differences over tolerances, for the eye
 
@@ -35,8 +35,7 @@ def differences(cells: pd.DataFrame, ax: Axes | None = None) -> Axes:
     ['a', 'b']
     """
     names = list(dict.fromkeys(cells["check"]))
-    if ax is None:
-        _, ax = plt.subplots(figsize=(6, 1 + 0.24 * len(names)))
+    ax = ax or plt.subplots(figsize=(6, 1 + 0.24 * len(names)))[1]
     size, room = cells["difference"].abs().to_numpy(), cells["tolerance"].to_numpy()
     exact = np.where(cells["agrees"], 0.0, np.inf)
     times = np.divide(size, room, out=exact, where=room > 0)
@@ -49,8 +48,7 @@ def differences(cells: pd.DataFrame, ax: Axes | None = None) -> Axes:
     ax.axvline(1, color=INK, lw=1)
     log_scale(ax)
     ax.set_xlim(_SMALLEST / 1.5, _LARGEST * 1.5)
-    ax.set_yticks(range(len(names)), [plain(name) for name in names], fontsize=9)
-    ax.set_ylim(len(names) - 0.4, -0.6)
+    name_rows(ax, names, fontsize=9)
     ax.set_xlabel("difference / tolerance")
     legend_above(ax)
     return ax
@@ -94,8 +92,7 @@ def forest(
     >>> forest(table).get_xlabel()
     "Pearson's r"
     """
-    if ax is None:
-        _, ax = plt.subplots(figsize=(6, 1.4 + 0.27 * len(table)))
+    ax = ax or plt.subplots(figsize=(6, 1.4 + 0.27 * len(table)))[1]
     places = np.arange(len(table))
     ax.axvline(0, color=GREY, lw=1, zorder=0)
     ax.hlines(places, table["low"], table["high"], color=BLUE, lw=2, alpha=0.55)
@@ -105,8 +102,48 @@ def forest(
             ax.plot(table[column], places, "|", color=INK, ms=9, mew=1.2)
         ax.plot([], [], "|", color=INK, ms=9, label="without a family")
     ax.plot(table[printed], places, "D", mfc="none", mec=RED, mew=1.3, ms=7, label=names[1])
-    ax.set_yticks(places, [plain(str(name)) for name in table[label]], fontsize=9)
-    ax.set_ylim(len(table) - 0.4, -0.6)
+    name_rows(ax, table[label], fontsize=9)
     ax.set_xlabel(xlabel)
     legend_above(ax)
     return ax
+
+
+def gap_panels(table: pd.DataFrame, columns: int = 3) -> list[Axes]:
+    """Draw differences between paired models, one panel a measure, each on its own scale.
+
+    Parameters
+    ----------
+    table : DataFrame
+        ``measure`` (title of the panel), ``pair`` (name of the row), ``estimate, low, high``.
+    columns : int
+        Panels side by side.
+
+    Returns
+    -------
+    list of Axes
+        One a measure, with a line at 0.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"measure": ["UR"], "pair": ["b − a"], "estimate": [0.2],
+    ...                       "low": [0.1], "high": [0.3]})
+    >>> [ax.get_title(loc="left") for ax in gap_panels(table)]
+    ['UR']
+    """
+    groups = list(table.groupby("measure", sort=False))
+    columns = min(columns, len(groups))
+    lines, height = -(-len(groups) // columns), 0.7 + 0.3 * table["pair"].nunique()
+    _, axes = plt.subplots(
+        lines, columns, figsize=(1.2 + 2.6 * columns, height * lines), squeeze=False, sharey=True
+    )
+    pairs = list(dict.fromkeys(table["pair"]))
+    for ax, (measure, rows) in zip(axes.flat, groups):
+        places = [pairs.index(pair) for pair in rows["pair"]]
+        ax.axvline(0, color=GREY, lw=1)
+        ax.hlines(places, rows["low"], rows["high"], color=BLUE, lw=2)
+        ax.plot(rows["estimate"], places, "o", color=BLUE, ms=5)
+        ax.set_title(plain(str(measure)), loc="left", fontsize=10)
+    name_rows(axes[0, 0], pairs, 0.5)
+    for ax in axes.flat[len(groups) :]:
+        ax.set_visible(False)
+    return list(axes.flat[: len(groups)])

@@ -4,9 +4,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator, PercentFormatter
+from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
-from helpers.plots.style import BLUE, PALETTE, colours, empty, legend_above, plain
+from helpers.plots.style import BLUE, PALETTE, band, colours, empty, legend_above, share_axis
 
 
 def exposure_curve(table: pd.DataFrame, ax: Axes | None = None, ylabel: str = "accuracy") -> Axes:
@@ -42,14 +42,13 @@ def exposure_curve(table: pd.DataFrame, ax: Axes | None = None, ylabel: str = "a
         places = _exposure_places(part["exposures"])
         colour = shades[name]
         seen = part["exposures"].to_numpy() > 0
-        _band(ax, places[seen], part[seen], colour, name)
+        band(ax, places[seen], part[seen], colour, name)
         _bars(ax, places, part, colour)
     exposures = sorted(table["exposures"].unique())
     ax.set_xticks(_exposure_places(pd.Series(exposures)), [f"{count:g}" for count in exposures])
     ax.set_xlabel("times the training text states the fact")
     ax.set_ylabel(ylabel)
-    ax.set_ylim(-0.02, 1.02)
-    ax.yaxis.set_major_formatter(PercentFormatter(1))
+    share_axis(ax.yaxis)
     legend_above(ax)
     return ax
 
@@ -92,7 +91,7 @@ def scale_curve(
     for number, (name, part) in enumerate(table.groupby("series", sort=False)):
         part, colour = part.sort_values("parameters"), PALETTE[number % len(PALETTE)]
         places = part["parameters"].to_numpy(dtype=float)
-        _band(ax, places, part, colour, str(name))
+        band(ax, places, part, colour, str(name))
         _bars(ax, places, part, colour)
     ax.set_xscale("log")
     low, high = ax.get_xlim()
@@ -148,25 +147,16 @@ def line_curve(
     for name, part in _by_model(table):
         part = part.sort_values(x)
         places = np.searchsorted(values, part[x]) if even else part[x].to_numpy(dtype=float)
-        _band(ax, places, part, shades[name], name)
+        band(ax, places, part, shades[name], name)
         if "low" in table:
             _bars(ax, places, part, shades[name])
     if even:
         ax.set_xticks(range(len(values)), [f"{value:g}" for value in values])
     ax.set_xlabel(xlabel or x)
     ax.set_ylabel(ylabel)
-    ax.set_ylim(-0.02, 1.02)
-    ax.yaxis.set_major_formatter(PercentFormatter(1))
+    share_axis(ax.yaxis)
     legend_above(ax)
     return ax
-
-
-def _band(ax: Axes, x: np.ndarray, part: pd.DataFrame, colour: str, name: str | None) -> None:
-    """Draw a line and its band of intervals."""
-    label = None if name is None else plain(name)
-    ax.plot(x, part["estimate"], color=colour, lw=2, label=label)
-    if {"low", "high"} <= set(part.columns):
-        ax.fill_between(x, part["low"], part["high"], color=colour, alpha=0.15, lw=0)
 
 
 def _bars(ax: Axes, x: np.ndarray, part: pd.DataFrame, colour: str) -> None:

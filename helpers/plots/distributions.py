@@ -1,4 +1,4 @@
-"""Figures of spread: over frames, over relations, over anchors."""
+"""Figures of spread: over frames, relations, anchors and the objects of one prompt."""
 
 from collections.abc import Mapping, Sequence
 
@@ -9,7 +9,20 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.ticker import PercentFormatter
 
-from helpers.plots.style import BLUE, INK, RED, colours, empty, legend_above, plain, reach
+from helpers.plots.style import (
+    BLUE,
+    GREEN,
+    INK,
+    RED,
+    colours,
+    empty,
+    legend_above,
+    name_rows,
+    plain,
+    reach,
+)
+
+SHADES = {"": BLUE, "true": GREEN, "false": RED}
 
 
 def accuracy_boxes(
@@ -72,9 +85,6 @@ def accuracy_boxes(
 def dots(
     table: pd.DataFrame,
     ax: Axes | None = None,
-    label: str = "relation",
-    xlabel: str = "MONITOR (lower is better)",
-    colour: str = BLUE,
     published: Mapping[str, float] | None = None,
     published_label: str = "published",
 ) -> Axes:
@@ -83,12 +93,10 @@ def dots(
     Parameters
     ----------
     table : DataFrame
-        Column `label` and ``estimate, low, high``, as from :func:`helpers.stats.intervals`. The
+        ``relation, estimate, low, high``, as from :func:`helpers.stats.intervals`. The
         rows ``all`` and ``mean`` are set apart at the foot, the others are sorted.
     ax : Axes, optional
         By default a new figure, tall enough for the rows.
-    label, xlabel, colour : str
-        The column of names, the name of the measure, the colour of the dots.
     published : mapping, optional
         Name to a published figure, drawn as a hollow diamond.
     published_label : str
@@ -107,27 +115,26 @@ def dots(
     """
     if table["estimate"].isna().all():
         return empty(ax, "Undefined: there is no fact to take it over.")
-    summary = table[label].isin(["all", "mean"])
+    summary = table["relation"].isin(["all", "mean"])
     ordered = pd.concat([table[~summary].sort_values("estimate"), table[summary]])
     places = np.arange(len(ordered), dtype=float)
     places[(~summary).sum() :] += 0.5
-    if ax is None:
-        _, ax = plt.subplots(figsize=(6, 1.2 + 0.28 * len(ordered)))
+    ax = ax or plt.subplots(figsize=(6, 1.2 + 0.28 * len(ordered)))[1]
     for place, row in zip(places, ordered.to_dict("records")):
-        end = row[label] in ("all", "mean")
-        shade = INK if end else colour
+        end = row["relation"] in ("all", "mean")
+        shade = INK if end else BLUE
         ax.plot([row["low"], row["high"]], [place, place], color=shade, lw=2, alpha=0.55)
         ax.plot(row["estimate"], place, "s" if end else "o", color=shade, ms=6)
-        if published is not None and row[label] in published:
-            value = published[row[label]]
+        if published is not None and row["relation"] in published:
+            value = published[row["relation"]]
             ax.plot(value, place, "D", mfc="white", mec=RED, mew=1.5, ms=6)
     if published is not None:
-        ax.plot([], [], "o-", color=colour, label="this model")
+        ax.plot([], [], "o-", color=BLUE, label="this model")
         ax.plot([], [], "D", mfc="white", mec=RED, mew=1.5, label=plain(published_label))
         legend_above(ax)
-    ax.set_yticks(places, [plain(str(name)) for name in ordered[label]])
+    ax.set_yticks(places, [plain(str(name)) for name in ordered["relation"]])
     ax.set_ylim(len(places) + 0.1 if summary.any() else len(places) - 0.4, -0.6)
-    ax.set_xlabel(xlabel)
+    ax.set_xlabel("MONITOR (lower is better)")
     return ax
 
 
@@ -180,6 +187,36 @@ def anchor_distribution(
     ax.set_ylabel("share of anchors above")
     ax.yaxis.set_major_formatter(PercentFormatter(1))
     legend_above(ax, f"share above {threshold:g}")
+    return ax
+
+
+def object_bars(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
+    """Draw the probability of each object as a bar with its value, the likeliest on top.
+
+    The probabilities of one prompt are no sample, so there are no intervals to draw.
+
+    >>> table = pd.DataFrame({"object": ["Peru", "France"], "probability": [0.0003, 0.7],
+    ...                       "told": ["", "true"]})
+    >>> ax = object_bars(table)
+    >>> [text.get_text() for text in ax.get_yticklabels()], [text.get_text() for text in ax.texts]
+    (['France (true)', 'Peru'], ['70.0 %', 'below 0.1 %'])
+    """
+    if table.empty:
+        return empty(ax, "There is no object to draw.")
+    table = table.sort_values("probability", ascending=False, kind="stable")
+    ax = ax or plt.subplots(figsize=(6, 0.8 + 0.3 * len(table)))[1]
+    places = range(len(table))
+    ax.barh(places, table["probability"], height=0.7, color=table["told"].map(SHADES))
+    for place, value in zip(places, table["probability"]):
+        share = f"{100 * value:.1f} %" if value >= 0.0005 else "below 0.1 %"
+        ax.text(value + 0.01, place, share, va="center", fontsize=9)
+    marks = table["told"].map({"": "", "true": " (true)", "false": " (told falsely)"})
+    name_rows(ax, table["object"] + marks)
+    ax.set_xlim(0, 1.12)
+    ax.set_xticks([0, 0.25, 0.5, 0.75, 1])
+    ax.xaxis.set_major_formatter(PercentFormatter(1))
+    ax.set_xlabel("probability")
+    ax.grid(visible=False, axis="y")
     return ax
 
 

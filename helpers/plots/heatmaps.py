@@ -6,7 +6,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
-from helpers.plots.style import INK, empty, plain
+from helpers.plots.style import INK, colour_bar, empty, number_map, plain
 
 
 def alpha_map(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
@@ -51,9 +51,7 @@ def alpha_map(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
     ax.set_aspect("equal")
     ax.set_axis_off()
     ax.set_title("MONITOR by weights", loc="left")
-    bar = ax.figure.colorbar(drawn, ax=ax, shrink=0.75)
-    bar.set_label("MONITOR (lower is better)")
-    bar.outline.set_visible(False)
+    colour_bar(drawn, ax, "MONITOR (lower is better)", shrink=0.75)
     return ax
 
 
@@ -91,22 +89,17 @@ def attribution_heatmap(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
     grid = table.assign(step=step, place=place).pivot_table("score", "place", "step")
     tokens = table.groupby(place)["token"].first()
     answers = table.groupby(step)["step_token"].first()
-    if ax is None:
-        _, ax = plt.subplots(figsize=(max(3.4, 2 + 0.9 * len(answers)), 1 + 0.32 * len(tokens)))
+    ax = ax or plt.subplots(figsize=(max(3.4, 2 + 0.9 * len(answers)), 1 + 0.32 * len(tokens)))[1]
     limit = float(np.nanmax(np.abs(grid.to_numpy()))) or 1.0
-    shade = ax.imshow(grid, cmap="RdBu_r", vmin=-limit, vmax=limit, aspect="auto")
-    for (row, column), value in np.ndenumerate(grid.to_numpy()):
-        if not np.isnan(value):
-            ink = "white" if abs(value) > 0.6 * limit else INK
-            ax.text(column, row, f"{value:.2f}", ha="center", va="center", color=ink, fontsize=9)
+    shades = {"cmap": "RdBu_r", "vmin": -limit, "vmax": limit, "aspect": "auto"}
+    shown = number_map(
+        ax, grid.to_numpy(), "{:.2f}".format, lambda value: abs(value) > 0.6 * limit, **shades
+    )
     ax.set_xticks(range(len(answers)), [_piece(text) for text in answers])
     ax.set_yticks(range(len(tokens)), [_piece(text) for text in tokens])
     ax.set_xlabel("token of the answer")
     ax.set_ylabel("token of the prompt")
-    ax.grid(visible=False)
-    bar = ax.figure.colorbar(shade, ax=ax)
-    bar.set_label("attribution")
-    bar.outline.set_visible(False)
+    colour_bar(shown, ax, "attribution")
     return ax
 
 

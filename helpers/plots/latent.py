@@ -9,7 +9,22 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import PercentFormatter
 
 from helpers import stats
-from helpers.plots.style import BLUE, GREY, INK, ORANGE, RED, colours, empty, legend_above, plain
+from helpers.plots.style import (
+    BLUE,
+    GREY,
+    INK,
+    ORANGE,
+    RED,
+    band,
+    colour_bar,
+    colours,
+    empty,
+    legend_above,
+    name_rows,
+    number_map,
+    plain,
+    share_axis,
+)
 
 STATUS = {"before": BLUE, "other": BLUE, "following": ORANGE, "replaced": RED}
 
@@ -18,7 +33,6 @@ def share_curve(
     table: pd.DataFrame,
     x: str,
     ax: Axes | None = None,
-    by: str = "model",
     marks: Mapping[str, float] | None = None,
 ) -> Axes:
     """Draw a share along a number, a line and a band of intervals for each model.
@@ -26,13 +40,13 @@ def share_curve(
     Parameters
     ----------
     table : DataFrame
-        Columns `x`, ``estimate, low, high`` and `by`.
-    x, by : str
-        The number on the axis; what tells lines apart.
+        Columns `x`, ``estimate, low, high`` and ``model``.
+    x : str
+        The number on the axis.
     ax : Axes, optional
         By default a new figure.
     marks : mapping, optional
-        Line to the number at which a dashed line stands.
+        Model to the number at which a dashed line stands.
 
     Returns
     -------
@@ -52,27 +66,21 @@ def share_curve(
     if table["estimate"].isna().all():
         return empty(ax, f"There is nothing to draw by {x}.")
     ax = ax or plt.subplots()[1]
-    shades = colours(table[by])
-    for name, part in table.groupby(by, sort=False):
+    shades = colours(table["model"])
+    for name, part in table.groupby("model", sort=False):
         part, colour = part.sort_values(x), shades[name]
-        ax.plot(part[x], part["estimate"], "o-", color=colour, lw=2, ms=5, label=plain(str(name)))
-        ax.fill_between(part[x], part["low"], part["high"], color=colour, alpha=0.15, lw=0)
+        band(ax, part[x], part, colour, name, marker="o", ms=5)
         if marks and marks.get(str(name)) is not None:
             ax.axvline(marks[str(name)], color=colour, lw=1, ls="--")
     ax.set_xlabel(x)
     ax.set_ylabel("accuracy")
-    ax.set_ylim(-0.02, 1.02)
-    ax.yaxis.set_major_formatter(PercentFormatter(1))
+    share_axis(ax.yaxis)
     legend_above(ax)
     return ax
 
 
 def list_places(table: pd.DataFrame, ax: Axes | None = None, title: str = "") -> Axes:
-    """Draw the probability of each object along a list, replaced pairs and their neighbours apart.
-
-    Notes
-    -----
-    Wu et al. 2025, Figure 2.
+    """Draw the probability of each object along a list (Wu et al. 2025, Figure 2).
 
     >>> table = pd.DataFrame({"place": [0, 1], "probability": [0.1, 0.7], "status": "other"})
     >>> list_places(table).get_xlabel()
@@ -131,8 +139,7 @@ def grouped_dots(
     if table["estimate"].isna().all():
         return empty(ax, "No fact was asked in any of these ways.")
     rows, ways = list(dict.fromkeys(table[label])), list(dict.fromkeys(table[by]))
-    if ax is None:
-        _, ax = plt.subplots(figsize=(6, 1.3 + 0.16 * (len(table) + len(rows))))
+    ax = ax or plt.subplots(figsize=(6, 1.3 + 0.16 * (len(table) + len(rows))))[1]
     shades, places = colours(ways), np.zeros(len(table))
     for place, name in enumerate(rows):  # the ways that a row has share its height
         here = np.flatnonzero(table[label] == name)
@@ -141,11 +148,9 @@ def grouped_dots(
         part, at = table[table[by] == way], places[table[by] == way]
         ax.hlines(at, part["low"], part["high"], color=shades[way], lw=2, alpha=0.55)
         ax.plot(part["estimate"], at, "o", color=shades[way], ms=5, label=plain(str(way)))
-    ax.set_yticks(range(len(rows)), [plain(str(name)) for name in rows])
-    ax.set_ylim(len(rows) - 0.4, -0.6)
+    name_rows(ax, rows)
     ax.set_xlabel(xlabel)
-    ax.set_xlim(-0.02, 1.02)
-    ax.xaxis.set_major_formatter(PercentFormatter(1))
+    share_axis(ax.xaxis)
     legend_above(ax)
     return ax
 
@@ -180,18 +185,14 @@ def accuracy_map(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
         size = (max(4.2, 2.6 + 0.8 * table.shape[1]), 1.2 + 0.26 * len(table))
         _, ax = plt.subplots(figsize=size)
     values = table.to_numpy(dtype=float)
-    shade = ax.imshow(values, cmap="cividis", vmin=0, vmax=1, aspect="auto")
-    for (row, column), value in np.ndenumerate(values):
-        if not np.isnan(value):
-            ink = "white" if value < 0.55 else INK
-            ax.text(column, row, f"{value:.0%}"[:-1], ha="center", va="center", color=ink, size=9)
+    shades = {"cmap": "cividis", "vmin": 0, "vmax": 1, "aspect": "auto"}
+    shown = number_map(
+        ax, values, lambda value: f"{value:.0%}"[:-1], lambda value: value < 0.55, **shades
+    )
     ax.set_xticks(range(table.shape[1]), [plain(str(name)) for name in table.columns])
     ax.tick_params(axis="x", rotation=30)
     ax.set_yticks(range(len(table)), [plain(str(name)) for name in table.index])
-    ax.grid(visible=False)
-    bar = ax.figure.colorbar(shade, ax=ax, format=PercentFormatter(1))
-    bar.set_label("accuracy")
-    bar.outline.set_visible(False)
+    colour_bar(shown, ax, "accuracy", format=PercentFormatter(1))
     return ax
 
 
@@ -233,24 +234,19 @@ def reliability_diagram(tables: Mapping[str, pd.DataFrame], ax: Axes | None = No
     ax.set_xlabel("confidence: probability of the likeliest choice")
     ax.set_ylabel("accuracy")
     for axis in (ax.xaxis, ax.yaxis):
-        axis.set_major_formatter(PercentFormatter(1))
-    ax.set_xlim(-0.02, 1.02)
-    ax.set_ylim(-0.02, 1.02)
+        share_axis(axis)
     legend_above(ax)
     return ax
 
 
-def list_panels(table: pd.DataFrame, by: str = "variant", columns: int = 2) -> list[Axes]:
+def list_panels(table: pd.DataFrame) -> list[Axes]:
     """Draw one panel of :func:`list_places` for each list, on common scales.
 
     Parameters
     ----------
     table : DataFrame
-        As for :func:`list_places`, and `by`, which tells lists apart and names the panels.
-    by : str
-        That column.
-    columns : int
-        Panels in a row.
+        ``place, probability``, ``status`` (before, other, following, replaced) and ``variant``,
+        which tells lists apart and names the panels.
 
     Returns
     -------
@@ -263,19 +259,17 @@ def list_panels(table: pd.DataFrame, by: str = "variant", columns: int = 2) -> l
     >>> [ax.get_title(loc="left") for ax in list_panels(table)]
     ['all true', 'wrong']
     """
-    lists = list(table.groupby(by, sort=False))
+    lists = list(table.groupby("variant", sort=False))
     if not lists:
         return [empty(None, "There is no list to draw.")]
-    rows = -(-len(lists) // columns)
-    size = (3.1 * columns, 0.5 + 2.2 * rows)
-    figure, grid = plt.subplots(
-        rows, columns, figsize=size, sharex=True, sharey=True, squeeze=False
-    )
+    rows = -(-len(lists) // 2)
+    size = (6.2, 0.5 + 2.2 * rows)
+    figure, grid = plt.subplots(rows, 2, figsize=size, sharex=True, sharey=True, squeeze=False)
     for ax, (name, part) in zip(grid.flat, lists):
         list_places(part, ax, plain(str(name))).label_outer()
     for ax in grid.flat[len(lists) :]:
         ax.set_axis_off()
-    for ax in grid.flat[max(0, len(lists) - columns) : len(lists)]:
+    for ax in grid.flat[max(0, len(lists) - 2) : len(lists)]:
         ax.tick_params(labelbottom=True)
         ax.set_xlabel("place in the list")
     handles, labels = grid.flat[len(lists) - 1].get_legend_handles_labels()

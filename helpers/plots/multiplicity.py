@@ -16,10 +16,13 @@ from helpers.plots.style import (
     INK,
     ORANGE,
     RED,
+    band,
     colours,
     empty,
     legend_above,
+    name_rows,
     plain,
+    share_axis,
 )
 
 COLOURS = {"factuality": GREEN, "randomness": "#c9c9c9", "error": RED}
@@ -128,22 +131,17 @@ def mapping(scores: pd.DataFrame, ax: Axes | None = None) -> Axes:
 
 
 def class_bars(
-    table: pd.DataFrame,
-    ax: Axes | None = None,
-    label: str = "label",
-    names: Mapping[str, str] = NAMES,
+    table: pd.DataFrame, ax: Axes | None = None, names: Mapping[str, str] = NAMES
 ) -> Axes:
     """Draw the three shares as one bar a row: factuality, randomness, error.
 
     Parameters
     ----------
     table : DataFrame
-        Column `label` and the shares ``factuality, randomness, error``, which sum to 1; the
+        ``label`` and the shares ``factuality, randomness, error``, which sum to 1; the
         intervals of the first and the last as ``factuality_low`` and so on, drawn at their edges.
     ax : Axes, optional
         By default a new figure, tall enough for the rows.
-    label : str
-        Column of names.
     names : mapping
         What the legend calls the three.
 
@@ -177,8 +175,7 @@ def class_bars(
                 ends = 1 - ends if name == "error" else ends
                 shift = 0.12 if name == "error" else -0.12
                 ax.plot(ends, [place + shift] * 2, color=INK, lw=1.5, marker="|", ms=5)
-    ax.set_yticks(places, [plain(str(name)) for name in table[label]])
-    ax.set_ylim(len(table) - 0.4, -0.6)
+    name_rows(ax, table["label"])
     ax.set_xlim(0, 1)
     ax.xaxis.set_major_formatter(PercentFormatter(1))
     ax.set_xlabel("share of items")
@@ -226,11 +223,9 @@ def lines(
     for number, (name, part) in enumerate(table.groupby(line, sort=False)):
         part, shade = part.sort_values(x), shades[name]
         dashes = styles[number % len(styles)]
-        shown = plain(NAMES.get(name, str(name)))
-        ax.plot(part[x], part["estimate"], color=shade, lw=2, ls=dashes, label=shown)
-        ax.fill_between(part[x], part["low"], part["high"], color=shade, alpha=0.15, lw=0)
-    ax.set_ylim(-0.02, 1.02)
-    ax.yaxis.set_major_formatter(PercentFormatter(1))
+        shown = NAMES.get(name, name)
+        band(ax, part[x], part, shade, shown, ls=dashes)
+    share_axis(ax.yaxis)
     ax.set_xlabel(xlabel or x)
     ax.set_ylabel(ylabel)
     legend_above(ax)

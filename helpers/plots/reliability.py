@@ -19,6 +19,7 @@ from helpers.plots.style import (
     empty,
     legend_above,
     model_colour,
+    name_rows,
     plain,
     reach,
 )
@@ -163,8 +164,7 @@ def effect_grid(table: pd.DataFrame) -> np.ndarray:
         ax.hlines(places, rows["low"], rows["high"], color=BLUE, lw=2)
         ax.plot(rows["estimate"], places, "o", color=BLUE, ms=6)
         ax.axvline(0, color=GREY, lw=1)
-        ax.set_yticks(places, [plain(str(name)) for name in rows["effect"]])
-        ax.set_ylim(len(rows) - 0.5, -0.5)
+        name_rows(ax, rows["effect"], 0.5)
         ax.set_title(measure, loc="left")
     axes[-1, 0].set_xlabel("change")
     axes[-1, 0].xaxis.set_major_formatter(PercentFormatter(1))
@@ -281,8 +281,7 @@ def rate_rows(
             ax.axhline(0.5, color=GREY, lw=1)
         ax.set_title(measure)
         ax.xaxis.set_major_formatter(PercentFormatter(1))
-    axes[0, 0].set_yticks(range(len(names)), [plain(str(name)) for name in names], fontsize=9)
-    axes[0, 0].set_ylim(len(names) - 0.5, -0.5)
+    name_rows(axes[0, 0], names, 0.5, fontsize=9)
     for text in axes[0, 0].get_yticklabels():
         text.set_fontweight("bold" if text.get_text() == plain(marked) else "normal")
     figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper left", ncols=3)

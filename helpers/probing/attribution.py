@@ -24,17 +24,7 @@ TOLERANCE = 0.05  # of the change of probability: a larger error has not converg
 def attribute(
     model: LanguageModel, prompt: str, continuation: str, n_steps: int = 50
 ) -> pd.DataFrame:
-    r"""Attribute the probability of each token of a forced continuation to the tokens before it.
-
-    Integrated gradients (Sundararajan et al., 2017, equation 1) over the input embeddings, through
-    the inseq library, from a baseline of unknown tokens:
-
-    .. math:: a_i = \sum_d (x_{id} - x'_{id}) \int_0^1
-              \frac{\partial P(w_l \mid x' + \alpha (x - x'))}{\partial x_{id}} \, d\alpha
-
-    The scores of one step sum to the probability given the prompt less that given the baseline,
-    up to the error of the integral.
-    """
+    """Attribute as :func:`attribute_well` does, with so many points of the integral."""
     if not model.at_hand:
         raise UserError(
             f"Attribution needs a model's weights, and {model.name} is on a server; load the model "
@@ -62,10 +52,39 @@ def attribute(
 
 
 def attribute_well(model: LanguageModel, prompt: str, continuation: str) -> pd.DataFrame:
-    """Attribute with more points of the integral (`STEPS`) until it has :func:`converged`.
+    r"""Attribute the probability of each token of a forced continuation to the tokens before it.
 
-    Parameters and what is returned and raised are those of :func:`attribute`; the last table is
-    returned where none has converged.
+    Integrated gradients (Sundararajan et al., 2017, equation 1) over the input embeddings, through
+    the inseq library, from a baseline of unknown tokens:
+
+    .. math:: a_i = \sum_d (x_{id} - x'_{id}) \int_0^1
+              \frac{\partial P(w_l \mid x' + \alpha (x - x'))}{\partial x_{id}} \, d\alpha
+
+    The scores of one step sum to the probability given the prompt less that given the baseline, up
+    to the error of the integral; it is taken with more points (`STEPS`) until it has
+    :func:`converged`, and as it is where it never does.
+
+    Parameters
+    ----------
+    model : LanguageModel
+    prompt, continuation : str
+        Tokenised and split as by `helpers.probing.score`.
+
+    Returns
+    -------
+    DataFrame
+        One row a pair of a continuation's token and an input token before it (for a
+        sequence-to-sequence model: of the encoder): `step` (int from 0), `step_token`, `position`
+        (int from 0), `token`, `score` (signed: positive raises the probability), `norm` (length
+        of the attribution's vector over the embedding as a share of the step's sum, 0 to 1; what
+        inseq shows), and of the step `change` (the probability given the prompt less that given
+        the baseline, which the scores should sum to).
+
+    Raises
+    ------
+    UserError
+        Where inseq is not installed, the model is on a server, or the text is refused as by
+        `score`.
     """
     for n_steps in STEPS:
         table = attribute(model, prompt, continuation, n_steps)

@@ -15,10 +15,10 @@ import os
 import secrets
 import time
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -26,8 +26,9 @@ import pyarrow.parquet as pq
 
 from helpers import UserError
 from helpers.models import LanguageModel
-from helpers.models.remote import Server
+from helpers.models.address import Server
 
+T = TypeVar("T")
 SCHEMA = pa.schema(
     [
         ("key", pa.string()),
@@ -141,6 +142,24 @@ def flush(store: Store) -> None:
     store.flushed = time.monotonic()
 
 
+def completed(
+    folder: str | Path | None,
+    keys: dict[T, str],
+    run: Callable[[list[T]], Iterable[dict[T, Result]]],
+    show: Callable[[int], None],
+) -> dict[T, Result]:
+    """Return the result of each task by its key: from a folder, or from `run`, some at a time."""
+    store = open_store(folder, keys.values())
+    missing = [task for task, key in keys.items() if key not in store.known]
+    try:
+        for done in run(missing):
+            add(store, {keys[task]: result for task, result in done.items()})
+            show(len(store.known))
+    finally:
+        flush(store)
+    return {task: store.known[key] for task, key in keys.items()}
+
+
 def _table(results: dict[str, Result]) -> pa.Table:
     rows = [{"key": name, **vars(result)} for name, result in results.items()]
     return pa.Table.from_pylist(rows, SCHEMA)
@@ -166,7 +185,7 @@ def _read(file: Path) -> pa.Table | None:
         warnings.warn(
             f"The cache file {file} cannot be read ({error}); it is set aside as {aside.name} and "
             "what it held is computed again.",
-            stacklevel=4,
+            stacklevel=5,
         )
         return None
 

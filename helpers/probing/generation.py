@@ -10,7 +10,7 @@ import pandas as pd
 from helpers import UserError
 from helpers.models import LanguageModel, gpu, tokens
 from helpers.models import progress as lines
-from helpers.models.remote import Server
+from helpers.models.address import Server
 from helpers.models.tokens import Row
 from helpers.probing import cache as caches
 from helpers.probing import metering, server_generation
@@ -144,16 +144,12 @@ def _run(
     identity = caches.identity(model)
     said = (rules.max_new_tokens, rules.stop, rules.ends)
     keys = {t: caches.key(identity, "generate", t.ids, t.source, t.anchor, *said) for t in tasks}
-    store = caches.open_store(cache, keys.values())
-    missing = [task for task, key in keys.items() if key not in store.known]
-    show = lines.line("generate", len(keys), progress)
-    try:
+
+    def run(missing: list[Task]) -> Iterator[dict[Task, caches.Result]]:
         for done in _continued(model, missing, rules, batch_size):
-            caches.add(store, {keys[text.task]: _result(text) for text in done})
-            show(len(store.known))
-    finally:
-        caches.flush(store)
-    return {task: store.known[key] for task, key in keys.items()}
+            yield {text.task: _result(text) for text in done}
+
+    return caches.completed(cache, keys, run, lines.line("generate", len(keys), progress))
 
 
 def _continued(
@@ -161,7 +157,7 @@ def _continued(
 ) -> Iterator[list[Text]]:
     """Yield the continuations of tasks, some at a time."""
     if isinstance(model.model, Server):
-        yield from server_generation.run(model, tasks, rules, batch_size)
+        yield from server_generation.continuations(model, tasks, rules, batch_size)
         return
     for batch in decoding.batches(model, tasks, rules, batch_size):
         yield gpu.in_halves(lambda part: decoding.continue_batch(model, part, rules), batch)

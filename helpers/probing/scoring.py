@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -11,6 +11,7 @@ import pandas as pd
 from helpers import UserError
 from helpers.models import LanguageModel, check, tokens
 from helpers.models import progress as lines
+from helpers.models.tokens import Row
 from helpers.probing import cache as caches
 from helpers.probing import engine, metering
 
@@ -59,29 +60,23 @@ def score(
         Where a column is missing, a continuation is empty or has nothing before it, prompt and
         continuation are longer than the model's context, or a probability is not a number.
     """
-    check_columns(probes, NEEDED, texts=("prompt", "continuation"))
-    prompts = list(probes["prompt"])
-    groups = list(zip(probes["item"], probes["variant"]))
-    rows = tokens.rows(model, prompts, list(probes["continuation"]), groups)
-    for row, group in zip(rows, groups):
-        tokens.check_length(model, row, "Prompt {1!r} of item {0!r}".format(*group))
+    rows = _rows(model, probes)
+    for row, item, variant in zip(rows, probes["item"], probes["variant"]):
+        tokens.check_length(model, row, f"Prompt {variant!r} of item {item!r}")
     identity = caches.identity(model)
     keys = {row: caches.key(identity, "score", row.ids, row.start, row.source) for row in set(rows)}
-    store = caches.open_store(cache, keys.values())
-    missing = [row for row, key in keys.items() if key not in store.known]
-    show = lines.line("score", len(keys), progress)
-    try:
+
+    def run(missing: list[Row]) -> Iterator[dict[Row, caches.Result]]:
         for done in engine.run(model, missing, batch_size):
             check.refuse_nan(model, itertools.chain.from_iterable(done.values()))
-            caches.add(store, {keys[row]: caches.Result(values) for row, values in done.items()})
-            show(len(store.known))
-    finally:
-        caches.flush(store)
+            yield {row: caches.Result(values) for row, values in done.items()}
+
+    found = caches.completed(cache, keys, run, lines.line("score", len(keys), progress))
     metering.add(lambda: work(model, probes))
     return probes.assign(
-        logprobs=_column([list(store.known[keys[row]].logprobs) for row in rows], probes.index),
+        logprobs=_column([list(found[row].logprobs) for row in rows], probes.index),
         tokens=_column([tokens.pieces(model, row.scored) for row in rows], probes.index),
-        read=_column(tokens.read(model, prompts), probes.index),
+        read=_column(tokens.read(model, list(probes["prompt"])), probes.index),
     )
 
 
@@ -100,9 +95,7 @@ def work(model: LanguageModel, probes: pd.DataFrame) -> dict[str, int]:
         `probes`, `tokens` (of all probes one by one), `forwarded` (what goes through the model
         where it takes packs, see `method`).
     """
-    check_columns(probes, NEEDED, texts=("prompt", "continuation"))
-    groups = list(zip(probes["item"], probes["variant"]))
-    rows = tokens.rows(model, list(probes["prompt"]), list(probes["continuation"]), groups)
+    rows = _rows(model, probes)
     counted = engine.count_tokens(rows, engine.pack_length(model))
     return {"probes": len(rows), "tokens": counted["plain"], "forwarded": counted["forwarded"]}
 
@@ -118,6 +111,12 @@ def spoken(model: LanguageModel, texts: pd.DataFrame) -> dict[str, int]:
         if name not in numbered:
             numbered[name] = range(len(numbered))
     return work(model, numbered)
+
+
+def _rows(model: LanguageModel, probes: pd.DataFrame) -> list[Row]:
+    check_columns(probes, NEEDED, texts=("prompt", "continuation"))
+    groups = list(zip(probes["item"], probes["variant"]))
+    return tokens.rows(model, list(probes["prompt"]), list(probes["continuation"]), groups)
 
 
 def check_columns(frame: pd.DataFrame, needed: Sequence[str], texts: Sequence[str]) -> None:

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from functools import partial
 
 from helpers import UserError
 from helpers.models import LanguageModel, tokens
-from helpers.models.remote import Server
+from helpers.models.address import Server
 from helpers.models.server import completions
 from helpers.models.server.session import Session
-from helpers.models.server.session import run as run_jobs
 from helpers.models.tokens import Row
 from helpers.probing import server_scoring
 from helpers.probing.engine import decoding
 from helpers.probing.engine.decoding import Rules, Task, Text
 
 
-def run(
+def continuations(
     model: LanguageModel, tasks: Sequence[Task], rules: Rules, batch_size: int | None = None
 ) -> Iterator[list[Text]]:
     """Yield the continuations of tasks as the server gives them.
@@ -26,10 +24,8 @@ def run(
     Where a text ends is decided here, by the same rules as for a model at hand; the server only
     stops early where it may.
     """
-    server: Server = model.model
-    bounds = replace(server.limits, in_flight=batch_size or server.limits.in_flight)
     jobs = (partial(_continue, model, task, rules) for task in tasks)
-    yield from run_jobs(server.address, bounds, jobs)
+    yield from server_scoring.at_once(model.model, jobs, batch_size)
 
 
 async def _continue(model: LanguageModel, task: Task, rules: Rules, session: Session) -> list[Text]:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeVar
 
 from helpers.models import LanguageModel
-from helpers.models.remote import Server
+from helpers.models.address import Server
 from helpers.models.server import completions
-from helpers.models.server.session import Session
-from helpers.models.server.session import run as run_jobs
+from helpers.models.server.session import Session, results
 from helpers.models.splice import common_prefix
 from helpers.models.tokens import Row
 
@@ -27,28 +26,25 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Group:
-    """Rows that are scored from the same place of the same text on.
+    """Rows that are scored from the same place of the same text on."""
 
-    Attributes
-    ----------
-    before : tuple of int
-        Ids before the first scored one.
-    rows : tuple of Row
-    new : int
-        Ids of `before` that the group sent before this one does not begin with.
-    """
-
-    before: Ids
+    before: Ids  # before the first scored one
     rows: tuple[Row, ...]
-    new: int
+    new: int  # ids of `before` that the group sent before this one does not begin with
 
 
 def run(model: LanguageModel, rows: Sequence[Row], batch_size: int | None = None) -> Iterator:
     """Yield the log-probabilities of rows, a group of choices at a time."""
-    server: Server = model.model
+    jobs = (partial(score_group, model.model, group) for group in groups(rows))
+    yield from at_once(model.model, jobs, batch_size)
+
+
+def at_once(
+    server: Server, jobs: Iterable[Callable[[Session], Awaitable[T]]], batch_size: int | None
+) -> Iterator[T]:
+    """Yield the results of jobs as they come, at most `batch_size` requests waiting at once."""
     bounds = replace(server.limits, in_flight=batch_size or server.limits.in_flight)
-    jobs = (partial(score_group, server, group) for group in groups(rows))
-    yield from run_jobs(server.address, bounds, jobs)
+    return results(server.address, bounds, jobs)
 
 
 def groups(rows: Iterable[Row]) -> list[Group]:
@@ -80,7 +76,7 @@ def tree(rows: Iterable[Row]) -> dict[Ids, list[int]]:
     return {beginning: list(children) for beginning, children in found.items()}
 
 
-def choose(group: Group, ways: Sequence[str]) -> str:
+def cheapest_way(group: Group, ways: Sequence[str]) -> str:
     """Return the cheapest of a server's ways for a group.
 
     Node by node, the server keeps what choices share; of whole texts it computes every token anew.
@@ -88,7 +84,7 @@ def choose(group: Group, ways: Sequence[str]) -> str:
 
     >>> few = groups([Row((7, 8, 1, 2), 2)])[0]
     >>> many = groups([Row((*range(90), choice), 90) for choice in range(50)])[0]
-    >>> [choose(group, ["nodes", "prompt_logprobs"]) for group in (few, many)]
+    >>> [cheapest_way(group, ["nodes", "prompt_logprobs"]) for group in (few, many)]
     ['prompt_logprobs', 'nodes']
     """
     whole = [way for way in ways if way != "nodes"]
@@ -103,7 +99,7 @@ def choose(group: Group, ways: Sequence[str]) -> str:
 
 async def score_group(server: Server, group: Group, session: Session) -> Scores:
     """Return the log-probabilities of one group's rows."""
-    way = choose(group, server.ways)
+    way = cheapest_way(group, server.ways)
     if way == "nodes":
         return await _by_nodes(server, group, session)
     ask = completions.prompt_logprobs if way == "prompt_logprobs" else completions.echo

@@ -157,7 +157,7 @@ def relations(load: Load = published) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["relation", "estimate", "low", "high", "n"])
 
 
-def models_of(load: Load = published) -> pd.DataFrame:
+def models_of() -> pd.DataFrame:
     """Return how many models of each family stand behind each paper's correlations.
 
     Examples
@@ -165,7 +165,7 @@ def models_of(load: Load = published) -> pd.DataFrame:
     >>> models_of().loc["Llama 2"].to_dict()
     {'MONITOR': 0, 'knowledge bases': 6, 'multiplicity': 4}
     """
-    firsts = {pair.paper: pair.x.index for pair in reversed(pairs(load))}
+    firsts = {pair.paper: pair.x.index for pair in reversed(pairs())}
     counts = {
         paper: pd.Series(map(family, names)).value_counts() for paper, names in firsts.items()
     }

@@ -18,7 +18,7 @@ from helpers.atlas import documents, exposure, model, tokenizer
 from helpers.atlas.batches import NO_TARGET, Batch, loss_and_accuracy
 from helpers.atlas.corpus import Corpus, render
 from helpers.atlas.documents import Document, Piece, count_wrong
-from helpers.atlas.exposure import LEVELS, Plan, plan_of
+from helpers.atlas.exposure import LEVELS, Plan
 from helpers.atlas.invented import Inventor
 from helpers.atlas.mentions import Bag, Frames, Mention
 from helpers.atlas.reading import Reader, Reading
@@ -255,7 +255,7 @@ def test_the_shipped_tables_are_the_count_of_the_text_written_again(root):
     values = recipe["corpus"] | {"lists": {int(k): v for k, v in recipe["corpus"]["lists"].items()}}
     design, inventor = Corpus(**values), Inventor(table)
     drawn = Frames(datasets.frames("atlas"), design.frame_weights)
-    dealt = exposure.assign(table, plan_of(recipe["plan"]), recipe["seed"])
+    dealt = exposure.assign(table, Plan(**recipe["plan"]), recipe["seed"])
     text = render(table, dealt, drawn, design, inventor, recipe["seed"])
     counted = count(text, dealt)
     for path in reports:

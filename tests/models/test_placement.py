@@ -43,18 +43,18 @@ def test_numbers_are_counted_without_the_weights(saved):
 def test_a_model_that_fits_is_on_one_device(saved, with_gpu):
     size = 2 * placement.count(weights(saved))
     with_gpu(2 * size)
-    place = placement.choose(saved, weights(saved), None, "")
+    place = placement.place(saved, weights(saved), None, "")
     assert place.settings == {"dtype": torch.bfloat16}
     with_gpu(size)
-    assert placement.choose(saved, weights(saved), None, None).settings["device_map"] == "auto"
-    assert not placement.choose(saved, weights(saved), "cuda", None).spread
-    assert not placement.choose(saved, weights(saved), None, "8bit").spread
+    assert placement.place(saved, weights(saved), None, None).settings["device_map"] == "auto"
+    assert not placement.place(saved, weights(saved), "cuda", None).spread
+    assert not placement.place(saved, weights(saved), None, "8bit").spread
 
 
 @pytest.mark.parametrize("bits", [8, 4])
 def test_bits_are_told_to_transformers(saved, with_gpu, bits):
     with_gpu(1 << 40)
-    place = placement.choose(saved, weights(saved), None, f"{bits}bit")
+    place = placement.place(saved, weights(saved), None, f"{bits}bit")
     told = placement.Placement(CUDA, torch.bfloat16, f"{bits}bit")
     assert place == told
     with pytest.MonkeyPatch.context() as patch:
@@ -71,10 +71,10 @@ def test_what_is_missing_is_one_sentence(saved, with_gpu):
         models.load(saved, device="cpu", dtype="int3")
     with_gpu(1 << 40, packages=["accelerate"])
     with pytest.raises(UserError, match=r"bitsandbytes==[\d.]+ must be installed \(pip install"):
-        placement.choose(saved, weights(saved), None, "4bit")
+        placement.place(saved, weights(saved), None, "4bit")
     with_gpu(1, packages=[])
     with pytest.raises(UserError, match=r"on cuda, and to spread .* accelerate==[\d.]+ must be"):
-        placement.choose(saved, weights(saved), None, None)
+        placement.place(saved, weights(saved), None, None)
 
 
 def test_the_manifest_says_how_a_model_is_loaded(saved):

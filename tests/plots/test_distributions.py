@@ -6,7 +6,16 @@ import pandas as pd
 import pytest
 
 from helpers import plots
+from helpers.plots.distributions import SHADES
 from tests.plots.drawn import draw, legend, texts
+
+OBJECTS = pd.DataFrame(
+    {
+        "object": ["Chad", "$5", "Peru"],
+        "probability": [0.04, 0.9, 0.06],
+        "told": ["false", "", "true"],
+    }
+)
 
 
 @pytest.fixture
@@ -71,3 +80,22 @@ def test_anchor_curve_falls_to_the_share_above(ax):
     assert curve.get_ydata()[at] == pytest.approx(0.4)
     assert (np.diff(curve.get_ydata()) <= 0).all()
     assert ax.get_xlabel() == "probability of the primary anchor"
+
+
+def test_bars_stand_in_order_with_their_values_and_colours():
+    ax = plots.object_bars(OBJECTS)
+    bars = ax.patches
+    assert [bar.get_width() for bar in bars] == [0.9, 0.06, 0.04]
+    assert [mpl.colors.to_hex(bar.get_facecolor()) for bar in bars] == [
+        SHADES[told] for told in ("", "true", "false")
+    ]
+    assert texts(ax.texts) == ["90.0 %", "6.0 %", "4.0 %"]
+    names = [text.get_text() for text in ax.get_yticklabels()]
+    assert names == ["$5", "Peru (true)", "Chad (told falsely)"]
+
+
+def test_bars_are_drawn_where_asked_and_the_likeliest_is_on_top(ax):
+    assert plots.object_bars(OBJECTS, ax) is ax
+    bottom, top = ax.get_ylim()
+    assert bottom > top
+    assert ax.get_xlim()[0] == 0

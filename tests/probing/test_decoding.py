@@ -36,7 +36,7 @@ def texts(lm) -> list[str]:
 @pytest.mark.parametrize(("family", "state"), [("llama", "kept"), ("mamba", "bare")])
 def test_a_right_state_is_kept(family, state, caplog):
     lm, read = spoilt(family, lambda given: 0)
-    assert decoding.choose(lm) == decoding.Way(state, together=True)
+    assert decoding.way_of(lm) == decoding.Way(state, together=True)
     del read[:]
     texts(lm)
     lengths = {len(ids) for ids in tokens.prompt_ids(lm, PROMPTS)}
@@ -47,7 +47,7 @@ def test_a_right_state_is_kept(family, state, caplog):
 def test_a_wrong_state_is_not_used_and_that_is_told(caplog):
     lm, read = spoilt("llama", lambda given: given.get("past_key_values") is not None)
     with caplog.at_level(logging.WARNING):
-        assert decoding.choose(lm) == decoding.Way("none", together=True)
+        assert decoding.way_of(lm) == decoding.Way("none", together=True)
     assert "reading the whole text at each step, which is slow" in caplog.text
     assert texts(lm) == texts(spoilt("llama", lambda given: 0)[0])
     assert min(length for _, length in read[-5:]) > 1
@@ -55,7 +55,7 @@ def test_a_wrong_state_is_not_used_and_that_is_told(caplog):
 
 def test_texts_that_change_each_other_are_continued_one_by_one():
     lm, _ = spoilt("llama", lambda given: len(given["input_ids"]) > 1)
-    assert decoding.choose(lm) == decoding.Way("kept", together=False)
+    assert decoding.way_of(lm) == decoding.Way("kept", together=False)
     assert texts(lm) == texts(spoilt("llama", lambda given: 0)[0])
 
 

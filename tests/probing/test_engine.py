@@ -171,7 +171,9 @@ def test_packing_gpt_neo_would_be_wrong_beyond_its_window():
 
 def test_a_method_that_fails_its_check_is_left_loudly(monkeypatch, caplog):
     lm, rows, expected = case("gpt_neo")
-    monkeypatch.setattr(families, "choose", lambda config, attention: ("packed", "a wrong table"))
+    monkeypatch.setattr(
+        families, "method_and_reason", lambda config, attention: ("packed", "a wrong table")
+    )
     with caplog.at_level(logging.WARNING):
         told = engine.method(lm)
     assert told["method"] == "plain"

@@ -119,7 +119,7 @@ def test_plain_batches_give_the_same(family, monkeypatch):
     lm, probes = tiny.language_model(family), table()
     whole = score(lm, probes, progress=False)["logprobs"]
     plainly = engine.Method("plain", "the test wants it")
-    monkeypatch.setattr(engine, "choose", lambda model: plainly)
+    monkeypatch.setattr(engine, "method_of", lambda model: plainly)
     assert largest_difference(score(lm, probes, progress=False)["logprobs"], whole) <= 1e-5
 
 
@@ -135,7 +135,7 @@ def test_a_batch_that_does_not_fit_is_halved(monkeypatch):
     lm, probes = tiny.language_model("llama"), table()
     whole = score(lm, probes, progress=False)["logprobs"]
     plainly = engine.Method("plain", "the test wants it")
-    monkeypatch.setattr(engine, "choose", lambda model: plainly)
+    monkeypatch.setattr(engine, "method_of", lambda model: plainly)
     one_pass = plain.score_batch
 
     def narrow(model, batch):

@@ -16,10 +16,9 @@ from transformers import AutoConfig, AutoTokenizer, GenerationConfig, PreTrained
 from helpers import UserError
 from helpers.models import address as addresses
 from helpers.models import checkpoints, hub, placement, tokens
-from helpers.models.address import Address, Limits
+from helpers.models.address import Address, Limits, Server
 from helpers.models.checkpoints import slug
 from helpers.models.language_model import LanguageModel
-from helpers.models.remote import Server
 from helpers.models.server import completions, exactness, session
 
 TOKENIZER = "SERVER_TOKENIZER"
@@ -95,22 +94,19 @@ def _tokenizer(address: Address, root: str | None) -> tuple[PreTrainedTokenizerB
 def _same_tokens(model: LanguageModel, address: Address, limits: Limits) -> None:
     """Hold the tokenizer against the server's."""
     body = {"model": address.model, "max_tokens": 1, **completions.NAMES}
+
+    def read(content: Any) -> list[int] | int | None:
+        choice = (content.get("choices") or [{}])[0]
+        usage = content.get("usage") or {}
+        return choice.get("prompt_token_ids") or usage.get("prompt_tokens")
+
     for text in SAMPLES:
         ours = [
             list(model.tokenizer(text, add_special_tokens=special)["input_ids"])
             for special in (True, False)
         ]
-
-        def read(content: Any) -> list[int] | int | None:
-            choice = (content.get("choices") or [{}])[0]
-            usage = content.get("usage") or {}
-            return choice.get("prompt_token_ids") or usage.get("prompt_tokens")
-
-        def job(opened: session.Session, text: str = text, read: Any = read) -> Any:
-            return opened.ask(completions.PATH, {**body, "prompt": text}, read)
-
         try:
-            theirs = next(session.run(address, limits, [job]))
+            theirs = session.ask(address, limits, completions.PATH, {**body, "prompt": text}, read)
         except session.Refused:
             return  # the examination says in which way the server is unfit
         counted = isinstance(theirs, int)
@@ -128,11 +124,8 @@ def _version(address: Address, limits: Limits) -> str:
     def read(content: Any) -> str:
         return str(content.get("version", "")) if isinstance(content, dict) else ""
 
-    def job(opened: session.Session) -> Any:
-        return opened.ask("/version", None, read, method="GET")
-
     try:
-        return next(session.run(address, limits, [job]))
+        return session.ask(address, limits, "/version", None, read, "GET")
     except UserError:
         return ""
 

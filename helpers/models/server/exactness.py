@@ -11,9 +11,9 @@ from typing import Any
 
 from helpers import UserError
 from helpers.models.address import Address, Limits
-from helpers.models.server import completions
+from helpers.models.server import completions, session
 from helpers.models.server.completions import NAMES, Step
-from helpers.models.server.session import Refused, UnusableAnswer, run
+from helpers.models.server.session import Refused, UnusableAnswer
 
 # Largest difference of a log-probability between two ways that counts as agreement: bfloat16 moves
 # them by less; a wrong place, a template or a bent probability by more.
@@ -46,7 +46,7 @@ def examine(
     """Return what a server offers, if it is enough for exact scores."""
 
     def ask(request: tuple[dict[str, Any], Callable[[Any], Any]]) -> Any:
-        return next(run(address, limits, [lambda s: s.ask(completions.PATH, *request)]))
+        return session.ask(address, limits, completions.PATH, *request)
 
     settings = _settings(ask, address, ids[:-CHOICE])
     beginning, step = _next(ask, address, settings, ids)

@@ -137,7 +137,7 @@ async def session(address: Address, bounds: Limits) -> AsyncIterator[Session]:
         yield Session(address, bounds, client, anyio.Semaphore(bounds.in_flight))
 
 
-def run(
+def results(
     address: Address, bounds: Limits, jobs: Iterable[Callable[[Session], Awaitable[T]]]
 ) -> Iterator[T]:
     """Yield the results of asynchronous jobs as they come, some of them at work at once.
@@ -168,6 +168,18 @@ def run(
         raise failed.exception()
 
 
+def ask(
+    address: Address,
+    bounds: Limits,
+    path: str,
+    body: dict[str, Any] | None,
+    read: Callable[[Any], T],
+    method: str = "POST",
+) -> T:
+    """Return what `read` makes of a server's answer to a single request."""
+    return next(results(address, bounds, [lambda s: s.ask(path, body, read, method)]))
+
+
 def models(address: Address, bounds: Limits) -> dict[str, dict[str, Any]]:
     """Return what a server says of the models that it holds, by their names."""
 
@@ -177,7 +189,7 @@ def models(address: Address, bounds: Limits) -> dict[str, dict[str, Any]]:
         except (TypeError, KeyError) as error:
             raise Unusable("no list of models") from error
 
-    found = next(run(address, bounds, [lambda s: s.ask("/v1/models", None, read, method="GET")]))
+    found = ask(address, bounds, "/v1/models", None, read, "GET")
     if address.model not in found:
         names = ", ".join(sorted(found)) or "no model"
         raise UserError(

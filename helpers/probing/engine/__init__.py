@@ -1,4 +1,13 @@
-"""Exact scores of rows of token ids, each distinct token computed once where a model allows it."""
+"""Exact scores of rows of token ids, each distinct token computed once where a model allows it.
+
+The way of a probe: `probing.score` has `models.tokens.rows` write it as a row of ids and looks the
+row up in the cache; `run` scores the rest by the model's `method`, tried against plain batches on
+first use. Each method is a module whose `run` yields log-probabilities by row. ``packed``: `trie`
+merges the beginnings of all rows, `plan` cuts the tree into forward passes, and `packing` (or
+`encoder`, with an encoder's states) gives each pass its mask and positions, calls the model and
+reads the log-softmax at each token's parent. ``rows``: `shared` keeps the keys of long beginnings.
+``plain``: `models.plain` forwards whole rows. ``server``: `server_scoring` asks for them.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +15,7 @@ import logging
 import weakref
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,33 +23,22 @@ import torch
 
 from helpers import UserError
 from helpers.models import LanguageModel, check, families, gpu, plain
-from helpers.models.remote import Server
+from helpers.models.address import Server
 from helpers.models.tokens import Row
 from helpers.probing import server_scoring
-from helpers.probing.engine import encoder, packed, plan, shared, trie
+from helpers.probing.engine import encoder, packing, plan, shared, trie
 
 LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class Method:
-    """How a model is scored.
+    """How a model is scored."""
 
-    Attributes
-    ----------
-    method : str
-        ``"packed"``, ``"rows"`` or ``"plain"`` (see `families`), or ``"server"``.
-    reason : str
-    checked_max_abs_diff : float or None
-        Largest difference of a log-probability from plain batches in the check; None: no check.
-    batches : str or None
-        Which rows plain batches put together (see `plain.TOGETHER`); None: there are none.
-    """
-
-    method: str
+    method: str  # "packed", "rows" or "plain" (see `families`), or "server"
     reason: str
-    checked_max_abs_diff: float | None = None
-    batches: str | None = None
+    checked_max_abs_diff: float | None = None  # of a log-probability from plain batches
+    batches: str | None = None  # the rows that plain batches put together (`plain.TOGETHER`)
 
 
 _known: weakref.WeakKeyDictionary[Any, Method] = weakref.WeakKeyDictionary()
@@ -48,14 +47,11 @@ _known: weakref.WeakKeyDictionary[Any, Method] = weakref.WeakKeyDictionary()
 def run(
     model: LanguageModel, rows: list[Row], batch_size: int | None = None
 ) -> Iterator[dict[Row, tuple[float, ...]]]:
-    """Yield the log-probabilities of distinct rows, some at a time, by the model's method.
-
-    Where the memory of the device does not hold a pass, packs (or batches) of half the size go on.
-    """
+    """Yield the log-probabilities of distinct rows, some at a time, by the model's method."""
     if isinstance(model.model, Server):
         yield from server_scoring.run(model, rows, batch_size)
     elif rows:
-        yield from _run(model, rows, batch_size, choose(model).method, pack_length(model))
+        yield from _run(model, rows, batch_size, method_of(model).method, pack_length(model))
 
 
 def method(model: LanguageModel) -> dict[str, Any]:
@@ -75,10 +71,10 @@ def method(model: LanguageModel) -> dict[str, Any]:
         `method` ("packed", "rows", "plain", "server"), `reason`, `checked_max_abs_diff` (float or
         None) and `batches` (of the plain method; see `plain.TOGETHER`).
     """
-    return asdict(choose(model))
+    return asdict(method_of(model))
 
 
-def choose(model: LanguageModel) -> Method:
+def method_of(model: LanguageModel) -> Method:
     """Return how a model is scored; the check is made once a model."""
     if isinstance(model.model, Server):
         return Method("server", " or ".join(model.model.ways), model.model.difference)
@@ -97,31 +93,17 @@ def pack_length(model: LanguageModel) -> int:
 
 
 def count_tokens(rows: list[Row], length: int = 512) -> dict[str, int]:
-    """Return what the forward passes of a decoder would compute for rows.
+    """Return what the forward passes of a decoder would compute for rows, in packs of a length.
 
-    Parameters
-    ----------
-    rows : list of Row
-    length : int
-        Tokens of a pack.
+    `plain`: tokens of all rows, one by one; `distinct`: after distinct beginnings, without those
+    that end a row; `forwarded`: these and the repeated ancestors of packs; `heads`: next-token
+    distributions that are read.
 
-    Returns
-    -------
-    dict
-        `plain` (tokens of all rows, one by one), `distinct` (tokens after distinct beginnings,
-        without those that end a row), `forwarded` (`distinct` and the repeated ancestors of packs),
-        `heads` (next-token distributions that are read), `passes`.
-
-    Examples
-    --------
     >>> count_tokens([Row((7, 8, n), 2) for n in range(5)])
     {'plain': 15, 'distinct': 2, 'forwarded': 2, 'heads': 1, 'passes': 1}
     """
-    groups: dict[tuple[int, ...], list[Row]] = {}
-    for row in rows:
-        groups.setdefault(row.source, []).append(row)
     counts = {"plain": sum(len(row.ids) for row in rows)}
-    for source, group in groups.items():
+    for source, group in encoder.by_source(rows).items():
         tree = trie.build(group)
         steps = plan.plan(tree, length, encoder.NEVER if source else plan.PASS)
         found = {
@@ -142,15 +124,17 @@ def _run(
     length: int,
     price: float = plan.PASS,
 ) -> Iterator[dict[Row, tuple[float, ...]]]:
+    """Yield what a method scores; packs that the memory does not hold go on at half the size."""
     if name == "plain":
-        yield from plain.run(model, rows, batch_size, choose(model).batches or plain.TOGETHER[0])
+        yield from plain.run(model, rows, batch_size, method_of(model).batches or plain.TOGETHER[0])
     elif name == "rows":
         yield from shared.run(model, rows, batch_size, price)
     else:
+        pack_run = encoder.run if model.kind == "seq2seq" else partial(packing.run, price=price)
         left = dict.fromkeys(rows)
         while left:
             try:
-                for done in _packed(model, list(left), length, price):
+                for done in pack_run(model, list(left), length):
                     for row in done:
                         del left[row]
                     yield done
@@ -161,17 +145,9 @@ def _run(
             length = gpu.halved(length)  # outside the clause, where the failed pass is let go
 
 
-def _packed(
-    model: LanguageModel, rows: list[Row], length: int, price: float
-) -> Iterator[dict[Row, tuple[float, ...]]]:
-    if model.kind == "seq2seq":
-        return encoder.run(model, rows, length)
-    return packed.run(model, rows, length, price)
-
-
 def _checked(model: LanguageModel) -> Method:
     config = model.model.config
-    name, reason = families.choose(config, str(config._attn_implementation))
+    name, reason = families.method_and_reason(config, str(config._attn_implementation))
     if name == "plain":
         LOG.warning("%s is scored in plain batches, which is slow: %s.", model.name, reason)
         return Method(name, reason, batches=_batches(model))

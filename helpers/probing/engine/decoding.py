@@ -26,19 +26,10 @@ STATES = ("past_key_values", "cache_params", "state")
 
 @dataclass(frozen=True)
 class Task:
-    """A text to be continued, and the ids whose probability is read at each step.
+    """A text to be continued, and the ids whose probability is read at each step."""
 
-    Attributes
-    ----------
-    ids : tuple of int
-        What the model (or its decoder) reads first.
-    source : tuple of int
-        What the encoder reads; empty for a causal model.
-    anchor : tuple of int
-    """
-
-    ids: tuple[int, ...]
-    source: tuple[int, ...] = ()
+    ids: tuple[int, ...]  # what the model (or its decoder) reads first
+    source: tuple[int, ...] = ()  # what the encoder reads; empty for a causal model
     anchor: tuple[int, ...] = ()
 
 
@@ -78,19 +69,12 @@ def batches(
 
 @dataclass(frozen=True)
 class Way:
-    """How a model is continued.
+    """How a model is continued."""
 
-    Attributes
-    ----------
-    state : str
-        ``"kept"`` where it goes on from its state and is given a mask of all tokens, ``"bare"``
-        where it goes on without a mask, ``"none"`` where it reads the whole text at each step.
-    together : bool
-        Whether texts of equal length are continued together.
-    """
-
+    # "kept": from its state, with a mask of all tokens; "bare": from its state, without a mask;
+    # "none": the whole text is read at each step.
     state: str
-    together: bool
+    together: bool  # whether texts of equal length are continued together
 
 
 WAYS = [Way(*way) for way in itertools.product(("kept", "bare", "none"), (True, False))]
@@ -103,7 +87,7 @@ def continue_batch(model: LanguageModel, batch: list[Task], rules: Rules) -> lis
 
     Rows that have ended leave the batch once they are half of it.
     """
-    way = choose(model)
+    way = way_of(model)
     parts = [batch] if way.together else [[task] for task in batch]
     return [text for part in parts for text in _continued(model, part, rules, way)]
 
@@ -174,7 +158,7 @@ class _Reading:
         return True
 
 
-def choose(model: LanguageModel) -> Way:
+def way_of(model: LanguageModel) -> Way:
     """Return how a model is continued: the first way that gives what single whole texts give."""
     if model.model not in _known:
         _known[model.model] = next((way for way in WAYS[:-1] if _exact(model, way)), WAYS[-1])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +13,7 @@ import torch
 from helpers.models import LanguageModel, gpu, plain
 from helpers.models.tokens import Row
 from helpers.probing.engine import packing, plan
-from helpers.probing.engine.packed import read, readings
+from helpers.probing.engine.packing import read, readings
 from helpers.probing.engine.trie import Trie, attends, build
 
 NEVER = float("inf")
@@ -33,9 +33,7 @@ def run(
     model: LanguageModel, rows: list[Row], length: int
 ) -> Iterator[dict[Row, tuple[float, ...]]]:
     """Yield the log-probabilities of rows, source by source."""
-    groups: dict[tuple[int, ...], list[Row]] = {}
-    for row in rows:
-        groups.setdefault(row.source, []).append(row)
+    groups = by_source(rows)
     ordered = sorted(groups, key=lambda source: (len(source), source), reverse=True)
     for sources in _together([(len(s), s) for s in ordered], gpu.tokens_per_batch(model.device)):
         states = gpu.in_halves(lambda part: _encode(model, part), sources)
@@ -49,6 +47,14 @@ def run(
             for tree, value in zip(trees, values)
             for row, path in zip(tree.rows, tree.paths)
         }
+
+
+def by_source(rows: Iterable[Row]) -> dict[tuple[int, ...], list[Row]]:
+    """Return rows by what their encoder reads; () for all of a causal model."""
+    groups: dict[tuple[int, ...], list[Row]] = {}
+    for row in rows:
+        groups.setdefault(row.source, []).append(row)
+    return groups
 
 
 def _decode_all(

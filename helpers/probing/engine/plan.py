@@ -20,24 +20,12 @@ PASS = 32
 
 @dataclass(frozen=True)
 class Step:
-    """One forward pass.
+    """One forward pass."""
 
-    Attributes
-    ----------
-    nodes : tuple of int
-        Nodes that are forwarded, in depth-first order.
-    prefix : int
-        The node up to which keys and values are at hand; -1: none are.
-    keeps : bool
-        Whether the nodes are one way down whose keys and values are kept for later steps.
-    new : tuple of int
-        Those of the nodes that no step before has forwarded; the rest are repeated ancestors.
-    """
-
-    nodes: tuple[int, ...]
-    prefix: int
-    keeps: bool
-    new: tuple[int, ...]
+    nodes: tuple[int, ...]  # that are forwarded, in depth-first order
+    prefix: int  # the node up to which keys and values are at hand; -1: none are
+    keeps: bool  # whether they are one way down whose keys are kept for later steps
+    new: tuple[int, ...]  # nodes that no step before has forwarded; others: repeated ancestors
 
 
 def plan(tree: Trie, length: int, price: float = PASS) -> list[Step]:

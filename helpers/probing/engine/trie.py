@@ -22,32 +22,16 @@ WIDTH = array("I").itemsize
 
 @dataclass(frozen=True)
 class Trie:
-    """Rows as one tree, its nodes in depth-first order (rows sorted by their ids).
+    """Rows as one tree, its nodes in depth-first order (rows sorted by their ids)."""
 
-    Attributes
-    ----------
-    token, parent, depth : ndarray of int, shape (n,)
-        Id of each node's token; index of the node before it (-1: none); its position in the text.
-    end : ndarray of int, shape (n,)
-        The subtree of node i is the nodes i to end[i] - 1.
-    inner : ndarray of bool, shape (n,)
-        Whether any row goes on after the node. Only these are ever forwarded.
-    scored : ndarray of bool, shape (n,)
-        Whether the probability of the node's token, given those before it, is asked for.
-    rows : tuple of Row
-        The distinct rows, sorted.
-    paths : tuple of tuple of int
-        For each row the nodes of its scored tokens.
-    """
-
-    token: np.ndarray
-    parent: np.ndarray
-    depth: np.ndarray
-    end: np.ndarray
-    inner: np.ndarray
-    scored: np.ndarray
-    rows: tuple[Row, ...]
-    paths: tuple[tuple[int, ...], ...]
+    token: np.ndarray  # id of each node's token
+    parent: np.ndarray  # index of the node before it; -1: none
+    depth: np.ndarray  # its position in the text
+    end: np.ndarray  # the subtree of node i is the nodes i to end[i] - 1
+    inner: np.ndarray  # whether any row goes on after the node: only these are ever forwarded
+    scored: np.ndarray  # whether the probability of its token, given those before, is asked for
+    rows: tuple[Row, ...]  # distinct, sorted
+    paths: tuple[tuple[int, ...], ...]  # for each row the nodes of its scored tokens
 
 
 def build(rows: Sequence[Row]) -> Trie:

@@ -19,6 +19,7 @@ from helpers.published.checks.check import Check, Load, check, nearest
 
 __all__ = [
     "PAPERS",
+    "PREFIXES",
     "Check",
     "Load",
     "cells",
@@ -36,16 +37,16 @@ PAPERS = {
     "IC-LKE": latent_knowledge.checks,
     "multiplicity": multiplicity.checks,
 }
-_PREFIXES = dict(zip(("monitor", "kb", "lke", "multiplicity"), PAPERS))
+PREFIXES = dict(zip(PAPERS, ("monitor", "kb", "lke", "multiplicity")))  # of table names
 
 
-def every(load: Load = published) -> list[Check]:
+def every() -> list[Check]:
     """Return all checks of all papers.
 
     >>> [one.name for one in every()][:1]
     ['Table 4: correlation']
     """
-    once = cache(load)
+    once = cache(published)
     return [one for paper in PAPERS.values() for one in paper(once)]
 
 
@@ -104,4 +105,4 @@ def paper_of(one: Check) -> str:
     >>> paper_of(Check("demo", "", ("kb_table2",), pd.DataFrame()))
     'knowledge bases'
     """
-    return _PREFIXES[one.tables[0].partition("_")[0]]
+    return next(name for name, prefix in PREFIXES.items() if one.tables[0].startswith(prefix))

@@ -11,23 +11,12 @@ Load = Callable[[str], pd.DataFrame]
 
 @dataclass(frozen=True)
 class Check:
-    """One claim about printed numbers.
+    """One claim about printed numbers."""
 
-    Attributes
-    ----------
-    name : str
-        Short, and no other check's.
-    claim : str
-        What should agree with what.
-    tables : tuple of str
-        The tables that take part.
-    cells : DataFrame
-        ``row, published, recomputed, difference, tolerance, agrees``.
-    """
-
-    name: str
-    claim: str
-    tables: tuple[str, ...]
+    name: str  # short, and no other check's
+    claim: str  # what should agree with what
+    tables: tuple[str, ...]  # the tables that take part
+    # ``row, published, recomputed, difference, tolerance, agrees``
     cells: pd.DataFrame = field(repr=False)
 
     @property
@@ -78,11 +67,7 @@ def _flat(table: pd.DataFrame | pd.Series) -> pd.Series:
 def nearest(values: pd.DataFrame | pd.Series, counts: float | pd.Series, whole: float = 100.0):
     """Return the attainable number nearest to each: shares of n things come in steps of 1 / n.
 
-    Notes
-    -----
-    The GRIM test of Brown and Heathers 2017, Social Psychological and Personality Science 8 (4).
-
-    Of three questions, 66.7 % can be right, but not 66.0 %:
+    The GRIM test (Brown and Heathers 2017): of three questions, 66.7 % can be right, not 66.0 %.
 
     >>> nearest(pd.Series([66.7, 66.0]), 3).round(2).tolist()
     [66.67, 66.67]

@@ -6,10 +6,8 @@ import numpy as np
 import pandas as pd
 
 from helpers import UserError, published
-from helpers.published.checks import PAPERS
+from helpers.published.checks import PAPERS, PREFIXES
 from helpers.published.checks.check import Check, Load
-
-PREFIXES = dict(zip(PAPERS, ("monitor", "kb", "lke", "multiplicity")))
 
 
 def misprint(text: str, generator: np.random.Generator) -> str:
@@ -46,12 +44,7 @@ def numbers(tidy: pd.DataFrame) -> pd.Series:
     return values[pd.to_numeric(values, errors="coerce").notna()]
 
 
-def detection(
-    n: int = 20,
-    seed: int = 0,
-    papers: Sequence[str] = tuple(PAPERS),
-    load_tidy: Callable[[str], pd.DataFrame] = published.load_tidy,
-) -> pd.DataFrame:
+def detection(n: int = 20, seed: int = 0, papers: Sequence[str] = tuple(PAPERS)) -> pd.DataFrame:
     """Plant `n` wrong digits in each table, one at a time, and count those that a check notices.
 
     A misprint is noticed if any cell changes its verdict.
@@ -64,7 +57,7 @@ def detection(
     rows = []
     for paper in papers:
         names = [each for each in published.names() if each.startswith(PREFIXES[paper] + "_")]
-        stored = {name: load_tidy(name) for name in names}
+        stored = {name: published.load_tidy(name) for name in names}
         tables = {name: published.wide(tidy) for name, tidy in stored.items()}
         checks, generator = PAPERS[paper], np.random.default_rng(seed)
         sound = checks(tables.__getitem__)

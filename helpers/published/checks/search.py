@@ -43,16 +43,14 @@ def moved(
     return found.assign(worst=pd.concat(gaps, axis=1).max(axis=1))
 
 
-def one_cell(
-    setting: str = "four-shot", step: float = 0.05, load: Load = published
-) -> pd.DataFrame:
+def one_cell(setting: str = "four-shot", step: float = 0.05) -> pd.DataFrame:
     """Find, for each model, the value of its Cons_w that brings Table 2's correlations nearest.
 
     >>> found = one_cell(step=0.5).set_index("model")
     >>> bool(found.loc["Gemma-Instruct 7B", "explains"])
     False
     """
-    load = cache(load)
+    load = cache(published)
     table = measures(setting, load)
     rows = []
     for model, row in table.iterrows():

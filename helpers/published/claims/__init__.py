@@ -46,13 +46,13 @@ def read(paper: str, claim: str, rests_on: str, load: Load = published) -> Readi
     return judge(load)
 
 
-def audit(load: Load = published) -> pd.DataFrame:
+def audit() -> pd.DataFrame:
     """Judge every sentence anew.
 
     >>> audit()["verdict"].isin(VERDICTS).all()
     np.True_
     """
-    table, once = stated(), cache(load)
+    table, once = stated(), cache(published)
     found = [read(row.paper, row.claim, row.rests_on, once) for row in table.itertuples()]
     table["says"] = [each.says for each in found]
     table["verdict"] = [each.verdict for each in found]
