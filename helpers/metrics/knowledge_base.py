@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from helpers import UserError
+from helpers import UserError, check_columns
 
 MEASURES = (
     "CR",
@@ -73,9 +73,7 @@ def indicators(responses: pd.DataFrame) -> np.ndarray:
     >>> indicators(pd.DataFrame({"seen": [True], "label": ["wrong"], "consistency": [0.25]}))
     array([[1.  , 0.  , 1.  , 1.  , 0.25]])
     """
-    missing = [column for column in ("seen", "label") if column not in responses.columns]
-    if missing:
-        raise UserError(f"The table of responses lacks the column {missing[0]}.")
+    check_columns(responses, ("seen", "label"), "responses")
     unknown = sorted(set(responses["label"]) - set(LABELS))
     if unknown:
         raise UserError(f'A label is one of {", ".join(LABELS)}; "{unknown[0]}" is none.')
