@@ -6,7 +6,7 @@ from pathlib import Path
 from types import ModuleType
 
 from helpers import UserError
-from helpers.datasets import catalogue
+from helpers.datasets import catalogue, download
 from helpers.datasets.multiple_choice import (
     atlas,
     commonsenseqa,
@@ -14,7 +14,6 @@ from helpers.datasets.multiple_choice import (
     fever,
     medhalt,
     own,
-    remote,
     truefalse,
     truthfulqa,
 )
@@ -68,7 +67,8 @@ def load(
         raise UserError(f"{name} holds facts without questions: name another set of questions.")
     paths = [Path(name).expanduser()]
     if str(name) in PUBLISHED:
-        paths = [remote.fetch(PUBLISHED[str(name)].SOURCE)]
+        source = PUBLISHED[str(name)].SOURCE
+        paths = [download.fetch(source.name, source.base, source.files, source.url)]
     paths = sorted(paths[0].iterdir()) if paths[0].is_dir() else paths
     module = _published(paths)
     return (_read(module, paths) if module else own.read(paths)).sample(n, seed)

@@ -12,11 +12,11 @@ import re
 from pathlib import Path
 
 from helpers import UserError
-from helpers.datasets.multiple_choice import benchmark, files
-from helpers.datasets.multiple_choice.remote import Source
+from helpers.datasets import files
+from helpers.datasets.multiple_choice import benchmark
 
 COMMIT = "3dfe1e4efa4f565a610e90328500b14c16c1e81c"
-SOURCE = Source(
+SOURCE = benchmark.Source(
     name="medhalt",
     title="Med-HALT, reasoning (fake questions)",
     licence="",
@@ -43,7 +43,7 @@ def read(paths: list[Path]) -> benchmark.Benchmark:
         style="medhalt",
         kinds=("options",),
         n_shots=0,
-        about=SOURCE.about(benchmark.checksum(paths), sum(n for _, n in found)),
+        about=SOURCE.about(paths, sum(n for _, n in found)),
     )
 
 

@@ -7,8 +7,8 @@ statements.
 
 from pathlib import Path
 
-from helpers.datasets.multiple_choice import benchmark, files
-from helpers.datasets.multiple_choice.remote import Source
+from helpers.datasets import files
+from helpers.datasets.multiple_choice import benchmark
 
 COMMIT = "a4dd8d38dcea043831610f22f9edadf36b43c4dd"
 SHA256 = {
@@ -19,7 +19,7 @@ SHA256 = {
     "facts": "151b6163289460eb8b37f7c6a1998e23aed8e05b5e557bf1a2297079bf0e5af9",
     "inventions": "9578ecabdc9c339b12a5ba2079d8eedb19e67b5e9ac07f04f68dce4ed4ea6148",
 }
-SOURCE = Source(
+SOURCE = benchmark.Source(
     name="truefalse",
     title="True-False (six topics)",
     licence="MIT",
@@ -44,7 +44,7 @@ def read(paths: list[Path]) -> benchmark.Benchmark:
         style="claim",
         kinds=("demonstrations", "order"),
         n_shots=16,
-        about=SOURCE.about(benchmark.checksum(paths), sum(map(len, found.values()))),
+        about=SOURCE.about(paths, sum(map(len, found.values()))),
     )
 
 

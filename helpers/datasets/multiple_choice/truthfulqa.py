@@ -4,17 +4,15 @@ Source: Lin, Hilton and Evans 2022. ``mc_task.json`` holds the options of MC1, t
 in ``TruthfulQA.csv`` answers are joined by "; ", and some cells leave an empty part.
 """
 
-import json
 from pathlib import Path
 
 import pandas as pd
 
-from helpers import UserError
-from helpers.datasets.multiple_choice import benchmark, files
-from helpers.datasets.multiple_choice.remote import Source
+from helpers.datasets import files
+from helpers.datasets.multiple_choice import benchmark
 
 COMMIT = "4dee2311b23de20b43bfc12ace7037f3f71ba421"
-SOURCE = Source(
+SOURCE = benchmark.Source(
     name="truthfulqa",
     title="TruthfulQA (multiple choice, MC1)",
     licence="Apache-2.0",
@@ -56,7 +54,7 @@ def read(paths: list[Path]) -> benchmark.Benchmark:
         style="question",
         kinds=("order", "demonstrations"),
         n_shots=len(PRIMER),
-        about=SOURCE.about(benchmark.checksum([path]), len(rows)),
+        about=SOURCE.about([path], len(rows)),
     )
 
 
@@ -74,12 +72,8 @@ def primer() -> pd.DataFrame:
 
 
 def _multiple_choice(path: Path) -> list[dict]:
-    try:
-        found = json.loads(benchmark.read_text(path))
-    except json.JSONDecodeError as error:
-        raise UserError(f"{path} is not JSON ({error.msg}).") from None
     rows = []
-    for number, one in enumerate(found):
+    for number, one in enumerate(files.parse_json(files.read_text(path), path)):
         files.need(one, ("question", "mc1_targets"), f"{path}, item {number}")
         marks = list(one["mc1_targets"].values())
         rows.append(
