@@ -68,7 +68,7 @@ def combine(
 
 
 def indicators(responses: pd.DataFrame) -> np.ndarray:
-    """Lay responses out as numbers, one row a response, for :func:`statistic` and a bootstrap.
+    """Return each response's marks, 0 or 1, for seen, correct, wrong and tested; and consistency.
 
     >>> indicators(pd.DataFrame({"seen": [True], "label": ["wrong"], "consistency": [0.25]}))
     array([[1.  , 0.  , 1.  , 1.  , 0.25]])
@@ -91,7 +91,7 @@ def indicators(responses: pd.DataFrame) -> np.ndarray:
 
 
 def statistic(values: np.ndarray) -> np.ndarray:
-    """Compute all measures of rows of :func:`indicators`; the statistic of a bootstrap.
+    """Compute all measures from rows of :func:`indicators`, for a bootstrap.
 
     >>> rows = np.array([[1, 1, 0, 1, 0.75], [1, 0, 1, 1, 0.5], [0, 0, 0, 0, 0], [0, 0, 1, 1, 0.5]])
     >>> dict(zip(MEASURES, statistic(rows).tolist()))["NCCR"], statistic(rows)[-1]
@@ -117,7 +117,8 @@ def scores(responses: pd.DataFrame) -> pd.Series:
     Parameters
     ----------
     responses : DataFrame
-        As for :func:`indicators`.
+        ``seen`` (bool), ``label`` (correct, uninformative or wrong) and, where consistency was
+        measured, ``consistency`` (in [0, 1], not a number where it was not).
 
     Returns
     -------
@@ -127,7 +128,8 @@ def scores(responses: pd.DataFrame) -> pd.Series:
     Raises
     ------
     UserError
-        As :func:`indicators`.
+        If a column is missing, a label is unknown, or an unseen question is called answered
+        correctly.
 
     Examples
     --------
@@ -166,8 +168,8 @@ def add_consistency(responses: pd.DataFrame, marked: pd.DataFrame) -> pd.DataFra
     responses : DataFrame
         ``item, text``; further columns are kept, but for an earlier consistency.
     marked : DataFrame
-        As for :func:`consistency`, its `item` being that of the response and its text, with a space
-        between them (`helpers.prompts.consistency.replies`).
+        One row a multiple-choice question: ``item``, that of the response and its text with a space
+        between them (`helpers.prompts.consistency.replies`), and ``right``: it was chosen again.
 
     Returns
     -------

@@ -36,7 +36,7 @@ def fact_scores(answers: pd.DataFrame) -> pd.DataFrame:
     Raises
     ------
     UserError
-        As in :func:`choice_matrix`.
+        If a column is missing, or a fact has not exactly one correct choice in a variant.
 
     Examples
     --------

@@ -55,7 +55,7 @@ def shares(answers: pd.DataFrame) -> pd.Series:
     Parameters
     ----------
     answers : DataFrame
-        As for :func:`choice_matrix`.
+        Columns ``item, relation, variant, logprobs``, one row a choice.
 
     Returns
     -------

@@ -43,7 +43,7 @@ def replicates(
     n_resamples: int = 1000,
     seed: int | Sequence[int] = 0,
 ) -> np.ndarray:
-    """Compute a statistic on bootstrap samples of rows, drawn within strata.
+    """Return a statistic's values on bootstrap samples of rows, as for :func:`bootstrap`.
 
     >>> replicates([3.0, 3.0], n_resamples=2).tolist()
     [3.0, 3.0]
@@ -79,8 +79,17 @@ def bootstrap(
 
     Parameters
     ----------
-    values, statistic, strata, n_resamples, seed
-        As for :func:`replicates`.
+    values : array_like, shape (n,) or (n, k)
+        One row a fact.
+    statistic : callable
+        Takes an array of shape (..., n, k), with k = 1 for one column, and reduces its last two
+        axes; see :func:`mean`.
+    strata : array_like, shape (n,), optional
+        Labels, such as relations; each resample holds as many rows of each as there are.
+    n_resamples : int
+        How many samples.
+    seed : int or sequence of int
+        For numpy's generator; the same seed gives the same samples.
     level : float
         Of confidence, between 0 and 1.
     centred : bool

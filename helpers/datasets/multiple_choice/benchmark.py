@@ -27,7 +27,7 @@ class Benchmark:
     pool : DataFrame
         Demonstrations in the same columns; one whose ``relation`` is not "" serves that alone.
     style : str
-        How a question is put, one of `helpers.prompts.styles.STYLES`.
+        How a question is put, one of `helpers.prompts.formats.STYLES`.
     kinds : tuple of str
         Kinds of variation that can be made, the study's own first.
     n_shots : int
