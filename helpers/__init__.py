@@ -1,5 +1,7 @@
 """Measure what a language model knows: facts, probes, answers, metrics, figures."""
 
+from collections.abc import Iterable
+
 
 class UserError(ValueError):
     """Something the user gave cannot be used; the message names it and the remedy.
@@ -8,7 +10,7 @@ class UserError(ValueError):
     """
 
 
-def check_columns(table, columns, what: str) -> None:
+def check_columns(table, columns: Iterable[str], what: str) -> None:
     """Refuse a table (of answers, of facts ...) that lacks one of these columns."""
     missing = [name for name in dict.fromkeys(columns) if name not in table.columns]
     if missing:
