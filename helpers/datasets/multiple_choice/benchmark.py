@@ -1,6 +1,6 @@
 """The one shape of all benchmarks: items, demonstrations, and how the study asked them."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -63,8 +63,8 @@ class Benchmark:
 class Source:
     """Where a benchmark's files are, and what a run's manifest tells of them.
 
-    `version` is a commit, `base` what file names are put behind, and `files` maps a name to its
-    SHA-256, "" where we do not know it.
+    `version` is a commit, `base` what file names are put behind, `files` maps a name to its
+    SHA-256, "" where we do not know it, and `patterns` are the names that copies of them may have.
     """
 
     name: str
@@ -75,6 +75,7 @@ class Source:
     citation: str
     base: str
     files: Mapping[str, str]
+    patterns: Sequence[str]
 
     def about(self, paths: Iterable[Path], rows: int) -> dict[str, str]:
         """Return the record of a run's manifest, with the number of rows in the files."""
