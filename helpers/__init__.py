@@ -1,5 +1,7 @@
 """Measure what a language model knows: facts, probes, answers, metrics, figures."""
 
+from collections.abc import Iterable
+
 
 class UserError(ValueError):
     """Something the user gave cannot be used; the message names it and the remedy.
@@ -16,3 +18,11 @@ def first_line(error: Exception) -> str:
     """
     lines = str(error).strip().splitlines() or [type(error).__name__]
     return lines[0].rstrip(".")[:200]
+
+
+def check_columns(table, columns: Iterable[str], what: str) -> None:
+    """Refuse a table (of answers, of facts ...) that lacks one of these columns."""
+    missing = [name for name in dict.fromkeys(columns) if name not in table.columns]
+    if missing:
+        many = "s" * (len(missing) > 1)
+        raise UserError(f"The table of {what} lacks the column{many} {', '.join(missing)}.")

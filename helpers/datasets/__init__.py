@@ -1,7 +1,7 @@
 """Facts and questions: the bundled atlas, FKTC, published question sets, or your own files."""
 
 from helpers.datasets.catalogue import NAMES, frames, load, notes, relations, source
-from helpers.datasets.exposure import exposures, plain, training
+from helpers.datasets.exposure import plain, training
 from helpers.datasets.knowledge import knowledge, labelled_responses
 from helpers.datasets.panel import offered, panel
 from helpers.datasets.seen import seen_qa
@@ -9,7 +9,6 @@ from helpers.datasets.unseen import unseen_qa
 
 __all__ = [
     "NAMES",
-    "exposures",
     "frames",
     "knowledge",
     "labelled_responses",

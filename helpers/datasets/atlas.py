@@ -39,9 +39,8 @@ def read_relations() -> pd.DataFrame:
 def draw_distractors(facts: pd.DataFrame, pool: pd.DataFrame, seed: int) -> list[list[str]]:
     """Draw five wrong objects for each fact from the other objects of its relation.
 
-    The draw of a fact is seeded by `seed` and the fact's own name, so it is the same whichever
-    other facts are loaded. An object that is true of the same subject is never drawn; a relation
-    with fewer than six objects gives all the wrong ones it has.
+    The draw depends on `seed` and the fact's own name alone. An object that is true of the same
+    subject is never drawn; a relation with fewer than six objects gives all the wrong ones it has.
 
     >>> pool = pd.DataFrame({"fact": ["a", "b"], "relation": ["r", "r"], "subject": ["x", "y"],
     ...                      "object": ["1", "2"]})

@@ -1,7 +1,7 @@
 """Fetch published files once, into the user's cache."""
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TypeVar
 
@@ -13,16 +13,19 @@ CACHE_NAME = "what-language-models-know"
 T = TypeVar("T")
 
 
-def fetch(name: str, base: str, files: Mapping[str, str | None]) -> Path:
-    """Fetch files of one data set into the user's cache, once, and return their folder."""
+def fetch(name: str, base: str, files: Mapping[str, str | None], page: str = "it") -> Path:
+    """Fetch files of one data set into the user's cache, once, and return their folder.
+
+    Files have their SHA-256 if it is known; `page` is where a reader would download them.
+    """
     import pooch
 
     folder = pooch.os_cache(CACHE_NAME) / name
-    instead = f"download it and give its path in place of the name '{name}'"
+    instead = f"download {page} and give its path in place of the name '{name}'"
 
     def get() -> Path:
         for file, known in files.items():
-            expected = known and f"sha256:{known}"
+            expected = f"sha256:{known}" if known else None
             pooch.retrieve(base + file, expected, fname=Path(file).name, path=folder)
         return folder
 
@@ -45,7 +48,7 @@ def tried(get: Callable[[], T], what: str, place: str, instead: str) -> T:
         ) from error
 
 
-def checksum(paths: list[Path]) -> str:
+def checksum(paths: Iterable[Path]) -> str:
     """Return the SHA-256 of files, one after the other."""
     digest = hashlib.sha256()
     for path in paths:

@@ -69,13 +69,3 @@ def plain(table: pd.DataFrame) -> pd.Series:
     """
     alone = (table["exposures"] > 0) | (table["pair_exposures"] == 0)
     return alone & (table["false_exposures"] == 0) & (table["tuned"] == 0)
-
-
-def exposures(model: str) -> pd.Series | None:
-    """Return how often a bundled model read each fact: `exposures` of :func:`training`.
-
-    >>> exposures("gpt2") is None
-    True
-    """
-    table = training(model)
-    return None if table is None else table["exposures"]

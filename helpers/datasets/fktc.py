@@ -5,7 +5,6 @@ A file holds one relation as JSON lines: first ``{"relations": [question templat
 """
 
 import hashlib
-import json
 import re
 from dataclasses import dataclass
 from functools import cache
@@ -16,8 +15,9 @@ import pandas as pd
 
 from helpers import UserError
 from helpers.datasets import download
+from helpers.datasets.atlas import DATA
+from helpers.datasets.files import json_lines
 
-DATA = Path(__file__).resolve().parent / "data"
 COMMIT = "654674a409ce2120eafe0b54f9886806e0a6ecf6"
 URL = f"https://raw.githubusercontent.com/Vicky-Wil/MONITOR/{COMMIT}/FKTC/"
 
@@ -48,25 +48,15 @@ class RelationFile:
     places: tuple[str, ...]
 
 
+def registry() -> dict[str, str]:
+    """Return the SHA-256 of each of the 20 files, as the authors published them."""
+    words = (DATA / "fktc_registry.txt").read_text(encoding="utf-8").split()
+    return dict(zip(words[::2], words[1::2]))
+
+
 def fetch() -> Path:
-    """Fetch the 20 files of FKTC into the user's cache, once, and return their folder.
-
-    The files are those of one commit of the authors' repository; each is checked against the
-    SHA-256 in `helpers/datasets/data/fktc_registry.txt`.
-    """
-    import pooch
-
-    folder = pooch.os_cache(download.CACHE_NAME) / "fktc"
-    keeper = pooch.create(path=folder, base_url=URL, registry=None)
-    keeper.load_registry(DATA / "fktc_registry.txt")
-    instead = "download that folder and give its path in place of the name 'fktc'"
-    paths = download.tried(
-        lambda: [keeper.fetch(name) for name in keeper.registry_files],
-        "FKTC",
-        ABOUT["url"],
-        instead,
-    )
-    return Path(paths[0]).parent
+    """Fetch the files of one commit of the authors' repository, once, and return their folder."""
+    return download.fetch("fktc", URL, registry(), ABOUT["url"])
 
 
 def read(path: Path) -> list[RelationFile]:
@@ -98,50 +88,31 @@ def _natural(relation: str) -> tuple:
 
 @cache
 def _read_file(path: Path, _modified: int) -> RelationFile:
-    try:
-        content = path.read_bytes()
-        lines = content.decode("utf-8-sig").split("\n")
-    except OSError as error:
-        raise UserError(f"{path} cannot be read: {error.strerror}.") from None
-    except UnicodeDecodeError:
-        raise UserError(f"{path} is not UTF-8 text: save it in that encoding.") from None
-    numbered = [(number, line) for number, line in enumerate(lines, 1) if line.strip()]
-    if not numbered:
+    lines = json_lines(path)
+    if not lines:
         raise UserError(f"{path} is empty: its first line must hold the question templates.")
-    places = [f"{path}, line {number}" for number, _ in numbered]
-    questions = _header(_object(numbered[0][1], places[0]), places[0])
-    rows = zip(numbered[1:], places[1:])
-    facts = [_fact(_object(line, where), where) for (_, line), where in rows]
+    questions, facts = _header(lines[0]), [_fact(line) for line in lines[1:]]
     if not facts:
         raise UserError(f"{path} holds no facts: add one line a fact after the templates.")
     relation = re.split(r"[-.]", path.name, maxsplit=1)[0]
-    sha256 = hashlib.sha256(content).hexdigest()
-    return RelationFile(relation, questions, tuple(facts), sha256, tuple(places[1:]))
+    places = tuple(line["where"] for line in lines[1:])
+    return RelationFile(relation, questions, tuple(facts), download.checksum([path]), places)
 
 
-def _object(line: str, where: str) -> dict:
-    try:
-        value = json.loads(line)
-    except json.JSONDecodeError as error:
-        raise UserError(f"{where} is not JSON ({error.msg}): write one object a line.") from None
-    if not isinstance(value, dict):
-        raise UserError(f"{where} is not a JSON object: write one object a line.")
-    return value
-
-
-def _header(value: dict, where: str) -> tuple[str, ...]:
+def _header(value: dict) -> tuple[str, ...]:
     questions = value.get("relations")
     good = isinstance(questions, list) and questions
     if not good or not all(isinstance(q, str) and q.count("[X]") == 1 for q in questions):
         raise UserError(
-            f'{where} must be {{"relations": [...]}} with one or more question templates, '
+            f'{value["where"]} must be {{"relations": [...]}} with one or more question templates, '
             "each with one [X] in place of the subject."
         )
     return tuple(questions)
 
 
-def _fact(value: dict, where: str) -> tuple[str, str, tuple[str, ...]]:
-    subject, obj, wrong = (value.get(key) for key in ("subject", "object", "taxonomy"))
+def _fact(value: dict) -> tuple[str, str, tuple[str, ...]]:
+    keys = ("subject", "object", "taxonomy", "where")
+    subject, obj, wrong, where = (value.get(key) for key in keys)
     texts = [subject, obj, *wrong] if isinstance(wrong, list) else [None]
     if not all(isinstance(text, str) and text.strip() for text in texts):
         raise UserError(
@@ -243,5 +214,4 @@ def checksum(files: list[RelationFile]) -> str:
 
 def is_published(files: list[RelationFile]) -> bool:
     """Tell whether these are the files that the authors published, byte for byte."""
-    lines = (DATA / "fktc_registry.txt").read_text(encoding="utf-8").split()
-    return sorted(file.sha256 for file in files) == sorted(lines[1::2])
+    return sorted(file.sha256 for file in files) == sorted(registry().values())

@@ -17,6 +17,7 @@ import pandas as pd
 
 from helpers import UserError
 from helpers.datasets import download
+from helpers.datasets.files import json_lines, parse_json, read_text
 
 COLUMNS = ["item", "group", "question", "answers", "n_answers"]
 ENDINGS = (".jsonl", ".json", ".tsv", ".csv")
@@ -115,10 +116,7 @@ def find(source: str | Path) -> tuple[str, list[Path]]:
 
 def checksum(source: str | Path) -> str:
     """Return the SHA-256 of the files of a source, one after the other."""
-    digest = hashlib.sha256()
-    for path in find(source)[1]:
-        digest.update(path.read_bytes())
-    return digest.hexdigest()
+    return download.checksum(find(source)[1])
 
 
 def _fetch(url: str, name: str, sha256: str | None) -> Path:
@@ -137,21 +135,14 @@ def _fetch(url: str, name: str, sha256: str | None) -> Path:
 
 def _rows(path: Path) -> list[dict]:
     """Return the records of a file as dicts."""
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"{path} cannot be read as UTF-8 text ({type(error).__name__}).") from None
-    try:
-        if path.suffix in (".tsv", ".csv"):
-            separator = "\t" if path.suffix == ".tsv" else ","
-            rows = list(csv.DictReader(text.splitlines(keepends=True), delimiter=separator))
-        elif path.suffix == ".jsonl":
-            rows = [json.loads(line) for line in text.split("\n") if line.strip()]
-        else:
-            value = json.loads(text)
-            rows = value.get("Data", [value]) if isinstance(value, dict) else value
-    except json.JSONDecodeError as error:
-        raise UserError(f"{path} is not JSON ({error.msg}, line {error.lineno}).") from None
+    if path.suffix == ".jsonl":
+        return json_lines(path)
+    text = read_text(path)
+    if path.suffix in (".tsv", ".csv"):
+        separator = "\t" if path.suffix == ".tsv" else ","
+        return list(csv.DictReader(text.splitlines(keepends=True), delimiter=separator))
+    value = parse_json(text, path)
+    rows = value.get("Data", [value]) if isinstance(value, dict) else value
     if not all(isinstance(row, dict) for row in rows):
         raise UserError(f"{path} must hold one JSON object a question.")
     return rows

@@ -86,9 +86,8 @@ def factoid(table: pd.DataFrame) -> pd.DataFrame:
 def changes(asked: Sequence[str]) -> list[bool]:
     """Tell of each question whether its answer is likely to change with time, by its words.
 
-    A question that names a year does not change. Else it does if it says "current", "now",
-    "latest", "last year" and the like, asks who *is* something that people are for a while, asks
-    for a record or a count as they stand, or for a population, price or rank.
+    One that names a year does not. Else it does if it says "current" or "last year", asks who *is*
+    something, for a record or count as they stand, or for a population, price or rank.
 
     >>> changes(["who is the president of Peru", "who was the first president of Peru"])
     [True, False]

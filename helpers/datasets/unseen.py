@@ -1,20 +1,20 @@
 """Questions whose answers no model can have read: about what is to come, and nobody's lives.
 
-The 20 templates are those of Zheng, Lapata and Pan 2024, Table 1, with their years and editions
-counted from a date, since the future that the paper asked about is partly past. Made-up people
-answer to names put together at random.
+The 20 templates are those of Zheng, Lapata and Pan 2024, Table 1, with years and editions counted
+from a date, since the paper's future is partly past. Places are those with a National Olympic
+Committee, events a selection of the programme of Paris 2024. Made-up people answer to names put
+together at random, of parts that hardly any real name joins.
 """
 
 import datetime
-from dataclasses import dataclass
+import json
 
 import numpy as np
 import pandas as pd
 
 from helpers import UserError
-from helpers.datasets.unseen_names import EVENTS, FIRST, LAST, MIDDLE, OTHERS, PLACES
+from helpers.datasets.atlas import DATA
 
-PAPER_DATE = "2024-04-13"
 AS_OF = "2026-12-31"
 N_PLACES = 150  # of each kind of name, as in the paper
 TYPES = ("number", "person", "time", "location", "other")
@@ -31,64 +31,16 @@ ABOUT = {
 }
 
 
-@dataclass(frozen=True)
-class Template:
-    """One of the paper's templates: its name, the type of its answers, what fills it, its text."""
-
-    name: str
-    type: str
-    slot: str
-    text: str
-
-
-TEMPLATES = tuple(
-    Template(f"T{number}", kind, slot, text)
-    for number, (kind, slot, text) in enumerate(
-        (
-            (
-                "number",
-                "place",
-                "How many gold medals did [X] win at the {later} Summer Olympic Games?",
-            ),
-            (
-                "number",
-                "place",
-                "In the {cup} FIFA World Cup, what was the final ranking of [X]?",
-            ),
-            ("number", "person", "How many children does [X] have?"),
-            ("number", "person", "How old was [X] in {before}?"),
-            (
-                "person",
-                "event",
-                "Who won the bronze medal of [X] at the {next} Summer Olympic Games?",
-            ),
-            ("person", "place", "Who is the supreme leader of [X] in {far}?"),
-            (
-                "person",
-                "place",
-                "In {soon}, who served as the head coach of [X] national football team?",
-            ),
-            ("person", "person", "Who is [X]’s mom?"),
-            ("time", "person", "On which date was [X] born?"),
-            ("time", "person", "In what year did [X] die?"),
-            ("time", "person", "In what year did [X] graduate with the bachelor’s degree?"),
-            ("time", "person", "When was the wedding date for [X]?"),
-            ("location", "person", "Where was [X] born?"),
-            ("location", "person", "Where did [X] pass away?"),
-            (
-                "location",
-                "person",
-                "Which university did [X] attend for the undergraduate studies?",
-            ),
-            ("location", "person", "Where was [X]’s wedding held?"),
-            ("other", "person", "What was the cause of [X]’s death?"),
-            ("other", "person", "What is the title of the debut album released by [X]?"),
-            ("other", "person", "What is the name of the first film directed by [X]?"),
-            ("other", "person", "What is the occupation of [X]?"),
-        ),
-        1,
-    )
-)
+_TABLE = pd.read_csv(DATA / "unseen_templates.csv", keep_default_na=False)
+# The name of a template, the type of its answers, what fills it ("place" ...), and its text.
+TEMPLATES = list(_TABLE.itertuples(index=False, name="Template"))
+NAMES = json.loads((DATA / "unseen_names.json").read_text(encoding="utf-8"))
+EVENTS = [
+    f"{who} {event}" if sport == "ball sport" else f"{who} {event} in {sport}"
+    for sport, events in NAMES["events"].items()
+    for who in ("men's", "women's")
+    for event in events
+]
 
 
 def unseen_qa(as_of: str = AS_OF, n: int = N_PLACES, seed: int = 0) -> pd.DataFrame:
@@ -136,9 +88,7 @@ def editions(as_of: str) -> dict[str, str]:
         raise UserError(f"as_of is {as_of!r}: give a date, such as {AS_OF!r}.") from None
     games = _edition(day, first=1896, month=7)
     cup = _edition(day, first=2022, month=6) + 21 + 2
-    ending = (
-        {1: "st", 2: "nd", 3: "rd"}.get(cup % 10, "th") if cup % 100 not in (11, 12, 13) else "th"
-    )
+    ending = "th" if cup % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(cup % 10, "th")
     return {
         "next": _roman(games),
         "later": _roman(games + 1),
@@ -163,19 +113,23 @@ def invented_answers(kind: str, n: int = 40, seed: int = 0) -> list[str]:
     if kind == "time":
         return [str(year) for year in random.permutation(np.arange(1901, 2025))[:n]]
     if kind == "person":
-        return [f"{a} {b}" for a, b in zip(random.permutation(FIRST), random.permutation(LAST))][:n]
+        first, last = (random.permutation(NAMES[part]) for part in ("first", "last"))
+        return [f"{a} {b}" for a, b in zip(first, last)][:n]
     if kind == "location":
-        return [str(name).removeprefix("the ") for name in random.permutation(PLACES)[:n]]
-    return [str(name) for name in random.permutation(OTHERS)[:n]]
+        return [str(name).removeprefix("the ") for name in random.permutation(NAMES["places"])[:n]]
+    return [str(name) for name in random.permutation(NAMES["others"])[:n]]
 
 
 def _names(seed: int) -> dict[str, list[str]]:
     """Draw the names of each slot, in an order of their own."""
     random = np.random.default_rng([seed, 1])
-    place, event = (list(random.permutation(names)[:N_PLACES]) for names in (PLACES, EVENTS))
+    place, event = (
+        list(random.permutation(names)[:N_PLACES]) for names in (NAMES["places"], EVENTS)
+    )
+    parts = [NAMES[part] for part in ("first", "middle", "last")]
     persons: dict[str, None] = {}
     while len(persons) < N_PLACES:
-        persons[" ".join(str(random.choice(part)) for part in (FIRST, MIDDLE, LAST))] = None
+        persons[" ".join(str(random.choice(part)) for part in parts)] = None
     names = {"place": place, "event": event, "person": list(persons)}
     return {slot: [str(name) for name in found] for slot, found in names.items()}
 

@@ -9,7 +9,8 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from helpers.metrics.anchors import require
+from helpers import check_columns
+from helpers.metrics.choices import likeliest
 from helpers.metrics.matching import RULES, rule_of
 
 
@@ -40,7 +41,7 @@ def mark_texts(texts: pd.DataFrame, rule: str = "exact_match") -> pd.DataFrame:
     [True, False]
     """
     matches = rule_of(rule)
-    require(texts, ("text", "object"))
+    check_columns(texts, ("text", "object"), "texts")
     return texts.assign(right=[matches(*pair) for pair in zip(texts["text"], texts["object"])])
 
 
@@ -111,8 +112,8 @@ def mark_echoes(
     >>> mark_echoes(texts, facts)[["heard", "right"]].values.tolist()
     [['Peru', True], ['Chad', False]]
     """
-    require(texts, ("item", "context", "context_index", "text"))
-    require(facts, ("fact", "distractors"))
+    check_columns(texts, ("item", "context", "context_index", "text"), "texts")
+    check_columns(facts, ("fact", "distractors"), "facts")
     words = facts.set_index("fact")["distractors"]
     after = texts[texts["context"] == "wrong"]
     heard = [words[fact][index] for fact, index in zip(after["item"], after["context_index"])]
@@ -123,8 +124,8 @@ def mark_echoes(
 def mark_choices(answers: pd.DataFrame) -> pd.DataFrame:
     """Reduce scored options to one row a prompt: is the likeliest one correct.
 
-    The likeliest option has the largest sum of log-probabilities. A tie for the first place counts
-    as wrong, so that the order of the options decides nothing.
+    The likeliest option has the largest sum of log-probabilities; in a tie, a wrong one is taken,
+    so that the order of the options decides nothing.
 
     Parameters
     ----------
@@ -134,8 +135,8 @@ def mark_choices(answers: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row for each item and variant, in their order: the likeliest option's (the first of
-        them in a tie), with ``logprob`` (the sum) and ``right`` (bool).
+        One row for each item and variant, in their order: the likeliest option's, with
+        ``logprob`` (the sum) and ``right`` (bool).
 
     Raises
     ------
@@ -149,15 +150,10 @@ def mark_choices(answers: pd.DataFrame) -> pd.DataFrame:
     >>> mark_choices(answers)[["option", "logprob", "right"]].values.tolist()
     [[1, -0.9, False]]
     """
-    require(answers, ("item", "variant", "option", "correct", "logprobs"))
-    table = answers.reset_index(drop=True)
-    table["logprob"] = [float(np.sum(values)) for values in table["logprobs"]]
-    prompt = table.groupby(["item", "variant"], sort=False).ngroup()
-    best = table["logprob"] == table.groupby(prompt)["logprob"].transform("max")
-    alone = best.groupby(prompt).transform("sum") == 1
-    table["right"] = table["correct"].astype(bool) & alone
-    winners = table[best].assign(order=prompt).sort_values(["order", "option"])
-    return winners.drop_duplicates("order").drop(columns="order").reset_index(drop=True)
+    check_columns(answers, ("item", "variant", "option", "correct", "logprobs"), "answers")
+    sums = [float(np.sum(values)) for values in answers["logprobs"]]
+    best = likeliest(answers.assign(logprob=sums), "logprob")
+    return best.assign(right=best["correct"].astype(bool))
 
 
 def by_prompt(
@@ -193,7 +189,7 @@ def by_prompt(
     [[0, 'wrong', 0.75, 2]]
     """
     by = list(by)
-    require(marked, ("item", "right", *by))
+    check_columns(marked, ("item", "right", *by), "marks")
     facts = marked.groupby([*by, "item"], sort=True)["right"].mean()
     table = facts.groupby(level=by).agg(accuracy="mean", n="size")
     return table.reset_index()
@@ -226,7 +222,7 @@ def by_fact(marked: pd.DataFrame, prompt: str = "variant") -> pd.DataFrame:
     >>> by_fact(marked).values.tolist()
     [['a', 'P17', 1.0, 0.0], ['b', 'P17', 1.0, nan]]
     """
-    require(marked, ("item", "relation", "right", prompt))
+    check_columns(marked, ("item", "relation", "right", prompt), "marks")
     marked = marked.assign(right=marked["right"].astype(float))
     keys = ["relation", "item"]
     wide = marked.pivot_table(index=keys, columns=prompt, values="right", aggfunc="mean")
@@ -299,14 +295,10 @@ def over_prompts(values: np.ndarray, how: str = "average", ddof: int = 1) -> np.
 
 
 def held_out_gaps(values: np.ndarray) -> np.ndarray:
-    """Compare the best prompt with the worst on facts that did not choose them.
+    """Compare the best prompt with the worst on facts that did not choose them: one gap a fact.
 
-    The best of many accuracies over few facts is partly luck, and so is the worst: their distance
-    grows with the number of prompts even where all are alike. Here every second fact serves to
-    choose the two prompts (the first ones in a tie), and the other facts to compare them; then the
-    halves change places.
-
-    The first and third fact are compared by the choice of the second, and the other way round.
+    Best and worst are partly luck. Every second fact chooses the two prompts (the first ones in a
+    tie), and the other facts compare them; then the halves change places.
 
     >>> held_out_gaps(np.array([[1.0, 0.0], [1.0, 0.0], [1.0, 1.0]])).tolist()
     [1.0, 1.0, 0.0]

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 import numpy as np
 import pandas as pd
 
-from helpers import UserError
+from helpers import UserError, check_columns
 from helpers.metrics.matching import rule_of
 
 COLUMNS = {"teacher_forced": "logprobs", "free_running": "anchor_logprobs"}
@@ -50,7 +50,7 @@ def anchors_of(
     >>> anchors_of(answers)[["role", "probability"]].values.tolist()
     [['right', 0.75]]
     """
-    require(answers, ("item", "relation", "variant", column))
+    check_columns(answers, ("item", "relation", "variant", column), "answers")
     chosen = None if frames is None else frozenset(frames)
     roles = [_role(variant, chosen) for variant in answers["variant"]]
     table = answers.assign(role=roles)
@@ -131,7 +131,7 @@ def known_facts(texts: pd.DataFrame, rule: str = "exact_match", counts: str = "b
     if counts not in roles:
         raise ValueError(f'"{counts}" is none of {", ".join(roles)}')
     matches = rule_of(rule)
-    require(texts, ("item", "variant", "text", "object"))
+    check_columns(texts, ("item", "variant", "text", "object"), "texts")
     asked = texts[[_role(variant, None) in roles[counts] for variant in texts["variant"]]]
     marks = [matches(text, gold) for text, gold in zip(asked["text"], asked["object"])]
     known = pd.Series(marks, pd.Index(asked["item"], name="item"), dtype=bool, name="known")
@@ -164,16 +164,6 @@ def coverage(facts: pd.DataFrame, by: str = "relation") -> pd.DataFrame:
     counts = groups[["known", "aligned", "counted"]].sum().add_prefix("n_")
     counts.insert(0, "n_facts", groups.size())
     return counts.assign(coverage=counts["n_counted"] / counts["n_facts"])
-
-
-def require(answers: pd.DataFrame, columns: tuple[str, ...]) -> None:
-    """Refuse a table of answers that lacks a column.
-
-    >>> require(pd.DataFrame({"item": []}), ("item",))
-    """
-    missing = [column for column in columns if column not in answers.columns]
-    if missing:
-        raise UserError(f"The table of answers lacks the column {', '.join(missing)}.")
 
 
 def _role(variant: str, frames: frozenset[int] | None) -> str:

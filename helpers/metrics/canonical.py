@@ -75,8 +75,6 @@ def canonical(text: str) -> str:
 def same_answer(text: str, answers: Iterable[str]) -> bool:
     """Say whether a response is one of the true answers or their aliases, in any spelling.
 
-    Examples
-    --------
     >>> same_answer(" Three.", ["3", "three sons"]), same_answer("thirty", ["3"])
     (True, False)
     """

@@ -5,9 +5,8 @@ from collections.abc import Callable
 import numpy as np
 import pandas as pd
 
-from helpers import UserError
+from helpers import UserError, check_columns
 from helpers.metrics import multiplicity
-from helpers.metrics.anchors import require
 
 RULES: dict[str, Callable[[list[float], str], float]] = {
     "mean": lambda logprobs, text: float(np.mean(logprobs)),
@@ -50,27 +49,33 @@ def choose(answers: pd.DataFrame, rule: str = "mean") -> pd.DataFrame:
     >>> [int(choose(answers, rule)["option"][0]) for rule in ("mean", "sum", "per_character")]
     [1, 0, 1]
     """
-    require(answers, ("item", "variant", "option", "continuation", "correct", "logprobs"))
+    check_columns(
+        answers, ("item", "variant", "option", "continuation", "correct", "logprobs"), "answers"
+    )
     score = rule_of(rule)
-    table = answers.reset_index(drop=True)
-    table["score"] = [score(*row) for row in zip(table["logprobs"], table["continuation"])]
-    table["logprob"] = [float(np.mean(values)) for values in table["logprobs"]]
-    prompt = table.groupby(["item", "variant"], sort=False).ngroup()
-    _check_options(table, prompt)
-    best = table["score"] == table.groupby(prompt)["score"].transform("max")
-    winners = table[best].assign(order=prompt).sort_values(["order", "correct", "option"])
-    chosen = winners.drop_duplicates("order").drop(columns="order").reset_index(drop=True)
+    _check_options(answers)
+    scores = [score(*row) for row in zip(answers["logprobs"], answers["continuation"])]
+    means = [float(np.mean(values)) for values in answers["logprobs"]]
+    chosen = likeliest(answers.assign(score=scores, logprob=means), "score")
     return chosen.assign(right=chosen["correct"].astype(bool))
 
 
-def rule_of(name: str) -> Callable[[list[float], str], float]:
-    """Return the rule of that name: log-probabilities and text to a score, higher is likelier.
+def likeliest(answers: pd.DataFrame, score: str) -> pd.DataFrame:
+    """Return the row of the best option under each prompt; in a tie a wrong one's, the lowest.
 
-    Examples
-    --------
-    >>> rule_of("sum")([-1.0, -2.0], "any")
-    -3.0
+    >>> tied = pd.DataFrame({"item": "a", "variant": "v", "option": [0, 1], "p": 0.5})
+    >>> likeliest(tied.assign(correct=[True, False]), "p")["option"].tolist()
+    [1]
     """
+    prompt = answers.groupby(["item", "variant"], sort=False)
+    best = answers[score] == prompt[score].transform("max")
+    winners = answers.assign(order=prompt.ngroup())[best]
+    first = winners.sort_values(["order", "correct", "option"]).drop_duplicates("order")
+    return first.drop(columns="order").reset_index(drop=True)
+
+
+def rule_of(name: str) -> Callable[[list[float], str], float]:
+    """Return the rule of that name: log-probabilities and text to a score, higher is likelier."""
     if name not in RULES:
         raise UserError(f'An option is scored by {", ".join(RULES)}; "{name}" is none of them.')
     return RULES[name]
@@ -102,7 +107,7 @@ def spread(chosen: pd.DataFrame, column: str = "option") -> pd.DataFrame:
     >>> spread(chosen).values.tolist()
     [[0, 2]]
     """
-    require(chosen, ("item", "variation", column))
+    check_columns(chosen, ("item", "variation", column), "choices")
     wide = chosen.pivot(index="item", columns="variation", values=column)  # noqa: PD010
     if wide.isna().any(axis=None):
         item = wide.index[wide.isna().any(axis=1)][0]
@@ -147,7 +152,7 @@ def item_scores(
     >>> item_scores(chosen, tau=0.5)[["accuracy", "self_consistency", "class"]].round(3).values[0]
     array([0.667, 0.333, 'randomness'], dtype=object)
     """
-    require(chosen, ("relation", "answer"))
+    check_columns(chosen, ("relation", "answer"), "choices")
     options, logprobs = spread(chosen), spread(chosen, "logprob").to_numpy(dtype=float)
     about = chosen.drop_duplicates("item").set_index("item").loc[options.index]
     correct, table = about["answer"].to_numpy(), options.to_numpy()
@@ -260,13 +265,12 @@ def majority_texts(scores: pd.DataFrame, items: pd.DataFrame) -> np.ndarray:
     return np.array([texts[most] if most >= 0 else "" for texts, most in pairs], dtype=object)
 
 
-def _check_options(table: pd.DataFrame, prompt: pd.Series) -> None:
+def _check_options(answers: pd.DataFrame) -> None:
     """Refuse a prompt with fewer than two options, or not exactly one correct."""
-    sizes = table.groupby(prompt)["correct"].agg(["size", "sum"])
+    sizes = answers.groupby(["item", "variant"], sort=False)["correct"].agg(["size", "sum"])
     for bad, what in (
         (sizes["size"] < 2, "has one option only: give at least two"),
         (sizes["sum"] != 1, "needs exactly one correct option"),
     ):
         if bad.any():
-            item = table.loc[prompt == bad.idxmax(), "item"].iloc[0]
-            raise UserError(f"Item {item} {what}.")
+            raise UserError(f"Item {bad.idxmax()[0]} {what}.")

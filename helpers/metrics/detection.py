@@ -64,9 +64,8 @@ def roc(score: npt.ArrayLike, positive: npt.ArrayLike) -> pd.DataFrame:
     columns = ["false_positive_rate", "true_positive_rate"]
     if positive.all() or not positive.any():
         return pd.DataFrame(columns=columns, dtype=float)
-    order = np.argsort(-score, kind="stable")
-    last = np.append(np.diff(score[order]) != 0, True)
-    hits = np.cumsum(positive[order])[last] / positive.sum()
-    alarms = np.cumsum(~positive[order])[last] / (~positive).sum()
-    points = np.column_stack([np.append(0.0, alarms), np.append(0.0, hits)])
-    return pd.DataFrame(points, columns=columns)
+    from sklearn.metrics import roc_curve  # half a second to import
+
+    # The curve depends on ranks alone; scikit-learn refuses infinite scores.
+    alarms, hits, _ = roc_curve(positive, rankdata(score), drop_intermediate=False)
+    return pd.DataFrame(np.column_stack([alarms, hits]), columns=columns)

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from helpers import UserError
+from helpers import UserError, check_columns
 
 MEASURES = (
     "CR",
@@ -68,14 +68,12 @@ def combine(
 
 
 def indicators(responses: pd.DataFrame) -> np.ndarray:
-    """Lay responses out as numbers, one row a response, for :func:`statistic` and a bootstrap.
+    """Return each response's marks, 0 or 1, for seen, correct, wrong and tested; and consistency.
 
     >>> indicators(pd.DataFrame({"seen": [True], "label": ["wrong"], "consistency": [0.25]}))
     array([[1.  , 0.  , 1.  , 1.  , 0.25]])
     """
-    missing = [column for column in ("seen", "label") if column not in responses.columns]
-    if missing:
-        raise UserError(f"The table of responses lacks the column {missing[0]}.")
+    check_columns(responses, ("seen", "label"), "responses")
     unknown = sorted(set(responses["label"]) - set(LABELS))
     if unknown:
         raise UserError(f'A label is one of {", ".join(LABELS)}; "{unknown[0]}" is none.')
@@ -93,7 +91,7 @@ def indicators(responses: pd.DataFrame) -> np.ndarray:
 
 
 def statistic(values: np.ndarray) -> np.ndarray:
-    """Compute all measures of rows of :func:`indicators`; the statistic of a bootstrap.
+    """Compute all measures from rows of :func:`indicators`, for a bootstrap.
 
     >>> rows = np.array([[1, 1, 0, 1, 0.75], [1, 0, 1, 1, 0.5], [0, 0, 0, 0, 0], [0, 0, 1, 1, 0.5]])
     >>> dict(zip(MEASURES, statistic(rows).tolist()))["NCCR"], statistic(rows)[-1]
@@ -119,7 +117,8 @@ def scores(responses: pd.DataFrame) -> pd.Series:
     Parameters
     ----------
     responses : DataFrame
-        As for :func:`indicators`.
+        ``seen`` (bool), ``label`` (correct, uninformative or wrong) and, where consistency was
+        measured, ``consistency`` (in [0, 1], not a number where it was not).
 
     Returns
     -------
@@ -129,7 +128,8 @@ def scores(responses: pd.DataFrame) -> pd.Series:
     Raises
     ------
     UserError
-        As :func:`indicators`.
+        If a column is missing, a label is unknown, or an unseen question is called answered
+        correctly.
 
     Examples
     --------
@@ -168,8 +168,8 @@ def add_consistency(responses: pd.DataFrame, marked: pd.DataFrame) -> pd.DataFra
     responses : DataFrame
         ``item, text``; further columns are kept, but for an earlier consistency.
     marked : DataFrame
-        As for :func:`consistency`, its `item` being that of the response and its text, with a space
-        between them (`helpers.prompts.consistency.replies`).
+        One row a multiple-choice question: ``item``, that of the response and its text with a space
+        between them (`helpers.prompts.consistency.replies`), and ``right``: it was chosen again.
 
     Returns
     -------

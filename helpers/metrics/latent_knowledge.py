@@ -1,8 +1,7 @@
 """What a model ranks first among many objects: the metrics of IC-LKE.
 
-Two shapes come in: *answers*, one row a choice, with ``item, relation, variant, option, correct,
-logprobs``; and a *matrix* of choice probabilities, one row a fact, the true choice last
-(:mod:`helpers.metrics.ranking`). *Scores* are one row a fact, from :func:`fact_scores`.
+*Answers* have one row a choice, with ``item, relation, variant, option, correct, logprobs``;
+*scores* have one row a fact, from :func:`fact_scores`.
 
 Source: Wu et al. 2025, "Towards Reliable Latent Knowledge Estimation in LLMs", sections 2.2 and 3,
 Appendices C, D and H.7. How far models know the same facts: :mod:`helpers.metrics.subsumption`.
@@ -11,44 +10,11 @@ Appendices C, D and H.7. How far models know the same facts: :mod:`helpers.metri
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
-from helpers import UserError
-from helpers.metrics.anchors import require
-from helpers.metrics.matching import normalise
-from helpers.metrics.ranking import KEYS, choice_matrix, hits, normalised, probabilities
-
-
-def accuracy(matrix: npt.ArrayLike) -> float:
-    r"""Compute the share of facts whose true choice is the likeliest; higher is better.
-
-    .. math:: \mathrm{acc}(\theta, D) = \frac1{|D|} \sum_{c \in D} \delta(y^* =
-        \mathrm{pred}_\theta(c))
-
-    Notes
-    -----
-    Equation 4 of the paper.
-
-    >>> accuracy([[0.1, 0.3], [0.4, 0.3]])
-    0.5
-    """
-    right = hits(matrix)
-    return float(right.mean()) if len(right) else float("nan")
-
-
-def probability_mass(matrix: npt.ArrayLike) -> float:
-    """Average the normalised probability of the true choice; higher is better.
-
-    Notes
-    -----
-    Reported by the authors' released code beside accuracy.
-
-    >>> probability_mass([[1.0, 3.0], [3.0, 1.0]])
-    0.5
-    """
-    shares = normalised(matrix)[:, -1]
-    return float(shares.mean()) if len(shares) else float("nan")
+from helpers import UserError, check_columns
+from helpers.metrics.matching import holds
+from helpers.metrics.ranking import KEYS, choice_matrix, hits, probabilities
 
 
 def fact_scores(answers: pd.DataFrame) -> pd.DataFrame:
@@ -63,13 +29,14 @@ def fact_scores(answers: pd.DataFrame) -> pd.DataFrame:
     -------
     DataFrame
         ``item, relation, variant``; ``right`` (float, 0 or 1: is the true choice the likeliest,
-        alone); ``mass`` (normalised probability of the true choice) and ``top`` (of the likeliest);
-        ``chance`` (1 over the number of choices); ``said``, the likeliest choice.
+        alone), whose mean is the accuracy of equation 4; ``mass`` (normalised probability of the
+        true choice) and ``top`` (of the likeliest); ``chance`` (1 over the number of choices);
+        ``said``, the likeliest choice.
 
     Raises
     ------
     UserError
-        As in :func:`choice_matrix`.
+        If a column is missing, or a fact has not exactly one correct choice in a variant.
 
     Examples
     --------
@@ -122,26 +89,6 @@ def commonest(tests: pd.DataFrame, pool: pd.DataFrame) -> pd.Series:
     return right.astype(float).set_axis(tests["fact"])
 
 
-def accuracy_at(matrix: npt.ArrayLike, threshold: float) -> float:
-    r"""Compute accuracy over the facts whose likeliest choice is likelier than a threshold.
-
-    .. math:: \mathrm{acc@}K = \frac1{|D_K|} \sum_{c \in D_K} \delta(y^* =
-        \mathrm{pred}_\theta(c)), \quad D_K = \{c : \max_y P(y \mid c) > K\}
-
-    Notes
-    -----
-    Appendix D of the paper. With K = 0 it is :func:`accuracy`.
-
-    >>> matrix = [[0.1, 0.9], [0.6, 0.4], [0.3, 0.7]]
-    >>> accuracy_at(matrix, 0.0) == accuracy(matrix), accuracy_at(matrix, 0.65)
-    (True, 1.0)
-    """
-    if not 0 <= threshold < 1:
-        raise UserError(f"A threshold of probability is at least 0 and below 1, not {threshold}.")
-    shares = normalised(matrix)
-    return accuracy(shares[np.nanmax(shares, axis=1) > threshold])
-
-
 def above(scores: pd.DataFrame, thresholds: Sequence[float]) -> pd.DataFrame:
     """Stack the facts above each threshold of confidence, to tabulate accuracy@K with intervals.
 
@@ -155,8 +102,11 @@ def above(scores: pd.DataFrame, thresholds: Sequence[float]) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        The rows with ``top`` above K, for one K after the other, with the column ``K``; the mean of
-        ``right`` at one K is :func:`accuracy_at`.
+        The rows with ``top`` above K, for one K after the other, with the column ``K``.
+
+    Notes
+    -----
+    The mean of ``right`` at one K is accuracy@K of the paper's Appendix D.
 
     Examples
     --------
@@ -164,7 +114,7 @@ def above(scores: pd.DataFrame, thresholds: Sequence[float]) -> pd.DataFrame:
     >>> above(scores, [0.0, 0.5]).groupby("K")["right"].mean().to_dict()
     {0.0: 0.5, 0.5: 1.0}
     """
-    require(scores, ("top",))
+    check_columns(scores, ("top",), "scores")
     parts = [scores[scores["top"] > threshold].assign(K=threshold) for threshold in thresholds]
     return pd.concat(parts, ignore_index=True)
 
@@ -191,7 +141,7 @@ def brier_score(scores: pd.DataFrame) -> float:
     >>> brier_score(pd.DataFrame({"top": [0.5, 1.0], "right": [1.0, 1.0]}))
     0.125
     """
-    require(scores, ("top", "right"))
+    check_columns(scores, ("top", "right"), "scores")
     return float(((scores["top"] - scores["right"]) ** 2).mean())
 
 
@@ -222,7 +172,7 @@ def reliability(scores: pd.DataFrame, bins: int = 10) -> pd.DataFrame:
     >>> reliability(scores, bins=2)[["confidence", "accuracy", "n"]].round(2).values.tolist()
     [[0.3, 0.5, 2.0], [0.9, 1.0, 1.0]]
     """
-    require(scores, ("top", "right"))
+    check_columns(scores, ("top", "right"), "scores")
     if bins < 1:
         raise UserError(f"A reliability diagram needs at least 1 bin, not {bins}.")
     edges = np.linspace(0, 1, bins + 1)
@@ -263,9 +213,8 @@ def mark_generations(texts: pd.DataFrame) -> pd.DataFrame:
     >>> mark_generations(texts)["right"].tolist()
     [True, False]
     """
-    require(texts, ("text", "object"))
-    pairs = [(normalise(t), normalise(o)) for t, o in zip(texts["text"], texts["object"])]
-    return texts.assign(right=[bool(o) and f" {o} " in f" {t} " for t, o in pairs])
+    check_columns(texts, ("text", "object"), "texts")
+    return texts.assign(right=[holds(*pair) for pair in zip(texts["text"], texts["object"])])
 
 
 def examples_needed(curve: Mapping[int, float] | pd.Series, share: float = 0.95) -> int | None:

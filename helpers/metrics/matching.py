@@ -39,9 +39,8 @@ def normalise(text: str) -> str:
 def cut(text: str, gold: str = "") -> str:
     r"""Return the first line of an answer, up to the end of its first sentence.
 
-    A sentence ends at a full stop, exclamation or question mark before white space or the end;
-    those inside "U.S.", and those after "St" or a title such as "Dr", end none. Where the true
-    object itself holds such marks ("J. K. Rowling"), as many more are read over.
+    The marks in "U.S." and after "St" or "Dr" end none; where the true object holds marks itself
+    ("J. K. Rowling"), as many more are read over.
 
     >>> cut(" France. Which country is Lima in?"), cut("St. Louis\nQuestion:")
     (' France.', 'St. Louis')
@@ -70,11 +69,12 @@ def exact_match(text: str, gold: str) -> bool:
 def starts_with(text: str, gold: str) -> bool:
     """Say whether the first words of an answer, split at white space, are the true object.
 
-    Meant for cloze sentences, where the model may go on. "Parisian" and "Paris-based" do not start
-    with "Paris"; "Guinea-Bissau" does not start with "Guinea", but "New York City" starts with
-    "New York". Languages written without spaces need :func:`exact_match`.
+    For cloze sentences, after which a model may go on; languages written without spaces need
+    :func:`exact_match`.
 
     >>> starts_with(" Paris, the capital of France.", "Paris"), starts_with("Parisian", "Paris")
+    (True, False)
+    >>> starts_with("New York City", "New York"), starts_with("Guinea-Bissau", "Guinea")
     (True, False)
     """
     wanted = normalise(gold)
@@ -121,18 +121,7 @@ RULES: dict[str, Callable[[str, str], bool]] = {
 
 
 def rule_of(name: str) -> Callable[[str, str], bool]:
-    """Return the rule of that name: ``exact_match``, ``starts_with`` or ``contains``.
-
-    Raises
-    ------
-    UserError
-        For any other name.
-
-    Examples
-    --------
-    >>> rule_of("exact_match")("Peru", "peru")
-    True
-    """
+    """Return the rule of that name, or say that there is none."""
     if name not in RULES:
         raise UserError(f'There is no rule "{name}" for a right answer; use {", ".join(RULES)}.')
     return RULES[name]

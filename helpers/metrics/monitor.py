@@ -27,49 +27,22 @@ from helpers.metrics.anchors import anchors_of
 EQUAL = (1 / 3, 1 / 3, 1 / 3)
 
 
-def prompt_framing_degree(primary: npt.ArrayLike, foreign: npt.ArrayLike) -> float:
-    r"""Measure how far the anchor's probability moves between frames; lower is better.
+def mean_distance(primary: npt.ArrayLike, foreign: npt.ArrayLike) -> float:
+    """Average |p+ - p| over tokens and prompts: PFD over frames (1), IRD over wrong contexts (2).
 
-    .. math:: \mathrm{PFD}_c = \frac1R \sum_{j=1}^{R} \frac1{L_c} \sum_{l=1}^{L_c}
-              |p^+_l - p_{j,l}|
-
-    Notes
-    -----
-    Wang et al. 2024, equation 1.
-
-    >>> round(prompt_framing_degree([0.9, 1.0], [[0.7, 1.0], [0.5, 0.6]]), 6)
+    >>> round(mean_distance([0.9, 1.0], [[0.7, 1.0], [0.5, 0.6]]), 6)
     0.25
     """
-    return _mean_distance(primary, foreign)
-
-
-def interference_relevance_degree(primary: npt.ArrayLike, foreign: npt.ArrayLike) -> float:
-    r"""Measure how far the anchor's probability moves under wrong contexts; lower is better.
-
-    .. math:: \mathrm{IRD}_c = \frac1M \sum_{m=1}^{M} \frac1{L_c} \sum_{l=1}^{L_c}
-              |p^+_l - p_{i^-_m,l}|
-
-    Notes
-    -----
-    Wang et al. 2024, equation 2.
-
-    >>> round(interference_relevance_degree([0.8], [[0.2], [0.6]]), 6)
-    0.4
-    """
-    return _mean_distance(primary, foreign)
+    primary, foreign = np.asarray(primary, dtype=float), np.asarray(foreign, dtype=float)
+    if primary.ndim != 1 or foreign.ndim != 2 or foreign.shape[1] != len(primary):
+        raise ValueError(f"anchors of shapes {primary.shape} and {foreign.shape} do not compare")
+    return float(np.abs(primary - foreign).mean())
 
 
 def deviation(
     pfd: npt.ArrayLike, ird: npt.ArrayLike, alphas: Sequence[float] = EQUAL
 ) -> np.ndarray:
-    r"""Join the two degrees of each fact: the summand of MONITOR's numerator.
-
-    .. math:: \sqrt{\alpha_1 \mathrm{PFD}^2 + \alpha_2 \mathrm{IRD}^2
-              + \alpha_3 \mathrm{PFD}\,\mathrm{IRD}}
-
-    Notes
-    -----
-    Wang et al. 2024, numerator of equation 3.
+    """Join the two degrees of each fact: the root in the numerator of equation 3.
 
     >>> deviation([0.3, 0.2], [0.3, 0.0], alphas=(1, 0, 0)).tolist()
     [0.3, 0.2]
@@ -82,15 +55,8 @@ def deviation(
 
 
 def check_alphas(alphas: Sequence[float]) -> tuple[float, float, float]:
-    """Return the three weights as floats, or refuse them.
+    """Return the three weights as floats, or refuse what is not three finite numbers of at least 0.
 
-    Raises
-    ------
-    UserError
-        If they are not three finite numbers of at least 0.
-
-    Examples
-    --------
     >>> check_alphas([1, 0, 0])
     (1.0, 0.0, 0.0)
     """
@@ -217,15 +183,11 @@ def caution(facts: pd.DataFrame, texts: pd.DataFrame, few: int = 10) -> str:
 
 
 def monitor_score(facts: pd.DataFrame, alphas: Sequence[float] = EQUAL) -> float:
-    r"""Compute MONITOR over the counted facts; lower is better, 0 is perfectly stable.
+    r"""Compute MONITOR over the counted facts (equation 3); lower is better, 0 is perfectly stable.
 
     .. math:: \mathrm{MONITOR} = \frac{\sum_c \sqrt{\alpha_1 \mathrm{PFD}_c^2
               + \alpha_2 \mathrm{IRD}_c^2 + \alpha_3 \mathrm{PFD}_c \mathrm{IRD}_c}}
               {\sum_c \frac1{L_c} \sum_l p^+_{c,l}}
-
-    Notes
-    -----
-    Wang et al. 2024, equation 3.
 
     >>> facts = pd.DataFrame({"pfd": [0.3, 0.2], "ird": [0.3, 0.2], "anchor": [0.8, 0.2],
     ...                       "counted": [True, True]})
@@ -313,13 +275,6 @@ _FACT_COLUMNS = [
 ]
 
 
-def _mean_distance(primary: npt.ArrayLike, foreign: npt.ArrayLike) -> float:
-    primary, foreign = np.asarray(primary, dtype=float), np.asarray(foreign, dtype=float)
-    if primary.ndim != 1 or foreign.ndim != 2 or foreign.shape[1] != len(primary):
-        raise ValueError(f"anchors of shapes {primary.shape} and {foreign.shape} do not compare")
-    return float(np.abs(primary - foreign).mean())
-
-
 class _Anchor(NamedTuple):
     relation: str
     variant: str
@@ -346,6 +301,6 @@ def _fact(item: str, anchors: list[_Anchor]) -> tuple:
     if not same or not len(primary) or len({anchor.tokens for anchor in anchors}) > 1:
         mean = float(primary.mean()) if len(primary) else float("nan")
         return (*head, mean, float("nan"), float("nan"), False)
-    pfd = prompt_framing_degree(primary, by_role["frame"])
-    ird = interference_relevance_degree(primary, by_role["wrong"])
+    pfd = mean_distance(primary, by_role["frame"])
+    ird = mean_distance(primary, by_role["wrong"])
     return (*head, float(primary.mean()), pfd, ird, True)

@@ -144,16 +144,9 @@ def judged(
 
 
 def entropy(choices: npt.ArrayLike) -> np.ndarray:
-    r"""Compute the entropy of each item's answers over prompts, in bits: Zhao's self-detection.
+    """Compute the entropy of each item's answers over prompts, in bits: Zhao's self-detection.
 
-    With :math:`p_o` the share of the variations that choose option o,
-
-    .. math:: H = -\sum_o p_o \log_2 p_o .
-
-    Notes
-    -----
-    Section 4.4 of the paper, after Zhao et al. 2024, "Knowing What LLMs Do Not Know". There the
-    answers are texts; here they are options, so answers that mean the same are the same.
+    Section 4.4, after Zhao et al. 2024, whose answers are texts; here they are options.
 
     >>> entropy([[0, 0, 1, 1], [0, 1, 2, 3], [2, 2, 2, 2]]).tolist()
     [1.0, 2.0, 0.0]
@@ -245,26 +238,14 @@ def taxonomy(
 
 
 def check_tau(tau: float) -> float:
-    """Return tau, or say that it is no number between 0 and 1.
-
-    Examples
-    --------
-    >>> check_tau(0.75)
-    0.75
-    """
+    """Return tau, or say that it is no number between 0 and 1."""
     if not 0 <= tau <= 1:
         raise UserError(f"tau is a self-consistency, between 0 and 1, not {tau}.")
     return tau
 
 
 def check_correct_by(correct_by: str) -> str:
-    """Return the rule for a right answer, or say that there is no such rule.
-
-    Examples
-    --------
-    >>> check_correct_by("default")
-    'default'
-    """
+    """Return the rule for a right answer, or say that there is no such rule."""
     if correct_by not in CORRECT_BY:
         rules = " or ".join(CORRECT_BY)
         raise UserError(f"correct_by is {rules}, not {correct_by!r}: choose one of the two.")
@@ -306,10 +287,7 @@ def classes_over_tau(
 
 
 def need_two(variations: int) -> None:
-    """Refuse fewer than two variations.
-
-    >>> need_two(2)
-    """
+    """Refuse fewer than two variations."""
     if variations < 2:
         raise UserError(
             f"Multiplicity needs at least 2 prompt variations, not {variations}: with one there "

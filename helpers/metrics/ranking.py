@@ -1,38 +1,24 @@
 """Many choices of one fact as a row of probabilities, the true one last.
 
-A *matrix* has one row a fact and one column a choice, the true object last; it holds probabilities
-in any unit, normalised or not, and not a number where a fact has fewer choices.
+A *matrix* has one row a fact and one column a choice, the true object last, and not a number where
+a fact has fewer choices.
 
 Source: Wu et al. 2025, "Towards Reliable Latent Knowledge Estimation in LLMs", section 2.2 and
 Appendix C.1.
 """
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
+from scipy.special import softmax
 
-from helpers import UserError
-from helpers.metrics.anchors import require
+from helpers import UserError, check_columns
 
 KEYS = ["item", "relation", "variant"]
 
 
 def choice_matrix(answers: pd.DataFrame) -> pd.DataFrame:
-    r"""Lay the choices of each fact side by side, each with its log-probability.
-
-    .. math:: \log P_\theta(y \mid \sigma) = \sum_{i=1}^{|y|} \log P_\theta(y^{(i)} \mid
-        y^{(1)}, \dots, y^{(i-1)}, \sigma)
-
-    Notes
-    -----
-    Equation 2 of the paper.
-
-    >>> answers = pd.DataFrame({"item": "a", "relation": "P17", "variant": "ic", "option": [0, 1],
-    ...                         "correct": [True, False], "logprobs": [[-1.0, -0.5], [-2.0]]})
-    >>> choice_matrix(answers).to_numpy().tolist()
-    [[-2.0, -1.5]]
-    """
-    require(answers, (*KEYS, "option", "correct", "logprobs"))
+    """Return a matrix of the choices' log-probabilities, summed over tokens (equation 2)."""
+    check_columns(answers, (*KEYS, "option", "correct", "logprobs"), "answers")
     table = answers[[*KEYS, "option"]].reset_index(drop=True)
     table["correct"] = answers["correct"].to_numpy(dtype=bool)
     table["logprob"] = [float(np.sum(values)) for values in answers["logprobs"]]
@@ -52,31 +38,15 @@ def choice_matrix(answers: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(made, index=index)
 
 
-def normalised(matrix: npt.ArrayLike) -> np.ndarray:
-    """Divide each fact's probabilities by their sum over its choices.
-
-    Notes
-    -----
-    Appendix C.1 of the paper.
-
-    >>> normalised([[0.5, 1.5], [np.nan, 0.2]]).tolist()
-    [[0.25, 0.75], [nan, 1.0]]
-    """
-    table = checked(matrix)
-    with np.errstate(invalid="ignore"):
-        return table / np.nansum(table, axis=1, keepdims=True)
-
-
 def probabilities(logs: pd.DataFrame) -> np.ndarray:
-    """Return the normalised probabilities of a matrix of log-probabilities.
+    """Return a matrix of log-probabilities as probabilities that sum to 1 in each row (C.1).
 
-    The largest of each row is taken off first, so that objects of many tokens do not vanish.
-
-    >>> probabilities(pd.DataFrame([[-1000.0, -1000.0]])).tolist()
-    [[0.5, 0.5]]
+    >>> probabilities(pd.DataFrame([[-1000.0, -1000.0], [np.nan, -1.0]])).tolist()
+    [[0.5, 0.5], [nan, 1.0]]
     """
     table = logs.to_numpy(dtype=float)
-    return normalised(np.exp(table - np.nanmax(table, axis=1, keepdims=True)))
+    lacking = np.isnan(table)
+    return np.where(lacking, np.nan, softmax(np.where(lacking, -np.inf, table), axis=1))
 
 
 def shares(answers: pd.DataFrame) -> pd.Series:
@@ -85,7 +55,7 @@ def shares(answers: pd.DataFrame) -> pd.Series:
     Parameters
     ----------
     answers : DataFrame
-        As for :func:`choice_matrix`.
+        Columns ``item, relation, variant, logprobs``, one row a choice.
 
     Returns
     -------
@@ -99,40 +69,18 @@ def shares(answers: pd.DataFrame) -> pd.Series:
     >>> shares(answers).round(2).tolist()
     [0.25, 0.75]
     """
-    require(answers, (*KEYS, "logprobs"))
+    check_columns(answers, (*KEYS, "logprobs"), "answers")
     logs = answers["logprobs"].map(np.sum).astype(float)
     groups = [answers[key] for key in KEYS]
     scaled = np.exp(logs - logs.groupby(groups).transform("max"))
     return scaled / scaled.groupby(groups).transform("sum")
 
 
-def hits(matrix: npt.ArrayLike) -> np.ndarray:
-    """Tell for each fact whether its true choice, the last, is likelier than every other.
+def hits(matrix: np.ndarray) -> np.ndarray:
+    """Tell of each row whether the true choice is above every other (equation 3); a tie is lost.
 
-    A tie for the first place counts as wrong.
-
-    Notes
-    -----
-    Equation 3 of the paper.
-
-    >>> hits([[0.1, 0.3], [0.3, 0.3], [0.4, 0.3]]).tolist()
-    [True, False, False]
+    >>> hits(np.array([[0.1, 0.3], [0.3, 0.3], [np.nan, 0.3]])).tolist()
+    [True, False, True]
     """
-    table = checked(matrix)
-    others = np.where(np.isnan(table[:, :-1]), -np.inf, table[:, :-1])
-    return table[:, -1] > others.max(axis=1, initial=-np.inf)
-
-
-def checked(matrix: npt.ArrayLike) -> np.ndarray:
-    """Return a checked table of choice probabilities, the true choice last."""
-    table = np.asarray(matrix, dtype=float)
-    if table.ndim != 2 or table.shape[1] < 1:
-        raise UserError(
-            f"A matrix of choices has a row a fact and a column a choice, not the shape "
-            f"{table.shape}."
-        )
-    if np.isnan(table[:, -1]).any():
-        raise UserError("The last column holds the true choice; a fact lacks it.")
-    if (table < 0).any():
-        raise UserError("Probabilities are at least 0; take exponentials of log-probabilities.")
-    return table
+    others = np.where(np.isnan(matrix[:, :-1]), -np.inf, matrix[:, :-1])
+    return matrix[:, -1] > others.max(axis=1, initial=-np.inf)

@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterable
 
 import pandas as pd
 
-from helpers import UserError
+from helpers import UserError, check_columns
 from helpers.metrics.canonical import contains_answer, same_answer
 from helpers.metrics.matching import normalise
 
@@ -155,9 +155,7 @@ def mark(texts: pd.DataFrame, match: str = "exact") -> pd.DataFrame:
     >>> mark(texts)[["kind", "label"]].values.tolist()
     [['unsure', 'uninformative']]
     """
-    missing = [c for c in ("text", "question", "answers") if c not in texts.columns]
-    if missing:
-        raise UserError(f"The table of responses lacks the column {missing[0]}.")
+    check_columns(texts, ("text", "question", "answers"), "responses")
     triples = zip(texts["text"], texts["question"], texts["answers"])
     kinds = [kind_of(*triple, match) for triple in triples]
     return texts.assign(kind=kinds, label=labels(kinds))

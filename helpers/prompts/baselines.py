@@ -91,19 +91,7 @@ def own(frames: pd.DataFrame, n: int = 3) -> pd.DataFrame:
 
 
 def compared(tests: pd.DataFrame, named: Sequence[str]) -> pd.DataFrame:
-    """Return the tests of the relations that are asked with prompts too: the named, or all.
-
-    Raises
-    ------
-    UserError
-        For a named relation that has no tests.
-
-    Examples
-    --------
-    >>> tests = pd.DataFrame({"fact": ["a", "b"], "relation": ["P17", "P569"]})
-    >>> compared(tests, [])["fact"].tolist(), compared(tests, ["P569"])["fact"].tolist()
-    (['a', 'b'], ['b'])
-    """
+    """Return the tests of the relations that are asked with prompts too: the named, or all."""
     there = list(tests["relation"].unique())
     missing = [relation for relation in named if relation not in there]
     if missing:

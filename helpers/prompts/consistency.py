@@ -159,13 +159,7 @@ def replies(responses: pd.DataFrame) -> pd.DataFrame:
 
 
 def pools(table: pd.DataFrame) -> dict[str, list[str]]:
-    """Gather the table of pools (``pool, answer``) into lists.
-
-    Examples
-    --------
-    >>> pools(pd.DataFrame({"pool": ["a", "a"], "answer": ["x", "y"]}))
-    {'a': ['x', 'y']}
-    """
+    """Gather the table of pools (``pool, answer``) into lists."""
     return {name: list(part) for name, part in table.groupby("pool", sort=False)["answer"]}
 
 

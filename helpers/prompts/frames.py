@@ -13,7 +13,7 @@ from typing import Any
 
 import pandas as pd
 
-from helpers import UserError
+from helpers import UserError, check_columns
 
 COLUMNS = (
     "item",
@@ -88,7 +88,7 @@ def questions(
     unknown = [context for context in contexts if context not in CONTEXTS]
     if unknown:
         raise UserError(f'A context is one of {", ".join(CONTEXTS)}; "{unknown[0]}" is none.')
-    _require(facts, "facts", ("fact", "relation", "subject", "object"))
+    check_columns(facts, ("fact", "relation", "subject", "object"), "facts")
     by_relation = _frames_of(facts, frames, kind, n_frames)
     rows = []
     for fact in facts.to_dict("records"):
@@ -138,7 +138,7 @@ def monitor(facts: pd.DataFrame, frames: pd.DataFrame, n_frames: int = 7) -> pd.
     frame1 | In what country is Lyon?
     wrong0 | Peru. Where is Lyon?
     """
-    _require(facts, "facts", ("fact", "relation", "subject", "object", "distractors"))
+    check_columns(facts, ("fact", "relation", "subject", "object", "distractors"), "facts")
     by_relation = _frames_of(facts, frames, "qa", n_frames)
     rows = []
     for fact in facts.to_dict("records"):
@@ -195,7 +195,7 @@ def fact_checks(
     fc0+neg0 | Lyon is in Peru. True or False? |  True False
     fc0+neg0 | Lyon is in Peru. True or False? |  False True
     """
-    _require(facts, "facts", ("fact", "relation", "subject", "object", "distractors"))
+    check_columns(facts, ("fact", "relation", "subject", "object", "distractors"), "facts")
     by_relation = _frames_of(facts, frames, "fc", n_frames)
     rows = []
     for fact in facts.to_dict("records"):
@@ -275,7 +275,7 @@ def _frames_of(
     facts: pd.DataFrame, frames: pd.DataFrame, kind: str, n_frames: int | None
 ) -> dict[str, list[tuple[int, str]]]:
     """Return relation -> (frame, template) in order, the base frame first."""
-    _require(frames, "frames", ("relation", "kind", "frame", "template"))
+    check_columns(frames, ("relation", "kind", "frame", "template"), "frames")
     if n_frames is not None and n_frames < 1:
         raise UserError(f"The number of frames must be at least 1, not {n_frames}.")
     chosen = frames[frames["kind"] == kind].sort_values("frame", kind="stable")
@@ -300,9 +300,3 @@ def _need_slots(template: str, slots: tuple[str, ...]) -> None:
             f'The frame "{template}" lacks [{missing[0]}]; '
             "a cloze frame needs [X] before [Y], a question [X], a statement both."
         )
-
-
-def _require(table: pd.DataFrame, what: str, columns: tuple[str, ...]) -> None:
-    missing = [column for column in columns if column not in table.columns]
-    if missing:
-        raise UserError(f"The table of {what} lacks the column {', '.join(missing)}.")

@@ -154,7 +154,7 @@ def spoilt(pairs: pd.DataFrame, seed: int = 0) -> dict[str, pd.DataFrame]:
     pairs : DataFrame
         As for :func:`in_list`.
     seed : int
-        As for :func:`corrupt`.
+        Of the draws.
 
     Returns
     -------

@@ -70,18 +70,7 @@ def ask(
 
 
 def check(settings: Sequence[str]) -> list[str]:
-    """Return prompt settings without repetitions.
-
-    Raises
-    ------
-    UserError
-        If one is none of ``SETTINGS``.
-
-    Examples
-    --------
-    >>> check(["four-shot", "zero-shot", "four-shot"])
-    ['four-shot', 'zero-shot']
-    """
+    """Return prompt settings without repetitions, or say which is none of ``SETTINGS``."""
     unknown = [name for name in settings if name not in SETTINGS]
     if unknown:
         raise UserError(

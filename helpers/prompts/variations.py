@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from helpers import UserError
-from helpers.prompts import formats, styles
+from helpers.prompts import formats
 from helpers.prompts.frames import fill
 
 KINDS = ("frames", "order", "demonstrations", "options", "paraphrases")
@@ -48,7 +48,7 @@ def probes(
     n_variations : int
         At least 2.
     style : str
-        One of `helpers.prompts.styles.STYLES`.
+        One of `helpers.prompts.formats.STYLES`.
     pool : DataFrame
         Demonstrations, in the columns of items; one with a relation serves that relation alone,
         and none serves an item with its name or its question.
@@ -86,13 +86,13 @@ def probes(
     if kind == "frames":
         puts = _wordings(items, frames, n_variations)
     elif kind == "paraphrases":
-        puts = _paraphrases(items, styles.STYLES[style], n_variations)
+        puts = _paraphrases(items, formats.STYLES[style], n_variations)
     elif kind == "options":
-        shown = styles.STYLES[styles.SHOWN.get(style, style)]
+        shown = formats.STYLES[formats.SHOWN.get(style, style)]
         puts = _option_orders(items, shown, n_variations, random)
     else:
         before = _demonstrations(items, kind, pool, n_shots, n_variations, random)
-        puts = _after(items, styles.STYLES[style], before)
+        puts = _after(items, formats.STYLES[style], before)
     return pd.DataFrame(_rows(items, kind, puts))
 
 
@@ -258,22 +258,22 @@ def _wordings(items: pd.DataFrame, frames: pd.DataFrame | None, n: int) -> Itera
         raise UserError('Variations of the kind "frames" need facts, such as those of the atlas.')
     by_relation = _templates(frames)
     for item in items.to_dict("records"):
-        texts = by_relation.get(item["relation"], {"qa": [], "wp": []})
-        asked = [fill(text, item["subject"]) for text in texts["qa"]]
-        gaps = [fill(text.partition("[Y]")[0].rstrip(), item["subject"]) for text in texts["wp"]]
-        ways = [*asked, *gaps, *map(formats.shot, asked)]
+        ways = by_relation.get(item["relation"], [])
         _enough(len(ways), n, f"wordings of relation {item['relation']}")
-        scored = styles.continuations(styles.STYLES["line"], item["options"])
-        yield [(way, scored) for way in ways[:n]]
+        scored = formats.continuations(formats.STYLES["line"], item["options"])
+        yield [(fill(way, item["subject"]), scored) for way in ways[:n]]
 
 
-def _templates(frames: pd.DataFrame) -> dict[str, dict[str, list[str]]]:
-    """Return the questions ("qa") and gaps ("wp") of each relation, in their order."""
+def _templates(frames: pd.DataFrame) -> dict[str, list[str]]:
+    """Return each relation's wordings: questions, gaps, and questions as QUESTION and ANSWER."""
+    found = {}
     rows = frames.sort_values("frame", kind="stable")
-    return {
-        name: {kind: list(part.loc[part["kind"] == kind, "template"]) for kind in ("qa", "wp")}
-        for name, part in rows.groupby("relation", sort=False)
-    }
+    for relation, part in rows.groupby("relation", sort=False):
+        asked = list(part.loc[part["kind"] == "qa", "template"])
+        clozes = part.loc[part["kind"] == "wp", "template"]
+        gaps = [text.partition("[Y]")[0].rstrip() for text in clozes]
+        found[relation] = [*asked, *gaps, *map(formats.shot, asked)]
+    return found
 
 
 def _least_wordings(items: pd.DataFrame, frames: pd.DataFrame | None) -> int:
@@ -281,8 +281,7 @@ def _least_wordings(items: pd.DataFrame, frames: pd.DataFrame | None) -> int:
     if frames is None or "subject" not in items:
         return 0
     texts = _templates(frames[frames["relation"].isin(items["relation"])])
-    there = {name: 2 * len(found["qa"]) + len(found["wp"]) for name, found in texts.items()}
-    return min((there.get(name, 0) for name in items["relation"]), default=0)
+    return min((len(texts.get(name, [])) for name in items["relation"]), default=0)
 
 
 def _texts(item: dict[str, Any]) -> list[str]:
@@ -290,7 +289,7 @@ def _texts(item: dict[str, Any]) -> list[str]:
     return list(dict.fromkeys([item["question"], *item.get("paraphrases", [])]))
 
 
-def _paraphrases(items: pd.DataFrame, style: styles.Style, n: int) -> Iterator[list[_Put]]:
+def _paraphrases(items: pd.DataFrame, style: formats.Style, n: int) -> Iterator[list[_Put]]:
     if "paraphrases" not in items or not any(items["paraphrases"]):
         raise UserError(
             'Variations of the kind "paraphrases" need a column `paraphrases`, or a paraphraser.'
@@ -298,19 +297,19 @@ def _paraphrases(items: pd.DataFrame, style: styles.Style, n: int) -> Iterator[l
     for item in items.to_dict("records"):
         texts = _texts(item)
         _enough(len(texts), n, f"different wordings of item {item['item']}")
-        scored = styles.continuations(style, item["options"])
+        scored = formats.continuations(style, item["options"])
         ask = [style.head + style.ask(text, item["options"]) for text in texts[:n]]
         yield [(prompt, scored) for prompt in ask]
 
 
 def _option_orders(
-    items: pd.DataFrame, style: styles.Style, n: int, random: np.random.Generator
+    items: pd.DataFrame, style: formats.Style, n: int, random: np.random.Generator
 ) -> Iterator[list[_Put]]:
     for item in items.to_dict("records"):
         ways = []
         for order in orders(len(item["options"]), n, random):
             shown = [item["options"][place] for place in order]
-            at_place = styles.continuations(style, shown)
+            at_place = formats.continuations(style, shown)
             scored = [at_place[order.index(option)] for option in range(len(order))]
             ways.append((style.head + style.ask(item["question"], shown), scored))
         yield ways
@@ -367,15 +366,15 @@ def _others(queue: Sequence[dict[str, Any]], item: dict[str, Any]) -> Iterator[d
 
 
 def _after(
-    items: pd.DataFrame, style: styles.Style, before: Iterator[list[list[dict[str, Any]]]]
+    items: pd.DataFrame, style: formats.Style, before: Iterator[list[list[dict[str, Any]]]]
 ) -> Iterator[list[_Put]]:
     """Yield each item's prompts after its demonstrations."""
     keys = ("question", "options", "answer")
     for item, ways in zip(items.to_dict("records"), before, strict=True):
-        scored = styles.continuations(style, item["options"])
+        scored = formats.continuations(style, item["options"])
         asked = style.ask(item["question"], item["options"])
         told = [
-            "".join(styles.demonstrate(style, *(shot[key] for key in keys)) for shot in shots)
+            "".join(formats.demonstrate(style, *(shot[key] for key in keys)) for shot in shots)
             for shots in ways
         ]
         yield [(style.head + shots + asked, scored) for shots in told]
@@ -407,8 +406,8 @@ def _enough(there: int, wanted: int, what: str) -> None:
 def _check(kind: str, style: str, n_variations: int, n_shots: int) -> None:
     if kind not in KINDS:
         raise UserError(f'"{kind}" is no kind of variation: give one of {", ".join(KINDS)}.')
-    if style not in styles.STYLES:
-        raise UserError(f'"{style}" is no style: give one of {", ".join(styles.STYLES)}.')
+    if style not in formats.STYLES:
+        raise UserError(f'"{style}" is no style: give one of {", ".join(formats.STYLES)}.')
     if n_variations < 2:
         raise UserError(f"Multiplicity needs at least 2 prompt variations, not {n_variations}.")
     if n_shots < 0:

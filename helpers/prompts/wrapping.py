@@ -46,8 +46,6 @@ def check(name: str, more: tuple[str, ...] = ("", "auto")) -> str:
 def label(name: str, prompt_format: str) -> str:
     """Return a model's name as tables show it: its last part, and a format other than the papers'.
 
-    Examples
-    --------
     >>> label("org/small", "bare"), label("models/small/", "chat")
     ('small', 'small (chat)')
     """

@@ -153,11 +153,7 @@ def rank_correlation(values: np.ndarray) -> np.ndarray:
     >>> round(float(rank_correlation(np.array([[1, 2], [2, 1], [3, 4], [4, 3]]))), 3)
     0.6
     """
-    ranks = rankdata(np.asarray(values, dtype=float), axis=-2)
-    ranks = ranks - ranks.mean(axis=-2, keepdims=True)
-    together = (ranks[..., 0] * ranks[..., 1]).sum(axis=-1)
-    alone = np.sqrt((ranks**2).sum(axis=-2).prod(axis=-1))
-    return np.divide(together, alone, out=np.full(alone.shape, np.nan), where=alone > 0)
+    return stats.pearson(rankdata(np.asarray(values, dtype=float), axis=-2))
 
 
 def pairwise(

@@ -1,7 +1,8 @@
-"""Correlations with the interval of Fisher's transformation."""
+"""Correlations with the interval of Fisher's transformation, and without each group in turn."""
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 import scipy.stats
 
 from helpers import UserError
@@ -59,17 +60,11 @@ def correlation(
 
 
 def fisher(r: float, n: int, method: str = "pearson", level: float = 0.95) -> tuple[float, float]:
-    """Return the interval of a correlation of which only r and n are known.
+    """Return the interval tanh(artanh(r) ± z s) of a correlation of which only r and n are known.
 
-    It is tanh(artanh(r) ± z s), where z is the normal quantile and s² = 1 / (n - 3).
+    Fisher 1921, with s² = 1 / (n - 3); for ranks see :func:`correlation`.
 
-    Notes
-    -----
-    Fisher 1921; for ranks see :func:`correlation`.
-
-    artanh(0.5) = 0.549, and s = 0.5 for seven pairs, so from tanh(-0.431) to tanh(1.529):
-
-    >>> [round(end, 3) for end in fisher(0.5, 7)]
+    >>> [round(end, 3) for end in fisher(0.5, 7)]  # artanh(0.5) = 0.549 and s = 0.5
     [-0.406, 0.91]
     """
     if not -1 < r < 1 or n < 4:
@@ -78,6 +73,28 @@ def fisher(r: float, n: int, method: str = "pearson", level: float = 0.95) -> tu
     reach = scipy.stats.norm.ppf((1 + level) / 2) * np.sqrt(spread)
     low, high = np.tanh(np.arctanh(r) + np.array([-reach, reach]))
     return float(low), float(high)
+
+
+def without_each(
+    x: npt.ArrayLike, y: npt.ArrayLike, groups: npt.ArrayLike, method: str = "pearson"
+) -> pd.DataFrame:
+    """Correlate two columns without each group in turn.
+
+    One family of models can make or break a correlation, and the interval does not tell. Here
+    one point makes the correlation of four that have none:
+
+    >>> x, y = [1, 1, 2, 2, 9], [1, 2, 1, 2, 9]
+    >>> without_each(x, y, ["a", "a", "a", "a", "b"]).round(2).values.tolist()
+    [['a', nan, 1], ['b', 0.0, 4]]
+    """
+    x, y, labels = np.asarray(x, float), np.asarray(y, float), np.asarray(groups)
+    if labels.shape != x.shape:
+        raise UserError(f"There are {labels.size} groups for {x.size} pairs; give one each.")
+    rows = []
+    for group in pd.unique(labels):
+        left = correlation(x[labels != group], y[labels != group], method)
+        rows.append((group, left.r, left.n))
+    return pd.DataFrame(rows, columns=["without", "r", "n"])
 
 
 def pearson(rows: np.ndarray) -> np.ndarray:

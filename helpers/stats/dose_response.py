@@ -59,14 +59,9 @@ def slope(
 
     .. math:: \operatorname{logit} P(\mathrm{known}_c) = \alpha_{r(c)} + \beta \log_2(1 + e_c)
 
-    Conditional maximum likelihood: the effects of relations are conditioned away rather than
-    estimated from a handful of facts each, which would bias the slope upwards. Errors are
-    clustered by relation (sandwich, factor G / (G - 1), Student's t with G - 1 degrees).
-
-    Notes
-    -----
-    Chamberlain 1980 (conditional logit), by statsmodels. The tests check the interval's coverage by
-    simulation and the estimate against statsmodels' logit with dummies on large groups.
+    Conditional logit (Chamberlain 1980), since effects of relations estimated from a handful of
+    facts each would bias the slope upwards. Errors are clustered by relation (sandwich, factor
+    G / (G - 1), Student's t with G - 1 degrees).
 
     In pairs of facts, three of which speak for exposure and one against, the slope is log(3 / 1).
 
@@ -111,9 +106,8 @@ def half_dose(
 ) -> HalfDose:
     r"""Estimate after how many exposures half of the facts are known.
 
-    With the logistic curve :math:`a + b \log_2(1 + e)` of all facts together, the dose is
-    :math:`-a / b` and the exposures :math:`2^{-a/b} - 1`; the interval is by the delta method on
-    the scale of doses, with errors clustered by relation.
+    With the logistic curve :math:`a + b \log_2(1 + e)` these are :math:`2^{-a/b} - 1`; the interval
+    is by the delta method on the scale of doses, with errors clustered by relation.
 
     A quarter is known after no, half after one, three quarters after three exposures:
 

@@ -1,14 +1,15 @@
-"""Intervals of every group, of all facts together, and of the mean over groups."""
+"""Tables of figures by group, each with the interval that suits it: bootstrap or Wilson's."""
 
 from collections.abc import Mapping, Sequence
 from zlib import crc32
 
 import numpy as np
 import pandas as pd
+from statsmodels.stats.proportion import proportion_confint
 
-from helpers import UserError
-from helpers.stats.percentiles import bounds
-from helpers.stats.resampling import Statistic, bootstrap, replicates
+from helpers import UserError, check_columns
+from helpers.stats.resampling import Statistic, bootstrap, bounds, replicates
+from helpers.stats.results import Interval
 
 
 def intervals(
@@ -60,9 +61,7 @@ def intervals(
     """
     within = [] if strata is None else [strata]
     needed = [by, *within, *(column for columns, _ in measures.values() for column in columns)]
-    missing = [column for column in needed if column not in table.columns]
-    if missing:
-        raise UserError(f"The table of facts lacks the column {missing[0]}.")
+    check_columns(table, needed, "facts")
     rows = []
     for name, (columns, statistic) in measures.items():
         ordered = table.sort_values([by, *within, *columns])
@@ -86,6 +85,104 @@ def intervals(
         rows.append(("mean", name, middle, *map(float, ends), len(values)))
     columns = [by, "measure", "estimate", "low", "high", "n"]
     return pd.DataFrame(rows, columns=columns)
+
+
+def averages(
+    table: pd.DataFrame,
+    columns: Sequence[str],
+    by: str | None = None,
+    n_resamples: int = 1000,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Average columns over the rows of each group.
+
+    A column of zeros and ones is a share and gets Wilson's interval, which keeps its width where
+    all or none are ones; any other gets that of
+    :func:`helpers.stats.bootstrap` over rows.
+
+    Parameters
+    ----------
+    table : DataFrame
+        One row an item, drawn independently.
+    columns : sequence of str
+        Columns of numbers.
+    by : str, optional
+        Column of groups; by default all rows are one.
+    n_resamples, seed
+        As for :func:`helpers.stats.bootstrap`.
+
+    Returns
+    -------
+    DataFrame
+        `by` (if given), ``measure, estimate, low, high, n``; groups in order of appearance, none
+        in an empty table.
+
+    Raises
+    ------
+    UserError
+        If the table lacks a column.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"hit": [1.0, 1.0, 1.0, 1.0], "kind": ["a", "a", "b", "b"]})
+    >>> averages(table, ["hit"], by="kind").round(2).values.tolist()
+    [['a', 'hit', 1.0, 0.34, 1.0, 2], ['b', 'hit', 1.0, 0.34, 1.0, 2]]
+    """
+    check_columns(table, [*columns, *([by] if by else [])], "items")
+    groups = table.groupby(by, sort=False) if by else [(None, table)]
+    rows = []
+    for label, group in groups:
+        for name in columns:
+            values = group[name].to_numpy(dtype=float)
+            head = {by: label, "measure": name} if by else {"measure": name}
+            rows.append(head | _average(values, n_resamples, seed)._asdict())
+    columns = [*([by] if by else []), "measure", *Interval._fields]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def wilson(successes: float, n: int, level: float = 0.95) -> Interval:
+    """Estimate a share with Wilson's score interval, for n independent trials.
+
+    Parameters
+    ----------
+    successes : float
+        How many; a trial that was repeated may count by the share of its successes.
+    n : int
+        Of how many trials.
+    level : float
+        Of confidence, between 0 and 1.
+
+    Returns
+    -------
+    Interval
+        Within [0, 1]; not numbers if n is 0.
+
+    Raises
+    ------
+    UserError
+        If there are more successes than trials, or fewer than 0.
+
+    Notes
+    -----
+    Wilson 1927. For facts that cluster in relations use :func:`bootstrap`.
+
+    Examples
+    --------
+    >>> [round(value, 3) for value in wilson(8, 10)]
+    [0.8, 0.49, 0.943, 10]
+    """
+    if not 0 <= successes <= n:
+        raise UserError(f"{successes} successes of {n} trials cannot be; give 0 to {n}.")
+    if n == 0:
+        return Interval(float("nan"), float("nan"), float("nan"), 0)
+    low, high = proportion_confint(successes, n, 1 - level, method="wilson")
+    return Interval(successes / n, max(0.0, float(low)), min(1.0, float(high)), n)
+
+
+def _average(values: np.ndarray, n_resamples: int, seed: int) -> Interval:
+    if len(values) and np.isin(values, (0.0, 1.0)).all():
+        return wilson(int(values.sum()), len(values))
+    return bootstrap(values, n_resamples=n_resamples, seed=seed)
 
 
 def _mean_of_numbers(values: np.ndarray) -> np.ndarray:

@@ -7,8 +7,7 @@ import numpy.typing as npt
 from statsmodels.stats import contingency_tables
 
 from helpers import UserError
-from helpers.stats.percentiles import bounds
-from helpers.stats.resampling import Statistic, as_table, mean, replicates
+from helpers.stats.resampling import Statistic, as_table, bounds, mean, replicates
 from helpers.stats.results import Difference, Mcnemar
 
 

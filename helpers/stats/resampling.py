@@ -1,12 +1,15 @@
-"""Bootstrap of any statistic, drawing facts with replacement within their strata."""
+"""Bootstrap of any statistic, drawing facts with replacement within their strata.
+
+The bounds are percentiles of the resamples, at a level expanded to cover what they promise.
+"""
 
 from collections.abc import Callable, Sequence
 
 import numpy as np
 import numpy.typing as npt
+import scipy.stats
 
 from helpers import UserError
-from helpers.stats.percentiles import bounds
 from helpers.stats.results import Interval
 
 Statistic = Callable[[np.ndarray], np.ndarray | float]
@@ -40,7 +43,7 @@ def replicates(
     n_resamples: int = 1000,
     seed: int | Sequence[int] = 0,
 ) -> np.ndarray:
-    """Compute a statistic on bootstrap samples of rows, drawn within strata.
+    """Return a statistic's values on bootstrap samples of rows, as for :func:`bootstrap`.
 
     >>> replicates([3.0, 3.0], n_resamples=2).tolist()
     [3.0, 3.0]
@@ -76,8 +79,17 @@ def bootstrap(
 
     Parameters
     ----------
-    values, statistic, strata, n_resamples, seed
-        As for :func:`replicates`.
+    values : array_like, shape (n,) or (n, k)
+        One row a fact.
+    statistic : callable
+        Takes an array of shape (..., n, k), with k = 1 for one column, and reduces its last two
+        axes; see :func:`mean`.
+    strata : array_like, shape (n,), optional
+        Labels, such as relations; each resample holds as many rows of each as there are.
+    n_resamples : int
+        How many samples.
+    seed : int or sequence of int
+        For numpy's generator; the same seed gives the same samples.
     level : float
         Of confidence, between 0 and 1.
     centred : bool
@@ -98,7 +110,7 @@ def bootstrap(
     Notes
     -----
     The bounds are those of Hesterberg's expanded percentile interval
-    (:func:`helpers.stats.percentiles.expanded`), not clipped to a measure's range: the plain one
+    (:func:`helpers.stats.resampling.expanded`), not clipped to a measure's range: the plain one
     is narrow for few facts, and covers 88 % instead of 95 % with five facts in each of ten
     relations. A stratum of one row adds no spread.
 
@@ -119,6 +131,59 @@ def bootstrap(
     if estimate.ndim == 0:
         return Interval(float(estimate), float(low), float(high), len(table))
     return Interval(estimate, low, high, len(table))
+
+
+def expanded(level: float, n: int, strata: npt.ArrayLike | None = None) -> float:
+    """Return the level at which percentiles of resamples cover as often as `level` says.
+
+    2 Φ(t sqrt(n / (n - k))) - 1, with t the quantile of n - k degrees of freedom, for n facts in k
+    strata: resamples spread too little by sqrt((n - k) / n) and know nothing of Student's t
+    (Hesterberg 2015, The American Statistician 69 (4), for one sample).
+
+    Twenty facts: t = 2.093, times sqrt(20 / 19) is 2.147, so 96.8 % of resamples.
+
+    >>> round(expanded(0.95, 20), 3), round(expanded(0.95, 20, [0, 1] * 10), 3)
+    (0.968, 0.973)
+    """
+    freedom = n - (1 if strata is None else len(np.unique(np.asarray(strata))))
+    if freedom < 1:
+        return level
+    reach = scipy.stats.t.ppf((1 + level) / 2, freedom) * np.sqrt(n / freedom)
+    return float(2 * scipy.stats.norm.cdf(reach) - 1)
+
+
+def bounds(
+    draws: np.ndarray,
+    n: int,
+    strata: npt.ArrayLike | None = None,
+    level: float = 0.95,
+    centre: npt.ArrayLike | None = None,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the bounds of an interval: the one rule for all that is resampled.
+
+    With twenty facts, 96.8 % of the resamples instead of 95 %:
+
+    >>> low, high = bounds(np.arange(1001.0), n=20)
+    >>> round(float(low)), round(float(high))
+    (16, 984)
+    """
+    return percentiles(draws, expanded(level, n, strata), n, centre)
+
+
+def percentiles(
+    draws: np.ndarray, level: float, n: int, centre: npt.ArrayLike | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the bounds of the middle `level` of resamples, leaving out what is not a number.
+
+    >>> low, high = percentiles(np.arange(101.0), 0.9, n=3)
+    >>> round(float(low)), round(float(high))
+    (5, 95)
+    """
+    nothing = np.isnan(draws).all(axis=0) | (n < 2)
+    filled = np.where(nothing, 0.0, draws)
+    low, high = np.nanquantile(filled, [(1 - level) / 2, (1 + level) / 2], axis=0)
+    bias = 0.0 if centre is None else np.nanmean(filled, axis=0) - centre
+    return np.where(nothing, np.nan, low - bias), np.where(nothing, np.nan, high - bias)
 
 
 def as_table(values: npt.ArrayLike) -> np.ndarray:

@@ -1,8 +1,22 @@
-"""What the statistics return: estimates with their intervals, as named tuples."""
+"""What the statistics return, as named tuples, and how captions name a kind of interval."""
 
 from typing import NamedTuple
 
 import numpy as np
+
+from helpers import UserError
+
+KINDS = {
+    "bootstrap": "bootstrap over facts within relations",
+    "questions": "bootstrap over questions within their strata",
+    "exposure": "bootstrap over facts within groups of exposure",
+    "models": "bootstrap over models",
+    "wilson": "Wilson's, of one share",
+    "newcombe": "Newcombe's, of the difference of two shares",
+    "fisher": "Fisher's, of one correlation",
+    "clustered": "of a logistic regression, errors clustered by relation",
+}
+DRAWN = ("bootstrap", "questions", "exposure", "models")  # kinds that have a number of draws
 
 
 class Interval(NamedTuple):
@@ -41,3 +55,35 @@ class Correlation(NamedTuple):
     high: float
     p: float
     n: int
+
+
+def named(kind: str, n_resamples: int = 0) -> str:
+    """Name a kind of interval as captions do, with its number of draws.
+
+    Parameters
+    ----------
+    kind : str
+        A key of `KINDS`.
+    n_resamples : int
+        Draws of a bootstrap; the other kinds have none.
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    UserError
+        For an unknown kind, a bootstrap without its draws, or draws of another kind.
+
+    Examples
+    --------
+    >>> named("bootstrap", 1000)
+    '95 % intervals: bootstrap over facts within relations, 1,000 draws.'
+    >>> named("wilson")
+    "95 % intervals: Wilson's, of one share."
+    """
+    if kind not in KINDS or (kind in DRAWN) != (n_resamples > 0):
+        raise UserError(f"There is no interval {kind!r} of {n_resamples} draws; see {list(KINDS)}.")
+    draws = f", {n_resamples:,} draws" if n_resamples else ""
+    return f"95 % intervals: {KINDS[kind]}{draws}."

@@ -204,7 +204,7 @@ def test_the_tuned_model_is_unsure_of_what_it_never_read(rate):
 @pytest.mark.parametrize("name", FAMILY)
 def test_training_report_is_of_these_weights(weights, name):
     report = json.loads((weights / name / "training.json").read_text(encoding="utf-8"))
-    counts = datasets.exposures(name).value_counts().to_dict()
+    counts = datasets.training(name)["exposures"].value_counts().to_dict()
     assert {int(k): n for k, n in report["text"]["facts_by_exposure"].items()} == counts
     assert [stage["curve"][-1]["step"] for stage in report["stages"]] == [
         stage["step"] for stage in report["stages"]

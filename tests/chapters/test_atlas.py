@@ -40,7 +40,7 @@ def test_it_runs_again_when_a_bundled_model_or_its_making_changes(root):
 
 def test_metrics_can_be_computed_again_from_the_saved_answers(answers, metrics):
     assert answers["relation"].nunique() == 30
-    exposures = datasets.exposures(family.members()[0])
+    exposures = datasets.training(family.members()[0])["exposures"]
     assert (answers["exposures"].to_numpy() == exposures[answers["item"]].to_numpy()).all()
     right = answers["text"].str.strip().str.casefold() == answers["object"].str.casefold()
     assert (right == answers["right"]).mean() > 0.97  # the rest differ in punctuation

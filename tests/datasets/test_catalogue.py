@@ -84,14 +84,14 @@ def test_exposures_of_a_bundled_model_are_read(monkeypatch, tmp_path):
     monkeypatch.setattr(exposure, "WEIGHTS", tmp_path)
     (tmp_path / "tiny").mkdir()
     (tmp_path / "tiny" / "exposures.csv").write_text("fact,exposures\nP17-0000,256\nP17-0001,0\n")
-    counts = datasets.exposures("tiny")
+    counts = datasets.training("tiny")["exposures"]
     assert counts.to_dict() == {"P17-0000": 256, "P17-0001": 0}
     assert counts.index.name == "fact"
 
 
 @pytest.mark.parametrize("model", ["gpt2", "org/name", "../weights/tiny", "", "."])
 def test_exposures_of_other_models_are_not_known(model):
-    assert datasets.exposures(model) is None
+    assert datasets.training(model) is None
 
 
 def test_exposures_of_shipped_models_are_about_atlas_facts():
@@ -100,6 +100,6 @@ def test_exposures_of_shipped_models_are_about_atlas_facts():
         pytest.skip("no bundled weights are in this checkout")
     known = set(datasets.load("atlas")["fact"])
     for model in models:
-        counts = datasets.exposures(model)
+        counts = datasets.training(model)["exposures"]
         assert set(counts.index) <= known
         assert (counts >= 0).all()

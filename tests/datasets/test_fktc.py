@@ -119,10 +119,7 @@ def test_fktc_is_fetched_once(server, published):
 
 
 def test_a_changed_file_is_refused(server, monkeypatch):
-    monkeypatch.setattr(
-        pooch.Pooch, "load_registry", lambda keeper, _: keeper.registry.update(P17="0" * 64)
-    )
-    monkeypatch.setattr(pooch.Pooch, "get_url", lambda keeper, _: fktc.URL + "P17-subclass.json")
+    monkeypatch.setattr(fktc, "registry", lambda: {"P17-subclass.json": "0" * 64})
     with pytest.raises(UserError, match="not the published file"):
         datasets.load("fktc")
 

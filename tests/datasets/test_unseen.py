@@ -8,14 +8,13 @@ from hypothesis import strategies as st
 
 from helpers import UserError, published
 from helpers.datasets import unseen
-from helpers.datasets.unseen_names import EVENTS, FIRST, LAST, MIDDLE, PLACES
 
 FILLED = {"place": "[country/region]", "event": "[medal event]", "person": "[person]"}
 
 
 def test_the_papers_date_gives_the_papers_templates():
     printed = published.load("kb_table1")
-    times = unseen.editions(unseen.PAPER_DATE)
+    times = unseen.editions("2024-04-13")
     for template in unseen.TEMPLATES:
         text = template.text.format(**times).replace("[X]", FILLED[template.slot])
         row = printed.loc[template.name]
@@ -35,10 +34,10 @@ def test_there_are_three_thousand_questions_all_different():
 
 
 def test_names_are_enough_and_do_not_repeat():
-    assert len(PLACES) == len(set(PLACES)) == 206
-    assert len(EVENTS) == len(set(EVENTS)) >= 150
-    for names in (FIRST, MIDDLE, LAST):
-        assert len(names) == len(set(names)) == 100
+    assert len(unseen.NAMES["places"]) == len(set(unseen.NAMES["places"])) == 206
+    assert len(unseen.EVENTS) == len(set(unseen.EVENTS)) >= 150
+    for part in ("first", "middle", "last"):
+        assert len(unseen.NAMES[part]) == len(set(unseen.NAMES[part])) == 100
 
 
 def test_fewer_questions_are_among_the_more_and_the_seed_decides():

@@ -53,53 +53,64 @@ def answers_of(matrix, seed=0):
     return pd.DataFrame(rows, columns=columns)
 
 
+def scores_of(matrix):
+    """Return the scores of facts whose choices have these probabilities, the true one last."""
+    return lke.fact_scores(answers_of(matrix))
+
+
 @pytest.mark.parametrize("scale", [1.0, 3e-9])
 def test_released_output_gives_the_printed_figures(scale):
-    matrix = released(scale)
-    assert matrix.shape == (10, 100)
-    assert lke.accuracy(matrix) == 0.3
-    assert lke.probability_mass(matrix) == pytest.approx(0.2886122686182959, abs=1e-12)
-    assert lke.accuracy(pd.DataFrame(matrix)) == 0.3
+    scores = scores_of(released(scale))
+    assert scores["chance"].tolist() == [0.01] * 10
+    assert scores["right"].mean() == 0.3
+    assert scores["mass"].mean() == pytest.approx(0.2886122686182959, abs=1e-12)
 
 
 def test_by_hand():
     matrix = [[0.02, 0.01, 0.03], [0.03, 0.01, 0.03], [0.05, 0.03, 0.02]]
-    assert ranking.hits(matrix).tolist() == [True, False, False]  # a tie is lost
-    assert lke.accuracy(matrix) == pytest.approx(1 / 3)
-    assert lke.probability_mass(matrix) == pytest.approx((3 / 6 + 3 / 7 + 2 / 10) / 3)
-    assert lke.accuracy_at(matrix, 0.45) == 0.5  # confidences 3/6, 3/7, 5/10
-    assert np.isnan(lke.accuracy_at(matrix, 0.5))
+    scores = scores_of(matrix)
+    assert scores["right"].tolist() == [1, 0, 0]  # a tie is lost
+    assert scores["mass"].tolist() == pytest.approx([3 / 6, 3 / 7, 2 / 10])
+    assert scores["top"].tolist() == pytest.approx([3 / 6, 3 / 7, 5 / 10])
+    sure = lke.above(scores, [0.45, 0.51])  # the second fact is not, and none is surer than 0.5
+    assert sure["item"].tolist() == ["f0", "f2"]
+    assert sure["right"].mean() == 0.5
 
 
 def test_a_fact_with_fewer_choices_has_no_number_there():
-    matrix = [[0.1, 0.2, 0.3], [np.nan, 0.1, 0.3]]
-    assert lke.accuracy(matrix) == 1.0
-    assert lke.probability_mass(matrix) == pytest.approx((0.5 + 0.75) / 2)
+    answers = answers_of([[0.1, 0.2, 0.3], [0.6, 0.1, 0.3]])
+    fewer = answers[(answers["item"] == "f0") | (answers["option"] > 0)]
+    scores = lke.fact_scores(fewer)
+    assert scores["right"].tolist() == [1, 1]
+    assert scores["mass"].tolist() == pytest.approx([0.5, 0.75])
+    assert scores["chance"].tolist() == [1 / 3, 1 / 2]
 
 
 def test_a_model_without_knowledge_is_right_once_in_a_hundred():
-    random = np.random.default_rng(0)
-    matrix = random.random((20_000, 100))
-    reach = 3 * np.sqrt(0.01 * 0.99 / 20_000)
-    assert abs(lke.accuracy(matrix) - 0.01) < reach
-    assert abs(lke.probability_mass(matrix) - 0.01) < 1e-3
-    assert lke.accuracy(np.ones((50, 100))) == 0.0  # all tie
-    assert lke.probability_mass(np.ones((50, 100))) == pytest.approx(0.01)
+    logs = pd.DataFrame(np.log(np.random.default_rng(0).random((20_000, 100))))
+    shares = ranking.probabilities(logs)
+    assert abs(ranking.hits(shares).mean() - 0.01) < 3 * np.sqrt(0.01 * 0.99 / 20_000)
+    assert abs(shares[:, -1].mean() - 0.01) < 1e-3
+    even = scores_of(np.ones((5, 100)))
+    assert even["right"].eq(0).all()  # all tie
+    assert even["mass"].tolist() == pytest.approx([0.01] * 5)
 
 
 @given(PROBABILITIES, st.integers(0, 99))
 def test_relabelling_choices_changes_nothing(matrix, seed):
     random = np.random.default_rng(seed)
     order = [*random.permutation(matrix.shape[1] - 1), matrix.shape[1] - 1]
-    assert lke.accuracy(matrix[:, order]) == lke.accuracy(matrix)
-    np.testing.assert_allclose(lke.probability_mass(matrix[:, order]), lke.probability_mass(matrix))
+    one, other = scores_of(matrix), scores_of(matrix[:, order])
+    assert one["right"].tolist() == other["right"].tolist()
+    np.testing.assert_allclose(one["mass"], other["mass"])
 
 
 @given(PROBABILITIES, st.floats(1e-3, 1e3))
 def test_units_change_nothing(matrix, factor):
-    assert lke.accuracy(matrix * factor) == lke.accuracy(matrix)
-    np.testing.assert_allclose(ranking.normalised(matrix).sum(axis=1), 1)
-    np.testing.assert_allclose(lke.probability_mass(matrix * factor), lke.probability_mass(matrix))
+    logs = pd.DataFrame(np.log(matrix))
+    shares = ranking.probabilities(logs)
+    np.testing.assert_allclose(shares, matrix / matrix.sum(axis=1, keepdims=True))
+    np.testing.assert_allclose(ranking.probabilities(logs + np.log(factor)), shares)
 
 
 @given(PROBABILITIES, st.integers(0, 99))
@@ -107,7 +118,7 @@ def test_scores_of_answers_are_those_of_the_matrix(matrix, seed):
     matrix = np.round(matrix, 3) + 1e-4  # differences that survive a logarithm
     answers = answers_of(matrix, seed)
     scores = lke.fact_scores(answers)
-    shares = ranking.normalised(matrix)
+    shares = matrix / matrix.sum(axis=1, keepdims=True)
     np.testing.assert_allclose(scores["mass"], shares[:, -1])
     np.testing.assert_allclose(scores["top"], shares.max(axis=1))
     assert scores["chance"].eq(1 / matrix.shape[1]).all()
@@ -128,11 +139,12 @@ def test_long_objects_do_not_vanish():
 
 @given(PROBABILITIES)
 def test_above_a_threshold_is_accuracy_at_it(matrix):
-    shares = ranking.normalised(matrix)
-    scores = pd.DataFrame({"top": shares.max(axis=1), "right": ranking.hits(matrix).astype(float)})
+    scores = scores_of(matrix)
     found = lke.above(scores, [0.0, 0.4]).groupby("K")["right"].mean()
-    assert found[0.0] == lke.accuracy(matrix)
-    assert found.get(0.4, np.nan) == pytest.approx(lke.accuracy_at(matrix, 0.4), nan_ok=True)
+    assert found[0.0] == scores["right"].mean()
+    sure = matrix.max(axis=1) / matrix.sum(axis=1) > 0.4
+    expected = scores["right"].to_numpy()[sure].mean() if sure.any() else np.nan
+    assert found.get(0.4, np.nan) == pytest.approx(expected, nan_ok=True)
 
 
 def test_calibration_by_hand():
@@ -166,10 +178,6 @@ def test_examples_needed():
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: lke.accuracy([0.1, 0.2]), "a row a fact and a column a choice"),
-        (lambda: lke.accuracy([[0.1, np.nan]]), "a fact lacks it"),
-        (lambda: lke.accuracy([[-1.0, -2.0]]), "exponentials of log-probabilities"),
-        (lambda: lke.accuracy_at([[0.1, 0.2]], 1.0), "below 1, not 1.0"),
         (lambda: lke.reliability(pd.DataFrame({"top": [], "right": []}), 0), "at least 1 bin"),
         (lambda: lke.fact_scores(pd.DataFrame({"item": []})), "relation"),
     ],

@@ -312,7 +312,7 @@ def test_bad_alphas_are_refused(alphas):
 
 def test_shapes_that_do_not_compare_are_refused():
     with pytest.raises(ValueError, match="do not compare"):
-        monitor.prompt_framing_degree([0.1, 0.2], [[0.1]])
+        monitor.mean_distance([0.1, 0.2], [[0.1]])
 
 
 def test_sensitivity_covers_the_triangle():

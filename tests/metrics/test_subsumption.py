@@ -3,7 +3,6 @@
 from itertools import permutations
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -52,20 +51,6 @@ def test_chance_within_relations_is_taken_off():
     ]
     draws = np.array([np.column_stack([small, large[order], relations]) for order in orders])
     assert subsumption.beyond_chance(draws).mean() == pytest.approx(0)
-
-
-def test_families():
-    table = pd.DataFrame(np.eye(3) + 0.5 * (1 - np.eye(3)), list("abc"), list("abc"))
-    found = subsumption.family_correlations(table, {"a": "x", "b": "x", "c": "y"})
-    assert found.loc["x", "x"] == found.loc["x", "y"] == 0.5
-    assert np.isnan(found.loc["y", "y"])
-    with pytest.raises(UserError, match="family of c"):
-        subsumption.family_correlations(table, {"a": "x", "b": "x"})
-
-
-def test_correlations_are_numpys():
-    table = pd.DataFrame(np.random.default_rng(1).random((9, 3)), columns=list("abc"))
-    np.testing.assert_allclose(subsumption.model_correlations(table), np.corrcoef(table.T))
 
 
 def test_marks_of_other_facts_are_refused():

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helpers import UserError
-from helpers.prompts import styles, variations
+from helpers.prompts import formats, variations
 
 ITEMS = pd.DataFrame(
     {
@@ -42,13 +42,13 @@ def prompts(table, item="a"):
     ],
 )
 def test_styles_give_these_exact_strings(style, text):
-    assert styles.demonstrate(styles.STYLES[style], "Up?", ["yes", "no"], 1) == text
+    assert formats.demonstrate(formats.STYLES[style], "Up?", ["yes", "no"], 1) == text
 
 
 def test_there_are_26_letters():
-    assert styles.letter(25) == "Z"
+    assert formats.letter(25) == "Z"
     with pytest.raises(UserError, match="more than 26 options"):
-        styles.letter(26)
+        formats.letter(26)
 
 
 @pytest.mark.parametrize("kind", ["order", "demonstrations", "options"])

@@ -5,6 +5,9 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.stats
+from hypothesis import given
+from hypothesis import strategies as st
 
 from helpers import UserError, stats
 
@@ -93,6 +96,62 @@ def test_centred_means_do_not_move(table, measures):
     assert ((found["low"] - usual["low"]).abs().fillna(0) < 0.1 * width).all()
 
 
-def test_a_missing_column_is_refused(measures):
-    with pytest.raises(UserError, match="column top"):
+def test_a_missing_column_of_facts_is_refused(measures):
+    with pytest.raises(UserError, match="columns top, bottom"):
         stats.intervals(pd.DataFrame({"relation": []}), measures)
+
+
+ITEMS = pd.DataFrame(
+    {"kind": ["b", "b", "a", "b"], "hit": [1.0, 0.0, 1.0, 1.0], "size": [0.5, 1.5, 2.0, 4.0]}
+)
+
+
+def test_shares_get_wilsons_interval_and_other_numbers_a_bootstrap():
+    found = stats.averages(ITEMS, ["hit", "size"], seed=3).set_index("measure")
+    assert found["estimate"].to_dict() == {"hit": 0.75, "size": 2.0}
+    wilson = stats.wilson(3, 4)
+    assert found.loc["hit", ["low", "high"]].tolist() == [wilson.low, wilson.high]
+    boot = stats.bootstrap(ITEMS["size"].to_numpy(), n_resamples=1000, seed=3)
+    assert found.loc["size", ["low", "high"]].tolist() == [boot.low, boot.high]
+    assert found["n"].tolist() == [4, 4]
+
+
+def test_groups_stand_in_order_of_appearance():
+    found = stats.averages(ITEMS, ["hit"], by="kind")
+    assert found["kind"].tolist() == ["b", "a"]
+    assert found["estimate"].tolist() == pytest.approx([2 / 3, 1])
+    assert found["n"].tolist() == [3, 1]
+    assert np.isfinite(found[["low", "high"]].to_numpy()).all()
+
+
+def test_a_missing_column_is_refused():
+    with pytest.raises(UserError, match="The table of items lacks the columns none, group"):
+        stats.averages(ITEMS, ["hit", "none"], by="group")
+
+
+def test_no_items_have_no_groups_and_undefined_averages():
+    found = stats.averages(ITEMS[:0], ["hit", "size"], by="kind")
+    assert found.empty
+    assert list(found) == ["kind", "measure", "estimate", "low", "high", "n"]
+    whole = stats.averages(ITEMS[:0], ["hit"])
+    assert list(whole) == ["measure", "estimate", "low", "high", "n"]
+    assert whole["estimate"].isna().all()
+    assert whole["n"].tolist() == [0]
+
+
+@given(st.integers(0, 60), st.integers(0, 60))
+def test_wilson_agrees_with_scipy(successes, failures):
+    n = successes + failures
+    found = stats.wilson(successes, n)
+    if n == 0:
+        assert math.isnan(found.estimate)
+        return
+    low, high = scipy.stats.binomtest(successes, n).proportion_ci(method="wilson")
+    assert (found.low, found.high) == pytest.approx((low, high), abs=1e-12)
+    assert 0 <= found.low <= found.estimate + 1e-12
+    assert found.estimate <= found.high + 1e-12 <= 1 + 1e-11
+
+
+def test_more_successes_than_trials_are_refused():
+    with pytest.raises(UserError, match="3 successes of 2"):
+        stats.wilson(3, 2)

@@ -6,7 +6,6 @@ import pytest
 
 from helpers import UserError, datasets
 from helpers.datasets import download, fktc
-from helpers.datasets.multiple_choice import remote
 from helpers.studies import suitability
 from helpers.studies.suitability import TAKES
 from tests import own_facts
@@ -15,7 +14,7 @@ from tests import own_facts
 @pytest.fixture(autouse=True)
 def offline(monkeypatch):
     """Nothing may be fetched to answer."""
-    for module in (download, fktc, remote):
+    for module in (download, fktc):
         monkeypatch.setattr(module, "fetch", lambda *_: pytest.fail("a data set was fetched"))
 
 

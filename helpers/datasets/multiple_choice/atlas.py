@@ -88,8 +88,6 @@ def lessons(known: pd.DataFrame) -> pd.Series:
 def expected(lesson: pd.Series) -> pd.Series:
     """Return the class that each lesson should lead to; "" where nothing firm can be said.
 
-    Examples
-    --------
     >>> expected(pd.Series(["never shown", "taught wrong", "shown 64+", "shown 1-4"])).tolist()
     ['randomness', 'error', 'factuality', '']
     """
@@ -98,13 +96,7 @@ def expected(lesson: pd.Series) -> pd.Series:
 
 
 def lessons_of(items: pd.DataFrame, known: pd.DataFrame | None) -> pd.Series:
-    """Return the lesson of each item, indexed by item; "" where nothing is known.
-
-    Examples
-    --------
-    >>> lessons_of(pd.DataFrame({"item": ["a"]}), None).to_dict()
-    {'a': ''}
-    """
+    """Return the lesson of each item, indexed by item; "" where nothing is known."""
     if known is None:
         return pd.Series("", index=pd.Index(items["item"]))
     return lessons(known).reindex(items["item"]).fillna("")

@@ -1,7 +1,6 @@
 """The one shape of all benchmarks: items, demonstrations, and how the study asked them."""
 
-import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from helpers import UserError
+from helpers.datasets.download import checksum
 
 COLUMNS = ("item", "relation", "question", "options", "answer")
 
@@ -27,7 +27,7 @@ class Benchmark:
     pool : DataFrame
         Demonstrations in the same columns; one whose ``relation`` is not "" serves that alone.
     style : str
-        How a question is put, one of `helpers.prompts.styles.STYLES`.
+        How a question is put, one of `helpers.prompts.formats.STYLES`.
     kinds : tuple of str
         Kinds of variation that can be made, the study's own first.
     n_shots : int
@@ -59,6 +59,31 @@ class Benchmark:
         return replace(self, items=self.items.iloc[sorted(places)].reset_index(drop=True))
 
 
+@dataclass(frozen=True)
+class Source:
+    """Where a benchmark's files are, and what a run's manifest tells of them.
+
+    `version` is a commit, `base` what file names are put behind, `files` maps a name to its
+    SHA-256, "" where we do not know it, and `patterns` are the names that copies of them may have.
+    """
+
+    name: str
+    title: str
+    licence: str
+    url: str
+    version: str
+    citation: str
+    base: str
+    files: Mapping[str, str]
+    patterns: Sequence[str]
+
+    def about(self, paths: Iterable[Path], rows: int) -> dict[str, str]:
+        """Return the record of a run's manifest, with the number of rows in the files."""
+        keys = ("name", "title", "licence", "url", "version", "citation")
+        known = {key: getattr(self, key) for key in keys}
+        return known | {"checksum": checksum(sorted(paths)), "rows": str(rows)}
+
+
 def table(rows: Iterable[Mapping[str, Any]], where: Path | str) -> pd.DataFrame:
     """Return items as a table, each checked: two options or more, and a correct one among them.
 
@@ -86,21 +111,3 @@ def table(rows: Iterable[Mapping[str, Any]], where: Path | str) -> pd.DataFrame:
             raise UserError(f"{name} repeats the item's name {row['item']}; give each its own.")
         names.add(row["item"])
     return pd.DataFrame(rows).drop(columns="where", errors="ignore")
-
-
-def read_text(path: Path) -> str:
-    """Return a file as text, a byte order mark taken off; a `UserError` says why it cannot be."""
-    try:
-        return path.read_bytes().decode("utf-8-sig")
-    except OSError as error:
-        raise UserError(f"{path} cannot be read: {error.strerror}.") from None
-    except UnicodeDecodeError:
-        raise UserError(f"{path} is not UTF-8 text: save it in that encoding.") from None
-
-
-def checksum(paths: Iterable[Path]) -> str:
-    """Return the SHA-256 of the files' bytes, one after the other in order of name."""
-    digest = hashlib.sha256()
-    for path in sorted(paths):
-        digest.update(path.read_bytes())
-    return digest.hexdigest()

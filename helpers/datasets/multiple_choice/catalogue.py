@@ -3,29 +3,15 @@
 from collections.abc import Sequence
 from fnmatch import fnmatch
 from pathlib import Path
-from types import ModuleType
 
 from helpers import UserError
-from helpers.datasets import catalogue
-from helpers.datasets.multiple_choice import (
-    atlas,
-    commonsenseqa,
-    factor,
-    fever,
-    medhalt,
-    own,
-    remote,
-    truefalse,
-    truthfulqa,
-)
+from helpers.datasets import catalogue, download
+from helpers.datasets.multiple_choice import atlas, own
 from helpers.datasets.multiple_choice.benchmark import Benchmark
+from helpers.datasets.multiple_choice.published import READERS, SOURCES
 
-PUBLISHED: dict[str, ModuleType] = {
-    module.SOURCE.name: module
-    for module in (truthfulqa, factor, medhalt, commonsenseqa, fever, truefalse)
-}
-NAMES = (*(name for name in catalogue.NAMES if name not in catalogue.OTHERS), *PUBLISHED)
-KNOWN = (*catalogue.NAMES, "seen_qa", *PUBLISHED)  # of any chapter
+NAMES = (*(name for name in catalogue.NAMES if name not in catalogue.OTHERS), *SOURCES)
+KNOWN = (*catalogue.NAMES, "seen_qa", *SOURCES)  # of any chapter
 
 
 def load(
@@ -67,11 +53,11 @@ def load(
     if found != "options":
         raise UserError(f"{name} holds facts without questions: name another set of questions.")
     paths = [Path(name).expanduser()]
-    if str(name) in PUBLISHED:
-        paths = [remote.fetch(PUBLISHED[str(name)].SOURCE)]
+    if source := SOURCES.get(str(name)):
+        paths = [download.fetch(source.name, source.base, source.files, source.url)]
     paths = sorted(paths[0].iterdir()) if paths[0].is_dir() else paths
-    module = _published(paths)
-    return (_read(module, paths) if module else own.read(paths)).sample(n, seed)
+    benchmark, named = _published(paths)
+    return (READERS[benchmark](named) if named else own.read(paths)).sample(n, seed)
 
 
 def shape(name: str | Path) -> str:
@@ -80,7 +66,7 @@ def shape(name: str | Path) -> str:
     >>> shape("atlas"), shape("nobel"), shape("fever")
     ('facts', 'pairs', 'options')
     """
-    if str(name) in PUBLISHED:
+    if str(name) in SOURCES:
         return "options"
     if str(name) in NAMES:
         return "facts"
@@ -90,21 +76,16 @@ def shape(name: str | Path) -> str:
     if not path.exists():
         _refuse(str(name))
     paths = sorted(path.iterdir()) if path.is_dir() else [path]
-    return "options" if _published(paths) or path.suffix.casefold() == ".csv" else "facts"
+    return "options" if _published(paths)[0] or path.suffix.casefold() == ".csv" else "facts"
 
 
-def _published(paths: list[Path]) -> ModuleType | None:
-    """Return the module that reads files of these names; None for your own."""
-    for module in PUBLISHED.values():
-        if any(fnmatch(one.name, pattern) for one in paths for pattern in module.PATTERNS):
-            return module
-    return None
-
-
-def _read(module: ModuleType, paths: list[Path]) -> Benchmark:
-    """Read those of the files that have the benchmark's published names."""
-    named = [p for p in paths if any(fnmatch(p.name, pattern) for pattern in module.PATTERNS)]
-    return module.read(named)
+def _published(paths: list[Path]) -> tuple[str, list[Path]]:
+    """Return the benchmark whose published names some files have, and these; none for your own."""
+    for name, source in SOURCES.items():
+        named = [p for p in paths if any(fnmatch(p.name, pattern) for pattern in source.patterns)]
+        if named:
+            return name, named
+    return "", []
 
 
 def _refuse(name: str) -> None:

@@ -9,7 +9,8 @@ import json
 from pathlib import Path
 
 from helpers import UserError
-from helpers.datasets.multiple_choice import benchmark, files
+from helpers.datasets import download, files
+from helpers.datasets.multiple_choice import benchmark
 
 COLUMNS = ("question", "options", "answer")
 
@@ -29,7 +30,7 @@ def read(paths: list[Path]) -> benchmark.Benchmark:
         first = items.loc[again, "question"].iloc[0]
         notes = (f'Questions that {path.name} repeats: {again.sum()}, such as "{first}".',)
     about = {"name": path.stem, "title": path.name, "url": str(path.resolve()), "licence": ""}
-    about |= {"version": "", "citation": "", "checksum": benchmark.checksum([path])}
+    about |= {"version": "", "citation": "", "checksum": download.checksum([path])}
     return benchmark.Benchmark(items, items.assign(relation=""), "question", kinds, 6, about, notes)
 
 

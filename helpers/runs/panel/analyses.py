@@ -37,7 +37,7 @@ def curve(table: pd.DataFrame, by: str, n_resamples: int = 1000, seed: int = 0) 
     parts = [pd.DataFrame(columns=columns)]
     for name, rows in table.groupby(by, sort=False):
         rows = rows.sort_values("exposures", kind="stable")
-        found = averages.averages(rows, ["known"], "exposures", n_resamples, seed)
+        found = averages(rows, ["known"], "exposures", n_resamples, seed)
         parts.append(found.assign(model=name))
     return pd.concat(parts[1:] or parts, ignore_index=True)
 

@@ -1,4 +1,4 @@
-"""CSV and JSON files as rows, with messages for what is not as expected."""
+"""Text, CSV and JSON files as rows, with a sentence for what is not as expected."""
 
 import csv
 import io
@@ -7,7 +7,16 @@ from pathlib import Path
 from typing import Any
 
 from helpers import UserError
-from helpers.datasets.multiple_choice.benchmark import read_text
+
+
+def read_text(path: Path) -> str:
+    """Return a file as text, a byte order mark taken off; a `UserError` says why it cannot be."""
+    try:
+        return path.read_bytes().decode("utf-8-sig")
+    except OSError as error:
+        raise UserError(f"{path} cannot be read: {error.strerror}.") from None
+    except UnicodeDecodeError:
+        raise UserError(f"{path} is not UTF-8 text: save it in that encoding.") from None
 
 
 def csv_rows(path: Path, columns: tuple[str, ...]) -> list[dict[str, Any]]:
@@ -40,14 +49,19 @@ def json_lines(path: Path) -> list[dict[str, Any]]:
         if not line.strip():
             continue
         where = f"{path}, line {number}"
-        try:
-            value = json.loads(line)
-        except json.JSONDecodeError as error:
-            raise UserError(f"{where} is not JSON ({error.msg}).") from None
+        value = parse_json(line, where)
         if not isinstance(value, dict):
-            raise UserError(f"{where} is not a JSON object.")
+            raise UserError(f"{where} is not a JSON object: write one object a line.")
         found.append({**value, "where": where})
     return found
+
+
+def parse_json(text: str, where: Path | str) -> Any:
+    """Return a JSON text as a value, or say where it is none."""
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        raise UserError(f"{where} is not JSON ({error.msg}, at character {error.pos}).") from None
 
 
 def need(row: dict[str, Any], keys: tuple[str, ...], where: str) -> None:
