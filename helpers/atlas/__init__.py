@@ -1,1 +1,1 @@
-"""How the bundled models are made: facts and frames, corpus with counted exposures, trainer."""
+"""How the bundled models are made: facts, corpus with counted exposures, trainer."""

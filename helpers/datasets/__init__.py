@@ -1,4 +1,4 @@
-"""Facts and questions: the bundled atlas, FKTC, published question sets, or your own files."""
+"""Facts and questions: bundled, fetched, or your own files."""
 
 from helpers.datasets.catalogue import NAMES, frames, load, notes, relations, source
 from helpers.datasets.exposure import plain, training

@@ -1,1 +1,1 @@
-"""Pure functions from answers to numbers: no model, no files, no randomness."""
+"""Answers to numbers: pure functions, no model, no files, no randomness."""

@@ -1,4 +1,4 @@
-"""Models by bundled name, folder, hub id or address of a server."""
+"""A model by bundled name, folder, hub id or server; device and number format."""
 
 from helpers.models.checkpoints import bundled, slug
 from helpers.models.language_model import LanguageModel

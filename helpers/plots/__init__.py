@@ -1,4 +1,4 @@
-"""Figures in one style: functions take tables and an ``ax``, and return the ``ax``.
+"""Figures, tables and findings, in one style.
 
 Tables that hold figures carry their intervals beside them (``low``, ``high``, as
 :func:`helpers.stats.intervals` makes them), and the intervals are drawn. Colours are safe for

@@ -1,4 +1,4 @@
-"""Exact log-probabilities of continuations, and greedy text, for any model."""
+"""Probes to answers: exact log-probabilities, greedy text, attributions."""
 
 from helpers.probing.engine import method
 from helpers.probing.generation import generate

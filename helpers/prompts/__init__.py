@@ -1,4 +1,4 @@
-"""Facts to probes: one row for every prompt and continuation that a model is to score.
+"""Facts to probes: one row a prompt and continuation.
 
 `frames` asks single questions; `lists` puts a subject behind pairs of its relation, `sequences`
 asks many in one list, `baselines` asks the same choices in sentences; `formats` holds the texts

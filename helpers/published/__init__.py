@@ -1,4 +1,4 @@
-"""The papers' tables as data, to stand beside ours; figures as printed.
+"""The papers' tables and claims as data, and their checks.
 
 What our copies of the papers had lost and we put back (two signs, some headings) is listed in
 ``restored.csv`` (:func:`restored`). ``claims.csv`` holds sentences (`helpers.published.claims`).

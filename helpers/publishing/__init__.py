@@ -1,1 +1,1 @@
-"""From chapters to a book: runs, sweeps, rendering, the live page, the course."""
+"""From chapters to a book: runs, sweeps, pages, the live page, the course."""

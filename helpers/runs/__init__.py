@@ -1,4 +1,4 @@
-"""Finished runs: kept, found again, compared, and asked the panel's facts."""
+"""Finished runs: kept, found again, compared, and asked the panel of facts."""
 
 from helpers.runs.store import (
     ROOT,

@@ -1,4 +1,4 @@
-"""Intervals, paired differences and correlations for facts that cluster in relations.
+"""Intervals, paired differences and correlations for facts in relations.
 
 Every bootstrap draws facts with replacement within their strata (relations), so the mix of
 relations stays as it is, and takes its bounds by one rule: percentiles of the resamples at a level

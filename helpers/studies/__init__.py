@@ -1,4 +1,4 @@
-"""The four studies, one module each: what they ask, how they measure, what they call known.
+"""The four studies, one module each: ask, facts, measures, verdict, summary.
 
 A module holds ``ask`` (facts to answers), ``facts`` (answers to one row a fact), ``MEASURES``,
 ``verdict`` and ``summary``. `STUDIES` is the only registry: chapters, panel, comparison,
