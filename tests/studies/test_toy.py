@@ -1,50 +1,35 @@
-"""A fifth study, in thirty lines, is run, compared, calibrated and commanded like the others."""
+"""A fifth study of thirty lines is run, compared, calibrated and commanded like the others."""
 
-from functools import partial
+import re
+import types
 
-import numpy as np
-import pandas as pd
 import pytest
 
-from helpers import datasets, probing, prompts, runs, studies
+from helpers import runs, studies
 from helpers.metrics import accuracy
 from helpers.runs import measuring
 from helpers.runs.comparison import across, board
 from helpers.runs.panel import gathering, reading
-from helpers.studies import measures
-
-
-class Toy:
-    """Is the answer to the plain question right?"""
-
-    TITLE = "plain question"
-    MEASURES = (studies.rate("answered", "accuracy, plain question"),)
-
-    @staticmethod
-    def ask(model, facts=None, *, dataset="atlas", n_facts=1, seed=0, cache=None):
-        facts = datasets.load(dataset, n=n_facts, seed=seed) if facts is None else facts
-        asked = prompts.questions(facts, datasets.frames(dataset), n_frames=1)
-        return probing.generate(model, asked, cache=cache)
-
-    @staticmethod
-    def facts(answers, *, match="exact_match"):
-        marks = accuracy.mark_texts(answers, rule=match)
-        return marks[["item", "relation", "text"]].assign(answered=marks["right"].astype(float))
-
-    @staticmethod
-    def verdict(facts, firm=studies.FIRM):
-        columns = {"known": facts["answered"], "score": facts["answered"], "blind": np.nan}
-        return pd.DataFrame(columns | {"asserted": facts["text"]})
-
-    summary = partial(measures.summarised, MEASURES)
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
+def toy(root):
+    """Return the study that the page on the architecture writes out, as a module."""
+    page = (root / "book" / "architecture.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL)
+    [code] = [block for block in blocks if "MEASURES" in block]
+    assert len(code.splitlines()) < 40
+    module = types.ModuleType("toy")
+    exec(compile(code, "architecture.md", "exec"), module.__dict__)
+    return module
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory, toy):
     """Return the folder of runs of the toy study on two models, made by the measuring command."""
     top = tmp_path_factory.mktemp("runs")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(studies.STUDIES, "toy", Toy)
+        patch.setitem(studies.STUDIES, "toy", toy)
         for model in ("atlas-xs", "atlas-s"):
             given = {"n_panel": 24, "n_bootstrap": 20, "match": "starts_with"}
             [made] = measuring.measure(model, ["toy"], given, top)
