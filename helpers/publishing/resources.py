@@ -4,16 +4,14 @@ The table is a file like ``notebooks/profiles/slurm/resources.yaml``: sizes of m
 GPUs, processors and memory that each needs, and the minutes of every chapter at each size.
 """
 
-import json
 from functools import cache
-from math import prod
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 from helpers import UserError
-from helpers.models import checkpoints, hub
+from helpers.models import checkpoints, hub, placement
 
 NEEDED = {"up_to", "gpus", "cpus", "memory_gb"}
 MIB = 1024
@@ -76,15 +74,7 @@ def billions(model: str) -> float | None:
     try:
         found = checkpoints.hub_id(model)
         if found is None:
-            files = checkpoints.find(model).weights
-            return sum(map(_entries, files)) / 1e9
+            return placement.count(checkpoints.find(model).weights) / 1e9
         return hub.parameters(*found) / 1e9
     except Exception:  # a size that cannot be told is no reason to stop: the model's run will tell
         return None
-
-
-def _entries(file: Path) -> int:
-    """Return how many numbers a safetensors file holds: shapes are in its header."""
-    with file.open("rb") as stream:
-        header = json.loads(stream.read(int.from_bytes(stream.read(8), "little")))
-    return sum(prod(entry["shape"]) for name, entry in header.items() if name != "__metadata__")

@@ -73,7 +73,7 @@ class TestTemplate:
         assert cells[0].cell_type == "markdown"
         expected = opening.cell()
         assert cells[1].source == "".join(expected["source"]), (
-            "run python -m helpers.publishing.opening"
+            "run python -m helpers opening"
         )
         assert cells[1].metadata == expected["metadata"]
 
