@@ -22,7 +22,6 @@ from helpers.models import checkpoints
 from helpers.models.checkpoints import slug
 from helpers.publishing import dependencies, settings
 from helpers.runs import ROOT, SYNTHESIS, environment
-from helpers.runs.comparison.noise import VARIANTS
 
 TEMPLATES = ROOT / "notebooks"
 NOISE = Path(__file__).with_name("noise.py")
@@ -139,6 +138,8 @@ def noise(model: str) -> Job:
     >>> noise("atlas-s").name
     'noise/usual/atlas-s/monitor'
     """
+    from helpers.runs.comparison.noise import VARIANTS  # slow: not for those who need none
+
     first, *others = (f"noise/{variant}/{slug(model)}/monitor" for variant in VARIANTS)
     return Job(first, "noise", model, early=True, more=tuple(others))
 

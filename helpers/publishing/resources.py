@@ -11,7 +11,7 @@ from typing import Any
 import yaml
 
 from helpers import UserError
-from helpers.models import checkpoints, hub, placement
+from helpers.models import checkpoints, hub
 
 NEEDED = {"up_to", "gpus", "cpus", "memory_gb"}
 MIB = 1024
@@ -71,6 +71,8 @@ def billions(model: str) -> float | None:
     True
     >>> billions("./no-such-folder")
     """
+    from helpers.models import placement  # torch: only where there is a table
+
     try:
         found = checkpoints.hub_id(model)
         if found is None:

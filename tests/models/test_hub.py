@@ -313,7 +313,9 @@ def test_a_page_sees_nothing(hub, capfd):
 def test_the_command_takes_a_revision_from_the_hub_that_the_environment_names(hub, root, tmp_path):
     environment = {k: v for k, v in os.environ.items() if k != "HF_HUB_OFFLINE"}
     environment |= {"HF_ENDPOINT": hub.url, "HF_HOME": str(tmp_path / "home")}
-    check = "from helpers.publishing import publish; publish.check(['monitor'], 'owner/tiny@v1', [])"
+    check = (
+        "from helpers.publishing import publish; publish.check(['monitor'], 'owner/tiny@v1', [])"
+    )
     book = ["-m", "helpers", "book", "monitor", "--runs", str(tmp_path), "--model", "owner/none"]
     results = [
         subprocess.run(

@@ -45,14 +45,14 @@ def test_two_folders_of_one_name_are_two_models(tmp_path):
 
 def test_each_chapter_runs_where_its_kind_says():
     asked = ["atlas", "monitor", "comparison"], "atlas-m", ["atlas-s", "atlas-m"]
-    jobs = jobs.plan(*asked, ["n_facts=5", "n_bootstrap=70"])
-    assert {job.name: job.words for job in jobs} == {
+    made = jobs.plan(*asked, ["n_facts=5", "n_bootstrap=70"])
+    assert {job.name: job.words for job in made} == {
         "atlas-s/monitor": ("attribution=no", "n_grid=1", "n_facts=5", "n_bootstrap=70"),
         "atlas-m/atlas": ("n_facts=5", "n_bootstrap=70"),
         "atlas-m/monitor": ("n_facts=5", "n_bootstrap=70"),
         "synthesis/comparison": ("n_bootstrap=70",),
     }
-    assert [job.early for job in jobs] == [True, False, False, False]
+    assert [job.early for job in made] == [True, False, False, False]
     alone = jobs.plan(["monitor"], "atlas-m", ["atlas-m"])
     assert [job.name for job in alone] == ["atlas-m/monitor"]
     sweep = jobs.plan(*asked, ["n_facts=5"], alike=True)
