@@ -38,10 +38,8 @@ def run(
 ) -> Path:
     """Execute a chapter on a model and return its folder, ``<runs>/<model-slug>/<chapter>``.
 
-    A chapter that declares no ``model`` reads finished runs: its folder is
-    ``<runs>/synthesis/<chapter>``, and it is told ``<runs>`` where it declares ``runs_dir``.
-    The executed notebook appears there as ``notebook.ipynb`` once all is done; if a cell fails, as
-    ``failed.ipynb``, with the traceback. ``run.log`` holds all that the cells printed.
+    One that declares no ``model`` goes to ``<runs>/synthesis``. The notebook is there as
+    ``notebook.ipynb`` once all is done; if a cell fails, as ``failed.ipynb``, with the traceback.
     """
     template = templates / f"{chapter}.ipynb"
     words = tuple(words)

@@ -1,14 +1,7 @@
 """The runs that a book or a sweep needs, and whether each is there and current.
 
-A chapter's parameters say where it runs. One that declares no ``model`` is a *synthesis*: it reads
-finished runs, or published tables, and runs once. One that declares ``models`` compares models
-itself and runs on the book's model alone. Every other chapter is a *measure*: it runs on the book's
-model and on all others of the grid.
-
 A run is current if its ``run.json`` says (``made_from``) that it was made from what it would be
-made from now: settings, a hash of the files that it depends on, the commit of a model on the hub,
-and, for a chapter that reads runs, a hash of those. How it was started does not matter, nor where
-its folder has been moved or copied to.
+made from now. How it was started does not matter, nor where its folder has been moved to.
 """
 
 import json
@@ -55,7 +48,10 @@ class Job:
 
 
 def kind(chapter: str, templates: Path = TEMPLATES) -> str:
-    """Return what a chapter is: ``"synthesis"``, ``"single"`` or ``"measure"``.
+    """Return what a chapter's parameters say that it is: it runs once, or on a model, or on all.
+
+    A synthesis declares no ``model``: it reads finished runs, or published tables. A single one
+    declares ``models`` and compares them itself, on the book's model; a measure runs on all.
 
     >>> kind("monitor"), kind("atlas")
     ('measure', 'single')
@@ -115,11 +111,10 @@ def reads_runs(job: Job) -> bool:
 
 
 def words(name: str, shown: str, given: Iterable[str]) -> list[str]:
-    """Return the settings for the runs of one model.
+    """Return the settings for the runs of one model: the book's takes what is given.
 
-    The book's model takes what is given. The others are asked the same facts in the same way, each
-    in its own prompt format, with as many bootstrap draws, but spare themselves close-ups
-    (``LIGHT``), unless those are given too.
+    The others are asked the same facts in the same way, each in its own prompt format, but spare
+    themselves close-ups (``LIGHT``), unless those are given too.
 
     >>> words("atlas-m", "atlas-m", ["n_facts=5"])
     ['n_facts=5']
@@ -145,7 +140,7 @@ def noise(model: str) -> Job:
 
 
 def made_from(job: Job, runs: Path, templates: Path = TEMPLATES) -> dict[str, Any]:
-    """Return what a job would be made from now."""
+    """Return what a job would be made from now: settings, and hashes of all that it reads."""
     template = templates / f"{job.chapter}.ipynb"
     values = {}
     if not job.more:

@@ -1,8 +1,7 @@
 """Make the runs of the noise floor: the same facts, asked of a model in four ways.
 
-As usual, with other wrong hints, in numbers of half the width, and eight prompts at a time: see
-`helpers.runs.comparison.noise`. This module decides whether those runs are out of date: it imports
-nothing else of the machinery.
+The runs are out of date when what this module imports has changed: so it imports nothing else of
+the machinery.
 """
 
 from pathlib import Path

@@ -141,9 +141,10 @@ def sources() -> set[Path]:
     pages = prose()
     modules = dependencies.code(path for path in pages if path.suffix == ".py")
     for page in (path for path in pages if path.suffix == ".md"):
-        modules |= dependencies.named(page.read_text(encoding="utf-8"))
+        listed = re.findall(r"\{api\}(.*)", page.read_text(encoding="utf-8"))
+        modules |= dependencies.named(" ".join(listed))
     asked = (WEIGHTS / live.MODEL).glob("*")
-    placed = (BOOK / "chapters").iterdir()
+    placed = (BOOK / "chapters").glob("*")
     return {ROOT / "_config.yml", *pages, *placed, *modules, *dependencies.data(modules), *asked}
 
 

@@ -1,12 +1,8 @@
 """The noise floor: how far a model lies from itself, measured as the board compares two models.
 
-The board compares models on the same facts, in pairs, and its intervals say what another sample of
-facts would change. They are silent on choices that are the same for both models and should not
-matter: the draw of wrong hints and how the machine computes. Each variant changes one of these and
-is compared with the usual run by the board's own paired difference, so that facts play no part. Two
-models may be off in opposite directions, so a choice moves their difference by at most the sum of
-the two models' floors. ``python -m helpers noise`` makes the runs, in
-``runs/noise/<variant>/<model>/monitor``.
+Each variant changes one choice that should not matter, and is compared with the usual run on the
+same facts. A choice moves the difference of two models by at most the sum of their floors.
+``python -m helpers noise`` makes the runs, in ``runs/noise/<variant>/<model>/monitor``.
 """
 
 from pathlib import Path
@@ -35,12 +31,17 @@ LABELS = {
 
 
 def found(folder: Path) -> dict[str, dict[str, Path]]:
-    """Return the noise runs there are: label of the model to variant to folder.
+    """Return the noise runs there are.
 
     Parameters
     ----------
     folder : Path
         The folder over the runs.
+
+    Returns
+    -------
+    dict
+        Label of the model to variant to folder, for models with a usual run and one more.
     """
     table: dict[str, dict[str, Path]] = {}
     for variant in VARIANTS:
