@@ -92,15 +92,19 @@ def test_a_failure_says_where_and_why(tmp_path, name, source, sentence):
     assert chapters._failure(error, template, template) == sentence.replace("\n", " ")
 
 
-def test_a_process_that_died_is_named_by_its_last_cell(tmp_path):
-    template = stand_ins.write_template(tmp_path) / "monitor.ipynb"
-    begun = [
-        new_code_cell(source, metadata={"papermill": {"start_time": start}})
-        for source, start in ((stand_ins.RUN, "1"), (stand_ins.FAIL, "2"), (stand_ins.SAVE, None))
-    ]
-    nbformat.write(new_notebook(cells=begun), tmp_path / "failed.ipynb")
-    told = chapters._failure(DeadKernelError("died"), template, tmp_path / "failed.ipynb")
-    assert told.startswith("in cell 4: the Python process died, most likely for want of memory")
+def test_a_process_that_died_is_named_by_its_last_cell(run, monkeypatch, tmp_path):
+    def die(template, output, given, log):
+        begun = [(stand_ins.RUN, "1"), (stand_ins.FAIL, "2"), (stand_ins.SAVE, None)]
+        cells = [new_code_cell(s, metadata={"papermill": {"start_time": t}}) for s, t in begun]
+        nbformat.write(new_notebook(cells=cells), output)
+        raise DeadKernelError("died")
+
+    monkeypatch.setattr(chapters, "_execute", die)
+    with pytest.raises(UserError) as caught:
+        run()
+    told = "The chapter monitor stopped in cell 4: the Python process died, most likely for want of"
+    assert str(caught.value).startswith(told)
+    assert next(tmp_path.glob("runs/*/monitor/*.ipynb")).name == "failed.ipynb"
 
 
 def test_a_chapter_that_saves_nothing_is_refused(run, monkeypatch):
