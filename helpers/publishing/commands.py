@@ -81,10 +81,20 @@ def _given(args: argparse.Namespace, *names: str) -> dict[str, Any]:
 @_command("name", "studies", "--runs", "--set")
 def measure(args: argparse.Namespace) -> None:
     """Measure a model and print the results with intervals."""
-    from helpers.runs import RUNS, measuring
+    from helpers.publishing import settings
+    from helpers.runs import measuring, shown
+    from helpers.studies import STUDIES
 
-    for result in measuring.measure(args.name, args.studies, args.set, args.runs or RUNS):
-        print(result, flush=True)
+    names = args.studies or list(STUDIES)
+    taken = {key: value for name in names for key, value in measuring.declared(name).items()}
+    given = settings.take(args.set, taken, "The studies have")
+    folder = {"folder": args.runs} if args.runs else {}
+    for study, place, summary in measuring.measure(args.name, names, given, **folder):
+        whole = summary[summary["relation"] == "all"].drop(columns="relation")
+        table = whole[["measure", "estimate", "low", "high", "n"]].to_string(
+            index=False, float_format="{:.3f}".format
+        )
+        print(f"{study}, with intervals of 95%\n{table}\nThe run is in {shown(place)}.", flush=True)
 
 
 @_command("chapter", "--model", "--runs", "--set", "--templates")

@@ -5,9 +5,10 @@ import sys
 from pathlib import Path
 from types import SimpleNamespace
 
+import pandas as pd
 import pytest
 
-from helpers import UserError, runs
+from helpers import UserError, runs, studies
 from helpers.publishing import chapters, commands
 
 SCREEN = 24
@@ -53,17 +54,42 @@ def test_what_stops_a_command_is_one_sentence(raised, status, sentence, monkeypa
     assert told.out == ""
 
 
-def test_measure_passes_on_what_it_is_given_and_prints_what_comes_back(monkeypatch, capsys):
+@pytest.fixture
+def measured(monkeypatch):
+    """Let every study take no time; return what it was asked for."""
     seen = []
 
-    def measure(*given):
-        seen.append(given)
-        return iter(["one", "two"])
+    def measure(model, names, given, folder="runs/measured"):
+        seen.append((model, names, given, folder))
+        rows = [("all", 0.5, 12), ("P17", 0.25, 4)]
+        columns = {"relation": [row[0] for row in rows], "measure": "base", "low": 0.125}
+        columns |= {"estimate": [row[1] for row in rows], "high": 1.0, "n": [r[2] for r in rows]}
+        for name in names:
+            yield name, Path(folder) / "org--x" / name, pd.DataFrame(columns)
 
-    stand_in = SimpleNamespace(measure=measure)
-    monkeypatch.setitem(sys.modules, "helpers.runs.measuring", stand_in)
+    declared = {"monitor": {"n_facts": 100, "match": "exact_match"}, "other": {"n_items": 9}}
+    stand_in = SimpleNamespace(measure=measure, declared=declared.__getitem__)
     monkeypatch.setattr(runs, "measuring", stand_in, raising=False)
+    monkeypatch.setattr(studies, "STUDIES", declared, raising=False)
+    return seen
+
+
+def test_measure_prints_a_table_with_intervals_and_where_the_run_is(measured, capsys):
     words = ["measure", "org/x", "monitor", "--runs", "here", "--set", "n_facts=5"]
     assert commands.main(words) == 0
-    assert seen == [("org/x", ["monitor"], ["n_facts=5"], Path("here"))]
-    assert capsys.readouterr().out == "one\ntwo\n"
+    assert measured == [("org/x", ["monitor"], {"n_facts": 5}, Path("here"))]
+    assert capsys.readouterr().out.splitlines() == [
+        "monitor, with intervals of 95%",
+        "measure  estimate   low  high  n",
+        "   base     0.500 0.125 1.000 12",
+        "The run is in here/org--x/monitor.",
+    ]
+
+
+def test_measure_takes_all_studies_and_the_settings_of_any(measured, capsys):
+    assert commands.main(["measure", "org/x", "--set", "n_items=7"]) == 0
+    assert measured == [("org/x", ["monitor", "other"], {"n_items": 7}, "runs/measured")]
+    assert commands.main(["measure", "org/x", "--set", "n_item=7"]) == 2
+    told = capsys.readouterr().err
+    assert told.startswith("error: The studies have no parameter 'n_item': did you mean n_items?")
+    assert len(measured) == 1
