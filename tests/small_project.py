@@ -20,7 +20,7 @@ START = """import time
 from pathlib import Path
 import pandas as pd
 from helpers import runs
-from helpers.errors import UserError
+from helpers import UserError
 run = runs.start("monitor", dict(model=model, n_facts=n_facts, pause=pause), run_dir)"""
 ASK = """if (Path(model) / "broken").exists():
     raise UserError(f"{model} is broken: remove the file broken.")
@@ -77,7 +77,7 @@ def type_in(top: Path, line: str, **more: str) -> subprocess.CompletedProcess:
 
 def command(*words: str) -> list[str]:
     """Return the call of a command of the project."""
-    return [sys.executable, "-m", "helpers.publishing.chapters", *words]
+    return [sys.executable, "-m", "helpers", *words]
 
 
 def environment() -> dict[str, str]:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from helpers import datasets
-from helpers.publishing import grid
+from helpers.publishing import jobs
 from tests import outcomes, small_project
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -57,7 +57,7 @@ def make(project):
     def book(model, settings=SMALL, chapters=(), status=0, others=""):
         started = time.time()
         words = settings.split()  # a word that no chapter takes is refused
-        kept = {word for name in chapters or CHAPTERS for word in grid.fitting(name, words)}
+        kept = {word for name in chapters or CHAPTERS for word in jobs.fitting(name, words)}
         settings = " ".join(word for word in words if word in kept)
         line = f'make book MODEL="{model}" MODELS="{others or model}" SET="{settings}"'
         line += f' CHAPTERS="{" ".join(chapters)}"' if chapters else ""

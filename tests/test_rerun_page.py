@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from helpers.publishing import chapters, grid, publish, settings
+from helpers.publishing import commands, jobs, publish, settings
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = (ROOT / "book" / "rerun.md").read_text(encoding="utf-8")
@@ -41,6 +41,6 @@ def test_make_knows_target_and_variables(command):
 @pytest.mark.parametrize("command", PYTHON)
 def test_the_commands_of_python_take_these_words(command):
     words = shlex.split(command)[3:]
-    args = chapters._parser().parse_args(words)
-    template = grid.TEMPLATES / f"{args.chapter}.ipynb"
+    args = commands.parser().parse_args(words)
+    template = jobs.TEMPLATES / f"{args.chapter}.ipynb"
     assert settings.read(template, args.set)

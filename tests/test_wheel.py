@@ -110,15 +110,7 @@ def test_what_is_run_elsewhere_is_the_installed_package(elsewhere, installed):
 
 @pytest.mark.parametrize("chapter", ["atlas", "monitor"])
 def test_the_command_runs_the_templates_of_the_folder_one_is_in(root, elsewhere, chapter):
-    command = [
-        sys.executable,
-        "-m",
-        "helpers.publishing.chapters",
-        "run",
-        chapter,
-        "--model",
-        "atlas-xs",
-    ]
+    command = [sys.executable, "-m", "helpers", "run", chapter, "--model", "atlas-xs"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert done.stderr.strip() == f"error: There is no chapter '{chapter}': choose from none."

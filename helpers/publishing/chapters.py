@@ -1,17 +1,15 @@
 """Run a chapter on a model: execute its notebook, keep its log, and its traceback if it fails.
 
-``python -m helpers.publishing.chapters run monitor --model atlas-m --set n_facts=30`` executes
-``notebooks/monitor.ipynb`` and leaves ``runs/atlas-m/monitor/notebook.ipynb``;
-``python -m helpers.publishing.chapters --help`` lists the other commands.
+``python -m helpers run monitor --model atlas-m --set n_facts=30`` executes
+``notebooks/monitor.ipynb`` and leaves ``runs/atlas-m/monitor/notebook.ipynb``.
 """
 
-import argparse
 import logging
 import os
 import re
 import sys
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +20,9 @@ from papermill.exceptions import PapermillExecutionError
 
 from helpers import UserError
 from helpers.models.checkpoints import slug
-from helpers.publishing import grid, locks, publish, runlog, settings, state, sweeps
-from helpers.publishing.grid import TEMPLATES, Job
-from helpers.publishing.runlog import RunLog
+from helpers.publishing import jobs, locks, settings
+from helpers.publishing.jobs import TEMPLATES, Job
+from helpers.publishing.locks import RunLog
 from helpers.runs import ROOT, RUNS, SYNTHESIS, shown
 
 RUNNING = ".running.ipynb"
@@ -40,32 +38,30 @@ def run(
 ) -> Path:
     """Execute a chapter on a model and return its folder, ``<runs>/<model-slug>/<chapter>``.
 
-    A chapter that declares no ``model`` reads finished runs: its folder is
-    ``<runs>/synthesis/<chapter>``, and it is told ``<runs>`` where it declares ``runs_dir``.
-    The executed notebook appears there as ``notebook.ipynb`` once all is done; if a cell fails, as
-    ``failed.ipynb``, with the traceback. ``run.log`` holds all that the cells printed.
+    One that declares no ``model`` goes to ``<runs>/synthesis``. The notebook is there as
+    ``notebook.ipynb`` once all is done; if a cell fails, as ``failed.ipynb``, with the traceback.
     """
     template = templates / f"{chapter}.ipynb"
     words = tuple(words)
     given = settings.read(template, words)
-    synthesis = grid.kind(chapter, templates) == "synthesis"
+    synthesis = jobs.kind(chapter, templates) == "synthesis"
     folder = runs.resolve() / (SYNTHESIS if synthesis else slug(model)) / chapter
     fixed = {"model": model, "run_dir": shown(folder), "runs_dir": shown(runs.resolve())}
     given |= {name: fixed[name] for name in settings.declared(template) if name in fixed}
     job = Job(folder.name, chapter, "" if synthesis else model, words)
-    made = state.wanted(job, runs.resolve(), templates)
+    made = jobs.made_from(job, runs.resolve(), templates)
     log = RunLog(folder)
     try:
         _into(folder, template, given, log)
         for table in TABLES[synthesis:]:  # who asks no model has no answers
             if not (folder / table).is_file():
                 raise UserError(f"The chapter {chapter} ended without {table} in {shown(folder)}.")
-        state.sign(folder, made)
+        jobs.sign(folder, made)
         (folder / RUNNING).replace(folder / "notebook.ipynb")
     except OSError as error:
-        raise log.told(locks.unwritable("run", folder, error)) from error
+        raise log.write_error(locks.unwritable("run", folder, error)) from error
     except UserError as error:
-        log.told(error)
+        log.write_error(error)
         raise
     finally:
         log.close()
@@ -82,7 +78,7 @@ def _into(folder: Path, template: Path, given: dict[str, Any], log: RunLog) -> N
         part.replace(failed)
         raise UserError(
             f"The chapter {template.stem} stopped {_failure(error, template, failed)} "
-            f"(log: {shown(folder / runlog.NAME)}, traceback: {shown(failed)})"
+            f"(log: {shown(folder / locks.LOG)}, traceback: {shown(failed)})"
         ) from error
 
 
@@ -154,69 +150,3 @@ def _failure(error: Exception, template: Path, failed: Path) -> str:
     place = f"in cell {sources.index(source) + 1}" if source in sources else "in the parameters"
     quoted = f" (`{line[1].strip()}`)" if line else ""
     return f"{place}{quoted}: {' '.join(reason.split())}"
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command; a user's mistake ends in one sentence on stderr and status 2."""
-    args = _parser().parse_args(arguments)
-    try:
-        match args.command:
-            case "run":
-                run(args.chapter, args.model, args.set, args.runs, args.templates)
-            case "check":
-                publish.check(args.chapters, args.model, args.set, args.models)
-            case "book":
-                publish.book(
-                    args.chapters, args.model, args.set, args.cores, args.runs, args.models
-                )
-            case "sweep":
-                asked = (args.models, args.chapters, args.set, args.runs, args.profile, args.cores)
-                sweeps.main(sweeps.prepare(*asked), args.dry_run)
-            case "estimate":
-                from helpers.publishing import estimates  # the one command that loads a model
-
-                sweep = sweeps.prepare(args.models, args.chapters, args.set, args.runs)
-                print(estimates.report(estimates.estimate(sweep)))
-    except UserError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        print("error: Interrupted: the same command goes on where this stopped.", file=sys.stderr)
-        return 130
-    return 0
-
-
-def _parser() -> argparse.ArgumentParser:
-    """Return the parser of the command line."""
-    parser = argparse.ArgumentParser(
-        prog="python -m helpers.publishing.chapters", description=__doc__
-    )
-    commands = parser.add_subparsers(dest="command", required=True)
-    texts = {
-        "run": "execute one chapter",
-        "check": "check the chapters' parameters and the model's name",
-        "book": "all of it, by Snakemake, repeating only what changed",
-        "estimate": "what a sweep costs: tokens of its probes, seconds by a calibration",
-        "sweep": "chapters on many models, here or on a cluster, repeating only what changed",
-    }
-    add = {name: commands.add_parser(name, help=text) for name, text in texts.items()}
-    add["run"].add_argument("chapter")
-    add["run"].add_argument("--templates", type=Path, default=TEMPLATES)
-    add["sweep"].add_argument("--profile", default="", help="of notebooks/profiles; or a folder")
-    add["sweep"].add_argument("--dry-run", action="store_true", help="tell what it would do")
-    for name in ("book", "sweep"):
-        add[name].add_argument("--cores", type=int, help="all by default")
-    for name in ("check", "book", "sweep", "estimate"):
-        add[name].add_argument("chapters", nargs="*")
-        add[name].add_argument("--models", nargs="*", default=[], help="models to compare")
-    for name in ("run", "check", "book"):
-        add[name].add_argument("--model", default="atlas-m", help="bundled name, folder or hub id")
-    for name in ("run", "book", "sweep", "estimate"):
-        add[name].add_argument("--runs", type=Path, default=RUNS, help="folder of the runs")
-    for name in ("run", "check", "book", "sweep", "estimate"):
-        add[name].add_argument("--set", nargs="*", default=[], metavar="name=value")
-    return parser
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -20,8 +20,8 @@ from helpers import UserError, models, runs
 from helpers.models import LanguageModel, checkpoints, tokens
 from helpers.models.checkpoints import slug
 from helpers.probing import generate, score, scoring
-from helpers.publishing import grid, settings
-from helpers.publishing.grid import TEMPLATES
+from helpers.publishing import jobs, settings
+from helpers.publishing.jobs import TEMPLATES
 from helpers.publishing.sweeps import Sweep
 
 SAMPLE = 30  # items whose probes a model is timed on
@@ -39,7 +39,7 @@ class Cost:
 
 def estimate(sweep: Sweep) -> pd.DataFrame:
     """Return what each run of a sweep takes."""
-    names = [name for name in sweep.chapters if grid.kind(name) != "synthesis"]
+    names = [name for name in sweep.chapters if jobs.kind(name) != "synthesis"]
     pilots = {name: _pilot(sweep, name) for name in names}
     costs: dict[str, dict[str, Cost]] = {}
     _loaded(min(checkpoints.bundled(), key=_size, default=sweep.models[0]), ())  # imports, once
@@ -87,16 +87,8 @@ def _pilot(sweep: Sweep, chapter: str) -> Any:
     if found.empty:
         smallest = min(checkpoints.bundled(), key=_size, default=sweep.models[0])
         folder = sweep.runs / PILOTS
-        call = [
-            sys.executable,
-            "-m",
-            "helpers.publishing.chapters",
-            "run",
-            chapter,
-            "--model",
-            smallest,
-        ]
-        call += ["--runs", str(folder), "--set", *grid.fitting(chapter, sweep.given)]
+        call = [sys.executable, "-m", "helpers", "run", chapter, "--model", smallest]
+        call += ["--runs", str(folder), "--set", *jobs.fitting(chapter, sweep.given)]
         print(f"The probes of {chapter} are not known yet: it runs on {smallest}", file=sys.stderr)
         done = subprocess.run(call, cwd=runs.ROOT, stderr=subprocess.PIPE, text=True)
         if done.returncode:
@@ -108,7 +100,7 @@ def _pilot(sweep: Sweep, chapter: str) -> Any:
 def _alike(sweep: Sweep, chapter: str, folder: Path) -> pd.DataFrame:
     """Return the finished runs of a chapter that have the sweep's settings."""
     template = TEMPLATES / f"{chapter}.ipynb"
-    given = settings.read(template, grid.fitting(chapter, sweep.given))
+    given = settings.read(template, jobs.fitting(chapter, sweep.given))
     wanted = settings.declared(template) | given
     free = {name: value for name, value in wanted.items() if name not in settings.FIXED}
     found = runs.load(folder).query("chapter == @chapter")

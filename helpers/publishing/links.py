@@ -1,18 +1,17 @@
 """Ask every external link of the book whether it still leads somewhere.
 
-``python -m helpers.publishing.links`` prints what is broken and exits with status 1 if anything is, with 2 if
+``python -m helpers links`` prints what is broken and exits with status 1 if anything is, with 2 if
 no server could be reached at all. Links within the book are tested by ``tests/test_book.py``.
 """
 
 import json
 import re
-import sys
 from pathlib import Path
 
 import pandas as pd
 
 from helpers import UserError
-from helpers.publishing import publish
+from helpers.publishing import render
 from helpers.runs import ROOT
 
 OUT = ROOT / "build" / "links"
@@ -26,7 +25,7 @@ def ask(out: Path = OUT) -> pd.DataFrame:
     log = out / "log"
     answers = out / "_build" / "html" / "output.json"  # where jupyter-book has this builder write
     answers.unlink(missing_ok=True)
-    publish.build("linkcheck", out, log)  # its status also tells of broken links
+    render.build("linkcheck", out, log)  # its status also tells of broken links
     if not answers.is_file():
         raise UserError(f"The links were not asked, the book cannot be read: see {log}.")
     return read(answers.read_text(encoding="utf-8"))
@@ -65,18 +64,3 @@ def tell(table: pd.DataFrame) -> tuple[int, str]:
         lines.append("No server could be reached: check the network and run make linkcheck again.")
         return 2, "\n".join(lines)
     return int(counts.get("broken", 0) > 0), "\n".join(lines)
-
-
-def main() -> int:
-    """Ask, and print what came of it."""
-    try:
-        status, text = tell(ask())
-    except UserError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    print(text)
-    return status
-
-
-if __name__ == "__main__":
-    sys.exit(main())

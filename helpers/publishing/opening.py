@@ -1,12 +1,11 @@
 """The first code cell of every chapter: it installs the package where that is not at hand.
 
 A chapter opened in a clone finds ``helpers`` beside it; one opened alone, as on Colab, fetches it
-from the repository that ``_config.yml`` names. ``python -m helpers.publishing.opening`` writes the cell into
+from the repository that ``_config.yml`` names. ``python -m helpers opening`` writes the cell into
 every template that has none or an old one.
 """
 
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -57,14 +56,7 @@ def put(template: Path, first: dict[str, Any]) -> bool:
     return True
 
 
-def main() -> int:
-    """Put the cell into every template; print the names of those that changed."""
+def write() -> list[str]:
+    """Put the cell into every template; return the names of those that changed."""
     first = cell()
-    for template in sorted((ROOT / "notebooks").glob("*.ipynb")):
-        if put(template, first):
-            print(template.name)
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    return [path.name for path in sorted((ROOT / "notebooks").glob("*.ipynb")) if put(path, first)]

@@ -4,9 +4,7 @@ The table is a file like ``notebooks/profiles/slurm/resources.yaml``: sizes of m
 GPUs, processors and memory that each needs, and the minutes of every chapter at each size.
 """
 
-import json
 from functools import cache
-from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -73,18 +71,12 @@ def billions(model: str) -> float | None:
     True
     >>> billions("./no-such-folder")
     """
+    from helpers.models import placement  # torch: only where there is a table
+
     try:
         found = checkpoints.hub_id(model)
         if found is None:
-            files = checkpoints.find(model).weights
-            return sum(map(_entries, files)) / 1e9
+            return placement.count(checkpoints.find(model).weights) / 1e9
         return hub.parameters(*found) / 1e9
     except Exception:  # a size that cannot be told is no reason to stop: the model's run will tell
         return None
-
-
-def _entries(file: Path) -> int:
-    """Return how many numbers a safetensors file holds: shapes are in its header."""
-    with file.open("rb") as stream:
-        header = json.loads(stream.read(int.from_bytes(stream.read(8), "little")))
-    return sum(prod(entry["shape"]) for name, entry in header.items() if name != "__metadata__")

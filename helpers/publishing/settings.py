@@ -66,6 +66,11 @@ def parse(name: str, text: str, default: Any) -> Any:
 def read(template: Path, words: Iterable[str]) -> dict[str, Any]:
     """Return the parameters that words like ``n_facts=30`` set, checked against the template."""
     free = {name: value for name, value in declared(template).items() if name not in FIXED}
+    return take(words, free, f"The chapter {template.stem} has")
+
+
+def take(words: Iterable[str], free: dict[str, Any], taker: str) -> dict[str, Any]:
+    """Return what words like ``n_facts=30`` set, in the types of the defaults in `free`."""
     given = {}
     for word in words:
         name, equals, text = word.partition("=")
@@ -77,8 +82,7 @@ def read(template: Path, words: Iterable[str]) -> dict[str, Any]:
             near = difflib.get_close_matches(name, free, n=1)
             hint = f"did you mean {near[0]}? The" if near else "the"
             raise UserError(
-                f"The chapter {template.stem} has no parameter '{name}': "
-                f"{hint} declared ones are {', '.join(free)}."
+                f"{taker} no parameter '{name}': {hint} declared ones are {', '.join(free)}."
             )
         given[name] = parse(name, text, free[name])
         if isinstance(free[name], int) and given[name] < LEAST.get(name, 0):

@@ -13,8 +13,8 @@ import pandas as pd
 
 from helpers import UserError
 from helpers.models import checkpoints
-from helpers.publishing import grid, locks, publish, resources, workflow
-from helpers.publishing.grid import Job
+from helpers.publishing import jobs, locks, publish, render, resources, snakemake
+from helpers.publishing.jobs import Job
 from helpers.runs import ROOT
 
 PROFILES = ROOT / "notebooks" / "profiles"
@@ -29,21 +29,12 @@ class Sweep:
     given: tuple[str, ...]
     runs: Path
     profile: Path | None
-    cores: int
+    cores: int | None
 
     @property
     def jobs(self) -> list[Job]:
-        """Return the runs of chapters that ask a model."""
-        return [job for job in self._all if job.model]
-
-    @property
-    def readers(self) -> list[Job]:
-        """Return those of chapters that ask none."""
-        return [job for job in self._all if not job.model]
-
-    @property
-    def _all(self) -> list[Job]:
-        return grid.jobs(self.chapters, self.models[-1], self.models, self.given, alike=True)
+        """Return its runs, those of chapters that ask no model last."""
+        return jobs.plan(self.chapters, self.models[-1], self.models, self.given, alike=True)
 
 
 def prepare(
@@ -60,7 +51,7 @@ def prepare(
     """
     if not models:
         raise UserError('A sweep needs models: name them, as in MODELS="atlas-s atlas-m".')
-    names = list(chapters) or [n for n in publish.chapters() if grid.kind(n) != "single"]
+    names = list(chapters) or [n for n in render.chapters() if jobs.kind(n) != "single"]
     publish.check_settings(names, given)
     found = next((p for p in (PROFILES / profile, Path(profile)) if profile and p.is_dir()), None)
     if profile and not (found and (found / "config.yaml").is_file()):
@@ -70,27 +61,22 @@ def prepare(
         resources.read(found / "resources.yaml")
     unique = tuple({checkpoints.slug(name): name for name in models}.values())
     everything = (unique, tuple(dict.fromkeys(names)), tuple(given), runs.resolve())
-    return Sweep(*everything, found, cores or workflow.all_cores())
+    return Sweep(*everything, found, cores)
 
 
 def run(sweep: Sweep) -> pd.DataFrame:
-    """Make what is missing or out of date, chapters that read runs last; tell what came of it."""
+    """Make what is missing or out of date, and say what came of it."""
     with locks.alone([sweep.runs], "sweep or make book") as held:
         fetch(sweep.models)
-        how = {"held": held, "cores": sweep.cores, "profile": sweep.profile}
-        table = workflow.make(sweep.jobs, sweep.runs, **how)
-        if (table["state"] == "done").any():
-            return pd.concat([table, workflow.make(sweep.readers, sweep.runs, **how)])
-    why = "No run is there that it could read."
-    left = [(job.name, "left", False, why, "") for job in sweep.readers]
-    return pd.concat([table, pd.DataFrame(left, columns=workflow.COLUMNS)])
+        return snakemake.make(sweep.jobs, sweep.runs, held, sweep.cores, sweep.profile)
 
 
 def main(sweep: Sweep, dry: bool = False) -> None:
     """Make a sweep and print what came of it; dry: print what it would make."""
     if dry:
-        todo = workflow.waiting(sweep.jobs, sweep.runs)
-        for job in sweep.jobs:
+        asking = [job for job in sweep.jobs if job.model]
+        todo = snakemake.waiting(asking, sweep.runs)
+        for job in asking:
             print(f"{'to do' if job in todo else 'done':6} {job.name}")
         return
     table = run(sweep)

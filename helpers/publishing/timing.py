@@ -6,7 +6,7 @@ import pandas as pd
 
 from helpers import runs
 from helpers.models.checkpoints import slug
-from helpers.publishing import grid
+from helpers.publishing import jobs
 from helpers.runs import SYNTHESIS
 
 RENDERING = "RENDERING-SECONDS"  # stands in the page until the pages are made
@@ -16,7 +16,7 @@ def seconds(folder: Path, chapters: list[str], model: str) -> pd.DataFrame:
     """Return what the runs of a book's chapters took."""
     rows = []
     for chapter in chapters:
-        own = SYNTHESIS if grid.kind(chapter) == "synthesis" else slug(model)
+        own = SYNTHESIS if jobs.kind(chapter) == "synthesis" else slug(model)
         found = {path.parent.parent.name: path for path in folder.glob(f"*/{chapter}/run.json")}
         told = {name: runs.manifest(path.parent) for name, path in found.items()}
         others = [entry["seconds"] for name, entry in told.items() if name != own]

@@ -5,7 +5,7 @@ import pytest
 
 from helpers import datasets, runs
 from helpers.atlas import family
-from helpers.publishing import chapters, publish, state
+from helpers.publishing import chapters, dependencies, jobs, render
 from helpers.stats import wilson
 from tests.chapters import notebooks
 
@@ -26,16 +26,16 @@ def test_the_run_is_whole(folder):
 
 
 def test_the_prologue_comes_first():
-    assert publish.chapters()[0] == "atlas"
+    assert render.chapters()[0] == "atlas"
 
 
 def test_it_runs_again_when_a_bundled_model_or_its_making_changes(root):
-    seen = state.sources("atlas-s", [], "atlas")
+    seen = dependencies.files(jobs.TEMPLATES / "atlas.ipynb")
     assert {
         root / f"helpers/models/weights/{name}/evaluation.csv" for name in family.members()
-    } <= set(seen)
+    } <= seen
     assert root / "helpers/atlas/toy.py" in seen
-    assert root / "helpers/atlas/toy.py" not in state.sources("atlas-s", [], "monitor")
+    assert root / "helpers/atlas/toy.py" not in dependencies.files(jobs.TEMPLATES / "monitor.ipynb")
 
 
 def test_metrics_can_be_computed_again_from_the_saved_answers(answers, metrics):

@@ -72,9 +72,7 @@ class TestTemplate:
         cells = notebook(path).cells
         assert cells[0].cell_type == "markdown"
         expected = opening.cell()
-        assert cells[1].source == "".join(expected["source"]), (
-            "run python -m helpers.publishing.opening"
-        )
+        assert cells[1].source == "".join(expected["source"]), "run python -m helpers opening"
         assert cells[1].metadata == expected["metadata"]
 
 

@@ -166,7 +166,7 @@ def _interrupt(job):
 def test_interrupted_run_resumes_without_repeating(root, tmp_path):
     words = ["n_facts=40", "relations=P17,P36,P297,P246", "attribution=no", "n_bootstrap=20"]
     words += ["n_panel=0"]
-    command = [sys.executable, "-m", "helpers.publishing.chapters", "run", "monitor"]
+    command = [sys.executable, "-m", "helpers", "run", "monitor"]
     command += ["--model", "atlas-s", "--runs", str(tmp_path), "--set", *words]
     cache = tmp_path / "atlas-s" / "cache"
     options = {"stderr": subprocess.PIPE, "start_new_session": True}

@@ -12,7 +12,7 @@ import pytest
 
 from helpers import UserError, runs
 from helpers.probing import engine
-from helpers.publishing import chapters
+from helpers.publishing import chapters, commands
 from tests.faults import work
 from tests.faults.conftest import kill, wait_for
 
@@ -199,13 +199,13 @@ def test_a_full_disk_ends_a_chapter_with_one_sentence(begin, disk, chapter, capf
     place = disk("size=44k")
     words = ["run", "monitor", "--model", "tiny", "--runs", str(place)]
     words += ["--templates", str(templates)]
-    assert chapters.main(words) == 2
+    assert commands.main(words) == 2
     last = capfd.readouterr().err.strip().splitlines()[-1]
     assert last.startswith("error: ")
     assert "No space left on device" in last
     assert runs.load(place).empty
     disk("size=20m")
-    assert chapters.main(words) == 0
+    assert commands.main(words) == 0
     assert tables(place / "tiny" / "monitor") == expected
 
 
@@ -218,7 +218,7 @@ def test_a_read_only_folder_is_one_sentence(disk, chapter, capfd):
         ["sweep", "monitor", "--models", "atlas-xs"],
         ["book", "--model", "atlas-xs"],
     ):
-        assert chapters.main([*words, "--runs", str(place)]) == 2
+        assert commands.main([*words, "--runs", str(place)]) == 2
         told = capfd.readouterr().err
         assert told.count("\n") == 1
         assert "cannot write to" in told

@@ -16,7 +16,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from helpers import UserError, runs
 from helpers.probing import cache as caches
 from helpers.probing import engine, score
-from helpers.publishing import chapters
+from helpers.publishing import commands
 from tests import tiny
 
 CITIES = ["Lyon", "Bern", "Turin", "Rome", "Nice", "Bari", "Paris", "Basel", "Milan", "Brest"]
@@ -92,7 +92,7 @@ def run_chapter(templates: Path, folder: Path, *words: str) -> None:
     """Run the chapter as ``make book`` does; a mistake ends in one sentence on stderr."""
     os.environ["PYTHONPATH"] = str(runs.ROOT)
     where = ["--runs", str(folder), "--templates", str(templates)]
-    sys.exit(chapters.main(["run", "monitor", "--model", "tiny", *where, "--set", *words]))
+    sys.exit(commands.main(["run", "monitor", "--model", "tiny", *where, "--set", *words]))
 
 
 def save_tables(folder: Path, n: int) -> None:

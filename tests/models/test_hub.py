@@ -15,7 +15,7 @@ from helpers import UserError, models
 from helpers.datasets import questions
 from helpers.models import checkpoints
 from helpers.probing import score
-from helpers.publishing import chapters
+from helpers.publishing import commands
 from tests import tiny
 from tests.hub_server import HubServer, cut, gated, status, vanish
 
@@ -195,7 +195,7 @@ def test_every_failure_is_one_sentence(hub, capfd, case):
     fault, name, sentence = faults()[case]
     hub.fault = fault
     name = name or "owner/tiny"
-    assert chapters.main(["check", "monitor", "--model", name]) == 2
+    assert commands.main(["book", "monitor", "--model", name]) == 2
     *before, last = capfd.readouterr().err.splitlines()
     assert last.startswith("error: ")
     assert not [line for line in before if not line.startswith("Fetching owner/tiny: ")]
@@ -313,10 +313,15 @@ def test_a_page_sees_nothing(hub, capfd):
 def test_the_command_takes_a_revision_from_the_hub_that_the_environment_names(hub, root, tmp_path):
     environment = {k: v for k, v in os.environ.items() if k != "HF_HUB_OFFLINE"}
     environment |= {"HF_ENDPOINT": hub.url, "HF_HOME": str(tmp_path / "home")}
-    command = [sys.executable, "-m", "helpers.publishing.chapters", "check", "monitor", "--model"]
+    check = (
+        "from helpers.publishing import publish; publish.check(['monitor'], 'owner/tiny@v1', [])"
+    )
+    book = ["-m", "helpers", "book", "monitor", "--runs", str(tmp_path), "--model", "owner/none"]
     results = [
-        subprocess.run([*command, name], cwd=root, env=environment, capture_output=True, text=True)
-        for name in ("owner/tiny@v1", "owner/none")
+        subprocess.run(
+            [sys.executable, *words], cwd=root, env=environment, capture_output=True, text=True
+        )
+        for words in (["-c", check], book)
     ]
     assert [(done.returncode, done.stdout) for done in results] == [(0, ""), (2, "")]
     assert results[0].stderr == ""

@@ -8,7 +8,7 @@ import pytest
 from helpers import runs
 from helpers.probing import scoring
 from helpers.publishing import estimates, settings, sweeps
-from helpers.publishing.grid import TEMPLATES
+from helpers.publishing.jobs import TEMPLATES
 from tests import tiny
 
 PROBES = pd.DataFrame(

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from helpers import UserError
-from helpers.publishing import links, publish
+from helpers.publishing import links, render
 
 
 def answer(status, info="", uri="https://example.org", **more):
@@ -57,7 +57,7 @@ def test_without_a_network_it_says_so():
 
 
 def test_a_book_that_cannot_be_read_is_a_sentence(tmp_path, monkeypatch):
-    monkeypatch.setattr(publish, "build", lambda builder, out, log: (1, "no such file"))
+    monkeypatch.setattr(render, "build", lambda builder, out, log: (1, "no such file"))
     with pytest.raises(UserError, match="cannot be read"):
         links.ask(tmp_path)
 
@@ -67,6 +67,6 @@ def test_old_answers_are_not_taken_for_new(tmp_path, monkeypatch):
     old.parent.mkdir(parents=True)
     old.write_text(answer("working"))
     new = answer("broken", "404")
-    monkeypatch.setattr(publish, "build", lambda builder, out, log: old.write_text(new))
+    monkeypatch.setattr(render, "build", lambda builder, out, log: old.write_text(new))
     assert links.ask(tmp_path)["status"].tolist() == ["broken"]
     assert isinstance(links.read(new), pd.DataFrame)

@@ -1,11 +1,12 @@
-"""Tests of helpers.publishing.noise, with a tiny random model."""
+"""Tests of the noise floor, its runs made with a tiny random model."""
 
 import numpy as np
 import pytest
 
 from helpers import UserError, runs
-from helpers.publishing import noise
-from helpers.runs.comparison import board, facts
+from helpers.publishing import commands
+from helpers.publishing import noise as making
+from helpers.runs.comparison import board, facts, noise
 from helpers.studies import STUDIES
 from tests import tiny
 
@@ -14,7 +15,7 @@ from tests import tiny
 def made(tmp_path_factory):
     """Return the folder of a tiny model's noise runs."""
     folder = tmp_path_factory.mktemp("noise")
-    noise.run(str(tiny.save(folder / "tiny")), folder / "runs", n_facts=1)
+    making.run(str(tiny.save(folder / "tiny")), folder / "runs", n_facts=1)
     return folder / "runs"
 
 
@@ -35,11 +36,11 @@ def test_batches_change_nothing_and_half_the_width_a_little(made):
     (paths,) = noise.found(made).values()
     gaps, answers = noise.compare(paths, n_resamples=50)
     answers = answers.set_index("variant")
-    assert answers.loc[noise.TOLD["batch"], "largest"] < 1e-4
-    assert 1e-5 < answers.loc[noise.TOLD["dtype"], "largest"] < 2
+    assert answers.loc[noise.LABELS["batch"], "largest"] < 1e-4
+    assert 1e-5 < answers.loc[noise.LABELS["dtype"], "largest"] < 2
     usual = runs.answers(paths["usual"])
-    assert answers.loc[noise.TOLD["dtype"], "prompts"] == len(usual)
-    batch = gaps[gaps["variant"] == noise.TOLD["batch"]]
+    assert answers.loc[noise.LABELS["dtype"], "prompts"] == len(usual)
+    batch = gaps[gaps["variant"] == noise.LABELS["batch"]]
     np.testing.assert_allclose(batch["estimate"].dropna(), 0, atol=1e-6)
 
 
@@ -49,7 +50,7 @@ def test_every_variant_is_compared_in_pairs_as_the_board_does(made):
     asked = {name: runs.answers(path) for name, path in paths.items()}
     assert len({frozenset(table["item"]) for table in asked.values()}) == 1
     usual, other = (facts.read("monitor", paths[name]) for name in (noise.USUAL, "hints"))
-    rows = gaps[gaps["variant"] == noise.TOLD["hints"]].set_index("measure")
+    rows = gaps[gaps["variant"] == noise.LABELS["hints"]].set_index("measure")
     for measure in STUDIES["monitor"].MEASURES:
         expected = board.difference(other, usual, measure, 50)
         for name in ("estimate", "low", "high", "n"):
@@ -58,7 +59,7 @@ def test_every_variant_is_compared_in_pairs_as_the_board_does(made):
             )
     assert rows.loc["base", ["estimate", "low", "high"]].tolist() == [0, 0, 0]  # no hint in it
     prompts = answers.set_index("variant")["prompts"]
-    assert prompts[noise.TOLD["hints"]] < prompts[noise.TOLD["batch"]]
+    assert prompts[noise.LABELS["hints"]] < prompts[noise.LABELS["batch"]]
 
 
 def test_a_single_run_is_no_floor(made, tmp_path):
@@ -67,6 +68,6 @@ def test_a_single_run_is_no_floor(made, tmp_path):
 
 def test_mistakes_end_in_a_sentence(tmp_path, capsys):
     with pytest.raises(UserError, match="n_facts is 0"):
-        noise.run("atlas-s", tmp_path, 0)
-    assert noise.main(["--model", "./nowhere", "--runs", str(tmp_path)]) == 2
+        making.run("atlas-s", tmp_path, 0)
+    assert commands.main(["noise", "--model", "./nowhere", "--runs", str(tmp_path)]) == 2
     assert capsys.readouterr().err.startswith("error: There is no folder ./nowhere")

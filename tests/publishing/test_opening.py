@@ -1,4 +1,4 @@
-"""Tests of helpers.publishing.opening: the cell that installs the package where it is not at hand."""
+"""Tests of helpers.publishing.opening: the cell that installs the package where it is missing."""
 
 import importlib.util
 import json

@@ -11,7 +11,7 @@ from safetensors import safe_open
 
 from helpers import UserError
 from helpers.models import checkpoints
-from helpers.publishing import publish, resources
+from helpers.publishing import render, resources
 
 SLURM = "notebooks/profiles/slurm/resources.yaml"
 
@@ -22,12 +22,12 @@ def table(root):
 
 
 def test_the_profiles_table_serves_every_chapter_and_size(table):
-    for chapter in [*publish.chapters(), "noise"]:
+    for chapter in [*render.chapters(), "noise"]:
         for size in (0.001, 1.0, 7.6, 70.0, 1000.0, None):
             asked = resources.need(table, chapter, size)
             assert asked["gpu"] >= 0
             assert min(asked["cpus"], asked["mem_mb"], asked["runtime"]) >= 1
-    assert set(table["minutes"]) - {"other"} <= set(publish.chapters())
+    assert set(table["minutes"]) - {"other"} <= set(render.chapters())
 
 
 @given(st.floats(0, 500), st.floats(0, 500))

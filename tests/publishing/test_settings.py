@@ -1,4 +1,4 @@
-"""Tests of helpers.publishing.settings: declared parameters, and what is refused before a chapter runs."""
+"""Tests of helpers.publishing.settings: declared parameters, and what is refused at once."""
 
 import nbformat
 import papermill

@@ -1,4 +1,4 @@
-"""Tests of helpers.publishing.sweeps: a grid of runs, one of which fails, is mended, and alone is repeated."""
+"""Tests of helpers.publishing.sweeps: a run that fails is mended, and it alone is repeated."""
 
 import os
 import re
@@ -8,13 +8,8 @@ import time
 import pandas as pd
 import pytest
 
-from helpers.publishing import chapters, sweeps, workflow
+from helpers.publishing import commands, snakemake, sweeps
 from tests import small_project
-
-
-@pytest.fixture(scope="module")
-def project(tmp_path_factory):
-    return small_project.make(tmp_path_factory.mktemp("copy") / "the project", "a", "b")
 
 
 def runs_of(project):
@@ -26,9 +21,25 @@ def runs_of(project):
 SWEEP = ["sweep", "monitor", "--models", "./a", "./b", "--cores", "1"]
 
 
-def test_a_sweep_goes_on_past_a_bad_model_and_repeats_only_it(project):
-    (project / "b" / "broken").touch()
-    first = small_project.call(project, *SWEEP)
+@pytest.fixture(scope="module")
+def swept(tmp_path_factory):
+    """Return a project and two sweeps of it with what they left; the first has a broken model."""
+    top = small_project.make(tmp_path_factory.mktemp("copy") / "the project", "a", "b")
+    (top / "b" / "broken").touch()
+    outcomes = [(small_project.call(top, *SWEEP), runs_of(top))]
+    shutil.copytree(next((top / "runs").glob("b-*/monitor")), top / "failed")
+    (top / "b" / "broken").unlink()
+    outcomes.append((small_project.call(top, *SWEEP), runs_of(top)))
+    return top, outcomes
+
+
+@pytest.fixture
+def project(swept):
+    return swept[0]
+
+
+def test_a_sweep_goes_on_past_a_bad_model_and_repeats_only_it(swept):
+    project, ((first, done), (second, now)) = swept
     assert first.returncode == 2
     *lines, last = first.stdout.splitlines()
     assert last == "1 done (1 of them now), 1 failed, 0 left"
@@ -37,20 +48,17 @@ def test_a_sweep_goes_on_past_a_bad_model_and_repeats_only_it(project):
     assert "./b is broken: remove the file broken." in lines[0]
     folder = next((project / "runs").glob("b-*/monitor"))
     assert f"{folder.relative_to(project)}/run.log" in lines[0]
-    assert "Traceback" in (folder / "failed.ipynb").read_text()
+    assert "Traceback" in (project / "failed" / "failed.ipynb").read_text()
     assert first.stderr.splitlines()[-1].startswith("error: The sweep lacks 1 of 2 runs: mend")
-    done = runs_of(project)
     assert set(done) == {"a"}
 
-    (project / "b" / "broken").unlink()
-    second = small_project.call(project, *SWEEP)
     assert second.returncode == 0
     assert second.stdout.splitlines()[-1] == "2 done (1 of them now), 0 failed, 0 left"
     told = second.stderr.splitlines()
     assert "1 of 1 steps (100%) done" in told
     assert any(re.fullmatch(r"b-\w+/monitor: cell 1/\d, \d+ s", line) for line in told)
-    assert not any(workflow.CHATTER.match(line) for line in told)
-    assert runs_of(project)["a"] == done["a"]
+    assert not any(snakemake.CHATTER.match(line) for line in told)
+    assert now["a"] == done["a"]
     assert not (folder / "failed.ipynb").exists()
 
 
@@ -62,8 +70,6 @@ def plan(project, *words):
 
 
 def test_only_what_changed_is_out_of_date(project):
-    if set(runs_of(project)) != {"a", "b"}:
-        pytest.skip("the runs are made by the test above")
     assert plan(project, "--set", "n_facts=4") == ["a", "b"]
     config, before = project / "b" / "config.json", time.time()
     config.write_text('{"other": 1}')
@@ -72,11 +78,6 @@ def test_only_what_changed_is_out_of_date(project):
     config.write_text("{}")
     os.utime(config, (before + 1e8, before + 1e8))
     assert plan(project) == []
-    code = project / "helpers" / "averages.py"
-    text = code.read_text()
-    code.write_text(text + "\n# a change\n")
-    assert plan(project) == ["a", "b"]
-    code.write_text(text)
     answers = next((project / "runs").glob("a-*/monitor/answers.parquet"))
     shutil.move(answers, answers.with_suffix(".away"))
     assert plan(project) == ["a"]
@@ -84,24 +85,39 @@ def test_only_what_changed_is_out_of_date(project):
 
 
 def test_a_runs_folder_that_was_moved_or_copied_says_itself_what_it_holds(project):
-    if set(runs_of(project)) != {"a", "b"}:
-        pytest.skip("the runs are made by a test above")
     for moved in ("copied", "copied with other times"):
         keep = shutil.copy2 if moved == "copied" else shutil.copy
         shutil.copytree(project / "runs", project / moved, copy_function=keep)
         assert plan(project, "--runs", moved) == []
-        assert plan(project, "--runs", moved, "--set", "n_facts=4") == ["a", "b"]
+    assert plan(project, "--runs", moved, "--set", "n_facts=4") == ["a", "b"]
 
 
-def test_a_run_made_by_hand_with_other_settings_is_not_done(project):
-    if set(runs_of(project)) != {"a", "b"}:
-        pytest.skip("the runs are made by a test above")
-    by_hand = ["run", "monitor", "--model", "./a", "--set"]
-    assert small_project.call(project, *by_hand, "n_facts=5").returncode == 0
-    assert plan(project) == ["a"]
-    assert plan(project, "--set", "n_facts=5") == ["b"]
-    assert small_project.call(project, *by_hand, "n_facts=3").returncode == 0
-    assert plan(project) == []
+def test_a_run_made_by_hand_counts_for_its_settings(project):
+    by_hand = ["run", "monitor", "--model", "./a", "--runs", "by hand", "--set", "n_facts=5"]
+    assert small_project.call(project, *by_hand).returncode == 0
+    assert plan(project, "--runs", "by hand", "--set", "n_facts=5") == ["b"]
+    assert plan(project, "--runs", "by hand") == ["a", "b"]
+
+
+def test_chapters_that_read_runs_come_last_and_need_one(tmp_path, monkeypatch):
+    made = []
+
+    def failing(jobs, runs, held, cores, profile):
+        made.append([job.name for job in jobs])
+        rows = [(job.name, "failed", True, "Why.", "") for job in jobs]
+        return pd.DataFrame(rows, columns=snakemake.COLUMNS)
+
+    monkeypatch.setattr(snakemake, "_make", failing)
+    sweep = sweeps.prepare(["atlas-s"], ["comparison", "published", "monitor"], [], tmp_path)
+    table = sweeps.run(sweep).set_index("run")
+    assert made == [["atlas-s/monitor", "synthesis/published"]]
+    assert table.loc["synthesis/comparison", "state"] == "left"
+    assert table.loc["synthesis/comparison", "why"] == "No run is there that it could read."
+    earlier = tmp_path / "m" / "monitor" / "run.json"
+    earlier.parent.mkdir(parents=True)
+    earlier.touch()
+    sweeps.run(sweep)
+    assert made[-1] == ["synthesis/comparison"]
 
 
 @pytest.mark.parametrize(
@@ -114,7 +130,7 @@ def test_a_run_made_by_hand_with_other_settings_is_not_done(project):
     ],
 )
 def test_a_mistake_ends_a_sweep_at_once_with_one_sentence(words, sentence, capfd, tmp_path):
-    assert chapters.main([*words, "--runs", str(tmp_path / "runs")]) == 2
+    assert commands.main([*words, "--runs", str(tmp_path / "runs")]) == 2
     told = capfd.readouterr().err
     assert sentence in told
     assert told.count("\n") == 1
@@ -124,7 +140,6 @@ def test_a_mistake_ends_a_sweep_at_once_with_one_sentence(words, sentence, capfd
 def test_a_model_named_twice_runs_once(tmp_path):
     sweep = sweeps.prepare(["atlas-s", "atlas-s", "atlas-xs"], ["monitor"], [], tmp_path)
     assert [job.name for job in sweep.jobs] == ["atlas-s/monitor", "atlas-xs/monitor"]
-    assert sweep.readers == []
 
 
 def test_a_sweep_of_all_chapters_asks_no_chapter_of_one_model(tmp_path):
@@ -132,7 +147,7 @@ def test_a_sweep_of_all_chapters_asks_no_chapter_of_one_model(tmp_path):
     names = [job.name for job in sweep.jobs]
     assert "atlas-s/monitor" in names
     assert "atlas-s/atlas" not in names
-    assert "synthesis/comparison" in [job.name for job in sweep.readers]
+    assert "synthesis/comparison" in names
 
 
 def test_a_report_counts_all_states():

@@ -32,7 +32,7 @@ def test_seconds_of_the_books_model_stand_apart(tmp_path):
 
 def test_the_page_adds_up_and_leaves_room_for_the_rendering(tmp_path, monkeypatch):
     kinds = {"monitor": "measure", "comparison": "synthesis"}
-    monkeypatch.setattr(timing.grid, "kind", kinds.get)
+    monkeypatch.setattr(timing.jobs, "kind", kinds.get)
     note(tmp_path, "m", "monitor", 60)
     note(tmp_path, "n", "monitor", 20)
     note(tmp_path, "synthesis", "comparison", 10)

@@ -30,32 +30,18 @@ _MARKDOWN = create_md_parser(MdParserConfig(enable_extensions={"colon_fence"}), 
 
 @dataclass(frozen=True)
 class Exercise:
-    """One exercise with its solution.
-
-    Attributes
-    ----------
-    chapter, label, title : str
-        Where it stands, its unique label, its heading.
-    difficulty, minutes : int
-        From 1 to 3; the time that a reader is expected to need.
-    kind : str
-        One of ``KINDS``.
-    text, test : str
-        What is asked, in Markdown, and the code that checks it ("" unless the kind is code).
-    solution, notes : str
-        The code that solves it ("" unless the kind is code), and what the solution says.
-    """
+    """One exercise with its solution; its code is "" unless the kind is code."""
 
     chapter: str
-    label: str
+    label: str  # unique
     title: str
-    difficulty: int
-    minutes: int
-    kind: str
-    text: str
-    test: str
-    solution: str
-    notes: str
+    difficulty: int  # from 1 to 3
+    minutes: int  # that a reader is expected to need
+    kind: str  # of KINDS
+    text: str  # what is asked, in Markdown
+    test: str  # the code that checks it
+    solution: str  # the code that solves it
+    notes: str  # what the solution says
 
 
 def read(path: Path) -> list[Exercise]:

@@ -1,5 +1,6 @@
-"""Write the course: notebooks for students and for instructors, and a README for each."""
+"""Make the course: notebooks for students and for instructors, and a README for each."""
 
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -8,8 +9,13 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from helpers import UserError
+from helpers.publishing import render
+from helpers.publishing.course import checks, exercises
 from helpers.publishing.course.checks import stub
 from helpers.publishing.course.exercises import Exercise, plain, title_of
+from helpers.publishing.jobs import TEMPLATES
+
+FOLDER = Path("build") / "course"
 
 SETS = ("student", "instructor")
 INSTALL = "install"  # the tag of a chapter's cell that fetches the project where it is missing
@@ -34,12 +40,30 @@ PYTHONPATH="$PWD" .venv/bin/python -m jupyterlab {folder}
 """
 
 
+def make(folder: Path = FOLDER, templates: Path = TEMPLATES) -> str:
+    """Check all exercises, write both sets, and return a sentence that says what was done."""
+    began = time.perf_counter()
+    chapters = {}
+    for name in render.chapters():
+        path = templates / f"{name}.ipynb"
+        chapters[path] = exercises.read(path)
+        checks.check(chapters[path], name)
+    found = [exercise for several in chapters.values() for exercise in several]
+    checks.check_labels(found)
+    write(chapters, folder)
+    code = sum(exercise.kind == "code" for exercise in found)
+    return (
+        f"{folder}: {len(found)} exercises of {len(chapters)} chapters; {code} stubs fail and "
+        f"{code} solutions pass ({time.perf_counter() - began:.1f} s)."
+    )
+
+
 def write(chapters: Mapping[Path, Sequence[Exercise]], folder: Path) -> list[Path]:
     """Write both sets, a notebook a chapter and a README, and return the files."""
     files = {}
     for audience in SETS:
-        for path, exercises in chapters.items():
-            sheet = notebook(path, exercises, audience)
+        for path, found in chapters.items():
+            sheet = notebook(path, found, audience)
             files[folder / audience / path.name] = nbformat.writes(sheet, version=4) + "\n"
         files[folder / audience / "README.md"] = readme(chapters, audience, folder)
     try:
@@ -54,7 +78,7 @@ def write(chapters: Mapping[Path, Sequence[Exercise]], folder: Path) -> list[Pat
     return list(files)
 
 
-def notebook(path: Path, exercises: Sequence[Exercise], audience: str) -> NotebookNode:
+def notebook(path: Path, found: Sequence[Exercise], audience: str) -> NotebookNode:
     """Return the notebook of one chapter's exercises."""
     cells = nbformat.read(path, as_version=4).cells
     words = " ".join(INTRODUCTION[audience].split())
@@ -62,7 +86,7 @@ def notebook(path: Path, exercises: Sequence[Exercise], audience: str) -> Notebo
     made = [new_markdown_cell(opening, id="title")]
     installs = [cell.source for cell in cells if INSTALL in cell.metadata.get("tags", [])]
     made += [new_code_cell(source, id=INSTALL) for source in installs]
-    for number, exercise in enumerate(exercises, start=1):
+    for number, exercise in enumerate(found, start=1):
         made += _cells(number, exercise, audience)
     return new_notebook(cells=made, metadata=METADATA)
 
@@ -97,13 +121,11 @@ def points(exercise: Exercise) -> str:
 def readme(chapters: Mapping[Path, Sequence[Exercise]], audience: str, folder: Path) -> str:
     """Return the page that tells what lies in a set and how to open it."""
     rows = ["| notebook | exercises | in code | minutes | points |", "|---|---|---|---|---|"]
-    for path, exercises in chapters.items():
-        code = sum(exercise.kind == "code" for exercise in exercises)
-        minutes = sum(exercise.minutes for exercise in exercises)
-        worth = sum(exercise.difficulty for exercise in exercises)
-        rows.append(
-            f"| [{path.stem}]({path.name}) | {len(exercises)} | {code} | {minutes} | {worth} |"
-        )
+    for path, found in chapters.items():
+        code = sum(exercise.kind == "code" for exercise in found)
+        minutes = sum(exercise.minutes for exercise in found)
+        worth = sum(exercise.difficulty for exercise in found)
+        rows.append(f"| [{path.stem}]({path.name}) | {len(found)} | {code} | {minutes} | {worth} |")
     words = " ".join(INTRODUCTION[audience].replace("chapter of this name", "chapters").split())
     made = "Made by `make course` from the book's chapters: change an exercise there, not here."
     start = START.format(folder=folder / audience)

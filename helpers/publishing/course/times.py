@@ -1,13 +1,11 @@
-"""Measure what the chapters take: ``python -m helpers.publishing.course.times monitor --model atlas-s``.
+"""Measure what the chapters take: ``python -m helpers times monitor --model atlas-s``.
 
 Each is run from nothing, so that no answer comes from the cache, and its row of the instructors'
 table is written anew, with the day and the machine. Chapters that only read other chapters' runs
 are left out: they take as long as what they read is.
 """
 
-import argparse
 import resource
-import sys
 import tempfile
 import time
 from collections.abc import Sequence
@@ -16,17 +14,17 @@ from pathlib import Path
 
 import pandas as pd
 
-from helpers import UserError, runs
-from helpers.publishing import chapters, publish, settings
+from helpers import runs
+from helpers.publishing import chapters, render, settings
 
-TABLE = publish.BOOK / "course_times.csv"
+TABLE = render.BOOK / "course_times.csv"
 KEYS = ["notebook", "model"]
 COLUMNS = [*KEYS, "minutes", "minutes of one core", "GB of memory", "machine", "measured"]
 
 
 def timed() -> list[str]:
     """Return the chapters that put questions to a model, in the book's order."""
-    paths = {name: chapters.TEMPLATES / f"{name}.ipynb" for name in publish.chapters()}
+    paths = {name: chapters.TEMPLATES / f"{name}.ipynb" for name in render.chapters()}
     return [name for name, path in paths.items() if "model" in settings.declared(path)]
 
 
@@ -65,25 +63,9 @@ def merged(old: pd.DataFrame, new: pd.DataFrame, order: Sequence[str]) -> pd.Dat
     return table.assign(place=place).sort_values(["place", "model"])[COLUMNS]
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Measure the chapters named, or all; a mistake ends in one sentence and status 2."""
-    parser = argparse.ArgumentParser(
-        prog="python -m helpers.publishing.course.times", description=__doc__
-    )
-    parser.add_argument("chapters", nargs="*", help="all that ask a model, if none is named")
-    parser.add_argument("--model", default="atlas-m", help="bundled name, folder or hub id")
-    parser.add_argument("--table", type=Path, default=TABLE, help="the file to be written")
-    args = parser.parse_args(arguments)
-    try:
-        for chapter in args.chapters or timed():
-            row = pd.DataFrame([measure(chapter, args.model)])
-            old = pd.read_csv(args.table) if args.table.is_file() else row.head(0)
-            merged(old, row, timed()).to_csv(args.table, index=False, lineterminator="\n")
-    except UserError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+def update(names: Sequence[str], model: str, table: Path = TABLE) -> None:
+    """Measure the chapters named, or all, and write their rows of the table."""
+    for chapter in names or timed():
+        row = pd.DataFrame([measure(chapter, model)])
+        old = pd.read_csv(table) if table.is_file() else row.head(0)
+        merged(old, row, timed()).to_csv(table, index=False, lineterminator="\n")

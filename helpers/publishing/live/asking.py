@@ -34,34 +34,16 @@ IN_CONTEXT = ("question", "sentence")  # ways in which a word may be said first
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked.
+    """What is asked."""
 
-    Parameters
-    ----------
-    relation, subject : str
-        A relation of the atlas; any subject.
-    way : str
-        A name of :data:`WAYS`.
-    frame : int
-        Wording of the question or sentence, 0 for the base frame.
-    context : str
-        Said first; "" for nothing. Only in the ways :data:`IN_CONTEXT`.
-    examples : int
-        Length of a list, at least 1; a relation with fewer facts gives all.
-    turn : int
-        Which examples: from which fact on; of options: which order. Not negative.
-    separator : str
-        How a list is written: a name of :data:`helpers.prompts.formats.SEPARATORS`.
-    """
-
-    relation: str = "P17"
-    subject: str = ""
-    way: str = "question"
-    frame: int = 0
-    context: str = ""
-    examples: int = 8
-    turn: int = 0
-    separator: str = "colon and line"
+    relation: str = "P17"  # of the atlas
+    subject: str = ""  # any
+    way: str = "question"  # a name of WAYS
+    frame: int = 0  # wording of the question or sentence, 0 for the base frame
+    context: str = ""  # said first, only in the ways IN_CONTEXT
+    examples: int = 8  # length of a list, at least 1; a relation with fewer facts gives all
+    turn: int = 0  # from which fact on the examples begin; of options: which order
+    separator: str = "colon and line"  # how a list is written: a name of SEPARATORS
 
 
 @lru_cache(maxsize=1)
@@ -78,13 +60,6 @@ def facts() -> pd.DataFrame:
 def question(values: Mapping[str, str]) -> Question:
     """Return a question from texts, as the options of a directive give them.
 
-    Raises
-    ------
-    UserError
-        For a name or value that is unknown, or a number out of range.
-
-    Examples
-    --------
     >>> question({"subject": "Lyon", "frame": "2"})
     Question(relation='P17', subject='Lyon', way='question', frame=2, context='', examples=8, \
 turn=0, separator='colon and line')

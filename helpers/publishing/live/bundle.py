@@ -27,15 +27,7 @@ FILES = {"config": "config.json", "tokenizer": "tokenizer.json", "weights": "mod
 
 @dataclass(frozen=True)
 class Bundle:
-    """A script and how it is called.
-
-    Parameters
-    ----------
-    name : str
-        Of its file.
-    text : str
-        Its content, ASCII alone.
-    """
+    """A script: the name of its file, and its content, ASCII alone."""
 
     name: str
     text: str

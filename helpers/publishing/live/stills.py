@@ -10,15 +10,7 @@ SHOWN = 8
 
 @dataclass(frozen=True)
 class Still:
-    """A figure and its words.
-
-    Parameters
-    ----------
-    image : bytes
-        PNG.
-    caption, alt : str
-        Plain text: below the figure, and instead of it.
-    """
+    """A figure (PNG) and its words: plain text below it, and instead of it."""
 
     image: bytes
     caption: str

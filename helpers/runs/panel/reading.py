@@ -76,8 +76,8 @@ def remarks(
 
     >>> table = pd.DataFrame({"model": ["m"], "chapter": ["monitor"], "left_out": [""],
     ...                       "commit": ["1234567"]})
-    >>> remarks(table, ["m"], [], "runs")[0][:85]
-    'm is not read; a run is missing: `python -m helpers.publishing.chapters run knowledge'
+    >>> remarks(table, ["m"], [], "runs")[0][:87]
+    'm is not read; a run is missing: `python -m helpers run knowledge_base --model m --runs'
     """
     good = table[table["left_out"] == ""]
     said = []
@@ -113,9 +113,9 @@ def command(chapter: str, model: str, folder: str | Path) -> str:
     """Return the command that makes a run.
 
     >>> command("monitor", "atlas-s", "runs")
-    'python -m helpers.publishing.chapters run monitor --model atlas-s --runs runs'
+    'python -m helpers run monitor --model atlas-s --runs runs'
     """
-    return f"python -m helpers.publishing.chapters run {chapter} --model {model} --runs {folder}"
+    return f"python -m helpers run {chapter} --model {model} --runs {folder}"
 
 
 def _row(run: dict[str, Any], seed: int) -> dict[str, Any]:

@@ -6,8 +6,7 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
-from helpers.publishing import publish
-from helpers.publishing.course import __main__ as course
+from helpers.publishing import commands, render
 from helpers.publishing.course import exercises, sheets
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -18,7 +17,7 @@ SET = ("student", "instructor")
 def made(tmp_path_factory):
     """Return the folder of the course, made from the real chapters."""
     folder = tmp_path_factory.mktemp("course")
-    assert course.main(["--folder", str(folder)]) == 0
+    assert commands.main(["course", "--folder", str(folder)]) == 0
     return folder
 
 
@@ -33,10 +32,10 @@ def sources(notebook, ending):
 def test_a_notebook_for_each_chapter_in_each_set(made):
     for audience in SET:
         names = {path.name for path in (made / audience).iterdir()}
-        assert names == {"README.md"} | {f"{name}.ipynb" for name in publish.chapters()}
+        assert names == {"README.md"} | {f"{name}.ipynb" for name in render.chapters()}
 
 
-@pytest.mark.parametrize("chapter", publish.chapters())
+@pytest.mark.parametrize("chapter", render.chapters())
 def test_notebooks_are_valid_and_without_outputs(made, chapter):
     for audience in SET:
         notebook = read(made / audience / f"{chapter}.ipynb")
@@ -45,7 +44,7 @@ def test_notebooks_are_valid_and_without_outputs(made, chapter):
         assert len({cell.id for cell in notebook.cells}) == len(notebook.cells)
 
 
-@pytest.mark.parametrize("chapter", publish.chapters())
+@pytest.mark.parametrize("chapter", render.chapters())
 def test_students_see_no_solution_and_no_notes(made, chapter):
     student = read(made / "student" / f"{chapter}.ipynb")
     text = "\n".join(cell.source for cell in student.cells)
@@ -57,7 +56,7 @@ def test_students_see_no_solution_and_no_notes(made, chapter):
     assert text.count("raise NotImplementedError") == len(sources(student, "-test"))
 
 
-@pytest.mark.parametrize("chapter", publish.chapters())
+@pytest.mark.parametrize("chapter", render.chapters())
 def test_the_cells_do_what_the_chapter_promises(made, chapter):
     """In the order of the notebook, in one namespace, as a student's kernel would."""
     names = {}
@@ -89,7 +88,7 @@ def test_a_notebook_runs_in_a_kernel_up_to_the_first_stub(made):
 def test_the_readme_adds_up(made):
     rows = (made / "instructor" / "README.md").read_text(encoding="utf-8").splitlines()
     rows = [[cell.strip() for cell in row.split("|")] for row in rows if row.startswith("| [")]
-    assert len(rows) == len(publish.chapters())
+    assert len(rows) == len(render.chapters())
     for row in rows:
         found = exercises.read(ROOT / "notebooks" / f"{row[1][1:].partition(']')[0]}.ipynb")
         code = sum(exercise.kind == "code" for exercise in found)
@@ -98,7 +97,7 @@ def test_the_readme_adds_up(made):
 
 
 def test_making_it_again_changes_no_byte(made, tmp_path):
-    assert course.main(["--folder", str(tmp_path / "again")]) == 0
+    assert commands.main(["course", "--folder", str(tmp_path / "again")]) == 0
     for path in made.rglob("*.ipynb"):
         again = tmp_path / "again" / path.relative_to(made)
         assert again.read_bytes() == path.read_bytes()
@@ -123,15 +122,15 @@ def test_roles_are_words_in_the_notebooks(chapter):
 
 def test_a_bad_solution_stops_the_command_before_it_writes(chapter, sound, tmp_path, monkeypatch):
     chapter(sound.replace("+ 1\n", "+ 2\n", 1))
-    monkeypatch.setattr(publish, "chapters", lambda: ["made_up"])
+    monkeypatch.setattr(render, "chapters", lambda: ["made_up"])
     words = ["--folder", str(tmp_path / "out"), "--templates", str(tmp_path)]
-    assert course.main(words) == 2
+    assert commands.main(["course", *words]) == 2
     assert not (tmp_path / "out").exists()
 
 
 def test_a_mistake_ends_in_one_sentence(tmp_path, capsys):
     (tmp_path / "file").write_text("")
-    assert course.main(["--folder", str(tmp_path / "file")]) == 2
+    assert commands.main(["course", "--folder", str(tmp_path / "file")]) == 2
     said = capsys.readouterr().err
     assert said.startswith("error: The course cannot be written to")
     assert said.count("\n") == 1

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from helpers.publishing import publish
+from helpers.publishing import render
 from helpers.publishing.course import checks, exercises
 
 ROOT = Path(__file__).resolve().parents[3]
 CHAPTERS = {
-    name: exercises.read(ROOT / "notebooks" / f"{name}.ipynb") for name in publish.chapters()
+    name: exercises.read(ROOT / "notebooks" / f"{name}.ipynb") for name in render.chapters()
 }
 ALL = [exercise for several in CHAPTERS.values() for exercise in several]
 CODE = [exercise for exercise in ALL if exercise.kind == "code"]

@@ -9,7 +9,7 @@ import nbformat
 import pandas as pd
 import pytest
 
-from helpers.publishing import publish
+from helpers.publishing import render
 from helpers.publishing.course import exercises, times
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -41,7 +41,7 @@ def test_the_glossary_is_in_order_and_says_each_word_once():
     assert len(glossary()) >= 30
 
 
-@pytest.mark.parametrize("name", publish.chapters())
+@pytest.mark.parametrize("name", render.chapters())
 def test_a_chapter_links_to_the_glossary_at_first_use(name):
     found = linked(chapter(name))
     assert set(found) <= set(glossary())
@@ -54,7 +54,7 @@ def test_a_chapter_links_to_the_glossary_at_first_use(name):
 def test_every_chapter_has_its_objectives():
     text = page("instructors").partition("## What a student can do")[2].partition("\n## ")[0]
     rows = re.findall(r"^\| \{ref\}`([\w-]+)` \|", text, flags=re.MULTILINE)
-    assert [label.replace("-", "_") for label in rows] == publish.chapters()
+    assert [label.replace("-", "_") for label in rows] == render.chapters()
 
 
 def test_every_exercise_has_its_place_in_the_plan():
@@ -63,7 +63,7 @@ def test_every_exercise_has_its_place_in_the_plan():
     assert len(set(planned)) == len(planned)
     labels = [
         exercise.label
-        for name in publish.chapters()
+        for name in render.chapters()
         for exercise in exercises.read(ROOT / "notebooks" / f"{name}.ipynb")
     ]
     assert set(planned) == set(labels)
@@ -72,7 +72,7 @@ def test_every_exercise_has_its_place_in_the_plan():
 def test_the_guide_calls_exercises_by_their_titles():
     titles = {
         exercise.label: exercise.title
-        for name in publish.chapters()
+        for name in render.chapters()
         for exercise in exercises.read(ROOT / "notebooks" / f"{name}.ipynb")
     }
     text = page("instructors").partition("## What students get wrong")[0]

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from helpers import UserError
-from helpers.publishing import chapters
+from helpers.publishing import chapters, commands
 from helpers.publishing.course import times
 
 
@@ -29,7 +29,7 @@ def runs_of(monkeypatch):
 
 def test_every_chapter_is_run_from_nothing(runs_of, tmp_path):
     table = tmp_path / "times.csv"
-    assert times.main(["monitor", "atlas", "--model", "m", "--table", str(table)]) == 0
+    assert commands.main(["times", "monitor", "atlas", "--model", "m", "--table", str(table)]) == 0
     assert len(set(runs_of)) == 2
     assert not any(folder.exists() for folder in runs_of)
     found = pd.read_csv(table)
@@ -42,7 +42,7 @@ def test_every_chapter_is_run_from_nothing(runs_of, tmp_path):
 def test_another_model_adds_rows_and_the_same_replaces_them(runs_of, tmp_path):
     table = tmp_path / "times.csv"
     for model in ("m", "m", "other"):
-        assert times.main(["monitor", "--model", model, "--table", str(table)]) == 0
+        assert commands.main(["times", "monitor", "--model", model, "--table", str(table)]) == 0
     assert pd.read_csv(table)["model"].tolist() == ["m", "other"]
 
 
@@ -55,6 +55,6 @@ def test_a_chapter_that_stops_ends_in_a_sentence(monkeypatch, tmp_path, capsys):
         raise UserError("The chapter monitor stopped.")
 
     monkeypatch.setattr(chapters, "run", stop)
-    assert times.main(["monitor", "--table", str(tmp_path / "times.csv")]) == 2
+    assert commands.main(["times", "monitor", "--table", str(tmp_path / "times.csv")]) == 2
     assert capsys.readouterr().err == "error: The chapter monitor stopped.\n"
     assert not (tmp_path / "times.csv").exists()

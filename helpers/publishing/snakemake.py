@@ -3,17 +3,18 @@
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
 from helpers.models import checkpoints
-from helpers.publishing import locks, runlog, state
-from helpers.publishing.grid import Job
+from helpers.publishing import jobs as planned
+from helpers.publishing import locks, resources
+from helpers.publishing.jobs import Job
 from helpers.runs import ROOT, shown
 
 COLUMNS = ["run", "state", "new", "why", "log"]
@@ -35,9 +36,25 @@ def make(
     cores: int | None = None,
     profile: Path | None = None,
 ) -> pd.DataFrame:
-    """Make what is missing or out of date, and say what came of it; failures stop no other run."""
+    """Make what is missing or out of date, and say what came of it; failures stop no other run.
+
+    Chapters that read runs come last.
+    """
+    readers = [job for job in jobs if planned.reads_runs(job)]
+    others = [job for job in jobs if job not in readers]
+    table = _make(others, runs, held, cores, profile)
+    if not readers or planned.finished(runs):
+        return pd.concat([table, _make(readers, runs, held, cores, profile)])
+    left = [(job.name, "left", False, "No run is there that it could read.", "") for job in readers]
+    return pd.concat([table, pd.DataFrame(left, columns=COLUMNS)])
+
+
+def _make(
+    jobs: Sequence[Job], runs: Path, held: Sequence[int], cores: int | None, profile: Path | None
+) -> pd.DataFrame:
+    """Make jobs that need none of each other."""
     todo = waiting(jobs, runs)
-    logs = {job.name: runs / job.name / runlog.NAME for job in jobs}
+    logs = {job.name: runs / job.name / locks.LOG for job in jobs}
     before = {job.name: _stamp(logs[job.name]) for job in todo}
     if todo:
         options = ["--profile", str(profile)] if profile else ["--cores", str(cores or all_cores())]
@@ -51,14 +68,14 @@ def make(
         elif before[name] == _stamp(log):
             outcome = ("left", False, SILENT)
         else:
-            outcome = ("failed", True, runlog.last_words(log.parent))
+            outcome = ("failed", True, locks.last_words(log.parent))
         rows.append((name, *outcome, shown(log) if log.is_file() else ""))
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
 def waiting(jobs: Sequence[Job], runs: Path) -> list[Job]:
     """Return the jobs whose runs are missing or out of date."""
-    return [job for job in jobs if not state.is_current(job, runs)]
+    return [job for job in jobs if not planned.is_current(job, runs)]
 
 
 def all_cores() -> int:
@@ -69,14 +86,16 @@ def all_cores() -> int:
 
 def _configure(jobs: Sequence[Job], runs: Path, profile: Path | None) -> Path:
     """Write what the Snakefile needs to know where the jobs of a cluster see it, too."""
-    table = profile / "resources.yaml" if profile else None
-    given: dict[str, Any] = {"runs": str(runs)}
-    given["resources"] = str(table) if table and table.is_file() else ""
-    given["jobs"] = {
+    file = profile / "resources.yaml" if profile else None
+    table = resources.read(file) if file and file.is_file() else None
+    given = {
         job.name: {
-            "command": _command(job, runs),
-            "chapter": job.chapter,
-            "model": job.model,
+            "command": shlex.join([sys.executable, *_command(job, runs)]),
+            # what asks no model needs what the smallest one does
+            "needs": table
+            and resources.need(
+                table, job.chapter, resources.billions(job.model) if job.model else 0.0
+            ),
             "shared": not job.model or job.model in checkpoints.bundled(),
             "early": job.early,
         }
@@ -85,7 +104,7 @@ def _configure(jobs: Sequence[Job], runs: Path, profile: Path | None) -> Path:
     path = runs / ".jobs.json"
     try:
         runs.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(given), encoding="utf-8")
+        path.write_text(json.dumps({"runs": str(runs), "jobs": given}), encoding="utf-8")
     except OSError as error:
         raise locks.unwritable("sweep", runs, error) from error
     return path
@@ -93,11 +112,10 @@ def _configure(jobs: Sequence[Job], runs: Path, profile: Path | None) -> Path:
 
 def _command(job: Job, runs: Path) -> list[str]:
     """Return the arguments of Python that make a run."""
-    if job.more:
-        return ["-m", "helpers.publishing.noise", "--model", job.model, "--runs", str(runs)]
+    words = ["noise"] if job.more else ["run", job.chapter]
     of = ["--model", job.model] if job.model else []
-    call = ["-m", "helpers.publishing.chapters", "run", job.chapter, *of, "--runs", str(runs)]
-    return [*call, "--set", *job.words]
+    settings = ["--set", *job.words] if job.words else []
+    return ["-m", "helpers", *words, *of, "--runs", str(runs), *settings]
 
 
 def _run(config: Path, names: Sequence[str], options: Sequence[str], held: Sequence[int]) -> None:

@@ -1,4 +1,4 @@
-"""Tests of helpers.publishing.grid: which chapter runs on which model, and with which settings."""
+"""Tests of helpers.publishing.jobs: which chapter runs on which model, and with which settings."""
 
 import nbformat
 import pytest
@@ -6,7 +6,7 @@ from nbformat.v4 import new_code_cell, new_notebook
 
 from helpers import UserError
 from helpers.models import checkpoints
-from helpers.publishing import grid
+from helpers.publishing import jobs
 from helpers.runs.comparison import groups
 
 
@@ -20,18 +20,18 @@ def test_parameters_tell_the_kind_of_a_chapter(tmp_path):
     write(tmp_path, "one", 'model = "m"\nmodels = []')
     write(tmp_path, "many", 'model = "m"\nn_facts = 3')
     write(tmp_path, "none", 'runs_dir = "runs"\nmodels = []')
-    kinds = [grid.kind(name, tmp_path) for name in ("one", "many", "none")]
+    kinds = [jobs.kind(name, tmp_path) for name in ("one", "many", "none")]
     assert kinds == ["single", "measure", "synthesis"]
     with pytest.raises(UserError, match="There is no chapter 'nothing'"):
-        grid.kind("nothing", tmp_path)
+        jobs.kind("nothing", tmp_path)
 
 
 def test_the_family_is_what_is_bundled_and_the_books_model_comes_last():
-    assert list(grid.family("atlas-m")) == [
+    assert list(jobs.family("atlas-m")) == [
         *(name for name in checkpoints.bundled() if name != "atlas-m"),
         "atlas-m",
     ]
-    assert grid.family("org/x", ["org/y", "atlas-s"]) == {
+    assert jobs.family("org/x", ["org/y", "atlas-s"]) == {
         "org--y": "org/y",
         "atlas-s": "atlas-s",
         "org--x": "org/x",
@@ -40,22 +40,22 @@ def test_the_family_is_what_is_bundled_and_the_books_model_comes_last():
 
 def test_two_folders_of_one_name_are_two_models(tmp_path):
     names = [str(tmp_path / part / "mine") for part in "ab"]
-    assert list(grid.family(names[0], names).values()) == names[::-1]
+    assert list(jobs.family(names[0], names).values()) == names[::-1]
 
 
 def test_each_chapter_runs_where_its_kind_says():
     asked = ["atlas", "monitor", "comparison"], "atlas-m", ["atlas-s", "atlas-m"]
-    jobs = grid.jobs(*asked, ["n_facts=5", "n_bootstrap=70"])
-    assert {job.name: job.words for job in jobs} == {
+    made = jobs.plan(*asked, ["n_facts=5", "n_bootstrap=70"])
+    assert {job.name: job.words for job in made} == {
         "atlas-s/monitor": ("attribution=no", "n_grid=1", "n_facts=5", "n_bootstrap=70"),
         "atlas-m/atlas": ("n_facts=5", "n_bootstrap=70"),
         "atlas-m/monitor": ("n_facts=5", "n_bootstrap=70"),
         "synthesis/comparison": ("n_bootstrap=70",),
     }
-    assert [job.early for job in jobs] == [True, False, False, False]
-    alone = grid.jobs(["monitor"], "atlas-m", ["atlas-m"])
+    assert [job.early for job in made] == [True, False, False, False]
+    alone = jobs.plan(["monitor"], "atlas-m", ["atlas-m"])
     assert [job.name for job in alone] == ["atlas-m/monitor"]
-    sweep = grid.jobs(*asked, ["n_facts=5"], alike=True)
+    sweep = jobs.plan(*asked, ["n_facts=5"], alike=True)
     assert [job.name for job in sweep if job.chapter == "atlas"] == [
         "atlas-s/atlas",
         "atlas-m/atlas",
@@ -65,8 +65,8 @@ def test_each_chapter_runs_where_its_kind_says():
 
 def test_settings_reach_every_model_and_only_the_others_spare_themselves():
     given = ["n_facts=5", "n_bootstrap=70"]
-    assert grid.words("atlas-m", "atlas-m", given) == given
-    other = grid.words("atlas-s", "atlas-m", given)
+    assert jobs.words("atlas-m", "atlas-m", given) == given
+    other = jobs.words("atlas-s", "atlas-m", given)
     assert set(given) < set(other)
-    spared = {word.partition("=")[0] for word in grid.LIGHT}
+    spared = {word.partition("=")[0] for word in jobs.LIGHT}
     assert spared <= groups.NEUTRAL - {"n_bootstrap"}  # the same facts, and as many draws

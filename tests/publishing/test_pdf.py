@@ -1,4 +1,4 @@
-"""Tests of helpers.publishing.printing: a page as the reader would print it, whole and in colour."""
+"""Tests of helpers.publishing.pdf: a page as the reader would print it, whole and in colour."""
 
 import shutil
 from concurrent.futures import ThreadPoolExecutor
@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 
 from helpers import UserError
-from helpers.publishing import printing, publish
+from helpers.publishing import pdf, render
 
 PAGE = """<!DOCTYPE html><html lang="en"><title>Book</title><h1>One</h1>
 <details><summary>Folded</summary><p>Unfolded words</p></details>
@@ -26,8 +26,8 @@ def page(tmp_path):
 
 def test_the_print_is_whole(page, tmp_path, browser):
     with ThreadPoolExecutor() as apart:  # the library bears one browser a thread
-        pdf = apart.submit(printing.print_page, page, tmp_path / "out" / "book.pdf").result()
-    data = pdf.read_bytes()
+        made = apart.submit(pdf.print_page, page, tmp_path / "out" / "book.pdf").result()
+    data = made.read_bytes()
     assert data.startswith(b"%PDF-")
     assert data.count(b"/Type /Page\n") == 2
     assert b"/Subtype /Image" in data
@@ -39,29 +39,29 @@ def test_folded_text_is_printed(browser, page):
     opened = browser.new_page()
     opened.goto(page.as_uri())
     assert not opened.get_by_text("Unfolded words").is_visible()
-    opened.evaluate(printing.OPEN)
+    opened.evaluate(pdf.OPEN)
     assert opened.get_by_text("Unfolded words").is_visible()
     assert opened.evaluate("document.images[0].naturalWidth") == 300
     opened.close()
 
 
 def test_without_chapters_there_is_nothing_to_print(tmp_path, monkeypatch):
-    monkeypatch.setattr(publish, "BOOK", tmp_path)
+    monkeypatch.setattr(render, "BOOK", tmp_path)
     with pytest.raises(UserError, match="run make book first"):
-        printing.single(tmp_path)
+        pdf.single(tmp_path)
 
 
 def test_a_page_that_is_not_rendered_is_a_sentence(tmp_path, monkeypatch):
     (tmp_path / "chapters").mkdir()
     (tmp_path / "chapters" / "a.ipynb").touch()
-    monkeypatch.setattr(publish, "BOOK", tmp_path)
-    monkeypatch.setattr(publish, "build", lambda builder, out, log: (1, ""))
+    monkeypatch.setattr(render, "BOOK", tmp_path)
+    monkeypatch.setattr(render, "build", lambda builder, out, log: (1, ""))
     with pytest.raises(UserError, match="was not rendered: see"):
-        printing.single(tmp_path)
+        pdf.single(tmp_path)
 
 
 def test_without_a_browser_the_sentence_names_the_remedy(monkeypatch):
     monkeypatch.delenv("CHROMIUM", raising=False)
     monkeypatch.setattr(shutil, "which", lambda name: None)
     with pytest.raises(UserError, match="install chromium"):
-        printing.browser()
+        pdf.browser()

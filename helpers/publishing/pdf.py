@@ -1,18 +1,17 @@
 """Print the whole book as one PDF: jupyter-book's single page through a browser's print.
 
-``python -m helpers.publishing.printing`` writes ``build/pdf/what-language-models-know.pdf`` from the chapters
-that the last ``make book`` placed in the book.
+``python -m helpers pdf`` writes ``build/pdf/what-language-models-know.pdf`` from the chapters that
+the last ``make book`` placed in the book.
 """
 
 import os
 import shutil
-import sys
 from pathlib import Path
 
 from playwright.sync_api import Error, Page, sync_playwright
 
 from helpers import UserError
-from helpers.publishing import publish
+from helpers.publishing import render
 from helpers.runs import ROOT
 
 OUT = ROOT / "build" / "pdf"
@@ -33,10 +32,10 @@ FOOTER = """<div style="width: 100%; text-align: center; font: 8px sans-serif; c
 
 def single(out: Path = OUT) -> Path:
     """Render the book as one page and return its file."""
-    if not list((publish.BOOK / "chapters").glob("*.ipynb")):
+    if not list((render.BOOK / "chapters").glob("*.ipynb")):
         raise UserError("The book holds no chapters yet: run make book first.")
     log = out / "log"
-    status, _ = publish.build("singlehtml", out, log)
+    status, _ = render.build("singlehtml", out, log)
     page = out / "_build" / "singlehtml" / "index.html"
     if status or not page.is_file():
         raise UserError(f"The single page was not rendered: see {log}.")
@@ -84,18 +83,3 @@ def _print(opened: Page, page: Path, pdf: Path) -> None:
         outline=True,
         tagged=True,
     )
-
-
-def main() -> int:
-    """Print the book and say where it is."""
-    try:
-        pdf = print_page(single(), OUT / NAME)
-    except UserError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    print(f"The book is printed: {pdf.relative_to(ROOT)}", file=sys.stderr)
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,0 +1,193 @@
+"""The command line, ``python -m helpers COMMAND``: what each command takes, and what it calls.
+
+Imports stand inside the commands, so that help costs nothing. A mistake of the user's ends in one
+sentence on stderr and status 2.
+"""
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from helpers import UserError
+
+Call = Callable[[argparse.Namespace], int | None]
+COMMANDS: dict[str, tuple[Call, tuple[str, ...]]] = {}
+ARGUMENTS: dict[str, dict[str, Any]] = {
+    "chapter": {"metavar": "CHAPTER", "help": "a notebook of notebooks/"},
+    "chapters": {"metavar": "CHAPTER", "nargs": "*", "help": "all by default"},
+    "name": {"metavar": "MODEL", "help": "bundled name, folder, hub id or a server's address"},
+    "studies": {"metavar": "STUDY", "nargs": "*", "help": "all by default"},
+    "--model": {"default": "atlas-m", "help": "bundled name, folder, hub id or a server's address"},
+    "--models": {"metavar": "MODEL", "nargs": "*", "default": [], "help": "models to compare"},
+    "--runs": {"metavar": "FOLDER", "type": Path, "help": "of the runs; runs by default"},
+    "--set": {"metavar": "name=value", "nargs": "*", "default": [], "help": "settings"},
+    "--cores": {"metavar": "N", "type": int, "help": "all by default"},
+    "--profile": {"default": "", "help": "one of notebooks/profiles, or a folder"},
+    "--dry-run": {"action": "store_true", "help": "say what it would make"},
+    "--facts": {"metavar": "N", "type": int, "default": 5, "help": "of each relation"},
+    "--folder": {"type": Path, "help": "where to write; build/course by default"},
+    "--table": {"metavar": "FILE", "type": Path, "help": "where to write; the book's by default"},
+    "--templates": {"metavar": "FOLDER", "type": Path, "help": "of the chapters' notebooks"},
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command and return its exit status."""
+    args = parser().parse_args(arguments)
+    try:
+        return COMMANDS[args.command][0](args) or 0
+    except UserError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("error: Interrupted: the same command goes on where this stopped.", file=sys.stderr)
+        return 130
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of the command line."""
+    top = argparse.ArgumentParser(
+        prog="python -m helpers",
+        description="Measure what language models know, and make the book about it.",
+        epilog="python -m helpers COMMAND --help shows what a command takes.",
+    )
+    commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    for name, (call, arguments) in COMMANDS.items():
+        summary = call.__doc__.rstrip(".")
+        summary = summary[0].lower() + summary[1:]
+        added = commands.add_parser(name, help=summary, description=call.__doc__)
+        for argument in arguments:
+            added.add_argument(argument, **ARGUMENTS[argument])
+    return top
+
+
+def _command(*arguments: str) -> Callable[[Call], Call]:
+    """Register a function as a command; its docstring is the command's help."""
+
+    def register(call: Call) -> Call:
+        COMMANDS[call.__name__] = (call, arguments)
+        return call
+
+    return register
+
+
+def _given(args: argparse.Namespace, *names: str) -> dict[str, Any]:
+    """Return the folders and files that were given; for the others, what is called knows best."""
+    return {name: getattr(args, name) for name in names if getattr(args, name) is not None}
+
+
+@_command("name", "studies", "--runs", "--set")
+def measure(args: argparse.Namespace) -> None:
+    """Measure a model and print the results with intervals."""
+    from helpers.publishing import settings
+    from helpers.runs import measuring, shown
+    from helpers.studies import STUDIES
+
+    names = args.studies or list(STUDIES)
+    taken = {key: value for name in names for key, value in measuring.declared(name).items()}
+    given = settings.take(args.set, taken, "The studies have")
+    folder = {"folder": args.runs} if args.runs else {}
+    for study, place, summary in measuring.measure(args.name, names, given, **folder):
+        whole = summary[summary["relation"] == "all"].drop(columns="relation")
+        table = whole[["measure", "estimate", "low", "high", "n"]].to_string(
+            index=False, float_format="{:.3f}".format
+        )
+        print(f"{study}, with intervals of 95%\n{table}\nThe run is in {shown(place)}.", flush=True)
+
+
+@_command("chapter", "--model", "--runs", "--set", "--templates")
+def run(args: argparse.Namespace) -> None:
+    """Execute one chapter."""
+    from helpers.publishing import chapters
+
+    chapters.run(args.chapter, args.model, args.set, **_given(args, "runs", "templates"))
+
+
+@_command("chapters", "--model", "--models", "--runs", "--set", "--cores")
+def book(args: argparse.Namespace) -> None:
+    """Make the book of a model, repeating only what changed."""
+    from helpers.publishing import publish
+    from helpers.runs import RUNS
+
+    runs = args.runs or RUNS
+    publish.book(args.chapters, args.model, args.set, args.cores, runs, args.models)
+
+
+@_command("chapters", "--models", "--runs", "--set", "--cores", "--profile", "--dry-run")
+def sweep(args: argparse.Namespace) -> None:
+    """Run chapters on many models, here or on a cluster."""
+    from helpers.publishing import sweeps
+    from helpers.runs import RUNS
+
+    asked = (args.models, args.chapters, args.set, args.runs or RUNS, args.profile, args.cores)
+    sweeps.main(sweeps.prepare(*asked), args.dry_run)
+
+
+@_command("chapters", "--models", "--runs", "--set")
+def estimate(args: argparse.Namespace) -> None:
+    """Say what a sweep costs."""
+    from helpers.publishing import estimates, sweeps
+    from helpers.runs import RUNS
+
+    sweep = sweeps.prepare(args.models, args.chapters, args.set, args.runs or RUNS)
+    print(estimates.report(estimates.estimate(sweep)))
+
+
+@_command("--model", "--runs", "--facts")
+def noise(args: argparse.Namespace) -> None:
+    """Measure how far a model lies from itself."""
+    from helpers.publishing import jobs, noise
+    from helpers.runs import RUNS
+
+    runs = args.runs or RUNS
+    made = jobs.made_from(jobs.noise(args.model), runs.resolve())
+    for folder in noise.run(args.model, runs, args.facts):
+        jobs.sign(folder, made)
+        print(folder, file=sys.stderr)
+
+
+@_command("--folder", "--templates")
+def course(args: argparse.Namespace) -> None:
+    """Write and check the exercises."""
+    from helpers.publishing.course import sheets
+
+    print(sheets.make(**_given(args, "folder", "templates")))
+
+
+@_command("chapters", "--model", "--table")
+def times(args: argparse.Namespace) -> None:
+    """Measure what chapters take, from nothing."""
+    from helpers.publishing.course import times
+
+    times.update(args.chapters, args.model, **_given(args, "table"))
+
+
+@_command()
+def pdf(args: argparse.Namespace) -> None:
+    """Print the rendered book as one PDF."""
+    from helpers.publishing import pdf
+    from helpers.runs import ROOT
+
+    made = pdf.print_page(pdf.single(), pdf.OUT / pdf.NAME)
+    print(f"The book is printed: {made.relative_to(ROOT)}", file=sys.stderr)
+
+
+@_command()
+def links(args: argparse.Namespace) -> int:
+    """Ask the book's external links whether they still lead somewhere."""
+    from helpers.publishing import links
+
+    status, text = links.tell(links.ask())
+    print(text)
+    return status
+
+
+@_command()
+def opening(args: argparse.Namespace) -> None:
+    """Write the cell that installs the package into every chapter."""
+    from helpers.publishing import opening
+
+    for name in opening.write():
+        print(name)

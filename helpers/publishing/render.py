@@ -1,0 +1,162 @@
+"""Place the executed chapters of one model in the book, and render its pages."""
+
+import html
+import os
+import re
+import shlex
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import nbformat
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+
+from helpers import UserError
+from helpers.models.checkpoints import WEIGHTS, slug
+from helpers.publishing import dependencies, jobs, live, locks, timing
+from helpers.runs import ROOT, SYNTHESIS, shown
+
+BOOK = ROOT / "book"
+HTML = BOOK / "_build" / "html" / "index.html"
+TIMES = "times.txt"
+
+
+def chapters() -> list[str]:
+    """Return the book's chapters in order: what stands under ``chapters/`` in its contents."""
+    toc = (BOOK / "_toc.yml").read_text(encoding="utf-8")
+    return re.findall(r"^\s*-?\s*file: chapters/(\S+?)(?:\.ipynb)?\s*$", toc, flags=re.MULTILINE)
+
+
+def prose() -> list[Path]:
+    """Return the files that the pages are made of, the executed chapters left out."""
+    made = (BOOK / "_build", BOOK / "chapters")
+    files = (path for path in sorted(BOOK.rglob("*")) if path.is_file())
+    return [path for path in files if not any(path.is_relative_to(folder) for folder in made)]
+
+
+def place(model: str, runs: Path, why: Mapping[str, str] | None = None) -> list[Path]:
+    """Put a model's executed chapters into ``book/chapters``, and a page in place of each other.
+
+    Beside them goes the table of what their runs took.
+    """
+    folder, why = runs.resolve() / slug(model), dict(why or {})
+    ready = {}
+    for name in chapters():
+        synthesis = jobs.kind(name) == "synthesis"
+        place = folder.with_name(SYNTHESIS) if synthesis else folder
+        try:
+            if name in why:
+                raise UserError(why[name])
+            ready[name] = _read(place / name / "notebook.ipynb", name, model)
+        except UserError as error:
+            ready[name] = _stand_in(name, str(error))
+    target = BOOK / "chapters"
+    target.mkdir(exist_ok=True)
+    for old in target.glob("*.ipynb"):
+        old.unlink()
+    for name, notebook in ready.items():
+        nbformat.write(notebook, target / f"{name}.ipynb")
+    (target / TIMES).write_text(timing.page(runs.resolve(), list(ready), model), encoding="utf-8")
+    return [target / f"{name}.ipynb" for name in ready]
+
+
+def _read(path: Path, chapter: str, model: str) -> nbformat.NotebookNode:
+    """Return an executed notebook, ready to be rendered."""
+    if not path.is_file():
+        raise UserError(
+            f"This chapter has not run for {model}. To add it: "
+            f"make book MODEL={shlex.quote(model)} CHAPTERS={chapter}"
+        )
+    notebook = nbformat.read(path, as_version=4)
+    for number, cell in enumerate(notebook.cells, 1):
+        if cell.cell_type == "code" and cell.source.strip() and not _succeeded(cell):
+            raise UserError(
+                f"Cell {number} of {shown(path)} failed or has not run: "
+                f"see {shown(path.with_name(locks.LOG))} and run make book again."
+            )
+        if "injected-parameters" in cell.metadata.get("tags", []):
+            cell.metadata.tags.append("hide-input")
+            cell.metadata["mystnb"] = {"code_prompt_show": "The values of this run"}
+    if notebook.metadata.get("papermill", {}).get("exception"):
+        raise UserError(f"The run of {shown(path)} failed: run make book again.")
+    return notebook
+
+
+def _stand_in(chapter: str, sentence: str) -> nbformat.NotebookNode:
+    """Return a page with a chapter's title and question that says why the chapter is not there."""
+    cells = nbformat.read(jobs.TEMPLATES / f"{chapter}.ipynb", as_version=4).cells
+    text = next((cell.source for cell in cells if cell.cell_type == "markdown"), f"# {chapter}")
+    head = "\n\n".join(text.split("\n\n")[:2])  # its label and title, and the question
+    # an output, not Markdown: what a model's name or an error holds is shown as it is
+    box = (
+        f'<div class="admonition warning"><p class="admonition-title">Not in this book</p>'
+        f"<p>{html.escape(sentence)}</p></div>"
+    )
+    output = new_output("display_data", {"text/html": box, "text/plain": sentence})
+    cell = new_code_cell("...", execution_count=1, outputs=[output])
+    cell.metadata["tags"] = ["remove-input"]
+    notebook = new_notebook(cells=[new_markdown_cell(head), cell])
+    for number, part in enumerate(notebook.cells):
+        part["id"] = f"stand-in-{number}"  # else a random one, and the pages seem to change
+    return notebook
+
+
+def _succeeded(cell: nbformat.NotebookNode) -> bool:
+    """Tell whether a code cell has run, and run to its end."""
+    failed = cell.metadata.get("papermill", {}).get("exception")
+    errors = any(output.output_type == "error" for output in cell.outputs)
+    return cell.execution_count is not None and not failed and not errors
+
+
+def render(log: Path) -> Path:
+    """Render what is placed in the book, warnings being errors; return the first page.
+
+    Where nothing has changed since the last time, the pages stay as they are.
+    """
+    started, made = time.time(), HTML.with_name(".made_from")
+    now = dependencies.digest(sources())
+    if made.is_file() and made.read_text() == now:
+        return HTML
+    made.unlink(missing_ok=True)
+    status, text = build("html", BOOK, log, ["-W", "-n", "--keep-going", "--all"])
+    if status:
+        lines = [line for line in text.splitlines() if re.search(r"WARNING|ERROR|Error:", line)]
+        raise UserError(f"The pages were not rendered: {lines[0] if lines else 'see'} (log: {log})")
+    page = HTML.with_name("times.html")
+    if page.is_file():
+        told = page.read_text(encoding="utf-8")
+        told = told.replace(timing.RENDERING, f"{time.time() - started:.0f}")
+        page.write_text(told, encoding="utf-8")
+    made.write_text(now)
+    return HTML
+
+
+def sources() -> set[Path]:
+    """Return all that the pages are made of: prose, chapters, extensions, the live page's model.
+
+    The reference shows the docstrings of the modules that its pages name.
+    """
+    pages = prose()
+    modules = dependencies.code(path for path in pages if path.suffix == ".py")
+    for page in (path for path in pages if path.suffix == ".md"):
+        listed = re.findall(r"\{api\}(.*)", page.read_text(encoding="utf-8"))
+        modules |= dependencies.named(" ".join(listed))
+    asked = (WEIGHTS / live.MODEL).glob("*")
+    placed = (BOOK / "chapters").glob("*")
+    return {ROOT / "_config.yml", *pages, *placed, *modules, *dependencies.data(modules), *asked}
+
+
+def build(builder: str, output: Path, log: Path, options: Sequence[str] = ()) -> tuple[int, str]:
+    """Have jupyter-book make something of what is placed in the book."""
+    tool = Path(sys.executable).with_name("jupyter-book")
+    command = [tool, "build", "book", "--config", "_config.yml", "--path-output", output]
+    command += ["--builder", builder, *options]
+    here = os.environ | {"PYTHONPATH": str(ROOT)}  # the reference imports the helpers
+    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+    done = subprocess.run(command, cwd=ROOT, env=here, text=True, **streams)
+    text = re.sub(r"\x1b\[[0-9;]*m", "", done.stdout)
+    log.parent.mkdir(parents=True, exist_ok=True)
+    log.write_text(text, encoding="utf-8")
+    return done.returncode, text

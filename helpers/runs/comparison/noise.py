@@ -1,0 +1,96 @@
+"""The noise floor: how far a model lies from itself, measured as the board compares two models.
+
+Each variant changes one choice that should not matter, and is compared with the usual run on the
+same facts. A choice moves the difference of two models by at most the sum of their floors.
+``python -m helpers noise`` makes the runs, in ``runs/noise/<variant>/<model>/monitor``.
+"""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from helpers import runs
+from helpers.runs.comparison import board, facts
+from helpers.studies import STUDIES
+
+FOLDER = "noise"
+USUAL = "usual"
+VARIANTS = {  # what differs from the usual run: seed of the wrong hints, dtype, prompts at a time
+    USUAL: {"hints": 0, "dtype": "float32", "batch_size": None},
+    "hints": {"hints": 1, "dtype": "float32", "batch_size": None},
+    "dtype": {"hints": 0, "dtype": "bfloat16", "batch_size": None},
+    "batch": {"hints": 0, "dtype": "float32", "batch_size": 8},
+}
+LABELS = {
+    USUAL: "as usual",
+    "hints": "other wrong hints",
+    "dtype": "half the width (bfloat16)",
+    "batch": "eight prompts at a time",
+}
+
+
+def found(folder: Path) -> dict[str, dict[str, Path]]:
+    """Return the noise runs there are.
+
+    Parameters
+    ----------
+    folder : Path
+        The folder over the runs.
+
+    Returns
+    -------
+    dict
+        Label of the model to variant to folder, for models with a usual run and one more.
+    """
+    table: dict[str, dict[str, Path]] = {}
+    for variant in VARIANTS:
+        for row in runs.load(folder / FOLDER / variant).itertuples():
+            name = row.model.rstrip("/").rpartition("/")[2]
+            table.setdefault(name, {})[variant] = row.folder
+    return {name: paths for name, paths in table.items() if USUAL in paths and len(paths) > 1}
+
+
+def compare(
+    paths: dict[str, Path], n_resamples: int = 1000, seed: int = 0
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Compare a model's variants with its usual run, as the board compares two models.
+
+    Parameters
+    ----------
+    paths : dict
+        Variant to the folder of its run, as in :func:`found`.
+    n_resamples, seed : int
+        Of the bootstrap within relations.
+
+    Returns
+    -------
+    DataFrame
+        ``variant, measure, estimate`` (variant minus usual, paired), ``low, high, n`` facts that
+        count for both.
+    DataFrame
+        ``variant, prompts`` (that both were asked), ``largest`` (largest difference of a
+        log-probability) and ``changed`` (share of answers that read otherwise).
+    """
+    tables = {name: facts.read("monitor", path) for name, path in paths.items()}
+    rows, words = [], []
+    for name in [variant for variant in paths if variant != USUAL]:
+        for measure in STUDIES["monitor"].MEASURES:
+            gap = board.difference(tables[name], tables[USUAL], measure, n_resamples, seed)
+            rows.append({"variant": LABELS[name], "measure": measure.name} | gap._asdict())
+        words.append({"variant": LABELS[name]} | _answers(paths[name], paths[USUAL]))
+    columns = ["variant", "measure", "estimate", "low", "high", "n"]
+    return pd.DataFrame(rows)[columns], pd.DataFrame(words)
+
+
+def _answers(path: Path, usual: Path) -> dict[str, float]:
+    """Compare two runs prompt by prompt."""
+    keys = ["item", "variant", "prompt"]
+    columns = [*keys, "logprobs", "text"]
+    both = runs.answers(path)[columns].merge(runs.answers(usual)[columns], on=keys)
+    gaps = [np.abs(np.subtract(a, b)).max() for a, b in zip(both["logprobs_x"], both["logprobs_y"])]
+    return {
+        "prompts": len(both),
+        "largest": max(gaps, default=float("nan")),
+        "changed": (both["text_x"] != both["text_y"]).mean(),
+    }

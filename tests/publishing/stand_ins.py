@@ -1,0 +1,61 @@
+"""Chapters that stand in for real ones and run in seconds."""
+
+from pathlib import Path
+
+import nbformat
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+
+PARAMETERS = """model = "atlas-s"  # bundled name, folder or hub id
+n_facts = 3  # facts a relation
+attribution = True
+fail = ""  # how to fail
+run_dir = ""  # where the run's files go"""
+RUN = """import os, sys
+import pandas as pd
+from helpers import runs
+from helpers import UserError
+run = runs.start("monitor", {"model": model, "n_facts": n_facts}, run_dir)
+table = pd.DataFrame({"n": range(n_facts), "folder": os.getcwd()})
+print("said aloud")
+print("progress 1/1", file=sys.stderr)"""
+FAIL = """# a comment first
+if fail == "user": raise UserError("The relation P99 is not there: choose P17.")
+if fail == "bug": [][1]
+if fail == "death": os._exit(9)"""
+SAVE = """kind = {"name": model}
+if fail != "silence":
+    runs.save(run, answers=table, metrics=table, model=kind, dataset={"name": "none"})"""
+
+KERNEL = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
+
+
+def write_template(folder: Path) -> Path:
+    """Write the stand-in as folder/monitor.ipynb and return the folder."""
+    cells = [
+        new_markdown_cell("# A chapter"),
+        new_code_cell(PARAMETERS, metadata={"tags": ["parameters"]}),
+        *map(new_code_cell, (RUN, FAIL, SAVE)),
+        new_markdown_cell("## Summary"),
+    ]
+    folder.mkdir(parents=True, exist_ok=True)
+    nbformat.write(new_notebook(cells=cells, metadata=KERNEL), folder / "monitor.ipynb")
+    return folder
+
+
+SYNTHESIS = """from helpers import runs
+import pandas as pd
+run = runs.start("summary", {"seed": seed}, run_dir)
+read = runs.load(runs_dir)
+runs.save_synthesis(run, metrics=read[["model", "chapter"]], read=read)"""
+
+
+def write_synthesis(folder: Path) -> None:
+    """Write a chapter that reads the runs of others as folder/summary.ipynb."""
+    declared = 'runs_dir = ""  # all runs\nseed = 0  # none\nrun_dir = ""  # of this one'
+    cells = [
+        new_markdown_cell("# A summary"),
+        new_code_cell(declared, metadata={"tags": ["parameters"]}),
+        new_code_cell(SYNTHESIS),
+        new_markdown_cell("## Its end"),
+    ]
+    nbformat.write(new_notebook(cells=cells, metadata=KERNEL), folder / "summary.ipynb")

@@ -1,0 +1,95 @@
+"""Tests of helpers.publishing.commands: help that fits a screen, and what commands are given."""
+
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pandas as pd
+import pytest
+
+from helpers import UserError, runs, studies
+from helpers.publishing import chapters, commands
+
+SCREEN = 24
+
+
+@pytest.mark.parametrize("name", ["", *commands.COMMANDS])
+def test_help_fits_a_screen(name, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    with pytest.raises(SystemExit) as ended:
+        commands.main([*name.split(), "--help"])
+    assert ended.value.code == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) <= SCREEN
+    assert max(map(len, lines)) <= 80
+
+
+def test_help_needs_no_library(root):
+    loaded = "import sys, helpers.publishing.commands as c; c.parser().format_help(); "
+    loaded += "print(sorted({name.partition('.')[0] for name in sys.modules} & set(sys.argv)))"
+    heavy = ["torch", "pandas", "numpy", "papermill", "transformers"]
+    done = subprocess.run(
+        [sys.executable, "-c", loaded, *heavy], cwd=root, capture_output=True, text=True
+    )
+    assert done.stdout == "[]\n", done.stderr
+
+
+@pytest.mark.parametrize(
+    ("raised", "status", "sentence"),
+    [
+        (UserError("Say it so."), 2, "error: Say it so.\n"),
+        (KeyboardInterrupt(), 130, "error: Interrupted: the same command goes on where this stop"),
+    ],
+)
+def test_what_stops_a_command_is_one_sentence(raised, status, sentence, monkeypatch, capsys):
+    def stop(*given, **named):
+        raise raised
+
+    monkeypatch.setattr(chapters, "run", stop)
+    assert commands.main(["run", "monitor"]) == status
+    told = capsys.readouterr()
+    assert told.err.startswith(sentence)
+    assert told.err.count("\n") == 1
+    assert told.out == ""
+
+
+@pytest.fixture
+def measured(monkeypatch):
+    """Let every study take no time; return what it was asked for."""
+    seen = []
+
+    def measure(model, names, given, folder="runs/measured"):
+        seen.append((model, names, given, folder))
+        rows = [("all", 0.5, 12), ("P17", 0.25, 4)]
+        columns = {"relation": [row[0] for row in rows], "measure": "base", "low": 0.125}
+        columns |= {"estimate": [row[1] for row in rows], "high": 1.0, "n": [r[2] for r in rows]}
+        for name in names:
+            yield name, Path(folder) / "org--x" / name, pd.DataFrame(columns)
+
+    declared = {"monitor": {"n_facts": 100, "match": "exact_match"}, "other": {"n_items": 9}}
+    stand_in = SimpleNamespace(measure=measure, declared=declared.__getitem__)
+    monkeypatch.setattr(runs, "measuring", stand_in, raising=False)
+    monkeypatch.setattr(studies, "STUDIES", declared, raising=False)
+    return seen
+
+
+def test_measure_prints_a_table_with_intervals_and_where_the_run_is(measured, capsys):
+    words = ["measure", "org/x", "monitor", "--runs", "here", "--set", "n_facts=5"]
+    assert commands.main(words) == 0
+    assert measured == [("org/x", ["monitor"], {"n_facts": 5}, Path("here"))]
+    assert capsys.readouterr().out.splitlines() == [
+        "monitor, with intervals of 95%",
+        "measure  estimate   low  high  n",
+        "   base     0.500 0.125 1.000 12",
+        "The run is in here/org--x/monitor.",
+    ]
+
+
+def test_measure_takes_all_studies_and_the_settings_of_any(measured, capsys):
+    assert commands.main(["measure", "org/x", "--set", "n_items=7"]) == 0
+    assert measured == [("org/x", ["monitor", "other"], {"n_items": 7}, "runs/measured")]
+    assert commands.main(["measure", "org/x", "--set", "n_item=7"]) == 2
+    told = capsys.readouterr().err
+    assert told.startswith("error: The studies have no parameter 'n_item': did you mean n_items?")
+    assert len(measured) == 1
