@@ -68,7 +68,22 @@ def rows(
 ) -> list[Row]:
     """Return the token ids and the first scored position of each prompt and continuation.
 
-    Rows of one group are the options of one probe and are scored from the same position.
+    Parameters
+    ----------
+    model : LanguageModel
+    prompts, continuations : sequences of str
+        One of each a row.
+    groups : sequence of tuple
+        Names; rows of one group are the options of one probe and are scored from the same position.
+
+    Returns
+    -------
+    list of Row
+
+    Raises
+    ------
+    UserError
+        Where a continuation has no tokens, or nothing comes before its first one.
     """
     if model.kind == "seq2seq":
         made = _seq2seq_rows(model, prompts, continuations)
