@@ -1,0 +1,31 @@
+"""Finished runs: kept, found again, compared, and asked the panel's facts."""
+
+from helpers.runs.store import (
+    ROOT,
+    RUNS,
+    SYNTHESIS,
+    Run,
+    answers,
+    load,
+    manifest,
+    metrics,
+    save,
+    save_synthesis,
+    shown,
+    start,
+)
+
+__all__ = [
+    "ROOT",
+    "RUNS",
+    "SYNTHESIS",
+    "Run",
+    "answers",
+    "load",
+    "manifest",
+    "metrics",
+    "save",
+    "save_synthesis",
+    "shown",
+    "start",
+]
