@@ -108,9 +108,9 @@ lint: install ## check style and formatting
 bench: ## time the scoring against plain ways and two peers, in an environment of its own
 	@$(MAKE) --no-print-directory install VENV="$(BENCH_VENV)"
 	@"$(BENCH_VENV)/bin/python" -m pip install --quiet --disable-pip-version-check \
-	  -r requirements.txt -r tests/bench/requirements.txt
-	@"$(BENCH_VENV)/bin/python" -m tests.bench.scoring $(ARGS) && \
-	"$(BENCH_VENV)/bin/python" -m tests.bench.figures
+	  -r requirements.txt -r bench/requirements.txt
+	@"$(BENCH_VENV)/bin/python" -m bench.scoring $(ARGS) && \
+	"$(BENCH_VENV)/bin/python" -m bench.figures
 
 clean: ## remove the rendered book, not the runs
 	rm -rf book/_build book/chapters .snakemake
