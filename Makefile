@@ -78,8 +78,9 @@ pdf: install ## print the book that was rendered last as build/pdf/what-language
 linkcheck: install ## ask every external link of the book whether it still leads somewhere
 	@"$(PY)" -m helpers.publishing.links
 
-test: install ## run the tests, one process a core
-	@OMP_NUM_THREADS=1 "$(PY)" -m pytest -n auto $(ARGS)
+test: install ## run the tests, a process for each core
+	@OMP_NUM_THREADS=1 "$(PY)" -m pytest -n logical --maxprocesses 8 --dist loadfile \
+	  --no-loadscope-reorder $(ARGS)
 
 test-server: install ## test and time scoring by vLLM, in an environment of its own (3.5 GB)
 	@want="$(PYTHON_TAG) $$(cksum < tests/server/requirements.txt)"; \
