@@ -78,8 +78,9 @@ pdf: install ## print the book that was rendered last as build/pdf/what-language
 linkcheck: install ## ask every external link of the book whether it still leads somewhere
 	@"$(PY)" -m helpers links
 
-test: install ## run the tests
-	@"$(PY)" -m pytest $(ARGS)
+test: install ## run the tests, a process for each core
+	@OMP_NUM_THREADS=1 "$(PY)" -m pytest -n logical --maxprocesses 8 --dist loadfile \
+	  --no-loadscope-reorder $(ARGS)
 
 test-server: install ## test and time scoring by vLLM, in an environment of its own (3.5 GB)
 	@want="$(PYTHON_TAG) $$(cksum < tests/server/requirements.txt)"; \
@@ -102,15 +103,16 @@ test-books: install ## make whole books of models that answer in every way; prin
 faults: install ## kill, fill, cut and flip what a run rests on; print what it survived
 	@"$(PY)" -m pytest tests/faults -m fault $(ARGS)
 
-lint: install ## check style and formatting
-	@"$(PY)" -m ruff check . && "$(PY)" -m ruff format --check .
+lint: install ## check style, formatting and which package imports which
+	@"$(PY)" -m ruff check . && "$(PY)" -m ruff format --check . && \
+	"$(VENV)/bin/lint-imports" --no-cache --no-logo
 
 bench: ## time the scoring against plain ways and two peers, in an environment of its own
 	@$(MAKE) --no-print-directory install VENV="$(BENCH_VENV)"
 	@"$(BENCH_VENV)/bin/python" -m pip install --quiet --disable-pip-version-check \
-	  -r requirements.txt -r tests/bench/requirements.txt
-	@"$(BENCH_VENV)/bin/python" -m tests.bench.scoring $(ARGS) && \
-	"$(BENCH_VENV)/bin/python" -m tests.bench.figures
+	  -r requirements.txt -r bench/requirements.txt
+	@"$(BENCH_VENV)/bin/python" -m bench.scoring $(ARGS) && \
+	"$(BENCH_VENV)/bin/python" -m bench.figures
 
 clean: ## remove the rendered book, not the runs
 	rm -rf book/_build book/chapters .snakemake

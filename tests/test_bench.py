@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 import torch
 
-from tests.bench import figures, measure, methods, published, scoring, workloads
-from tests.bench.workloads import Shape
+from bench import figures, measure, methods, published, scoring, workloads
+from bench.workloads import Shape
 
 TINY = {"n_layer": 2, "n_embd": 32, "n_head": 2, "n_positions": 256, "vocab_size": 1500}
 SMALL = Shape(subjects=3, choices=6, examples=4)

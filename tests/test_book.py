@@ -202,4 +202,4 @@ def test_the_build_says_what_it_took(visits):
 def test_the_search_finds_the_measure(visits):
     page, _, _ = visits("index.html")
     page.goto((HTML / "search.html").as_uri() + "?q=MONITOR")
-    page.wait_for_selector("#search-results li", timeout=10_000)
+    page.wait_for_selector("#search-results li", timeout=120_000)

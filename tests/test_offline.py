@@ -26,8 +26,9 @@ OUTSIDE = "203.0.113.1"  # reserved for examples: nobody is there
     ids=["connect", "look up", "look up by the old call", "datagram", "open a page"],
 )
 def test_leaving_the_machine_is_refused(leave):
-    with pytest.raises(sitecustomize.NetworkForbidden, match="tests use no network"):
+    with pytest.raises(RuntimeError, match="tests use no network") as refused:
         leave()
+    assert refused.typename == "NetworkForbidden"  # of a guard loaded here, or at the start
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])

@@ -17,7 +17,7 @@ TEMPLATES = sorted((ROOT / "notebooks").glob("*.ipynb"))
 TOOLS = {  # needed, though nothing of ours imports them
     "ipykernel": "runs the notebooks",
     "jupyter-book": "renders the book",
-    "pytest-xdist": "makes whole books side by side",
+    "pytest-xdist": "runs the tests side by side",
     "snakemake": "makes the runs",
     "snakemake-executor-plugin-slurm": "sends a sweep to SLURM",
     "sphinx-exercise": "an extension of the book, named in _config.yml",
@@ -39,7 +39,7 @@ def requirements() -> dict[str, str]:
 
 def imported() -> set[str]:
     """Return the top-level modules that our code, tests and notebooks import."""
-    files = [*ROOT.glob("helpers/**/*.py"), *ROOT.glob("tests/**/*.py")]
+    files = [path for top in ("helpers", "tests", "bench") for path in ROOT.glob(f"{top}/**/*.py")]
     sources = [path.read_text(encoding="utf-8") for path in files]
     for path in TEMPLATES:
         cells = nbformat.read(path, as_version=4).cells

@@ -19,8 +19,8 @@ MAY_WRITE = {
     ("release", "release"): {"contents": "write"},
 }
 TOP_LEVEL = {  # the user's names, and what tools look for at the top and nowhere else
-    *("book", "helpers", "notebooks", "tests", "requirements.txt", "README.md", "_config.yml"),
-    *("Makefile", "LICENSE", "CITATION.cff", "pyproject.toml"),
+    *("bench", "book", "helpers", "notebooks", "tests", "requirements.txt", "README.md"),
+    *("_config.yml", "Makefile", "LICENSE", "CITATION.cff", "pyproject.toml"),
 }
 
 

@@ -3,6 +3,7 @@
 import pytest
 
 from helpers import runs
+from tests.chapters import in_process
 
 pytest.register_assert_rewrite("tests.chapters.notebooks")
 
@@ -17,3 +18,10 @@ def answers(folder):
 def metrics(folder):
     """Return the figures that the run saved."""
     return runs.metrics(folder)
+
+
+@pytest.fixture
+def quick():
+    """Let chapters run in this process, without a kernel."""
+    with in_process.instead_of_kernels():
+        yield

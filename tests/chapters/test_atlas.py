@@ -9,6 +9,8 @@ from helpers.publishing import chapters, dependencies, jobs, render
 from helpers.stats import wilson
 from tests.chapters import notebooks
 
+pytestmark = pytest.mark.usefixtures("quick")  # the fixture `folder` has a kernel
+
 SMALL = ["n_facts=3", "copying_steps=100", "n_bootstrap=50"]
 SMALL += ["toy_relations=P17,P36,P246", "toy_facts=50"]
 

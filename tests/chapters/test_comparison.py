@@ -12,6 +12,8 @@ from helpers.publishing import chapters
 from tests import saved_runs
 from tests.chapters import cells, notebooks
 
+pytestmark = pytest.mark.usefixtures("quick")  # the fixture `folder` has a kernel
+
 FAST = ["n_bootstrap=30"]
 MANY = [*FAST, "reference=atlas-s"]
 ABILITIES = {"atlas-xs": 0.3, "atlas-s": 0.5, "atlas-s-chat": 0.45, "org/large": 0.8}

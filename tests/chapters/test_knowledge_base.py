@@ -12,6 +12,8 @@ from helpers.publishing import chapters
 from tests import outcomes, own_facts
 from tests.chapters import notebooks
 
+pytestmark = pytest.mark.usefixtures("quick")  # the fixture `folder` has a kernel
+
 SMALL = ["n_seen=1", "n_unseen=1", "n_choices=3", "n_truth=1", "n_panel=0"]
 SMALL += ["n_bootstrap=40"]
 SMALL += ["max_new_tokens=12"]

@@ -12,6 +12,8 @@ from helpers.publishing import chapters
 from tests import outcomes, tiny
 from tests.chapters import forward, notebooks
 
+pytestmark = pytest.mark.usefixtures("quick")  # the fixture `folder` has a kernel
+
 CLOSE = [
     "n_close=3",
     "n_close_choices=10",

@@ -12,6 +12,8 @@ from helpers.publishing import chapters
 from tests import outcomes, own_facts, tiny
 from tests.chapters import forward, notebooks
 
+pytestmark = pytest.mark.usefixtures("quick")  # the fixture `folder` has a kernel
+
 KINDS = {"frames", "order", "demonstrations", "options"}
 SMALL = ["n_panel=0", "n_items=12", "n_variations=4", "n_bootstrap=20"]
 CLASSES = ["factuality", "randomness", "error"]

@@ -24,7 +24,10 @@ METHODS = {
     **dict.fromkeys(["falcon_alibi", "gpt_neo"], "rows"),
     **dict.fromkeys(["llama_dynamic", "mamba", "phi3_longrope"], "plain"),
 }
-PACKED = sorted(name for name, method in METHODS.items() if method == "packed")
+# One family of each kind of attention: a bias by distance, latent keys, windows with a soft cap,
+# learned positions, rotary ones, relative ones after an encoder. All families that are packed, as
+# their own classes: tests/test_architectures.py, with "-m long".
+ATTENTION = ["bloom", "deepseek_v3", "gemma2", "gpt2", "llama", "t5"]
 EAGER = {"bloom", "codegen", "gemma2", "gpt_oss", "gptj", "mpt", "xglm"}
 WINDOWED = ["cohere2", "gemma2", "gemma3", "gpt_oss", "mistral", "olmo3", "phi3", "qwen2_mixed"]
 WINDOWED.append("starcoder2")
@@ -119,7 +122,7 @@ def test_every_family_by_its_method_is_exact(family):
     assert difference(run(lm, rows, told["method"], 512), expected) <= limit
 
 
-@pytest.mark.parametrize("family", PACKED)
+@pytest.mark.parametrize("family", ATTENTION)
 def test_wrong_positions_fail(family, monkeypatch):
     lm, rows, expected = case(family)
     right = packing.positions
@@ -134,7 +137,7 @@ def test_wrong_positions_fail(family, monkeypatch):
     assert engine.method(lm)["method"] == "plain"
 
 
-@pytest.mark.parametrize("family", PACKED)
+@pytest.mark.parametrize("family", ATTENTION)
 def test_a_plain_causal_mask_fails(family, monkeypatch):
     lm, rows, expected = case(family)
 
@@ -261,7 +264,7 @@ def test_hooks_are_gone_afterwards(family):
     seed=st.integers(0, 999),
     length=st.sampled_from([1, 7, 20, 64, 512]),
     price=st.sampled_from([0, plan.PASS, float("inf")]),
-    family=st.sampled_from(["llama", "gpt2", "mistral", "gemma2", "bloom", "t5"]),
+    family=st.sampled_from(ATTENTION),
 )
 def test_order_pack_length_and_kept_keys_change_nothing(seed, length, price, family):
     lm, rows, expected = case(family)

@@ -1,4 +1,4 @@
-"""Time the scoring against the plain ways and two peers: ``python -m tests.bench.scoring``.
+"""Time the scoring against the plain ways and two peers: ``python -m bench.scoring``.
 
 One process, one number of threads, the same requests for every method. Ours is always measured
 whole; a slow method may be measured on the first requests and scaled by the count of requests,
@@ -22,12 +22,12 @@ from typing import Any
 
 import pandas as pd
 
+from bench import measure, methods, published, workloads
+from bench.methods import Scores
+from bench.workloads import Shape
 from helpers import probing
 from helpers.atlas.loop import same_sums
 from helpers.models import LanguageModel
-from tests.bench import measure, methods, published, workloads
-from tests.bench.methods import Scores
-from tests.bench.workloads import Shape
 
 RESULTS = Path(__file__).parent / "results" / "scoring.json"
 OURS = "ours, packed"
@@ -290,7 +290,7 @@ def run(settings: argparse.Namespace) -> dict[str, Any]:
 
 def main(arguments: list[str] | None = None) -> None:
     """Measure, print the tables and write the results file."""
-    parser = argparse.ArgumentParser(prog="python -m tests.bench.scoring", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m bench.scoring", description=__doc__)
     parser.add_argument("--threads", type=int, default=1, help="threads of every method")
     parser.add_argument("--requests", type=int, default=32, help="of 800, for the slow methods")
     parser.add_argument("--facts", type=int, default=200, help="of MONITOR")

@@ -1,6 +1,6 @@
 """Draw the pictures of the page "How the scoring works" and write its table of measurements.
 
-``python -m tests.bench.figures`` reads ``results/scoring.json`` and rewrites
+``python -m bench.figures`` reads ``results/scoring.json`` and rewrites
 ``book/_static/scoring_*.svg`` and the marked part of ``book/scoring.md``.
 """
 
@@ -22,7 +22,7 @@ from helpers.plots import style
 from helpers.probing.engine import packing, trie
 from helpers.probing.engine.trie import Trie
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "book" / "scoring.md"
 STATIC = ROOT / "book" / "_static"
 RESULTS = Path(__file__).parent / "results" / "scoring.json"
