@@ -3,6 +3,7 @@
 They read ``book/_build/html``, as the last ``make book`` left it.
 """
 
+import functools
 import re
 from html import unescape
 from pathlib import Path
@@ -138,6 +139,7 @@ def test_anchors_are_there(name):
     assert not missing
 
 
+@functools.cache
 def _ids(path: Path, name: str) -> set[str]:
     """Return the ids of a page, or of the page itself where the link names none."""
     path = path if path.suffix else HTML / name

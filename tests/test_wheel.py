@@ -96,7 +96,7 @@ def test_a_chapter_opened_elsewhere_runs_from_its_first_cell(root, elsewhere, in
     assert json.loads((folder / "run.json").read_text())["commit"] is None
     cells = nbformat.read("done.ipynb", as_version=4).cells
     assert all(cell.execution_count for cell in cells if cell.cell_type == "code" and cell.source)
-    assert not list(installed.rglob("runs")), "nothing is written where the package lies"
+    assert not list(installed.rglob("run.json")), "nothing is written where the package lies"
 
 
 def test_what_is_run_elsewhere_is_the_installed_package(elsewhere, installed):
