@@ -64,8 +64,13 @@ class TestTemplate:
         assert (found.nbformat, found.nbformat_minor) >= (4, 5)
 
     def test_has_short_code_cells(self, path):
-        lengths = sorted(len(cell.source.splitlines()) for cell in code(path))
-        assert lengths[-1] <= 30
+        cells = {True: [], False: []}  # what a page folds may be a little longer
+        for cell in code(path):
+            folded = "hide-input" in cell.metadata.get("tags", [])
+            cells[folded].append(len(cell.source.splitlines()))
+        lengths = sorted(cells[True] + cells[False])
+        assert max(cells[False]) <= 30
+        assert lengths[-1] <= 34
         assert lengths[len(lengths) // 2] <= 11
 
     def test_opens_with_the_cell_that_installs(self, path):
