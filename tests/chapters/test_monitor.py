@@ -122,10 +122,10 @@ def test_both_readings_agree_where_the_model_says_the_object(answers):
 
 def test_second_run_takes_all_from_the_cache_and_gives_the_same(folder):
     cache = folder.parent / "cache"
-    before = {path.name: path.stat().st_mtime_ns for path in cache.iterdir()}
+    before = {path: path.stat().st_mtime_ns for path in cache.rglob("*.parquet")}
     first = runs.metrics(folder)
     chapters.run("monitor", "atlas-s", SMALL, folder.parent.parent)
-    assert {path.name: path.stat().st_mtime_ns for path in cache.iterdir()} == before
+    assert {path: path.stat().st_mtime_ns for path in cache.rglob("*.parquet")} == before
     pd.testing.assert_frame_equal(runs.metrics(folder), first)
 
 
