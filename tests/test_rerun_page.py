@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from helpers.publishing import commands, jobs, publish, settings
+from helpers.runs import measuring
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = (ROOT / "book" / "rerun.md").read_text(encoding="utf-8")
@@ -42,5 +43,9 @@ def test_make_knows_target_and_variables(command):
 def test_the_commands_of_python_take_these_words(command):
     words = shlex.split(command)[3:]
     args = commands.parser().parse_args(words)
+    if args.command == "measure":
+        allowed = set().union(*(measuring.declared(study) for study in args.studies))
+        assert {word.partition("=")[0] for word in args.set} <= allowed
+        return
     template = jobs.TEMPLATES / f"{args.chapter}.ipynb"
     assert settings.read(template, args.set)
