@@ -16,7 +16,7 @@ from helpers.probing import cache as caches
 from helpers.probing import metering, server_generation
 from helpers.probing.engine import decoding
 from helpers.probing.engine.decoding import Rules, Task, Text
-from helpers.probing.scoring import check_columns, spoken
+from helpers.probing.scoring import check_texts, spoken
 
 
 def generate(
@@ -68,7 +68,7 @@ def generate(
         tokens are longer than the model's context.
     """
     frame = prompts if isinstance(prompts, pd.DataFrame) else pd.DataFrame({"prompt": [*prompts]})
-    check_columns(frame, ["prompt"], texts=["prompt"])
+    check_texts(frame, ["prompt"], texts=["prompt"])
     rules = _rules(model, max_new_tokens, stop)
     asked = list(frame["prompt"])
     texts = _text_tasks(model, asked)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from helpers import UserError
+from helpers import UserError, check_columns
 from helpers.models import LanguageModel, check, tokens
 from helpers.models import progress as lines
 from helpers.models.tokens import Row
@@ -114,16 +114,14 @@ def spoken(model: LanguageModel, texts: pd.DataFrame) -> dict[str, int]:
 
 
 def _rows(model: LanguageModel, probes: pd.DataFrame) -> list[Row]:
-    check_columns(probes, NEEDED, texts=("prompt", "continuation"))
+    check_texts(probes, NEEDED, texts=("prompt", "continuation"))
     groups = list(zip(probes["item"], probes["variant"]))
     return tokens.rows(model, list(probes["prompt"]), list(probes["continuation"]), groups)
 
 
-def check_columns(frame: pd.DataFrame, needed: Sequence[str], texts: Sequence[str]) -> None:
+def check_texts(frame: pd.DataFrame, needed: Sequence[str], texts: Sequence[str]) -> None:
     """Refuse a table that lacks columns, or whose texts are not all strings."""
-    missing = [name for name in needed if name not in frame.columns]
-    if missing:
-        raise UserError(f"The table of probes lacks the columns {', '.join(missing)}; add them.")
+    check_columns(frame, needed, "probes")
     for name in texts:
         for row, text in zip(frame.index, frame[name]):
             if not isinstance(text, str):

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.stats import rankdata
 
 from helpers import stats
 from helpers.metrics import accuracy, detection, monitor
@@ -18,6 +17,7 @@ from helpers.plots import tables
 from helpers.plots.findings import FEW, HOLDS, OPPOSITE, UNDECIDED, Finding, decide
 from helpers.probing import attribution
 from helpers.published import load
+from helpers.stats import agreement
 
 PLAIN = {"digits": 2, "scale": 1.0, "unit": ""}
 PERCENT = {"unit": " %"}
@@ -425,7 +425,10 @@ def accuracy_correlation(relations: pd.DataFrame) -> Finding:
 def exposure(truth: pd.DataFrame, **draws: Any) -> Finding:
     """Decide whether the deviation falls as facts are read more often."""
     result = stats.bootstrap(
-        truth[["deviation", "exposures"]] * [-1, 1], _spearman, truth["relation"], **draws
+        truth[["deviation", "exposures"]] * [-1, 1],
+        agreement.rank_correlation,
+        truth["relation"],
+        **draws,
     )
     groups = {
         "read once or twice": truth["exposures"].between(1, 2),
@@ -573,10 +576,6 @@ def _fall(rows: np.ndarray) -> np.ndarray:
     marked = rows[..., 2:]
     first, second = (monitor.ratio_of_sums(rows[..., :2] * part) for part in (1 - marked, marked))
     return first - second
-
-
-def _spearman(rows: np.ndarray) -> np.ndarray:
-    return stats.pearson(rankdata(rows, axis=-2))
 
 
 def _tokens_of(word: str, tokens: pd.DataFrame) -> pd.DataFrame:
