@@ -8,7 +8,7 @@ well on a phone; its white ground stays white on a dark page.
 
 from helpers.plots.audit import differences, forest, gap_panels
 from helpers.plots.calibration import agreement_map, area_dots, cost_plane, upset
-from helpers.plots.curves import exposure_curve, line_curve, scale_curve
+from helpers.plots.curves import CONTEXTS, context_curves, exposure_curve, line_curve, scale_curve
 from helpers.plots.distributions import accuracy_boxes, anchor_distribution, dots, object_bars
 from helpers.plots.heatmaps import alpha_map, attribution_heatmap
 from helpers.plots.latent import (
@@ -32,6 +32,7 @@ from helpers.plots.scatters import scatter
 from helpers.plots.style import PALETTE, empty, model_colour, use_style
 
 __all__ = [
+    "CONTEXTS",
     "PALETTE",
     "accuracy_boxes",
     "accuracy_map",
@@ -41,6 +42,7 @@ __all__ = [
     "area_dots",
     "attribution_heatmap",
     "class_bars",
+    "context_curves",
     "cost_plane",
     "differences",
     "dots",

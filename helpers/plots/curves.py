@@ -8,6 +8,12 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 from helpers.plots.style import BLUE, PALETTE, band, colours, empty, legend_above, share_axis
 
+CONTEXTS = {  # what is said before the question, as a curve is labelled
+    "right": "right answer first",
+    "none": "nothing first",
+    "wrong": "wrong answer first",
+}
+
 
 def exposure_curve(table: pd.DataFrame, ax: Axes | None = None, ylabel: str = "accuracy") -> Axes:
     """Draw a measure by how often the fact stood in the training text.
@@ -44,12 +50,69 @@ def exposure_curve(table: pd.DataFrame, ax: Axes | None = None, ylabel: str = "a
         seen = part["exposures"].to_numpy() > 0
         band(ax, places[seen], part[seen], colour, name)
         _bars(ax, places, part, colour)
-    exposures = sorted(table["exposures"].unique())
-    ax.set_xticks(_exposure_places(pd.Series(exposures)), [f"{count:g}" for count in exposures])
-    ax.set_xlabel("times the training text states the fact")
+    _exposure_axis(ax, table["exposures"])
     ax.set_ylabel(ylabel)
     share_axis(ax.yaxis)
     legend_above(ax)
+    return ax
+
+
+def context_curves(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
+    """Draw accuracy by exposure with nothing, the right or a wrong answer said before the question.
+
+    Parameters
+    ----------
+    table : DataFrame
+        ``context`` ("none", "right", "wrong"), ``estimate, low, high`` (shares), and ``exposures``
+        where these are known; without it there is one row a context.
+    ax : Axes, optional
+        By default a new figure.
+
+    Returns
+    -------
+    Axes
+        A curve for each context with its name at its end; without exposures, a point each.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"context": ["none", "wrong"], "estimate": [0.8, 0.3],
+    ...                       "low": [0.7, 0.2], "high": [0.9, 0.4]})
+    >>> [text.get_text() for text in context_curves(table).get_xticklabels()]
+    ['nothing first', 'wrong answer first']
+    """
+    if table.empty:
+        return empty(ax, "There is no answer to draw.")
+    ax = ax or plt.subplots()[1]
+    parts = {name: table[table["context"] == name] for name in CONTEXTS}
+    parts = {name: part for name, part in parts.items() if len(part)}
+    shades = colours(parts)
+    for place, (name, part) in enumerate(parts.items()):
+        if "exposures" not in table:
+            _bars(ax, np.array([place]), part, shades[name])
+            continue
+        part = part.astype({"exposures": float}).sort_values("exposures")
+        places = _exposure_places(part["exposures"])
+        seen = part["exposures"].to_numpy() > 0
+        band(ax, places[seen], part[seen], shades[name], None)
+        _bars(ax, places, part, shades[name])
+        crossing = int((part["estimate"] < 0.45).sum().clip(max=len(part) - 1))
+        ax.annotate(  # where there is room: left of the curve, for a wrong answer right of it
+            CONTEXTS[name],
+            (0.02, 0.91) if name == "right" else (places[crossing], 0.43),
+            (0, 0) if name == "right" else (-30, 4) if name == "none" else (8, -8),
+            xycoords=ax.transAxes if name == "right" else "data",
+            textcoords="offset points",
+            ha="right" if name == "none" else "left",
+            color=shades[name],
+            weight="bold",
+        )
+    if "exposures" in table:
+        _exposure_axis(ax, table["exposures"])
+    else:
+        ax.set_xticks(range(len(parts)), [CONTEXTS[name] for name in parts])
+        ax.set_xlim(-0.5, len(parts) - 0.5)
+    ax.set_ylabel("answered correctly")
+    share_axis(ax.yaxis)
     return ax
 
 
@@ -168,6 +231,12 @@ def _bars(ax: Axes, x: np.ndarray, part: pd.DataFrame, colour: str) -> None:
 
 def _by_model(table: pd.DataFrame) -> list[tuple[str | None, pd.DataFrame]]:
     return list(table.groupby("model", sort=False)) if "model" in table else [(None, table)]
+
+
+def _exposure_axis(ax: Axes, exposures: pd.Series) -> None:
+    counts = sorted(exposures.unique())
+    ax.set_xticks(_exposure_places(pd.Series(counts)), [f"{float(count):g}" for count in counts])
+    ax.set_xlabel("times the training text states the fact")
 
 
 def _exposure_places(exposures: pd.Series) -> np.ndarray:

@@ -54,6 +54,7 @@ _COLOURS = {
     "ic-lke": GREEN,
     "multiplicity": PINK,
     "asked once": GREY,
+    "right": GREEN,
     "correct": GREEN,  # kinds of responses, wherever they are drawn
     "wrong": RED,
     "uninformative": BLUE,

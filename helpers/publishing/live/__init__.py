@@ -2,6 +2,7 @@
 
 from helpers.publishing.live.asking import MODEL, Question, answers, ask, question
 from helpers.publishing.live.bundle import Bundle, bundle, catalogue, opening
+from helpers.publishing.live.front import fact as front_fact
 from helpers.publishing.live.stills import Still, still
 
 __all__ = [
@@ -13,6 +14,7 @@ __all__ = [
     "ask",
     "bundle",
     "catalogue",
+    "front_fact",
     "opening",
     "question",
     "still",

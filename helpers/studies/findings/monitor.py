@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from helpers import stats
+from helpers import plots, stats
 from helpers.metrics import accuracy, detection, monitor
 from helpers.plots import tables
 from helpers.plots.findings import FEW, HOLDS, OPPOSITE, UNDECIDED, Finding, decide
@@ -208,6 +208,23 @@ def framing_or_interference(counted: pd.DataFrame, **draws: Any) -> Finding:
         undefined=NO_FACT_COUNTS.format("PFD or IRD"),
         **PLAIN | {"digits": 3},
     )
+
+
+def context_rates(
+    by_context: pd.DataFrame, training: pd.DataFrame | None, **draws: Any
+) -> pd.DataFrame:
+    """Return accuracy by what is said first, and by exposure where the training text is known.
+
+    As :func:`helpers.plots.context_curves` draws them.
+    """
+    rates = {name: ([name], stats.mean) for name in plots.CONTEXTS if name in by_context}
+    if training is None:
+        rows = stats.intervals(by_context, rates, **draws).query("relation == 'all'")
+    else:
+        known = by_context.join(training[["exposures", "plain"]], on="item").query("plain")
+        rows = stats.intervals(known, rates, by="exposures", **draws)
+        rows = rows.query("exposures not in ['all', 'mean']")
+    return rows.rename(columns={"measure": "context"})
 
 
 def wrong_hint(by_context: pd.DataFrame, **draws: Any) -> Finding:
