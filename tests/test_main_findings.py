@@ -23,15 +23,15 @@ def test_the_opening_is_the_first_that_is_shown(tmp_path):
     finding, later = '<p class="finding">One.</p>', '<p class="finding">Two.</p>'
     path = chapter(tmp_path / "one.ipynb", "<table></table>", f"<p>Head.</p>{finding}", later)
     expected = '<ul class="findings"><li class="finding">One.</li></ul>'
-    assert main_findings.of_chapter(path) == ("Title", expected)
+    assert main_findings.of_chapter(path, 3) == ("Title", expected)
 
 
 def test_no_more_than_the_first_ones(tmp_path):
     items = [f'<li class="finding">{n}</li>' for n in range(9)]
     path = chapter(tmp_path / "one.ipynb", f"<ul>{''.join(items)}</ul>")
-    shown = "".join(items[: main_findings.MOST])
-    assert main_findings.of_chapter(path)[1] == f'<ul class="findings">{shown}</ul>'
+    shown = "".join(items[:2])
+    assert main_findings.of_chapter(path, 2)[1] == f'<ul class="findings">{shown}</ul>'
 
 
 def test_a_chapter_that_is_not_in_the_book_has_none(tmp_path):
-    assert main_findings.of_chapter(chapter(tmp_path / "one.ipynb")) == ("Title", "")
+    assert main_findings.of_chapter(chapter(tmp_path / "one.ipynb"), 3) == ("Title", "")

@@ -3,38 +3,43 @@
 import json
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from docutils import nodes
+from docutils.parsers.rst import directives
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-MOST = 3  # findings of a chapter
 
-
-def of_chapter(path: Path) -> tuple[str, str]:
+def of_chapter(path: Path, most: int) -> tuple[str, str]:
     """Return an executed chapter's title, and its first findings as HTML ("" if it has none)."""
     cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
     text = "\n".join("".join(c["source"]) for c in cells if c["cell_type"] == "markdown")
     (title, *_) = re.findall(r"^# (.+)$", text, flags=re.MULTILINE)
     shown = ("".join(out.get("data", {}).get("text/html", "")) for out in _outputs(cells))
     opening = next((part for part in shown if 'class="finding' in part), "")
-    found = re.findall(r'<(?:li|p) class="finding.*?</(?:li|p)>', opening)[:MOST]
+    found = re.findall(r'<(?:li|p) class="finding.*?</(?:li|p)>', opening)[:most]
     items = "".join(re.sub("^<p|p>$", lambda tag: tag[0].replace("p", "li"), one) for one in found)
     return title, f'<ul class="findings">{items}</ul>' if items else ""
 
 
 class MainFindings(SphinxDirective):
-    """List them under links to their chapters, in the order of the contents."""
+    """List them under links to their chapters: all in the order of the contents, or those named."""
+
+    option_spec: ClassVar = {"chapters": directives.unchanged, "most": directives.positive_int}
 
     def run(self) -> list[nodes.Node]:
         """Return the list."""
         book, found = Path(self.env.srcdir), []
         toc = (book / "_toc.yml").read_text(encoding="utf-8")
-        for name in re.findall(r"file: (chapters/\w+)", toc):
+        listed = re.findall(r"file: (chapters/\w+)", toc)
+        if "chapters" in self.options:
+            named = [f"chapters/{name}" for name in re.findall(r"\w+", self.options["chapters"])]
+            listed = [name for name in named if name in listed]
+        for name in listed:
             path = book / f"{name}.ipynb"
             self.env.note_dependency(str(path))
-            title, findings = of_chapter(path)
+            title, findings = of_chapter(path, self.options.get("most", 3))
             if findings:
                 found += self.parse_text_to_nodes(f"**[{title}]({name}.ipynb)**")
                 found.append(nodes.raw("", findings, format="html"))
