@@ -5,6 +5,7 @@ from html import escape
 from pathlib import Path
 
 import pandas as pd
+from IPython.display import HTML
 from pandas.api.types import is_numeric_dtype
 from pandas.io.formats.style import Styler
 
@@ -237,6 +238,33 @@ def show(
     kind = "dataframe sortable" if sortable else "dataframe"
     style = style.set_table_styles(columns).set_table_attributes(f'class="{kind}"')
     return style.set_uuid(name.replace("_", "-"))
+
+
+def folded(*tables: Styler, summary: str = "") -> HTML:
+    """Put tables behind a fold, with their captions or a summary on it.
+
+    Parameters
+    ----------
+    *tables : Styler
+        From :func:`show`.
+    summary : str
+        What the fold says; by default the first table's caption.
+
+    Returns
+    -------
+    IPython.display.HTML
+        A ``details`` element; open when the book is printed.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> table = show(pd.DataFrame({"n": [1]}), "n", tempfile.mkdtemp(), caption="Counts <of> facts.")
+    >>> folded(table, summary="All <tables>").data[:61]
+    '<details class="tables"><summary>All &lt;tables&gt;</summary>'
+    """
+    title = escape(summary) or tables[0].caption
+    inside = "".join(table.to_html() for table in tables)
+    return HTML(f'<details class="tables"><summary>{title}</summary>{inside}</details>')
 
 
 def _flat(table: pd.DataFrame) -> pd.DataFrame:

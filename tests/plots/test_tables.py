@@ -119,3 +119,15 @@ def test_nothing_in_a_table_is_markup(cell, tmp_path):
 def test_a_list_in_a_table_is_escaped_in_latex_too(tmp_path):
     tables.export(pd.DataFrame({"a": [["50 % $"]]}), "t", tmp_path)
     assert r"50 \% \$" in (tmp_path / "t.tex").read_text()
+
+
+def test_folded_tables_keep_their_captions_behind_one_summary(tmp_path):
+    shown = [
+        tables.show(pd.DataFrame({"n": [at]}), f"t{at}", tmp_path, caption=f"Table <{at}>.")
+        for at in range(2)
+    ]
+    page = tables.folded(*shown, summary="Both <of> them").data
+    assert page.startswith('<details class="tables"><summary>Both &lt;of&gt; them</summary>')
+    assert page.count("<caption>Table &lt;") == 2
+    assert page.endswith("</details>")
+    assert "<summary>Table &lt;0&gt;.</summary>" in tables.folded(*shown).data
