@@ -258,7 +258,7 @@ def folded(*tables: Styler, summary: str = "") -> HTML:
     Examples
     --------
     >>> import tempfile
-    >>> table = show(pd.DataFrame({"n": [1]}), "n", tempfile.mkdtemp(), caption="Counts <of> facts.")
+    >>> table = show(pd.DataFrame({"n": [1]}), "n", tempfile.mkdtemp(), caption="Counts <of>.")
     >>> folded(table, summary="All <tables>").data[:61]
     '<details class="tables"><summary>All &lt;tables&gt;</summary>'
     """
