@@ -52,13 +52,14 @@ def test_a_chapter_links_to_the_glossary_at_first_use(name):
 
 
 def test_every_chapter_has_its_objectives():
-    text = page("instructors").partition("## What a student can do")[2].partition("\n## ")[0]
+    text = page("instructors").partition("## Learning objectives")[2].partition("\n## ")[0]
     rows = re.findall(r"^\| \{ref\}`([\w-]+)` \|", text, flags=re.MULTILINE)
     assert [label.replace("-", "_") for label in rows] == render.chapters()
 
 
 def test_every_exercise_has_its_place_in_the_plan():
-    weeks = page("instructors").partition("## Six weeks")[2].partition("## Ninety minutes")[0]
+    text = page("instructors").partition("## Six-week course")[2]
+    weeks = text.partition("## Ninety-minute lecture")[0]
     planned = re.findall(r"<(ex-[\w-]+)>", weeks)
     assert len(set(planned)) == len(planned)
     labels = [
@@ -75,13 +76,13 @@ def test_the_guide_calls_exercises_by_their_titles():
         for name in render.chapters()
         for exercise in exercises.read(ROOT / "notebooks" / f"{name}.ipynb")
     }
-    text = page("instructors").partition("## What students get wrong")[0]
+    text = page("instructors").partition("## Common misconceptions")[0]
     for title, label in re.findall(r"\{ref\}`([^`<]+) <(ex-[\w-]+)>`", text):
         assert title == titles[label]
 
 
 def test_ninety_minutes_are_ninety():
-    text = page("instructors").partition("## Ninety minutes")[2].partition("\n## ")[0]
+    text = page("instructors").partition("## Ninety-minute lecture")[2].partition("\n## ")[0]
     spans = [tuple(map(int, span)) for span in re.findall(r"^\| (\d+)-(\d+) \|", text, re.M)]
     assert spans[0][0] == 0
     assert spans[-1][1] == 90
@@ -89,7 +90,7 @@ def test_ninety_minutes_are_ninety():
 
 
 def test_a_misconception_has_a_place_where_it_shows():
-    text = page("instructors").partition("## What students get wrong")[2].partition("\n## ")[0]
+    text = page("instructors").partition("## Common misconceptions")[2].partition("\n## ")[0]
     rows = [row for row in text.splitlines() if row.startswith("|")][2:]
     assert len(rows) >= 8
     assert all(re.search(r"\{ref\}`[^`]+ <(fig|ex)-", row) for row in rows)
