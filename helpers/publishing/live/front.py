@@ -28,7 +28,12 @@ def fact(states: Sequence[tuple[str, Question]]) -> str:
     likeliest = _each(
         [f"{escape(table.index[0])}, {table['probability'].iloc[0]:.0%}" for table in tables]
     )
-    rows = "".join(_row(name, [table["probability"][name] for table in tables]) for name in objects)
+    said = {asked.context for _, asked in states}
+    kinds = {name: "true" if told[name] == "true" else "said" * (name in said) for name in objects}
+    rows = "".join(
+        _row(name, [table["probability"][name] for table in tables], kinds[name])
+        for name in objects
+    )
     return (
         f'<form class="front-fact"><fieldset><legend>Ask {MODEL}, a model of this book</legend>'
         f'<div class="front-buttons">{buttons}</div></fieldset>'
@@ -43,10 +48,10 @@ def _each(texts: Sequence[str]) -> str:
     return "".join(f'<span class="front-at-{at}">{text}</span>' for at, text in enumerate(texts))
 
 
-def _row(name: str, probabilities: Sequence[float]) -> str:
+def _row(name: str, probabilities: Sequence[float], kind: str) -> str:
     widths = ";".join(f"--p{at}:{100 * value:.2f}%" for at, value in enumerate(probabilities))
     shares = _each([f"{value:.0%}" for value in probabilities])
     return (
-        f'<tr><th scope="row">{escape(name)}</th><td>{shares}</td>'
+        f'<tr class="front-{kind}"><th scope="row">{escape(name)}</th><td>{shares}</td>'
         f'<td aria-hidden="true"><span class="front-bar" style="{widths}"></span></td></tr>'
     )
