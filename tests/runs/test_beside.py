@@ -153,14 +153,14 @@ def test_a_benchmark_is_the_papers_if_its_files_and_its_variation_are(tmp_path):
     amend(folder, {}, focus="order")
     assert set(found(tmp_path)["why"]) == {"variation of order"}
     amend(folder, {"rows": "50"})
-    assert set(found(tmp_path)["why"]) == {"50 of 9,999 questions in the file"}
+    assert set(found(tmp_path)["why"]) == {"50 questions in the files, not 9,999"}
 
 
-def test_texts_of_factor_that_are_not_from_wikipedia_are_others(tmp_path):
+def test_the_other_files_of_factor_are_other_questions(tmp_path):
     saved_runs.write(tmp_path, "m", 0.6, ("multiplicity",), dataset="factor")
-    table = found(tmp_path)
-    assert set(table["why"]) == {"other texts of FACTOR"}
-    assert "multiplicity: Wiki-FACTOR accuracy" in table.index
+    amend(tmp_path / "m" / "multiplicity", {"rows": "1272"})
+    row = found(tmp_path).loc["multiplicity: Wiki-FACTOR accuracy"]
+    assert row["why"] == "1,272 questions in the files, not 2,994"
 
 
 def test_multiplicity_has_no_printed_measure_for_other_questions(tmp_path):
