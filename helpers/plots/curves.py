@@ -120,8 +120,9 @@ def _by_size(table: pd.DataFrame, ax: Axes) -> None:
     for (name, questions), part in table.groupby(["series", "questions"], sort=False):
         places, colour = part["parameters"].to_numpy(dtype=float), shades[name]
         if {"low", "high"} <= set(part.columns):
-            ax.vlines(places, part["low"], part["high"], color=colour, lw=1.5)
-        mark = {"marker": "X" if questions == "other" else "o", "mec": colour, "mew": 1.5}
+            ends = part[["parameters", "low", "high"]].dropna().to_numpy(dtype=float).T
+            ax.vlines(*ends, color=colour, lw=1.5)
+        mark = {"marker": "X" if questions == "other" else "o", "color": colour, "mew": 1.5}
         fill = "white" if questions == "same" else colour
         ax.plot(places, part["estimate"], ls="", ms=7, mfc=fill, label=plain(str(name)), **mark)
     if _apart(table):

@@ -62,7 +62,7 @@ def measure_planes(
     ['', 'other questions']
     """
     same = ours["same_questions"].to_numpy(dtype=bool)
-    size, widths = (6, 4.3 * len(pairs)), (1.7, 1)[: 1 + (not same.all())]
+    size, widths = (6, 4.3 * len(pairs)), (2.2, 1)[: 1 + (not same.all())]
     figure, axes = plt.subplots(
         len(pairs), len(widths), figsize=size, width_ratios=widths, squeeze=False
     )
