@@ -87,9 +87,9 @@ def runs_beside(runs_dir: str | Path = "", n_resamples: int = 1000, seed: int = 
     T-REx-MC with all 50, SeenQA of all three sources, the whole of a benchmark. A random sample of
     its facts will do, since the interval allows for it; other settings of ``AS_PRINTED``, another
     format of prompts or another kind of variation will not. UR and IUR need the paper's day
-    (``as_of=2024-04-13``). Table 4 of the MONITOR paper divides sums over 20 relations by 21, so its
-    scores are 5 % below such means. How an answer is judged right differs from paper to paper and is not
-    asked here; each chapter says what we do otherwise.
+    (``as_of=2024-04-13``). How an answer is judged right differs from paper to paper and is not
+    asked here; each chapter says what we do otherwise. Table 4 of the MONITOR paper divides sums
+    over 20 relations by 21, so its scores are 5 % below our means.
 
     Examples
     --------
