@@ -21,6 +21,8 @@ from helpers.plots.style import (
     share_axis,
 )
 
+MARKS = {"paper": "o", "same": "D", "other": "X"}  # by whose questions a model was asked
+
 
 def exposure_curve(table: pd.DataFrame, ax: Axes | None = None, ylabel: str = "accuracy") -> Axes:
     """Draw a measure by how often the fact stood in the training text.
@@ -69,7 +71,7 @@ def exposure_curve(table: pd.DataFrame, ax: Axes | None = None, ylabel: str = "a
 def size_panels(tables: Mapping[str, pd.DataFrame]) -> list[Axes]:
     """Draw measures by the size of the model: the paper's models, and below them other runs.
 
-    No line joins two models. Runs on the paper's questions are outlined points among its models;
+    No line joins two models. Runs on the paper's questions are outlined diamonds among its models;
     those on other questions are crosses in a hatched panel of their own, with scales of its own.
 
     Parameters
@@ -122,7 +124,7 @@ def _by_size(table: pd.DataFrame, ax: Axes) -> None:
         if {"low", "high"} <= set(part.columns):
             ends = part[["parameters", "low", "high"]].dropna().to_numpy(dtype=float).T
             ax.vlines(*ends, color=colour, lw=1.5)
-        mark = {"marker": "X" if questions == "other" else "o", "color": colour, "mew": 1.5}
+        mark = {"marker": MARKS[questions], "color": colour, "mew": 1.5}
         fill = "white" if questions == "same" else colour
         ax.plot(places, part["estimate"], ls="", ms=7, mfc=fill, label=plain(str(name)), **mark)
     if _apart(table):

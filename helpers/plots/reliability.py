@@ -9,7 +9,7 @@ import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.patheffects import withStroke
-from matplotlib.ticker import PercentFormatter
+from matplotlib.ticker import MaxNLocator, PercentFormatter
 
 from helpers.plots.style import (
     BLUE,
@@ -39,7 +39,7 @@ def measure_planes(
         hollow.
     ours : DataFrame
         ``model``, the measures, with intervals in ``<measure>_low, <measure>_high``, and
-        ``same_questions``: such runs are outlined points among the published models, the others
+        ``same_questions``: such runs are outlined diamonds among the published models, the others
         crosses in a hatched panel at the side, with scales of its own.
     pairs : sequence of (str, str)
         Measures of the two axes, as shares; a row each.
@@ -66,16 +66,17 @@ def measure_planes(
     figure, axes = plt.subplots(
         len(pairs), len(widths), figsize=size, width_ratios=widths, squeeze=False
     )
-    shade = colours(ours["model"])
+    shade = colours(["none", *ours["model"]])  # grey is the published models' own
     for (x, y), row in zip(pairs, axes):
         _plane(published, x, y, row[0])
-        for ax, part, mark in zip(row, (ours[same], ours[~same]), "oX"):
+        for ax, part, mark in zip(row, (ours[same], ours[~same]), "DX"):
             _runs(part, x, y, ax, shade, mark)
         for ax in row[1:]:
             set_apart(ax)
+            ax.xaxis.set_major_locator(MaxNLocator(3))
             ax.set_title(OTHER, loc="left", fontsize=10)
     handles = axes[0, 0].get_legend_handles_labels()[0]
-    for row, mark in zip(ours.to_dict("records"), np.where(same, "o", "X")):
+    for row, mark in zip(ours.to_dict("records"), np.where(same, "D", "X")):
         lacks = [m for m in dict.fromkeys(m for pair in pairs for m in pair) if pd.isna(row[m])]
         name = plain(str(row["model"])) + (f": no {', '.join(lacks)}" if lacks else "")
         handles.append(Line2D([], [], ls="", label=name, **_mark(mark, shade[row["model"]])))
@@ -94,8 +95,8 @@ def _plane(published: pd.DataFrame, x: str, y: str, ax: Axes) -> None:
 
 
 def _mark(mark: str, colour: str) -> dict[str, object]:
-    """Return how a run is drawn: outlined, or a cross."""
-    fill = "white" if mark == "o" else colour
+    """Return how a run is drawn: an outlined diamond, or a cross."""
+    fill = "white" if mark == "D" else colour
     return {"marker": mark, "ms": 8, "color": colour, "mfc": fill, "mew": 1.5}
 
 

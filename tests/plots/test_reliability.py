@@ -28,7 +28,7 @@ def test_runs_on_other_questions_have_a_hatched_plane_of_their_own():
     assert axes.shape == (2, 2)
     among, apart = (draw(ax) for ax in axes[0])
     assert [
-        line.get_xdata().tolist() for line in among.get_lines() if line.get_marker() == "o"
+        line.get_xdata().tolist() for line in among.get_lines() if line.get_marker() == "D"
     ] == [[0.1]]
     assert [
         line.get_xdata().tolist() for line in apart.get_lines() if line.get_marker() == "X"
