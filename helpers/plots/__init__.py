@@ -8,7 +8,7 @@ well on a phone; its white ground stays white on a dark page.
 
 from helpers.plots.audit import differences, forest, gap_panels
 from helpers.plots.calibration import agreement_map, area_dots, cost_plane, upset
-from helpers.plots.curves import CONTEXTS, context_curves, exposure_curve, line_curve, scale_curve
+from helpers.plots.curves import CONTEXTS, context_curves, exposure_curve, line_curve, size_panels
 from helpers.plots.distributions import accuracy_boxes, anchor_distribution, dots, object_bars
 from helpers.plots.heatmaps import alpha_map, attribution_heatmap
 from helpers.plots.latent import (
@@ -24,7 +24,7 @@ from helpers.plots.reliability import (
     effect_grid,
     kind_bars,
     line_grid,
-    measure_plane,
+    measure_planes,
     rank_map,
     rate_rows,
 )
@@ -59,16 +59,16 @@ __all__ = [
     "list_panels",
     "list_places",
     "mapping",
-    "measure_plane",
+    "measure_planes",
     "model_colour",
     "object_bars",
     "rank_map",
     "rate_rows",
     "reliability_diagram",
     "roc_curves",
-    "scale_curve",
     "scatter",
     "share_curve",
+    "size_panels",
     "two_prompts",
     "upset",
     "use_style",

@@ -1,12 +1,27 @@
 """Curves: by exposure in the training text, by the size of the model."""
 
+from collections.abc import Mapping
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
-from helpers.plots.style import BLUE, PALETTE, band, colours, empty, legend_above, share_axis
+from helpers.plots.style import (
+    BLUE,
+    OTHER,
+    PALETTE,
+    band,
+    colours,
+    empty,
+    legend_above,
+    plain,
+    set_apart,
+    share_axis,
+)
+
+MARKS = {"paper": "o", "same": "D", "other": "X"}  # by whose questions a model was asked
 
 CONTEXTS = {  # what is said before the question, as a curve is labelled
     "right": "right answer first",
@@ -116,25 +131,24 @@ def context_curves(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def scale_curve(
-    table: pd.DataFrame, ax: Axes | None = None, ylabel: str = "MONITOR (lower is better)"
-) -> Axes:
-    """Draw a measure by the size of the model, one line a series.
+def size_panels(tables: Mapping[str, pd.DataFrame]) -> list[Axes]:
+    """Draw measures by the size of the model: the paper's models, and below them other runs.
+
+    No line joins two models. Runs on the paper's questions are outlined diamonds among its models;
+    those on other questions are crosses in a hatched panel of their own, with scales of its own.
 
     Parameters
     ----------
-    table : DataFrame
-        ``parameters`` (above 0), ``estimate``, ``series``; with ``low, high`` the intervals. A
-        model whose parameters are not known (not a number, infinite) is left out.
-    ax : Axes, optional
-        By default a new figure.
-    ylabel : str
-        Name of the measure.
+    tables : mapping
+        Name of the measure to a table: ``series`` (one colour each), ``parameters`` (above 0),
+        ``estimate`` and ``questions``: "paper" for the paper's models, "same" or "other" for runs
+        on its questions or on other ones; with ``low, high`` the intervals. A model whose
+        parameters are not known (not a number, infinite) is left out.
 
     Returns
     -------
-    Axes
-        On a logarithmic axis.
+    list of Axes
+        One or two for each measure, on logarithmic axes.
 
     Notes
     -----
@@ -142,30 +156,55 @@ def scale_curve(
 
     Examples
     --------
-    >>> table = pd.DataFrame({"series": "atlas", "parameters": [1e6, 4e6], "estimate": [0.7, 0.5],
-    ...                       "low": [0.6, 0.4], "high": [0.8, 0.6]})
-    >>> scale_curve(table).get_xscale()
-    'log'
+    >>> table = pd.DataFrame({"series": ["BLOOMZ", "here"], "parameters": [1e9, 4e6],
+    ...                       "estimate": [0.7, 0.5], "questions": ["paper", "other"]})
+    >>> [ax.get_legend().get_title().get_text() for ax in size_panels({"MONITOR": table})]
+    ['', 'other questions']
     """
-    table = table[np.isfinite(table["parameters"].astype(float))].dropna(subset="estimate")
-    if table.empty:
-        return empty(ax, "There is no model of known size for which this is defined.")
-    ax = ax or plt.subplots()[1]
-    for number, (name, part) in enumerate(table.groupby("series", sort=False)):
-        part, colour = part.sort_values("parameters"), PALETTE[number % len(PALETTE)]
-        places = part["parameters"].to_numpy(dtype=float)
-        band(ax, places, part, colour, str(name))
-        _bars(ax, places, part, colour)
+    panels = []
+    for name, table in tables.items():
+        known = table[np.isfinite(table["parameters"].astype(float))].dropna(subset="estimate")
+        apart = known["questions"] == "other"
+        parts = [part for part in (known[~apart], known[apart]) if len(part)]
+        panels += [(name, part) for part in parts or [known]]
+    heights = [2 if _apart(part) else 3.2 for _, part in panels]
+    size = (6, sum(heights) + 0.8 * len(heights))
+    _, axes = plt.subplots(len(panels), figsize=size, height_ratios=heights, squeeze=False)
+    for ax, (name, part) in zip(axes[:, 0], panels):
+        if part.empty:
+            empty(ax, "There is no model of known size for which this is defined.")
+        else:
+            _by_size(part, ax)
+        ax.set_ylabel(name)
+    return list(axes[:, 0])
+
+
+def _by_size(table: pd.DataFrame, ax: Axes) -> None:
+    """Draw the models of one panel; those of a legend's entry share colour and mark."""
+    shades = dict(zip(table["series"].unique(), PALETTE * len(table)))
+    for (name, questions), part in table.groupby(["series", "questions"], sort=False):
+        places, colour = part["parameters"].to_numpy(dtype=float), shades[name]
+        if {"low", "high"} <= set(part.columns):
+            ends = part[["parameters", "low", "high"]].dropna().to_numpy(dtype=float).T
+            ax.vlines(*ends, color=colour, lw=1.5)
+        mark = {"marker": MARKS[questions], "color": colour, "mew": 1.5}
+        fill = "white" if questions == "same" else colour
+        ax.plot(places, part["estimate"], ls="", ms=7, mfc=fill, label=plain(str(name)), **mark)
+    if _apart(table):
+        set_apart(ax)
     ax.set_xscale("log")
+    ax.margins(x=0.08, y=0.1)
     low, high = ax.get_xlim()
     # Labels at 1, 2 and 5 would run into each other where the axis spans many decades.
     ax.xaxis.set_major_locator(LogLocator(subs=(1,) if high > 300 * low else (1, 2, 5)))
     ax.xaxis.set_major_formatter(FuncFormatter(lambda count, _: _short(count)))
     ax.xaxis.set_minor_locator(NullLocator())
     ax.set_xlabel("parameters")
-    ax.set_ylabel(ylabel)
-    legend_above(ax)
-    return ax
+    legend_above(ax, OTHER if _apart(table) else None)
+
+
+def _apart(table: pd.DataFrame) -> bool:
+    return len(table) > 0 and bool(table["questions"].eq("other").all())
 
 
 def line_curve(

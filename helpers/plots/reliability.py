@@ -9,12 +9,13 @@ import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.patheffects import withStroke
-from matplotlib.ticker import PercentFormatter
+from matplotlib.ticker import MaxNLocator, PercentFormatter
 
 from helpers.plots.style import (
     BLUE,
     GREY,
     INK,
+    OTHER,
     colours,
     empty,
     legend_above,
@@ -22,31 +23,32 @@ from helpers.plots.style import (
     name_rows,
     plain,
     reach,
+    set_apart,
 )
 
 
-def measure_plane(
-    published: pd.DataFrame, ours: pd.DataFrame, x: str, y: str, ax: Axes | None = None
-) -> Axes:
-    """Set runs among published models in the plane of two measures.
+def measure_planes(
+    published: pd.DataFrame, ours: pd.DataFrame, pairs: Sequence[tuple[str, str]]
+) -> np.ndarray:
+    """Draw published models in planes of two measures, and runs among them or beside them.
 
     Parameters
     ----------
     published : DataFrame
-        Columns `x`, `y`, one row a model, indexed by its name; with ``tuned`` (bool) the others are
+        The measures, one row a model, indexed by its name; with ``tuned`` (bool) the others are
         hollow.
     ours : DataFrame
-        ``model``, `x`, `y`, with intervals in ``<x>_low, <x>_high`` and likewise for y.
-    x, y : str
-        Measures, as shares; they also name the axes.
-    ax : Axes, optional
-        By default a new figure.
+        ``model``, the measures, with intervals in ``<measure>_low, <measure>_high``, and
+        ``same_questions``: such runs are outlined diamonds among the published models, the others
+        crosses in a hatched panel at the side, with scales of its own.
+    pairs : sequence of (str, str)
+        Measures of the two axes, as shares; a row each.
 
     Returns
     -------
-    Axes
-        The models at the four ends of the cloud bear their names; the legend says of which run a
-        measure is undefined.
+    ndarray of Axes, shape (pairs, 1 or 2)
+        The models at the four ends of the cloud bear their names; the legend says which measures
+        a run lacks.
 
     Notes
     -----
@@ -55,38 +57,60 @@ def measure_plane(
     Examples
     --------
     >>> paper = pd.DataFrame({"NCR": [0.1, 0.3], "UR": [0.5, 0.9]}, index=["a", "b"])
-    >>> ours = pd.DataFrame({"model": ["atlas-s"], "NCR": [0.2], "UR": [0.1]})
-    >>> measure_plane(paper, ours, "NCR", "UR").get_xlabel()
-    'NCR'
+    >>> ours = pd.DataFrame({"model": ["m"], "NCR": [0.2], "UR": [0.1], "same_questions": False})
+    >>> [ax.get_title(loc="left") for ax in measure_planes(paper, ours, [("NCR", "UR")])[0]]
+    ['', 'other questions']
     """
-    ax = ax or plt.subplots()[1]
+    same = ours["same_questions"].to_numpy(dtype=bool)
+    size, widths = (6, 4.3 * len(pairs)), (2.2, 1)[: 1 + (not same.all())]
+    figure, axes = plt.subplots(
+        len(pairs), len(widths), figsize=size, width_ratios=widths, squeeze=False
+    )
+    shade = colours(["none", *ours["model"]])  # grey is the published models' own
+    for (x, y), row in zip(pairs, axes):
+        _plane(published, x, y, row[0])
+        for ax, part, mark in zip(row, (ours[same], ours[~same]), "DX"):
+            _runs(part, x, y, ax, shade, mark)
+        for ax in row[1:]:
+            set_apart(ax)
+            ax.xaxis.set_major_locator(MaxNLocator(3))
+            ax.set_title(OTHER, loc="left", fontsize=10)
+    handles = axes[0, 0].get_legend_handles_labels()[0]
+    for row, mark in zip(ours.to_dict("records"), np.where(same, "D", "X")):
+        lacks = [m for m in dict.fromkeys(m for pair in pairs for m in pair) if pd.isna(row[m])]
+        name = plain(str(row["model"])) + (f": no {', '.join(lacks)}" if lacks else "")
+        handles.append(Line2D([], [], ls="", label=name, **_mark(mark, shade[row["model"]])))
+    longest = max(len(handle.get_label()) for handle in handles)
+    figure.legend(handles=handles, loc="outside upper left", ncols=max(1, min(3, 48 // longest)))
+    return axes
+
+
+def _plane(published: pd.DataFrame, x: str, y: str, ax: Axes) -> None:
     tuned = published.get("tuned", pd.Series(True, index=published.index)).to_numpy(dtype=bool)
     for mask, fill, text in ((tuned, GREY, "paper, tuned"), (~tuned, "white", "paper, base")):
         if mask.any():
             part = published[mask]
             ax.scatter(part[x], part[y], s=36, color=fill, ec=GREY, lw=1.2, label=text, zorder=2)
-    shade = colours(ours["model"])
+    _name_ends(published[[x, y]].dropna(), ax)
+
+
+def _mark(mark: str, colour: str) -> dict[str, object]:
+    """Return how a run is drawn: an outlined diamond, or a cross."""
+    fill = "white" if mark == "D" else colour
+    return {"marker": mark, "ms": 8, "color": colour, "mfc": fill, "mew": 1.5}
+
+
+def _runs(
+    ours: pd.DataFrame, x: str, y: str, ax: Axes, shade: Mapping[str, str], mark: str
+) -> None:
+    """Draw runs with their intervals."""
     for row in ours.to_dict("records"):
-        without = " and ".join(measure for measure in (x, y) if pd.isna(row[measure]))
-        ax.errorbar(
-            row[x],
-            row[y],
-            xerr=reach(row, x),
-            yerr=reach(row, y),
-            fmt="o",
-            ms=8,
-            color=shade[row["model"]],
-            label=plain(str(row["model"])) + (f": {without} undefined" if without else ""),
-            zorder=4,
-        )
-    ax.set_xlabel(x)
-    ax.set_ylabel(y)
+        ends = {"xerr": reach(row, x), "yerr": reach(row, y)}
+        ax.errorbar(row[x], row[y], **ends, ls="", zorder=4, **_mark(mark, shade[row["model"]]))
+    ax.set(xlabel=x, ylabel=y)
     for axis in (ax.xaxis, ax.yaxis):
         axis.set_major_formatter(PercentFormatter(1))
     ax.margins(0.1)
-    _name_ends(published[[x, y]].dropna(), ax)
-    legend_above(ax)
-    return ax
 
 
 def _name_ends(points: pd.DataFrame, ax: Axes) -> None:
@@ -184,7 +208,7 @@ def line_grid(
     groups : mapping
         Comparison to lines by name, as `helpers.published.knowledge_base.lines` returns: ``place``
         (of a model on its line), ``family`` (one colour each), ``tuned`` (bool; dashed), and the
-        measures as shares.
+        measures as shares. The comparison "other questions" is hatched.
     measures : sequence of str
         A row of panels each.
     ticks : mapping
@@ -228,7 +252,9 @@ def line_grid(
                 )
             ax.yaxis.set_major_formatter(PercentFormatter(1))
             ax.margins(x=0.12)
-        column[0].set_title(group)
+            if group == OTHER:
+                set_apart(ax)
+        column[0].set_title(group, fontsize=10)
         column[-1].set_xticks(list(ticks[group]), list(ticks[group].values()), rotation=60)
     for ax, measure in zip(axes[:, 0], measures):
         ax.set_ylabel(measure)

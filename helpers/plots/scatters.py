@@ -51,7 +51,8 @@ def scatter(
     Returns
     -------
     Axes
-        Above it stands Pearson's r with its 95 % interval and n, if there are four points or more.
+        Above it stands Pearson's r with its 95 % interval and n, if there are six points or more:
+        they may be models (:func:`helpers.stats.over_models`).
 
     Notes
     -----
@@ -90,7 +91,7 @@ def scatter(
     ax.set_xlabel(x)
     ax.set_ylabel(y)
     ax.margins(0.12)
-    found = stats.correlation(table[x], table[y])
+    found = stats.over_models(table[x], table[y])
     if not np.isnan(found.low):
         text = f"r = {found.r:.2f} [{found.low:.2f}, {found.high:.2f}], n = {found.n}"
         ax.set_title(text.replace("-", "\N{MINUS SIGN}"), loc="left")

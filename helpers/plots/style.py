@@ -63,6 +63,7 @@ _COLOURS = {
     "repetition": TAN,
 }
 INK = "#222222"
+OTHER = "other questions"  # than those of the paper whose models are drawn
 
 
 def use_style() -> None:
@@ -160,6 +161,19 @@ def empty(ax: Axes | None, reason: str) -> Axes:
     middle = {"ha": "center", "va": "center", "transform": ax.transAxes}
     ax.text(0.5, 0.5, fill(plain(reason), 64), color=GREY, **middle)
     return ax
+
+
+def set_apart(ax: Axes) -> None:
+    """Hatch the ground of a panel whose models were asked other questions than the paper's.
+
+    >>> from matplotlib.figure import Figure
+    >>> ax = Figure().subplots()
+    >>> set_apart(ax)
+    >>> ax.patch.get_hatch()
+    '///'
+    """
+    ax.patch.set(hatch="///", edgecolor="#e4e4e4", linewidth=0)
+    ax.grid(visible=False)
 
 
 def reach(row: Mapping[str, float], column: str) -> list[list[float]] | None:

@@ -9,7 +9,10 @@ from IPython.display import HTML
 from pandas.api.types import is_numeric_dtype
 from pandas.io.formats.style import Styler
 
-from helpers import UserError
+from helpers import UserError, stats
+from helpers.plots.style import OTHER
+
+TOO_FEW = "fewer than six models"  # stats.FEWEST_MODELS
 
 
 def interval(
@@ -99,8 +102,24 @@ def wide(
     return result
 
 
+def over_models(found: stats.Correlation, digits: int = 3) -> str:
+    """Write a correlation over models with its interval, or that there are too few of them.
+
+    >>> over_models(stats.Correlation(-0.85, -0.96, -0.53, 0.001, 12), digits=2)
+    '-0.85 [-0.96, -0.53]'
+    >>> over_models(stats.correlation([1, 2, 3, 4, 5], [2, 1, 4, 3, 5]))
+    'fewer than six models'
+    """
+    few = found.n < stats.FEWEST_MODELS
+    return TOO_FEW if few else interval(found.r, found.low, found.high, digits)
+
+
 def beside(
-    ours: Mapping[str, object], paper: pd.DataFrame, name: str, digits: int = 3
+    ours: Mapping[str, object],
+    paper: pd.DataFrame,
+    name: str,
+    digits: int = 3,
+    other_questions: bool = False,
 ) -> pd.DataFrame:
     """Put our row above a published table.
 
@@ -114,6 +133,8 @@ def beside(
         Name of our row.
     digits : int
         Digits after the point.
+    other_questions : bool
+        Whether ours were not the paper's questions, which our row then says.
 
     Returns
     -------
@@ -128,6 +149,7 @@ def beside(
     {'atlas-s': '12.5', 'Vicuna-7b': '38.2'}
     """
     columns = [column for column in paper.columns if column in ours]
+    name += f" ({OTHER})" * other_questions
     both = pd.concat([pd.DataFrame(dict(ours), index=[name])[columns], paper[columns]])
     texts = both.map(
         lambda value: value if isinstance(value, str) else interval(value, digits=digits)

@@ -9,6 +9,7 @@ import pandas as pd
 
 from helpers import runs
 from helpers.runs import environment
+from helpers.runs.comparison import beside
 
 
 def overall(chapter: str, folder: str | Path | None = None, relation: str = "all") -> pd.DataFrame:
@@ -26,19 +27,22 @@ def overall(chapter: str, folder: str | Path | None = None, relation: str = "all
     Returns
     -------
     DataFrame
-        One row a run: ``model, dataset, n_parameters``, then for each measure its estimate, and
-        the bounds of its interval as ``<measure>_low`` and ``<measure>_high``.
+        One row a run: ``model, dataset, n_parameters, why`` (in what it differs from what the paper
+        asked, "" if in nothing), then for each measure its estimate, and the bounds of its
+        interval as ``<measure>_low`` and ``<measure>_high``.
     """
     rows = []
     for found in runs.load(folder).query("chapter == @chapter").itertuples():
         row = {"model": found.model, "dataset": found.dataset}
         row["n_parameters"] = found.manifest["model"].get("n_parameters")
         table = runs.metrics(found.folder).query("level in ('run', 'relation')")
+        parts = table.loc[table["level"] == "relation", "relation"].nunique()
+        row["why"] = beside.why(chapter, found.manifest, parts if relation == "all" else None)
         for measure in table[table["relation"] == relation].itertuples():
             row[measure.measure] = measure.estimate
             row |= {f"{measure.measure}_{end}": getattr(measure, end) for end in ("low", "high")}
         rows.append(row)
-    return pd.DataFrame(rows, columns=None if rows else ["model", "dataset", "n_parameters"])
+    return pd.DataFrame(rows, columns=None if rows else ["model", "dataset", "n_parameters", "why"])
 
 
 def alike(run: runs.Run, names: Iterable[str], folder: str | Path | None = None) -> pd.DataFrame:

@@ -5,13 +5,21 @@ relations stays as it is, and takes its bounds by one rule: percentiles of the r
 expanded for few facts, moved by the resamples' bias only where `centred` is given, never clipped.
 """
 
-from helpers.stats.correlations import correlation, fisher, pearson, without_each
+from helpers.stats.correlations import (
+    FEWEST_MODELS,
+    correlation,
+    fisher,
+    over_models,
+    pearson,
+    without_each,
+)
 from helpers.stats.groups import averages, intervals, wilson
 from helpers.stats.paired import mcnemar, paired_difference
 from helpers.stats.resampling import Statistic, bootstrap, bounds, mean, replicates
 from helpers.stats.results import Correlation, Difference, Interval, Mcnemar, named
 
 __all__ = [
+    "FEWEST_MODELS",
     "Correlation",
     "Difference",
     "Interval",
@@ -26,6 +34,7 @@ __all__ = [
     "mcnemar",
     "mean",
     "named",
+    "over_models",
     "paired_difference",
     "pearson",
     "replicates",

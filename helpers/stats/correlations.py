@@ -8,6 +8,8 @@ import scipy.stats
 from helpers import UserError
 from helpers.stats.results import Correlation
 
+FEWEST_MODELS = 6  # fewer give no correlation: it would be one of chance or of a family
+
 
 def correlation(
     x: npt.ArrayLike, y: npt.ArrayLike, method: str = "pearson", level: float = 0.95
@@ -57,6 +59,32 @@ def correlation(
     if abs(r) == 1:
         return Correlation(r, r, r, float(p), n)
     return Correlation(r, *fisher(r, n, method, level), float(p), n)
+
+
+def over_models(x: npt.ArrayLike, y: npt.ArrayLike, method: str = "pearson") -> Correlation:
+    """Correlate two figures over models, if there are at least ``FEWEST_MODELS`` with both.
+
+    Parameters
+    ----------
+    x, y : array_like, shape (n,)
+        One pair a model; pairs with a number missing are left out.
+    method : {"pearson", "spearman"}
+        As for :func:`correlation`.
+
+    Returns
+    -------
+    Correlation
+        As from :func:`correlation`; not numbers, but for n, over fewer models.
+
+    Examples
+    --------
+    >>> over_models([1, 2, 3, 4, 5], [2, 1, 4, 3, 5])
+    Correlation(r=nan, low=nan, high=nan, p=nan, n=5)
+    >>> round(over_models([1, 2, 3, 4, 5, 6], [2, 1, 4, 3, 6, 5]).r, 3)
+    0.829
+    """
+    found = correlation(x, y, method)
+    return found if found.n >= FEWEST_MODELS else Correlation(*[float("nan")] * 4, found.n)
 
 
 def fisher(r: float, n: int, method: str = "pearson", level: float = 0.95) -> tuple[float, float]:

@@ -19,27 +19,63 @@ def test_exposure_axis_is_logarithmic_with_zero_at_its_left(ax):
     assert ax.get_lines()[0].get_xdata().tolist() == [0, 1, 3]
 
 
-def test_scale_axis_counts_in_millions(ax):
-    table = pd.DataFrame(
-        {"series": "atlas", "parameters": [4e6, 1e6], "estimate": [0.5, 0.7]}
-    ).assign(low=0.4, high=0.8)
-    draw(plots.scale_curve(table, ax))
-    assert {"1 M", "2 M"} <= set(texts(ax.get_xticklabels()))
-    assert ax.get_lines()[0].get_xdata().tolist() == [1e6, 4e6]
+def by_size(*rows):
+    """Return models: series, parameters, estimate, interval, questions."""
+    columns = ["series", "parameters", "estimate", "low", "high", "questions"]
+    return pd.DataFrame(rows, columns=columns)
 
 
-def test_points_without_an_interval_are_drawn_beside_those_with_one(ax):
-    table = pd.DataFrame(
-        {
-            "series": ["BLOOMZ", "BLOOMZ", "runs"],
-            "parameters": [1e9, 3e9, 4e6],
-            "estimate": [0.7, 0.6, 0.5],
-            "low": [np.nan, np.nan, 0.4],
-            "high": [np.nan, np.nan, 0.6],
-        }
+NAN = (np.nan, np.nan)
+BLOOMZ = [("BLOOMZ", 3e9, 0.6, *NAN, "paper"), ("BLOOMZ", 1e9, 0.7, *NAN, "paper")]
+SMALL = ("here", 4e6, 0.5, 0.4, 0.6, "other")
+
+
+def points(ax):
+    return [line for line in ax.get_lines() if line.get_marker() not in ("", "None", None)]
+
+
+def test_no_line_joins_models_of_two_sizes():
+    for ax in plots.size_panels(
+        {"MONITOR": by_size(*BLOOMZ, SMALL, ("here", 1e6, 0.6, *SMALL[3:]))}
+    ):
+        assert {line.get_linestyle() for line in draw(ax).get_lines()} == {"None"}
+        for bars in ax.collections:  # an interval goes straight up
+            assert all(np.ptp(segment[:, 0]) == 0 for segment in bars.get_segments())
+
+
+def test_runs_on_the_papers_questions_are_outlined_among_its_models():
+    (ax,) = plots.size_panels({"accuracy": by_size(*BLOOMZ, (*SMALL[:5], "same"))})
+    paper, ours = points(draw(ax))
+    assert paper.get_xdata().tolist() == [3e9, 1e9]
+    assert paper.get_markerfacecolor() == paper.get_color()
+    assert ours.get_markerfacecolor() == "white"
+    assert legend(ax) == ["BLOOMZ", "here"]
+    assert ax.patch.get_hatch() is None
+
+
+def test_runs_on_other_questions_have_a_hatched_panel_and_scales_of_their_own():
+    table = by_size(*BLOOMZ, ("near", 2e9, 0.65, *NAN, "same"), SMALL)
+    above, below = plots.size_panels({"MONITOR": table})
+    assert [line.get_marker() for line in points(draw(below))] == ["X"]
+    assert points(below)[0].get_xdata().tolist() == [4e6]
+    assert all(4e6 not in line.get_xdata() for line in points(above))
+    assert (above.patch.get_hatch(), below.patch.get_hatch()) == (None, "///")
+    assert below.get_legend().get_title().get_text() == "other questions"
+    assert above.get_xlim() != below.get_xlim()
+    assert not above.get_shared_y_axes().joined(above, below)
+    assert {ax.get_ylabel() for ax in (above, below)} == {"MONITOR"}
+
+
+def test_each_measure_has_its_panels_and_sizes_count_in_millions():
+    alone = by_size(SMALL, ("tuned", 1e6, 0.7, *SMALL[3:]))
+    unknown = by_size(("here", np.inf, 0.5, *NAN, "other"))
+    one, two, three, none = plots.size_panels(
+        {"one": by_size(*BLOOMZ, SMALL), "two": alone, "none": unknown}
     )
-    draw(plots.scale_curve(table, ax))
-    assert legend(ax) == ["BLOOMZ", "runs"]
+    assert [ax.get_ylabel() for ax in (one, two, three, none)] == ["one", "one", "two", "none"]
+    assert {"1 M", "2 M"} <= set(texts(draw(three).get_xticklabels()))
+    assert legend(three) == ["here", "tuned"]
+    assert "no model of known size" in texts(none.texts)[0].replace("\n", " ")
 
 
 def test_lines_by_number_have_points_and_bars_where_there_are_intervals(ax):

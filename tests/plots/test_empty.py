@@ -10,7 +10,6 @@ from tests.plots.drawn import draw, texts
 INTERVAL = {"estimate": np.nan, "low": np.nan, "high": np.nan}
 ROW = {
     plots.exposure_curve: ((), {"exposures": 0, "model": "a", **INTERVAL}),
-    plots.scale_curve: ((), {"parameters": 1e6, "series": "a", **INTERVAL}),
     plots.line_curve: (("step",), {"step": 1, "model": "a", **INTERVAL}),
     plots.accuracy_boxes: ((), {"probe": "QA", "frame": 0, "accuracy": np.nan}),
     plots.dots: ((), {"relation": "all", **INTERVAL}),

@@ -12,15 +12,48 @@ from helpers.metrics import knowledge_base as kb
 from helpers.metrics import reliability
 from helpers.plots.reliability import ranks
 from helpers.published import knowledge_base as paper
-from tests.plots.drawn import draw, legend, texts
+from tests.plots.drawn import draw, texts
+
+
+def entries(ax):
+    """Return the names in the legend over all planes."""
+    return texts(ax.figure.legends[0].get_texts())
+
+
+def test_runs_on_other_questions_have_a_hatched_plane_of_their_own():
+    ours = pd.DataFrame({"model": ["same", "other"], "NCR": [0.1, 0.9], "UR": [0.2, 0.8]})
+    ours["same_questions"] = ours["model"] == "same"
+    pairs = [("NCR", "UR"), ("UR", "NCR")]
+    axes = plots.measure_planes(paper.models("four-shot"), ours, pairs)
+    assert axes.shape == (2, 2)
+    among, apart = (draw(ax) for ax in axes[0])
+    assert [
+        line.get_xdata().tolist() for line in among.get_lines() if line.get_marker() == "D"
+    ] == [[0.1]]
+    assert [
+        line.get_xdata().tolist() for line in apart.get_lines() if line.get_marker() == "X"
+    ] == [[0.9]]
+    assert not apart.texts  # no model of the paper
+    assert not [group for group in apart.collections if len(group.get_offsets()) > 1]
+    assert (among.patch.get_hatch(), apart.patch.get_hatch()) == (None, "///")
+    assert apart.get_title("left") == "other questions"
+    assert (axes[1, 1].get_xlabel(), axes[1, 1].get_ylabel()) == ("UR", "NCR")
+    assert entries(among) == ["paper, tuned", "paper, base", "same", "other"]
 
 
 @pytest.mark.parametrize("pair", [("NCR", "UR"), ("Cons_c", "Cons_w"), ("NCCR", "IUR")])
-def test_the_plane_holds_all_models_and_ours(ax, pair):
+def test_the_plane_holds_all_models_and_ours(pair):
     x, y = pair
-    ours = {"model": "atlas-s", x: 0.1, f"{x}_low": 0.0, f"{x}_high": 0.2, y: 0.3}
+    ours = {
+        "model": "atlas-s",
+        "same_questions": True,
+        x: 0.1,
+        f"{x}_low": 0.0,
+        f"{x}_high": 0.2,
+        y: 0.3,
+    }
     table = paper.models("zero-shot")
-    plots.measure_plane(table, pd.DataFrame([ours]), x, y, ax)
+    ((ax,),) = plots.measure_planes(table, pd.DataFrame([ours]), [pair])
     draw(ax)
     drawn = np.concatenate(
         [group.get_offsets() for group in ax.collections if len(group.get_offsets()) > 1]
@@ -30,7 +63,8 @@ def test_the_plane_holds_all_models_and_ours(ax, pair):
         tuple(row) for row in np.round(np.ma.filled(drawn, np.nan), 6) if not np.isnan(row).any()
     }
     assert shown == {tuple(row) for row in np.round(whole, 6) if not np.isnan(row).any()}
-    assert legend(ax) == ["paper, tuned", "paper, base", "atlas-s"]
+    assert entries(ax) == ["paper, tuned", "paper, base", "atlas-s"]
+    assert ax.get_lines()[0].get_markerfacecolor() == "white"
     named = set(texts(ax.texts))
     assert 1 <= len(named) <= 4
     assert named <= set(table.index)
@@ -38,9 +72,10 @@ def test_the_plane_holds_all_models_and_ours(ax, pair):
 
 @pytest.mark.parametrize("setting", ["zero-shot", "four-shot", "four-two"])
 @pytest.mark.parametrize("pair", [("NCR", "UR"), ("Cons_c", "Cons_w"), ("NCCR", "IUR")])
-def test_names_in_the_plane_keep_clear_of_each_other_and_of_the_edge(ax, setting, pair):
-    ours = pd.DataFrame([{"model": "atlas-s", pair[0]: 0.1, pair[1]: 0.3}])
-    plots.measure_plane(paper.models(setting), ours, *pair, ax)
+@pytest.mark.parametrize("same", [True, False], ids=["same questions", "other questions"])
+def test_names_in_the_plane_keep_clear_of_each_other_and_of_the_edge(setting, pair, same):
+    ours = {"model": "atlas-s", pair[0]: 0.1, pair[1]: 0.3, "same_questions": same}
+    ax = plots.measure_planes(paper.models(setting), pd.DataFrame([ours]), [pair])[0, 0]
     ax.figure.draw_without_rendering()
     boxes = [name.get_window_extent() for name in ax.texts]
     assert not any(one.overlaps(two) for one, two in combinations(boxes, 2))
@@ -105,6 +140,14 @@ def test_lines_are_those_of_the_table():
     assert texts(axes[0, 0].figure.legends[0].get_texts()) == ["Llama 1", "ours", "tuned"]
 
 
+def test_lines_on_other_questions_are_hatched():
+    line = pd.DataFrame({"place": [0, 1], "family": "ours", "tuned": False, "NCR": [0.1, 0.3]})
+    places = {"prompt": {0: "a"}, "other questions": {0: "a"}}
+    ((plain, apart),) = plots.line_grid({name: {"ours": line} for name in places}, ["NCR"], places)
+    assert (plain.patch.get_hatch(), apart.patch.get_hatch()) == (None, "///")
+    assert apart.get_title("left") == "other questions"
+
+
 def test_rates_are_ordered_and_ours_is_apart():
     zero = pd.DataFrame({"CR": [0.1, 0.4, 0.2], "WR": 0.5}, index=["a", "b", "ours"])
     ax, right = plots.rate_rows({"zero-shot": zero, "four-shot": zero + 0.1}, ["CR", "WR"], "ours")
@@ -124,21 +167,23 @@ def test_rates_are_ordered_and_ours_is_apart():
     assert texts(draw(alone).get_yticklabels()) == ["ours", "b", "a"]
 
 
-def test_a_measure_that_is_undefined_is_said_in_the_legend(ax):
+@pytest.mark.parametrize("same", [True, False])
+def test_a_measure_that_is_undefined_is_said_in_the_legend(same):
     ours = {"model": "atlas-s", "Cons_c": np.nan, "Cons_c_low": np.nan, "Cons_c_high": np.nan}
-    ours |= {"Cons_w": 0.5, "Cons_w_low": 0.4, "Cons_w_high": 0.6}
-    plots.measure_plane(paper.models("four-shot"), pd.DataFrame([ours]), "Cons_c", "Cons_w", ax)
-    assert legend(draw(ax))[-1] == "atlas-s: Cons_c undefined"
+    ours |= {"Cons_w": 0.5, "Cons_w_low": 0.4, "Cons_w_high": 0.6, "same_questions": same}
+    table = paper.models("four-shot")
+    axes = plots.measure_planes(table, pd.DataFrame([ours]), [("Cons_c", "Cons_w")])
+    assert entries(draw(axes[0, 0]))[-1] == "atlas-s: no Cons_c"
 
 
-def test_many_runs_with_long_names_leave_room_for_the_plane():
+@pytest.mark.parametrize("same", [True, False])
+def test_many_runs_with_long_names_leave_room_for_the_plane(same):
     names = [f"sequence_to_sequence_{n}" for n in range(5)]
-    ours = pd.DataFrame({"model": names, "NCR": 0.1, "UR": np.nan})
-    ax = draw(plots.measure_plane(paper.models("four-shot"), ours, "NCR", "UR"))
-    assert ax.get_position().width > 0.7
-    ours = ours.rename(columns={"UR": "CR"}).assign(CR=0.5)
-    short = draw(plots.measure_plane(paper.models("four-shot"), ours, "NCR", "CR"))
-    assert short.get_position().width > 0.7
+    ours = pd.DataFrame({"model": names, "NCR": 0.1, "UR": np.nan, "same_questions": same})
+    axes = plots.measure_planes(paper.models("four-shot"), ours, [("NCR", "UR")] * 2)
+    wide = sum(draw(ax).get_position().width for ax in axes[0])
+    assert wide > 0.65
+    assert axes[0, 0].get_position().height > 0.25
 
 
 def test_a_model_without_some_measures_is_ranked_by_the_others(ax):

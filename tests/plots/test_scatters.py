@@ -3,6 +3,7 @@
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+import pytest
 
 from helpers import plots, published
 from tests.plots.drawn import draw, texts
@@ -14,6 +15,12 @@ def test_scatter_names_every_point_and_tells_r(ax):
     assert sorted(texts(ax.texts)) == sorted(table["row"])
     assert ax.get_title("left") == "r = −0.85 [−0.96, −0.53], n = 12"
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("MONITOR", "avg")
+
+
+@pytest.mark.parametrize(("n", "given"), [(5, False), (6, True)])
+def test_fewer_than_six_points_have_no_correlation(ax, n, given):
+    table = pd.DataFrame({"label": list("abcdef"), "x": range(6), "y": [1, 0, 2, 3, 5, 4]}).head(n)
+    assert ("r =" in plots.scatter(table, "x", "y", ax).get_title("left")) == given
 
 
 def test_scatter_draws_both_intervals(ax):

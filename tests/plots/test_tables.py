@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from helpers import UserError
+from helpers import UserError, stats
 from helpers.plots import tables
 
 
@@ -89,6 +89,18 @@ def test_what_is_not_a_number_is_undefined():
     paper = pd.DataFrame({"a": [0.25]}, index=["theirs"])
     laid = tables.beside({"a": nan}, paper, "ours", digits=1)
     assert laid["a"].to_dict() == {"ours": "undefined", "theirs": "0.2"}
+
+
+def test_a_row_on_other_questions_says_so():
+    paper = pd.DataFrame({"a": [0.25]}, index=["theirs"])
+    laid = tables.beside({"a": 0.5}, paper, "ours", 2, other_questions=True)
+    assert laid.index.tolist() == ["ours (other questions)", "theirs"]
+
+
+@pytest.mark.parametrize(("n", "said"), [(0, "fewer"), (5, "fewer than six models"), (6, "1.0")])
+def test_a_correlation_over_few_models_is_not_written(n, said):
+    found = stats.correlation(range(n), range(n))
+    assert tables.over_models(found, digits=1).startswith(said)
 
 
 def test_folder_that_is_a_file_is_refused_in_one_sentence(table, tmp_path):

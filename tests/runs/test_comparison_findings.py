@@ -201,8 +201,10 @@ def test_whether_measures_agree(rows, decision, words):
         ([0.9, 0.8, 0.7, 0.6, 0.4, 0.5], "holds", "have a lower MONITOR: r = -0.94"),
         ([0.4, 0.5, 0.6, 0.7, 0.9, 0.8], "opposite", "have a higher MONITOR: r = 0.94"),
         ([0.5, 0.7, 0.6, 0.5, 0.7, 0.6], "undecided", "6 models do not decide"),
-        ([0.5, 0.6], "undefined", "2 models with MONITOR and accuracy cannot tell"),
-        ([], "undefined", "0 models"),
+        ([0.9, 0.8, 0.7, 0.6, 0.5], "undefined", "over fewer than six models that differ no"),
+        ([0.9, 0.8, 0.7, 0.6, 0.5], "undefined", "and 5 here have both"),
+        ([0.5] * 6, "undefined", "and 6 here have both"),
+        ([], "undefined", "and 0 here have both"),
     ],
 )
 def test_across_models(accuracies, decision, words):

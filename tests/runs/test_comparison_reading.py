@@ -68,9 +68,20 @@ def test_models_are_paired_like_with_like():
     assert sizes.pairs({"unknown": None}) == {"larger": [], "tuned": []}
 
 
+def test_a_run_is_drawn_by_whose_questions_it_asked():
+    rows = pd.DataFrame({"model": ["a", "b-chat"], "measure": "right", "estimate": [0.5, 0.6]})
+    rows = rows.assign(low=0.4, high=0.7)
+    found = sizes.beside(
+        rows, {"a": 1e6, "b-chat": 2e6}, "right", {"a": "", "b-chat": "other facts"}
+    )
+    assert found["questions"].tolist() == ["same", "other"]
+    assert found["series"].tolist() == ["here", "here, tuned"]
+
+
 def test_printed_curves_are_the_papers():
     monitor = sizes.printed("MONITOR")
     assert set(monitor["series"]) == {"BLOOMZ", "Vicuna"}
+    assert set(monitor["questions"]) == {"paper"}
     table = published.load("monitor_table10").T
     close = sizes.printed("MONITOR", "P17")
     bloom = close[close["series"] == "BLOOMZ"].sort_values("parameters")

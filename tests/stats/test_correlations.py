@@ -35,6 +35,14 @@ def test_correlation_at_its_edges():
     assert gaps == stats.correlation([1, 2, 3, 4], [2, 1, 4, 3])
 
 
+def test_a_correlation_over_models_takes_six_that_have_both():
+    x, y = [1, 2, 3, 4, 5, 6, 7], [2, 1, 4, 3, 6, 5, np.nan]
+    assert stats.over_models(x, y) == stats.correlation(x, y)
+    few = stats.over_models(x, [2, 1, 4, 3, np.nan, 5, np.nan], "spearman")
+    assert few.n == 5
+    assert all(math.isnan(value) for value in few[:-1])
+
+
 @given(st.floats(-0.99, 0.99), st.integers(4, 500), st.sampled_from(["pearson", "spearman"]))
 def test_an_interval_from_r_and_n_holds_r_and_mirrors(r, n, method):
     low, high = stats.fisher(r, n, method)

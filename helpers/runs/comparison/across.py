@@ -20,7 +20,7 @@ SECOND = (
     "Only {label} has finished runs here. A second model, as in\n"
     "    make book MODELS=path/to/another\n"
     "adds to every table the paired difference on the same facts, with its interval; to the "
-    "figures the curves over size, and from four models on a correlation with an interval."
+    "figures its size, and from six models on a correlation with an interval."
 )
 APART = (
     "No two models here have finished the same chapter with the same data and settings, so no "

@@ -7,7 +7,7 @@ import pandas as pd
 
 from helpers import stats
 from helpers.plots import tables
-from helpers.plots.findings import HOLDS, OPPOSITE, UNDECIDED, UNDEFINED, Finding, decide
+from helpers.plots.findings import HOLDS, OPPOSITE, UNDECIDED, Finding, decide
 from helpers.runs.comparison import reading, sizes
 from helpers.studies import Measure, measure_named
 
@@ -281,20 +281,20 @@ def correlation(standing: pd.DataFrame) -> Finding:
     """
     wide = standing.pivot_table(index="model", columns="measure", values="estimate", dropna=False)
     wide = wide.reindex(columns=["MONITOR", "average"])
-    found = stats.correlation(wide["MONITOR"], wide["average"])
+    found = stats.over_models(wide["MONITOR"], wide["average"])
     needed = "An r of -0.85 needs {large} models for an interval that leaves out 0, one of -0.5 "
     needed += "needs {middle}."
     words = {"large": models_needed(0.85), "middle": models_needed(0.5)}
     return decide(
         "monitor_falls_with_accuracy",
         (-found.r, -found.high, -found.low, found.n),
-        decision="" if found.n > 3 else UNDEFINED,
         holds="Models of higher accuracy have a lower MONITOR: r = {r} over {n} models.",
         opposite="Models of higher accuracy have a higher MONITOR: r = {r} over {n} models.",
         undecided="{n} models do not decide whether MONITOR is lower for models of higher "
         "accuracy: r = {r}. " + needed,
-        undefined=f"{_number(found.n, 'model')} with MONITOR and accuracy cannot tell whether the "
-        "two go together: an interval takes four that differ. " + needed.format(**words),
+        undefined="Whether MONITOR is lower for models of higher accuracy cannot be said: over "
+        f"{tables.TOO_FEW} that differ no correlation is given, and {found.n} here have both "
+        "figures. " + needed.format(**words),
         r=tables.interval(*found[:3], digits=2),
         **words,
     )

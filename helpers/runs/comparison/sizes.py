@@ -19,6 +19,11 @@ def printed(measure: str, relation: str = "all") -> pd.DataFrame:
     >>> printed("MONITOR").head(2)["estimate"].tolist(), len(printed("MONITOR", "P9999"))
     ([0.701, 0.692], 0)
     """
+    rows = _printed(measure, relation)
+    return rows.assign(questions="paper")
+
+
+def _printed(measure: str, relation: str) -> pd.DataFrame:
     columns = ["series", "parameters", "estimate"]
     if measure == "MONITOR":
         size = 1e9 * published.load("monitor_table2")["size_billion"]
@@ -65,18 +70,24 @@ def pairs(sizes: Mapping[str, float | None]) -> dict[str, list[tuple[str, str]]]
 
 
 def beside(
-    standings: pd.DataFrame, sizes: Mapping[str, float | None], measure: str
+    standings: pd.DataFrame,
+    sizes: Mapping[str, float | None],
+    measure: str,
+    reasons: Mapping[str, str],
 ) -> pd.DataFrame:
     """Put our models' figures in the shape of :func:`printed`, to be drawn with it.
 
+    `reasons` says in what each run differs from the paper's (`beside.why`).
+
     >>> rows = pd.DataFrame({"model": ["a"], "measure": ["right"], "estimate": [0.5],
     ...                      "low": [0.4], "high": [0.6]})
-    >>> beside(rows, {"a": 1e6}, "right").values.tolist()
-    [['here', 1000000.0, 0.5, 0.4, 0.6]]
+    >>> beside(rows, {"a": 1e6}, "right", {"a": "other facts"}).values.tolist()
+    [['here', 1000000.0, 0.5, 0.4, 0.6, 'other']]
     """
     rows = standings[standings["measure"] == measure]
     rows = rows.assign(parameters=rows["model"].map(dict(sizes)))
     tuned = rows["model"].str.contains(TUNED)
     rows["series"] = tuned.map({True: "here, tuned", False: "here"})
-    columns = ["series", "parameters", "estimate", "low", "high"]
+    rows["questions"] = rows["model"].map(lambda name: "other" if reasons[name] else "same")
+    columns = ["series", "parameters", "estimate", "low", "high", "questions"]
     return rows[columns].dropna(subset=["parameters", "estimate"]).reset_index(drop=True)

@@ -46,7 +46,7 @@ def examples(scores: pd.DataFrame) -> Finding:
 
 
 def accuracy_moves(marks: Mapping[str, pd.DataFrame], focus: str, **draw: int) -> Finding:
-    """Decide whether accuracy varies more over prompts than in the paper's Table 1.
+    """Decide whether accuracy varies more over prompts than the paper ever prints (Table 1).
 
     `marks` has a table for each kind of variation, one row a question and one column a prompt;
     the kind in focus decides.
@@ -64,12 +64,13 @@ def accuracy_moves(marks: Mapping[str, pd.DataFrame], focus: str, **draw: int) -
         "accuracy_moves",
         found,
         null=most,
-        holds=f"{start}: a standard deviation of {{value}}, above the largest of the paper's "
-        "Table 1, {most}{least}.",
-        opposite=f"{start}: a standard deviation of {{value}}, below the largest of the paper's "
-        "Table 1, {most}{least}.",
+        holds=f"{start}: a standard deviation of {{value}}, above {{most}}, the largest that "
+        "the paper's Table 1 has on its benchmarks{least}.",
+        opposite=f"{start}: a standard deviation of {{value}}, below {{most}}, the largest that "
+        "the paper's Table 1 has on its benchmarks{least}.",
         undecided=f"{start}. These {{n}} questions do not decide whether its standard deviation, "
-        "{value}, exceeds the largest of the paper's Table 1, {most}{least}.",
+        "{value}, exceeds {most}, the largest that the paper's Table 1 has on its "
+        "benchmarks{least}.",
         focus=focus,
         worst=f"{rates.min():.1f}",
         best=f"{rates.max():.1f}",
