@@ -8,17 +8,28 @@ expanded for few facts, moved by the resamples' bias only where `centred` is giv
 from helpers.stats.correlations import correlation, fisher, pearson, without_each
 from helpers.stats.groups import averages, intervals, wilson
 from helpers.stats.paired import mcnemar, paired_difference
+from helpers.stats.ranks import (
+    Grouped,
+    RankTest,
+    bootstrap_groups,
+    partial_spearman,
+    rank_test,
+    spearman,
+)
 from helpers.stats.resampling import Statistic, bootstrap, bounds, mean, replicates
 from helpers.stats.results import Correlation, Difference, Interval, Mcnemar, named
 
 __all__ = [
     "Correlation",
     "Difference",
+    "Grouped",
     "Interval",
     "Mcnemar",
+    "RankTest",
     "Statistic",
     "averages",
     "bootstrap",
+    "bootstrap_groups",
     "bounds",
     "correlation",
     "fisher",
@@ -27,8 +38,11 @@ __all__ = [
     "mean",
     "named",
     "paired_difference",
+    "partial_spearman",
     "pearson",
+    "rank_test",
     "replicates",
+    "spearman",
     "wilson",
     "without_each",
 ]
