@@ -19,6 +19,7 @@ from helpers.plots.latent import (
     reliability_diagram,
     share_curve,
 )
+from helpers.plots.models import correlation_map, family_colour, family_scatter, two_orders
 from helpers.plots.multiplicity import class_bars, lines, mapping, roc_curves, two_prompts
 from helpers.plots.reliability import (
     effect_grid,
@@ -41,12 +42,15 @@ __all__ = [
     "area_dots",
     "attribution_heatmap",
     "class_bars",
+    "correlation_map",
     "cost_plane",
     "differences",
     "dots",
     "effect_grid",
     "empty",
     "exposure_curve",
+    "family_colour",
+    "family_scatter",
     "forest",
     "gap_panels",
     "grouped_dots",
@@ -67,6 +71,7 @@ __all__ = [
     "scale_curve",
     "scatter",
     "share_curve",
+    "two_orders",
     "two_prompts",
     "upset",
     "use_style",

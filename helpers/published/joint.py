@@ -13,7 +13,9 @@ import pandas as pd
 from statsmodels.stats.multitest import multipletests
 
 from helpers import stats
+from helpers.plots import tables
 from helpers.published import joined
+from helpers.published.knowledge_base import SETTINGS
 
 FEWEST = 6  # models: over fewer no correlation is computed
 TOO_FEW = "not computed: fewer than six models"
@@ -32,9 +34,17 @@ HEADLINE = tuple(
     [(LKE, y) for y in (*KNOWING, *LIMITS, *MONITOR, *ACCURACIES, *AMBIGUITIES, *BINARY)]
     + [(KNOWING[0], y) for y in ACCURACIES]
 )
+ALL_KNOWING = tuple(
+    f"knowledge bases: {name}, {setting}" for setting in SETTINGS for name in ("CR", "NCR", "NCCR")
+)
 MAIN = (MONITOR[0], KNOWING[0], LIMITS[0], LKE, *ACCURACIES, *AMBIGUITIES)
+MAPPED = (*MAIN[:4], *ACCURACIES[1:3], ACCURACIES[5], *AMBIGUITIES[1:3], AMBIGUITIES[5])
 # Accuracy of one who guesses: one of 100 objects in IC-LKE, one of two answers in True-False.
 GUESSING = {LKE: 0.01, "multiplicity: True-False accuracy": 0.5}
+
+# What is not a number where there are too few models.
+NUMBERS = ("rho", "p", "low", "high", "least", "most", "r", "r_low", "r_high", "base")
+NUMBERS += ("given_size", "given_low", "given_high")
 
 Pairs = Sequence[tuple[str, str]]
 
@@ -47,6 +57,15 @@ def short(measure: str) -> str:
     """
     paper, name = measure.split(": ")
     return name if paper in ("knowledge bases", "multiplicity") else f"{paper} {name}"
+
+
+def p_value(p: float) -> str:
+    """Write a p-value.
+
+    >>> p_value(0.0321), p_value(0.00002), p_value(float("nan"))
+    ('0.032', '< 0.001', '')
+    """
+    return "" if np.isnan(p) else f"{p:.3f}" if p >= 0.001 else "< 0.001"
 
 
 def compare(
@@ -78,7 +97,7 @@ def compare(
     --------
     >>> pairs = [("IC-LKE: accuracy", "knowledge bases: NCCR, zero-shot")]
     >>> row = compare(pairs, n_resamples=20).iloc[0]
-    >>> int(row["n"]), int(row["families"]), round(row["rho"], 3)
+    >>> int(row["n"]), int(row["families"]), round(float(row["rho"]), 3)
     (15, 4, 0.957)
     """
     table = joined.joined(least)
@@ -92,7 +111,7 @@ def _compared(table: pd.DataFrame, x: str, y: str, n_resamples: int, seed: int) 
     both, family = rows[[x, y]].to_numpy(dtype=float), rows["family"].to_numpy()
     row = {"x": x, "y": y, "pair": f"{short(x)} × {short(y)}", "n": len(rows)}
     row |= {"families": rows["family"].nunique(), "note": TOO_FEW}
-    row |= dict.fromkeys(("rho", "p", "low", "high", "least", "most", "r", "given_size"), np.nan)
+    row |= dict.fromkeys(NUMBERS, np.nan)
     if len(rows) < FEWEST:
         return row
     test, line = stats.rank_test(*both.T), stats.correlation(*both.T)
@@ -127,6 +146,38 @@ def holm(p: Iterable[float]) -> np.ndarray:
     return p
 
 
+def shown(compared: pd.DataFrame) -> pd.DataFrame:
+    """Lay out the table of :func:`compare` for reading.
+
+    >>> pairs = [("IC-LKE: accuracy", "MONITOR: score")]
+    >>> shown(compare(pairs, n_resamples=20)).loc[0, ["ρ", "note"]].tolist()
+    ['undefined', 'not computed: fewer than six models']
+    """
+
+    def written(estimate: str, low: str, high: str) -> list[str]:
+        triples = zip(compared[estimate], compared[low], compared[high])
+        return [tables.interval(*triple, digits=2) for triple in triples]
+
+    return pd.DataFrame(
+        {
+            "pair": compared["pair"],
+            "n": compared["n"],
+            "families": compared["families"],
+            "ρ": written("rho", "low", "high"),
+            "p": [p_value(p) for p in compared["p"]],
+            "p, Holm": [p_value(p) for p in compared["p_holm"]],
+            "without a family": [
+                f"{row.least:.2f} to {row.most:.2f} ({row.without})" if row.n >= FEWEST else ""
+                for row in compared.itertuples()
+            ],
+            "given size": written("given_size", "given_low", "given_high"),
+            "base alone": compared["base"],
+            "Pearson": compared["r"],
+            "note": compared["note"],
+        }
+    )
+
+
 def doubts(pairs: Pairs = HEADLINE, least: str = "probably") -> pd.DataFrame:
     """Correlate pairs of measures at each certainty, and without each doubtful match in turn.
 
@@ -148,12 +199,10 @@ def doubts(pairs: Pairs = HEADLINE, least: str = "probably") -> pd.DataFrame:
     Examples
     --------
     >>> row = doubts([("IC-LKE: accuracy", "knowledge bases: NCCR, zero-shot")]).iloc[0]
-    >>> row[["n, same weights", "n, probably", "doubtful"]].tolist()
+    >>> [int(row[name]) for name in ("n, same weights", "n, probably", "doubtful")]
     [12, 15, 3]
     """
     tables = {name: joined.joined(name) for name in joined.CERTAINTIES}
-    found, paper = joined.matches(least), joined.measures()["paper"]
-    unsure = found[found["certainty"] != joined.CERTAINTIES[0]]
     rows = []
     for x, y in pairs:
         row = {"x": x, "y": y, "pair": f"{short(x)} × {short(y)}"}
@@ -162,7 +211,8 @@ def doubts(pairs: Pairs = HEADLINE, least: str = "probably") -> pd.DataFrame:
             rho, p, n, _ = _tested(both, x, y)
             row |= {f"n, {name}": n, f"rho, {name}": rho, f"p, {name}": p}
         both = tables[least][[x, y]].dropna()
-        here = unsure[unsure["paper"].isin([paper[x], paper[y]]) & unsure["model"].isin(both.index)]
+        here = _unsure((x, y), least)
+        here = here[here["model"].isin(both.index)]
         left = {each: _tested(both.drop(each), x, y) for each in dict.fromkeys(here["model"])}
         rhos = pd.Series({each: test.rho for each, test in left.items()}, dtype=float).dropna()
         ps = pd.Series({each: test.p for each, test in left.items()}, dtype=float).dropna()
@@ -250,7 +300,7 @@ def grid(measures: Collection[str] = (), least: str = "probably") -> pd.DataFram
     return pd.DataFrame(rows, columns=["x", "y", "n", "rho", "p"])
 
 
-def square(measures: Sequence[str] = MAIN, least: str = "probably") -> pd.DataFrame:
+def square(measures: Sequence[str] = MAPPED, least: str = "probably") -> pd.DataFrame:
     """Lay out the rank correlations of measures for a map, those within one paper too.
 
     Parameters
@@ -280,6 +330,39 @@ def square(measures: Sequence[str] = MAIN, least: str = "probably") -> pd.DataFr
     return pd.DataFrame(rows, columns=["x", "y", "n", "rho"])
 
 
+def points(x: str = LKE, y: str = KNOWING[0], least: str = "probably") -> pd.DataFrame:
+    """Return the models that two papers print, for a figure of two measures.
+
+    Parameters
+    ----------
+    x, y : str
+        Measures of two papers.
+    least : str
+        The least certainty of a match.
+
+    Returns
+    -------
+    DataFrame
+        Index ``model``; ``family, kind``, both measures under their short names, and ``doubtful``:
+        whether a match may be of other weights.
+
+    Examples
+    --------
+    >>> points().loc["Gemma 7B Instruct", ["IC-LKE accuracy", "doubtful"]].astype(str).tolist()
+    ['0.55327', 'True']
+    """
+    rows = joined.joined(least)[["family", "kind", x, y]].dropna()
+    unsure = _unsure((x, y), least)["model"]
+    return rows.assign(doubtful=rows.index.isin(unsure)).rename(columns={x: short(x), y: short(y)})
+
+
+def _unsure(measures: Collection[str], least: str) -> pd.DataFrame:
+    """Return the matches to the papers of some measures that may be of other weights."""
+    found = joined.matches(least)
+    papers = joined.measures()["paper"].reindex(measures)
+    return found[found["paper"].isin(papers) & (found["certainty"] != joined.CERTAINTIES[0])]
+
+
 def apart(x: str = LKE, y: str = KNOWING[0], least: str = "probably") -> pd.DataFrame:
     """Return how differently two measures rank each model, the largest difference first.
 
@@ -300,7 +383,7 @@ def apart(x: str = LKE, y: str = KNOWING[0], least: str = "probably") -> pd.Data
     Examples
     --------
     >>> apart().index[0]
-    'Gemma 2B'
+    'Llama 2 70B Chat'
     """
     better = joined.measures()["better"].replace(0, 1)
     rows = joined.joined(least)[["family", "kind", x, y]].dropna()
@@ -314,9 +397,7 @@ def apart(x: str = LKE, y: str = KNOWING[0], least: str = "probably") -> pd.Data
 
 def _known(model: str, row: pd.Series, measures: tuple[str, str], least: str) -> str:
     """Return what the tables say of a model that may set it apart."""
-    paper, found = joined.measures()["paper"], joined.matches(least)
-    unsure = found[(found["model"] == model) & (found["certainty"] != joined.CERTAINTIES[0])]
-    unsure = unsure[unsure["paper"].isin([paper[each] for each in measures])]
+    unsure = _unsure(measures, least).query("model == @model")
     guessed = [each for each in measures if row[each] <= GUESSING.get(each, -np.inf)]
     parts = ["tuned"] if row["kind"] == "tuned" else []
     parts += [f"match in {each.paper}: {each.certainty}" for each in unsure.itertuples()]

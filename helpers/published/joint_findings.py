@@ -10,6 +10,7 @@ from collections.abc import Collection
 import numpy as np
 import pandas as pd
 
+from helpers import stats
 from helpers.plots import tables
 from helpers.plots.findings import HOLDS, OPPOSITE, UNDECIDED, UNDEFINED, Finding, decide
 from helpers.published import joined, joint
@@ -46,7 +47,9 @@ def order_alike(compared: pd.DataFrame) -> Finding:
     rows = _rows(compared, joint.KNOWING)
     row = rows.loc[rows["rho"].idxmin()] if len(rows) else None
     words = "{n} models of {families} families. The weakest of {pairs} pairs of measures is "
-    words += "{pair}: ρ = {value}, exact p {p}; without each family ρ is {least:.2f} to {most:.2f}."
+    words += (
+        "{pair}: ρ = {value}, exact p: {p}; without each family ρ is {least:.2f} to {most:.2f}."
+    )
     return decide(
         "studies_order_alike",
         NOTHING if row is None else _result(row),
@@ -65,19 +68,10 @@ def _named(row: pd.Series) -> dict[str, object]:
     return {
         "pair": row["pair"],
         "families": row["families"],
-        "p": written(row["p"]),
+        "p": joint.p_value(row["p"]),
         "least": row["least"],
         "most": row["most"],
     }
-
-
-def written(p: float) -> str:
-    """Write a p-value with its sign of comparison.
-
-    >>> written(0.0321), written(0.00002)
-    ('= 0.032', '< 0.001')
-    """
-    return f"= {p:.3f}" if p >= 0.001 else "< 0.001"
 
 
 def every_setting(compared: pd.DataFrame) -> Finding:
@@ -210,8 +204,8 @@ def monitor_agrees(compared: pd.DataFrame, sure: int, least: str) -> Finding:
     else:
         clear = row["p"] < LEVEL
         decision = (HOLDS if row["rho"] < 0 else OPPOSITE) if clear else UNDECIDED
-        more = {"p": written(row["p"]), "families": row["families"]}
-    words = "ρ = {value}, exact p {p}, {n} models of {families} families. {basis}"
+        more = {"p": joint.p_value(row["p"]), "families": row["families"]}
+    words = "ρ = {value}, exact p: {p}, {n} models of {families} families. {basis}"
     basis = (
         "All of these matches are probably of the same weights."
         if row is not None and sure >= row["n"]
@@ -294,6 +288,25 @@ def doubtful(doubted: pd.DataFrame, least: str = "probably") -> Finding:
         doubt="" if far is None else far["doubt"],
         moved=np.nan if far is None else far["moved"],
         only=only,
+    )
+
+
+def many_pairs(grid: pd.DataFrame) -> Finding:
+    """More pairs have p < 0.05 than by chance: decided by Wilson's interval of their share."""
+    p = grid["p"].dropna()
+    k, n = int((p < LEVEL).sum()), len(p)
+    words = "of {n} pairs of measures of different papers with at least six models, {k} have an "
+    words += "exact p below 0.05; about {chance:.0f} would if nothing were related."
+    return decide(
+        "more_than_chance",
+        stats.wilson(k, n) if n else NOTHING,
+        holds=f"The measures are related more often than by chance: {words}",
+        opposite=f"The measures are related less often than by chance: {words}",
+        undecided=f"The measures are not clearly related more often than by chance: {words}",
+        undefined="No two measures of different papers share six models.",
+        null=LEVEL,
+        k=k,
+        chance=LEVEL * n,
     )
 
 
