@@ -1,5 +1,6 @@
 """Rank correlations of few pairs: exact p-values, size taken out, resamples of whole groups."""
 
+from functools import lru_cache
 from math import factorial
 from typing import NamedTuple
 
@@ -76,7 +77,7 @@ def rank_test(
     rho = float(pearson(np.column_stack([a, b]).astype(float)))
     middle, far = int(a.sum() * b.sum()), abs(n * int(a @ b) - int(a.sum() * b.sum()))
     if n <= MOST_EXACT:
-        ways = _ways(a, b)
+        ways = _ways(*(tuple(sorted(map(int, ranks))) for ranks in (a, b)))
         extreme = np.abs(n * np.arange(len(ways)) - middle) >= far
         return RankTest(rho, float(ways[extreme].sum() / factorial(n)), n, 0)
     mixed = np.random.default_rng(seed).permuted(np.tile(b, (n_draws, 1)), axis=1)
@@ -204,16 +205,18 @@ def _pairs(x: npt.ArrayLike, y: npt.ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     return first, second
 
 
-def _ways(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Count the pairings of whole numbers by their sum of products: entry s is how many have s.
+@lru_cache(maxsize=32)  # columns without ties share one
+def _ways(first: tuple[int, ...], second: tuple[int, ...]) -> np.ndarray:
+    """Count pairings of sorted whole numbers by their sum of products: entry s is how many have s.
 
     After k steps each choice of k numbers of b (how many of each value) holds how often they, and
     the k smallest of a, give each sum: the sums stay short where the choices are many.
     """
-    several = [np.unique(each, return_counts=True) for each in (a, b)]
+    several = [np.unique(each, return_counts=True) for each in (first, second)]
     fewer = min((0, 1), key=lambda which: np.prod(several[which][1] + 1.0))
     values, there = several[fewer]
-    a, b, n = np.sort((b, a)[fewer]), np.sort((a, b)[fewer]), len(a)
+    a, b = np.array((second, first)[fewer]), np.array((first, second)[fewer])
+    n = len(a)
     steps = np.cumprod([1, *there[:-1] + 1])  # a choice is a number with one digit a value
     chosen, counts = np.zeros(1, dtype=int), np.ones((1, 1))
     for k in range(1, n + 1):
