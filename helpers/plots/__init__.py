@@ -19,7 +19,7 @@ from helpers.plots.latent import (
     reliability_diagram,
     share_curve,
 )
-from helpers.plots.models import correlation_map, family_colour, family_scatter, two_orders
+from helpers.plots.models import correlation_map, family_scatter, two_orders
 from helpers.plots.multiplicity import class_bars, lines, mapping, roc_curves, two_prompts
 from helpers.plots.reliability import (
     effect_grid,
@@ -49,7 +49,6 @@ __all__ = [
     "effect_grid",
     "empty",
     "exposure_curve",
-    "family_colour",
     "family_scatter",
     "forest",
     "gap_panels",

@@ -7,43 +7,9 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
 from helpers.plots.scatters import name_points
-from helpers.plots.style import (
-    BLUE,
-    GREEN,
-    GREY,
-    INK,
-    ORANGE,
-    PINK,
-    RED,
-    SKY,
-    TAN,
-    empty,
-    model_colour,
-    plain,
-)
+from helpers.plots.style import GREY, INK, empty, family_colour, plain
 
-FAMILIES = {
-    "Llama 1": BLUE,
-    "Llama 2": RED,
-    "Llama 3": "#7c1d1d",
-    "Mistral": ORANGE,
-    "Gemma": GREEN,
-    "OPT": PINK,
-    "Pythia": TAN,
-    "EleutherAI GPT": "#67701a",
-    "BLOOM": "#7d5bb8",
-    "T5": SKY,
-}
 MARKS = {"base": "o", "tuned": "^"}
-
-
-def family_colour(family: str) -> str:
-    """Return the colour of a family of models, the same in every figure.
-
-    >>> family_colour("Llama 1"), family_colour("UL2") == model_colour("UL2")
-    ('#0173b2', True)
-    """
-    return FAMILIES.get(family, model_colour(family))
 
 
 def family_scatter(

@@ -3,10 +3,9 @@
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib.colors import to_hex
 
 from helpers import plots
-from helpers.plots import models
+from helpers.plots import style
 from tests.plots.drawn import draw, legend, texts
 
 TABLE = pd.DataFrame(
@@ -28,7 +27,7 @@ def test_scatter_shows_the_models_that_have_both(ax):
     assert sorted(texts(ax.texts)) == sorted(TABLE.index[:3])
     assert legend(ax) == ["base", "tuned", "match in doubt"]
     look = [(line.get_marker(), line.get_color()) for line in ax.lines]
-    two, opt = models.FAMILIES["Llama 2"], models.FAMILIES["OPT"]
+    two, opt = style.family_colour("Llama 2"), style.family_colour("OPT")
     assert look == [("o", two), ("^", two), ("o", opt)]
     assert [line.get_markerfacecolor() for line in ax.lines] == [two, "white", opt]
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("x", "y")
@@ -38,12 +37,6 @@ def test_scatter_explains_only_what_it_shows(ax):
     sure = TABLE[TABLE["kind"] == "base"].drop(columns="doubtful")
     draw(plots.family_scatter(sure, "x", "y", ax))
     assert legend(ax) == ["base"]
-
-
-def test_families_keep_their_colours_and_no_two_share_one():
-    shades = [to_hex(shade) for shade in models.FAMILIES.values()]
-    assert len(set(shades)) == len(shades)
-    assert plots.family_colour("Falcon") == plots.family_colour("Falcon")
 
 
 def test_two_orders_join_the_places_of_each_model(ax):
