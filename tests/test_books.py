@@ -26,7 +26,7 @@ SMALL = (
 )
 CHAPTERS = (
     *("atlas", "monitor", "knowledge_base", "latent_knowledge", "multiplicity"),
-    *("calibration", "published", "comparison"),
+    *("calibration", "published", "comparison", "real_models"),
 )
 ABSENT = "Not in this book"
 

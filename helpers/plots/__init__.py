@@ -19,6 +19,7 @@ from helpers.plots.latent import (
     reliability_diagram,
     share_curve,
 )
+from helpers.plots.models import correlation_map, family_scatter, two_orders
 from helpers.plots.multiplicity import class_bars, lines, mapping, roc_curves, two_prompts
 from helpers.plots.reliability import (
     effect_grid,
@@ -43,12 +44,14 @@ __all__ = [
     "attribution_heatmap",
     "class_bars",
     "context_curves",
+    "correlation_map",
     "cost_plane",
     "differences",
     "dots",
     "effect_grid",
     "empty",
     "exposure_curve",
+    "family_scatter",
     "forest",
     "gap_panels",
     "grouped_dots",
@@ -69,6 +72,7 @@ __all__ = [
     "scatter",
     "share_curve",
     "size_panels",
+    "two_orders",
     "two_prompts",
     "upset",
     "use_style",

@@ -96,11 +96,11 @@ def scatter(
         text = f"r = {found.r:.2f} [{found.low:.2f}, {found.high:.2f}], n = {found.n}"
         ax.set_title(text.replace("-", "\N{MINUS SIGN}"), loc="left")
     if named:
-        _name_points(ax, table, x, y, label)
+        name_points(ax, table, x, y, label)
     return ax
 
 
-def _name_points(ax: Axes, table: pd.DataFrame, x: str, y: str, label: str) -> None:
+def name_points(ax: Axes, table: pd.DataFrame, x: str, y: str, label: str) -> None:
     """Write each name beside its point, at the side where it hides least."""
     ax.figure.draw_without_rendering()
     marks = ax.transData.transform(_marks(table, x, y))

@@ -110,6 +110,11 @@ def reads_runs(job: Job) -> bool:
     return not job.model and "runs_dir" in settings.declared(TEMPLATES / f"{job.chapter}.ipynb")
 
 
+def needs_runs(job: Job) -> bool:
+    """Return whether a job is about finished runs, chosen by its ``models``; others do without."""
+    return reads_runs(job) and "models" in settings.declared(TEMPLATES / f"{job.chapter}.ipynb")
+
+
 def words(name: str, shown: str, given: Iterable[str]) -> list[str]:
     """Return the settings for the runs of one model: the book's takes what is given.
 

@@ -43,10 +43,11 @@ def make(
     readers = [job for job in jobs if planned.reads_runs(job)]
     others = [job for job in jobs if job not in readers]
     table = _make(others, runs, held, cores, profile)
-    if not readers or planned.finished(runs):
-        return pd.concat([table, _make(readers, runs, held, cores, profile)])
-    left = [(job.name, "left", False, "No run is there that it could read.", "") for job in readers]
-    return pd.concat([table, pd.DataFrame(left, columns=COLUMNS)])
+    idle = [] if planned.finished(runs) else [job for job in readers if planned.needs_runs(job)]
+    able = [job for job in readers if job not in idle]
+    left = [(job.name, "left", False, "No run is there that it could read.", "") for job in idle]
+    made = _make(able, runs, held, cores, profile) if able else table[:0]
+    return pd.concat([table, made, pd.DataFrame(left, columns=COLUMNS)])
 
 
 def _make(

@@ -15,6 +15,14 @@ from helpers.stats.correlations import (
 )
 from helpers.stats.groups import averages, intervals, wilson
 from helpers.stats.paired import mcnemar, paired_difference
+from helpers.stats.ranks import (
+    Grouped,
+    RankTest,
+    bootstrap_groups,
+    partial_spearman,
+    rank_test,
+    spearman,
+)
 from helpers.stats.resampling import Statistic, bootstrap, bounds, mean, replicates
 from helpers.stats.results import Correlation, Difference, Interval, Mcnemar, named
 
@@ -22,11 +30,14 @@ __all__ = [
     "FEWEST_MODELS",
     "Correlation",
     "Difference",
+    "Grouped",
     "Interval",
     "Mcnemar",
+    "RankTest",
     "Statistic",
     "averages",
     "bootstrap",
+    "bootstrap_groups",
     "bounds",
     "correlation",
     "fisher",
@@ -36,8 +47,11 @@ __all__ = [
     "named",
     "over_models",
     "paired_difference",
+    "partial_spearman",
     "pearson",
+    "rank_test",
     "replicates",
+    "spearman",
     "wilson",
     "without_each",
 ]

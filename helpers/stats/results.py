@@ -11,12 +11,14 @@ KINDS = {
     "questions": "bootstrap over questions within their strata",
     "exposure": "bootstrap over facts within groups of exposure",
     "models": "bootstrap over models",
+    "families": "bootstrap over families of models",
     "wilson": "Wilson's, of one share",
     "newcombe": "Newcombe's, of the difference of two shares",
     "fisher": "Fisher's, of one correlation",
     "clustered": "of a logistic regression, errors clustered by relation",
 }
-DRAWN = ("bootstrap", "questions", "exposure", "models")  # kinds that have a number of draws
+# Kinds that have a number of draws.
+DRAWN = ("bootstrap", "questions", "exposure", "models", "families")
 
 
 class Interval(NamedTuple):

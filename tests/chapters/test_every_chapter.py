@@ -15,7 +15,7 @@ from tests.chapters import notebooks
 
 ROOT = Path(__file__).resolve().parents[2]
 TEMPLATES = sorted((ROOT / "notebooks").glob("*.ipynb"))
-SYNTHESES = ("calibration", "comparison", "published")  # they ask no model
+SYNTHESES = ("calibration", "comparison", "published", "real_models")  # they ask no model
 FIGURES = {path.stem: notebooks.figures(path) for path in TEMPLATES}
 
 every_chapter = pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: path.stem)

@@ -108,16 +108,17 @@ def test_chapters_that_read_runs_come_last_and_need_one(tmp_path, monkeypatch):
         return pd.DataFrame(rows, columns=snakemake.COLUMNS)
 
     monkeypatch.setattr(snakemake, "_make", failing)
-    sweep = sweeps.prepare(["atlas-s"], ["comparison", "published", "monitor"], [], tmp_path)
+    chapters = ["comparison", "published", "real_models", "monitor"]
+    sweep = sweeps.prepare(["atlas-s"], chapters, [], tmp_path)
     table = sweeps.run(sweep).set_index("run")
-    assert made == [["atlas-s/monitor", "synthesis/published"]]
+    assert made == [["atlas-s/monitor", "synthesis/published"], ["synthesis/real_models"]]
     assert table.loc["synthesis/comparison", "state"] == "left"
     assert table.loc["synthesis/comparison", "why"] == "No run is there that it could read."
     earlier = tmp_path / "m" / "monitor" / "run.json"
     earlier.parent.mkdir(parents=True)
     earlier.touch()
     sweeps.run(sweep)
-    assert made[-1] == ["synthesis/comparison"]
+    assert made[-1] == ["synthesis/comparison", "synthesis/real_models"]
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,361 @@
+"""What the four papers' models show together.
+
+`compared` is the table of `helpers.published.joint.compare`, `doubted` that of `doubts`, `sized`
+that of `sizes`, `far` that of `apart`. Intervals come from drawing families of models, and a
+correlation is clear if its exact p-value, corrected after Holm for all pairs, is below 0.05.
+"""
+
+from collections.abc import Collection
+
+import numpy as np
+import pandas as pd
+
+from helpers import stats
+from helpers.plots import tables
+from helpers.plots.findings import HOLDS, OPPOSITE, UNDECIDED, UNDEFINED, Finding, decide
+from helpers.published import joined, joint
+
+LEVEL = 0.05
+FAR = 1.0  # standard deviations of ranks
+R = {"digits": 2, "scale": 1.0, "unit": ""}
+NOTHING = (np.nan, np.nan, np.nan, 0)
+
+
+def _rows(compared: pd.DataFrame, y: Collection[str], x: str = joint.LKE) -> pd.DataFrame:
+    """Return the computed pairs of a measure with others."""
+    rows = compared[(compared["x"] == x) & compared["y"].isin(list(y))]
+    return rows.dropna(subset=["rho"])
+
+
+def _result(row: pd.Series) -> tuple:
+    return row["rho"], row["low"], row["high"], row["n"]
+
+
+def _models(rows: pd.DataFrame) -> str:
+    """Write over how many models correlations are."""
+    least, most = int(rows["n"].min()), int(rows["n"].max())
+    return f"{least}" if least == most else f"{least} to {most}"
+
+
+def _clear(rows: pd.DataFrame, sign: pd.Series | int = 1) -> pd.Series:
+    """Return which correlations have a sign clearly."""
+    return (rows["p_holm"] < LEVEL) & (sign * rows["rho"] > 0)
+
+
+def order_alike(compared: pd.DataFrame) -> Finding:
+    """IC-LKE and the knowledge bases order models alike: decided by the weakest of three pairs."""
+    rows = _rows(compared, joint.KNOWING)
+    row = rows.loc[rows["rho"].idxmin()] if len(rows) else None
+    words = "{n} models of {families} families. The weakest of {pairs} pairs of measures is "
+    words += (
+        "{pair}: ρ = {value}, exact p: {p}; without each family ρ is {least:.2f} to {most:.2f}."
+    )
+    return decide(
+        "studies_order_alike",
+        NOTHING if row is None else _result(row),
+        holds=f"IC-LKE and the knowledge-base study order models alike, {words}",
+        opposite=f"IC-LKE and the knowledge-base study order models in opposite ways, {words}",
+        undecided="Whether IC-LKE and the knowledge-base study order models alike is not decided "
+        f"by {words}",
+        undefined="IC-LKE and the knowledge-base study share fewer than six models.",
+        **({} if row is None else _named(row)),
+        pairs=len(rows),
+        **R,
+    )
+
+
+def _named(row: pd.Series) -> dict[str, object]:
+    return {
+        "pair": row["pair"],
+        "families": row["families"],
+        "p": joint.p_value(row["p"]),
+        "least": row["least"],
+        "most": row["most"],
+    }
+
+
+def every_setting(compared: pd.DataFrame) -> Finding:
+    """All knowledge-base measures of knowing agree with IC-LKE: counted where that is clear."""
+    rows = compared.dropna(subset=["rho"])
+    k, n = int(_clear(rows).sum()), len(rows)
+    words = "{k} of {n} measures of knowing, three measures in three prompt settings, rise clearly "
+    words += "with IC-LKE accuracy. The weakest is {weakest} (ρ = {value}; {base} over base models "
+    words += "alone), the strongest {strongest} (ρ = {best:.2f})."
+    row, best = (rows.loc[rows["rho"].agg(end)] if n else None for end in ("idxmin", "idxmax"))
+    return decide(
+        "agree_in_every_setting",
+        NOTHING if row is None else (row["rho"], row["low"], row["high"], n),
+        decision=_counted(k, n),
+        holds=f"The agreement does not hang on the prompt: {words}",
+        opposite=f"In no prompt setting is the agreement clear: {words}",
+        undecided=f"The agreement depends on the prompt: {words}",
+        undefined="IC-LKE and the knowledge-base study share fewer than six models.",
+        k=k,
+        weakest="" if row is None else joint.short(row["y"]),
+        strongest="" if row is None else joint.short(best["y"]),
+        best=np.nan if row is None else best["rho"],
+        base="undefined" if row is None else tables.interval(row["base"], digits=2),
+        **R,
+    )
+
+
+def _counted(k: int, n: int) -> str:
+    return UNDEFINED if not n else HOLDS if k == n else OPPOSITE if not k else UNDECIDED
+
+
+def benchmarks(compared: pd.DataFrame) -> Finding:
+    """IC-LKE accuracy rises with accuracy on each benchmark: counted where that is clear."""
+    rows = _rows(compared, joint.ACCURACIES)
+    clear = _clear(rows)
+    above, k, n = int((rows["rho"] > 0).sum()), int(clear.sum()), len(rows)
+    middle = rows["rho"].median()
+    words = "ρ with IC-LKE accuracy is above 0 on {above} of {n} benchmarks, median {value}; "
+    words += "after Holm's correction it is clear on {k}{which}, over {models} models. By families "
+    words += "drawn, {by_family} of {n} intervals lie above 0."
+    return decide(
+        "benchmarks_order_alike",
+        (middle, np.nan, np.nan, n) if n else NOTHING,
+        decision=_counted(k, n),
+        holds=f"The multiplicity benchmarks order models as IC-LKE does: {words}",
+        opposite="On no multiplicity benchmark is it clear that models are ordered as IC-LKE does: "
+        f"{words}",
+        undecided="Only some of the multiplicity benchmarks clearly order models as IC-LKE does: "
+        f"{words}",
+        undefined="IC-LKE and the multiplicity study share fewer than six models.",
+        above=above,
+        k=k,
+        which=f" ({', '.join(_benchmarks(rows[clear]))})" if k else "",
+        models=_models(rows) if n else "",
+        by_family=int((rows["low"].round(2) > 0).sum()),
+        **R,
+    )
+
+
+def _benchmarks(rows: pd.DataFrame) -> list[str]:
+    return [joint.short(y).split()[0] for y in rows["y"]]
+
+
+def not_only_size(compared: pd.DataFrame) -> Finding:
+    """Test whether the two studies agree beyond size: the weakest partial correlation of three."""
+    rows = _rows(compared, joint.KNOWING).dropna(subset=["given_size"])
+    row = rows.loc[rows["given_size"].idxmin()] if len(rows) else None
+    words = "given the number of parameters, ρ of {pair} is {value} over {n} models (without "
+    words += "regard to size {plain:.2f}), the least of {pairs} pairs."
+    if row is None:
+        result, more = NOTHING, {}
+    else:
+        result = row["given_size"], row["given_low"], row["given_high"], row["n"]
+        more = {"pair": row["pair"], "plain": row["rho"], "pairs": len(rows)}
+    return decide(
+        "not_only_size",
+        result,
+        holds=f"Size alone does not explain why the two studies agree: {words}",
+        opposite=f"Among models of one size the two studies order models in opposite ways: {words}",
+        undecided=f"Whether the two studies agree beyond size is not decided: {words}",
+        undefined="Too few models share a size and both measures.",
+        **more,
+        **R,
+    )
+
+
+def ambiguity(compared: pd.DataFrame) -> Finding:
+    """Models that know more are less ambiguous: counted where that is clear, or the opposite is."""
+    rows = _rows(compared, joint.AMBIGUITIES)
+    less, more = int(_clear(rows, -1).sum()), int(_clear(rows).sum())
+    n = len(rows)
+    if not n:
+        decision = UNDEFINED
+    else:
+        decision = HOLDS if less == n else OPPOSITE if more and not less else UNDECIDED
+    row = rows.loc[rows["rho"].abs().idxmax()] if n else None
+    named = dict(zip(_benchmarks(rows), rows["rho"]))
+    ends = (end(named, key=named.get, default="") for end in (min, max))
+    low, high = (f"{named[name]:.2f} ({name})" if name else "" for name in ends)
+    words = f"ρ of IC-LKE accuracy and ambiguity runs from {low} to {high} over {{models}} models "
+    words += "on {benchmarks} benchmarks; after Holm's correction {less} are clearly below 0 and "
+    words += "{more} above."
+    return decide(
+        "ambiguity_falls_with_knowledge",
+        (row["rho"], row["low"], row["high"], row["n"]) if n else NOTHING,
+        decision=decision,
+        holds=f"Models that know more are less ambiguous on all benchmarks: {words}",
+        opposite=f"Models that know more are more ambiguous where it is clear: {words}",
+        undecided="Whether models that know more are less ambiguous is not decided: "
+        f"{words} That is no evidence that the two are unrelated: the interval of the strongest "
+        "is {value}.",
+        undefined="IC-LKE and the multiplicity study share fewer than six models.",
+        less=less,
+        more=more,
+        benchmarks=n,
+        models=_models(rows) if n else "",
+        **R,
+    )
+
+
+def monitor_agrees(compared: pd.DataFrame, sure: int, least: str) -> Finding:
+    """IC-LKE rises as MONITOR falls: decided by exact p, `sure` of the models surely alike.
+
+    `compared` is computed at `least`; no interval is given where every resample is alike.
+    """
+    rows = _rows(compared, joint.MONITOR[:1])
+    row = rows.iloc[0] if len(rows) else None
+    if row is None:
+        decision, more = UNDEFINED, {}
+    else:
+        clear = row["p"] < LEVEL
+        decision = (HOLDS if row["rho"] < 0 else OPPOSITE) if clear else UNDECIDED
+        more = {"p": joint.p_value(row["p"]), "families": row["families"]}
+    words = "ρ = {value}, exact p: {p}, {n} models of {families} families. {basis}"
+    basis = (
+        "All of these matches are probably of the same weights."
+        if row is not None and sure >= row["n"]
+        else f'Only {sure} of them are at least "probably" the same weights, too few to compute '
+        "it; the others share a family."
+    )
+    return decide(
+        "monitor_agrees",
+        NOTHING if row is None else _result(row),
+        decision=decision,
+        holds=f"Models that are better by IC-LKE are better by MONITOR (a lower score): {words}",
+        opposite=f"Models that are better by IC-LKE are worse by MONITOR (a higher score): {words}",
+        undecided=f"Whether MONITOR orders models as IC-LKE does is not decided: {words}",
+        undefined=f'IC-LKE and MONITOR share fewer than six models at "{least}".',
+        basis=basis,
+        **more,
+        **R,
+    )
+
+
+def third_pair(compared: pd.DataFrame) -> Finding:
+    """NCCR rises with accuracy on the benchmarks: counted where that is clear."""
+    rows = _rows(compared, joint.ACCURACIES, joint.KNOWING[0])
+    k, less, n = int(_clear(rows).sum()), int(_clear(rows, -1).sum()), len(rows)
+    some = OPPOSITE if less > k else UNDECIDED
+    words = "over {models} models of {families} families, ρ runs from {low:.2f} to {high:.2f} on "
+    words += "{n} benchmarks."
+    return decide(
+        "knowledge_bases_and_benchmarks",
+        (rows["rho"].median(), np.nan, np.nan, n) if n else NOTHING,
+        decision=UNDEFINED if not n else HOLDS if k == n else some,
+        holds=f"The knowledge-base study and the multiplicity study order models alike: {words}",
+        opposite="The knowledge-base study and the multiplicity study order models in opposite "
+        f"ways where it is clear: {words}",
+        undecided="Whether the knowledge-base study and the multiplicity study order models alike "
+        f"is not decided: {words}",
+        undefined="The knowledge-base and multiplicity studies share fewer than six models.",
+        models=_models(rows) if n else "",
+        families=rows["families"].max() if n else 0,
+        low=rows["rho"].min(),
+        high=rows["rho"].max(),
+        **R,
+    )
+
+
+def doubtful(doubted: pd.DataFrame, least: str = "probably") -> Finding:
+    """No doubtful match decides a pair: counted where leaving one out moves p across 0.05."""
+    whole = doubted.dropna(subset=[f"p, {least}"])
+    rows = whole[whole["doubtful"] > 0].dropna(subset=["moved"])
+    clear = rows[f"p, {least}"] < LEVEL
+    turned = rows[(clear & (rows["largest"] >= LEVEL)) | (~clear & (rows["smallest"] < LEVEL))]
+    surest = joined.CERTAINTIES[0]
+    alone = whole.dropna(subset=[f"p, {surest}"])
+    lost = alone[(alone[f"p, {surest}"] < LEVEL) != (alone[f"p, {least}"] < LEVEL)]
+    far = rows.loc[rows["moved"].idxmax()] if len(rows) else None
+    words = "{n} of {all} pairs rest on doubtful matches that can be left out one by one; ρ moves "
+    words += "most in {pair} without {doubt}, by {moved:.2f}.{only}"
+    only = (
+        ""
+        if lost.empty
+        else (f" With surely the same weights alone, {', '.join(lost['pair'])} cross p = 0.05.")
+    )
+    return decide(
+        "no_doubtful_match_decides",
+        (len(turned) / len(rows) if len(rows) else np.nan, np.nan, np.nan, len(rows)),
+        decision=UNDEFINED
+        if rows.empty
+        else OPPOSITE
+        if len(turned)
+        else UNDECIDED
+        if len(lost)
+        else HOLDS,
+        holds=f"No doubtful match decides a result: {words}",
+        opposite="Without one doubtful match or another, p crosses 0.05 in "
+        f"{', '.join(turned['pair'])}: {words}",
+        undecided=f"No single doubtful match decides a result, but all together do: {words}",
+        undefined="No pair rests on a doubtful match.",
+        all=len(whole),
+        pair="" if far is None else far["pair"],
+        doubt="" if far is None else far["doubt"],
+        moved=np.nan if far is None else far["moved"],
+        only=only,
+    )
+
+
+def many_pairs(grid: pd.DataFrame) -> Finding:
+    """More pairs have p < 0.05 than by chance: decided by Wilson's interval of their share."""
+    p = grid["p"].dropna()
+    k, n = int((p < LEVEL).sum()), len(p)
+    words = "of {n} pairs of measures of different papers with at least six models, {k} have an "
+    words += "exact p below 0.05; about {chance:.0f} would if nothing were related."
+    return decide(
+        "more_than_chance",
+        stats.wilson(k, n) if n else NOTHING,
+        holds=f"The measures are related more often than by chance: {words}",
+        opposite=f"The measures are related less often than by chance: {words}",
+        undecided=f"The measures are not clearly related more often than by chance: {words}",
+        undefined="No two measures of different papers share six models.",
+        null=LEVEL,
+        k=k,
+        chance=LEVEL * n,
+    )
+
+
+def size_orders(sized: pd.DataFrame) -> Finding:
+    """Larger models do better: counted over measures where the rank correlation is clear."""
+    rows = sized.dropna(subset=["estimate"])
+    better = joined.measures()["better"].reindex(rows["measure"]).replace(0, 1).to_numpy()
+    clear = (rows["p_holm"] < LEVEL) & (better * rows["estimate"] > 0)
+    k, n = int(clear.sum()), len(rows)
+    names = ", ".join(joint.short(name) for name in rows.loc[clear, "measure"])
+    words = "{k} of {n} measures order models by size clearly, after Holm's correction{which}."
+    return decide(
+        "size_orders_models",
+        (k / n if n else np.nan, np.nan, np.nan, n),
+        decision=_counted(k, n),
+        holds=f"Larger models do better on every measure: {words}",
+        opposite=f"On no measure do larger models clearly do better: {words}",
+        undecided=f"Larger models do better on some measures: {words}",
+        k=k,
+        which=f" ({names})" if k else "",
+    )
+
+
+def apart(far: pd.DataFrame, x: str, y: str, claim: str) -> Finding:
+    """Two measures put each model near the same place: counted beyond one standard deviation."""
+    out = far[far["gap"].abs() > FAR]
+    sure = ~out["known"].str.contains("match")
+    places = [
+        f"{model} ({row['rank_x']:g} and {row['rank_y']:g}"
+        + (f"; {row['known']})" if row["known"] else ")")
+        for model, row in out.iterrows()
+    ]
+    words = f"{joint.short(x)} and {joint.short(y)}"
+    return decide(
+        claim,
+        (far["gap"].abs().max(), np.nan, np.nan, len(far)),
+        decision=UNDEFINED
+        if far.empty
+        else HOLDS
+        if out.empty
+        else OPPOSITE
+        if sure.any()
+        else UNDECIDED,
+        holds=f"{words} put none of {{n}} models more than one standard deviation of ranks apart.",
+        opposite=f"{words} disagree by more than one standard deviation of ranks about {{k}} of "
+        "{n} models (places): {places}.",
+        undecided=f"{words} disagree by more than one standard deviation of ranks about {{k}} of "
+        "{n} models only where the match is doubtful (places): {places}.",
+        k=len(out),
+        places="; ".join(places),
+        **R,
+    )

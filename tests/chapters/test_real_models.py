@@ -1,0 +1,87 @@
+"""The chapter that joins the four papers, run as a reader would run it."""
+
+import pandas as pd
+import pytest
+
+from helpers import UserError, runs
+from helpers.plots import findings
+from helpers.published import joined, joint
+from helpers.publishing import chapters, settings
+from tests.chapters import notebooks
+
+pytestmark = pytest.mark.usefixtures("quick")  # the fixture `folder` has a kernel
+
+SMALL = ["n_bootstrap=50"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Return the folder of a run with few draws of families."""
+    return chapters.run("real_models", "", SMALL, tmp_path_factory.mktemp("runs"))
+
+
+def test_the_run_is_whole(folder):
+    notebooks.check(folder, SMALL, n_figures=8)
+    assert notebooks.said(folder, "stderr") == ""
+
+
+def test_it_is_a_synthesis_and_asks_no_model(root, folder):
+    declared = settings.declared(root / "notebooks" / "real_models.ipynb")
+    assert set(declared) == {"seed", "n_bootstrap", "least", "runs_dir", "run_dir"}
+    assert declared["least"] == "probably"
+    assert folder.parts[-2:] == ("synthesis", "real_models")
+
+
+def test_the_saved_pairs_are_those_of_the_library(folder, metrics):
+    again = joint.compare(n_resamples=50)
+    pd.testing.assert_frame_equal(metrics, again, check_dtype=False)
+    manifest = runs.manifest(folder)
+    assert manifest["n_models"] == len(joined.joined()) == 69
+    assert manifest["n_pairs"] == (again["n"] >= 6).sum()
+
+
+def test_every_match_in_doubt_is_listed_with_its_reason(folder):
+    listed = pd.read_csv(folder / "tables" / "doubtful_matches.csv")
+    assert listed.to_dict("records") == joined.doubtful().to_dict("records")
+    assert f"{len(listed)} matches in doubt" in notebooks.printed(folder, "data")
+
+
+def test_the_whole_table_can_be_downloaded(folder):
+    table = pd.read_csv(folder / "tables" / "joined.csv", index_col="model")
+    assert table.index.tolist() == joined.joined().index.tolist()
+    assert set(joined.measures().index) <= set(table)
+
+
+def test_the_prose_states_what_was_computed(folder):
+    assert "6 orders of three models, 2 of them" in notebooks.printed(folder, "by-hand")
+    assert "6 models: rho = 0.371, p = 0.497, twice" in notebooks.printed(folder, "scratch")
+    three = pd.read_csv(folder / "tables" / "three_models.csv").drop(columns="model")
+    assert all(three[column].is_monotonic_increasing for column in three)
+    cells = notebooks.executed(folder).values()
+    said = "\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
+    assert "The four papers print 38 measures" in said
+    assert len(joined.measures()) == 38
+    assert "four BLOOMZ" not in said
+    assert "Seven models have $\\rho = -1$" in said
+    monitor = joint.points(joint.LKE, joint.MONITOR[0], "same family")
+    assert monitor["family"].value_counts().to_dict() == {"BLOOM": 4, "Llama 1": 2, "OPT": 1}
+
+
+def test_the_opening_says_whether_the_studies_agree(folder):
+    first = findings.load(folder)[0]
+    assert (first.claim, first.n) == ("studies_order_alike", 15)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("least", ["same weights", "same family"])
+def test_it_runs_at_every_certainty(least, tmp_path):
+    done = chapters.run("real_models", "", [*SMALL, f"least={least}"], tmp_path)
+    notebooks.check_findings(done)
+
+
+def test_bad_values_are_refused(tmp_path):
+    with pytest.raises(UserError, match="n_bootstrap is 0: give 20 or more"):
+        chapters.run("real_models", "", ["n_bootstrap=0"], tmp_path)
+    assert not list(tmp_path.iterdir())
+    said = notebooks.refused("real_models", "", ["least=sure"], tmp_path)
+    assert '"sure" is no certainty: choose from same weights' in said

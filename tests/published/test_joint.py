@@ -1,0 +1,155 @@
+"""The four papers' measures two at a time, against scipy and against what the tables print."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.stats
+
+from helpers import UserError, published
+from helpers.published import joined, joint
+
+NCCR = joint.KNOWING[0]
+NAMES = {  # the models of both papers, by the names that each gives them, matched again by hand
+    "Llama-7B": "Llama 1 7B",
+    "Llama-13B": "Llama 1 13B",
+    "Llama-65B": "Llama 1 65B",
+    "Llama2-7B": "Llama 2 7B",
+    "Llama2-13B": "Llama 2 13B",
+    "Llama2-70B": "Llama 2 70B",
+    "Llama2-7B-chat": "Llama2chat 7B",
+    "Llama2-13B-chat": "Llama2chat 13B",
+    "Llama2-70B-chat": "Llama2chat 70B",
+    "Mistral-7B": "Mistral 7B",
+    "Mistral-instruct-7B": "Mistral-Instruct 7B",
+    "Gemma-2B": "Gemma 2B",
+    "Gemma-2B-instruct": "Gemma-Instruct 2B",
+    "Gemma-7B": "Gemma 7B",
+    "Gemma-7B-instruct": "Gemma-Instruct 7B",
+}
+
+
+@pytest.fixture(scope="module")
+def printed():
+    """Return both papers' figures of the models they share, and the sizes in their names."""
+    lke = published.load("lke_table7").loc[list(NAMES), "accuracy"].to_numpy()
+    bases = published.load("kb_table11").loc[list(NAMES.values()), "zero-shot NCCR"].to_numpy()
+    sizes = [float(name.split()[-1].removesuffix("B")) for name in NAMES.values()]
+    return pd.DataFrame({"lke": lke, "nccr": bases, "size": sizes}, index=list(NAMES))
+
+
+def test_a_pair_agrees_with_scipy_on_the_printed_tables(printed):
+    row = joint.compare([(joint.LKE, NCCR)], n_resamples=50).iloc[0]
+    assert row["n"] == 15
+    assert row["rho"] == pytest.approx(scipy.stats.spearmanr(printed["lke"], printed["nccr"])[0])
+    assert row["r"] == pytest.approx(scipy.stats.pearsonr(printed["lke"], printed["nccr"])[0])
+    rows = printed[~printed.index.str.contains("chat|instruct")]
+    assert (row["base_n"], row["base"]) == (9, scipy.stats.spearmanr(rows["lke"], rows["nccr"])[0])
+    assert row["p"] == row["p_holm"]
+
+
+def test_size_is_taken_out_of_ranks(printed):
+    row = joint.compare([(joint.LKE, NCCR)], n_resamples=50).iloc[0]
+    z = printed["size"].rank()
+    left = [
+        each - np.polyval(np.polyfit(z, each, 1), z)
+        for each in (printed["lke"].rank(), printed["nccr"].rank())
+    ]
+    assert row["given_size"] == pytest.approx(np.corrcoef(*left)[0, 1])
+
+
+def test_without_a_family_is_the_rest(printed):
+    row = joint.compare([(joint.LKE, NCCR)], n_resamples=50).iloc[0]
+    first = printed.index.str.extract("^(Llama-|Llama2|Mistral|Gemma)", expand=False)
+    left = [
+        scipy.stats.spearmanr(part["lke"], part["nccr"])[0]
+        for part in (printed[first != family] for family in set(first))
+    ]
+    assert (row["least"], row["most"]) == pytest.approx((min(left), max(left)))
+    assert row["families"] == 4
+
+
+def test_fewer_than_six_models_are_not_correlated():
+    row = joint.compare([(joint.LKE, joint.MONITOR[0])], n_resamples=20).iloc[0]
+    assert (row["n"], row["note"]) == (4, joint.TOO_FEW)
+    assert np.isnan(row[list(joint.NUMBERS)].astype(float)).all()
+    grid = joint.grid([joint.LKE, *joint.MONITOR])
+    assert grid["rho"].isna().all()
+    square = joint.square([joint.LKE, joint.MONITOR[0], NCCR])
+    assert (square["rho"].isna() == (square["n"] < 6)).all()
+
+
+def test_headline_pairs_are_of_different_papers_and_all_there():
+    paper = joined.measures()["paper"]
+    assert len(set(joint.HEADLINE)) == len(joint.HEADLINE) == 31
+    assert all(paper[x] != paper[y] for x, y in joint.HEADLINE)
+    assert set(joint.MAPPED) <= set(joint.MAIN) <= set(paper.index)
+
+
+def test_holm_multiplies_the_smallest_most():
+    found = joint.holm([0.04, np.nan, 0.01, 0.03])
+    np.testing.assert_allclose(found, [0.06, np.nan, 0.03, 0.06])
+    assert np.isnan(joint.holm([np.nan])).all()
+
+
+def test_doubtful_matches_are_left_out_one_by_one(printed):
+    row = joint.doubts([(joint.LKE, NCCR)]).iloc[0]
+    left = {
+        name: scipy.stats.spearmanr(*printed.drop(name)[["lke", "nccr"]].to_numpy().T)[0]
+        for name in ("Mistral-instruct-7B", "Gemma-2B-instruct", "Gemma-7B-instruct")
+    }
+    assert row["doubtful"] == 3
+    assert (row["least"], row["most"]) == pytest.approx((min(left.values()), max(left.values())))
+    sure = printed.drop(list(left))
+    assert row["rho, same weights"] == pytest.approx(
+        scipy.stats.spearmanr(sure["lke"], sure["nccr"])[0]
+    )
+    assert row["doubt"] == "Gemma 2B Instruct"
+
+
+def test_leaving_a_match_out_is_dropping_its_model():
+    both = joined.joined(without=[("Gemma 2B Instruct", "knowledge bases")])
+    rho = scipy.stats.spearmanr(*both[[joint.LKE, NCCR]].dropna().to_numpy().T)[0]
+    assert joint.doubts([(joint.LKE, NCCR)]).iloc[0]["least"] == pytest.approx(rho)
+
+
+def test_monitor_is_computed_within_families_alone():
+    rows = joint.doubts([(joint.LKE, joint.MONITOR[0])])
+    assert rows[[f"n, {name}" for name in joined.CERTAINTIES]].iloc[0].tolist() == [1, 4, 7]
+    assert rows["rho, same family"].iloc[0] == pytest.approx(-1)
+
+
+def test_sizes_are_those_of_all_models_of_a_paper():
+    row = joint.sizes(["multiplicity: Wiki-FACTOR accuracy"], n_resamples=20).iloc[0]
+    printed = published.load("multiplicity_table1")["Wiki-FACTOR accuracy"]
+    sizes = printed.index.str.extract(r"([\d.]+)B", expand=False).astype(float)
+    assert row["n"] == len(printed) == 16
+    assert row["estimate"] == pytest.approx(scipy.stats.spearmanr(printed, sizes)[0])
+
+
+def test_places_count_from_the_best_whatever_the_direction():
+    far = joint.apart(joint.LKE, joint.MONITOR[0], "same family")
+    assert far["rank_x"].tolist() == far["rank_y"].tolist()  # rho is -1, and lower is better
+    assert far["gap"].abs().max() == pytest.approx(0)
+    assert far.loc["Vicuna 1.3 13B", "rank_x"] == 1
+
+
+def test_what_the_tables_know_of_a_model():
+    far = joint.apart(joint.LKE, NCCR)
+    assert far.loc["Llama 2 7B", "known"] == ""
+    assert far.loc["Llama 2 7B Chat", "known"] == "tuned"
+    assert far.loc["Gemma 7B Instruct", "known"] == "tuned; match in knowledge bases: probably"
+    guessed = joint.apart(joint.LKE, joint.ACCURACIES[5])
+    assert guessed.loc["Pythia 6.9B", "known"] == "True-False accuracy not above guessing"
+    assert far["gap"].abs().is_monotonic_decreasing
+
+
+def test_points_say_which_are_in_doubt():
+    found = joint.points(joint.LKE, joint.MONITOR[0], "same family")
+    assert found["doubtful"].sum() == 6
+    assert not found.loc["OPT 2.7B", "doubtful"]
+    assert {"IC-LKE accuracy", "MONITOR score"} <= set(found)
+
+
+def test_another_certainty_is_refused():
+    with pytest.raises(UserError, match='"sure" is no certainty'):
+        joint.compare(least="sure")
