@@ -75,11 +75,11 @@ def runs_beside(runs_dir: str | Path = "", n_resamples: int = 1000, seed: int = 
     -------
     DataFrame
         ``model`` (name of its folder), ``label`` (as tables name it), ``measure`` (of
-        `helpers.published.joined.measures`), ``value, low, high`` (shares, as there), ``n`` (facts
-        or questions), ``same_questions``, ``why`` (in what the run differs from the paper; "" if
-        in nothing), ``dataset``, ``folder``. Of several runs with the same model, measure and data
-        set the one with most facts is kept, of equals the latest. A run whose files are damaged is
-        left out with a warning.
+        `helpers.published.joined.measures`), ``value, low, high`` (shares, as there; no bounds
+        where resampling has nothing to vary), ``n`` (facts or questions), ``same_questions``,
+        ``why`` (in what the run differs from the paper; "" if in nothing), ``dataset``, ``folder``.
+        Of several runs with the same model, measure and data set the one with most facts is kept,
+        of equals the latest. A run whose files are damaged is left out with a warning.
 
     Notes
     -----
@@ -109,6 +109,8 @@ def runs_beside(runs_dir: str | Path = "", n_resamples: int = 1000, seed: int = 
             warnings.warn(message, stacklevel=2)
     table = pd.DataFrame(rows, columns=[*COLUMNS, "finished"]).dropna(subset="value")
     table = table.sort_values(["same_questions", "n", "finished"], kind="stable")
+    flat = table["low"] == table["high"]  # nothing to vary, such as one fact of each relation
+    table[["low", "high"]] = table[["low", "high"]].mask(flat, axis=0)
     kept = table.drop_duplicates(["model", "label", "measure", "dataset"], keep="last")
     kinds = {"value": float, "low": float, "high": float, "n": int, "same_questions": bool}
     return kept.sort_index()[COLUMNS].astype(kinds).reset_index(drop=True)
