@@ -61,6 +61,19 @@ _COLOURS = {
     "none": GREY,
     "repetition": TAN,
 }
+_FAMILIES = {
+    "Llama 1": SKY,
+    "Llama 2": BLUE,
+    "Llama 3": "#3f5fd0",
+    "Mistral": ORANGE,
+    "Gemma": GREEN,
+    "OPT": _COLOURS["opt-2b7"],
+    "Pythia": RED,
+    "BLOOM": _COLOURS["bloomz-3b"],
+    "T5": "#8b9530",
+    "UL2": _COLOURS["flan-ul2"],
+    "Falcon": PINK,
+}
 INK = "#222222"
 
 
@@ -112,6 +125,15 @@ def model_colour(name: str) -> str:
     """
     short = _short(name)
     return _COLOURS.get(short, PALETTE[crc32(short.encode()) % len(PALETTE)])
+
+
+def family_colour(family: str) -> str:
+    """Return the colour of a family of published models; grey for one of one or two models.
+
+    >>> family_colour("Llama 2"), family_colour("Phi")
+    ('#0173b2', '#6e6e6e')
+    """
+    return _FAMILIES.get(family, GREY)
 
 
 def colours(names: Iterable[str]) -> dict[str, str]:
