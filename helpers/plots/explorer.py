@@ -8,6 +8,7 @@ relations come as tables.
 import base64
 import io
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from html import escape
 from pathlib import Path
@@ -39,7 +40,7 @@ CROSS = "M-1,-1L1,1M-1,1L1,-1"
 GAP = 1.2  # from one benchmark's bars to the next, in bars
 SEEN = "datum.run || indexof(shown, datum.model) >= 0"
 CHOSEN = "datum.model === chosen"
-SHAPES = ["circle", "diamond"]
+SHAPES = {"domain": ["base", "tuned", YOURS], "range": ["circle", "diamond", "circle"]}
 INK = {"stroke": TEXT, "strokeWidth": 2}
 TOLD = {"tooltip": "tip:N", "description": "tip:N"}
 PADDING = {"left": 5, "top": 5, "right": 24, "bottom": 24}  # room for crosses and a name
@@ -96,7 +97,8 @@ def show(
     folder : str or Path, optional
         Where the table is exported (:func:`helpers.plots.tables.export`); by default nowhere.
     runs : DataFrame, optional
-        Your runs: ``label, measure, value, low, high, n, same_questions, dataset``. On the
+        Your runs: ``label, measure, value, low, high, n, same_questions, dataset``, and ``why``, in
+        what their questions differ, if it is known. On the
         papers' questions they are outlined and ranked, of several values of a measure the one
         of most facts; on others they are crosses beside the axes and ranked nowhere.
 
@@ -137,24 +139,19 @@ def show(
         "rows": lines,
         "columns": columns,
     }
+    head = _heading("names[y]", offset=32 if apart else 10)
     views = {
-        name: alt.layer(*layers)
-        .properties(width="container", **size)
-        .add_params(*(alt.param(name=key, value=value) for key, value in state.items()))
-        .configure(**CONFIG)
-        .to_dict()
-        for name, (layers, size) in {
-            "scatter": (_scatter(), {"height": 400, "title": _heading("names[y]", offset=24), "padding": PADDING}),
-            "ranking": (_ranking(), {"height": alt.Step(16), "title": _heading("names[x]")}),
-            "relations": (_map(others), {"height": alt.Step(19)}),
-            "changes": (_bars(), {"height": alt.Step(18)}),
-        }.items()
-        if data[name if name in data else "models"]
+        "scatter": _view(_scatter(), state, height=400, title=head, padding=PADDING),
+        "ranking": _view(_ranking(), state, height=alt.Step(16), title=_heading("names[x]")),
     }
+    if data["relations"]:
+        views["relations"] = _view(_map(others), state, height=alt.Step(19))
+    if data["changes"]:
+        views["changes"] = _view(_bars(), state, height=alt.Step(18))
     held = {"state": state, "data": data, "views": views}
     return HTML(
         f'<div class="explorer">{_script(held)}'
-        f"<template>{_controls(rows + own, measures, names, state, data)}"
+        f"<template>{_controls(rows + own, measures, state)}"
         f"{''.join(_place(name, data) for name in views)}</template>"
         f'<div class="explorer-still">{_still(table, *first)}</div>'
         f"{_listing(table, measures, first)}</div>"
@@ -183,6 +180,7 @@ def _runs(
     runs: pd.DataFrame | None, keys: dict[str, str], taken: set[str]
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Return the runs on the papers' questions, a row a model, and the figures of the others."""
+    mine = {"family": YOURS, "kind": YOURS}
     own: dict[str, dict[str, Any]] = {}
     apart = []
     if runs is None or runs.empty:
@@ -191,17 +189,17 @@ def _runs(
         key, name = keys[run["measure"]], str(run["label"])
         name = f"{name} (your run)" if name in taken else name
         ends = {"low": run["low"], "high": run["high"]}
-        about = f"your run, {run['n']:,} facts of {run['dataset']}"
+        about = f"your run, n = {run['n']:,}, {run['dataset']}"
         if run["same_questions"]:
             row = own.setdefault(
-                name, {"model": name, "family": YOURS, "kind": "", "run": True, "about": about}
+                name, {"model": name, "about": about, "run": True, "colour": GROUND, **mine}
             )
             row[key] = float(run["value"])
             row |= {f"{key}_{end}": float(v) for end, v in ends.items() if pd.notna(v)}
         else:
             row = {"label": name, "measure": key, "value": float(run["value"])}
             row |= {end: float(value) for end, value in ends.items() if pd.notna(value)}
-            apart.append(row | {"about": f"{about}: not the paper's questions"})
+            apart.append(row | {"about": f"{about}; {run.get('why') or 'other questions'}"})
     return list(own.values()), apart
 
 
@@ -241,6 +239,13 @@ def _changes(table: pd.DataFrame, measures: pd.DataFrame) -> dict[str, list[dict
 # The views
 
 
+def _view(layers: list[alt.LayerChart], state: dict[str, Any], **size: object) -> dict[str, Any]:
+    """Return a view as Vega-Lite, checked against its schema; its data are named, not held."""
+    parameters = [{"name": name, "value": value} for name, value in state.items()]
+    view = alt.layer(*layers).properties(width="container", **size).configure(**CONFIG)
+    return view.to_dict() | {"params": parameters}
+
+
 def _data(name: str, *layers: alt.Chart, **calculated: str) -> alt.LayerChart:
     return alt.layer(*layers, data=alt.NamedData(name)).transform_calculate(**calculated)
 
@@ -273,39 +278,35 @@ def _models_with(*layers: alt.Chart) -> alt.LayerChart:
         for axis in "xy"
     )
     tip = f"datum.model + '\\n' + datum.about + {across} + (x === y ? '' : {up})"
-    found = _data("models", *layers, X="datum[x]", Y="datum[y]", **ends, tip=tip)
+    first = f"{CHOSEN} ? 1 : 0"  # of the names that look for room
+    found = _data("models", *layers, X="datum[x]", Y="datum[y]", **ends, tip=tip, first=first)
     return found.transform_filter(SEEN)
 
 
 def _scatter() -> list[alt.LayerChart]:
     """Return points, runs on the papers' questions among them, the other runs beside the axes."""
-    number = {"scale": alt.Scale(zero=False), "title": None}
+    number = {"scale": alt.Scale(zero=False), "axis": alt.Axis(tickCount=8)}
     point = alt.Chart().encode(x=alt.X("X:Q", **number), y=alt.Y("Y:Q", **number))
-    shape = alt.Shape("kind:N", scale=alt.Scale(domain=["base", "tuned"], range=SHAPES))
-    models = point.transform_filter("!datum.run").encode(
+    outlined = f"datum.run || {CHOSEN}"
+    models = point.mark_point(filled=True).encode(
         color=alt.Color("colour:N", scale=None),
-        shape=shape.legend(None),
+        shape=alt.Shape("kind:N", scale=alt.Scale(**SHAPES), legend=None),
+        size=alt.condition(CHOSEN, alt.value(190), alt.value(95)),
+        stroke=alt.condition(outlined, alt.value(TEXT), alt.value(GROUND)),
+        strokeWidth=alt.condition(outlined, alt.value(2), alt.value(0.7)),
         opacity=_unless_other(0.45),
         **TOLD,
     )
-    runs, chosen = point.transform_filter("datum.run"), point.transform_filter(CHOSEN)
     spread = [
-        runs.transform_filter(f"isValid(datum.{axis}low)")
+        point.transform_filter(f"isValid(datum.{axis}low)")
         .mark_rule(**INK)
         .encode(**{axis: f"{axis}low:Q", f"{axis}2": f"{axis}high:Q"})
         for axis in "xy"
     ]
-    shown = _models_with(
-        *spread,
-        models.mark_point(filled=True, size=95, stroke=GROUND, strokeWidth=0.7).properties(
-            name="points"
-        ),
-        runs.mark_point(filled=True, fill=GROUND, size=110, **INK)
-        .encode(**TOLD)
-        .properties(name="runs"),
-        chosen.mark_point(filled=False, size=260, **INK).properties(name="ring"),
-        chosen.mark_text(dy=-16, fontWeight="bold", fontSize=12).encode(text="model:N"),
-    ).transform_filter("isValid(datum.X) && isValid(datum.Y)")
+    runs = point.transform_filter("datum.run").mark_text(align="left", dx=9, dy=-10)
+    layers = (*spread, models.properties(name="points"), runs.encode(text="model:N"))
+    shown = _models_with(*layers)
+    shown = shown.transform_filter("isValid(datum.X) && isValid(datum.Y)")
     place = {"x": {"y": alt.value(-12)}, "y": {"x": _expression("width + 12")}}
     apart = []
     for axis, other in place.items():
@@ -314,9 +315,11 @@ def _scatter() -> list[alt.LayerChart]:
         apart.append(cross.mark_rule(**INK).encode(**ends))
         cross = cross.mark_point(shape=CROSS, size=70, filled=False, **INK)
         apart.append(cross.encode(**{axis: "value:Q"}, **TOLD).properties(name=f"apart_{axis}"))
+    above = alt.Chart().transform_filter("datum.measure === x").mark_text(dy=-22)
+    apart.append(above.encode(x="value:Q", y=alt.value(0), text="label:N"))
     figure = _written("datum.value", "datum.low", "datum.high")
     tip = f"datum.label + '\\n' + datum.about + '\\n' + names[datum.measure] + ': ' + {figure}"
-    name = alt.Chart(alt.InlineData([{}])).mark_text(align="right", baseline="top", fontSize=12)
+    name = alt.Chart(alt.sequence(1)).mark_text(align="right", baseline="top", fontSize=12)
     name = name.encode(
         text=_expression("names[x]"), x=_expression("width"), y=_expression("height + 24")
     )
@@ -331,13 +334,12 @@ def _named(**axis: object) -> alt.Axis:
 
 
 def _ranking() -> list[alt.LayerChart]:
-    """Return the models in order of the measure across, the best on top."""
+    """Return the models in order of the horizontal axis, the best on top."""
     order = alt.EncodingSortField("order", order="descending")
     row = alt.Chart().encode(y=alt.Y("model:N", sort=order, axis=_named(labelLimit=170)))
-    fill = alt.Color("colour:N", scale=None)
     bars = row.mark_bar(height=11, strokeWidth=2).encode(
         x=alt.X("X:Q", axis=None, stack=None),
-        color=alt.condition("datum.run", alt.value("transparent"), fill),
+        color=alt.Color("colour:N", scale=None),
         stroke=alt.condition(f"datum.run || {CHOSEN}", alt.value(TEXT), alt.value("transparent")),
         opacity=_unless_other(0.6),
         **TOLD,
@@ -432,36 +434,23 @@ def _groups(rows: Iterable[tuple[str, object, str]], chosen: object = None) -> s
     )
 
 
-def _controls(
-    rows: list[dict[str, Any]],
-    measures: pd.DataFrame,
-    names: dict[str, str],
-    state: dict[str, Any],
-    data: dict[str, Any],
-) -> str:
+def _controls(rows: list[dict[str, Any]], measures: pd.DataFrame, state: dict[str, Any]) -> str:
     """Return the controls and the two sentences that follow them."""
-    papers = measures["paper"].astype(str).tolist()
-    axes = [
-        (paper, key, name.removeprefix(f"{paper}: "))
-        for paper, (key, name) in zip(papers, names.items())
-    ]
+    axes = [(paper, *both) for paper, both in zip(measures["paper"], state["names"].items())]
     models = _groups((row["family"], place, row["model"]) for place, row in enumerate(rows))
     sizes = sorted({row["billion"] for row in rows if row.get("billion") is not None})
     sizes = [(size, f"{size:g} billion") for size in sizes]
-    families: dict[str, list[dict[str, Any]]] = {}
-    for row in rows:
-        if not row.get("run"):
-            families.setdefault(row["family"], []).append(row)
+    families = Counter(row["family"] for row in rows if not row.get("run"))
     chips = "".join(
         f'<label style="--family: {family_colour(name)}"><input type="checkbox" name="family" '
-        f'value="{escape(name)}" checked><span>{escape(name)} ({len(of)})</span></label>'
-        for name, of in families.items()
+        f'value="{escape(name)}" checked><span>{escape(name)} ({count})</span></label>'
+        for name, count in families.items()
     )
     most = sizes[-1][0] if sizes else None
     return (
         '<form class="explorer-controls">'
-        + _select("x", "Across", _groups(axes, state["x"]))
-        + _select("y", "Up", _groups(axes, state["y"]))
+        + _select("x", "Horizontal axis", _groups(axes, state["x"]))
+        + _select("y", "Vertical axis", _groups(axes, state["y"]))
         + _select("model", "Highlight", f'<option value="">no model</option>{models}')
         + _select(
             "kind", "Kind", _options([("", "base and tuned"), ("base", "base"), ("tuned", "tuned")])
@@ -476,26 +465,24 @@ def _controls(
     )
 
 
+def _sign(sign: str, colour: str = "inherit") -> str:
+    return f'<span class="explorer-sign" style="color: {colour}">{sign}</span>'
+
+
 def _place(name: str, data: dict[str, Any]) -> str:
     """Return the place of a view with its caption, and of the sentence that may replace it."""
     signs = {
-        "scatter": '<span class="explorer-sign">●</span> base <span class="explorer-sign">◆</span> tuned',
-        "ranking": "The ranking by the measure across, the best on top.",
+        "scatter": f"{_sign('●')} base {_sign('◆')} tuned",
+        "ranking": "The ranking by the horizontal axis, the best on top.",
         "relations": "MONITOR by relation, the hardest on top: bright is better.",
-        "changes": "What ten ways to ask change, as shares of the questions.",
+        "changes": "What other prompts change, as shares of the questions.",
     }
     words = signs[name]
     if name == "scatter" and (data["apart"] or any(row.get("run") for row in data["models"])):
-        words += (
-            ' <span class="explorer-sign">○</span> your run, the paper\'s questions '
-            '<span class="explorer-sign">×</span> your run on other questions, '
-            "beside the axes: not comparable"
-        )
+        words += f" {_sign('○')} your run, the paper's questions {_sign('×')} your run on other "
+        words += "questions, beside the axes: not comparable"
     if name == "changes":
-        words += "".join(
-            f' <span class="explorer-sign" style="color: {colour}">■</span> {kind}'
-            for kind, colour in CHANGES.items()
-        )
+        words += "".join(f" {_sign('■', colour)} {kind}" for kind, colour in CHANGES.items())
         benchmarks = [(head["benchmark"], head["benchmark"]) for head in data["benchmarks"]]
         words += _select("benchmark", " Benchmark", _options([("", "all"), *benchmarks]))
     return (
@@ -520,15 +507,12 @@ def _listing(table: pd.DataFrame, measures: pd.DataFrame, first: list[str]) -> s
     """Return the folded table, one measure a paper and those of the axes, and the whole as CSV."""
     one = measures.groupby("paper", sort=False).head(1).index
     shown = [name for name in measures.index if name in {*one, *first}]
-    about = {"family": "family", "billion": "billion", "kind": "kind", "released": "released"}
-    part = table[[*about, *shown]].rename_axis("model")
-    words = (
-        f"The {len(part)} models with {len(shown)} of {len(measures)} measures; – is not printed."
-    )
+    part = table[["family", "billion", "kind", "released", *shown]].rename_axis("model")
+    words = f"{len(part)} models, {len(shown)} of {len(measures)} measures; – is not printed."
     html = tables.styled(part, NAME, words, sortable=True).to_html()
-    csv = quote(table.rename_axis("model").to_csv())
+    address = f"data:text/csv;charset=utf-8,{quote(table.rename_axis('model').to_csv())}"
     return (
         f"<details><summary>The {len(part)} models as a table</summary>{html}</details>"
-        f'<p><a class="explorer-csv" download="{NAME}.csv" href="data:text/csv;charset=utf-8,{csv}">'
+        f'<p><a class="explorer-csv" download="{NAME}.csv" href="{address}">'
         f"Download all {len(measures)} measures as CSV</a></p>"
     )

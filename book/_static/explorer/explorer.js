@@ -73,24 +73,27 @@
 
   /** Add names beside the points where there is room: Vega can, Vega-Lite has no word for it. */
   const named = (spec) => {
-    const points = spec.marks.find((mark) => mark.name?.startsWith("points_")).name;
+    const chosen = "datum.datum.model === chosen";
     spec.marks.push({
       type: "text",
       name: "names",
-      from: { data: points },
+      from: { data: spec.marks.find((mark) => mark.name.startsWith("points_")).name },
       interactive: false,
       encode: {
-        enter: { fontSize: { value: 11 } },
         update: {
-          text: { signal: "datum.datum.model" },
+          text: { signal: "datum.datum.run ? '' : datum.datum.model" },
+          font: { value: "system-ui, sans-serif" },
+          fontSize: { value: 11 },
+          fontWeight: { signal: `${chosen} ? "bold" : "normal"` },
           fill: { value: "var(--pst-color-text-base, #222)" },
-          fillOpacity: { signal: "chosen === '' ? 1 : 0.6" },
+          fillOpacity: { signal: `chosen === "" || ${chosen} ? 1 : 0.6` },
         },
       },
       transform: [
         {
           type: "label",
-          size: { signal: "[width, height]" },
+          size: { signal: "[max(width, 1), height]" }, // no width before the first layout
+          sort: { field: "datum.datum.first", order: "descending" },
           anchor: ["right", "left", "top", "bottom", "top-right", "bottom-right", "top-left", "bottom-left"],
           offset: [3],
         },
