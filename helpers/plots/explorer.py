@@ -299,7 +299,7 @@ def _scatter() -> list[alt.LayerChart]:
     )
     spread = [
         point.transform_filter(f"isValid(datum.{axis}low)")
-        .mark_rule(**INK)
+        .mark_rule(aria=False, **INK)
         .encode(**{axis: f"{axis}low:Q", f"{axis}2": f"{axis}high:Q"})
         for axis in "xy"
     ]
@@ -312,7 +312,7 @@ def _scatter() -> list[alt.LayerChart]:
     for axis, other in place.items():
         cross = alt.Chart().transform_filter(f"datum.measure === {axis}").encode(**other)
         ends = {axis: "low:Q", f"{axis}2": "high:Q"}
-        apart.append(cross.mark_rule(**INK).encode(**ends))
+        apart.append(cross.mark_rule(aria=False, **INK).encode(**ends))
         cross = cross.mark_point(shape=CROSS, size=70, filled=False, **INK)
         apart.append(cross.encode(**{axis: "value:Q"}, **TOLD).properties(name=f"apart_{axis}"))
     above = alt.Chart().transform_filter("datum.measure === x").mark_text(dy=-22)

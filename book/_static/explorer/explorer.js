@@ -79,6 +79,7 @@
       name: "names",
       from: { data: spec.marks.find((mark) => mark.name.startsWith("points_")).name },
       interactive: false,
+      aria: false, // its points say their names
       encode: {
         update: {
           text: { signal: "datum.datum.run ? '' : datum.datum.model" },
@@ -120,6 +121,7 @@
     const draw = async (name) => {
       const place = find(`[data-view=${name}] .explorer-drawing`);
       const spec = vegaLite.compile({ ...views[name], datasets: data }, { logger }).spec;
+      for (const mark of spec.marks) mark.description = name; // marks without items have no words
       const parsed = vega.parse(name === "scatter" ? named(spec) : spec);
       const view = new vega.View(parsed, { renderer: "svg", container: place, hover: true });
       view.tooltip(tooltip);
