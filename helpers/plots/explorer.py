@@ -1,8 +1,7 @@
 """Published models to be explored in a page: linked views in Vega-Lite, a figure where none run.
 
 A page that holds them loads ``_static/explorer/explorer.js``, which draws the views of this module
-and wires the controls to their parameters. Nothing here knows a paper: measures, models and
-relations come as tables.
+and wires the controls to their parameters.
 """
 
 import base64
@@ -40,7 +39,7 @@ CROSS = "M-1,-1L1,1M-1,1L1,-1"
 GAP = 1.2  # from one benchmark's bars to the next, in bars
 SEEN = "datum.run || indexof(shown, datum.model) >= 0"
 CHOSEN = "datum.model === chosen"
-SHAPES = {"domain": ["base", "tuned", YOURS], "range": ["circle", "diamond", "circle"]}
+SHAPES = {"domain": ["base", "tuned", YOURS], "range": ["circle", "triangle-up", "circle"]}
 INK = {"stroke": TEXT, "strokeWidth": 2}
 TOLD = {"tooltip": "tip:N", "description": "tip:N"}
 PADDING = {"left": 5, "top": 5, "right": 24, "bottom": 24}  # room for crosses and a name
@@ -472,7 +471,7 @@ def _sign(sign: str, colour: str = "inherit") -> str:
 def _place(name: str, data: dict[str, Any]) -> str:
     """Return the place of a view with its caption, and of the sentence that may replace it."""
     signs = {
-        "scatter": f"{_sign('●')} base {_sign('◆')} tuned",
+        "scatter": f"{_sign('●')} base {_sign('▲')} tuned",
         "ranking": "The ranking by the horizontal axis, the best on top.",
         "relations": "MONITOR by relation, the hardest on top: bright is better.",
         "changes": "What other prompts change, as shares of the questions.",
@@ -508,6 +507,7 @@ def _listing(table: pd.DataFrame, measures: pd.DataFrame, first: list[str]) -> s
     one = measures.groupby("paper", sort=False).head(1).index
     shown = [name for name in measures.index if name in {*one, *first}]
     part = table[["family", "billion", "kind", "released", *shown]].rename_axis("model")
+    part["billion"] = part["billion"].map("{:g}".format, na_action="ignore")
     words = f"{len(part)} models, {len(shown)} of {len(measures)} measures; – is not printed."
     html = tables.styled(part, NAME, words, sortable=True).to_html()
     address = f"data:text/csv;charset=utf-8,{quote(table.rename_axis('model').to_csv())}"

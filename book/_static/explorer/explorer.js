@@ -65,10 +65,10 @@
     bubble.textContent = value;
     const { offsetWidth: width, offsetHeight: height } = bubble;
     const { clientWidth, clientHeight } = document.documentElement;
-    const left = event.clientX + 14 + width > clientWidth ? event.clientX - 14 - width : event.clientX + 14;
-    const top = event.clientY + 14 + height > clientHeight ? event.clientY - 14 - height : event.clientY + 14;
+    const beside = (at, size, all) => (at + 14 + size > all ? at - 14 - size : at + 14);
+    const left = beside(event.clientX, width, clientWidth);
     bubble.style.left = `${Math.max(4, Math.min(left, clientWidth - width - 4))}px`;
-    bubble.style.top = `${Math.max(4, top)}px`;
+    bubble.style.top = `${Math.max(4, beside(event.clientY, height, clientHeight))}px`;
   };
 
   /** Add names beside the points where there is room: Vega can, Vega-Lite has no word for it. */
@@ -95,7 +95,9 @@
           type: "label",
           size: { signal: "[max(width, 1), height]" }, // no width before the first layout
           sort: { field: "datum.datum.first", order: "descending" },
-          anchor: ["right", "left", "top", "bottom", "top-right", "bottom-right", "top-left", "bottom-left"],
+          anchor: ["right", "left", "top", "bottom"].concat(
+            ["top-right", "bottom-right", "top-left", "bottom-left"],
+          ),
           offset: [3],
         },
       ],
@@ -114,9 +116,10 @@
     const control = form.elements;
     const benchmark = find("[name=benchmark]");
     const papers = data.models.filter((row) => !row.run);
+    const own = data.models.filter((row) => row.run);
     const { columns } = state;
     const drawn = {};
-    const logger = vega.logger(vega.Error); // it warns of heights that follow from rows, as they should
+    const logger = vega.logger(vega.Error); // it warns of heights that follow from rows
 
     const draw = async (name) => {
       const place = find(`[data-view=${name}] .explorer-drawing`);
@@ -127,11 +130,13 @@
       view.tooltip(tooltip);
       view.addEventListener("click", (_, item) => {
         const model = item?.datum?.model ?? item?.datum?.value;
-        if (data.models.some((row) => row.model === model)) choose(model === state.chosen ? "" : model);
+        if (!data.models.some((row) => row.model === model)) return;
+        choose(model === state.chosen ? "" : model);
       });
       place.__view = drawn[name] = view;
       await view.runAsync();
-      new ResizeObserver(() => place.clientWidth && view.width(place.clientWidth).runAsync()).observe(place);
+      const resize = () => place.clientWidth && view.width(place.clientWidth).runAsync();
+      new ResizeObserver(resize).observe(place);
     };
 
     const choose = (model) => {
@@ -142,20 +147,28 @@
 
     const kept = () => {
       const families = [...form.querySelectorAll("[name=family]:checked")].map((box) => box.value);
-      const [least, most] = [control.least, control.most].map((select) => Number(select.value));
-      const all = control.least.selectedIndex === 0 && control.most.selectedIndex === control.most.length - 1;
+      const { least, most } = control;
+      const all = least.selectedIndex === 0 && most.selectedIndex === most.length - 1;
       return papers.filter(
         (row) =>
           families.includes(row.family) &&
           (control.kind.value === "" || row.kind === control.kind.value) &&
-          (row.billion === null ? all : row.billion >= least && row.billion <= most),
+          (row.billion === null ? all : row.billion >= least.value && row.billion <= most.value),
       );
+    };
+
+    /** Whether a view has a model. */
+    const holds = {
+      scatter: (row) => row?.[state.x] !== undefined && row[state.y] !== undefined,
+      ranking: (row) => row?.[state.x] !== undefined,
+      relations: (row) => data.relations.some((cell) => cell.model === row?.model),
+      changes: (row) => data.changes.some((part) => part.model === row?.model),
     };
 
     /** Say what the scatter shows; return why it shows nothing, if so. */
     const count = (rows) => {
       const { x, y, names } = state;
-      const has = (row) => row[x] !== undefined && row[y] !== undefined;
+      const has = holds.scatter;
       const [both, all] = [rows.filter(has), papers.filter(has)];
       const rho = spearman(both.map((row) => [row[x], row[y]]));
       const correlation =
@@ -165,9 +178,11 @@
             ? "all are equal in one of the two: no correlation"
             : `Spearman’s ρ of those shown is ${rho.toFixed(2).replace("-", "−")}`;
       find(".explorer-count").textContent =
-        `${both.length} of ${papers.length} models have both figures and are shown; ${correlation}.`;
-      const said = (key) => `${papers.filter((row) => row[key] !== undefined).length} models have “${names[key]}”`;
-      if (both.length || data.models.some((row) => row.run && has(row))) return "";
+        `${both.length} of ${papers.length} models have both figures and are shown; ` +
+        `${correlation}.`;
+      const having = (key) => papers.filter((row) => row[key] !== undefined).length;
+      const said = (key) => `${having(key)} models have “${names[key]}”`;
+      if (both.length || own.some(has)) return "";
       return all.length
         ? "No model that the filters leave has both figures."
         : `No model has both figures: ${said(x)}, ${said(y)}, and none is among both.`;
@@ -204,18 +219,18 @@
         chosen: chosen?.model ?? "",
         shown: rows.map((row) => row.model),
       });
-      const left = (name) => state.shown.includes(name) || !papers.some((row) => row.model === name);
-      state.columns = columns.filter(left);
-      const any = (name) => data[name].some((row) => state.shown.includes(row.model));
+      const gone = papers.map((row) => row.model).filter((name) => !state.shown.includes(name));
+      state.columns = columns.filter((name) => !gone.includes(name));
+      const none = (name, reason) => say(name, [...rows, ...own].some(holds[name]) ? "" : reason);
       say("scatter", count(rows));
-      say("ranking", [...rows, ...data.models.filter((row) => row.run)].some((row) => row[state.x] !== undefined)
-        ? "" : "No model that the filters leave has this figure.");
-      say("relations", any("relations") ? "" : "MONITOR prints no relations of the models that the filters leave.");
-      say("changes", any("changes") ? "" : "The study of multiplicity has none of the models that the filters leave.");
+      none("ranking", "No model that the filters leave has this figure.");
+      none("relations", "MONITOR prints no relations of the models that the filters leave.");
+      none("changes", "The study of multiplicity has none of the models that the filters leave.");
       find(".explorer-chosen").textContent = chosen ? figures(chosen, rows) : HINT;
       await Promise.all(
-        Object.values(drawn).map((view) => {
-          for (const [name, value] of Object.entries(state)) view.signal(name, value);
+        Object.entries(drawn).map(([name, view]) => {
+          for (const [key, value] of Object.entries(state)) view.signal(key, value);
+          if (!holds[name](chosen)) view.signal("chosen", ""); // else all would be faint
           return view.runAsync();
         }),
       );
