@@ -10,12 +10,12 @@ import hashlib
 import sys
 from dataclasses import fields
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
+import apart
 from docutils import nodes
 from docutils.parsers.rst import directives
 from sphinx.application import Sphinx
-from sphinx.config import Config
 from sphinx.util.docutils import SphinxDirective
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent))
@@ -23,8 +23,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent))
 from helpers import UserError
 from helpers.publishing import live
 
-FOLDER = "live"  # within _static; jupyter-book would load all scripts of _static in every page
-SCRIPTS = ("client.js", "prompts.js", "page.js")  # of the page; the others are in the bundle
+FOLDER = "live"  # within _static
+FILES = ("live.css", "client.js", "prompts.js", "page.js")  # of the page; others are in the bundle
 STILLS = "_build/live"  # figures, seen from the book's folder
 TAG, USED = '<div class="live-probe"', "live-probe"
 
@@ -52,23 +52,6 @@ class LiveProbe(SphinxDirective):
         return [tags[0], figure, tags[1]]
 
 
-def keep_apart(app: Sphinx, config: Config) -> None:
-    """Take our scripts and styles off the list of those that every page loads."""
-    for name in ("html_js_files", "html_css_files"):
-        kept = [file for file in getattr(config, name) if not str(file).startswith(f"{FOLDER}/")]
-        setattr(config, name, kept)
-
-
-def add_scripts(
-    app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: nodes.Node | None
-) -> None:
-    """Load them in the pages that have a place to ask."""
-    if TAG in context.get("body", ""):
-        app.add_css_file(f"{FOLDER}/live.css")
-        for name in SCRIPTS:
-            app.add_js_file(f"{FOLDER}/{name}")
-
-
 def write_bundle(app: Sphinx, error: Exception | None) -> None:
     """Put the bundle beside the scripts of the rendered book, if any page asks for it."""
     used = any(USED in about for about in app.env.metadata.values())
@@ -82,7 +65,6 @@ def write_bundle(app: Sphinx, error: Exception | None) -> None:
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register with Sphinx."""
     app.add_directive("live-probe", LiveProbe)
-    app.connect("config-inited", keep_apart)
-    app.connect("html-page-context", add_scripts)
+    apart.load(app, FOLDER, TAG, FILES)
     app.connect("build-finished", write_bundle)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -248,6 +248,13 @@ def show(
     """
     export(table, name, folder)
     caption = " ".join(filter(None, [caption, intervals]))
+    return styled(table, name, caption, digits, sortable)
+
+
+def styled(
+    table: pd.DataFrame, name: str, caption: str, digits: int = 3, sortable: bool = False
+) -> Styler:
+    """Return a table styled as :func:`show` does, which alone exports it."""
     flat, names = _flat(table), [name for name in table.index.names if name is not None]
     style = flat.style.format(escape="html", precision=digits, na_rep="–").hide(axis="index")
     style = style.format_index(escape="html", axis="columns").set_caption(escape(caption))

@@ -152,6 +152,29 @@ def shared(least: str = "probably") -> pd.DataFrame:
     return counts.where(~np.eye(len(PAPERS), dtype=bool), printed, axis=0)
 
 
+def relations() -> pd.DataFrame:
+    """Put what two of the papers print of relations side by side.
+
+    Returns
+    -------
+    DataFrame
+        Index ``relation`` (its words); a column of MONITOR for each model of :func:`models` that
+        Table 10 names, and ``IC-LKE accuracy``, the average over that paper's models (its Table 8
+        has no others), where it has a relation of the same words.
+
+    Examples
+    --------
+    >>> relations().loc["developer", ["OPT 2.7B", "IC-LKE accuracy"]].round(3).tolist()
+    [0.47, 0.787]
+    """
+    printed, words = load("monitor_table10"), load("monitor_table9")["label"]
+    found = matches(CERTAINTIES[0]).query("paper == 'MONITOR'").set_index("name")["model"]
+    table = printed.rename(columns=found).set_axis(words[printed.index], axis=0)
+    return table.join(load("lke_table8")["accuracy"].rename("IC-LKE accuracy")).rename_axis(
+        "relation"
+    )
+
+
 @cache
 def _figures() -> dict[str, pd.DataFrame]:
     """Return each paper's measures by its own names of models, with sources and directions."""

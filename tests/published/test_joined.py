@@ -104,3 +104,15 @@ def test_directions_are_those_of_the_papers():
 def test_an_unknown_certainty_is_refused():
     with pytest.raises(UserError, match="is no certainty"):
         joined.joined("surely")
+
+
+def test_relations_are_those_of_the_tables():
+    table = joined.relations()
+    assert table.shape == (20, 13)
+    assert set(table.columns[:-1]) <= set(joined.models().index)
+    monitor, averages = published.load("monitor_table10"), published.load("lke_table8")
+    assert table.iloc[:, :-1].to_numpy() == pytest.approx(monitor.to_numpy())
+    assert table.loc["capital of", "Llama 1 30B Instruct"] == monitor.loc["P1376", "LLaMa-30b-ins."]
+    both = table["IC-LKE accuracy"].dropna()
+    assert len(both) == 7
+    assert both["record label"] == averages.loc["record label", "accuracy"]

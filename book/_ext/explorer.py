@@ -1,0 +1,15 @@
+"""Load the explorer of published models in the pages that hold one.
+
+The libraries that draw it lie in ``_extra/vega``; its script fetches them when it comes near.
+"""
+
+import apart
+from sphinx.application import Sphinx
+
+FOLDER, TAG, FILES = "explorer", '<div class="explorer"', ("explorer.css", "explorer.js")
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Register with Sphinx; the script waits until the page is read."""
+    apart.load(app, FOLDER, TAG, FILES, loading_method="defer")
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,404 @@
+"""The explorer in a real browser, from a file, on a page of its own: no rendered book is needed."""
+
+import shutil
+from itertools import combinations
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from axe_playwright_python.base import AXE_FILE_PATH
+from scipy.stats import spearmanr
+
+from helpers.plots import explorer
+from helpers.published import joined
+from tests import hostile
+
+ROOT = Path(__file__).resolve().parent.parent
+PATIENCE = 120_000  # milliseconds, for a machine with much else to do
+X, Y = explorer.AXES
+VIEWS = ("scatter", "ranking", "relations", "changes")
+THEME = """
+:root { --pst-color-text-base: #222832; --pst-color-background: #fff; --pst-color-border: #d1d5da;
+    --pst-color-text-muted: #48566b; --pst-color-primary: #0a7d91; }
+[data-theme=dark] { --pst-color-text-base: #ced6dd; --pst-color-background: #14181e;
+    --pst-color-border: #48566b; --pst-color-text-muted: #9ca4af; --pst-color-primary: #3fb1c5; }
+body { background: var(--pst-color-background); color: var(--pst-color-text-base); margin: 1rem; }
+a { color: var(--pst-color-primary); }"""
+MARKS = """view => [...document.querySelectorAll(`[data-view=${view}] [aria-label]`)]
+    .filter(node => node.tagName === "path" && node.ariaLabel.includes("\\n"))
+    .map(node => ({name: node.ariaLabel.split("\\n")[0], said: node.ariaLabel,
+        x: node.getBoundingClientRect().x, y: node.getBoundingClientRect().y,
+        stroke: node.getAttribute("stroke"), opacity: Number(node.getAttribute("opacity"))}))"""
+BOLD = """view => [...document.querySelectorAll(`[data-view=${view}] text`)]
+    .filter(node => node.getAttribute("font-weight") === "bold" && node.textContent)
+    .map(node => node.textContent)"""
+SERIOUS = """async () => (await axe.run(".explorer",
+    {preload: false, resultTypes: ["violations"]})).violations
+    .filter(v => ["serious", "critical"].includes(v.impact))
+    .map(v => `${v.id}: ${v.nodes[0].html.slice(0, 200)}`)"""
+
+
+def run(label: str, measure: str, value: float, same: bool = True) -> dict:
+    """Return a figure of a run of one's own."""
+    about = {"label": label, "dataset": f"data of {label}", "n": 100, "same_questions": same}
+    return {**about, "measure": measure, "value": value, "low": value - 0.1, "high": value + 0.1}
+
+
+def write(folder: Path, runs: list[dict], libraries: bool = True) -> str:
+    """Write a page with an explorer and what it loads, laid out as in the book."""
+    for source, place in {"book/_static/explorer": "_static", "book/_extra/vega": "."}.items():
+        if libraries or "vega" not in source:
+            shutil.copytree(ROOT / source, folder / place / Path(source).name)
+    table, measures, relations = joined.joined(), joined.measures(), joined.relations()
+    body = explorer.show(table, measures, relations, runs=pd.DataFrame(runs)).data
+    text = (
+        '<!doctype html><html lang="en"><meta charset="utf-8"><title>Explore</title>'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        '<link rel="stylesheet" href="_static/explorer/explorer.css">'
+        f'<style>{THEME}</style><script defer src="_static/explorer/explorer.js"></script>'
+        f"<body><main>{body}</main></body></html>"
+    )
+    (folder / "index.html").write_text(text, encoding="utf-8")
+    return (folder / "index.html").as_uri()
+
+
+def opened(browser, address: str, **settings):
+    """Open a page that notes its requests and errors, and wait until the views are drawn."""
+    page = browser.new_context(viewport={"width": 1400, "height": 900}, **settings).new_page()
+    page.set_default_timeout(PATIENCE)
+    page.asked, page.errors = [], []
+    page.on("request", lambda request: page.asked.append(request.url))
+    page.on("pageerror", lambda error: page.errors.append(str(error)))
+    page.on("console", lambda said: page.errors.append(said.text) if said.type == "error" else None)
+    page.goto(address)
+    if settings.get("java_script_enabled", True):
+        page.wait_for_selector(".explorer[data-ready]")
+    return page
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory):
+    """Return the address of a page with a run on the papers' questions and one on others."""
+    runs = [run("mine", X, 0.05), run("mine", Y, 0.6), run("other", X, 0.15, same=False)]
+    return write(tmp_path_factory.mktemp("page"), runs)
+
+
+@pytest.fixture(scope="module")
+def shared_page(browser, address):
+    """Return a page that all tests use; `page` puts it back as it was."""
+    made = opened(browser, address)
+    yield made
+    assert made.errors == []
+    assert made.asked
+    assert not [url for url in made.asked if not url.startswith(("file:", "data:"))]
+
+
+@pytest.fixture
+def page(shared_page):
+    """Return a page with all controls as at first."""
+    shared_page.set_viewport_size({"width": 1400, "height": 900})
+    shared_page.evaluate("document.documentElement.dataset.theme = 'light'")
+    shared_page.evaluate("document.querySelector('.explorer-controls').reset()")
+    choose(shared_page, benchmark="")
+    return shared_page
+
+
+def choose(page, **chosen: str) -> None:
+    """Choose values of controls by name, measures and models by their text."""
+    for name, text in chosen.items():
+        by = "label" if name in ("x", "y", "model") and text else "value"
+        page.select_option(f"[name={name}]", **{by: text})
+    settle(page)
+
+
+def settle(page) -> None:
+    """Wait until all views have drawn what was asked last."""
+    page.evaluate(
+        """async () => { for (const node of document.querySelectorAll(".explorer-drawing"))
+            await node.__view.runAsync(); }"""
+    )
+
+
+def marks(page, view: str = "scatter") -> dict[str, dict]:
+    """Return the points, bars or cells of models in a view, by name."""
+    return {mark["name"]: mark for mark in page.evaluate(MARKS, view)}
+
+
+def named(measure: str) -> str:
+    """Return a measure as the page names it."""
+    return f"{measure} ↓" if joined.measures().loc[measure, "better"] < 0 else measure
+
+
+def count(page) -> str:
+    return page.inner_text(".explorer-count")
+
+
+def with_both(x: str, y: str) -> pd.DataFrame:
+    return joined.joined().dropna(subset=[x, y])
+
+
+def test_all_views_are_drawn_and_the_figure_gives_way(page):
+    for view in VIEWS:
+        assert marks(page, view), view
+    assert not page.is_visible(".explorer-still")
+    assert set(marks(page)) == {*with_both(X, Y).index, "mine", "other"}
+
+
+def test_hovering_tells_who_a_point_is(page):
+    page.hover('[data-view=scatter] path[aria-label^="Llama 2 7B\\a "]')
+    lines = page.inner_text(".explorer-tooltip").splitlines()
+    assert lines == [
+        "Llama 2 7B",
+        "Llama 2, 7 billion, base, 2023",
+        f"{X}: 0.094",
+        f"{Y}: 0.749",
+    ]
+    page.mouse.move(0, 0)
+    page.wait_for_selector(".explorer-tooltip", state="hidden")
+
+
+def test_another_measure_moves_the_points(page):
+    before = marks(page)
+    other = "multiplicity: Wiki-FACTOR accuracy"
+    choose(page, x=other)
+    after = marks(page)
+    table = with_both(other, Y)
+    assert set(after) == {*table.index}
+    assert before["Llama 2 7B"]["x"] != after["Llama 2 7B"]["x"]
+    for one, two in combinations(table.index, 2):  # the order across is that of the figures
+        gap = table.loc[two, other] - table.loc[one, other]
+        if abs(gap) > 0.005:
+            assert (after[two]["x"] > after[one]["x"]) == (gap > 0)
+    texts = page.eval_on_selector_all("[data-view=scatter] text", "n => n.map(e => e.textContent)")
+    assert other in texts
+
+
+@pytest.mark.parametrize(
+    ("x", "y"),
+    [
+        (X, Y),
+        ("multiplicity: Med-HALT accuracy", Y),
+        ("multiplicity: TruthfulQA ambiguity", Y),
+        ("knowledge bases: UR, four-shot", X),
+    ],
+)
+def test_the_correlation_is_that_of_the_models_shown(page, x, y):
+    choose(page, x=named(x), y=named(y))
+    table = with_both(x, y)
+    rho = spearmanr(table[x], table[y]).statistic
+    assert count(page).startswith(f"{len(table)} of 69 models")
+    assert f"{rho:.2f}".replace("-", "−") in count(page)
+
+
+@pytest.mark.parametrize(
+    ("chosen", "rule"),
+    [
+        ({"kind": "base"}, "kind == 'base'"),
+        ({"least": "7.0", "most": "13.0"}, "7 <= billion <= 13"),
+    ],
+)
+def test_filters_leave_some_models_in_every_view(page, chosen, rule):
+    page.locator("[name=family][value='Llama 1']").uncheck(force=True)
+    choose(page, **chosen)
+    rule = f"family != 'Llama 1' and {rule}"
+    table, ranked = with_both(X, Y).query(rule), joined.joined().dropna(subset=[X]).query(rule)
+    assert len(table) >= 6
+    assert set(marks(page)) == {*table.index, "mine", "other"}
+    assert f"{spearmanr(table[X], table[Y]).statistic:.2f}" in count(page)
+    assert set(marks(page, "ranking")) == {*ranked.index, "mine"}
+    assert {"Llama 1 7B", "OPT 30B" if "least" in chosen else "Llama 2 7B Chat"}.isdisjoint(
+        marks(page, "changes")
+    )
+
+
+def test_a_view_that_filters_leave_empty_gives_a_sentence(page):
+    choose(page, most="0.16")
+    for view, said in {
+        "relations": "MONITOR prints no",
+        "changes": "multiplicity has none",
+    }.items():
+        assert not page.is_visible(f"[data-view={view}] .explorer-drawing")
+        assert said in page.inner_text(f"[data-view={view}] .explorer-none")
+
+
+def test_no_correlation_of_fewer_than_six(page):
+    choose(page, x="MONITOR: score ↓")
+    assert count(page).startswith(f"{len(with_both('MONITOR: score', Y))} of 69")
+    assert "fewer than six models: no correlation" in count(page)
+    assert "ρ" not in count(page)
+
+
+def test_a_pair_that_no_model_has_gives_a_sentence(page):
+    table, names = joined.joined(), list(joined.measures().index)
+    x, y = next(pair for pair in combinations(names, 2) if table[list(pair)].dropna().empty)
+    choose(page, x=named(x), y=named(y))
+    assert page.inner_text("[data-view=scatter] .explorer-none").startswith("No model has both")
+    assert not page.is_visible("[data-view=scatter] .explorer-drawing")
+    choose(page, x=X, y=Y)
+    assert page.is_visible("[data-view=scatter] .explorer-drawing")
+    page.click("[name=none]")
+    assert "filters leave" in page.inner_text("[data-view=changes]")
+    page.click("[name=all]")
+    assert marks(page, "changes")
+
+
+def test_the_ranking_is_in_order(page):
+    choose(page, x="multiplicity: FEVER ambiguity ↓")
+    ranked = sorted(marks(page, "ranking").values(), key=lambda mark: mark["y"])
+    values = joined.joined()["multiplicity: FEVER ambiguity"].dropna()
+    assert [values[mark["name"]] for mark in ranked] == sorted(values)  # the lowest is the best
+
+
+def test_a_model_is_highlighted_in_all_views(page):
+    choose(page, model="Llama 2 7B")
+    for view in ("scatter", "ranking", "changes"):
+        assert page.evaluate(BOLD, view) == ["Llama 2 7B"], view
+        shown = marks(page, view)
+        assert shown["Llama 2 7B"]["opacity"] == 1
+        assert shown["Llama 2 7B Chat"]["opacity"] < 1
+    figures = page.inner_text(".explorer-chosen")
+    table = joined.joined()
+    rank = int(table[Y].rank(ascending=False)["Llama 2 7B"])
+    assert f"{Y}: 0.749 (rank {rank} of {table[Y].count()} shown)" in figures
+    choose(page, model="Flan-T5 XXL")
+    assert {part["opacity"] for part in page.evaluate(MARKS, "changes")} == {1}  # it is not there
+    assert page.evaluate(BOLD, "relations") == ["Flan-T5 XXL"]
+    cells = page.evaluate(MARKS, "relations")
+    outlined = {cell["name"] for cell in cells if "text-base" in cell["stroke"]}
+    assert outlined == {"Flan-T5 XXL"}
+
+
+@pytest.mark.parametrize("view", ["scatter", "ranking", "changes"])
+def test_a_click_highlights_and_another_ends_it(page, view):
+    mark = page.locator(f'[data-view={view}] path[aria-label^="Llama 2 13B\\a "]').first
+    mark.click(force=True)
+    assert "Llama 2 13B (Llama 2, 13 billion" in page.inner_text(".explorer-chosen")
+    mark.click(force=True)
+    assert "Choose a model" in page.inner_text(".explorer-chosen")
+
+
+def test_a_cell_highlights(page):
+    page.locator('[data-view=relations] path[aria-label^="OPT 2.7B\\a "]').first.click()
+    assert page.inner_text(".explorer-chosen").startswith("OPT 2.7B")
+
+
+def test_a_benchmark_alone(page):
+    choose(page, benchmark="FEVER")
+    said = [mark["said"] for mark in page.evaluate(MARKS, "changes")]
+    assert said
+    assert all("\nFEVER: " in text for text in said)
+
+
+def test_runs_on_other_questions_stay_outside(page):
+    points = marks(page)
+    assert "other" not in marks(page, "ranking")
+    assert "mine" in marks(page, "ranking")
+    assert points["other"]["y"] < min(mark["y"] for name, mark in points.items() if name != "other")
+    assert "data of other; other questions" in points["other"]["said"]
+    assert "[-0.050, 0.150]" in points["mine"]["said"].replace("−", "-")
+    assert "text-base" in points["mine"]["stroke"]
+
+
+def test_the_keyboard_is_enough(page):
+    focus = """() => { const e = document.activeElement; const s = getComputedStyle(
+        e.type === "checkbox" ? e.nextElementSibling : e);
+        return [e.name || e.tagName, s.outlineStyle, parseFloat(s.outlineWidth)] }"""
+    seen, lines = [], []
+    page.focus("[name=x]")
+    while (found := page.evaluate(focus))[0] != "BODY" and len(seen) < 60:
+        seen.append(found[0])
+        lines.append(found[1] != "none" and found[2] >= 2)
+        page.keyboard.press("Tab")
+    assert list(dict.fromkeys(seen)) == [
+        *("x", "y", "model", "kind", "least", "most", "family", "none", "all"),
+        *("benchmark", "SUMMARY", "A"),
+    ]
+    assert all(lines)
+    before = marks(page)["Llama 2 7B"]["x"]
+    page.focus("[name=x]")
+    page.keyboard.press("ArrowUp")
+    settle(page)
+    assert marks(page)["Llama 2 7B"]["x"] != before
+    page.focus("[name=model]")
+    page.keyboard.press("ArrowDown")
+    settle(page)
+    assert page.inner_text(".explorer-chosen").startswith("Llama 1 7B")
+    page.focus("[name=family]")
+    page.keyboard.press("Space")
+    settle(page)
+    assert "Llama 1 7B" not in marks(page)
+
+
+@pytest.mark.parametrize("width", [1400, 390])
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_it_is_legible(page, width, theme):
+    page.set_viewport_size({"width": width, "height": 900})
+    page.evaluate("theme => { document.documentElement.dataset.theme = theme }", theme)
+    page.wait_for_function(
+        """() => [...document.querySelectorAll(".explorer-drawing")].every(node => Math.abs(
+            node.firstElementChild.getBoundingClientRect().width - node.clientWidth) < 9)"""
+    )
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    small = """nodes => nodes.filter(n => n.textContent
+        && parseFloat(getComputedStyle(n).fontSize) < 11).map(n => n.textContent)"""
+    assert page.eval_on_selector_all(".explorer *", small) == []
+    fill = "() => getComputedStyle(document.querySelector('[data-view=ranking] text')).fill"
+    assert page.evaluate(fill) == {"light": "rgb(34, 40, 50)", "dark": "rgb(206, 214, 221)"}[theme]
+    page.evaluate(Path(AXE_FILE_PATH).read_text(encoding="utf-8"))
+    assert page.evaluate(SERIOUS) == []
+
+
+def test_without_scripts_figure_table_and_link_are_there(browser, address):
+    page = opened(browser, address, java_script_enabled=False)
+    assert page.is_visible(".explorer-still img")
+    page.click(".explorer summary")
+    assert page.is_visible(".explorer table >> text=Llama 2 7B Chat")
+    assert page.get_attribute(".explorer-csv", "href").startswith("data:text/csv")
+    assert not page.locator("[data-view], select").count()
+    page.context.close()
+
+
+def test_print_shows_the_figure(page):
+    page.emulate_media(media="print")
+    assert page.is_visible(".explorer-still img")
+    assert not page.is_visible("[data-view=scatter]")
+    assert not page.is_visible(".explorer-controls")
+    page.emulate_media(media="screen")
+
+
+def test_a_telephone_begins_with_one_benchmark(browser, address):
+    context = browser.new_context(viewport={"width": 390, "height": 800})
+    page = context.new_page()
+    page.goto(address)
+    page.wait_for_selector(".explorer[data-ready]", timeout=PATIENCE)
+    assert page.input_value("[name=benchmark]") == "TruthfulQA"
+    context.close()
+
+
+def test_where_the_libraries_are_missing_the_figure_stays(browser, tmp_path):
+    context = browser.new_context(viewport={"width": 1400, "height": 900})
+    page = context.new_page()
+    with page.expect_console_message(lambda said: "vega.min.js" in said.text or said.args):
+        page.goto(write(tmp_path, [run("mine", X, 0.1)], libraries=False))
+    assert page.is_visible(".explorer-still img")
+    assert not page.locator("select").count()
+    context.close()
+
+
+def test_no_name_of_a_run_is_taken_for_markup(browser, tmp_path):
+    rows = [run(text, measure, 0.1) for text in hostile.STRINGS for measure in (X, Y)]
+    rows += [{**row, "same_questions": False} for row in rows]
+    page = opened(browser, write(tmp_path, rows))
+    mine = page.locator(f"optgroup[label='{explorer.YOURS}'] option")
+    shown = mine.evaluate_all("nodes => nodes.map(node => node.textContent)")
+    assert len(shown) == len(hostile.STRINGS)
+    assert hostile.STRINGS[0] in shown
+    choose(page, model=hostile.STRINGS[1])
+    assert hostile.STRINGS[1] in page.inner_text(".explorer-chosen")
+    place = "[data-view=scatter] [aria-label*='onerror']"
+    page.locator(place).first.hover(force=True)
+    assert page.inner_text(".explorer-tooltip")
+    assert page.evaluate("window.hit") is None
+    assert page.locator("[onerror], [onload], .explorer img[src='x']").count() == 0
+    assert page.errors == []
+    page.context.close()
