@@ -223,6 +223,27 @@ def doubts(pairs: Pairs = HEADLINE, least: str = "probably") -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+def doubts_shown(doubted: pd.DataFrame) -> pd.DataFrame:
+    """Lay out the pairs of :func:`doubts` that have matches in doubt, rho with n in brackets.
+
+    >>> doubts_shown(doubts([("IC-LKE: accuracy", "MONITOR: score")])).iloc[0, :4].tolist()
+    ['IC-LKE accuracy × MONITOR score', '– (1)', '– (4)', '-1.00 (7)']
+    """
+    rows = doubted[doubted["doubtful"] > 0]
+    columns = {
+        name: [
+            f"{'–' if np.isnan(rho) else f'{rho:.2f}'} ({n})"
+            for rho, n in zip(rows[f"rho, {name}"], rows[f"n, {name}"])
+        ]
+        for name in joined.CERTAINTIES
+    }
+    spread = [
+        f"{row.least:.2f} to {row.most:.2f} ({row.doubt})" if row.doubt else ""
+        for row in rows.itertuples()
+    ]
+    return pd.DataFrame({"pair": rows["pair"], **columns, "without one match": spread})
+
+
 def _tested(both: pd.DataFrame, x: str, y: str) -> stats.RankTest:
     """Test a rank correlation over enough models."""
     if len(both) < FEWEST:

@@ -16,6 +16,7 @@ from helpers.plots.findings import HOLDS, OPPOSITE, UNDECIDED, UNDEFINED, Findin
 from helpers.published import joined, joint
 
 LEVEL = 0.05
+MOST = 4  # models that a sentence names
 FAR = 1.0  # standard deviations of ranks
 R = {"digits": 2, "scale": 1.0, "unit": ""}
 NOTHING = (np.nan, np.nan, np.nan, 0)
@@ -46,17 +47,16 @@ def order_alike(compared: pd.DataFrame) -> Finding:
     """IC-LKE and the knowledge bases order models alike: decided by the weakest of three pairs."""
     rows = _rows(compared, joint.KNOWING)
     row = rows.loc[rows["rho"].idxmin()] if len(rows) else None
-    words = "{n} models of {families} families. The weakest of {pairs} pairs of measures is "
-    words += (
-        "{pair}: ρ = {value}, exact p: {p}; without each family ρ is {least:.2f} to {most:.2f}."
-    )
+    words = "The weakest of {pairs} pairs of measures is {pair}: ρ = {value}, exact p {p}; without "
+    words += "each family ρ is {least:.2f} to {most:.2f}."
+    models = "{n} models of {families} families"
     return decide(
         "studies_order_alike",
         NOTHING if row is None else _result(row),
-        holds=f"IC-LKE and the knowledge-base study order models alike, {words}",
-        opposite=f"IC-LKE and the knowledge-base study order models in opposite ways, {words}",
+        holds=f"IC-LKE and the knowledge-base study order {models} alike. {words}",
+        opposite=f"IC-LKE and the knowledge-base study order {models} in opposite ways. {words}",
         undecided="Whether IC-LKE and the knowledge-base study order models alike is not decided "
-        f"by {words}",
+        f"by {models}. {words}",
         undefined="IC-LKE and the knowledge-base study share fewer than six models.",
         **({} if row is None else _named(row)),
         pairs=len(rows),
@@ -64,11 +64,21 @@ def order_alike(compared: pd.DataFrame) -> Finding:
     )
 
 
+def _p(p: float) -> str:
+    """Write a p-value with its sign.
+
+    >>> _p(0.0321), _p(0.00002)
+    ('= 0.032', '< 0.001')
+    """
+    text = joint.p_value(p)
+    return text if text.startswith("<") else f"= {text}"
+
+
 def _named(row: pd.Series) -> dict[str, object]:
     return {
         "pair": row["pair"],
         "families": row["families"],
-        "p": joint.p_value(row["p"]),
+        "p": _p(row["p"]),
         "least": row["least"],
         "most": row["most"],
     }
@@ -78,9 +88,9 @@ def every_setting(compared: pd.DataFrame) -> Finding:
     """All knowledge-base measures of knowing agree with IC-LKE: counted where that is clear."""
     rows = compared.dropna(subset=["rho"])
     k, n = int(_clear(rows).sum()), len(rows)
-    words = "{k} of {n} measures of knowing, three measures in three prompt settings, rise clearly "
-    words += "with IC-LKE accuracy. The weakest is {weakest} (ρ = {value}; {base} over base models "
-    words += "alone), the strongest {strongest} (ρ = {best:.2f})."
+    words = "{k} of {n} measures of knowing (three measures in three prompt settings) rise "
+    words += "clearly with IC-LKE accuracy. The weakest is {weakest} (ρ = {value}; {base} over "
+    words += "base models alone), the strongest {strongest} (ρ = {best:.2f})."
     row, best = (rows.loc[rows["rho"].agg(end)] if n else None for end in ("idxmin", "idxmax"))
     return decide(
         "agree_in_every_setting",
@@ -110,8 +120,8 @@ def benchmarks(compared: pd.DataFrame) -> Finding:
     above, k, n = int((rows["rho"] > 0).sum()), int(clear.sum()), len(rows)
     middle = rows["rho"].median()
     words = "ρ with IC-LKE accuracy is above 0 on {above} of {n} benchmarks, median {value}; "
-    words += "after Holm's correction it is clear on {k}{which}, over {models} models. By families "
-    words += "drawn, {by_family} of {n} intervals lie above 0."
+    words += "after Holm's correction it is clear on {k}{which}, over {models} models. When whole "
+    words += "families are drawn, {by_family} of {n} intervals lie above 0."
     return decide(
         "benchmarks_order_alike",
         (middle, np.nan, np.nan, n) if n else NOTHING,
@@ -204,8 +214,8 @@ def monitor_agrees(compared: pd.DataFrame, sure: int, least: str) -> Finding:
     else:
         clear = row["p"] < LEVEL
         decision = (HOLDS if row["rho"] < 0 else OPPOSITE) if clear else UNDECIDED
-        more = {"p": joint.p_value(row["p"]), "families": row["families"]}
-    words = "ρ = {value}, exact p: {p}, {n} models of {families} families. {basis}"
+        more = {"p": _p(row["p"]), "families": row["families"]}
+    words = "ρ = {value}, exact p {p}, {n} models of {families} families. {basis}"
     basis = (
         "All of these matches are probably of the same weights."
         if row is not None and sure >= row["n"]
@@ -263,11 +273,7 @@ def doubtful(doubted: pd.DataFrame, least: str = "probably") -> Finding:
     far = rows.loc[rows["moved"].idxmax()] if len(rows) else None
     words = "{n} of {all} pairs rest on doubtful matches that can be left out one by one; ρ moves "
     words += "most in {pair} without {doubt}, by {moved:.2f}.{only}"
-    only = (
-        ""
-        if lost.empty
-        else (f" With surely the same weights alone, {', '.join(lost['pair'])} cross p = 0.05.")
-    )
+    only = f" With surely the same weights alone, p crosses 0.05 in {', '.join(lost['pair'])}."
     return decide(
         "no_doubtful_match_decides",
         (len(turned) / len(rows) if len(rows) else np.nan, np.nan, np.nan, len(rows)),
@@ -287,7 +293,7 @@ def doubtful(doubted: pd.DataFrame, least: str = "probably") -> Finding:
         pair="" if far is None else far["pair"],
         doubt="" if far is None else far["doubt"],
         moved=np.nan if far is None else far["moved"],
-        only=only,
+        only=only if len(lost) else "",
     )
 
 
@@ -335,10 +341,11 @@ def apart(far: pd.DataFrame, x: str, y: str, claim: str) -> Finding:
     out = far[far["gap"].abs() > FAR]
     sure = ~out["known"].str.contains("match")
     places = [
-        f"{model} ({row['rank_x']:g} and {row['rank_y']:g}"
-        + (f"; {row['known']})" if row["known"] else ")")
-        for model, row in out.iterrows()
+        f"{model} ({'; '.join(filter(None, [f'{row.rank_x:g} and {row.rank_y:g}', row.known]))})"
+        for model, row in out.head(MOST).iterrows()
     ]
+    if len(out) > MOST:
+        places.append(f"and {len(out) - MOST} more")
     words = f"{joint.short(x)} and {joint.short(y)}"
     return decide(
         claim,

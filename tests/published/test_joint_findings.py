@@ -163,6 +163,13 @@ def test_every_wording(finding, tables, decision, words):
     assert found.sentence.endswith(".")
 
 
+def test_a_sentence_names_a_few_models_of_many():
+    many = pd.concat([far(2.0, "tuned")] * 5)
+    said = told.apart(many, joint.LKE, joint.KNOWING[0], "same").sentence
+    assert said.count("tuned") == told.MOST
+    assert said.endswith("and 1 more.")
+
+
 def test_a_correlation_is_clear_by_its_corrected_p_alone():
     rows = pairs(joint.ACCURACIES, [0.9] * 6)
     rows.loc[0, "p_holm"] = 0.05
