@@ -20,7 +20,7 @@ from IPython.display import HTML
 from matplotlib import pyplot as plt
 
 from helpers.plots import tables
-from helpers.plots.scatters import scatter
+from helpers.plots.models import family_scatter
 from helpers.plots.style import family_colour
 
 NAME = "real_models"  # of the exports
@@ -493,7 +493,7 @@ def _place(name: str, data: dict[str, Any]) -> str:
 def _still(table: pd.DataFrame, x: str, y: str) -> str:
     """Return the figure of the first two measures, for where no script runs."""
     pairs = table[[x, y]].astype(float).dropna()
-    figure = scatter(pairs.assign(label=pairs.index), x, y).figure
+    figure = family_scatter(table, x, y).figure
     image = io.BytesIO()
     figure.savefig(image, format="png")
     plt.close(figure)
