@@ -78,33 +78,36 @@ class Chance(NamedTuple):
 
     condition: str
     levels: Collection[int]
+    on: str
     clause: str
     null: float
     reference: str
     answers: int = 1  # to a fact
-    things: str = "facts"
 
 
 CHANCES = {
     "letters_are_above_chance": Chance(
         *("choice of 4, by letter", records.MANY),
-        "names the right letter of four options, asked about facts stated 64 times or more,",
+        "facts stated 64 times or more",
+        "names the right letter of four options",
         *(0.25, "by chance (a quarter)"),
     ),
     "checks_are_above_chance": Chance(
         *("check, both", records.MANY),
-        "judges statements about facts stated 64 times or more rightly as true or false",
+        "facts stated 64 times or more",
+        "judges correctly whether a statement is true or false",
         *(0.5, "by chance (one half)", 2),
     ),
     "one_of_four_subjects_is_picked": Chance(
         *("reading, four statements", records.EXERCISE),
-        "picks the right one of four statements before a question, in a wording that it was "
-        "trained on,",
-        *(0.25, "by chance (a quarter)", 1, "exercises"),
+        "exercises in a wording of the training",
+        "picks the right one of four statements before a question",
+        *(0.25, "by chance (a quarter)"),
     ),
     "falsehoods_are_believed": Chance(
         *("false belief, falsehood given", (64,)),
-        "gives the falsehood, where all 64 mentions of a fact state it,",
+        "facts that all 64 mentions state falsely",
+        "gives the falsehood",
         *(0.5, "not"),
     ),
 }
@@ -126,24 +129,24 @@ def by_hand(said: pd.DataFrame) -> tuple[pd.DataFrame, str]:
     chosen = order.groupby("exposures").head(1)
     never, often = chosen.iloc[0], chosen.iloc[-1]
     words = [
-        "The fact that the text never states is answered wrongly"
+        "The answer about the fact that the text never states is wrong"
         if never["fits"]
-        else "Even the facts that the text never states are answered rightly: lucky guesses",
-        f"the one that it states {often['exposures']} times rightly."
+        else "All answers about facts that the text never states are right (lucky guesses)",
+        f"the one about the fact that it states {often['exposures']} times is right."
         if often["fits"]
-        else f"even those that it states {often['exposures']} times are answered wrongly.",
+        else f"all those about facts that it states {often['exposures']} times are wrong.",
     ]
-    told = said[said["false_object"] != ""]
-    if len(told):
-        repeats = told["text"].str.strip().str.casefold() == told["false_object"].str.casefold()
-        row = told.loc[[repeats.idxmax()]]
+    false = said[said["false_object"] != ""]
+    if len(false):
+        repeats = false["text"].str.strip().str.casefold() == false["false_object"].str.casefold()
+        row = false.loc[[repeats.idxmax()]]
         chosen = pd.concat([chosen, row])
         words.append(
-            "Of the last one the model gives the false object that it read."
+            "For the last fact the model gives the false object that it read."
             if repeats.any()
             else "The model gives no false object that it read."
         )
-    return chosen.drop(columns="fits"), f"{words[0]},\n" + "\n".join(words[1:])
+    return chosen.drop(columns="fits"), f"{words[0]}; {' '.join(words[1:])}"
 
 
 def copying(learnt: pd.DataFrame, by_hand: str, by_chance: str) -> Finding:
@@ -159,13 +162,11 @@ def copying(learnt: pd.DataFrame, by_hand: str, by_chance: str) -> Finding:
         (one - other, np.nan, np.nan, 2),
         decision=HOLDS if one > 2 * other else OPPOSITE if one < other else UNDECIDED,
         holds="With the heads set by hand the toy copies better: after {step} steps it predicts "
-        "{one} of the repeated tokens, the toy without them {other} (one toy each, so no "
-        "interval).",
+        "{one} of the repeated tokens, without them {other} (one toy each, so no interval).",
         opposite="With the heads set by hand the toy copies worse: after {step} steps it predicts "
-        "{one} of the repeated tokens, the toy without them {other} (one toy each, so no "
-        "interval).",
+        "{one} of the repeated tokens, without them {other} (one toy each, so no interval).",
         undecided="After {step} steps the toys differ too little to say that the heads set by hand "
-        "help: with them {one} of the repeated tokens are predicted, without them {other} (one toy "
+        "help: with them it predicts {one} of the repeated tokens, without them {other} (one toy "
         "each).",
         step=step,
         one=_percent(one),
@@ -182,14 +183,14 @@ def toy(curve: pd.DataFrame, often: int = 16) -> Finding:
         "the_toy_recalls_what_it_read",
         records.difference(high, low),
         holds="The toy recalls what it read: it answers {high} of the facts that it read {often} "
-        "times or more, and {low} of those that it never read, {size} fewer.",
+        "times or more and {low} of those that it never read, {size} fewer.",
         opposite="The toy answers fewer of the facts that it read {often} times or more ({high}) "
         "than of those that it never read ({low}), by {size}.",
         undecided="These facts (at least {n} a group) do not decide whether the toy recalls what "
         "it read: it answers {high} of those read {often} times or more and {low} of those never "
         "read, a difference of {value}.",
-        undefined="Whether the toy recalls what it read cannot be said: it takes facts that it "
-        "read often and facts that it never read.",
+        undefined="Whether the toy recalls what it read is undefined: the comparison needs facts "
+        "that it read often and facts that it never read.",
         often=often,
         high=_percent(high.estimate),
         low=_percent(low.estimate),
@@ -207,12 +208,12 @@ def trained(curves: pd.DataFrame, enough: float = 0.9) -> Finding:
         "every_model_copies",
         (least, np.nan, np.nan, len(ends)),
         decision=HOLDS if least >= enough else UNDECIDED if some else OPPOSITE,
-        holds="Every model learnt to copy before it read a fact: at the end of the copying stage "
-        "each predicted {least} of the repeated tokens or more.",
-        opposite="No model learnt to copy well before it read its facts: at the end of the copying "
-        "stage the best predicted {most} of the repeated tokens.",
-        undecided="Not every model learnt to copy well before it read its facts: at the end of the "
-        "copying stage {worst} predicted {least} of the repeated tokens, the best {most}.",
+        holds="Every model learnt to copy before it read a fact: at the end of stage 1 each "
+        "predicted at least {least} of the repeated tokens.",
+        opposite="No model learnt to copy well before it read its facts: at the end of stage 1 the "
+        "best predicted {most} of the repeated tokens.",
+        undecided="Not every model learnt to copy well before it read its facts: at the end of "
+        "stage 1 {worst} predicted {least} of the repeated tokens, the best {most}.",
         least=_percent(least),
         most=_percent(float(ends.max())),
         worst=ends.idxmin(),
@@ -235,13 +236,13 @@ def records_hold(live: Interval, expected: float, model: str) -> Finding:
         else HOLDS
         if inside
         else OPPOSITE,
-        holds="The live answers agree with the records: {model} answers {value} of {n} questions "
-        "rightly now, and from the records {expected} is expected at the same exposures.",
-        opposite="The live answers depart from the records: {model} answers {value} of {n} "
-        "questions rightly now, and from the records {expected} is expected at the same exposures.",
-        undecided="{n} live answers are too few to check the records: {value} are right, and from "
-        "the records {expected} is expected at the same exposures.",
-        undefined="The live answers have no exposures in common with the records.",
+        holds="This run agrees with the records: {model} answers {value} of {n} questions "
+        "correctly, and the records predict {expected} at the same exposures.",
+        opposite="This run departs from the records: {model} answers {value} of {n} questions "
+        "correctly, and the records predict {expected} at the same exposures.",
+        undecided="{n} answers are too few to check the records: {value} are right, and the "
+        "records predict {expected} at the same exposures.",
+        undefined="This run has no exposures in common with the records.",
         unit=" %",
         model=model,
         expected=_percent(expected),
@@ -255,11 +256,11 @@ def exposure(recorded: pd.DataFrame, model: str) -> Finding:
     return decide(
         "accuracy_follows_exposure",
         records.difference(high, low),
-        holds="Recall follows exposure: {model} answers {high} of the facts stated 64 times or "
+        holds="Recall rises with exposure: {model} answers {high} of the facts stated 64 times or "
         "more and {low} of those never stated, {size} fewer (at least {n} facts a group).",
-        opposite="Recall does not follow exposure: {model} answers {high} of the facts stated 64 "
-        "times or more and {low} of those never stated, {size} more (at least {n} facts a group).",
-        undecided="These facts (at least {n} a group) do not decide whether recall follows "
+        opposite="Recall falls with exposure: {model} answers {high} of the facts stated 64 times "
+        "or more and {low} of those never stated, {size} more (at least {n} facts a group).",
+        undecided="These facts (at least {n} a group) do not decide whether recall rises with "
         "exposure: {model} answers {high} of the facts stated 64 times or more and {low} of those "
         "never stated, a difference of {value}.",
         undefined=_missing("Accuracy by exposure", model),
@@ -302,12 +303,12 @@ def guesses(recorded: pd.DataFrame, model: str) -> Finding:
     return decide(
         "guesses_beat_the_commonest_object",
         records.difference(alone, guess),
-        holds="What the text never stated is guessed: {model} answers {alone} of these facts "
-        "rightly, {size} more than the commonest object of each relation would ({n} facts).",
-        opposite="What the text never stated is guessed badly: {model} answers {alone} of these "
-        "facts rightly, {size} fewer than the commonest object of each relation would ({n} facts).",
-        undecided="These {n} facts, which the text never stated, do not decide whether {model} "
-        "guesses better than the commonest object of each relation would: {alone} right, a "
+        holds="On {n} facts that the text never states, {model} guesses better than always naming "
+        "the commonest object of the relation: {alone} are right, {size} more.",
+        opposite="On {n} facts that the text never states, {model} guesses worse than always "
+        "naming the commonest object of the relation: {alone} are right, {size} fewer.",
+        undecided="{n} facts that the text never states do not decide whether {model} guesses "
+        "better than always naming the commonest object of the relation: {alone} are right, a "
         "difference of {value}.",
         undefined=_missing("The guess of the commonest object", model),
         model=model,
@@ -328,7 +329,7 @@ def larger(recorded: pd.DataFrame, names: Sequence[str]) -> Finding:
     ]
     claim = "larger_models_recall_more"
     if not steps:
-        said = "Whether larger models recall more cannot be said: it takes two sizes."
+        said = "Whether larger models recall more is undefined: it takes two sizes."
         return _undefined(claim, said)
     rise = all(step[0].low > 0 for step in steps)
     fall = all(step[0].high < 0 for step in steps)
@@ -337,13 +338,12 @@ def larger(recorded: pd.DataFrame, names: Sequence[str]) -> Finding:
         claim,
         found,
         decision=HOLDS if rise else OPPOSITE if fall else UNDECIDED,
-        holds="Each size recalls more of the facts that the text states 1 to 32 times than the "
-        "next smaller; the smallest step is from {small} to {big}, by {size} ({n} facts).",
-        opposite="Each size recalls fewer of the facts that the text states 1 to 32 times than the "
-        "next smaller; from {small} to {big} by {size} ({n} facts).",
-        undecided="It is not decided whether each size recalls more of the facts that the text "
-        "states 1 to 32 times than the next smaller: from {small} to {big} the share changes by "
-        "{value} ({n} facts).",
+        holds="Larger models recall more of the facts stated 1 to 32 times; the smallest step is "
+        "from {small} to {big}, by {size} ({n} facts).",
+        opposite="Larger models recall fewer of the facts stated 1 to 32 times; the smallest step "
+        "is from {small} to {big}, by {size} ({n} facts).",
+        undecided="{n} facts stated 1 to 32 times do not decide whether each larger model recalls "
+        "more: from {small} to {big} the share changes by {value}.",
         small=small,
         big=big,
     )
@@ -364,8 +364,8 @@ def compared(recorded: pd.DataFrame, model: str, claim: str) -> Finding:
         "({n} facts).",
         opposite="On {on}, {subject} {other} {what} of {model} by {size}, from {before} to {after} "
         "({n} facts).",
-        undecided="On {on}, it is not decided whether {subject} {verb} {what} of {model}: it goes "
-        "from {before} to {after}, by {moved} points ({n} facts).",
+        undecided="{n} {on} do not decide whether {subject} {verb} {what} of {model}: it "
+        "goes from {before} to {after}, by {moved} points.",
         undefined=_missing(f"What {subject} changes", model),
         subject=subject,
         verb=verbs[0],
@@ -381,17 +381,16 @@ def compared(recorded: pd.DataFrame, model: str, claim: str) -> Finding:
 
 def above_chance(recorded: pd.DataFrame, model: str, claim: str) -> Finding:
     """Decide one of the `CHANCES` by its share."""
-    condition, levels, clause, null, reference, answers, things = CHANCES[claim]
+    condition, levels, on, clause, null, reference, answers = CHANCES[claim]
     return decide(
         claim,
         _share(recorded, model, condition, levels, answers),
         null=null,
         unit=" %",
-        holds=f"{{model}} {clause} more often than {reference}: for {{value}} of {{n}} {things}.",
-        opposite=f"{{model}} {clause} less often than {reference}: for {{value}} of {{n}} "
-        f"{things}.",
-        undecided=f"These {{n}} {things} do not decide whether {{model}} {clause} more often than "
-        f"{reference}: it does so for {{value}}.",
+        holds=f"On {on}, {{model}} {clause} more often than {reference}: in {{value}} of {{n}}.",
+        opposite=f"On {on}, {{model}} {clause} less often than {reference}: in {{value}} of {{n}}.",
+        undecided=f"{{n}} {on} do not decide whether {{model}} {clause} more often than "
+        f"{reference}: it does so in {{value}}.",
         undefined=_missing(f"How often a model {clause}", model),
         model=model,
     )
@@ -426,7 +425,7 @@ def truth(recorded: pd.DataFrame, model: str) -> Finding:
 
 
 def unsure(recorded: pd.DataFrame, model: str, part: str) -> Finding:
-    """Decide whether "unsure" is said of facts never read more than of those read 256 times.
+    """Decide whether "unsure" is answered more to facts never read than to those read 256 times.
 
     `part` is "kept" for the frame kept out of the tuning, "new" for the two that the base never
     read; a fact counts once.
@@ -440,14 +439,14 @@ def unsure(recorded: pd.DataFrame, model: str, part: str) -> Finding:
     return decide(
         f"unsure_follows_exposure_{part}",
         records.difference(never, often),
-        holds='Asked in {words}, {model} says "unsure" of {never} of the facts never read and of '
-        "{often} of those read 256 times, {size} fewer (at least {n} facts a group).",
-        opposite='Asked in {words}, {model} says "unsure" of fewer facts never read ({never}) '
-        "than of facts read 256 times ({often}), by {size} (at least {n} facts a group).",
+        holds='Asked in {words}, {model} answers "unsure" to {never} of the facts never read and '
+        "to {often} of those read 256 times, {size} fewer (at least {n} facts a group).",
+        opposite='Asked in {words}, {model} answers "unsure" to fewer facts never read ({never}) '
+        "than to facts read 256 times ({often}), by {size} (at least {n} facts a group).",
         undecided="Asked in {words}, these facts (at least {n} a group) do not decide whether "
-        '{model} says "unsure" more often of facts never read ({never}) than of those read 256 '
+        '{model} answers "unsure" more often to facts never read ({never}) than to those read 256 '
         "times ({often}): the difference is {value}.",
-        undefined=_missing('How often "unsure" is said', model),
+        undefined=_missing('How often "unsure" is the answer', model),
         model=model,
         words=words,
         never=_percent(never.estimate),

@@ -6,7 +6,7 @@ colour-blind readers and a model keeps its colour in all chapters. A figure six 
 well on a phone; its white ground stays white on a dark page.
 """
 
-from helpers.plots.audit import differences, forest, gap_panels
+from helpers.plots.audit import differences, forest, gap_panels, verdict_bars
 from helpers.plots.calibration import agreement_map, area_dots, cost_plane, upset
 from helpers.plots.curves import CONTEXTS, context_curves, exposure_curve, line_curve, size_panels
 from helpers.plots.distributions import accuracy_boxes, anchor_distribution, dots, object_bars
@@ -76,4 +76,5 @@ __all__ = [
     "two_prompts",
     "upset",
     "use_style",
+    "verdict_bars",
 ]

@@ -5,8 +5,28 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from helpers.plots.style import BLUE, GREY, INK, RED, legend_above, log_scale, name_rows, plain
+from helpers.plots.style import (
+    BLUE,
+    GREEN,
+    GREY,
+    INK,
+    ORANGE,
+    RED,
+    legend_above,
+    log_scale,
+    name_rows,
+    plain,
+    share_axis,
+)
 
+VERDICTS = {
+    "supported": GREEN,
+    "partly": ORANGE,
+    "contradicted": RED,
+    "not decidable": GREY,
+    "agrees": BLUE,
+    "differs": RED,
+}
 _SMALLEST, _LARGEST = 0.01, 1000.0  # of differences over tolerances, for the eye
 
 
@@ -50,6 +70,46 @@ def differences(cells: pd.DataFrame, ax: Axes | None = None) -> Axes:
     ax.set_xlim(_SMALLEST / 1.5, _LARGEST * 1.5)
     name_rows(ax, names, fontsize=9)
     ax.set_xlabel("difference / tolerance")
+    legend_above(ax)
+    return ax
+
+
+def verdict_bars(counts: pd.DataFrame, ax: Axes | None = None, xlabel: str = "") -> Axes:
+    """Draw how many sentences or numbers of each paper got each verdict.
+
+    Parameters
+    ----------
+    counts : DataFrame
+        One row a paper, one column a verdict, as from :func:`helpers.published.claims.counts`.
+    ax : Axes, optional
+        By default a new figure, tall enough.
+    xlabel : str
+        What is counted.
+
+    Returns
+    -------
+    Axes
+        A bar of shares for each row; each part that is wide enough bears its count.
+
+    Examples
+    --------
+    >>> counts = pd.DataFrame({"agrees": [3], "differs": [1]}, index=["MONITOR"])
+    >>> [text.get_text() for text in verdict_bars(counts).texts]
+    ['3', '1']
+    """
+    ax = ax or plt.subplots(figsize=(6, 1 + 0.35 * len(counts)))[1]
+    shares, start = counts.div(counts.sum(axis=1), axis=0), np.zeros(len(counts))
+    for name in counts:
+        drawn = ax.barh(range(len(counts)), shares[name], 0.7, start, color=VERDICTS[name])
+        drawn.set_label(name)
+        texts = counts[name].map("{:,}".format).where(shares[name] > 0.04, "")
+        ink = INK if name == "partly" else "white"
+        ax.bar_label(drawn, texts, label_type="center", color=ink, weight="bold")
+        start += shares[name]
+    name_rows(ax, counts.index)
+    share_axis(ax.xaxis)
+    ax.set_xlabel(xlabel)
+    ax.grid(visible=False, axis="y")
     legend_above(ax)
     return ax
 

@@ -61,6 +61,11 @@ _COLOURS = {
     "unsure": BLUE,
     "none": GREY,
     "repetition": TAN,
+    "right word": GREEN,  # said before the question
+    "wrong word": RED,
+    "nothing": GREY,
+    "irrelevant word": BLUE,
+    "wrong word given": TAN,
 }
 _FAMILIES = {
     "Llama 1": SKY,

@@ -122,8 +122,8 @@ def numbers_agree(cells: pd.DataFrame, paper: str = "") -> Finding:
         (
             f"In {whose}, all {{n}} comparisons of a printed number with others agree.",
             f"{agree}. The rest, by {{by}}: {{places}}.",
-            f"{agree}. Where they differ ({{places}}) it is by less than twice what rounding "
-            "allows, which does not decide.",
+            f"{agree}. The rest ({{places}}) differ by less than twice what rounding allows, "
+            "which does not decide.",
         ),
         undefined=f"No number of {whose} was checked.",
         by="check" if paper else "paper",
@@ -170,7 +170,7 @@ def one_cell(tested: pd.DataFrame, suspect: str) -> Finding:
             f"Another Cons_w of {suspect}, and of no other model, explains the three correlations.",
             f"No value of {suspect}'s Cons_w explains the three correlations of Table 2 that do "
             "not follow; changing that of one other model can, for {k} of {n} models ({others}).",
-            f"Another Cons_w of {suspect} explains the three correlations, but so does one of "
+            f"Another Cons_w of {suspect} explains the three correlations, but so does another of "
             "{others}.",
         ),
         others=_listed(others) or "none",
@@ -302,8 +302,8 @@ def knowing_and_limits(measured: pd.DataFrame) -> Finding:
         (row["estimate"], row["low"], row["high"], row["n"]),
         holds=f"With 'unsure' shown, models with a higher NCR have a higher UR: {both}",
         opposite=f"With 'unsure' shown, models with a higher NCR have a lower UR: {both}",
-        undecided="That NCR and UR rise together with 'unsure' shown is not clear by both kinds of "
-        f"correlation: {both}",
+        undecided="With 'unsure' shown, the two kinds of correlation do not both decide that models "
+        f"with a higher NCR have a higher UR: {both}",
         decision=decision,
         **R,
     )
@@ -363,10 +363,10 @@ def noticed(guarded: pd.DataFrame) -> Finding:
         result,
         null=0.5,
         unit=" %",
-        holds="The checks notice most of {n} wrong digits that were planted, as many in each table "
-        "where a check looks: {value}.",
-        opposite="The checks miss most of {n} wrong digits that were planted, as many in each "
-        "table where a check looks: they notice {value}.",
+        holds="The checks notice most of {n} planted wrong digits, as many in each table that a "
+        "check covers: {value}.",
+        opposite="The checks miss most of {n} planted wrong digits, as many in each table that a "
+        "check covers: they notice {value}.",
         undecided="{n} planted digits do not decide whether most are noticed: {value}.",
         undefined="No wrong digit was planted.",
     )

@@ -92,7 +92,7 @@ CHANCE = {  # claim to its condition and exposures, and the answers to a fact
     [
         (0.9, "holds", "more often than"),
         (0.05, "opposite", "less often than"),
-        (None, "undecided", "These 50"),
+        (None, "undecided", "do not decide"),
     ],
 )
 @pytest.mark.parametrize("claim", CHANCE)
@@ -137,7 +137,7 @@ def test_half_of_the_facts(shares, decision, words):
     ("shares", "decision", "words"),
     [
         ([0.2, 0.4, 0.8], "holds", "from s to m, by 20.0"),
-        ([0.8, 0.4, 0.2], "opposite", "from s to m by 40.0"),
+        ([0.8, 0.4, 0.2], "opposite", "from s to m, by 40.0"),
         ([0.2, 0.4, 0.41], "undecided", "from m to l the share changes by 1.0"),
         ([0.2], "undefined", "it takes two sizes"),
         ([], "undefined", "it takes two sizes"),
@@ -177,7 +177,7 @@ def test_the_toy(shares, decision):
 @pytest.mark.parametrize(
     ("ends", "decision", "words"),
     [
-        ([0.95, 0.99], "holds", "each predicted 95.0 %"),
+        ([0.95, 0.99], "holds", "each predicted at least 95.0 %"),
         ([0.2, 0.5], "opposite", "the best predicted 50.0 %"),
         ([0.2, 0.99], "undecided", "m0 predicted 20.0 %"),
         ([], "undefined", "No copying stage"),
@@ -214,12 +214,12 @@ def answers(*rows):
         (
             [(0, True, "Peru", ""), (0, False, "Oslo", ""), (8, True, "Peru", "")],
             [1, 2],
-            "never states is answered wrongly,\nthe one that it states 8 times rightly.",
+            "never states is wrong; the one about the fact that it states 8 times is right.",
         ),
         (
             [(0, True, "Peru", ""), (8, False, "Oslo", ""), (8, True, " peru", "Peru")],
             [0, 1, 2],
-            "lucky guesses,\neven those that it states 8 times are answered wrongly.\nOf the last",
+            "lucky guesses); all those about facts that it states 8 times are wrong. For the last",
         ),
         (
             [(0, False, "Oslo", ""), (8, True, "Peru", ""), (8, False, "Oslo", "Rome")],

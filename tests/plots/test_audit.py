@@ -44,3 +44,15 @@ def test_a_forest_draws_estimates_prints_and_ranges():
     assert ax.get_position().width > 0.4  # names and legend leave room
     bare = plots.forest(table, ticks=None)
     assert len(bare.get_lines()) == len(ax.get_lines()) - 3
+
+
+def test_bars_of_verdicts_are_shares_with_their_counts():
+    counts = pd.DataFrame(
+        {"supported": [3, 0], "partly": [0, 1], "contradicted": [1, 99]}, index=["a", "b"]
+    )
+    ax = plots.verdict_bars(counts, xlabel="sentences")
+    ends = [bar.get_x() + bar.get_width() for bar in ax.patches]
+    np.testing.assert_allclose(ends, [0.75, 0.0, 0.75, 0.01, 1.0, 1.0])
+    assert [text.get_text() for text in ax.texts] == ["3", "", "", "", "1", "99"]
+    assert [text.get_text() for text in ax.get_yticklabels()] == ["a", "b"]
+    draw(ax)

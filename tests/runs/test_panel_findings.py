@@ -28,8 +28,8 @@ AHEAD = ("MONITOR", 0.9, 0.0, 0.0, 0.0)
 @pytest.mark.parametrize(
     ("rows", "decision", "words"),
     [
-        ([ONCE, LIST, ("MONITOR", 0.78, 0.02, -0.01, 0.06)], HOLDS, "against 0.78"),
-        ([ONCE, LIST, ("MONITOR", 0.78, 0.02, -0.1, 0.14)], UNDECIDED, "for MONITOR, the best"),
+        ([ONCE, LIST, ("MONITOR", 0.78, 0.02, -0.01, 0.06)], HOLDS, "measure, 0.78"),
+        ([ONCE, LIST, ("MONITOR", 0.78, 0.02, -0.1, 0.14)], UNDECIDED, "of MONITOR, the best"),
         ([("asked once", 0.7, 0.2, 0.1, 0.3), AHEAD], OPPOSITE, "larger by 0.200 [0.100, 0.300]"),
         ([("asked once", 0.8, 0.1, -0.1, 0.3), AHEAD, LIST], UNDECIDED, "-0.100 [-0.300, 0.100]"),
         ([("asked once", nan, nan, nan, nan), LIST], UNDEFINED, "lacks facts"),
@@ -56,7 +56,7 @@ def test_trace(estimate, decision):
     [
         ([(1.0, 0.5, 1.5), (0.7, 0.6, 0.8)], HOLDS, "2.23] (m1, s) to 2.72 [1.65, 4.48] (m0"),
         ([(-1.0, -1.5, -0.5), (-0.7, -0.8, -0.6)], OPPOSITE, "at most 0.50 [0.45, 0.55] (m1, s)"),
-        ([(1.0, 0.5, 1.5), (0.7, -0.1, 1.5), (np.inf, nan, nan)], UNDECIDED, "1 of 2 lie above"),
+        ([(1.0, 0.5, 1.5), (0.7, -0.1, 1.5), (np.inf, nan, nan)], UNDECIDED, "1 of 2 are above"),
         ([(nan, nan, nan)], UNDEFINED, "too few facts"),
         ([], UNDEFINED, "too few facts"),
     ],

@@ -17,7 +17,7 @@ CONTRASTS: dict[str, tuple[Callable, Callable]] = {  # name: exposures above, ex
     "seldom or never": (lambda count: 1 <= count <= 8, lambda count: count == 0),
 }
 YARDSTICK = "asked once"
-BY_TOKEN = "What tells most a token?"
+BY_TOKEN = "Which is most informative per token?"
 BY_FORWARDED = "... and if shared beginnings are read once?"
 
 

@@ -85,7 +85,7 @@ def lines(contests: Mapping[str, tuple[str, bool, pd.DataFrame]]) -> pd.DataFram
         leading, others = ranking(found, higher)
         best = cells[leading[0]] if leading else "n/a"
         row = {"question": question, "figure": figure, "best": best}
-        row["not told apart from it"] = "; ".join(map(cells.get, leading[1:])) or "–"
+        row["tied with it"] = "; ".join(map(cells.get, leading[1:])) or "–"
         behind = (f"{name} {mean.loc[name, 'estimate']:.2f}" for name in others)
         row["behind"] = "; ".join(behind) or "–"
         rows.append(row | {"n": int(mean["n"].max()) if len(mean) else 0})

@@ -28,20 +28,19 @@ NOTHING = (float("nan"),) * 3
 def asked_once(areas: pd.DataFrame, contrast: str) -> Finding:
     """Claim that no method beats the plain question by `MARGIN`: its lead over the best one."""
     result, rival, levels = _lead(areas[areas["contrast"] == contrast], analyses.YARDSTICK)
-    plain = "the probability of the answer, asked once"
+    plain = "the probability of the answer, asked once,"
     best = _named(rival)
     once, other = levels.get(analyses.YARDSTICK, ""), levels.get(rival, "")
-    at = f"at separating {GROUPS[contrast]}"
-    figures = f"areas of {once} against {other} for {best}, the best one"
+    figures = f"its area is {once}, that of {best}, the best measure, {other}"
     return decide(
         f"no_measure_beats_asking_once_{contrast.replace(' ', '_')}",
         result,
-        holds=f"No measure beats {plain}, by {MARGIN} or more {at}: {figures} (paired difference "
-        "{value}, {n} facts).",
-        opposite=f"One measure, {best}, beats {plain}, {at}: its area under the ROC curve "
-        "is larger by {size} (paired, {n} facts).",
-        undecided=f"These {{n}} facts do not decide whether {plain}, or the best measure is better "
-        f"{at}: {figures} (paired difference {{value}}).",
+        holds=f"No measure separates {GROUPS[contrast]} better than {plain} by {MARGIN} or more: "
+        f"{figures} (paired difference {{value}}, {{n}} facts).",
+        opposite=f"{_named(rival, True)} separates {GROUPS[contrast]} better than {plain} "
+        "does: its area under the ROC curve is larger by {size} (paired, {n} facts).",
+        undecided=f"These {{n}} facts do not decide whether {plain} or the best measure separates "
+        f"{GROUPS[contrast]} better: {figures} (paired difference {{value}}).",
         undefined=f"How well the measures separate {GROUPS[contrast]} is undefined: the panel "
         "lacks facts of one of the two kinds.",
         decision=HOLDS if result[1] > -MARGIN else "",
@@ -58,13 +57,12 @@ def trace(areas: pd.DataFrame) -> Finding:
     return decide(
         "few_readings_leave_a_trace",
         result[0] if len(result) else (*NOTHING, 0),
-        holds=f"Few readings leave a trace: the probability of the answer, asked once, is {words}. "
-        "The area under the ROC curve is {value}; chance is ½ ({n} facts).",
+        holds=f"Few readings leave a trace: the probability of the answer, asked once, is {words} "
+        "(area under the ROC curve {value}, chance is ½, {n} facts).",
         opposite="The probability of the answer, asked once, is mostly lower after one to eight "
-        "readings than after none: the area under the ROC curve is {value}; chance is ½ "
-        "({n} facts).",
+        "readings than after none (area under the ROC curve {value}, chance is ½, {n} facts).",
         undecided=f"These {{n}} facts do not decide whether the probability of the answer is "
-        f"{words}: the area under the ROC curve is {{value}}; chance is ½.",
+        f"{words} (area under the ROC curve {{value}}, chance is ½).",
         null=0.5,
         **AREA,
     )
@@ -89,11 +87,11 @@ def follows_exposure(doses: pd.DataFrame) -> Finding:
     return decide(
         "verdicts_follow_exposure",
         (*NOTHING, 0) if row is None else row[numbers].tolist(),
-        holds="In every model the verdicts of every method follow exposure: each doubling "
+        holds="In every model the verdicts of every method rise with exposure: each doubling "
         f"multiplies the odds of being called known by {factor} ({who}) to {most} ({top}).",
-        opposite="In every model the verdicts of every method run against exposure: each doubling "
+        opposite="In every model the verdicts of every method fall with exposure: each doubling "
         f"multiplies the odds of being called known by at most {factor} ({who}).",
-        undecided=f"Not every slope is decided by these facts: {up} of {n_slopes} lie above zero "
+        undecided=f"These facts do not decide every slope: {up} of {n_slopes} are above zero "
         f"and {down} below. In the least certain case ({who}, {{n}} facts) a doubling of exposure "
         f"multiplies the odds of being called known by {factor}.",
         undefined="No slope can be estimated: the panel has too few facts, or each method gives "
@@ -112,17 +110,14 @@ def guesses(plain: pd.DataFrame, n_resamples: int = 1000, seed: int = 0) -> Find
     return decide(
         "options_invite_guesses",
         result,
-        holds="Of the {n} facts that were never read, multiplicity, which offers options, calls "
-        f"more known than the knowledge base, which asks openly: {rates} (paired difference "
-        "{size}).",
-        opposite="Of the {n} facts that were never read, multiplicity, which offers options, calls "
-        f"fewer known than the knowledge base, which asks openly: {rates} (paired difference "
-        "{size}).",
-        undecided="These {n} facts that were never read do not decide whether multiplicity, which "
-        "offers options, calls more of them known than the knowledge base, which asks openly: "
-        f"{rates} (paired difference {{value}}).",
-        undefined="The panel has no facts that the models never read, so nothing can be said of "
-        "guesses.",
+        holds="Of {n} facts never read, multiplicity, which offers options, calls more known than "
+        f"the knowledge base, which asks openly: {rates} (paired difference {{size}}).",
+        opposite="Of {n} facts never read, multiplicity, which offers options, calls fewer known "
+        f"than the knowledge base, which asks openly: {rates} (paired difference {{size}}).",
+        undecided="{n} facts never read do not decide whether multiplicity, which offers options, "
+        f"calls more known than the knowledge base, which asks openly: {rates} (paired difference "
+        "{value}).",
+        undefined="Guesses cannot be compared: the panel has no facts that the models never read.",
     )
 
 
@@ -186,15 +181,15 @@ def unanimous(by_how_many: pd.DataFrame) -> Finding:
     """Claim that four equal verdicts are wrong of one never-read fact in twenty, or more."""
     never = by_how_many[by_how_many["read"] == "never"]
     row = never[never["measure"] == f"by {len(STUDIES)}"][["estimate", "low", "high", "n"]]
-    start = "Of the {n} facts that were never read, all four methods call"
+    start = "Of {n} facts never read, all four methods call"
     return decide(
         "all_call_unread_facts_known",
         row.iloc[0].tolist() if len(row) else (*NOTHING, 0),
-        holds=f"{start} {{value}} % known, more than one in twenty: their agreement is no proof "
+        holds=f"{start} {{value}} % known, more than one in twenty: their agreement does not prove "
         "that a fact was read.",
         opposite=f"{start} {{value}} % known, fewer than one in twenty.",
-        undecided="These {n} facts that were never read do not decide whether all four methods "
-        "call more than one in twenty of them known: the share is {value} %.",
+        undecided="{n} facts never read do not decide whether all four methods call more than one "
+        "in twenty of them known: the share is {value} %.",
         null=0.05,
         unit="",
     )
@@ -211,19 +206,20 @@ def cheapest(bits: pd.DataFrame, price: pd.DataFrame, counted: str = "tokens") -
     }
     first, other = _named(few), _named(rival)
     figures = f"{levels.get(few, '')} bits per 1,000 tokens against {levels.get(rival, '')}"
-    what = "of whether a fact was read"
+    what = "about whether a fact was read"
     return decide(
         "cheapest_tells_most_a_token" + ("_forwarded" if counted == "forwarded" else ""),
         result,
-        holds=f"{how[counted]}, {first} takes the fewest tokens and tells the most a token {what}: "
-        f"{figures} of {other}, the next (paired difference {{size}}, {{n}} facts).",
-        opposite=f"{how[counted]}, {first} takes the fewest tokens, but {other} tells more a token "
-        f"{what}: {levels.get(rival, '')} bits per 1,000 tokens against {levels.get(few, '')} "
-        "(paired difference {size}, {n} facts).",
+        holds=f"{how[counted]}, {first} takes the fewest tokens and gives the most information "
+        f"{what} per token: {figures} for {other}, the next (paired difference {{size}}, {{n}} "
+        "facts).",
+        opposite=f"{how[counted]}, {first} takes the fewest tokens, but {other} gives more "
+        f"information {what} per token: {levels.get(rival, '')} bits per 1,000 tokens against "
+        f"{levels.get(few, '')} (paired difference {{size}}, {{n}} facts).",
         undecided=f"{how[counted]}, these {{n}} facts do not decide whether {first}, which takes "
-        f"the fewest tokens, or {other} tells more a token {what}: {figures} (paired difference "
-        "{value}).",
-        undefined="Which method tells the most a token is undefined: the panel has too few facts.",
+        f"the fewest tokens, or {other} gives more information {what} per token: {figures} "
+        "(paired difference {value}).",
+        undefined="Information per token is undefined: the panel has too few facts.",
         **AREA,
     )
 
@@ -241,11 +237,11 @@ def false_beliefs(misled: pd.DataFrame, n_resamples: int = 1000, seed: int = 0) 
     return decide(
         "false_objects_are_named",
         pair,
-        holds=f"Of the {{n}} {what}, {able} name the false one in {false} of cases and call the "
+        holds=f"Of {{n}} {what}, {able} name the false object in {false} of cases and call the "
         f"truth known in {true} (paired difference {{size}}).",
-        opposite=f"Of the {{n}} {what}, {able} call the truth known in {true} of cases and name "
-        f"the false one in {false} (paired difference {{size}}).",
-        undecided=f"These {{n}} {what} do not decide whether {able} name the false one more often "
+        opposite=f"Of {{n}} {what}, {able} call the truth known in {true} of cases and name "
+        f"the false object in {false} (paired difference {{size}}).",
+        undecided=f"{{n}} {what} do not decide whether {able} name the false object more often "
         f"than they call the truth known: {false} against {true} of cases (paired difference "
         "{value}).",
         undefined="The panel has no facts that the training text states falsely more often than "
@@ -270,12 +266,12 @@ def no_leader(asked: Mapping[str, tuple[str, bool, pd.DataFrame]]) -> Finding:
     return decide(
         "no_method_leads_everywhere",
         result,
-        holds="Which measure is best depends on the question: none is among the best in all {n} "
-        f"of the last table. {_named(first, True)} is most often among them: in {most}, and alone "
-        f"in {sole}.",
-        opposite=f"One measure is best for all {{n}} questions of the last table: {_named(first)}.",
-        undecided="The {n} questions of the last table do not decide whether one measure is best "
-        f"for all: {_named(first)} is among the best in each, but alone in {sole}.",
+        holds="Which measure is best depends on the question: none is among the best for all {n} "
+        f"of them. {_named(first, True)} is among the best most often, for {most}, and alone for "
+        f"{sole}.",
+        opposite=f"One measure is best for all {{n}} questions: {_named(first)}.",
+        undecided="The {n} questions do not decide whether one measure is best for all: "
+        f"{_named(first)} is among the best for each, but alone for {sole}.",
         undefined="No question can be answered: the panel has too few facts.",
         decision=decision if among else "",
     )

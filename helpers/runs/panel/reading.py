@@ -92,8 +92,8 @@ def remarks(
     commits = good.loc[good["model"].isin(whole), "commit"]
     if len(set(commits)) > 1:
         said.append(
-            f"The runs were made at {len(set(commits))} states of the project (commits above), by "
-            "the same way of asking."
+            f"The runs were made at {len(set(commits))} states of the project (column commit), all "
+            "with the same way of asking."
         )
     return said
 
