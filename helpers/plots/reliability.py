@@ -200,6 +200,7 @@ def line_grid(
     measures: Sequence[str],
     ticks: Mapping[str, Mapping[float, str]],
     marked: str = "",
+    joined: str = "prompt",
 ) -> np.ndarray:
     """Draw several measures of many models, a column of panels for each way to compare them.
 
@@ -207,7 +208,7 @@ def line_grid(
     ----------
     groups : mapping
         Comparison to lines by name, as `helpers.published.knowledge_base.lines` returns: ``place``
-        (of a model on its line), ``family`` (one colour each), ``tuned`` (bool; dashed), and the
+        (of a model on its line), ``family`` (one colour each), ``tuned`` (bool; hollow), and the
         measures as shares. The comparison "other questions" is hatched.
     measures : sequence of str
         A row of panels each.
@@ -215,6 +216,8 @@ def line_grid(
         Comparison to the places that bear a name.
     marked : str
         Name of the line that is drawn thick.
+    joined : str
+        The comparison whose points belong to one model and are joined by a line.
 
     Returns
     -------
@@ -244,9 +247,10 @@ def line_grid(
                     rows["place"],
                     rows[measure],
                     color=shade[rows["family"].iloc[0]],
-                    ls="--" if rows["tuned"].all() else "-",
+                    ls="-" if group == joined else "",
                     marker="o",
                     ms=3,
+                    mfc="white" if rows["tuned"].all() else None,
                     lw=3 if name == marked else 1.3,
                     alpha=0.8,
                 )
@@ -259,7 +263,7 @@ def line_grid(
     for ax, measure in zip(axes[:, 0], measures):
         ax.set_ylabel(measure)
     drawn = [Line2D([], [], color=colour, label=plain(name)) for name, colour in shade.items()]
-    drawn.append(Line2D([], [], color=INK, ls="--", label="tuned"))
+    drawn.append(Line2D([], [], color=INK, ls="", marker="o", mfc="white", label="tuned"))
     figure.legend(handles=drawn, loc="outside upper left", ncols=4)
     return axes
 

@@ -129,12 +129,16 @@ def test_lines_are_those_of_the_table():
     line = pd.DataFrame({"place": [0, 1], "family": "Llama 1", "tuned": False, "NCR": [0.1, 0.3]})
     tuned = line.assign(family="ours", tuned=True, UR=0.5)
     groups = {"size": {"Llama 1": line.assign(UR=0.2), "ours": tuned}}
-    axes = plots.line_grid(groups, ["NCR", "UR"], {"size": {0: "7B", 1: "13B"}}, "ours")
+    groups["prompt"] = groups["size"]
+    ticks = {group: {0: "7B", 1: "13B"} for group in groups}
+    axes = plots.line_grid(groups, ["NCR", "UR"], ticks, "ours")
     draw(axes[0, 0])
     assert [ax.get_ylabel() for ax in axes[:, 0]] == ["NCR", "UR"]
     plain, ours = axes[0, 0].lines
     assert plain.get_ydata().tolist() == [0.1, 0.3]
-    assert [plain.get_linestyle(), ours.get_linestyle()] == ["-", "--"]
+    assert {line.get_linestyle() for line in axes[0, 0].lines} == {"None"}  # models stay apart
+    assert {line.get_linestyle() for line in axes[0, 1].lines} == {"-"}  # one model, two prompts
+    assert [plain.get_mfc() == plain.get_color(), ours.get_mfc()] == [True, "white"]
     assert ours.get_linewidth() > plain.get_linewidth()
     assert plain.get_color() != ours.get_color()
     assert texts(axes[0, 0].figure.legends[0].get_texts()) == ["Llama 1", "ours", "tuned"]

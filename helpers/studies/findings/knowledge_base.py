@@ -1,4 +1,4 @@
-"""What the chapter on knowledge bases says of a run, and of the paper's tables.
+"""Findings about knowledge bases: of a run, and of the paper's tables.
 
 Responses are those of :mod:`helpers.metrics.reliability`: one row a question and prompt setting,
 with ``item, variant, stratum, seen, type, kind, label, consistency``.
@@ -34,10 +34,10 @@ def net_correct(measured: pd.DataFrame, said: pd.DataFrame, setting: str) -> Fin
     return findings.decide(
         "right_outnumber_wrong",
         _level(measured, said, setting, "NCR"),
-        holds="On seen knowledge the model is right more often than wrong: {shares}, so NCR is "
+        holds="On seen knowledge, the model is right more often than wrong: {shares}, so NCR is "
         "{value} ({n} questions, {setting}).",
-        opposite="On seen knowledge the model is wrong more often than right: {shares}, so NCR is "
-        "{value} ({n} questions, {setting}).",
+        opposite="On seen knowledge, the model is wrong more often than right: {shares}, so NCR "
+        "is {value} ({n} questions, {setting}).",
         undecided="These {n} questions do not decide whether the model is right or wrong more "
         "often on seen knowledge: {shares}, so NCR is {value} ({setting}).",
         shares=" and ".join(f"{name} {100 * rate:.1f} %" for name, rate in rates.items()),
@@ -57,7 +57,7 @@ def restraint(measured: pd.DataFrame, said: pd.DataFrame, setting: str) -> Findi
         opposite="The model answers most questions that it cannot know the answer to: UR is "
         "{value} ({n} questions, {setting}).",
         undecided="These {n} questions do not decide whether the model answers most questions "
-        "about unseen knowledge or leaves them: UR is {value} ({setting}).",
+        "about unseen knowledge: UR is {value} ({setting}).",
         setting=setting,
     )
 
@@ -71,16 +71,16 @@ def right_steadier(
     return findings.decide(
         "right_answers_are_steadier",
         _contrast(rows, "Cons_c", "Cons_w", n_resamples, seed),
-        holds="Right answers are steadier than wrong ones: the model chooses them again in "
-        "{right} of the choices, wrong ones in {wrong}, a difference of {size} ({n} answers, "
-        "{setting}).",
-        opposite="Wrong answers are steadier than right ones: the model chooses them again in "
-        "{wrong} of the choices, right ones in {right}, a difference of {size} ({n} answers, "
-        "{setting}).",
-        undecided="These {n} answers do not decide whether right or wrong ones are steadier: the "
-        "model chooses them again in {right} and {wrong} of the choices, a difference of {value} "
-        "({setting}).",
-        undefined="Whether right answers are steadier than wrong ones is undefined: the "
+        holds="Right answers are more consistent than wrong ones: the model picks them again in "
+        "{right} of the multiple-choice questions, wrong ones in {wrong}, a difference of {size} "
+        "({n} answers, {setting}).",
+        opposite="Wrong answers are more consistent than right ones: the model picks them again "
+        "in {wrong} of the multiple-choice questions, right ones in {right}, a difference of "
+        "{size} ({n} answers, {setting}).",
+        undecided="These {n} answers do not decide whether right or wrong ones are more "
+        "consistent: the model picks them again in {right} and {wrong} of the multiple-choice "
+        "questions, a difference of {value} ({setting}).",
+        undefined="Whether right answers are more consistent than wrong ones is undefined: the "
         f"{len(rows)} answers that were asked for again are not of both kinds.",
         right=_percent(levels["Cons_c"]),
         wrong=_percent(levels["Cons_w"]),
@@ -96,12 +96,12 @@ def consistency_lifts(
     return findings.decide(
         "consistency_lifts_the_balance",
         _contrast(rows, "NCCR", "NCR", n_resamples, seed),
-        holds="Counting only steady answers improves the balance on seen knowledge: NCCR is above "
-        "NCR by {size} ({n} questions, {setting}).",
-        opposite="Counting only steady answers worsens the balance on seen knowledge: NCCR is "
+        holds="Counting only consistent answers improves the score on seen knowledge: NCCR is "
+        "above NCR by {size} ({n} questions, {setting}).",
+        opposite="Counting only consistent answers lowers the score on seen knowledge: NCCR is "
         "below NCR by {size} ({n} questions, {setting}).",
-        undecided="These {n} questions do not decide whether counting only steady answers improves "
-        "the balance on seen knowledge: NCCR minus NCR is {value} ({setting}).",
+        undecided="These {n} questions do not decide whether counting only consistent answers "
+        "improves the score on seen knowledge: NCCR minus NCR is {value} ({setting}).",
         setting=setting,
     )
 
@@ -121,8 +121,8 @@ def prompt_effect(
         "(paired, {n} {kind} questions).",
         undecided="These {n} {kind} questions do not decide whether {measure} differs between "
         "{after} and {before} prompts: the difference is {value} (paired).",
-        undefined=f"What {after} prompts do to {measure} is undefined: this run does not ask in "
-        f"{before} and {after} one after the other (prompt_settings), or it lacks the measure.",
+        undefined=f"The effect of {after} prompts on {measure} is undefined: {before} and {after} "
+        "do not follow each other in prompt_settings, or the run lacks the measure.",
         measure=measure,
         before=before,
         after=after,
@@ -142,14 +142,14 @@ def numbers_and_years(unseen: pd.DataFrame, n_resamples: int = 1000, seed: int =
         "numbers_and_years_are_least_restrained",
         _gap(others, silent, n_resamples, seed),
         decision=_few(int(others.sum()), int((~others).sum())),
-        holds="Without knowledge, the model holds back less where a number or a year is asked "
-        "for: UR is {rates}, {size} less.",
-        opposite="Without knowledge, the model holds back more where a number or a year is asked "
-        "for: UR is {rates}, {size} more.",
-        undecided="These {n} questions do not decide whether the model holds back less where a "
-        "number or a year is asked for: UR is {rates}, a difference of {value}.",
-        undefined="Numbers and years cannot be compared with other answers: one side was not "
-        "asked about.",
+        holds="On unseen knowledge, the model leaves fewer questions unanswered if they ask for a "
+        "number or a year: UR is {rates}, {size} less.",
+        opposite="On unseen knowledge, the model leaves more questions unanswered if they ask for "
+        "a number or a year: UR is {rates}, {size} more.",
+        undecided="These {n} questions do not decide whether the model leaves fewer questions "
+        "unanswered if they ask for a number or a year: UR is {rates}, a difference of {value}.",
+        undefined="Numbers and years cannot be compared with other answers: one of the two was "
+        "not asked about.",
         rates=rates,
     )
 
@@ -163,16 +163,16 @@ def reading_helps(
     return findings.decide(
         "right_answers_follow_reading",
         _gap(often, rows["label"] == "correct", n_resamples, seed),
-        holds=f"Facts read {OFTEN} times or more are answered rightly more often than facts read "
-        "less, by {size} ({sides}, {setting}).",
-        opposite=f"Facts read {OFTEN} times or more are answered rightly less often than facts "
-        "read less, by {size} ({sides}, {setting}).",
-        undecided="These {n} facts do not decide whether the share of right answers follows "
-        f"reading: between facts read {OFTEN} times or more and facts read less it differs by "
-        "{value} ({sides}, {setting}).",
-        undefined="Whether right answers follow reading is undefined: there are no facts of both "
-        f"kinds, read {OFTEN} times or more and read less.",
-        sides=f"{often.sum()} facts against {(~often).sum()}",
+        holds=f"Facts that the training text contains {OFTEN} times or more are answered correctly "
+        "more often than rarer facts, by {size} ({sides}, {setting}).",
+        opposite=f"Facts that the training text contains {OFTEN} times or more are answered "
+        "correctly less often than rarer facts, by {size} ({sides}, {setting}).",
+        undecided="These {n} facts do not decide whether facts that the training text contains "
+        f"{OFTEN} times or more are answered correctly more often than rarer ones: the difference "
+        "is {value} ({sides}, {setting}).",
+        undefined="Whether frequent facts are answered correctly more often is undefined: there "
+        f"are no facts of both kinds, contained {OFTEN} times or more and less often.",
+        sides=f"{often.sum()} against {(~often).sum()} facts",
         setting=setting,
     )
 
@@ -186,15 +186,16 @@ def silence_when_unread(
     return findings.decide(
         "silent_where_nothing_was_read",
         _gap(unread, rows["label"] == "uninformative", n_resamples, seed),
-        holds="The model holds back more on facts that it never read than on facts that it did, "
-        "by {size} ({sides}, {setting}).",
-        opposite="The model holds back less on facts that it never read than on facts that it did, "
-        "by {size} ({sides}, {setting}).",
-        undecided="These {n} facts do not decide whether the model holds back more on facts that "
-        "it never read: the difference to facts that it did read is {value} ({sides}, {setting}).",
-        undefined="Whether the model holds back where it read nothing is undefined: there are no "
-        "facts of both kinds, read and never read.",
-        sides=f"{unread.sum()} never read against {(~unread).sum()}",
+        holds="The model leaves facts that it never read unanswered more often than facts that it "
+        "read, by {size} ({sides}, {setting}).",
+        opposite="The model leaves facts that it never read unanswered less often than facts that "
+        "it read, by {size} ({sides}, {setting}).",
+        undecided="These {n} facts do not decide whether the model leaves facts that it never read "
+        "unanswered more often than facts that it read: the difference is {value} ({sides}, "
+        "{setting}).",
+        undefined="Whether the model leaves more facts unanswered if it never read them is "
+        "undefined: there are no facts of both kinds, read and never read.",
+        sides=f"{unread.sum()} against {(~unread).sum()} facts",
         setting=setting,
     )
 
@@ -208,17 +209,17 @@ def known_cost(cost: pd.DataFrame, least: int) -> Finding:
     return findings.decide(
         "a_change_of_prompt_costs_known_facts",
         (-row["estimate"], -row["high"], -row["low"], row["n"]) if len(row) else (*NOTHING, 0),
-        holds="The change of prompt {change} loses right answers to facts read {least} times or "
+        holds="The change of prompt {change} loses correct answers to facts read {least} times or "
         "more: {shares}, a loss of {size} (paired, {n} facts).",
-        opposite="The change of prompt {change} wins right answers to facts read {least} times or "
-        "more: {shares}, a gain of {size} (paired, {n} facts).",
+        opposite="The change of prompt {change} wins correct answers to facts read {least} times "
+        "or more: {shares}, a gain of {size} (paired, {n} facts).",
         undecided="These {n} facts, read {least} times or more, do not decide whether the change "
-        "of prompt {change} loses right answers: {shares}, a loss of {value} (paired).",
-        undefined=f"What a change of prompt costs facts read {least} times or more is undefined: "
-        "there is no such fact, or no second setting with shots.",
+        "of prompt {change} loses correct answers: {shares}, a loss of {value} (paired).",
+        undefined=f"The cost of a change of prompt for facts read {least} times or more is "
+        "undefined: there is no such fact, or no second setting with shots.",
         least=least,
         change=row.get("change", ""),
-        shares=f"{_percent(row.get('before'))} are right before, {_percent(row.get('after'))} "
+        shares=f"{_percent(row.get('before'))} are correct before, {_percent(row.get('after'))} "
         "after",
     )
 
@@ -235,13 +236,13 @@ def consistency_tells(
         digits=2,
         scale=1,
         unit="",
-        holds="Consistency helps to tell whether {truth}: the area under the ROC curve is {value}, "
+        holds="Consistency predicts whether {truth}: the area under the ROC curve is {value}, "
         "where 0.5 is chance ({yes} of {n} answers).",
         opposite="Consistency misleads about whether {truth}: the area under the ROC curve is "
         "{value}, where 0.5 is chance ({yes} of {n} answers).",
-        undecided="These {n} answers do not decide whether consistency tells if {truth}: the area "
-        "under the ROC curve is {value}, where 0.5 is chance ({yes} of the answers).",
-        undefined=f"Whether consistency tells if {truth} is undefined: it is true of all "
+        undecided="These {n} answers do not decide whether consistency predicts that {truth}: the "
+        "area under the ROC curve is {value}, where 0.5 is chance ({yes} of the answers).",
+        undefined=f"Whether consistency predicts that {truth} is undefined: it is true of all "
         f"or none of the {len(pair)} answers.",
         truth=truth,
         yes=int(np.sum(known)),
@@ -260,14 +261,14 @@ def false_beliefs(misled: pd.DataFrame, n_resamples: int = 1000, seed: int = 0) 
         "false_statements_come_back",
         stats.bootstrap(lean, strata=misled["exposures"], n_resamples=n_resamples, seed=seed),
         decision=_few(len(misled)),
-        holds="Where training stated something false, the model gives back the false answer more "
+        holds="If the training text states a fact wrongly, the model gives the false answer more "
         "often than the true one, by {size} ({counts}).",
-        opposite="Where training stated something false, the model gives the true answer more "
+        opposite="If the training text states a fact wrongly, the model gives the true answer more "
         "often than the false one, by {size} ({counts}).",
-        undecided="These {n} facts do not decide whether the model gives back the false answer or "
-        "the true one more often where training stated something false: the difference is {value} "
+        undecided="These {n} facts do not decide whether the model gives the false or the true "
+        "answer more often if the training text states a fact wrongly: the difference is {value} "
         "({counts}).",
-        undefined="No fact asked here is known to have been stated wrongly in training.",
+        undefined="No fact asked here is known to be stated wrongly in the training text.",
         counts=f"{counts.iloc[0]} and {counts.iloc[1]} of {len(misled)} facts",
     )
 
@@ -284,15 +285,15 @@ def false_share(misled: pd.DataFrame, n_resamples: int = 1000, seed: int = 0) ->
         "false_answers_follow_the_share_of_false_statements",
         _gap(mostly, false, n_resamples, seed),
         decision=_few(int(mostly.sum()), int((~mostly).sum())),
-        holds="The false answer comes more often where training stated mostly the false object "
-        "than where it stated both equally often: {sides}, {size} more.",
-        opposite="The false answer comes less often where training stated mostly the false object "
-        "than where it stated both equally often: {sides}, {size} less.",
-        undecided="These {n} facts do not decide whether the false answer comes more often where "
-        "training stated mostly the false object than where it stated both equally often: {sides}, "
-        "a difference of {value}.",
-        undefined="No facts were asked of both kinds: stated mostly wrongly in training, and "
-        "rightly as often as wrongly.",
+        holds="The false answer is more frequent if most statements in the training text are "
+        "false than if half of them are: {sides}, {size} more.",
+        opposite="The false answer is less frequent if most statements in the training text are "
+        "false than if half of them are: {sides}, {size} less.",
+        undecided="These {n} facts do not decide whether the false answer is more frequent if most "
+        "statements in the training text are false than if half of them are: {sides}, a difference "
+        "of {value}.",
+        undefined="No facts were asked of both kinds: stated mostly wrongly in the training text, "
+        "and half of the time.",
         sides=sides,
     )
 
@@ -307,15 +308,17 @@ def false_steadier(misled: pd.DataFrame, n_resamples: int = 1000, seed: int = 0)
         "false_answers_are_steadier_than_true_ones",
         _gap(false, rows["consistency"], n_resamples, seed),
         decision=_few(*sides),
-        holds="False answers from training are steadier than true ones: they are chosen again in "
-        "{false} of the choices, true ones in {true}, a difference of {size} ({sides}).",
-        opposite="False answers from training are less steady than true ones: they are chosen "
-        "again in {false} of the choices, true ones in {true}, a difference of {size} ({sides}).",
-        undecided="These {n} answers do not decide whether consistency tells false answers from "
-        "true ones to facts that training stated wrongly: {false} and {true} of the choices, a "
+        holds="False answers from the training text are more consistent than true ones: they are "
+        "picked again in {false} of the multiple-choice questions, true ones in {true}, a "
+        "difference of {size} ({sides}).",
+        opposite="False answers from the training text are less consistent than true ones: they "
+        "are picked again in {false} of the multiple-choice questions, true ones in {true}, a "
+        "difference of {size} ({sides}).",
+        undecided="These {n} answers to facts that the training text states wrongly do not decide "
+        "whether false or true ones are more consistent: {false} and {true} are picked again, a "
         "difference of {value} ({sides}).",
-        undefined="Whether consistency tells false answers from true ones is undefined: there are "
-        "no answers of both kinds to facts that training stated wrongly.",
+        undefined="Whether false answers are more consistent than true ones is undefined: there "
+        "are no answers of both kinds to facts that the training text states wrongly.",
         false=_percent(rows["consistency"][false].mean()),
         true=_percent(rows["consistency"][~false].mean()),
         sides=f"{sides[0]} false and {sides[1]} true answers",
@@ -362,12 +365,12 @@ def seen_and_unseen(table: pd.DataFrame, setting: str) -> Finding:
         digits=2,
         scale=1,
         unit="",
-        holds="Among the paper's {n} models those with more net correct answers also hold back "
-        "more: r of NCR and UR is {value} ({setting}).",
-        opposite="Among the paper's {n} models those with more net correct answers hold back less: "
-        "r of NCR and UR is {value} ({setting}).",
-        undecided="The paper's {n} models do not decide whether those with more net correct "
-        "answers hold back more: r of NCR and UR is {value} ({setting}).",
+        holds="Among the paper's {n} models, those with a higher NCR also have a higher UR: r is "
+        "{value} ({setting}).",
+        opposite="Among the paper's {n} models, those with a higher NCR have a lower UR: r is "
+        "{value} ({setting}).",
+        undecided="The paper's {n} models do not decide whether those with a higher NCR also have "
+        "a higher UR: r is {value} ({setting}).",
         setting=setting,
     )
 
@@ -399,8 +402,8 @@ def cutoffs_printed(about: pd.DataFrame) -> Finding:
         (1 - len(unknown) / len(about), *NOTHING[:2], len(about)),
         decision=findings.OPPOSITE if len(unknown) else findings.HOLDS,
         holds="Table 4 prints a knowledge cut-off for all {n} models.",
-        opposite="For {k} of the {n} models Table 4 prints the knowledge cut-off as Unknown, so it "
-        "does not show that the questions are seen knowledge for them: {names}.",
+        opposite="Table 4 prints the knowledge cut-off as Unknown for {k} of the {n} models, so it "
+        "does not show that they have seen the questions: {names}.",
         undecided="",
         k=len(unknown),
         names=", ".join(unknown),
