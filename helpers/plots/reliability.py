@@ -247,7 +247,7 @@ def line_grid(
                     rows["place"],
                     rows[measure],
                     color=shade[rows["family"].iloc[0]],
-                    ls="-" if group == joined else "",
+                    ls="-" if group in (joined, OTHER) else "",
                     marker="o",
                     ms=3,
                     mfc="white" if rows["tuned"].all() else None,

@@ -302,8 +302,8 @@ def knowing_and_limits(measured: pd.DataFrame) -> Finding:
         (row["estimate"], row["low"], row["high"], row["n"]),
         holds=f"With 'unsure' shown, models with a higher NCR have a higher UR: {both}",
         opposite=f"With 'unsure' shown, models with a higher NCR have a lower UR: {both}",
-        undecided="With 'unsure' shown, the two kinds of correlation do not both decide that models "
-        f"with a higher NCR have a higher UR: {both}",
+        undecided="With 'unsure' shown, the two kinds of correlation do not both decide that "
+        f"models with a higher NCR have a higher UR: {both}",
         decision=decision,
         **R,
     )
