@@ -136,7 +136,8 @@ CASES = {
             (marks(0.5, 0.5, 0.505), marks(0.2, 0.4)),
         ],
         [(marks(0.50, 0.53, n=60),), (marks(1, 0, n=1),), (marks(0.5, 0.5, n=6),)],
-        "points, below the largest of the paper's Table 1, 1.5; varying the order of their examples, it is 14.1.",
+        "points, below the largest of the paper's Table 1, 1.5; varying the order of their "
+        "examples, it is 14.1.",
     ),
     "answers_change": (
         lambda table: told.answers_change(table, 10),
