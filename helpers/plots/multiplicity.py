@@ -82,7 +82,7 @@ def two_prompts(right: pd.DataFrame, ax: Axes | None = None) -> Axes:
 
 
 def mapping(scores: pd.DataFrame, ax: Axes | None = None) -> Axes:
-    r"""Draw how "factual" and "hallucination" at the default prompt divide into three classes.
+    r"""Draw how right and wrong answers at the default prompt divide into three classes.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ def mapping(scores: pd.DataFrame, ax: Axes | None = None) -> Axes:
     Returns
     -------
     Axes
-        Widths of the streams are numbers of items, which stand on both sides.
+        Widths of the streams are numbers of items, written on both sides.
 
     Notes
     -----
@@ -104,18 +104,19 @@ def mapping(scores: pd.DataFrame, ax: Axes | None = None) -> Axes:
     --------
     >>> scores = pd.DataFrame({"default": [1, 0, 0], "class": ["factuality", "error", "error"]})
     >>> [text.get_text() for text in mapping(scores).texts][:2]
-    ['factual\n1', 'hallucination\n2']
+    ['right, one prompt\n1', 'wrong, one prompt\n2']
     """
     if scores.empty:
         return empty(ax, "There is no question to divide into classes.")
     ax = ax or plt.subplots(figsize=(6, 3.6))[1]
-    left = np.where(scores["default"] > 0, "factual", "hallucination")
+    sides = {"right, one prompt": GREEN, "wrong, one prompt": RED}
+    left = np.where(scores["default"] > 0, *sides)
     flows = pd.crosstab(left, scores["class"]).reindex(
-        index=["factual", "hallucination"], columns=list(COLOURS), fill_value=0
+        index=list(sides), columns=list(COLOURS), fill_value=0
     )
     gap = 0.07 * len(scores)  # the height of a line, so that classes without items keep apart
     starts, ends = _tops(flows.sum(axis=1), gap), _tops(flows.sum(), gap)
-    for name, shade in zip(flows.index, (BLUE, ORANGE)):
+    for name, shade in sides.items():
         _end(ax, 0, starts[name], flows.loc[name].sum(), shade, name, "right")
     for name, shade in COLOURS.items():
         _end(ax, 1, ends[name], flows[name].sum(), shade, NAMES[name], "left")
@@ -124,7 +125,7 @@ def mapping(scores: pd.DataFrame, ax: Axes | None = None) -> Axes:
             _stream(ax, starts[name], ends[target], n, COLOURS[target])
             starts[name] += n
             ends[target] += n
-    ax.set_xlim(-0.62, 1.85)
+    ax.set_xlim(-0.8, 1.85)
     ax.set_ylim(max(ends.max(), starts.max()) + gap, -gap)
     ax.set_axis_off()
     return ax

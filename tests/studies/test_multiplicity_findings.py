@@ -136,8 +136,8 @@ CASES = {
             (marks(0.5, 0.5, 0.505), marks(0.2, 0.4)),
         ],
         [(marks(0.50, 0.53, n=60),), (marks(1, 0, n=1),), (marks(0.5, 0.5, n=6),)],
-        "below 1.5, the largest that the paper's Table 1 has on its benchmarks; varying "
-        '"order", it is 14.1.',
+        "below 1.5, the largest that the paper's Table 1 has on its benchmarks; varying the order "
+        "of their examples, it is 14.1.",
     ),
     "answers_change": (
         lambda table: told.answers_change(table, 10),
@@ -216,7 +216,7 @@ CASES = {
         [(graded(["error", "randomness"], confidence=[0.9, 0.1]),)],
         [(graded(["error", "randomness"], confidence=[0.1, 0.9]),)],
         [(graded(["error", "randomness"], confidence=[0.5, 0.5]),)],
-        "less sure of steady answers than of those that change: 1 / perplexity is 0.80 [",
+        "less confident in steady answers than in those that change: 1 / perplexity is 0.80 [",
     ),
     "right_is_surer": (
         lambda table: told.right_is_surer(table, **DRAW),
@@ -286,7 +286,7 @@ CASES = {
         [(hits(0.9, 0.2, 0.1),)],
         [(hits(0.2, 0.1, 0.9),)],
         [(hits(0.5, 0.5),)],
-        'Varying "options" reveals better what the model was taught than varying "frames": 90.0 %',
+        'Varying "options" agrees better with the training text than varying "frames": 90.0 %',
     ),
     "nearest_model": (
         lambda ours, theirs: told.nearest_model({"b": pair(ours, theirs)}, "a", **DRAW),

@@ -1,4 +1,4 @@
-"""What the chapter on prompt multiplicity finds: belief or chance, and what can tell them apart.
+"""Findings about prompt multiplicity: belief or chance, and what distinguishes them.
 
 `scores` is a table of :func:`helpers.metrics.choices.item_scores`, one row a question, for the
 kind of variation in focus; `draw` holds ``n_resamples`` and ``seed`` of the bootstraps.
@@ -21,8 +21,15 @@ SAME = (
     " Under the default prompt alone the second and the third are the same: wrong (the paper's "
     "Figure 2)."
 )
+VARIED = {
+    "frames": "wording",
+    "paraphrases": "wording (paraphrases)",
+    "order": "the order of their examples",
+    "demonstrations": "their examples",
+    "options": "the order of the options",
+}
 LATER = 0.01  # of the questions: what one more prompt may add before it counts as more
-MOVED = 0.1  # of the questions: classes that hang on the threshold
+MOVED = 0.1  # of the questions: classes that depend on the threshold
 TAUS = (0.5, 0.9)
 WIDE = 0.1  # of the questions: bounds further apart leave a share open
 
@@ -59,7 +66,7 @@ def accuracy_moves(marks: Mapping[str, pd.DataFrame], focus: str, **draw: int) -
     calm = {kind: 100 * float(deviation(t.to_numpy())) for kind, t in marks.items()}
     del calm[focus]
     least = min(calm, key=calm.get, default="")
-    start = 'Over {r} prompts that vary in "{focus}", accuracy runs from {worst} to {best} %'
+    start = "Over {r} prompts that vary in {focus}, accuracy runs from {worst} to {best} %"
     return decide(
         "accuracy_moves",
         found,
@@ -71,12 +78,12 @@ def accuracy_moves(marks: Mapping[str, pd.DataFrame], focus: str, **draw: int) -
         undecided=f"{start}. These {{n}} questions do not decide whether its standard deviation, "
         "{value}, exceeds {most}, the largest that the paper's Table 1 has on its "
         "benchmarks{least}.",
-        focus=focus,
+        focus=VARIED.get(focus, focus),
         worst=f"{rates.min():.1f}",
         best=f"{rates.max():.1f}",
         r=marks[focus].shape[1],
         most=f"{100 * most:.1f}",
-        least=f'; varying "{least}", it is {calm[least]:.1f}' if least else "",
+        least=f"; varying {VARIED.get(least, least)}, it is {calm[least]:.1f}" if least else "",
     )
 
 
@@ -89,11 +96,11 @@ def answers_change(scores: pd.DataFrame, r: int) -> Finding:
         _share(scores["ambiguous"]),
         null=0.5,
         unit=" %",
-        holds="Most answers change within {r} prompts: {value} of {n} questions get more than one"
+        holds="Most answers change over {r} prompts: {value} of {n} questions get more than one"
         + tail,
         opposite="Most answers stay the same over {r} prompts: {value} of {n} questions get more "
         "than one" + tail,
-        undecided="These {n} questions do not decide whether most answers change within {r} "
+        undecided="These {n} questions do not decide whether most answers change over {r} "
         "prompts: {value} get more than one" + tail,
         **words,
     )
@@ -318,12 +325,12 @@ def steady_is_surer(scores: pd.DataFrame, **draw: int) -> Finding:
         digits=2,
         scale=1,
         unit="",
-        holds="The model is surer of steady answers than of those that change: 1 / perplexity is "
-        "{size} higher ({n} questions), as in the paper's Table 2.",
-        opposite="The model is less sure of steady answers than of those that change: 1 / "
+        holds="The model is more confident in steady answers than in those that change: 1 / "
+        "perplexity is {size} higher ({n} questions), as in the paper's Table 2.",
+        opposite="The model is less confident in steady answers than in those that change: 1 / "
         "perplexity is {size} lower ({n} questions), unlike in the paper's Table 2.",
-        undecided="These {n} questions do not decide whether the model is surer of steady answers: "
-        "1 / perplexity of steady answers less that of others is {value}.",
+        undecided="These {n} questions do not decide whether the model is more confident in steady "
+        "answers: 1 / perplexity of steady answers minus that of others is {value}.",
         undefined="Steady and changing answers cannot be compared: this run has one of them only.",
     )
 
@@ -339,13 +346,15 @@ def right_is_surer(scores: pd.DataFrame, **draw: int) -> Finding:
         digits=2,
         scale=1,
         unit="",
-        holds="Of steady answers, the model is surer of the right ones: 1 / perplexity is {size} "
-        "higher ({n} questions); in the paper's Table 2 the two differ by {apart} at most.",
-        opposite="Of steady answers, the model is surer of the wrong ones: 1 / perplexity is "
-        "{size} higher ({n} questions); in the paper's Table 2 the two differ by {apart} at most.",
-        undecided="These {n} steady answers do not decide whether the model is surer of the right "
-        "ones: 1 / perplexity of right less that of wrong is {value}; in the paper's Table 2 the "
-        "two differ by {apart} at most.",
+        holds="Of its steady answers, the model is more confident in the right ones: 1 / "
+        "perplexity is {size} higher ({n} questions); in the paper's Table 2 the two differ by "
+        "{apart} at most.",
+        opposite="Of its steady answers, the model is more confident in the wrong ones: 1 / "
+        "perplexity is {size} higher ({n} questions); in the paper's Table 2 the two differ by "
+        "{apart} at most.",
+        undecided="These {n} steady answers do not decide whether the model is more confident in "
+        "the right ones: 1 / perplexity of right minus that of wrong is {value}; in the paper's "
+        "Table 2 the two differ by {apart} at most.",
         undefined="Steady right and steady wrong answers cannot be compared: this run has one of "
         "them only.",
         apart=f"{apart:.2f}",
@@ -460,13 +469,13 @@ def classes_follow_lessons(hits: npt.ArrayLike, due: pd.Series, **draw: int) -> 
         null=guess,
         unit=" %",
         holds="The classes agree with the training text: {value} of the facts fall in the class "
-        "that is due, the mean over its lessons, against {guess} % for a guess ({n} facts).",
+        "that it leads one to expect, {guess} % would by chance ({n} facts; mean over lessons).",
         opposite="The classes contradict the training text: {value} of the facts fall in the class "
-        "that is due, the mean over its lessons, against {guess} % for a guess ({n} facts).",
+        "that it leads one to expect, {guess} % would by chance ({n} facts; mean over lessons).",
         undecided="These {n} facts do not decide whether the classes agree with the training text: "
-        "{value} fall in the class that is due, the mean over its lessons, against {guess} % for a "
-        "guess.",
-        undefined="No question of this run has a lesson that should lead to one class.",
+        "{value} fall in the class that it leads one to expect, {guess} % would by chance (mean "
+        "over lessons).",
+        undefined="No question of this run has a lesson that leads one to expect a class.",
         guess=f"{100 * guess:.0f}",
     )
 
@@ -530,8 +539,8 @@ def exposure_steadies(scores: pd.DataFrame) -> Finding:
         "factuality: rank correlation {value} over {n} facts.",
         undecided="These {n} facts do not decide whether facts read more often are prompt-agnostic "
         "factuality more often: rank correlation {value}.",
-        undefined="Whether exposure steadies answers is undefined for this run: all its facts "
-        "were read equally often, or all are of one class.",
+        undefined="Whether exposure makes answers steadier is undefined for this run: all its "
+        "facts were read equally often, or all are of one class.",
     )
 
 
@@ -540,15 +549,15 @@ def best_kind(hits: Mapping[str, np.ndarray], due: pd.Series, focus: str, **draw
     return decide(
         "best_kind",
         _against_others(hits, focus, draw, due),
-        holds='Varying "{focus}" reveals best what the model was taught: {first} % of the '
-        'questions fall in the class that is due, {second} % with "{other}", the next, {size} '
-        "fewer ({n} questions).",
-        opposite='Varying "{other}" reveals better what the model was taught than varying '
-        '"{focus}": {second} % of the questions fall in the class that is due, against {first} %, '
-        "{size} more ({n} questions).",
-        undecided='These {n} questions do not decide whether varying "{focus}" or "{other}" '
-        "reveals better what the model was taught: {first} and {second} % fall in the class that "
-        "is due, a difference of {value}.",
+        holds='Varying "{focus}" agrees best with the training text: {first} % of the questions '
+        'fall in the expected class, {second} % with "{other}", the next, {size} fewer ({n} '
+        "questions).",
+        opposite='Varying "{other}" agrees better with the training text than varying "{focus}": '
+        "{second} % of the questions fall in the expected class, against {first} %, {size} more "
+        "({n} questions).",
+        undecided='These {n} questions do not decide whether varying "{focus}" or "{other}" agrees '
+        "better with the training text: {first} and {second} % fall in the expected class, a "
+        "difference of {value}.",
         undefined="This run has no two kinds of variation, or no lessons, to compare.",
         focus=focus,
         **_rivals(hits, focus),
@@ -574,7 +583,7 @@ def nearest_model(pairs: Mapping[str, pd.DataFrame], who: str, **draw: int) -> F
         opposite=start + "{who} has less prompt-agnostic factuality, by {size} ({n} questions).",
         undecided=start + "These {n} questions do not decide which of the two has more "
         "prompt-agnostic factuality: the difference is {value}.",
-        undefined="No other model was asked these questions, so there is none to choose from.",
+        undefined="No other model was asked these questions, so there is none to compare with.",
         who=who,
         other=other.rstrip("/").rpartition("/")[2],
         gap=f"{abs(100 * gaps.get(other, 0)):.1f}",
@@ -595,7 +604,7 @@ def _over_models(values: pd.Series) -> stats.Interval:
 
 
 def _ends(low: float, high: float) -> dict[str, str]:
-    """Write the two ends of a lead in points, smaller first, whoever leads."""
+    """Write the two ends of a lead in points, smaller first, for either sign."""
     ends = sorted([abs(low), abs(high)]) if low * high > 0 else [low, high]
     return {name: f"{100 * end:.1f}" for name, end in zip(("low", "high"), ends)}
 
