@@ -203,7 +203,7 @@ def cost_plane(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
         ax.plot(row["forwarded"], row["estimate"], "o", ms=8, color=colour, mfc="white", mew=2)
     log_scale(ax)
     ax.set_ylim(bottom=min(0, ax.get_ylim()[0]))
-    ax.set_xlabel("tokens a fact (hollow: shared beginnings read once)")
-    ax.set_ylabel("bits a fact")
+    ax.set_xlabel("tokens per fact (hollow: shared beginnings read once)")
+    ax.set_ylabel("bits per fact")
     legend_above(ax)
     return ax
