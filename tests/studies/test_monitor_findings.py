@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from helpers.studies.findings import monitor as says
+from helpers.studies.findings import monitor as claims
 
 DRAWS = {"n_resamples": 200, "seed": 0}
 nan = float("nan")
@@ -45,25 +45,28 @@ EMPTY = facts(0, counted=[], pfd=[], ird=[], anchor=[], deviation=[], exposures=
 
 def test_facts_are_sorted_by_their_answers():
     marks = by_fact(right=0.9, frame0=0.5, wrong0=0.25)
-    kinds = says.kinds_of_facts(marks)
+    kinds = claims.kinds_of_facts(marks)
     assert kinds.value_counts(sort=False).to_dict() == {"steady": 10, "shaky": 10, "unknown": 20}
     assert kinds.drop_duplicates().to_dict() == {"f0": "steady", "f10": "shaky", "f20": "unknown"}
     subjects = {item: f"{{{item}}}" for item in marks["item"]}
-    finding = says.three_facts(kinds, marks, subjects)
+    finding = claims.three_facts(kinds, marks, subjects)
     assert finding.decision == "holds"
     assert "40 facts of this relation: 10 steady, 10 shaky, 20 unknown" in finding.sentence
-    assert "about {f0} always, about {f10} sometimes, about {f20} only after" in finding.sentence
+    assert (
+        "about {f0} in all four cases, about {f10} in some, about {f20} only after"
+        in finding.sentence
+    )
     unknown = kinds[kinds == "unknown"]
     check(
-        says.three_facts(unknown, marks.assign(right=0.0), dict.fromkeys(subjects, "Rome")),
+        claims.three_facts(unknown, marks.assign(right=0.0), dict.fromkeys(subjects, "Rome")),
         "undecided",
-        "about Rome never. None is steady or shaky, so the examples lack it.",
+        "about Rome in none. There is no example of a fact that is steady or shaky.",
     )
 
 
 def test_of_unknown_facts_one_that_is_right_after_hearing_the_answer_comes_first():
     marks = by_fact(right=0.5, frame0=0.0, wrong0=0.0).iloc[::-1]
-    assert says.kinds_of_facts(marks).index[0] == "f19"
+    assert claims.kinds_of_facts(marks).index[0] == "f19"
 
 
 @pytest.mark.parametrize(
@@ -74,22 +77,22 @@ def test_of_unknown_facts_one_that_is_right_after_hearing_the_answer_comes_first
             "holds",
             "Most facts count: the model gives the right answer after hearing it for 90",
         ),
-        (0.1, "opposite", "MONITOR says nothing of the rest"),
+        (0.1, "opposite", "MONITOR says nothing about the rest"),
         (0.5, "undecided", "These 40 facts do not decide"),
     ],
 )
 def test_coverage(share, decision, part):
     scores = facts(counted=(np.arange(40) // 2 % 10 < 10 * share))
-    check(says.coverage(scores, **DRAWS), decision, part)
+    check(claims.coverage(scores, **DRAWS), decision, part)
 
 
 def test_a_wider_rule_lets_more_facts_count():
     narrow = facts(counted=np.arange(40) < 20, deviation=0.2, anchor=0.8)
     wide = narrow.assign(counted=True, deviation=0.4)
-    check(says.wider_rule(narrow, wide), "holds", "adds 20 of 40 facts", "0.500 instead of 0.250")
-    check(says.wider_rule(narrow, narrow), "undecided", "The same facts count")
+    check(claims.wider_rule(narrow, wide), "holds", "adds 20 of 40 facts", "0.500 instead of 0.250")
+    check(claims.wider_rule(narrow, narrow), "undecided", "The same facts count")
     none = narrow.assign(counted=False)
-    check(says.wider_rule(none, narrow), "holds", "0.250 instead of undefined")
+    check(claims.wider_rule(none, narrow), "holds", "0.250 instead of undefined")
 
 
 @pytest.mark.parametrize(
@@ -103,7 +106,7 @@ def test_a_wider_rule_lets_more_facts_count():
     ],
 )
 def test_level(table, decision, part):
-    check(says.level(table), decision, part)
+    check(claims.level(table), decision, part)
 
 
 @pytest.mark.parametrize(
@@ -113,7 +116,7 @@ def test_level(table, decision, part):
 def test_the_cheap_average_against_the_grid(cheap, grid, decision):
     one = by_fact(right=1.0, frame0=cheap, wrong0=cheap)
     two = by_fact(**{"qa0+wrong0": grid, "qa1+wrong0": grid})
-    finding = says.cheap_average(one, two.head(30), **DRAWS)
+    finding = claims.cheap_average(one, two.head(30), **DRAWS)
     check(finding, decision, "0 facts")
     assert finding.n == 30  # those of the grid
     expected = one.head(30)["frame0"].mean() - two.head(30)["qa0+wrong0"].mean()
@@ -136,7 +139,7 @@ def grid(marks):
     ],
 )
 def test_best_and_worst_combination(marks, decision, part):
-    check(says.best_and_worst(grid(marks), **DRAWS), decision, part)
+    check(claims.best_and_worst(grid(marks), **DRAWS), decision, part)
 
 
 @pytest.mark.parametrize(
@@ -145,20 +148,20 @@ def test_best_and_worst_combination(marks, decision, part):
 )
 def test_base_frame_and_kinds_of_prompt(base, other, decision):
     table = by_fact(frame0=base, frame1=other, frame10=other, wrong0=1.0)
-    check(says.base_frame(table, **DRAWS), decision, "40 facts")
+    check(claims.base_frame(table, **DRAWS), decision, "40 facts")
     wide = {"QA": by_fact(f0=base), "WP": by_fact(f0=other)}
-    check(says.questions_or_gaps(wide, **DRAWS), decision, "The 40 facts of the close-up")
+    check(claims.questions_or_gaps(wide, **DRAWS), decision, "The 40 facts of the close-up")
 
 
 def test_few_facts_do_not_tell_questions_from_gaps():
     wide = {"QA": by_fact(f0=1.0).head(13), "WP": by_fact(f0=0.0).head(13)}
-    check(says.questions_or_gaps(wide, **DRAWS), "undecided", "The 13 facts", "are too few")
+    check(claims.questions_or_gaps(wide, **DRAWS), "undecided", "The 13 facts", "are too few")
 
 
 def test_one_frame_and_no_gaps():
-    check(says.base_frame(by_fact(frame0=0.5), **DRAWS), "undefined", "but one frame")
+    check(claims.base_frame(by_fact(frame0=0.5), **DRAWS), "undefined", "only one frame")
     wide = {"QA": by_fact(f0=0.5)}
-    check(says.questions_or_gaps(wide, **DRAWS), "undefined", "no frames with gaps")
+    check(claims.questions_or_gaps(wide, **DRAWS), "undefined", "no frames with gaps")
 
 
 @pytest.mark.parametrize(
@@ -171,8 +174,8 @@ def test_one_frame_and_no_gaps():
 )
 def test_framing_and_interference(pfd, ird, decision, part):
     counted = facts(pfd=spread(pfd), ird=spread(ird)[::-1])
-    check(says.framing_or_interference(counted, **DRAWS), decision, part)
-    check(says.framing_or_interference(EMPTY, **DRAWS), "undefined", "No fact counts")
+    check(claims.framing_or_interference(counted, **DRAWS), decision, part)
+    check(claims.framing_or_interference(EMPTY, **DRAWS), "undefined", "No fact counts")
 
 
 @pytest.mark.parametrize(
@@ -186,10 +189,10 @@ def test_framing_and_interference(pfd, ird, decision, part):
 def test_a_word_before(none, right, wrong, decisions):
     table = by_fact(none=none, right=right, wrong=wrong)
     echoed = by_fact(wrong=1 - wrong)
-    check(says.wrong_hint(table, **DRAWS), decisions[0], "it costs 0.25 to 56.54 points")
-    check(says.right_hint(table, **DRAWS), decisions[1], "-29.86 and 43.67")
-    finding = says.echoes(echoed, table, **DRAWS)
-    check(finding, decisions[2], f"{100 * (1 - wrong):.1f} against {100 * wrong:.1f} %")
+    check(claims.wrong_hint(table, **DRAWS), decisions[0], "it costs 0.25 to 56.54 points")
+    check(claims.right_hint(table, **DRAWS), decisions[1], "-29.86 and 43.67")
+    finding = claims.echoes(echoed, table, **DRAWS)
+    check(finding, decisions[2], f"{100 * (1 - wrong):.1f} and {100 * wrong:.1f} %")
 
 
 RELATIONS = pd.DataFrame({"base": np.tile([0.2, 0.4, 0.6, 0.8], 5)})
@@ -203,7 +206,7 @@ NOISE = np.array([1, -1, -1, 1, -1, 1, 1, -1] * 2 + [1, -1, -1, 1])
 def test_steadiness_at_equal_accuracy(sign, decision):
     table = RELATIONS.assign(MONITOR=HIDDEN - 9 * RELATIONS["base"])
     table["deviation"] = sign * HIDDEN + 0.3 * NOISE + 5 * RELATIONS["base"]
-    check(says.steadiness(table), decision)
+    check(claims.steadiness(table), decision)
 
 
 def test_base_accuracy_is_held_fixed():
@@ -211,7 +214,7 @@ def test_base_accuracy_is_held_fixed():
     table["deviation"] = RELATIONS["base"] + 0.01 * np.roll(NOISE, 2)
     r = table[["MONITOR", "base", "deviation"]].corr().to_numpy()
     by_formula = (r[0, 2] - r[0, 1] * r[1, 2]) / np.sqrt((1 - r[0, 1] ** 2) * (1 - r[1, 2] ** 2))
-    finding = says.steadiness(table)
+    finding = claims.steadiness(table)
     assert r[0, 2] > 0.9
     assert finding.estimate == pytest.approx(by_formula)
     assert finding.n == 20
@@ -222,8 +225,8 @@ def test_base_accuracy_is_held_fixed():
     [([0.9] * 40, "holds"), ([0.5] * 40, "opposite"), ([0.9, 0.9, 0.5, 0.5] * 10, "undecided")],
 )
 def test_solid_anchors(anchors, decision):
-    check(says.solid(facts(anchor=anchors), **DRAWS), decision, "40 primary anchors")
-    check(says.solid(EMPTY, **DRAWS), "undefined", "No fact counts")
+    check(claims.solid(facts(anchor=anchors), **DRAWS), decision, "40 primary anchors")
+    check(claims.solid(EMPTY, **DRAWS), "undefined", "No fact counts")
 
 
 @pytest.mark.parametrize(
@@ -232,10 +235,10 @@ def test_solid_anchors(anchors, decision):
 )
 def test_weights(pfd, ird, decision):
     counted = facts(pfd=spread(pfd), ird=spread(ird), anchor=0.9)
-    finding = says.weights(counted, **DRAWS)
+    finding = claims.weights(counted, **DRAWS)
     check(finding, decision, f"between {pfd / 0.9:.3f} and {ird / 0.9:.3f}")
     assert finding.estimate == pytest.approx((ird - pfd) / 0.9)
-    check(says.weights(EMPTY, **DRAWS), "undefined", "No fact counts")
+    check(claims.weights(EMPTY, **DRAWS), "undefined", "No fact counts")
 
 
 def attributions(scores, change, tokens=("<s>", "ĠCape", "ĠVerde", ".", "Ġin")):
@@ -253,15 +256,15 @@ def attributions(scores, change, tokens=("<s>", "ĠCape", "ĠVerde", ".", "Ġin"
     ],
 )
 def test_attribution(table, decision, part):
-    finding = says.attributed(table, "Cape Verde")
+    finding = claims.attributed(table, "Cape Verde")
     assert (finding.decision, part in finding.sentence) == (decision, True), finding.sentence
 
 
 def test_cost():
     names = ["MONITOR, scored", "MONITOR, answered", "grid, answered"]
     costs = pd.DataFrame({"seconds": [1.0, 2.0, 6.0]}, index=names)
-    check(says.cost(costs, 15), "holds", "took 3.0 times", "2.0 times", "15 facts", "2.97")
-    check(says.cost(costs.assign(seconds=[1, 2, 1]), 15), "opposite", "no longer", "0.5 times")
+    check(claims.cost(costs, 15), "holds", "took 3.0 times", "2.0 times", "15 facts", "2.97")
+    check(claims.cost(costs.assign(seconds=[1, 2, 1]), 15), "opposite", "no longer", "0.5 times")
 
 
 @pytest.mark.parametrize(
@@ -275,7 +278,7 @@ def test_cost():
 )
 def test_four_frames(few, decision):
     pairs = pd.DataFrame({"first 4 frames": few, "all 7 frames": HIDDEN})
-    check(says.four_frames(pairs, 7), decision)
+    check(claims.four_frames(pairs, 7), decision)
 
 
 @pytest.mark.parametrize(
@@ -283,13 +286,13 @@ def test_four_frames(few, decision):
     [
         (-HIDDEN + NOISE / 9, "holds", "r = -1.00 [-1.00, -0.99] over 20 relations (-1.00"),
         (HIDDEN + NOISE / 9, "opposite", "are shakier"),
-        (NOISE, "undecided", "models it is -0.846"),
+        (NOISE, "undecided", "2024 it is -0.846"),
         (HIDDEN * nan, "undefined", "Too few relations"),
     ],
 )
 def test_accuracy_correlation(average, decision, part):
     table = pd.DataFrame({"MONITOR": HIDDEN, "average": average, "grid average": -HIDDEN})
-    check(says.accuracy_correlation(table), decision, part)
+    check(claims.accuracy_correlation(table), decision, part)
 
 
 READ = np.repeat([0, 0, 1, 2, 16, 64, 128, 256], 5)
@@ -299,15 +302,15 @@ READ = np.repeat([0, 0, 1, 2, 16, 64, 128, 256], 5)
     ("deviation", "decision", "part"),
     [
         (1 - READ / 256, "holds", "MONITOR is 1.99 for facts read once or twice and 1.09"),
-        (READ / 256, "opposite", "move more on the whole"),
+        (READ / 256, "opposite", "the more its probability moves"),
         (np.tile([0.4, 0.6], 20), "undecided", "These 40 facts do not decide"),
         (np.full(40, 0.4), "undefined", "too few facts count"),
     ],
 )
 def test_exposure(deviation, decision, part):
     truth = facts(exposures=READ, deviation=deviation, anchor=0.5)
-    check(says.exposure(truth, **DRAWS), decision, part)
-    check(says.exposure(EMPTY, **DRAWS), "undefined")
+    check(claims.exposure(truth, **DRAWS), decision, part)
+    check(claims.exposure(EMPTY, **DRAWS), "undefined")
 
 
 @pytest.mark.parametrize(
@@ -322,10 +325,10 @@ def test_first_readings(change, decision, part):
     exposures = np.repeat([0, 1, 2, 256], 20)
     deviation = 0.5 + change * (exposures > 0) + np.tile([-0.01, 0.01], 40)
     truth = facts(80, exposures=exposures, deviation=deviation, anchor=0.5)
-    check(says.first_readings(truth.drop(index=range(20, 40)), **DRAWS), decision, part)
+    check(claims.first_readings(truth.drop(index=range(20, 40)), **DRAWS), decision, part)
     for lacking in ("exposures > 0", "exposures == 0"):
-        check(says.first_readings(truth.query(lacking), **DRAWS), "undefined", "are missing")
-    check(says.first_readings(EMPTY, **DRAWS), "undefined")
+        check(claims.first_readings(truth.query(lacking), **DRAWS), "undefined", "are missing")
+    check(claims.first_readings(EMPTY, **DRAWS), "undefined")
 
 
 @pytest.mark.parametrize(
@@ -338,10 +341,10 @@ def test_first_readings(change, decision, part):
 )
 def test_anchor_and_deviation(anchor, deviation, decision):
     truth = facts(exposures=READ, deviation=deviation, anchor=anchor)
-    check(says.anchor_or_deviation(truth, **DRAWS), decision, "areas under the ROC curve")
+    check(claims.anchor_or_deviation(truth, **DRAWS), decision, "areas under the ROC curve")
     alone = truth.query("exposures > 0")
-    check(says.anchor_or_deviation(alone, **DRAWS), "undefined", "one kind is missing")
-    check(says.anchor_or_deviation(EMPTY, **DRAWS), "undefined")
+    check(claims.anchor_or_deviation(alone, **DRAWS), "undefined", "one kind is missing")
+    check(claims.anchor_or_deviation(EMPTY, **DRAWS), "undefined")
 
 
 @pytest.mark.parametrize(
@@ -350,5 +353,5 @@ def test_anchor_and_deviation(anchor, deviation, decision):
 )
 def test_unread_facts(counted, base, decision):
     marks = by_fact(counted=counted, frame0=base).assign(exposures=0)
-    check(says.unread(marks, **DRAWS), decision, "paired, 40 facts")
-    check(says.unread(marks.assign(exposures=4), **DRAWS), "undefined", "were read")
+    check(claims.unread(marks, **DRAWS), decision, "paired, 40 facts")
+    check(claims.unread(marks.assign(exposures=4), **DRAWS), "undefined", "were read")

@@ -37,37 +37,38 @@ def kinds_of_facts(marks: pd.DataFrame) -> pd.Series:
 
 
 def three_facts(kinds: pd.Series, marks: pd.DataFrame, subjects: Mapping[str, str]) -> Finding:
-    """Say of three facts, the first of each kind, how the model answers them; a kind may lack."""
+    """Describe how the model answers three facts, the first of each kind; a kind may be missing."""
     heard = marks.set_index("item")["right"].astype(bool)
     said = []
     for item, kind in kinds.drop_duplicates().items():
-        last = "only after the answer was said" if heard[item] else "never"
-        when = {"steady": "always", "shaky": "sometimes"}.get(kind, last)
+        last = "only after the answer was said first" if heard[item] else "in none"
+        when = {"steady": "in all four cases", "shaky": "in some"}.get(kind, last)
         said.append(f"about {subjects[item]} {when}")
     missing = [kind for kind in KINDS if kind not in set(kinds)]
     counts = kinds.value_counts()
     counts = ", ".join(f"{counts.get(kind, 0)} {kind}" for kind in KINDS)
-    words = "Of the {n} facts of this relation: {counts}. The model is right {told}."
+    words = "Of the {n} facts of this relation: {counts}. The model is right {answers}."
     return decide(
         "three_kinds_of_facts",
         (len(said), np.nan, np.nan, len(kinds)),
         decision=HOLDS if not missing else UNDECIDED,
         holds=words,
         opposite=words,
-        undecided=f"{words} None is {' or '.join(missing)}, so the examples lack it.",
+        undecided=f"{words} There is no example of a fact that is {' or '.join(missing)}.",
         counts=counts,
-        told=", ".join(said),
+        answers=", ".join(said),
     )
 
 
 def coverage(scores: pd.DataFrame, **draws: Any) -> Finding:
-    """Decide whether most facts count: the model answers rightly after hearing the answer."""
+    """Decide whether most facts count: the model is right after hearing the answer."""
     said = "the model gives the right answer after hearing it for {value} of {n} facts"
     return decide(
         "most_facts_count",
         stats.bootstrap(scores["counted"], strata=scores["relation"], **draws),
         holds=f"Most facts count: {said}.",
-        opposite=f"Fewer than half of the facts count: {said}. MONITOR says nothing of the rest.",
+        opposite=f"Fewer than half of the facts count: {said}. MONITOR says nothing about the "
+        "rest.",
         undecided=f"These {{n}} facts do not decide whether most facts count: {said}.",
         null=0.5,
         **PERCENT,
@@ -75,7 +76,7 @@ def coverage(scores: pd.DataFrame, **draws: Any) -> Finding:
 
 
 def wider_rule(narrow: pd.DataFrame, wide: pd.DataFrame) -> Finding:
-    """Say how many more facts count if a right answer to any prompt is enough (footnote 3)."""
+    """Count the facts that are added if a right answer to any prompt is enough (footnote 3)."""
     more = int(wide["counted"].sum() - narrow["counted"].sum())
     sums = (rows.loc[rows["counted"], ["deviation", "anchor"]] for rows in (narrow, wide))
     one, two = (tables.interval(float(monitor.ratio_of_sums(rows)), digits=3) for rows in sums)
@@ -83,7 +84,7 @@ def wider_rule(narrow: pd.DataFrame, wide: pd.DataFrame) -> Finding:
         "the_wider_rule_counts_more_facts",
         (more, np.nan, np.nan, len(narrow)),
         decision=HOLDS if more else UNDECIDED,
-        holds="Counting a fact as soon as any of its prompts is answered rightly adds {more} of "
+        holds="Counting a fact as soon as any of its prompts is answered correctly adds {more} of "
         f"{{n}} facts; MONITOR {'stays' if one == two else f'is {two} instead of'} {one}.",
         opposite="",
         undecided="The same facts count if a right answer to any of their prompts is enough.",
@@ -93,15 +94,15 @@ def wider_rule(narrow: pd.DataFrame, wide: pd.DataFrame) -> Finding:
 
 def level(measured: pd.DataFrame) -> Finding:
     """Decide whether probabilities move by more than half of the anchor."""
-    moves = "MONITOR is {value} over the {n} facts that count: from prompt to prompt, the "
-    moves += "probability of an object"
+    moves = "MONITOR is {value} over the {n} facts that count: on average, the probability of the "
+    moves += "right answer"
+    anchor = "its anchor, the probability after hearing the answer"
     return decide(
         "moves_by_more_than_half",
         _row(measured, "MONITOR"),
-        holds=f"{moves} moves by more than half of its anchor on average.",
-        opposite=f"{moves} moves by less than half of its anchor on average.",
-        undecided=f"{moves} moves by about half of its anchor on average; whether more or less "
-        "is not decided.",
+        holds=f"{moves} moves by more than half of {anchor}.",
+        opposite=f"{moves} moves by less than half of {anchor}.",
+        undecided=f"{moves} moves by about half of {anchor}; whether more or less is not decided.",
         undefined=NO_FACT_COUNTS.format("MONITOR"),
         null=0.5,
         digits=3,
@@ -115,7 +116,7 @@ def cheap_average(cheap: pd.DataFrame, grid: pd.DataFrame, **draws: Any) -> Find
     both = grid[["item"]].merge(cheap.drop(columns="right", errors="ignore"), on="item")
     one, two = (table.iloc[:, 2:].mean(axis=1) for table in (both, grid))
     named = {"cheap": f"{100 * one.mean():.1f}", "every": f"{100 * two.mean():.1f}"}
-    means = "({cheap} against {every} %; paired, {n} facts)"
+    means = "({cheap} and {every} %; paired, {n} facts)"
     return decide(
         "cheap_average_is_higher",
         stats.paired_difference(one, two, strata=grid["relation"], **draws),
@@ -160,18 +161,18 @@ def base_frame(by_fact: pd.DataFrame, **draws: Any) -> Finding:
     return decide(
         "base_frame_is_easier",
         result,
-        holds="The base frame is answered rightly more often than the other frames, by {size} "
+        holds="The base frame is answered correctly more often than the other frames, by {size} "
         "(paired, {n} facts).",
-        opposite="The base frame is answered rightly less often than the other frames, by {size} "
+        opposite="The base frame is answered correctly less often than the other frames, by {size} "
         "(paired, {n} facts).",
         undecided="These {n} facts do not decide whether the base frame is easier than the other "
         "frames: the paired difference is {value}.",
-        undefined="There is but one frame.",
+        undefined="There is only one frame.",
     )
 
 
 def questions_or_gaps(wide: Mapping[str, pd.DataFrame], **draws: Any) -> Finding:
-    """Decide whether questions are answered rightly more often than gaps; few facts do not."""
+    """Decide whether questions are easier than gaps; few facts do not."""
     rates = {kind: table.set_index("item").iloc[:, 1:].mean(axis=1) for kind, table in wide.items()}
     rates = pd.DataFrame(rates).reindex(columns=["QA", "WP"]).dropna()
     few = 0 < len(rates) < FEW
@@ -180,10 +181,10 @@ def questions_or_gaps(wide: Mapping[str, pd.DataFrame], **draws: Any) -> Finding
     return decide(
         "questions_are_easier_than_gaps",
         stats.paired_difference(rates["QA"], rates["WP"], **draws),
-        holds="The {n} facts of the close-up are answered rightly more often when asked as "
-        "questions than as gaps, by {size} (paired).",
-        opposite="The {n} facts of the close-up are completed rightly more often as gaps than "
-        "they are answered as questions, by {size} (paired).",
+        holds="The {n} facts of the close-up are answered correctly more often as questions than "
+        "as gaps, by {size} (paired).",
+        opposite="The {n} facts of the close-up are answered correctly more often as gaps than "
+        "as questions, by {size} (paired).",
         undecided=f"{start} whether questions or gaps are easier: the paired difference is "
         "{value}.",
         decision=UNDECIDED if few else "",
@@ -199,12 +200,12 @@ def framing_or_interference(counted: pd.DataFrame, **draws: Any) -> Finding:
         stats.paired_difference(
             counted["pfd"], counted["ird"], strata=counted["relation"], **draws
         ),
-        holds="In the frames alone, the probability of an object is farther from its anchor than "
-        f"after a wrong word: PFD exceeds IRD by {{size}} {pairs}.",
-        opposite="After a wrong word, the probability of an object is farther from its anchor than "
-        f"in the frames alone: IRD exceeds PFD by {{size}} {pairs}.",
-        undecided="These {n} facts do not decide whether the probability of an object is farther "
-        "from its anchor in the frames alone or after a wrong word: PFD less IRD is {value}.",
+        holds="Other wordings move the probability of the right answer farther from its anchor "
+        f"than wrong words do: PFD exceeds IRD by {{size}} {pairs}.",
+        opposite="Wrong words move the probability of the right answer farther from its anchor "
+        f"than other wordings do: IRD exceeds PFD by {{size}} {pairs}.",
+        undecided="These {n} facts do not decide whether other wordings or wrong words move the "
+        "probability of the right answer farther from its anchor: PFD minus IRD is {value}.",
         undefined=NO_FACT_COUNTS.format("PFD or IRD"),
         **PLAIN | {"digits": 3},
     )
@@ -231,15 +232,17 @@ def wrong_hint(by_context: pd.DataFrame, **draws: Any) -> Finding:
     """Decide whether a wrong word before the question costs accuracy (section 3.2)."""
     change = load("monitor_table3")["wrong_change"]
     ends = f"{-change.max():.2f} to {-change.min():.2f}"
-    paper = f"in the paper's Table 3 (P17) it costs {ends} points"
+    paper = f"in Table 3 of Wang et al. 2024 (country) it costs {ends} points"
     same = "(base frame, paired, {n} facts)"
     return decide(
         "wrong_word_costs_accuracy",
         _contexts(by_context, "none", "wrong", draws),
-        holds=f"A wrong word before the question costs {{size}} of accuracy {same}; {paper}.",
-        opposite=f"A wrong word before the question raises accuracy by {{size}} {same}; {paper}.",
-        undecided="These {n} facts do not decide whether a wrong word before the question costs "
-        f"accuracy: the loss is {{value}}; {paper}.",
+        holds=f"A wrong answer said before the question costs {{size}} of accuracy {same}; "
+        f"{paper}.",
+        opposite="A wrong answer said before the question raises accuracy by {size} "
+        f"{same}; {paper}.",
+        undecided="These {n} facts do not decide whether a wrong answer said before the question "
+        f"costs accuracy: the loss is {{value}}; {paper}.",
     )
 
 
@@ -247,26 +250,27 @@ def right_hint(by_context: pd.DataFrame, **draws: Any) -> Finding:
     """Decide whether the right word before the question raises accuracy."""
     change = load("monitor_table3")["right_change"]
     paper = (
-        f"in the paper's Table 3 (P17) the change lies between {change.min():.2f} and "
+        f"in Table 3 of Wang et al. 2024 (country) the change is between {change.min():.2f} and "
         f"{change.max():.2f} points"
     )
     same = "(base frame, paired, {n} facts)"
     return decide(
         "right_word_raises_accuracy",
         _contexts(by_context, "right", "none", draws),
-        holds=f"The right word before the question raises accuracy by {{size}} {same}; {paper}.",
-        opposite=f"Even the right word before the question lowers accuracy, by {{size}} {same}; "
+        holds=f"Saying the right answer before the question raises accuracy by {{size}} {same}; "
         f"{paper}.",
-        undecided="These {n} facts do not decide whether the right word before the question raises "
-        f"accuracy: the change is {{value}}; {paper}.",
+        opposite="Even saying the right answer before the question lowers accuracy, by {size} "
+        f"{same}; {paper}.",
+        undecided="These {n} facts do not decide whether saying the right answer before the "
+        f"question raises accuracy: the change is {{value}}; {paper}.",
     )
 
 
 def echoes(echoed: pd.DataFrame, by_context: pd.DataFrame, **draws: Any) -> Finding:
-    """Decide whether the model repeats a wrong word more often than it answers rightly."""
+    """Decide whether the model repeats a wrong word more often than it answers correctly."""
     both = echoed.merge(by_context, on=["item", "relation"], suffixes=("", "_right"))
     rates = 100 * both[["wrong", "wrong_right"]].mean()
-    each = f"({rates.iloc[0]:.1f} against {rates.iloc[1]:.1f} %; paired"
+    each = f"({rates.iloc[0]:.1f} and {rates.iloc[1]:.1f} %; paired"
     how = f"{each}, {{n}} facts)"
     return decide(
         "repeats_the_wrong_word",
@@ -306,7 +310,7 @@ def solid(counted: pd.DataFrame, threshold: float = 0.8, **draws: Any) -> Findin
     said = f"{{value}} of the {{n}} primary anchors lie above {threshold}"
     printed = load("monitor_figure5")["solid_percent"]
     paper = " and ".join(f"{share:.0f}" for share in printed)
-    paper = f"in the paper's Figure 5 (P37) they are {paper} % for two models"
+    paper = f"in Figure 5 of Wang et al. 2024 (P37) {paper} % for two models"
     return decide(
         "most_anchors_are_solid",
         stats.bootstrap(counted["anchor"] > threshold, strata=counted["relation"], **draws),
@@ -332,7 +336,7 @@ def attributed(table: pd.DataFrame, heard: str) -> Finding:
     sizes = f"from {first['score'].min():.2f} to {first['score'].max():.2f}"
     off = f"{abs(total - change) / max(abs(change), 1e-12):.0%}"
     cancel = first["score"].abs().max() > 1
-    said = "Which token the misled answer owes its probability to is not settled:"
+    said = "It is not settled which token the misled answer owes its probability to:"
     if not attribution.converged(table):
         open_question = f"{said} the scores sum to {total:.2f}, {off} off the {change:.2f} that "
         open_question += "they should divide, so the integral has not converged."
@@ -351,19 +355,19 @@ def attributed(table: pd.DataFrame, heard: str) -> Finding:
         f"question than to any other token: {own.sum():.2f} of {change:.2f}.",
         opposite="The misled answer owes more of its probability to another token than to the wrong"
         f" word: {top['score']:.2f} of {change:.2f} to {{token}}, {own.sum():.2f} to the word.",
-        undefined="No token of the prompt stands for the wrong word alone: see the figure.",
+        undefined="No token of the prompt is the wrong word alone: see the figure.",
         undecided=open_question,
         token=f'"{top["token"]}"',
     )
 
 
 def cost(costs: pd.DataFrame, n: int) -> Finding:
-    """Say whether answering the grid of combinations takes longer than MONITOR's prompts do."""
+    """Decide whether answering the grid takes longer than answering MONITOR's prompts."""
     seconds = costs["seconds"].astype(float)
     times = seconds["grid, answered"] / seconds["MONITOR, answered"]
     both = seconds["grid, answered"] / seconds.filter(like="MONITOR").sum()
     saved = load("monitor_table8")["saved"].item()
-    same = f"({{n}} facts, the shorter of two times); the paper's Table 8 has {saved:.2f}"
+    same = f"({{n}} facts, the shorter of two times); Table 8 of Wang et al. 2024 has {saved:.2f}"
     return decide(
         "grid_is_dearer",
         (times, np.nan, np.nan, n),
@@ -384,7 +388,7 @@ def four_frames(pairs: pd.DataFrame, n_frames: int) -> Finding:
     return decide(
         "four_frames_keep_the_order",
         result,
-        holds=f"Four frames put relations into much the same order: {r}.",
+        holds=f"Four frames order the relations much as all frames do: {r}.",
         opposite=f"Four frames keep little of the order of relations: {r}.",
         undecided=f"This run does not decide whether four frames keep the order of relations: {r}.",
         undefined="Too few relations have a MONITOR to compare their order.",
@@ -409,12 +413,11 @@ def weights(counted: pd.DataFrame, **draws: Any) -> Finding:
     return decide(
         "weights_move_the_score",
         result,
-        holds=f"The weights matter: over all of them MONITOR lies {said}, {range_is}, more than "
-        "0.1.",
-        opposite=f"The weights matter little: over all of them MONITOR lies {said}, {range_is}, "
+        holds=f"The weights matter: over all of them MONITOR is {said}, {range_is}, more than 0.1.",
+        opposite=f"The weights matter little: over all of them MONITOR is {said}, {range_is}, "
         "less than 0.1.",
         undecided="These {n} facts do not decide whether the weights move MONITOR by more or less "
-        f"than 0.1: over all of them it lies {said}, a range of {{value}}.",
+        f"than 0.1: over all of them it is {said}, a range of {{value}}.",
         undefined=NO_FACT_COUNTS.format("MONITOR"),
         null=0.1,
         **PLAIN | {"digits": 3},
@@ -427,14 +430,14 @@ def accuracy_correlation(relations: pd.DataFrame) -> Finding:
     over_grid = stats.correlation(-relations["MONITOR"], relations["grid average"])
     printed = load("monitor_table4_correlation")["pearson"].item()
     beside = f"r = {_turned(result)} over {{n}} relations ({_turned(over_grid)} with the accuracy "
-    beside += f"of the grid); over the paper's twelve models it is {printed}"
+    beside += f"of the grid); over the twelve models of Wang et al. 2024 it is {printed}"
     return decide(
         "monitor_falls_as_accuracy_rises",
         result,
-        holds=f"Relations that are answered rightly more often are steadier: {beside}.",
-        opposite=f"Relations that are answered rightly more often are shakier: {beside}.",
-        undecided="This run does not decide whether relations that are answered rightly more often "
-        f"are steadier: {beside}.",
+        holds=f"Relations that are answered correctly more often are steadier: {beside}.",
+        opposite=f"Relations that are answered correctly more often are shakier: {beside}.",
+        undecided="This run does not decide whether relations that are answered correctly more "
+        f"often are steadier: {beside}.",
         undefined="Too few relations have a MONITOR to correlate it with accuracy.",
     )
 
@@ -456,15 +459,17 @@ def exposure(truth: pd.DataFrame, **draws: Any) -> Finding:
         for name, rows in groups.items()
         if rows.any()
     ]
-    told = f"rank correlation {_turned(result)}, {{n}} facts that count"
-    told += f"; MONITOR is {' and '.join(values)}" if values else ""
+    rank = f"rank correlation {_turned(result)}, {{n}} facts that count"
+    rank += f"; MONITOR is {' and '.join(values)}" if values else ""
     return decide(
         "deviation_falls_with_exposure",
         result,
-        holds=f"Facts that were read more often move less on the whole ({told}).",
-        opposite=f"Facts that were read more often move more on the whole ({told}).",
-        undecided="These {n} facts do not decide whether facts that were read more often move less "
-        f"({told.replace(', {n} facts that count', '')}).",
+        holds="The more often the training text states a fact, the less its probability moves "
+        f"({rank}).",
+        opposite="The more often the training text states a fact, the more its probability moves "
+        f"({rank}).",
+        undecided="These {n} facts do not decide whether probabilities move less for facts read "
+        f"more often ({rank.replace(', {n} facts that count', '')}).",
         undefined="The deviation cannot be ordered by exposure: too few facts count.",
     )
 
@@ -507,7 +512,7 @@ def anchor_or_deviation(truth: pd.DataFrame, **draws: Any) -> Finding:
     )
     a, d = (float(detection.area(values)) for values in both.values())
     at = "at separating facts that were read from facts never read"
-    areas = f"areas under the ROC curve {a:.2f} against {d:.2f}"
+    areas = f"areas under the ROC curve {a:.2f} and {d:.2f}"
     same = f"({areas}; paired difference {{value}}, {{n}} facts that count)"
     return decide(
         "anchor_separates_better_than_deviation",
@@ -526,18 +531,18 @@ def unread(truth: pd.DataFrame, **draws: Any) -> Finding:
     """Decide whether facts that were never read count, although the model cannot know them."""
     never = truth[truth["exposures"] == 0]
     rates = 100 * never[["counted", "frame0"]].astype(float).mean()
-    how = f"({rates['counted']:.1f} against {rates['frame0']:.1f} %; paired, {{n}} facts)"
+    how = f"({rates['counted']:.1f} and {rates['frame0']:.1f} %; paired, {{n}} facts)"
     return decide(
         "unread_facts_count",
         stats.paired_difference(
             never["counted"], never["frame0"], strata=never["relation"], **draws
         ),
-        holds="Coverage counts copying, too: facts that the model never read are answered rightly "
-        f"more often after the answer was said than without, by {{size}} {how}.",
-        opposite="Facts that the model never read are answered rightly less often after the answer "
-        f"was said than without, by {{size}} {how}.",
-        undecided="These {n} facts do not decide whether facts that the model never read are "
-        "answered rightly more often after the answer was said than without: the difference is "
+        holds="Coverage also counts copying: the model answers facts that it never read correctly "
+        f"more often after hearing the answer than without it, by {{size}} {how}.",
+        opposite="The model answers facts that it never read correctly less often after hearing "
+        f"the answer than without it, by {{size}} {how}.",
+        undecided="These {n} facts do not decide whether the model answers facts that it never "
+        "read correctly more often after hearing the answer than without it: the difference is "
         f"{{value}} {how}.",
         undefined="All facts asked here were read.",
     )
