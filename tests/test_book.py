@@ -181,15 +181,32 @@ def test_every_section_of_results_says_what_was_found(visits, name):
     results = [s for s in sections if s["shown"] and not NO_RESULTS.match(s["heading"])]
     assert results
     assert [s["heading"] for s in results if not s["findings"]] == []
-    opening, *_, summary = [s for s in sections if s["heading"] != "title" or s["findings"]]
-    assert opening["findings"]
-    assert summary["findings"]
+    found = {s["heading"]: s["findings"] for s in sections}
+    assert found["title"]
+    assert found["Summary"]
 
 
-def test_the_first_page_lists_the_findings_of_the_chapters(visits):
+def test_the_first_page_has_a_finding_of_each_chapter_that_it_names(visits):
     page, _, _ = visits("index.html")
-    listed = page.locator("article .finding").all_inner_texts()
-    assert len(listed) >= len([name for name in PAGES if name.startswith("chapters/")])
+    links = page.locator("article p strong a[href^='chapters/']").all_inner_texts()
+    assert len(links) >= 3
+    assert page.locator("article .finding").count() == len(links)
+
+
+def test_the_fact_of_the_first_page_moves_with_its_buttons(visits):
+    page, _, _ = visits("index.html")
+    bar = page.locator(".front-fact tr:has(th:text-is('France')) .front-bar")
+    page.locator("#front-0").focus()
+    shown = []
+    for _ in range(3):
+        page.wait_for_timeout(700)  # the bar takes half a second
+        shown.append(
+            (bar.bounding_box()["width"], page.locator(".front-fact q:visible").inner_text())
+        )
+        page.keyboard.press("ArrowRight")
+    widths, prompts = zip(*shown, strict=True)
+    assert len(set(prompts)) == 3
+    assert widths[2] < widths[0] / 2
 
 
 def test_the_build_says_what_it_took(visits):
