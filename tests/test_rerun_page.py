@@ -47,5 +47,5 @@ def test_the_commands_of_python_take_these_words(command):
         allowed = set().union(*(measuring.declared(study) for study in args.studies))
         assert {word.partition("=")[0] for word in args.set} <= allowed
         return
-    template = jobs.TEMPLATES / f"{args.chapter}.ipynb"
-    assert settings.read(template, args.set)
+    for chapter in getattr(args, "chapters", None) or [args.chapter]:
+        assert settings.read(jobs.TEMPLATES / f"{chapter}.ipynb", args.set)
