@@ -22,6 +22,7 @@ PAGES = sorted(
     for path in HTML.rglob("*.html")
     if path.name not in SKIPPED and not path.is_relative_to(HTML / "_static")
 )
+CHAPTERS = [name for name in PAGES if name.startswith("chapters/")]
 LOCAL = ("file:", "data:", "blob:")
 THEME = (  # errors of the theme's own, without effect
     "Identifier 'THEBE_JS_URL' has already been declared",
@@ -45,28 +46,34 @@ SECTIONS = """() => [...document.querySelectorAll("article :has(> h1, > h2, > h3
 pytestmark = pytest.mark.skipif(not PAGES, reason="there is no book yet: run make book first")
 
 
+every_page = pytest.mark.parametrize("name", PAGES, scope="module")  # all tests of one, in a row
+every_chapter = pytest.mark.parametrize("name", CHAPTERS, scope="module")
+
+
 @pytest.fixture(scope="module", params=WIDTHS, ids=lambda width: f"{width}px")
 def visits(browser, request):
-    """Return a function that opens a page once at a width; it gives the page and what it did."""
-    context = browser.new_context(viewport={"width": request.param, "height": 900})
-    opened = {}
+    """Return a function that opens a page, unless it is open; it gives the page and what it did.
+
+    All are opened in one window of a width, since a new one takes longer than most pages do.
+    """
+    page, now = browser.new_page(viewport={"width": request.param, "height": 900}), {}
+    page.on("request", lambda asking: now["asked"].append(asking.url))
+    page.on("pageerror", lambda error: now["errors"].append(str(error)))
+    page.on("console", lambda m: now["errors"].append(m.text) if m.type == "error" else None)
 
     def visit(name: str) -> tuple[Page, list[str], list[str]]:
-        if name not in opened:
-            page, asked, errors = context.new_page(), [], []
-            page.on("request", lambda asking: asked.append(asking.url))
-            page.on("pageerror", lambda error: errors.append(str(error)))
-            page.on("console", lambda m: errors.append(m.text) if m.type == "error" else None)
-            page.goto((HTML / name).as_uri(), wait_until="load")
+        address = (HTML / name).as_uri()
+        if page.url != address:
+            now.update(asked=[], errors=[])
+            page.goto(address, wait_until="load")
             page.wait_for_function(
                 "!window.MathJax || !MathJax.startup?.promise || "
                 "MathJax.startup.promise.then(() => true)"
             )
-            opened[name] = page, asked, errors
-        return opened[name]
+        return page, now["asked"], now["errors"]
 
     yield visit
-    context.close()
+    page.close()
 
 
 def test_the_book_has_its_pages():
@@ -75,34 +82,28 @@ def test_the_book_has_its_pages():
     assert expected == set(PAGES)
 
 
-@pytest.mark.parametrize("name", PAGES)
+@every_page
 def test_no_request_leaves_the_page(visits, name):
     _, asked, _ = visits(name)
     assert asked
     assert not [address for address in asked if not address.startswith(LOCAL)]
 
 
-@pytest.mark.parametrize("name", PAGES)
-def test_no_error_of_ours_on_the_console(visits, name):
-    _, _, errors = visits(name)
-    assert not [error for error in errors if not any(known in error for known in THEME)]
-
-
-@pytest.mark.parametrize("name", PAGES)
+@every_page
 def test_no_page_is_wider_than_the_window(visits, name):
     page, _, _ = visits(name)
     width, window = page.evaluate("[document.documentElement.scrollWidth, window.innerWidth]")
     assert width <= window
 
 
-@pytest.mark.parametrize("name", PAGES)
+@every_page
 def test_one_way_to_search(visits, name):
     page, _, _ = visits(name)
     buttons = ".search-button, .search-button-field, form.bd-search:not(dialog *)"
     assert page.eval_on_selector_all(buttons, VISIBLE) == 1
 
 
-@pytest.mark.parametrize("name", PAGES)
+@every_page
 def test_images_are_told_in_words(visits, name):
     page, _, _ = visits(name)
     images = "nodes => nodes.filter(n => !(n.alt || '').trim()).map(n => n.outerHTML.slice(0, 200))"
@@ -111,7 +112,7 @@ def test_images_are_told_in_words(visits, name):
     assert page.eval_on_selector_all("img", broken) == []
 
 
-@pytest.mark.parametrize("name", PAGES)
+@every_page
 def test_formulas_are_set(visits, name):
     page, _, _ = visits(name)
     formulas = page.locator("article .math").count()
@@ -119,13 +120,19 @@ def test_formulas_are_set(visits, name):
     assert page.locator("mjx-merror").count() == 0
 
 
-@pytest.mark.parametrize("name", PAGES)
+@every_page
 def test_links_within_the_book_lead_somewhere(visits, name):
     page, _, _ = visits(name)
     links = page.eval_on_selector_all("article a[href]", "nodes => nodes.map(n => n.href)")
     files = {link.partition("#")[0] for link in links if link.startswith("file:")}
     missing = [link for link in files if not Path(unquote(urlsplit(link).path)).exists()]
     assert not missing
+
+
+@every_page
+def test_no_error_of_ours_on_the_console(visits, name):
+    _, _, errors = visits(name)
+    assert not [error for error in errors if not any(known in error for known in THEME)]
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -146,7 +153,7 @@ def _ids(path: Path, name: str) -> set[str]:
     return set(re.findall(r'\bid="([^"]+)"', path.read_text(encoding="utf-8")))
 
 
-@pytest.mark.parametrize("name", [page for page in PAGES if page.startswith("chapters/")])
+@every_chapter
 def test_chapter_buttons_lead_to_the_template(visits, name):
     page, _, _ = visits(name)
     links = page.eval_on_selector_all(
@@ -174,7 +181,7 @@ def test_headings_of_the_boards_sort_by_keyboard(visits):
     assert board.locator("th[aria-sort=descending]").count() == 1
 
 
-@pytest.mark.parametrize("name", [page for page in PAGES if page.startswith("chapters/")])
+@every_chapter
 def test_every_section_of_results_says_what_was_found(visits, name):
     page, _, _ = visits(name)
     sections = page.evaluate(SECTIONS)

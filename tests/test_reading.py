@@ -8,12 +8,13 @@ import functools
 import gzip
 import http.server
 import threading
-from itertools import pairwise
+from itertools import count, pairwise
 from pathlib import Path
 
 import pytest
 from axe_playwright_python.base import AXE_FILE_PATH
 from PIL import Image
+from playwright.sync_api import Page
 
 ROOT = Path(__file__).resolve().parent.parent
 HTML = ROOT / "book" / "_build" / "html"
@@ -22,42 +23,55 @@ PAGES = sorted(
     for path in HTML.rglob("*.html")
     if not path.is_relative_to(HTML / "_static")
 )
+CHAPTERS = [name for name in PAGES if name.startswith("chapters/")]
 WIDTHS, THEMES = (1400, 390), ("light", "dark")
 WEIGHT = 1_500_000  # bytes of a page with all that it fetches when it is opened
 SECONDS, TRIES = 1.0, 20  # until the first page can be read; the best counts: others have work too
 PATIENCE = 120_000  # milliseconds, for the same reason
 COMPRESSED = {".html", ".css", ".js", ".svg", ".json"}
 SET = """!window.MathJax || !MathJax.startup?.promise || MathJax.startup.promise.then(() => true)"""
-STYLE = """
-*, *::before, *::after { transition: none !important; animation: none !important; }
-[data-once] [data-alike] { visibility: hidden !important; }"""
+STYLE = "*, *::before, *::after { transition: none !important; animation: none !important; }"
 SCROLLABLE = """() => [...document.querySelectorAll(
     "pre, .nboutput > .output_area, .cell_output > .output, .jp-RenderedHTMLCommon, "
     + ".pst-scrollable-table-container")].every(e => (e.tabIndex === 0) ===
         (e.scrollWidth > e.clientWidth || e.scrollHeight > e.clientHeight))"""
-# Colours are compared on one of the elements that are styled alike: same path of tags, classes,
-# styles of their own and even or odd places. All other rules see the whole page.
-FOUND = """async rules => {
-    const seen = new Set();
+# Colours are compared on one of the elements that are styled alike: same path of tags and classes,
+# same computed colours, sizes and kind of text. What was found good on one page, at one width or in
+# one theme is not compared again on others. All other rules see the whole page.
+FOUND = """async ([rules, good]) => {
+    const marks = new Map(), seen = new Set(good);
+    const mark = e => {
+        if (!marks.has(e)) {
+            const s = getComputedStyle(e);
+            const names = e.getAttribute("class")?.replace(/\\d+/g, "");  // no numbers of cells
+            const look = [e.tagName, names, s.color, s.backgroundColor,
+                s.backgroundImage, s.opacity, s.fontSize, s.fontWeight, s.textShadow].join("|");
+            let [a, b] = e === document.documentElement ? [0, 1] : mark(e.parentElement);
+            for (let i = 0; i < look.length; i++) {
+                a = Math.imul(a ^ look.charCodeAt(i), 2654435761);
+                b = Math.imul(b ^ look.charCodeAt(i), 1597334677);
+            }
+            marks.set(e, [a ^ a >>> 15, b ^ b >>> 13]);
+        }
+        return marks.get(e);
+    };
     for (const e of document.body.querySelectorAll("*")) {
-        e.removeAttribute("data-alike");
-        if (e.childElementCount || !e.checkVisibility()) continue;
-        let path = "";
-        for (let n = e; n && n !== document.body; n = n.parentElement)
-            path += [n.tagName, n.getAttribute("class"), n.getAttribute("style"),
-                [...n.parentElement.children].indexOf(n) % 2].join("|") + "/";
-        if (seen.has(path)) e.setAttribute("data-alike", "");
-        seen.add(path);
+        const text = [...e.childNodes].map(n => n.nodeType === 3 ? n.data.trim() : "").join("");
+        const kind = [text.length > 1, /[\\p{L}\\p{N}]/u.test(text)];
+        const name = e.checkVisibility() ? [...mark(e), ...kind].join() : "";
+        e.toggleAttribute("data-once", name && !seen.has(name));
+        e.dataset.alike = name;
+        seen.add(name);
     }
-    const only = rules ? {runOnly: rules} : {rules: {"color-contrast": {enabled: false}}};
-    const found = [
-        await axe.run(document, {resultTypes: ["violations"], ...only})];
-    document.body.setAttribute("data-once", "");
-    found.push(await axe.run(document,
-        {resultTypes: ["violations"], runOnly: ["color-contrast"]}));
-    document.body.removeAttribute("data-once");
-    return found.flatMap(f => f.violations).filter(v => ["serious", "critical"].includes(v.impact))
-        .map(v => `${v.id}: ${v.nodes.slice(0, 3).map(n => n.target.join(" ")).join(", ")}`);
+    axe.configure({rules: [{id: "color-contrast", selector: "[data-once]"}]});
+    axe.addReporter("bare", (found, options, done) => done(found));  // elements as they are
+    const found = await axe.run(document,
+        {reporter: "bare", ...(rules && {runOnly: [...rules, "color-contrast"]})});
+    const serious = found.filter(rule => ["serious", "critical"].includes(rule.impact))
+        .flatMap(rule => rule.violations.slice(0, 3).map(v =>
+            `${rule.id}: ${v.node.element.outerHTML.slice(0, 100)}`));
+    const colours = found.find(rule => rule.id === "color-contrast");
+    return [serious, colours.passes.map(fine => fine.node.element.dataset.alike)];
 }"""
 HEADINGS = """nodes => nodes.filter(n => n.checkVisibility()).map(n => Number(n.tagName[1]))"""
 
@@ -66,6 +80,10 @@ pytestmark = pytest.mark.skipif(not PAGES, reason="there is no book yet: run mak
 
 class Compressing(http.server.SimpleHTTPRequestHandler):
     """Serve files as the host of the published pages does, text compressed."""
+
+    def translate_path(self, path: str) -> str:
+        """Leave out the first folder: each visit has its own, so that a cache holds nothing."""
+        return super().translate_path(path[path.index("/", 1) :])
 
     def do_GET(self) -> None:
         path = Path(self.translate_path(self.path))
@@ -106,10 +124,41 @@ def page(browser):
     context.close()
 
 
-@pytest.mark.parametrize("name", PAGES)
-def test_no_serious_barrier(page, name):
-    page.goto((HTML / name).as_uri(), wait_until="load")
-    page.wait_for_function(SET)
+@pytest.fixture(scope="module")
+def visit(browser, address):
+    """Return a function that opens a page, unless it is open, and the sizes of all that it fetched.
+
+    All pages are opened in one window, since a new one takes longer than most pages do.
+    """
+    page, numbers, now = browser.new_page(), count(), {}
+    devtools = page.context.new_cdp_session(page)
+    devtools.send("Network.enable")
+    ended = "Network.loadingFinished"
+    devtools.on(ended, lambda event: now["sizes"].append(event["encodedDataLength"]))
+
+    def visit(name: str) -> tuple[Page, list[int]]:
+        page.set_viewport_size({"width": WIDTHS[0], "height": 900})
+        if now.get("name") != name:
+            now.update(name=name, sizes=[])
+            page.goto(f"{address}/{next(numbers)}/{name}", wait_until="load")
+            page.wait_for_function(SET)
+        return page, now["sizes"]
+
+    return visit
+
+
+@pytest.fixture(scope="module")
+def good():
+    """Return the names of styles whose colours were found to differ enough, on any page so far."""
+    return set()
+
+
+every_page = pytest.mark.parametrize("name", PAGES, scope="module")  # all tests of one, in a row
+
+
+@every_page
+def test_no_serious_barrier(visit, name, good):
+    page, _ = visit(name)
     page.add_style_tag(content=STYLE)  # else a colour is read on its way to another
     page.evaluate(Path(AXE_FILE_PATH).read_text(encoding="utf-8"))
     found = []
@@ -119,7 +168,9 @@ def test_no_serious_barrier(page, name):
         for theme in THEMES:
             page.evaluate("name => { document.documentElement.dataset.theme = name }", theme)
             rules = None if theme == "light" else ["link-in-text-block"]  # and colours, always
-            found += [f"{width} px, {theme}: {what}" for what in page.evaluate(FOUND, rules)]
+            serious, passed = page.evaluate(FOUND, [rules, list(good)])
+            found += [f"{width} px, {theme}: {what}" for what in serious]
+            good.update(passed)
     assert not found
 
 
@@ -128,13 +179,18 @@ def test_the_search_for_barriers_can_find_one(page):
     page.set_content(f'<html lang="en"><title>a</title>{pale}')
     page.add_style_tag(content=STYLE)
     page.evaluate(Path(AXE_FILE_PATH).read_text(encoding="utf-8"))
-    found = page.evaluate(FOUND, None)
+    found, good = page.evaluate(FOUND, [None, []])
     assert {what.partition(":")[0] for what in found} == {"color-contrast", "image-alt"}
+    assert len(good) == 1  # the dark ones are alike
+    assert page.evaluate(FOUND, [None, good]) == [found, []]
+    page.evaluate("document.body.style.color = '#bbb'")
+    found, _ = page.evaluate(FOUND, [None, good])  # no longer those that were good
+    assert any(what.startswith("color-contrast: <p") for what in found)
 
 
-@pytest.mark.parametrize("name", PAGES)
-def test_headings_stand_in_order(page, name):
-    page.goto((HTML / name).as_uri(), wait_until="domcontentloaded")
+@every_page
+def test_headings_stand_in_order(visit, name):
+    page, _ = visit(name)
     levels = page.eval_on_selector_all(
         "article :is(h1, h2, h3, h4, h5, h6), #search-results h2", HEADINGS
     )
@@ -142,15 +198,12 @@ def test_headings_stand_in_order(page, name):
     assert all(after <= before + 1 for before, after in pairwise(levels))
 
 
-@pytest.mark.parametrize("name", PAGES)
-def test_a_page_is_light(page, address, name):
-    got = []
-    devtools = page.context.new_cdp_session(page)
-    devtools.send("Network.enable")
-    devtools.on("Network.loadingFinished", lambda event: got.append(event["encodedDataLength"]))
-    page.goto(f"{address}/{name}", wait_until="networkidle")
-    assert len(got) > 10
-    assert sum(got) < WEIGHT
+@every_page
+def test_a_page_is_light(visit, name):
+    page, sizes = visit(name)
+    page.wait_for_load_state("networkidle")
+    assert len(sizes) > 10
+    assert sum(sizes) < WEIGHT
 
 
 def test_the_first_page_can_be_read_in_a_second(browser, address):
@@ -158,7 +211,7 @@ def test_the_first_page_can_be_read_in_a_second(browser, address):
     while len(times) < TRIES and not min(times, default=SECONDS) < SECONDS:
         context = browser.new_context()
         opened = context.new_page()
-        opened.goto(f"{address}/index.html", wait_until="load")
+        opened.goto(f"{address}/first/index.html", wait_until="load")
         paint = "performance.getEntriesByName('first-contentful-paint')[0].startTime"
         times.append(opened.evaluate(paint) / 1000)
         context.close()
@@ -189,9 +242,9 @@ def test_tables_that_sort_are_fetched_when_they_come_near(page):
     assert [url for url in asked if "/itables_" in url]
 
 
-@pytest.mark.parametrize("name", [name for name in PAGES if name.startswith("chapters/")])
-def test_figures_are_told_in_full(page, name):
-    page.goto((HTML / name).as_uri(), wait_until="domcontentloaded")
+@pytest.mark.parametrize("name", CHAPTERS, scope="module")
+def test_figures_are_told_in_full(visit, name):
+    page, _ = visit(name)
     texts = page.eval_on_selector_all("article img", "nodes => nodes.map(n => n.alt.trim())")
     assert texts
     assert not [text for text in texts if len(text) < 20 or text.endswith(".png")]

@@ -63,6 +63,7 @@ class InProcess(Engine):
     @classmethod
     def execute_managed_notebook(cls, nb_man, kernel_name, **settings) -> None:
         """Execute a notebook."""
+        nb_man.output_path = None  # papermill writes it in the end, as after every cell
         main = sys.modules["__main__"]
         shell = InteractiveShell.instance(
             config=Config({"HistoryManager": {"enabled": False}}),
