@@ -17,7 +17,7 @@ from helpers.plots import tables
 from helpers.published import joined
 from helpers.published.knowledge_base import SETTINGS
 
-FEWEST = 6  # models: over fewer no correlation is computed
+
 TOO_FEW = "not computed: fewer than six models"
 LKE = "IC-LKE: accuracy"
 KNOWING = tuple(
@@ -112,7 +112,7 @@ def _compared(table: pd.DataFrame, x: str, y: str, n_resamples: int, seed: int) 
     row = {"x": x, "y": y, "pair": f"{short(x)} × {short(y)}", "n": len(rows)}
     row |= {"families": rows["family"].nunique(), "note": TOO_FEW}
     row |= dict.fromkeys(NUMBERS, np.nan)
-    if len(rows) < FEWEST:
+    if len(rows) < stats.FEWEST_MODELS:
         return row
     test, line = stats.rank_test(*both.T), stats.correlation(*both.T)
     drawn = stats.bootstrap_groups(both, family, stats.spearman, n_resamples, seed)
@@ -129,7 +129,7 @@ def _compared(table: pd.DataFrame, x: str, y: str, n_resamples: int, seed: int) 
     row |= {"least": left["r"].min(), "most": left["r"].max(), "without": far}
     row |= {"r": line.r, "r_low": line.low, "r_high": line.high}
     row |= {"given_size": given.estimate, "given_low": given.low, "given_high": given.high}
-    alone = stats.rank_test(*base.T).rho if len(base) >= FEWEST else np.nan
+    alone = stats.rank_test(*base.T).rho if len(base) >= stats.FEWEST_MODELS else np.nan
     return row | {"base_n": len(base), "base": alone}
 
 
@@ -167,7 +167,9 @@ def shown(compared: pd.DataFrame) -> pd.DataFrame:
             "p": [p_value(p) for p in compared["p"]],
             "p, Holm": [p_value(p) for p in compared["p_holm"]],
             "without a family": [
-                f"{row.least:.2f} to {row.most:.2f} ({row.without})" if row.n >= FEWEST else ""
+                f"{row.least:.2f} to {row.most:.2f} ({row.without})"
+                if row.n >= stats.FEWEST_MODELS
+                else ""
                 for row in compared.itertuples()
             ],
             "given size": written("given_size", "given_low", "given_high"),
@@ -246,7 +248,7 @@ def doubts_shown(doubted: pd.DataFrame) -> pd.DataFrame:
 
 def _tested(both: pd.DataFrame, x: str, y: str) -> stats.RankTest:
     """Test a rank correlation over enough models."""
-    if len(both) < FEWEST:
+    if len(both) < stats.FEWEST_MODELS:
         return stats.RankTest(np.nan, np.nan, len(both), 0)
     return stats.rank_test(both[x], both[y])
 
@@ -346,7 +348,7 @@ def square(measures: Sequence[str] = MAPPED, least: str = "probably") -> pd.Data
     rows = []
     for x, y in permutations(measures, 2):
         both = table[[x, y]].dropna().to_numpy(dtype=float)
-        rho = float(stats.spearman(both)) if len(both) >= FEWEST else np.nan
+        rho = float(stats.spearman(both)) if len(both) >= stats.FEWEST_MODELS else np.nan
         rows.append((x, y, len(both), rho))
     return pd.DataFrame(rows, columns=["x", "y", "n", "rho"])
 
