@@ -17,7 +17,6 @@ from helpers.plots import tables
 from helpers.published import joined
 from helpers.published.knowledge_base import SETTINGS
 
-
 TOO_FEW = "not computed: fewer than six models"
 LKE = "IC-LKE: accuracy"
 KNOWING = tuple(
