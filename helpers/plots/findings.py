@@ -112,7 +112,7 @@ class Findings:
 
     ``found.opening()`` holds the place for the summary at a chapter's start; ``found(finding)``
     keeps a finding and returns it, to be shown; ``found.summary(folder)`` fills that place, shows
-    all findings and saves them.
+    all findings, those of less weight behind a fold, and saves them.
 
     Examples
     --------
@@ -158,7 +158,35 @@ class Findings:
         opening = [self._kept[name] for name in self._main] or kept
         head = "<p><strong>What this run found.</strong></p>"
         display(HTML(head + _html(opening)), display_id=self._place, update=True)
-        return HTML(_html(kept))
+        if len(opening) == len(kept):
+            return HTML(_html(kept))
+        return HTML(_html(opening) + listed(*kept, fold=f"All {len(kept)} findings").data)
+
+
+def listed(*found: Finding, fold: str = "") -> HTML:
+    """Show findings as one list.
+
+    Parameters
+    ----------
+    *found : Finding
+        As ``decide`` returns them.
+    fold : str
+        What the line says behind which the list is folded; by default it is in view.
+
+    Returns
+    -------
+    IPython.display.HTML
+
+    Examples
+    --------
+    >>> one = Finding("rises", HOLDS, "It rises.", 0.2, 0.1, 0.3, 90)
+    >>> listed(one, one, fold="Two <more>").data[:62]
+    '<details class="tables"><summary>Two &lt;more&gt;</summary><ul'
+    """
+    text = _html(list(found)) if found else ""
+    if fold:
+        text = f'<details class="tables"><summary>{escape(fold)}</summary>{text}</details>'
+    return HTML(text)
 
 
 def load(folder: Path | str) -> list[Finding]:

@@ -16,7 +16,7 @@ KIND = re.compile("bootstrap|Wilson|Newcombe|Fisher|clustered")  # of an interva
 # Sections that show something other than a result of the run.
 NO_RESULTS = re.compile(
     "^(title|.*by hand|From scratch|The data.*|.*what the model.? reads?|The run.*|What is measured"
-    "|What this run took.*|Every cell.*|What a check is|The text, by example)$"
+    "|What this run took.*|Every cell.*|What a check is|The text, by example|Appendix.*)$"
 )
 
 

@@ -87,6 +87,15 @@ def test_a_run_keeps_them(tmp_path):
     assert findings.load(tmp_path / "none") == []
 
 
+def test_the_summary_folds_what_is_not_a_main_finding(tmp_path):
+    found = findings.Findings()
+    first = found(findings.decide("is_more", (0.2, 0.1, 0.3, 9), **WORDS), main=True)
+    second = found(findings.decide("is_less", (-0.2, -0.3, -0.1, 9), **WORDS))
+    view, fold = found.summary(tmp_path).data.split("<summary>All 2 findings</summary>")
+    assert [first.sentence in view, second.sentence in view] == [True, False]
+    assert [first.sentence in fold, second.sentence in fold] == [True, True]
+
+
 def test_one_name_is_one_finding():
     found = findings.Findings()
     found(findings.decide("is_more", (0.2, 0.1, 0.3, 9), **WORDS))
