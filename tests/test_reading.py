@@ -237,6 +237,7 @@ def test_tables_that_sort_are_fetched_when_they_come_near(page):
     page.on("request", lambda request: asked.append(request.url))
     page.goto((HTML / holding[0]).as_uri(), wait_until="load")
     assert not [url for url in asked if "/itables_" in url]
+    page.evaluate("document.querySelectorAll('details').forEach(each => each.open = true)")
     page.locator("div:has(> table[id^=itables_])").last.scroll_into_view_if_needed()
     page.wait_for_selector(".dt-container table.dataTable tbody tr", timeout=PATIENCE)
     assert [url for url in asked if "/itables_" in url]

@@ -79,7 +79,10 @@ def test_a_page_in_place_of_a_chapter_keeps_its_title_and_escapes_the_reason(tmp
     executed(tmp_path / "runs" / "m" / "monitor" / "notebook.ipynb")
     (copy,) = render.place("m", tmp_path / "runs", {"monitor": "It said <script>."})
     text = page(copy)
-    assert text.startswith("(monitor)=\n# Is a known fact stable?\n\n**The question.**")
+    template = (render.TEMPLATES / "monitor.ipynb").read_text(encoding="utf-8")
+    opening = "".join(json.loads(template)["cells"][0]["source"])
+    assert opening.startswith("(monitor)=\n# Is a known fact stable?\n\n")
+    assert text.startswith(opening)
     assert "It said &lt;script&gt;." in text
     before = copy.read_bytes()
     render.place("m", tmp_path / "runs", {"monitor": "It said <script>."})

@@ -104,5 +104,5 @@ def test_all_chapters_draw_as_often():
         path.stem: settings.declared(path)["n_bootstrap"]
         for path in chapters.TEMPLATES.glob("*.ipynb")
     }
-    assert len(draws) == 8
+    assert len(draws) == 9
     assert set(draws.values()) == {1000}, draws
