@@ -8,7 +8,7 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook
 
-from helpers.publishing import render
+from helpers.publishing import jobs, render
 
 
 def executed(path: Path, **changes) -> Path:
@@ -79,7 +79,7 @@ def test_a_page_in_place_of_a_chapter_keeps_its_title_and_escapes_the_reason(tmp
     executed(tmp_path / "runs" / "m" / "monitor" / "notebook.ipynb")
     (copy,) = render.place("m", tmp_path / "runs", {"monitor": "It said <script>."})
     text = page(copy)
-    template = (render.TEMPLATES / "monitor.ipynb").read_text(encoding="utf-8")
+    template = (jobs.TEMPLATES / "monitor.ipynb").read_text(encoding="utf-8")
     opening = "".join(json.loads(template)["cells"][0]["source"])
     assert opening.startswith("(monitor)=\n# Is a known fact stable?\n\n")
     assert text.startswith(opening)
