@@ -208,9 +208,13 @@ MORE = {
 }
 
 
-@cache
 def byte_tokenizer(special: str = "none") -> PreTrainedTokenizerFast:
     """Return a byte-level BPE as GPT-2's; special is "none", "bos" or "bos+eos"."""
+    return copy.deepcopy(_byte_tokenizer(special))  # a test may add tokens to its own
+
+
+@cache
+def _byte_tokenizer(special: str) -> PreTrainedTokenizerFast:
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()
@@ -231,9 +235,13 @@ def byte_tokenizer(special: str = "none") -> PreTrainedTokenizerFast:
     )
 
 
-@cache
 def piece_tokenizer(special: str = "eos") -> PreTrainedTokenizerFast:
     """Return a SentencePiece-like unigram tokenizer; special is "eos" (T5) or "bos" (Llama)."""
+    return copy.deepcopy(_piece_tokenizer(special))
+
+
+@cache
+def _piece_tokenizer(special: str) -> PreTrainedTokenizerFast:
     tokenizer = Tokenizer(models.Unigram())
     tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
     tokenizer.decoder = decoders.Metaspace()
@@ -263,10 +271,9 @@ TEMPLATE = (
 )
 
 
-@cache
 def chat_tokenizer() -> PreTrainedTokenizerFast:
     """Return the byte-level tokenizer with a first token of its own and a chat template."""
-    tokenizer = copy.deepcopy(byte_tokenizer("bos"))
+    tokenizer = byte_tokenizer("bos")
     tokenizer.chat_template = TEMPLATE
     return tokenizer
 
