@@ -83,7 +83,8 @@ def _command(report: dict, folder: Path) -> str:
         base = folder.parent / report["base"]
         return f"python -m helpers.atlas.chat --base {base.as_posix()} --out {folder.as_posix()}"
     recipe = report["recipe"]
-    given = f"--size {recipe['size']} --seed {recipe['seed']} --out {folder.as_posix()}"
+    start = f"--start {recipe['start']} " if recipe.get("start") else ""
+    given = f"--size {recipe['size']} --seed {recipe['seed']} {start}--out {folder.as_posix()}"
     return f"python -m helpers.atlas.train {given}"
 
 

@@ -23,7 +23,8 @@ class Recipe:
     """All that decides a model, besides the facts and the versions of the libraries."""
 
     size: str = "s"  # a key of `helpers.atlas.model.SIZES`
-    seed: int = 0  # decides exposures, text, order and the random start
+    seed: int = 0  # decides exposures and text
+    start: int = 0  # decides the random start, what stage 1 copies, and the order of the text
     threads: int = 1  # of the processor; a sum's order, and so the last digits, depend on it
     plan: Plan = field(default_factory=Plan)
     facts: int | None = None  # facts a relation, to try things out; None takes all
@@ -49,7 +50,9 @@ class Recipe:
 TUNED = {"xs": (900, 1.5e-3, 3e-3), "s": (900, 1.5e-3, 2e-3), "m": (1300, 1.5e-3, 2e-3)}
 
 
-def recipe_of(size: str, seed: int = 0, threads: int = 1, facts: int | None = None) -> Recipe:
+def recipe_of(
+    size: str, seed: int = 0, start: int = 0, threads: int = 1, facts: int | None = None
+) -> Recipe:
     """Return the recipe of a bundled model.
 
     >>> recipe_of("m").copying.steps
@@ -60,6 +63,7 @@ def recipe_of(size: str, seed: int = 0, threads: int = 1, facts: int | None = No
     return Recipe(
         size=size,
         seed=seed,
+        start=start,
         threads=threads,
         facts=facts,
         copying=replace(usual.copying, steps=steps),
@@ -162,7 +166,7 @@ def steps_of(text: Text, recipe: Recipe) -> tuple[documents.Encoded, list[list[R
     limits = (recipe.length, *recipe.longer)
     if lengths[: len(text.about_facts)].max() > limits[-1]:
         raise RuntimeError("a document about facts is longer than the longest row")
-    order = np.random.default_rng([recipe.seed, 4]).permutation(len(everything))
+    order = np.random.default_rng([recipe.start, 4]).permutation(len(everything))
     packed, least = [], 0
     for limit in limits:
         some = order[(lengths[order] > least) & (lengths[order] <= limit)]

@@ -45,7 +45,7 @@ def _train(recipe: Recipe, out: Path, work: Path, resume: bool, stop_after: int 
     _say(f"{encoded.starts[-1]:,} tokens, written in {time.monotonic() - began:.0f} s")
 
     size = model.SIZES[recipe.size]
-    llama = model.build(size, recipe.seed)
+    llama = model.build(size, recipe.start)
     stages = [copy_stage(llama, recipe, work), Stage("facts and reading")]
 
     def batches_at(step: int, _memory: dict):
@@ -76,7 +76,7 @@ def copy_stage(llama: LlamaForCausalLM, recipe: Recipe, work: Path) -> Stage:
     def batches_at(step: int, memory: dict):
         pool = memory.get("pool", design.pool)
         memory["pool"] = copying.grown(design, pool, memory["accuracy"], vocabulary)
-        return [copying.batch(design, vocabulary, memory["pool"], recipe.seed, step)]
+        return [copying.batch(design, vocabulary, memory["pool"], recipe.start, step)]
 
     embeddings = llama.model.embed_tokens.weight
     embeddings.requires_grad_(not design.hold_embeddings)
@@ -143,21 +143,22 @@ def main(arguments: list[str] | None = None) -> int:
     """Run the command line; return its exit status."""
     parser = argparse.ArgumentParser(prog="python -m helpers.atlas.train", description=__doc__)
     parser.add_argument("--size", default="s", choices=sorted(model.SIZES))
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--seed", type=int, default=0, help="of the text")
+    parser.add_argument("--start", type=int, default=0, help="seed of the weights and the order")
     parser.add_argument("--out", type=Path, required=True, help="folder for the model")
-    parser.add_argument("--work", type=Path, help="folder for checkpoints (build/atlas-SIZE-SEED)")
+    parser.add_argument("--work", type=Path, help="folder for checkpoints (build/atlas-SIZE-SEED-START)")
     parser.add_argument("--resume", action="store_true", help="go on from the checkpoints")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--facts", type=int, help="facts a relation (default: all)")
     parser.add_argument("--copying-steps", type=int, help="steps of stage 1")
     parser.add_argument("--rate", type=float, help="highest learning rate of stage 2")
     given = parser.parse_args(arguments)
-    recipe = recipe_of(given.size, given.seed, given.threads, given.facts)
+    recipe = recipe_of(given.size, given.seed, given.start, given.threads, given.facts)
     if given.copying_steps:
         recipe = replace(recipe, copying=replace(recipe.copying, steps=given.copying_steps))
     if given.rate:
         recipe = replace(recipe, second=replace(recipe.second, rate=given.rate))
-    work = given.work or Path("build") / f"atlas-{given.size}-{given.seed}"
+    work = given.work or Path("build") / f"atlas-{given.size}-{given.seed}-{given.start}"
     try:
         train(recipe, given.out, work, given.resume)
     except UserError as error:
