@@ -20,7 +20,7 @@ LEFT_OUT = ("P231", "P238", "P239", "P300", "P421", "P1705")
 COLUMNS = ["exposures", "false_object", "false_exposures"]
 
 
-def panel(n: int = 192, seed: int = 0) -> pd.DataFrame:
+def panel(n: int = 688, seed: int = 0) -> pd.DataFrame:
     """Return the facts of the panel: the same for every model and every chapter.
 
     A panel contains every smaller panel of the same seed.

@@ -22,9 +22,9 @@ def panel():
 def test_composition_is_as_told(panel):
     false = panel["false_exposures"] > 0
     levels = panel.loc[~false, "exposures"].value_counts()
-    assert len(panel) == panel["fact"].nunique() == 192
-    assert false.sum() == 192 / 8
-    assert levels[0] == 192 / 4
+    assert len(panel) == panel["fact"].nunique() == 688
+    assert false.sum() == 688 / 8
+    assert levels[0] == 688 / 4
     others = levels.drop(0)
     assert set(others.index) == {1, 2, 4, 8, 16, 32, 64, 128, 256}
     assert others.max() - others.min() <= 1
@@ -38,8 +38,8 @@ def test_facts_are_those_of_the_data_set(panel):
 def test_relations_share_the_panel(panel):
     counts = panel["relation"].value_counts()
     assert counts.size == 24
-    assert counts.min() >= 4
-    assert counts.max() <= 12
+    assert counts.min() >= 20
+    assert counts.max() <= 36
     assert not set(counts.index) & set(LEFT_OUT)
 
 
@@ -62,7 +62,7 @@ def test_every_bundled_model_read_the_panel_as_it_says(panel, model):
 
 def test_another_seed_draws_other_facts(panel):
     other = datasets.panel(seed=1)
-    assert 0 < len(set(other["fact"]) & set(panel["fact"])) < 192
+    assert 0 < len(set(other["fact"]) & set(panel["fact"])) < 688
 
 
 def test_a_negative_number_is_refused():
@@ -79,7 +79,7 @@ def test_left_out_relations_are_those_of_the_chapter(root):
 def test_all_chapters_ask_as_many(root):
     names = ("monitor", "knowledge_base", "latent_knowledge", "multiplicity")
     declared = [settings.declared(root / "notebooks" / f"{name}.ipynb") for name in names]
-    assert {found["n_panel"] for found in declared} == {192}
+    assert {found["n_panel"] for found in declared} == {688}
 
 
 def test_questions_and_items_about_named_facts_alone(panel):
