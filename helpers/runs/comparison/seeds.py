@@ -1,0 +1,263 @@
+"""Several training runs of one recipe: how far they differ, and what a verdict depends on."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+from statsmodels.stats.weightstats import CompareMeans, DescrStatsW
+
+from helpers import stats
+from helpers.plots.findings import Finding, decide
+from helpers.runs.comparison import board, reading
+from helpers.stats.components import anova
+from helpers.studies import STUDIES, measure_named
+
+PARTS = {  # effects of a verdict's causes: their name
+    "r": "relation",
+    "f": "fact",
+    "m": "model",
+    "fm": "fact by model",
+    "ms": "training run",
+    "fms": "fact by training run",
+}
+PROMPTS = {
+    **PARTS,
+    "p": "prompt",
+    "fp": "fact by prompt",
+    "mp": "model by prompt",
+    "msp": "run by prompt",
+    "fmp": "fact by model by prompt",
+    "fmsp": "the rest",
+}
+BY_PROMPT = "multiplicity, by prompt"
+
+
+def label(model: str, start: int) -> str:
+    """Name a training run, counting from 1.
+
+    >>> label("atlas-s", 0)
+    'atlas-s, run 1'
+    """
+    return f"{model}, run {start + 1}"
+
+
+def tables(runs: pd.DataFrame, study: str) -> dict[str, pd.DataFrame]:
+    """Return what a study found of each fact in each training run, by the run's label."""
+    rows = runs[runs["study"] == study]
+    keys = rows[["model", "start"]].drop_duplicates()
+    return {
+        label(model, start): rows[(rows["model"] == model) & (rows["start"] == start)]
+        .set_index("item")
+        .dropna(axis=1, how="all")
+        for model, start in keys.itertuples(index=False)
+    }
+
+
+def compare(
+    runs: pd.DataFrame, n_resamples: int = 1000, seed: int = 0
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Compare the training runs of each model in every measure.
+
+    Parameters
+    ----------
+    runs : DataFrame
+        From `helpers.atlas.training_runs.read`.
+    n_resamples, seed : int
+        Of the bootstrap of facts within relations.
+
+    Returns
+    -------
+    DataFrame
+        ``study, model`` (a run's label), ``measure, estimate, low, high, n``.
+    DataFrame
+        Paired differences of the runs of one model: ``study, recipe`` (the model), ``first,
+        second, measure, estimate, low, high, p, n, better``.
+    """
+    draw = {"n_resamples": n_resamples, "seed": seed}
+    starts = runs.groupby("model", sort=False)["start"].unique()
+    figures, gaps = [], []
+    for name, study in STUDIES.items():
+        there = _measured(tables(runs, name))
+        figures.append(board.standings(there, study.MEASURES, **draw).assign(study=name))
+        for model, own in starts.items():
+            labels = [label(model, start) for start in sorted(own)]
+            some = {each: there[each] for each in labels}
+            found = board.differences(some, study.MEASURES, **draw)
+            gaps.append(found.assign(study=name, recipe=model))
+    return pd.concat(figures, ignore_index=True), pd.concat(gaps, ignore_index=True)
+
+
+def _measured(found: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
+    """Give every table all columns of its study's measures, so that none is missing."""
+    columns = list(dict.fromkeys(c for table in found.values() for c in table.columns))
+    return {name: table.reindex(columns=columns) for name, table in found.items()}
+
+
+def sizes(figures: pd.DataFrame, larger: str, smaller: str) -> pd.DataFrame:
+    """Compare two models over their training runs: does the larger one's mean differ?
+
+    A run counts once, so the interval says what other runs of both recipes would give (t, equal
+    variances). ``within`` is the standard deviation between runs of one recipe.
+
+    >>> rows = [(f"{model}, run {k}", "UR", value + k / 10) for k in (1, 2, 3)
+    ...         for model, value in (("s", 0.5), ("xs", 0.1))]
+    >>> table = pd.DataFrame(rows, columns=["model", "measure", "estimate"])
+    >>> sizes(table, "s", "xs")[["estimate", "within", "low"]].round(3).values.tolist()
+    [[0.4, 0.1, 0.173]]
+    """
+    found = []
+    for measure, rows in figures.groupby("measure", sort=False):
+        recipe = rows["model"].str.replace(r", run \d+$", "", regex=True)
+        one, two = (rows.loc[recipe == name, "estimate"].dropna() for name in (larger, smaller))
+        if min(len(one), len(two)) < 2:
+            continue
+        both = CompareMeans(DescrStatsW(one), DescrStatsW(two))
+        low, high = both.tconfint_diff(usevar="pooled")
+        freedom = len(one) + len(two) - 2
+        within = np.sqrt((one.var() * (len(one) - 1) + two.var() * (len(two) - 1)) / freedom)
+        gap = one.mean() - two.mean()
+        found.append((measure, gap, low, high, within, len(one) + len(two)))
+    return pd.DataFrame(found, columns=["measure", "estimate", "low", "high", "within", "n"])
+
+
+def components(runs: pd.DataFrame, n_resamples: int = 1000, seed: int = 0) -> pd.DataFrame:
+    """Divide the variance of verdicts into what goes with fact, model, training run and prompt.
+
+    Parameters
+    ----------
+    runs : DataFrame
+        From `helpers.atlas.training_runs.read`: as many runs of every model.
+    n_resamples, seed : int
+        Of the bootstrap of facts within relations. Models and runs are too few to be drawn.
+
+    Returns
+    -------
+    DataFrame
+        ``method, part, estimate, low, high, n``: shares of the sum of the components, those below
+        0 counted as 0; for ``multiplicity, by prompt`` of whether the choice is right under one
+        prompt, else of the verdict ``known``.
+    """
+    rows = []
+    for name, study in STUDIES.items():
+        rows += _shares(runs[runs["study"] == name], ["known"], PARTS, study.TITLE, n_resamples, seed)
+    some = runs[runs["study"] == "multiplicity"]
+    prompts = [name for name in some.columns if name.startswith("prompt ")]
+    if prompts:
+        rows += _shares(some, prompts, PROMPTS, BY_PROMPT, n_resamples, seed)
+    return pd.DataFrame(rows, columns=["method", "part", "estimate", "low", "high", "n"])
+
+
+def _shares(
+    rows: pd.DataFrame, columns: list[str], parts: dict, method: str, n_resamples: int, seed: int
+) -> list[tuple]:
+    wide = rows.pivot(index=["relation", "item"], columns=["model", "start"], values=columns)
+    wide = wide.dropna().sort_index()
+    models = rows["model"].nunique()
+    starts = wide.shape[1] // (models * len(columns))
+    relations = wide.index.get_level_values("relation").to_numpy()
+    sizes = np.unique(relations, return_counts=True)[1]
+    shape = (len(columns), models, starts)
+
+    def shares(values: np.ndarray) -> np.ndarray:
+        block = np.moveaxis(values.reshape(*values.shape[:-1], *shape), -3, -1)
+        found = anova(block, sizes, [effect for effect in parts if effect != "r"])
+        each = np.stack([np.maximum(found[effect], 0) for effect in parts], axis=-1)
+        return each / each.sum(axis=-1, keepdims=True)
+
+    found = stats.bootstrap(wide, shares, relations, n_resamples, seed, centred=True)
+    ends = np.clip([found.low, found.high], 0, 1)
+    return [
+        (method, name, found.estimate[place], *ends[:, place], len(wide))
+        for place, name in enumerate(parts.values())
+    ]
+
+
+def runs_differ(gaps: pd.DataFrame, name: str) -> Finding:
+    """Decide whether training runs of one recipe differ in a measure, after Holm's correction."""
+    measure = measure_named(name)
+    rows = gaps[gaps["measure"] == name].dropna(subset=["estimate"])
+    claim = f"training_runs_differ_{name}"
+    if rows.empty:
+        nothing = f"Whether training runs differ in {measure.title} cannot be said: none has it."
+        return decide(claim, (np.nan,) * 3 + (0,), holds="", opposite="", undecided="",
+                      undefined=nothing)  # fmt: skip
+    tested = reading.holm(rows)
+    kept = tested[tested["kept"].astype(bool)]
+    row = (kept if len(kept) else rows).pipe(lambda t: t.loc[t["estimate"].abs().idxmax()])
+    sign = -1 if row["estimate"] < 0 else 1
+    low, high = sorted((sign * row["low"], sign * row["high"]))
+    return decide(
+        claim,
+        (abs(row["estimate"]), low, high, row["n"]),
+        decision="holds" if len(kept) else "undecided",
+        holds=f"Training runs of one recipe differ in {measure.title}: in {{kept}} of {{pairs}} "
+        "pairs after Holm's correction, most {first} and {second}, by {value} (paired, {n} "
+        "{things}).",
+        opposite="",
+        undecided=f"No pair of training runs of one recipe differs in {measure.title} after Holm's "
+        "correction; the largest of {pairs} differences is {value} (paired, {n} {things}).",
+        kept=len(kept),
+        pairs=len(rows),
+        first=row["first"],
+        second=row["second"].rpartition(", ")[2],
+        things=measure.counts,
+        **_unit(name),
+    )
+
+
+def beyond_runs(found: pd.DataFrame, larger: str, smaller: str, name: str) -> Finding:
+    """Decide whether the larger model is better than other training runs would explain."""
+    measure = measure_named(name)
+    rows = found[found["measure"] == name]
+    claim = f"size_beyond_training_runs_{name}"
+    row = rows.iloc[0] if len(rows) else pd.Series(dict.fromkeys(found.columns, np.nan)) 
+    sign = -1 if measure.higher is False else 1
+    ends = sorted((sign * row["low"], sign * row["high"]))
+    return decide(
+        claim,
+        (sign * row["estimate"], *ends, 0 if np.isnan(row["n"]) else row["n"]),
+        holds=f"{larger} is better than {smaller} in {measure.title} by more than training runs "
+        "differ: by {size} over {n} runs (standard deviation between runs of one recipe {within}).",
+        opposite=f"{larger} is worse than {smaller} in {measure.title} by more than training runs "
+        "differ: by {size} over {n} runs (standard deviation between runs of one recipe {within}).",
+        undecided=f"{{n}} training runs do not decide whether {larger} is better than {smaller} in "
+        f"{measure.title}: its lead is {{value}}, the standard deviation between runs of one "
+        "recipe {within}.",
+        undefined=f"Whether {larger} is better than {smaller} in {measure.title} cannot be said: "
+        "too few training runs have it.",
+        within=f"{row['within'] * _unit(name)['scale']:.{_unit(name)['digits']}f}",
+        **_unit(name),
+    )
+
+
+def verdicts_follow(shares: pd.DataFrame) -> Finding:
+    """Decide whether a verdict depends on the fact more than on which training run it is."""
+    of = shares[shares["method"] != BY_PROMPT].pivot(index="method", columns="part")
+    estimate = of["estimate"]
+    fact, run = estimate["relation"] + estimate["fact"], estimate["fact by training run"]
+    least = (fact - run).idxmin()
+    low = of["low"]["fact"][least] + of["low"]["relation"][least] - of["high"][PARTS["fms"]][least]
+    high = of["high"]["fact"][least] + of["high"]["relation"][least] - of["low"][PARTS["fms"]][least]
+    n = int(of["n"]["fact"][least])
+    return decide(
+        "verdicts_follow_the_fact",
+        (fact[least] - run[least], low, high, n),
+        holds="What a method says of a fact follows the fact more than the training run: least in "
+        "{least}, where {fact:.0%} of the variance goes with fact and relation and {run:.0%} with "
+        "what one run alone makes of a fact ({n} facts).",
+        opposite="What a method says of a fact can follow the training run more than the fact: in "
+        "{least}, {run:.0%} of the variance is what one run alone makes of a fact, and {fact:.0%} "
+        "goes with fact and relation ({n} facts).",
+        undecided="It is not decided for every method whether a verdict follows the fact more than "
+        "the training run: in {least}, {fact:.0%} of the variance goes with fact and relation and "
+        "{run:.0%} with what one run alone makes of a fact ({n} facts).",
+        least=least,
+        fact=fact[least],
+        run=run[least],
+    )
+
+
+def _unit(name: str) -> dict[str, object]:
+    percent = measure_named(name).percent
+    return {"digits": 1, "scale": 100, "unit": " points"} if percent else {
+        "digits": 3, "scale": 1, "unit": ""}  # fmt: skip
