@@ -146,7 +146,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=0, help="of the text")
     parser.add_argument("--start", type=int, default=0, help="seed of the weights and the order")
     parser.add_argument("--out", type=Path, required=True, help="folder for the model")
-    parser.add_argument("--work", type=Path, help="folder for checkpoints (build/atlas-SIZE-SEED-START)")
+    parser.add_argument(
+        "--work", type=Path, help="folder for checkpoints (build/atlas-SIZE-SEED-START)"
+    )
     parser.add_argument("--resume", action="store_true", help="go on from the checkpoints")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--facts", type=int, help="facts a relation (default: all)")

@@ -1,7 +1,7 @@
 """Several training runs of one recipe, each measured on the panel: their answers are kept here.
 
 ``python -m helpers.atlas.training_runs FOLDER...`` measures trained folders (`helpers.atlas.train`,
-with another ``--start`` each) and writes the file; the weights need not be kept.
+with another ``--start`` each) and adds them to the file; their weights need not be kept.
 """
 
 import argparse
@@ -46,6 +46,16 @@ def measure(folders: Iterable[Path], facts: pd.DataFrame | None = None) -> pd.Da
     return pd.concat([_one(folder, facts) for folder in folders], ignore_index=True)
 
 
+def added(found: pd.DataFrame, path: Path = FILE) -> pd.DataFrame:
+    """Return what is kept together with new answers, which take the place of the same runs'."""
+    if not path.is_file():
+        return found
+    kept, runs = read(path), ["model", "start"]
+    again = pd.MultiIndex.from_frame(kept[runs]).isin(pd.MultiIndex.from_frame(found[runs]))
+    whole = pd.concat([kept[~again], found], ignore_index=True)
+    return whole.sort_values(runs, kind="stable", ignore_index=True)
+
+
 def _one(folder: Path, facts: pd.DataFrame) -> pd.DataFrame:
     recipe = json.loads((folder / "training.json").read_text(encoding="utf-8"))["recipe"]
     name = f"atlas-{recipe['size']}"
@@ -70,7 +80,7 @@ def _study(name: str, lm: LanguageModel, facts: pd.DataFrame) -> pd.DataFrame:
     table[["known", "score"]] = verdicts.astype(np.float32)
     if name != "multiplicity":
         return table
-    right = choices.choose(answers).pivot(index="item", columns="variation", values="right")
+    right = choices.choose(answers).pivot_table("right", "item", "variation")
     right.columns = [f"{PROMPT}{number}" for number in range(right.shape[1])]
     return table.join(right.astype(np.float32), on="item")
 
@@ -86,7 +96,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, default=FILE)
     given = parser.parse_args(arguments)
     try:
-        measure(given.folders).to_parquet(given.out, index=False)
+        added(measure(given.folders), given.out).to_parquet(given.out, index=False)
     except UserError as error:
         print(error, file=sys.stderr)
         return 2

@@ -9,7 +9,13 @@ well on a phone; its white ground stays white on a dark page.
 from helpers.plots.audit import differences, forest, gap_panels, verdict_bars
 from helpers.plots.calibration import agreement_map, area_dots, cost_plane, upset
 from helpers.plots.curves import CONTEXTS, context_curves, exposure_curve, line_curve, size_panels
-from helpers.plots.distributions import accuracy_boxes, anchor_distribution, dots, object_bars
+from helpers.plots.distributions import (
+    accuracy_boxes,
+    anchor_distribution,
+    dots,
+    object_bars,
+    run_dots,
+)
 from helpers.plots.heatmaps import alpha_map, attribution_heatmap
 from helpers.plots.latent import (
     accuracy_map,
@@ -69,6 +75,7 @@ __all__ = [
     "rate_rows",
     "reliability_diagram",
     "roc_curves",
+    "run_dots",
     "scatter",
     "share_curve",
     "size_panels",

@@ -1,5 +1,7 @@
 """Numbers beside others: printed and recomputed ones, and paired models."""
 
+from collections.abc import Mapping
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -12,6 +14,8 @@ from helpers.plots.style import (
     INK,
     ORANGE,
     RED,
+    SKY,
+    TAN,
     legend_above,
     log_scale,
     name_rows,
@@ -27,6 +31,7 @@ VERDICTS = {
     "agrees": BLUE,
     "differs": RED,
 }
+PALE = (ORANGE, SKY, TAN)  # grounds for dark letters
 _SMALLEST, _LARGEST = 0.01, 1000.0  # of differences over tolerances, for the eye
 
 
@@ -74,17 +79,24 @@ def differences(cells: pd.DataFrame, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def verdict_bars(counts: pd.DataFrame, ax: Axes | None = None, xlabel: str = "") -> Axes:
-    """Draw how many sentences or numbers of each paper got each verdict.
+def verdict_bars(
+    counts: pd.DataFrame,
+    ax: Axes | None = None,
+    xlabel: str = "",
+    colours: Mapping[str, str] = VERDICTS,
+) -> Axes:
+    """Draw a bar of shares for each row, such as the verdicts on the sentences of each paper.
 
     Parameters
     ----------
     counts : DataFrame
-        One row a paper, one column a verdict, as from :func:`helpers.published.claims.counts`.
+        One column a part: verdicts, as from :func:`helpers.published.claims.counts`.
     ax : Axes, optional
         By default a new figure, tall enough.
     xlabel : str
         What is counted.
+    colours : mapping
+        Part to colour.
 
     Returns
     -------
@@ -100,10 +112,10 @@ def verdict_bars(counts: pd.DataFrame, ax: Axes | None = None, xlabel: str = "")
     ax = ax or plt.subplots(figsize=(6, 1 + 0.35 * len(counts)))[1]
     shares, start = counts.div(counts.sum(axis=1), axis=0), np.zeros(len(counts))
     for name in counts:
-        drawn = ax.barh(range(len(counts)), shares[name], 0.7, start, color=VERDICTS[name])
+        drawn = ax.barh(range(len(counts)), shares[name], 0.7, start, color=colours[name])
         drawn.set_label(name)
         texts = counts[name].map("{:,}".format).where(shares[name] > 0.04, "")
-        ink = INK if name == "partly" else "white"
+        ink = INK if colours[name] in PALE else "white"
         ax.bar_label(drawn, texts, label_type="center", color=ink, weight="bold")
         start += shares[name]
     name_rows(ax, counts.index)

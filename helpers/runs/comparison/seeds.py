@@ -7,10 +7,9 @@ import pandas as pd
 from statsmodels.stats.weightstats import CompareMeans, DescrStatsW
 
 from helpers import stats
-from helpers.plots.findings import Finding, decide
-from helpers.runs.comparison import board, reading
+from helpers.runs.comparison import board
 from helpers.stats.components import anova
-from helpers.studies import STUDIES, measure_named
+from helpers.studies import STUDIES
 
 PARTS = {  # effects of a verdict's causes: their name
     "r": "relation",
@@ -94,7 +93,7 @@ def _measured(found: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
 
 
 def sizes(figures: pd.DataFrame, larger: str, smaller: str) -> pd.DataFrame:
-    """Compare two models over their training runs: does the larger one's mean differ?
+    """Compare the means of two models over their training runs.
 
     A run counts once, so the interval says what other runs of both recipes would give (t, equal
     variances). ``within`` is the standard deviation between runs of one recipe.
@@ -139,7 +138,9 @@ def components(runs: pd.DataFrame, n_resamples: int = 1000, seed: int = 0) -> pd
     """
     rows = []
     for name, study in STUDIES.items():
-        rows += _shares(runs[runs["study"] == name], ["known"], PARTS, study.TITLE, n_resamples, seed)
+        rows += _shares(
+            runs[runs["study"] == name], ["known"], PARTS, study.TITLE, n_resamples, seed
+        )
     some = runs[runs["study"] == "multiplicity"]
     prompts = [name for name in some.columns if name.startswith("prompt ")]
     if prompts:
@@ -150,7 +151,7 @@ def components(runs: pd.DataFrame, n_resamples: int = 1000, seed: int = 0) -> pd
 def _shares(
     rows: pd.DataFrame, columns: list[str], parts: dict, method: str, n_resamples: int, seed: int
 ) -> list[tuple]:
-    wide = rows.pivot(index=["relation", "item"], columns=["model", "start"], values=columns)
+    wide = rows.pivot_table(columns, ["relation", "item"], ["model", "start"])[columns]
     wide = wide.dropna().sort_index()
     models = rows["model"].nunique()
     starts = wide.shape[1] // (models * len(columns))
@@ -170,94 +171,3 @@ def _shares(
         (method, name, found.estimate[place], *ends[:, place], len(wide))
         for place, name in enumerate(parts.values())
     ]
-
-
-def runs_differ(gaps: pd.DataFrame, name: str) -> Finding:
-    """Decide whether training runs of one recipe differ in a measure, after Holm's correction."""
-    measure = measure_named(name)
-    rows = gaps[gaps["measure"] == name].dropna(subset=["estimate"])
-    claim = f"training_runs_differ_{name}"
-    if rows.empty:
-        nothing = f"Whether training runs differ in {measure.title} cannot be said: none has it."
-        return decide(claim, (np.nan,) * 3 + (0,), holds="", opposite="", undecided="",
-                      undefined=nothing)  # fmt: skip
-    tested = reading.holm(rows)
-    kept = tested[tested["kept"].astype(bool)]
-    row = (kept if len(kept) else rows).pipe(lambda t: t.loc[t["estimate"].abs().idxmax()])
-    sign = -1 if row["estimate"] < 0 else 1
-    low, high = sorted((sign * row["low"], sign * row["high"]))
-    return decide(
-        claim,
-        (abs(row["estimate"]), low, high, row["n"]),
-        decision="holds" if len(kept) else "undecided",
-        holds=f"Training runs of one recipe differ in {measure.title}: in {{kept}} of {{pairs}} "
-        "pairs after Holm's correction, most {first} and {second}, by {value} (paired, {n} "
-        "{things}).",
-        opposite="",
-        undecided=f"No pair of training runs of one recipe differs in {measure.title} after Holm's "
-        "correction; the largest of {pairs} differences is {value} (paired, {n} {things}).",
-        kept=len(kept),
-        pairs=len(rows),
-        first=row["first"],
-        second=row["second"].rpartition(", ")[2],
-        things=measure.counts,
-        **_unit(name),
-    )
-
-
-def beyond_runs(found: pd.DataFrame, larger: str, smaller: str, name: str) -> Finding:
-    """Decide whether the larger model is better than other training runs would explain."""
-    measure = measure_named(name)
-    rows = found[found["measure"] == name]
-    claim = f"size_beyond_training_runs_{name}"
-    row = rows.iloc[0] if len(rows) else pd.Series(dict.fromkeys(found.columns, np.nan)) 
-    sign = -1 if measure.higher is False else 1
-    ends = sorted((sign * row["low"], sign * row["high"]))
-    return decide(
-        claim,
-        (sign * row["estimate"], *ends, 0 if np.isnan(row["n"]) else row["n"]),
-        holds=f"{larger} is better than {smaller} in {measure.title} by more than training runs "
-        "differ: by {size} over {n} runs (standard deviation between runs of one recipe {within}).",
-        opposite=f"{larger} is worse than {smaller} in {measure.title} by more than training runs "
-        "differ: by {size} over {n} runs (standard deviation between runs of one recipe {within}).",
-        undecided=f"{{n}} training runs do not decide whether {larger} is better than {smaller} in "
-        f"{measure.title}: its lead is {{value}}, the standard deviation between runs of one "
-        "recipe {within}.",
-        undefined=f"Whether {larger} is better than {smaller} in {measure.title} cannot be said: "
-        "too few training runs have it.",
-        within=f"{row['within'] * _unit(name)['scale']:.{_unit(name)['digits']}f}",
-        **_unit(name),
-    )
-
-
-def verdicts_follow(shares: pd.DataFrame) -> Finding:
-    """Decide whether a verdict depends on the fact more than on which training run it is."""
-    of = shares[shares["method"] != BY_PROMPT].pivot(index="method", columns="part")
-    estimate = of["estimate"]
-    fact, run = estimate["relation"] + estimate["fact"], estimate["fact by training run"]
-    least = (fact - run).idxmin()
-    low = of["low"]["fact"][least] + of["low"]["relation"][least] - of["high"][PARTS["fms"]][least]
-    high = of["high"]["fact"][least] + of["high"]["relation"][least] - of["low"][PARTS["fms"]][least]
-    n = int(of["n"]["fact"][least])
-    return decide(
-        "verdicts_follow_the_fact",
-        (fact[least] - run[least], low, high, n),
-        holds="What a method says of a fact follows the fact more than the training run: least in "
-        "{least}, where {fact:.0%} of the variance goes with fact and relation and {run:.0%} with "
-        "what one run alone makes of a fact ({n} facts).",
-        opposite="What a method says of a fact can follow the training run more than the fact: in "
-        "{least}, {run:.0%} of the variance is what one run alone makes of a fact, and {fact:.0%} "
-        "goes with fact and relation ({n} facts).",
-        undecided="It is not decided for every method whether a verdict follows the fact more than "
-        "the training run: in {least}, {fact:.0%} of the variance goes with fact and relation and "
-        "{run:.0%} with what one run alone makes of a fact ({n} facts).",
-        least=least,
-        fact=fact[least],
-        run=run[least],
-    )
-
-
-def _unit(name: str) -> dict[str, object]:
-    percent = measure_named(name).percent
-    return {"digits": 1, "scale": 100, "unit": " points"} if percent else {
-        "digits": 3, "scale": 1, "unit": ""}  # fmt: skip

@@ -1,0 +1,108 @@
+"""What several training runs of one recipe found: how far they differ, and what that says."""
+
+import numpy as np
+import pandas as pd
+
+from helpers.plots.findings import HOLDS, UNDECIDED, Finding, decide
+from helpers.runs.comparison import reading
+from helpers.runs.comparison.seeds import BY_PROMPT, PARTS
+from helpers.studies import measure_named
+
+NOTHING = (np.nan, np.nan, np.nan, 0)
+
+
+def runs_differ(gaps: pd.DataFrame, name: str) -> Finding:
+    """Decide whether training runs of one recipe differ in a measure, after Holm's correction."""
+    measure = measure_named(name)
+    rows = gaps[gaps["measure"] == name].dropna(subset=["estimate"])
+    claim = f"training_runs_differ_{name}"
+    if rows.empty:
+        nothing = f"Whether training runs differ in {measure.title} cannot be said: none has it."
+        words = dict.fromkeys(("holds", "opposite", "undecided"), "")
+        return decide(claim, NOTHING, **words, undefined=nothing)
+    tested = reading.holm(rows)
+    kept = tested[tested["kept"].astype(bool)]
+    shown = kept if len(kept) else rows
+    row = shown.loc[shown["estimate"].abs().idxmax()]
+    sign = -1 if row["estimate"] < 0 else 1
+    low, high = sorted((sign * row["low"], sign * row["high"]))
+    return decide(
+        claim,
+        (abs(row["estimate"]), low, high, row["n"]),
+        decision=HOLDS if len(kept) else UNDECIDED,
+        holds=f"Training runs of one recipe differ in {measure.title}: in {{kept}} of {{pairs}} "
+        "pairs after Holm's correction, most {first} and {second}, by {value} (paired, {n} "
+        "{things}).",
+        opposite="",
+        undecided=f"No pair of training runs of one recipe differs in {measure.title} after Holm's "
+        "correction; the largest of {pairs} differences is {value} (paired, {n} {things}).",
+        kept=len(kept),
+        pairs=len(rows),
+        first=row["first"],
+        second=row["second"].rpartition(", ")[2],
+        things=measure.counts,
+        **_unit(name),
+    )
+
+
+def beyond_runs(found: pd.DataFrame, larger: str, smaller: str, name: str) -> Finding:
+    """Decide whether the larger model is better than other training runs would explain."""
+    measure = measure_named(name)
+    rows = found.loc[found["measure"] == name, ["estimate", "low", "high", "within", "n"]]
+    gap, low, high, within, n = (*rows.to_numpy(dtype=float), (*NOTHING[:3], np.nan, 0))[0]
+    sign = -1 if measure.higher is False else 1
+    return decide(
+        f"size_beyond_training_runs_{name}",
+        (sign * gap, *sorted((sign * low, sign * high)), n),
+        holds=f"{larger} is better than {smaller} in {measure.title} by more than training runs "
+        "differ: by {size} over {n} runs (standard deviation between runs of one recipe {within}).",
+        opposite=f"{larger} is worse than {smaller} in {measure.title} by more than training runs "
+        "differ: by {size} over {n} runs (standard deviation between runs of one recipe {within}).",
+        undecided=f"{{n}} training runs do not decide whether {larger} is better than {smaller} in "
+        f"{measure.title}: its lead is {{value}}, the standard deviation between runs of one "
+        "recipe {within}.",
+        undefined=f"Whether {larger} is better than {smaller} in {measure.title} cannot be said: "
+        "too few training runs have it.",
+        within=f"{100 * within:.1f}" if measure.percent else f"{within:.3f}",
+        **_unit(name),
+    )
+
+
+def verdicts_follow(shares: pd.DataFrame) -> Finding:
+    """Decide whether verdicts follow the fact more than the training run, by the method least so.
+
+    A method's interval runs from the lowest share of the fact less the highest of the run to the
+    converse, which is wider than needed.
+    """
+    rows = shares[shares["method"] != BY_PROMPT]
+    own = rows[rows["part"].isin([PARTS["r"], PARTS["f"]])]
+    fact = own.groupby("method", sort=False)[["estimate", "low", "high"]].sum()
+    run = rows[rows["part"] == PARTS["fms"]].set_index("method")
+    ahead = fact["estimate"] - run["estimate"]
+    least = ahead.idxmin()
+    ends = (
+        fact.loc[least, "low"] - run.loc[least, "high"],
+        fact.loc[least, "high"] - run.loc[least, "low"],
+    )
+    return decide(
+        "verdicts_follow_the_fact",
+        (ahead[least], *ends, run.loc[least, "n"]),
+        holds="What a method finds of a fact follows the fact more than the training run: even in "
+        "{least}, {fact:.0%} of the variance goes with fact and relation and {run:.0%} with what "
+        "one run alone makes of a fact ({n} facts).",
+        opposite="What a method finds of a fact can follow the training run more than the fact: in "
+        "{least}, {run:.0%} of the variance is what one run alone makes of a fact, and {fact:.0%} "
+        "goes with fact and relation ({n} facts).",
+        undecided="It is not decided for every method whether its verdict follows the fact more "
+        "than the training run: in {least}, {fact:.0%} of the variance goes with fact and relation "
+        "and {run:.0%} with what one run alone makes of a fact ({n} facts).",
+        least=least,
+        fact=fact.loc[least, "estimate"],
+        run=run.loc[least, "estimate"],
+    )
+
+
+def _unit(name: str) -> dict[str, object]:
+    """Return how differences of a measure are written."""
+    percent = measure_named(name).percent
+    return {} if percent else {"digits": 3, "scale": 1, "unit": ""}

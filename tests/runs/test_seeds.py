@@ -1,0 +1,119 @@
+"""Training runs of one recipe: differences, sizes over runs, shares of variance, findings."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.stats
+
+from helpers.runs.comparison import seed_findings, seeds
+
+MODELS = ("atlas-xs", "atlas-s")
+
+
+def made(chance, right, n=60, starts=3, prompts=4):
+    """Return answers of runs; right(fact, model, start) is the chance of a right choice."""
+    rows = []
+    for number, model in enumerate(MODELS):
+        for start in range(starts):
+            for fact in range(n):
+                share = right(fact, number, start)
+                marks = chance.random(prompts) < share
+                rows.append(
+                    {"model": model, "start": start, "study": "multiplicity", "item": f"f{fact:03}"}
+                    | {"relation": f"P{fact % 3}", "accuracy": marks.mean(), "error": 0.0}
+                    | {"known": float(marks.all()), "self_consistency": 1.0, "randomness": 0.0}
+                    | {"factuality": float(marks.all())}
+                    | {f"prompt {k}": float(mark) for k, mark in enumerate(marks)}
+                )
+    return pd.DataFrame(rows)
+
+
+@pytest.fixture(autouse=True)
+def _one_study(monkeypatch):
+    from helpers.studies import STUDIES
+
+    one = {"multiplicity": STUDIES["multiplicity"]}
+    monkeypatch.setattr(seeds, "STUDIES", one)
+
+
+def test_equal_runs_do_not_differ():
+    runs = made(np.random.default_rng(0), lambda fact, model, start: float(fact % 2))
+    figures, gaps = seeds.compare(runs, n_resamples=50)
+    assert figures["model"].unique().tolist() == [
+        f"{model}, run {k}" for model in MODELS for k in (1, 2, 3)
+    ]
+    assert len(gaps) == 2 * 3 * 5
+    assert (gaps["estimate"] == 0).all()
+    assert seed_findings.runs_differ(gaps, "accuracy").decision == "undecided"
+
+
+def test_a_run_that_differs_is_named():
+    runs = made(np.random.default_rng(0), lambda fact, model, start: 0.9 if start < 2 else 0.2)
+    _, gaps = seeds.compare(runs, n_resamples=200)
+    found = seed_findings.runs_differ(gaps, "accuracy")
+    assert found.decision == "holds"
+    assert found.estimate == pytest.approx(0.7, abs=0.12)
+    assert "run 3" in found.sentence
+    assert "4 of 6 pairs" in found.sentence
+
+
+def test_a_measure_that_no_run_has():
+    gaps = pd.DataFrame(columns=["measure", "estimate", "low", "high", "first", "second", "n"])
+    found = seed_findings.runs_differ(gaps, "accuracy")
+    assert found.decision == "undefined"
+    empty = seeds.sizes(pd.DataFrame(columns=["model", "measure", "estimate"]), *MODELS)
+    assert seed_findings.beyond_runs(empty, *MODELS, "accuracy").decision == "undefined"
+
+
+def test_sizes_are_compared_as_by_a_t_test():
+    values = {"atlas-s": [0.5, 0.7, 0.6], "atlas-xs": [0.3, 0.35, 0.25]}
+    rows = [(f"{m}, run {k + 1}", "accuracy", v) for m in values for k, v in enumerate(values[m])]
+    table = pd.DataFrame(rows, columns=["model", "measure", "estimate"])
+    row = seeds.sizes(table, "atlas-s", "atlas-xs").iloc[0]
+    theirs = scipy.stats.ttest_ind(*values.values())
+    interval = theirs.confidence_interval()
+    assert row["estimate"] == pytest.approx(0.3)
+    assert tuple(row[["low", "high"]]) == pytest.approx((interval.low, interval.high))
+    assert row["within"] == pytest.approx(np.sqrt((0.01 + 0.0025) / 2))
+    found = seed_findings.beyond_runs(pd.DataFrame([row]), "atlas-s", "atlas-xs", "accuracy")
+    assert found.decision == "holds"
+    assert "by 30.0 [" in found.sentence
+    turned = seeds.sizes(table, "atlas-xs", "atlas-s")
+    found = seed_findings.beyond_runs(turned, "atlas-xs", "atlas-s", "accuracy")
+    assert found.decision == "opposite"
+
+
+def test_lower_is_better_turns_the_side():
+    row = {"measure": "error", "estimate": -0.2, "low": -0.3, "high": -0.1, "within": 0.05, "n": 6}
+    found = seed_findings.beyond_runs(pd.DataFrame([row]), "a", "b", "error")
+    assert (found.decision, found.estimate) == ("holds", 0.2)
+
+
+@pytest.mark.parametrize(
+    ("right", "part", "decision"),
+    [
+        (lambda fact, model, start: float(fact // 3 % 2), "fact", "holds"),
+        (lambda fact, model, start: float(fact % 3 == 0), "relation", "holds"),
+        (lambda fact, model, start: float(hash((fact * 7919, start, model)) % 2),
+         "fact by training run", "opposite"),
+    ],
+)  # fmt: skip
+def test_variance_goes_where_it_was_planted(right, part, decision):
+    runs = made(np.random.default_rng(0), right)
+    shares = seeds.components(runs, n_resamples=60)
+    own = shares[shares["method"] == "multiplicity"].set_index("part")
+    assert own["estimate"].sum() == pytest.approx(1)
+    assert own["estimate"].idxmax() == part
+    assert own.loc[part, "estimate"] > 0.75
+    assert ((own["low"] <= own["estimate"] + 1e-9) & (own["estimate"] <= own["high"] + 1e-9)).all()
+    assert seed_findings.verdicts_follow(shares).decision == decision
+
+
+def test_prompts_get_a_share_of_their_own():
+    runs = made(np.random.default_rng(0), lambda fact, model, start: 1.0)
+    for number in range(4):
+        runs[f"prompt {number}"] = float(number % 2)
+    runs["known"] = [float(item > "f030") for item in runs["item"]]
+    shares = seeds.components(runs, n_resamples=20)
+    by_prompt = shares[shares["method"] == seeds.BY_PROMPT].set_index("part")["estimate"]
+    assert by_prompt["prompt"] == pytest.approx(1)
