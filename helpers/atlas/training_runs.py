@@ -17,31 +17,15 @@ import pandas as pd
 from helpers import UserError, datasets, models
 from helpers.metrics import choices
 from helpers.models import LanguageModel
-from helpers.models.checkpoints import WEIGHTS
+from helpers.runs.comparison.seeds import FILE, read
 from helpers.studies import STUDIES
 
-FILE = WEIGHTS / "training_runs.parquet"
 KEYS = ["model", "start", "weights", "study", "item", "relation", "stratum"]
 PROMPT = "prompt "  # begins the columns that say under which prompt a choice was right
 
 
-def read(path: Path = FILE) -> pd.DataFrame:
-    """Return what the studies found of each fact in every training run.
-
-    Returns
-    -------
-    DataFrame
-        One row a training run, study and fact: ``model, start`` (seed of the random start and the
-        order of the text; 0 is the bundled one), ``weights`` (checksum), ``study, item, relation,
-        stratum``, then the columns of the studies' measures, ``known, score``, and for
-        multiplicity ``prompt 0`` and so on, whether the choice under that prompt was right. Not a
-        number where a study lacks a column.
-    """
-    return pd.read_parquet(path)
-
-
 def measure(folders: Iterable[Path], facts: pd.DataFrame | None = None) -> pd.DataFrame:
-    """Ask each trained model the panel's facts by all four studies, as a table like `read`'s."""
+    """Ask each trained model the panel's facts by all four studies, as a table of `seeds.read`."""
     facts = datasets.panel() if facts is None else facts
     return pd.concat([_one(folder, facts) for folder in folders], ignore_index=True)
 

@@ -10,12 +10,13 @@ import pytest
 from helpers import UserError, datasets, models
 from helpers.atlas import training_runs
 from helpers.datasets.exposure import WEIGHTS
+from helpers.runs.comparison import seeds
 from helpers.studies import latent_knowledge, multiplicity
 
 
 @pytest.fixture(scope="module")
 def facts():
-    return datasets.panel(6)
+    return datasets.panel(3)
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +36,7 @@ def test_figures_are_those_of_the_studies(found, facts):
     assert (kept["known"] == kept["right"]).all()
     chosen = multiplicity.facts(multiplicity.ask(lm, facts)).set_index("item")
     kept = of(found, "multiplicity", list(found.filter(like="prompt ")))
-    assert kept.shape == (6, 10)
+    assert kept.shape == (3, 10)
     assert kept.mean(axis=1).to_numpy() == pytest.approx(
         chosen.loc[kept.index, "accuracy"].to_numpy()
     )
@@ -43,7 +44,7 @@ def test_figures_are_those_of_the_studies(found, facts):
 
 def test_each_fact_is_there_once_a_study(found, facts):
     assert set(found["item"]) == set(facts["fact"])
-    assert found.groupby("study").size().eq(6).all()
+    assert found.groupby("study").size().eq(3).all()
     assert set(found["start"]) == {0}
     unseen = datasets.training("atlas-xs")["exposures"] == 0
     kept = of(found, "knowledge_base", ["seen"])["seen"]
@@ -79,7 +80,7 @@ def test_another_start_is_kept_beside_the_first(tmp_path, found, facts):
 
 
 def test_what_is_kept_is_whole():
-    kept = training_runs.read()
+    kept = seeds.read()
     runs = kept.groupby(["model", "start"], sort=False)
     assert set(runs.groups) == {(m, s) for m in ("atlas-xs", "atlas-s") for s in range(3)}
     panel = set(datasets.panel()["fact"])

@@ -1,16 +1,19 @@
 """Several training runs of one recipe: how far they differ, and what a verdict depends on."""
 
 from collections.abc import Mapping
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 from statsmodels.stats.weightstats import CompareMeans, DescrStatsW
 
 from helpers import stats
+from helpers.models.checkpoints import WEIGHTS
 from helpers.runs.comparison import board
 from helpers.stats.components import anova
 from helpers.studies import STUDIES
 
+FILE = WEIGHTS / "training_runs.parquet"  # python -m helpers.atlas.training_runs
 PARTS = {  # effects of a verdict's causes: their name
     "r": "relation",
     "f": "fact",
@@ -29,6 +32,21 @@ PROMPTS = {
     "fmsp": "the rest",
 }
 BY_PROMPT = "multiplicity, by prompt"
+
+
+def read(path: Path = FILE) -> pd.DataFrame:
+    """Return what the studies found of each fact in every training run.
+
+    Returns
+    -------
+    DataFrame
+        One row a training run, study and fact: ``model, start`` (seed of the random start and the
+        order of the text; 0 is the bundled one), ``weights`` (checksum), ``study, item, relation,
+        stratum``, then the columns of the studies' measures, ``known, score``, and for
+        multiplicity ``prompt 0`` and so on, whether the choice under that prompt was right. Not a
+        number where a study lacks a column.
+    """
+    return pd.read_parquet(path)
 
 
 def label(model: str, start: int) -> str:
@@ -60,7 +78,7 @@ def compare(
     Parameters
     ----------
     runs : DataFrame
-        From `helpers.atlas.training_runs.read`.
+        From :func:`read`.
     n_resamples, seed : int
         Of the bootstrap of facts within relations.
 
@@ -125,7 +143,7 @@ def components(runs: pd.DataFrame, n_resamples: int = 1000, seed: int = 0) -> pd
     Parameters
     ----------
     runs : DataFrame
-        From `helpers.atlas.training_runs.read`: as many runs of every model.
+        From :func:`read`: as many runs of every model.
     n_resamples, seed : int
         Of the bootstrap of facts within relations. Models and runs are too few to be drawn.
 
