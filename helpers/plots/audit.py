@@ -180,7 +180,9 @@ def forest(
     return ax
 
 
-def gap_panels(table: pd.DataFrame, columns: int = 3) -> list[Axes]:
+def gap_panels(
+    table: pd.DataFrame, columns: int = 3, shades: Mapping[str, str] | None = None
+) -> list[Axes]:
     """Draw differences between paired models, one panel a measure, each on its own scale.
 
     Parameters
@@ -189,6 +191,8 @@ def gap_panels(table: pd.DataFrame, columns: int = 3) -> list[Axes]:
         ``measure`` (title of the panel), ``pair`` (name of the row), ``estimate, low, high``.
     columns : int
         Panels side by side.
+    shades : mapping of str to str, optional
+        Colours of rows by their names; the others are blue.
 
     Returns
     -------
@@ -204,7 +208,7 @@ def gap_panels(table: pd.DataFrame, columns: int = 3) -> list[Axes]:
     """
     groups = list(table.groupby("measure", sort=False))
     columns = min(columns, len(groups))
-    lines, height = -(-len(groups) // columns), 0.7 + 0.3 * table["pair"].nunique()
+    lines, height = -(-len(groups) // columns), 0.85 + 0.3 * table["pair"].nunique()
     _, axes = plt.subplots(
         lines, columns, figsize=(1.2 + 2.6 * columns, height * lines), squeeze=False, sharey=True
     )
@@ -212,9 +216,11 @@ def gap_panels(table: pd.DataFrame, columns: int = 3) -> list[Axes]:
     for ax, (measure, rows) in zip(axes.flat, groups):
         places = [pairs.index(pair) for pair in rows["pair"]]
         ax.axvline(0, color=GREY, lw=1)
-        ax.hlines(places, rows["low"], rows["high"], color=BLUE, lw=2)
-        ax.plot(rows["estimate"], places, "o", color=BLUE, ms=5)
+        colours = [(shades or {}).get(pair, BLUE) for pair in rows["pair"]]
+        ax.hlines(places, rows["low"], rows["high"], color=colours, lw=2)
+        ax.scatter(rows["estimate"], places, color=colours, s=25, zorder=3)
         ax.set_title(plain(str(measure)), loc="left", fontsize=10)
+        ax.locator_params(axis="x", nbins=5)
     name_rows(axes[0, 0], pairs, 0.5)
     for ax in axes.flat[len(groups) :]:
         ax.set_visible(False)

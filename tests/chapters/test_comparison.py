@@ -33,9 +33,23 @@ def folder(tmp_path_factory):
 def test_the_run_is_whole(folder):
     boards = {f"board_{name}" for name in ("monitor", "knowledge_base", "multiplicity")}
     tables = {"differences", "pairs", "runs", "overlap", "relations_alike", *boards}
-    notebooks.check(folder, MANY, n_figures=5, tables=tables)
+    notebooks.check(folder, MANY, n_figures=6, tables=tables)
     shown = pd.read_csv(folder / "tables" / "differences.csv")
     assert set(shown["minus"]) == {"atlas-s"}
+
+
+def test_the_board_in_view_has_one_measure_of_each_chapter(folder):
+    shown = pd.read_csv(folder / "tables" / "board.csv").set_index("model")
+    assert [name.split()[0] for name in shown] == ["MONITOR", "NCR", "list", "choice"]
+    right = (saved_runs.facts()["hard"] < ABILITIES["atlas-s"]).mean()
+    written = shown.loc["atlas-s", "list accuracy ↑, %"].split()[0]
+    assert float(written) == pytest.approx(100 * right, abs=0.05)
+
+
+def test_its_three_facts_are_named_by_what_was_asked(folder):
+    three = pd.read_csv(folder / "tables" / "three_facts.csv")
+    assert list(three) == ["prompt", "large", "atlas-xs", "difference"]
+    assert three["difference"].iloc[-1] == three["difference"].max()
 
 
 def test_many_runs_are_compared_and_the_stranger_is_named(folder, metrics):
@@ -49,7 +63,14 @@ def test_many_runs_are_compared_and_the_stranger_is_named(folder, metrics):
     table = saved_runs.facts()
     expected = {name.split("/")[-1]: (table["hard"] < a).mean() for name, a in ABILITIES.items()}
     assert right.to_dict() == pytest.approx(expected)
-    figures = {"ranks", "sizes-monitor", "sizes-lists", "pairs-paper", "relations"}
+    figures = {
+        "leaders-figure",
+        "ranks",
+        "sizes-monitor",
+        "sizes-lists",
+        "pairs-paper",
+        "relations",
+    }
     assert figures <= notebooks.drawn(folder)
 
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pandas as pd
+from matplotlib.colors import to_hex
 
 from helpers import plots
 from tests.plots.drawn import draw
@@ -56,3 +57,14 @@ def test_bars_of_verdicts_are_shares_with_their_counts():
     assert [text.get_text() for text in ax.texts] == ["3", "", "", "", "1", "99"]
     assert [text.get_text() for text in ax.get_yticklabels()] == ["a", "b"]
     draw(ax)
+
+
+def test_a_row_of_paired_differences_has_its_colour_in_every_panel():
+    table = pd.DataFrame({"measure": ["UR", "UR", "NCR"], "pair": ["a", "b", "b"]})
+    table = table.assign(estimate=[0.1, -0.2, 0.3], low=-0.3, high=0.4)
+    shades = {"b": "#ff0000"}
+    panels = plots.gap_panels(table, 2, shades)
+    drawn = [to_hex(c) for ax in panels for c in ax.collections[1].get_facecolor()]
+    assert drawn == ["#0173b2", "#ff0000", "#ff0000"]
+    assert [text.get_text() for text in panels[0].get_yticklabels()] == ["a", "b"]
+    draw(panels[0])

@@ -32,6 +32,23 @@ def test_differences_are_turned_towards_the_best_of_a_measure():
     assert reading.against(rows, GAPS, "a")["second"].eq("a").all()
 
 
+def test_a_model_behind_is_left_of_0_in_every_measure():
+    gaps = GAPS.head(1).assign(measure="MONITOR")  # b has less, which is better
+    more = GAPS.tail(1).assign(measure="UR")
+    rows = pd.DataFrame({"model": ["a", "b"], "measure": "MONITOR", "estimate": [0.4, 0.2]})
+    also = pd.DataFrame({"model": ["b", "c"], "measure": "UR", "estimate": [0.1, 0.4]})
+    both = pd.concat([gaps, more]), pd.concat([rows, also])
+    found = reading.behind(both[1], both[0], ["MONITOR", "UR", "NCR"]).set_index("pair")
+    assert list(found.index) == ["a", "b", "b", "c"]
+    assert found["measure"].unique().tolist() == ["MONITOR (n = 9)", "UR, points (n = 9)"]
+    ends = found[["estimate", "low", "high"]].round(9)
+    assert ends.loc["a"].tolist() == [-0.2, -0.3, -0.1]
+    assert ends.loc["b"].to_numpy().tolist() == [[0, 0, 0], [-30, -40, -10]]
+    turned = reading.behind(rows, gaps, ["MONITOR"], "a").set_index("pair")
+    assert turned["estimate"].round(9).to_dict() == {"a": 0, "b": 0.2}
+    assert reading.behind(rows, gaps.head(0), ["MONITOR"]).empty
+
+
 def test_a_table_says_why_no_side_is_better():
     gaps = pd.concat([GAPS.head(2), GAPS.tail(1).assign(measure="coverage", better="")])
     assert reading.readable(gaps)["better"].tolist() == ["b", "not decided", "no better side"]

@@ -1,4 +1,4 @@
-"""What many models tell together: what they share, how measures go along, what a run saved."""
+"""Many models together: which facts they share, how measures go along, what a run saved."""
 
 from collections.abc import Sequence
 from itertools import combinations
@@ -7,7 +7,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from helpers import UserError, runs, stats
-from helpers.runs.comparison import board
+from helpers.runs.comparison import board, facts
 from helpers.runs.comparison.board import Tables
 from helpers.runs.comparison.groups import grouped, labelled
 from helpers.studies import STUDIES, Measure, rate
@@ -36,13 +36,17 @@ RATES = {  # what the worked example averages: one number a fact
 
 
 class Example(NamedTuple):
-    """Two models' facts and a rate of them: ``one`` and ``two`` have the column ``part``."""
+    """Two models' facts and a rate of them: ``one`` and ``two`` have the column ``part``.
+
+    ``chapter`` is that of the runs; empty if the example is made up.
+    """
 
     first: str
     second: str
     measure: Measure
     one: pd.DataFrame
     two: pd.DataFrame
+    chapter: str = ""
 
     @property
     def part(self) -> str:
@@ -88,11 +92,20 @@ def example(found: Tables) -> Example:
         measure = rate(*RATES.get(chapter, RATES["monitor"]))
         one, two = (models[name].dropna(subset=list(measure.columns)) for name in (first, second))
         if first != second and len(one.index.intersection(two.index)) > 1:
-            return Example(first, second, measure, one, two)
+            return Example(first, second, measure, one, two, chapter)
     made = pd.DataFrame({"relation": "made up"}, [f"fact {number}" for number in range(1, 5)])
     one, two = made.assign(right=[1.0, 1.0, 1.0, 0.0]), made.assign(right=[1.0, 1.0, 0.0, 0.0])
     measure = rate("right", "right answers")
     return Example("A (made up)", "B (made up)", measure, one, two)
+
+
+def called(rows: pd.DataFrame, picked: Example, table: pd.DataFrame) -> pd.DataFrame:
+    """Name the facts of an example by what its first model was asked, not by their numbers."""
+    if not picked.chapter:
+        return rows
+    same = table.query("group == 0 and chapter == @picked.chapter and label == @picked.first")
+    names = facts.named(runs.answers(same["folder"].iloc[0]))
+    return names.loc[rows.index].join(rows).reset_index(drop=True)
 
 
 def three(pair: pd.DataFrame) -> tuple[pd.DataFrame, str]:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from helpers import runs
+from helpers import datasets, runs
 from helpers.studies import STUDIES, fitting
 
 
@@ -17,6 +17,20 @@ def read(chapter: str, folder: str | Path) -> pd.DataFrame:
     path = Path(folder) / "run.json"
     finished = path.stat().st_mtime_ns if path.is_file() else 0
     return _read(chapter, str(folder), finished).copy()
+
+
+def named(answers: pd.DataFrame) -> pd.DataFrame:
+    """Name each item of a run by relation, subject and object, or else by its question.
+
+    >>> rows = {"item": ["P36-1"], "relation": ["P36"], "subject": ["Peru"], "object": ["Lima"]}
+    >>> named(pd.DataFrame(rows)).loc["P36-1"].tolist()
+    ['capital', 'Peru', 'Lima']
+    """
+    rows = answers.drop_duplicates("item").set_index("item")
+    if "subject" not in rows:
+        return rows[["question" if "question" in rows else "prompt"]]
+    labels = datasets.relations("atlas").set_index("relation")["label"]
+    return rows[["relation", "subject", "object"]].replace({"relation": labels.to_dict()})
 
 
 @lru_cache(maxsize=64)

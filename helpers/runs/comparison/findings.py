@@ -50,13 +50,13 @@ def pairing(
     )
 
 
-def leader(standing: pd.DataFrame, gaps: pd.DataFrame, name: str) -> Finding:
+def leader(scores: pd.DataFrame, gaps: pd.DataFrame, name: str) -> Finding:
     """Decide whether the model with the best figure is better than each other model.
 
     By its paired difference from the nearest rival.
     """
     measure = measure_named(name)
-    rows = standing[standing["measure"] == name].dropna(subset=["estimate"])
+    rows = scores[scores["measure"] == name].dropna(subset=["estimate"])
     claim = f"leader_{name}"
     best, ahead = _ahead(rows, gaps[gaps["measure"] == name], measure)
     if ahead.empty:
@@ -188,7 +188,7 @@ def ends(gaps: pd.DataFrame, size: Mapping[str, float | None], name: str) -> Fin
     small = min((label for pair in steps for label in pair), key=lambda label: size[label])
     format_of = sizes.FORMAT.findall
     same = [big for big, _ in steps if format_of(big) == format_of(small)]
-    row = _better(reading.oriented(rows, [(same[-1], small)]), measure).iloc[0]
+    row = reading.gains(reading.oriented(rows, [(same[-1], small)]), measure).iloc[0]
     return decide(
         claim,
         _result(row),
@@ -274,15 +274,15 @@ def agree(gaps: pd.DataFrame) -> Finding:
     )
 
 
-def correlation(standing: pd.DataFrame) -> Finding:
+def correlation(scores: pd.DataFrame) -> Finding:
     """Decide whether MONITOR is lower for models of higher accuracy, as in the paper, over models.
 
     An r of -0.5 would need 16 models for an interval that leaves out 0.
     """
-    wide = standing.pivot_table(index="model", columns="measure", values="estimate", dropna=False)
+    wide = scores.pivot_table(index="model", columns="measure", values="estimate", dropna=False)
     wide = wide.reindex(columns=["MONITOR", "average"])
     found = stats.over_models(wide["MONITOR"], wide["average"])
-    needed = "An r of -0.85 needs {large} models for an interval that leaves out 0, one of -0.5 "
+    needed = "An r of -0.85 needs {large} models for an interval that excludes 0, one of -0.5 "
     needed += "needs {middle}."
     words = {"large": models_needed(0.85), "middle": models_needed(0.5)}
     return decide(
@@ -292,8 +292,8 @@ def correlation(standing: pd.DataFrame) -> Finding:
         opposite="Models of higher accuracy have a higher MONITOR: r = {r} over {n} models.",
         undecided="{n} models do not decide whether MONITOR is lower for models of higher "
         "accuracy: r = {r}. " + needed,
-        undefined="Whether MONITOR is lower for models of higher accuracy cannot be said: over "
-        f"{tables.TOO_FEW} that differ no correlation is given, and {found.n} here have both "
+        undefined="Whether MONITOR is lower for models of higher accuracy cannot be said: no "
+        f"correlation is given over {tables.TOO_FEW} that differ, and {found.n} here have both "
         "figures. " + needed.format(**words),
         r=tables.interval(*found[:3], digits=2),
         **words,
@@ -336,8 +336,8 @@ def floor(compared: Mapping[str, pd.DataFrame], gaps: pd.DataFrame) -> Finding:
         "{least}, the smallest difference of two models that the facts decide.",
         opposite=moves + ", the most of all changes. Twice the farther end, {twice}, is not less "
         "than {least}, the smallest difference of two models that the facts decide.",
-        undecided=moves + ", the most of all changes, but no two models are told apart in MONITOR "
-        "with which to compare this.",
+        undecided=moves + ", the most of all changes. No two models here differ in MONITOR by an "
+        "interval that excludes 0, so there is nothing to compare this with.",
         who=row["who"],
         variant=row["variant"],
         twice=f"{2 * most:.3f}",
@@ -407,23 +407,15 @@ def _kept(rows: pd.DataFrame) -> pd.DataFrame:
     return found[found["kept"].astype(bool)]
 
 
-def _ahead(
-    standing: pd.DataFrame, gaps: pd.DataFrame, measure: Measure
-) -> tuple[str, pd.DataFrame]:
+def _ahead(scores: pd.DataFrame, gaps: pd.DataFrame, measure: Measure) -> tuple[str, pd.DataFrame]:
     """Return the model with the best figure and its leads over the others, positive if better."""
-    if standing.empty:
+    if scores.empty:
         return "", gaps.head(0)
-    figures = standing.set_index("model")["estimate"]
+    figures = scores.set_index("model")["estimate"]
     best = str(figures.idxmax() if measure.higher else figures.idxmin())
     pairs = [(best, name) for name in figures.index if name != best]
-    return best, _better(reading.oriented(gaps, pairs).dropna(subset=["estimate"]), measure)
-
-
-def _better(gaps: pd.DataFrame, measure: Measure) -> pd.DataFrame:
-    """Turn differences so that more is better."""
-    if measure.higher is not False:
-        return gaps
-    return gaps.assign(estimate=-gaps["estimate"], low=-gaps["high"], high=-gaps["low"])
+    ahead = reading.oriented(gaps, pairs).dropna(subset=["estimate"])
+    return best, reading.gains(ahead, measure)
 
 
 def _result(row: pd.Series) -> tuple[float, float, float, int]:

@@ -9,7 +9,7 @@ from statsmodels.stats.multitest import multipletests
 
 from helpers import UserError
 from helpers.plots import tables
-from helpers.studies import measure_named
+from helpers.studies import Measure, measure_named
 
 
 def check(reference: str, labels: Sequence[str]) -> str:
@@ -58,6 +58,43 @@ def against(standings: pd.DataFrame, gaps: pd.DataFrame, reference: str = "") ->
         pairs = [(name, base) for name in rows["model"] if name != base]
         parts.append(oriented(gaps[gaps["measure"] == measure], pairs))
     return pd.concat(parts, ignore_index=True)
+
+
+def gains(gaps: pd.DataFrame, measure: Measure) -> pd.DataFrame:
+    """Turn the differences of a measure so that more is better."""
+    if measure.higher is not False:
+        return gaps
+    return gaps.assign(estimate=-gaps["estimate"], low=-gaps["high"], high=-gaps["low"])
+
+
+def behind(
+    standings: pd.DataFrame, gaps: pd.DataFrame, measures: Sequence[str], reference: str = ""
+) -> pd.DataFrame:
+    """Lay out for a figure how far models are behind the best one, or behind the reference.
+
+    Below 0 is worse in every measure; shares are in points, and the model compared with is at 0.
+
+    >>> standings = pd.DataFrame({"model": ["a", "b"], "measure": "UR", "estimate": [0.2, 0.4]})
+    >>> gaps = pd.DataFrame({"first": ["b"], "second": ["a"], "measure": ["UR"], "n": [40],
+    ...                      "estimate": [0.2], "low": [0.1], "high": [0.3]})
+    >>> behind(standings, gaps, ["UR"])[["measure", "pair", "estimate"]].values.tolist()
+    [['UR, points (n = 40)', 'a', -20.0], ['UR, points (n = 40)', 'b', 0.0]]
+    """
+    rows = against(standings, gaps, reference).dropna(subset=["estimate"])
+    order, ends = list(standings["model"].unique()), ["estimate", "low", "high"]
+    parts = [rows.head(0).assign(pair="")]
+    for name in measures:
+        measure, part = measure_named(name), rows[rows["measure"] == name]
+        if part.empty:
+            continue
+        unit, fewest, most = ", points" * measure.percent, part["n"].min(), part["n"].max()
+        n = f"{fewest}" if fewest == most else f"{fewest} to {most}"
+        base = pd.DataFrame({"first": part["second"].head(1)}).assign(**dict.fromkeys(ends, 0.0))
+        part = pd.concat([gains(part, measure), base])
+        part[ends] *= 100 if measure.percent else 1
+        parts.append(part.assign(measure=f"{measure.title}{unit} (n = {n})", pair=part["first"]))
+    found = pd.concat(parts, ignore_index=True)[["measure", "pair", *ends]]
+    return found.sort_values("pair", key=lambda pair: pair.map(order.index), kind="stable")
 
 
 def undefined(standings: pd.DataFrame) -> str:
