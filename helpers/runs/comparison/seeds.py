@@ -8,12 +8,11 @@ import pandas as pd
 from statsmodels.stats.weightstats import CompareMeans, DescrStatsW
 
 from helpers import stats
-from helpers.models.checkpoints import WEIGHTS
 from helpers.runs.comparison import board
 from helpers.stats.components import anova
 from helpers.studies import STUDIES
 
-FILE = WEIGHTS / "training_runs.parquet"  # python -m helpers.atlas.training_runs
+FILE = Path(__file__).with_name("training_runs.parquet")  # by helpers.atlas.training_runs
 PARTS = {  # effects of a verdict's causes: their name
     "r": "relation",
     "f": "fact",
