@@ -24,6 +24,7 @@ settings.load_profile("patient")
 
 # What takes longest begins first, so that no process waits for another in the end.
 FIRST = ("chapters", "test_live.py", "test_security.py", "publishing", "test_reading.py")
+FIRST += ("faults", "test_wheel.py")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -17,6 +17,7 @@ import yaml
 from helpers import runs
 from helpers.publishing import chapters
 from tests import hostile
+from tests.chapters import in_process
 
 # What the harmful strings would do: run, ask for a file, become an element, a link or a formula.
 DONE = """() => ({
@@ -36,7 +37,7 @@ def folder(request, tmp_path_factory) -> Path:
     top = tmp_path_factory.mktemp("hostile")
     model, facts = str(hostile.model(top)), hostile.facts(top)
     words = {
-        "monitor": [f"dataset={facts}", "n_facts=30", "n_frames=3"],
+        "monitor": [f"dataset={facts}", "n_facts=20", "n_frames=3", "n_grid=2"],
         "latent_knowledge": [f"dataset={facts}", "n_facts=3", "n_examples=4", "n_choices=6"],
         "knowledge_base": ["dataset=seen_qa", f"sources={hostile.questions(top)}", "n_seen=6"],
         "multiplicity": [f"dataset={hostile.choices(top)}", "n_items=6", "n_variations=3"],
@@ -49,7 +50,8 @@ def folder(request, tmp_path_factory) -> Path:
     wanted = {item.callspec.params["chapter"] for item in here if hasattr(item, "callspec")}
     for chapter, few in words.items():
         if chapter in wanted:
-            chapters.run(chapter, model, [*few, *FEW], top / "runs")
+            with in_process.instead_of_kernels():
+                chapters.run(chapter, model, [*few, *FEW], top / "runs")
     return next((top / "runs").glob("*/*/run.json")).parents[1]
 
 

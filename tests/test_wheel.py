@@ -19,7 +19,7 @@ from helpers import runs
 INGREDIENTS = ("pyproject.toml", "requirements.txt", "README.md", "LICENSE")
 LIMIT = 100 * 2**20  # what PyPI takes
 SMALL = {"model": "atlas-xs", "n_facts": 2, "relations": ["P36", "P30"]}
-SMALL |= {"attribution": False, "n_bootstrap": 20}
+SMALL |= {"attribution": False, "n_bootstrap": 20, "n_panel": 4}
 
 
 @pytest.fixture(scope="module")

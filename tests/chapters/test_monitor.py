@@ -131,8 +131,8 @@ def test_second_run_takes_all_from_the_cache_and_gives_the_same(folder):
 
 def test_fktc_folder_runs_through(shared, tmp_path):
     data = shared / "data" / "fktc" / "FKTC"
-    words = [f"dataset={data}", "n_facts=2", "match=starts_with", "attribution=no"]
-    done = chapters.run("monitor", "atlas-s", [*words, "n_bootstrap=20"], tmp_path)
+    words = [f"dataset={data}", "n_facts=1", "match=starts_with", "attribution=no"]
+    done = chapters.run("monitor", "atlas-xs", [*words, "n_bootstrap=20"], tmp_path)
     counts = runs.answers(done).groupby("item").size()
     relations = runs.answers(done).groupby("item")["relation"].first()
     assert relations.nunique() == 20
@@ -167,10 +167,10 @@ def _interrupt(job):
 
 def test_interrupted_run_resumes_without_repeating(root, tmp_path):
     words = ["n_facts=20", "relations=P17,P36", "attribution=no", "n_bootstrap=20"]
-    words += ["n_panel=0"]
+    words += ["n_panel=0", "n_grid=1"]
     command = [sys.executable, "-m", "helpers", "run", "monitor"]
-    command += ["--model", "atlas-s", "--runs", str(tmp_path), "--set", *words]
-    cache = tmp_path / "atlas-s" / "cache"
+    command += ["--model", "atlas-xs", "--runs", str(tmp_path), "--set", *words]
+    cache = tmp_path / "atlas-xs" / "cache"
     options = {"stderr": subprocess.PIPE, "start_new_session": True}
     # Tests started in the background inherit that Ctrl-C is ignored; the run must not.
     options["preexec_fn"] = lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)
@@ -183,9 +183,9 @@ def test_interrupted_run_resumes_without_repeating(root, tmp_path):
     assert "Traceback" not in message.splitlines()[-1]
     kept = {path: path.stat().st_mtime_ns for path in cache.glob("*.parquet")}
     assert kept
-    assert not (tmp_path / "atlas-s" / "monitor" / "run.json").exists()
-    folder = chapters.run("monitor", "atlas-s", words, tmp_path)
+    assert not (tmp_path / "atlas-xs" / "monitor" / "run.json").exists()
+    folder = chapters.run("monitor", "atlas-xs", words, tmp_path)
     assert {path: path.stat().st_mtime_ns for path in kept} == kept
-    whole = chapters.run("monitor", "atlas-s", words, tmp_path / "whole")
+    whole = chapters.run("monitor", "atlas-xs", words, tmp_path / "whole")
     pd.testing.assert_frame_equal(runs.answers(folder), runs.answers(whole))
     assert json.loads((folder / "run.json").read_text())["parameters"]["n_facts"] == 20
