@@ -20,7 +20,7 @@ from papermill.exceptions import PapermillExecutionError
 
 from helpers import UserError
 from helpers.models.checkpoints import slug
-from helpers.publishing import jobs, locks, settings
+from helpers.publishing import jobs, kernels, locks, settings
 from helpers.publishing.jobs import TEMPLATES, Job
 from helpers.publishing.locks import RunLog
 from helpers.runs import ROOT, RUNS, SYNTHESIS, shown
@@ -92,6 +92,7 @@ def _execute(template: Path, output: Path, given: dict[str, Any], log: RunLog) -
     logger.setLevel(logging.INFO)
     logger.propagate = False
     logger.handlers = [log, progress]
+    kernels.use()
     try:
         papermill.execute_notebook(
             template,

@@ -7,13 +7,14 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 
 import pandas as pd
 
 from helpers.models import checkpoints
 from helpers.publishing import jobs as planned
-from helpers.publishing import locks, resources
+from helpers.publishing import kernels, locks, resources
 from helpers.publishing.jobs import Job
 from helpers.runs import ROOT, shown
 
@@ -59,7 +60,9 @@ def _make(
     before = {job.name: _stamp(logs[job.name]) for job in todo}
     if todo:
         options = ["--profile", str(profile)] if profile else ["--cores", str(cores or all_cores())]
-        _run(_configure(todo, runs, profile), [job.name for job in todo], options, held)
+        several = kernels.ready() if len(todo) > 1 and not profile else nullcontext()
+        with several:
+            _run(_configure(todo, runs, profile), [job.name for job in todo], options, held)
     left = {job.name for job in waiting(todo, runs)}
     rows = []
     for job in jobs:

@@ -42,6 +42,35 @@ def test_asked_once(rows, decision, words):
     assert found.n == (168 if decision != UNDEFINED else 0)
 
 
+SECOND = ("knowledge base", 0.8, 0.1, 0.04, 0.16)
+
+
+@pytest.mark.parametrize(
+    ("rows", "decision", "words"),
+    [
+        (
+            [LIST, AHEAD, SECOND],
+            HOLDS,
+            "MONITOR (0.90) separates facts that were read from facts never read better than the "
+            "knowledge base (0.80) and IC-LKE (0.60): by 0.10 [0.04, 0.16] for the nearest of "
+            "them (areas; paired, 168 facts).",
+        ),
+        (
+            [("multiplicity", 0.88, 0.02, -0.01, 0.05), AHEAD, LIST],
+            HOLDS,
+            "better than IC-LKE (0.60): by 0.20 [0.10, 0.30] for the nearest of them (areas; "
+            "paired, 168 facts); not decided: multiplicity (0.88).",
+        ),
+        ([AHEAD, ("IC-LKE", 0.88, 0.02, -0.1, 0.1)], UNDECIDED, "is behind by 0.02 [-0.10, 0.10]"),
+        ([AHEAD, ("IC-LKE", nan, nan, nan, nan)], UNDEFINED, "is undefined here"),
+        ([], UNDEFINED, "is undefined here"),
+    ],
+)
+def test_methods_differ(rows, decision, words):
+    found = told.methods_differ(contest(*rows, contrast="shown or never"), "shown or never")
+    assert (found.decision, words in found.sentence) == (decision, True), found
+
+
 @pytest.mark.parametrize(
     ("estimate", "decision"), [(0.7, HOLDS), (0.3, OPPOSITE), (0.55, UNDECIDED), (nan, UNDEFINED)]
 )

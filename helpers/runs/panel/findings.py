@@ -48,6 +48,34 @@ def asked_once(areas: pd.DataFrame, contrast: str) -> Finding:
     )
 
 
+def methods_differ(areas: pd.DataFrame, contrast: str) -> Finding:
+    """Name the methods that separate facts worse than the best one does, and those tied with it."""
+    mean = areas[(areas["contrast"] == contrast) & (areas["model"] == "mean")]
+    mean = mean.dropna(subset=["estimate"]).sort_values("estimate", ascending=False)
+    claim = f"methods_differ_{contrast.replace(' ', '_')}"
+    if len(mean) < 2:
+        said = f"Whether the methods separate {GROUPS[contrast]} equally well is undefined here."
+        words = dict.fromkeys(("holds", "opposite", "undecided"), "")
+        return decide(claim, (*NOTHING, 0), **words, undefined=said)
+    levels = [f"{_named(row.method)} ({row.estimate:.2f})" for row in mean.itertuples()]
+    clear = (mean["behind_low"] > 0).tolist()
+    worse = [text for text, late in zip(levels, clear) if late]
+    tied = [text for text, late in zip(levels[1:], clear[1:]) if not late]
+    rows = mean[mean["behind_low"] > 0] if worse else mean.iloc[1:]
+    nearest = rows.loc[rows["behind"].idxmin()]
+    best, also = levels[0], f"; not decided: {_and(tied)}" if tied else ""
+    return decide(
+        claim,
+        nearest[["behind", "behind_low", "behind_high", "n"]].to_numpy(dtype=float),
+        holds=f"{best[0].upper()}{best[1:]} separates {GROUPS[contrast]} better than "
+        f"{_and(worse)}: by {{size}} for the nearest of them (areas; paired, {{n}} facts){also}.",
+        opposite="",
+        undecided=f"These {{n}} facts decide for no two methods which separates {GROUPS[contrast]} "
+        f"better: {best} has the largest area, and the nearest is behind by {{value}} (paired).",
+        **AREA,
+    )
+
+
 def trace(areas: pd.DataFrame) -> Finding:
     """Claim that one to eight readings leave a trace, by the area of the plain question."""
     rows = areas[(areas["contrast"] == "seldom or never") & (areas["model"] == "mean")]
@@ -357,6 +385,10 @@ def _lead(
     rival = str((others if leads else mean)["behind"].idxmin())
     behind, low, high = mean.loc[rival if leads else name, gap].astype(float)
     return ((behind, low, high, n) if leads else (-behind, -high, -low, n)), rival, levels
+
+
+def _and(names: list[str]) -> str:
+    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
 
 
 def _named(method: str, first: bool = False) -> str:
