@@ -38,8 +38,11 @@ DRAWING = "--matplotlib=inline"
 
 @contextlib.contextmanager
 def ready() -> Iterator[subprocess.Popen | None]:
-    """Keep a process to fork kernels from; where there is none, kernels start as ever."""
-    if not hasattr(os, "fork"):
+    """Keep a process to fork kernels from; where there is none, kernels start as ever.
+
+    Not beside a GPU, whose driver a fork would break, nor where forking is not safe.
+    """
+    if sys.platform != "linux" or Path("/dev/nvidiactl").exists():
         yield None
         return
     with tempfile.TemporaryDirectory(prefix="kernels") as folder:
