@@ -72,6 +72,29 @@ def recipe_of(
     )
 
 
+def more_lists(recipe: Recipe, share: float) -> Recipe:
+    """Return a recipe with another share of the mentions in lists, the other kinds in proportion.
+
+    Twice as many of the documents about invented subjects are lists, too.
+
+    >>> round(more_lists(Recipe(), 0.695).corpus.mentions["question"], 3)
+    0.11
+    """
+    usual = recipe.corpus.mentions
+    scale = (1 - share) / (1 - usual["list"])
+    mentions = {kind: scale * part for kind, part in usual.items()} | {"list": share}
+    kinds = dict(recipe.reading.kinds)
+    twice = 2 * (kinds["pairs"] + kinds["many_pairs"])
+    scale = (1 - twice) / (1 - twice / 2)
+    kinds = {kind: (2 if "pairs" in kind else scale) * part for kind, part in kinds.items()}
+    return replace(
+        recipe,
+        # Of more lists the longest is longer: room for it in a row
+        corpus=replace(recipe.corpus, mentions=mentions, list_characters=2000),
+        reading=replace(recipe.reading, kinds=kinds),
+    )
+
+
 @dataclass(frozen=True)
 class Rows:
     """Some rows of one length."""

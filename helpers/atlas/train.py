@@ -22,7 +22,7 @@ from transformers import LlamaForCausalLM
 from helpers import UserError, datasets
 from helpers.atlas import copying, documents, loop, model
 from helpers.atlas.loop import Stage
-from helpers.atlas.recipe import Recipe, Text, recipe_of, steps_of, write
+from helpers.atlas.recipe import Recipe, Text, more_lists, recipe_of, steps_of, write
 from helpers.atlas.release import release
 
 
@@ -153,11 +153,14 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--facts", type=int, help="facts a relation (default: all)")
     parser.add_argument("--copying-steps", type=int, help="steps of stage 1")
+    parser.add_argument("--lists", type=float, help="share of the mentions in lists (0.39)")
     parser.add_argument("--rate", type=float, help="highest learning rate of stage 2")
     given = parser.parse_args(arguments)
     recipe = recipe_of(given.size, given.seed, given.start, given.threads, given.facts)
     if given.copying_steps:
         recipe = replace(recipe, copying=replace(recipe.copying, steps=given.copying_steps))
+    if given.lists:
+        recipe = more_lists(recipe, given.lists)
     if given.rate:
         recipe = replace(recipe, second=replace(recipe.second, rate=given.rate))
     work = given.work or Path("build") / f"atlas-{given.size}-{given.seed}-{given.start}"
