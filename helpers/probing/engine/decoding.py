@@ -40,6 +40,7 @@ class Rules:
     max_new_tokens: int
     stop: tuple[str, ...]
     ends: tuple[int, ...]
+    forced: bool = False  # whether the anchor's tokens are taken, not the most probable ones
 
 
 @dataclass
@@ -96,7 +97,7 @@ def _continued(model: LanguageModel, batch: list[Task], rules: Rules, way: Way) 
     texts = live = [Text(task) for task in batch]
     reading = _Reading(model, batch, way)
     for step in range(rules.max_new_tokens):
-        chosen = _advance(model, live, reading.logits(), step, rules)
+        chosen = advance(model, live, reading.logits(), step, rules)
         going = [i for i, text in enumerate(live) if text.kept is None]
         if not going:
             break
@@ -206,14 +207,16 @@ def _chances(
     return found
 
 
-def _advance(
+def advance(
     model: LanguageModel, texts: list[Text], logits: torch.Tensor, step: int, rules: Rules
 ) -> torch.Tensor:
     """Add a token to each text that goes on, read the anchors, and return the tokens."""
     chances = logits.float().log_softmax(-1)
-    chosen = chances.argmax(-1)
-    anchors = [(*text.task.anchor, *[0] * (step + 1))[step] for text in texts]
-    asked = torch.stack([chosen, torch.tensor(anchors, device=chosen.device)], dim=1)
+    anchors = torch.tensor(
+        [(*text.task.anchor, *[0] * (step + 1))[step] for text in texts], device=chances.device
+    )
+    chosen = anchors if rules.forced else chances.argmax(-1)
+    asked = torch.stack([chosen, anchors], dim=1)
     values = chances.gather(1, asked).tolist()
     check.refuse_nan(model, [own for own, _ in values])
     for text, token, (own, anchor) in zip(texts, chosen.tolist(), values):
