@@ -8,7 +8,9 @@ import numpy as np
 AXES = "fmsp"  # fact, model, training run (start; one belongs to one model), prompt
 
 
-def anova(values: np.ndarray, sizes: np.ndarray, effects: Iterable[str]) -> dict[str, np.ndarray]:
+def anova(
+    values: np.ndarray, sizes: np.ndarray, effects: Iterable[str]
+) -> dict[str, np.ndarray]:
     """Estimate variance components of a balanced design of random effects by its mean squares.
 
     The classical estimates (Searle, Casella and McCulloch 1992, chapter 4): where none is negative

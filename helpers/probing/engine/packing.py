@@ -103,6 +103,7 @@ def readings(tree: Trie) -> tuple[dict[int, list[int]], dict[int, list[int]]]:
     return children, waiting
 
 
+@torch.inference_mode()
 def read(
     tree: Trie, logits: torch.Tensor, heads: Sequence[int], children: dict[int, list[int]]
 ) -> dict[int, float]:
