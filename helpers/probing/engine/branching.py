@@ -25,6 +25,8 @@ from helpers.probing.engine.packing import Kept, Pass
 from helpers.probing.engine.trie import Trie, build
 
 LOG = logging.getLogger(__name__)
+# Of a pack's length, how many texts must be going on that they go on before more are read.
+SHARE = 8
 _known: weakref.WeakKeyDictionary[Any, bool] = weakref.WeakKeyDictionary()
 
 
@@ -66,7 +68,8 @@ def run(model: LanguageModel, tasks: list[Task], rules: Rules) -> Iterator[list[
             for done in _run(model, list(left), rules, length):
                 for text in done:
                     del left[text.task]
-                yield done
+                if done:
+                    yield done
         except torch.OutOfMemoryError:
             LOG.info("%s: packs of %d tokens do not fit; half goes on.", model.name, length)
         else:
@@ -81,10 +84,19 @@ def _run(
     length: int,
     price: float = plan.PASS,
 ) -> Iterator[list[Text]]:
+    """Yield texts as they end; new prompts are read while few texts are going on."""
     tree, asked = _tree(tasks)
+    texts = None
     for done in packing.passes(model, tree, asked.keys(), length, price, keys=True):
-        if done.heads:
-            yield _continued(model, tree, done, asked, rules)
+        prefix = int(tree.parent[done.nodes[0]])
+        if texts is None or texts.prefix != prefix:
+            if texts is not None:
+                yield from texts.grow()
+            texts = _Growing(model, rules, prefix, done)
+        yield texts.add(tree, done, asked)
+        yield from texts.grow(length // SHARE)
+    if texts is not None:
+        yield from texts.grow()
 
 
 def _tree(tasks: list[Task]) -> tuple[Trie, dict[int, list[Task]]]:
@@ -101,39 +113,80 @@ def _tree(tasks: list[Task]) -> tuple[Trie, dict[int, list[Task]]]:
     return tree, {end: groups[row.ids[:-1]] for end, row in zip(ends, tree.rows)}
 
 
-@torch.inference_mode()
-def _continued(
-    model: LanguageModel, tree: Trie, done: Pass, asked: dict[int, list[Task]], rules: Rules
-) -> list[Text]:
-    """Return the texts that a pass of prompts begins."""
-    tasks = [(at, task) for at, node in enumerate(done.heads) for task in asked[node]]
-    texts = live = [Text(task) for _, task in tasks]
-    rows = [at for at, _ in tasks]
-    logits, keys = done.logits[rows], done.keys
-    nodes, heads = np.array(done.nodes), np.array(done.heads)[rows]
-    sees = packing.sees(tree, nodes, done.past)[np.searchsorted(nodes, heads)]
-    places = np.append(np.arange(done.past), tree.depth[nodes])
-    depth = tree.depth[heads]
-    for step in range(rules.max_new_tokens):
-        chosen = decoding.advance(model, live, logits, step, rules)
-        going = [at for at, text in enumerate(live) if text.kept is None]
-        if not going:
-            break
-        live = [live[at] for at in going]
-        depth, sees = depth[going] + 1, sees[going]
-        seen = sees.any(0)
-        if 2 * seen.sum() <= len(seen):  # keys of texts that have ended are let go
-            keys, sees, places = _only(keys, seen), sees[:, seen], places[seen]
-        sees = np.concatenate([sees, np.eye(len(live), dtype=bool)], axis=1)
-        places = np.append(places, depth)
-        grown = packing.cache(keys)
-        with packing.placed(model, sees, depth, places) as given:
+class _Growing:
+    """Texts below one kept beginning that go on side by side, each by a token a pass."""
+
+    def __init__(self, model: LanguageModel, rules: Rules, prefix: int, first: Pass) -> None:
+        self.model, self.rules, self.prefix, self.past = model, rules, prefix, first.past
+        self.keys: Kept = [
+            tuple(part[..., : first.past, :] for part in kept) for kept in first.keys
+        ]
+        self.places = np.arange(first.past)  # of the keys, in their texts
+        self.texts: list[Text] = []
+        self.sees = np.ones((0, first.past), dtype=bool)  # which keys are of each text
+        self.depth = np.zeros(0, dtype=np.int64)  # the place of each text's next token
+        self.next: torch.Tensor = torch.zeros(0, dtype=torch.long, device=model.device)
+
+    @torch.inference_mode()
+    def add(self, tree: Trie, done: Pass, asked: dict[int, list[Task]]) -> list[Text]:
+        """Begin the texts of a pass's prompts, and return those that end at once."""
+        tasks = [(at, task) for at, node in enumerate(done.heads) for task in asked[node]]
+        if not tasks:
+            return []
+        self._let_go()
+        rows = [at for at, _ in tasks]
+        nodes, heads = np.array(done.nodes), np.array(done.heads)[rows]
+        sees = packing.sees(tree, nodes, self.past)[np.searchsorted(nodes, heads)]
+        other, gap = len(self.places) - self.past, ((0, 0), (0, len(nodes)))
+        beside = np.zeros((len(heads), other), dtype=bool)
+        new = np.concatenate([sees[:, : self.past], beside, sees[:, self.past :]], axis=1)
+        self.sees = np.concatenate([np.pad(self.sees, gap), new])
+        self.keys = [
+            tuple(torch.cat([old, part[..., self.past :, :]], dim=-2) for old, part in zip(*pair))
+            for pair in zip(self.keys, done.keys)
+        ]
+        self.places = np.append(self.places, tree.depth[nodes])
+        self.depth = np.append(self.depth, tree.depth[heads] + 1)
+        begun = [Text(task) for _, task in tasks]
+        chosen = decoding.advance(self.model, begun, done.logits[rows], self.rules)
+        self.next = torch.cat([self.next, chosen])
+        self.texts += begun
+        return self._ended()
+
+    def grow(self, most: int = 0) -> Iterator[list[Text]]:
+        """Yield texts that have ended until no more than `most` are going on."""
+        while len(self.texts) > most:
+            yield self._step()
+
+    @torch.inference_mode()
+    def _step(self) -> list[Text]:
+        self._let_go()
+        own = np.eye(len(self.texts), dtype=bool)
+        self.sees = np.concatenate([self.sees, own], axis=1)
+        self.places = np.append(self.places, self.depth)
+        grown = packing.cache(self.keys)
+        with packing.placed(self.model, self.sees, self.depth, self.places) as given:
             given |= {"past_key_values": grown, "use_cache": True}
-            logits = model.model(input_ids=chosen[going][None], **given).logits[0]
-        keys = packing.kept(grown)
-    return texts
+            logits = self.model.model(input_ids=self.next[None], **given).logits[0]
+        self.keys = packing.kept(grown)
+        self.depth = self.depth + 1
+        self.next = decoding.advance(self.model, self.texts, logits, self.rules)
+        return self._ended()
 
+    def _ended(self) -> list[Text]:
+        """Take out the texts that have ended and return them."""
+        ended = [text for text in self.texts if text.kept is not None]
+        if ended:
+            going = [at for at, text in enumerate(self.texts) if text.kept is None]
+            self.texts = [self.texts[at] for at in going]
+            self.sees, self.depth, self.next = self.sees[going], self.depth[going], self.next[going]
+        return ended
 
-def _only(keys: Kept, seen: np.ndarray) -> Kept:
-    at = torch.from_numpy(np.flatnonzero(seen)).to(keys[0][0].device)
-    return [(k.index_select(-2, at), v.index_select(-2, at)) for k, v in keys]
+    def _let_go(self) -> None:
+        """Let go of keys that no text sees any more, once they are half of them."""
+        seen = self.sees.any(0)
+        seen[: self.past] = True
+        if 2 * (seen.sum() - self.past) <= len(seen) - self.past:
+            at = torch.from_numpy(np.flatnonzero(seen)).to(self.model.device)
+            self.keys = [tuple(part.index_select(-2, at) for part in kept) for kept in self.keys]
+            self.sees, self.places = self.sees[:, seen], self.places[seen]

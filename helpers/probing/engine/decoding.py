@@ -96,8 +96,8 @@ def continue_batch(model: LanguageModel, batch: list[Task], rules: Rules) -> lis
 def _continued(model: LanguageModel, batch: list[Task], rules: Rules, way: Way) -> list[Text]:
     texts = live = [Text(task) for task in batch]
     reading = _Reading(model, batch, way)
-    for step in range(rules.max_new_tokens):
-        chosen = advance(model, live, reading.logits(), step, rules)
+    for _ in range(rules.max_new_tokens):
+        chosen = advance(model, live, reading.logits(), rules)
         going = [i for i, text in enumerate(live) if text.kept is None]
         if not going:
             break
@@ -208,20 +208,19 @@ def _chances(
 
 
 def advance(
-    model: LanguageModel, texts: list[Text], logits: torch.Tensor, step: int, rules: Rules
+    model: LanguageModel, texts: list[Text], logits: torch.Tensor, rules: Rules
 ) -> torch.Tensor:
     """Add a token to each text that goes on, read the anchors, and return the tokens."""
     chances = logits.float().log_softmax(-1)
-    anchors = torch.tensor(
-        [(*text.task.anchor, *[0] * (step + 1))[step] for text in texts], device=chances.device
-    )
+    read = [text.task.anchor[len(text.ids) :][:1] for text in texts]
+    anchors = torch.tensor([token for (token,) in (r or (0,) for r in read)], device=chances.device)
     chosen = anchors if rules.forced else chances.argmax(-1)
     asked = torch.stack([chosen, anchors], dim=1)
     values = chances.gather(1, asked).tolist()
     check.refuse_nan(model, [own for own, _ in values])
-    for text, token, (own, anchor) in zip(texts, chosen.tolist(), values):
+    for text, token, wanted, (own, anchor) in zip(texts, chosen.tolist(), read, values):
         if text.kept is None:
-            if step < len(text.task.anchor):
+            if wanted:
                 text.anchor_logprobs.append(anchor)
             add(model, text, token, own, rules)
     return chosen
