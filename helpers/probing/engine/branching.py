@@ -16,7 +16,7 @@ import numpy as np
 import torch
 
 from helpers import UserError
-from helpers.models import LanguageModel, check, gpu, plain
+from helpers.models import LanguageModel, check, families, gpu, plain
 from helpers.models.tokens import Row
 from helpers.probing import engine
 from helpers.probing.engine import decoding, packing, plan
@@ -27,13 +27,16 @@ from helpers.probing.engine.trie import Trie, build
 LOG = logging.getLogger(__name__)
 # Of a pack's length, how many texts must be going on that they go on before more are read.
 SHARE = 8
+ROOM = 2
 _known: weakref.WeakKeyDictionary[Any, bool] = weakref.WeakKeyDictionary()
 
 
 def suits(model: LanguageModel) -> bool:
     """Return whether a model's texts can be continued in packs; it is tried once a model."""
     if model.model not in _known:
-        packed = model.kind == "causal" and engine.method_of(model).method == "packed"
+        config = model.model.config
+        name, _ = families.method_and_reason(config, str(config._attn_implementation))
+        packed = model.kind == "causal" and name == "packed"
         _known[model.model] = packed and _exact(model)
     return _known[model.model]
 
@@ -42,7 +45,9 @@ def _exact(model: LanguageModel) -> bool:
     """Tell whether texts that grow token by token score as whole ones do."""
     try:
         found = check.difference(
-            model, lambda rows: _scored(model, rows), lambda rows: plain.run(model, rows)
+            model,
+            lambda rows: _scored(model, rows),
+            lambda rows: plain.run(model, rows, batches=plain.TOGETHER[-1]),
         )
     except (UserError, torch.OutOfMemoryError):
         raise
@@ -94,7 +99,7 @@ def _run(
                 yield from texts.grow()
             texts = _Growing(model, rules, prefix, done)
         yield texts.add(tree, done, asked)
-        yield from texts.grow(length // SHARE)
+        yield from texts.grow(length // SHARE, ROOM * length)
     if texts is not None:
         yield from texts.grow()
 
@@ -153,9 +158,9 @@ class _Growing:
         self.texts += begun
         return self._ended()
 
-    def grow(self, most: int = 0) -> Iterator[list[Text]]:
-        """Yield texts that have ended until no more than `most` are going on."""
-        while len(self.texts) > most:
+    def grow(self, most: int = 0, keys: int = 0) -> Iterator[list[Text]]:
+        """Yield texts that have ended until only so many are going on, with so many keys."""
+        while self.texts and (len(self.texts) > most or len(self.places) - self.past > keys):
             yield self._step()
 
     @torch.inference_mode()
