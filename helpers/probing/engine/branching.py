@@ -10,13 +10,14 @@ from __future__ import annotations
 import logging
 import weakref
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
 import torch
 
 from helpers import UserError
-from helpers.models import LanguageModel, check, families, gpu, plain
+from helpers.models import LanguageModel, check, families, plain
 from helpers.models.tokens import Row
 from helpers.probing import engine
 from helpers.probing.engine import decoding, packing, plan
@@ -25,7 +26,8 @@ from helpers.probing.engine.packing import Kept, Pass
 from helpers.probing.engine.trie import Trie, build
 
 LOG = logging.getLogger(__name__)
-# Of a pack's length, how many texts must be going on that they go on before more are read.
+# No further prompts are read while more texts go on than this part of a pack's length, or while
+# their keys are more than so many packs: many texts make large products, many keys long attention.
 SHARE = 8
 ROOM = 2
 _known: weakref.WeakKeyDictionary[Any, bool] = weakref.WeakKeyDictionary()
@@ -52,44 +54,50 @@ def _exact(model: LanguageModel) -> bool:
     except (UserError, torch.OutOfMemoryError):
         raise
     except Exception as error:  # whatever a model raises, batches of equal length remain
-        LOG.info("%s is not continued in packs (%s).", model.name, error)
-        return False
-    return found <= check.limit(model)
+        why = f"{type(error).__name__}: {error}"
+    else:
+        if found <= check.limit(model):
+            return True
+        why = f"log-probabilities differ by {found:.2g} from those of single texts"
+    LOG.warning(
+        "%s is continued in batches of equal length, which is slower: packs fail their check (%s).",
+        model.name,
+        why,
+    )
+    return False
 
 
 def _scored(model: LanguageModel, rows: list[Row]) -> Iterator[dict[Row, tuple[float, ...]]]:
     """Yield the log-probabilities of rows whose scored tokens follow one after another."""
     tasks = {Task(row.ids[: row.start], anchor=row.scored): row for row in rows}
     rules = Rules(max(len(row.scored) for row in rows), (), (), forced=True)
-    for texts in _run(model, list(tasks), rules, length=8, price=0):
-        yield {tasks[text.task]: tuple(text.anchor_logprobs) for text in texts}
+    for texts in _run(model, list(tasks), 8, rules, price=0):
+        yield {tasks[task]: tuple(text.anchor_logprobs) for task, text in texts.items()}
 
 
 def run(model: LanguageModel, tasks: list[Task], rules: Rules) -> Iterator[list[Text]]:
-    """Yield the continuations of distinct tasks, those of a pack together."""
-    left, length = dict.fromkeys(tasks), engine.pack_length(model)
-    while left:
-        try:
-            for done in _run(model, list(left), rules, length):
-                for text in done:
-                    del left[text.task]
-                if done:
-                    yield done
-        except torch.OutOfMemoryError:
-            LOG.info("%s: packs of %d tokens do not fit; half goes on.", model.name, length)
-        else:
-            return
-        length = gpu.halved(length)
+    """Yield the continuations of distinct tasks as they end."""
+    grown = partial(_run, rules=rules)
+    for done in packing.halving(model, grown, tasks, engine.pack_length(model)):
+        yield list(done.values())
 
 
 def _run(
     model: LanguageModel,
     tasks: list[Task],
-    rules: Rules,
     length: int,
+    rules: Rules,
     price: float = plan.PASS,
+) -> Iterator[dict[Task, Text]]:
+    """Yield texts as they end; further prompts are read while there is room for their texts."""
+    for ended in _ended(model, tasks, length, rules, price):
+        if ended:
+            yield {text.task: text for text in ended}
+
+
+def _ended(
+    model: LanguageModel, tasks: list[Task], length: int, rules: Rules, price: float
 ) -> Iterator[list[Text]]:
-    """Yield texts as they end; new prompts are read while few texts are going on."""
     tree, asked = _tree(tasks)
     texts = None
     for done in packing.passes(model, tree, asked.keys(), length, price, keys=True):
@@ -192,6 +200,9 @@ class _Growing:
         seen = self.sees.any(0)
         seen[: self.past] = True
         if 2 * (seen.sum() - self.past) <= len(seen) - self.past:
-            at = torch.from_numpy(np.flatnonzero(seen)).to(self.model.device)
-            self.keys = [tuple(part.index_select(-2, at) for part in kept) for kept in self.keys]
+            at = torch.from_numpy(np.flatnonzero(seen))
+            self.keys = [
+                tuple(part.index_select(-2, at.to(part.device)) for part in kept)
+                for kept in self.keys
+            ]
             self.sees, self.places = self.sees[:, seen], self.places[seen]

@@ -1,5 +1,6 @@
 """Greedy continuation of batches: the forward passes, and when a text has ended.
 
+This is for models that take no packs (`branching`), and encoder-decoder models.
 Prompts of equal length go through the model together, so no padding is needed and every position
 is what it would be alone. What a model returns to go on from (keys and values, a state) is given
 back to it. Whether that works is tried on first use; where it does not, the whole text is read

@@ -8,7 +8,8 @@ parents only, and its log-softmax is read at their children.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence, Set
+import logging
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -18,12 +19,13 @@ import torch
 from transformers import DynamicCache
 from transformers.cache_utils import DynamicLayer
 
-from helpers.models import LanguageModel, families, plain
+from helpers.models import LanguageModel, families, gpu, plain
 from helpers.models.tokens import Row
 from helpers.probing.engine import plan
 from helpers.probing.engine.plan import Step
 from helpers.probing.engine.trie import Trie, attends, build
 
+LOG = logging.getLogger(__name__)
 # Keys and values of each layer, of the tokens from the first one on.
 Kept = list[tuple[torch.Tensor, torch.Tensor]]
 
@@ -53,6 +55,27 @@ def run(
         if ended:
             yield {tree.rows[row]: tuple(values[list(tree.paths[row])].tolist()) for row in ended}
         del done  # its logits are let go before the next pass
+
+
+def halving(
+    model: LanguageModel,
+    run: Callable[[LanguageModel, list, int], Iterator[dict]],
+    asked: Iterable,
+    length: int,
+) -> Iterator[dict]:
+    """Yield what `run` gives, some at a time; packs that the memory does not hold are halved."""
+    left = dict.fromkeys(asked)
+    while left:
+        try:
+            for done in run(model, list(left), length):
+                for one in done:
+                    del left[one]
+                yield done
+        except torch.OutOfMemoryError:
+            LOG.info("%s: packs of %d tokens do not fit; half goes on.", model.name, length)
+        else:
+            return
+        length = gpu.halved(length)  # outside the clause, where the failed pass is let go
 
 
 def passes(
