@@ -107,6 +107,7 @@ def _ended(
                 yield from texts.grow()
             texts = _Growing(model, rules, prefix, done)
         yield texts.add(tree, done, asked)
+        del done  # its logits and keys are let go before the texts grow
         yield from texts.grow(length // SHARE, ROOM * length)
     if texts is not None:
         yield from texts.grow()
