@@ -14,7 +14,7 @@ from helpers.models.address import Server
 from helpers.models.tokens import Row
 from helpers.probing import cache as caches
 from helpers.probing import metering, server_generation
-from helpers.probing.engine import decoding
+from helpers.probing.engine import branching, decoding
 from helpers.probing.engine.decoding import Rules, Task, Text
 from helpers.probing.scoring import check_texts, spoken
 
@@ -158,6 +158,9 @@ def _continued(
     """Yield the continuations of tasks, some at a time."""
     if isinstance(model.model, Server):
         yield from server_generation.continuations(model, tasks, rules, batch_size)
+        return
+    if tasks and branching.suits(model):
+        yield from branching.run(model, tasks, rules)
         return
     for batch in decoding.batches(model, tasks, rules, batch_size):
         yield gpu.in_halves(lambda part: decoding.continue_batch(model, part, rules), batch)

@@ -9,7 +9,7 @@ import torch
 
 from helpers import UserError
 from helpers.probing import cache, engine, generate, score
-from helpers.probing.engine import decoding
+from helpers.probing.engine import branching
 from tests import tiny
 
 PROBES = pd.DataFrame(
@@ -34,7 +34,7 @@ def forwarded(monkeypatch):
     Packs are so short that each holds one prompt with its two options.
     """
     seen = {"rows": 0, "passes": 0, "stop": None}
-    scored, continued = engine.run, decoding.continue_batch
+    scored, continued = engine.run, branching.run
 
     def count(rows):
         if seen["passes"] == seen["stop"]:
@@ -47,13 +47,14 @@ def forwarded(monkeypatch):
             count(len(done))
             yield done
 
-    def counted_texts(model, batch, rules):
-        count(len(batch))
-        return continued(model, batch, rules)
+    def counted_texts(model, tasks, rules):
+        for done in continued(model, tasks, rules):
+            count(len(done))
+            yield done
 
     monkeypatch.setattr(engine, "pack_length", lambda model: 9)
     monkeypatch.setattr(engine, "run", counted_scores)
-    monkeypatch.setattr(decoding, "continue_batch", counted_texts)
+    monkeypatch.setattr(branching, "run", counted_texts)
     return seen
 
 
@@ -74,14 +75,16 @@ def test_interrupted_scoring_resumes_and_gives_the_same_table(lm, forwarded, tmp
 
 def test_interrupted_generation_resumes_and_gives_the_same_table(lm, forwarded, tmp_path):
     prompts = PROBES.drop_duplicates("prompt")
-    settings = {"anchors": [" France and Italy"] * len(prompts), "progress": False, "batch_size": 1}
+    settings = {"anchors": [" France and Italy"] * len(prompts), "progress": False}
     whole = generate(lm, prompts, **settings)
     forwarded.update(rows=0, passes=0, stop=2)
     with pytest.raises(KeyboardInterrupt):
         generate(lm, prompts, cache=tmp_path, **settings)
+    finished = forwarded["rows"]
+    assert 0 < finished < len(prompts)
     forwarded.update(rows=0, stop=None)
     found = generate(lm, prompts, cache=tmp_path, **settings)
-    assert forwarded["rows"] == len(prompts) - 2
+    assert forwarded["rows"] == len(prompts) - finished
     pd.testing.assert_frame_equal(found, whole)
 
 

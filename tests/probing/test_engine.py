@@ -141,7 +141,7 @@ def test_wrong_positions_fail(family, monkeypatch):
 def test_a_plain_causal_mask_fails(family, monkeypatch):
     lm, rows, expected = case(family)
 
-    def causal(tree, nodes, kept=0, window=None):
+    def causal(tree, nodes, kept=0):
         return np.tril(np.ones((len(nodes), kept + len(nodes)), dtype=bool), kept)
 
     monkeypatch.setattr(packing, "sees", causal)
@@ -194,7 +194,7 @@ def test_a_method_that_raises_is_left_loudly(monkeypatch, caplog):
     def broken(*args):
         raise TypeError("no such argument")
 
-    monkeypatch.setattr(packing, "masks", broken)
+    monkeypatch.setattr(packing, "as_mask", broken)
     told = engine.method(lm)
     assert told["method"] == "plain"
     assert "TypeError: no such argument" in told["reason"]

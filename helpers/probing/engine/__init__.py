@@ -7,6 +7,7 @@ merges the beginnings of all rows, `plan` cuts the tree into forward passes, and
 `encoder`, with an encoder's states) gives each pass its mask and positions, calls the model and
 reads the log-softmax at each token's parent. ``rows``: `shared` keeps the keys of long beginnings.
 ``plain``: `models.plain` forwards whole rows. ``server``: `server_scoring` asks for them.
+Greedy texts grow in packs (`branching`) or in batches of equal length (`decoding`).
 """
 
 from __future__ import annotations
@@ -131,18 +132,7 @@ def _run(
         yield from shared.run(model, rows, batch_size, price)
     else:
         pack_run = encoder.run if model.kind == "seq2seq" else partial(packing.run, price=price)
-        left = dict.fromkeys(rows)
-        while left:
-            try:
-                for done in pack_run(model, list(left), length):
-                    for row in done:
-                        del left[row]
-                    yield done
-            except torch.OutOfMemoryError:
-                LOG.info("%s: packs of %d tokens do not fit; half goes on.", model.name, length)
-            else:
-                return
-            length = gpu.halved(length)  # outside the clause, where the failed pass is let go
+        yield from packing.halving(model, pack_run, rows, length)
 
 
 def _checked(model: LanguageModel) -> Method:

@@ -1,5 +1,6 @@
 """Greedy continuation of batches: the forward passes, and when a text has ended.
 
+This is for models that take no packs (`branching`), and encoder-decoder models.
 Prompts of equal length go through the model together, so no padding is needed and every position
 is what it would be alone. What a model returns to go on from (keys and values, a state) is given
 back to it. Whether that works is tried on first use; where it does not, the whole text is read
@@ -40,6 +41,7 @@ class Rules:
     max_new_tokens: int
     stop: tuple[str, ...]
     ends: tuple[int, ...]
+    forced: bool = False  # whether the anchor's tokens are taken, not the most probable ones
 
 
 @dataclass
@@ -95,8 +97,8 @@ def continue_batch(model: LanguageModel, batch: list[Task], rules: Rules) -> lis
 def _continued(model: LanguageModel, batch: list[Task], rules: Rules, way: Way) -> list[Text]:
     texts = live = [Text(task) for task in batch]
     reading = _Reading(model, batch, way)
-    for step in range(rules.max_new_tokens):
-        chosen = _advance(model, live, reading.logits(), step, rules)
+    for _ in range(rules.max_new_tokens):
+        chosen = advance(model, live, reading.logits(), rules)
         going = [i for i, text in enumerate(live) if text.kept is None]
         if not going:
             break
@@ -206,19 +208,20 @@ def _chances(
     return found
 
 
-def _advance(
-    model: LanguageModel, texts: list[Text], logits: torch.Tensor, step: int, rules: Rules
+def advance(
+    model: LanguageModel, texts: list[Text], logits: torch.Tensor, rules: Rules
 ) -> torch.Tensor:
     """Add a token to each text that goes on, read the anchors, and return the tokens."""
     chances = logits.float().log_softmax(-1)
-    chosen = chances.argmax(-1)
-    anchors = [(*text.task.anchor, *[0] * (step + 1))[step] for text in texts]
-    asked = torch.stack([chosen, torch.tensor(anchors, device=chosen.device)], dim=1)
+    read = [text.task.anchor[len(text.ids) :][:1] for text in texts]
+    anchors = torch.tensor([token for (token,) in (r or (0,) for r in read)], device=chances.device)
+    chosen = anchors if rules.forced else chances.argmax(-1)
+    asked = torch.stack([chosen, anchors], dim=1)
     values = chances.gather(1, asked).tolist()
     check.refuse_nan(model, [own for own, _ in values])
-    for text, token, (own, anchor) in zip(texts, chosen.tolist(), values):
+    for text, token, wanted, (own, anchor) in zip(texts, chosen.tolist(), read, values):
         if text.kept is None:
-            if step < len(text.task.anchor):
+            if wanted:
                 text.anchor_logprobs.append(anchor)
             add(model, text, token, own, rules)
     return chosen

@@ -8,8 +8,10 @@ parents only, and its log-softmax is read at their children.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import logging
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,14 +19,26 @@ import torch
 from transformers import DynamicCache
 from transformers.cache_utils import DynamicLayer
 
-from helpers.models import LanguageModel, families, plain
+from helpers.models import LanguageModel, families, gpu, plain
 from helpers.models.tokens import Row
 from helpers.probing.engine import plan
 from helpers.probing.engine.plan import Step
 from helpers.probing.engine.trie import Trie, attends, build
 
+LOG = logging.getLogger(__name__)
 # Keys and values of each layer, of the tokens from the first one on.
 Kept = list[tuple[torch.Tensor, torch.Tensor]]
+
+
+@dataclass(frozen=True)
+class Pass:
+    """What a forward pass of some nodes of a tree gave."""
+
+    nodes: Sequence[int]
+    heads: list[int]  # the nodes of which `logits` has a row
+    logits: torch.Tensor
+    keys: Kept  # of `past` tokens before the nodes, then of the nodes
+    past: int
 
 
 def run(
@@ -34,19 +48,63 @@ def run(
     tree = build(rows)
     children, waiting = readings(tree)
     values = np.zeros(len(tree.token))
-    keys: dict[int, Kept] = {-1: []}
+    for done in passes(model, tree, children.keys(), length, price):
+        scores = read(tree, done.logits, done.heads, children)
+        values[list(scores)] = list(scores.values())
+        ended = [row for node in done.heads for row in waiting.get(node, ())]
+        if ended:
+            yield {tree.rows[row]: tuple(values[list(tree.paths[row])].tolist()) for row in ended}
+        del done  # its logits are let go before the next pass
+
+
+def halving(
+    model: LanguageModel,
+    run: Callable[[LanguageModel, list, int], Iterator[dict]],
+    asked: Iterable,
+    length: int,
+) -> Iterator[dict]:
+    """Yield what `run` gives, some at a time; packs that the memory does not hold are halved."""
+    left = dict.fromkeys(asked)
+    while left:
+        try:
+            for done in run(model, list(left), length):
+                for one in done:
+                    del left[one]
+                yield done
+        except torch.OutOfMemoryError:
+            LOG.info("%s: packs of %d tokens do not fit; half goes on.", model.name, length)
+        else:
+            return
+        length = gpu.halved(length)  # outside the clause, where the failed pass is let go
+
+
+def passes(
+    model: LanguageModel,
+    tree: Trie,
+    heads: Set[int],
+    length: int,
+    price: float = plan.PASS,
+    keys: bool = False,
+) -> Iterator[Pass]:
+    """Yield the passes that forward a tree, with the logits of some nodes, each read once.
+
+    The keys of all nodes are returned on request, else those alone that later passes need.
+    """
+    held: dict[int, Kept] = {-1: []}
     for step in plan.plan(tree, length, price):
+        new = heads & set(step.new)
         if step.keeps:
             # Keys that no later step is below are let go first.
-            keys = {node: held for node, held in keys.items() if _above(tree, node, step)}
-            scores, held = _keep(model, tree, step, children, keys[step.prefix], length)
-            keys[step.nodes[-1]] = held
+            held = {node: kept for node, kept in held.items() if _above(tree, node, step)}
+            before = held[step.prefix]
+            for at in range(0, len(step.nodes), length):
+                done = _way(model, tree, step.nodes[at : at + length], new, before)
+                before = done.keys
+                yield done
+                del done  # its logits are let go before the next pass
+            held[step.nodes[-1]] = before
         else:
-            scores = _pack(model, tree, step, children, keys[step.prefix])
-        values[list(scores)] = list(scores.values())
-        done = [row for node in step.new for row in waiting.get(node, ())]
-        if done:
-            yield {tree.rows[row]: tuple(values[list(tree.paths[row])].tolist()) for row in done}
+            yield _pack(model, tree, step.nodes, new, held[step.prefix], keys)
 
 
 def _above(tree: Trie, node: int, step: Step) -> bool:
@@ -68,6 +126,7 @@ def readings(tree: Trie) -> tuple[dict[int, list[int]], dict[int, list[int]]]:
     return children, waiting
 
 
+@torch.inference_mode()
 def read(
     tree: Trie, logits: torch.Tensor, heads: Sequence[int], children: dict[int, list[int]]
 ) -> dict[int, float]:
@@ -82,43 +141,37 @@ def read(
 
 
 @torch.inference_mode()
-def _keep(
-    model: LanguageModel,
-    tree: Trie,
-    step: Step,
-    children: dict[int, list[int]],
-    before: Kept,
-    length: int,
-) -> tuple[dict[int, float], Kept]:
-    """Forward one way down as the model itself does, and return what it reads and its keys."""
-    grown = cache(before)
-    scores: dict[int, float] = {}
-    new = set(step.new)
-    for at in range(0, len(step.nodes), length):
-        part = step.nodes[at : at + length]
-        heads = [node for node in part if node in new and node in children]
-        logits = _logits(model, tree, part, heads, past_key_values=grown, use_cache=True)
-        scores |= read(tree, logits, heads, children)
-    return scores, kept(grown)
+def _way(
+    model: LanguageModel, tree: Trie, nodes: Sequence[int], wanted: set[int], before: Kept
+) -> Pass:
+    """Forward a part of one way down as the model itself does."""
+    heads, grown = [node for node in nodes if node in wanted], cache(before)
+    logits = _logits(model, tree, nodes, heads, past_key_values=grown, use_cache=True)
+    return Pass(nodes, heads, logits, kept(grown), _length(before))
 
 
 @torch.inference_mode()
 def _pack(
-    model: LanguageModel, tree: Trie, step: Step, children: dict[int, list[int]], before: Kept
-) -> dict[int, float]:
-    """Forward branches side by side below a kept beginning, and return what they read."""
-    nodes, past = step.nodes, before[0][0].shape[-2] if before else 0
-    queries = torch.from_numpy(tree.depth[list(nodes)]).to(model.device)[None]
-    keys = torch.cat([torch.arange(past, device=model.device)[None], queries], dim=1)
-    new = set(step.new)
-    heads = [node for node in nodes if node in new and node in children]
+    model: LanguageModel,
+    tree: Trie,
+    nodes: Sequence[int],
+    wanted: set[int],
+    before: Kept,
+    keys: bool,
+) -> Pass:
+    """Forward branches side by side below a kept beginning."""
+    past, depth = _length(before), tree.depth[list(nodes)]
+    heads = [node for node in nodes if node in wanted]
     settings: dict[str, Any] = {"use_cache": False}
-    if before:
+    if before or keys:
         settings = {"past_key_values": cache(before), "use_cache": True}
-    settings["attention_mask"] = masks(model, tree, nodes, past)
-    with positions(model, queries, keys) as given:
+    with placed(model, sees(tree, nodes, past), depth, np.append(np.arange(past), depth)) as given:
         logits = _logits(model, tree, nodes, heads, **settings, **given)
-    return read(tree, logits, heads, children)
+    return Pass(nodes, heads, logits, kept(settings["past_key_values"]) if keys else [], past)
+
+
+def _length(keys: Kept) -> int:
+    return keys[0][0].shape[-2] if keys else 0
 
 
 def _logits(
@@ -152,8 +205,8 @@ def kept(cache: DynamicCache) -> Kept:
     return [(layer.keys, layer.values) for layer in cache.layers]
 
 
-def sees(tree: Trie, nodes: Sequence[int], kept: int = 0, window: int | None = None) -> np.ndarray:
-    """Return which keys each node of a pack attends to: those kept before it, then the pack's own.
+def sees(tree: Trie, nodes: Sequence[int], kept: int = 0) -> np.ndarray:
+    """Return which keys are of a node's own text: those kept before a pack, then the pack's own.
 
     >>> from helpers.models.tokens import Row
     >>> from helpers.probing.engine.trie import build
@@ -161,30 +214,38 @@ def sees(tree: Trie, nodes: Sequence[int], kept: int = 0, window: int | None = N
     >>> sees(tree, [1, 3], kept=1).astype(int)
     array([[1, 1, 0],
            [1, 0, 1]])
-    >>> sees(tree, [0, 1, 3], window=1).astype(int)
-    array([[1, 0, 0],
-           [0, 1, 0],
-           [0, 0, 1]])
     """
     at = np.asarray(nodes, dtype=np.int64)
-    mask = np.concatenate([np.ones((len(at), kept), dtype=bool), attends(tree, at)], axis=1)
-    if window is not None:
-        keys = np.concatenate([np.arange(kept), tree.depth[at]])
-        mask &= tree.depth[at][:, None] - keys < window
-    return mask
+    return np.concatenate([np.ones((len(at), kept), dtype=bool), attends(tree, at)], axis=1)
 
 
-def masks(
-    model: LanguageModel, tree: Trie, nodes: Sequence[int], kept: int
+@contextmanager
+def placed(
+    model: LanguageModel, allowed: np.ndarray, queries: np.ndarray, keys: np.ndarray
+) -> Iterator[dict[str, Any]]:
+    """Yield the mask of tokens that lie side by side, and their positions, as a model takes them.
+
+    `allowed` tells which keys are of each token's text, `queries` and `keys` their positions there.
+    """
+    at, to = (torch.from_numpy(part).to(model.device)[None] for part in (queries, keys))
+    with positions(model, at, to) as given:
+        yield {"attention_mask": _masks(model, allowed, queries[:, None] - keys), **given}
+
+
+def _masks(
+    model: LanguageModel, allowed: np.ndarray, distance: np.ndarray
 ) -> torch.Tensor | dict[str, torch.Tensor]:
     """Return the mask of a pack as the model's attention takes it, one a kind of layer."""
     found = families.windows(model.model.config)
     if isinstance(found, dict):
-        return {
-            kind: as_mask(model, sees(tree, nodes, kept, window)[None])
-            for kind, window in found.items()
-        }
-    return as_mask(model, sees(tree, nodes, kept, found)[None])
+        return {kind: _windowed(model, allowed, distance, size) for kind, size in found.items()}
+    return _windowed(model, allowed, distance, found)
+
+
+def _windowed(
+    model: LanguageModel, allowed: np.ndarray, distance: np.ndarray, window: int | None
+) -> torch.Tensor:
+    return as_mask(model, (allowed if window is None else allowed & (distance < window))[None])
 
 
 def as_mask(model: LanguageModel, allowed: np.ndarray) -> torch.Tensor:

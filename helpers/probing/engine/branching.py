@@ -1,0 +1,209 @@
+"""Greedy continuations, packed: each distinct token of many prompts and of what follows them once.
+
+The tree of prompts goes through the model as it does for scores (`packing`). What the model says is
+one more branch below each prompt: the next tokens of all texts of a pack lie side by side, and a
+mask lets each see its own text only.
+"""
+
+from __future__ import annotations
+
+import logging
+import weakref
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+import torch
+
+from helpers import UserError
+from helpers.models import LanguageModel, check, families, plain
+from helpers.models.tokens import Row
+from helpers.probing import engine
+from helpers.probing.engine import decoding, packing, plan
+from helpers.probing.engine.decoding import Rules, Task, Text
+from helpers.probing.engine.packing import Kept, Pass
+from helpers.probing.engine.trie import Trie, build
+
+LOG = logging.getLogger(__name__)
+# No further prompts are read while more texts go on than this part of a pack's length, or while
+# their keys are more than so many packs: many texts make large products, many keys long attention.
+SHARE = 8
+ROOM = 2
+_known: weakref.WeakKeyDictionary[Any, bool] = weakref.WeakKeyDictionary()
+
+
+def suits(model: LanguageModel) -> bool:
+    """Return whether a model's texts can be continued in packs; it is tried once a model."""
+    if model.model not in _known:
+        config = model.model.config
+        name, _ = families.method_and_reason(config, str(config._attn_implementation))
+        packed = model.kind == "causal" and name == "packed"
+        _known[model.model] = packed and _exact(model)
+    return _known[model.model]
+
+
+def _exact(model: LanguageModel) -> bool:
+    """Tell whether texts that grow token by token score as whole ones do."""
+    try:
+        found = check.difference(
+            model,
+            lambda rows: _scored(model, rows),
+            lambda rows: plain.run(model, rows, batches=plain.TOGETHER[-1]),
+        )
+    except (UserError, torch.OutOfMemoryError):
+        raise
+    except Exception as error:  # whatever a model raises, batches of equal length remain
+        why = f"{type(error).__name__}: {error}"
+    else:
+        if found <= check.limit(model):
+            return True
+        why = f"log-probabilities differ by {found:.2g} from those of single texts"
+    LOG.warning(
+        "%s is continued in batches of equal length, which is slower: packs fail their check (%s).",
+        model.name,
+        why,
+    )
+    return False
+
+
+def _scored(model: LanguageModel, rows: list[Row]) -> Iterator[dict[Row, tuple[float, ...]]]:
+    """Yield the log-probabilities of rows whose scored tokens follow one after another."""
+    tasks = {Task(row.ids[: row.start], anchor=row.scored): row for row in rows}
+    rules = Rules(max(len(row.scored) for row in rows), (), (), forced=True)
+    for texts in _run(model, list(tasks), 8, rules, price=0):
+        yield {tasks[task]: tuple(text.anchor_logprobs) for task, text in texts.items()}
+
+
+def run(model: LanguageModel, tasks: list[Task], rules: Rules) -> Iterator[list[Text]]:
+    """Yield the continuations of distinct tasks as they end."""
+    grown = partial(_run, rules=rules)
+    for done in packing.halving(model, grown, tasks, engine.pack_length(model)):
+        yield list(done.values())
+
+
+def _run(
+    model: LanguageModel,
+    tasks: list[Task],
+    length: int,
+    rules: Rules,
+    price: float = plan.PASS,
+) -> Iterator[dict[Task, Text]]:
+    """Yield texts as they end; further prompts are read while there is room for their texts."""
+    for ended in _ended(model, tasks, length, rules, price):
+        if ended:
+            yield {text.task: text for text in ended}
+
+
+def _ended(
+    model: LanguageModel, tasks: list[Task], length: int, rules: Rules, price: float
+) -> Iterator[list[Text]]:
+    tree, asked = _tree(tasks)
+    texts = None
+    for done in packing.passes(model, tree, asked.keys(), length, price, keys=True):
+        prefix = int(tree.parent[done.nodes[0]])
+        if texts is None or texts.prefix != prefix:
+            if texts is not None:
+                yield from texts.grow()
+            texts = _Growing(model, rules, prefix, done)
+        yield texts.add(tree, done, asked)
+        del done  # its logits and keys are let go before the texts grow
+        yield from texts.grow(length // SHARE, ROOM * length)
+    if texts is not None:
+        yield from texts.grow()
+
+
+def _tree(tasks: list[Task]) -> tuple[Trie, dict[int, list[Task]]]:
+    """Return the tree of prompts, and the tasks of those that end at a node.
+
+    A node more below each stands for the token that is to be chosen, so that the last one of the
+    prompt is forwarded.
+    """
+    groups: dict[tuple[int, ...], list[Task]] = {}
+    for task in tasks:
+        groups.setdefault(task.ids, []).append(task)
+    tree = build([Row((*ids, 0), len(ids)) for ids in groups])
+    ends = (int(tree.parent[path[0]]) for path in tree.paths)
+    return tree, {end: groups[row.ids[:-1]] for end, row in zip(ends, tree.rows)}
+
+
+class _Growing:
+    """Texts below one kept beginning that go on side by side, each by a token a pass."""
+
+    def __init__(self, model: LanguageModel, rules: Rules, prefix: int, first: Pass) -> None:
+        self.model, self.rules, self.prefix, self.past = model, rules, prefix, first.past
+        self.keys: Kept = [
+            tuple(part[..., : first.past, :] for part in kept) for kept in first.keys
+        ]
+        self.places = np.arange(first.past)  # of the keys, in their texts
+        self.texts: list[Text] = []
+        self.sees = np.ones((0, first.past), dtype=bool)  # which keys are of each text
+        self.depth = np.zeros(0, dtype=np.int64)  # the place of each text's next token
+        self.next: torch.Tensor = torch.zeros(0, dtype=torch.long, device=model.device)
+
+    @torch.inference_mode()
+    def add(self, tree: Trie, done: Pass, asked: dict[int, list[Task]]) -> list[Text]:
+        """Begin the texts of a pass's prompts, and return those that end at once."""
+        tasks = [(at, task) for at, node in enumerate(done.heads) for task in asked[node]]
+        if not tasks:
+            return []
+        self._let_go()
+        rows = [at for at, _ in tasks]
+        nodes, heads = np.array(done.nodes), np.array(done.heads)[rows]
+        sees = packing.sees(tree, nodes, self.past)[np.searchsorted(nodes, heads)]
+        other, gap = len(self.places) - self.past, ((0, 0), (0, len(nodes)))
+        beside = np.zeros((len(heads), other), dtype=bool)
+        new = np.concatenate([sees[:, : self.past], beside, sees[:, self.past :]], axis=1)
+        self.sees = np.concatenate([np.pad(self.sees, gap), new])
+        self.keys = [
+            tuple(torch.cat([old, part[..., self.past :, :]], dim=-2) for old, part in zip(*pair))
+            for pair in zip(self.keys, done.keys)
+        ]
+        self.places = np.append(self.places, tree.depth[nodes])
+        self.depth = np.append(self.depth, tree.depth[heads] + 1)
+        begun = [Text(task) for _, task in tasks]
+        chosen = decoding.advance(self.model, begun, done.logits[rows], self.rules)
+        self.next = torch.cat([self.next, chosen])
+        self.texts += begun
+        return self._ended()
+
+    def grow(self, most: int = 0, keys: int = 0) -> Iterator[list[Text]]:
+        """Yield texts that have ended until only so many are going on, with so many keys."""
+        while self.texts and (len(self.texts) > most or len(self.places) - self.past > keys):
+            yield self._step()
+
+    @torch.inference_mode()
+    def _step(self) -> list[Text]:
+        self._let_go()
+        own = np.eye(len(self.texts), dtype=bool)
+        self.sees = np.concatenate([self.sees, own], axis=1)
+        self.places = np.append(self.places, self.depth)
+        grown = packing.cache(self.keys)
+        with packing.placed(self.model, self.sees, self.depth, self.places) as given:
+            given |= {"past_key_values": grown, "use_cache": True}
+            logits = self.model.model(input_ids=self.next[None], **given).logits[0]
+        self.keys = packing.kept(grown)
+        self.depth = self.depth + 1
+        self.next = decoding.advance(self.model, self.texts, logits, self.rules)
+        return self._ended()
+
+    def _ended(self) -> list[Text]:
+        """Take out the texts that have ended and return them."""
+        ended = [text for text in self.texts if text.kept is not None]
+        if ended:
+            going = [at for at, text in enumerate(self.texts) if text.kept is None]
+            self.texts = [self.texts[at] for at in going]
+            self.sees, self.depth, self.next = self.sees[going], self.depth[going], self.next[going]
+        return ended
+
+    def _let_go(self) -> None:
+        """Let go of keys that no text sees any more, once they are half of them."""
+        seen = self.sees.any(0)
+        seen[: self.past] = True
+        if 2 * (seen.sum() - self.past) <= len(seen) - self.past:
+            at = torch.from_numpy(np.flatnonzero(seen))
+            self.keys = [
+                tuple(part.index_select(-2, at.to(part.device)) for part in kept)
+                for kept in self.keys
+            ]
+            self.sees, self.places = self.sees[:, seen], self.places[seen]
