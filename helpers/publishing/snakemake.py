@@ -43,11 +43,13 @@ def make(
     """
     readers = [job for job in jobs if planned.reads_runs(job)]
     others = [job for job in jobs if job not in readers]
-    table = _make(others, runs, held, cores, profile)
-    idle = [] if planned.finished(runs) else [job for job in readers if planned.needs_runs(job)]
-    able = [job for job in readers if job not in idle]
+    several = not profile and len(waiting(jobs, runs)) > 1
+    with kernels.ready() if several else nullcontext():
+        table = _make(others, runs, held, cores, profile)
+        idle = [] if planned.finished(runs) else [j for j in readers if planned.needs_runs(j)]
+        able = [job for job in readers if job not in idle]
+        made = _make(able, runs, held, cores, profile) if able else table[:0]
     left = [(job.name, "left", False, "No run is there that it could read.", "") for job in idle]
-    made = _make(able, runs, held, cores, profile) if able else table[:0]
     return pd.concat([table, made, pd.DataFrame(left, columns=COLUMNS)])
 
 
@@ -60,9 +62,7 @@ def _make(
     before = {job.name: _stamp(logs[job.name]) for job in todo}
     if todo:
         options = ["--profile", str(profile)] if profile else ["--cores", str(cores or all_cores())]
-        several = kernels.ready() if len(todo) > 1 and not profile else nullcontext()
-        with several:
-            _run(_configure(todo, runs, profile), [job.name for job in todo], options, held)
+        _run(_configure(todo, runs, profile), [job.name for job in todo], options, held)
     left = {job.name for job in waiting(todo, runs)}
     rows = []
     for job in jobs:
