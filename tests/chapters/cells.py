@@ -61,7 +61,8 @@ def _run(source: str, space: dict[str, Any]) -> None:
         _rendered(eval(compile(ast.Expression(last.value), "cell", "eval"), space))
 
 
-def _rendered(shown: object) -> None:
-    """Render a table as the page does."""
-    if hasattr(shown, "_repr_html_"):
-        shown._repr_html_()
+def _rendered(*shown: object) -> None:
+    """Render tables as the page does."""
+    for each in shown:
+        if hasattr(each, "_repr_html_"):
+            each._repr_html_()
