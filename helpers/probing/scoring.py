@@ -67,8 +67,8 @@ def score(
     >>> from helpers import models
     >>> lm = models.load("atlas-xs")
     >>> asked = {"prompt": "Which country is Lyon in?", "continuation": [" France", " Peru"]}
-    >>> score(lm, pd.DataFrame(asked), progress=False)[["option", "tokens"]].values.tolist()
-    [[0, [' France']], [1, [' Peru']]]
+    >>> score(lm, pd.DataFrame(asked), progress=False)[["item", "option"]].values.tolist()
+    [['Which country is Lyon in?', 0], ['Which country is Lyon in?', 1]]
     """
     probes = _named(probes)
     rows = _rows(model, probes)
