@@ -3,6 +3,7 @@
 from helpers.datasets.catalogue import NAMES, frames, load, notes, relations, source
 from helpers.datasets.exposure import plain, training
 from helpers.datasets.knowledge import knowledge, labelled_responses
+from helpers.datasets.own import write
 from helpers.datasets.panel import offered, panel
 from helpers.datasets.seen import seen_qa
 from helpers.datasets.unseen import unseen_qa
@@ -22,4 +23,5 @@ __all__ = [
     "source",
     "training",
     "unseen_qa",
+    "write",
 ]

@@ -15,7 +15,8 @@ from helpers.models.tokens import Row
 from helpers.probing import cache as caches
 from helpers.probing import engine, metering
 
-NEEDED = ("item", "variant", "option", "prompt", "continuation")
+TEXTS = ("prompt", "continuation")
+NAMES = ("item", "variant", "option")
 
 
 def score(
@@ -38,7 +39,8 @@ def score(
     ----------
     model : LanguageModel
     probes : DataFrame
-        With columns `item, variant, option, prompt, continuation`; others are kept.
+        With columns `prompt, continuation` and `item, variant, option`; others are kept. Without
+        these three, each prompt is an item, and its continuations are the options.
     cache : str or Path, optional
         Folder of finished results; a run that was interrupted goes on from there.
     progress : bool
@@ -59,7 +61,16 @@ def score(
     UserError
         Where a column is missing, a continuation is empty or has nothing before it, prompt and
         continuation are longer than the model's context, or a probability is not a number.
+
+    Examples
+    --------
+    >>> from helpers import models
+    >>> lm = models.load("atlas-xs")
+    >>> asked = {"prompt": "Which country is Lyon in?", "continuation": [" France", " Peru"]}
+    >>> score(lm, pd.DataFrame(asked), progress=False)[["item", "option"]].values.tolist()
+    [['Which country is Lyon in?', 0], ['Which country is Lyon in?', 1]]
     """
+    probes = _named(probes)
     rows = _rows(model, probes)
     for row, item, variant in zip(rows, probes["item"], probes["variant"]):
         tokens.check_length(model, row, f"Prompt {variant!r} of item {item!r}")
@@ -95,7 +106,7 @@ def work(model: LanguageModel, probes: pd.DataFrame) -> dict[str, int]:
         `probes`, `tokens` (of all probes one by one), `forwarded` (what goes through the model
         where it takes packs, see `method`).
     """
-    rows = _rows(model, probes)
+    rows = _rows(model, _named(probes))
     counted = engine.count_tokens(rows, engine.pack_length(model))
     return {"probes": len(rows), "tokens": counted["plain"], "forwarded": counted["forwarded"]}
 
@@ -113,8 +124,17 @@ def spoken(model: LanguageModel, texts: pd.DataFrame) -> dict[str, int]:
     return work(model, numbered)
 
 
+def _named(probes: pd.DataFrame) -> pd.DataFrame:
+    """Return probes that have names: where they have none, each prompt is an item."""
+    check_texts(probes, TEXTS, texts=TEXTS)
+    if not set(NAMES) & set(probes.columns):
+        option = probes.groupby("prompt").cumcount()
+        probes = probes.assign(item=probes["prompt"], variant="", option=option)
+    check_columns(probes, NAMES, "probes")
+    return probes
+
+
 def _rows(model: LanguageModel, probes: pd.DataFrame) -> list[Row]:
-    check_texts(probes, NEEDED, texts=("prompt", "continuation"))
     groups = list(zip(probes["item"], probes["variant"]))
     return tokens.rows(model, list(probes["prompt"]), list(probes["continuation"]), groups)
 

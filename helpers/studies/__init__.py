@@ -6,6 +6,7 @@ calibration and the command line go through it.
 """
 
 from helpers.studies import knowledge_base, latent_knowledge, monitor, multiplicity
+from helpers.studies.comparison import compare
 from helpers.studies.measures import FIRM, Measure, Study, check_firm, fitting, rate, settings
 
 STUDIES: dict[str, Study] = {
@@ -21,6 +22,7 @@ __all__ = [
     "Measure",
     "Study",
     "check_firm",
+    "compare",
     "fitting",
     "measure_named",
     "rate",

@@ -53,6 +53,18 @@ def test_every_family_scores_as_one_sequence_at_a_time(family):
     assert largest_difference(found["logprobs"], expected(lm, probes)) <= 1e-5
 
 
+def test_prompts_without_names_are_items_of_their_own():
+    lm = tiny.language_model("llama")
+    named = table()
+    found = score(lm, named[["prompt", "continuation"]], progress=False)
+    assert found["logprobs"].tolist() == score(lm, named, progress=False)["logprobs"].tolist()
+    assert found["option"].tolist() == named["option"].tolist()
+    assert found["item"].nunique() == len(PROMPTS)
+    assert work(lm, named[["prompt", "continuation"]]) == work(lm, named)
+    with pytest.raises(UserError, match="lacks the column variant"):
+        score(lm, named.drop(columns="variant"), progress=False)
+
+
 @pytest.mark.parametrize("family", ["llama", "gpt2", "bloom", "mistral"])
 def test_the_assertion_fails_for_wrong_positions(family):
     # Negative control: one token more before the text moves every score by far more than 1e-5.

@@ -6,8 +6,8 @@ import pytest
 from helpers import UserError, runs
 from helpers.publishing import commands
 from helpers.publishing import noise as making
-from helpers.runs.comparison import board, facts, noise
-from helpers.studies import STUDIES
+from helpers.runs.comparison import facts, noise
+from helpers.studies import STUDIES, comparison
 from tests import tiny
 
 
@@ -52,7 +52,7 @@ def test_every_variant_is_compared_in_pairs_as_the_board_does(made):
     usual, other = (facts.read("monitor", paths[name]) for name in (noise.USUAL, "hints"))
     rows = gaps[gaps["variant"] == noise.LABELS["hints"]].set_index("measure")
     for measure in STUDIES["monitor"].MEASURES:
-        expected = board.difference(other, usual, measure, 50)
+        expected = comparison.difference(other, usual, measure, 50)
         for name in ("estimate", "low", "high", "n"):
             assert rows.loc[measure.name, name] == pytest.approx(
                 getattr(expected, name), nan_ok=True

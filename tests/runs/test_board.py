@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from helpers import UserError, runs
 from helpers.runs.comparison import across, board, facts, groups
-from helpers.studies import STUDIES, measure_named
+from helpers.studies import STUDIES, comparison, measure_named
 from tests import saved_runs
 
 MONITOR = list(measure_named("MONITOR").columns)
@@ -61,7 +61,7 @@ def test_a_difference_counts_the_facts_that_count_for_both(two):
     _, found = load(two)
     models = found["monitor"]
     models["large"].loc[models["large"].index[:3], MONITOR] = np.nan
-    gap = board.difference(models["large"], models["small"], measure_named("MONITOR"), 50)
+    gap = comparison.difference(models["large"], models["small"], measure_named("MONITOR"), 50)
     both = models["large"][MONITOR[0]].notna() & models["small"][MONITOR[0]].notna()
     assert gap.n == both.sum() < models["small"][MONITOR[0]].notna().sum()
     assert gap.estimate == pytest.approx(0, abs=1e-12)
@@ -71,7 +71,7 @@ def test_a_difference_counts_the_facts_that_count_for_both(two):
 def test_without_shared_facts_there_is_no_difference(two):
     _, found = load(two)
     one = found["latent_knowledge"]["small"]
-    gap = board.difference(one, one.rename(index=str.lower), measure_named("right"))
+    gap = comparison.difference(one, one.rename(index=str.lower), measure_named("right"))
     assert gap.n == 0
     assert np.isnan(gap.estimate)
 
@@ -93,10 +93,10 @@ def test_a_paired_difference_is_that_of_the_means(pairs):
     table = pd.DataFrame(pairs, columns=["a", "b"]).astype(float)
     table["relation"] = "P17"
     sides = [table.assign(right=table[name]) for name in "ab"]
-    gap = board.difference(*sides, measure_named("right"), n_resamples=20)
+    gap = comparison.difference(*sides, measure_named("right"), n_resamples=20)
     assert gap.estimate == pytest.approx(table["a"].mean() - table["b"].mean())
     assert gap.low <= gap.estimate + 1e-9
-    back = board.difference(*sides[::-1], measure_named("right"), n_resamples=20)
+    back = comparison.difference(*sides[::-1], measure_named("right"), n_resamples=20)
     assert back.estimate == pytest.approx(-gap.estimate)
 
 
@@ -159,7 +159,7 @@ def test_the_example_is_taken_from_two_models_that_share_facts(two, chapter):
     _, found = load(two)
     example = across.example({chapter: found[chapter]})
     assert (example.first, example.second) == ("large", "small")
-    gap = board.difference(example.one, example.two, example.measure, 50)
+    gap = comparison.difference(example.one, example.two, example.measure, 50)
     [part] = example.measure.columns
     assert gap.estimate == pytest.approx((example.one[part] - example.two[part]).mean())
 

@@ -1,8 +1,7 @@
 """Models beside each other: every measure with its interval, and paired differences."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import reduce
-from itertools import combinations
 
 import numpy as np
 import pandas as pd
@@ -10,6 +9,7 @@ import pandas as pd
 from helpers import stats
 from helpers.runs.comparison import facts
 from helpers.studies import STUDIES, Measure
+from helpers.studies.comparison import differences, numbers
 
 Tables = Mapping[str, Mapping[str, pd.DataFrame]]
 
@@ -64,7 +64,7 @@ def standings(
                 seed,
             )
             rows.append({"model": label, "measure": measure.name} | found._asdict())
-    return _numbers(rows, ["model", "measure", *stats.Interval._fields])
+    return numbers(rows, ["model", "measure", *stats.Interval._fields])
 
 
 def value(table: pd.DataFrame, measure: Measure) -> float:
@@ -78,68 +78,6 @@ def value(table: pd.DataFrame, measure: Measure) -> float:
     return float(measure.statistic(part.to_numpy())) if len(part) else float("nan")
 
 
-def difference(
-    first: pd.DataFrame,
-    second: pd.DataFrame,
-    measure: Measure,
-    n_resamples: int = 1000,
-    seed: int = 0,
-) -> stats.Difference:
-    """Compare two models in one measure on the facts that count for both: first minus second.
-
-    Both are resampled together. A fact that counts for one alone (MONITOR asks each model for an
-    anchor of its own) is left out, so the two estimates may differ from those of the standings.
-
-    >>> from helpers.studies import measure_named
-    >>> one = pd.DataFrame({"relation": "P17", "right": [1.0, 1.0, 0.0]}, index=list("abc"))
-    >>> two = pd.DataFrame({"relation": "P17", "right": [0.0, 1.0, np.nan]}, index=list("abc"))
-    >>> found = difference(one, two, measure_named("right"), n_resamples=50)
-    >>> found.estimate, found.n
-    (0.5, 2)
-    """
-    columns = list(measure.columns)
-    left, right = (table.dropna(subset=columns) for table in (first, second))
-    both = left.index.intersection(right.index).sort_values()
-    if both.empty:
-        return stats.Difference(*[float("nan")] * 4, 0)
-    left, right = left.loc[both], right.loc[both]
-    return stats.paired_difference(
-        left[columns],
-        right[columns],
-        measure.statistic,
-        left["relation"],
-        n_resamples,
-        seed,
-    )
-
-
-def differences(
-    models: Mapping[str, pd.DataFrame],
-    measures: Iterable[Measure],
-    pairs: Sequence[tuple[str, str]] | None = None,
-    n_resamples: int = 1000,
-    seed: int = 0,
-) -> pd.DataFrame:
-    """Compare pairs of models in all measures, each on the facts that count for both.
-
-    >>> from helpers.studies import measure_named
-    >>> new = pd.DataFrame({"relation": "P17", "right": [1.0, 1.0]}, index=list("ab"))
-    >>> models = {"old": new.assign(right=0.0), "new": new}
-    >>> found = differences(models, [measure_named("right")], n_resamples=50)
-    >>> found[["first", "second", "estimate", "better"]].values.tolist()
-    [['new', 'old', 1.0, 'new']]
-    """
-    chosen = [(b, a) for a, b in combinations(models, 2)] if pairs is None else pairs
-    measures = list(measures)
-    rows = []
-    for first, second in chosen:
-        for measure in measures:
-            found = difference(models[first], models[second], measure, n_resamples, seed)
-            row = {"first": first, "second": second, "measure": measure.name} | found._asdict()
-            rows.append(row | {"better": _better(row, measure)})
-    return _numbers(rows, ["first", "second", "measure", *stats.Difference._fields, "better"])
-
-
 def everything(
     found: Tables, n_resamples: int = 1000, seed: int = 0
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -151,17 +89,3 @@ def everything(
         standing.append(standings(models, measures, **draw).assign(chapter=chapter))
         gaps.append(differences(models, measures, **draw).assign(chapter=chapter))
     return pd.concat(standing, ignore_index=True), pd.concat(gaps, ignore_index=True)
-
-
-def _numbers(rows: Sequence[Mapping[str, object]], columns: Sequence[str]) -> pd.DataFrame:
-    """Lay out rows as a table whose figures are numbers, also where there is no row."""
-    table = pd.DataFrame(rows, columns=list(columns))
-    figures = [name for name in stats.Difference._fields[:-1] if name in table]
-    return table.astype({**dict.fromkeys(figures, float), "n": int})
-
-
-def _better(row: Mapping[str, float | str], measure: Measure) -> str:
-    """Return the label of the better model if the interval leaves out 0."""
-    if measure.higher is None or not (row["low"] > 0 or row["high"] < 0):
-        return ""
-    return str(row["first"] if (row["low"] > 0) == measure.higher else row["second"])

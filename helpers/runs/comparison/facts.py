@@ -7,6 +7,7 @@ import pandas as pd
 
 from helpers import datasets, runs
 from helpers.studies import STUDIES, fitting
+from helpers.studies.comparison import by_item
 
 
 def read(chapter: str, folder: str | Path) -> pd.DataFrame:
@@ -40,6 +41,4 @@ def _read(chapter: str, folder: str, finished: int) -> pd.DataFrame:
     given = manifest["parameters"]
     given |= {name: manifest[name] for name in ("focus",) if name in manifest}  # as it came out
     found = study.facts(runs.answers(folder), **fitting(study.facts, given))
-    if "stratum" in found:
-        found["relation"] = found.pop("stratum")
-    return found.set_index("item").sort_index()
+    return by_item(found)

@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 
 from helpers import runs
-from helpers.runs.comparison import board, facts
-from helpers.studies import STUDIES
+from helpers.runs.comparison import facts
+from helpers.studies import STUDIES, comparison
 
 FOLDER = "noise"
 USUAL = "usual"
@@ -76,7 +76,7 @@ def compare(
     rows, words = [], []
     for name in [variant for variant in paths if variant != USUAL]:
         for measure in STUDIES["monitor"].MEASURES:
-            gap = board.difference(tables[name], tables[USUAL], measure, n_resamples, seed)
+            gap = comparison.difference(tables[name], tables[USUAL], measure, n_resamples, seed)
             rows.append({"variant": LABELS[name], "measure": measure.name} | gap._asdict())
         words.append({"variant": LABELS[name]} | _answers(paths[name], paths[USUAL]))
     columns = ["variant", "measure", "estimate", "low", "high", "n"]

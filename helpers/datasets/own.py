@@ -1,0 +1,99 @@
+"""Facts of one's own from a table, as files that every study and command reads."""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from helpers import UserError, check_columns
+from helpers.datasets import atlas, fktc
+
+
+def write(
+    facts: pd.DataFrame,
+    questions: Mapping[str, Sequence[str]],
+    folder: str | Path,
+    seed: int = 0,
+) -> Path:
+    """Write facts of your own as a data set: a folder with one file a relation, in FKTC's format.
+
+    Parameters
+    ----------
+    facts : DataFrame
+        ``subject, object``; ``relation``, unless `questions` has only one; ``distractors``, a list
+        of wrong objects for each fact, by default five that are drawn from the other objects of
+        the relation and are not true of the same subject.
+    questions : mapping
+        Relation to its question templates, each with one [X] for the subject; the first is the
+        base question. A relation's name is free of ``-``, ``.`` and slashes.
+    folder : str or Path
+        Made if it is missing; files of the same relations are replaced.
+    seed : int
+        Of the draw of wrong objects.
+
+    Returns
+    -------
+    Path
+        The folder: the `dataset` of a study, `load`, a command or a chapter.
+
+    Raises
+    ------
+    UserError
+        If a column or a question is missing, a cell or a template is malformed, or the folder
+        holds other data or cannot be written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from helpers import datasets
+    >>> books = pd.DataFrame({"subject": ["Hamlet", "Faust"], "object": ["Shakespeare", "Goethe"]})
+    >>> folder = write(books, {"author": ["Who wrote [X]?"]}, tempfile.mkdtemp())
+    >>> datasets.load(folder)[["fact", "object", "distractors"]].values.tolist()
+    [['author-0000', 'Shakespeare', ['Goethe']], ['author-0001', 'Goethe', ['Shakespeare']]]
+    """
+    facts, folder = _complete(facts, questions, seed), Path(folder).expanduser()
+    texts = {}
+    for relation, rows in facts.groupby("relation", sort=False):
+        lines = [{"relations": list(questions[relation])}]
+        for row in rows.itertuples():
+            wrong = list(row.distractors)
+            lines.append({"subject": row.subject, "object": row.object, "taxonomy": wrong})
+        texts[f"{relation}.json"] = [json.dumps(line, ensure_ascii=False) for line in lines]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        others = sorted(path.name for path in folder.glob("*.json*") if path.name not in texts)
+        if others:
+            raise UserError(f"The folder {folder} holds {others[0]}: give a folder of its own.")
+        for name, lines in texts.items():
+            (folder / name).write_text("\n".join(lines) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise UserError(f"The facts cannot be written to {folder}: {error.strerror}.") from None
+    fktc.read(folder)  # refuses what is malformed, with its line
+    return folder
+
+
+def _complete(
+    facts: pd.DataFrame, questions: Mapping[str, Sequence[str]], seed: int
+) -> pd.DataFrame:
+    """Return the facts as texts, with the only relation and with distractors where none are."""
+    if "relation" not in facts and len(questions) == 1:
+        facts = facts.assign(relation=next(iter(questions)))
+    columns = ["relation", "subject", "object"]
+    check_columns(facts, columns, "facts")
+    empty = facts[columns].isna().any(axis=1)
+    if facts.empty or empty.any():
+        where = f"Row {facts.index[empty][0]} has an empty cell" if len(facts) else "There is none"
+        raise UserError(f"{where}: a fact needs its {', '.join(columns)}.")
+    facts = facts.assign(**facts[columns].astype(str))
+    for relation in facts["relation"].unique():
+        if relation not in questions:
+            raise UserError(f"The relation {relation} has no question: add it to `questions`.")
+        if not re.fullmatch(r"[^-./\\]+", relation):
+            raise UserError(f"{relation!r} is no name of a relation: use no '-', '.' or slash.")
+    if "distractors" not in facts:
+        places = facts.groupby("relation").cumcount().map("{:04d}".format)
+        named = facts.assign(fact=facts["relation"] + "-" + places)
+        facts = facts.assign(distractors=atlas.draw_distractors(named, named, seed))
+    return facts

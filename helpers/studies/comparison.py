@@ -1,0 +1,164 @@
+"""Two models, or more, on the same facts: paired differences of a study's measures."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import combinations
+
+import pandas as pd
+
+from helpers import UserError, check_columns, stats
+from helpers.studies.measures import Measure, Study
+
+
+def compare(
+    study: Study, facts: Mapping[str, pd.DataFrame], n_resamples: int = 1000, seed: int = 0
+) -> pd.DataFrame:
+    """Compare models in all measures of a study, pair by pair, on the facts that both were asked.
+
+    Both models of a pair are resampled together, so a fact that is hard for both does not widen
+    the interval. Where a measure leaves facts out (MONITOR counts only those that a model knows),
+    the facts that count for both models decide.
+
+    Parameters
+    ----------
+    study : Study
+        A module of `helpers.studies`, such as `helpers.studies.monitor`.
+    facts : mapping of str to DataFrame
+        A model's name to its facts, as from the study's ``facts``; two models or more.
+    n_resamples, seed : int
+        Of the bootstrap within strata.
+
+    Returns
+    -------
+    DataFrame
+        ``first, second, measure, estimate, low, high, p, n, better``: `estimate` is the measure of
+        `first`, the later one in the mapping, minus that of `second`; `n` facts count for both;
+        ``better`` names the better model, "" if the interval holds 0 or neither side is better.
+
+    Raises
+    ------
+    UserError
+        If there is only one model, a table lacks a column, or two models share no fact.
+
+    Examples
+    --------
+    >>> from helpers.studies import latent_knowledge
+    >>> one = pd.DataFrame({"item": list("abcd"), "relation": "P36", "mass": 0.5,
+    ...                     "right": [0.0, 0.0, 0.0, 1.0]})
+    >>> found = compare(latent_knowledge, {"small": one, "large": one.assign(right=1.0)})
+    >>> found[["first", "second", "measure", "estimate", "n"]].values.tolist()
+    [['large', 'small', 'right', 0.75, 4], ['large', 'small', 'mass', 0.0, 4]]
+    """
+    if len(facts) < 2:
+        raise UserError(f"A comparison needs two models or more, not {len(facts)}.")
+    needed = ["item", "relation", *(name for each in study.MEASURES for name in each.columns)]
+    for name, table in facts.items():
+        check_columns(table, needed, f"facts of {name}")
+    models = {name: by_item(table) for name, table in facts.items()}
+    for one, two in combinations(models, 2):
+        if models[one].index.intersection(models[two].index).empty:
+            raise UserError(f"{one} and {two} share no fact: ask both the same facts.")
+    return differences(models, study.MEASURES, n_resamples=n_resamples, seed=seed)
+
+
+def by_item(facts: pd.DataFrame) -> pd.DataFrame:
+    """Index facts by item, in order; ``relation`` becomes the stratum of the bootstrap.
+
+    >>> rows = pd.DataFrame({"item": ["b", "a"], "relation": ["P1", "P2"], "stratum": "all"})
+    >>> by_item(rows).to_dict("index")
+    {'a': {'relation': 'all'}, 'b': {'relation': 'all'}}
+    """
+    if "stratum" in facts:
+        facts = facts.assign(relation=facts["stratum"]).drop(columns="stratum")
+    return facts.set_index("item").sort_index()
+
+
+def difference(
+    first: pd.DataFrame,
+    second: pd.DataFrame,
+    measure: Measure,
+    n_resamples: int = 1000,
+    seed: int = 0,
+) -> stats.Difference:
+    """Compare two models in one measure on the facts that count for both: first minus second.
+
+    Both are resampled together. A fact that counts for one alone (MONITOR asks each model for an
+    anchor of its own) is left out, so the difference may not be that of the models' summaries.
+
+    Parameters
+    ----------
+    first, second : DataFrame
+        From :func:`by_item`: index ``item``, with ``relation`` and the columns of the measure.
+    measure : Measure
+    n_resamples, seed : int
+        Of the bootstrap within relations.
+
+    Returns
+    -------
+    stats.Difference
+        Not numbers where no fact counts for both.
+
+    Examples
+    --------
+    >>> from numpy import nan
+    >>> from helpers.studies import measure_named
+    >>> one = pd.DataFrame({"relation": "P17", "right": [1.0, 1.0, 0.0]}, index=list("abc"))
+    >>> two = pd.DataFrame({"relation": "P17", "right": [0.0, 1.0, nan]}, index=list("abc"))
+    >>> found = difference(one, two, measure_named("right"), n_resamples=50)
+    >>> found.estimate, found.n
+    (0.5, 2)
+    """
+    columns = list(measure.columns)
+    left, right = (table.dropna(subset=columns) for table in (first, second))
+    both = left.index.intersection(right.index).sort_values()
+    if both.empty:
+        return stats.Difference(*[float("nan")] * 4, 0)
+    left, right = left.loc[both], right.loc[both]
+    return stats.paired_difference(
+        left[columns],
+        right[columns],
+        measure.statistic,
+        left["relation"],
+        n_resamples,
+        seed,
+    )
+
+
+def differences(
+    models: Mapping[str, pd.DataFrame],
+    measures: Iterable[Measure],
+    pairs: Sequence[tuple[str, str]] | None = None,
+    n_resamples: int = 1000,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Compare pairs of models in all measures, each on the facts that count for both.
+
+    >>> from helpers.studies import measure_named
+    >>> new = pd.DataFrame({"relation": "P17", "right": [1.0, 1.0]}, index=list("ab"))
+    >>> models = {"old": new.assign(right=0.0), "new": new}
+    >>> found = differences(models, [measure_named("right")], n_resamples=50)
+    >>> found[["first", "second", "estimate", "better"]].values.tolist()
+    [['new', 'old', 1.0, 'new']]
+    """
+    chosen = [(b, a) for a, b in combinations(models, 2)] if pairs is None else pairs
+    measures = list(measures)
+    rows = []
+    for first, second in chosen:
+        for measure in measures:
+            found = difference(models[first], models[second], measure, n_resamples, seed)
+            row = {"first": first, "second": second, "measure": measure.name} | found._asdict()
+            rows.append(row | {"better": _better(row, measure)})
+    return numbers(rows, ["first", "second", "measure", *stats.Difference._fields, "better"])
+
+
+def numbers(rows: Sequence[Mapping[str, object]], columns: Sequence[str]) -> pd.DataFrame:
+    """Lay out rows as a table whose figures are numbers, also where there is no row."""
+    table = pd.DataFrame(rows, columns=list(columns))
+    figures = [name for name in stats.Difference._fields[:-1] if name in table]
+    return table.astype({**dict.fromkeys(figures, float), "n": int})
+
+
+def _better(row: Mapping[str, float | str], measure: Measure) -> str:
+    """Return the label of the better model if the interval leaves out 0."""
+    if measure.higher is None or not (row["low"] > 0 or row["high"] < 0):
+        return ""
+    return str(row["first"] if (row["low"] > 0) == measure.higher else row["second"])

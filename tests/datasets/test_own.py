@@ -1,0 +1,79 @@
+"""Facts of one's own, from a table to a data set that all else reads."""
+
+import json
+
+import pandas as pd
+import pytest
+
+from helpers import UserError, datasets
+
+BOOKS = pd.DataFrame(
+    {
+        "relation": ["author", "author", "year", "author"],
+        "subject": ["Hamlet", "Faust", "Emma", "Emma"],
+        "object": ["Shakespeare", "Goethe", 1815, "Austen"],
+    }
+)
+QUESTIONS = {
+    "author": ["Who wrote [X]?", "Who is the author of [X]?"],
+    "year": ["When was [X] published?"],
+}
+
+
+def test_facts_come_back_as_they_were(tmp_path):
+    folder = datasets.write(BOOKS, QUESTIONS, tmp_path / "new" / "books")
+    facts = datasets.load(folder)
+    expected = BOOKS.astype(str).sort_values("relation", kind="stable", ignore_index=True)
+    assert facts[["relation", "subject", "object"]].equals(expected)
+    asked = datasets.frames(folder).groupby("relation")["template"].agg(list).to_dict()
+    assert asked == QUESTIONS
+
+
+def test_wrong_objects_are_others_of_the_relation_that_are_not_true(tmp_path):
+    both = pd.DataFrame({"subject": ["a", "a", "b", "c"], "object": ["x", "y", "z", "x"]})
+    facts = datasets.load(datasets.write(both, {"r": ["[X]?"]}, tmp_path))
+    assert facts["distractors"].map(sorted).tolist() == [["z"], ["z"], ["x", "y"], ["y", "z"]]
+
+
+def test_wrong_objects_of_ones_own_are_kept(tmp_path):
+    wrong = [["Dante", "Ibsen"], ["Dante"], ["1816"], ["Eliot"]]
+    datasets.write(BOOKS.assign(distractors=wrong), QUESTIONS, tmp_path)
+    lines = (tmp_path / "author.json").read_text(encoding="utf-8").splitlines()
+    assert json.loads(lines[1])["taxonomy"] == ["Dante", "Ibsen"]
+    assert json.loads(lines[3])["taxonomy"] == ["Eliot"]
+
+
+def test_the_same_script_can_run_again(tmp_path):
+    datasets.write(BOOKS, QUESTIONS, tmp_path)
+    datasets.write(BOOKS.head(3), QUESTIONS, tmp_path)
+    assert len(datasets.load(tmp_path)) == 3
+
+
+@pytest.mark.parametrize(
+    ("facts", "questions", "message"),
+    [
+        (BOOKS.drop(columns="object"), QUESTIONS, "lacks the column object"),
+        (BOOKS.drop(columns="relation"), QUESTIONS, "lacks the column relation"),
+        (BOOKS.replace("Faust", None), QUESTIONS, "Row 1 has an empty cell"),
+        (BOOKS.head(0), QUESTIONS, "There is none"),
+        (BOOKS, {"author": ["Who wrote [X]?"]}, "year has no question"),
+        (BOOKS, QUESTIONS | {"year": ["When?"]}, r"each with one \[X\]"),
+        (BOOKS.replace("year", "a-b"), QUESTIONS | {"a-b": ["[X]?"]}, "'a-b' is no name"),
+        (BOOKS.assign(distractors=[["Goethe"]] * 4), QUESTIONS, "author.json, line 3 lists its"),
+    ],
+)
+def test_what_cannot_be_a_data_set_is_refused(tmp_path, facts, questions, message):
+    with pytest.raises(UserError, match=message):
+        datasets.write(facts, questions, tmp_path)
+
+
+def test_other_data_are_not_mixed_with(tmp_path):
+    datasets.write(BOOKS, QUESTIONS, tmp_path)
+    with pytest.raises(UserError, match=r"holds year\.json: give a folder of its own"):
+        datasets.write(BOOKS.head(2), QUESTIONS, tmp_path)
+
+
+def test_a_folder_that_cannot_be_written_is_refused(tmp_path):
+    (tmp_path / "books").write_text("a file")
+    with pytest.raises(UserError, match="cannot be written to"):
+        datasets.write(BOOKS, QUESTIONS, tmp_path / "books")

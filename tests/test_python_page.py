@@ -1,0 +1,67 @@
+"""The page on scripts: its examples run as printed, and print what it shows."""
+
+import ast
+import contextlib
+import io
+import re
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGE = (ROOT / "book" / "python.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"```python\n(.*?)```\n(?:\n```text\n(.*?)```\n)?", PAGE, re.DOTALL)
+NAMES = [code.strip().splitlines()[-1][:40] for code, _ in BLOCKS]
+NUMBER = re.compile(r"-?\d+\.\d+")
+
+
+@pytest.fixture(scope="module")
+def printed(tmp_path_factory):
+    """Run all examples in order in one folder; return it, what they print and their names."""
+    folder, names, found = tmp_path_factory.mktemp("session"), {}, []
+    with contextlib.chdir(folder), plt.rc_context():
+        for code, _ in BLOCKS:
+            with contextlib.redirect_stdout(io.StringIO()) as out:
+                exec(compile(code, "python.md", "exec"), names)
+            found.append(out.getvalue())
+        plt.close("all")
+    return folder, found, names
+
+
+@pytest.mark.parametrize("place", range(len(BLOCKS)), ids=NAMES)
+def test_the_example_prints_what_the_page_shows(printed, place):
+    shown, out = BLOCKS[place][1], printed[1][place]
+    assert NUMBER.sub("0", out).split() == NUMBER.sub("0", shown).split()
+    # On another processor the last digit may be the next one.
+    digits = [len(number.partition(".")[2]) for number in NUMBER.findall(shown)]
+    pairs = zip(NUMBER.findall(out), NUMBER.findall(shown), digits, strict=True)
+    assert all(abs(float(a) - float(b)) < 1.5 * 10**-n for a, b, n in pairs)
+
+
+def test_the_figure_is_the_one_shown(printed):
+    folder, _, names = printed
+    known = names["rows"].set_index("relation")["n"]
+    assert f"({known['capital']} capitals, {known['country']} countries)" in PAGE
+    if names["axes"].title.get_fontname() != "DejaVu Sans":
+        pytest.skip("the letters of the page's figure are of another font")
+    drawn = plt.imread(folder / "monitor.png")
+    shown = plt.imread(ROOT / "book" / "_static" / "python_figure.png")
+    assert drawn.shape == shown.shape
+    assert np.abs(drawn - shown).mean() < 0.0005  # 0.001 if one dot moves by its width
+
+
+def test_the_counts_of_statements_are_those_of_the_examples():
+    told = dict(re.findall(r"{ref}`above <([\w-]+)>`[^|]*\| (\d+) \|", PAGE))
+    own = {}
+    for label in ("python-measure", "python-question"):
+        part = PAGE.partition(f"({label})=")[2].partition("\n## ")[2].partition("\n## ")[0]
+        code = re.findall(r"```python\n(.*?)```", part, re.DOTALL)[-1]
+        own[label] = len(ast.parse(code).body)
+    own["python-question"] += 2  # from helpers import models, probing; lm = models.load(...)
+    assert {label: int(count) for label, count in told.items()} == own
+
+
+def test_the_first_example_is_short():
+    assert len(BLOCKS[0][0].strip().splitlines()) < 10
