@@ -100,6 +100,7 @@ def test_printed_curves_are_the_papers():
     assert set(monitor["series"]) == {"BLOOMZ", "Vicuna"}
     assert set(monitor["questions"]) == {"paper"}
     table = published.load("monitor_table10").T
+    assert monitor["estimate"].iloc[0] == pytest.approx(table.loc["BLOOMZ-560m"].mean())
     close = sizes.printed("MONITOR", "P17")
     bloom = close[close["series"] == "BLOOMZ"].sort_values("parameters")
     assert bloom["estimate"].iloc[0] == table.loc["BLOOMZ-560m", "P17"]

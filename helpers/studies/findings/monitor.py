@@ -176,17 +176,23 @@ def questions_or_gaps(wide: Mapping[str, pd.DataFrame], **draws: Any) -> Finding
     rates = {kind: table.set_index("item").iloc[:, 1:].mean(axis=1) for kind, table in wide.items()}
     rates = pd.DataFrame(rates).reindex(columns=["QA", "WP"]).dropna()
     few = 0 < len(rates) < FEW
-    start = "The {n} facts of the close-up are too few to decide" if few else ""
-    start = start or "The {n} facts of the close-up do not decide"
+    result = stats.paired_difference(rates["QA"], rates["WP"], **draws)
+    start = f"The {{n}} facts of the close-up {'are too few to' if few else 'do not'} decide"
+    undecided = f"{start} whether questions or gaps are easier: the paired difference is {{value}}."
+    if few and (result.low > 0 or result.high < 0):
+        easier, harder = ("Questions", "gaps") if result.low > 0 else ("Gaps", "questions")
+        ends = sorted(map(abs, result[1:3])) if result.low < result.high else ()
+        size = tables.interval(abs(result.estimate), *ends, digits=1, scale=100)
+        undecided = f"{easier} are {size} points easier than {harder} for these {{n}} facts; with "
+        undecided += f"fewer than {FEW} facts we draw no conclusion."
     return decide(
         "questions_are_easier_than_gaps",
-        stats.paired_difference(rates["QA"], rates["WP"], **draws),
+        result,
         holds="The {n} facts of the close-up are answered correctly more often as questions than "
         "as gaps, by {size} (paired).",
         opposite="The {n} facts of the close-up are answered correctly more often as gaps than "
         "as questions, by {size} (paired).",
-        undecided=f"{start} whether questions or gaps are easier: the paired difference is "
-        "{value}.",
+        undecided=undecided,
         decision=UNDECIDED if few else "",
         undefined="The relation of the close-up has no frames with gaps.",
     )
