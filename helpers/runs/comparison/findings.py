@@ -328,10 +328,8 @@ def floor(compared: Mapping[str, pd.DataFrame], gaps: pd.DataFrame) -> Finding:
     apart = gaps[(gaps["measure"] == "MONITOR") & (gaps["better"] != "")]["estimate"].abs()
     least = float(apart.min()) if len(apart) else float("nan")
     none, smaller = bool(np.isnan(least)), 2 * most < least
-    moves = (
-        "Of the changes that should not matter, one moves MONITOR most: {variant}, that of {who} "
-    )
-    moves += "by {value} ({n} facts). "
+    moves = "Of the changes that should not matter, “{variant}” moves MONITOR most: for {who}, by "
+    moves += "{value} ({n} facts). "
     twice = "Twice the outer end of that interval, {twice}, is "
     smallest = "less than {least}, the smallest difference of two models that the facts decide."
     return decide(
