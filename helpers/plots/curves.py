@@ -21,7 +21,7 @@ from helpers.plots.style import (
     share_axis,
 )
 
-MARKS = {"paper": "o", "same": "D", "other": "X"}  # by whose questions a model was asked
+MARKS = {"paper": "o", "same": "D", "other": "X"}  # by whose questions per model was asked
 
 CONTEXTS = {  # what is said before the question, as a curve is labelled
     "right": "right answer first",

@@ -257,7 +257,7 @@ def attributions(scores, change, tokens=("<s>", "ĠCape", "ĠVerde", ".", "Ġin"
         (attributions([0.1, 0.3, 0.3, 0, 0], 0.7), "holds", "0.60 of 0.70"),
         (attributions([0.5, 0.1, 0.1, 0, 0], 0.7), "opposite", '0.50 of 0.70 to "<s>"'),
         (attributions([0.5, 0.1, 0.1, 0, 0], 0.9), "undecided", "22% off the 0.90"),
-        (attributions([8.4, -7.7, 0, 0, 0], 0.7), "undecided", "from -7.70 to 8.40 all but cancel"),
+        (attributions([8.4, -7.7, 0, 0, 0], 0.7), "undecided", "from -7.70 to 8.40 and nearly"),
         (attributions([0.7] + [0] * 4, 0.7, list("<{ap}")), "undefined", "No token"),
     ],
 )

@@ -342,13 +342,13 @@ def attributed(table: pd.DataFrame, heard: str) -> Finding:
     sizes = f"from {first['score'].min():.2f} to {first['score'].max():.2f}"
     off = f"{abs(total - change) / max(abs(change), 1e-12):.0%}"
     cancel = first["score"].abs().max() > 1
-    said = "It is not settled which token the misled answer owes its probability to:"
+    said = "The attribution does not show which token misled the model:"
     if not attribution.converged(table):
         open_question = f"{said} the scores sum to {total:.2f}, {off} off the {change:.2f} that "
         open_question += "they should divide, so the integral has not converged."
     else:
-        open_question = f"{said} the integral has converged, but scores {sizes} all but cancel to "
-        open_question += f"{change:.2f}, and no share of a probability exceeds 1."
+        open_question = f"{said} the integral has converged, but the scores run {sizes} and nearly "
+        open_question += f"cancel (sum {total:.2f}), so they cannot be read as shares."
     most = own.sum() >= first.drop(own.index)["score"].max()
     decision = HOLDS if most else OPPOSITE
     if cancel or not attribution.converged(table):
