@@ -13,7 +13,8 @@ from helpers.runs import measuring
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = (ROOT / "book" / "rerun.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"```bash\n(.*?)```", PAGE, flags=re.DOTALL)
-COMMANDS = [line for block in BLOCKS for line in block.splitlines() if line.strip()]
+LINES = "".join(BLOCKS).replace("\\\n", " ").splitlines()
+COMMANDS = [" ".join(line.split()) for line in LINES if line.strip()]
 MAKE = [line for line in COMMANDS if line.startswith("make ")]
 PYTHON = [line for line in COMMANDS if line.startswith(".venv/bin/python -m helpers")]
 

@@ -171,8 +171,8 @@ def cost_plane(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
     Parameters
     ----------
     table : DataFrame
-        ``method``; ``tokens`` a fact, read one prompt after the other, and ``forwarded``, with
-        shared beginnings read once; ``estimate, low, high``: bits a fact.
+        ``method``; ``tokens`` per fact, read one prompt after the other, and ``forwarded``, with
+        shared beginnings read once; ``estimate, low, high``: bits per fact.
     ax : Axes, optional
         By default a new figure.
 

@@ -30,7 +30,12 @@ CONTEXTS = {  # what is said before the question, as a curve is labelled
 }
 
 
-def exposure_curve(table: pd.DataFrame, ax: Axes | None = None, ylabel: str = "accuracy") -> Axes:
+def exposure_curve(
+    table: pd.DataFrame,
+    ax: Axes | None = None,
+    ylabel: str = "accuracy",
+    shades: Mapping[str, str] | None = None,
+) -> Axes:
     """Draw a measure by how often the fact stood in the training text.
 
     Parameters
@@ -41,6 +46,8 @@ def exposure_curve(table: pd.DataFrame, ax: Axes | None = None, ylabel: str = "a
         By default a new figure.
     ylabel : str
         Name of the measure, a share in [0, 1].
+    shades : mapping, optional
+        Name of each curve to its colour; by default one that is the model's in every chapter.
 
     Returns
     -------
@@ -57,7 +64,7 @@ def exposure_curve(table: pd.DataFrame, ax: Axes | None = None, ylabel: str = "a
     if table["estimate"].isna().all():
         return empty(ax, "There is no fact of known exposure to draw.")
     ax = ax or plt.subplots()[1]
-    shades = {None: BLUE} if "model" not in table else colours(table["model"])
+    shades = shades or ({None: BLUE} if "model" not in table else colours(table["model"]))
     for name, part in _by_model(table):
         part = part.astype({"exposures": float}).sort_values("exposures")
         places = _exposure_places(part["exposures"])
@@ -79,14 +86,14 @@ def context_curves(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
     ----------
     table : DataFrame
         ``context`` ("none", "right", "wrong"), ``estimate, low, high`` (shares), and ``exposures``
-        where these are known; without it there is one row a context.
+        where these are known; without it there is one row per context.
     ax : Axes, optional
         By default a new figure.
 
     Returns
     -------
     Axes
-        A curve for each context with its name at its end; without exposures, a point each.
+        A curve for each context; without exposures, a point each.
 
     Examples
     --------
@@ -108,26 +115,16 @@ def context_curves(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
         part = part.astype({"exposures": float}).sort_values("exposures")
         places = _exposure_places(part["exposures"])
         seen = part["exposures"].to_numpy() > 0
-        band(ax, places[seen], part[seen], shades[name], None)
+        band(ax, places[seen], part[seen], shades[name], CONTEXTS[name])
         _bars(ax, places, part, shades[name])
-        crossing = int((part["estimate"] < 0.45).sum().clip(max=len(part) - 1))
-        ax.annotate(  # where there is room: left of the curve, for a wrong answer right of it
-            CONTEXTS[name],
-            (0.02, 0.91) if name == "right" else (places[crossing], 0.43),
-            (0, 0) if name == "right" else (-30, 4) if name == "none" else (8, -8),
-            xycoords=ax.transAxes if name == "right" else "data",
-            textcoords="offset points",
-            ha="right" if name == "none" else "left",
-            color=shades[name],
-            weight="bold",
-        )
     if "exposures" in table:
         _exposure_axis(ax, table["exposures"])
     else:
         ax.set_xticks(range(len(parts)), [CONTEXTS[name] for name in parts])
         ax.set_xlim(-0.5, len(parts) - 0.5)
-    ax.set_ylabel("answered correctly")
+    ax.set_ylabel("accuracy")
     share_axis(ax.yaxis)
+    legend_above(ax)
     return ax
 
 

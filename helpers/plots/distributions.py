@@ -33,7 +33,7 @@ def accuracy_boxes(
     Parameters
     ----------
     table : DataFrame
-        One row a prompt: ``probe`` (kind shown below the box), ``frame``, ``accuracy`` in [0, 1];
+        One row per prompt: ``probe`` (kind shown below the box), ``frame``, ``accuracy`` in [0, 1];
         with ``low, high`` each point bears its interval, with ``model`` each model has its own box.
     ax : Axes, optional
         By default a new figure.
@@ -139,12 +139,12 @@ def dots(
 
 
 def run_dots(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
-    """Draw each measure of several training runs: a row a measure and model, a dot a run.
+    """Draw each measure of several training runs: a row per measure and model, a dot per run.
 
     Parameters
     ----------
     table : DataFrame
-        ``measure, recipe`` (the model), ``estimate, low, high``, one row a training run.
+        ``measure, recipe`` (the model), ``estimate, low, high``, one row per training run.
     ax : Axes, optional
         By default a new figure, tall enough for the rows.
 

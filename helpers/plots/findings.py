@@ -21,6 +21,7 @@ from helpers.plots import tables
 
 HOLDS, OPPOSITE, UNDECIDED, UNDEFINED = "holds", "opposite", "undecided", "undefined"
 FILE = "findings.json"
+DOTTED = '<p class="note-below">A dotted bar: these facts do not decide.</p>'
 FEW = 20  # facts: fewer that are all alike decide nothing
 
 
@@ -111,8 +112,8 @@ class Findings:
     """The findings of one run, in the order in which a chapter shows them.
 
     ``found.opening()`` holds the place for the summary at a chapter's start; ``found(finding)``
-    keeps a finding and returns it, to be shown; ``found.summary(folder)`` fills that place, shows
-    all findings, those of less weight behind a fold, and saves them.
+    keeps a finding and returns it, to be shown; ``found.summary(folder)`` fills that place with the
+    main findings, shows all of them behind a fold, and saves them.
 
     Examples
     --------
@@ -157,10 +158,10 @@ class Findings:
             ) from error
         opening = [self._kept[name] for name in self._main] or kept
         head = "<p><strong>What this run found.</strong></p>"
-        display(HTML(head + _html(opening)), display_id=self._place, update=True)
-        if len(opening) == len(kept):
-            return HTML(_html(kept))
-        return HTML(_html(opening) + listed(*kept, fold=f"All {len(kept)} findings").data)
+        open_ones = [finding for finding in opening if finding.decision == UNDECIDED]
+        note = DOTTED if open_ones else ""
+        display(HTML(head + _html(opening) + note), display_id=self._place, update=True)
+        return listed(*kept, fold=f"All {len(kept)} findings")
 
 
 def listed(*found: Finding, fold: str = "") -> HTML:

@@ -34,12 +34,12 @@ NAMES = {
 
 
 def two_prompts(right: pd.DataFrame, ax: Axes | None = None) -> Axes:
-    """Draw which items are right under two prompts: one row a prompt, one tile an item.
+    """Draw which items are right under two prompts: one row per prompt, one tile an item.
 
     Parameters
     ----------
     right : DataFrame
-        Two columns of bool, one a prompt; the index names the items.
+        Two columns of bool, one per prompt; the index names the items.
     ax : Axes, optional
         By default a new figure.
 
@@ -87,7 +87,7 @@ def mapping(scores: pd.DataFrame, ax: Axes | None = None) -> Axes:
     Parameters
     ----------
     scores : DataFrame
-        ``default`` (1 right, 0 wrong at the default prompt) and ``class``, one row an item.
+        ``default`` (1 right, 0 wrong at the default prompt) and ``class``, one row per item.
     ax : Axes, optional
         By default a new figure.
 

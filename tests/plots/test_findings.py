@@ -87,13 +87,24 @@ def test_a_run_keeps_them(tmp_path):
     assert findings.load(tmp_path / "none") == []
 
 
-def test_the_summary_folds_what_is_not_a_main_finding(tmp_path):
+def test_the_summary_shows_all_findings_behind_a_fold(tmp_path):
     found = findings.Findings()
     first = found(findings.decide("is_more", (0.2, 0.1, 0.3, 9), **WORDS), main=True)
     second = found(findings.decide("is_less", (-0.2, -0.3, -0.1, 9), **WORDS))
     view, fold = found.summary(tmp_path).data.split("<summary>All 2 findings</summary>")
-    assert [first.sentence in view, second.sentence in view] == [True, False]
+    assert [first.sentence in view, second.sentence in view] == [False, False]
     assert [first.sentence in fold, second.sentence in fold] == [True, True]
+
+
+@pytest.mark.parametrize(("low", "noted"), [(0.1, False), (-0.1, True)])
+def test_a_dotted_bar_is_explained_where_there_is_one(tmp_path, monkeypatch, low, noted):
+    shown = []
+    monkeypatch.setattr(findings, "display", lambda html, **_: shown.append(html.data))
+    found = findings.Findings()
+    found(findings.decide("is_more", (0.2, low, 0.3, 90), **WORDS), main=True)
+    found(findings.decide("is_less", (0.2, -0.3, 0.3, 90), **WORDS))
+    found.summary(tmp_path)
+    assert ["A dotted bar: these facts do not decide." in html for html in shown] == [noted]
 
 
 def test_one_name_is_one_finding():

@@ -216,7 +216,12 @@ def test_correlations_over_models_agree_with_numpy(tmp_path):
 @pytest.mark.parametrize(
     ("one", "two", "chosen", "words"),
     [
-        ([1, 1, 1, 0], [1, 1, 0, 0], [3, 0, 2], "do equally well (0.00 and 1.00)"),
+        (
+            [1, 1, 1, 0],
+            [1, 1, 0, 0],
+            [3, 0, 2],
+            "Both models get the first fact wrong and the second right.",
+        ),
         ([1, 0, 1], [1, 0, 1], [1, 0], "equally well on all 3 facts: nothing tells them apart"),
         ([1, 0.9], [0, 0.1], [1, 0], "All 2 facts tell the models apart, the last one most: by +1"),
         (

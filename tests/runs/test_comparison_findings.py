@@ -66,7 +66,7 @@ def test_pairing(one, two, decision, words):
         (
             [("a", "b", 0.05), ("c", "a", -0.02)],
             "undecided",
-            ["whether a, which", "ahead of c by 2.0"],
+            ["whether it is better than c", "its lead is 2.0"],
         ),
     ],
 )
@@ -78,7 +78,7 @@ def test_the_leader_has_to_beat_every_other(rows, decision, words):
 def test_the_leader_in_a_measure_of_which_less_is_better():
     table = gaps(("b", "a", "MONITOR", 0.2, 0.1))
     finding = claims.leader(scores(MONITOR=[0.3, 0.5]), table, "MONITOR")
-    said(finding, "holds", "a leads in MONITOR", "is 0.200 [0.100, 0.300] (paired, 90 facts)")
+    said(finding, "holds", "a leads in MONITOR", "is 0.200 [0.100, 0.300] (paired, 90 facts that")
 
 
 @pytest.mark.parametrize("figures", [[], [0.5], [0.5, np.nan]])
@@ -107,7 +107,11 @@ def test_what_survives_the_correction(estimates, decision, words):
     ("rows", "decision", "words"),
     [
         ({"MONITOR": -0.4, "UR": 0.01}, "holds", "of 2 comparisons of"),
-        ({"MONITOR": 0.4, "UR": 0.01}, "opposite", "models do worse: of 2 comparisons"),
+        (
+            {"MONITOR": 0.4, "UR": 0.01},
+            "opposite",
+            "models do worse",
+        ),
         ({"MONITOR": 0.4, "UR": 0.5}, "undecided", "models do better in some measures and worse"),
         ({"MONITOR": 0.01, "UR": 0.01}, "undecided", "It is not decided whether"),
         ({"coverage": 0.4}, "undefined", "it takes"),  # it has no better side
@@ -221,10 +225,15 @@ def test_across_models(accuracies, decision, words):
 @pytest.mark.parametrize(
     ("moved", "apart", "decision", "words"),
     [
-        (0.001, 0.2, "holds", "(half the width) moves the MONITOR of m by -0.001 [-0.041, 0.039]"),
-        (0.001, 0.2, "holds", "Twice the farther end, 0.082, is less than 0.200"),
-        (0.001, 0.08, "opposite", "Twice the farther end, 0.082, is not less than 0.080"),
-        (0.15, 0.2, "opposite", "not less than 0.200, the smallest difference"),
+        (
+            0.001,
+            0.2,
+            "holds",
+            "“half the width” moves MONITOR most: for m, by -0.0010 [-0.041",
+        ),
+        (0.001, 0.2, "holds", "Twice the outer end of that interval, 0.0820, is less than 0.2000"),
+        (0.001, 0.08, "opposite", "interval, 0.0820, is not less than 0.0800"),
+        (0.15, 0.2, "opposite", "not less than 0.2000, the smallest difference"),
         (0.001, 0.02, "undecided", "No two models here differ in MONITOR"),
     ],
 )

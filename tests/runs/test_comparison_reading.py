@@ -51,7 +51,7 @@ def test_a_model_behind_is_left_of_0_in_every_measure():
 
 def test_a_table_says_why_no_side_is_better():
     gaps = pd.concat([GAPS.head(2), GAPS.tail(1).assign(measure="coverage", better="")])
-    assert reading.readable(gaps)["better"].tolist() == ["b", "not decided", "no better side"]
+    assert reading.readable(gaps)["better"].tolist() == ["b", "not decided", "neither direction"]
 
 
 def test_an_unknown_reference_is_refused():
@@ -100,6 +100,7 @@ def test_printed_curves_are_the_papers():
     assert set(monitor["series"]) == {"BLOOMZ", "Vicuna"}
     assert set(monitor["questions"]) == {"paper"}
     table = published.load("monitor_table10").T
+    assert monitor["estimate"].iloc[0] == pytest.approx(table.loc["BLOOMZ-560m"].mean())
     close = sizes.printed("MONITOR", "P17")
     bloom = close[close["series"] == "BLOOMZ"].sort_values("parameters")
     assert bloom["estimate"].iloc[0] == table.loc["BLOOMZ-560m", "P17"]

@@ -28,8 +28,19 @@ AHEAD = ("MONITOR", 0.9, 0.0, 0.0, 0.0)
 @pytest.mark.parametrize(
     ("rows", "decision", "words"),
     [
-        ([ONCE, LIST, ("MONITOR", 0.78, 0.02, -0.01, 0.06)], HOLDS, "measure, 0.78"),
-        ([ONCE, LIST, ("MONITOR", 0.78, 0.02, -0.1, 0.14)], UNDECIDED, "of MONITOR, the best"),
+        (
+            [ONCE, LIST, ("MONITOR", 0.78, 0.02, -0.01, 0.06)],
+            HOLDS,
+            "0.80 [0.70, 0.90] for asking once, 0.78",
+        ),
+        ([ONCE, LIST, ("MONITOR", 0.78, 0.02, -0.1, 0.14)], UNDECIDED, "for MONITOR, the best of"),
+        (
+            [ONCE, ("MONITOR", 0.7, 0.1, 0.04, 0.16), LIST],
+            HOLDS,
+            "Asking once separates facts that were read from facts never read better than any of "
+            "the four measures: area 0.80 [0.70, 0.90], against 0.70 [0.60, 0.80] for MONITOR, the "
+            "best of the four (paired difference 0.100 [0.040, 0.160], 168 facts).",
+        ),
         ([("asked once", 0.7, 0.2, 0.1, 0.3), AHEAD], OPPOSITE, "larger by 0.200 [0.100, 0.300]"),
         ([("asked once", 0.8, 0.1, -0.1, 0.3), AHEAD, LIST], UNDECIDED, "-0.100 [-0.300, 0.100]"),
         ([("asked once", nan, nan, nan, nan), LIST], UNDEFINED, "lacks facts"),
@@ -229,6 +240,9 @@ def test_no_leader(asked, decision):
     table = {f"question {place}": question(*names) for place, names in enumerate(asked)}
     found = told.no_leader(table)
     assert (found.decision, found.n) == (decision, len(asked))
+    once = ("figure", True, contest(ONCE, LIST))
+    said = "Asking once is among the best for 1 of the 1 questions that it can answer, and alone"
+    assert said in told.no_leader({**table, "once": once}).sentence
     nothing = {"question": ("figure", True, contest())}
     assert told.no_leader(nothing).decision == UNDEFINED
 

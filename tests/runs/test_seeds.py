@@ -53,7 +53,7 @@ def test_a_run_that_differs_is_named():
     found = seed_findings.runs_differ(gaps, "accuracy")
     assert found.decision == "holds"
     assert found.estimate == pytest.approx(0.7, abs=0.12)
-    assert "run 3" in found.sentence
+    assert "is between runs 3 and " in found.sentence
     assert "4 of 6 pairs" in found.sentence
 
 

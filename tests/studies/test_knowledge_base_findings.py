@@ -283,7 +283,9 @@ class TestThreeKinds:
         )
         items, lesson = told.three_kinds(rows, "four-shot")
         assert items == ["q1", "q3"]
-        assert lesson.startswith("Question 1 is answered rightly (four-shot). Question 2 is about")
+        assert lesson.startswith(
+            "Question 1 is answered correctly (four-shot). Question 2 is about"
+        )
         assert lesson.endswith('No question is answered with "unsure" in this run (four-shot).')
 
         rows = pd.concat([rows, said([], [SILENT], variant="four-two").assign(item="q9")])

@@ -155,7 +155,13 @@ def test_base_frame_and_kinds_of_prompt(base, other, decision):
 
 def test_few_facts_do_not_tell_questions_from_gaps():
     wide = {"QA": by_fact(f0=1.0).head(13), "WP": by_fact(f0=0.0).head(13)}
-    check(claims.questions_or_gaps(wide, **DRAWS), "undecided", "The 13 facts", "are too few")
+    said = "Questions are 100.0 points easier than gaps for these 13 facts; with fewer than 20"
+    check(claims.questions_or_gaps(wide, **DRAWS), "undecided", said)
+    mixed = by_fact(f0=1.0).head(13)
+    mixed.loc[mixed.index[::2], "f0"] = 0.0
+    said = "Gaps are 53.8 [", "] points easier than questions"
+    check(claims.questions_or_gaps({"QA": mixed, "WP": wide["QA"]}, **DRAWS), "undecided", *said)
+    check(claims.questions_or_gaps({"QA": mixed, "WP": mixed}, **DRAWS), "undecided", "too few")
 
 
 def test_one_frame_and_no_gaps():
@@ -251,7 +257,7 @@ def attributions(scores, change, tokens=("<s>", "ĠCape", "ĠVerde", ".", "Ġin"
         (attributions([0.1, 0.3, 0.3, 0, 0], 0.7), "holds", "0.60 of 0.70"),
         (attributions([0.5, 0.1, 0.1, 0, 0], 0.7), "opposite", '0.50 of 0.70 to "<s>"'),
         (attributions([0.5, 0.1, 0.1, 0, 0], 0.9), "undecided", "22% off the 0.90"),
-        (attributions([8.4, -7.7, 0, 0, 0], 0.7), "undecided", "from -7.70 to 8.40 all but cancel"),
+        (attributions([8.4, -7.7, 0, 0, 0], 0.7), "undecided", "from -7.70 to 8.40 and nearly"),
         (attributions([0.7] + [0] * 4, 0.7, list("<{ap}")), "undefined", "No token"),
     ],
 )

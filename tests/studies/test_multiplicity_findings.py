@@ -144,8 +144,8 @@ CASES = {
         [(shared(30, 40, "ambiguous", ambiguous_binary=0.25),)],
         [(shared(4, 40, "ambiguous", ambiguous_binary=0.05),)],
         [(shared(20, 40, "ambiguous", ambiguous_binary=0.05),)],
-        "Most answers stay the same over 10 prompts: 10.0 [4.0, 23.1] % of 40 questions get more "
-        "than one answer, 5.0 % a right one and a wrong one.",
+        "Most questions get the same answer under all 10 prompts: 90.0 %; 10.0 [4.0, 23.1] % get "
+        "more than one, and 5.0 % both a right and a wrong one (40 questions).",
     ),
     "kind_changes_most": (
         lambda a, b: told.kind_changes_most({"frames": a, "order": b}, "frames", **DRAW),

@@ -127,8 +127,11 @@ def three(pair: pd.DataFrame) -> tuple[pd.DataFrame, str]:
         return chosen, f"All {n} facts tell the models apart, the last one most: by {most}."
     same = (total[chosen.index[:-1]] / 2).map("{:.2f}".format)
     which = "first two facts" if len(same) > 1 else "first fact"
+    alike = f"On the {which} the models do equally well ({' and '.join(same)})."
+    if same.tolist() == ["0.00", "1.00"]:
+        alike = "Both models get the first fact wrong and the second right."
     return chosen, (
-        f"On the {which} the models do equally well ({' and '.join(same)}). This moves both\n"
+        f"{alike} This moves both\n"
         "averages alike and leaves their difference as it is. The last one tells the models\n"
         f"apart, by {most}. They differ on {differ} of the {n} facts."
     )

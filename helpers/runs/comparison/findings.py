@@ -70,11 +70,12 @@ def leader(scores: pd.DataFrame, gaps: pd.DataFrame, name: str) -> Finding:
         claim,
         _result(nearest),
         holds=f"{{best}} leads in {measure.title}: it is better than {others}; its lead over the "
-        "nearest, {rival}, is {size} (paired, {n} {things}).",
+        "nearest, {rival}, is {size} (paired, {n} {things} that count for both).",
         opposite=f"{{best}} has the best {measure.title} over what all models were asked, but on "
         "the {n} {things} that count for both, {rival} is better by {size}.",
-        undecided=f"The {{n}} {{things}} do not decide whether {{best}}, which has the best "
-        f"{measure.title}, leads: it is ahead of {{rival}} by {{value}} (paired).",
+        undecided=f"{{best}} has the best {measure.title} over what all models were asked, but the "
+        "{n} {things} that count for both do not decide whether it is better than {rival}: on "
+        "these its lead is {value} (paired).",
         best=best,
         rival=nearest["second"],
         things=measure.counts,
@@ -116,6 +117,7 @@ def larger(gaps: pd.DataFrame, pairs: Pairs) -> Finding:
         gaps,
         pairs,
         asked="larger models do better",
+        among=" in these training runs",
         step="a model with the next smaller one",
         first="the larger",
         second="the smaller",
@@ -326,23 +328,23 @@ def floor(compared: Mapping[str, pd.DataFrame], gaps: pd.DataFrame) -> Finding:
     apart = gaps[(gaps["measure"] == "MONITOR") & (gaps["better"] != "")]["estimate"].abs()
     least = float(apart.min()) if len(apart) else float("nan")
     none, smaller = bool(np.isnan(least)), 2 * most < least
-    moves = "Changing what should not matter ({variant}) moves the MONITOR of {who} by {value} "
-    moves += "({n} facts)"
+    moves = "Of the changes that should not matter, “{variant}” moves MONITOR most: for {who}, by "
+    moves += "{value} ({n} facts). "
+    twice = "Twice the outer end of that interval, {twice}, is "
+    smallest = "less than {least}, the smallest difference of two models that the facts decide."
     return decide(
         claim,
         (row["estimate"], row["low"], row["high"], row["n"]),
         decision=UNDECIDED if none else HOLDS if smaller else OPPOSITE,
-        holds=moves + ", the most of all changes. Twice the farther end, {twice}, is less than "
-        "{least}, the smallest difference of two models that the facts decide.",
-        opposite=moves + ", the most of all changes. Twice the farther end, {twice}, is not less "
-        "than {least}, the smallest difference of two models that the facts decide.",
-        undecided=moves + ", the most of all changes. No two models here differ in MONITOR by an "
-        "interval that excludes 0, so there is nothing to compare this with.",
+        holds=f"{moves}{twice}{smallest}",
+        opposite=f"{moves}{twice}not {smallest}",
+        undecided=moves + "No two models here differ in MONITOR by an interval that excludes 0, so "
+        "there is nothing to compare this with.",
         who=row["who"],
         variant=row["variant"],
-        twice=f"{2 * most:.3f}",
-        least=f"{least:.3f}",
-        digits=3,
+        twice=f"{2 * most:.4f}",
+        least=f"{least:.4f}",
+        digits=4,
         scale=1,
         unit="",
     )
@@ -358,6 +360,7 @@ def _counted(
     first: str,
     second: str,
     needed: str,
+    among: str = "",
 ) -> Finding:
     """Decide by how many comparisons favour one side, and whether any favours the other."""
     rows = _directed(reading.oriented(gaps, pairs).dropna(subset=["estimate"]))
@@ -368,17 +371,17 @@ def _counted(
     counted = "of {n} comparisons of " + step + " (" + _number(n_pairs, "pair") + "), "
     favour, against = f"{{better}} favour {first}", f"{{worse}} favour {second}"
     corrected = " after Holm's correction"
-    start = f"It is not decided whether {asked}"
+    start = f"It is not decided whether {asked}{among}"
     if len(kept):
-        start = f"{asked.capitalize()} in some measures and worse in others"
+        start = f"{asked.capitalize()} in some measures and worse in others{among}"
     return decide(
         claim,
         ((len(better) - len(worse)) / len(rows), np.nan, np.nan, len(rows)),
         decision=_one_side(len(better), len(worse)),
-        holds=f"Where a difference is decided, {asked}: {counted}{favour}{corrected} "
+        holds=f"Where a difference is decided, {asked}{among}: {counted}{favour}{corrected} "
         f"and none {second}.",
-        opposite=f"Where a difference is decided, {asked.replace('better', 'worse')}: {counted}"
-        f"{against}{corrected} and none {first}.",
+        opposite=f"Where a difference is decided, {asked.replace('better', 'worse')}{among}: "
+        f"{counted}{against}{corrected} and none {first}.",
         undecided=f"{start}{corrected}: {counted}{favour}{{where_better}} and {against}"
         "{where_worse}.",
         better=len(better),

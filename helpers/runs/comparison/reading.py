@@ -133,7 +133,7 @@ def readable(gaps: pd.DataFrame) -> pd.DataFrame:
         form = {"digits": 1, "scale": 100} if measure_named(row.measure).percent else {"digits": 3}
         cells.append(tables.interval(row.estimate, row.low, row.high, **form))
         decided = row.low > 0 or row.high < 0
-        better.append(row.better or ("no better side" if decided else "not decided"))
+        better.append(row.better or ("neither direction" if decided else "not decided"))
     return pd.DataFrame(
         {
             "measure": [measure_named(name).title for name in gaps["measure"]],

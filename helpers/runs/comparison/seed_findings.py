@@ -31,15 +31,16 @@ def runs_differ(gaps: pd.DataFrame, name: str) -> Finding:
         (abs(row["estimate"]), low, high, row["n"]),
         decision=HOLDS if len(kept) else UNDECIDED,
         holds=f"Training runs of one recipe differ in {measure.title}: in {{kept}} of {{pairs}} "
-        "pairs after Holm's correction, most {first} and {second}, by {value} (paired, {n} "
-        "{things}).",
+        "pairs after Holm's correction; the largest difference, {value}, is between runs {first} "
+        "and {second} of {recipe} (paired, {n} {things}).",
         opposite="",
         undecided=f"No pair of training runs of one recipe differs in {measure.title} after Holm's "
         "correction; the largest of {pairs} differences is {value} (paired, {n} {things}).",
         kept=len(kept),
         pairs=len(rows),
-        first=row["first"],
-        second=row["second"].rpartition(", ")[2],
+        recipe=row["first"].rpartition(", ")[0],
+        first=row["first"].rpartition(" ")[2],
+        second=row["second"].rpartition(" ")[2],
         things=measure.counts,
         **_unit(name),
     )
@@ -87,18 +88,18 @@ def verdicts_follow(shares: pd.DataFrame) -> Finding:
     return decide(
         "verdicts_follow_the_fact",
         (ahead[least], *ends, run.loc[least, "n"]),
-        holds="What a method finds of a fact follows the fact more than the training run: even in "
-        "{least}, {fact:.0%} of the variance goes with fact and relation and {run:.0%} with what "
-        "one run alone makes of a fact ({n} facts).",
-        opposite="What a method finds of a fact can follow the training run more than the fact: in "
-        "{least}, {run:.0%} of the variance is what one run alone makes of a fact, and {fact:.0%} "
-        "goes with fact and relation ({n} facts).",
-        undecided="It is not decided for every method whether its verdict follows the fact more "
-        "than the training run: in {least}, {fact:.0%} of the variance goes with fact and relation "
-        "and {run:.0%} with what one run alone makes of a fact ({n} facts).",
+        holds="Verdicts depend more on the fact than on the training run: even for {least}, fact "
+        "and relation explain {fact} of the variance, differences between runs on the same fact "
+        "{run} ({n} facts).",
+        opposite="Verdicts can depend more on the training run than on the fact: for {least}, "
+        "differences between runs on the same fact explain {run} of the variance, fact and "
+        "relation {fact} ({n} facts).",
+        undecided="For {least}, {n} facts do not decide whether the verdict depends more on the "
+        "fact or on the training run: fact and relation explain {fact} of the variance, "
+        "differences between runs on the same fact {run}.",
         least=least,
-        fact=fact.loc[least, "estimate"],
-        run=run.loc[least, "estimate"],
+        fact=f"{100 * fact.loc[least, 'estimate']:.0f} %",
+        run=f"{100 * run.loc[least, 'estimate']:.0f} %",
     )
 
 

@@ -39,7 +39,7 @@ def read(path: Path = FILE) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row a training run, study and fact: ``model, start`` (seed of the random start and the
+        One row per training run, study and fact: ``model, start`` (seed of the random start and the
         order of the text; 0 is the bundled one), ``weights`` (checksum), ``study, item, relation,
         stratum``, then the columns of the studies' measures, ``known, score``, and for
         multiplicity ``prompt 0`` and so on, whether the choice under that prompt was right. Not a

@@ -16,6 +16,9 @@ CONTRASTS: dict[str, tuple[Callable, Callable]] = {  # name: exposures above, ex
     "often or seldom": (lambda count: count >= 64, lambda count: 1 <= count <= 4),
     "seldom or never": (lambda count: 1 <= count <= 8, lambda count: count == 0),
 }
+LABELS = dict(  # as figures and tables call them
+    zip(CONTRASTS, ("read / never read", "64+ times / 1-4 times", "1-8 times / never read"))
+)
 YARDSTICK = "asked once"
 BY_TOKEN = "Which is most informative per token?"
 BY_FORWARDED = "... and if shared beginnings are read once?"
@@ -194,8 +197,8 @@ def questions(
             True,
             rates(wrong, "misled", draw),
         ),
-        BY_TOKEN: ("bits by 1000 tokens", True, bits["tokens"]),
-        BY_FORWARDED: ("bits by 1000 tokens forwarded", True, bits["forwarded"]),
+        BY_TOKEN: ("bits per 1,000 tokens", True, bits["tokens"]),
+        BY_FORWARDED: ("bits per 1,000 tokens forwarded", True, bits["forwarded"]),
     }
 
 

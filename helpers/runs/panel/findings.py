@@ -26,22 +26,24 @@ NOTHING = (float("nan"),) * 3
 
 
 def asked_once(areas: pd.DataFrame, contrast: str) -> Finding:
-    """Claim that no method beats the plain question by `MARGIN`: its lead over the best one."""
+    """Claim that no method beats asking once by `MARGIN`: the lead of asking once over the best."""
     result, rival, levels = _lead(areas[areas["contrast"] == contrast], analyses.YARDSTICK)
-    plain = "the probability of the answer, asked once,"
-    best = _named(rival)
     once, other = levels.get(analyses.YARDSTICK, ""), levels.get(rival, "")
-    figures = f"its area is {once}, that of {best}, the best measure, {other}"
+    best = f"{_named(rival)}, the best of the four"
+    groups, pair = GROUPS[contrast], "paired difference {value}"
+    better = f"Asking once separates {groups} better than any of the four measures: area {once}, "
+    better += f"against {other} for {best} ({pair}, {{n}} facts)."
+    as_good = f"No measure separates {groups} better than asking once by {MARGIN} or more: area "
+    as_good += f"{once} for asking once, {other} for {best} ({pair}, {{n}} facts)."
     return decide(
         f"no_measure_beats_asking_once_{contrast.replace(' ', '_')}",
         result,
-        holds=f"No measure separates {GROUPS[contrast]} better than {plain} by {MARGIN} or more: "
-        f"{figures} (paired difference {{value}}, {{n}} facts).",
-        opposite=f"{_named(rival, True)} separates {GROUPS[contrast]} better than {plain} "
-        "does: its area under the ROC curve is larger by {size} (paired, {n} facts).",
-        undecided=f"These {{n}} facts do not decide whether {plain} or the best measure separates "
-        f"{GROUPS[contrast]} better: {figures} (paired difference {{value}}).",
-        undefined=f"How well the measures separate {GROUPS[contrast]} is undefined: the panel "
+        holds=better if result[1] > 0 else as_good,
+        opposite=f"{_named(rival, True)} separates {groups} better than asking once does: its area "
+        "under the ROC curve is larger by {size} (paired, {n} facts).",
+        undecided=f"These {{n}} facts do not decide whether asking once or the best measure "
+        f"separates {groups} better: area {once} for asking once, {other} for {best} ({pair}).",
+        undefined=f"How well the measures separate {groups} is undefined: the panel "
         "lacks facts of one of the two kinds.",
         decision=HOLDS if result[1] > -MARGIN else "",
         **(AREA | {"digits": 3}),
@@ -172,7 +174,7 @@ def key(parts: pd.DataFrame, n_resamples: int = 1000, seed: int = 0) -> Finding:
         "multiplicity: self-consistency",
         "shown or never",
         "key_beats_steadiness",
-        "the share of prompts answered rightly",
+        "the share of prompts answered correctly",
         "the agreement of prompts (which needs no answer key)",
         n_resamples,
         seed,
@@ -281,12 +283,17 @@ def no_leader(asked: Mapping[str, tuple[str, bool, pd.DataFrame]]) -> Finding:
     """Claim that no method leads in all questions; ties count on the leader's behalf."""
     alone: dict[str, int] = {}
     among: dict[str, int] = {}
+    part = 0  # questions in which asking once takes part
     for _, _, found in asked.values():
         mean = found[(found["model"] == "mean") & found["estimate"].notna()]
+        part += int(mean["method"].eq(analyses.YARDSTICK).any())
         tied = list(mean.loc[mean["tied"].astype(bool), "method"])
-        for name in tied:
-            among[name] = among.get(name, 0) + 1
-            alone[name] = alone.get(name, 0) + (len(tied) == 1)
+        for name in mean["method"]:
+            among[name] = among.get(name, 0) + (name in tied)
+            alone[name] = alone.get(name, 0) + (tied == [name])
+    once = f" Asking once is among the best for {among.pop(analyses.YARDSTICK, 0)} of the {part} "
+    once += f"questions that it can answer, and alone for {alone.get(analyses.YARDSTICK, 0)}."
+    once = once if part else ""
     n, first = len(asked), max(among, key=among.__getitem__, default="")
     most, sole = among.get(first, 0), alone.get(first, 0)
     decision = OPPOSITE if sole == n else HOLDS if most < n else UNDECIDED
@@ -296,10 +303,10 @@ def no_leader(asked: Mapping[str, tuple[str, bool, pd.DataFrame]]) -> Finding:
         result,
         holds="Which measure is best depends on the question: none is among the best for all {n} "
         f"of them. {_named(first, True)} is among the best most often, for {most}, and alone for "
-        f"{sole}.",
+        f"{sole}.{once}",
         opposite=f"One measure is best for all {{n}} questions: {_named(first)}.",
         undecided="The {n} questions do not decide whether one measure is best for all: "
-        f"{_named(first)} is among the best for each, but alone for {sole}.",
+        f"{_named(first)} is among the best for each, but alone for {sole}.{once}",
         undefined="No question can be answered: the panel has too few facts.",
         decision=decision if among else "",
     )
@@ -349,7 +356,7 @@ def _parts(
     found = analyses.areas(pair, "score", contrast, n_resamples, seed)
     result, _, levels = _lead(found, first)
     figures = f"{levels.get(first, '')} and {levels.get(second, '')}"
-    one_first, other_first = one[0].upper() + one[1:], other[0].upper() + other[1:]
+    one_first, other_first = (_named(name, True) for name in (one, other))
     at = f"at separating {GROUPS[contrast]}"
     return decide(
         claim,
@@ -393,5 +400,5 @@ def _and(names: list[str]) -> str:
 
 def _named(method: str, first: bool = False) -> str:
     """Name a method as a sentence does, as its first word or later."""
-    article = "The" if first else "the"
-    return method.replace("knowledge", f"{article} knowledge")
+    name = method.replace("knowledge", "the knowledge")
+    return name[:1].upper() + name[1:] if first else name

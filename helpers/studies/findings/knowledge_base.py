@@ -157,7 +157,7 @@ def numbers_and_years(unseen: pd.DataFrame, n_resamples: int = 1000, seed: int =
 def reading_helps(
     facts: pd.DataFrame, setting: str, n_resamples: int = 1000, seed: int = 0
 ) -> Finding:
-    """Say whether facts read often are answered rightly more often than facts read seldom."""
+    """Say whether facts read often are answered correctly more often than facts read seldom."""
     rows = facts[(facts["variant"] == setting) & (facts["exposures"] > 0)]
     often = rows["exposures"] >= OFTEN
     return findings.decide(
@@ -422,7 +422,7 @@ def three_kinds(said: pd.DataFrame, setting: str) -> tuple[list[str], str]:
     made_up = made_up.sort_values("varied", ascending=False, kind="stable")
     unsure = rows[rows["kind"] == "unsure"].sort_values("far", kind="stable")
     kinds = (
-        (right, "is answered rightly", "No question is answered rightly"),
+        (right, "is answered correctly", "No question is answered correctly"),
         (
             made_up,
             "is about unseen knowledge, and gets an answer all the same",

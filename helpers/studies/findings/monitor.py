@@ -176,17 +176,23 @@ def questions_or_gaps(wide: Mapping[str, pd.DataFrame], **draws: Any) -> Finding
     rates = {kind: table.set_index("item").iloc[:, 1:].mean(axis=1) for kind, table in wide.items()}
     rates = pd.DataFrame(rates).reindex(columns=["QA", "WP"]).dropna()
     few = 0 < len(rates) < FEW
-    start = "The {n} facts of the close-up are too few to decide" if few else ""
-    start = start or "The {n} facts of the close-up do not decide"
+    result = stats.paired_difference(rates["QA"], rates["WP"], **draws)
+    start = f"The {{n}} facts of the close-up {'are too few to' if few else 'do not'} decide"
+    undecided = f"{start} whether questions or gaps are easier: the paired difference is {{value}}."
+    if few and (result.low > 0 or result.high < 0):
+        easier, harder = ("Questions", "gaps") if result.low > 0 else ("Gaps", "questions")
+        ends = sorted(map(abs, result[1:3])) if result.low < result.high else ()
+        size = tables.interval(abs(result.estimate), *ends, digits=1, scale=100)
+        undecided = f"{easier} are {size} points easier than {harder} for these {{n}} facts; with "
+        undecided += f"fewer than {FEW} facts we draw no conclusion."
     return decide(
         "questions_are_easier_than_gaps",
-        stats.paired_difference(rates["QA"], rates["WP"], **draws),
+        result,
         holds="The {n} facts of the close-up are answered correctly more often as questions than "
         "as gaps, by {size} (paired).",
         opposite="The {n} facts of the close-up are answered correctly more often as gaps than "
         "as questions, by {size} (paired).",
-        undecided=f"{start} whether questions or gaps are easier: the paired difference is "
-        "{value}.",
+        undecided=undecided,
         decision=UNDECIDED if few else "",
         undefined="The relation of the close-up has no frames with gaps.",
     )
@@ -336,13 +342,13 @@ def attributed(table: pd.DataFrame, heard: str) -> Finding:
     sizes = f"from {first['score'].min():.2f} to {first['score'].max():.2f}"
     off = f"{abs(total - change) / max(abs(change), 1e-12):.0%}"
     cancel = first["score"].abs().max() > 1
-    said = "It is not settled which token the misled answer owes its probability to:"
+    said = "The attribution does not show which token misled the model:"
     if not attribution.converged(table):
         open_question = f"{said} the scores sum to {total:.2f}, {off} off the {change:.2f} that "
         open_question += "they should divide, so the integral has not converged."
     else:
-        open_question = f"{said} the integral has converged, but scores {sizes} all but cancel to "
-        open_question += f"{change:.2f}, and no share of a probability exceeds 1."
+        open_question = f"{said} the integral has converged, but the scores run {sizes} and nearly "
+        open_question += f"cancel (sum {total:.2f}), so they cannot be read as shares."
     most = own.sum() >= first.drop(own.index)["score"].max()
     decision = HOLDS if most else OPPOSITE
     if cancel or not attribution.converged(table):

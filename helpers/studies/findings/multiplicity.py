@@ -89,19 +89,20 @@ def accuracy_moves(marks: Mapping[str, pd.DataFrame], focus: str, **draw: int) -
 
 def answers_change(scores: pd.DataFrame, r: int) -> Finding:
     """Decide whether most questions get more than one answer under r prompts, by Ambiguity-M."""
-    words = {"binary": f"{100 * scores['ambiguous_binary'].mean():.1f}", "r": r}
-    tail = " answer, {binary} % a right one and a wrong one."
+    shares = 100 * scores[["ambiguous", "ambiguous_binary"]].mean()
+    words = {"binary": f"{shares.iloc[1]:.1f}", "same": f"{100 - shares.iloc[0]:.1f}", "r": r}
+    tail = "get more than one, and {binary} % both a right and a wrong one"
     return decide(
         "answers_change",
         _share(scores["ambiguous"]),
         null=0.5,
         unit=" %",
-        holds="Most answers change over {r} prompts: {value} of {n} questions get more than one"
-        + tail,
-        opposite="Most answers stay the same over {r} prompts: {value} of {n} questions get more "
-        "than one" + tail,
-        undecided="These {n} questions do not decide whether most answers change over {r} "
-        "prompts: {value} get more than one" + tail,
+        holds="Most questions get different answers under {r} prompts: {value} of {n} questions "
+        f"{tail}.",
+        opposite="Most questions get the same answer under all {r} prompts: {same} %; {value} "
+        f"{tail} ({{n}} questions).",
+        undecided="These {n} questions do not decide whether most get the same answer under all "
+        f"{{r}} prompts: {{value}} {tail}.",
         **words,
     )
 
@@ -139,20 +140,21 @@ def two_prompts(pair: pd.DataFrame) -> Finding:
     """
     first, second = 100 * pair.mean()
     gap = abs(first - second) / 100
-    start = "Of the pairs of prompts nearest in accuracy, one ({first} and {second} %) differs most"
+    levels = [f"{first:.1f}", f"{second:.1f}"]
+    equal = levels[0] == levels[1]
+    levels = f"{levels[0]} %" if equal else f"{' and '.join(levels)} %"
+    start = f"Two prompts of {'' if equal else 'nearly '}equal accuracy ({levels})"
     return decide(
         "two_prompts",
         _share(pair.iloc[:, 0] != pair.iloc[:, 1]),
         null=gap,
         unit=" %",
-        holds=f"{start}: {{value}} of {{n}} questions are right under one of the two and wrong "
-        "under the other.",
-        opposite=f"{start}: {{value}} of {{n}} questions are right under one of the two and wrong "
-        "under the other.",
-        undecided=f"{start}. These {{n}} questions do not show that more of them change than the "
-        "scores do: {value}.",
-        first=f"{first:.1f}",
-        second=f"{second:.1f}",
+        holds=f"{start} disagree on {{value}} of {{n}} questions: right under one of the two, "
+        "wrong under the other.",
+        opposite=f"{start} disagree on {{value}} of {{n}} questions: right under one of the two, "
+        "wrong under the other.",
+        undecided=f"{start} disagree on {{value}} of {{n}} questions; these do not decide whether "
+        "more questions change than the accuracies do.",
     )
 
 
@@ -469,11 +471,11 @@ def classes_follow_lessons(hits: npt.ArrayLike, due: pd.Series, **draw: int) -> 
         null=guess,
         unit=" %",
         holds="The classes agree with the training text: {value} of the facts fall in the class "
-        "that it leads one to expect, {guess} % would by chance ({n} facts; mean over lessons).",
+        "that the text predicts; {guess} % would by chance ({n} facts; mean over lessons).",
         opposite="The classes contradict the training text: {value} of the facts fall in the class "
-        "that it leads one to expect, {guess} % would by chance ({n} facts; mean over lessons).",
+        "that the text predicts; {guess} % would by chance ({n} facts; mean over lessons).",
         undecided="These {n} facts do not decide whether the classes agree with the training text: "
-        "{value} fall in the class that it leads one to expect, {guess} % would by chance (mean "
+        "{value} fall in the class that the text predicts; {guess} % would by chance (mean "
         "over lessons).",
         undefined="No question of this run has a lesson that leads one to expect a class.",
         guess=f"{100 * guess:.0f}",
