@@ -112,8 +112,8 @@ def context_curves(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
         _bars(ax, places, part, shades[name])
         crossing = int((part["estimate"] < 0.45).sum().clip(max=len(part) - 1))
         ax.annotate(  # where there is room: left of the curve, for a wrong answer right of it
-            CONTEXTS[name],
-            (0.02, 0.91) if name == "right" else (places[crossing], 0.43),
+            CONTEXTS[name].replace(" first", "\nfirst") if name == "right" else CONTEXTS[name],
+            (0.02, 0.88) if name == "right" else (places[crossing], 0.43),
             (0, 0) if name == "right" else (-30, 4) if name == "none" else (8, -8),
             xycoords=ax.transAxes if name == "right" else "data",
             textcoords="offset points",
