@@ -83,7 +83,7 @@ def _legends(ax: Axes, rows: pd.DataFrame) -> None:
 
 
 def two_orders(table: pd.DataFrame, names: tuple[str, str], ax: Axes | None = None) -> Axes:
-    """Draw the places of models by two measures, a line a model, the best on top.
+    """Draw the places of models by two measures, a line per model, the best on top.
 
     Parameters
     ----------
