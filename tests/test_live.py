@@ -309,7 +309,7 @@ def test_the_page_tells_the_truth_of_each_subject(page):
     subject.fill(fooled["subject"])
     assert f"It named {fooled['false_object']} in its place" in told(page)
     marks = page.locator(".live-mark").all_inner_texts()
-    assert sorted(marks) == ["told falsely", "true"]
+    assert sorted(marks) == ["stated falsely", "true"]
     subject.fill("Gotham")
     assert "does not tell this of Gotham" in told(page)
     subject.fill(often["subject"].upper())
@@ -344,13 +344,13 @@ def test_bars_are_the_likeliest_objects_with_their_values(page):
 def test_what_is_typed_is_shown_and_never_run(page, text):
     page.select_option("select >> nth=0", "P17")
     page.get_by_label("Subject", exact=True).fill(text)
-    page.get_by_label("Said first").fill(text)
+    page.get_by_label("Text before the question").fill(text)
     said = told(page)
     assert text in said
     assert text in page.inner_text(".live-read")
     assert page.evaluate("window.hit") is None
     assert page.locator(".live-result :is(script, img, b)").count() == 0
-    page.get_by_label("Said first").fill("")
+    page.get_by_label("Text before the question").fill("")
 
 
 def test_the_keyboard_is_enough_and_every_control_has_a_name(browser, address):
@@ -368,7 +368,8 @@ def test_the_keyboard_is_enough_and_every_control_has_a_name(browser, address):
     for _ in range(5):
         page.keyboard.press("Tab")
         order.append(page.evaluate(name).strip())
-    assert order[:4] == ["Another subject", "Ask by", "Wording", "Said first (a word, or nothing)"]
+    assert order[:3] == ["Another subject", "Ask by", "Wording"]
+    assert order[3] == "Text before the question (optional)"
     for control in page.locator(":is(input, select, button):visible").all():
         assert control.evaluate("(c) => (c.labels?.[0] ?? c).textContent.trim()")
     assert page.get_attribute("[role=status]", "role") == "status"
@@ -385,7 +386,9 @@ def test_each_way_shows_its_own_controls(page):
         told(page)
         labels = page.locator(".live-field:visible :is(label, button)").all_inner_texts()
         seen[way] = set(labels[4:])
-    assert seen["question"] == seen["sentence"] == {"Wording", "Said first (a word, or nothing)"}
+    assert (
+        seen["question"] == seen["sentence"] == {"Wording", "Text before the question (optional)"}
+    )
     assert seen["form"] == {"Wording"}
     assert seen["list"] == {"Examples", "Written with", "Other examples"}
     assert seen["options"] == {"Wording", "Options in another order"}

@@ -12,10 +12,11 @@ main_findings = importlib.util.module_from_spec(SPEC)
 SPEC.loader.exec_module(main_findings)
 
 
-def chapter(path: Path, *shown: str) -> Path:
+def chapter(path: Path, *shown: str, **given: str) -> Path:
     outputs = [new_output("display_data", {"text/html": html}) for html in shown]
     cells = [new_markdown_cell("(label)=\n# Title\n\nText."), new_code_cell("", outputs=outputs)]
-    nbformat.write(new_notebook(cells=cells), path)
+    metadata = {"papermill": {"parameters": given}}
+    nbformat.write(new_notebook(cells=cells, metadata=metadata), path)
     return path
 
 
@@ -31,6 +32,16 @@ def test_no_more_than_the_first_ones(tmp_path):
     path = chapter(tmp_path / "one.ipynb", f"<ul>{''.join(items)}</ul>")
     shown = "".join(items[:2])
     assert main_findings.of_chapter(path, 2)[1] == f'<ul class="findings">{shown}</ul>'
+
+
+def test_the_model_is_named(tmp_path):
+    items = [
+        f'<li class="finding">{said}</li>' for said in ("The model knows.", "Wrong words cost.")
+    ]
+    path = chapter(tmp_path / "one.ipynb", f"<ul>{''.join(items)}</ul>", model="some/folder/m<")
+    shown = main_findings.of_chapter(path, 2)[1]
+    assert '<li class="finding">m&lt; knows.</li>' in shown
+    assert '<li class="finding">m&lt;: Wrong words cost.</li>' in shown
 
 
 def test_a_chapter_that_is_not_in_the_book_has_none(tmp_path):

@@ -2,6 +2,7 @@
 
 import json
 import re
+from html import escape
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -13,13 +14,17 @@ from sphinx.util.docutils import SphinxDirective
 
 def of_chapter(path: Path, most: int) -> tuple[str, str]:
     """Return an executed chapter's title, and its first findings as HTML ("" if it has none)."""
-    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    notebook = json.loads(path.read_text(encoding="utf-8"))
+    cells = notebook["cells"]
+    given = notebook["metadata"].get("papermill", {}).get("parameters", {})
+    who = escape(given.get("model", "").rstrip("/").rpartition("/")[2])
     text = "\n".join("".join(c["source"]) for c in cells if c["cell_type"] == "markdown")
     (title, *_) = re.findall(r"^# (.+)$", text, flags=re.MULTILINE)
     shown = ("".join(out.get("data", {}).get("text/html", "")) for out in _outputs(cells))
     opening = next((part for part in shown if 'class="finding' in part), "")
     found = re.findall(r'<(?:li|p) class="finding.*?</(?:li|p)>', opening)[:most]
-    items = "".join(re.sub("^<p|p>$", lambda tag: tag[0].replace("p", "li"), one) for one in found)
+    found = [re.sub("^<p|p>$", lambda tag: tag[0].replace("p", "li"), one) for one in found]
+    items = "".join(_naming(one, who) for one in found)
     return title, f'<ul class="findings">{items}</ul>' if items else ""
 
 
@@ -50,6 +55,14 @@ def setup(app: Sphinx) -> dict[str, bool]:
     """Register with Sphinx."""
     app.add_directive("main-findings", MainFindings)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
+
+
+def _naming(finding: str, who: str) -> str:
+    """Name the model that a finding is about, which on its chapter's page is known."""
+    if not who or who in finding:
+        return finding
+    named, count = re.subn(r"\b[Tt]he model\b", lambda _: who, finding)
+    return named if count else finding.replace(">", f">{who}: ", 1)
 
 
 def _outputs(cells: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -172,7 +172,7 @@ def forest(
     if ticks is not None:
         for column in ticks:
             ax.plot(table[column], places, "|", color=INK, ms=9, mew=1.2)
-        ax.plot([], [], "|", color=INK, ms=9, label="without a family")
+        ax.plot([], [], "|", color=INK, ms=9, label="lowest and highest without one family")
     ax.plot(table[printed], places, "D", mfc="none", mec=RED, mew=1.3, ms=7, label=names[1])
     name_rows(ax, table[label], fontsize=9)
     ax.set_xlabel(xlabel)

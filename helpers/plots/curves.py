@@ -115,8 +115,19 @@ def context_curves(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
         part = part.astype({"exposures": float}).sort_values("exposures")
         places = _exposure_places(part["exposures"])
         seen = part["exposures"].to_numpy() > 0
-        band(ax, places[seen], part[seen], shades[name], CONTEXTS[name])
+        band(ax, places[seen], part[seen], shades[name], None)
         _bars(ax, places, part, shades[name])
+        crossing = int((part["estimate"] < 0.45).sum().clip(max=len(part) - 1))
+        ax.annotate(  # where there is room: left of the curve, for a wrong answer right of it
+            CONTEXTS[name].replace(" first", "\nfirst") if name == "right" else CONTEXTS[name],
+            (0.02, 0.88) if name == "right" else (places[crossing], 0.43),
+            (0, 0) if name == "right" else (-30, 4) if name == "none" else (8, -8),
+            xycoords=ax.transAxes if name == "right" else "data",
+            textcoords="offset points",
+            ha="right" if name == "none" else "left",
+            color=shades[name],
+            weight="bold",
+        )
     if "exposures" in table:
         _exposure_axis(ax, table["exposures"])
     else:
@@ -124,7 +135,6 @@ def context_curves(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
         ax.set_xlim(-0.5, len(parts) - 0.5)
     ax.set_ylabel("accuracy")
     share_axis(ax.yaxis)
-    legend_above(ax)
     return ax
 
 

@@ -244,7 +244,7 @@ def object_bars(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
     for place, value in zip(places, table["probability"]):
         share = f"{100 * value:.1f} %" if value >= 0.0005 else "below 0.1 %"
         ax.text(value + 0.01, place, share, va="center", fontsize=9)
-    marks = table["told"].map({"": "", "true": " (true)", "false": " (told falsely)"})
+    marks = table["told"].map({"": "", "true": " (true)", "false": " (stated falsely)"})
     name_rows(ax, table["object"] + marks)
     ax.set_xlim(0, 1.12)
     ax.set_xticks([0, 0.25, 0.5, 0.75, 1])

@@ -178,7 +178,7 @@ def _models(table: pd.DataFrame, keys: dict[str, str]) -> Iterator[dict[str, Any
 def _runs(
     runs: pd.DataFrame | None, keys: dict[str, str], taken: set[str]
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Return the runs on the papers' questions, a row a model, and the figures of the others."""
+    """Return the runs on the papers' questions, a row per model, and the figures of the others."""
     mine = {"family": YOURS, "kind": YOURS}
     own: dict[str, dict[str, Any]] = {}
     apart = []
@@ -503,7 +503,7 @@ def _still(table: pd.DataFrame, x: str, y: str) -> str:
 
 
 def _listing(table: pd.DataFrame, measures: pd.DataFrame, first: list[str]) -> str:
-    """Return the folded table, one measure a paper and those of the axes, and the whole as CSV."""
+    """Return the folded table, one measure per paper and those of the axes, and all as CSV."""
     one = measures.groupby("paper", sort=False).head(1).index
     shown = [name for name in measures.index if name in {*one, *first}]
     part = table[["family", "billion", "kind", "released", *shown]].rename_axis("model")

@@ -108,7 +108,7 @@ def list_places(table: pd.DataFrame, ax: Axes | None = None, title: str = "") ->
 def grouped_dots(
     table: pd.DataFrame, label: str, by: str, ax: Axes | None = None, xlabel: str = "accuracy"
 ) -> Axes:
-    """Draw estimates with their intervals, one row a group and one colour a way of asking.
+    """Draw estimates with their intervals, one row per group and one colour per way of asking.
 
     Parameters
     ----------
@@ -161,7 +161,7 @@ def accuracy_map(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
     Parameters
     ----------
     table : DataFrame
-        One row a relation, one column a model; shares in [0, 1], not a number left white.
+        One row per relation, one column per model; shares in [0, 1], not a number left white.
     ax : Axes, optional
         By default a new figure, tall enough.
 

@@ -32,7 +32,7 @@ def family_scatter(
     Returns
     -------
     Axes
-        A legend below says what the marks mean.
+        Legends above say what the marks and the colours mean.
 
     Examples
     --------
@@ -54,32 +54,36 @@ def family_scatter(
     ax.set_ylabel(plain(y))
     ax.set_title(plain(title), loc="left")
     ax.margins(0.16, 0.12)
+    _legends(ax, rows)
     name_points(ax, rows, x, y, "model")
-    _marks_below(ax, rows)
     return ax
 
 
-def _marks_below(ax: Axes, rows: pd.DataFrame) -> None:
-    """Say below the axes what the marks mean, those that are there."""
+def _legends(ax: Axes, rows: pd.DataFrame) -> None:
+    """Say above the axes what the marks and the colours mean, those that are there."""
     kinds = [kind for kind in MARKS if (rows["kind"] == kind).any()]
     look = {"color": GREY, "ls": "", "ms": 7, "mew": 1.5}
     handles = [Line2D([], [], marker=MARKS[kind], label=kind, **look) for kind in kinds]
     if rows["doubtful"].any():
         handles.append(Line2D([], [], marker="o", mfc="white", label="match in doubt", **look))
-    ax.figure.draw_without_rendering()
-    ax.legend(
-        handles=handles,
-        loc="lower right",
-        bbox_to_anchor=(1, 1),
-        ncols=len(handles),
-        borderaxespad=0.3,
-        columnspacing=1.0,
-        handletextpad=0.2,
+    named = {family_colour(name): name for name in sorted(set(rows["family"]), reverse=True)}
+    if GREY in named:
+        named = {**named, GREY: "other families"}
+    families = [
+        Line2D([], [], marker="s", label=plain(name), **look | {"color": colour})
+        for colour, name in sorted(named.items(), key=lambda item: (item[0] == GREY, item[1]))
+    ]
+    spaces = {"loc": "lower right", "borderaxespad": 0.3, "columnspacing": 1.0}
+    spaces |= {"handletextpad": 0.2}
+    above = ax.legend(
+        handles=families, ncols=min(5, len(families)), bbox_to_anchor=(1, 1.07), **spaces
     )
+    ax.legend(handles=handles, ncols=len(handles), bbox_to_anchor=(1, 1), **spaces)
+    ax.add_artist(above).set_clip_on(False)  # else the layout leaves it no room
 
 
 def two_orders(table: pd.DataFrame, names: tuple[str, str], ax: Axes | None = None) -> Axes:
-    """Draw the places of models by two measures, a line a model, the best on top.
+    """Draw the places of models by two measures, a line per model, the best on top.
 
     Parameters
     ----------

@@ -105,7 +105,7 @@ def name_points(ax: Axes, table: pd.DataFrame, x: str, y: str, label: str) -> No
     ax.figure.draw_without_rendering()
     marks = ax.transData.transform(_marks(table, x, y))
     frame, taken = ax.get_window_extent(), []
-    for row in table.to_dict("records"):
+    for place, row in enumerate(table.to_dict("records")):
         candidates = []
         for left, up, align in _SIDES:
             text = ax.annotate(
@@ -122,12 +122,18 @@ def name_points(ax: Axes, table: pd.DataFrame, x: str, y: str, label: str) -> No
             cost = 3 * sum(box.overlaps(other) for other in taken)
             cost += sum(wide.contains(*mark) for mark in marks)
             cost += 5 * (box.x0 < frame.x0 or box.x1 > frame.x1)
+            cost += 2 * (_away(box, marks[: len(table)]).min() < _away(box, marks[[place]])[0] - 1)
             candidates.append((cost, text, box))
         best = min(candidates, key=lambda candidate: candidate[0])
         for candidate in candidates:
             if candidate is not best:
                 candidate[1].remove()
         taken.append(best[2])
+
+
+def _away(box: Bbox, points: np.ndarray) -> np.ndarray:
+    """Return how far points are from a box."""
+    return np.hypot(*(points - np.clip(points, box.min, box.max)).T)
 
 
 def _marks(table: pd.DataFrame, x: str, y: str) -> np.ndarray:

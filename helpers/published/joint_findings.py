@@ -43,25 +43,41 @@ def _clear(rows: pd.DataFrame, sign: pd.Series | int = 1) -> pd.Series:
     return (rows["p_holm"] < LEVEL) & (sign * rows["rho"] > 0)
 
 
-def order_alike(compared: pd.DataFrame) -> Finding:
-    """IC-LKE and the knowledge bases order models alike: decided by the weakest of three pairs."""
-    rows = _rows(compared, joint.KNOWING)
+def order_alike(compared: pd.DataFrame, every: pd.DataFrame) -> Finding:
+    """IC-LKE and the knowledge bases order models alike: decided by the weakest of three pairs.
+
+    `every` has all measures of knowing, among which some may not.
+    """
+    rows, every = _rows(compared, joint.KNOWING), every.dropna(subset=["rho"])
     row = rows.loc[rows["rho"].idxmin()] if len(rows) else None
-    words = "The weakest of {pairs} pairs of measures is {pair}: ρ = {value}, exact p {p}; without "
-    words += "each family ρ is {least:.2f} to {most:.2f}."
+    words = "(smallest ρ: {value} for {pair}, exact p {p}; without one family, {least:.2f} to "
+    words += "{most:.2f}); {rest}."
     models = "{n} models of {families} families"
     return decide(
         "studies_order_alike",
         NOTHING if row is None else _result(row),
-        holds=f"IC-LKE and the knowledge-base study order {models} alike. {words}",
-        opposite=f"IC-LKE and the knowledge-base study order {models} in opposite ways. {words}",
-        undecided="Whether IC-LKE and the knowledge-base study order models alike is not decided "
-        f"by {models}. {words}",
+        holds="On the {pairs} main measures, IC-LKE and the knowledge-base study order "
+        f"{models} alike {words}",
+        opposite="On the main measure where they agree least, IC-LKE and the knowledge-base study "
+        f"order {models} in opposite ways {words}",
+        undecided=f"Whether IC-LKE and the knowledge-base study order {models} alike is not "
+        f"decided {words}",
         undefined="IC-LKE and the knowledge-base study share fewer than six models.",
         **({} if row is None else _named(row)),
         pairs=len(rows),
+        rest=_rest(every),
         **R,
     )
+
+
+def _rest(every: pd.DataFrame) -> str:
+    """Say on how many measures two studies do not clearly agree."""
+    k, n = int((~_clear(every)).sum()), len(every)
+    if not k:
+        return f"the order is clearly alike on all {n} measures of knowing"
+    row = every.loc[every["rho"].idxmin()]
+    worst = f"ρ of {joint.short(row['y'])} is {row['rho']:.2f}"
+    return f"on {k} of {n} measures of knowing it is not clearly alike ({worst})"
 
 
 def _p(p: float) -> str:
@@ -96,7 +112,7 @@ def every_setting(compared: pd.DataFrame) -> Finding:
         "agree_in_every_setting",
         NOTHING if row is None else (row["rho"], row["low"], row["high"], n),
         decision=_counted(k, n),
-        holds=f"The agreement does not hang on the prompt: {words}",
+        holds=f"The agreement does not depend on the prompt: {words}",
         opposite=f"In no prompt setting is the agreement clear: {words}",
         undecided=f"The agreement depends on the prompt: {words}",
         undefined="IC-LKE and the knowledge-base study share fewer than six models.",
@@ -119,22 +135,23 @@ def benchmarks(compared: pd.DataFrame) -> Finding:
     clear = _clear(rows)
     above, k, n = int((rows["rho"] > 0).sum()), int(clear.sum()), len(rows)
     middle = rows["rho"].median()
-    words = "ρ with IC-LKE accuracy is above 0 on {above} of {n} benchmarks, median {value}; "
-    words += "after Holm's correction it is clear on {k}{which}, over {models} models. When whole "
-    words += "families are drawn, {by_family} of {n} intervals lie above 0."
+    words = "ρ with IC-LKE accuracy, over {models} models, is above 0 on {above} of {n}, median "
+    words += "{value}; after Holm's correction it is clear on {k}{which}. When whole families are "
+    words += "drawn, {by_family} of {n} intervals lie above 0."
     return decide(
         "benchmarks_order_alike",
         (middle, np.nan, np.nan, n) if n else NOTHING,
         decision=_counted(k, n),
-        holds=f"The multiplicity benchmarks order models as IC-LKE does: {words}",
-        opposite="On no multiplicity benchmark is it clear that models are ordered as IC-LKE does: "
+        holds=f"All {{n}} multiplicity benchmarks order models as IC-LKE does: {words}",
+        opposite="None of {n} multiplicity benchmarks clearly orders models as IC-LKE does: "
         f"{words}",
-        undecided="Only some of the multiplicity benchmarks clearly order models as IC-LKE does: "
+        undecided="Only {k} of {n} multiplicity benchmarks clearly {orders} models as IC-LKE does: "
         f"{words}",
         undefined="IC-LKE and the multiplicity study share fewer than six models.",
         above=above,
         k=k,
         which=f" ({', '.join(_benchmarks(rows[clear]))})" if k else "",
+        orders="orders" if k == 1 else "order",
         models=_models(rows) if n else "",
         by_family=int((rows["low"].round(2) > 0).sum()),
         **R,
@@ -182,8 +199,7 @@ def ambiguity(compared: pd.DataFrame) -> Finding:
     ends = (end(named, key=named.get, default="") for end in (min, max))
     low, high = (f"{named[name]:.2f} ({name})" if name else "" for name in ends)
     words = f"ρ of IC-LKE accuracy and ambiguity runs from {low} to {high} over {{models}} models "
-    words += "on {benchmarks} benchmarks; after Holm's correction {less} are clearly below 0 and "
-    words += "{more} above."
+    words += "on {benchmarks} benchmarks; after Holm's correction {clear}."
     return decide(
         "ambiguity_falls_with_knowledge",
         (row["rho"], row["low"], row["high"], row["n"]) if n else NOTHING,
@@ -194,8 +210,9 @@ def ambiguity(compared: pd.DataFrame) -> Finding:
         f"{words} That is no evidence that the two are unrelated: the interval of the strongest "
         "is {value}.",
         undefined="IC-LKE and the multiplicity study share fewer than six models.",
-        less=less,
-        more=more,
+        clear=f"{less} are clearly below 0 and {more} above"
+        if less or more
+        else "none is clearly above or below 0",
         benchmarks=n,
         models=_models(rows) if n else "",
         **R,
@@ -273,7 +290,7 @@ def doubtful(doubted: pd.DataFrame, least: str = "probably") -> Finding:
     far = rows.loc[rows["moved"].idxmax()] if len(rows) else None
     words = "{n} of {all} pairs rest on doubtful matches that can be left out one by one; ρ moves "
     words += "most in {pair} without {doubt}, by {moved:.2f}.{only}"
-    only = f" With surely the same weights alone, p crosses 0.05 in {', '.join(lost['pair'])}."
+    only = f" With surely the same weights alone, p crosses 0.05 for {'; '.join(lost['pair'])}."
     return decide(
         "no_doubtful_match_decides",
         (len(turned) / len(rows) if len(rows) else np.nan, np.nan, np.nan, len(rows)),
@@ -285,8 +302,8 @@ def doubtful(doubted: pd.DataFrame, least: str = "probably") -> Finding:
         if len(lost)
         else HOLDS,
         holds=f"No doubtful match decides a result: {words}",
-        opposite="Without one doubtful match or another, p crosses 0.05 in "
-        f"{', '.join(turned['pair'])}: {words}",
+        opposite="Leaving out single doubtful matches moves p across 0.05 for "
+        f"{'; '.join(turned['pair'])}: {words}",
         undecided=f"No single doubtful match decides a result, but all together do: {words}",
         undefined="No pair rests on a doubtful match.",
         all=len(whole),
@@ -322,8 +339,10 @@ def size_orders(sized: pd.DataFrame) -> Finding:
     better = joined.measures()["better"].reindex(rows["measure"]).replace(0, 1).to_numpy()
     clear = (rows["p_holm"] < LEVEL) & (better * rows["estimate"] > 0)
     k, n = int(clear.sum()), len(rows)
-    names = ", ".join(joint.short(name) for name in rows.loc[clear, "measure"])
-    words = "{k} of {n} measures order models by size clearly, after Holm's correction{which}."
+    names = "; ".join(joint.short(name) for name in rows.loc[clear, "measure"])
+    above = np.where(better > 0, rows["low"], -rows["high"]).round(2) > 0
+    words = "{k} of {n} measures order models by size clearly, by p after Holm's correction{which}."
+    words += " By the interval over families instead, it is {by_family} of {n}."
     return decide(
         "size_orders_models",
         (k / n if n else np.nan, np.nan, np.nan, n),
@@ -332,7 +351,8 @@ def size_orders(sized: pd.DataFrame) -> Finding:
         opposite=f"On no measure do larger models clearly do better: {words}",
         undecided=f"Larger models do better on some measures: {words}",
         k=k,
-        which=f" ({names})" if k else "",
+        which=f": {names}" if k else "",
+        by_family=int(above.sum()),
     )
 
 
@@ -358,10 +378,10 @@ def apart(far: pd.DataFrame, x: str, y: str, claim: str) -> Finding:
         if sure.any()
         else UNDECIDED,
         holds=f"{words} put none of {{n}} models more than one standard deviation of ranks apart.",
-        opposite=f"{words} disagree by more than one standard deviation of ranks about {{k}} of "
-        "{n} models (places): {places}.",
-        undecided=f"{words} disagree by more than one standard deviation of ranks about {{k}} of "
-        "{n} models only where the match is doubtful (places): {places}.",
+        opposite=f"{words} place {{k}} of {{n}} models more than one standard deviation of ranks "
+        "apart (rank in each): {places}.",
+        undecided=f"{words} place {{k}} of {{n}} models more than one standard deviation of ranks "
+        "apart, all with doubtful matches (rank in each): {places}.",
         k=len(out),
         places="; ".join(places),
         **R,

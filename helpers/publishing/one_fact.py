@@ -50,7 +50,7 @@ def html(readings: list[Reading], links: dict[str, tuple[str, str]]) -> str:
     parts = []
     for reading in readings:
         title, address = links[reading.study]
-        called = {True: "called known", False: "not called known", None: "undefined"}
+        called = {True: "✓ called known", False: "✗ not called known", None: "? undefined"}
         shown = "".join(f"<li><code>{escape(text)}</code></li>" for text in reading.prompts)
         parts.append(
             f'<div class="one-fact"><p><a href="{escape(address)}"><strong>{escape(title)}</strong>'
@@ -93,9 +93,9 @@ def _multiplicity(answers: pd.DataFrame, fact: pd.Series, truth: str) -> tuple[l
     asked = answers.drop_duplicates("variant")["prompt"]
     options = ", ".join(sorted(answers["text"].unique()))
     return [f"{asked.iloc[0]} ({options})", f"{asked.iloc[-1]} ({options})"], (
-        f"Over {len(asked)} prompts {fact['accuracy']:.0%} of the choices are right; two prompts "
-        f"drawn by lot agree with probability {fact['self_consistency']:.2f}, most often on "
-        f"{fact['said']}."
+        f"Over {len(asked)} prompts {fact['accuracy']:.0%} of the choices are right; two "
+        "randomly drawn prompts agree with probability "
+        f"{fact['self_consistency']:.2f}, most often on {fact['said']}."
     )
 
 

@@ -91,7 +91,7 @@ def test_bars_stand_in_order_with_their_values_and_colours():
     ]
     assert texts(ax.texts) == ["90.0 %", "6.0 %", "4.0 %"]
     names = [text.get_text() for text in ax.get_yticklabels()]
-    assert names == ["$5", "Peru (true)", "Chad (told falsely)"]
+    assert names == ["$5", "Peru (true)", "Chad (stated falsely)"]
 
 
 def test_bars_are_drawn_where_asked_and_the_likeliest_is_on_top(ax):

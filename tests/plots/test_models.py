@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.legend import Legend
 
 from helpers import plots
 from helpers.plots import style
@@ -26,6 +27,8 @@ def test_scatter_shows_the_models_that_have_both(ax):
     draw(plots.family_scatter(TABLE, "x", "y", ax))
     assert sorted(texts(ax.texts)) == sorted(TABLE.index[:3])
     assert legend(ax) == ["base", "tuned", "match in doubt"]
+    families = [one for one in ax.get_children() if isinstance(one, Legend)]
+    assert ["Llama 2", "OPT"] in [texts(one.get_texts()) for one in families]
     look = [(line.get_marker(), line.get_color()) for line in ax.lines]
     two, opt = style.family_colour("Llama 2"), style.family_colour("OPT")
     assert look == [("o", two), ("^", two), ("o", opt)]

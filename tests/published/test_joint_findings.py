@@ -36,6 +36,7 @@ def doubted(before, p, largest, smallest=0.0, sure=None):
 
 def sized(rhos, p):
     rows = pd.DataFrame({"measure": joint.MAIN[:2], "estimate": rhos, "p_holm": p})
+    rows = rows.assign(low=rows["estimate"] - 0.2, high=rows["estimate"] + 0.2)
     return rows  # MONITOR's score is better where it is lower
 
 
@@ -47,13 +48,19 @@ def far(gap, known=""):
 ALIKE = [
     (
         told.order_alike,
-        (pairs(joint.KNOWING, [0.9, 0.8, 0.7]),),
+        (pairs(joint.KNOWING, [0.9, 0.8, 0.7]), pairs(joint.ALL_KNOWING, [0.9] * 9)),
         "holds",
-        "CR, four-shot: ρ = 0.70",
+        "(smallest ρ: 0.70 [0.50, 0.90] for IC-LKE accuracy × CR, four-shot, exact p = 0.001; "
+        "without one family, 0.60 to 0.80); the order is clearly alike on all 9 measures",
     ),
-    (told.order_alike, (pairs(joint.KNOWING, [0.9, -0.8, 0.7]),), "opposite", "opposite ways"),
-    (told.order_alike, (pairs(joint.KNOWING, [0.9, 0.8, 0.1]),), "undecided", "is not decided"),
-    (told.order_alike, (none(),), "undefined", "fewer than six"),
+    (told.order_alike, (pairs(joint.KNOWING, [0.9, -0.8, 0.7]), none()), "opposite", "opposite"),
+    (
+        told.order_alike,
+        (pairs(joint.KNOWING, [0.9, 0.8, 0.1]), pairs(joint.ALL_KNOWING[:2], [0.3, 0.2], p=0.4)),
+        "undecided",
+        "on 2 of 2 measures of knowing it is not clearly alike (ρ of NCR, zero-shot is 0.20).",
+    ),
+    (told.order_alike, (none(), none()), "undefined", "fewer than six"),
     (told.every_setting, (pairs(joint.ALL_KNOWING, [0.9] * 9),), "holds", "9 of 9 measures"),
     (told.every_setting, (pairs(joint.ALL_KNOWING, [0.1] * 9, p=0.4),), "opposite", "0 of 9"),
     (
@@ -68,14 +75,20 @@ ALIKE = [
         "1 of 2 measures",
     ),
     (told.every_setting, (none(),), "undefined", "fewer than six"),
-    (told.benchmarks, (pairs(joint.ACCURACIES, [0.9] * 6),), "holds", "on 6 of 6 benchmarks"),
-    (told.benchmarks, (pairs(joint.ACCURACIES, [0.9] * 6, p=0.1),), "opposite", "clear on 0,"),
+    (
+        told.benchmarks,
+        (pairs(joint.ACCURACIES, [0.9] * 6),),
+        "holds",
+        "All 6 multiplicity benchmarks",
+    ),
+    (told.benchmarks, (pairs(joint.ACCURACIES, [0.9] * 6, p=0.1),), "opposite", "clear on 0."),
     (
         told.benchmarks,
         (pairs(joint.ACCURACIES, [0.9, -0.9]),),
         "undecided",
-        "above 0 on 1 of 2 benchmarks, median 0.00; after Holm's correction it is clear on 1 "
-        "(TruthfulQA)",
+        "Only 1 of 2 multiplicity benchmarks clearly orders models as IC-LKE does: ρ with IC-LKE "
+        "accuracy, over 15 models, is above 0 on 1 of 2, median 0.00; after Holm's correction it "
+        "is clear on 1 (TruthfulQA)",
     ),
     (told.benchmarks, (none(),), "undefined", "fewer than six"),
     (told.not_only_size, (pairs(joint.KNOWING, [0.9] * 3),), "holds", "is 0.45 [0.15, 0.75]"),
@@ -88,7 +101,7 @@ ALIKE = [
         told.ambiguity,
         (pairs(joint.AMBIGUITIES, [0.4, -0.5], p=0.1),),
         "undecided",
-        "from -0.50 (Wiki-FACTOR) to 0.40 (TruthfulQA)",
+        "(TruthfulQA) over 15 models on 2 benchmarks; after Holm's correction none is clearly",
     ),
     (told.ambiguity, (none(),), "undefined", "fewer than six"),
     (
@@ -125,30 +138,30 @@ ALIKE = [
     ),
     (told.third_pair, (none(),), "undefined", "fewer than six"),
     (told.doubtful, (doubted(0.1, 0.01, 0.04),), "holds", "without Gemma 2B, by 0.10"),
-    (told.doubtful, (doubted(0.1, 0.01, 0.06),), "opposite", "p crosses 0.05 in a × b"),
-    (told.doubtful, (doubted(0.1, 0.2, 0.3, 0.04),), "opposite", "p crosses 0.05 in a × b"),
+    (told.doubtful, (doubted(0.1, 0.01, 0.06),), "opposite", "p across 0.05 for a × b"),
+    (told.doubtful, (doubted(0.1, 0.2, 0.3, 0.04),), "opposite", "p across 0.05 for a × b"),
     (told.doubtful, (doubted(0.1, 0.01, 0.04, sure=0.2),), "undecided", "all together do"),
     (told.doubtful, (doubted(nan, 0.01, nan, nan),), "undefined", "No pair rests"),
     (told.many_pairs, (pd.DataFrame({"p": [0.01] * 30 + [0.5] * 70}),), "holds", "30 have"),
     (told.many_pairs, (pd.DataFrame({"p": [0.5] * 200}),), "opposite", "less often"),
     (told.many_pairs, (pd.DataFrame({"p": [0.01] * 5 + [0.5] * 95}),), "undecided", "about 5"),
     (told.many_pairs, (pd.DataFrame({"p": [nan]}),), "undefined", "No two measures"),
-    (told.size_orders, (sized([-0.9, 0.9], 0.01),), "holds", "2 of 2 measures"),
+    (told.size_orders, (sized([-0.9, 0.9], 0.01),), "holds", "families instead, it is 2 of 2."),
     (told.size_orders, (sized([0.9, -0.9], 0.01),), "opposite", "0 of 2 measures"),
-    (told.size_orders, (sized([0.9, 0.9], 0.01),), "undecided", "(NCCR, zero-shot)"),
+    (told.size_orders, (sized([0.9, 0.9], 0.01),), "undecided", "correction: NCCR, zero-shot. "),
     (told.size_orders, (sized([nan, nan], nan),), "undefined", "undefined for this run"),
     (told.apart, (far(0.9), joint.LKE, joint.KNOWING[0], "same"), "holds", "none of 2 models"),
     (
         told.apart,
         (far(1.1, "tuned"), joint.LKE, joint.KNOWING[0], "same"),
         "opposite",
-        "about 1 of 2 models (places): one (1 and 2; tuned).",
+        "apart (rank in each): one (1 and 2; tuned).",
     ),
     (
         told.apart,
         (far(1.1, "match in IC-LKE: probably"), joint.LKE, joint.KNOWING[0], "same"),
         "undecided",
-        "only where the match is doubtful",
+        "all with doubtful matches",
     ),
     (told.apart, (far(1).head(0), joint.LKE, joint.KNOWING[0], "same"), "undefined", "undefined"),
 ]

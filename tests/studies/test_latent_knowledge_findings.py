@@ -134,7 +134,9 @@ def test_pairs_that_harm_in_one_arrangement_harm():
     found = claims.pairs_harm(moved, "wrong", **DRAW)
     assert (found.decision, found.estimate) == ("holds", 0.75)
     assert "] as a block (40 places) and 0.0 [" in found.sentence
-    assert "] scattered (40 places); intervals widened for 2." in found.sentence
+    assert "] scattered (40 places); intervals adjusted for 2." in found.sentence
+    said = "In one list, wrong pairs as a block harm the true ones behind them, while it is not "
+    assert found.sentence.startswith(said + "decided for those scattered: ")
     alone = claims.pairs_harm(spoilt({"wrong": MORE}), "wrong", **DRAW)
     assert found.low <= alone.low  # widened
 
@@ -142,7 +144,10 @@ def test_pairs_that_harm_in_one_arrangement_harm():
 def test_models_of_sizes_between_are_mentioned():
     known = pd.DataFrame({"s": LESS, "between": EVEN, "l": MORE, "as large": ODD})
     found = claims.larger_knows_more(known, facts(MORE)["relation"], ("s", "l"), **DRAW)
-    assert found.sentence.endswith("facts); of sizes between: between 50.0 %.")
+    assert found.sentence.endswith("; between, between them in size, reaches 50.0 %.")
+    alike = known.assign(s=0 * EVEN, l=ODD)
+    said = claims.larger_knows_more(alike, facts(MORE)["relation"], ("s", "l"), **DRAW).sentence
+    assert said.endswith(", and the 40 facts do not decide between it and l.")
 
 
 def test_two_ways_are_compared_on_the_facts_asked_in_both():
@@ -251,22 +256,22 @@ def test_models_of_one_size_are_not_ordered():
 
 def marks(*rights):
     names = [f"f{k}" for k in range(len(rights))]
-    made = pd.DataFrame(rights, columns=["list", "question"], index=names)
+    made = pd.DataFrame(rights, columns=["list", "sentence"], index=names)
     return made.assign(subject=[f"S{k}" for k in range(len(rights))])
 
 
 def test_the_worked_example_shows_the_lessons():
     picked, told = claims.by_hand(marks((0, 1), (1, 1), (0, 0), (1, 0), (1, 0)))
     assert picked == ["f3", "f0", "f1", "f2"]
-    first = "S3: the list brings the fact out, the question does not (as for 2 of 5 facts). S0: the"
+    first = "S3: the list gets it right, the sentence does not (as for 2 of 5 facts). S0: the"
     assert told.startswith(first)
-    assert "none" not in told
+    assert "No fact" not in told
 
 
 def test_the_worked_example_says_which_lessons_are_missing():
     picked, told = claims.by_hand(marks((0, 0), (0, 0)))
     assert picked == ["f0"]
-    assert "Of 2 facts tried, there is none of which the list brings the fact out" in told
+    assert "No fact of the 2 is a case of this: the list gets it right, the" in told
     assert claims.by_hand(marks((0, 1)))[0] == ["f0"]
 
 

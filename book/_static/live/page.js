@@ -144,7 +144,7 @@
         ),
         way: field("Ask by", controls.way),
         frame: field("Wording", controls.frame),
-        context: field("Said first (a word, or nothing)", controls.context, this.objects),
+        context: field("Text before the question (optional)", controls.context, this.objects),
         examples: field("Examples", controls.examples),
         separator: field("Written with", controls.separator),
         turn: make("div", { class: "live-field" }, this.turn),
@@ -280,7 +280,7 @@
       const { prompt, objects, continuations } = live.ask(catalogue, asked);
       const marks = new Map();
       if (asked.context && this.way.context) marks.set(asked.context, "said first");
-      if (known?.falseObject) marks.set(known.falseObject, "told falsely");
+      if (known?.falseObject) marks.set(known.falseObject, "stated falsely");
       if (known) marks.set(known.object, "true");
       const keep = objects.flatMap((name, at) => (marks.has(name) ? [at] : []));
       try {
@@ -313,8 +313,8 @@
       const truth = live.truth(catalogue, relation, asked.subject);
       this.read.textContent = prompt;
       this.own.textContent = own
-        ? `Left alone, the model goes on with: ${own}`
-        : "Left alone, the model ends the line at once.";
+        ? `Without options, the model writes: ${own}`
+        : "Without options, the model ends the line at once.";
       const which =
         bars.length > shown.length
           ? `the ${SHOWN} likeliest of ${bars.length} objects`

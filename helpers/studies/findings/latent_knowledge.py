@@ -20,11 +20,11 @@ from helpers.stats import dose_response
 PROMPTS = {"HGP": "human-written prompts", "MMP": "mined prompts"}
 ALIKE = 0.05  # separators closer than this to each other are not worth a search
 ARRANGED = {"block": "as a block"}  # how pairs are replaced, in words
-LESSONS = {  # of a worked example: is the list right, is the question right
-    (1, 0): "the list brings the fact out, the question does not",
-    (0, 1): "the question brings the fact out, the list does not",
-    (1, 1): "both bring the fact out",
-    (0, 0): "neither brings the fact out",
+LESSONS = {  # of a worked example: is the list right, is the sentence right
+    (1, 0): "the list gets it right, the sentence does not",
+    (0, 1): "the sentence gets it right, the list does not",
+    (1, 1): "both get it right",
+    (0, 0): "neither gets it right",
 }
 
 
@@ -101,13 +101,13 @@ def steadier(table: pd.DataFrame, **draw: int) -> Finding:
     return decide(
         "steadier",
         apart,
-        holds="Which examples are drawn matters less in longer lists: with {few} and {many} "
+        holds="The choice of examples matters less in longer lists: with {few} and {many} "
         "examples, two draws differ on {rates} of the facts, {size} fewer (paired, {n} facts).",
-        opposite="Which examples are drawn matters more in longer lists: with {few} and {many} "
+        opposite="The choice of examples matters more in longer lists: with {few} and {many} "
         "examples, two draws differ on {rates} of the facts, {size} more (paired, {n} facts).",
-        undecided="These {n} facts do not decide whether it matters less in longer lists which "
-        "examples are drawn: with {few} and {many} examples, two draws differ on {rates} of the "
-        "facts, a difference of {value}.",
+        undecided="With {n} facts we cannot tell whether the choice of examples matters less in "
+        "longer lists: with {few} and {many} examples, two draws differ on {rates} of the facts, a "
+        "difference of {value}.",
         undefined="One draw of examples does not show what another would give: set n_seeds=2.",
         rates=rates.replace("against", "and"),
         few=few,
@@ -120,7 +120,7 @@ def pairs_harm(moved: pd.DataFrame, kind: str, **draw: int) -> Finding:
 
     `moved` has one row a place: ``variant`` (such as "wrong, block"), ``place``, ``status`` and
     ``change``, of the true object's probability. They do where they do in some arrangement, by an
-    interval that is widened for the number of arrangements.
+    interval that is adjusted for the number of arrangements.
     """
     behind = _behind(moved, kind)
     how = behind["variant"].str.removeprefix(f"{kind}, ")
@@ -132,18 +132,39 @@ def pairs_harm(moved: pd.DataFrame, kind: str, **draw: int) -> Finding:
         f"{interval(*one[:3], 1, 100)} {ARRANGED.get(name, name)} ({one.n} places)"
         for name, one in losses.items()
     )
-    loss = "their mean loss of probability, in points, is {said}; intervals widened for {count}."
+    loss = "the mean loss of probability, in points, is {said}; intervals adjusted for {count}."
     return decide(
         f"{kind}_pairs_harm",
         clearest or stats.bootstrap([], **draw),
-        holds="In one list, {kind} pairs harm the true ones behind them: " + loss,
-        opposite="In one list, {kind} pairs help the true ones behind them: " + loss,
+        holds="In one list, {verdicts}: " + loss,
+        opposite="In one list, {verdicts}: " + loss,
         undecided="One list does not decide whether {kind} pairs harm the true ones behind them: "
         + loss,
         undefined="No {kind} pairs could be put into the list.",
         kind=kind,
         said=said,
+        verdicts=_verdicts(losses, kind),
         count=len(losses),
+    )
+
+
+def _verdicts(losses: dict[str, stats.Interval], kind: str) -> str:
+    """Say in which arrangements pairs harm or help those behind them, each by its own interval."""
+    names: dict[str, list[str]] = {"harm": [], "help": [], "": []}
+    for name, one in losses.items():
+        low, high = (round(100 * end, 1) for end in (one.low, one.high))
+        verdict = "harm" if low > 0 else "help" if high < 0 else ""
+        names[verdict].append(ARRANGED.get(name, name))
+    clear = [
+        f"{kind} pairs {' and '.join(names[verb])} {verb} the true ones behind them"
+        for verb in ("harm", "help")
+        if names[verb]
+    ]
+    said = ", and ".join(clear)
+    return (
+        f"{said}, while it is not decided for those {' and '.join(names[''])}"
+        if names[""]
+        else said
     )
 
 
@@ -207,7 +228,7 @@ def choices_help(chosen: pd.DataFrame, spoken: pd.DataFrame, way: str, **draw: i
 def separator_matters(table: pd.DataFrame, base: str, **draw: int) -> Finding:
     """Decide whether another separator than `base` changes accuracy: the one that differs most.
 
-    It does where some interval, widened for the number of separators, leaves out 0, and does not
+    It does where some interval, adjusted for the number of separators, leaves out 0, and does not
     where all of them lie within 5 points, of at least 20 facts some of which are found.
     """
     others = [name for name in dict.fromkeys(table["separator"]) if name != base]
@@ -220,7 +241,7 @@ def separator_matters(table: pd.DataFrame, base: str, **draw: int) -> Finding:
     name = max(moved or tried, key=lambda n: abs(np.nan_to_num(tried[n][0].estimate)), default="")
     found, rates = tried.get(name, (stats.paired_difference([], []), ""))
     most = "with {name} accuracy is {rates} with {base}, a difference of {value}, the largest of "
-    most += "{count} (paired, {n} facts; the interval is widened for their number)."
+    most += "{count} (paired, {n} facts; the interval is adjusted for their number)."
     return decide(
         "separator_matters",
         found,
@@ -298,14 +319,15 @@ def follows_exposure(scores: pd.DataFrame, who: str) -> Finding:
     return decide(
         "follows_exposure",
         (*np.exp(found[:3]), found.n),
-        holds="Lists find what {who} read often: each doubling of the exposures multiplies the "
-        "odds that a fact is known by {value} ({n} facts of relations of which some are known).",
-        opposite="Lists find less of what {who} read often: each doubling of the exposures "
-        "multiplies the odds that a fact is known by {value} ({n} facts of relations of which some "
-        "are known).",
+        holds="The more often the training text of {who} states a fact, the more likely lists find "
+        "it: each doubling multiplies the odds that a fact is known by {value} ({n} facts of "
+        "relations of which some are known).",
+        opposite="The more often the training text of {who} states a fact, the less likely lists "
+        "find it: each doubling multiplies the odds that a fact is known by {value} ({n} facts of "
+        "relations of which some are known).",
         undecided="These {n} facts of relations of which some are known do not decide whether "
-        "lists find what {who} read often: each doubling of the exposures multiplies the odds that "
-        "a fact is known by {value}.",
+        "lists are more likely to find a fact that the training text of {who} states more often: "
+        "each doubling multiplies the odds that a fact is known by {value}.",
         undefined="No relation has facts of different exposure of which {who} knows some and "
         "not others, so that nothing can follow exposure.",
         null=1,
@@ -346,7 +368,7 @@ def larger_knows_more(
     kept = known.assign(relation=np.asarray(relations))[: len(known) * (small != large)]
     models = list(known)
     between = models[models.index(small) + 1 : models.index(large)]
-    others = ", ".join(f"{name} {_percent(kept[name])}" for name in between)
+    others = "".join(_between(kept, name, large, draw) for name in between)
     return decide(
         "larger_knows_more",
         _difference(kept, kept[large], kept[small], draw),
@@ -360,8 +382,17 @@ def larger_knows_more(
         small=small,
         large=large,
         rates=f"{_percent(kept[large])} against {_percent(kept[small])}",
-        others=f"; of sizes between: {others}" * bool(others),
+        others=others,
     )
+
+
+def _between(kept: pd.DataFrame, name: str, large: str, draw: dict[str, int]) -> str:
+    """Say how much a model between two in size knows, and whether less or more than the largest."""
+    found = _difference(kept, kept[large], kept[name], draw)
+    said = f"; {name}, between them in size, reaches {_percent(kept[name])}"
+    if round(100 * found.low, 1) <= 0 <= round(100 * found.high, 1):
+        said += f", and the {found.n} facts do not decide between it and {large}"
+    return said
 
 
 def larger_holds_smaller(
@@ -424,7 +455,7 @@ def same_relations(known: pd.DataFrame, relations: Sequence[str], pair: Sequence
 
 def by_hand(marks: pd.DataFrame) -> tuple[list[str], str]:
     """Pick the facts of the worked example, one an outcome, and say how often each occurs."""
-    cases = list(zip(marks["list"].astype(int), marks["question"].astype(int)))
+    cases = list(zip(marks["list"].astype(int), marks["sentence"].astype(int)))
     picked = {lesson: marks.index[cases.index(c)] for c, lesson in LESSONS.items() if c in cases}
     counts = {lesson: cases.count(c) for c, lesson in LESSONS.items()}
     said = [
@@ -433,7 +464,7 @@ def by_hand(marks: pd.DataFrame) -> tuple[list[str], str]:
     ]
     missing = [lesson for lesson in LESSONS.values() if lesson not in picked]
     if missing:
-        said.append(f"Of {len(marks)} facts tried, there is none of which {', or '.join(missing)}.")
+        said.append(f"No fact of the {len(marks)} is a case of this: {'; '.join(missing)}.")
     return list(picked.values()) or [marks.index[0]], " ".join(said)
 
 
