@@ -63,6 +63,12 @@ def read(paths: Sequence[str | Path], rule: str = "sum") -> pd.DataFrame:
     ------
     UserError
         If a file is no such log, or if logs differ in tool, model, documents or options.
+
+    Examples
+    --------
+    >>> read(["samples_arc.jsonl", "samples_arc.jsonl"])
+    Traceback (most recent call last):
+    helpers.UserError: A log is named twice: name each file once.
     """
     if rule not in RULES:
         raise UserError(

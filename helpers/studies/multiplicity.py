@@ -174,6 +174,12 @@ def from_logs(
     ------
     UserError
         With fewer than two logs, or logs that do not belong together.
+
+    Examples
+    --------
+    >>> from_logs([])
+    Traceback (most recent call last):
+    helpers.UserError: No log is named: give two files or more.
     """
     answers = logs.read(paths, rule)
     chosen = answers if answers.attrs["kind"] == "choices" else _numbered(answers)
