@@ -305,6 +305,9 @@ def _inspect(path: Path) -> Run:
     """Read a log of Inspect, an archive of JSON files or one such file."""
     about, samples = _archive(path) if path.suffix == ".eval" else _whole(path)
     notes, rows, failed = [], {}, 0
+    ids = (about.get("dataset") or {}).get("sample_ids") or []
+    place = {name: number for number, name in enumerate(ids)}  # an archive is in order of finishing
+    samples = sorted(samples, key=lambda sample: place.get(sample["id"], len(place)))
     again = sum(sample["epoch"] > 1 for sample in samples)
     if again:
         notes.append(f"{path.name} has {again} answers of later epochs: the first epoch counts.")
