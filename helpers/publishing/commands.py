@@ -17,12 +17,14 @@ COMMANDS: dict[str, tuple[Call, tuple[str, ...]]] = {}
 ARGUMENTS: dict[str, dict[str, Any]] = {
     "chapter": {"metavar": "CHAPTER", "help": "a notebook of notebooks/"},
     "chapters": {"metavar": "CHAPTER", "nargs": "*", "help": "all by default"},
+    "files": {"metavar": "FILE", "nargs": "+", "help": "samples_*.jsonl of lm-eval, or .eval"},
     "name": {"metavar": "MODEL", "help": "bundled name, folder, hub id or a server's address"},
     "studies": {"metavar": "STUDY", "nargs": "*", "help": "all by default"},
     "--model": {"default": "atlas-m", "help": "bundled name, folder, hub id or a server's address"},
     "--models": {"metavar": "MODEL", "nargs": "*", "default": [], "help": "models to compare"},
     "--runs": {"metavar": "FOLDER", "type": Path, "help": "of the runs; runs by default"},
     "--set": {"metavar": "name=value", "nargs": "*", "default": [], "help": "settings"},
+    "--json": {"action": "store_true", "help": "print one object, without intervals"},
     "--cores": {"metavar": "N", "type": int, "help": "all by default"},
     "--profile": {"default": "", "help": "one of notebooks/profiles, or a folder"},
     "--dry-run": {"action": "store_true", "help": "say what it would make"},
@@ -95,6 +97,26 @@ def measure(args: argparse.Namespace) -> None:
             index=False, float_format="{:.3f}".format
         )
         print(f"{study}, with intervals of 95%\n{table}\nThe run is in {shown(place)}.", flush=True)
+
+
+@_command("files", "--json", "--set")
+def logs(args: argparse.Namespace) -> None:
+    """Measure multiplicity in logs of other tools."""
+    import json
+
+    from helpers.publishing import settings
+    from helpers.studies import multiplicity
+
+    given = settings.take(args.set, multiplicity.from_logs.__kwdefaults__, "Logs have")
+    found = multiplicity.from_logs(args.files, **given)
+    for note in found.attrs["notes"]:
+        print(f"note: {note}", file=sys.stderr)
+    if args.json:
+        print(json.dumps(multiplicity.of_logs(found)))
+        return
+    shown = multiplicity.summary_of_logs(found)[["measure", "estimate", "low", "high", "n"]]
+    heading = f"multiplicity over {found.attrs['prompts']} prompts, with intervals of 95%"
+    print(f"{heading}\n{shown.to_string(index=False, float_format='{:.3f}'.format)}")
 
 
 @_command("chapter", "--model", "--runs", "--set", "--templates")

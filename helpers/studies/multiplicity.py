@@ -14,8 +14,8 @@ import numpy as np
 import pandas as pd
 
 from helpers import datasets
-from helpers.datasets import multiple_choice
-from helpers.metrics import choices, multiplicity
+from helpers.datasets import logs, multiple_choice
+from helpers.metrics import choices, matching, multiplicity
 from helpers.prompts import variations
 from helpers.studies.measures import FIRM, check_firm, rate, summarised
 
@@ -32,6 +32,13 @@ MEASURES = (
     _rate("factuality", "steadily right"),
     _rate("randomness", "unsteady", False),
     _rate("error", "steadily wrong", False),
+)
+IN_LOGS = (
+    MEASURES[0],
+    _rate("ambiguous", "ambiguity", False),
+    _rate("ambiguous_binary", "ambiguity, right or wrong", False),
+    MEASURES[1],
+    *(_rate(cell, cell, None) for cell in multiplicity.CELLS),
 )
 
 
@@ -134,6 +141,67 @@ def facts(
     return found.assign(said=texts.reindex(keys).to_numpy(), stratum="all")
 
 
+def from_logs(
+    paths: Sequence[str | Path],
+    *,
+    rule: str = "sum",
+    tau: float = multiplicity.TAU,
+    replacement: bool = False,
+    correct_by: str = "majority",
+) -> pd.DataFrame:
+    """Compute multiplicity from logs of other tools, without a model.
+
+    Parameters
+    ----------
+    paths : sequence of str or Path
+        Two or more runs of one task with other few-shot seeds, prompts or templates, as for
+        `helpers.datasets.logs.read`; the first is the default prompt.
+    rule : str
+        ``"sum"`` chooses options as lm-evaluation-harness' ``acc`` does, ``"per_character"`` as
+        its ``acc_norm``. Generated answers are compared as texts, case and punctuation aside; all
+        that the log marks as right are one answer.
+    tau, replacement, correct_by
+        As for `helpers.metrics.multiplicity.taxonomy`.
+
+    Returns
+    -------
+    DataFrame
+        One row a document, as from :func:`facts`, without ``logprob`` and ``confidence``, which
+        logs do not hold; with ``cell``, the kind of item, and each kind as 0 or 1. ``attrs`` holds
+        ``prompts``, their number, and ``notes``, sentences on what the logs do not say.
+
+    Raises
+    ------
+    UserError
+        With fewer than two logs, or logs that do not belong together.
+
+    Examples
+    --------
+    >>> from_logs([])
+    Traceback (most recent call last):
+    helpers.UserError: No log is named: give two files or more.
+    """
+    answers = logs.read(paths, rule)
+    chosen = answers if answers.attrs["kind"] == "choices" else _numbered(answers)
+    found = choices.item_scores(chosen.assign(logprob=0.0), tau, replacement, correct_by)
+    texts = chosen.drop_duplicates(["item", "option"]).set_index(["item", "option"])["text"]
+    keys = pd.MultiIndex.from_frame(found[["item", "majority"]])
+    cell = choices.cells(found, correct_by)
+    kinds = {name: (cell == name).astype(float) for name in multiplicity.CELLS}
+    found = found.drop(columns=["logprob", "confidence"]).assign(
+        said=texts.reindex(keys).to_numpy(), stratum="all", cell=cell, **kinds
+    )
+    found.attrs = answers.attrs | {"prompts": answers["variation"].nunique()}
+    return found
+
+
+def _numbered(answers: pd.DataFrame) -> pd.DataFrame:
+    """Give generated answers numbers by text, from 1; all that the log marks as right are 0."""
+    texts = answers["text"].map(matching.normalise).mask(answers["right"], "")
+    wrong = texts.groupby(answers["item"]).transform(lambda said: pd.factorize(said)[0])
+    return answers.assign(option=np.where(answers["right"], 0, wrong + 1), answer=0)
+
+
 def verdict(facts: pd.DataFrame, firm: float = FIRM) -> pd.DataFrame:
     """Call facts known that are answered rightly whatever the prompt (prompt-agnostic factuality).
 
@@ -161,4 +229,12 @@ def verdict(facts: pd.DataFrame, firm: float = FIRM) -> pd.DataFrame:
     return pd.DataFrame(columns, index=facts.index)
 
 
+def of_logs(found: pd.DataFrame) -> dict[str, float]:
+    """Return the means of what :func:`from_logs` found, as the command prints them."""
+    means = found[[measure.name for measure in IN_LOGS[:4]]].mean()
+    means = means.rename({"ambiguous": "ambiguity", "ambiguous_binary": "ambiguity_binary"})
+    return {"items": len(found), "prompts": found.attrs["prompts"]} | means.to_dict()
+
+
 summary = partial(summarised, MEASURES)
+summary_of_logs = partial(summarised, IN_LOGS)

@@ -1,0 +1,207 @@
+"""Logs of other tools: joined by document, refused where they differ, and what is said."""
+
+import json
+import zipfile
+
+import pytest
+
+from helpers import UserError
+from helpers.datasets import logs
+from tests.tool_logs import (
+    BEST,
+    OPTIONS,
+    archive,
+    choice,
+    packed_by_zstandard,
+    sample,
+    text,
+    three,
+    write,
+)
+
+
+def options(table):
+    """Return the chosen options by document, one a log."""
+    return table.groupby("item", sort=False)["option"].agg(list).to_dict()
+
+
+def test_choices_of_the_harness_are_joined_by_hash(tmp_path):
+    paths = three(tmp_path)
+    lines = paths[1].read_text().splitlines(keepends=True)
+    paths[1].write_text("".join(reversed(lines)))
+    table = logs.read(paths)
+    assert list(table.columns) == logs.COLUMNS
+    assert options(table) == {"a": [0, 0, 1], "b": [1, 2, 1], "c": [2, 2, 2]}
+    assert table["right"].tolist() == [True, True, False, False, False, False, True, True, True]
+    assert table["text"].tolist()[:3] == ["Rome", "Rome", "New York"]
+    assert set(table["relation"]) == {"capitals"}
+    assert table.attrs == {"notes": [], "model": "m", "kind": "choices"}
+
+
+def test_options_are_chosen_as_acc_and_acc_norm_do(tmp_path):
+    # Sums: Rome. By character: Rome -4 / 4 = -1, New York -6 / 8 = -0.75. A tie goes to the first.
+    runs = [
+        write(tmp_path / p, [choice("a", (-4, -6, -9), p), choice("b", (-4, -8, -4), p)])
+        for p in "xy"
+    ]
+    assert options(logs.read(runs)) == {"a": [0, 0], "b": [0, 0]}
+    assert options(logs.read(runs, "per_character")) == {"a": [1, 1], "b": [0, 0]}
+    with pytest.raises(UserError, match="not tokens: rule is sum or per_character, not 'mean'"):
+        logs.read(runs, "mean")
+
+
+def test_older_lines_texts_as_targets_and_baselines_of_prompts_are_read(tmp_path):
+    old = choice("a", 1, "x", "Rome")
+    old["arguments"] = [["x a?", f" {text}"] for text in OPTIONS]
+    old["filtered_resps"] = [[score, False] for score in BEST[1]]
+    mutual = choice("a", 0, "y", "0")
+    for i, said in enumerate(OPTIONS):
+        mutual["arguments"][f"gen_args_{i + 3}"] = {"arg_0": "", "arg_1": f" {said}"}
+    mutual["filtered_resps"] += [["-0.1", "False"]] * 3
+    table = logs.read([write(tmp_path / "o", [old]), write(tmp_path / "m", [mutual])])
+    assert options(table) == {"a": [1, 0]}
+    assert table["right"].tolist() == [False, True]
+
+
+def test_options_in_another_order_are_found_by_their_text(tmp_path):
+    first = write(tmp_path / "x", [choice("a", 0, "x", "0")])
+    turned = write(tmp_path / "y", [choice("a", 0, "y", "2", ("Oslo", "New York", "Rome"))])
+    assert options(logs.read([first, turned])) == {"a": [0, 2]}
+    letters = write(tmp_path / "z", [choice("a", 1, "z", "0", "ABC")])
+    assert options(logs.read([first, letters])) == {"a": [0, 1]}
+    moved = write(tmp_path / "w", [choice("a", 1, "w", "2", "ABC")])
+    with pytest.raises(UserError, match="another correct answer to a document than the first log"):
+        logs.read([first, moved])
+
+
+def test_documents_that_a_run_lacks_are_counted(tmp_path):
+    first = write(tmp_path / "x", [choice(doc, 0, "x") for doc in "abca"])
+    other = write(tmp_path / "y", [choice(doc, 0, "y") for doc in "bcd"], task="capitals_v2")
+    table = logs.read([first, other])
+    assert options(table) == {"b": [0, 0], "c": [0, 0]}
+    assert table.attrs["notes"] == [
+        f"{first.name} has 1 documents once more: the first counts.",
+        "The tasks have different names (capitals, capitals_v2) and the same documents.",
+        "2 of 4 documents are left out, because some log lacks them.",
+    ]
+
+
+def test_generated_answers_are_right_by_the_logs_own_mark(tmp_path):
+    first = write(tmp_path / "x", [text("a", " Rome.", 1.0, "x"), text("b", "Bonn", 0.0, "x")])
+    lines = [text("a", "Paris", 0.0, "y", filter=f) for f in ("strict", "flexible")]
+    other = write(tmp_path / "y", [*lines, text("b", "Rome", True, "y", filter="strict")], model="")
+    table = logs.read([first, other])
+    assert table["text"].tolist() == [" Rome.", "Paris", "Bonn", "Rome"]
+    assert table["right"].tolist() == [True, False, False, True]
+    assert table.attrs["kind"] == "texts"
+    notes = "\n".join(table.attrs["notes"])
+    assert f"{other.name} has answers by the filters strict, flexible: the first." in notes
+    assert "1 of 2 logs do not name their model" in notes
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"model": "n"}, r"of different models \(m, n\)"),
+        ({"sha": "abc"}, r"of different models \(m, m@abc\)"),
+        ({"lines": [choice("a", 0, "y", options=OPTIONS[:2])]}, "has 2 options .* log has 3"),
+        ({"lines": [choice("z", 0, "y")]}, "share no document"),
+        ({"lines": [choice("a", 1, "x")]}, "have the same prompts, so they are one run"),
+        ({"lines": [text("a", "Rome", 1, "y")]}, r"different kinds of answers \(choices, texts\)"),
+        ({"lines": [text("a", "Rome", 0.4, "y", metric="bleu")]}, "0.4 for bleu, neither right"),
+        ({"lines": [choice("a", 0, "y", "[0, 1]")]}, r"target '\[0, 1\]', which is not one of"),
+        ({"lines": [choice("a", 0, "y") | {"filtered_resps": [["-1", "True"]]}]}, "neither opt"),
+        ({"lines": []}, "is empty"),
+        ({"lines": [{"doc_hash": "a"}]}, "line 1 lacks target, arguments, resps, filtered_resps"),
+    ],
+)
+def test_logs_that_do_not_belong_together_are_refused(change, sentence, tmp_path):
+    first = write(tmp_path / "x", [choice("a", 0, "x")])
+    given = {"lines": [choice("a", 0, "y")]} | change
+    with pytest.raises(UserError, match=sentence):
+        logs.read([first, write(tmp_path / "y", **given)])
+
+
+def test_options_within_prompts_are_refused(tmp_path):
+    line = choice("a", 0, "x")
+    for i, asked in enumerate(line["arguments"].values()):
+        asked |= {"arg_0": f"He said {i}", "arg_1": " yes"}
+    with pytest.raises(UserError, match="puts its options into the prompt"):
+        logs.read([write(tmp_path / "x", [line])])
+
+
+def test_other_files_are_refused(tmp_path):
+    path = three(tmp_path)[0]
+    with pytest.raises(UserError, match="named twice"):
+        logs.read([path, path])
+    with pytest.raises(UserError, match="No log is named"):
+        logs.read([])
+    with pytest.raises(UserError, match=r"no log that can be read: give samples_\*.jsonl"):
+        logs.read([tmp_path / "answers.csv"])
+    broken = tmp_path / "x.eval"
+    with pytest.raises(UserError, match="cannot be read: No such file"):
+        logs.read([broken])
+    broken.write_bytes(b"PK")
+    with pytest.raises(UserError, match="no log of Inspect, or is damaged"):
+        logs.read([broken])
+
+
+def test_choices_of_inspect_are_joined_by_id_whatever_their_order(tmp_path):
+    turned = ("Oslo", "Rome", "New York")
+    first = [sample("q1", "A", "C"), sample("q2", "B", "I"), sample("q3", "C", "I")]
+    second = [
+        sample("q1", "B", "C", turned, "B", "other"),
+        sample("q2", "", "N", turned, "B", "other"),
+        sample("q2", "A", "I", turned, "B", "other", epoch=2),
+        sample("q3", "A", "I", turned, "B", "other", scores={}),
+    ]
+    table = logs.read([
+        archive(tmp_path / "1.eval", first),
+        archive(tmp_path / "2.eval", second, head="_journal/start.json"),
+    ])  # fmt: skip
+    assert list(options(table).values()) == [[0, 0], [1, 3]]
+    assert table["right"].tolist() == [True, True, False, False]
+    assert table["text"].tolist() == ["Rome", "Rome", "New York", logs.NO_OPTION]
+    assert table.attrs["notes"] == [
+        "2.eval has 1 answers of later epochs: the first epoch counts.",
+        "2.eval has 1 samples without a score.",
+        "2.eval has 1 answers that name no option; they count as wrong.",
+        "1 of 3 documents are left out, because some log lacks them.",
+    ]
+
+
+def test_inspects_marks_must_fit_its_answers(tmp_path):
+    with pytest.raises(UserError, match="sample q1 is marked I, against its answer and its target"):
+        logs.read([archive(tmp_path / "1.eval", [sample("q1", "A", "I")])])
+    with pytest.raises(UserError, match="it needs one letter of its choices"):
+        logs.read([archive(tmp_path / "2.eval", [sample("q1", "A", "I", target=["A", "B"])])])
+    with pytest.raises(UserError, match=r"0\.5 for choice, neither right nor wrong"):
+        logs.read([archive(tmp_path / "3.eval", [sample("q1", "A", 0.5)])])
+
+
+def test_generated_answers_of_inspect_are_read_from_json_too(tmp_path):
+    free = {"choices": None, "scores": {"match": {"value": "C", "answer": "Rome"}}}
+    said = {"choices": None, "output": {"completion": " Bonn"}}
+    said["scores"] = {"match": {"value": "I", "answer": None}}
+    first = archive(tmp_path / "1.eval", [sample("q1", "", "C", target="Rome", **free)])
+    about = {"task": "capitals", "model": "hf/m"}
+    other = tmp_path / "2.json"
+    row = sample("q1", "", "C", target="Rome", prompt="other", **said)
+    other.write_text(json.dumps({"eval": about, "samples": [row]}))
+    table = logs.read([first, other])
+    assert table["text"].tolist() == ["Rome", " Bonn"]
+    assert table["right"].tolist() == [True, False]
+    with pytest.raises(UserError, match=r"of different models \(hf/m, hf/n\)"):
+        logs.read([other, archive(tmp_path / "3.eval", [row], model="hf/n")])
+
+
+def test_archives_packed_by_zstandard_are_read(tmp_path):
+    paths = []
+    for prompt, letter in (("p", "A"), ("q", "C")):
+        mark = {"A": "C", "C": "I"}[letter]
+        path = archive(tmp_path / f"{prompt}.eval", [sample("q1", letter, mark, prompt=prompt)])
+        packed_by_zstandard(path)
+        with zipfile.ZipFile(path) as made:
+            assert {each.compress_type for each in made.infolist()} == {logs.ZSTANDARD}
+        paths.append(path)
+    assert list(options(logs.read(paths)).values()) == [[0, 2]]
