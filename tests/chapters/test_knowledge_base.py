@@ -67,7 +67,7 @@ def test_the_three_questions_are_the_ones_that_show_the_lesson(folder, answers):
     table = pd.read_csv(folder / "tables" / "three_questions.csv")
     close = answers[answers["variant"] == "four-shot"].set_index("question")
     labels = close.loc[table["question"], "label"].tolist()
-    assert ("is answered rightly (" in told) == ("correct" in labels)
+    assert ("is answered correctly (" in told) == ("correct" in labels)
     assert told.count("Question ") == len(table)
 
 

@@ -4,9 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from helpers.runs.comparison import board
 from helpers.runs.comparison import findings as claims
-from helpers.studies import STUDIES, measure_named
+from helpers.studies import STUDIES, comparison, measure_named
 
 COLUMNS = ["first", "second", "measure", "estimate", "low", "high", "n", "better"]
 PAIR = [("m", "s")]
@@ -19,7 +18,7 @@ def gaps(*rows):
     cells = []
     for first, second, name, estimate, reach in rows:
         low, high = estimate - reach, estimate + reach
-        better = board._better(
+        better = comparison._better(
             dict(first=first, second=second, low=low, high=high), measure_named(name)
         )
         cells.append((first, second, name, estimate, low, high, 90, better))
