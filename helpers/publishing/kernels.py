@@ -48,7 +48,8 @@ def ready() -> Iterator[subprocess.Popen | None]:
     with tempfile.TemporaryDirectory(prefix="kernels") as folder:
         place = Path(folder) / "socket"
         call = [sys.executable, "-m", "helpers.publishing.kernels", str(place)]
-        with subprocess.Popen(call, cwd=ROOT, stdin=subprocess.PIPE) as process:
+        quiet = os.environ | {"PYTHONWARNINGS": "ignore:IProgress not found"}  # tqdm's
+        with subprocess.Popen(call, cwd=ROOT, stdin=subprocess.PIPE, env=quiet) as process:
             os.environ[PLACE] = str(place)
             try:
                 yield process
