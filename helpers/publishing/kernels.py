@@ -74,12 +74,12 @@ class Forked(LocalProvisioner):
     async def launch_kernel(self, cmd: list[str], **kwargs: Any) -> Any:
         """Ask for a kernel with the arguments, environment, folder and streams it would have."""
         arguments = cmd[cmd.index("ipykernel_launcher") + 1 :]
-        told = {
+        wanted = {
             "arguments": arguments,
             "env": kwargs["env"],
             "cwd": str(kwargs.get("cwd") or Path.cwd()),
         }
-        self.process = Process(told)
+        self.process = Process(wanted)
         self.pid = self.process.pid
         return self.connection_info
 
@@ -89,11 +89,11 @@ class Process:
 
     stdin = stdout = stderr = None
 
-    def __init__(self, told: dict[str, Any]) -> None:
+    def __init__(self, wanted: dict[str, Any]) -> None:
         self._line = socket.socket(socket.AF_UNIX)
         self._line.connect(os.environ[PLACE])
         socket.send_fds(self._line, [b"\n"], [0, 1, 2])
-        self._line.sendall(json.dumps(told).encode() + b"\n")
+        self._line.sendall(json.dumps(wanted).encode() + b"\n")
         self.pid = int(self._line.recv(32))
         self._line.setblocking(False)
 
@@ -126,7 +126,7 @@ class Process:
 
 
 def serve(place: str) -> None:
-    """Import, then fork a kernel for each call until whoever started this is gone."""
+    """Import, then fork a kernel for each call until the process that started this is gone."""
     for name in IMPORTED:
         importlib.import_module(name)
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the kernels here
@@ -145,20 +145,20 @@ def serve(place: str) -> None:
 
 
 def _become_kernel(line: socket.socket, streams: list[int]) -> None:
-    told = json.loads(line.makefile().readline())
+    wanted = json.loads(line.makefile().readline())
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     for number, stream in enumerate(streams):
         os.dup2(stream, number)
     os.environ.clear()
-    os.environ.update(told["env"], JPY_PARENT_PID=str(os.getppid()))
-    os.chdir(told["cwd"])
+    os.environ.update(wanted["env"], JPY_PARENT_PID=str(os.getppid()))
+    os.chdir(wanted["cwd"])
     import torch
 
     if threads := os.environ.get("OMP_NUM_THREADS"):
         torch.set_num_threads(int(threads))
     line.sendall(str(os.getpid()).encode())
     threading.Thread(target=_end_with, args=(line,), daemon=True).start()
-    sys.argv = ["ipykernel_launcher", DRAWING, *told["arguments"]]
+    sys.argv = ["ipykernel_launcher", DRAWING, *wanted["arguments"]]
     from ipykernel import kernelapp
 
     kernelapp.launch_new_instance()

@@ -79,7 +79,7 @@ def leader(scores: pd.DataFrame, gaps: pd.DataFrame, name: str) -> Finding:
         best=best,
         rival=nearest["second"],
         things=measure.counts,
-        **_unit(measure),
+        **reading.unit(measure),
     )
 
 
@@ -174,7 +174,7 @@ def change(gaps: pd.DataFrame, pairs: Pairs, kind: str, name: str) -> Finding:
         ups=int((rows["low"] > 0).sum()),
         downs=int((rows["high"] < 0).sum()),
         things=measure.counts,
-        **_unit(measure),
+        **reading.unit(measure),
     )
 
 
@@ -203,7 +203,7 @@ def ends(gaps: pd.DataFrame, size: Mapping[str, float | None], name: str) -> Fin
         first=row["first"],
         second=row["second"],
         things=measure.counts,
-        **_unit(measure),
+        **reading.unit(measure),
     )
 
 
@@ -428,11 +428,6 @@ def _result(row: pd.Series) -> tuple[float, float, float, int]:
 def _undefined(claim: str, sentence: str) -> Finding:
     words = dict.fromkeys(("holds", "opposite", "undecided"), "")
     return decide(claim, NOTHING, undefined=sentence, **words)
-
-
-def _unit(measure: Measure) -> dict[str, object]:
-    """Return how numbers of a measure are written."""
-    return {} if measure.percent else {"digits": 3, "scale": 1, "unit": ""}
 
 
 def _number(n: int, noun: str) -> str:

@@ -166,3 +166,8 @@ def holm(gaps: pd.DataFrame, level: float = 0.05) -> pd.DataFrame:
     p = 2 * scipy.stats.norm.sf(rows["estimate"].abs() / error)
     kept, corrected, *_ = multipletests(p, level, method="holm")
     return rows.assign(p_normal=p, p_holm=corrected, kept=kept)
+
+
+def unit(measure: Measure) -> dict[str, object]:
+    """Return how findings write the numbers of a measure that is no share."""
+    return {} if measure.percent else {"digits": 3, "scale": 1, "unit": ""}

@@ -42,7 +42,7 @@ def runs_differ(gaps: pd.DataFrame, name: str) -> Finding:
         first=row["first"].rpartition(" ")[2],
         second=row["second"].rpartition(" ")[2],
         things=measure.counts,
-        **_unit(name),
+        **reading.unit(measure),
     )
 
 
@@ -65,7 +65,7 @@ def beyond_runs(found: pd.DataFrame, larger: str, smaller: str, name: str) -> Fi
         undefined=f"Whether {larger} is better than {smaller} in {measure.title} cannot be said: "
         "too few training runs have it.",
         within=f"{100 * within:.1f}" if measure.percent else f"{within:.3f}",
-        **_unit(name),
+        **reading.unit(measure),
     )
 
 
@@ -101,9 +101,3 @@ def verdicts_follow(shares: pd.DataFrame) -> Finding:
         fact=f"{100 * fact.loc[least, 'estimate']:.0f} %",
         run=f"{100 * run.loc[least, 'estimate']:.0f} %",
     )
-
-
-def _unit(name: str) -> dict[str, object]:
-    """Return how differences of a measure are written."""
-    percent = measure_named(name).percent
-    return {} if percent else {"digits": 3, "scale": 1, "unit": ""}
