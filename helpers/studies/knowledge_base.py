@@ -46,7 +46,7 @@ MEASURES = (
     _measure("UR", "UR", 9, "unseen questions that get no informative answer"),
     _measure("Cons_c", "Cons, correct", 10, "how often a correct answer is chosen again"),
     _measure("Cons_w", "Cons, wrong", 10, "how often a wrong answer is chosen again"),
-    _measure("NCCR", "NCCR", 11, "seen questions correct and consistent, minus wrong and so"),
+    _measure("NCCR", "NCCR", 11, "NCR, each answer weighted by how often it is chosen again"),
     _measure("IUR", "IUR", 11, "unseen questions without a wrong answer that is chosen again"),
 )
 

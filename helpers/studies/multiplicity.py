@@ -40,7 +40,9 @@ MEASURES = (
         meaning="how often two prompts, drawn at random, get the same choice",
     ),
     _rate("factuality", "steadily right", meaning="questions with a steady choice that is right"),
-    _rate("randomness", "unsteady", False, meaning="questions whose choice changes with the prompt"),
+    _rate(
+        "randomness", "unsteady", False, meaning="questions whose choice changes with the prompt"
+    ),
     _rate("error", "steadily wrong", False, meaning="questions with a steady choice that is wrong"),
 )
 IN_LOGS = (

@@ -71,7 +71,7 @@ def describe(folder: str | Path) -> Shared:
             "model": {key: manifest["model"].get(key) for key in ASKED},
             "dataset": {k: _public(manifest["dataset"].get(k)) for k in DATASET},
             **{key: manifest.get(key) for key in KEPT},
-            "cost": {"prompts": work.get("probes", len(answers)), "tokens": work.get("tokens")},
+            "cost": {"prompts": work.get("probes"), "tokens": work.get("tokens")},
             "measures": measures(name, given, answers),
         }
     return Shared(record, files)
