@@ -31,7 +31,7 @@ CHANGES = {
     "the answer changes, its mark does not": "#56b4e9",
     "the mark changes": "#d55e00",
 }
-YOURS = "your runs"
+YOURS, MINE = "your runs", "your run"
 TEXT = "var(--pst-color-text-base, #222)"  # colours that follow the page's theme
 GROUND = "var(--pst-color-background, #fff)"
 LINE = "var(--pst-color-border, #d1d5da)"
@@ -96,8 +96,8 @@ def show(
     folder : str or Path, optional
         Where the table is exported (:func:`helpers.plots.tables.export`); by default nowhere.
     runs : DataFrame, optional
-        Your runs: ``label, measure, value, low, high, n, same_questions, dataset``, and ``why``, in
-        what their questions differ, if it is known. On the
+        Your runs: ``label, measure, value, low, high, n, same_questions, dataset``; if it is known
+        ``why``, in what their questions differ, and ``origin``, "your run" by default. On the
         papers' questions they are outlined and ranked, of several values of a measure the one
         of most facts; on others they are crosses beside the axes and ranked nowhere.
 
@@ -179,20 +179,19 @@ def _runs(
     runs: pd.DataFrame | None, keys: dict[str, str], taken: set[str]
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Return the runs on the papers' questions, a row per model, and the figures of the others."""
-    mine = {"family": YOURS, "kind": YOURS}
     own: dict[str, dict[str, Any]] = {}
     apart = []
     if runs is None or runs.empty:
         return [], []
     for run in runs[runs["measure"].isin(keys)].sort_values("n").to_dict("records"):
         key, name = keys[run["measure"]], str(run["label"])
-        name = f"{name} (your run)" if name in taken else name
+        origin = run["origin"] if pd.notna(run.get("origin")) else MINE
+        name = f"{name} ({origin})" if name in taken else name
         ends = {"low": run["low"], "high": run["high"]}
-        about = f"your run, n = {run['n']:,}, {run['dataset']}"
+        about = f"{origin}, n = {run['n']:,}, {run['dataset']}"
         if run["same_questions"]:
-            row = own.setdefault(
-                name, {"model": name, "about": about, "run": True, "colour": GROUND, **mine}
-            )
+            mine = {"family": f"{origin}s", "kind": YOURS, "colour": GROUND, "run": True}
+            row = own.setdefault(name, {"model": name, "about": about, **mine})
             row[key] = float(run["value"])
             row |= {f"{key}_{end}": float(v) for end, v in ends.items() if pd.notna(v)}
         else:
@@ -478,8 +477,8 @@ def _place(name: str, data: dict[str, Any]) -> str:
     }
     words = signs[name]
     if name == "scatter" and (data["apart"] or any(row.get("run") for row in data["models"])):
-        words += f" {_sign('○')} your run, the paper's questions {_sign('×')} your run on other "
-        words += "questions, beside the axes: not comparable"
+        words += f" {_sign('○')} a run of yours or a contributed one, the paper's questions "
+        words += f"{_sign('×')} the same on other questions, beside the axes: not comparable"
     if name == "changes":
         words += "".join(f" {_sign('■', colour)} {kind}" for kind, colour in CHANGES.items())
         benchmarks = [(head["benchmark"], head["benchmark"]) for head in data["benchmarks"]]
