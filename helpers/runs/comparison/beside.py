@@ -142,7 +142,7 @@ def contributed(
     >>> contributed("no/such/folder")[1]
     []
     """
-    parts, refused = [pd.DataFrame(columns=COLUMNS).astype(KINDS)], []
+    parts, refused = [], []
     for path in sorted((store.ROOT / archives).glob("*.zip")):
         with TemporaryDirectory() as top:
             try:
@@ -152,8 +152,8 @@ def contributed(
                 continue
             found = runs_beside(top, n_resamples, seed)
         parts.append(found.assign(label=found["label"] + " (contributed)", folder=path))
-    table = pd.concat(parts, ignore_index=True).astype(KINDS)
-    return table.assign(origin=CONTRIBUTED), refused
+    table = pd.concat(parts or [pd.DataFrame(columns=COLUMNS)], ignore_index=True)
+    return table.astype(KINDS).assign(origin=CONTRIBUTED), refused
 
 
 def _labelled(found: list[pd.DataFrame]) -> list[Any]:

@@ -1,5 +1,6 @@
 """A model's runs as one file: written the same each time, and read without trusting it."""
 
+import contextlib
 import json
 import os
 import stat
@@ -34,7 +35,8 @@ def pack(shared: Shared, folder: str | Path) -> Path:
                 archive.writestr(info, members[name])
         part.replace(path)
     except OSError as error:
-        part.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            part.unlink(missing_ok=True)
         raise UserError(
             f"{path} cannot be written ({error.strerror or error}): give another --folder."
         ) from error
