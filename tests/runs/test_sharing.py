@@ -233,6 +233,21 @@ def test_a_changed_manifest_is_refused(shared, tmp_path, change, reason):
     assert reason in refused(changed(shared, tmp_path, change))
 
 
+@pytest.mark.parametrize("change", [put("parameters.match", "contains"), put("seconds", 1.0)])
+def test_an_edit_that_changes_no_measure_is_refused(shared, packed, tmp_path, change):
+    told = copy.deepcopy(shared.record)
+    change(told["runs"]["monitor"])
+
+    def edited(members):
+        return [(info, json.dumps(told)) if "manifest" in info.filename else (info, data)
+                for info, data in members]  # fmt: skip
+
+    path = rewritten(packed, tmp_path, edited)
+    assert "its manifest was edited after it was packed" in refused(path)
+    signed = sharing.pack(record.Shared(told, shared.files), tmp_path)
+    assert len(sharing.verify(signed)[1]) == 4  # whoever forges it can sign it
+
+
 def test_a_changed_seed_is_refused(shared, tmp_path):
     def change(run):
         run["seed"] = run["parameters"]["seed"] = 3

@@ -1,6 +1,7 @@
 """A model's runs as one file: written the same each time, and read without trusting it."""
 
 import contextlib
+import hashlib
 import json
 import os
 import stat
@@ -25,7 +26,8 @@ def pack(shared: Shared, folder: str | Path) -> Path:
     """
     path = Path(folder) / f"{file_name(shared.record)}.zip"
     part = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    members = {MANIFEST: _json(shared.record).encode(), **shared.files}
+    manifest = shared.record | {"checksum": checksum(shared.record)}
+    members = {MANIFEST: _json(manifest).encode(), **shared.files}
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with zipfile.ZipFile(part, "w", zipfile.ZIP_STORED) as archive:
@@ -87,6 +89,16 @@ def unpack(shared: Shared, folder: Path) -> None:
         (place / "answers.parquet").write_bytes(shared.files[run["answers"]["file"]])
         told = run | {"chapter": name, "model": shared.record["model"] | run["model"]}
         (place / "run.json").write_text(_json(told), encoding="utf-8")
+
+
+def checksum(record: dict[str, Any]) -> str:
+    """Return the SHA-256 of a record without its own, which shows whether it was edited since.
+
+    >>> checksum({"format": 1}) == checksum({"checksum": "a", "format": 1}) != checksum({})
+    True
+    """
+    rest = {key: value for key, value in record.items() if key != "checksum"}
+    return hashlib.sha256(_json(rest).encode()).hexdigest()
 
 
 def _check(infos: list[zipfile.ZipInfo]) -> None:

@@ -59,6 +59,8 @@ def _form(shared: Shared) -> None:
     if wrong:
         place = "/".join(map(str, wrong.absolute_path)) or "its top"
         raise UserError(f"its manifest does not fit the schema at {place}: {_short(wrong.message)}")
+    if shared.record["checksum"] != archive.checksum(shared.record):
+        raise UserError("its manifest was edited after it was packed: its checksum is another's")
     runs = shared.record["runs"]
     for name in runs:
         if name not in STUDIES:
