@@ -93,13 +93,21 @@ def table(data: bytes) -> pd.DataFrame:
     """Read a table of answers from the bytes of a Parquet file that may be anybody's."""
     options = {"page_checksum_verification": True}
     try:
-        schema = pq.ParquetFile(io.BytesIO(data)).schema
-        columns = [schema.column(place) for place in range(len(schema))]
-        texts = [each.path for each in columns if each.physical_type == "BYTE_ARRAY"]
-        # A text is held once and may be named a billion times: counted before it is written out.
-        short = pq.read_table(io.BytesIO(data), read_dictionary=texts, **options)
-        if sum(map(_size, short.columns)) > LARGEST:
-            raise UserError(f"it takes more than {LARGEST / 2**30:.0f} GB of memory")
+        # A value is held once and may be named a billion times: counted before it is written out.
+        about = pq.ParquetFile(io.BytesIO(data)).metadata
+        groups = (about.row_group(place) for place in range(about.num_row_groups))
+        columns = [group.column(place) for group in groups for place in range(group.num_columns)]
+        if any(column.physical_type == "FIXED_LEN_BYTE_ARRAY" for column in columns):
+            raise UserError("it holds bytes, and answers are texts and numbers")
+        size = 8 * sum(column.num_values for column in columns)
+        if size <= LARGEST:
+            texts = {
+                column.path_in_schema for column in columns if column.physical_type == "BYTE_ARRAY"
+            }
+            short = pq.read_table(io.BytesIO(data), read_dictionary=sorted(texts), **options)
+            size = sum(map(_size, short.columns))
+        if size > LARGEST:
+            raise UserError(f"it takes more than {LARGEST >> 30} GB of memory")
         return pq.read_table(io.BytesIO(data), **options).replace_schema_metadata().to_pandas()
     except (OSError, ValueError, MemoryError, pa.ArrowException) as error:
         raise UserError(f"it is no table of answers ({first_line(error)})") from error
