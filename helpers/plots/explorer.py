@@ -195,7 +195,7 @@ def _runs(
             row[key] = float(run["value"])
             row |= {f"{key}_{end}": float(v) for end, v in ends.items() if pd.notna(v)}
         else:
-            row = {"label": name, "measure": key, "value": float(run["value"])}
+            row = {"label": name, "measure": key, "value": float(run["value"]), "origin": origin}
             row |= {end: float(value) for end, value in ends.items() if pd.notna(value)}
             apart.append(row | {"about": f"{about}; {run.get('why') or 'other questions'}"})
     return list(own.values()), apart
@@ -313,8 +313,10 @@ def _scatter() -> list[alt.LayerChart]:
         apart.append(cross.mark_rule(aria=False, **INK).encode(**ends))
         cross = cross.mark_point(shape=CROSS, size=70, filled=False, **INK)
         apart.append(cross.encode(**{axis: "value:Q"}, **TOLD).properties(name=f"apart_{axis}"))
-    above = alt.Chart().transform_filter("datum.measure === x").mark_text(dy=-22)
-    apart.append(above.encode(x="value:Q", y=alt.value(0), text="label:N"))
+    for sign, height in {"===": -22, "!==": -34}.items():  # contributed runs in a row of their own
+        above = alt.Chart().transform_filter("datum.measure === x")
+        above = above.transform_filter(f"datum.origin {sign} '{MINE}'").mark_text(dy=height)
+        apart.append(above.encode(x="value:Q", y=alt.value(0), text="label:N"))
     figure = _written("datum.value", "datum.low", "datum.high")
     tip = f"datum.label + '\\n' + datum.about + '\\n' + names[datum.measure] + ': ' + {figure}"
     name = alt.Chart(alt.sequence(1)).mark_text(align="right", baseline="top", fontSize=12)
