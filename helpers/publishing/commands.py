@@ -164,9 +164,10 @@ def verify(args: argparse.Namespace) -> None:
         except UserError as error:
             refused.append(str(error))
             continue
+        name = "".join(filter(str.isprintable, shared.record["model"]["name"]))
         for run in found:
             print(
-                f"{Path(path).name}, {shared.record['model']['name']}, {run.study}: "
+                f"{Path(path).name}, {name}, {run.study}: "
                 f"{run.measures} measures hold, from {run.answers:,} answers"
             )
     if refused:

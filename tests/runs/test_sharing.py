@@ -222,6 +222,7 @@ def put(place, value):
         (put("answers.file", "multiplicity/answers.parquet"), "name one file of answers"),
         (put("answers.file", "other/answers.parquet"), "it lacks 'other/answers.parquet', which"),
         (put("dataset.checksum", 5), "does not fit the schema at runs/monitor/dataset/checksum"),
+        (put("parameters.\x1b[31m", {}), "schema at runs/monitor/parameters/[31m: {} is not valid"),
         (put("user", "ann"), "schema at runs/monitor: Additional properties are not allowed"),
         (
             lambda run: run.pop("dataset"),
@@ -368,6 +369,26 @@ def test_strange_members_are_refused(packed, tmp_path, change, reason):
 def test_a_member_that_is_there_twice_is_refused(packed, tmp_path):
     path = rewritten(packed, tmp_path, lambda all_: [*all_, all_[0]])
     assert "is there twice" in refused(path)
+
+
+def test_an_encrypted_member_is_refused(packed, tmp_path):
+    data = bytearray(packed.read_bytes())
+    for sign, flags in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        data[data.index(sign) + flags] |= 1
+    path = tmp_path / "secret.zip"
+    path.write_bytes(data)
+    assert "is encrypted, password required" in refused(path)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_whatever_is_damaged_is_refused_in_a_sentence(packed, tmp_path, seed):
+    random, data = np.random.default_rng(seed), bytearray(packed.read_bytes())
+    place = int(random.integers(len(data)))
+    data[place : place + seed] = random.bytes(seed // 2)
+    path = tmp_path / "damaged.zip"
+    path.write_bytes(data)
+    if data != packed.read_bytes():
+        assert refused(path)
 
 
 @pytest.mark.parametrize("kept", [0, 1000, -100])

@@ -64,7 +64,7 @@ def read(path: str | Path) -> Shared:
             infos = archive.infolist()
             _check(infos)
             files = {info.filename: archive.read(info) for info in infos}
-    except (zipfile.BadZipFile, EOFError, OSError, ValueError, NotImplementedError) as error:
+    except (zipfile.BadZipFile, EOFError, OSError, ValueError, RuntimeError) as error:
         if isinstance(error, UserError):
             raise
         raise UserError(f"it is no whole zip archive ({' '.join(str(error).split())})") from error

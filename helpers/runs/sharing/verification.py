@@ -47,7 +47,8 @@ def verify(path: str | Path) -> tuple[Shared, list[Verified]]:
         _form(shared)
         return shared, [_run(shared, name) for name in shared.record["runs"]]
     except UserError as error:
-        raise UserError(f"{Path(path).name} is refused: {str(error).rstrip('.')}.") from error
+        reason = "".join(filter(str.isprintable, str(error).rstrip(".")))
+        raise UserError(f"{Path(path).name} is refused: {reason}.") from error
 
 
 def _form(shared: Shared) -> None:
@@ -58,7 +59,8 @@ def _form(shared: Shared) -> None:
     wrong = jsonschema.exceptions.best_match(_validator().iter_errors(shared.record))
     if wrong:
         place = "/".join(map(str, wrong.absolute_path)) or "its top"
-        raise UserError(f"its manifest does not fit the schema at {place}: {_short(wrong.message)}")
+        said = wrong.message if len(wrong.message) < 160 else f"{wrong.message[:160]}…"
+        raise UserError(f"its manifest does not fit the schema at {place}: {said}")
     if shared.record["checksum"] != archive.checksum(shared.record):
         raise UserError("its manifest was edited after it was packed: its checksum is another's")
     runs = shared.record["runs"]
@@ -94,26 +96,27 @@ def _run(shared: Shared, name: str) -> Verified:
             raise UserError("its manifest gives two seeds")
         _settings(name, run, shared.record["model"], answers)
         found = record.measures(name, run["parameters"], answers)
+        _compare(run["measures"], found)
     except UserError as error:
         raise UserError(f"{name}: {error}") from error
     except Exception as error:  # a table that is not a study's may fail in any way
         raise UserError(
             f"{name}: its answers cannot be measured ({type(error).__name__} {first_line(error)})"
         ) from error
-    _compare(name, run["measures"], found)
     return Verified(name, len(answers), len(found))
 
 
-def _compare(name: str, reported: list[dict[str, Any]], found: list[dict[str, Any]]) -> None:
+def _compare(reported: list[dict[str, Any]], found: list[dict[str, Any]]) -> None:
+    """Refuse measures that are not those found."""
     told = {each["measure"]: each for each in reported}
     if len(told) < len(reported) or told.keys() != {each["measure"] for each in found}:
         names = ", ".join(each["measure"] for each in found)
-        raise UserError(f"{name}: its measures are not the study's, which are {names}")
+        raise UserError(f"its measures are not the study's, which are {names}")
     for each in found:
         for key, value in each.items():
             if not _same(told[each["measure"]][key], value):
                 raise UserError(
-                    f"{name}: {each['measure']} is reported with {key} "
+                    f"{each['measure']} is reported with {key} "
                     f"{_figure(told[each['measure']][key])}, and its answers give {_figure(value)}"
                 )
 
@@ -232,7 +235,3 @@ DRAWN: dict[str, Callable[[Mapping[str, Any], str], pd.Series]] = {
 @cache
 def _validator() -> jsonschema.Draft202012Validator:
     return jsonschema.Draft202012Validator(json.loads(SCHEMA.read_text(encoding="utf-8")))
-
-
-def _short(text: str) -> str:
-    return text if len(text) < 160 else f"{text[:160]}…"
