@@ -138,9 +138,9 @@ def show(
         "rows": lines,
         "columns": columns,
     }
-    head = _heading("names[y]", offset=32 if apart else 10)
+    head = _heading("names[y]", offset=6 if apart else 10)
     views = {
-        "scatter": _view(_scatter(), state, height=400, title=head, padding=PADDING),
+        "scatter": _view(_scatter(bool(apart)), state, height=400, title=head, padding=PADDING),
         "ranking": _view(_ranking(), state, height=alt.Step(16), title=_heading("names[x]")),
     }
     if data["relations"]:
@@ -281,7 +281,7 @@ def _models_with(*layers: alt.Chart) -> alt.LayerChart:
     return found.transform_filter(SEEN)
 
 
-def _scatter() -> list[alt.LayerChart]:
+def _scatter(beside: bool) -> list[alt.LayerChart]:
     """Return points, runs on the papers' questions among them, the other runs beside the axes."""
     number = {"scale": alt.Scale(zero=False), "axis": alt.Axis(tickCount=8)}
     point = alt.Chart().encode(x=alt.X("X:Q", **number), y=alt.Y("Y:Q", **number))
@@ -323,7 +323,9 @@ def _scatter() -> list[alt.LayerChart]:
     name = name.encode(
         text=_expression("names[x]"), x=_expression("width"), y=_expression("height + 24")
     )
-    return [shown, _data("apart", *apart, tip=tip), name]
+    # The heading keeps its place, whether names are above on this axis or not.
+    ceiling = alt.Chart(alt.sequence(1)).mark_rule(opacity=0, aria=False).encode(y=alt.value(-40))
+    return [shown, _data("apart", *apart, tip=tip), name, *([ceiling] if beside else [])]
 
 
 def _named(**axis: object) -> alt.Axis:
