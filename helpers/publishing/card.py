@@ -139,7 +139,7 @@ def _value(measure: Measure, found: dict[str, Any]) -> str:
     """Write a measure with its interval, or why it is undefined."""
     if found["estimate"] is None:
         none = f"none of {found['n']} {measure.counts} is of the kind that is averaged"
-        return f"undefined: {none if found['n'] else f'no {measure.counts} count'}"
+        return f"undefined: {none if found['n'] else f'none of the {measure.counts} counts'}"
     form = {"digits": 1, "scale": 100} if measure.percent else {"digits": 3}
     return tables.interval(*(found[key] for key in ("estimate", "low", "high")), **form)
 

@@ -106,7 +106,7 @@ def test_what_is_undefined_or_was_not_measured_is_said(tmp_path):
     markdown, html = (path.read_text() for path in card.write(record, tmp_path))
     for page in (rendered(markdown), Page(html)):
         rows = {cells[0]: cells[1] for cells in page.rows if cells}
-        assert rows["MONITOR ↓"] == "undefined: no facts count"
+        assert rows["MONITOR ↓"] == "undefined: none of the facts counts"
         assert "Not measured: Knowledge base, Multiplicity." in page.said
     types = {result.metric_type for result in ModelCard(markdown).data.eval_results}
     assert types == {"coverage", "base", "average", "right", "mass"}

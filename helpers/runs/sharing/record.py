@@ -2,7 +2,6 @@
 
 import hashlib
 import io
-import json
 import re
 from pathlib import Path, PureWindowsPath
 from typing import Any, NamedTuple
@@ -23,7 +22,7 @@ FORMAT = 1  # of archives: raise it with every change that older versions cannot
 SAME = ("revision", "weights_sha", "architecture", "kind", "n_parameters")  # in all of its runs
 ASKED = ("prompt_format", "dtype", "quantization")
 KEPT = ("seed", "versions", "commit", "device", "seconds", "peak_memory_mib", "finished")
-DATASET = ("name", "title", "version", "licence", "checksum", "rows")
+DATASET = ("title", "version", "licence", "checksum", "rows")
 PLACES = {"model", "run_dir", "runs_dir"}  # settings that say where, not what
 LARGEST = 4 * 2**30  # bytes that a table of answers may take in memory
 
@@ -69,7 +68,10 @@ def describe(folder: str | Path) -> Shared:
             },
             "parameters": given,
             "model": {key: manifest["model"].get(key) for key in ASKED},
-            "dataset": {k: _public(manifest["dataset"].get(k)) for k in DATASET},
+            "dataset": {
+                "name": _public(manifest["dataset"]["name"]),
+                **{key: manifest["dataset"].get(key) for key in DATASET},
+            },
             **{key: manifest.get(key) for key in KEPT},
             "cost": {"prompts": work.get("probes"), "tokens": work.get("tokens")},
             "measures": measures(name, given, answers),
@@ -154,13 +156,16 @@ def _places(folder: Path) -> list[Path]:
 def _manifest(folder: Path) -> dict[str, Any]:
     try:
         found = store.manifest(folder)
-        needed = found["chapter"], found["parameters"], found["model"]["name"], found["dataset"]
-    except (KeyError, TypeError, json.JSONDecodeError) as error:
+        chapter, *_ = found["chapter"], found["model"]["name"], found["dataset"]["name"]
+        dict(found["parameters"])
+    except (KeyError, TypeError, ValueError) as error:
+        if isinstance(error, UserError):
+            raise
         raise UserError(
             f"{folder / 'run.json'} is damaged ({first_line(error)}): run the chapter again."
         ) from error
-    if needed[0] not in STUDIES:
-        raise UserError(f"{folder} is a run of {needed[0]}: give one of {', '.join(STUDIES)}.")
+    if chapter not in STUDIES:
+        raise UserError(f"{folder} is a run of {chapter}: give one of {', '.join(STUDIES)}.")
     return found
 
 
