@@ -6,7 +6,7 @@ import pytest
 from helpers import UserError, runs
 from helpers.plots import findings
 from helpers.published import joined, joint
-from helpers.publishing import chapters, settings
+from helpers.publishing import chapters, dependencies, settings
 from tests.chapters import notebooks
 
 pytestmark = pytest.mark.usefixtures("quick")  # the fixture `folder` has a kernel
@@ -58,6 +58,12 @@ def test_contributed_runs_are_beside_the_papers(folder):
     given = placed[placed["origin"] == "contributed run"]
     assert "atlas-xs (contributed)" in set(given["label"])
     assert set(given["measure"]) <= set(joined.measures().index)
+
+
+def test_another_archive_makes_the_chapter_run_again(root):
+    template = root / "notebooks" / "real_models.ipynb"
+    read = dependencies.files(template, settings.declared(template).values())
+    assert set((root / "results").glob("*.zip")) <= read
 
 
 def test_the_prose_states_what_was_computed(folder):
