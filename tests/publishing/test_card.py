@@ -1,6 +1,7 @@
 """Cards of runs: what they show, what the hub reads in them, and no name taken for markup."""
 
 import copy
+import re
 from html.parser import HTMLParser
 
 import pytest
@@ -173,6 +174,7 @@ def test_the_page_fits_its_width_and_a_screen(record, tmp_path, browser, width):
     small = "nodes => Math.min(...nodes.map(n => parseFloat(getComputedStyle(n).fontSize)))"
     assert page.eval_on_selector_all("p, td, th", small) >= 10
     assert asked == [path.as_uri()]
+    assert len(re.findall(rb"/Type\s*/Page\b", page.pdf())) == 1
     colours = []
     for scheme in ("light", "dark"):
         page.emulate_media(color_scheme=scheme)
