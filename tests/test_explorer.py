@@ -385,6 +385,27 @@ def test_where_the_libraries_are_missing_the_figure_stays(browser, tmp_path):
     context.close()
 
 
+def test_names_of_contributed_runs_are_above_yours_and_below_the_heading(browser, tmp_path):
+    other = named("knowledge bases: NCCR, four-shot")
+    rows = [run("mine", X, 0.1, same=False), run("mine", other, 0.1, same=False)]
+    given = run("mine (contributed)", other, 0.1, same=False)
+    page = opened(browser, write(tmp_path, [*rows, {**given, "origin": "contributed run"}]))
+    choose(page, x=other)  # the view was laid out for an axis without contributed runs
+    tops = page.evaluate(
+        """() => Object.fromEntries([...document.querySelectorAll("[data-view=scatter] text")]
+            .map(node => [node.textContent, node.getBoundingClientRect()])
+            .map(([text, box]) => [text, [box.top, box.bottom]]))"""
+    )
+    upper = page.evaluate(
+        "document.querySelector('[data-view=scatter] svg').getBoundingClientRect().y"
+    )
+    heading, theirs, mine = tops[named(Y)], tops["mine (contributed)"], tops["mine"]
+    assert upper <= heading[0]
+    assert heading[1] <= theirs[0] + 2  # boxes of text are higher than letters
+    assert theirs[1] <= mine[0] + 2
+    page.context.close()
+
+
 def test_no_name_of_a_run_is_taken_for_markup(browser, tmp_path):
     rows = [run(text, measure, 0.1) for text in hostile.STRINGS for measure in (X, Y)]
     rows += [{**row, "same_questions": False} for row in rows]

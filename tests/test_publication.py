@@ -19,7 +19,8 @@ MAY_WRITE = {
     ("release", "release"): {"contents": "write"},
 }
 TOP_LEVEL = {  # the user's names, and what tools look for at the top and nowhere else
-    *("bench", "book", "helpers", "notebooks", "tests", "requirements.txt", "README.md"),
+    *("bench", "book", "helpers", "notebooks", "results", "tests", "requirements.txt"),
+    "README.md",
     *("_config.yml", "Makefile", "LICENSE", "CITATION.cff", "pyproject.toml"),
 }
 
@@ -44,7 +45,7 @@ def test_top_level_names_are_the_agreed_ones():
 
 
 def test_there_is_a_workflow_for_each_duty():
-    assert [path.stem for path in WORKFLOWS] == ["publish", "release", "test", "weekly"]
+    assert [path.stem for path in WORKFLOWS] == ["publish", "release", "results", "test", "weekly"]
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,7 @@ CHANGES = {
     "the answer changes, its mark does not": "#56b4e9",
     "the mark changes": "#d55e00",
 }
-YOURS = "your runs"
+YOURS, MINE = "your runs", "your run"
 TEXT = "var(--pst-color-text-base, #222)"  # colours that follow the page's theme
 GROUND = "var(--pst-color-background, #fff)"
 LINE = "var(--pst-color-border, #d1d5da)"
@@ -96,8 +96,8 @@ def show(
     folder : str or Path, optional
         Where the table is exported (:func:`helpers.plots.tables.export`); by default nowhere.
     runs : DataFrame, optional
-        Your runs: ``label, measure, value, low, high, n, same_questions, dataset``, and ``why``, in
-        what their questions differ, if it is known. On the
+        Your runs: ``label, measure, value, low, high, n, same_questions, dataset``; if it is known
+        ``why``, in what their questions differ, and ``origin``, "your run" by default. On the
         papers' questions they are outlined and ranked, of several values of a measure the one
         of most facts; on others they are crosses beside the axes and ranked nowhere.
 
@@ -138,9 +138,9 @@ def show(
         "rows": lines,
         "columns": columns,
     }
-    head = _heading("names[y]", offset=32 if apart else 10)
+    head = _heading("names[y]", offset=6 if apart else 10)
     views = {
-        "scatter": _view(_scatter(), state, height=400, title=head, padding=PADDING),
+        "scatter": _view(_scatter(bool(apart)), state, height=400, title=head, padding=PADDING),
         "ranking": _view(_ranking(), state, height=alt.Step(16), title=_heading("names[x]")),
     }
     if data["relations"]:
@@ -179,24 +179,23 @@ def _runs(
     runs: pd.DataFrame | None, keys: dict[str, str], taken: set[str]
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Return the runs on the papers' questions, a row per model, and the figures of the others."""
-    mine = {"family": YOURS, "kind": YOURS}
     own: dict[str, dict[str, Any]] = {}
     apart = []
     if runs is None or runs.empty:
         return [], []
     for run in runs[runs["measure"].isin(keys)].sort_values("n").to_dict("records"):
         key, name = keys[run["measure"]], str(run["label"])
-        name = f"{name} (your run)" if name in taken else name
+        origin = run["origin"] if pd.notna(run.get("origin")) else MINE
+        name = f"{name} ({origin})" if name in taken else name
         ends = {"low": run["low"], "high": run["high"]}
-        about = f"your run, n = {run['n']:,}, {run['dataset']}"
+        about = f"{origin}, n = {run['n']:,}, {run['dataset']}"
         if run["same_questions"]:
-            row = own.setdefault(
-                name, {"model": name, "about": about, "run": True, "colour": GROUND, **mine}
-            )
+            mine = {"family": f"{origin}s", "kind": YOURS, "colour": GROUND, "run": True}
+            row = own.setdefault(name, {"model": name, "about": about, **mine})
             row[key] = float(run["value"])
             row |= {f"{key}_{end}": float(v) for end, v in ends.items() if pd.notna(v)}
         else:
-            row = {"label": name, "measure": key, "value": float(run["value"])}
+            row = {"label": name, "measure": key, "value": float(run["value"]), "origin": origin}
             row |= {end: float(value) for end, value in ends.items() if pd.notna(value)}
             apart.append(row | {"about": f"{about}; {run.get('why') or 'other questions'}"})
     return list(own.values()), apart
@@ -282,7 +281,7 @@ def _models_with(*layers: alt.Chart) -> alt.LayerChart:
     return found.transform_filter(SEEN)
 
 
-def _scatter() -> list[alt.LayerChart]:
+def _scatter(beside: bool) -> list[alt.LayerChart]:
     """Return points, runs on the papers' questions among them, the other runs beside the axes."""
     number = {"scale": alt.Scale(zero=False), "axis": alt.Axis(tickCount=8)}
     point = alt.Chart().encode(x=alt.X("X:Q", **number), y=alt.Y("Y:Q", **number))
@@ -314,15 +313,19 @@ def _scatter() -> list[alt.LayerChart]:
         apart.append(cross.mark_rule(aria=False, **INK).encode(**ends))
         cross = cross.mark_point(shape=CROSS, size=70, filled=False, **INK)
         apart.append(cross.encode(**{axis: "value:Q"}, **TOLD).properties(name=f"apart_{axis}"))
-    above = alt.Chart().transform_filter("datum.measure === x").mark_text(dy=-22)
-    apart.append(above.encode(x="value:Q", y=alt.value(0), text="label:N"))
+    for sign, height in {"===": -22, "!==": -34}.items():  # contributed runs in a row of their own
+        above = alt.Chart().transform_filter("datum.measure === x")
+        above = above.transform_filter(f"datum.origin {sign} '{MINE}'").mark_text(dy=height)
+        apart.append(above.encode(x="value:Q", y=alt.value(0), text="label:N"))
     figure = _written("datum.value", "datum.low", "datum.high")
     tip = f"datum.label + '\\n' + datum.about + '\\n' + names[datum.measure] + ': ' + {figure}"
     name = alt.Chart(alt.sequence(1)).mark_text(align="right", baseline="top", fontSize=12)
     name = name.encode(
         text=_expression("names[x]"), x=_expression("width"), y=_expression("height + 24")
     )
-    return [shown, _data("apart", *apart, tip=tip), name]
+    # The heading keeps its place, whether names are above on this axis or not.
+    ceiling = alt.Chart(alt.sequence(1)).mark_rule(opacity=0, aria=False).encode(y=alt.value(-40))
+    return [shown, _data("apart", *apart, tip=tip), name, *([ceiling] if beside else [])]
 
 
 def _named(**axis: object) -> alt.Axis:
@@ -478,8 +481,8 @@ def _place(name: str, data: dict[str, Any]) -> str:
     }
     words = signs[name]
     if name == "scatter" and (data["apart"] or any(row.get("run") for row in data["models"])):
-        words += f" {_sign('○')} your run, the paper's questions {_sign('×')} your run on other "
-        words += "questions, beside the axes: not comparable"
+        words += f" {_sign('○')} a run of yours or a contributed one, the paper's questions "
+        words += f"{_sign('×')} the same on other questions, beside the axes: not comparable"
     if name == "changes":
         words += "".join(f" {_sign('■', colour)} {kind}" for kind, colour in CHANGES.items())
         benchmarks = [(head["benchmark"], head["benchmark"]) for head in data["benchmarks"]]

@@ -108,7 +108,11 @@ def work(model: LanguageModel, probes: pd.DataFrame) -> dict[str, int]:
     """
     rows = _rows(model, _named(probes))
     counted = engine.count_tokens(rows, engine.pack_length(model))
-    return {"probes": len(rows), "tokens": counted["plain"], "forwarded": counted["forwarded"]}
+    return {
+        "probes": len(rows),
+        "tokens": counted["plain"],
+        "forwarded": counted.get("forwarded", 0),
+    }
 
 
 def spoken(model: LanguageModel, texts: pd.DataFrame) -> dict[str, int]:

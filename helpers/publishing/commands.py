@@ -17,8 +17,10 @@ COMMANDS: dict[str, tuple[Call, tuple[str, ...]]] = {}
 ARGUMENTS: dict[str, dict[str, Any]] = {
     "chapter": {"metavar": "CHAPTER", "help": "a notebook of notebooks/"},
     "chapters": {"metavar": "CHAPTER", "nargs": "*", "help": "all by default"},
+    "archives": {"metavar": "FILE", "nargs": "+", "help": "as pack wrote them"},
     "files": {"metavar": "FILE", "nargs": "+", "help": "samples_*.jsonl of lm-eval, or .eval"},
     "name": {"metavar": "MODEL", "help": "bundled name, folder, hub id or a server's address"},
+    "place": {"metavar": "RUN", "type": Path, "help": "a model's folder, such as runs/atlas-m"},
     "studies": {"metavar": "STUDY", "nargs": "*", "help": "all by default"},
     "--model": {"default": "atlas-m", "help": "bundled name, folder, hub id or a server's address"},
     "--models": {"metavar": "MODEL", "nargs": "*", "default": [], "help": "models to compare"},
@@ -29,7 +31,7 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     "--profile": {"default": "", "help": "one of notebooks/profiles, or a folder"},
     "--dry-run": {"action": "store_true", "help": "say what it would make"},
     "--facts": {"metavar": "N", "type": int, "default": 5, "help": "of each relation"},
-    "--folder": {"type": Path, "help": "where to write; build/course by default"},
+    "--folder": {"type": Path, "help": "where to write; one in build by default"},
     "--table": {"metavar": "FILE", "type": Path, "help": "where to write; the book's by default"},
     "--templates": {"metavar": "FOLDER", "type": Path, "help": "of the chapters' notebooks"},
 }
@@ -52,8 +54,7 @@ def parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
     top = argparse.ArgumentParser(
         prog="python -m helpers",
-        description="Measure what language models know, and make the book about it.",
-        epilog="python -m helpers COMMAND --help shows what a command takes.",
+        description="Measure what language models know. COMMAND --help says what a command takes.",
     )
     commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for name, (call, arguments) in COMMANDS.items():
@@ -73,6 +74,20 @@ def _command(*arguments: str) -> Callable[[Call], Call]:
         return call
 
     return register
+
+
+def _described(folder: Path) -> Any:
+    """Return what is made public of the runs in a folder."""
+    from helpers.runs import sharing
+
+    return sharing.describe(folder)
+
+
+def _results() -> Path:
+    """Return where cards and archives go by default."""
+    from helpers.runs import ROOT
+
+    return ROOT / "build" / "results"
 
 
 def _given(args: argparse.Namespace, *names: str) -> dict[str, Any]:
@@ -117,6 +132,46 @@ def logs(args: argparse.Namespace) -> None:
     shown = multiplicity.summary_of_logs(found)[["measure", "estimate", "low", "high", "n"]]
     heading = f"multiplicity over {found.attrs['prompts']} prompts, with intervals of 95%"
     print(f"{heading}\n{shown.to_string(index=False, float_format='{:.3f}'.format)}")
+
+
+@_command("place", "--folder")
+def card(args: argparse.Namespace) -> None:
+    """Write a one-page report of a model's runs."""
+    from helpers.publishing import card
+    from helpers.runs import shown
+
+    for path in card.write(_described(args.place).record, args.folder or _results()):
+        print(shown(path))
+
+
+@_command("place", "--folder")
+def pack(args: argparse.Namespace) -> None:
+    """Write a model's runs as an archive that others can verify."""
+    from helpers.runs import sharing, shown
+
+    print(shown(sharing.pack(_described(args.place), args.folder or _results())))
+
+
+@_command("archives")
+def verify(args: argparse.Namespace) -> None:
+    """Check archives of runs, and compute their measures again."""
+    from helpers.runs import sharing
+
+    refused = []
+    for path in args.archives:
+        try:
+            shared, found = sharing.verify(path)
+        except UserError as error:
+            refused.append(str(error))
+            continue
+        name = "".join(filter(str.isprintable, shared.record["model"]["name"]))
+        for run in found:
+            print(
+                f"{Path(path).name}, {name}, {run.study}: "
+                f"{run.measures} measures hold, from {run.answers:,} answers"
+            )
+    if refused:
+        raise UserError(" ".join(refused))
 
 
 @_command("chapter", "--model", "--runs", "--set", "--templates")

@@ -46,10 +46,10 @@ def parse(name: str, text: str, default: Any) -> Any:
 
     >>> parse("n_facts", "30", 100), parse("attribution", "no", True)
     (30, False)
-    >>> parse("relations", "P17,P36", []), parse("alphas", "[1, 0, 0]", [0.3, 0.3, 0.4])
+    >>> parse("relations", "P17,P36", ()), parse("alphas", "[1, 0, 0]", [0.3, 0.3, 0.4])
     (['P17', 'P36'], [1.0, 0.0, 0.0])
     """
-    if isinstance(default, list):
+    if isinstance(default, list | tuple):
         words = [word.strip().strip("'\"") for word in text.strip("[]() ").split(",")]
         first = default[0] if default else ""
         return [parse(name, word, first) for word in words if word]

@@ -85,7 +85,8 @@ def _one(
 ) -> Measured:
     run = runs.start(name, given | {"model": lm.name}, folder)
     lm = _in_format(study, lm, given, run)
-    answers = study.ask(lm, **fitting(study.ask, given | {"cache": run.cache}))
+    with probing.metered() as work:
+        answers = study.ask(lm, **fitting(study.ask, given | {"cache": run.cache}))
     facts = study.facts(answers, **fitting(study.facts, given))
     summary = study.summary(facts, n_resamples=given["n_bootstrap"], seed=given["seed"])
     level = summary["relation"].eq("all").map({True: "run", False: "relation"})
@@ -96,7 +97,7 @@ def _one(
         metrics=summary.assign(level=level),
         model=models.describe(lm),
         dataset=answers.attrs.get("source") or datasets.source(given["dataset"]),
-        extra={"scoring": probing.method(lm), "panel": panel},
+        extra={"scoring": probing.method(lm), "panel": panel, "work": dict(work)},
     )
     return Measured(name, run.folder, summary)
 

@@ -35,19 +35,19 @@ def _one(values: np.ndarray, place: int) -> np.ndarray:
     return kb.statistic(values)[..., place]
 
 
-def _measure(name: str, title: str, table: int) -> Measure:
+def _measure(name: str, title: str, table: int, meaning: str) -> Measure:
     statistic = partial(_one, place=kb.MEASURES.index(name))
-    higher, source = name in kb.HIGHER_IS_BETTER, f"{name}, Table {table}"
-    return Measure(name, title, BASIC, statistic, higher, counts="questions", source=source)
+    about = {"counts": "questions", "source": f"{name}, Table {table}", "meaning": meaning}
+    return Measure(name, title, BASIC, statistic, name in kb.HIGHER_IS_BETTER, **about)
 
 
 MEASURES = (
-    _measure("NCR", "NCR", 9),
-    _measure("UR", "UR", 9),
-    _measure("Cons_c", "Cons, correct", 10),
-    _measure("Cons_w", "Cons, wrong", 10),
-    _measure("NCCR", "NCCR", 11),
-    _measure("IUR", "IUR", 11),
+    _measure("NCR", "NCR", 9, "seen questions answered correctly, minus those answered wrongly"),
+    _measure("UR", "UR", 9, "unseen questions that get no informative answer"),
+    _measure("Cons_c", "Cons, correct", 10, "how often a correct answer is chosen again"),
+    _measure("Cons_w", "Cons, wrong", 10, "how often a wrong answer is chosen again"),
+    _measure("NCCR", "NCCR", 11, "NCR, each answer weighted by how often it is chosen again"),
+    _measure("IUR", "IUR", 11, "unseen questions without a wrong answer that is chosen again"),
 )
 
 

@@ -23,8 +23,13 @@ if TYPE_CHECKING:
 TITLE = "IC-LKE"
 FIGURES = {"mass": ("mass", 1), "top": ("top", 1)}
 MEASURES = (
-    rate("right", "list accuracy", source="accuracy, Tables 1, 7, 8 and 10"),
-    rate("mass", "mean probability"),
+    rate(
+        "right",
+        "list accuracy",
+        source="accuracy, Tables 1, 7, 8 and 10",
+        meaning="facts whose object is the likeliest choice after a list of examples",
+    ),
+    rate("mass", "mean probability", meaning="the object's share of the choices' probability"),
 )
 
 

@@ -35,6 +35,8 @@ class Measure:
         What `n` counts.
     source : str
         The paper's symbol and where it prints figures of it.
+    meaning : str
+        What it says, in a clause.
     """
 
     name: str
@@ -45,6 +47,7 @@ class Measure:
     percent: bool = True
     counts: str = "facts"
     source: str = ""
+    meaning: str = ""
 
     @property
     def heading(self) -> str:

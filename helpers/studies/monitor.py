@@ -38,10 +38,21 @@ MEASURES = (
         higher=False,
         percent=False,
         source="MONITOR, Tables 4 and 10",
+        meaning="how far other wordings and wrong hints move the answer's probability; 0 is stable",
     ),
-    rate("coverage", "coverage", higher=None),
-    rate("base", "accuracy, base prompt"),
-    rate("average", "accuracy, R + M prompts", source="avg, Table 4"),
+    rate(
+        "coverage",
+        "coverage",
+        higher=None,
+        meaning="facts right after a right hint, which alone count for MONITOR",
+    ),
+    rate("base", "accuracy, base prompt", meaning="facts right in the first wording"),
+    rate(
+        "average",
+        "accuracy, R + M prompts",
+        source="avg, Table 4",
+        meaning="answers right over all wordings and wrong hints",
+    ),
 )
 
 

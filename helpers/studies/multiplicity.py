@@ -27,11 +27,23 @@ FOR_VERDICT = {"focus": "frames"}
 FIGURES = {"accuracy": ("accuracy", 1), "self_consistency": ("self-consistency", 1)}
 _rate = partial(rate, counts="questions")
 MEASURES = (
-    _rate("accuracy", "choice accuracy", source="accuracy, Tables 1 and 3"),
-    _rate("self_consistency", "self-consistency", None),
-    _rate("factuality", "steadily right"),
-    _rate("randomness", "unsteady", False),
-    _rate("error", "steadily wrong", False),
+    _rate(
+        "accuracy",
+        "choice accuracy",
+        source="accuracy, Tables 1 and 3",
+        meaning="choices that are right, over all prompts",
+    ),
+    _rate(
+        "self_consistency",
+        "self-consistency",
+        None,
+        meaning="how often two prompts, drawn at random, get the same choice",
+    ),
+    _rate("factuality", "steadily right", meaning="questions with a steady choice that is right"),
+    _rate(
+        "randomness", "unsteady", False, meaning="questions whose choice changes with the prompt"
+    ),
+    _rate("error", "steadily wrong", False, meaning="questions with a steady choice that is wrong"),
 )
 IN_LOGS = (
     MEASURES[0],

@@ -6,7 +6,7 @@ import pytest
 from helpers import UserError, runs
 from helpers.plots import findings
 from helpers.published import joined, joint
-from helpers.publishing import chapters, settings
+from helpers.publishing import chapters, dependencies, settings
 from tests.chapters import notebooks
 
 pytestmark = pytest.mark.usefixtures("quick")  # the fixture `folder` has a kernel
@@ -27,7 +27,8 @@ def test_the_run_is_whole(folder):
 
 def test_it_is_a_synthesis_and_asks_no_model(root, folder):
     declared = settings.declared(root / "notebooks" / "real_models.ipynb")
-    assert set(declared) == {"seed", "n_bootstrap", "least", "runs_dir", "run_dir"}
+    names = {"seed", "n_bootstrap", "least", "runs_dir", "contributed", "run_dir"}
+    assert set(declared) == names
     assert declared["least"] == "probably"
     assert folder.parts[-2:] == ("synthesis", "real_models")
 
@@ -50,6 +51,19 @@ def test_the_whole_table_can_be_downloaded(folder):
     table = pd.read_csv(folder / "tables" / "joined.csv", index_col="model")
     assert table.index.tolist() == joined.joined().index.tolist()
     assert set(joined.measures().index) <= set(table)
+
+
+def test_contributed_runs_are_beside_the_papers(folder):
+    placed = pd.read_csv(folder / "tables" / "runs_beside.csv")
+    given = placed[placed["origin"] == "contributed run"]
+    assert "atlas-xs (contributed)" in set(given["label"])
+    assert set(given["measure"]) <= set(joined.measures().index)
+
+
+def test_another_archive_makes_the_chapter_run_again(root):
+    template = root / "notebooks" / "real_models.ipynb"
+    read = dependencies.files(template, settings.declared(template).values())
+    assert set((root / "results").glob("*.zip")) <= read
 
 
 def test_the_prose_states_what_was_computed(folder):

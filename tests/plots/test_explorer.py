@@ -173,6 +173,20 @@ def test_a_run_named_like_a_model_is_not_that_model():
     assert "Llama 2 7B (your run)" in names
 
 
+def test_a_contributed_run_is_labelled_so():
+    given = {**RUN, "label": "Llama 2 7B", "origin": "contributed run"}
+    mine = {**RUN, "origin": float("nan")}  # where runs of both kinds are put together
+    rows = pd.DataFrame([{**given, "same_questions": same} for same in (True, False)] + [mine])
+    rows = rows.assign(dataset="trex_mc").fillna({"label": "mine", "same_questions": True})
+    data = held(page(runs=rows))["data"]
+    own = {row["model"]: row for row in data["models"] if row.get("run")}
+    assert set(own) == {"Llama 2 7B (contributed run)", "mine"}
+    assert own["Llama 2 7B (contributed run)"]["family"] == "contributed runs"
+    assert own["mine"]["family"] == explorer.YOURS
+    (apart,) = data["apart"]
+    assert apart["about"].startswith("contributed run, n = 100")
+
+
 def test_no_name_is_taken_for_markup():
     rows = [{**RUN, "label": text, "dataset": text} for text in hostile.STRINGS]
     rows += [{**row, "same_questions": False} for row in rows]

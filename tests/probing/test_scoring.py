@@ -61,6 +61,7 @@ def test_prompts_without_names_are_items_of_their_own():
     assert found["option"].tolist() == named["option"].tolist()
     assert found["item"].nunique() == len(PROMPTS)
     assert work(lm, named[["prompt", "continuation"]]) == work(lm, named)
+    assert work(lm, named[:0]) == {"probes": 0, "tokens": 0, "forwarded": 0}
     with pytest.raises(UserError, match="lacks the column variant"):
         score(lm, named.drop(columns="variant"), progress=False)
 

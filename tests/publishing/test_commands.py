@@ -10,6 +10,7 @@ import pytest
 
 from helpers import UserError, runs, studies
 from helpers.publishing import chapters, commands
+from tests import saved_runs
 
 SCREEN = 24
 
@@ -93,3 +94,30 @@ def test_measure_takes_all_studies_and_the_settings_of_any(measured, capsys):
     told = capsys.readouterr().err
     assert told.startswith("error: The studies have no parameter 'n_item': did you mean n_items?")
     assert len(measured) == 1
+
+
+def test_runs_are_described_packed_and_verified(tmp_path, capsys):
+    saved_runs.write(tmp_path / "runs", "small", 0.6, ("monitor",), n_bootstrap=50)
+    out = ["--folder", str(tmp_path / "out")]
+    assert commands.main(["card", str(tmp_path / "runs" / "small"), *out]) == 0
+    assert commands.main(["pack", str(tmp_path / "runs" / "small"), *out]) == 0
+    told = [Path(line).name for line in capsys.readouterr().out.splitlines()]
+    assert told == ["small.md", "small.html", "small.zip"]
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == sorted(told)
+    assert commands.main(["verify", str(tmp_path / "out" / "small.zip")]) == 0
+    line = "small.zip, small, monitor: 4 measures hold, from 96 answers\n"
+    assert capsys.readouterr().out == line
+
+
+def test_verify_looks_at_every_archive_and_tells_all_reasons(tmp_path, capsys):
+    saved_runs.write(tmp_path, "small", 0.6, ("monitor",), n_bootstrap=50)
+    commands.main(["pack", str(tmp_path / "small"), "--folder", str(tmp_path)])
+    (tmp_path / "bad.zip").write_text("no zip")
+    capsys.readouterr()
+    files = [str(tmp_path / name) for name in ("bad.zip", "small.zip", "none.zip")]
+    assert commands.main(["verify", *files]) == 2
+    told = capsys.readouterr()
+    assert told.out.startswith("small.zip, small, monitor: 4 measures hold")
+    assert told.err.startswith("error: bad.zip is refused: it is no whole zip archive")
+    assert "none.zip is refused: There is no file" in told.err
+    assert told.err.count("\n") == 1

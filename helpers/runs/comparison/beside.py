@@ -3,17 +3,18 @@
 import warnings
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 import pandas as pd
 
-from helpers import stats
+from helpers import UserError, stats
 from helpers.datasets import fktc, unseen
 from helpers.datasets.questions import PUBLISHED
 from helpers.metrics import knowledge_base as kb
 from helpers.metrics import monitor
 from helpers.published.knowledge_base import SETTINGS
-from helpers.runs import store
+from helpers.runs import sharing, store
 from helpers.runs.comparison import facts, groups
 from helpers.runs.comparison.board import Tables
 from helpers.stats import Statistic
@@ -22,6 +23,8 @@ from helpers.studies.knowledge_base import BASIC
 
 COLUMNS = ["model", "label", "measure", "value", "low", "high", "n"]
 COLUMNS += ["same_questions", "why", "dataset", "folder"]
+KINDS = {"value": float, "low": float, "high": float, "n": int, "same_questions": bool}
+CONTRIBUTED = "contributed run"
 ELSEWHERE = ("measured", "questions", "benchmarks/*")  # where commands put runs, in the folder
 RELATIONS = {"fktc": len(fktc.registry()), "trex_mc": 50}
 SOURCES = f"SeenQA: {', '.join(PUBLISHED)}"
@@ -112,8 +115,45 @@ def runs_beside(runs_dir: str | Path = "", n_resamples: int = 1000, seed: int = 
     flat = table["low"] == table["high"]  # nothing to vary, such as one fact of each relation
     table[["low", "high"]] = table[["low", "high"]].mask(flat, axis=0)
     kept = table.drop_duplicates(["model", "label", "measure", "dataset"], keep="last")
-    kinds = {"value": float, "low": float, "high": float, "n": int, "same_questions": bool}
-    return kept.sort_index()[COLUMNS].astype(kinds).reset_index(drop=True)
+    return kept.sort_index()[COLUMNS].astype(KINDS).reset_index(drop=True)
+
+
+def contributed(
+    archives: str | Path, n_resamples: int = 1000, seed: int = 0
+) -> tuple[pd.DataFrame, list[str]]:
+    """Return what :func:`runs_beside` does, of the runs in archives that others contributed.
+
+    Parameters
+    ----------
+    archives : str or Path
+        Their folder, seen from the project's.
+    n_resamples, seed : int
+        As for `helpers.stats.bootstrap`.
+
+    Returns
+    -------
+    table : DataFrame
+        As from :func:`runs_beside`, with ``origin``.
+    refused : list of str
+        A sentence on each archive that was not verified and is left out.
+
+    Examples
+    --------
+    >>> contributed("no/such/folder")[1]
+    []
+    """
+    parts, refused = [], []
+    for path in sorted((store.ROOT / archives).glob("*.zip")):
+        with TemporaryDirectory() as top:
+            try:
+                sharing.unpack(sharing.verify(path)[0], Path(top) / path.stem)
+            except UserError as error:
+                refused.append(str(error))
+                continue
+            found = runs_beside(top, n_resamples, seed)
+        parts.append(found.assign(label=found["label"] + " (contributed)", folder=path))
+    table = pd.concat(parts or [pd.DataFrame(columns=COLUMNS)], ignore_index=True)
+    return table.astype(KINDS).assign(origin=CONTRIBUTED), refused
 
 
 def _labelled(found: list[pd.DataFrame]) -> list[Any]:

@@ -1,0 +1,127 @@
+"""A model's runs as one file: written the same each time, and read without trusting it."""
+
+import contextlib
+import hashlib
+import json
+import os
+import stat
+import zipfile
+from pathlib import Path
+from typing import Any
+
+from helpers import UserError
+from helpers.runs import environment
+from helpers.runs.sharing.record import Shared, file_name
+
+MANIFEST = "manifest.json"
+LARGEST = 256 * 2**20  # bytes of an archive
+MEMBERS = 100
+DATE = (1980, 1, 1, 0, 0, 0)  # the first that a zip can hold
+
+
+def pack(shared: Shared, folder: str | Path) -> Path:
+    """Write an archive of runs into a folder and return its path.
+
+    Members are stored as they are: their files are compressed already, and nothing can grow.
+    """
+    path = Path(folder) / f"{file_name(shared.record)}.zip"
+    part = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    manifest = shared.record | {"checksum": checksum(shared.record)}
+    members = {MANIFEST: _json(manifest).encode(), **shared.files}
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with zipfile.ZipFile(part, "w", zipfile.ZIP_STORED) as archive:
+            for name in sorted(members):
+                info = zipfile.ZipInfo(name, DATE)
+                info.create_system, info.external_attr = 3, (stat.S_IFREG | 0o644) << 16
+                archive.writestr(info, members[name])
+        part.replace(path)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            part.unlink(missing_ok=True)
+        raise UserError(
+            f"{path} cannot be written ({error.strerror or error}): give another --folder."
+        ) from error
+    return path
+
+
+def read(path: str | Path) -> Shared:
+    """Return the record and the files of an archive; nothing is written, and nothing trusted.
+
+    Raises
+    ------
+    UserError
+        With the reason, where it is no archive that `pack` could have written. What the record
+        says is not checked here.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise UserError(f"There is no file {path}: give an archive that `pack` wrote.")
+    if path.stat().st_size > LARGEST:
+        raise UserError(f"it is larger than {LARGEST >> 20} MB")
+    try:
+        with zipfile.ZipFile(path) as archive:
+            infos = archive.infolist()
+            _check(infos)
+            files = {info.filename: archive.read(info) for info in infos}
+    except (zipfile.BadZipFile, EOFError, OSError, ValueError, RuntimeError) as error:
+        if isinstance(error, UserError):
+            raise
+        raise UserError(f"it is no whole zip archive ({' '.join(str(error).split())})") from error
+    if MANIFEST not in files:
+        raise UserError(f"it holds no {MANIFEST}")
+    try:
+        record = json.loads(files.pop(MANIFEST), parse_constant=_refuse)
+    except (ValueError, RecursionError) as error:
+        raise UserError(f"its {MANIFEST} is not JSON ({error})") from error
+    return Shared(record, files)
+
+
+def unpack(shared: Shared, folder: Path) -> None:
+    """Write what was verified as runs of a model into a folder, as `helpers.runs.load` finds them.
+
+    >>> import tempfile
+    >>> unpack(Shared({"model": {"name": "m"}, "runs": {}}, {}), Path(tempfile.mkdtemp()))
+    """
+    for name, run in shared.record["runs"].items():
+        place = folder / name
+        place.mkdir(parents=True)
+        (place / "answers.parquet").write_bytes(shared.files[run["answers"]["file"]])
+        told = run | {"chapter": name, "model": shared.record["model"] | run["model"]}
+        (place / "run.json").write_text(_json(told), encoding="utf-8")
+
+
+def checksum(record: dict[str, Any]) -> str:
+    """Return the SHA-256 of a record without its own, which shows whether it was edited since.
+
+    >>> checksum({"format": 1}) == checksum({"checksum": "a", "format": 1}) != checksum({})
+    True
+    """
+    rest = {key: value for key, value in record.items() if key != "checksum"}
+    return hashlib.sha256(_json(rest).encode()).hexdigest()
+
+
+def _check(infos: list[zipfile.ZipInfo]) -> None:
+    """Refuse members that are no plain files, or that could grow or hide each other."""
+    names = [info.filename for info in infos]
+    if len(names) > MEMBERS:
+        raise UserError(f"it has {len(names)} members, and an archive of runs at most {MEMBERS}")
+    for info in infos:
+        kind = stat.S_IFMT(info.external_attr >> 16)
+        if names.count(info.filename) > 1:
+            raise UserError(f"its member {info.filename!r} is there twice")
+        if info.is_dir() or kind not in (0, stat.S_IFREG):
+            raise UserError(f"its member {info.filename!r} is no plain file")
+        if info.compress_type != zipfile.ZIP_STORED or info.file_size != info.compress_size:
+            raise UserError(f"its member {info.filename!r} is compressed, as `pack` never does")
+
+
+def _json(value: dict[str, Any]) -> str:
+    text = json.dumps(
+        value, indent=1, ensure_ascii=False, sort_keys=True, default=environment.plain
+    )
+    return text + "\n"
+
+
+def _refuse(name: str) -> None:
+    raise ValueError(f"{name} is no number of JSON")

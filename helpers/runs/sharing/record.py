@@ -1,0 +1,230 @@
+"""What is made public of a model's runs: settings, answers, measures, and no path of a machine."""
+
+import hashlib
+import io
+import re
+from pathlib import Path, PureWindowsPath
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from helpers import UserError, first_line
+from helpers.models import address
+from helpers.models.checkpoints import HUB_ID, bundled
+from helpers.runs import store
+from helpers.studies import STUDIES, fitting
+
+FORMAT = 1  # of archives: raise it with every change that older versions cannot read
+SAME = ("revision", "weights_sha", "architecture", "kind", "n_parameters")  # in all of its runs
+ASKED = ("prompt_format", "dtype", "quantization")
+KEPT = ("seed", "versions", "commit", "device", "seconds", "peak_memory_mib", "finished")
+DATASET = ("title", "version", "licence", "checksum", "rows")
+PLACES = {"model", "run_dir", "runs_dir"}  # settings that say where, not what
+LARGEST = 4 * 2**30  # bytes that a table of answers may take in memory
+
+
+class Shared(NamedTuple):
+    """A record of a model's runs, and the files of answers that it names."""
+
+    record: dict[str, Any]
+    files: dict[str, bytes]
+
+
+def describe(folder: str | Path) -> Shared:
+    """Return what is made public of a model's runs, its measures computed from the answers.
+
+    Parameters
+    ----------
+    folder : str or Path
+        Of a model, with a folder for each study, or of a single study's run.
+    """
+    folder = Path(folder)
+    record: dict[str, Any] = {"format": FORMAT, "model": None, "runs": {}}
+    files = {}
+    for place in _places(folder):
+        manifest = _manifest(place)
+        name, model = manifest["chapter"], _model(manifest["model"])
+        if record["model"] not in (None, model):
+            raise UserError(
+                f"The runs in {folder} are of different weights: run the older studies again, or "
+                "give the folder of one."
+            )
+        file = f"{name}/answers.parquet"
+        files[file] = _written(store.answers(place))
+        answers = table(files[file])
+        given = {k: _public(v) for k, v in manifest["parameters"].items() if k not in PLACES}
+        given |= {key: manifest[key] for key in ("focus",) if key in manifest}  # as it came out
+        work = manifest.get("work") or {}
+        record["model"] = model
+        record["runs"][name] = {
+            "answers": {
+                "file": file,
+                "sha256": hashlib.sha256(files[file]).hexdigest(),
+                "rows": len(answers),
+            },
+            "parameters": given,
+            "model": {key: manifest["model"].get(key) for key in ASKED},
+            "dataset": {
+                "name": _public(manifest["dataset"]["name"]),
+                **{key: manifest["dataset"].get(key) for key in DATASET},
+            },
+            **{key: manifest.get(key) for key in KEPT},
+            "cost": {"prompts": work.get("probes"), "tokens": work.get("tokens")},
+            "measures": measures(name, given, answers),
+        }
+    return Shared(record, files)
+
+
+def measures(name: str, given: dict[str, Any], answers: pd.DataFrame) -> list[dict[str, Any]]:
+    """Compute a study's measures of all facts from the answers, as its summary does."""
+    study = STUDIES[name]
+    facts = study.facts(answers, **fitting(study.facts, given))
+    draws = {"n_resamples": given.get("n_bootstrap", 1000), "seed": given.get("seed") or 0}
+    found = study.summary(facts, **draws).head(len(study.MEASURES)).drop(columns="relation")
+    return [
+        {key: None if pd.isna(value) else value for key, value in row.items()}
+        for row in found.to_dict("records")
+    ]
+
+
+def table(data: bytes) -> pd.DataFrame:
+    """Read a table of answers from the bytes of a Parquet file that may be anybody's."""
+    options = {"page_checksum_verification": True}
+    try:
+        # A value is held once and may be named a billion times: counted before it is written out.
+        about = pq.ParquetFile(io.BytesIO(data)).metadata
+        groups = (about.row_group(place) for place in range(about.num_row_groups))
+        columns = [group.column(place) for group in groups for place in range(group.num_columns)]
+        if any(column.physical_type == "FIXED_LEN_BYTE_ARRAY" for column in columns):
+            raise UserError("it holds bytes, and answers are texts and numbers")
+        size = 8 * sum(column.num_values for column in columns)
+        if size <= LARGEST:
+            texts = {
+                column.path_in_schema for column in columns if column.physical_type == "BYTE_ARRAY"
+            }
+            short = pq.read_table(io.BytesIO(data), read_dictionary=sorted(texts), **options)
+            size = sum(map(_size, short.columns))
+        if size > LARGEST:
+            raise UserError(f"it takes more than {LARGEST >> 30} GB of memory")
+        return pq.read_table(io.BytesIO(data), **options).replace_schema_metadata().to_pandas()
+    except (OSError, ValueError, MemoryError, pa.ArrowException) as error:
+        raise UserError(f"it is no table of answers ({first_line(error)})") from error
+
+
+def file_name(record: dict[str, Any]) -> str:
+    """Return what the files that are made of a record are called, without an ending.
+
+    >>> file_name({"model": {"name": "org/model-a"}})
+    'org--model-a'
+    """
+    name = record["model"]["name"].replace("/", "--")
+    return re.sub(r"[^A-Za-z0-9._-]", "_", name).lstrip(".") or "model"
+
+
+def _size(column: pa.ChunkedArray) -> int:
+    """Return at most how many bytes a column takes with its texts written out."""
+    total = column.nbytes
+    for chunk in column.chunks:
+        while pa.types.is_list(chunk.type):
+            chunk = chunk.flatten()
+        if pa.types.is_dictionary(chunk.type) and len(chunk):
+            total += len(chunk) * (pc.max(pc.binary_length(chunk.dictionary)).as_py() or 0)
+    return total
+
+
+def _places(folder: Path) -> list[Path]:
+    """Return the folders of the studies' runs; the folder itself if it is one."""
+    if not folder.is_dir():
+        raise UserError(
+            f"There is no folder {folder}: give that of a model's runs, such as runs/atlas-m."
+        )
+    if (folder / "run.json").is_file():
+        return [folder]
+    found = [folder / name for name in STUDIES if (folder / name / "run.json").is_file()]
+    if not found:
+        raise UserError(
+            f"{folder} holds no finished run of a study: give a folder with one of "
+            f"{', '.join(STUDIES)}, such as runs/atlas-m or runs/measured/atlas-m."
+        )
+    return found
+
+
+def _manifest(folder: Path) -> dict[str, Any]:
+    try:
+        found = store.manifest(folder)
+        chapter, *_ = found["chapter"], found["model"]["name"], found["dataset"]["name"]
+        dict(found["parameters"])
+    except (KeyError, TypeError, ValueError) as error:
+        if isinstance(error, UserError):
+            raise
+        raise UserError(
+            f"{folder / 'run.json'} is damaged ({first_line(error)}): run the chapter again."
+        ) from error
+    if chapter not in STUDIES:
+        raise UserError(f"{folder} is a run of {chapter}: give one of {', '.join(STUDIES)}.")
+    return found
+
+
+def _model(described: dict[str, Any]) -> dict[str, Any]:
+    """Return what all runs of one model say of it, without the folder or the server that it is in.
+
+    >>> _model({"name": "/home/ann/tiny", "weights_sha": "ab"})["name"]
+    'tiny'
+    """
+    name = described["name"]
+    if "server" in described:
+        origin, name = "server", address.parse(name).model
+    elif name in bundled():
+        origin = "bundled"
+    else:
+        origin = "hub" if described.get("revision") else "folder"
+        name = name if origin == "hub" else _last(name)
+    base = described.get("base")
+    found = {"name": name, "origin": origin, "base": base and _last(base)}
+    return found | {key: described.get(key) for key in SAME}
+
+
+def _public(value: Any) -> Any:
+    """Return a setting without what it says of a machine: of a path, its last part is left.
+
+    >>> _public(["popqa", "/home/ann/my questions.csv", "org/model@v1", "[X] is in [Y]", 3])
+    ['popqa', 'my questions.csv', 'org/model@v1', '[X] is in [Y]', 3]
+    >>> _public("https://ann:secret@example.org/a.jsonl?token=1")
+    'https://example.org/a.jsonl'
+    """
+    if isinstance(value, list):
+        return [_public(each) for each in value]
+    if not isinstance(value, str) or "[X]" in value or not re.search(r"[/\\~]", value):
+        return value
+    if re.match(r"https?://", value):
+        parts = urlsplit(value)
+        return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="").geturl()
+    if value.startswith("hub:") or HUB_ID.fullmatch(value.partition("@")[0]):
+        return value
+    return _last(value)
+
+
+def _last(path: str) -> str:
+    """Return the last part of a path of whichever system; of a snapshot on the hub, its name.
+
+    >>> _last("models/tiny/"), _last("hub/models--org--tiny/snapshots/1a2b")
+    ('tiny', 'org/tiny')
+    """
+    if hub := re.search(r"models--([^/\\]+)[/\\]snapshots", path):
+        return hub[1].replace("--", "/")
+    return PureWindowsPath(path).name
+
+
+def _written(answers: pd.DataFrame) -> bytes:
+    """Return a table as the bytes of a Parquet file, the same whenever and wherever it is written.
+
+    What pandas notes of a table, such as the file that its questions came from, is left out.
+    """
+    stream = io.BytesIO()
+    found = pa.Table.from_pandas(answers, preserve_index=False).replace_schema_metadata()
+    pq.write_table(found, stream, compression="zstd", write_page_checksum=True)
+    return stream.getvalue()

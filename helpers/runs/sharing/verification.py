@@ -1,0 +1,237 @@
+"""Check an archive of runs: its form, its files, its settings, and each measure computed again.
+
+A check shows that the measures follow from the answers, and that the answers are of the questions
+that the settings name. It cannot show that they are the answers of that model.
+"""
+
+import hashlib
+import json
+import math
+from collections.abc import Callable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import jsonschema
+import pandas as pd
+
+from helpers import UserError, datasets, first_line
+from helpers.datasets import multiple_choice
+from helpers.prompts import lists
+from helpers.runs.sharing import archive, record
+from helpers.runs.sharing.record import FORMAT, Shared
+from helpers.studies import STUDIES
+
+SCHEMA = Path(__file__).with_name("schema.json")
+CLOSE = 1e-9  # sums may be taken in another order on another machine
+
+
+class Verified(NamedTuple):
+    """A run that was checked: its study, how many answers it rests on, how many measures hold."""
+
+    study: str
+    answers: int
+    measures: int
+
+
+def verify(path: str | Path) -> tuple[Shared, list[Verified]]:
+    """Return what is in an archive and what of it was verified.
+
+    Raises
+    ------
+    UserError
+        With the first reason against it.
+    """
+    try:
+        shared = archive.read(path)
+        _form(shared)
+        return shared, [_run(shared, name) for name in shared.record["runs"]]
+    except UserError as error:
+        reason = "".join(filter(str.isprintable, str(error).rstrip(".")))
+        raise UserError(f"{Path(path).name} is refused: {reason}.") from error
+
+
+def _form(shared: Shared) -> None:
+    """Compare the manifest with the schema, and the files with the manifest."""
+    found = shared.record.get("format") if isinstance(shared.record, dict) else None
+    if found != FORMAT and isinstance(found, int):
+        raise UserError(f"it is of format {found}, and this version of the package reads {FORMAT}")
+    wrong = jsonschema.exceptions.best_match(_validator().iter_errors(shared.record))
+    if wrong:
+        place = "/".join(map(str, wrong.absolute_path)) or "its top"
+        said = wrong.message if len(wrong.message) < 160 else f"{wrong.message[:160]}…"
+        raise UserError(f"its manifest does not fit the schema at {place}: {said}")
+    if shared.record["checksum"] != archive.checksum(shared.record):
+        raise UserError("its manifest was edited after it was packed: its checksum is another's")
+    runs = shared.record["runs"]
+    for name in runs:
+        if name not in STUDIES:
+            raise UserError(f"it holds a run of {name!r}, which is no study here")
+    named = {run["answers"]["file"]: run["answers"] for run in runs.values()}
+    if len(named) < len(runs):
+        raise UserError("two of its runs name one file of answers")
+    for file in named.keys() - shared.files.keys():
+        raise UserError(f"it lacks {file!r}, which its manifest names")
+    for file in shared.files.keys() - named.keys():
+        raise UserError(f"it holds {file!r}, which its manifest does not name")
+    for file, told in named.items():
+        digest = hashlib.sha256(shared.files[file]).hexdigest()
+        if digest != told["sha256"]:
+            raise UserError(
+                f"{file} has the SHA-256 {digest[:8]}…, and its manifest says "
+                f"{told['sha256'][:8]}…: it is not the file that was packed"
+            )
+
+
+def _run(shared: Shared, name: str) -> Verified:
+    """Compare what the manifest says of one run with its answers."""
+    run = shared.record["runs"][name]
+    try:
+        answers = record.table(shared.files[run["answers"]["file"]])
+        if len(answers) != run["answers"]["rows"]:
+            raise UserError(
+                f"its manifest says {run['answers']['rows']} answers, and it holds {len(answers)}"
+            )
+        if len({run["seed"], run["parameters"].get("seed")}) > 1:
+            raise UserError("its manifest gives two seeds")
+        _settings(name, run, shared.record["model"], answers)
+        found = record.measures(name, run["parameters"], answers)
+        _compare(run["measures"], found)
+    except UserError as error:
+        raise UserError(f"{name}: {error}") from error
+    except Exception as error:  # a table that is not a study's may fail in any way
+        raise UserError(
+            f"{name}: its answers cannot be measured ({type(error).__name__} {first_line(error)})"
+        ) from error
+    return Verified(name, len(answers), len(found))
+
+
+def _compare(reported: list[dict[str, Any]], found: list[dict[str, Any]]) -> None:
+    """Refuse measures that are not those found."""
+    told = {each["measure"]: each for each in reported}
+    if len(told) < len(reported) or told.keys() != {each["measure"] for each in found}:
+        names = ", ".join(each["measure"] for each in found)
+        raise UserError(f"its measures are not the study's, which are {names}")
+    for each in found:
+        for key, value in each.items():
+            if not _same(told[each["measure"]][key], value):
+                raise UserError(
+                    f"{each['measure']} is reported with {key} "
+                    f"{_figure(told[each['measure']][key])}, and its answers give {_figure(value)}"
+                )
+
+
+def _same(one: object, other: object) -> bool:
+    if isinstance(one, float | int) and isinstance(other, float | int):
+        return math.isclose(one, other, rel_tol=CLOSE, abs_tol=CLOSE)
+    return one == other
+
+
+def _figure(value: object) -> str:
+    if value is None:
+        return "undefined"
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def _settings(
+    name: str, run: Mapping[str, Any], model: Mapping[str, Any], answers: pd.DataFrame
+) -> None:
+    """Refuse settings that ask for less than the answers hold, or that draw other questions.
+
+    Where a data set has fewer facts than were asked for, the answers hold fewer. Only the atlas,
+    which is at hand, can be drawn from again.
+    """
+    if name not in SHOWN:
+        return
+    if "part" in answers:  # of a chapter's run: without the close-ups
+        answers = answers[answers["part"] == "lists"]
+    given = run["parameters"]
+    for setting, shown in SHOWN[name](answers).items():
+        told = given.get(setting) or math.inf  # 0 takes all
+        if shown > told:
+            raise UserError(f"its settings say {setting}={told}, and its answers hold {shown}")
+    if run["dataset"]["checksum"] != datasets.source("atlas")["checksum"]:
+        return
+    drawn = set(DRAWN[name](given, model["name"] if model["origin"] == "bundled" else ""))
+    asked = set(answers["item"])
+    if drawn != asked:
+        raise UserError(
+            f"its settings draw {len(drawn)} questions from the atlas, and its answers are about "
+            f"{len(asked)}, {len(asked - drawn)} of which are not among them"
+        )
+
+
+def _most(answers: pd.DataFrame, of: str = "item", by: str = "relation") -> int:
+    """Return the most different items (options ...) of any relation (item ...)."""
+    return int(answers.groupby(by)[of].nunique().max()) if len(answers) else 0
+
+
+def _monitor(answers: pd.DataFrame) -> dict[str, int]:
+    frames = answers.loc[answers["variant"].str.fullmatch(r"frame\d+"), "variant"]
+    return {"n_facts": _most(answers), "n_frames": frames.nunique()}
+
+
+def _knowledge_base(answers: pd.DataFrame) -> dict[str, int]:
+    seen = answers["seen"].astype(bool)
+    kinds = {"n_seen": answers[seen], "n_unseen": answers[~seen]}
+    found = {setting: _most(part, by="group") for setting, part in kinds.items()}
+    if "n_choices" in answers and answers["n_choices"].notna().any():
+        found["n_choices"] = int(answers["n_choices"].max())
+    return found
+
+
+def _latent_knowledge(answers: pd.DataFrame) -> dict[str, int]:
+    return {"n_facts": _most(answers), "n_choices": _most(answers, "option", "item")}
+
+
+def _multiplicity(answers: pd.DataFrame) -> dict[str, int]:
+    found = {"n_items": answers["item"].nunique(), "n_options": _most(answers, "option", "item")}
+    return found | {"n_variations": _most(answers, "variation", "kind")}
+
+
+SHOWN: dict[str, Callable[[pd.DataFrame], dict[str, int]]] = {
+    "monitor": _monitor,
+    "knowledge_base": _knowledge_base,
+    "latent_knowledge": _latent_knowledge,
+    "multiplicity": _multiplicity,
+}
+
+
+def _facts(given: Mapping[str, Any], model: str) -> pd.Series:
+    return datasets.load("atlas", given["relations"], given["n_facts"] or None, given["seed"])[
+        "fact"
+    ]
+
+
+def _questions(given: Mapping[str, Any], model: str) -> pd.Series:
+    numbers = {key: given[key] for key in ("n_seen", "n_unseen", "as_of", "seed")}
+    return datasets.knowledge("atlas", model, **numbers).asked["item"]
+
+
+def _tested(given: Mapping[str, Any], model: str) -> pd.Series:
+    facts = datasets.load("atlas", given["relations"], seed=given["seed"])
+    if not given["relations"]:
+        facts = facts[~facts["relation"].isin(given.get("left_out", ()))]
+    facts, _ = lists.divisible(facts, given["seed"])
+    roles = lists.split(facts, seed=given["seed"])
+    tests = roles[roles["role"] == "test"]
+    return tests.groupby("relation").head(given["n_facts"] or len(tests))["fact"]
+
+
+def _items(given: Mapping[str, Any], model: str) -> pd.Series:
+    wanted, n = given["relations"] or None, given["n_items"] or None
+    drawn = multiple_choice.load("atlas", n, given["seed"], given["n_options"], wanted, model)
+    return drawn.items["item"]
+
+
+DRAWN: dict[str, Callable[[Mapping[str, Any], str], pd.Series]] = {
+    "monitor": _facts,
+    "knowledge_base": _questions,
+    "latent_knowledge": _tested,
+    "multiplicity": _items,
+}
+
+
+@cache
+def _validator() -> jsonschema.Draft202012Validator:
+    return jsonschema.Draft202012Validator(json.loads(SCHEMA.read_text(encoding="utf-8")))
