@@ -10,6 +10,7 @@ from pandas.api.types import is_numeric_dtype
 from pandas.io.formats.style import Styler
 
 from helpers import UserError, stats
+from helpers.plots import latex
 from helpers.plots.style import OTHER
 
 TOO_FEW = "fewer than six models"  # stats.FEWEST_MODELS
@@ -160,6 +161,8 @@ def beside(
 def export(table: pd.DataFrame, name: str, folder: str | Path) -> list[Path]:
     r"""Write a table as CSV, Markdown and LaTeX (booktabs).
 
+    The LaTeX is for pdflatex, which lacks most characters: see `helpers.plots.latex`.
+
     Parameters
     ----------
     table : pandas.DataFrame
@@ -181,12 +184,13 @@ def export(table: pd.DataFrame, name: str, folder: str | Path) -> list[Path]:
     """
     flat = _flat(table)
     cells = flat.map(_markdown_cell)
-    latex = flat.style.format(escape="latex", precision=3, na_rep="").hide(axis="index")
-    latex = latex.format_index(escape="latex", axis="columns")
+    written = flat.map(lambda value: latex.escape(value) if isinstance(value, str) else value)
+    style = written.style.format(precision=3, na_rep="").hide(axis="index")
+    style = style.format_index(lambda name: latex.escape(str(name)), axis="columns")
     texts = {
         "csv": flat.to_csv(index=False),
         "md": cells.to_markdown(index=False, floatfmt=".4g", disable_numparse=True) + "\n",
-        "tex": latex.to_latex(hrules=True),
+        "tex": style.to_latex(hrules=True),
     }
     try:
         Path(folder).mkdir(parents=True, exist_ok=True)
