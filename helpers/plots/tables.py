@@ -1,17 +1,22 @@
 """Result tables: one look in the page, and the same table as CSV, Markdown and LaTeX."""
 
+from __future__ import annotations
+
 from collections.abc import Collection, Mapping
 from html import escape
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pandas as pd
-from IPython.display import HTML
 from pandas.api.types import is_numeric_dtype
 from pandas.io.formats.style import Styler
 
 from helpers import UserError, stats
 from helpers.plots import latex
 from helpers.plots.style import OTHER
+
+if TYPE_CHECKING:
+    from IPython.display import HTML
 
 TOO_FEW = "fewer than six models"  # stats.FEWEST_MODELS
 
@@ -295,6 +300,8 @@ def folded(*tables: Styler, summary: str = "") -> HTML:
     >>> folded(table, summary="All <tables>").data[:61]
     '<details class="tables"><summary>All &lt;tables&gt;</summary>'
     """
+    from IPython.display import HTML
+
     title = escape(summary) or tables[0].caption
     inside = "".join(table.to_html() for table in tables)
     return HTML(f'<details class="tables"><summary>{title}</summary>{inside}</details>')

@@ -43,6 +43,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
+    except ModuleNotFoundError as error:  # a light install
+        if error.name is None or error.name.startswith("helpers"):
+            raise
+        print(
+            f"error: {args.command} needs the package {error.name}: install the book's packages, "
+            "in a clone, with make install or pip install '.[book]'.",
+            file=sys.stderr,
+        )
+        return 2
     except KeyboardInterrupt:
         print("error: Interrupted: the same command goes on where this stopped.", file=sys.stderr)
         return 130
@@ -73,6 +82,25 @@ def _command(*arguments: str) -> Callable[[Call], Call]:
         return call
 
     return register
+
+
+def _need_sources(*folders: str) -> None:
+    """Refuse a command where the book's sources, which are not installed, are not at hand."""
+    from importlib.metadata import PackageNotFoundError, metadata
+
+    from helpers.runs import ROOT
+
+    missing = [f"{name}/" for name in folders if not (ROOT / name).is_dir()]
+    if not missing:
+        return
+    try:
+        address = metadata("what-language-models-know")["Project-URL"].partition(", ")[2]
+    except PackageNotFoundError:
+        address = "the repository's address"
+    raise UserError(
+        f"{ROOT} has no {' and no '.join(missing)}: this command needs the book's sources, so run "
+        f"it in a clone (git clone {address})."
+    )
 
 
 def _given(args: argparse.Namespace, *names: str) -> dict[str, Any]:
@@ -122,6 +150,8 @@ def logs(args: argparse.Namespace) -> None:
 @_command("chapter", "--model", "--runs", "--set", "--templates")
 def run(args: argparse.Namespace) -> None:
     """Execute one chapter."""
+    if args.templates is None:
+        _need_sources("notebooks")
     from helpers.publishing import chapters
 
     chapters.run(args.chapter, args.model, args.set, **_given(args, "runs", "templates"))
@@ -130,6 +160,7 @@ def run(args: argparse.Namespace) -> None:
 @_command("chapters", "--model", "--models", "--runs", "--set", "--cores")
 def book(args: argparse.Namespace) -> None:
     """Make the book of a model, repeating only what changed."""
+    _need_sources("notebooks", "book")
     from helpers.publishing import publish
     from helpers.runs import RUNS
 
@@ -140,6 +171,7 @@ def book(args: argparse.Namespace) -> None:
 @_command("chapters", "--models", "--runs", "--set", "--cores", "--profile", "--dry-run")
 def sweep(args: argparse.Namespace) -> None:
     """Run chapters on many models, here or on a cluster."""
+    _need_sources("notebooks")
     from helpers.publishing import sweeps
     from helpers.runs import RUNS
 
@@ -150,6 +182,7 @@ def sweep(args: argparse.Namespace) -> None:
 @_command("chapters", "--models", "--runs", "--set")
 def estimate(args: argparse.Namespace) -> None:
     """Say what a sweep costs."""
+    _need_sources("notebooks")
     from helpers.publishing import estimates, sweeps
     from helpers.runs import RUNS
 
@@ -173,6 +206,7 @@ def noise(args: argparse.Namespace) -> None:
 @_command("--folder", "--templates")
 def course(args: argparse.Namespace) -> None:
     """Write and check the exercises."""
+    _need_sources("notebooks", "book")
     from helpers.publishing.course import sheets
 
     print(sheets.make(**_given(args, "folder", "templates")))
@@ -181,6 +215,7 @@ def course(args: argparse.Namespace) -> None:
 @_command("chapters", "--model", "--table")
 def times(args: argparse.Namespace) -> None:
     """Measure what chapters take, from nothing."""
+    _need_sources("notebooks", "book")
     from helpers.publishing.course import times
 
     times.update(args.chapters, args.model, **_given(args, "table"))
@@ -189,6 +224,7 @@ def times(args: argparse.Namespace) -> None:
 @_command()
 def pdf(args: argparse.Namespace) -> None:
     """Print the rendered book as one PDF."""
+    _need_sources("notebooks", "book")
     from helpers.publishing import pdf
     from helpers.runs import ROOT
 
@@ -199,6 +235,7 @@ def pdf(args: argparse.Namespace) -> None:
 @_command()
 def links(args: argparse.Namespace) -> int:
     """Ask the book's external links whether they still lead somewhere."""
+    _need_sources("notebooks", "book")
     from helpers.publishing import links
 
     status, text = links.tell(links.ask())
@@ -209,6 +246,7 @@ def links(args: argparse.Namespace) -> int:
 @_command()
 def opening(args: argparse.Namespace) -> None:
     """Write the cell that installs the package into every chapter."""
+    _need_sources("notebooks")
     from helpers.publishing import opening
 
     for name in opening.write():

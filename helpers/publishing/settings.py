@@ -6,8 +6,6 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-import nbformat
-
 from helpers import UserError
 
 FIXED = {"model": "MODEL= or --model", "run_dir": "--runs", "runs_dir": "--runs"}
@@ -25,6 +23,8 @@ def declared(template: Path) -> dict[str, Any]:
     They are the assignments of the cell tagged ``parameters``. (``papermill.inspect_notebook``
     tells them too, but drops a parameter whose comment holds a quotation mark.)
     """
+    import nbformat
+
     if not template.is_file():
         known = ", ".join(sorted(path.stem for path in template.parent.glob("*.ipynb")))
         raise UserError(f"There is no chapter '{template.stem}': choose from {known or 'none'}.")
@@ -46,10 +46,10 @@ def parse(name: str, text: str, default: Any) -> Any:
 
     >>> parse("n_facts", "30", 100), parse("attribution", "no", True)
     (30, False)
-    >>> parse("relations", "P17,P36", []), parse("alphas", "[1, 0, 0]", [0.3, 0.3, 0.4])
+    >>> parse("relations", "P17,P36", ()), parse("alphas", "[1, 0, 0]", [0.3, 0.3, 0.4])
     (['P17', 'P36'], [1.0, 0.0, 0.0])
     """
-    if isinstance(default, list):
+    if isinstance(default, list | tuple):
         words = [word.strip().strip("'\"") for word in text.strip("[]() ").split(",")]
         first = default[0] if default else ""
         return [parse(name, word, first) for word in words if word]
