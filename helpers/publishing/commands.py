@@ -24,6 +24,11 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     "--models": {"metavar": "MODEL", "nargs": "*", "default": [], "help": "models to compare"},
     "--runs": {"metavar": "FOLDER", "type": Path, "help": "of the runs; runs by default"},
     "--set": {"metavar": "name=value", "nargs": "*", "default": [], "help": "settings"},
+    "--study": {
+        "default": "multiplicity",
+        "choices": ["multiplicity", "knowledge_base"],
+        "help": "multiplicity of several prompts, or knowledge_base of repeated answers to one",
+    },
     "--json": {"action": "store_true", "help": "print one object, without intervals"},
     "--cores": {"metavar": "N", "type": int, "help": "all by default"},
     "--profile": {"default": "", "help": "one of notebooks/profiles, or a folder"},
@@ -127,23 +132,24 @@ def measure(args: argparse.Namespace) -> None:
         print(f"{study}, with intervals of 95%\n{table}\nThe run is in {shown(place)}.", flush=True)
 
 
-@_command("files", "--json", "--set")
+@_command("files", "--study", "--json", "--set")
 def logs(args: argparse.Namespace) -> None:
-    """Measure multiplicity in logs of other tools."""
+    """Measure multiplicity or consistency in logs of other tools."""
     import json
 
     from helpers.publishing import settings
-    from helpers.studies import multiplicity
+    from helpers.studies import STUDIES
 
-    given = settings.take(args.set, multiplicity.from_logs.__kwdefaults__, "Logs have")
-    found = multiplicity.from_logs(args.files, **given)
+    study = STUDIES[args.study]
+    given = settings.take(args.set, study.from_logs.__kwdefaults__, "Logs have")
+    found = study.from_logs(args.files, **given)
     for note in found.attrs["notes"]:
         print(f"note: {note}", file=sys.stderr)
     if args.json:
-        print(json.dumps(multiplicity.of_logs(found)))
+        print(json.dumps(study.of_logs(found)))
         return
-    shown = multiplicity.summary_of_logs(found)[["measure", "estimate", "low", "high", "n"]]
-    heading = f"multiplicity over {found.attrs['prompts']} prompts, with intervals of 95%"
+    shown = study.summary_of_logs(found)[["measure", "estimate", "low", "high", "n"]]
+    heading = f"{study.TITLE} over {found.attrs['asked']}, with intervals of 95%"
     print(f"{heading}\n{shown.to_string(index=False, float_format='{:.3f}'.format)}")
 
 

@@ -121,7 +121,7 @@ def _joined(
         raise UserError("A log is named twice: name each file once.")
     logs = [_log(path, rule, repeats) for path in paths]
     if not logs:
-        raise UserError("No log is named: give two files or more.")
+        raise UserError("No log is named: name its file.")
     notes = [note for log in logs for note in log.notes]
     notes += _alike(logs)
     shared = [item for item in logs[0].rows if all(item in log.rows for log in logs)]
