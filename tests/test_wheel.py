@@ -211,7 +211,12 @@ def absent() -> set[str]:
         if name not in kept:
             kept.add(name)
             wanted = map(Requirement, metadata.requires(name) or [])
-            left += [w for w in wanted if w.marker is None or w.marker.evaluate({"extra": ""})]
+            extras = ["", *each.extras]
+            left += [
+                w
+                for w in wanted
+                if w.marker is None or any(w.marker.evaluate({"extra": e}) for e in extras)
+            ]
     owners = metadata.packages_distributions()
     return {
         module for module, names in owners.items() if not kept & set(map(canonicalize_name, names))

@@ -156,6 +156,11 @@ def test_repeated_answers_are_kept_with_their_marks(tmp_path):
     again = write(tmp_path / "again", [text("a", "Bonn", 0.0, "x"), text("b", "Rome", 0.0, "x")])
     more = logs.repeated([path, again])["repeats"].tolist()
     assert more == [[("Rome.", None), ("Oslo", None), ("Bonn", False)], [("Rome", False)]]
+    same = write(tmp_path / "same", [text("a", "Bonn", 0.0, "x"), text("b", "Rome", 0.0, "x")])
+    with pytest.raises(
+        UserError, match="hold the same answers to all prompts, so they are one run"
+    ):
+        logs.repeated([path, again, same])
     other = write(tmp_path / "other", [text("a", "Bonn", 0.0, "y"), text("b", "Rome", 0.0, "y")])
     with pytest.raises(UserError, match="have different prompts"):
         logs.repeated([path, other])

@@ -79,6 +79,12 @@ def repeated(paths: Sequence[str | Path]) -> pd.DataFrame:
         As from `read`, and if the prompts differ, or no answer is repeated.
     """
     logs, shared, notes = _joined(paths, RULES[0], repeats=True)
+    said = [tuple((log.rows[i]["text"], *log.rows[i]["repeats"]) for i in shared) for log in logs]
+    if len(set(said)) < len(said):
+        raise UserError(
+            "Two of the logs hold the same answers to all prompts, so they are one run, or runs of "
+            "one seed, or greedy: give sampled runs with other seeds."
+        )
     rows = []
     for item in shared:
         first, *others = (_numbered(log, item, logs[0].rows[item]) for log in logs)
