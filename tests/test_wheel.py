@@ -21,7 +21,7 @@ from packaging.utils import canonicalize_name
 
 from helpers import runs
 
-INGREDIENTS = ("pyproject.toml", "requirements.txt", "README.md", "LICENSE")
+INGREDIENTS = ("pyproject.toml", "README.md", "LICENSE")
 LIMIT = 100 * 2**20  # what PyPI takes
 ROOT = Path(__file__).resolve().parent.parent
 SOURCED = ("run", "book", "sweep", "estimate", "course", "times", "pdf", "links", "opening")
