@@ -70,6 +70,10 @@ for k in range(len(docs[0]["prompts"])):
     [log] = eval(task, model=model, log_dir=folder, display="none", max_tokens=15,
                  max_connections=1 if kind == "choices" else 10, epochs=int((repeats or [1])[0]))
     assert log.status == "success", log.error
+    if repeats:
+        said = [[s.id, s.epoch, s.output.completion] for s in log.samples]
+        json.dump(sorted(said), open(f"{folder}/said.json", "w"))
+        break
 """
 
 
@@ -167,9 +171,8 @@ def test_answers_of_both_tools_are_those_of_our_own_run(probes, data, tmp_path):
     inspected = sorted((tmp_path / "logs").glob("*.eval"))
     for paths in (inspected, harness(data, tmp_path, TEXTS, **words)):
         found = multiplicity.from_logs(paths)
-        # The tools pad their batches, which rounds in another way: a tie may fall otherwise.
-        assert (found["accuracy"] - ours["right"].mean().to_numpy()).abs().lt(1e-9).mean() >= 0.97
-        assert (found["ambiguous"] == (ours["text"].nunique() > 1).to_numpy()).mean() >= 0.97
+        assert found["accuracy"].tolist() == pytest.approx(ours["right"].mean().tolist())
+        assert found["ambiguous"].tolist() == (ours["text"].nunique() > 1).tolist()
 
 
 @pytest.mark.long
@@ -200,16 +203,10 @@ def test_repeated_answers_agree_as_often_as_the_tools_logs_say(tool, data, tmp_p
         script = tmp_path / "sampled.py"
         script.write_text(INSPECT, encoding="utf-8")
         execute(script, data, tmp_path / "logs", MODEL, "texts", N_REPEATS, cwd=tmp_path)
-        path = min((tmp_path / "logs").glob("*.eval"))
-        dumped = subprocess.run(
-            [PYTHON, "-m", "inspect_ai", "log", "dump", path],
-            capture_output=True,
-            check=True,
-        )
-        samples = json.loads(dumped.stdout)["samples"]
-        samples.sort(key=lambda each: each["epoch"])
+        [path] = (tmp_path / "logs").glob("*.eval")
+        rows = json.loads((tmp_path / "logs" / "said.json").read_text())
         items = [json.loads(line)["item"] for line in data.open()]
-        said = [[s["output"]["completion"] for s in samples if s["id"] == i] for i in items]
+        said = [[text for name, _, text in rows if name == item] for item in items]
     alike = [[matching.normalise(text) for text in texts] for texts in said]
     expected = [texts[1:].count(texts[0]) / (N_REPEATS - 1) for texts in alike]
     found = knowledge_base.from_logs([path])

@@ -40,7 +40,8 @@ def read(paths: Sequence[str | Path], rule: str = "sum") -> pd.DataFrame:
     Raises
     ------
     UserError
-        If a file is no such log, or if logs differ in tool, model, documents or options.
+        If a file is no such log, if a line's own mark contradicts what is read from it, or if logs
+        differ in tool, model, documents or options.
 
     Examples
     --------
@@ -87,15 +88,14 @@ def repeated(paths: Sequence[str | Path]) -> pd.DataFrame:
         )
     rows = []
     for item in shared:
-        first, *others = (_numbered(log, item, logs[0].rows[item]) for log in logs)
-        if any(row["prompt"] != first["prompt"] for row in others):
+        found = [_numbered(log, item, logs[0].rows[item]) for log in logs]
+        if len({row["prompt"] for row in found}) > 1:
             raise UserError(
                 "The logs have different prompts, and repeated answers are those to one prompt: "
                 "give runs of the same task."
             )
-        more = [(row["text"], row["right"]) for row in others]
-        more = [*first["repeats"], *more, *(pair for row in others for pair in row["repeats"])]
-        rows.append({"item": item, "relation": logs[0].task} | first | {"repeats": more})
+        said = [each for row in found for each in ((row["text"], row["right"]), *row["repeats"])]
+        rows.append({"item": item, "relation": logs[0].task} | found[0] | {"repeats": said[1:]})
     if not any(row["repeats"] for row in rows):
         raise UserError(
             "The logs hold no repeated answers that can be compared: sample several, with repeats "

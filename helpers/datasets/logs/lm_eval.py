@@ -118,7 +118,7 @@ def _generated(line: dict[str, Any]) -> dict[str, Any]:
     metric = "exact_match" if "exact_match" in metrics else next(iter(metrics), "")
     said, others = line["filtered_resps"][0], []
     if isinstance(line["resps"][0], list):
-        others = [text.strip() for text in line["resps"][0]]
+        others = [str(text).strip() for text in line["resps"][0]]
         if said.strip() in others:
             others.remove(said.strip())
         else:  # a filter makes other texts, which cannot be compared with these
