@@ -4,11 +4,15 @@ import ast
 import re
 import subprocess
 import sys
+import tomllib
+from collections.abc import Iterable
 from importlib.metadata import packages_distributions, version
 from pathlib import Path
 
 import nbformat
 import yaml
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from helpers.publishing import opening
 
@@ -28,6 +32,11 @@ TOOLS = {  # needed, though nothing of ours imports them
 }
 
 
+# Imported by the library only where they are at hand, or for what a script does not do.
+AT_HAND = {"IPython": "a notebook", "altair": "the book's explorer", "inseq": "attribution"}
+AT_HAND |= {"sentence_transformers": "another retriever"}
+
+
 def requirements() -> dict[str, str]:
     """Return the requirements: name to pinned version."""
     text = (ROOT / "requirements.txt").read_text(encoding="utf-8")
@@ -37,6 +46,14 @@ def requirements() -> dict[str, str]:
     return {pair[1]: pair[2] for pair in pairs}
 
 
+def declared() -> dict[str, list[Requirement]]:
+    """Return what pyproject.toml declares: the library under "", and the extras."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    parts = {"": project["dependencies"], **project["optional-dependencies"]}
+    named = {part: map(Requirement, lines) for part, lines in parts.items()}
+    return {part: [r for r in found if r.name != project["name"]] for part, found in named.items()}
+
+
 def imported() -> set[str]:
     """Return the top-level modules that our code, tests and notebooks import."""
     files = [path for top in ("helpers", "tests", "bench") for path in ROOT.glob(f"{top}/**/*.py")]
@@ -44,6 +61,11 @@ def imported() -> set[str]:
     for path in TEMPLATES:
         cells = nbformat.read(path, as_version=4).cells
         sources += [cell.source for cell in cells if cell.cell_type == "code"]
+    return imported_by(sources)
+
+
+def imported_by(sources: Iterable[str]) -> set[str]:
+    """Return the top-level modules that sources import, at their top or inside."""
     found = set()
     for source in sources:
         for node in ast.walk(ast.parse(source)):
@@ -78,6 +100,28 @@ def test_requirements_are_needed():
     idle = {name for name in requirements() if name.lower() not in used and name not in TOOLS}
     assert not idle, f"no longer imported: {idle}"
     assert set(TOOLS) <= set(requirements())
+
+
+def test_each_pin_lies_in_one_declared_range():
+    pins = requirements()
+    ranges = [each for part in declared().values() for each in part]
+    assert sorted(each.name for each in ranges) == sorted(pins)
+    assert not [str(each) for each in ranges if pins[each.name] not in each.specifier]
+    library = declared()[""]
+    assert all(each.specifier for each in library)
+    assert not [str(each) for each in library if any(s.operator == "==" for s in each.specifier)]
+
+
+def test_the_library_declares_what_it_imports_and_nothing_else():
+    machinery = {ROOT / "helpers" / name for name in ("publishing", "atlas")}
+    files = [path for path in ROOT.glob("helpers/**/*.py") if not machinery & {*path.parents}]
+    modules = imported_by(path.read_text(encoding="utf-8") for path in files)
+    modules -= {*sys.stdlib_module_names, "helpers", "__future__", *AT_HAND}
+    owners = packages_distributions()
+    used = {canonicalize_name(owners[module][0]) for module in modules}
+    names = {canonicalize_name(each.name) for each in declared()[""]}
+    assert used <= names
+    assert names - used == {"tabulate"}, "which pandas wants"
 
 
 def test_import_helpers_is_cheap():

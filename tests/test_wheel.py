@@ -7,17 +7,64 @@ import subprocess
 import sys
 import tomllib
 import zipfile
+from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import nbformat
 import papermill
 import pytest
+import yaml
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from helpers import runs
 
-INGREDIENTS = ("pyproject.toml", "requirements.txt", "README.md", "LICENSE")
+INGREDIENTS = ("pyproject.toml", "README.md", "LICENSE")
 LIMIT = 100 * 2**20  # what PyPI takes
+ROOT = Path(__file__).resolve().parent.parent
+SOURCED = ("run", "book", "sweep", "estimate", "course", "times", "pdf", "links", "opening")
+SCRIPT = """
+from helpers import models
+from helpers.plots import dots, tables
+from helpers.studies import monitor
+
+lm = models.load("atlas-xs")
+facts = monitor.facts(monitor.ask(lm, relations=["P36"], n_facts=3))
+summary = monitor.summary(facts).query("relation == 'all'")
+dots(summary).figure.savefig("dots.png")
+tables.export(summary, "t", "tables")
+print(list(summary["measure"]))
+"""
+LIGHT = """
+import runpy, sys
+
+class Without:  # a finder that does not find some modules
+    def __init__(self, finder):
+        self.finder = finder
+    def find_spec(self, name, *more):
+        if name.partition(".")[0] not in {absent}:
+            return self.finder.find_spec(name, *more)
+    def __getattr__(self, name):
+        return getattr(self.finder, name)
+
+sys.meta_path[:] = map(Without, sys.meta_path)
+if sys.argv[1:]:
+    sys.argv[0] = "helpers"
+
+def each(*names):  # command: its status, and what it says
+    import contextlib, io, json
+    from helpers.publishing import commands
+    said = {{}}
+    for name in names:
+        with contextlib.redirect_stderr(io.StringIO()) as out:
+            words = ["run", "monitor"] if name == "run" else [name]
+            said[name] = [commands.main(words), out.getvalue()]
+    print(json.dumps(said))
+
+{call}
+"""
 SMALL = {"model": "atlas-xs", "n_facts": 2, "relations": ["P36", "P30"]}
 SMALL |= {"attribution": False, "n_bootstrap": 20, "n_panel": 4}
 
@@ -78,11 +125,15 @@ def test_it_is_no_larger_than_an_index_takes(wheel):
     assert wheel.stat().st_size < LIMIT
 
 
-def test_it_asks_for_the_pinned_packages(root, installed):
+def test_it_asks_for_what_scripts_need_and_offers_the_rest(installed, root):
     told = next(installed.glob("*.dist-info/METADATA")).read_text(encoding="utf-8")
     asked = {line.removeprefix("Requires-Dist: ") for line in told.splitlines() if "Dist: " in line}
-    lines = (root / "requirements.txt").read_text(encoding="utf-8").splitlines()
-    assert asked == {line.partition("#")[0].strip() for line in lines} - {""}
+    extras = {each for each in asked if "extra ==" in each}
+    project = _project(root)
+    assert {str(Requirement(each)) for each in asked - extras} == {
+        str(Requirement(each)) for each in project["dependencies"]
+    }
+    assert len(extras) == sum(map(len, project["optional-dependencies"].values()))
     assert "License-Expression: MIT AND CC-BY-4.0" in told
 
 
@@ -108,17 +159,77 @@ def test_what_is_run_elsewhere_is_the_installed_package(elsewhere, installed):
     ]
 
 
-@pytest.mark.parametrize("chapter", ["atlas", "monitor"])
-def test_the_command_runs_the_templates_of_the_folder_one_is_in(root, elsewhere, chapter):
-    command = [sys.executable, "-m", "helpers", "run", chapter, "--model", "atlas-xs"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 2
-    assert done.stderr.strip() == f"error: There is no chapter '{chapter}': choose from none."
+def test_a_script_and_measure_need_none_of_the_books_packages(elsewhere):
+    (elsewhere / "script.py").write_text(SCRIPT)
+    done = light(elsewhere, "runpy.run_path('script.py')")
+    assert done.stdout.split() == ["['MONITOR',", "'coverage',", "'base',", "'average']"]
+    assert (elsewhere / "tables" / "t.tex").is_file()
+    words = ["measure", "atlas-xs", "monitor", "--set", "n_facts=2", "relations=P36"]
+    done = light(elsewhere, "runpy.run_module('helpers', run_name='__main__')", *words)
+    assert done.stdout.startswith("monitor, with intervals of 95%")
+    assert (elsewhere / "runs" / "measured" / "atlas-xs" / "monitor" / "run.json").is_file()
+
+
+def test_commands_say_which_sources_and_packages_they_need(root, elsewhere):
+    said = json.loads(light(elsewhere, f"each{SOURCED}").stdout)
+    address = _project(root)["urls"]["Repository"]
+    for name in SOURCED:
+        status, sentence = said[name]
+        assert status == 2
+        assert sentence.count("\n") == 1
+        assert "this command needs the book's sources" in sentence
+        assert f"(git clone {address})" in sentence
+    for folder in ("notebooks", "book"):
+        (elsewhere / folder).mkdir()
+    packages = {"run": "nbformat", "course": "nbformat", "pdf": "playwright"}
+    said = json.loads(light(elsewhere, f"each{tuple(packages)}").stdout)
+    for name, package in packages.items():
+        assert said[name][0] == 2
+        assert f"{name} needs the package {package}: install the book's" in said[name][1]
+
+
+def test_the_address_is_that_of_the_books_settings(root):
+    config = yaml.safe_load((root / "_config.yml").read_text(encoding="utf-8"))
+    assert _project(root)["urls"]["Repository"] == config["repository"]["url"]
+
+
+def light(folder: Path, call: str, *words: str) -> subprocess.CompletedProcess:
+    """Run code where no package can be found but those that the library asks for."""
+    code = LIGHT.format(absent=sorted(absent()), call=call)
+    command = [sys.executable, "-c", code, *words]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+def absent() -> set[str]:
+    """Return the modules of all packages that are not the library's, nor theirs in turn."""
+    kept, left = set(), [Requirement(each) for each in _project(ROOT)["dependencies"]]
+    while left:
+        each = left.pop()
+        name = canonicalize_name(each.name)
+        if name not in kept:
+            kept.add(name)
+            wanted = map(Requirement, metadata.requires(name) or [])
+            extras = ["", *each.extras]
+            left += [
+                w
+                for w in wanted
+                if w.marker is None or any(w.marker.evaluate({"extra": e}) for e in extras)
+            ]
+    owners = metadata.packages_distributions()
+    return {
+        module for module, names in owners.items() if not kept & set(map(canonicalize_name, names))
+    }
+
+
+def _project(root: Path) -> dict[str, Any]:
+    with (root / "pyproject.toml").open("rb") as file:
+        return tomllib.load(file)["project"]
 
 
 def _version(root: Path) -> str:
-    with (root / "pyproject.toml").open("rb") as file:
-        return tomllib.load(file)["project"]["version"]
+    return _project(root)["version"]
 
 
 def test_citation_and_package_have_one_version(root):

@@ -20,7 +20,8 @@ def choice(doc, chosen, prompt, target="0", options=OPTIONS, **more):
     pairs = [[str(score), "False"] for score in scores]
     line = {"doc_id": 0, "doc": {"q": doc}, "target": target, "arguments": asked, "filter": "none"}
     line |= {"resps": [[pair] for pair in pairs], "filtered_resps": pairs, "metrics": ["acc"]}
-    return line | {"doc_hash": doc, "acc": 1.0} | more
+    right = {str(scores.index(max(scores))), options[scores.index(max(scores))]}
+    return line | {"doc_hash": doc, "acc": float(str(target) in right)} | more
 
 
 def text(doc, said, right, prompt, target="Rome", metric="exact_match", **more):

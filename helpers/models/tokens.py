@@ -10,7 +10,7 @@ scored with the continuation wherever the tokenizer writes both as one piece.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from weakref import WeakKeyDictionary
 
@@ -83,7 +83,7 @@ def rows(
     Raises
     ------
     UserError
-        Where a continuation has no tokens, or nothing comes before its first one.
+        Where a continuation has no tokens, or but one and nothing before it.
     """
     if model.kind == "seq2seq":
         made = _seq2seq_rows(model, prompts, continuations)
@@ -91,14 +91,30 @@ def rows(
         made = _causal_rows(model, prompts, continuations, groups)
     for row, group, continuation in zip(made, groups, continuations):
         name = f"The continuation {continuation!r} of {' / '.join(map(str, group))}"
-        if not row.scored:
-            raise UserError(f"{name} has no tokens; add text to it or drop the row.")
-        if row.start == 0:
+        if row.start == 0 or row.start == len(row.ids) == 1:
             raise UserError(
                 f"{name} has nothing before it, so its first token has no probability; give a "
                 "prompt, or a tokenizer that adds a first token."
             )
+        if not row.scored:
+            raise UserError(f"{name} has no tokens; add text to it or drop the row.")
     return made
+
+
+def sentences(model: LanguageModel, texts: Sequence[str]) -> list[Row]:
+    """Return rows of whole texts, read as they are, with what the tokenizer puts before any text.
+
+    Where it puts nothing, the first token is not scored, and of a text of one token none is.
+    """
+    model, nothing = replace(model, prompt_format="bare"), [""] * len(texts)
+    if model.kind == "seq2seq":
+        return _seq2seq_rows(model, nothing, texts)
+    return _causal_rows(model, nothing, texts, [(text,) for text in texts])
+
+
+def begins(model: LanguageModel) -> bool:
+    """Return whether a token comes before any text, so that the text's first one is scored."""
+    return model.kind == "seq2seq" or bool(_special_ids(model)[0])
 
 
 def check_length(model: LanguageModel, row: Row, name: object, more: int = 0) -> None:
@@ -106,8 +122,8 @@ def check_length(model: LanguageModel, row: Row, name: object, more: int = 0) ->
     length = max(len(row.ids) + more, len(row.source))
     if model.max_length is not None and length > model.max_length:
         raise UserError(
-            f"{name} is {length} tokens long with its continuation, but {model.name} reads at most "
-            f"{model.max_length}; shorten the prompt or choose another model."
+            f"{name} is {length} tokens long in all, but {model.name} reads at most "
+            f"{model.max_length}; shorten it or choose another model."
         )
 
 
@@ -174,7 +190,7 @@ def _causal_rows(
     )
     starts: dict[tuple, int] = {}
     for key, prompt, ids in zip(zip(groups, prompts), prompts, joint):
-        shared = common_prefix(ids, alone[prompt])
+        shared = common_prefix(ids, alone[prompt]) if alone[prompt] else 1
         starts[key] = min(shared, starts.get(key, shared))
     return [Row(ids, starts[key]) for ids, key in zip(joint, zip(groups, prompts))]
 

@@ -5,19 +5,23 @@ package, one a chapter, hold functions that take a chapter's tables and return f
 shows each where its figure is, and all of them at its start and end (:class:`Findings`).
 """
 
+from __future__ import annotations
+
 import json
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from html import escape
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import numpy as np
-from IPython.display import HTML, display
 
 from helpers import UserError
 from helpers.plots import tables
+
+if TYPE_CHECKING:
+    from IPython.display import HTML
 
 HOLDS, OPPOSITE, UNDECIDED, UNDEFINED = "holds", "opposite", "undecided", "undefined"
 FILE = "findings.json"
@@ -142,11 +146,15 @@ class Findings:
 
     def opening(self) -> None:
         """Hold the place of the main findings, which the summary fills."""
+        from IPython.display import HTML, display
+
         waiting = HTML('<p class="finding">The findings follow when the run is done.</p>')
         display(waiting, display_id=self._place)
 
     def summary(self, folder: Path | str) -> HTML:
         """Save the findings in a run's folder, fill the opening, and return all of them to show."""
+        from IPython.display import HTML, display
+
         path, kept = Path(folder) / FILE, list(self)
         text = json.dumps([_plain(finding) for finding in kept], indent=1, ensure_ascii=False)
         try:
@@ -184,6 +192,8 @@ def listed(*found: Finding, fold: str = "") -> HTML:
     >>> listed(one, one, fold="Two <more>").data[:62]
     '<details class="tables"><summary>Two &lt;more&gt;</summary><ul'
     """
+    from IPython.display import HTML
+
     text = _html(list(found)) if found else ""
     if fold:
         text = f'<details class="tables"><summary>{escape(fold)}</summary>{text}</details>'

@@ -1,16 +1,22 @@
 """Result tables: one look in the page, and the same table as CSV, Markdown and LaTeX."""
 
+from __future__ import annotations
+
 from collections.abc import Collection, Mapping
 from html import escape
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pandas as pd
-from IPython.display import HTML
 from pandas.api.types import is_numeric_dtype
 from pandas.io.formats.style import Styler
 
 from helpers import UserError, stats
+from helpers.plots import latex
 from helpers.plots.style import OTHER
+
+if TYPE_CHECKING:
+    from IPython.display import HTML
 
 TOO_FEW = "fewer than six models"  # stats.FEWEST_MODELS
 
@@ -160,6 +166,8 @@ def beside(
 def export(table: pd.DataFrame, name: str, folder: str | Path) -> list[Path]:
     r"""Write a table as CSV, Markdown and LaTeX (booktabs).
 
+    The LaTeX is for pdflatex, which lacks most characters: see `helpers.plots.latex`.
+
     Parameters
     ----------
     table : pandas.DataFrame
@@ -181,12 +189,13 @@ def export(table: pd.DataFrame, name: str, folder: str | Path) -> list[Path]:
     """
     flat = _flat(table)
     cells = flat.map(_markdown_cell)
-    latex = flat.style.format(escape="latex", precision=3, na_rep="").hide(axis="index")
-    latex = latex.format_index(escape="latex", axis="columns")
+    written = flat.map(lambda value: latex.escape(value) if isinstance(value, str) else value)
+    style = written.style.format(precision=3, na_rep="").hide(axis="index")
+    style = style.format_index(lambda name: latex.escape(str(name)), axis="columns")
     texts = {
         "csv": flat.to_csv(index=False),
         "md": cells.to_markdown(index=False, floatfmt=".4g", disable_numparse=True) + "\n",
-        "tex": latex.to_latex(hrules=True),
+        "tex": style.to_latex(hrules=True),
     }
     try:
         Path(folder).mkdir(parents=True, exist_ok=True)
@@ -291,6 +300,8 @@ def folded(*tables: Styler, summary: str = "") -> HTML:
     >>> folded(table, summary="All <tables>").data[:61]
     '<details class="tables"><summary>All &lt;tables&gt;</summary>'
     """
+    from IPython.display import HTML
+
     title = escape(summary) or tables[0].caption
     inside = "".join(table.to_html() for table in tables)
     return HTML(f'<details class="tables"><summary>{title}</summary>{inside}</details>')

@@ -3,6 +3,6 @@
 from helpers.probing.engine import method
 from helpers.probing.generation import generate
 from helpers.probing.metering import metered
-from helpers.probing.scoring import score, work
+from helpers.probing.scoring import score, score_sentences, work
 
-__all__ = ["generate", "metered", "method", "score", "work"]
+__all__ = ["generate", "metered", "method", "score", "score_sentences", "work"]

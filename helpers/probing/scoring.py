@@ -35,6 +35,9 @@ def score(
     alone. For a sequence-to-sequence model the encoder reads the prompt and the decoder the
     continuation. The values do not depend on order, batch size or padding (float32: 1e-5).
 
+    A prompt may be empty. Where the tokenizer puts no token before a text (GPT-2), nothing then
+    comes before the continuation's first token, which is not scored; do not compare options so.
+
     Parameters
     ----------
     model : LanguageModel
@@ -59,8 +62,9 @@ def score(
     Raises
     ------
     UserError
-        Where a column is missing, a continuation is empty or has nothing before it, prompt and
-        continuation are longer than the model's context, or a probability is not a number.
+        Where a column is missing, a continuation is empty or has no token with another before it,
+        prompt and continuation are longer than the model's context, or a probability is not a
+        number.
 
     Examples
     --------
@@ -74,20 +78,79 @@ def score(
     rows = _rows(model, probes)
     for row, item, variant in zip(rows, probes["item"], probes["variant"]):
         tokens.check_length(model, row, f"Prompt {variant!r} of item {item!r}")
-    identity = caches.identity(model)
-    keys = {row: caches.key(identity, "score", row.ids, row.start, row.source) for row in set(rows)}
-
-    def run(missing: list[Row]) -> Iterator[dict[Row, caches.Result]]:
-        for done in engine.run(model, missing, batch_size):
-            check.refuse_nan(model, itertools.chain.from_iterable(done.values()))
-            yield {row: caches.Result(values) for row, values in done.items()}
-
-    found = caches.completed(cache, keys, run, lines.line("score", len(keys), progress))
-    metering.add(lambda: work(model, probes))
+    found = _scored(model, rows, cache, progress, batch_size)
     return probes.assign(
-        logprobs=_column([list(found[row].logprobs) for row in rows], probes.index),
+        logprobs=_column(found, probes.index),
         tokens=_column([tokens.pieces(model, row.scored) for row in rows], probes.index),
         read=_column(tokens.read(model, list(probes["prompt"])), probes.index),
+    )
+
+
+def score_sentences(
+    model: LanguageModel,
+    texts: Sequence[str],
+    cache: str | Path | None = None,
+    progress: bool = True,
+    batch_size: int | None = None,
+) -> pd.DataFrame:
+    r"""Return the log-probabilities of whole texts.
+
+    .. math:: \log P(w_1, \dots, w_L) = \sum_l \log P(w_l \mid w_1, \dots, w_{l-1})
+
+    Each text is read as it is, without a chat template. Where the tokenizer puts a token before
+    any text (a beginning-of-sequence token), the first token of the text is scored after it. Where
+    it puts none (GPT-2), the first token has no probability: it is not scored, `unscored` shows it,
+    and the sum begins with the second. The end of the text is not scored. A sequence-to-sequence
+    model encodes an empty text, and its decoder reads these.
+
+    Parameters
+    ----------
+    model : LanguageModel
+    texts : sequence of str
+        Sentences or longer texts, within the model's context.
+    cache, progress, batch_size
+        As for `score`.
+
+    Returns
+    -------
+    DataFrame
+        One row a text, in order: `text`; `n_tokens` (int, those that are scored); `logprob` (sum,
+        natural logarithm, at most 0) and `mean` (a token; its exponential with the sign changed is
+        the perplexity), not numbers where no token is scored; `logprobs` and `tokens` (lists, one a
+        scored token); `unscored` (the first token where it is not scored, else "").
+
+    Raises
+    ------
+    UserError
+        Where a text is empty, no string, or longer than the model's context, or a probability is
+        not a number.
+
+    Examples
+    --------
+    >>> from helpers import models
+    >>> lm = models.load("atlas-xs")
+    >>> found = score_sentences(lm, ["Lyon is in France.", "Lyon is in Peru."], progress=False)
+    >>> bool(found["logprob"][0] > found["logprob"][1])
+    True
+    """
+    texts = list(texts)
+    for place, text in enumerate(texts):
+        if not isinstance(text, str) or not text:
+            raise UserError(f"Text {place} is {text!r}: give a string that is not empty.")
+    rows = tokens.sentences(model, texts)
+    for place, row in enumerate(rows):
+        tokens.check_length(model, row, f"Text {place}")
+    found = pd.DataFrame({"text": pd.Series(texts, dtype=object)})
+    lists = _column(_scored(model, rows, cache, progress, batch_size), found.index)
+    sums = [sum(values) if values else float("nan") for values in lists]
+    found = found.assign(n_tokens=[len(values) for values in lists], logprob=sums)
+    alone = not tokens.begins(model)
+    first = ["".join(tokens.pieces(model, row.ids[:alone])) for row in rows]
+    return found.assign(
+        mean=found["logprob"] / found["n_tokens"],
+        logprobs=lists,
+        tokens=_column([tokens.pieces(model, row.scored) for row in rows], found.index),
+        unscored=_column(first, found.index),
     )
 
 
@@ -106,13 +169,7 @@ def work(model: LanguageModel, probes: pd.DataFrame) -> dict[str, int]:
         `probes`, `tokens` (of all probes one by one), `forwarded` (what goes through the model
         where it takes packs, see `method`).
     """
-    rows = _rows(model, _named(probes))
-    counted = engine.count_tokens(rows, engine.pack_length(model))
-    return {
-        "probes": len(rows),
-        "tokens": counted["plain"],
-        "forwarded": counted.get("forwarded", 0),
-    }
+    return _work(model, _rows(model, _named(probes)))
 
 
 def spoken(model: LanguageModel, texts: pd.DataFrame) -> dict[str, int]:
@@ -126,6 +183,37 @@ def spoken(model: LanguageModel, texts: pd.DataFrame) -> dict[str, int]:
         if name not in numbered:
             numbered[name] = range(len(numbered))
     return work(model, numbered)
+
+
+def _scored(
+    model: LanguageModel,
+    rows: list[Row],
+    cache: str | Path | None,
+    progress: bool,
+    batch_size: int | None,
+) -> list[list[float]]:
+    """Return the log-probabilities of each row, those that a cache holds or a model is asked."""
+    asked = {row for row in rows if row.scored}
+    identity = caches.identity(model)
+    keys = {row: caches.key(identity, "score", row.ids, row.start, row.source) for row in asked}
+
+    def run(missing: list[Row]) -> Iterator[dict[Row, caches.Result]]:
+        for done in engine.run(model, missing, batch_size):
+            check.refuse_nan(model, itertools.chain.from_iterable(done.values()))
+            yield {row: caches.Result(values) for row, values in done.items()}
+
+    found = caches.completed(cache, keys, run, lines.line("score", len(keys), progress))
+    metering.add(lambda: _work(model, [row for row in rows if row.scored]))
+    return [list(found[row].logprobs) if row.scored else [] for row in rows]
+
+
+def _work(model: LanguageModel, rows: list[Row]) -> dict[str, int]:
+    counted = engine.count_tokens(rows, engine.pack_length(model))
+    return {
+        "probes": len(rows),
+        "tokens": counted["plain"],
+        "forwarded": counted.get("forwarded", 0),
+    }
 
 
 def _named(probes: pd.DataFrame) -> pd.DataFrame:

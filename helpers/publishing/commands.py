@@ -26,6 +26,11 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     "--models": {"metavar": "MODEL", "nargs": "*", "default": [], "help": "models to compare"},
     "--runs": {"metavar": "FOLDER", "type": Path, "help": "of the runs; runs by default"},
     "--set": {"metavar": "name=value", "nargs": "*", "default": [], "help": "settings"},
+    "--study": {
+        "default": "multiplicity",
+        "choices": ["multiplicity", "knowledge_base"],
+        "help": "multiplicity of several prompts, or knowledge_base of repeated answers to one",
+    },
     "--json": {"action": "store_true", "help": "print one object, without intervals"},
     "--cores": {"metavar": "N", "type": int, "help": "all by default"},
     "--profile": {"default": "", "help": "one of notebooks/profiles, or a folder"},
@@ -44,6 +49,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return COMMANDS[args.command][0](args) or 0
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
+        return 2
+    except ModuleNotFoundError as error:  # a light install
+        if error.name is None or error.name.startswith("helpers"):
+            raise
+        print(
+            f"error: {args.command} needs the package {error.name}: install the book's packages, "
+            "in a clone, with make install or pip install '.[book]'.",
+            file=sys.stderr,
+        )
         return 2
     except KeyboardInterrupt:
         print("error: Interrupted: the same command goes on where this stopped.", file=sys.stderr)
@@ -90,6 +104,25 @@ def _results() -> Path:
     return ROOT / "build" / "results"
 
 
+def _need_sources(*folders: str) -> None:
+    """Refuse a command where the book's sources, which are not installed, are not at hand."""
+    from importlib.metadata import PackageNotFoundError, metadata
+
+    from helpers.runs import ROOT
+
+    missing = [f"{name}/" for name in folders if not (ROOT / name).is_dir()]
+    if not missing:
+        return
+    try:
+        address = metadata("what-language-models-know")["Project-URL"].partition(", ")[2]
+    except PackageNotFoundError:
+        address = "the repository's address"
+    raise UserError(
+        f"{ROOT} has no {' and no '.join(missing)}: this command needs the book's sources, so run "
+        f"it in a clone (git clone {address})."
+    )
+
+
 def _given(args: argparse.Namespace, *names: str) -> dict[str, Any]:
     """Return the folders and files that were given; for the others, what is called knows best."""
     return {name: getattr(args, name) for name in names if getattr(args, name) is not None}
@@ -114,23 +147,24 @@ def measure(args: argparse.Namespace) -> None:
         print(f"{study}, with intervals of 95%\n{table}\nThe run is in {shown(place)}.", flush=True)
 
 
-@_command("files", "--json", "--set")
+@_command("files", "--study", "--json", "--set")
 def logs(args: argparse.Namespace) -> None:
-    """Measure multiplicity in logs of other tools."""
+    """Measure multiplicity or consistency in logs of other tools."""
     import json
 
     from helpers.publishing import settings
-    from helpers.studies import multiplicity
+    from helpers.studies import STUDIES
 
-    given = settings.take(args.set, multiplicity.from_logs.__kwdefaults__, "Logs have")
-    found = multiplicity.from_logs(args.files, **given)
+    study = STUDIES[args.study]
+    given = settings.take(args.set, study.from_logs.__kwdefaults__, "Logs have")
+    found = study.from_logs(args.files, **given)
     for note in found.attrs["notes"]:
         print(f"note: {note}", file=sys.stderr)
     if args.json:
-        print(json.dumps(multiplicity.of_logs(found)))
+        print(json.dumps(study.of_logs(found)))
         return
-    shown = multiplicity.summary_of_logs(found)[["measure", "estimate", "low", "high", "n"]]
-    heading = f"multiplicity over {found.attrs['prompts']} prompts, with intervals of 95%"
+    shown = study.summary_of_logs(found)[["measure", "estimate", "low", "high", "n"]]
+    heading = f"{study.TITLE} over {found.attrs['asked']}, with intervals of 95%"
     print(f"{heading}\n{shown.to_string(index=False, float_format='{:.3f}'.format)}")
 
 
@@ -177,6 +211,8 @@ def verify(args: argparse.Namespace) -> None:
 @_command("chapter", "--model", "--runs", "--set", "--templates")
 def run(args: argparse.Namespace) -> None:
     """Execute one chapter."""
+    if args.templates is None:
+        _need_sources("notebooks")
     from helpers.publishing import chapters
 
     chapters.run(args.chapter, args.model, args.set, **_given(args, "runs", "templates"))
@@ -185,6 +221,7 @@ def run(args: argparse.Namespace) -> None:
 @_command("chapters", "--model", "--models", "--runs", "--set", "--cores")
 def book(args: argparse.Namespace) -> None:
     """Make the book of a model, repeating only what changed."""
+    _need_sources("notebooks", "book")
     from helpers.publishing import publish
     from helpers.runs import RUNS
 
@@ -195,6 +232,7 @@ def book(args: argparse.Namespace) -> None:
 @_command("chapters", "--models", "--runs", "--set", "--cores", "--profile", "--dry-run")
 def sweep(args: argparse.Namespace) -> None:
     """Run chapters on many models, here or on a cluster."""
+    _need_sources("notebooks")
     from helpers.publishing import sweeps
     from helpers.runs import RUNS
 
@@ -205,6 +243,7 @@ def sweep(args: argparse.Namespace) -> None:
 @_command("chapters", "--models", "--runs", "--set")
 def estimate(args: argparse.Namespace) -> None:
     """Say what a sweep costs."""
+    _need_sources("notebooks")
     from helpers.publishing import estimates, sweeps
     from helpers.runs import RUNS
 
@@ -228,6 +267,7 @@ def noise(args: argparse.Namespace) -> None:
 @_command("--folder", "--templates")
 def course(args: argparse.Namespace) -> None:
     """Write and check the exercises."""
+    _need_sources("notebooks", "book")
     from helpers.publishing.course import sheets
 
     print(sheets.make(**_given(args, "folder", "templates")))
@@ -236,6 +276,7 @@ def course(args: argparse.Namespace) -> None:
 @_command("chapters", "--model", "--table")
 def times(args: argparse.Namespace) -> None:
     """Measure what chapters take, from nothing."""
+    _need_sources("notebooks", "book")
     from helpers.publishing.course import times
 
     times.update(args.chapters, args.model, **_given(args, "table"))
@@ -244,6 +285,7 @@ def times(args: argparse.Namespace) -> None:
 @_command()
 def pdf(args: argparse.Namespace) -> None:
     """Print the rendered book as one PDF."""
+    _need_sources("notebooks", "book")
     from helpers.publishing import pdf
     from helpers.runs import ROOT
 
@@ -254,6 +296,7 @@ def pdf(args: argparse.Namespace) -> None:
 @_command()
 def links(args: argparse.Namespace) -> int:
     """Ask the book's external links whether they still lead somewhere."""
+    _need_sources("notebooks", "book")
     from helpers.publishing import links
 
     status, text = links.tell(links.ask())
@@ -264,6 +307,7 @@ def links(args: argparse.Namespace) -> int:
 @_command()
 def opening(args: argparse.Namespace) -> None:
     """Write the cell that installs the package into every chapter."""
+    _need_sources("notebooks")
     from helpers.publishing import opening
 
     for name in opening.write():

@@ -22,8 +22,8 @@ import sys
 
 sys.path.append("..")  # in a clone, the package lies beside the notebooks
 if importlib.util.find_spec("helpers") is None:  # elsewhere, as on Colab: fetch it
-    address = "git+{address}"
-    subprocess.run([sys.executable, "-m", "pip", "install", "-q", address], check=True)
+    package = "what-language-models-know[book] @ git+{address}"
+    subprocess.run([sys.executable, "-m", "pip", "install", "-q", package], check=True)
     importlib.invalidate_caches()"""
 
 

@@ -6,8 +6,6 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-import nbformat
-
 from helpers import UserError
 
 FIXED = {"model": "MODEL= or --model", "run_dir": "--runs", "runs_dir": "--runs"}
@@ -25,6 +23,8 @@ def declared(template: Path) -> dict[str, Any]:
     They are the assignments of the cell tagged ``parameters``. (``papermill.inspect_notebook``
     tells them too, but drops a parameter whose comment holds a quotation mark.)
     """
+    import nbformat
+
     if not template.is_file():
         known = ", ".join(sorted(path.stem for path in template.parent.glob("*.ipynb")))
         raise UserError(f"There is no chapter '{template.stem}': choose from {known or 'none'}.")

@@ -14,9 +14,9 @@ import numpy as np
 import pandas as pd
 
 from helpers import datasets
-from helpers.datasets import unseen
+from helpers.datasets import logs, unseen
 from helpers.datasets.knowledge import Questions
-from helpers.metrics import accuracy, canonical, reliability, responses
+from helpers.metrics import accuracy, canonical, matching, reliability, responses
 from helpers.metrics import knowledge_base as kb
 from helpers.prompts import consistency, shots
 from helpers.studies.measures import FIRM, Measure, check_firm, summarised
@@ -49,6 +49,15 @@ MEASURES = (
     _measure("NCCR", "NCCR", 11, "NCR, each answer weighted by how often it is chosen again"),
     _measure("IUR", "IUR", 11, "unseen questions without a wrong answer that is chosen again"),
 )
+_BY_NAME = {measure.name: measure for measure in MEASURES}
+# Of logs, which hold questions about seen knowledge or about unseen, not both.
+IN_LOGS = {
+    True: (
+        *(_measure("CR", "CR", 9), _measure("WR", "WR", 9)),
+        *(_BY_NAME[name] for name in ("NCR", "Cons_c", "Cons_w", "NCCR")),
+    ),
+    False: tuple(_BY_NAME[name] for name in ("UR", "Cons_w", "IUR")),
+}
 
 
 def ask(
@@ -255,6 +264,85 @@ def facts(
     return found.join(pd.DataFrame(numbers, found.index, BASIC))
 
 
+def from_logs(paths: Sequence[str | Path], *, seen: bool = True) -> pd.DataFrame:
+    r"""Measure factuality and consistency in logs that hold several answers to each prompt.
+
+    The first answer to a prompt is the response, correct if the log marks it so. In place of the
+    paper's multiple-choice questions (equation 4) the other answers, sampled from the same prompt,
+    say how firm it is:
+
+    .. math:: \mathrm{Cons}(y) = \frac{1}{K} \sum_{k=1}^{K} \mathbb{1}[y_k = y]
+
+    So the rates are the paper's, and what rests on Cons is not to be compared with its tables.
+    Texts are the same with case and punctuation aside, and where the log marks both as right.
+
+    Parameters
+    ----------
+    paths : sequence of str or Path
+        As for `helpers.datasets.logs.repeated`.
+    seen : bool
+        Whether the questions are about seen knowledge: a log does not say so. Otherwise every
+        informative response is wrong.
+
+    Returns
+    -------
+    DataFrame
+        One row a document: ``item, relation, stratum, label`` (correct, uninformative or wrong),
+        ``said, n_repeats`` (K) and, as numbers, ``seen, correct, wrong, tested, consistency`` in
+        [0, 1]. The question is not known apart from its prompt, so a response that repeats it
+        counts as wrong. ``attrs`` holds ``asked`` and ``notes``, sentences on what the logs do not
+        say.
+
+    Raises
+    ------
+    UserError
+        If the logs do not belong together, or repeat no answer.
+
+    Examples
+    --------
+    >>> from_logs([])
+    Traceback (most recent call last):
+    helpers.UserError: No log is named: name its file.
+    """
+    answers = logs.repeated(paths)
+    texts = answers["text"].mask(answers["text"] == logs.inspect_ai.NO_OPTION, "")
+    kinds = ["correct" if y else responses.kind_of(t) for t, y in zip(texts, answers["right"])]
+    marked = responses.as_defined(pd.DataFrame({"kind": kinds, "seen": seen}))
+    alike = matching.normalise if answers.attrs["kind"] == "texts" else str
+    marked["consistency"] = [
+        np.mean([alike(other) == alike(text) or bool(right and mark) for other, mark in others])
+        if others
+        else np.nan
+        for text, right, others in zip(answers["text"], answers["right"], answers["repeats"])
+    ]
+    found = answers[["item", "relation"]].assign(
+        stratum="all",
+        label=marked["label"],
+        said=answers["text"],
+        n_repeats=answers["repeats"].map(len),
+    )
+    found = found.join(pd.DataFrame(kb.indicators(marked), found.index, BASIC))
+    asked = f"{found['n_repeats'].max() + 1} answers to a prompt"
+    notes = [*answers.attrs["notes"], *_notes_on(found, seen)]
+    found.attrs = answers.attrs | {"asked": asked, "notes": notes}
+    return found
+
+
+def _notes_on(found: pd.DataFrame, seen: bool) -> list[str]:
+    """Return sentences on what repeated answers in logs can say, and what not."""
+    notes = ["Cons compares repeated answers; the paper's is of multiple-choice questions."]
+    if seen:
+        notes.append(
+            "All questions count as being about seen knowledge, for a log does not say; UR and IUR "
+            "need a log of questions about unseen knowledge, and seen=no."
+        )
+    if alone := int((found["n_repeats"] == 0).sum()):
+        notes.append(f"{alone} of {len(found)} documents have one answer: Cons leaves them out.")
+    if (found.loc[found["tested"] == 1, "consistency"] == 1).all():
+        notes.append("No answer changes: unless they were sampled, Cons says nothing.")
+    return notes
+
+
 def verdict(facts: pd.DataFrame, firm: float = FIRM) -> pd.DataFrame:
     """Call facts known whose response is correct, and chosen again often enough.
 
@@ -283,3 +371,16 @@ def verdict(facts: pd.DataFrame, firm: float = FIRM) -> pd.DataFrame:
 
 
 summary = partial(summarised, MEASURES)
+
+
+def summary_of_logs(found: pd.DataFrame, n_resamples: int = 1000, seed: int = 0) -> pd.DataFrame:
+    """Sum up what :func:`from_logs` found, as :func:`summary` does: what its questions allow."""
+    return summarised(IN_LOGS[bool(found["seen"].iloc[0])], found, n_resamples, seed)
+
+
+def of_logs(found: pd.DataFrame) -> dict[str, float]:
+    """Return the measures of what :func:`from_logs` found, as the command prints them."""
+    values = dict(zip(kb.MEASURES, kb.statistic(found[list(BASIC)].to_numpy()).tolist()))
+    names = [measure.name for measure in IN_LOGS[bool(found["seen"].iloc[0])]]
+    counts = {"items": len(found), "answers": int(found["n_repeats"].max()) + 1}
+    return counts | {name: None if np.isnan(values[name]) else values[name] for name in names}

@@ -191,7 +191,7 @@ def from_logs(
     --------
     >>> from_logs([])
     Traceback (most recent call last):
-    helpers.UserError: No log is named: give two files or more.
+    helpers.UserError: No log is named: name its file.
     """
     answers = logs.read(paths, rule)
     chosen = answers if answers.attrs["kind"] == "choices" else _numbered(answers)
@@ -203,7 +203,8 @@ def from_logs(
     found = found.drop(columns=["logprob", "confidence"]).assign(
         said=texts.reindex(keys).to_numpy(), stratum="all", cell=cell, **kinds
     )
-    found.attrs = answers.attrs | {"prompts": answers["variation"].nunique()}
+    prompts = answers["variation"].nunique()
+    found.attrs = answers.attrs | {"prompts": prompts, "asked": f"{prompts} prompts"}
     return found
 
 

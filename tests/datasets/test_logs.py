@@ -122,6 +122,66 @@ def test_logs_that_do_not_belong_together_are_refused(change, sentence, tmp_path
         logs.read([first, write(tmp_path / "y", **given)])
 
 
+def test_a_target_that_does_not_fit_the_logs_own_mark_is_refused(tmp_path):
+    # Digits as options: the target "1" is read as the second option, and the log says it is not.
+    numbers = ("1", "2", "3")
+    misread = choice("a", 0, "x", "1", numbers, acc=1.0)
+    with pytest.raises(UserError, match="line 1 has acc 1, against its scores and its target '1'"):
+        logs.read([write(tmp_path / "x", [misread])])
+    # Where a log has acc_norm alone: by character New York is best, -6 / 8, not Rome, -4 / 4.
+    other = choice("a", (-4, -6, -9), "x", "1") | {"acc": None, "acc_norm": 0.0}
+    with pytest.raises(UserError, match="has acc_norm 0, against"):
+        logs.read([write(tmp_path / "y", [other])])
+    kept = [
+        choice("a", (-2, -2, -3), "z", "1", acc=1.0),  # a tie, which either may win
+        choice("b", 1, "z", "1", acc=0.25),  # a share of something else
+        choice("c", 1, "z", "1", acc_norm=0.0),  # acc counts
+    ]
+    table = logs.read([write(tmp_path / "z", kept)])
+    assert table["right"].tolist() == [False, True, True]
+
+
+def test_repeated_answers_are_kept_with_their_marks(tmp_path):
+    said = [[" Rome.", "Rome", "Oslo"]], ["Rome"]
+    several = text("a", "Rome", 1.0, "x") | dict(zip(("resps", "filtered_resps"), said))
+    changed = text("b", "oslo", 0.0, "x") | {"resps": [["It is Oslo", "Rome"]]}
+    path = write(tmp_path / "x", [several, changed])
+    assert logs.read([path]).attrs["notes"] == [
+        f"{path.name} has several answers to a prompt: the one it marks counts."
+    ]
+    table = logs.repeated([path])
+    assert table["text"].tolist() == ["Rome", "oslo"]
+    assert table["repeats"].tolist() == [[("Rome.", None), ("Oslo", None)], []]
+    assert table.attrs["notes"] == []
+    again = write(tmp_path / "again", [text("a", "Bonn", 0.0, "x"), text("b", "Rome", 0.0, "x")])
+    more = logs.repeated([path, again])["repeats"].tolist()
+    assert more == [[("Rome.", None), ("Oslo", None), ("Bonn", False)], [("Rome", False)]]
+    same = write(tmp_path / "same", [text("a", "Bonn", 0.0, "x"), text("b", "Rome", 0.0, "x")])
+    with pytest.raises(
+        UserError, match="hold the same answers to all prompts, so they are one run"
+    ):
+        logs.repeated([path, again, same])
+    other = write(tmp_path / "other", [text("a", "Bonn", 0.0, "y"), text("b", "Rome", 0.0, "y")])
+    with pytest.raises(UserError, match="have different prompts"):
+        logs.repeated([path, other])
+    with pytest.raises(UserError, match="no repeated answers that can be compared"):
+        logs.repeated([other])
+
+
+def test_epochs_of_inspect_are_repeated_answers(tmp_path):
+    asked = [
+        sample("q1", "A", "C"),
+        sample("q1", "B", "I", epoch=2),
+        sample("q1", "A", "C", epoch=3),
+        sample("q1", "C", "I", epoch=4, scores={}),
+        sample("q2", "B", "I"),
+    ]
+    table = logs.repeated([archive(tmp_path / "1.eval", asked)])
+    assert table["text"].tolist() == ["Rome", "New York"]
+    assert table["repeats"].tolist() == [[("New York", False), ("Rome", True)], []]
+    assert table.attrs == {"notes": [], "model": "hf/m", "kind": "choices"}
+
+
 def test_options_within_prompts_are_refused(tmp_path):
     line = choice("a", 0, "x")
     for i, asked in enumerate(line["arguments"].values()):
@@ -161,7 +221,7 @@ def test_choices_of_inspect_are_joined_by_id_whatever_their_order(tmp_path):
     ])  # fmt: skip
     assert list(options(table).values()) == [[0, 0], [1, 3]]
     assert table["right"].tolist() == [True, True, False, False]
-    assert table["text"].tolist() == ["Rome", "Rome", "New York", logs.NO_OPTION]
+    assert table["text"].tolist() == ["Rome", "Rome", "New York", logs.inspect_ai.NO_OPTION]
     assert table.attrs["notes"] == [
         "2.eval has 1 answers of later epochs: the first epoch counts.",
         "2.eval has 1 samples without a score.",
@@ -202,6 +262,6 @@ def test_archives_packed_by_zstandard_are_read(tmp_path):
         path = archive(tmp_path / f"{prompt}.eval", [sample("q1", letter, mark, prompt=prompt)])
         packed_by_zstandard(path)
         with zipfile.ZipFile(path) as made:
-            assert {each.compress_type for each in made.infolist()} == {logs.ZSTANDARD}
+            assert {each.compress_type for each in made.infolist()} == {logs.inspect_ai.ZSTANDARD}
         paths.append(path)
     assert list(options(logs.read(paths)).values()) == [[0, 2]]

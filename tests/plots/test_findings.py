@@ -99,7 +99,7 @@ def test_the_summary_shows_all_findings_behind_a_fold(tmp_path):
 @pytest.mark.parametrize(("low", "noted"), [(0.1, False), (-0.1, True)])
 def test_a_dotted_bar_is_explained_where_there_is_one(tmp_path, monkeypatch, low, noted):
     shown = []
-    monkeypatch.setattr(findings, "display", lambda html, **_: shown.append(html.data))
+    monkeypatch.setattr("IPython.display.display", lambda html, **_: shown.append(html.data))
     found = findings.Findings()
     found(findings.decide("is_more", (0.2, low, 0.3, 90), **WORDS), main=True)
     found(findings.decide("is_less", (0.2, -0.3, 0.3, 90), **WORDS))

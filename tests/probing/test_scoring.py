@@ -1,5 +1,6 @@
 """Scores equal one-at-a-time forwards, whatever the order, the batches and the padding."""
 
+import dataclasses
 import math
 
 import numpy as np
@@ -9,7 +10,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from helpers import UserError
+from helpers import UserError, probing
 from helpers.models import plain, tokens
 from helpers.probing import engine, score, work
 from tests import tiny
@@ -222,3 +223,117 @@ def test_work_counts_what_is_read_whole_and_what_is_shared():
     assert found["probes"] == len(probes)
     assert found["tokens"] == sum(len(ids) for ids in lm.tokenizer(texts)["input_ids"])
     assert 0 < found["forwarded"] < found["tokens"] / 2
+
+
+SENTENCES = [
+    "Lyon is located in France. Turin is located in Italy.",
+    "a smile :) and another smile :) in a café",
+    "Alan Kay was born in 1940.",
+    "Lyon is located in France. He was born in 1945.",
+    "born",
+    " in France",
+    "Alan Kay was born in 1940.",
+]
+
+
+def one_by_one(lm, text) -> list[float]:
+    """Return what transformers alone computes: one text, one forward pass, its own loss."""
+    ids = torch.tensor([lm.tokenizer(text)["input_ids"]])
+    with torch.no_grad():
+        logits = lm.model(input_ids=ids).logits
+    losses = torch.nn.functional.cross_entropy(logits[0, :-1], ids[0, 1:], reduction="none")
+    return (-losses).tolist()
+
+
+@pytest.mark.parametrize("special", ["bos", "none"])
+@pytest.mark.parametrize("family", ["llama", "gpt2"])
+def test_sentences_are_scored_as_by_a_loop_over_transformers(family, special):
+    lm = tiny.language_model(family, tiny.byte_tokenizer(special))
+    found = probing.score_sentences(lm, SENTENCES, progress=False)
+    plain = [one_by_one(lm, text) for text in SENTENCES]
+    assert largest_difference(found["logprobs"], plain) <= 1e-5
+    assert found["text"].tolist() == SENTENCES
+    assert found["n_tokens"].tolist() == list(map(len, plain)) == list(map(len, found["tokens"]))
+    whole = found["unscored"] + found["tokens"].map("".join)
+    names = [lm.tokenizer.tokenize(text) for text in SENTENCES]
+    assert whole.tolist() == ["".join(pieces) for pieces in names]
+    assert found["unscored"].tolist() == (
+        [""] * len(SENTENCES) if special == "bos" else [pieces[0] for pieces in names]
+    )
+    sums = [sum(values) for values in plain]
+    assert found["logprob"].dropna().tolist() == pytest.approx([x for x in sums if x], abs=1e-4)
+    assert found["mean"].dropna().tolist() == pytest.approx(
+        [np.mean(values) for values in plain if values], abs=1e-5
+    )
+
+
+def test_of_a_text_of_one_token_nothing_is_scored_where_nothing_precedes_it():
+    lm = tiny.language_model("gpt2", tiny.byte_tokenizer())
+    [token] = lm.tokenizer.tokenize("a")
+    found = probing.score_sentences(lm, ["a", "a smile"], progress=False)
+    assert found["n_tokens"].tolist()[0] == 0
+    assert found["logprobs"][0] == found["tokens"][0] == []
+    assert found["unscored"][0] == token
+    assert found[["logprob", "mean"]].isna().all(axis=1).tolist() == [True, False]
+
+
+@pytest.mark.parametrize("special", ["bos", "none"])
+def test_sentences_keep_their_scores_in_any_order_and_company(special, tmp_path):
+    lm = tiny.language_model("llama", tiny.byte_tokenizer(special))
+    together = probing.score_sentences(lm, SENTENCES, cache=tmp_path, progress=False)
+    turned = probing.score_sentences(lm, SENTENCES[::-1], progress=False, batch_size=1)
+    assert largest_difference(together["logprobs"], turned["logprobs"][::-1]) <= 1e-5
+    for place, text in enumerate(SENTENCES):
+        alone = probing.score_sentences(lm, [text], progress=False)
+        assert largest_difference(alone["logprobs"], together["logprobs"][place:][:1]) <= 1e-5
+    with probing.metered() as work:
+        kept = probing.score_sentences(lm, SENTENCES, cache=tmp_path, progress=False)
+    assert kept["logprobs"].tolist() == together["logprobs"].tolist()
+    assert work["probes"] == sum(map(bool, together["logprobs"]))
+    assert probing.score_sentences(lm, [], progress=False).empty
+
+
+def test_sentences_of_a_chat_model_are_read_without_its_template():
+    bare = tiny.language_model("llama", tiny.chat_tokenizer())
+    chat = dataclasses.replace(bare, prompt_format="chat")
+    first, second = (probing.score_sentences(lm, SENTENCES, progress=False) for lm in (bare, chat))
+    assert first["logprobs"].tolist() == second["logprobs"].tolist()
+
+
+def test_a_sequence_to_sequence_model_says_sentences_to_an_empty_text():
+    lm = tiny.language_model("t5")
+    found = probing.score_sentences(lm, SENTENCES, progress=False)
+    source = tuple(lm.tokenizer("")["input_ids"])
+    ids = [(0, *lm.tokenizer(text, add_special_tokens=False)["input_ids"]) for text in SENTENCES]
+    plain = [tiny.naive_logprobs(lm, each, 1, source) for each in ids]
+    assert largest_difference(found["logprobs"], plain) <= 1e-5
+    assert set(found["unscored"]) == {""}
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("", "Text 1 is '': give a string"),
+        (None, "Text 1 is None"),
+        ("born " * 200, "Text 1 is .* tokens"),
+    ],
+)
+def test_texts_that_cannot_be_scored_are_named(text, sentence):
+    lm = tiny.language_model("llama")
+    with pytest.raises(UserError, match=sentence):
+        probing.score_sentences(lm, [SENTENCES[0], text], progress=False)
+
+
+@pytest.mark.parametrize("special", ["bos", "none"])
+def test_an_empty_prompt_scores_the_continuation_as_a_text(special):
+    lm = tiny.language_model("gpt2", tiny.byte_tokenizer(special))
+    texts = [text for text in SENTENCES if len(lm.tokenizer.tokenize(text)) > 1]
+    probes = pd.DataFrame({"prompt": "", "continuation": list(dict.fromkeys(texts))})
+    found = score(lm, probes, progress=False)
+    assert (
+        largest_difference(
+            found["logprobs"], [one_by_one(lm, text) for text in probes["continuation"]]
+        )
+        <= 1e-5
+    )
+    assert found["read"].tolist() == ["<s>" if special == "bos" else ""] * len(found)

@@ -75,6 +75,9 @@ def test_scores_are_those_of_one_forward_a_text(serve, lm, personality):
         served = models.load(stub.address)
         assert served.model.ways == WORKING[personality]
         found = probing.score(served, probes, progress=False)
+        texts = probing.score_sentences(served, PROMPTS, progress=False)
+    here = probing.score_sentences(lm, PROMPTS, progress=False)
+    assert largest_difference(texts["logprobs"], here["logprobs"]) <= 1e-5
     assert largest_difference(found["logprobs"], expected(lm, probes)) <= 1e-5
     at_hand = probing.score(lm, probes, progress=False)
     columns = ["tokens", "read", *probes.columns]

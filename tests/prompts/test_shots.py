@@ -119,4 +119,4 @@ def test_more_shots_than_the_context_holds_end_in_one_sentence():
     asked = shots.ask(ASKED, "four-shot", long, UNSEEN)
     with pytest.raises(UserError, match="reads at most") as caught:
         probing.generate(lm, asked, progress=False)
-    assert "shorten the prompt" in str(caught.value)
+    assert "shorten it" in str(caught.value)

@@ -10,6 +10,7 @@ import pytest
 from helpers.publishing import opening
 
 CONFIG = "repository:\n  url: https://example.org/somebody/book\n"
+PACKAGE = "what-language-models-know[book] @ git+https://example.org/somebody/book"
 NOTEBOOK = {
     "nbformat": 4,
     "nbformat_minor": 5,
@@ -38,7 +39,7 @@ def template(tmp_path):
 
 
 def test_it_names_the_repository_of_the_settings(first):
-    assert 'address = "git+https://example.org/somebody/book"\n' in "".join(first["source"]) + "\n"
+    assert f'package = "{PACKAGE}"\n' in "".join(first["source"])
 
 
 def test_it_stands_behind_the_title_and_all_else_stays(template, first):
@@ -67,4 +68,4 @@ def test_it_installs_only_where_the_package_is_not_at_hand(first, found, monkeyp
     monkeypatch.setattr(subprocess, "run", lambda command, check: asked.append(command))
     exec("".join(first["source"]), {})
     wanted = [sys.executable, "-m", "pip", "install", "-q"]
-    assert asked == ([] if found else [[*wanted, "git+https://example.org/somebody/book"]])
+    assert asked == ([] if found else [[*wanted, PACKAGE]])

@@ -1,0 +1,215 @@
+"""Logs of lm-evaluation-harness (`--log_samples`) and Inspect (`.eval`), joined by document."""
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from helpers import UserError
+from helpers.datasets.logs import inspect_ai, lm_eval
+from helpers.datasets.logs.log import Log
+
+RULES = ("sum", "per_character")  # lm-eval's acc and acc_norm
+COLUMNS = ["item", "relation", "variation", "option", "answer", "text", "right"]
+
+
+def read(paths: Sequence[str | Path], rule: str = "sum") -> pd.DataFrame:
+    """Read several logs of one task, each with other prompts, as one table of choices.
+
+    Parameters
+    ----------
+    paths : sequence of str or Path
+        Files ``samples_*.jsonl`` of lm-evaluation-harness, or ``.eval`` or ``.json`` of Inspect.
+        The first one is the default prompt.
+    rule : {"sum", "per_character"}
+        How lm-evaluation-harness' log-likelihoods choose an option: ``"sum"`` is its ``acc``,
+        ``"per_character"`` its ``acc_norm``. In a tie the first option is chosen, as there. The
+        number of tokens is not logged, so a mean over tokens cannot be had.
+
+    Returns
+    -------
+    DataFrame
+        One row a document and log: ``item`` (the document's hash), ``relation`` (the task),
+        ``variation`` (the number of the log), ``option`` and ``answer`` (numbers of the chosen and
+        the correct option; -1 where answers are texts), ``text`` (chosen or generated), ``right``
+        (by the log's own mark where answers are texts). ``attrs["notes"]`` are sentences on what
+        is left out and what the logs do not say.
+
+    Raises
+    ------
+    UserError
+        If a file is no such log, if a line's own mark contradicts what is read from it, or if logs
+        differ in tool, model, documents or options.
+
+    Examples
+    --------
+    >>> read(["samples_arc.jsonl", "samples_arc.jsonl"])
+    Traceback (most recent call last):
+    helpers.UserError: A log is named twice: name each file once.
+    """
+    logs, shared, notes = _joined(paths, rule)
+    notes += _same_prompts(logs, shared)
+    rows = []
+    for item in shared:
+        for variation, log in enumerate(logs):
+            row = _numbered(log, item, logs[0].rows[item])
+            rows.append({"item": item, "relation": logs[0].task, "variation": variation} | row)
+    return _table(rows, COLUMNS, logs, notes)
+
+
+def repeated(paths: Sequence[str | Path]) -> pd.DataFrame:
+    """Read all answers to one prompt a document: repeats, epochs, or several runs of one prompt.
+
+    Parameters
+    ----------
+    paths : sequence of str or Path
+        As for `read`, with the same prompts in all.
+
+    Returns
+    -------
+    DataFrame
+        One row a document: ``item``, ``relation`` (the task), ``text`` (the first answer, which the
+        log marks), ``right`` (by that mark), ``repeats`` (the other answers, pairs of a text and
+        its mark, None where the log has none); ``attrs`` as from `read`.
+
+    Raises
+    ------
+    UserError
+        As from `read`, and if the prompts differ, or no answer is repeated.
+    """
+    logs, shared, notes = _joined(paths, RULES[0], repeats=True)
+    said = [tuple((log.rows[i]["text"], *log.rows[i]["repeats"]) for i in shared) for log in logs]
+    if len(set(said)) < len(said):
+        raise UserError(
+            "Two of the logs hold the same answers to all prompts, so they are one run, or runs of "
+            "one seed, or greedy: give sampled runs with other seeds."
+        )
+    rows = []
+    for item in shared:
+        found = [_numbered(log, item, logs[0].rows[item]) for log in logs]
+        if len({row["prompt"] for row in found}) > 1:
+            raise UserError(
+                "The logs have different prompts, and repeated answers are those to one prompt: "
+                "give runs of the same task."
+            )
+        said = [each for row in found for each in ((row["text"], row["right"]), *row["repeats"])]
+        rows.append({"item": item, "relation": logs[0].task} | found[0] | {"repeats": said[1:]})
+    if not any(row["repeats"] for row in rows):
+        raise UserError(
+            "The logs hold no repeated answers that can be compared: sample several, with repeats "
+            "(and no filter that changes them) in lm-evaluation-harness or epochs in Inspect, or "
+            "give several runs of one prompt."
+        )
+    return _table(rows, [*COLUMNS[:2], *COLUMNS[5:], "repeats"], logs, notes)
+
+
+def _table(
+    rows: list[dict[str, Any]], columns: list[str], logs: list[Log], notes: list[str]
+) -> pd.DataFrame:
+    table = pd.DataFrame(rows)[columns]
+    table.attrs = {"notes": notes, "model": logs[0].model, "kind": logs[0].kind}
+    return table
+
+
+def _joined(
+    paths: Sequence[str | Path], rule: str, repeats: bool = False
+) -> tuple[list[Log], list[str], list[str]]:
+    """Return logs that belong together, the documents that all of them hold, and notes."""
+    if rule not in RULES:
+        raise UserError(
+            f"A log holds sums of log-probabilities, not tokens: rule is {' or '.join(RULES)}, "
+            f"not {rule!r}."
+        )
+    paths = [Path(path) for path in paths]
+    if len({path.resolve() for path in paths}) < len(paths):
+        raise UserError("A log is named twice: name each file once.")
+    logs = [_log(path, rule, repeats) for path in paths]
+    if not logs:
+        raise UserError("No log is named: name its file.")
+    notes = [note for log in logs for note in log.notes]
+    notes += _alike(logs)
+    shared = [item for item in logs[0].rows if all(item in log.rows for log in logs)]
+    everything = set().union(*(log.rows for log in logs))
+    if not shared:
+        raise UserError("The logs share no document: give runs of one task on the same data.")
+    if lost := len(everything) - len(shared):
+        notes.append(
+            f"{lost} of {len(everything)} documents are left out, because some log lacks them."
+        )
+    return logs, shared, notes
+
+
+def _log(path: Path, rule: str, repeats: bool) -> Log:
+    """Read one log of either tool."""
+    if path.suffix in (".eval", ".json"):
+        return inspect_ai.read(path, repeats)
+    if path.suffix == ".jsonl":
+        return lm_eval.read(path, rule, repeats)
+    raise UserError(
+        f"{path} is no log that can be read: give samples_*.jsonl of lm-evaluation-harness or "
+        ".eval of Inspect."
+    )
+
+
+def _alike(logs: list[Log]) -> list[str]:
+    """Refuse logs of two tools, models or kinds of answers; say which names are unknown."""
+    for what, values in (
+        ("tools", {log.tool for log in logs}),
+        ("models", {log.model for log in logs} - {""}),
+        ("kinds of answers", {log.kind for log in logs}),
+    ):
+        if len(values) > 1:
+            raise UserError(
+                f"The logs are of different {what} ({', '.join(sorted(values))}): give runs of "
+                "one model on one task."
+            )
+    notes = []
+    if nameless := sum(not log.model for log in logs):
+        notes.append(
+            f"{nameless} of {len(logs)} logs do not name their model: its results_*.json is not "
+            "beside the samples, so nothing shows that it is the same model."
+        )
+    names = sorted({log.task for log in logs})
+    if len(names) > 1:
+        notes.append(f"The tasks have different names ({', '.join(names)}) and the same documents.")
+    return notes
+
+
+def _same_prompts(logs: list[Log], shared: list[str]) -> list[str]:
+    """Refuse, or for sampled texts report, logs whose prompts are all the same."""
+    asked = Counter(tuple(log.rows[item]["prompt"] for item in shared) for log in logs)
+    if len(asked) == len(logs):
+        return []
+    if logs[0].kind == "choices" and logs[0].tool == "lm-evaluation-harness":
+        raise UserError(
+            "Two of the logs have the same prompts, so they are one run: give runs with other "
+            "few-shot seeds, prompts or templates."
+        )
+    return [f"{len(logs)} logs have {len(asked)} different prompts; the rest repeat one."]
+
+
+def _numbered(log: Log, item: str, first: dict[str, Any]) -> dict[str, Any]:
+    """Return an answer with its options numbered as in the first log."""
+    row, known = log.rows[item], first["options"]
+    options = row["options"]
+    if len(options) != len(known):
+        raise UserError(
+            f"{log.path} has {len(options)} options for a document where another log has "
+            f"{len(known)}: give runs of one task."
+        )
+    number = {text: place for place, text in enumerate(known)}
+    if set(options) == set(known) and len(number) == len(options):
+        places = [number[text] for text in options]
+    else:  # letters here, texts there
+        places = list(range(len(options)))
+    places.append(len(options))  # no option chosen
+    option, answer = (places[row[name]] if options else -1 for name in ("option", "answer"))
+    same = answer == first["answer"] if options else row["target"] == first["target"]
+    if not same:
+        raise UserError(
+            f"{log.path} has another correct answer to a document than the first log: the task "
+            "has changed, or its options are in an order that the log does not tell."
+        )
+    return row | {"option": option, "answer": answer}

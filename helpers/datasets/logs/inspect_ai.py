@@ -1,0 +1,133 @@
+"""Logs of Inspect: an archive (`.eval`) or one file (`.json`)."""
+
+import json
+import struct
+import zipfile
+from collections.abc import Iterable
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from helpers import UserError
+from helpers.datasets import files
+from helpers.datasets.logs.log import Log, mark
+
+ZSTANDARD = 93  # compression of Inspect's newer archives, which zipfile cannot read
+NO_OPTION = "(no option)"
+
+
+def read(path: Path, repeats: bool) -> Log:
+    """Read a log, an archive of JSON files or one such file; of the first epoch, or of all."""
+    about, samples = _archive(path) if path.suffix == ".eval" else _whole(path)
+    notes, rows, failed = [], {}, 0
+    ids = (about.get("dataset") or {}).get("sample_ids") or []
+    place = {name: number for number, name in enumerate(ids)}  # an archive is in order of finishing
+    samples = sorted(samples, key=lambda sample: place.get(sample["id"], len(place)))
+    again = [sample for sample in samples if sample["epoch"] > 1]
+    if again and not repeats:
+        notes.append(
+            f"{path.name} has {len(again)} answers of later epochs: the first epoch counts."
+        )
+    for sample in samples:
+        if sample["epoch"] > 1:
+            continue
+        if not sample.get("scores"):
+            failed += 1
+            continue
+        key, row = _answered(sample, f"{path}, sample {sample['id']}")
+        rows.setdefault(key, row | {"repeats": []})
+    for sample in again if repeats else ():
+        if sample.get("scores"):
+            where = f"{path}, sample {sample['id']} of epoch {sample['epoch']}"
+            key, row = _answered(sample, where)
+            if key in rows:
+                rows[key]["repeats"].append((row["text"], row["right"]))
+    if failed:
+        notes.append(f"{path.name} has {failed} samples without a score.")
+    if none := sum(row["text"] == NO_OPTION for row in rows.values()):
+        notes.append(f"{path.name} has {none} answers that name no option; they count as wrong.")
+    kinds = {"choices" if row["options"] else "texts" for row in rows.values()}
+    if len(kinds) != 1:
+        raise UserError(f"{path} holds no scored samples of one kind: give a finished log.")
+    extra = about.get("model_args") or {}
+    model = "@".join([about["model"], *(str(extra[k]) for k in ("revision",) if extra.get(k))])
+    return Log(path, "Inspect", *kinds, about["task"], model, rows, notes)
+
+
+def _whole(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """Read Inspect's log in one JSON file."""
+    said = files.parse_json(files.read_text(path), path)
+    if not isinstance(said, dict):
+        raise UserError(f"{path} is no log of Inspect.")
+    files.need(said, ("eval", "samples"), str(path))
+    return said["eval"], said["samples"]
+
+
+def _archive(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """Read Inspect's log in an archive; one that was cut short has its start, but no header."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            names = archive.namelist()
+            head = next(n for n in ("header.json", "_journal/start.json") if n in names)
+            about = files.parse_json(_member(archive, head), f"{path}, {head}")["eval"]
+            parts = [name for name in names if name.startswith("samples/")]
+            return about, [files.parse_json(_member(archive, name), path) for name in parts]
+    except OSError as error:
+        raise UserError(f"{path} cannot be read: {error.strerror or error}.") from None
+    except (zipfile.BadZipFile, StopIteration, KeyError):
+        raise UserError(f"{path} is no log of Inspect, or is damaged.") from None
+
+
+def _member(archive: zipfile.ZipFile, name: str) -> str:
+    """Return one file of an archive as text, through pyarrow where it is packed by zstandard."""
+    info = archive.getinfo(name)
+    if info.compress_type != ZSTANDARD:
+        return archive.read(name).decode("utf-8")
+    import pyarrow as pa
+
+    archive.fp.seek(info.header_offset + 26)  # of the local header: lengths of name and extra
+    archive.fp.seek(sum(struct.unpack("<HH", archive.fp.read(4))), 1)
+    packed = archive.fp.read(info.compress_size)
+    return pa.CompressedInputStream(pa.BufferReader(packed), "zstd").read().decode("utf-8")
+
+
+def _answered(sample: dict[str, Any], where: str) -> tuple[str, dict[str, Any]]:
+    """Return a sample's hash and its answer; Inspect has no hash of documents, but an id."""
+    scorer, score = next(iter(sample["scores"].items()))
+    options, target = sample.get("choices") or [], _texts(sample["target"])
+    row = {"prompt": json.dumps(_prompt(sample)), "options": options, "target": target}
+    row["right"] = mark(score["value"], scorer, where)
+    if not options:
+        said = score.get("answer")
+        row["text"] = said if said is not None else sample["output"].get("completion", "")
+        return _hash([sample["id"], target]), row
+    answer, option = _letter(target, options), _letter([score.get("answer") or ""], options)
+    if answer == len(options):
+        raise UserError(f"{where} has the target {target}: it needs one letter of its choices.")
+    if (option == answer) != row["right"]:
+        raise UserError(f"{where} is marked {score['value']}, against its answer and its target.")
+    row |= {"answer": answer, "option": option, "text": [*options, NO_OPTION][option]}
+    return _hash([sample["id"], sorted(options), options[answer]]), row
+
+
+def _letter(said: list[str], options: list[str]) -> int:
+    """Return the number of a letter's option, and the number of options if it is none."""
+    letter = said[0].strip() if len(said) == 1 else ""
+    place = ord(letter) - ord("A") if len(letter) == 1 else -1
+    return place if 0 <= place < len(options) else len(options)
+
+
+def _prompt(sample: dict[str, Any]) -> list[Any]:
+    """Return what the model read: the messages before its last answer."""
+    messages = sample.get("messages") or []
+    return [each.get("content") for each in messages[:-1]] or [sample["input"]]
+
+
+def _texts(value: str | Iterable[str]) -> list[str]:
+    """Return one text or several as a list."""
+    return [value] if isinstance(value, str) else list(value)
+
+
+def _hash(parts: list[Any]) -> str:
+    """Return a hash of what names a document."""
+    return sha256(json.dumps(parts, ensure_ascii=False).encode()).hexdigest()

@@ -1,0 +1,147 @@
+"""Logs of lm-evaluation-harness: what `--log_samples` writes."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from helpers import UserError
+from helpers.datasets import files
+from helpers.datasets.logs.log import Log, mark
+
+
+def read(path: Path, rule: str, repeats: bool) -> Log:
+    """Read a log; of several answers to a prompt the one that it marks counts, or all do."""
+    lines = files.json_lines(path)
+    if not lines:
+        raise UserError(f"{path} is empty: give a file that lm-evaluation-harness has finished.")
+    for line in lines:
+        files.need(
+            line, ("doc_hash", "target", "arguments", "resps", "filtered_resps"), line["where"]
+        )
+    notes, rows = [], {}
+    filters = list(dict.fromkeys(line.get("filter", "none") for line in lines))
+    if len(filters) > 1:
+        notes.append(f"{path.name} has answers by the filters {', '.join(filters)}: the first.")
+    lines = [line for line in lines if line.get("filter", "none") == filters[0]]
+    kinds = {_kind(line) for line in lines}
+    if len(kinds) > 1:
+        raise UserError(f"{path} mixes choices and texts: give the samples of one task.")
+    for line in lines:
+        row = _chosen(line, rule) if kinds == {"choices"} else _generated(line)
+        rows.setdefault(line["doc_hash"], row)
+    if twice := len(lines) - len(rows):
+        notes.append(f"{path.name} has {twice} documents once more: the first counts.")
+    several = (isinstance(line["resps"][0], list) and len(line["resps"][0]) > 1 for line in lines)
+    if not repeats and any(several):
+        notes.append(f"{path.name} has several answers to a prompt: the one it marks counts.")
+    return Log(path, "lm-evaluation-harness", *kinds, *_named(path), rows, notes)
+
+
+def _kind(line: dict[str, Any]) -> str:
+    """Return "choices" for log-likelihoods of options, "texts" for generated answers."""
+    first = line["filtered_resps"][0]
+    if isinstance(first, str):
+        return "texts"
+    if isinstance(first, list) and len(first) == 2 and len(line["filtered_resps"]) > 1:
+        return "choices"
+    raise UserError(
+        f"{line['where']} has neither options nor one generated answer: multiplicity needs tasks "
+        "of the output type multiple_choice or generate_until."
+    )
+
+
+def _arguments(line: dict[str, Any]) -> list[list[Any]]:
+    """Return what each request was, as (prompt, continuation); older versions log lists."""
+    asked = line["arguments"]
+    if isinstance(asked, list):
+        return asked
+    return [[each["arg_0"], each.get("arg_1")] for each in asked.values()]
+
+
+def _chosen(line: dict[str, Any], rule: str) -> dict[str, Any]:
+    """Return the likeliest option of a document."""
+    asked = _arguments(line)
+    pairs = [(a, float(score[0])) for a, score in zip(asked, line["filtered_resps"]) if a[0]]
+    prompts = {prompt for (prompt, _), _ in pairs}  # an empty one is lm-eval's own baseline
+    if len(prompts) != 1:
+        raise UserError(
+            f"{line['where']} puts its options into the prompt, and such a log does not say which "
+            "one is correct: use a task whose options follow the prompt."
+        )
+    options = [str(said).strip() for (_, said), _ in pairs]
+    sums, answer = np.array([score for _, score in pairs]), _correct(line, options)
+    scores = {"acc": sums, "acc_norm": sums / [max(len(text), 1) for text in options]}
+    _check_marks(line, scores, answer)
+    option = int(np.argmax(scores["acc" if rule == "sum" else "acc_norm"]))
+    return {
+        "prompt": prompts.pop(),
+        "options": options,
+        "option": option,
+        "answer": answer,
+        "text": options[option],
+        "right": option == answer,
+        "repeats": [],
+    }
+
+
+def _check_marks(line: dict[str, Any], scores: dict[str, np.ndarray], answer: int) -> None:
+    """Refuse a line whose own mark is another than ours: then its target was misread."""
+    metric = next((name for name in scores if line.get(name) in (0, 1)), None)
+    if metric is None:
+        return
+    best = np.flatnonzero(scores[metric] == scores[metric].max())
+    if len(best) == 1 and (best[0] == answer) != line[metric]:
+        raise UserError(
+            f"{line['where']} has {metric} {line[metric]:g}, against its scores and its target "
+            f"{str(line['target'])[:40]!r}: the log does not say clearly which option is correct."
+        )
+
+
+def _correct(line: dict[str, Any], options: list[str]) -> int:
+    """Return the number of the correct option; lm-eval logs it as a number or as its text."""
+    target = str(line["target"]).strip()
+    if target.isdigit() and int(target) < len(options):
+        return int(target)
+    if target in options:
+        return options.index(target)
+    raise UserError(
+        f"{line['where']} has the target {target[:40]!r}, which is not one of its {len(options)} "
+        "options: multiplicity needs exactly one correct option."
+    )
+
+
+def _generated(line: dict[str, Any]) -> dict[str, Any]:
+    """Return the generated answer of a document, right or wrong by the log's first metric."""
+    metrics = line.get("metrics") or []
+    metric = "exact_match" if "exact_match" in metrics else next(iter(metrics), "")
+    said, others = line["filtered_resps"][0], []
+    if isinstance(line["resps"][0], list):
+        others = [str(text).strip() for text in line["resps"][0]]
+        if said.strip() in others:
+            others.remove(said.strip())
+        else:  # a filter makes other texts, which cannot be compared with these
+            others = []
+    return {
+        "prompt": str(_arguments(line)[0][0]),
+        "options": [],
+        "target": str(line["target"]),
+        "text": said,
+        "right": mark(line.get(metric), metric, line["where"]),
+        "repeats": [(text, None) for text in others],
+    }
+
+
+def _named(path: Path) -> tuple[str, str]:
+    """Return the task by the file's name, and the model by the results that lie beside it."""
+    found = re.fullmatch(r"samples_(.+?)_(\d{4}-\d\d-\d\dT[\d.:-]+)", path.stem)
+    if not found:
+        return path.stem, ""
+    results = path.with_name(f"results_{found[2]}.json")
+    if not results.is_file():
+        return found[1], ""
+    said = files.parse_json(files.read_text(results), results)
+    name = said.get("model_name") or ""
+    version = (said.get("config") or {}).get("model_sha") or ""
+    return found[1], f"{name}@{version}" if name and version else name
