@@ -272,7 +272,7 @@
     followExposure() {
       const slider = this.controls.exposure;
       const stated = live.factAbout(this.relation, this.asked.subject)?.exposures;
-      if (stated !== undefined) slider.value = this.steps.indexOf(stated);
+      slider.value = Math.max(0, this.steps.indexOf(stated));
       this.stated.textContent = stated === undefined ? "unknown" : live.times(stated);
       slider.setAttribute("aria-valuetext", this.stated.textContent);
     }

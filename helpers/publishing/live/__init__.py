@@ -2,12 +2,11 @@
 
 from helpers.publishing.live.asking import MODEL, Question, answers, ask, question
 from helpers.publishing.live.bundle import Bundle, bundle, catalogue, opening
-from helpers.publishing.live.cases import KINDS, Case, case
+from helpers.publishing.live.cases import Case, case
 from helpers.publishing.live.front import fact as front_fact
 from helpers.publishing.live.stills import Still, still
 
 __all__ = [
-    "KINDS",
     "MODEL",
     "Bundle",
     "Case",

@@ -13,7 +13,6 @@ import numpy as np
 import pandas as pd
 
 from helpers import UserError
-from helpers.atlas.invented import Inventor
 from helpers.publishing.live.asking import MODEL, Question, facts, shares
 
 MOST = 24  # candidates of a case
@@ -95,6 +94,8 @@ def _facts(query: str) -> Callable[[], pd.DataFrame]:
 
 
 def _invented() -> pd.DataFrame:
+    from helpers.atlas.invented import Inventor  # only here: running chapters needs no atlas
+
     names = Inventor(facts()).names("P17", MOST, np.random.default_rng(0))
     return pd.DataFrame({"relation": "P17", "subject": names})
 
