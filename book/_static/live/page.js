@@ -412,10 +412,10 @@
     /** Offer the subject as the training text writes it, or those with names like it. */
     offer({ subject }, relation) {
       const known = live.factAbout(relation, subject)?.subject;
-      const names = known ? [known].filter((name) => name !== subject) : live.nearest(relation, subject);
+      const names = known ? [known] : live.nearest(relation, subject);
       const ask = (name) =>
         make("button", { type: "button", onclick: () => this.take(name) }, `Ask about ${name}`);
-      this.offers.replaceChildren(...names.map(ask));
+      this.offers.replaceChildren(...names.filter((name) => name !== subject).map(ask));
     }
 
     take(subject) {
