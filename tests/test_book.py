@@ -4,12 +4,16 @@ They read ``book/_build/html``, as the last ``make book`` left it.
 """
 
 import functools
+import http.server
+import io
 import re
+import threading
 from html import unescape
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
+from PIL import Image
 from playwright.sync_api import Page
 
 from tests.chapters.notebooks import NO_RESULTS
@@ -24,10 +28,6 @@ PAGES = sorted(
 )
 CHAPTERS = [name for name in PAGES if name.startswith("chapters/")]
 LOCAL = ("file:", "data:", "blob:")
-THEME = (  # errors of the theme's own, without effect
-    "Identifier 'THEBE_JS_URL' has already been declared",
-    "Cannot read properties of null (reading 'classList')",
-)
 WIDTHS = (1400, 390)
 VISIBLE = """elements => elements.filter(e => e.checkVisibility({opacityProperty: true,
     visibilityProperty: true}) && e.getBoundingClientRect().width > 0).length"""
@@ -42,6 +42,25 @@ SECTIONS = """() => [...document.querySelectorAll("article :has(> h1, > h2, > h3
         findings: own(".finding"),
     };
 })"""
+
+# Places that scroll, and whether each has something beyond its right edge and shows it.
+PLACES = """[...document.querySelectorAll(".bd-content :is(.cell_output .text_html, div.math, "
+    + ".pst-scrollable-table-container, .table-container, a.image-reference)")]"""
+WIDE = f"""{PLACES}.map(box => ({{tag: box.tagName,
+    wide: box.scrollWidth - box.clientWidth - box.scrollLeft > 1,
+    shown: box.dataset.hasOwnProperty("moreRight")}}))"""
+# Formulas that reach beyond what can be scrolled to, or into their own number.
+FORMULAS = """[...document.querySelectorAll("div.math")].filter(box => {
+    const formula = box.querySelector("mjx-math").getBoundingClientRect();
+    const number = box.querySelector(".eqno")?.getBoundingClientRect();
+    const outer = box.querySelector("mjx-container");
+    const end = Math.max(box.scrollWidth, outer.scrollWidth + outer.offsetLeft - box.offsetLeft);
+    return box.checkVisibility() && formula.width > 0 && (
+        formula.right - box.getBoundingClientRect().left > end + 2
+        || number && number.left < Math.min(formula.right, outer.getBoundingClientRect().right) - 1
+            && number.top < formula.bottom - 1 && number.bottom > formula.top + 1);
+}).map(box => box.textContent.slice(0, 80))"""
+SMALLEST = 15  # pixels of the smallest text of a figure at its full size: 7.5 points at 144 dpi
 
 pytestmark = pytest.mark.skipif(not PAGES, reason="there is no book yet: run make book first")
 
@@ -130,9 +149,95 @@ def test_links_within_the_book_lead_somewhere(visits, name):
 
 
 @every_page
-def test_no_error_of_ours_on_the_console(visits, name):
+def test_no_error_on_the_console(visits, name):
     _, _, errors = visits(name)
-    assert not [error for error in errors if not any(known in error for known in THEME)]
+    assert not errors
+
+
+@every_page
+def test_what_is_wider_than_its_place_shows_it(visits, name):
+    page, _, _ = visits(name)
+    page.evaluate("document.querySelectorAll('details').forEach(fold => { fold.open = true })")
+    page.wait_for_function(f"{WIDE}.every(box => box.shown === box.wide)")
+    wide = page.evaluate(WIDE)
+    if page.viewport_size["width"] == min(WIDTHS) and name in CHAPTERS:
+        assert {box["tag"] for box in wide if box["wide"]} >= {"A", "DIV"}  # figures, and tables
+    page.evaluate(f"{PLACES}.forEach(box => {{ box.scrollLeft = 1e5 }})")
+    page.wait_for_function(
+        f"{PLACES}.every(box => !box.dataset.hasOwnProperty('moreRight') && "
+        "(box.scrollLeft > 1) === box.dataset.hasOwnProperty('moreLeft'))"
+    )
+    page.evaluate(f"{PLACES}.forEach(box => {{ box.scrollLeft = 0 }})")
+
+
+@every_page
+def test_no_formula_is_cut_off_or_covered_by_its_number(visits, name):
+    page, _, _ = visits(name)
+    assert page.evaluate(FORMULAS) == []
+
+
+@every_chapter
+def test_text_in_figures_can_be_read_on_a_telephone(visits, name):
+    page, _, _ = visits(name)
+    if page.viewport_size["width"] > min(WIDTHS):
+        return
+    shares = page.eval_on_selector_all(
+        "article .cell_output figure img",
+        """nodes => nodes.filter(n => n.checkVisibility())
+            .map(n => n.getBoundingClientRect().width / n.naturalWidth)""",
+    )
+    assert shares
+    assert min(shares) * SMALLEST > 8.99
+
+
+def test_figures_lie_on_the_page_in_the_dark(browser):
+    page = browser.new_context(color_scheme="dark").new_page()
+    page.goto((HTML / CHAPTERS[0]).as_uri())
+    figure = page.locator("article figure img").first
+    figure.scroll_into_view_if_needed()
+    box, picture = figure.bounding_box(), Image.open(io.BytesIO(page.screenshot())).convert("RGB")
+    inside = picture.getpixel((int(box["x"]) + 3, int(box["y"]) + 3))
+    beside = picture.getpixel((int(box["x"]) - 8, int(box["y"]) + 3))
+    assert inside == beside
+    assert max(inside) < 60
+
+
+def test_the_front_page_works_without_scripts(browser):
+    page = browser.new_context(java_script_enabled=False).new_page()
+    page.goto((HTML / "index.html").as_uri())
+    bar = page.locator(".front-fact tr:has(th:text-is('France')) .front-bar")
+    prompt = page.locator(".front-fact q:visible")
+    first = bar.bounding_box()["width"], prompt.inner_text()
+    page.locator("label", has_text="Say a wrong country first").click()
+    page.wait_for_timeout(700)
+    assert bar.bounding_box()["width"] < first[0] / 2
+    assert prompt.inner_text() != first[1]
+    assert page.locator("article figure img").is_visible()
+    assert page.locator("article .finding").count()
+
+
+@every_page
+def test_no_line_names_authors_that_are_nobody(visits, name):
+    page, _, _ = visits(name)
+    assert not re.search(r"^By ", page.inner_text("footer.bd-footer-content"), flags=re.MULTILINE)
+
+
+def test_search_results_quote_no_latex(browser):
+    handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=HTML)
+    handler.log_message = lambda *_: None
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        page, quotes = browser.new_page(), []
+        for words in ("MONITOR", "anchor", "logarithm", "object"):
+            page.goto(f"http://127.0.0.1:{server.server_port}/search.html?q={words}")
+            page.wait_for_function(
+                "/found \\d/.test(document.querySelector('#search-results').textContent)"
+            )
+            page.wait_for_load_state("networkidle")
+            quotes += page.locator("#search-results p.context").all_inner_texts()
+        server.shutdown()
+    assert len(quotes) > 20
+    assert not [quote for quote in quotes if re.search(r"\\([(\[]|[a-zA-Z]{2,})|\$", quote)]
 
 
 @pytest.mark.parametrize("name", PAGES)

@@ -76,7 +76,8 @@ class ChapterFigure(SphinxDirective):
         file.write_bytes(data)
         caption = nodes.caption()
         caption += self.parse_inline("\n".join(self.content))[0]
-        image = nodes.image(uri=f"/{STILLS}/{file.name}", alt=self.options.get("alt", alt))
+        alt = self.options.get("alt", alt)
+        image = nodes.image(uri=f"/{STILLS}/{file.name}", alt=alt, width="100%")
         return [nodes.figure("", image, caption)]
 
 

@@ -1,6 +1,8 @@
 """Make the rendered pages light, and mend what the theme and libraries leave wrong in them.
 
-After the pages are written
+No page gets the scripts of sphinx-thebe, which jupyter-book sets up in every book. This one has no
+cells that run in the page, and Sphinx writes an inline script of that kind twice, which then fails.
+The search page gets one that keeps LaTeX out of what it quotes. After the pages are written
 
 - the theme's icons come from its fonts alone, not from 1.5 MB of JavaScript as well;
 - the library of the sortable tables, which every chapter's notebook carries so that it works alone,
@@ -14,11 +16,13 @@ import shutil
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import sphinx_thebe
 from PIL import Image
 from sphinx.application import Sphinx
 
 COLOURS = 256
 LOADER = Path(__file__).with_name("tables_on_demand.js")  # in _static, every page would load it
+QUOTES = Path(__file__).with_name("search_quotes.js")
 ICONS = re.compile(r'<script[^>]* src="[^"]*scripts/fontawesome\.js[^"]*"></script>\s*')
 TABLES = re.compile(
     r"<script>\s*(?P<functions>function injectCSS\(.*?)"
@@ -94,7 +98,22 @@ def finish(app: Sphinx, error: Exception | None) -> None:
         list(threads.map(shrink, (out / "_images").glob("*.png")))
 
 
+def without_thebe(app: Sphinx) -> None:
+    """Keep sphinx-thebe from adding its scripts."""
+    for listener in list(app.events.listeners["env-before-read-docs"]):
+        if listener.handler is sphinx_thebe.init_thebe_core:
+            app.disconnect(listener.id)
+
+
+def quote_words(app: Sphinx, page: str, *_: object) -> None:
+    """Have the search page quote formulas in words."""
+    if page == "search":
+        app.add_js_file(None, body=QUOTES.read_text(encoding="utf-8"))
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register with Sphinx."""
+    app.connect("builder-inited", without_thebe)
+    app.connect("html-page-context", quote_words)
     app.connect("build-finished", finish, priority=900)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,20 +1,17 @@
 """The directive ``live-probe``: a place in which the reader asks a bundled model, in the page.
 
-Its options are the fields of `helpers.publishing.live.Question`, the question that it begins
-with. It writes that question's figure, which stays where no script runs, and the tag on which
+It names one case or several of `helpers.publishing.live.cases`, and begins with the first. It
+writes that one's figure, which stays where no script runs, and the tag on which
 ``_static/live/page.js`` builds the form. The bundle with the model is made from the weights each
 time the book is rendered; it is no part of any page until the reader asks for it.
 """
 
 import hashlib
 import sys
-from dataclasses import fields
 from pathlib import Path
-from typing import ClassVar
 
 import apart
 from docutils import nodes
-from docutils.parsers.rst import directives
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
@@ -32,13 +29,14 @@ TAG, USED = '<div class="live-probe"', "live-probe"
 class LiveProbe(SphinxDirective):
     """A place in which the reader asks the model."""
 
-    option_spec: ClassVar = {field.name: directives.unchanged for field in fields(live.Question)}
+    required_arguments = 1
+    final_argument_whitespace = True
 
     def run(self) -> list[nodes.Node]:
         """Return the opening tag, the figure and the closing tag."""
         try:
-            asked = live.question(self.options)
-            still = live.still(asked)
+            cases = [live.case(name) for name in self.arguments[0].split()]
+            still = live.still(cases[0].asked, cases[0].before)
         except UserError as error:
             raise self.error(str(error)) from error
         name = f"{hashlib.sha256(still.image).hexdigest()[:16]}.png"
@@ -46,9 +44,9 @@ class LiveProbe(SphinxDirective):
         folder.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(still.image)
         self.env.metadata[self.env.docname][USED] = "yes"
-        image = nodes.image(uri=f"/{STILLS}/{name}", alt=still.alt)
+        image = nodes.image(uri=f"/{STILLS}/{name}", alt=still.alt, width="100%")
         figure = nodes.figure("", image, nodes.caption("", still.caption))
-        tags = [nodes.raw("", text, format="html") for text in (live.opening(asked), "</div>")]
+        tags = [nodes.raw("", text, format="html") for text in (live.opening(*cases), "</div>")]
         return [tags[0], figure, tags[1]]
 
 

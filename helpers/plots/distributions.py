@@ -12,6 +12,7 @@ from matplotlib.ticker import PercentFormatter
 from helpers.plots.style import (
     BLUE,
     GREEN,
+    GREY,
     INK,
     RED,
     colours,
@@ -227,7 +228,8 @@ def anchor_distribution(
 def object_bars(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
     """Draw the probability of each object as a bar with its value, the likeliest on top.
 
-    The probabilities of one prompt are no sample, so there are no intervals to draw.
+    The probabilities of one prompt are no sample, so there are no intervals to draw. A column
+    `before` holds those of another prompt, drawn as hollow bars.
 
     >>> table = pd.DataFrame({"object": ["Peru", "France"], "probability": [0.0003, 0.7],
     ...                       "told": ["", "true"]})
@@ -241,6 +243,8 @@ def object_bars(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
     ax = ax or plt.subplots(figsize=(6, 0.8 + 0.3 * len(table)))[1]
     places = range(len(table))
     ax.barh(places, table["probability"], height=0.7, color=table["told"].map(SHADES))
+    if "before" in table:
+        ax.barh(places, table["before"], height=0.8, fill=False, edgecolor=GREY, linestyle="--")
     for place, value in zip(places, table["probability"]):
         share = f"{100 * value:.1f} %" if value >= 0.0005 else "below 0.1 %"
         ax.text(value + 0.01, place, share, va="center", fontsize=9)

@@ -7,6 +7,7 @@
 
   const SHOWN = 10; // bars, beside those that are marked
   const FLOOR = 1e-5; // an object that falls below on its way is not followed to its end
+  const GHOST = 0.005; // a smaller probability has no hollow bar
   const PAUSE = 150; // milliseconds without a key before the model is asked
 
   /* ---- pieces of a page ---- */
@@ -49,26 +50,65 @@
     return `${(100 * probability).toFixed(1)} %`;
   }
 
+  /** Return the end of a text, from a word on. */
+  function ending(text) {
+    return text.length > 60 ? `… ${text.slice(-60).replace(/^\S*\s/, "")}` : text;
+  }
+
   /* ---- one place in the page ---- */
 
   class Place {
     constructor(box) {
       this.box = box;
       this.told = JSON.parse(box.dataset.live);
-      this.asked = { ...this.told.asked };
-      this.typing = false; // whether a pause in the typing is awaited
-      this.busy = false; // whether the model is at work
-      this.still = [...box.children]; // the figure that stands here without us
+      this.asked = { ...this.told.cases[0].asked };
+      this.shown = null; // the answer that is shown: its question, prompt and probabilities
+      this.previous = null; // the one before, whose bars stay behind
+      this.pending = false; // whether a pause in the typing is awaited, or a case has more to ask
+      this.still = box.querySelector("figure"); // what stands here without us
       this.status = make("p", { role: "status", class: "live-status" });
       this.button = make(
         "button",
-        { type: "button", class: "live-load", onclick: () => this.load() },
+        { type: "button", class: "live-load", onclick: () => this.play(this.told.cases[0]) },
         `Ask ${this.told.model} yourself (loads ${this.told.megabytes} MB, once)`,
       );
-      box.prepend(make("div", { class: "live-start" }, this.button, this.status));
+      this.said = box.querySelector(".live-said");
+      this.cases = this.told.cases.map((one) =>
+        make("button", { type: "button", onclick: () => this.play(one) }, one.label),
+      );
+      const group = { class: "live-cases", role: "group", "aria-label": "Cases" };
+      const start = make("div", { class: "live-start" }, this.button, this.status);
+      box.prepend(make("div", group, ...this.cases), this.said, start);
     }
 
+    /** Show a case: ask its questions one after the other, so that the first one's bars remain. */
+    async play(one) {
+      if (!this.catalogue && !(await this.load())) return;
+      this.choose(one);
+      this.previous = null;
+      for (const asked of [one.before, one.asked]) {
+        if (!asked) continue;
+        this.pending = asked !== one.asked;
+        this.asked = { ...asked };
+        this.follow();
+        await this.change();
+        if (this.chosen !== one) return;
+        this.previous = this.shown;
+      }
+    }
+
+    /** Mark the case that is shown, and say why it was chosen; none once the reader goes on. */
+    choose(one) {
+      this.chosen = one;
+      this.cases.forEach((button, at) =>
+        button.setAttribute("aria-pressed", String(this.told.cases[at] === one)),
+      );
+      this.said.textContent = one?.said ?? "";
+    }
+
+    /** Load the model and make the form; return whether that went well. */
     async load() {
+      if (this.button.disabled) return false;
       this.button.disabled = true;
       this.status.textContent = `Loading ${this.told.model} …`;
       try {
@@ -76,13 +116,14 @@
       } catch (error) {
         this.status.textContent = `The model was not loaded: ${error.message} Try again, or use a newer browser.`;
         this.button.disabled = false;
-        return;
+        return false;
       }
       this.build();
-      this.still.forEach((element) => (element.hidden = true));
+      this.still.hidden = true;
+      const focused = this.button.parentElement.contains(document.activeElement);
       this.button.parentElement.replaceWith(this.form, this.result);
-      this.change();
-      this.controls.subject.focus();
+      if (focused || document.activeElement === document.body) this.controls.subject.focus();
+      return true;
     }
 
     get relation() {
@@ -104,6 +145,7 @@
       this.controls = {
         relation: make("select"),
         subject: text(subjects),
+        exposure: make("input", { type: "range", min: 0, step: 1 }),
         way: make("select"),
         frame: make("select"),
         context: text(objects),
@@ -134,9 +176,11 @@
       const { catalogue, controls } = this;
       const press = (label, act) => make("button", { type: "button", onclick: act }, label);
       this.turn = press("", () => this.set({ turn: this.asked.turn + 1 }));
+      this.stated = make("output", {});
       this.fields = {
         relation: field("Relation", controls.relation),
         subject: field("Subject", controls.subject, this.subjects),
+        exposure: field("Times stated", controls.exposure, this.stated),
         another: make(
           "div",
           { class: "live-field" },
@@ -158,8 +202,10 @@
         },
         ...Object.values(this.fields),
       );
-      for (const [name, control] of Object.entries(controls))
+      for (const [name, control] of Object.entries(controls)) {
+        control.addEventListener("focus", () => (this.previous = this.shown));
         control.addEventListener("input", () => this.typed(name, control));
+      }
       this.buildResult();
       this.follow();
     }
@@ -170,6 +216,7 @@
       const named = { role: "group", "aria-labelledby": reads };
       this.read = make("pre", { class: "live-read", tabindex: "0", ...named });
       this.own = make("p", { class: "live-own" });
+      this.offers = make("p", { class: "live-offers" });
       this.caption = make("caption");
       this.rows = make("tbody");
       const head = ["Object", "Probability"].map((name) => make("th", { scope: "col" }, name));
@@ -186,6 +233,7 @@
         make("p", { class: "live-head", id: reads }, "The model reads"),
         this.read,
         this.status,
+        this.offers,
         this.own,
         this.table,
       );
@@ -208,7 +256,11 @@
         this.listed = relation;
         this.subjects.replaceChildren(...options(relation.facts.map(([name]) => name).sort()));
         this.objects.replaceChildren(...options(relation.objects));
+        const counts = relation.facts.map(([, , exposures]) => exposures);
+        this.steps = [...new Set(counts)].sort((one, other) => one - other);
+        controls.exposure.max = this.steps.length - 1;
       }
+      this.followExposure();
       fields.frame.hidden = frames.length === 0;
       fields.context.hidden = !way.context;
       fields.examples.hidden = fields.separator.hidden = way.name !== "list";
@@ -216,8 +268,20 @@
       this.turn.textContent = way.name === "list" ? "Other examples" : "Options in another order";
     }
 
+    /** Put the slider where the subject belongs, if the atlas has the fact. */
+    followExposure() {
+      const slider = this.controls.exposure;
+      const stated = live.factAbout(this.relation, this.asked.subject)?.exposures;
+      slider.value = Math.max(0, this.steps.indexOf(stated));
+      this.stated.textContent = stated === undefined ? "unknown" : live.times(stated);
+      slider.setAttribute("aria-valuetext", this.stated.textContent);
+    }
+
     /** Take new values from a button. */
     set(values) {
+      this.choose(null);
+      this.pending = false;
+      this.previous = this.shown;
       Object.assign(this.asked, values);
       this.follow();
       this.change();
@@ -227,22 +291,29 @@
     typed(name, control) {
       const number = Math.min(50, Math.max(1, Math.round(Number(control.value)) || 1));
       const value = { examples: number, frame: Number(control.value) }[name] ?? control.value;
-      Object.assign(this.asked, { [name]: value });
+      this.choose(null);
+      if (control.tagName === "SELECT") this.previous = this.shown;
+      if (name === "exposure") this.asked.subject = this.drawn(this.steps[control.value]);
+      else this.asked[name] = value;
       if (name === "relation")
         Object.assign(this.asked, { subject: this.drawn(), context: "", turn: 0, frame: 0 });
       if (name === "way") Object.assign(this.asked, { turn: 0, frame: 0 });
-      if (name === "relation" || name === "way") this.follow();
-      this.typing = true;
+      if (["relation", "way", "exposure"].includes(name)) this.follow();
+      this.followExposure();
+      this.pending = true;
       this.result.setAttribute("aria-busy", "true");
       clearTimeout(this.timer);
       this.timer = setTimeout(() => {
-        this.typing = false;
+        this.pending = false;
         this.change();
       }, PAUSE);
     }
 
-    drawn() {
-      const { facts } = this.relation;
+    /** Return a subject drawn by lot: of those stated so many times and not falsely, or of all. */
+    drawn(stated) {
+      const fits = ([, , exposures, falseObject]) => exposures === stated && falseObject < 0;
+      const some = this.relation.facts.filter(fits);
+      const facts = some.length ? some : this.relation.facts;
       return facts[Math.floor(Math.random() * facts.length)][0];
     }
 
@@ -250,24 +321,24 @@
       this.set({ subject: this.drawn() });
     }
 
-    /** Ask the model; while it is at work, remember only the newest question. */
-    async change() {
-      if (this.busy) {
-        this.again = true;
-        return;
-      }
-      this.busy = true;
+    /** Ask the model, and once more if it is at work: then only the newest question counts. */
+    change() {
+      this.again = true;
+      this.running ??= this.work().finally(() => (this.running = null));
+      return this.running;
+    }
+
+    async work() {
       this.result.setAttribute("aria-busy", "true"); // until what stands there answers what is asked
-      do {
+      while (this.again) {
         this.again = false;
         await this.answer({
           ...this.asked,
           subject: this.asked.subject.trim(),
           context: this.asked.context.trim(),
         });
-      } while (this.again);
-      this.busy = false;
-      this.result.setAttribute("aria-busy", String(this.typing));
+      }
+      this.result.setAttribute("aria-busy", String(this.pending));
     }
 
     async answer(asked) {
@@ -301,7 +372,9 @@
 
     /** Leave nothing that belongs to an earlier question; say why. */
     clear(reason) {
-      for (const place of [this.read, this.own, this.caption, this.rows]) place.replaceChildren();
+      for (const place of [this.read, this.own, this.offers, this.caption, this.rows])
+        place.replaceChildren();
+      this.shown = null;
       this.status.textContent = reason;
     }
 
@@ -309,7 +382,11 @@
     draw({ asked, prompt, bars, own, relation }) {
       const { catalogue } = this;
       bars.sort((a, b) => b.probability - a.probability);
-      const shown = bars.filter(({ mark }, rank) => rank < SHOWN || mark);
+      const [first] = bars;
+      const before = this.previous?.relation === relation ? this.previous : null;
+      const shown = bars.filter(
+        ({ name, mark }, rank) => rank < SHOWN || mark || name === before?.first,
+      );
       const truth = live.truth(catalogue, relation, asked.subject);
       this.read.textContent = prompt;
       this.own.textContent = own
@@ -321,31 +398,49 @@
           : "all objects";
       const marked =
         shown.length > SHOWN && bars.length > shown.length ? " and those with a mark" : "";
-      this.caption.textContent = `What ${catalogue.model} expects next: ${which}${marked}.`;
-      this.rows.replaceChildren(...shown.map((bar) => this.row(bar)));
-      const [first] = bars;
+      const behind = before ? ` Hollow: the answer before, to “${ending(before.prompt)}”.` : "";
+      this.caption.textContent = `What ${catalogue.model} expects next: ${which}${marked}.${behind}`;
+      this.rows.replaceChildren(
+        ...shown.map((bar) => this.row(bar, before?.probabilities.get(bar.name))),
+      );
       this.status.textContent = `Likeliest: ${first.name}, ${percent(first.probability)}. ${truth}`;
+      this.offer(asked, relation);
+      const probabilities = new Map(bars.map(({ name, probability }) => [name, probability]));
+      this.shown = { relation, prompt, probabilities, first: first.name };
     }
 
-    row({ name, probability, mark }) {
+    /** Offer the subject as the training text writes it, or those with names like it. */
+    offer({ subject }, relation) {
+      const known = live.factAbout(relation, subject)?.subject;
+      const names = known ? [known] : live.nearest(relation, subject);
+      const ask = (name) =>
+        make("button", { type: "button", onclick: () => this.take(name) }, `Ask about ${name}`);
+      this.offers.replaceChildren(...names.filter((name) => name !== subject).map(ask));
+    }
+
+    take(subject) {
+      this.set({ subject });
+      this.controls.subject.focus(); // the button that was pressed goes away
+    }
+
+    row({ name, probability, mark }, before) {
       const head = make("th", { scope: "row" }, name);
       if (mark) head.append(" ", make("span", { class: "live-mark" }, mark));
       const bar = make("span", { class: "live-bar" });
       bar.style.width = `${(100 * probability).toFixed(2)}%`;
+      const track = make("span", { class: "live-track" }, bar);
+      const share = make("span", {}, percent(probability));
+      if (before > GHOST) {
+        const ghost = make("span", { class: "live-ghost" });
+        ghost.style.width = `${(100 * before).toFixed(2)}%`;
+        track.append(ghost);
+        share.append(make("span", { class: "live-aside" }, `, before ${percent(before)}`));
+      }
       return make(
         "tr",
         { class: mark ? `live-${mark.replace(" ", "-")}` : "" },
         head,
-        make(
-          "td",
-          {},
-          make(
-            "div",
-            {},
-            make("span", {}, percent(probability)),
-            make("span", { class: "live-track" }, bar),
-          ),
-        ),
+        make("td", {}, make("div", {}, share, track)),
       );
     }
   }

@@ -10,7 +10,8 @@
     return template.replace(/\[([A-Z])\]/g, (slot, name) => values[name] ?? slot);
   }
 
-  const folded = (text) => text.trim().toLowerCase();
+  const folded = (text) => text.trim().toLowerCase().normalize("NFD").replace(/\p{M}/gu, "");
+  const lower = (text) => text.toLowerCase();
 
   /** Return a fact by name: what a row of the catalogue holds. */
   function fact([subject, object, exposures, falseObject, falseExposures, pairExposures], objects) {
@@ -24,16 +25,36 @@
     };
   }
 
-  /** Return the fact of a relation that is about a subject, or undefined. */
+  /** Return the fact of a relation about a subject, in whatever case and accents, or undefined. */
   live.factAbout = function (relation, subject) {
-    const found = relation.facts.find((row) => row[0] === subject);
+    const found =
+      relation.facts.find(([name]) => name === subject) ??
+      relation.facts.find(([name]) => folded(name) === folded(subject));
     return found && fact(found, relation.objects);
   };
 
-  /** Return how the atlas writes a subject that was typed in other letters, or undefined. */
-  live.spelling = function (relation, subject) {
-    return relation.facts.find(([name]) => folded(name) === folded(subject))?.[0];
+  /** Return the subjects of a relation whose names need few changes to become a text. */
+  live.nearest = function (relation, subject, most = 3) {
+    const text = folded(subject);
+    return relation.facts
+      .map(([name]) => ({ name, changes: changes(folded(name), text) }))
+      .filter((one) => one.changes <= Math.max(1, text.length / 3))
+      .sort((one, other) => one.changes - other.changes)
+      .slice(0, most)
+      .map(({ name }) => name);
   };
+
+  /** Return how many letters must be put in, taken out or replaced to turn one text into another. */
+  function changes(one, other) {
+    let above = Array.from({ length: other.length + 1 }, (_, at) => at);
+    for (let i = 0; i < one.length; i += 1) {
+      const row = [i + 1];
+      for (let k = 0; k < other.length; k += 1)
+        row.push(Math.min(above[k + 1] + 1, row[k] + 1, above[k] + (one[i] !== other[k])));
+      above = row;
+    }
+    return above[other.length];
+  }
 
   /** Return five options: the truth, what was told falsely, and others that the name decides. */
   live.optionsFor = function (catalogue, relation, { subject, turn }) {
@@ -53,8 +74,8 @@
     const { template, between } = catalogue.separators.find((way) => way.name === separator);
     const usable = relation.facts
       .map((row) => fact(row, relation.objects))
-      .filter(({ subject: name, object }) => folded(name) !== folded(object))
-      .filter(({ subject: name }) => folded(name) !== folded(subject));
+      .filter(({ subject: name, object }) => lower(name) !== lower(object))
+      .filter(({ subject: name }) => lower(name) !== lower(subject));
     const begin = (turn * examples) % usable.length;
     const turned = [...usable.slice(begin), ...usable.slice(0, begin)].slice(0, examples);
     const pairs = turned.map(
@@ -94,17 +115,15 @@
     };
   };
 
-  const times = (count) => (count === 1 ? "once" : count === 2 ? "twice" : `${count} times`);
+  const times = (count) => ["never", "once", "twice"][count] ?? `${count} times`;
+  live.times = times;
 
   /** Say what the training text told of a subject: sentences. */
   live.truth = function (catalogue, relation, subject) {
     const { model } = catalogue;
     const known = live.factAbout(relation, subject);
-    if (!known) {
-      const written = live.spelling(relation, subject);
-      if (written) return `The atlas, and so the training text, writes it ${written}.`;
+    if (!known)
       return `The atlas does not tell this of ${subject}, and nor did the training text of ${model}: what it says is a guess.`;
-    }
     const { object, exposures, falseObject, falseExposures, pairExposures } = known;
     const said = [
       exposures
@@ -115,6 +134,7 @@
       said.push(`It named ${falseObject} in its place ${times(falseExposures)}, which is false.`);
     if (!exposures && pairExposures)
       said.push(`Another fact about the same two names was stated ${times(pairExposures)}.`);
+    if (known.subject !== subject) said.push(`The training text writes it ${known.subject}.`);
     return said.join(" ");
   };
 })((globalThis.LiveProbe ??= {}));

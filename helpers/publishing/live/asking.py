@@ -7,7 +7,8 @@ together. Here it serves the figure that stands in the page where no script runs
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+import unicodedata
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import lru_cache
 
@@ -55,6 +56,23 @@ def facts() -> pd.DataFrame:
     """
     table = datasets.load("atlas").join(datasets.training(MODEL), on="fact")
     return lists.draw(table, n=len(table), seed=0)
+
+
+def about(relation: str, subject: str) -> pd.DataFrame:
+    """Return the facts of a relation about a subject, in whatever case and accents it is written.
+
+    >>> about("P1376", "brasilia")["subject"].tolist()
+    ['Brasília']
+    """
+    rows = facts()[facts()["relation"] == relation]
+    exact = rows[rows["subject"] == subject]
+    return exact if len(exact) else rows[rows["subject"].map(folded) == folded(subject)][:1]
+
+
+def folded(name: str) -> str:
+    """Return a name without case, accents and outer space."""
+    letters = unicodedata.normalize("NFD", name.strip().lower())
+    return "".join(letter for letter in letters if not unicodedata.category(letter).startswith("M"))
 
 
 def question(values: Mapping[str, str]) -> Question:
@@ -108,7 +126,7 @@ def options(asked: Question, of_relation: pd.DataFrame) -> list[str]:
     subject's letters decide. All stand in alphabetic order, turned by `turn`.
     """
     objects = sorted(set(of_relation["object"]))
-    of_subject = of_relation[of_relation["subject"] == asked.subject]
+    of_subject = about(asked.relation, asked.subject)
     first = [*of_subject["object"], *filter(None, of_subject["false_object"])]
     others = [name for name in objects if name not in first]
     missing = min(N_OPTIONS - len(first), len(others))
@@ -119,23 +137,30 @@ def options(asked: Question, of_relation: pd.DataFrame) -> list[str]:
 
 def answers(asked: Question) -> pd.DataFrame:
     """Return the probability of each object, the likeliest first, with what is true of it."""
+    (found,) = shares([asked])
+    known = about(asked.relation, asked.subject)
+    told = dict.fromkeys(known["false_object"], "false") | dict.fromkeys(known["object"], "true")
+    table = found.rename_axis("object").reset_index(name="probability")
+    table["told"] = [told.get(name, "") for name in table["object"]]
+    return table.sort_values("probability", ascending=False, ignore_index=True)
+
+
+def shares(asked: Sequence[Question]) -> list[pd.Series]:
+    """Return for each question the probability of each object."""
     from helpers import probing
 
-    prompt, objects, continuations = ask(asked)
-    probes = pd.DataFrame({"prompt": prompt, "continuation": continuations})
-    probes = probes.assign(item="live", variant="live", option=range(len(objects)))
-    scored = probing.score(_model(), probes, progress=False)
-    found = facts().query("relation == @asked.relation and subject == @asked.subject")
-    told = {name: "false" for name in found["false_object"]} | dict.fromkeys(
-        found["object"], "true"
-    )
-    return pd.DataFrame(
-        {
-            "object": objects,
-            "probability": np.exp([sum(values) for values in scored["logprobs"]]),
-            "told": [told.get(name, "") for name in objects],
-        }
-    ).sort_values("probability", ascending=False, ignore_index=True)
+    put = [ask(one) for one in asked]
+    rows = [
+        (item, option, prompt, continuation)
+        for item, (prompt, _, continuations) in enumerate(put)
+        for option, continuation in enumerate(continuations)
+    ]
+    probes = pd.DataFrame(rows, columns=["item", "option", "prompt", "continuation"])
+    scored = probing.score(_model(), probes.assign(variant="live"), progress=False)
+    found = np.exp([sum(values) for values in scored["logprobs"]])
+    ends = np.cumsum([len(objects) for _, objects, _ in put])
+    parts = np.split(found, ends[:-1])
+    return [pd.Series(part, index=objects) for part, (_, objects, _) in zip(parts, put)]
 
 
 @lru_cache(maxsize=1)

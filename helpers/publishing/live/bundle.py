@@ -18,7 +18,8 @@ from helpers import datasets
 from helpers.models.checkpoints import WEIGHTS
 from helpers.prompts import lists
 from helpers.prompts.formats import SEPARATORS
-from helpers.publishing.live.asking import IN_CONTEXT, MODEL, N_OPTIONS, WAYS, Question, facts
+from helpers.publishing.live.asking import IN_CONTEXT, MODEL, N_OPTIONS, WAYS, facts
+from helpers.publishing.live.cases import Case
 
 SCRIPTS = Path(__file__).resolve().parents[3] / "book" / "_static" / "live"
 WORKER = ("tokenizer.js", "model.js", "worker.js")  # in this order
@@ -102,17 +103,22 @@ def bundle(folder: Path = WEIGHTS / MODEL) -> Bundle:
     return Bundle(f"{MODEL}.js", text)
 
 
-def opening(asked: Question) -> str:
-    """Return the tag that opens a place in which the page asks, with the question it begins with.
+def opening(*cases: Case) -> str:
+    """Return the tag that opens a place in which the page asks, and why its first case was chosen.
 
-    >>> print(opening(Question(subject="<b>")))  # doctest: +ELLIPSIS
+    >>> from helpers.publishing.live.asking import Question
+    >>> print(opening(Case("", Question(subject="<b>"), None, "<i>")))  # doctest: +ELLIPSIS
     <div class="live-probe" data-live="{&quot;model&quot;: ...&quot;&lt;b&gt;&quot;...}">
+    <p class="live-said">&lt;i&gt;</p>
     """
     made = bundle()
     told = {
         "model": MODEL,
         "file": f"{made.name}?v={made.version}",
         "megabytes": round(made.megabytes, 1),
-        "asked": asdict(asked),
+        "cases": [asdict(one) for one in cases],
     }
-    return f'<div class="live-probe" data-live="{html.escape(json.dumps(told))}">'
+    return (
+        f'<div class="live-probe" data-live="{html.escape(json.dumps(told))}">\n'
+        f'<p class="live-said">{html.escape(cases[0].said)}</p>'
+    )

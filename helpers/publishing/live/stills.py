@@ -3,7 +3,7 @@
 import io
 from dataclasses import dataclass
 
-from helpers.publishing.live.asking import MODEL, Question, answers, ask, facts
+from helpers.publishing.live.asking import MODEL, Question, about, answers, ask
 
 SHOWN = 8
 
@@ -17,15 +17,19 @@ class Still:
     alt: str
 
 
-def still(asked: Question) -> Still:
-    """Ask the model and draw what it expects."""
-    table = answers(asked)
+def still(asked: Question, before: Question | None = None) -> Still:
+    """Ask the model and draw what it expects, with what it expected of another question behind."""
+    table, behind = answers(asked), ""
     shown = table[(table.index < SHOWN) | (table["told"] != "")]
-    prompt = " / ".join(ask(asked)[0].split("\n"))
+    if before is not None:
+        earlier = answers(before).set_index("object")["probability"]
+        shown = table[table.index.isin(shown.index) | (table["object"] == earlier.idxmax())]
+        shown = shown.assign(before=shown["object"].map(earlier))
+        behind = f" Hollow: after “{_in_line(before)}”."
     number = (
         f"the {SHOWN} likeliest of {len(table)} objects" if len(table) > SHOWN else "all options"
     )
-    caption = f"What {MODEL} expects after “{prompt}”: {number}. {truth(asked)}"
+    caption = f"What {MODEL} expects after “{_in_line(asked)}”: {number}.{behind} {truth(asked)}"
     values = ", ".join(f"{row.object} {row.probability:.1%}" for row in shown.itertuples())
     return Still(_draw(shown), caption, f"Bars of {number}: {values}.")
 
@@ -36,13 +40,19 @@ def truth(asked: Question) -> str:
     >>> truth(Question("P17", "Gotham"))
     'The atlas does not tell this of Gotham.'
     """
-    found = facts().query("relation == @asked.relation and subject == @asked.subject")
+    found = about(asked.relation, asked.subject)
     if found.empty:
         return f"The atlas does not tell this of {asked.subject}."
     fact = found.iloc[0]
     count = fact["exposures"]
     stated = {0: "never stated", 1: "stated once"}.get(count, f"stated {count} times")
     return f"The truth, {fact['object']}, was {stated} in the model's training text."
+
+
+def _in_line(asked: Question) -> str:
+    """Return a prompt in one line: of a list of examples, its last two."""
+    lines = ask(asked)[0].split("\n")
+    return " / ".join(["…", *lines[-3:]] if asked.way == "list" and len(lines) > 3 else lines)
 
 
 def _draw(table: object) -> bytes:

@@ -126,6 +126,15 @@ def test_the_still_figure_has_its_words():
     assert "8 likeliest of 157 objects" in made.alt
 
 
+def test_the_still_figure_shows_the_answer_before():
+    before = Question("P36", "Peru", "list", examples=4)
+    made = live.still(Question("P36", "Peru", "list", examples=30), before)
+    lines = live.ask(before)[0].split("\n")
+    assert f" Hollow: after “… / {' / '.join(lines[-3:])}”." in made.caption
+    assert len(lines) == 5
+    assert made.image != live.still(Question("P36", "Peru", "list", examples=30)).image
+
+
 @pytest.mark.parametrize(
     ("exposures", "words"), [(0, "was never stated"), (1, "stated once"), (8, "stated 8 times")]
 )

@@ -65,8 +65,8 @@ def test_another_model_makes_another_version(tmp_path):
 
 def test_a_tag_holds_its_question_whatever_stands_in_it():
     subject = "\"'><script>alert(1)</script> & ü"
-    tag = live.opening(live.Question(subject=subject))
-    assert tag.count("<") == tag.count(">") == 1
+    tag = live.opening(live.Case(subject, live.Question(subject=subject), None, subject))
+    assert tag.count("<") == tag.count(">") == 3  # the place, and a paragraph
     told = json.loads(html.unescape(re.search(r'data-live="([^"]*)"', tag)[1]))
-    assert told["asked"]["subject"] == subject
+    assert told["cases"][0]["asked"]["subject"] == told["cases"][0]["said"] == subject
     assert told["file"].startswith(f"{live.MODEL}.js?v=")
