@@ -1,6 +1,7 @@
 """Facts and questions: bundled, fetched, or your own files."""
 
 from helpers.datasets.catalogue import NAMES, frames, load, notes, relations, source
+from helpers.datasets.cooccurrence import cooccurrences, documents
 from helpers.datasets.exposure import plain, training
 from helpers.datasets.knowledge import knowledge, labelled_responses
 from helpers.datasets.own import write
@@ -10,6 +11,8 @@ from helpers.datasets.unseen import unseen_qa
 
 __all__ = [
     "NAMES",
+    "cooccurrences",
+    "documents",
     "frames",
     "knowledge",
     "labelled_responses",
