@@ -24,7 +24,7 @@ def cooccurrences(
     by: str = "document",
     match_case: bool = False,
 ) -> pd.Series:
-    """Count the documents of a corpus in which a fact's subject and object occur together.
+    r"""Count the documents of a corpus in which a fact's subject and object occur together.
 
     A name counts where it stands as whole words, whatever the white space between them; texts are
     compared in Unicode's form NFKC. Subject and object must not overlap: "Mexico City" alone is no
@@ -58,7 +58,7 @@ def cooccurrences(
     Examples
     --------
     >>> facts = pd.DataFrame({"subject": ["Lyon", "Nice"], "object": "France"})
-    >>> texts = ["Lyon, in France, is old. A nice day!", "FRANCE: Lyon and\\nNice."]
+    >>> texts = ["Lyon, in France, is old. A nice day!", "FRANCE: Lyon and\nNice."]
     >>> cooccurrences(facts, texts).tolist()
     [2, 2]
     >>> cooccurrences(facts, texts, by="sentence", match_case=True).tolist()

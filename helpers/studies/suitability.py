@@ -4,12 +4,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from helpers import UserError
-from helpers.datasets import atlas, catalogue, fktc, multiple_choice
+from helpers.datasets import atlas, catalogue, fktc, multiple_choice, panel
 from helpers.datasets.knowledge import FEWEST, enough
 from helpers.datasets.multiple_choice.catalogue import shape
 from helpers.prompts import lists
 
 SEEN_QA = "seen_qa"
+COUNTED = "calibration"  # compares verdicts with counts of exposure
 HOLDS = {
     "facts": "facts with questions",
     "pairs": "facts without questions",
@@ -56,6 +57,11 @@ def unsuited(chapter: str, dataset: str | Path, relations: Sequence[str] = ()) -
     'nobel holds facts without questions, and the chapter monitor takes facts with questions: run \
 latent_knowledge on it, or name another data set.'
     """
+    if chapter == COUNTED and dataset != "atlas" and panel.truth(str(dataset)) is None:
+        return (
+            f"{dataset} does not say how often its facts were read, and the chapter {COUNTED} "
+            "compares verdicts with that: add counts under `exposure`."
+        )
     if chapter not in TAKES:
         return ""
     held = SEEN_QA if dataset == SEEN_QA else shape(dataset)

@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from helpers.runs.panel import analyses
 from helpers.runs.panel import findings as told
+from helpers.runs.panel.levels import ATLAS
 from helpers.studies import STUDIES
 
 nan = float("nan")
@@ -117,7 +117,7 @@ def verdict_table(columns, n=40, exposures=0, **more):
                       "exposures": exposures, "known": (place < share * n).astype(float)})
         for method, share in columns.items()
     ]  # fmt: skip
-    return pd.concat(rows, ignore_index=True).assign(**more)
+    return ATLAS.mark(pd.concat(rows, ignore_index=True)).assign(**more)
 
 
 @pytest.mark.parametrize(
@@ -264,7 +264,3 @@ def test_examples_show_the_lesson_and_say_so():
     assert "by none of the methods" in told.lesson(known.loc[["c"]], exposures)
     assert told.examples(known.loc[["g"]], exposures) == []
     assert told.lesson(pd.DataFrame(), exposures) == "The panel has no such facts."
-
-
-def test_the_groups_are_those_of_the_analyses():
-    assert list(told.GROUPS) == list(analyses.CONTRASTS)
