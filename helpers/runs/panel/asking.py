@@ -5,6 +5,7 @@ from typing import Any
 import pandas as pd
 
 from helpers import UserError, datasets, probing, runs
+from helpers.datasets.knowledge import FEWEST
 from helpers.models import LanguageModel
 from helpers.prompts import lists
 from helpers.runs.panel import reading
@@ -45,6 +46,8 @@ def ask(run: runs.Run, lm: LanguageModel) -> dict[str, Any] | None:
     used = given | getattr(study, "FOR_VERDICT", {}) | {"relations": ()}
     with probing.metered() as work:
         facts = panel(given["dataset"], given["n_panel"], given["seed"])
+        if facts.empty:
+            return None
         answers = study.ask(lm, facts, **fitting(study.ask, used | {"cache": run.cache}))
     kept = {name: used[name] for name in settings(study) if name in used and name not in SAMPLE}
     kept |= {"prompt_format": lm.prompt_format, "seed": given["seed"]}
@@ -56,11 +59,15 @@ def panel(dataset: str, n: int, seed: int) -> pd.DataFrame:
 
     Of facts of one's own it takes those that IC-LKE tests, at most half of each relation: the rest
     gives the examples of its lists and the shots of the knowledge base. A subject is asked once.
+    Too few facts make no panel.
     """
     if dataset == "atlas":
         return datasets.panel(n, seed)
     facts = datasets.load(dataset, seed=seed)
-    roles = lists.split(lists.divisible(facts, seed)[0], seed=seed)
+    try:
+        roles = lists.split(lists.divisible(facts, seed)[0], seed=seed)
+    except UserError:  # no relation can be divided: IC-LKE says so in its chapter
+        return facts.head(0)
     tested = facts["fact"].isin(roles.loc[roles["role"] == "test", "fact"])
     once = ~facts.duplicated(["relation", "subject"])
-    return datasets.panel(n, seed, facts[tested & once])
+    return datasets.panel(min(n, max(0, int(once.sum()) - FEWEST)), seed, facts[tested & once])

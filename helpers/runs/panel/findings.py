@@ -294,8 +294,8 @@ def false_beliefs(
         undefined="The panel has no facts that the training text states falsely more often than "
         "truly."
         if levels is ATLAS
-        else "Whether false objects are named is undefined: counts of your own do not say what a "
-        "model read that is false.",
+        else "Whether false objects are named is undefined: counts of your own do not say what "
+        "the models read that is false.",
     )
 
 

@@ -9,6 +9,7 @@ import pandas as pd
 from helpers import datasets
 from helpers.metrics import canonical
 from helpers.runs.panel import reading
+from helpers.runs.panel.levels import ATLAS, Levels
 from helpers.studies import FIRM, STUDIES, Study, fitting
 
 NUMBERS = ["known", "score", "blind", "misled", "exposures", "false_exposures"]
@@ -127,8 +128,27 @@ def truth_told(dataset: str, n_plain: int = 0, n_misled: int = 0) -> str:
     missing = int(facts["exposure"].isna().sum()) if "exposure" in facts else len(facts)
     left_out = f" {missing} of the {len(facts)} facts have no count and are left out."
     return (
-        f"Exposure is here a count of the data set {dataset}: how often the searched corpus "
-        "contains a fact. It is no record of what the models read: the corpus may name a fact "
-        "without stating it, and state it in words that the search missed."
+        f"Exposure here is a count that comes with the data set {dataset}: how often the searched "
+        "corpus contains a fact. It is no record of what a model read: a corpus can name subject "
+        "and object without stating the fact, and state it in words that the search missed."
         f"{left_out if missing else ''}"
     )
+
+
+def sizes(table: pd.DataFrame, levels: Levels = ATLAS) -> pd.DataFrame:
+    """Count the facts of a panel at each point of the curves, and those also stated falsely.
+
+    >>> table = pd.DataFrame({"item": list("aab"), "exposures": [4, 4, 0], "plain": True})
+    >>> sizes(ATLAS.mark(table))["facts"].to_dict()
+    {0: 1, 4: 1}
+    """
+    each = table.drop_duplicates("item")
+    found = each.groupby("level").agg(
+        facts=("item", "size"),
+        plain=("plain", "sum"),
+        lowest=("exposures", "min"),
+        highest=("exposures", "max"),
+    )
+    found["also stated falsely"] = found["facts"] - found.pop("plain")
+    shown = ["facts", *(["lowest", "highest"] if levels.starts else ["also stated falsely"])]
+    return found[shown].rename_axis("median" if levels.starts else "exposures")

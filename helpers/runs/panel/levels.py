@@ -102,7 +102,7 @@ def of(dataset: str, exposures: npt.ArrayLike) -> Levels:
     several = len(thirds) > 1
     often = _times(*high) if several else "often"
     seldom, first = (_times(*low) if thirds else "seldom"), (0, 0)
-    absent, there = "facts absent from the searched corpus", "facts that occur in the"
+    absent = "facts absent from the searched corpus"
     return Levels(
         groups={"absent": first} | {_times(*ends).replace(" times", ""): ends for ends in thirds},
         contrasts={
@@ -111,10 +111,10 @@ def of(dataset: str, exposures: npt.ArrayLike) -> Levels:
             SELDOM: (low, first),
         },
         said={
-            SHOWN: f"{there} searched corpus from {absent}",
+            SHOWN: "facts that occur in the searched corpus from facts absent from it",
             OFTEN: f"facts that occur {often} in the searched corpus from facts that occur there "
             + seldom,
-            SELDOM: f"facts that occur {seldom} in the searched corpus from {absent}",
+            SELDOM: f"facts that occur {seldom} in the searched corpus from facts absent from it",
         },
         labels={
             SHOWN: "present / absent",

@@ -104,6 +104,9 @@ def remarks(
     """
     good = table[table["left_out"] == ""]
     said = []
+    if not models:
+        made = command(next(iter(STUDIES)), "MODEL", folder, dataset)
+        said.append(f"No run in {folder} is about {dataset}: `{made}`, and the other chapters too.")
     for model in models:
         there = set(good.loc[good["model"] == model, "chapter"])
         missing = [chapter for chapter in STUDIES if chapter not in there]
