@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from helpers import UserError
-from helpers.datasets import atlas, catalogue, fktc, multiple_choice, panel
+from helpers.datasets import atlas, catalogue, fktc, multiple_choice
 from helpers.datasets.knowledge import FEWEST, enough
 from helpers.datasets.multiple_choice.catalogue import shape
+from helpers.datasets.panel import truth
 from helpers.prompts import lists
 
 SEEN_QA = "seen_qa"
@@ -57,7 +58,7 @@ def unsuited(chapter: str, dataset: str | Path, relations: Sequence[str] = ()) -
     'nobel holds facts without questions, and the chapter monitor takes facts with questions: run \
 latent_knowledge on it, or name another data set.'
     """
-    if chapter == COUNTED and dataset != "atlas" and panel.truth(str(dataset)) is None:
+    if chapter == COUNTED and dataset != "atlas" and truth(str(dataset)) is None:
         return (
             f"{dataset} does not say how often its facts were read, and the chapter {COUNTED} "
             "compares verdicts with that: add counts under `exposure`."
