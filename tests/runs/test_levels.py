@@ -52,7 +52,7 @@ def test_every_count_is_in_one_group_that_is_large_enough(counts):
         ([0] * 5, ["absent"]),
         ([7] * 90, ["absent", "7 or more"]),
         ([0] + [1] * 25 + [2] * 25 + [9] * 25, ["absent", "once", "2 to 8 times", "9 or more"]),
-        ([1] * 50 + [2] * 19, ["absent", "1 or more"]),
+        ([1] * 50 + [2] * 19, ["absent", "once or more"]),
         ([3] * 30 + [1000] * 30, ["absent", "3 to 999", "1,000 or more"]),
         ([], ["absent"]),
     ],

@@ -162,11 +162,9 @@ def _ranges(counts: pd.Series, most: int) -> list[Range]:
 def _times(low: int, high: float) -> str:
     """Write a range of counts.
 
-    >>> _times(1, 1), _times(2, 9), _times(1000, MANY)
-    ('once', '2 to 9 times', '1,000 times or more')
+    >>> _times(1, MANY), _times(2, 9), _times(1000, MANY)
+    ('once or more', '2 to 9 times', '1,000 times or more')
     """
-    if high == MANY:
-        return f"{low:,} times or more"
-    if high > low:
+    if low < high < MANY:
         return f"{low:,} to {high:,} times"
-    return "once" if low == 1 else f"{low:,} times"
+    return ("once" if low == 1 else f"{low:,} times") + " or more" * (high == MANY)
