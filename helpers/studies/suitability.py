@@ -60,8 +60,8 @@ latent_knowledge on it, or name another data set.'
     """
     if chapter == COUNTED and dataset != "atlas" and truth(str(dataset)) is None:
         return (
-            f"{dataset} does not say how often its facts were read, and the chapter {COUNTED} "
-            "compares verdicts with that: add counts under `exposure`."
+            f"{dataset} has no counts of exposure, with which the chapter {COUNTED} compares "
+            "verdicts: add `exposure` to your facts."
         )
     if chapter not in TAKES:
         return ""

@@ -82,8 +82,8 @@ def test_calibration_takes_facts_that_have_counts(tmp_path):
     assert suitability.unsuited("calibration", "atlas") == ""
     for name in ("fktc", "nobel", "fever", "seen_qa", str(own_facts.write(tmp_path / "few", 9))):
         said = suitability.unsuited("calibration", name)
-        assert said.startswith(f"{name} does not say how often its facts were read")
-        assert "add counts under `exposure`" in said
+        assert said.startswith(f"{name} has no counts of exposure")
+        assert "add `exposure` to your facts" in said
     facts = datasets.load("atlas", relations=["P17"], n=9).assign(exposure=3)
     own = datasets.write(facts, {"P17": ["Where is [X]?"]}, tmp_path / "own")
     assert suitability.unsuited("calibration", own) == ""
