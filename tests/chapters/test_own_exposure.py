@@ -106,7 +106,7 @@ def test_areas_are_those_of_verdicts_and_counts(chapter, asked, truth):
     figures = lines.set_index("question")["figure"]
     assert figures["Does the corpus contain it at all?"] == "area, present / absent"
     figure = figures["Does the corpus contain it often?"]
-    often, low = re.fullmatch(r"area, (\d+) times or more / 1 to (\d+) times", figure).groups()
+    often, low = re.fullmatch(r"area, (\d+)\+ times / 1-(\d+) times", figure).groups()
     bounds["often or seldom"] = (int(often), np.inf, 1, int(low))
     bounds["seldom or never"] = (1, int(low), 0, 0)
     for contrast, (least, most, lowest, highest) in bounds.items():

@@ -57,9 +57,8 @@ def ask(run: runs.Run, lm: LanguageModel) -> dict[str, Any] | None:
 def panel(dataset: str, n: int, seed: int) -> pd.DataFrame:
     """Return the panel of a data set.
 
-    Of facts of one's own it takes those that IC-LKE tests, at most half of each relation: the rest
-    gives the examples of its lists and the shots of the knowledge base. A subject is asked once.
-    Too few facts make no panel.
+    Of facts of one's own it takes those that IC-LKE tests: the others give the examples of its
+    lists and the shots of the knowledge base. A subject is asked once. Too few make no panel.
     """
     if dataset == "atlas":
         return datasets.panel(n, seed)

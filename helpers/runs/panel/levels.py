@@ -103,6 +103,8 @@ def of(dataset: str, exposures: npt.ArrayLike) -> Levels:
     often = _times(*high) if several else "often"
     seldom, first = (_times(*low) if thirds else "seldom"), (0, 0)
     absent = "facts absent from the searched corpus"
+    much, little = (t.replace(" times or more", "+ times").replace(" to ", "-")
+                    for t in (often, seldom))  # fmt: skip
     return Levels(
         groups={"absent": first} | {_times(*ends).replace(" times", ""): ends for ends in thirds},
         contrasts={
@@ -118,8 +120,8 @@ def of(dataset: str, exposures: npt.ArrayLike) -> Levels:
         },
         labels={
             SHOWN: "present / absent",
-            OFTEN: f"{often} / {seldom}",
-            SELDOM: f"{seldom} / absent",
+            OFTEN: f"{much} / {little}",
+            SELDOM: f"{little} / absent",
         },
         never=absent,
         read="a fact occurs in the searched corpus",
