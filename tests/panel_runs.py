@@ -30,7 +30,8 @@ def ask(folder: Path, chapter: str, lm, **changed) -> Path:
     answers = pd.DataFrame({"item": ["a"]})
     if entry:
         answers = pd.read_parquet(run.folder / reading.FILE)
-    described = {"model": models.describe(lm), "dataset": datasets.source("atlas")}
+    source = datasets.source(run.parameters["dataset"] if entry else "atlas")
+    described = {"model": models.describe(lm), "dataset": source}
     extra = {"panel": entry}
     return runs.save(run, answers=answers, metrics=answers[["item"]], **described, extra=extra)
 

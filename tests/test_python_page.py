@@ -1,8 +1,6 @@
 """The page on scripts: its examples run as printed, and print what it shows."""
 
 import ast
-import contextlib
-import io
 import re
 from pathlib import Path
 
@@ -10,34 +8,24 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
+from tests import printed as examples
+
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = (ROOT / "book" / "python.md").read_text(encoding="utf-8")
-BLOCKS = re.findall(r"```python\n(.*?)```\n(?:\n```text\n(.*?)```\n)?", PAGE, re.DOTALL)
+BLOCKS = examples.blocks(PAGE)
 NAMES = [code.strip().splitlines()[-1][:40] for code, _ in BLOCKS]
-NUMBER = re.compile(r"-?\d+\.\d+")
 
 
 @pytest.fixture(scope="module")
 def printed(tmp_path_factory):
     """Run all examples in order in one folder; return it, what they print and their names."""
-    folder, names, found = tmp_path_factory.mktemp("session"), {}, []
-    with contextlib.chdir(folder), plt.rc_context():
-        for code, _ in BLOCKS:
-            with contextlib.redirect_stdout(io.StringIO()) as out:
-                exec(compile(code, "python.md", "exec"), names)
-            found.append(out.getvalue())
-        plt.close("all")
-    return folder, found, names
+    folder = tmp_path_factory.mktemp("session")
+    return folder, *examples.run(BLOCKS, folder)
 
 
 @pytest.mark.parametrize("place", range(len(BLOCKS)), ids=NAMES)
 def test_the_example_prints_what_the_page_shows(printed, place):
-    shown, out = BLOCKS[place][1], printed[1][place]
-    assert NUMBER.sub("0", out).split() == NUMBER.sub("0", shown).split()
-    # On another processor the last digit may be the next one.
-    digits = [len(number.partition(".")[2]) for number in NUMBER.findall(shown)]
-    pairs = zip(NUMBER.findall(out), NUMBER.findall(shown), digits, strict=True)
-    assert all(abs(float(a) - float(b)) < 1.5 * 10**-n for a, b, n in pairs)
+    examples.compare(printed[1][place], BLOCKS[place][1])
 
 
 def test_the_figure_is_the_one_shown(printed):

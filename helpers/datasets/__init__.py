@@ -1,15 +1,18 @@
 """Facts and questions: bundled, fetched, or your own files."""
 
 from helpers.datasets.catalogue import NAMES, frames, load, notes, relations, source
+from helpers.datasets.cooccurrence import cooccurrences, documents
 from helpers.datasets.exposure import plain, training
 from helpers.datasets.knowledge import knowledge, labelled_responses
 from helpers.datasets.own import write
-from helpers.datasets.panel import offered, panel
+from helpers.datasets.panel import offered, panel, truth
 from helpers.datasets.seen import seen_qa
 from helpers.datasets.unseen import unseen_qa
 
 __all__ = [
     "NAMES",
+    "cooccurrences",
+    "documents",
     "frames",
     "knowledge",
     "labelled_responses",
@@ -22,6 +25,7 @@ __all__ = [
     "seen_qa",
     "source",
     "training",
+    "truth",
     "unseen_qa",
     "write",
 ]

@@ -40,7 +40,7 @@ def load(
     -------
     DataFrame
         `fact` (unique), `relation`, `subject`, `object`, `distractors` (a list of wrong objects,
-        five in the bundled data sets).
+        five in the bundled data sets) and, where your own files have it, `exposure`.
 
     Raises
     ------

@@ -1,7 +1,8 @@
 """Facts in the format of FKTC, the corpus of the MONITOR paper: fetch, read and check them.
 
 A file holds one relation as JSON lines: first ``{"relations": [question templates]}``, then one
-``{"subject": ..., "object": ..., "taxonomy": [wrong objects]}`` a fact.
+``{"subject": ..., "object": ..., "taxonomy": [wrong objects]}`` a fact. Facts of one's own may have
+an ``"exposure"``, how often a corpus contains them.
 """
 
 import hashlib
@@ -43,7 +44,7 @@ class RelationFile:
 
     relation: str
     questions: tuple[str, ...]
-    facts: tuple[tuple[str, str, tuple[str, ...]], ...]
+    facts: tuple[tuple[str, str, tuple[str, ...], int | None], ...]
     sha256: str
     places: tuple[str, ...]
 
@@ -110,7 +111,7 @@ def _header(value: dict) -> tuple[str, ...]:
     return tuple(questions)
 
 
-def _fact(value: dict) -> tuple[str, str, tuple[str, ...]]:
+def _fact(value: dict) -> tuple[str, str, tuple[str, ...], int | None]:
     keys = ("subject", "object", "taxonomy", "where")
     subject, obj, wrong, where = (value.get(key) for key in keys)
     texts = [subject, obj, *wrong] if isinstance(wrong, list) else [None]
@@ -124,21 +125,29 @@ def _fact(value: dict) -> tuple[str, str, tuple[str, ...]]:
     double = next((text for text in wrong if wrong.count(text) > 1), None)
     if double:
         raise UserError(f"{where} lists {double!r} twice in `taxonomy`: list each object once.")
-    return subject, obj, tuple(wrong)
+    count = value.get("exposure")
+    if count is not None and (type(count) is not int or not 0 <= count < 2**63):
+        raise UserError(
+            f"{where} has the exposure {count!r}: give a whole number, 0 or more, or leave it out."
+        )
+    return subject, obj, tuple(wrong), count
 
 
 def facts(files: list[RelationFile]) -> pd.DataFrame:
     """Return the facts as published: `fact`, `relation`, `subject`, `object`, `distractors`.
 
     Repeated rows and rows whose object is the subject are kept; a fact's name is its relation and
-    its row number from 0, for example ``P17-0000``.
+    its row number from 0, for example ``P17-0000``. Where some fact has an exposure, so has the
+    table, as ``Int64``: missing where it is unknown.
     """
     rows = [
-        (f"{file.relation}-{i:04d}", file.relation, subject, obj, list(wrong))
+        (f"{file.relation}-{i:04d}", file.relation, subject, obj, list(wrong), count)
         for file in files
-        for i, (subject, obj, wrong) in enumerate(file.facts)
+        for i, (subject, obj, wrong, count) in enumerate(file.facts)
     ]
-    return pd.DataFrame(rows, columns=["fact", "relation", "subject", "object", "distractors"])
+    columns = ["fact", "relation", "subject", "object", "distractors", "exposure"]
+    table = pd.DataFrame(rows, columns=columns).astype({"exposure": "Int64"})
+    return table.drop(columns="exposure") if table["exposure"].isna().all() else table
 
 
 def notes(files: list[RelationFile]) -> list[str]:
@@ -146,7 +155,7 @@ def notes(files: list[RelationFile]) -> list[str]:
     objects: dict[tuple[str, str], set[str]] = {}
     repeated, several = [], {}
     for file in files:
-        for (subject, obj, _), where in zip(file.facts, file.places):
+        for (subject, obj, *_), where in zip(file.facts, file.places):
             known = objects.setdefault((file.relation, subject), set())
             if obj in known:
                 repeated.append(where)
@@ -200,7 +209,7 @@ def relations(files: list[RelationFile]) -> pd.DataFrame:
             "subject_type": "",
             "object_type": known["object_type"].get(file.relation, ""),
             "n_facts": len(file.facts),
-            "n_objects": len({obj for _, obj, _ in file.facts}),
+            "n_objects": len({obj for _, obj, *_ in file.facts}),
         }
         for file in files
     ]

@@ -24,7 +24,9 @@ def write(
     facts : DataFrame
         ``subject, object``; ``relation``, unless `questions` has only one; ``distractors``, a list
         of wrong objects for each fact, by default five that are drawn from the other objects of
-        the relation and are not true of the same subject.
+        the relation and are not true of the same subject; ``exposure``, if you know it: how often
+        a corpus contains the fact, a whole number (:func:`helpers.datasets.cooccurrences`), missing
+        where it is unknown.
     questions : mapping
         Relation to its question templates, each with one [X] for the subject; the first is the
         base question. A relation's name is free of ``-``, ``.`` and slashes.
@@ -59,7 +61,9 @@ def write(
         lines = [{"relations": list(questions[relation])}]
         for row in rows.itertuples():
             wrong = list(row.distractors)
-            lines.append({"subject": row.subject, "object": row.object, "taxonomy": wrong})
+            line = {"subject": row.subject, "object": row.object, "taxonomy": wrong}
+            known = "exposure" in facts and pd.notna(row.exposure)
+            lines.append(line | ({"exposure": int(row.exposure)} if known else {}))
         texts[f"{relation}.json"] = [json.dumps(line, ensure_ascii=False) for line in lines]
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -86,6 +90,15 @@ def _complete(
     if facts.empty or empty.any():
         where = f"Row {facts.index[empty][0]} has an empty cell" if len(facts) else "There is none"
         raise UserError(f"{where}: a fact needs its {', '.join(columns)}.")
+    if "exposure" in facts:
+        counts = pd.to_numeric(facts["exposure"], errors="coerce")
+        wrong = facts["exposure"].notna() & ~(counts.ge(0) & counts.mod(1).eq(0))
+        if wrong.any():
+            raise UserError(
+                f"Row {facts.index[wrong][0]} has the exposure {facts['exposure'][wrong].iloc[0]}: "
+                "give a whole number, 0 or more, or leave the cell empty."
+            )
+        facts = facts.assign(exposure=counts)
     facts = facts.assign(**facts[columns].astype(str))
     for relation in facts["relation"].unique():
         if relation not in questions:

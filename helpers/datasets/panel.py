@@ -2,7 +2,7 @@
 
 It is spread over what the bundled models read: one eighth facts that were also told wrongly, one
 quarter facts that were never told, the rest dealt evenly to the numbers of exposures; and in each
-of these groups over the relations.
+of these groups over the relations. Facts of one's own that have counts make a panel likewise.
 """
 
 import zlib
@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from helpers import UserError
-from helpers.datasets import atlas
+from helpers.datasets import atlas, catalogue, multiple_choice
 from helpers.datasets.exposure import WEIGHTS, training
 
 # Objects of many tokens, which make choices among a hundred of them slow (IC-LKE leaves them out).
@@ -20,10 +20,11 @@ LEFT_OUT = ("P231", "P238", "P239", "P300", "P421", "P1705")
 COLUMNS = ["exposures", "false_object", "false_exposures"]
 
 
-def panel(n: int = 688, seed: int = 0) -> pd.DataFrame:
+def panel(n: int = 688, seed: int = 0, facts: pd.DataFrame | None = None) -> pd.DataFrame:
     """Return the facts of the panel: the same for every model and every chapter.
 
-    A panel contains every smaller panel of the same seed.
+    A panel contains every smaller panel of the same seed. By default it is of the atlas; of other
+    `facts` those with an ``exposure`` are taken, spread over its doublings.
 
     >>> small, large = panel(24), panel(48)
     >>> len(small), int((small["exposures"] == 0).sum()), set(small["fact"]) < set(large["fact"])
@@ -31,13 +32,54 @@ def panel(n: int = 688, seed: int = 0) -> pd.DataFrame:
     """
     if n < 0 or seed < 0:
         raise UserError(f"The panel cannot have {n} facts, or seed {seed}: give 0 or more.")
+    if facts is not None:
+        counted = facts[facts["exposure"].notna()].reset_index(drop=True)
+        groups = counted["exposure"].map(lambda count: str(1 << int(count).bit_length() >> 1))
+        return counted.loc[sorted(_deal(counted, groups, n, seed))].reset_index(drop=True)
     every, told = atlas.read_facts(), _told()
     kept = ~every["relation"].isin(LEFT_OUT) & every["fact"].isin(told.index)
     kept &= every["subject"].str.casefold() != every["object"].str.casefold()
     facts = every[kept].reset_index(drop=True).join(told, on="fact")
-    facts = facts.loc[sorted(_deal(facts, n, seed))].reset_index(drop=True)
+    groups = facts["exposures"].astype(str).mask(facts["false_exposures"] > 0, "false")
+    facts = facts.loc[sorted(_deal(facts, groups, n, seed))].reset_index(drop=True)
     facts.insert(4, "distractors", atlas.draw_distractors(facts, every, seed))
     return facts
+
+
+def truth(dataset: str, model: str = "") -> pd.DataFrame | None:
+    """Return how often facts were stated: to a bundled model, or the counts of a data set.
+
+    Parameters
+    ----------
+    dataset
+        ``"atlas"``, or the path of facts of your own that have the column ``exposure``.
+    model
+        Of the atlas: whose training it was.
+
+    Returns
+    -------
+    DataFrame or None
+        Indexed by `fact`: `exposures, false_object, false_exposures, plain`, as from
+        `helpers.datasets.training`. Of your own facts, those with a count; nothing is known of
+        false statements then. None where nothing is known of any fact.
+
+    Examples
+    --------
+    >>> truth("atlas", "gpt2") is truth("nobel") is None
+    True
+    """
+    if dataset == "atlas":
+        told = training(model)
+        return None if told is None else told[[*COLUMNS, "plain"]]
+    questions = multiple_choice.catalogue
+    if dataset in questions.KNOWN or questions.shape(dataset) != "facts":
+        return None
+    facts = catalogue.load(dataset)
+    if "exposure" not in facts:
+        return None
+    counted = facts.dropna(subset="exposure").set_index("fact")
+    told = pd.DataFrame({"exposures": counted["exposure"].astype(int)})
+    return told.assign(false_object="", false_exposures=0, plain=True)
 
 
 def offered(options: dict[str, list[str]], facts: pd.DataFrame) -> dict[str, list[str]]:
@@ -67,9 +109,8 @@ def _told() -> pd.DataFrame:
     return first.loc[np.logical_and.reduce([*clear, *alike]), COLUMNS]
 
 
-def _deal(facts: pd.DataFrame, n: int, seed: int) -> list[int]:
+def _deal(facts: pd.DataFrame, groups: pd.Series, n: int, seed: int) -> list[int]:
     """Choose rows: of every eight one told wrongly, two never told, five over the other levels."""
-    groups = facts["exposures"].astype(str).mask(facts["false_exposures"] > 0, "false")
     order = [zlib.crc32(f"panel {seed} {fact}".encode()) for fact in facts["fact"]]
     ranked = facts.assign(group=groups, order=order).sort_values("order", kind="stable")
     ranked["turn"] = ranked.groupby(["group", "relation"]).cumcount()

@@ -36,7 +36,7 @@ def exposure_curve(
     ylabel: str = "accuracy",
     shades: Mapping[str, str] | None = None,
 ) -> Axes:
-    """Draw a measure by how often the fact stood in the training text.
+    """Draw a measure by how often the training text, or a corpus, contains the fact.
 
     Parameters
     ----------
@@ -281,7 +281,7 @@ def _by_model(table: pd.DataFrame) -> list[tuple[str | None, pd.DataFrame]]:
 
 def _exposure_axis(ax: Axes, exposures: pd.Series) -> None:
     counts = sorted(exposures.unique())
-    ax.set_xticks(_exposure_places(pd.Series(counts)), [f"{float(count):g}" for count in counts])
+    ax.set_xticks(_exposure_places(pd.Series(counts)), [f"{count:,.0f}" for count in counts])
     ax.set_xlabel("times the training text states the fact")
 
 

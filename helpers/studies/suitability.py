@@ -7,9 +7,11 @@ from helpers import UserError
 from helpers.datasets import atlas, catalogue, fktc, multiple_choice
 from helpers.datasets.knowledge import FEWEST, enough
 from helpers.datasets.multiple_choice.catalogue import shape
+from helpers.datasets.panel import truth
 from helpers.prompts import lists
 
 SEEN_QA = "seen_qa"
+COUNTED = "calibration"  # compares verdicts with counts of exposure
 HOLDS = {
     "facts": "facts with questions",
     "pairs": "facts without questions",
@@ -56,6 +58,11 @@ def unsuited(chapter: str, dataset: str | Path, relations: Sequence[str] = ()) -
     'nobel holds facts without questions, and the chapter monitor takes facts with questions: run \
 latent_knowledge on it, or name another data set.'
     """
+    if chapter == COUNTED and dataset != "atlas" and truth(str(dataset)) is None:
+        return (
+            f"{dataset} has no counts of exposure, with which the chapter {COUNTED} compares "
+            "verdicts: add `exposure` to your facts."
+        )
     if chapter not in TAKES:
         return ""
     held = SEEN_QA if dataset == SEEN_QA else shape(dataset)

@@ -49,6 +49,44 @@ def test_the_same_script_can_run_again(tmp_path):
     assert len(datasets.load(tmp_path)) == 3
 
 
+def test_counts_of_exposure_come_back_with_what_is_unknown(tmp_path):
+    counted = BOOKS.assign(exposure=[812, None, 0, 3.0])
+    facts = datasets.load(datasets.write(counted, QUESTIONS, tmp_path / "books"))
+    assert facts["exposure"].astype(object).where(facts["exposure"].notna(), None).tolist() == [
+        812,
+        None,
+        3,
+        0,
+    ]
+    lines = (tmp_path / "books" / "author.json").read_text(encoding="utf-8").splitlines()
+    assert ["exposure" in line for line in lines] == [False, True, False, True]
+    assert "exposure" not in datasets.load(datasets.write(BOOKS, QUESTIONS, tmp_path / "books"))
+    none = datasets.write(BOOKS.assign(exposure=None), QUESTIONS, tmp_path / "none")
+    assert "exposure" not in datasets.load(none)
+    assert datasets.truth(str(none)) is None
+    counts = datasets.truth(str(datasets.write(counted, QUESTIONS, tmp_path / "books")))
+    assert counts["exposures"].to_dict() == {"author-0000": 812, "author-0002": 3, "year-0000": 0}
+    assert counts["plain"].all()
+
+
+@pytest.mark.parametrize("count", [-1, 1.5, "many", float("inf"), ""])
+def test_an_exposure_that_is_no_count_is_refused(tmp_path, count):
+    with pytest.raises(UserError, match=r"Row 2 has the exposure .*: give a whole number, 0 or"):
+        datasets.write(BOOKS.assign(exposure=[1, 2, count, 3]), QUESTIONS, tmp_path)
+
+
+@pytest.mark.parametrize("count", ["-1", "1.0", '"3"', "true", "1" + "0" * 30, "[1]"])
+def test_a_line_whose_exposure_is_no_count_is_refused(tmp_path, count):
+    datasets.write(BOOKS, QUESTIONS, tmp_path)
+    path = tmp_path / "year.json"
+    text = path.read_text(encoding="utf-8").replace(
+        '"taxonomy"', f'"exposure": {count}, "taxonomy"'
+    )
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(UserError, match=r"year\.json, line 2 has the exposure .*leave it out"):
+        datasets.load(tmp_path)
+
+
 @pytest.mark.parametrize(
     ("facts", "questions", "message"),
     [

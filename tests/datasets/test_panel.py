@@ -105,3 +105,29 @@ def test_false_objects_are_offered_without_hiding_the_truth(panel):
         assert (row.false_object in made[row.fact]) == bool(row.false_object)
     assert options[panel["fact"].iloc[0]][0] == "x"  # what was given is left as it was
     pd.testing.assert_frame_equal(panel, datasets.panel())
+
+
+def test_facts_of_ones_own_make_a_panel_of_those_that_have_counts():
+    counts = [None, 0, 0, 0, 0, 0, 1, 1, 5, 5, 6, 7, 900, 901, 1000, None]
+    facts = pd.DataFrame({"fact": [f"r-{i}" for i in range(16)], "relation": "r"})
+    facts = facts.assign(exposure=pd.array(counts, dtype="Int64"))
+    every = datasets.panel(99, 0, facts)
+    assert every["fact"].tolist() == facts["fact"][1:15].tolist()
+    small = datasets.panel(8, 0, facts)
+    assert set(small["fact"]) <= set(every["fact"])
+    assert len(small) == 8
+    assert small["exposure"].eq(0).sum() in (2, 3)
+    assert small["exposure"].between(1, 1).sum() >= 1
+    assert small["exposure"].between(4, 7).sum() >= 1
+    assert small["exposure"].between(512, 1023).sum() >= 1
+    assert datasets.panel(0, 0, facts).empty
+
+
+def test_the_truth_is_that_of_training_or_of_ones_own_files():
+    told = datasets.truth("atlas", "atlas-s")
+    expected = datasets.training("atlas-s")
+    pd.testing.assert_frame_equal(told, expected[told.columns])
+    for name in ("fktc", "seen_qa", "fever", "nobel"):  # nothing is fetched
+        assert datasets.truth(name) is None
+    with pytest.raises(UserError, match="no file or folder"):
+        datasets.truth("./missing")

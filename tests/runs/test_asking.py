@@ -143,3 +143,21 @@ def test_where_nothing_is_to_be_asked(small, tmp_path, changed):
 def test_a_negative_number_is_refused(small, tmp_path):
     with pytest.raises(UserError, match="n_panel is -1"):
         panel_runs.ask(tmp_path, "monitor", small, n_panel=-1)
+
+
+def test_the_panel_does_not_depend_on_the_relations_of_the_chapter(small, tmp_path, told):
+    folder = panel_runs.ask(tmp_path, "latent_knowledge", small, relations=["P17", "P36"])
+    asked = reading.answers(folder)
+    assert set(asked["item"]) == set(told[0]["latent_knowledge"]["item"])
+
+
+@pytest.mark.parametrize(("n", "asked"), [(3, 0), (6, 1), (12, 5)])
+def test_small_data_of_ones_own_leave_examples_and_shots(small, tmp_path, n, asked):
+    facts = datasets.load("atlas", relations=["P17"], n=n).drop(columns="distractors")
+    counts = [None if place % 6 == 5 else place for place in range(n)]
+    questions = {"P17": ["Which country is [X] in?"]}
+    own = datasets.write(facts.assign(exposure=counts), questions, tmp_path / "own")
+    for chapter in STUDIES:
+        place = panel_runs.ask(tmp_path, chapter, small, dataset=str(own))
+        entry = runs.manifest(place)["panel"]
+        assert (entry or {"n_facts": 0})["n_facts"] == asked

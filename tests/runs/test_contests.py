@@ -10,6 +10,7 @@ from sklearn.metrics import roc_auc_score
 
 from helpers.metrics import detection
 from helpers.runs.panel import analyses, contests, gathering
+from helpers.runs.panel.levels import ATLAS
 
 
 def _mean(values):
@@ -109,7 +110,8 @@ def test_one_fact_has_no_interval():
 @pytest.mark.parametrize("n", [0, 1, 2])
 def test_analyses_of_small_panels_have_their_columns(n):
     table = _gathered().query("item in @names", local_dict={"names": [f"f{i}" for i in range(n)]})
-    table = table if n else gathering.gather(pd.DataFrame(columns=["left_out", "model"]), [])
+    nothing = gathering.gather(pd.DataFrame(columns=["left_out", "model"]), [])
+    table = table if n else ATLAS.mark(nothing)
     pairs = pd.MultiIndex.from_product([["atlas-s", "atlas-m"], ["MONITOR", "IC-LKE"]])
     price = pd.DataFrame({"tokens": 9.0, "forwarded": 3.0}, index=pairs)
     asked = analyses.questions(table, table, price, n_resamples=20)
@@ -133,7 +135,7 @@ def _gathered(n=96, seed=1):
                 "relation": [f"P{i % 8}" for i in range(n)], "exposures": exposures,
                 "score": score, "known": (score > 0.5).astype(float), "blind": score,
                 "asked_once": score, "false_exposures": 0, "misled": np.nan}))  # fmt: skip
-    return pd.concat(rows, ignore_index=True)
+    return ATLAS.mark(pd.concat(rows, ignore_index=True))
 
 
 def test_analyses_tell_a_method_that_follows_exposure_from_one_that_does_not():
@@ -152,7 +154,7 @@ def test_analyses_tell_a_method_that_follows_exposure_from_one_that_does_not():
 def test_how_many_sums_to_one_and_never_lacks_width():
     table = _gathered()
     wide = gathering.spread(table, "known")
-    found = analyses.how_many(wide, gathering.truth(table, wide.index), n_resamples=100)
+    found = analyses.how_many(wide, gathering.truth(table, wide.index, "group"), n_resamples=100)
     sums = found.groupby("read")["estimate"].sum()
     np.testing.assert_allclose(sums, 1)
     assert (found["high"] > found["low"]).all()

@@ -1,11 +1,14 @@
 """Every finding of the calibration chapter, in each of its wordings, on made-up tables."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
 
-from helpers.runs.panel import analyses
 from helpers.runs.panel import findings as told
+from helpers.runs.panel import levels
+from helpers.runs.panel.levels import ATLAS, SHOWN
 from helpers.studies import STUDIES
 
 nan = float("nan")
@@ -117,7 +120,7 @@ def verdict_table(columns, n=40, exposures=0, **more):
                       "exposures": exposures, "known": (place < share * n).astype(float)})
         for method, share in columns.items()
     ]  # fmt: skip
-    return pd.concat(rows, ignore_index=True).assign(**more)
+    return ATLAS.mark(pd.concat(rows, ignore_index=True)).assign(**more)
 
 
 @pytest.mark.parametrize(
@@ -218,6 +221,105 @@ def test_false_beliefs(misled, known, decision):
     assert told.false_beliefs(table.assign(misled=nan), **DRAW).decision == UNDEFINED
 
 
+OWN = levels.of("own", [0] * 30 + [1] * 30 + [5] * 30 + [80] * 30)
+LARGE, LOW = ("asked once", 0.8, 0.1, 0.04, 0.2), ("asked once", 0.3, 0.0, 0.0, 0.0)
+AREAS = {"contrast": "seldom or never"}
+
+
+def _price():
+    methods = [("m", "MONITOR"), ("m", "IC-LKE")]
+    index = pd.MultiIndex.from_tuples(methods, names=["model", "method"])
+    return pd.DataFrame({"tokens": [100.0, 900.0], "forwarded": [90.0, 20.0]}, index)
+
+
+def _slopes(estimate, low, high):
+    row = {"method": "x", "model": "s", "measure": "log odds a doubling", "n": 90}
+    return pd.DataFrame([row | {"estimate": estimate, "low": low, "high": high}])
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (
+            lambda of: told.asked_once(contest(ONCE, LIST, **AREAS), "seldom or never", of),
+            "separates facts that occur 1 to 4 times in the searched corpus from facts absent "
+            "from it better",
+        ),
+        (
+            lambda of: told.methods_differ(
+                contest(AHEAD, LIST, contrast="often or seldom"), "often or seldom", of
+            ),
+            "separates facts that occur 80 times or more in the searched corpus from facts that "
+            "occur there 1 to 4 times better",
+        ),
+        (
+            lambda of: told.methods_differ(contest(contrast=SHOWN), SHOWN, of),
+            "facts that occur in the searched corpus from facts absent from it equally well is",
+        ),
+        (lambda of: told.trace(contest(LARGE, **AREAS), of), "Low counts already show: the "),
+        (lambda of: told.trace(contest(LOW, **AREAS), of), "mostly lower for facts that occur 1"),
+        (
+            lambda of: told.trace(contest(("asked once", 0.5, 0, 0, 0), **AREAS), of),
+            "higher for facts that occur 1 to 4 times in the searched corpus than for absent",
+        ),
+        (lambda of: told.follows_exposure(_slopes(1, 0.5, 1.5), of), "rise with the count in the"),
+        (lambda of: told.follows_exposure(_slopes(-1, -2, -0.5), of), "fall with the count in the"),
+        (lambda of: told.follows_exposure(_slopes(1, -2, 4), of), "a doubling of the count in the"),
+        (
+            lambda of: told.guesses(
+                verdict_table({"multiplicity": 0.5, "knowledge base": 0.0}), of, **DRAW
+            ),
+            "Of 40 facts absent from the searched corpus, multiplicity",
+        ),
+        (
+            lambda of: told.unanimous(
+                pd.DataFrame([{"read": "absent", "measure": "by 4", "estimate": 0.5, "low": 0.4,
+                               "high": 0.6, "n": 48}]), of),
+            "does not prove that a fact occurs in the searched corpus",
+        ),
+        (
+            lambda of: told.cheapest(contest(AHEAD, LIST), _price(), levels=of),
+            "about whether a fact occurs in the searched corpus per token",
+        ),
+        (
+            lambda of: told.false_beliefs(
+                verdict_table({"IC-LKE": 1.0}, misled=nan, false_exposures=0), of, **DRAW
+            ),
+            "counts of your own do not say what the models read that is false",
+        ),
+        (
+            lambda of: told.anchor(
+                parts_table("MONITOR: anchor", "MONITOR: deviation", 0),
+                "shown or never", of, **DRAW),
+            "at separating facts that occur in the searched corpus from facts absent from it",
+        ),
+    ],
+)  # fmt: skip
+def test_counts_of_ones_own_are_no_readings(make, words):
+    said = make(OWN).sentence
+    assert words in said
+    assert not re.search(r"never read|were read|was read|readings|training text", said)
+    atlas = make(ATLAS).sentence
+    assert "corpus" not in atlas
+
+
+def test_a_question_without_an_answer_speaks_for_no_method():
+    table = {"one": question("x"), "two": question("x")}
+    empty = {"three": ("figure", True, contest(("x", nan, nan, nan, nan)))}
+    assert told.no_leader(table | empty) == told.no_leader(table)
+
+
+def test_examples_and_lesson_follow_the_groups_of_counts():
+    exposures = pd.Series({"a": 0, "b": 1, "c": 80, "d": 5})
+    known = pd.DataFrame({"x": [1.0, 0.0, 1.0, 1.0], "y": [0.0, 1.0, 1.0, 1.0]}, list("abcd"))
+    assert told.examples(known, exposures, OWN) == ["a", "b", "c"]
+    assert told.lesson(known.loc[list("abc")], exposures, OWN) == (
+        "The fact absent from the searched corpus is called known by 1 of the methods; the fact "
+        "that occurs there once is called known by 1 of the methods; the fact that occurs there "
+        "80 times is called known by all of the methods."
+    )
+
+
 def question(*leaders):
     """Return a contest that these methods lead, tied if there are several."""
     rows = [
@@ -264,7 +366,3 @@ def test_examples_show_the_lesson_and_say_so():
     assert "by none of the methods" in told.lesson(known.loc[["c"]], exposures)
     assert told.examples(known.loc[["g"]], exposures) == []
     assert told.lesson(pd.DataFrame(), exposures) == "The panel has no such facts."
-
-
-def test_the_groups_are_those_of_the_analyses():
-    assert list(told.GROUPS) == list(analyses.CONTRASTS)

@@ -6,14 +6,16 @@ import re
 import pandas as pd
 import pytest
 
-from helpers import UserError, runs
+from helpers import UserError, datasets, runs
+from helpers.models.checkpoints import bundled, slug
 from helpers.runs.panel import reading
 
 
 def _run(folder, model, chapter, finished="2026-01-01T00:00:00", seed=0, **panel):
     """Write a finished run with one answer about the panel."""
-    place = folder / model / chapter
+    place = folder / panel.pop("place", model) / chapter
     place.mkdir(parents=True)
+    dataset = panel.pop("dataset", "atlas")
     answers = pd.DataFrame({"item": ["a"], "said": [chapter]})
     settings = panel.pop("settings", {"prompt_format": "bare"})
     checksum, weights = panel.pop("checksum", "data"), panel.pop("weights", f"of {model}")
@@ -28,7 +30,7 @@ def _run(folder, model, chapter, finished="2026-01-01T00:00:00", seed=0, **panel
         "device": "cpu",
         "commit": "0123456789",
         "model": {"name": model, "weights_sha": weights},
-        "dataset": {"name": "atlas", "checksum": checksum},
+        "dataset": {"name": dataset, "checksum": checksum},
         "panel": entry,
     }
     (place / "run.json").write_text(json.dumps(manifest))
@@ -123,6 +125,43 @@ def test_missing_runs_name_the_command(tmp_path):
 def test_a_model_of_unknown_training_is_refused(tmp_path):
     with pytest.raises(UserError, match="gpt2 has read is not known: give bundled models"):
         reading.found(tmp_path, ["gpt2"])
+
+
+@pytest.fixture
+def own(tmp_path):
+    """Return a data set with counts, and the manifests' entries of runs on it."""
+    facts = datasets.load("atlas", relations=["P17"], n=9).assign(exposure=3)
+    folder = datasets.write(facts, {"P17": ["Where is [X]?"]}, tmp_path / "own")
+    source = datasets.source(folder)
+    return str(folder), {"checksum": source["checksum"], "dataset": source["name"]}
+
+
+def test_models_of_ones_own_data_are_read_without_the_bundled_ones(tmp_path, own):
+    dataset, entry = own
+    folder = tmp_path / "runs"
+    _family(folder, ("atlas-s",), **entry)
+    assert reading.candidates(folder, dataset) == ["atlas-s"]
+    for number, model in enumerate(("org/one", "org/two")):  # each in the form that suits it
+        for chapter in reading.STUDIES:
+            told = {"prompt_format": ("qa", "chat")[number]}
+            _run(folder, model, chapter, place=slug(model), settings=told, **entry)
+    _run(folder, "org/other", "monitor", place=slug("org/other"))  # on other data
+    models = reading.candidates(folder, dataset)
+    assert models == ["org/one", "org/two"]
+    table = reading.found(folder, models, dataset=dataset)
+    assert (table["left_out"] == "").all()
+    assert reading.complete(table) == models
+    assert reading.candidates(folder) == bundled()
+    both = reading.found(folder, ["atlas-s"])
+    assert both["left_out"].eq("it is about own, not atlas").all()
+
+
+def test_without_a_run_on_ones_own_data_the_command_is_named(tmp_path, own):
+    models = reading.candidates(tmp_path, own[0])
+    assert models == []
+    table = reading.found(tmp_path, models, dataset=own[0])
+    [remark] = reading.remarks(table, models, [], tmp_path, own[0])
+    assert f"run monitor --model MODEL --runs {tmp_path} --set dataset={own[0]}" in remark
 
 
 def test_a_folder_that_cannot_be_written(tmp_path):

@@ -76,3 +76,14 @@ def test_mistakes_are_raised(tmp_path):
     (tmp_path / "books" / "author.json").write_text('{"relations": ["[X]?"]}\n{oops\n')
     with pytest.raises(UserError, match="line 2 is not JSON"):
         suitability.unsuited("monitor", tmp_path / "books")
+
+
+def test_calibration_takes_facts_that_have_counts(tmp_path):
+    assert suitability.unsuited("calibration", "atlas") == ""
+    for name in ("fktc", "nobel", "fever", "seen_qa", str(own_facts.write(tmp_path / "few", 9))):
+        said = suitability.unsuited("calibration", name)
+        assert said.startswith(f"{name} has no counts of exposure")
+        assert "add `exposure` to your facts" in said
+    facts = datasets.load("atlas", relations=["P17"], n=9).assign(exposure=3)
+    own = datasets.write(facts, {"P17": ["Where is [X]?"]}, tmp_path / "own")
+    assert suitability.unsuited("calibration", own) == ""

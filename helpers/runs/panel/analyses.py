@@ -1,6 +1,6 @@
 """The analyses of the calibration chapter: tables from the verdicts of all methods and models."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
@@ -8,17 +8,10 @@ import pandas as pd
 from helpers import stats
 from helpers.metrics import detection
 from helpers.runs.panel import contests, gathering
+from helpers.runs.panel.levels import ATLAS, OFTEN, SELDOM, SHOWN, Levels
 from helpers.stats import agreement, averages, dose_response
 from helpers.studies import STUDIES
 
-CONTRASTS: dict[str, tuple[Callable, Callable]] = {  # name: exposures above, exposures below
-    "shown or never": (lambda count: count > 0, lambda count: count == 0),
-    "often or seldom": (lambda count: count >= 64, lambda count: 1 <= count <= 4),
-    "seldom or never": (lambda count: 1 <= count <= 8, lambda count: count == 0),
-}
-LABELS = dict(  # as figures and tables call them
-    zip(CONTRASTS, ("read / never read", "64+ times / 1-4 times", "1-8 times / never read"))
-)
 YARDSTICK = "asked once"
 BY_TOKEN = "Which is most informative per token?"
 BY_FORWARDED = "... and if shared beginnings are read once?"
@@ -30,22 +23,22 @@ def titles() -> dict[str, str]:
 
 
 def curve(table: pd.DataFrame, by: str, n_resamples: int = 1000, seed: int = 0) -> pd.DataFrame:
-    """Average verdicts by exposure, one curve for each name in a column.
+    """Average verdicts by level of exposure, one curve for each name in a column.
 
-    >>> table = pd.DataFrame({"known": [0.0, 1.0], "exposures": [0, 4], "method": "x"})
+    >>> table = pd.DataFrame({"known": [0.0, 1.0], "level": [0, 4], "method": "x"})
     >>> curve(table, "method")[["model", "exposures", "estimate"]].values.tolist()
     [['x', 0, 0.0], ['x', 4, 1.0]]
     """
     columns = ["exposures", "measure", "estimate", "low", "high", "n", "model"]
     parts = [pd.DataFrame(columns=columns)]
     for name, rows in table.groupby(by, sort=False):
-        rows = rows.sort_values("exposures", kind="stable")
-        found = averages(rows, ["known"], "exposures", n_resamples, seed)
-        parts.append(found.assign(model=name))
+        rows = rows.sort_values("level", kind="stable")
+        found = averages(rows, ["known"], "level", n_resamples, seed)
+        parts.append(found.rename(columns={"level": "exposures"}).assign(model=name))
     return pd.concat(parts[1:] or parts, ignore_index=True)
 
 
-def doses(plain: pd.DataFrame) -> pd.DataFrame:
+def doses(plain: pd.DataFrame, levels: Levels = ATLAS) -> pd.DataFrame:
     """Fit the logistic curves of every model and method."""
     rows = []
     for (model, method), part in plain.groupby(["model", "method"], sort=False):
@@ -55,7 +48,7 @@ def doses(plain: pd.DataFrame) -> pd.DataFrame:
             "log odds a doubling": (*slope[:3], slope.n),
             "odds ratio": (*np.exp(slope[:3]), slope.n),
             "half are known after": half,
-            "known though never read": share(part.loc[part["exposures"] == 0, "known"]),
+            levels.alarm: share(part.loc[part["exposures"] == 0, "known"]),
         }
         rows += [(model, method, name, *values) for name, values in found.items()]
     columns = ["model", "method", "measure", "estimate", "low", "high", "n"]
@@ -69,11 +62,9 @@ def areas(
 
     Facts are drawn anew within the two groups, so that neither changes its size.
     """
-    above, _ = CONTRASTS[contrast]
-    high, low = (table["exposures"].map(side).astype(bool) for side in CONTRASTS[contrast])
-    rows = table[high | low]
+    rows = table[table[contrast].notna()]
     wide = gathering.spread(rows, column)
-    label = gathering.truth(rows, wide.index).map(above).astype(float)
+    label = gathering.truth(rows, wide.index, contrast)
     found = contests.contest(wide, label, detection.area, label, n_resamples=n_resamples, seed=seed)
     return found.assign(contrast=contrast)
 
@@ -96,13 +87,16 @@ def yardstick(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def how_many(
-    shown: pd.DataFrame, exposures: pd.Series, n_resamples: int = 1000, seed: int = 0
+    shown: pd.DataFrame,
+    group: pd.Series,
+    levels: Levels = ATLAS,
+    n_resamples: int = 1000,
+    seed: int = 0,
 ) -> pd.DataFrame:
-    """Tabulate by how many of the methods facts are called known."""
+    """Tabulate by how many of the methods facts are called known, group by group."""
     number = shown.T.groupby(level="model").sum().T
-    group = gathering.exposure_group(exposures.loc[number.index])
-    rows = []
-    for name in gathering.GROUPS:
+    group, rows = group.loc[number.index], []
+    for name in levels.groups:
         for count in range(shown.columns.get_level_values("method").nunique() + 1):
             share_of = (number[group == name] == count).mean(axis=1)
             found = stats.bootstrap(share_of, n_resamples=n_resamples, seed=seed)
@@ -151,10 +145,14 @@ def questions(
     plain: pd.DataFrame,
     told: pd.DataFrame,
     price: pd.DataFrame,
+    levels: Levels = ATLAS,
     n_resamples: int = 1000,
     seed: int = 0,
 ) -> dict[str, tuple[str, bool, pd.DataFrame]]:
-    """Hold one contest of the methods for each question that a reader may have."""
+    """Hold one contest of the methods for each question that a reader may have.
+
+    Counts of one's own say nothing about false statements, so no question is about them.
+    """
     draw = {"n_resamples": n_resamples, "seed": seed}
     scored = pd.concat([plain, yardstick(plain)])
     shown = gathering.spread(plain, "known")
@@ -166,37 +164,30 @@ def questions(
         name: contests.contest(shown, read, agreement.information, read, scale=scale, **draw)
         for name, scale in per_thousand.items()
     }
+    ranked = {
+        question: (f"area, {contrast}", True, areas(scored, "score", contrast, **draw))
+        for question, contrast in zip(levels.questions, (SHOWN, OFTEN, SELDOM))
+    }
+    false = {
+        "Does the model hold the false belief?": (
+            "false object named",
+            True,
+            rates(wrong, "misled", draw),
+        ),
+    }
     return {
-        "Has the model read this at all?": (
-            "area, shown or never",
-            True,
-            areas(scored, "score", "shown or never", **draw),
-        ),
-        "Has it read it often?": (
-            "area, often or seldom",
-            True,
-            areas(scored, "score", "often or seldom", **draw),
-        ),
-        "Is there a trace of few readings?": (
-            "area, seldom or never",
-            True,
-            areas(scored, "score", "seldom or never", **draw),
-        ),
-        "Which is fooled least by what was never read?": (
-            "known though never read",
+        **ranked,
+        levels.questions[-1]: (
+            levels.alarm,
             False,
             rates(never, "known", draw | {"higher": False}),
         ),
         "What if there is no answer key?": (
             "area of the keyless score",
             True,
-            areas(plain, "blind", "shown or never", **draw),
+            areas(plain, "blind", SHOWN, **draw),
         ),
-        "Does the model hold the false belief?": (
-            "false object named",
-            True,
-            rates(wrong, "misled", draw),
-        ),
+        **(false if levels is ATLAS else {}),
         BY_TOKEN: ("bits per 1,000 tokens", True, bits["tokens"]),
         BY_FORWARDED: ("bits per 1,000 tokens forwarded", True, bits["forwarded"]),
     }

@@ -2,8 +2,12 @@
 
 from typing import Any
 
+import pandas as pd
+
 from helpers import UserError, datasets, probing, runs
+from helpers.datasets.knowledge import FEWEST
 from helpers.models import LanguageModel
+from helpers.prompts import lists
 from helpers.runs.panel import reading
 from helpers.studies import STUDIES, fitting, settings
 from helpers.studies.measures import SAMPLE
@@ -26,7 +30,7 @@ def ask(run: runs.Run, lm: LanguageModel) -> dict[str, Any] | None:
     -------
     dict or None
         The entry ``panel`` of the run's manifest. None where nothing is to be asked: `n_panel` is
-        0, the data set is not the atlas, or the model is not bundled.
+        0, or nothing is known of any fact's exposure (`helpers.datasets.truth`).
 
     Raises
     ------
@@ -36,12 +40,33 @@ def ask(run: runs.Run, lm: LanguageModel) -> dict[str, Any] | None:
     given, study = run.parameters, STUDIES[run.chapter]
     if given["n_panel"] < 0:
         raise UserError(f"n_panel is {given['n_panel']}: give a number of facts, or 0 for none.")
-    if not given["n_panel"] or given["dataset"] != "atlas" or datasets.training(lm.name) is None:
+    if not given["n_panel"] or datasets.truth(given["dataset"], lm.name) is None:
         return None
-    used = given | getattr(study, "FOR_VERDICT", {})
+    # The panel is the same whichever relations the chapter takes.
+    used = given | getattr(study, "FOR_VERDICT", {}) | {"relations": ()}
     with probing.metered() as work:
-        facts = datasets.panel(given["n_panel"], given["seed"])
+        facts = panel(given["dataset"], given["n_panel"], given["seed"])
+        if facts.empty:
+            return None
         answers = study.ask(lm, facts, **fitting(study.ask, used | {"cache": run.cache}))
     kept = {name: used[name] for name in settings(study) if name in used and name not in SAMPLE}
     kept |= {"prompt_format": lm.prompt_format, "seed": given["seed"]}
     return reading.save(run.folder, answers, {"settings": kept, "version": VERSION, **work})
+
+
+def panel(dataset: str, n: int, seed: int) -> pd.DataFrame:
+    """Return the panel of a data set.
+
+    Of facts of one's own it takes those that IC-LKE tests: the others give the examples of its
+    lists and the shots of the knowledge base. A subject is asked once. Too few make no panel.
+    """
+    if dataset == "atlas":
+        return datasets.panel(n, seed)
+    facts = datasets.load(dataset, seed=seed)
+    try:
+        roles = lists.split(lists.divisible(facts, seed)[0], seed=seed)
+    except UserError:  # no relation can be divided: IC-LKE says so in its chapter
+        return facts.head(0)
+    tested = facts["fact"].isin(roles.loc[roles["role"] == "test", "fact"])
+    once = ~facts.duplicated(["relation", "subject"])
+    return datasets.panel(min(n, max(0, int(once.sum()) - FEWEST)), seed, facts[tested & once])

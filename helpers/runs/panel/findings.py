@@ -1,7 +1,8 @@
 """What the calibration chapter finds: which verdicts follow what the training text contains.
 
 Tables come from `runs.panel.analyses` and `runs.panel.contests`. Differences between
-methods are paired: all are asked about the same facts, and averaged over the same models.
+methods are paired: all are asked about the same facts, and averaged over the same models. What is
+said of a fact's exposure follows from the levels: counts of one's own are no record of training.
 """
 
 from collections.abc import Mapping
@@ -13,24 +14,20 @@ from helpers import stats
 from helpers.plots import tables
 from helpers.plots.findings import HOLDS, OPPOSITE, UNDECIDED, Finding, decide
 from helpers.runs.panel import analyses
+from helpers.runs.panel.levels import ATLAS, OFTEN, SELDOM, SHOWN, Levels
 from helpers.studies import STUDIES
 
-GROUPS = {
-    "shown or never": "facts that were read from facts never read",
-    "often or seldom": "facts read 64 times or more from facts read one to four times",
-    "seldom or never": "facts read one to eight times from facts never read",
-}
 MARGIN = 0.02  # of an area: what counts as better at all
 AREA = {"scale": 1.0, "digits": 2, "unit": ""}
 NOTHING = (float("nan"),) * 3
 
 
-def asked_once(areas: pd.DataFrame, contrast: str) -> Finding:
+def asked_once(areas: pd.DataFrame, contrast: str, levels: Levels = ATLAS) -> Finding:
     """Claim that no method beats asking once by `MARGIN`: the lead of asking once over the best."""
-    result, rival, levels = _lead(areas[areas["contrast"] == contrast], analyses.YARDSTICK)
-    once, other = levels.get(analyses.YARDSTICK, ""), levels.get(rival, "")
+    result, rival, figures = _lead(areas[areas["contrast"] == contrast], analyses.YARDSTICK)
+    once, other = figures.get(analyses.YARDSTICK, ""), figures.get(rival, "")
     best = f"{_named(rival)}, the best of the four"
-    groups, pair = GROUPS[contrast], "paired difference {value}"
+    groups, pair = levels.said[contrast], "paired difference {value}"
     better = f"Asking once separates {groups} better than any of the four measures: area {once}, "
     better += f"against {other} for {best} ({pair}, {{n}} facts)."
     as_good = f"No measure separates {groups} better than asking once by {MARGIN} or more: area "
@@ -50,55 +47,56 @@ def asked_once(areas: pd.DataFrame, contrast: str) -> Finding:
     )
 
 
-def methods_differ(areas: pd.DataFrame, contrast: str) -> Finding:
+def methods_differ(areas: pd.DataFrame, contrast: str, levels: Levels = ATLAS) -> Finding:
     """Name the methods that separate facts worse than the best one does, and those tied with it."""
     mean = areas[(areas["contrast"] == contrast) & (areas["model"] == "mean")]
     mean = mean.dropna(subset=["estimate"]).sort_values("estimate", ascending=False)
     claim = f"methods_differ_{contrast.replace(' ', '_')}"
+    groups = levels.said[contrast]
     if len(mean) < 2:
-        said = f"Whether the methods separate {GROUPS[contrast]} equally well is undefined here."
+        said = f"Whether the methods separate {groups} equally well is undefined here."
         words = dict.fromkeys(("holds", "opposite", "undecided"), "")
         return decide(claim, (*NOTHING, 0), **words, undefined=said)
-    levels = [f"{_named(row.method)} ({row.estimate:.2f})" for row in mean.itertuples()]
+    figures = [f"{_named(row.method)} ({row.estimate:.2f})" for row in mean.itertuples()]
     clear = (mean["behind_low"] > 0).tolist()
-    worse = [text for text, late in zip(levels, clear) if late]
-    tied = [text for text, late in zip(levels[1:], clear[1:]) if not late]
+    worse = [text for text, late in zip(figures, clear) if late]
+    tied = [text for text, late in zip(figures[1:], clear[1:]) if not late]
     rows = mean[mean["behind_low"] > 0] if worse else mean.iloc[1:]
     nearest = rows.loc[rows["behind"].idxmin()]
-    best, also = levels[0], f"; not decided: {_and(tied)}" if tied else ""
+    best, also = figures[0], f"; not decided: {_and(tied)}" if tied else ""
     return decide(
         claim,
         nearest[["behind", "behind_low", "behind_high", "n"]].to_numpy(dtype=float),
-        holds=f"{best[0].upper()}{best[1:]} separates {GROUPS[contrast]} better than "
+        holds=f"{best[0].upper()}{best[1:]} separates {groups} better than "
         f"{_and(worse)}: by {{size}} for the nearest of them (areas; paired, {{n}} facts){also}.",
         opposite="",
-        undecided=f"These {{n}} facts decide for no two methods which separates {GROUPS[contrast]} "
+        undecided=f"These {{n}} facts decide for no two methods which separates {groups} "
         f"better: {best} has the largest area, and the nearest is behind by {{value}} (paired).",
         **AREA,
     )
 
 
-def trace(areas: pd.DataFrame) -> Finding:
-    """Claim that one to eight readings leave a trace, by the area of the plain question."""
-    rows = areas[(areas["contrast"] == "seldom or never") & (areas["model"] == "mean")]
+def trace(areas: pd.DataFrame, levels: Levels = ATLAS) -> Finding:
+    """Claim that few readings leave a trace, by the area of the plain question."""
+    rows = areas[(areas["contrast"] == SELDOM) & (areas["model"] == "mean")]
     row = rows[rows["method"] == analyses.YARDSTICK]
     result = row[["estimate", "low", "high", "n"]].to_numpy(float)
-    words = "mostly higher after one to eight readings than after none"
+    start = "probability of the answer, asked once, is mostly"
     return decide(
         "few_readings_leave_a_trace",
         result[0] if len(result) else (*NOTHING, 0),
-        holds=f"Few readings leave a trace: the probability of the answer, asked once, is {words} "
+        holds=f"{levels.trace}: the {start} higher {levels.after} "
         "(area under the ROC curve {value}, chance is ½, {n} facts).",
-        opposite="The probability of the answer, asked once, is mostly lower after one to eight "
-        "readings than after none (area under the ROC curve {value}, chance is ½, {n} facts).",
-        undecided=f"These {{n}} facts do not decide whether the probability of the answer is "
-        f"{words} (area under the ROC curve {{value}}, chance is ½).",
+        opposite=f"The {start} lower {levels.after} "
+        "(area under the ROC curve {value}, chance is ½, {n} facts).",
+        undecided="These {n} facts do not decide whether the probability of the answer is mostly "
+        f"higher {levels.after} (area under the ROC curve {{value}}, chance is ½).",
         null=0.5,
         **AREA,
     )
 
 
-def follows_exposure(doses: pd.DataFrame) -> Finding:
+def follows_exposure(doses: pd.DataFrame, levels: Levels = ATLAS) -> Finding:
     """Claim that verdicts rise with exposure, for every method and model: all slopes decide."""
     slopes = doses[doses["measure"] == "log odds a doubling"].dropna(subset=["low", "high"])
     n_slopes, numbers = len(slopes), ["estimate", "low", "high", "n"]
@@ -117,41 +115,49 @@ def follows_exposure(doses: pd.DataFrame) -> Finding:
     return decide(
         "verdicts_follow_exposure",
         (*NOTHING, 0) if row is None else row[numbers].tolist(),
-        holds="In every model the verdicts of every method rise with exposure: each doubling "
+        holds=f"In every model the verdicts of every method rise with {levels.dose}: each doubling "
         f"multiplies the odds of being called known by {factor} ({who}) to {most} ({top}).",
-        opposite="In every model the verdicts of every method fall with exposure: each doubling "
-        f"multiplies the odds of being called known by at most {factor} ({who}).",
+        opposite=f"In every model the verdicts of every method fall with {levels.dose}: each "
+        f"doubling multiplies the odds of being called known by at most {factor} ({who}).",
         undecided=f"These facts do not decide every slope: {up} of {n_slopes} are above zero "
-        f"and {down} below. In the least certain case ({who}, {{n}} facts) a doubling of exposure "
-        f"multiplies the odds of being called known by {factor}.",
-        undefined="No slope can be estimated: the panel has too few facts, or each method gives "
-        "all facts of a relation the same verdict.",
+        f"and {down} below. In the least certain case ({who}, {{n}} facts) a doubling of "
+        f"{levels.dose} multiplies the odds of being called known by {factor}.",
+        undefined="No slope can be estimated: the panel has too few facts or fewer than three "
+        "relations, or each method gives all facts of a relation the same verdict.",
         decision=decision,
     )
 
 
-def guesses(plain: pd.DataFrame, n_resamples: int = 1000, seed: int = 0) -> Finding:
+def guesses(
+    plain: pd.DataFrame, levels: Levels = ATLAS, n_resamples: int = 1000, seed: int = 0
+) -> Finding:
     """Claim that multiplicity takes more guesses for knowledge than the knowledge base does."""
     closed, free = (STUDIES[name].TITLE for name in ("multiplicity", "knowledge_base"))
     never = plain[(plain["exposures"] == 0) & plain["method"].isin([closed, free])]
     draw = {"n_resamples": n_resamples, "seed": seed}
-    result, _, levels = _lead(analyses.rates(never, "known", draw), closed, scale=100, digits=1)
-    rates = f"{levels.get(closed, '')} % against {levels.get(free, '')} %"
+    result, _, figures = _lead(analyses.rates(never, "known", draw), closed, scale=100, digits=1)
+    rates = f"{figures.get(closed, '')} % against {figures.get(free, '')} %"
     return decide(
         "options_invite_guesses",
         result,
-        holds="Of {n} facts never read, multiplicity, which offers options, calls more known than "
+        holds=f"Of {{n}} {levels.never}, multiplicity, which offers options, calls more known than "
         f"the knowledge base, which asks openly: {rates} (paired difference {{size}}).",
-        opposite="Of {n} facts never read, multiplicity, which offers options, calls fewer known "
+        opposite=f"Of {{n}} {levels.never}, multiplicity, which offers options, calls fewer known "
         f"than the knowledge base, which asks openly: {rates} (paired difference {{size}}).",
-        undecided="{n} facts never read do not decide whether multiplicity, which offers options, "
+        undecided=f"{{n}} {levels.never} do not decide whether multiplicity, which offers options, "
         f"calls more known than the knowledge base, which asks openly: {rates} (paired difference "
         "{value}).",
-        undefined="Guesses cannot be compared: the panel has no facts that the models never read.",
+        undefined=f"This cannot be compared: the panel has no {levels.never}.",
     )
 
 
-def anchor(parts: pd.DataFrame, contrast: str, n_resamples: int = 1000, seed: int = 0) -> Finding:
+def anchor(
+    parts: pd.DataFrame,
+    contrast: str,
+    levels: Levels = ATLAS,
+    n_resamples: int = 1000,
+    seed: int = 0,
+) -> Finding:
     """Claim that MONITOR's anchor separates better than its deviation, the numerator."""
     return _parts(
         parts,
@@ -161,21 +167,25 @@ def anchor(parts: pd.DataFrame, contrast: str, n_resamples: int = 1000, seed: in
         f"anchor_beats_deviation_{contrast.replace(' ', '_')}",
         "MONITOR's anchor",
         "MONITOR's deviation",
+        levels,
         n_resamples,
         seed,
     )
 
 
-def key(parts: pd.DataFrame, n_resamples: int = 1000, seed: int = 0) -> Finding:
+def key(
+    parts: pd.DataFrame, levels: Levels = ATLAS, n_resamples: int = 1000, seed: int = 0
+) -> Finding:
     """Claim that being right separates better than being steady, which needs no answer key."""
     return _parts(
         parts,
         "multiplicity: accuracy",
         "multiplicity: self-consistency",
-        "shown or never",
+        SHOWN,
         "key_beats_steadiness",
         "the share of prompts answered correctly",
         "the agreement of prompts (which needs no answer key)",
+        levels,
         n_resamples,
         seed,
     )
@@ -207,36 +217,41 @@ def agreement(kappas: pd.DataFrame) -> Finding:
     )
 
 
-def unanimous(by_how_many: pd.DataFrame) -> Finding:
-    """Claim that four equal verdicts are wrong of one never-read fact in twenty, or more."""
-    never = by_how_many[by_how_many["read"] == "never"]
+def unanimous(by_how_many: pd.DataFrame, levels: Levels = ATLAS) -> Finding:
+    """Claim that all methods call one never-read fact in twenty known, or more."""
+    never = by_how_many[by_how_many["read"] == next(iter(levels.groups))]
     row = never[never["measure"] == f"by {len(STUDIES)}"][["estimate", "low", "high", "n"]]
-    start = "Of {n} facts never read, all four methods call"
+    start = f"Of {{n}} {levels.never}, all four methods call"
     return decide(
         "all_call_unread_facts_known",
         row.iloc[0].tolist() if len(row) else (*NOTHING, 0),
         holds=f"{start} {{value}} % known, more than one in twenty: their agreement does not prove "
-        "that a fact was read.",
+        f"that {levels.read}.",
         opposite=f"{start} {{value}} % known, fewer than one in twenty.",
-        undecided="{n} facts never read do not decide whether all four methods call more than one "
+        undecided=f"{{n}} {levels.never} do not decide whether all four methods call more than one "
         "in twenty of them known: the share is {value} %.",
         null=0.05,
         unit="",
     )
 
 
-def cheapest(bits: pd.DataFrame, price: pd.DataFrame, counted: str = "tokens") -> Finding:
+def cheapest(
+    bits: pd.DataFrame,
+    price: pd.DataFrame,
+    counted: str = "tokens",
+    levels: Levels = ATLAS,
+) -> Finding:
     """Claim that the method that takes the fewest tokens tells most a token."""
     found = price[counted].groupby("method").mean()
     few = str(found.idxmin()) if len(found) else ""
-    result, rival, levels = _lead(bits, few)
+    result, rival, amounts = _lead(bits, few)
     how = {
         "tokens": "With every prompt read in full",
         "forwarded": "With shared beginnings read once",
     }
     first, other = _named(few), _named(rival)
-    figures = f"{levels.get(few, '')} bits per 1,000 tokens against {levels.get(rival, '')}"
-    what = "about whether a fact was read"
+    figures = f"{amounts.get(few, '')} bits per 1,000 tokens against {amounts.get(rival, '')}"
+    what = f"about whether {levels.read}"
     return decide(
         "cheapest_tells_most_a_token" + ("_forwarded" if counted == "forwarded" else ""),
         result,
@@ -244,8 +259,8 @@ def cheapest(bits: pd.DataFrame, price: pd.DataFrame, counted: str = "tokens") -
         f"{what} per token: {figures} for {other}, the next (paired difference {{size}}, {{n}} "
         "facts).",
         opposite=f"{how[counted]}, {first} takes the fewest tokens, but {other} gives more "
-        f"information {what} per token: {levels.get(rival, '')} bits per 1,000 tokens against "
-        f"{levels.get(few, '')} (paired difference {{size}}, {{n}} facts).",
+        f"information {what} per token: {amounts.get(rival, '')} bits per 1,000 tokens against "
+        f"{amounts.get(few, '')} (paired difference {{size}}, {{n}} facts).",
         undecided=f"{how[counted]}, these {{n}} facts do not decide whether {first}, which takes "
         f"the fewest tokens, or {other} gives more information {what} per token: {figures} "
         "(paired difference {value}).",
@@ -254,7 +269,9 @@ def cheapest(bits: pd.DataFrame, price: pd.DataFrame, counted: str = "tokens") -
     )
 
 
-def false_beliefs(misled: pd.DataFrame, n_resamples: int = 1000, seed: int = 0) -> Finding:
+def false_beliefs(
+    misled: pd.DataFrame, levels: Levels = ATLAS, n_resamples: int = 1000, seed: int = 0
+) -> Finding:
     """Claim that repeated falsehoods are named more often than the truth is called known."""
     rows = misled[(misled["false_exposures"] > misled["exposures"]) & misled["misled"].notna()]
     each = rows.groupby("item")[["misled", "known"]].mean()
@@ -275,7 +292,10 @@ def false_beliefs(misled: pd.DataFrame, n_resamples: int = 1000, seed: int = 0) 
         f"than they call the truth known: {false} against {true} of cases (paired difference "
         "{value}).",
         undefined="The panel has no facts that the training text states falsely more often than "
-        "truly.",
+        "truly."
+        if levels is ATLAS
+        else "Whether false objects are named is undefined: counts of your own do not say what "
+        "the models read that is false.",
     )
 
 
@@ -284,6 +304,8 @@ def no_leader(asked: Mapping[str, tuple[str, bool, pd.DataFrame]]) -> Finding:
     alone: dict[str, int] = {}
     among: dict[str, int] = {}
     part = 0  # questions in which asking once takes part
+    # A question that these facts cannot answer speaks for no method.
+    asked = {name: each for name, each in asked.items() if each[2]["estimate"].notna().any()}
     for _, _, found in asked.values():
         mean = found[(found["model"] == "mean") & found["estimate"].notna()]
         part += int(mean["method"].eq(analyses.YARDSTICK).any())
@@ -312,7 +334,7 @@ def no_leader(asked: Mapping[str, tuple[str, bool, pd.DataFrame]]) -> Finding:
     )
 
 
-def examples(known: pd.DataFrame, exposures: pd.Series) -> list[str]:
+def examples(known: pd.DataFrame, exposures: pd.Series, levels: Levels = ATLAS) -> list[str]:
     """Pick one fact read often, one read seldom and one never read, to show the lesson.
 
     The lesson is that the methods agree on what was read often, differ on what was read seldom,
@@ -321,21 +343,21 @@ def examples(known: pd.DataFrame, exposures: pd.Series) -> list[str]:
     count, half = known.sum(axis=1), known.shape[1] / 2
     wanted = (
         (exposures == 0, count),
-        (exposures.between(1, 8), -(count - half).abs()),
-        (exposures >= 64, count),
+        (exposures.between(*levels.contrasts[SELDOM][0]), -(count - half).abs()),
+        (exposures.between(*levels.contrasts[OFTEN][0]), count),
     )
     picked = [score[which.loc[score.index]] for which, score in wanted]
     return [str(score.idxmax()) for score in picked if len(score)]
 
 
-def lesson(known: pd.DataFrame, exposures: pd.Series) -> str:
+def lesson(known: pd.DataFrame, exposures: pd.Series, levels: Levels = ATLAS) -> str:
     """Say what the examples show, in a sentence that depends on the verdicts."""
     said = []
     for item, count in known.sum(axis=1).items():
         times = exposures[item]
-        read = {0: "never read", 1: "read once"}.get(times, f"read {times} times")
+        read = levels.fact[min(times, 2)].format(times)
         calls = {0: "none", known.shape[1]: "all"}.get(int(count), str(int(count)))
-        guess = ", a guess" if not times and count else ""
+        guess = levels.guess if not times and count else ""
         said.append(f"the fact {read} is called known by {calls} of the methods{guess}")
     return "; ".join(said).capitalize() + "." if said else "The panel has no such facts."
 
@@ -348,23 +370,24 @@ def _parts(
     claim: str,
     one: str,
     other: str,
+    levels: Levels,
     n_resamples: int,
     seed: int,
 ) -> Finding:
     """Compare the areas of two parts of methods on the same facts."""
     pair = parts[parts["method"].isin([first, second])]
     found = analyses.areas(pair, "score", contrast, n_resamples, seed)
-    result, _, levels = _lead(found, first)
-    figures = f"{levels.get(first, '')} and {levels.get(second, '')}"
+    result, _, sizes = _lead(found, first)
+    figures = f"{sizes.get(first, '')} and {sizes.get(second, '')}"
     one_first, other_first = (_named(name, True) for name in (one, other))
-    at = f"at separating {GROUPS[contrast]}"
+    at = f"at separating {levels.said[contrast]}"
     return decide(
         claim,
         result,
         holds=f"{one_first} is better than {other} {at}: the areas are {figures} (paired "
         "difference {size}, {n} facts).",
         opposite=f"{other_first} is better than {one} {at}: the areas are "
-        f"{levels.get(second, '')} and {levels.get(first, '')} (paired difference {{size}}, "
+        f"{sizes.get(second, '')} and {sizes.get(first, '')} (paired difference {{size}}, "
         "{n} facts).",
         undecided=f"These {{n}} facts do not decide whether {one} or {other} is better {at}: the "
         f"areas are {figures} (paired difference {{value}}).",

@@ -9,20 +9,21 @@ import pandas as pd
 from helpers import datasets
 from helpers.metrics import canonical
 from helpers.runs.panel import reading
+from helpers.runs.panel.levels import ATLAS, Levels
 from helpers.studies import FIRM, STUDIES, Study, fitting
 
-TRUTH = ["exposures", "false_object", "false_exposures", "plain"]
 NUMBERS = ["known", "score", "blind", "misled", "exposures", "false_exposures"]
-GROUPS = ("never", "1 to 8", "16 to 32", "64 or more")
 
 
-def gather(found: pd.DataFrame, models: Sequence[str], firm: float = FIRM) -> pd.DataFrame:
+def gather(
+    found: pd.DataFrame, models: Sequence[str], firm: float = FIRM, dataset: str = "atlas"
+) -> pd.DataFrame:
     """Return one row for each model, method and fact of the panel."""
     parts = []
     good = found[(found["left_out"] == "") & found["model"].isin(models)]
     place = good["model"].map({model: number for number, model in enumerate(models)})
     for run in good.loc[place.sort_values(kind="stable").index].to_dict("records"):
-        told = datasets.training(run["model"])[TRUTH]
+        told = datasets.truth(dataset, run["model"])
         false = told.loc[told["false_exposures"] > 0, "false_object"].to_dict()
         said = reading.answers(run["folder"])
         study = STUDIES[run["chapter"]]
@@ -34,8 +35,7 @@ def gather(found: pd.DataFrame, models: Sequence[str], firm: float = FIRM) -> pd
         columns = [*("model", "method", "item", "relation", "false_object", "plain"), *NUMBERS]
         kinds = dict.fromkeys(NUMBERS, float) | {"plain": bool}
         parts = [pd.DataFrame(columns=columns).astype(kinds)]
-    table = pd.concat(parts, ignore_index=True)
-    return table.assign(group=exposure_group(table["exposures"]))
+    return pd.concat(parts, ignore_index=True)
 
 
 def verdicts(
@@ -82,16 +82,6 @@ def verdicts(
     return pd.concat([own[["item", "relation"]], verdict, own.iloc[:, 2:]], axis=1)
 
 
-def exposure_group(exposures: pd.Series) -> pd.Series:
-    """Put numbers of exposures into four groups.
-
-    >>> exposure_group(pd.Series([0, 8, 16, 64])).tolist()
-    ['never', '1 to 8', '16 to 32', '64 or more']
-    """
-    ends = [-1, 0, 8, 32, float("inf")]
-    return pd.cut(exposures, ends, labels=list(GROUPS)).astype(str)
-
-
 def spread(table: pd.DataFrame, column: str) -> pd.DataFrame:
     """Lay one column out with a row a fact and a column a model and method.
 
@@ -121,3 +111,44 @@ def truth(table: pd.DataFrame, items: pd.Index, column: str = "exposures") -> pd
     [0, 4]
     """
     return table.drop_duplicates("item").set_index("item")[column].loc[items]
+
+
+def truth_told(dataset: str, n_plain: int = 0, n_misled: int = 0) -> str:
+    """Say what is known of the exposure of a panel's facts.
+
+    >>> truth_told("atlas", 602, 86).partition(";")[0]
+    'Of 602 the training text states only the truth, or nothing'
+    """
+    if dataset == "atlas":
+        return (
+            f"Of {n_plain} the training text states only the truth, or nothing; of {n_misled} it "
+            "also states something false."
+        )
+    facts = datasets.load(dataset)
+    missing = int(facts["exposure"].isna().sum()) if "exposure" in facts else len(facts)
+    left_out = f" {missing} of the {len(facts)} facts have no count and are left out."
+    return (
+        f"Exposure here is a count that comes with the data set {dataset}: how often the searched "
+        "corpus contains a fact. It is no record of what a model read: a corpus can name subject "
+        "and object without stating the fact, and state it in words that the search missed."
+        f"{left_out if missing else ''}"
+    )
+
+
+def sizes(table: pd.DataFrame, levels: Levels = ATLAS) -> pd.DataFrame:
+    """Count the facts of a panel at each point of the curves, and those also stated falsely.
+
+    >>> table = pd.DataFrame({"item": list("aab"), "exposures": [4, 4, 0], "plain": True})
+    >>> sizes(ATLAS.mark(table))["facts"].to_dict()
+    {0: 1, 4: 1}
+    """
+    each = table.drop_duplicates("item")
+    found = each.groupby("level").agg(
+        facts=("item", "size"),
+        plain=("plain", "sum"),
+        lowest=("exposures", "min"),
+        highest=("exposures", "max"),
+    )
+    found["also stated falsely"] = found["facts"] - found.pop("plain")
+    shown = ["facts", *(["lowest", "highest"] if levels.starts else ["also stated falsely"])]
+    return found[shown].rename_axis("median" if levels.starts else "exposures")

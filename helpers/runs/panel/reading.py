@@ -11,8 +11,8 @@ from typing import Any
 
 import pandas as pd
 
-from helpers import UserError, runs
-from helpers.models.checkpoints import bundled
+from helpers import UserError, datasets, runs
+from helpers.models.checkpoints import bundled, slug
 from helpers.studies import STUDIES
 
 FILE = "panel.parquet"
@@ -42,22 +42,41 @@ def save(folder: Path, answers: pd.DataFrame, about: dict[str, Any]) -> dict[str
     return {"n_facts": int(answers["item"].nunique()), "sha256": _sha256(path), **about}
 
 
-def found(folder: str | Path, models: Sequence[str], seed: int = 0) -> pd.DataFrame:
+def candidates(folder: str | Path, dataset: str = "atlas") -> list[str]:
+    """Return the models whose runs may be read: the bundled ones; on other data, those that ran.
+
+    The bundled models have not read the corpus that counts of one's own come from, so they are left
+    out where others have run.
+    """
+    if dataset == "atlas":
+        return bundled()
+    name, table = datasets.source(dataset)["name"], runs.load(folder)
+    names = dict.fromkeys(table.loc[table["dataset"] == name, "model"])
+    return [model for model in names if model not in bundled()] or list(names)
+
+
+def found(
+    folder: str | Path, models: Sequence[str], seed: int = 0, dataset: str = "atlas"
+) -> pd.DataFrame:
     """List the runs of the four chapters that asked the panel, one row a model and chapter.
 
     A run counts that lies in its own place, ``<model>/<chapter>``, where a chapter puts it by
     default; what lies elsewhere (benchmarks, repetitions) is not looked at.
     """
-    strange = [name for name in models if name not in bundled()]
+    strange = [name for name in models if dataset == "atlas" and name not in bundled()]
     if strange:
         raise UserError(
             f"What {', '.join(strange)} has read is not known: give bundled models, of "
-            f"{', '.join(bundled())}."
+            f"{', '.join(bundled())}, or as `dataset` facts that have counts of exposure."
         )
-    every = runs.load(folder).to_dict("records")
+    every, source = runs.load(folder).to_dict("records"), datasets.source(dataset)
     there = {(run["folder"].parent.name, run["folder"].name): run for run in every}
-    places = [(model, chapter) for model in models for chapter in STUDIES]
-    rows = [_row(there[place], seed) for place in places if place in there]
+    places = {(slug(model), chapter): model for model in models for chapter in STUDIES}
+    rows = [
+        _row(there[place], seed, source) | {"model": model}
+        for place, model in places.items()
+        if place in there
+    ]
     return _alike(pd.DataFrame(rows, columns=None if rows else [*COLUMNS, "checksum"]))
 
 
@@ -70,7 +89,11 @@ def complete(table: pd.DataFrame) -> list[str]:
 
 
 def remarks(
-    table: pd.DataFrame, models: Sequence[str], whole: Sequence[str], folder: str | Path
+    table: pd.DataFrame,
+    models: Sequence[str],
+    whole: Sequence[str],
+    folder: str | Path,
+    dataset: str = "atlas",
 ) -> list[str]:
     """Say in sentences which models are not read for want of a run, and what differs in the rest.
 
@@ -81,12 +104,16 @@ def remarks(
     """
     good = table[table["left_out"] == ""]
     said = []
+    if not models:
+        made = command(next(iter(STUDIES)), "MODEL", folder, dataset)
+        said.append(f"No run in {folder} is about {dataset}: `{made}`, and the other chapters too.")
     for model in models:
         there = set(good.loc[good["model"] == model, "chapter"])
         missing = [chapter for chapter in STUDIES if chapter not in there]
         if missing:
             said.append(
-                f"{model} is not read; a run is missing: `{command(missing[0], model, folder)}`"
+                f"{model} is not read; a run is missing: "
+                f"`{command(missing[0], model, folder, dataset)}`"
                 + (f", and likewise {', '.join(missing[1:])}." if missing[1:] else ".")
             )
     commits = good.loc[good["model"].isin(whole), "commit"]
@@ -109,16 +136,17 @@ def answers(folder: str | Path) -> pd.DataFrame:
     return pd.read_parquet(path)
 
 
-def command(chapter: str, model: str, folder: str | Path) -> str:
+def command(chapter: str, model: str, folder: str | Path, dataset: str = "atlas") -> str:
     """Return the command that makes a run.
 
     >>> command("monitor", "atlas-s", "runs")
     'python -m helpers run monitor --model atlas-s --runs runs'
     """
-    return f"python -m helpers run {chapter} --model {model} --runs {folder}"
+    given = "" if dataset == "atlas" else f" --set dataset={dataset}"
+    return f"python -m helpers run {chapter} --model {model} --runs {folder}{given}"
 
 
-def _row(run: dict[str, Any], seed: int) -> dict[str, Any]:
+def _row(run: dict[str, Any], seed: int, source: dict[str, str]) -> dict[str, Any]:
     manifest, told = run["manifest"], run["manifest"].get("panel") or {}
     row = {key: run[key] for key in ("model", "chapter", "dataset", "seed")}
     row |= {key: run[key] for key in ("finished", "folder")}
@@ -128,8 +156,14 @@ def _row(run: dict[str, Any], seed: int) -> dict[str, Any]:
     row["weights"] = (manifest["model"].get("weights_sha") or "")[:8]
     row["n_parameters"] = manifest["model"].get("n_parameters") or 0
     row["checksum"] = manifest["dataset"].get("checksum")
+    own = source["name"] != "atlas"
+    if own and told:  # of models that are not bundled, each is asked in the form that suits it
+        row["settings"] = {k: v for k, v in told["settings"].items() if k != "prompt_format"}
     reasons = {
+        f"it is about {row['dataset']}, not {source['name']}": row["dataset"] != source["name"],
         "it did not ask the panel": not told,
+        f"{source['name']} has changed since; run it again": own
+        and row["checksum"] != source["checksum"],
         f"its seed is {row['seed']}, not {seed}": row["seed"] != seed,
     }
     return row | {"left_out": next((text for text, holds in reasons.items() if holds), "")}

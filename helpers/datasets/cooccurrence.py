@@ -1,0 +1,218 @@
+"""How often a corpus contains facts: documents, or sentences, that name subject and object."""
+
+import gzip
+import re
+import unicodedata
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from helpers import UserError, check_columns
+from helpers.datasets.files import parse_json
+
+WORD = re.compile(r"\w+")
+SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
+
+
+def cooccurrences(
+    facts: pd.DataFrame,
+    corpus: Iterable[str],
+    *,
+    aliases: Mapping[str, Sequence[str]] | None = None,
+    by: str = "document",
+    match_case: bool = False,
+) -> pd.Series:
+    r"""Count the documents of a corpus in which a fact's subject and object occur together.
+
+    A name counts where it stands as whole words, whatever the white space between them; texts are
+    compared in Unicode's form NFKC. Subject and object must not overlap: "Mexico City" alone is no
+    co-occurrence of Mexico City and Mexico. Co-occurrence is not statement: the text may deny the
+    fact, or be about something else. The corpus is read once, document by document.
+
+    Parameters
+    ----------
+    facts : DataFrame
+        ``subject, object``.
+    corpus : iterable of str
+        Documents, such as those of :func:`documents`.
+    aliases : mapping, optional
+        A subject or an object to its other names, any of which counts.
+    by : str
+        ``"document"``, or ``"sentence"``: count sentences that hold both, which end at ``.``,
+        ``!`` or ``?`` before white space, or with the line.
+    match_case : bool
+        Whether Nice and nice differ.
+
+    Returns
+    -------
+    Series
+        Counts of at least 0 named ``exposure``, indexed as `facts`.
+
+    Raises
+    ------
+    UserError
+        If a column is missing, `by` is another word, or a name holds no letter or digit.
+
+    Examples
+    --------
+    >>> facts = pd.DataFrame({"subject": ["Lyon", "Nice"], "object": "France"})
+    >>> texts = ["Lyon, in France, is old. A nice day!", "FRANCE: Lyon and\nNice."]
+    >>> cooccurrences(facts, texts).tolist()
+    [2, 2]
+    >>> cooccurrences(facts, texts, by="sentence", match_case=True).tolist()
+    [1, 0]
+    """
+    check_columns(facts, ["subject", "object"], "facts")
+    if by not in ("document", "sentence"):
+        raise UserError(f"by is {by!r}: give document or sentence.")
+    pairs = list(zip(facts["subject"].astype(str), facts["object"].astype(str)))
+    search = _Search(pairs, aliases or {}, match_case)
+    counts: Counter[tuple[str, str]] = Counter()
+    for document in corpus:
+        for text in SENTENCE.split(document) if by == "sentence" else (document,):
+            counts.update(search.pairs(_plain(text, match_case)))
+    return pd.Series([counts[pair] for pair in pairs], facts.index, dtype=int, name="exposure")
+
+
+def documents(*paths: str | Path, key: str = "text") -> Iterator[str]:
+    """Read the documents of a corpus one after another, without holding them in memory.
+
+    Parameters
+    ----------
+    *paths : str or Path
+        Files, or folders of files, taken in the order of their names: ``.txt``, a document a line;
+        ``.jsonl``, a JSON object a line; either packed as ``.gz``.
+    key : str
+        Of the objects: where the text is.
+
+    Yields
+    ------
+    str
+        A document; empty ones are left out.
+
+    Raises
+    ------
+    UserError
+        If there is no such file, it is of another kind or damaged, or a line lacks its text.
+
+    Examples
+    --------
+    >>> list(documents("no-such-file.txt"))
+    Traceback (most recent call last):
+    helpers.UserError: There is no file or folder no-such-file.txt: check the path of the corpus.
+    """
+    for path in map(Path, paths):
+        files = sorted(file for file in path.rglob("*") if _kind(file)) if path.is_dir() else [path]
+        if not path.exists():
+            raise UserError(f"There is no file or folder {path}: check the path of the corpus.")
+        if not files or not _kind(files[0]):
+            raise UserError(f"{path} is or holds no .txt or .jsonl file, nor one packed as .gz.")
+        for file in files:
+            yield from _texts(file, key)
+
+
+def _kind(file: Path) -> str:
+    """Return what a file of a corpus holds: .txt or .jsonl; "" for other files."""
+    kind = Path(file.name.removesuffix(".gz")).suffix
+    return kind if kind in (".txt", ".jsonl") else ""
+
+
+def _texts(file: Path, key: str) -> Iterator[str]:
+    read = gzip.open if file.suffix == ".gz" else open
+    try:
+        with read(file, "rt", encoding="utf-8", errors="replace", newline="\n") as lines:
+            for number, line in enumerate(lines, 1):
+                if not line.strip():
+                    continue
+                if _kind(file) == ".jsonl":
+                    where = f"{file}, line {number}"
+                    row = parse_json(line, where)
+                    line = row.get(key) if isinstance(row, dict) else None
+                    if not isinstance(line, str):
+                        raise UserError(f"{where} has no text under {key!r}: name another key.")
+                yield line
+    except (OSError, EOFError) as error:
+        raise UserError(f"{file} cannot be read ({error}): fetch or unpack it again.") from None
+
+
+def _plain(text: str, match_case: bool) -> str:
+    """Return a text as it is compared."""
+    text = unicodedata.normalize("NFKC", text)
+    text = text if match_case else unicodedata.normalize("NFKC", text.casefold())
+    return " ".join(text.split())
+
+
+class _Search:
+    """The names of subjects and objects, laid out so that a text is searched for few of them."""
+
+    def __init__(
+        self, pairs: Sequence[tuple[str, str]], aliases: Mapping[str, Sequence[str]], case: bool
+    ) -> None:
+        names = dict.fromkeys(name for pair in pairs for name in pair)
+        self.forms = {
+            name: {_plain(each, case) for each in (name, *aliases.get(name, ()))} for name in names
+        }
+        words = {form: WORD.findall(form) for own in self.forms.values() for form in own}
+        if bare := [form for form, parts in words.items() if not parts]:
+            raise UserError(f"The name {bare[0]!r} holds no letter or digit: leave it out.")
+        self.single = {form for form, parts in words.items() if parts == [form]}
+        # A text is searched for a form only if it holds that word of it that fewest forms share.
+        shared = Counter(word for parts in words.values() for word in set(parts))
+        self.key = {form: min(parts, key=shared.__getitem__) for form, parts in words.items()}
+        self.objects: dict[str, dict[str, bool]] = defaultdict(dict)
+        self.subjects: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
+        parts = {name: {word for form in own for word in words[form]}
+                 for name, own in self.forms.items()}  # fmt: skip
+        for subject, obj in pairs:
+            # Names without a common word cannot overlap.
+            self.objects[subject][obj] = not parts[subject].isdisjoint(parts[obj])
+            for form in self.forms[subject]:
+                self.subjects[self.key[form]][form].add(subject)
+
+    def pairs(self, text: str) -> Iterator[tuple[str, str]]:
+        """Find the pairs whose names both occur in a text, at places that do not overlap."""
+        words = set(WORD.findall(text))
+        there: dict[str, bool] = {}
+
+        def occurs(form: str) -> bool:
+            if form not in there:
+                there[form] = self.key[form] in words and (
+                    form in self.single or next(_places(form, text), None) is not None
+                )
+            return there[form]
+
+        found = {
+            subject
+            for key in self.subjects.keys() & words
+            for form, subjects in self.subjects[key].items()
+            if occurs(form)
+            for subject in subjects
+        }
+        for subject in found:
+            for obj, close in self.objects[subject].items():
+                if any(map(occurs, self.forms[obj])) and not (
+                    close and self._overlap(subject, obj, text)
+                ):
+                    yield subject, obj
+
+    def _overlap(self, first: str, second: str, text: str) -> bool:
+        """Tell whether each occurrence of one name overlaps each of the other."""
+        spans = [
+            [(place, place + len(form)) for form in self.forms[name]
+             for place in _places(form, text)]
+            for name in (first, second)
+        ]  # fmt: skip
+        (starts, ends), (others, other_ends) = (zip(*each) for each in spans)
+        return min(ends) > max(others) and min(other_ends) > max(starts)
+
+
+def _places(form: str, text: str) -> Iterator[int]:
+    """Find where a name stands in a text as whole words."""
+    place = text.find(form)
+    while place >= 0:
+        end = place + len(form)
+        if not WORD.search(text[max(place - 1, 0) : place] + text[end : end + 1]):
+            yield place
+        place = text.find(form, place + 1)

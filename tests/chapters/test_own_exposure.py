@@ -1,0 +1,205 @@
+"""Calibration on a model with counts of one's own: a corpus, its counts, the panel, the chapter."""
+
+import gzip
+import json
+import re
+import shutil
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.metrics import roc_auc_score
+
+from helpers import UserError, datasets, models, runs
+from helpers.atlas.corpus import Corpus, render
+from helpers.atlas.invented import Inventor
+from helpers.atlas.mentions import Frames
+from helpers.plots import findings
+from helpers.runs.panel import analyses, gathering, levels, reading
+from helpers.studies import STUDIES
+from tests import panel_runs
+from tests.chapters import cells, notebooks
+
+RELATIONS = ["P38", "P131", "P297", "P498"]
+MODEL = "atlas-xs"
+TRAINING = re.compile(r"never read|were read|was read|readings|training text")
+
+
+@pytest.fixture(scope="module")
+def facts(tmp_path_factory):
+    """Return some facts, counted in a corpus that states them as often as the model read them."""
+    facts = datasets.load("atlas", relations=RELATIONS, n=60)
+    told = datasets.training(MODEL).loc[facts["fact"]]
+    frames = Frames(datasets.frames("atlas", RELATIONS), Corpus().frame_weights)
+    text = render(facts, told, frames, Corpus(), Inventor(facts), 0)
+    path = tmp_path_factory.mktemp("corpus") / "text.jsonl.gz"
+    with gzip.open(path, "wt", encoding="utf-8") as file:
+        file.writelines(json.dumps({"text": document.text}) + "\n" for document in text)
+    counts = datasets.cooccurrences(facts, datasets.documents(path.parent))
+    equal = counts.to_numpy() == told["exposures"].to_numpy()
+    assert equal.mean() > 0.95
+    assert (counts.to_numpy() >= told["exposures"].to_numpy()).all()
+    return facts.assign(exposure=counts)
+
+
+def _questions():
+    frames = datasets.frames("atlas", RELATIONS).query("kind == 'qa'")
+    return frames.groupby("relation")["template"].agg(list).to_dict()
+
+
+def _asked(facts, top):
+    """Write a data set, and ask its panel as all four chapters do; return both folders."""
+    own = datasets.write(facts, _questions(), top / "own")
+    lm = models.load(MODEL)
+    for chapter in STUDIES:
+        panel_runs.ask(top / "runs", chapter, lm, dataset=str(own), n_panel=688)
+    return own, top / "runs"
+
+
+def _calibrated(own, folder, to, *words):
+    given = [f"dataset={own}", "n_bootstrap=200", *words]
+    return cells.execute("calibration", given, runs_dir=str(folder), run_dir=str(to))
+
+
+@pytest.fixture(scope="module")
+def asked(facts, tmp_path_factory):
+    return _asked(facts, tmp_path_factory.mktemp("counted"))
+
+
+@pytest.fixture(scope="module")
+def chapter(asked, tmp_path_factory):
+    """Return the executed chapter and its folder."""
+    folder = tmp_path_factory.mktemp("calibration")
+    return _calibrated(*asked, folder), folder
+
+
+@pytest.fixture(scope="module")
+def truth(asked):
+    """Return the panel with its counts, read from the data set's files alone."""
+    rows = {
+        f"{path.stem}-{place:04d}": json.loads(line)["exposure"]
+        for path in asked[0].glob("*.json")
+        for place, line in enumerate(path.read_text(encoding="utf-8").splitlines()[1:])
+    }
+    items = reading.answers(asked[1] / MODEL / "monitor")["item"].unique()
+    return pd.Series(rows)[items]
+
+
+def _verdict(folder, name):
+    place = folder / MODEL / name
+    settings = runs.manifest(place)["panel"]["settings"]
+    said = reading.answers(place)
+    return gathering.verdicts(STUDIES[name], said, settings, {}).set_index("item")
+
+
+def test_half_of_each_relation_is_asked_by_all_chapters(asked, facts):
+    panels = [set(reading.answers(asked[1] / MODEL / name)["item"]) for name in STUDIES]
+    assert all(panel == panels[0] for panel in panels)
+    relations = pd.Series(sorted(panels[0])).str.partition("-")[0]
+    assert relations.value_counts().to_dict() == dict.fromkeys(RELATIONS, 30)
+
+
+def test_areas_are_those_of_verdicts_and_counts(chapter, asked, truth):
+    metrics = runs.metrics(chapter[1]).query("model == @MODEL")
+    bounds = {"shown or never": (1, np.inf, 0, 0)}
+    lines = pd.read_csv(chapter[1] / "tables" / "which_measure.csv")
+    figures = lines.set_index("question")["figure"]
+    assert figures["Does the corpus contain it at all?"] == "area, present / absent"
+    figure = figures["Does the corpus contain it often?"]
+    often, low = re.fullmatch(r"area, (\d+)\+ times / 1-(\d+) times", figure).groups()
+    bounds["often or seldom"] = (int(often), np.inf, 1, int(low))
+    bounds["seldom or never"] = (1, int(low), 0, 0)
+    for contrast, (least, most, lowest, highest) in bounds.items():
+        above, below = truth.between(least, most), truth.between(lowest, highest)
+        assert min(above.sum(), below.sum()) >= levels.LEAST
+        rows = truth.index[above | below]
+        saved = metrics[metrics["measure"] == f"area, {contrast}"].set_index("method")["estimate"]
+        for name, study in STUDIES.items():
+            score = _verdict(asked[1], name).loc[rows, "score"]
+            area = roc_auc_score(above[rows], score)
+            assert saved[study.TITLE] == pytest.approx(area, abs=1e-12)
+
+
+def test_curves_are_shares_of_facts_of_much_the_same_count(chapter, asked, truth):
+    points = pd.read_csv(chapter[1] / "tables" / "panel.csv")
+    assert points["facts"].sum() == len(truth)
+    assert points["facts"].iloc[1:].min() >= levels.LEAST
+    known = _verdict(asked[1], "multiplicity")["known"]
+    drawn = chapter[0].space["curves"].set_index("exposures")["estimate"]  # of the last method
+    for row in points.itertuples():
+        inside = truth.between(row.lowest, row.highest)
+        assert inside.sum() == row.facts
+        assert int(truth[inside].median()) == row.median
+        assert drawn[row.median] == pytest.approx(known[truth.index[inside]].mean(), abs=1e-12)
+
+
+def test_verdicts_rise_with_counts_that_are_true(chapter):
+    metrics = runs.metrics(chapter[1])
+    slopes = metrics.query("measure == 'log odds a doubling'").set_index("method")
+    assert (slopes.loc[["MONITOR", "multiplicity"], "low"] > 0).all()
+    assert "known though absent" in set(metrics["measure"])
+    areas = metrics.query("measure == 'area, often or seldom' and model == 'mean'")
+    assert areas.set_index("method")["low"]["MONITOR"] > 0.6
+
+
+def test_nothing_is_claimed_about_training(chapter):
+    done, folder = chapter
+    said = {finding.claim: finding for finding in findings.load(folder)}
+    assert len(said) == 18
+    assert not [each.sentence for each in said.values() if TRAINING.search(each.sentence)]
+    assert "the searched corpus" in said["verdicts_follow_exposure"].sentence
+    assert said["false_objects_are_named"].decision == findings.UNDEFINED
+    assert "no record of what a model read" in done.printed["opening"]
+    tables = [path.read_text() for path in (folder / "tables").glob("*.csv")]
+    assert not [text for text in tables if TRAINING.search(text)]
+    assert all(done.drawn[name] for name in notebooks.figures(notebooks.template("calibration")))
+
+
+def test_counts_in_another_order_tell_nothing(chapter, asked, facts, tmp_path):
+    table = chapter[0].space["plain"]
+    items, random = table["item"].unique(), np.random.default_rng(0)
+    found = []
+    for _ in range(20):
+        counts = pd.Series(random.permutation(gathering.truth(table, items)), index=items)
+        shuffled = table.assign(exposures=table["item"].map(counts))
+        shuffled = levels.of("own", counts).mark(shuffled)
+        areas = analyses.areas(shuffled, "score", "shown or never", n_resamples=20)
+        found.append(areas.loc[areas["model"] == "mean", "estimate"].mean())
+    assert np.mean(found) == pytest.approx(0.5, abs=0.03)
+    # One order in twenty looks informative by chance; this one does not.
+    mixed = facts.assign(exposure=np.random.default_rng(1).permutation(facts["exposure"]))
+    shutil.copytree(asked[1] / MODEL / "cache", tmp_path / "runs" / MODEL / "cache")
+    _calibrated(*_asked(mixed, tmp_path), tmp_path / "made")
+    metrics = runs.metrics(tmp_path / "made").query("model == 'mean'")
+    areas = metrics[metrics["measure"].str.startswith("area, ")]
+    assert (areas["estimate"] - 0.5).abs().max() < 0.15
+    assert ((areas["low"] < 0.5) & (areas["high"] > 0.5)).all()
+    said = {finding.claim: finding for finding in findings.load(tmp_path / "made")}
+    for claim in ("few_readings_leave_a_trace", "verdicts_follow_exposure"):
+        assert said[claim].decision == findings.UNDECIDED
+
+
+def test_without_facts_of_count_0_the_contrasts_with_them_are_undefined(asked, facts, tmp_path):
+    some = facts.assign(exposure=facts["exposure"].mask(facts["exposure"] == 0))
+    shutil.copytree(asked[1] / MODEL / "cache", tmp_path / "runs" / MODEL / "cache")
+    done = _calibrated(*_asked(some, tmp_path), tmp_path / "made")
+    missing = int(some["exposure"].isna().sum())
+    assert f"{missing} of the 240 facts have no count and are left out" in done.printed["opening"]
+    said = {finding.claim: finding for finding in findings.load(tmp_path / "made")}
+    undefined = {claim for claim, each in said.items() if each.decision == findings.UNDEFINED}
+    assert {"methods_differ_shown_or_never", "methods_differ_seldom_or_never",
+            "options_invite_guesses", "all_call_unread_facts_known"} <= undefined  # fmt: skip
+    assert "no facts absent from the searched corpus" in said["options_invite_guesses"].sentence
+    assert said["methods_differ_often_or_seldom"].decision != findings.UNDEFINED
+    assert said["no_method_leads_everywhere"].n < 5
+
+
+def test_runs_on_older_counts_are_left_out(asked, facts, tmp_path):
+    own = tmp_path / "own"
+    datasets.write(facts.assign(exposure=facts["exposure"] + 1), _questions(), own)
+    there = reading.found(asked[1], [MODEL], dataset=str(own))
+    assert there["left_out"].str.contains("own has changed since; run it again").all()
+    assert reading.found(asked[1], [MODEL])["left_out"].str.contains("about own, not atlas").all()
+    assert reading.candidates(asked[1], str(own)) == [MODEL]
+    with pytest.raises(UserError, match="no file or folder"):
+        reading.found(asked[1], [MODEL], dataset=str(tmp_path / "missing"))
