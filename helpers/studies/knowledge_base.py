@@ -53,7 +53,8 @@ _BY_NAME = {measure.name: measure for measure in MEASURES}
 # Of logs, which hold questions about seen knowledge or about unseen, not both.
 IN_LOGS = {
     True: (
-        *(_measure("CR", "CR", 9), _measure("WR", "WR", 9)),
+        _measure("CR", "CR", 9, "seen questions answered correctly"),
+        _measure("WR", "WR", 9, "seen questions answered wrongly"),
         *(_BY_NAME[name] for name in ("NCR", "Cons_c", "Cons_w", "NCCR")),
     ),
     False: tuple(_BY_NAME[name] for name in ("UR", "Cons_w", "IUR")),
