@@ -1,0 +1,182 @@
+"""Hidden tests catch wrong solutions: some that the visible test lets through, and all mutants."""
+
+import signal
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from helpers.publishing import render
+from helpers.publishing.course import checks, drawn, exercises
+from helpers.publishing.jobs import TEMPLATES
+from tests.publishing.course.mutants import mutants
+
+# Mutants that no test can tell from the solution, or that do what the exercise leaves open.
+SAME = {
+    "ex-real-exact": {
+        "a -> b": "both are rankings of the same models",
+        "b -> a": "both are rankings of the same models",
+    },
+    "ex-atlas-n": {
+        "(found.high - found.low) / 2 <= reach -> (found.high - found.low) / 2 < reach": "no "
+        "interval is just as wide",
+    },
+    "ex-monitor-ratio": {"rows -> facts": "pandas leaves out what only one of two columns has"},
+    "ex-kb-k": {"share -> chosen": "of the same length"},
+    "ex-kb-even": {"more_right / more_wrong -> more_right * more_wrong": "of the same sign"},
+    "ex-latent-floor": {
+        "random.random((2, n)) < [[first], [second]] -> "
+        "random.random((2, n)) <= [[first], [second]]": "no number drawn is just as large"
+    },
+    "ex-latent-end": {"begins -> ends": "with the same choices"},
+    "ex-multiplicity-lazy": {
+        **{f"places -> {name}": "of the same length" for name in ("chosen", "lines", "prompts")},
+        "places -> options": "of the same length",
+        "0 -> 1": "each prompt has the same number of options",
+        "0 -> -1": "each prompt has the same number of options",
+    },
+    "ex-calibration-kappa": {
+        "((both + first) / n, (both + second) / n) -> ((both + second) / n, (both + first) / n)": (
+            "kappa is symmetric"
+        )
+    },
+    "ex-published-grim": {
+        "abs(100 * nearest / n - percent) <= 0.005 + 1e-09 -> "
+        "abs(100 * nearest / n - percent) < 0.005 + 1e-09": "exact halves are left open",
+        "0.005 + 1e-09 -> 0.005 - 1e-09": "exact halves are left open",
+        "0.005 + 1e-09 -> 0.005": "exact halves are left open",
+    },
+    "ex-comparison-paired": {
+        "(np.asarray(a, dtype=float), np.asarray(b, dtype=float)) -> "
+        "(np.asarray(b, dtype=float), np.asarray(a, dtype=float))": "symmetric",
+        "np.asarray(a, dtype=float) -> np.asarray(a)": "whole numbers have the same variance",
+        "np.asarray(b, dtype=float) -> np.asarray(b)": "whole numbers have the same variance",
+        "a -> b": "of the same length",
+        "b -> a": "of the same length",
+    },
+    "ex-comparison-holm": {
+        "np.asarray(p, dtype=float) -> np.asarray(p)": "p-values are no whole numbers",
+        "p -> order": "of the same length",
+        "p -> factors": "of the same length",
+    },
+    "ex-comparison-facts": {
+        "round(4 * (apart - d ** 2) / d ** 2, 9) -> 4 * (apart - d ** 2) / d ** 2": "guards "
+        "against the last digit",
+        "9 -> 10": "guards against the last digit",
+        "9 -> 8": "guards against the last digit",
+    },
+}
+WRONG = {  # passes the visible test
+    "ex-calibration-kappa": ("(both + second) / n", "(both - second) / n"),
+    "ex-kb-hidden": ("table.CR[b] + gain", "table.CR[b] - gain"),
+    "ex-monitor-readings": ("after.get(token, 0)", "after.get(token, 1)"),
+    "ex-monitor-reversals": ('"avg"] >', '"avg"] >='),
+    "ex-real-partial": ("ab - ac * bc", "ab - ac * ac"),
+    "ex-comparison-facts": (
+        "ceil(round(4 * (apart - d**2) / d**2, 9))",
+        "round(4 * (apart / d**2 - 1))",
+    ),
+}
+SECONDS = 1  # of processor time, then a mutant is taken to go on for ever
+
+
+def in_code(chapter):
+    found = exercises.read(TEMPLATES / f"{chapter}.ipynb")
+    return [exercise for exercise in found if exercise.kind == "code"]
+
+
+@pytest.fixture
+def fails():
+    """Return a function that tells whether code fails a test, endless code too."""
+
+    def stop(*words):
+        raise TimeoutError
+
+    def run(code, test, label):
+        signal.setitimer(signal.ITIMER_VIRTUAL, SECONDS)
+        try:
+            return checks.run(code, test, label) is not None
+        except TimeoutError:
+            return True
+        finally:
+            signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+
+    before = signal.signal(signal.SIGVTALRM, stop)
+    yield run
+    signal.signal(signal.SIGVTALRM, before)
+
+
+@pytest.mark.parametrize("label", WRONG)
+def test_what_only_the_visible_test_lets_through(label):
+    found = {exercise.label: exercise for name in render.chapters() for exercise in in_code(name)}
+    exercise, (old, new) = found[label], WRONG[label]
+    assert old in exercise.solution
+    wrong = exercise.solution.replace(old, new)
+    assert checks.run(wrong, exercise.test, label) is None
+    assert isinstance(checks.run(wrong, exercise.hidden(), label), AssertionError)
+
+
+@pytest.mark.long
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("chapter", render.chapters())
+def test_no_mutant_of_a_solution_passes(chapter, fails):
+    for exercise in in_code(chapter):
+        label, counts, left = exercise.label, [0, 0], set()
+        for what, code in mutants(exercise.solution):
+            if fails(code, exercise.test, label):
+                counts[0] += 1
+            elif fails(code, exercise.hidden(), label):
+                counts[1] += 1
+            else:
+                left.add(what)
+        print(f"{label}: {counts[0]} caught by the visible test, {counts[1]} by the hidden one")
+        assert sum(counts) > len(left)
+        assert left == set(SAME.get(label, ())), label
+
+
+def test_a_mutant_has_one_change():
+    source = 'def f(a, b):\n    """Add."""\n    if a > 0:\n        return a + b\n    return -1\n'
+    found = dict(mutants(source))
+    assert {"a > 0 -> a >= 0", "a + b -> a - b", "a + b -> a", "1 -> 2", "-1 -> 1"} <= set(found)
+    assert "if not a > 0:\n        return a + b" in "\n".join(found.values())
+    assert all('"""Add."""' in code and code != source for code in found.values())
+
+
+@pytest.mark.parametrize(
+    ("found", "right", "same"),
+    [
+        (1.95e-5, 0.0, True),
+        (10_001, 10_000, False),  # whole numbers are counts
+        (None, 0.5, False),
+        (0.5, None, False),
+        (pd.Series({"a": 0.5}), {"a": 0.5}, True),
+        (pd.Series({"a": 0.5}), {"a": 0.5, "b": 1.0}, False),
+        (np.array([0.1, 0.2]), [0.1, 0.2], True),
+        ([0.2, 0.1], [0.1, 0.2], False),
+        ([("b", "a")], [("a", "b")], False),
+        (([0.1], [0.2]), [[0.1], [0.2]], True),
+        (np.True_, True, True),
+    ],
+)
+def test_results_agree(found, right, same):
+    assert drawn.agree(found, right) is same
+
+
+def test_inputs_are_a_functions_own():
+    """One that changes its argument does not spoil the solution's."""
+    with pytest.raises(AssertionError, match=r"pop\(\[1, 2\]\) is 2, not 1"):
+        drawn.compare([_pop], [lambda values: values[0]], lambda random: [[1, 2]])
+
+
+def _pop(values):
+    return values.pop()
+
+
+def test_a_chapter_without_inputs_is_refused(chapter):
+    path = chapter()
+    (path.parent / "hidden" / "made_up.py").unlink()
+    with pytest.raises(exercises.UserError, match=r"ex_code_1\(random\) in .*made_up.py"):
+        exercises.read(path)
+    (path.parent / "hidden" / "made_up.py").write_text("def ex_code_1(random) return 1")
+    with pytest.raises(exercises.UserError, match=r"made_up\.py is not Python"):
+        exercises.read(path)
