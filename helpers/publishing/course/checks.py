@@ -38,6 +38,15 @@ def check_labels(exercises: Sequence[Exercise]) -> None:
         raise UserError(f"There are {times} exercises with the label {label}: rename all but one.")
 
 
+def check_names(exercises: Sequence[Exercise]) -> None:
+    """Refuse functions of one name in one assignment: a grader tests the last of them."""
+    coded = [exercise for exercise in exercises if exercise.kind == "code"]
+    names = Counter(function.name for exercise in coded for function in exercise.functions())
+    for name, times in names.items():
+        if times > 1:
+            raise UserError(f"{times} exercises of one week ask for a function {name}: rename one.")
+
+
 def try_out(exercise: Exercise) -> None:
     """Run an exercise's test on its solution, on its stub, and on a function that does nothing."""
     for kind in ("", "hidden "):
