@@ -9,6 +9,7 @@ import pytest
 from helpers.publishing import render
 from helpers.publishing.course import checks, drawn, exercises
 from helpers.publishing.jobs import TEMPLATES
+from tests.publishing.course.memorised import memorised
 from tests.publishing.course.mutants import mutants
 
 # Mutants that no test can tell from the solution, or that do what the exercise leaves open.
@@ -114,6 +115,14 @@ def test_what_only_the_visible_test_lets_through(label):
     wrong = exercise.solution.replace(old, new)
     assert checks.run(wrong, exercise.test, label) is None
     assert isinstance(checks.run(wrong, exercise.hidden(), label), AssertionError)
+
+
+@pytest.mark.parametrize("chapter", render.chapters())
+def test_the_visible_tests_own_values_do_not_pass(chapter):
+    for exercise in in_code(chapter):
+        code = memorised(exercise)
+        assert checks.run(code, exercise.test, exercise.label) is None
+        assert checks.run(code, exercise.hidden(), exercise.label) is not None
 
 
 @pytest.mark.long
