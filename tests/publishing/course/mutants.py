@@ -25,7 +25,7 @@ SWAPS = {
 
 
 def mutants(source: str) -> Iterator[tuple[str, str]]:
-    """Yield what was changed, as "before -> after" of the smallest changed part, and the code."""
+    """Yield what was changed, as "line: before -> after", and the code."""
     tree = ast.parse(source)
     nodes = list(ast.walk(tree))
     functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
@@ -42,7 +42,8 @@ def mutants(source: str) -> Iterator[tuple[str, str]]:
                 target.__dict__.update(other.__dict__)
             else:
                 _replace(changed, target, other)
-            yield f"{before} -> {ast.unparse(other)}", ast.unparse(changed)
+            line = getattr(node, "lineno", None) or node.target.lineno  # a comprehension has none
+            yield f"{line}: {before} -> {ast.unparse(other)}", ast.unparse(changed)
 
 
 def _names(function: ast.FunctionDef) -> set[str]:
