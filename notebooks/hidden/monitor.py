@@ -24,4 +24,5 @@ def ex_monitor_readings(random):
         last: {token: float(random.random()) for token in words if random.random() < 0.6}
         for last in ["?", *words[:4]]
     }
-    return [table, "?", [*random.choice(words[:4], random.integers(4)), random.choice(words)]]
+    name = [*random.choice(words[:4], random.integers(4)), random.choice(words)]
+    return [table, "?", [str(token) for token in name]]

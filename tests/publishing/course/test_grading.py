@@ -140,6 +140,8 @@ def test_otter_gives_the_marks(course, week, tmp_path):
         words = ("-a", archive, "-o", place, place / f"{week.name}.ipynb")
         command("otter", "run", *words, at=place)
         results = json.loads((place / "results.json").read_text(encoding="utf-8"))
+        visible = next(test for test in results["tests"] if test["name"] == "Public Tests")
+        assert (visible["status"] == "passed") is (kind in ("solved", "wrong"))
         questions = [test for test in results["tests"] if test.get("score") is not None]
         marks[kind] = sum(test["score"] for test in questions)
         most.add(sum(test["max_score"] for test in questions))

@@ -87,6 +87,93 @@ WRONG = {  # passes the visible test
 }
 
 
+RIGHT = {  # written in another way
+    "ex-real-exact": """
+from itertools import permutations
+from scipy.stats import spearmanr
+def exact(a, b):
+    seen = abs(spearmanr(a, b)[0])
+    all_of_them = [abs(spearmanr(a, other)[0]) for other in permutations(b)]
+    return sum(one > seen - 1e-9 for one in all_of_them) / len(all_of_them)
+""",
+    "ex-atlas-half": """
+import numpy as np
+def half_point(curve):
+    items = sorted(curve.items())
+    if items[0][1] > 0.5 or items[-1][1] < 0.5:
+        return None
+    last = max(i for i, (k, share) in enumerate(items) if share < 0.5)
+    (a, low), (b, high) = items[last : last + 2]
+    return 2 ** np.interp(0.5, [low, high], np.log2([a, b]))
+""",
+    "ex-monitor-reversals": """
+from itertools import permutations
+def reversals(table):
+    table = table[["avg", "MONITOR"]]
+    pairs = permutations(reversed(table.index), 2)
+    return [(a, b) for a, b in pairs if (table.loc[a] > table.loc[b]).all()]
+""",
+    "ex-kb-even": """
+def even_price(first, second):
+    if first[1] == second[1]:
+        return None
+    price = (second[0] - first[0]) / (second[1] - first[1])
+    return price if price >= 0 else None
+""",
+    "ex-latent-floor": """
+import numpy as np
+def independent_rate(first, second, n, seed):
+    draw = np.random.default_rng(seed)
+    a, b = draw.binomial(1, first, n), draw.binomial(1, second, n)
+    return (a & b).sum() / a.sum()
+""",
+    "ex-latent-commonest": """
+from collections import Counter
+import pandas as pd
+def always_the_commonest(examples, tests):
+    rates = {}
+    for name, rows in tests.groupby("relation"):
+        counts = Counter(examples.loc[examples.relation == name, "object"])
+        best = min(counts, key=lambda o: (-counts[o], o))
+        rates[name] = sum(rows.object == best) / len(rows)
+    return pd.Series(rates)
+""",
+    "ex-multiplicity-rarefy": """
+from collections import Counter
+from math import comb
+def chance_of_change(choices, r):
+    alike = sum(comb(count, r) for count in Counter(choices).values())
+    return 1 - alike / comb(len(choices), r)
+""",
+    "ex-multiplicity-lazy": """
+import re
+def place_shares(prompts, chosen):
+    shares = None
+    for prompt, text in zip(prompts, chosen):
+        options = re.search("OPTIONS: (.*)", prompt)[1].split("; ")
+        shares = shares or [0] * len(options)
+        shares[options.index(text)] += 1 / len(prompts)
+    return [round(share, 12) for share in shares]
+""",
+    "ex-multiplicity-bounds": """
+def disagreement(a, b):
+    return max(a, b) - min(a, b), 1 - abs(1 - a - b)
+""",
+    "ex-published-fisher": """
+import numpy as np
+def interval(r, n):
+    z = 0.5 * np.log((1 + r) / (1 - r))
+    ends = z + np.array([-1.96, 1.96]) / (n - 3) ** 0.5
+    return np.tanh(ends)
+""",
+    "ex-comparison-holm": """
+from statsmodels.stats.multitest import multipletests
+def holm(p):
+    return multipletests(p, method="holm")[1].tolist()
+""",
+}
+
+
 def in_code(chapter):
     found = exercises.read(TEMPLATES / f"{chapter}.ipynb")
     return [exercise for exercise in found if exercise.kind == "code"]
@@ -121,6 +208,13 @@ def test_what_only_the_visible_test_lets_through(label):
     wrong = exercise.solution.replace(old, new)
     assert checks.run(wrong, exercise.test, label) is None
     assert isinstance(checks.run(wrong, exercise.hidden(), label), AssertionError)
+
+
+@pytest.mark.parametrize("label", RIGHT)
+def test_another_right_solution_passes(label):
+    found = {exercise.label: exercise for name in render.chapters() for exercise in in_code(name)}
+    assert checks.run(RIGHT[label], found[label].test, label) is None
+    assert checks.run(RIGHT[label], found[label].hidden(), label) is None
 
 
 @pytest.mark.parametrize("chapter", render.chapters())
