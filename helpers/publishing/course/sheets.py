@@ -36,8 +36,6 @@ START = """Each notebook needs the project's `helpers`. From its folder, after `
 PYTHONPATH="$PWD" .venv/bin/python -m jupyterlab {folder}
 ```
 """
-
-
 ASSIGNMENTS = {
     "nbgrader": """# Assignments for nbgrader
 
@@ -69,7 +67,7 @@ the others, the solution says what earns a point.
 
 
 def make(folder: Path = FOLDER, templates: Path = TEMPLATES) -> str:
-    """Check all exercises, write both sets, and return a sentence that says what was done."""
+    """Check all exercises, write the course, and return a sentence that says what was done."""
     began = time.perf_counter()
     chapters = {}
     for name in render.chapters():
