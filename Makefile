@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BENCH_VENV ?= build/bench
 SERVER_VENV ?= build/server
+GRADING_VENV ?= build/grading
 MODEL ?= atlas-m
 MODELS ?=
 SOURCES ?=
@@ -18,7 +19,7 @@ PY = $(VENV)/bin/python
 PYTHON_TAG = $$($(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null)
 
 .PHONY: help install book sweep estimate knowledge questions benchmarks course noise pdf \
-  linkcheck test test-server test-cluster test-books faults lint bench clean
+  linkcheck test test-grading test-server test-cluster test-books faults lint bench clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -66,7 +67,7 @@ benchmarks: install ## run the multiplicity chapter on 50 questions of each of B
 	  "$(PY)" -m helpers run multiplicity --model "$(MODEL)" \
 	    --runs "runs/benchmarks/$$name" --set "dataset=$$set" n_items=50 $(SET) || exit $$?; done
 
-course: install ## write and check the exercises for students and instructors in build/course
+course: install ## write and check exercises and assignments in build/course
 	@"$(PY)" -m helpers course
 
 noise: install ## ask MODEL the same things in four ways that should not matter, for the comparison
@@ -81,6 +82,12 @@ linkcheck: install ## ask every external link of the book whether it still leads
 test: install ## run the tests, a process for each core
 	@OMP_NUM_THREADS=1 "$(PY)" -m pytest -n logical --maxprocesses 8 --dist loadfile \
 	  --no-loadscope-reorder $(ARGS)
+
+test-grading: ## have nbgrader and Otter-Grader mark the assignments, in an environment of its own
+	@$(MAKE) --no-print-directory install VENV="$(GRADING_VENV)"
+	@"$(GRADING_VENV)/bin/python" -m pip install --quiet --disable-pip-version-check \
+	  -r requirements.txt -r tests/publishing/course/requirements.txt
+	@"$(GRADING_VENV)/bin/python" -m pytest tests/publishing/course -m "long or not long" $(ARGS)
 
 test-server: install ## test and time scoring by vLLM, in an environment of its own (3.5 GB)
 	@want="$(PYTHON_TAG) $$(cksum < tests/server/requirements.txt)"; \

@@ -27,16 +27,20 @@ if importlib.util.find_spec("helpers") is None:  # elsewhere, as on Colab: fetch
     importlib.invalidate_caches()"""
 
 
+def address(config: Path = ROOT / "_config.yml") -> str:
+    """Return where the repository is, as the book's settings say."""
+    return yaml.safe_load(config.read_text(encoding="utf-8"))["repository"]["url"]
+
+
 def cell(config: Path = ROOT / "_config.yml") -> dict[str, Any]:
     """Return the cell, with the address that the book's settings name."""
-    address = yaml.safe_load(config.read_text(encoding="utf-8"))["repository"]["url"]
     return {
         "cell_type": "code",
         "execution_count": None,
         "id": ID,
         "metadata": {"tags": TAGS},
         "outputs": [],
-        "source": SOURCE.format(address=address).splitlines(keepends=True),
+        "source": SOURCE.format(address=address(config)).splitlines(keepends=True),
     }
 
 

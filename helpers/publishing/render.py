@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import nbformat
+import yaml
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from helpers import UserError
@@ -21,6 +22,8 @@ from helpers.runs import ROOT, SYNTHESIS, shown
 BOOK = ROOT / "book"
 HTML = BOOK / "_build" / "html" / "index.html"
 TIMES = "times.txt"
+CONFIG = ROOT / "_config.yml"
+SOLUTION = re.compile(r"^(`{3,}|:{3,})\{solution\}.*?^\1 *$\n?", flags=re.MULTILINE | re.DOTALL)
 
 
 def chapters() -> list[str]:
@@ -39,7 +42,8 @@ def prose() -> list[Path]:
 def place(model: str, runs: Path, why: Mapping[str, str] | None = None) -> list[Path]:
     """Put a model's executed chapters into ``book/chapters``, and a page in place of each other.
 
-    Beside them goes the table of what their runs took.
+    Beside them goes the table of what their runs took. The exercises' solutions are left out if the
+    settings say so: not even the pages' sources, which are published too, have them then.
     """
     folder, why = runs.resolve() / slug(model), dict(why or {})
     ready = {}
@@ -52,6 +56,9 @@ def place(model: str, runs: Path, why: Mapping[str, str] | None = None) -> list[
             ready[name] = _read(place / name / "notebook.ipynb", name, model)
         except UserError as error:
             ready[name] = _stand_in(name, str(error))
+    if _hides_solutions():
+        for notebook in ready.values():
+            _without_solutions(notebook)
     target = BOOK / "chapters"
     target.mkdir(exist_ok=True)
     for old in target.glob("*.ipynb"):
@@ -60,6 +67,19 @@ def place(model: str, runs: Path, why: Mapping[str, str] | None = None) -> list[
         nbformat.write(notebook, target / f"{name}.ipynb")
     (target / TIMES).write_text(timing.page(runs.resolve(), list(ready), model), encoding="utf-8")
     return [target / f"{name}.ipynb" for name in ready]
+
+
+def _hides_solutions() -> bool:
+    """Tell whether the book's settings leave out the solutions."""
+    settings = yaml.safe_load(CONFIG.read_text(encoding="utf-8"))
+    return bool(settings["sphinx"]["config"].get("hide_solutions"))
+
+
+def _without_solutions(notebook: nbformat.NotebookNode) -> None:
+    """Take the solutions of exercises out of a notebook."""
+    for cell in notebook.cells:
+        if cell.cell_type == "markdown":
+            cell.source = SOLUTION.sub("", cell.source)
 
 
 def _read(path: Path, chapter: str, model: str) -> nbformat.NotebookNode:
@@ -145,7 +165,7 @@ def sources() -> set[Path]:
         modules |= dependencies.named(" ".join(listed))
     asked = (WEIGHTS / live.MODEL).glob("*")
     placed = (BOOK / "chapters").glob("*")
-    return {ROOT / "_config.yml", *pages, *placed, *modules, *dependencies.data(modules), *asked}
+    return {CONFIG, *pages, *placed, *modules, *dependencies.data(modules), *asked}
 
 
 def build(builder: str, output: Path, log: Path, options: Sequence[str] = ()) -> tuple[int, str]:

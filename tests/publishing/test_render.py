@@ -9,6 +9,7 @@ import pytest
 from nbformat.v4 import new_code_cell, new_notebook
 
 from helpers.publishing import jobs, render
+from helpers.publishing.course import exercises
 
 
 def executed(path: Path, **changes) -> Path:
@@ -40,6 +41,30 @@ def test_place_copies_the_models_chapters_and_drops_old_ones(tmp_path, book):
     assert [path.name for path in (book / "chapters").glob("*.ipynb")] == ["monitor.ipynb"]
     injected = nbformat.read(copies[0], as_version=4).cells[0]
     assert "hide-input" in injected.metadata.tags
+
+
+@pytest.mark.parametrize("hidden", [False, True])
+def test_solutions_are_left_out_where_the_settings_say_so(tmp_path, book, monkeypatch, hidden):
+    config = tmp_path / "_config.yml"
+    config.write_text(f"sphinx:\n  config:\n    hide_solutions: {hidden}\n")
+    monkeypatch.setattr(render, "CONFIG", config)
+    template = jobs.TEMPLATES / "monitor.ipynb"
+    notebook = nbformat.read(template, as_version=4)
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            cell.execution_count = 1
+    path = tmp_path / "runs" / "m" / "monitor" / "notebook.ipynb"
+    path.parent.mkdir(parents=True)
+    nbformat.write(notebook, path)
+    (copy,) = render.place("m", tmp_path / "runs")
+    text, found = page(copy), exercises.read(template)
+    assert len(found) == text.count("{exercise}")
+    assert all(one.test in text for one in found)
+    assert text.count("{solution}") == (0 if hidden else len(found))
+    assert [one.label for one in found if one.notes.splitlines()[-1] in text] == (
+        [] if hidden else [one.label for one in found]
+    )
+    assert "## Summary" in text
 
 
 ERROR = nbformat.v4.new_output("error", ename="ValueError", evalue="no", traceback=[])

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from helpers import UserError
-from helpers.publishing.course.exercises import Exercise
+from helpers.publishing.course.exercises import Exercise, imports
 
 NUMBER = range(4, 7)  # exercises a chapter
 NOTHING = "return None"
@@ -38,13 +38,23 @@ def check_labels(exercises: Sequence[Exercise]) -> None:
         raise UserError(f"There are {times} exercises with the label {label}: rename all but one.")
 
 
+def check_names(exercises: Sequence[Exercise]) -> None:
+    """Refuse functions of one name in one assignment: a grader tests the last of them."""
+    coded = [exercise for exercise in exercises if exercise.kind == "code"]
+    names = Counter(function.name for exercise in coded for function in exercise.functions())
+    for name, times in names.items():
+        if times > 1:
+            raise UserError(f"{times} exercises of one week ask for a function {name}: rename one.")
+
+
 def try_out(exercise: Exercise) -> None:
     """Run an exercise's test on its solution, on its stub, and on a function that does nothing."""
-    failure = run(exercise.solution, exercise.test, exercise.label)
-    if failure is not None:
-        raise UserError(
-            f"The solution of {exercise.label} fails its test: {type(failure).__name__} {failure}"
-        )
+    for kind in ("", "hidden "):
+        test = exercise.hidden() if kind else exercise.test
+        failure = run(exercise.solution, test, exercise.label)
+        if failure is not None:
+            said = f"{type(failure).__name__} {failure}"
+            raise UserError(f"The solution of {exercise.label} fails its {kind}test: {said}")
     if not isinstance(run(stub(exercise), exercise.test, exercise.label), NotImplementedError):
         raise UserError(
             f"The test of {exercise.label} does not call the function that is to be written, or "
@@ -79,23 +89,9 @@ def stub(exercise: Exercise, body: str = TO_WRITE) -> str:
     Only the functions that the test names are left; what helps them is for the student to find.
     The title serves a function that has no docstring.
     """
-    try:
-        solution, test = ast.parse(exercise.solution), ast.parse(exercise.test)
-    except SyntaxError as error:
-        raise UserError(f"{exercise.label} is not Python: {error.msg}, {error.text}.") from error
-    asked = {node.id for node in ast.walk(test) if isinstance(node, ast.Name)}
-    functions = [
-        _emptied(node, body, exercise.title)
-        for node in solution.body
-        if isinstance(node, ast.FunctionDef) and node.name in asked
-    ]
-    if not functions:
-        raise UserError(
-            f"The solution of {exercise.label} defines no function that its test calls."
-        )
-    imports = [node for node in solution.body if isinstance(node, ast.Import | ast.ImportFrom)]
-    head = "\n".join(map(ast.unparse, imports))
-    return "\n\n\n".join(part for part in (head, *functions) if part) + "\n"
+    functions = [_emptied(node, body, exercise.title) for node in exercise.functions()]
+    parts = [imports(ast.parse(exercise.solution).body), *functions]
+    return "\n\n\n".join(part for part in parts if part) + "\n"
 
 
 def _emptied(node: ast.FunctionDef, body: str, title: str) -> str:

@@ -2,11 +2,15 @@
 
 The chapter holds the master copy. An exercise begins with a line in italics, "Difficulty 2 of 3, 10
 minutes, code."; one in code ends with a block of Python, the test that the reader runs, and its
-solution holds one block that defines what the test asks for.
+solution holds one block that defines what the test asks for. What the hidden tests draw is beside
+the chapters, in ``hidden/<chapter>.py``: for an exercise ``ex-name`` a function ``ex_name(random)``
+that returns arguments for the functions that are to be written.
 """
 
+import ast
 import re
-from collections.abc import Iterator
+import textwrap
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -41,7 +45,30 @@ class Exercise:
     text: str  # what is asked, in Markdown
     test: str  # the code that checks it
     solution: str  # the code that solves it
+    draw: str  # the code that draws inputs for the hidden test
     notes: str  # what the solution says
+
+    def functions(self) -> list[ast.FunctionDef]:
+        """Return the functions to be written: those of the solution that the test names."""
+        solution, test = _parsed(self.solution, self.label), _parsed(self.test, self.label)
+        asked = {node.id for node in ast.walk(test) if isinstance(node, ast.Name)}
+        defined = [node for node in solution.body if isinstance(node, ast.FunctionDef)]
+        functions = [node for node in defined if node.name in asked]
+        if not functions:
+            raise UserError(
+                f"The solution of {self.label} defines no function that its test calls."
+            )
+        return functions
+
+    def hidden(self) -> str:
+        """Return the hidden test: the functions agree with the solution on drawn inputs."""
+        names = ", ".join(function.name for function in self.functions())
+        solution = textwrap.indent(self.solution.rstrip(), "    ")
+        return (
+            f"from helpers.publishing.course.drawn import compare\n\n{self.draw}\n\n"
+            f"def _solution():\n{solution}\n\n    return [{names}]\n\n\n"
+            f"compare([{names}], _solution(), {_name(self.label)})\n"
+        )
 
 
 def read(path: Path) -> list[Exercise]:
@@ -54,8 +81,10 @@ def read(path: Path) -> list[Exercise]:
         for part in _directives(cell.source, path.stem)
     ]
     solutions = {title: body for name, title, _, body in found if name == "{solution}"}
+    beside = path.parent / "hidden" / f"{path.stem}.py"
+    drawn = beside.read_text(encoding="utf-8") if beside.is_file() else ""
     return [
-        _exercise(path.stem, title, label, body, solutions)
+        _exercise(path.stem, title, label, body, solutions, drawn)
         for name, title, label, body in found
         if name == "{exercise}"
     ]
@@ -76,7 +105,7 @@ def _directives(markdown: str, chapter: str) -> Iterator[tuple[str, str, str, st
 
 
 def _exercise(
-    chapter: str, title: str, label: str, body: str, solutions: dict[str, str]
+    chapter: str, title: str, label: str, body: str, solutions: dict[str, str], drawn: str
 ) -> Exercise:
     """Put an exercise and its solution together."""
     where = f'The exercise "{title}" of the chapter {chapter}'
@@ -101,7 +130,40 @@ def _exercise(
         )
     test, solution = "".join(tests), "".join(codes)
     level, minutes = int(head[1]), int(head[2])
-    return Exercise(chapter, label, title, level, minutes, kind, text, test, solution, notes)
+    draw = _draw(drawn, label, chapter) if kind == "code" else ""
+    return Exercise(chapter, label, title, level, minutes, kind, text, test, solution, draw, notes)
+
+
+def _draw(drawn: str, label: str, chapter: str) -> str:
+    """Return the function that draws for an exercise, behind the imports of its file."""
+    body = _parsed(drawn, f"notebooks/hidden/{chapter}.py").body
+    for node in body:
+        if isinstance(node, ast.FunctionDef) and node.name == _name(label):
+            parts = [imports(body), ast.get_source_segment(drawn, node)]
+            return "\n\n\n".join(part for part in parts if part) + "\n"
+    raise UserError(
+        f"{label} has no hidden test: write a function {_name(label)}(random) in "
+        f"notebooks/hidden/{chapter}.py that draws arguments for what is to be written."
+    )
+
+
+def imports(body: Iterable[ast.stmt]) -> str:
+    """Return the imports among statements, as code."""
+    found = (node for node in body if isinstance(node, ast.Import | ast.ImportFrom))
+    return "\n".join(map(ast.unparse, found))
+
+
+def _parsed(code: str, where: str) -> ast.Module:
+    """Return the statements of a piece of code."""
+    try:
+        return ast.parse(code)
+    except SyntaxError as error:
+        raise UserError(f"{where} is not Python: {error.msg}, {error.text}.") from error
+
+
+def _name(label: str) -> str:
+    """Return the name of the function that draws for an exercise."""
+    return label.replace("-", "_")
 
 
 def without_code(markdown: str) -> tuple[str, list[str]]:

@@ -1,4 +1,4 @@
-"""Make the course: notebooks for students and for instructors, and a README for each."""
+"""Make the course: notebooks for students, instructors and grading systems, with READMEs."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -9,20 +9,18 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from helpers import UserError
-from helpers.publishing import render
-from helpers.publishing.course import checks, exercises
+from helpers.publishing import opening, render
+from helpers.publishing.course import assignments, checks, exercises, weeks
+from helpers.publishing.course.assignments import METADATA, worth
 from helpers.publishing.course.checks import stub
 from helpers.publishing.course.exercises import Exercise, plain, title_of
+from helpers.publishing.course.weeks import Week
 from helpers.publishing.jobs import TEMPLATES
 
 FOLDER = Path("build") / "course"
 
 SETS = ("student", "instructor")
 INSTALL = "install"  # the tag of a chapter's cell that fetches the project where it is missing
-METADATA = {
-    "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
-    "language_info": {"name": "python"},
-}
 INTRODUCTION = {
     "student": """These exercises belong to the chapter of this name in *What Language Models Know*.
 In a cell that raises `NotImplementedError`, write the function; then run the cell below it, which
@@ -38,10 +36,38 @@ START = """Each notebook needs the project's `helpers`. From its folder, after `
 PYTHONPATH="$PWD" .venv/bin/python -m jupyterlab {folder}
 ```
 """
+ASSIGNMENTS = {
+    "nbgrader": """# Assignments for nbgrader
+
+{table}
+
+Where nbgrader and the project are installed (`pip install nbgrader {address}`), in this folder:
+
+```bash
+nbgrader generate_assignment week-1 --create   # what students get, in release/
+nbgrader autograde week-1                      # what they handed in, in submitted/
+nbgrader formgrader                            # marks by hand, in JupyterLab
+```
+""",
+    "otter": """# Assignments for Otter-Grader
+
+{table}
+
+Where Otter and the project are installed (`pip install otter-grader {address}`), in this folder:
+
+```bash
+otter assign week-1.ipynb build                            # what students get, in build/student
+otter run -a build/autograder/week-1-*.zip submission.ipynb  # or: otter grade, in containers
+```
+""",
+}
+MARKING = """An exercise in code gets its points if the visible test and the hidden one pass. For
+the others, the solution says what earns a point.
+"""
 
 
 def make(folder: Path = FOLDER, templates: Path = TEMPLATES) -> str:
-    """Check all exercises, write both sets, and return a sentence that says what was done."""
+    """Check all exercises, write the course, and return a sentence that says what was done."""
     began = time.perf_counter()
     chapters = {}
     for name in render.chapters():
@@ -54,13 +80,25 @@ def make(folder: Path = FOLDER, templates: Path = TEMPLATES) -> str:
     code = sum(exercise.kind == "code" for exercise in found)
     return (
         f"{folder}: {len(found)} exercises of {len(chapters)} chapters; {code} stubs fail and "
-        f"{code} solutions pass ({time.perf_counter() - began:.1f} s)."
+        f"{code} solutions pass visible and hidden tests ({time.perf_counter() - began:.1f} s)."
     )
 
 
 def write(chapters: Mapping[Path, Sequence[Exercise]], folder: Path) -> list[Path]:
-    """Write both sets, a notebook a chapter and a README, and return the files."""
+    """Write both sets, a notebook a chapter, and assignments, one a week; return the files."""
+    planned = weeks.plan([exercise for found in chapters.values() for exercise in found])
+    for week in planned:
+        checks.check_names(week.exercises)
     files = {}
+    for week in planned:
+        name = f"{week.name}.ipynb"
+        sources = {
+            folder / "nbgrader" / "source" / week.name / name: assignments.nbgrader(week),
+            folder / "otter" / name: assignments.otter(week),
+        }
+        files |= {path: nbformat.writes(made) + "\n" for path, made in sources.items()}
+    for system in ASSIGNMENTS:
+        files[folder / system / "README.md"] = assigned(planned, system)
     for audience in SETS:
         for path, found in chapters.items():
             sheet = notebook(path, found, audience)
@@ -106,16 +144,11 @@ def _cells(number: int, exercise: Exercise, audience: str) -> list[NotebookNode]
             new_code_cell(exercise.test.rstrip("\n"), id=f"{name}-test"),
         ]
     if solved:
-        notes = f"**Notes ({points(exercise)}).** {plain(exercise.notes, name)}"
+        notes = f"**Notes ({worth(exercise)}).** {plain(exercise.notes, name)}"
         cells.append(new_markdown_cell(notes, id=f"{name}-notes"))
     elif exercise.kind != "code":
         cells.append(new_markdown_cell("*Your answer:*", id=f"{name}-answer"))
     return cells
-
-
-def points(exercise: Exercise) -> str:
-    """Say what an exercise is worth: as many points as it is difficult, in words."""
-    return f"{exercise.difficulty} point{'s' if exercise.difficulty > 1 else ''}"
 
 
 def readme(chapters: Mapping[Path, Sequence[Exercise]], audience: str, folder: Path) -> str:
@@ -131,3 +164,14 @@ def readme(chapters: Mapping[Path, Sequence[Exercise]], audience: str, folder: P
     start = START.format(folder=folder / audience)
     table = "\n".join(rows)
     return f"# What Language Models Know: {audience} set\n\n{words}\n\n{table}\n\n{start}\n{made}\n"
+
+
+def assigned(planned: Sequence[Week], system: str) -> str:
+    """Return the page that says what a grading system is given and how to use it."""
+    rows = ["| assignment | exercises | in code | minutes | points |", "|---|---|---|---|---|"]
+    for week in planned:
+        code = sum(exercise.kind == "code" for exercise in week.exercises)
+        load = f"{week.minutes:.0f} | {week.points}"
+        rows.append(f"| {week.name} | {len(week.exercises)} | {code} | {load} |")
+    page = ASSIGNMENTS[system].format(table="\n".join(rows), address=f"git+{opening.address()}")
+    return f"{page}\n{MARKING}"

@@ -52,6 +52,16 @@ BY_HAND = """:::{exercise} By hand
 Four.
 :::
 """
+HIDDEN = """import math
+
+
+def ex_code_1(random):
+    return [int(random.integers(9))]
+
+
+def ex_code_2(random):
+    return [math.pi]
+"""
 SOUND = "\n".join(
     ["## Exercises\n", BY_HAND, CODE.replace("NUMBER", "1"), CODE.replace("NUMBER", "2"), ARGUE]
 )
@@ -67,6 +77,8 @@ def chapter(tmp_path):
             tags = {"tags": ["install", "remove-cell"]}
             cells.append(new_code_cell("%pip install something", id="colab", metadata=tags))
         path = tmp_path / "made_up.ipynb"
+        (tmp_path / "hidden").mkdir(exist_ok=True)
+        (tmp_path / "hidden" / "made_up.py").write_text(HIDDEN)
         write(new_notebook(cells=[*cells, new_markdown_cell(text, id="last")]), path)
         return path
 

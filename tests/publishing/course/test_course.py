@@ -7,9 +7,10 @@ import pytest
 from nbclient import NotebookClient
 
 from helpers.publishing import commands, render
-from helpers.publishing.course import exercises, sheets
+from helpers.publishing.course import exercises, sheets, weeks
 
 ROOT = Path(__file__).resolve().parents[3]
+NOTEBOOKS = ROOT / "notebooks"
 SET = ("student", "instructor")
 
 
@@ -35,6 +36,25 @@ def test_a_notebook_for_each_chapter_in_each_set(made):
         assert names == {"README.md"} | {f"{name}.ipynb" for name in render.chapters()}
 
 
+def test_an_assignment_for_each_week_in_each_system(made):
+    names = [f"week-{number}" for number in range(1, weeks.WEEKS + 1)]
+    source = made / "nbgrader" / "source"
+    assert sorted(path.name for path in source.iterdir()) == names
+    assert all((source / name / f"{name}.ipynb").is_file() for name in names)
+    assert {path.name for path in (made / "otter").iterdir()} == {
+        "README.md",
+        *(f"{name}.ipynb" for name in names),
+    }
+    for system in ("nbgrader", "otter"):
+        page = (made / system / "README.md").read_text(encoding="utf-8")
+        rows = [row.split("|")[2:6] for row in page.splitlines() if row.startswith("| week-")]
+        totals = [sum(int(cell) for cell in column) for column in zip(*rows)]
+        found = [e for n in render.chapters() for e in exercises.read(NOTEBOOKS / f"{n}.ipynb")]
+        assert totals[0] == len(found)
+        assert totals[1] == sum(one.kind == "code" for one in found)
+        assert totals[3] == sum(one.difficulty for one in found)
+
+
 @pytest.mark.parametrize("chapter", render.chapters())
 def test_notebooks_are_valid_and_without_outputs(made, chapter):
     for audience in SET:
@@ -48,7 +68,7 @@ def test_notebooks_are_valid_and_without_outputs(made, chapter):
 def test_students_see_no_solution_and_no_notes(made, chapter):
     student = read(made / "student" / f"{chapter}.ipynb")
     text = "\n".join(cell.source for cell in student.cells)
-    for exercise in exercises.read(ROOT / "notebooks" / f"{chapter}.ipynb"):
+    for exercise in exercises.read(NOTEBOOKS / f"{chapter}.ipynb"):
         assert exercise.notes.splitlines()[0] not in text
         if exercise.kind == "code":
             last = exercise.solution.strip().splitlines()[-1].strip()
@@ -92,7 +112,7 @@ def test_the_readme_adds_up(made):
     rows = [[cell.strip() for cell in row.split("|")] for row in rows if row.startswith("| [")]
     assert len(rows) == len(render.chapters())
     for row in rows:
-        found = exercises.read(ROOT / "notebooks" / f"{row[1][1:].partition(']')[0]}.ipynb")
+        found = exercises.read(NOTEBOOKS / f"{row[1][1:].partition(']')[0]}.ipynb")
         code = sum(exercise.kind == "code" for exercise in found)
         minutes = sum(exercise.minutes for exercise in found)
         assert [int(cell) for cell in row[2:5]] == [len(found), code, minutes]
