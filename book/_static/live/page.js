@@ -390,8 +390,8 @@
       const truth = live.truth(catalogue, relation, asked.subject);
       this.read.textContent = prompt;
       this.own.textContent = own
-        ? `Without options, the model writes: ${own}`
-        : "Without options, the model ends the line at once.";
+        ? `The model itself writes: ${own}`
+        : "The model itself ends the line at once.";
       const which =
         bars.length > shown.length
           ? `the ${SHOWN} likeliest of ${bars.length} objects`

@@ -29,6 +29,8 @@ def still(asked: Question, before: Question | None = None) -> Still:
     number = (
         f"the {SHOWN} likeliest of {len(table)} objects" if len(table) > SHOWN else "all options"
     )
+    if len(shown) > SHOWN:
+        number += ", and what is marked or was likeliest before"
     caption = f"What {MODEL} expects after “{_in_line(asked)}”: {number}.{behind} {truth(asked)}"
     values = ", ".join(f"{row.object} {row.probability:.1%}" for row in shown.itertuples())
     return Still(_draw(shown), caption, f"Bars of {number}: {values}.")
