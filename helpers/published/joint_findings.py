@@ -162,17 +162,25 @@ def _benchmarks(rows: pd.DataFrame) -> list[str]:
     return [joint.short(y).split()[0] for y in rows["y"]]
 
 
-def not_only_size(compared: pd.DataFrame) -> Finding:
-    """Test whether the two studies agree beyond size: the weakest partial correlation of three."""
+def not_only_size(compared: pd.DataFrame, nine: pd.DataFrame) -> Finding:
+    """Test whether the two studies agree beyond size: the weakest partial correlation of three.
+
+    It also counts the intervals above 0 among those of all settings.
+    """
     rows = _rows(compared, joint.KNOWING).dropna(subset=["given_size"])
     row = rows.loc[rows["given_size"].idxmin()] if len(rows) else None
     words = "given the number of parameters, ρ of {pair} is {value} over {n} models (without "
-    words += "regard to size {plain:.2f}), the least of {pairs} pairs."
+    words += (
+        "regard to size {plain:.2f}), the least of {pairs} main measures; in all settings, the "
+    )
+    words += "interval lies above 0 for {above} of {settings}."
     if row is None:
         result, more = NOTHING, {}
     else:
         result = row["given_size"], row["given_low"], row["given_high"], row["n"]
         more = {"pair": row["pair"], "plain": row["rho"], "pairs": len(rows)}
+        given = nine["given_low"].dropna()
+        more |= {"above": int((given > 0).sum()), "settings": len(given)}
     return decide(
         "not_only_size",
         result,

@@ -43,7 +43,7 @@ def test_there_are_chapters():
 
 def test_every_chapter_is_run_by_a_test_of_its_own():
     tested = {path.stem.removeprefix("test_") for path in Path(__file__).parent.glob("test_*.py")}
-    assert tested == {"every_chapter", *(path.stem for path in TEMPLATES)}
+    assert {path.stem for path in TEMPLATES} <= tested
 
 
 @every_chapter

@@ -45,6 +45,12 @@ def far(gap, known=""):
     return pd.DataFrame(rows, index=["one", "two"])
 
 
+def at_one_size(rho, *others):
+    """Return the main measures with one correlation, and those of other settings."""
+    settings = joint.ALL_KNOWING[: len(others)]
+    return pairs(joint.KNOWING, [rho] * 3), pairs(settings, list(others))
+
+
 ALIKE = [
     (
         told.order_alike,
@@ -91,10 +97,11 @@ ALIKE = [
         "is clear on 1 (TruthfulQA)",
     ),
     (told.benchmarks, (none(),), "undefined", "fewer than six"),
-    (told.not_only_size, (pairs(joint.KNOWING, [0.9] * 3),), "holds", "is 0.45 [0.15, 0.75]"),
-    (told.not_only_size, (pairs(joint.KNOWING, [-0.9] * 3),), "opposite", "opposite ways"),
-    (told.not_only_size, (pairs(joint.KNOWING, [0.4] * 3),), "undecided", "0.20 [-0.10, 0.50]"),
-    (told.not_only_size, (none(),), "undefined", "Too few models"),
+    (told.not_only_size, at_one_size(0.9, 0.9, 0.4), "holds", "is 0.45 [0.15, 0.75]"),
+    (told.not_only_size, at_one_size(0.9, 0.9, 0.4), "holds", "lies above 0 for 1 of 2."),
+    (told.not_only_size, at_one_size(-0.9, 0.9), "opposite", "opposite ways"),
+    (told.not_only_size, at_one_size(0.4, 0.9), "undecided", "0.20 [-0.10, 0.50]"),
+    (told.not_only_size, (none(), none()), "undefined", "Too few models"),
     (told.ambiguity, (pairs(joint.AMBIGUITIES, [-0.9] * 6),), "holds", "6 are clearly below"),
     (told.ambiguity, (pairs(joint.AMBIGUITIES, [0.9] * 6),), "opposite", "and 6 above"),
     (

@@ -51,7 +51,7 @@ def test_each_chapter_takes_the_parameters_that_it_declares():
     ],
 )
 def test_a_mistake_ends_at_once_in_one_sentence(words, sentence, capfd, tmp_path, monkeypatch):
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     assert commands.main(["book", "--runs", str(tmp_path / "runs"), *words]) == 2
     told = capfd.readouterr().err
     assert told.startswith("error: ")

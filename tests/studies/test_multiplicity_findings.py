@@ -136,7 +136,7 @@ CASES = {
             (marks(0.5, 0.5, 0.505), marks(0.2, 0.4)),
         ],
         [(marks(0.50, 0.53, n=60),), (marks(1, 0, n=1),), (marks(0.5, 0.5, n=6),)],
-        "below 1.5, the largest that the paper's Table 1 has on its benchmarks; varying the order "
+        "below 1.5, the largest of the benchmarks in the paper's Table 1; varying the order "
         "of their examples, it is 14.1.",
     ),
     "answers_change": (

@@ -71,13 +71,12 @@ def accuracy_moves(marks: Mapping[str, pd.DataFrame], focus: str, **draw: int) -
         "accuracy_moves",
         found,
         null=most,
-        holds=f"{start}: a standard deviation of {{value}}, above {{most}}, the largest that "
-        "the paper's Table 1 has on its benchmarks{least}.",
-        opposite=f"{start}: a standard deviation of {{value}}, below {{most}}, the largest that "
-        "the paper's Table 1 has on its benchmarks{least}.",
+        holds=f"{start}: a standard deviation of {{value}}, above {{most}}, the largest of "
+        "the benchmarks in the paper's Table 1{least}.",
+        opposite=f"{start}: a standard deviation of {{value}}, below {{most}}, the largest of "
+        "the benchmarks in the paper's Table 1{least}.",
         undecided=f"{start}. These {{n}} questions do not decide whether its standard deviation, "
-        "{value}, exceeds {most}, the largest that the paper's Table 1 has on its "
-        "benchmarks{least}.",
+        "{value}, exceeds {most}, the largest of the benchmarks in the paper's Table 1{least}.",
         focus=VARIED.get(focus, focus),
         worst=f"{rates.min():.1f}",
         best=f"{rates.max():.1f}",
