@@ -5,7 +5,9 @@ tables, so that nothing has to be installed but NumPy, pandas, SciPy and statsmo
 Binder the notebooks open from the repository, which therefore keeps a copy of them.
 """
 
+import io
 import zipfile
+from collections.abc import Mapping
 from pathlib import Path
 
 import nbformat
@@ -42,13 +44,21 @@ def pack(notebook: Path) -> Path:
     needed = {*modules, *dependencies.data(modules)}
     named = {str(file.relative_to(dependencies.HOME)): file for file in needed}
     named[notebook.name] = notebook
+    contents = {f"{notebook.stem}/{name}": file.read_bytes() for name, file in named.items()}
     made = notebook.with_suffix(".zip")
-    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name in sorted(named):
-            member = zipfile.ZipInfo(f"{notebook.stem}/{name}", EPOCH)
-            member.compress_type, member.external_attr = zipfile.ZIP_DEFLATED, 0o644 << 16
-            archive.writestr(member, named[name].read_bytes())
+    made.write_bytes(zipped(contents))
     return made
+
+
+def zipped(contents: Mapping[str, bytes]) -> bytes:
+    """Return a zip of files by name, the same bytes for the same files."""
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w") as archive:
+        for name in sorted(contents):
+            member = zipfile.ZipInfo(name, EPOCH)
+            member.compress_type, member.external_attr = zipfile.ZIP_DEFLATED, 0o644 << 16
+            archive.writestr(member, contents[name])
+    return made.getvalue()
 
 
 def addresses(week: Week) -> dict[str, str]:
