@@ -1,30 +1,53 @@
-"""The directive ``weeks``: the plan of the course, computed from the chapters' exercises."""
+"""The directive ``weeks``: the plan of the course, computed from the chapters' exercises.
+
+Each week has links to its exercises, which are written beside the pages, and to Colab and Binder.
+The book as one page has none: it is printed.
+"""
 
 import sys
 from pathlib import Path
 
 from docutils import nodes
 from docutils.statemachine import StringList
+from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent))
 
-from helpers.publishing.course import weeks
+from helpers.publishing.course import downloads, weeks
 
 
 class Weeks(SphinxDirective):
-    """Say what is read and solved in each week."""
+    """Say what is read and solved in each week, and where its exercises are."""
 
     def run(self) -> list[nodes.Node]:
-        """Return a paragraph for each week."""
+        """Return two paragraphs for each week."""
         self.env.note_dependency(str(weeks.TABLE))
         plan = nodes.container()
-        self.state.nested_parse(StringList(weeks.page().splitlines()), 0, plan)
+        for week in weeks.of_the_book():
+            self.state.nested_parse(StringList([weeks.paragraph(week)]), 0, plan)
+            plan += addnodes.only("", _links(week), expr="builder_html")
         return plan.children
+
+
+def _links(week: weeks.Week) -> nodes.paragraph:
+    """Return a paragraph of links to a week's exercises."""
+    shown = nodes.paragraph("", f"Exercises of week {week.number}: ")
+    for name, address in downloads.addresses(week).items():
+        shown += [nodes.reference("", name, refuri=address), nodes.Text(", ")]
+    shown[-1] = nodes.Text(".")
+    return shown
+
+
+def write(app: Sphinx, error: Exception | None) -> None:
+    """Write the exercises beside the pages, if the book has the page that links to them."""
+    if error is None and app.builder.name == "html" and "instructors" in app.env.found_docs:
+        downloads.write(Path(app.outdir) / downloads.FOLDER)
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register with Sphinx."""
     app.add_directive("weeks", Weeks)
+    app.connect("build-finished", write)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

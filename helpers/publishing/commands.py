@@ -268,9 +268,11 @@ def noise(args: argparse.Namespace) -> None:
 def course(args: argparse.Namespace) -> None:
     """Write and check the exercises."""
     _need_sources("notebooks", "book")
-    from helpers.publishing.course import sheets
+    from helpers.publishing.course import downloads, sheets, weeks
 
     print(sheets.make(**_given(args, "folder", "templates")))
+    if args.folder is None:
+        downloads.notebooks(weeks.of_the_book(), downloads.COPIES)
 
 
 @_command("chapters", "--model", "--table")

@@ -1,4 +1,4 @@
-"""Write a week's exercises as an assignment that nbgrader or Otter-Grader gives out and marks."""
+"""Write a week's exercises: for students to download, or for a grader to give out and mark."""
 
 import ast
 import textwrap
@@ -24,6 +24,23 @@ RUBRIC = {  # where the notes have none
     "to be argued": "Full points also for another conclusion that comes with a control or a "
     "comparison that could have gone against it. No points for length.",
 }
+
+
+def student(week: Week) -> NotebookNode:
+    """Return a week's exercises with neither solutions nor hidden tests."""
+
+    def cells(exercise: Exercise) -> Iterator[NotebookNode]:
+        yield new_markdown_cell(task(exercise))
+        if exercise.kind == "code":
+            yield new_code_cell(stub(exercise).rstrip())
+            yield new_code_cell(exercise.test.rstrip())
+        else:
+            yield new_markdown_cell("*Your answer:*")
+
+    made = _notebook(week, cells)
+    if not any("helpers" in cell.source for cell in made.cells[2:]):
+        del made.cells[1]  # nothing to install
+    return _numbered(made)
 
 
 def nbgrader(week: Week) -> NotebookNode:

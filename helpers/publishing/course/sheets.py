@@ -1,4 +1,4 @@
-"""Make the course: notebooks for students, instructors and grading systems, with READMEs."""
+"""Make the course: notebooks for students, instructors and grading systems, and quizzes."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -10,7 +10,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from helpers import UserError
 from helpers.publishing import opening, render
-from helpers.publishing.course import assignments, checks, exercises, weeks
+from helpers.publishing.course import assignments, checks, exercises, quiz, weeks
 from helpers.publishing.course.assignments import METADATA, worth
 from helpers.publishing.course.checks import stub
 from helpers.publishing.course.exercises import Exercise, plain, title_of
@@ -85,11 +85,16 @@ def make(folder: Path = FOLDER, templates: Path = TEMPLATES) -> str:
 
 
 def write(chapters: Mapping[Path, Sequence[Exercise]], folder: Path) -> list[Path]:
-    """Write both sets, a notebook a chapter, and assignments, one a week; return the files."""
+    """Write sets and quizzes, by chapter, and assignments, one a week; return the files."""
     planned = weeks.plan([exercise for found in chapters.values() for exercise in found])
     for week in planned:
         checks.check_names(week.exercises)
-    files = {}
+    files: dict[Path, str | bytes] = {}
+    for path in chapters:
+        asked = path.parent / "quiz" / f"{path.stem}.yaml"
+        if asked.is_file():
+            made = quiz.files(asked, title_of(nbformat.read(path, as_version=4).cells[0].source))
+            files |= {folder / "quiz" / name: content for name, content in made.items()}
     for week in planned:
         name = f"{week.name}.ipynb"
         sources = {
@@ -107,7 +112,7 @@ def write(chapters: Mapping[Path, Sequence[Exercise]], folder: Path) -> list[Pat
     try:
         for file, text in files.items():
             file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(text, encoding="utf-8")
+            file.write_bytes(text if isinstance(text, bytes) else text.encode("utf-8"))
     except OSError as error:
         raise UserError(
             f"The course cannot be written to {folder} ({error.strerror}): "

@@ -73,15 +73,14 @@ def divided(minutes: Sequence[float], weeks: int = WEEKS) -> list[int]:
     return best[len(minutes)][1]
 
 
-def page() -> str:
-    """Return the plan in Markdown, for the instructors' guide."""
+def of_the_book() -> list[Week]:
+    """Return the weeks of all exercises of the book."""
     templates = (TEMPLATES / f"{name}.ipynb" for name in render.chapters())
-    found = [exercise for path in templates for exercise in exercises.read(path)]
-    return "\n\n".join(map(_paragraph, plan(found)))
+    return plan([exercise for path in templates for exercise in exercises.read(path)])
 
 
-def _paragraph(week: Week) -> str:
-    """Return a week's chapters, its exercises by where they are done, and its load."""
+def paragraph(week: Week) -> str:
+    """Return in Markdown a week's chapters, its exercises by where they are done, and its load."""
     parts = [f"**Week {week.number}.**"]
     if week.chapters:
         read = [f"{{ref}}`{name.replace('_', '-')}`" for name in week.chapters]

@@ -55,6 +55,15 @@ def test_an_assignment_for_each_week_in_each_system(made):
         assert totals[3] == sum(one.difficulty for one in found)
 
 
+def test_a_quiz_on_two_pages_and_as_a_package(made):
+    quizzes = [path.stem for path in (NOTEBOOKS / "quiz").glob("*.yaml")]
+    endings = (".md", "-answers.md", "-qti.zip")
+    names = {f"{name}{ending}" for name in quizzes for ending in endings}
+    assert {path.name for path in (made / "quiz").iterdir()} == names
+    title = (made / "quiz" / "monitor.md").read_text(encoding="utf-8").splitlines()[0]
+    assert title == "# Quiz: Is a known fact stable?"
+
+
 @pytest.mark.parametrize("chapter", render.chapters())
 def test_notebooks_are_valid_and_without_outputs(made, chapter):
     for audience in SET:

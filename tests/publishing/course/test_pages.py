@@ -76,6 +76,22 @@ def test_ninety_minutes_are_ninety():
     assert all(first[1] == second[0] for first, second in pairwise(spans))
 
 
+def test_the_rubric_has_five_criteria_and_three_proposals_are_complete():
+    text = page("instructors").partition("## Final project")[2].partition("\n## ")[0]
+    body, _, rubric = text.partition("### Rubric")
+    rows = [row.strip("| ").split(" | ") for row in rubric.splitlines() if row.startswith("|")]
+    assert [len(row) for row in rows[2:]] == [4] * 5
+    points = [int(cell.partition("(")[2].rstrip(")")) for cell in rows[0][1:]]
+    assert points == sorted(points, reverse=True)
+    assert "Twenty points" in rubric
+    assert points[0] * len(rows[2:]) == 20
+    proposals = re.split(r"^\*\*\d\. ", body.partition("### Where")[0], flags=re.M)[1:]
+    assert len(proposals) == 3
+    for proposal in proposals:
+        parts = re.findall(r"^- \*([\w ]+):\*", proposal, flags=re.M)
+        assert parts == ["Question", "Data", "Command", "Running time", "Trap"]
+
+
 def test_a_misconception_has_a_place_where_it_shows():
     text = page("instructors").partition("## Common misconceptions")[2].partition("\n## ")[0]
     rows = [row for row in text.splitlines() if row.startswith("|")][2:]
