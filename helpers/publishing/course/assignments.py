@@ -40,6 +40,8 @@ def student(week: Week) -> NotebookNode:
     made = _notebook(week, cells)
     if not any("helpers" in cell.source for cell in made.cells[2:]):
         del made.cells[1]  # nothing to install
+    else:  # the repository keeps these notebooks one folder deeper than the chapters
+        made.cells[1].source = made.cells[1].source.replace('".."', '"../.."')
     return _numbered(made)
 
 

@@ -18,7 +18,7 @@ from helpers.publishing.course import assignments, weeks
 from helpers.publishing.course.weeks import Week
 from helpers.runs import ROOT
 
-COPIES = ROOT / "exercises"  # those of the repository
+COPIES = ROOT / "notebooks" / "weeks"  # those of the repository
 FOLDER = "exercises"  # in the rendered book
 EPOCH = (1980, 1, 1, 0, 0, 0)  # of all files in a zip, so that the same files make the same bytes
 
@@ -66,7 +66,7 @@ def addresses(week: Week) -> dict[str, str]:
     settings = yaml.safe_load(render.CONFIG.read_text(encoding="utf-8"))
     repository, buttons = settings["repository"], settings["launch_buttons"]
     owner = repository["url"].removeprefix("https://github.com/")
-    file = f"{COPIES.name}/{week.name}.ipynb"
+    file = f"{COPIES.relative_to(ROOT).as_posix()}/{week.name}.ipynb"
     lab = f"v2/gh/{owner}/{repository['branch']}?urlpath=lab/tree/{file}"
     return {
         "zip": f"{FOLDER}/{week.name}.zip",

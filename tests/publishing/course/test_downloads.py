@@ -104,8 +104,8 @@ def test_the_repository_has_the_copies_that_colab_and_binder_open(made, week):
     copy = downloads.COPIES / f"{week.name}.ipynb"
     assert copy.read_bytes() == (made / copy.name).read_bytes(), "run make course"
     addresses = downloads.addresses(week)
-    assert addresses["Colab"].endswith(f"/blob/main/exercises/{copy.name}")
-    assert addresses["Binder"].endswith(f"/main?urlpath=lab/tree/exercises/{copy.name}")
+    assert addresses["Colab"].endswith(f"/blob/main/notebooks/weeks/{copy.name}")
+    assert addresses["Binder"].endswith(f"/main?urlpath=lab/tree/notebooks/weeks/{copy.name}")
 
 
 def test_the_rendered_page_links_to_every_download(made):
