@@ -5,10 +5,10 @@ Zheng et al. 2024, "How Reliable are LLMs as Knowledge Bases?"; arXiv 2407.13578
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -19,7 +19,7 @@ from helpers.datasets.knowledge import Questions
 from helpers.metrics import accuracy, canonical, matching, reliability, responses
 from helpers.metrics import knowledge_base as kb
 from helpers.prompts import consistency, shots
-from helpers.studies.measures import FIRM, Measure, check_firm, summarised
+from helpers.studies.measures import FIRM, Measure, check_firm, most, summarised
 
 if TYPE_CHECKING:
     from helpers.models import LanguageModel
@@ -224,6 +224,22 @@ def ask_again(
     replies = replies.assign(distractors=wrong)
     probes = consistency.choices(replies, n_choices, n_options, choose_by, seed)
     return probing.score(model, probes, cache=cache)
+
+
+def drawn(given: Mapping[str, Any], model: str) -> pd.Series:
+    """Return the questions of the atlas that settings draw."""
+    numbers = {key: given[key] for key in ("n_seen", "n_unseen", "as_of", "seed")}
+    return datasets.knowledge("atlas", model, **numbers).asked["item"]
+
+
+def sizes(answers: pd.DataFrame) -> dict[str, int]:
+    """Return the settings of size that answers show."""
+    seen = answers["seen"].astype(bool)
+    kinds = {"n_seen": answers[seen], "n_unseen": answers[~seen]}
+    found = {setting: most(part, by="group") for setting, part in kinds.items()}
+    if "n_choices" in answers and answers["n_choices"].notna().any():
+        found["n_choices"] = int(answers["n_choices"].max())
+    return found
 
 
 def facts(

@@ -5,17 +5,17 @@ Wu et al. 2025, "Towards Reliable Latent Knowledge Estimation in LLMs", WSDM.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from helpers import datasets
 from helpers.metrics import latent_knowledge as lke
 from helpers.prompts import lists
-from helpers.studies.measures import FIRM, check_firm, rate, summarised
+from helpers.studies.measures import FIRM, check_firm, most, rate, summarised
 
 if TYPE_CHECKING:
     from helpers.models import LanguageModel
@@ -75,10 +75,9 @@ def ask(
     from helpers import probing
 
     every = datasets.load(dataset, list(relations) or None, seed=seed)
-    divided, _ = lists.divisible(every, seed)
-    roles = lists.split(divided, seed=seed)
+    roles = _roles(every, seed)
     if facts is None:
-        facts = roles[roles["role"] == "test"].groupby("relation").head(n_facts or len(roles))
+        facts = _tests(roles, n_facts)
     pool = roles[roles["role"] == "example"]
     subjects = pd.MultiIndex.from_frame(facts[["relation", "subject"]])
     pool = pool[~pd.MultiIndex.from_frame(pool[["relation", "subject"]]).isin(subjects)]
@@ -87,6 +86,29 @@ def ask(
         options = datasets.offered(options, facts)
     probes = lists.ic_lke(facts, pool, options, n_examples, separator, seed)
     return probing.score(model, probes, cache=cache)
+
+
+def drawn(given: Mapping[str, Any], model: str) -> pd.Series:
+    """Return the facts of the atlas that settings test."""
+    every = datasets.load("atlas", given["relations"], seed=given["seed"])
+    if not given["relations"]:
+        every = every[~every["relation"].isin(given.get("left_out", ()))]
+    return _tests(_roles(every, given["seed"]), given["n_facts"])["fact"]
+
+
+def sizes(answers: pd.DataFrame) -> dict[str, int]:
+    """Return the settings of size that answers show."""
+    return {"n_facts": most(answers), "n_choices": most(answers, "option", "item")}
+
+
+def _roles(facts: pd.DataFrame, seed: int) -> pd.DataFrame:
+    """Divide facts into tests and examples."""
+    return lists.split(lists.divisible(facts, seed)[0], seed=seed)
+
+
+def _tests(roles: pd.DataFrame, n_facts: int) -> pd.DataFrame:
+    """Return the first tests of each relation; 0 takes all."""
+    return roles[roles["role"] == "test"].groupby("relation").head(n_facts or len(roles))
 
 
 def facts(answers: pd.DataFrame) -> pd.DataFrame:

@@ -64,9 +64,11 @@ def rate(name: str, title: str, higher: bool | None = True, **about: str) -> Mea
 class Study(Protocol):
     """The module of a study: `helpers.studies.STUDIES` names them all.
 
-    ``FOR_VERDICT`` (arguments of `ask` that suffice for a verdict) and ``FIGURES`` (other columns
-    of the facts that may tell what is known: their titles, and 1 or -1 for their direction) may be
-    left out.
+    These may be left out: ``FOR_VERDICT`` (arguments of `ask` that suffice for a verdict),
+    ``FIGURES`` (other columns of the facts that may tell what is known: their titles, and 1 or -1
+    for their direction), and two functions by which answers from elsewhere are checked, ``sizes``
+    (answers -> the settings of size that they show) and ``drawn`` (settings, a bundled model's name
+    or "" -> the items of the atlas that these settings draw).
     """
 
     TITLE: str
@@ -75,6 +77,15 @@ class Study(Protocol):
     facts: Callable[..., pd.DataFrame]  # (answers, settings) -> one row a fact or item
     verdict: Callable[..., pd.DataFrame]  # (facts, firm) -> known, score, blind, asserted
     summary: Callable[..., pd.DataFrame]  # (facts) -> measures with intervals
+
+
+def most(answers: pd.DataFrame, of: str = "item", by: str = "relation") -> int:
+    """Return the most different items (options ...) of any relation (item ...).
+
+    >>> most(pd.DataFrame({"item": ["a", "a", "b"], "relation": "P36"}))
+    2
+    """
+    return int(answers.groupby(by)[of].nunique().max()) if len(answers) else 0
 
 
 def settings(study: Study) -> dict[str, Any]:

@@ -5,17 +5,17 @@ Wang et al. 2024, "Assessing the Reliability of Large Language Model Knowledge",
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
 from helpers import datasets, prompts
 from helpers.metrics import accuracy, anchors, monitor
-from helpers.studies.measures import FIRM, Measure, check_firm, rate, summarised
+from helpers.studies.measures import FIRM, Measure, check_firm, most, rate, summarised
 
 if TYPE_CHECKING:
     from helpers.models import LanguageModel
@@ -107,6 +107,18 @@ def ask(
     said = probing.generate(model, spoken, anchors=spoken["continuation"], cache=cache)
     said = said[["text", "anchor_logprobs"]].reindex(scored.index)
     return scored.assign(**said)
+
+
+def drawn(given: Mapping[str, Any], model: str) -> pd.Series:
+    """Return the facts of the atlas that settings draw."""
+    chosen = datasets.load("atlas", given["relations"], given["n_facts"] or None, given["seed"])
+    return chosen["fact"]
+
+
+def sizes(answers: pd.DataFrame) -> dict[str, int]:
+    """Return the settings of size that answers show."""
+    frames = answers.loc[answers["variant"].str.fullmatch(r"frame\d+"), "variant"]
+    return {"n_facts": most(answers), "n_frames": frames.nunique()}
 
 
 def facts(

@@ -5,10 +5,10 @@ Ganesh, Shokri and Farnadi 2026, "Rethinking Hallucinations", EACL.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -17,7 +17,7 @@ from helpers import datasets
 from helpers.datasets import logs, multiple_choice
 from helpers.metrics import choices, matching, multiplicity
 from helpers.prompts import variations
-from helpers.studies.measures import FIRM, check_firm, rate, summarised
+from helpers.studies.measures import FIRM, check_firm, most, rate, summarised
 
 if TYPE_CHECKING:
     from helpers.models import LanguageModel
@@ -115,6 +115,19 @@ def ask(
     if "false_object" not in items:
         return scored
     return scored.assign(false_object=scored["item"].map(items.set_index("item")["false_object"]))
+
+
+def drawn(given: Mapping[str, Any], model: str) -> pd.Series:
+    """Return the questions of the atlas that settings draw."""
+    wanted, n = given["relations"] or None, given["n_items"] or None
+    bench = multiple_choice.load("atlas", n, given["seed"], given["n_options"], wanted, model)
+    return bench.items["item"]
+
+
+def sizes(answers: pd.DataFrame) -> dict[str, int]:
+    """Return the settings of size that answers show."""
+    found = {"n_items": answers["item"].nunique(), "n_options": most(answers, "option", "item")}
+    return found | {"n_variations": most(answers, "variation", "kind")}
 
 
 def facts(

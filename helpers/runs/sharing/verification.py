@@ -7,7 +7,7 @@ that the settings name. It cannot show that they are the answers of that model.
 import hashlib
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,8 +16,6 @@ import jsonschema
 import pandas as pd
 
 from helpers import UserError, datasets, first_line
-from helpers.datasets import multiple_choice
-from helpers.prompts import lists
 from helpers.runs.sharing import archive, record
 from helpers.runs.sharing.record import FORMAT, Shared
 from helpers.studies import STUDIES
@@ -141,95 +139,24 @@ def _settings(
     Where a data set has fewer facts than were asked for, the answers hold fewer. Only the atlas,
     which is at hand, can be drawn from again.
     """
-    if name not in SHOWN:
+    study, given = STUDIES[name], run["parameters"]
+    if not hasattr(study, "sizes"):
         return
     if "part" in answers:  # of a chapter's run: without the close-ups
         answers = answers[answers["part"] == "lists"]
-    given = run["parameters"]
-    for setting, shown in SHOWN[name](answers).items():
+    for setting, shown in study.sizes(answers).items():
         told = given.get(setting) or math.inf  # 0 takes all
         if shown > told:
             raise UserError(f"its settings say {setting}={told}, and its answers hold {shown}")
     if run["dataset"]["checksum"] != datasets.source("atlas")["checksum"]:
         return
-    drawn = set(DRAWN[name](given, model["name"] if model["origin"] == "bundled" else ""))
+    drawn = set(study.drawn(given, model["name"] if model["origin"] == "bundled" else ""))
     asked = set(answers["item"])
     if drawn != asked:
         raise UserError(
             f"its settings draw {len(drawn)} questions from the atlas, and its answers are about "
             f"{len(asked)}, {len(asked - drawn)} of which are not among them"
         )
-
-
-def _most(answers: pd.DataFrame, of: str = "item", by: str = "relation") -> int:
-    """Return the most different items (options ...) of any relation (item ...)."""
-    return int(answers.groupby(by)[of].nunique().max()) if len(answers) else 0
-
-
-def _monitor(answers: pd.DataFrame) -> dict[str, int]:
-    frames = answers.loc[answers["variant"].str.fullmatch(r"frame\d+"), "variant"]
-    return {"n_facts": _most(answers), "n_frames": frames.nunique()}
-
-
-def _knowledge_base(answers: pd.DataFrame) -> dict[str, int]:
-    seen = answers["seen"].astype(bool)
-    kinds = {"n_seen": answers[seen], "n_unseen": answers[~seen]}
-    found = {setting: _most(part, by="group") for setting, part in kinds.items()}
-    if "n_choices" in answers and answers["n_choices"].notna().any():
-        found["n_choices"] = int(answers["n_choices"].max())
-    return found
-
-
-def _latent_knowledge(answers: pd.DataFrame) -> dict[str, int]:
-    return {"n_facts": _most(answers), "n_choices": _most(answers, "option", "item")}
-
-
-def _multiplicity(answers: pd.DataFrame) -> dict[str, int]:
-    found = {"n_items": answers["item"].nunique(), "n_options": _most(answers, "option", "item")}
-    return found | {"n_variations": _most(answers, "variation", "kind")}
-
-
-SHOWN: dict[str, Callable[[pd.DataFrame], dict[str, int]]] = {
-    "monitor": _monitor,
-    "knowledge_base": _knowledge_base,
-    "latent_knowledge": _latent_knowledge,
-    "multiplicity": _multiplicity,
-}
-
-
-def _facts(given: Mapping[str, Any], model: str) -> pd.Series:
-    return datasets.load("atlas", given["relations"], given["n_facts"] or None, given["seed"])[
-        "fact"
-    ]
-
-
-def _questions(given: Mapping[str, Any], model: str) -> pd.Series:
-    numbers = {key: given[key] for key in ("n_seen", "n_unseen", "as_of", "seed")}
-    return datasets.knowledge("atlas", model, **numbers).asked["item"]
-
-
-def _tested(given: Mapping[str, Any], model: str) -> pd.Series:
-    facts = datasets.load("atlas", given["relations"], seed=given["seed"])
-    if not given["relations"]:
-        facts = facts[~facts["relation"].isin(given.get("left_out", ()))]
-    facts, _ = lists.divisible(facts, given["seed"])
-    roles = lists.split(facts, seed=given["seed"])
-    tests = roles[roles["role"] == "test"]
-    return tests.groupby("relation").head(given["n_facts"] or len(tests))["fact"]
-
-
-def _items(given: Mapping[str, Any], model: str) -> pd.Series:
-    wanted, n = given["relations"] or None, given["n_items"] or None
-    drawn = multiple_choice.load("atlas", n, given["seed"], given["n_options"], wanted, model)
-    return drawn.items["item"]
-
-
-DRAWN: dict[str, Callable[[Mapping[str, Any], str], pd.Series]] = {
-    "monitor": _facts,
-    "knowledge_base": _questions,
-    "latent_knowledge": _tested,
-    "multiplicity": _items,
-}
 
 
 @cache
