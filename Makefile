@@ -67,7 +67,7 @@ benchmarks: install ## run the multiplicity chapter on 50 questions of each of B
 	  "$(PY)" -m helpers run multiplicity --model "$(MODEL)" \
 	    --runs "runs/benchmarks/$$name" --set "dataset=$$set" n_items=50 $(SET) || exit $$?; done
 
-course: install ## write and check exercises and assignments in build/course
+course: install ## write exercises, assignments, quizzes and slides in build/course, and check them
 	@"$(PY)" -m helpers course
 
 noise: install ## ask MODEL the same things in four ways that should not matter, for the comparison

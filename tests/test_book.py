@@ -24,7 +24,7 @@ SKIPPED = {"genindex.html", "py-modindex.html", "search.html"}  # without text o
 PAGES = sorted(
     str(path.relative_to(HTML))
     for path in HTML.rglob("*.html")
-    if path.name not in SKIPPED and not path.is_relative_to(HTML / "_static")
+    if path.name not in SKIPPED and path.relative_to(HTML).parts[0] not in ("_static", "slides")
 )
 CHAPTERS = [name for name in PAGES if name.startswith("chapters/")]
 LOCAL = ("file:", "data:", "blob:")

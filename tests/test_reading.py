@@ -21,7 +21,7 @@ HTML = ROOT / "book" / "_build" / "html"
 PAGES = sorted(
     str(path.relative_to(HTML))
     for path in HTML.rglob("*.html")
-    if not path.is_relative_to(HTML / "_static")
+    if path.relative_to(HTML).parts[0] not in ("_static", "slides")
 )
 CHAPTERS = [name for name in PAGES if name.startswith("chapters/")]
 WIDTHS, THEMES = (1400, 390), ("light", "dark")

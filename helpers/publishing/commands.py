@@ -266,13 +266,15 @@ def noise(args: argparse.Namespace) -> None:
 
 @_command("--folder", "--templates")
 def course(args: argparse.Namespace) -> None:
-    """Write and check the exercises."""
+    """Write and check the exercises, and print the slides."""
     _need_sources("notebooks", "book")
-    from helpers.publishing.course import downloads, sheets, weeks
+    from helpers.publishing.course import downloads, sheets, slides, weeks
 
-    print(sheets.make(**_given(args, "folder", "templates")))
+    folder = args.folder or sheets.FOLDER
+    print(sheets.make(folder, **_given(args, "templates")))
     if args.folder is None:
         downloads.notebooks(weeks.of_the_book(), downloads.COPIES)
+    print(slides.make(folder / slides.FOLDER))
 
 
 @_command("chapters", "--model", "--table")

@@ -16,7 +16,7 @@ from helpers.runs import ROOT, shown
 
 HOME = Path(__file__).resolve().parents[2]  # over the package, be it in a clone or installed
 LARGE = 2**30  # bytes; larger files are not read, but told apart by their size and time
-DATA = {".csv", ".gz", ".json", ".parquet", ".txt"}
+DATA = {".csv", ".gz", ".jinja", ".json", ".parquet", ".txt"}
 NAME = re.compile(r"helpers(?:\.\w+)+\.?")
 
 

@@ -6,6 +6,8 @@ the last ``make book`` placed in the book.
 
 import os
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from playwright.sync_api import Error, Page, sync_playwright
@@ -52,34 +54,47 @@ def browser() -> str:
 
 def print_page(page: Path, pdf: Path) -> Path:
     """Print a page of the book, formulas set and everything unfolded; return the PDF."""
+    with _opened(page.as_uri(), pdf, width=900) as opened:
+        opened.evaluate(OPEN)
+        opened.emulate_media(media="print", color_scheme="light")
+        opened.pdf(
+            path=pdf,
+            format="A4",
+            margin={"top": "18mm", "bottom": "20mm", "left": "18mm", "right": "18mm"},
+            print_background=True,
+            display_header_footer=True,
+            header_template="<span></span>",
+            footer_template=FOOTER,
+            outline=True,
+            tagged=True,
+        )
+    return pdf
+
+
+def print_slides(deck: Path) -> Path:
+    """Print a deck beside itself, a page for each slide; return the PDF."""
+    pdf = deck.with_suffix(".pdf")
+    with _opened(f"{deck.resolve().as_uri()}?print-pdf", pdf, width=1280) as opened:
+        opened.wait_for_function("window.Reveal?.isReady() && document.querySelector('.pdf-page')")
+        opened.pdf(path=pdf, prefer_css_page_size=True, print_background=True, tagged=True)
+    return pdf
+
+
+@contextmanager
+def _opened(address: str, pdf: Path, width: int) -> Iterator[Page]:
+    """Open a page in a browser that can print it, as it is on paper."""
     pdf.parent.mkdir(parents=True, exist_ok=True)
     try:
         with sync_playwright() as playwright:
             started = playwright.chromium.launch(
                 executable_path=browser(), args=["--no-sandbox", "--disable-dev-shm-usage"]
             )
-            opened = started.new_page(viewport={"width": 900, "height": 1200}, color_scheme="light")
+            size = {"width": width, "height": 1200}
+            opened = started.new_page(viewport=size, color_scheme="light")
             opened.set_default_timeout(180_000)
-            _print(opened, page, pdf)
+            opened.goto(address, wait_until="load")
+            yield opened
             started.close()
     except Error as error:
         first = str(error).splitlines()[0]
-        raise UserError(f"The browser could not print {page}: {first}.") from error
-    return pdf
-
-
-def _print(opened: Page, page: Path, pdf: Path) -> None:
-    opened.goto(page.as_uri(), wait_until="load")
-    opened.evaluate(OPEN)
-    opened.emulate_media(media="print", color_scheme="light")
-    opened.pdf(
-        path=pdf,
-        format="A4",
-        margin={"top": "18mm", "bottom": "20mm", "left": "18mm", "right": "18mm"},
-        print_background=True,
-        display_header_footer=True,
-        header_template="<span></span>",
-        footer_template=FOOTER,
-        outline=True,
-        tagged=True,
-    )
+        raise UserError(f"The browser could not print {address}: {first}.") from error

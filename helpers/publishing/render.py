@@ -4,6 +4,7 @@ import html
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import time
@@ -16,6 +17,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 
 from helpers import UserError
 from helpers.models.checkpoints import WEIGHTS, slug
+from helpers.plots import findings
 from helpers.publishing import dependencies, jobs, live, locks, timing
 from helpers.runs import ROOT, SYNTHESIS, shown
 
@@ -42,11 +44,12 @@ def prose() -> list[Path]:
 def place(model: str, runs: Path, why: Mapping[str, str] | None = None) -> list[Path]:
     """Put a model's executed chapters into ``book/chapters``, and a page in place of each other.
 
-    Beside them goes the table of what their runs took. The exercises' solutions are left out if the
-    settings say so: not even the pages' sources, which are published too, have them then.
+    Beside them go their findings and manifests, and the table of what their runs took. The
+    exercises' solutions are left out if the settings say so: not even the pages' sources, which are
+    published too, have them then.
     """
     folder, why = runs.resolve() / slug(model), dict(why or {})
-    ready = {}
+    ready, beside = {}, []
     for name in chapters():
         synthesis = jobs.kind(name) == "synthesis"
         place = folder.with_name(SYNTHESIS) if synthesis else folder
@@ -54,22 +57,26 @@ def place(model: str, runs: Path, why: Mapping[str, str] | None = None) -> list[
             if name in why:
                 raise UserError(why[name])
             ready[name] = _read(place / name / "notebook.ipynb", name, model)
+            beside += [place / name / file for file in (findings.FILE, "run.json")]
         except UserError as error:
             ready[name] = _stand_in(name, str(error))
-    if _hides_solutions():
+    if hides_solutions():
         for notebook in ready.values():
             _without_solutions(notebook)
     target = BOOK / "chapters"
     target.mkdir(exist_ok=True)
-    for old in target.glob("*.ipynb"):
+    for old in (*target.glob("*.ipynb"), *target.glob("*/*.json")):
         old.unlink()
     for name, notebook in ready.items():
         nbformat.write(notebook, target / f"{name}.ipynb")
+    for file in filter(Path.is_file, beside):
+        (target / file.parent.name).mkdir(exist_ok=True)
+        shutil.copy(file, target / file.parent.name)
     (target / TIMES).write_text(timing.page(runs.resolve(), list(ready), model), encoding="utf-8")
     return [target / f"{name}.ipynb" for name in ready]
 
 
-def _hides_solutions() -> bool:
+def hides_solutions() -> bool:
     """Tell whether the book's settings leave out the solutions."""
     settings = yaml.safe_load(CONFIG.read_text(encoding="utf-8"))
     return bool(settings["sphinx"]["config"].get("hide_solutions"))
@@ -164,8 +171,9 @@ def sources() -> set[Path]:
         listed = re.findall(r"\{api\}(.*)", page.read_text(encoding="utf-8"))
         modules |= dependencies.named(" ".join(listed))
     asked = (WEIGHTS / live.MODEL).glob("*")
-    placed = (BOOK / "chapters").glob("*")
-    return {CONFIG, *pages, *placed, *modules, *dependencies.data(modules), *asked}
+    placed = filter(Path.is_file, (BOOK / "chapters").rglob("*"))
+    outlines = jobs.TEMPLATES.glob("slides/*.md")
+    return {CONFIG, *pages, *outlines, *placed, *modules, *dependencies.data(modules), *asked}
 
 
 def build(builder: str, output: Path, log: Path, options: Sequence[str] = ()) -> tuple[int, str]:

@@ -191,6 +191,16 @@ def title_of(markdown: str) -> str:
     return next((next(tokens).content for token in tokens if token.type == "heading_open"), "")
 
 
+def words(markdown: str) -> int:
+    r"""Count the words of a text, what is in fences left out.
+
+    >>> words("# Two words\n\n- and two\n")
+    4
+    """
+    tokens = _MARKDOWN.parse(markdown)
+    return sum(len(token.content.split()) for token in tokens if token.type == "inline")
+
+
 def _is_python(token: Token) -> bool:
     return token.type == "fence" and token.info.strip() == "python"
 

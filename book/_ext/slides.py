@@ -1,0 +1,45 @@
+"""The directive ``slides``: links to the chapters' slides, which are written beside the pages.
+
+The book as one page has none: it is printed.
+"""
+
+import sys
+from pathlib import Path
+
+from docutils import nodes
+from sphinx import addnodes
+from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxDirective
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent))
+
+from helpers.publishing import render
+from helpers.publishing.course import slides
+
+
+class Slides(SphinxDirective):
+    """List the decks, each under its chapter's title."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return the list; it is empty where no chapter was placed."""
+        for name in render.chapters():
+            self.env.note_dependency(str(render.BOOK / "chapters" / f"{name}.ipynb"))
+        listed = nodes.bullet_list()
+        for name, chapter in slides.placed().items():
+            address = f"{slides.FOLDER}/{name}.html"
+            link = nodes.paragraph("", "", nodes.reference("", chapter.title, refuri=address))
+            listed += nodes.list_item("", link)
+        return [addnodes.only("", listed, expr="builder_html")] if len(listed) else []
+
+
+def write(app: Sphinx, error: Exception | None) -> None:
+    """Write the decks beside the pages, if the book has the page that links to them."""
+    if error is None and app.builder.name == "html" and "instructors" in app.env.found_docs:
+        slides.write(Path(app.outdir) / slides.FOLDER, "..", not render.hides_solutions())
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Register with Sphinx."""
+    app.add_directive("slides", Slides)
+    app.connect("build-finished", write)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
