@@ -73,9 +73,8 @@ def scored(model: LanguageModel, probes: pd.DataFrame) -> list[list[float]]:
 
 def scored_and_continued(model: LanguageModel, probes: pd.DataFrame) -> list[list[float]]:
     """Return the same, and write the greedy text that accuracy needs, as the chapter does."""
-    found = scored(model, probes)
-    probing.generate(model, probes, max_new_tokens=NEW_TOKENS, progress=False)
-    return found
+    found = probing.score_and_generate(model, probes, max_new_tokens=NEW_TOKENS, progress=False)
+    return list(found["logprobs"])
 
 
 METHODS = {

@@ -1,9 +1,13 @@
-"""Greedy text with its log-probabilities, and the probability of anchors along the way."""
+"""Greedy text with its log-probabilities, and the probability of anchors along the way.
+
+Prompts that are scored and continued are read once (`score_and_generate`).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 import pandas as pd
 
@@ -13,10 +17,9 @@ from helpers.models import progress as lines
 from helpers.models.address import Server
 from helpers.models.tokens import Row
 from helpers.probing import cache as caches
-from helpers.probing import metering, server_generation
+from helpers.probing import metering, scoring, server_generation
 from helpers.probing.engine import branching, decoding
 from helpers.probing.engine.decoding import Rules, Task, Text
-from helpers.probing.scoring import check_texts, spoken
 
 
 def generate(
@@ -68,32 +71,106 @@ def generate(
         tokens are longer than the model's context.
     """
     frame = prompts if isinstance(prompts, pd.DataFrame) else pd.DataFrame({"prompt": [*prompts]})
-    check_texts(frame, ["prompt"], texts=["prompt"])
+    scoring.check_texts(frame, ["prompt"], texts=["prompt"])
     rules = _rules(model, max_new_tokens, stop)
-    asked = list(frame["prompt"])
-    texts = _text_tasks(model, asked)
-    reads = None if anchors is None else _anchor_tasks(model, asked, list(anchors), texts)
-    if reads is not None:
-        # Where the anchor is read from the prompt's end, one run gives the text and the anchor.
-        texts = [r if r.ids == t.ids else t for t, r in zip(texts, reads)]
-    tasks = list(dict.fromkeys([*texts, *(reads or [])]))
-    for task in tasks:
-        row = Row(task.ids, 0, task.source)
-        tokens.check_length(model, row, f"A prompt of {len(task.ids)} tokens", max_new_tokens - 1)
-    found = _run(model, tasks, rules, cache, progress, batch_size)
+    texts, reads = _tasks(model, list(frame["prompt"]), anchors, rules)
+    asked = dict.fromkeys([*texts, *(reads or [])])
+
+    def run(missing: list[Task]) -> Iterator[dict[Task, caches.Result]]:
+        for done in _continued(model, missing, rules, batch_size):
+            yield {text.task: _result(text) for text in done}
+
+    line = lines.line("generate", len(asked), progress)
+    found = caches.completed(cache, _keys(model, asked, rules), run, line)
     results = [found[task] for task in texts]
     columns = {
         "text": [_text(model, t, r, rules) for t, r in zip(texts, results)],
         "tokens": [tokens.pieces(model, r.ids) for r in results],
         "logprobs": [list(r.logprobs) for r in results],
-        "read": tokens.read(model, asked),
+        "read": tokens.read(model, list(frame["prompt"])),
     }
     if reads is not None:
         columns["anchor_logprobs"] = [list(found[task].anchor_logprobs) for task in reads]
-    series = {k: pd.Series(v, index=frame.index, dtype=object) for k, v in columns.items()}
-    made = frame.assign(**series)
-    metering.add(lambda: spoken(model, made))
+    made = frame.assign(**{k: scoring.column(v, frame.index) for k, v in columns.items()})
+    metering.add(lambda: scoring.work(model, scoring.spoken(made)))
     return made
+
+
+def score_and_generate(
+    model: LanguageModel,
+    probes: pd.DataFrame,
+    spoken: Sequence[bool] | None = None,
+    max_new_tokens: int = 15,
+    stop: Sequence[str] = ("\n",),
+    cache: str | Path | None = None,
+    progress: bool = True,
+    batch_size: int | None = None,
+) -> pd.DataFrame:
+    r"""Score continuations as `score` does, and continue their prompts as `generate` does.
+
+    A model that takes packs reads each prompt once for both, which takes about half of the time,
+    and a continuation that begins like the scored one goes on from there. The results are those of
+    the two functions (log-probabilities in float32 to 1e-5, the same texts), and each finds in the
+    cache what the other has left.
+
+    Parameters
+    ----------
+    model : LanguageModel
+    probes : DataFrame
+        As for `score`. The continuations are the anchors of `generate`.
+    spoken : sequence of bool, optional
+        Which of the prompts the model continues; by default all.
+    max_new_tokens, stop
+        As for `generate`.
+    cache, progress, batch_size
+        As for `score`.
+
+    Returns
+    -------
+    DataFrame
+        What `score` returns, with `text` (str) and `anchor_logprobs` (list of float); these are
+        missing where the prompt is not continued.
+
+    Raises
+    ------
+    UserError
+        As `score` and `generate`.
+    """
+    probes, rows = scoring.prepared(model, probes)
+    rules = _rules(model, max_new_tokens, stop)
+    wanted = probes if spoken is None else probes[list(spoken)]
+    texts, reads = _tasks(model, list(wanted["prompt"]), list(wanted["continuation"]), rules)
+    tasks = dict.fromkeys([*texts, *reads])
+    row_of = {Task(row.ids[: row.start], row.source, row.scored): row for row in rows if row.scored}
+    keys = scoring.keys(model, rows) | _keys(model, tasks, rules)
+
+    def run(missing: list[Row | Task]) -> Iterator[dict[Row | Task, caches.Result]]:
+        left = set(missing)
+        said = [task for task in missing if isinstance(task, Task)]
+        both = {task: row_of[task] for task in said if row_of.get(task) in left and _packs(model)}
+        for done in _continued(model, said, rules, batch_size, both):
+            scores = {both[t.task]: caches.Result(t.scored) for t in done if t.task in both}
+            yield scores | {text.task: _result(text) for text in done}
+        left -= {*said, *both.values()}
+        yield from scoring.results(model, [row for row in missing if row in left], batch_size)
+
+    found = caches.completed(
+        cache, keys, run, lines.line("score and generate", len(keys), progress)
+    )
+    made = scoring.scored(model, probes, rows, found)
+    said = {
+        "text": [_text(model, task, found[task], rules) for task in texts],
+        "anchor_logprobs": [list(found[task].anchor_logprobs) for task in reads],
+    }
+    said = {name: scoring.column(values, wanted.index) for name, values in said.items()}
+    made = made.assign(**pd.DataFrame(said).reindex(made.index))
+    metering.add(lambda: scoring.work(model, probes, scoring.spoken(made.loc[wanted.index])))
+    return made
+
+
+def _packs(model: LanguageModel) -> bool:
+    """Tell whether a model continues texts in packs."""
+    return not isinstance(model.model, Server) and branching.suits(model)
 
 
 def _rules(model: LanguageModel, max_new_tokens: int, stop: Sequence[str]) -> Rules:
@@ -109,6 +186,22 @@ def _rules(model: LanguageModel, max_new_tokens: int, stop: Sequence[str]) -> Ru
     return Rules(max_new_tokens, tuple(stop), tuple(sorted(ends - {None})))
 
 
+def _tasks(
+    model: LanguageModel, prompts: list[str], anchors: Sequence[str] | None, rules: Rules
+) -> tuple[list[Task], list[Task] | None]:
+    """Return what gives the texts, and what reads the anchors, where there are any."""
+    texts = _text_tasks(model, prompts)
+    reads = None if anchors is None else _anchor_tasks(model, prompts, list(anchors))
+    if reads is not None:
+        # Where the anchor is read from the prompt's end, one run gives the text and the anchor.
+        texts = [r if r.ids == t.ids else t for t, r in zip(texts, reads)]
+    for task in dict.fromkeys([*texts, *(reads or [])]):
+        row = Row(task.ids, 0, task.source)
+        told = f"A prompt of {len(task.ids)} tokens"
+        tokens.check_length(model, row, told, rules.max_new_tokens - 1)
+    return texts, reads
+
+
 def _text_tasks(model: LanguageModel, prompts: list[str]) -> list[Task]:
     distinct = list(dict.fromkeys(prompts))
     found = dict(zip(distinct, tokens.prompt_ids(model, distinct)))
@@ -121,9 +214,7 @@ def _text_tasks(model: LanguageModel, prompts: list[str]) -> list[Task]:
     return [Task(found[prompt]) for prompt in prompts]
 
 
-def _anchor_tasks(
-    model: LanguageModel, prompts: list[str], anchors: list[str], texts: list[Task]
-) -> list[Task]:
+def _anchor_tasks(model: LanguageModel, prompts: list[str], anchors: list[str]) -> list[Task]:
     if len(anchors) != len(prompts):
         raise UserError(
             f"There are {len(anchors)} anchors for {len(prompts)} prompts; give one each."
@@ -132,35 +223,26 @@ def _anchor_tasks(
     return [Task(row.ids[: row.start], row.source, row.scored) for row in rows]
 
 
-def _run(
-    model: LanguageModel,
-    tasks: list[Task],
-    rules: Rules,
-    cache: str | Path | None,
-    progress: bool,
-    batch_size: int | None,
-) -> dict[Task, caches.Result]:
-    """Return the result of each task, from the cache or from the model."""
+def _keys(model: LanguageModel, tasks: Iterable[Task], rules: Rules) -> dict[Task, str]:
+    """Return the cache's keys of tasks."""
     identity = caches.identity(model)
     said = (rules.max_new_tokens, rules.stop, rules.ends)
-    keys = {t: caches.key(identity, "generate", t.ids, t.source, t.anchor, *said) for t in tasks}
-
-    def run(missing: list[Task]) -> Iterator[dict[Task, caches.Result]]:
-        for done in _continued(model, missing, rules, batch_size):
-            yield {text.task: _result(text) for text in done}
-
-    return caches.completed(cache, keys, run, lines.line("generate", len(keys), progress))
+    return {t: caches.key(identity, "generate", t.ids, t.source, t.anchor, *said) for t in tasks}
 
 
 def _continued(
-    model: LanguageModel, tasks: list[Task], rules: Rules, batch_size: int | None
+    model: LanguageModel,
+    tasks: list[Task],
+    rules: Rules,
+    batch_size: int | None,
+    scored: Mapping[Task, Row] = MappingProxyType({}),
 ) -> Iterator[list[Text]]:
-    """Yield the continuations of tasks, some at a time."""
+    """Yield the continuations of tasks, some at a time; in packs some anchors are scored too."""
     if isinstance(model.model, Server):
         yield from server_generation.continuations(model, tasks, rules, batch_size)
         return
-    if tasks and branching.suits(model):
-        yield from branching.run(model, tasks, rules)
+    if tasks and _packs(model):
+        yield from branching.run(model, tasks, rules, scored.keys())
         return
     for batch in decoding.batches(model, tasks, rules, batch_size):
         yield gpu.in_halves(lambda part: decoding.continue_batch(model, part, rules), batch)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -74,16 +74,10 @@ def score(
     >>> score(lm, pd.DataFrame(asked), progress=False)[["item", "option"]].values.tolist()
     [['Which country is Lyon in?', 0], ['Which country is Lyon in?', 1]]
     """
-    probes = _named(probes)
-    rows = _rows(model, probes)
-    for row, item, variant in zip(rows, probes["item"], probes["variant"]):
-        tokens.check_length(model, row, f"Prompt {variant!r} of item {item!r}")
-    found = _scored(model, rows, cache, progress, batch_size)
-    return probes.assign(
-        logprobs=_column(found, probes.index),
-        tokens=_column([tokens.pieces(model, row.scored) for row in rows], probes.index),
-        read=_column(tokens.read(model, list(probes["prompt"])), probes.index),
-    )
+    probes, rows = prepared(model, probes)
+    found = _completed(model, rows, cache, progress, batch_size)
+    metering.add(lambda: _work(model, [row for row in rows if row.scored]))
+    return scored(model, probes, rows, found)
 
 
 def score_sentences(
@@ -141,7 +135,9 @@ def score_sentences(
     for place, row in enumerate(rows):
         tokens.check_length(model, row, f"Text {place}")
     found = pd.DataFrame({"text": pd.Series(texts, dtype=object)})
-    lists = _column(_scored(model, rows, cache, progress, batch_size), found.index)
+    results = _completed(model, rows, cache, progress, batch_size)
+    metering.add(lambda: _work(model, [row for row in rows if row.scored]))
+    lists = column(_lists(rows, results), found.index)
     sums = [sum(values) if values else float("nan") for values in lists]
     found = found.assign(n_tokens=[len(values) for values in lists], logprob=sums)
     alone = not tokens.begins(model)
@@ -149,19 +145,19 @@ def score_sentences(
     return found.assign(
         mean=found["logprob"] / found["n_tokens"],
         logprobs=lists,
-        tokens=_column([tokens.pieces(model, row.scored) for row in rows], found.index),
-        unscored=_column(first, found.index),
+        tokens=column([tokens.pieces(model, row.scored) for row in rows], found.index),
+        unscored=column(first, found.index),
     )
 
 
-def work(model: LanguageModel, probes: pd.DataFrame) -> dict[str, int]:
+def work(model: LanguageModel, *probes: pd.DataFrame) -> dict[str, int]:
     """Count the tokens that scoring probes takes: each probe read whole, and what is shared once.
 
     Parameters
     ----------
     model : LanguageModel
-    probes : DataFrame
-        As for `score`.
+    *probes : DataFrame
+        As for `score`. What several of them share is read once.
 
     Returns
     -------
@@ -169,11 +165,11 @@ def work(model: LanguageModel, probes: pd.DataFrame) -> dict[str, int]:
         `probes`, `tokens` (of all probes one by one), `forwarded` (what goes through the model
         where it takes packs, see `method`).
     """
-    return _work(model, _rows(model, _named(probes)))
+    return _work(model, [row for some in probes for row in _rows(model, _named(some))])
 
 
-def spoken(model: LanguageModel, texts: pd.DataFrame) -> dict[str, int]:
-    """Count, as `work` does, what greedy answers took: what was read, and what was said.
+def spoken(texts: pd.DataFrame) -> pd.DataFrame:
+    """Return probes that stand for greedy answers: what was read, and what was said after it.
 
     An empty answer counts as a line's end, which ended it.
     """
@@ -182,28 +178,59 @@ def spoken(model: LanguageModel, texts: pd.DataFrame) -> dict[str, int]:
     for name in ("item", "variant"):
         if name not in numbered:
             numbered[name] = range(len(numbered))
-    return work(model, numbered)
+    return numbered
 
 
-def _scored(
+def prepared(model: LanguageModel, probes: pd.DataFrame) -> tuple[pd.DataFrame, list[Row]]:
+    """Return probes with all of their names, and their rows, none of which is too long."""
+    probes = _named(probes)
+    rows = _rows(model, probes)
+    for row, item, variant in zip(rows, probes["item"], probes["variant"]):
+        tokens.check_length(model, row, f"Prompt {variant!r} of item {item!r}")
+    return probes, rows
+
+
+def keys(model: LanguageModel, rows: Iterable[Row]) -> dict[Row, str]:
+    """Return the cache's keys of rows that have something to score."""
+    identity = caches.identity(model)
+    asked = {row for row in rows if row.scored}
+    return {row: caches.key(identity, "score", row.ids, row.start, row.source) for row in asked}
+
+
+def results(
+    model: LanguageModel, rows: list[Row], batch_size: int | None
+) -> Iterator[dict[Row, caches.Result]]:
+    """Yield the model's results of rows, some at a time."""
+    for done in engine.run(model, rows, batch_size):
+        check.refuse_nan(model, itertools.chain.from_iterable(done.values()))
+        yield {row: caches.Result(values) for row, values in done.items()}
+
+
+def scored(
+    model: LanguageModel, probes: pd.DataFrame, rows: list[Row], found: Mapping[Row, caches.Result]
+) -> pd.DataFrame:
+    """Return probes with the results of their rows."""
+    return probes.assign(
+        logprobs=column(_lists(rows, found), probes.index),
+        tokens=column([tokens.pieces(model, row.scored) for row in rows], probes.index),
+        read=column(tokens.read(model, list(probes["prompt"])), probes.index),
+    )
+
+
+def _completed(
     model: LanguageModel,
     rows: list[Row],
     cache: str | Path | None,
     progress: bool,
     batch_size: int | None,
-) -> list[list[float]]:
-    """Return the log-probabilities of each row, those that a cache holds or a model is asked."""
-    asked = {row for row in rows if row.scored}
-    identity = caches.identity(model)
-    keys = {row: caches.key(identity, "score", row.ids, row.start, row.source) for row in asked}
+) -> dict[Row, caches.Result]:
+    """Return the result of each row, from the cache or from the model."""
+    asked = keys(model, rows)
+    line = lines.line("score", len(asked), progress)
+    return caches.completed(cache, asked, lambda some: results(model, some, batch_size), line)
 
-    def run(missing: list[Row]) -> Iterator[dict[Row, caches.Result]]:
-        for done in engine.run(model, missing, batch_size):
-            check.refuse_nan(model, itertools.chain.from_iterable(done.values()))
-            yield {row: caches.Result(values) for row, values in done.items()}
 
-    found = caches.completed(cache, keys, run, lines.line("score", len(keys), progress))
-    metering.add(lambda: _work(model, [row for row in rows if row.scored]))
+def _lists(rows: list[Row], found: Mapping[Row, caches.Result]) -> list[list[float]]:
     return [list(found[row].logprobs) if row.scored else [] for row in rows]
 
 
@@ -240,5 +267,6 @@ def check_texts(frame: pd.DataFrame, needed: Sequence[str], texts: Sequence[str]
                 raise UserError(f"Row {row} of the probes has the {name} {text!r}; give a string.")
 
 
-def _column(values: list, index: pd.Index) -> pd.Series:
+def column(values: list, index: pd.Index) -> pd.Series:
+    """Return a column of values that may be lists."""
     return pd.Series(values, index=index, dtype=object)

@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ import pandas as pd
 from helpers import UserError, models, runs
 from helpers.models import LanguageModel, checkpoints, tokens
 from helpers.models.checkpoints import slug
-from helpers.probing import generate, score, scoring
+from helpers.probing import generate, score, score_and_generate, scoring
 from helpers.publishing import jobs, settings
 from helpers.publishing.jobs import TEMPLATES
 from helpers.publishing.sweeps import Sweep
@@ -124,21 +125,25 @@ def _cost(lm: LanguageModel, pilot: Path, loading: float) -> Cost:
     """Count what the probes of a pilot take of a model, and time it on a sample of them."""
     answers = runs.answers(pilot)
     scored = answers[answers["continuation"].notna()] if "continuation" in answers else answers[:0]
-    said = _said(answers)
+    said, together = _said(answers), "anchor_logprobs" in answers
     few = _sample(answers["item"])
-    count, seconds = 0, loading
+    longest = _longest(lm, said) if len(said) else 0
+    count, seconds = longest * len(said), loading
     if len(scored):
         part = scored[scored["item"].isin(few)].drop(columns=["logprobs", "tokens", "read"])
         score(lm, part[:2], progress=False)  # the first pass of a model is slower
         whole, some = (scoring.work(lm, table)["forwarded"] for table in (scored, part))
-        seconds += _timed(lambda: score(lm, part, progress=False)) * whole / max(1, some)
+        ask = partial(score, lm, part)
+        if together:
+            ask = partial(score_and_generate, lm, part, part["text"].notna(), longest)
+        seconds += _timed(partial(ask, progress=False)) * whole / max(1, some)
         count += whole
-    if len(said):
-        part, longest = said[said["item"].isin(few)], _longest(lm, said)
+    if len(said) and not together:
+        part = said[said["item"].isin(few)]
         generate(lm, list(part["prompt"][:1]), 1, progress=False)
         took = _timed(lambda: generate(lm, list(part["prompt"]), longest, progress=False))
         seconds += took * len(said) / max(1, len(part))
-        count += _read(lm, said) + longest * len(said)
+        count += _read(lm, said)
     return Cost(len(scored) + len(said), count, seconds)
 
 

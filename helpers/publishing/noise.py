@@ -37,8 +37,7 @@ def _one(
     frames = datasets.frames("atlas", asked["relation"].unique())
     probes = prompts.monitor(asked, frames, 7)
     how = {"batch_size": batch_size, "progress": False}
-    answers = probing.score(lm, probes, **how)
-    answers["text"] = probing.generate(lm, probes, **how)["text"]
+    answers = probing.score_and_generate(lm, probes, **how)
     scores = monitor.fact_scores(answers, anchors.known_facts(answers))
     return runs.save(
         started,

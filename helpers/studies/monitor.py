@@ -102,11 +102,8 @@ def ask(
     frames = datasets.frames(dataset, facts["relation"].unique())
     wrap = prompt_formats.wrapper(model, dataset, facts, seed)
     probes = wrap(prompts.monitor(facts, frames, n_frames))
-    scored = probing.score(model, probes, cache=cache)
-    spoken = probes if texts is None else probes[probes["variant"].isin(texts)]
-    said = probing.generate(model, spoken, anchors=spoken["continuation"], cache=cache)
-    said = said[["text", "anchor_logprobs"]].reindex(scored.index)
-    return scored.assign(**said)
+    spoken = None if texts is None else probes["variant"].isin(texts)
+    return probing.score_and_generate(model, probes, spoken, cache=cache)
 
 
 def drawn(given: Mapping[str, Any], model: str) -> pd.Series:

@@ -58,6 +58,25 @@ def loop(lm, ids: tuple[int, ...]) -> tuple[list[int], torch.Tensor]:
     return said, torch.stack(chances)
 
 
+@functools.cache
+@torch.no_grad()
+def forced(lm, ids: tuple[int, ...], anchor: tuple[int, ...]) -> list[float]:
+    """Return the log-probabilities of an anchor, from a pass of the whole text."""
+    logits = lm.model(torch.tensor([[*ids, *anchor]]), use_cache=False).logits[0, len(ids) - 1 : -1]
+    chances = logits.double().log_softmax(-1)
+    return chances.gather(1, torch.tensor(anchor)[:, None])[:, 0].tolist()
+
+
+@functools.cache
+def echoing(family: str) -> list[Task]:
+    """Return tasks whose anchors begin as the model goes on, so that texts run along them."""
+    lm, tasks = case(family)
+    return [
+        Task(task.ids, anchor=(*loop(lm, task.ids)[0][: n % (NEW + 1)], *task.anchor))
+        for n, task in enumerate(tasks)
+    ]
+
+
 def expected(lm, task: Task, rules: Rules) -> tuple[list[int], list[float], list[float]]:
     """Return tokens, log-probabilities and those of the anchor, as a plain loop reads them."""
     said, chances = loop(lm, task.ids)
@@ -78,8 +97,8 @@ def expected(lm, task: Task, rules: Rules) -> tuple[list[int], list[float], list
     return said[:kept], own, [chances[n, token].item() for n, token in enumerate(read)]
 
 
-def run(lm, tasks, rules, length: int = 512, price: float = plan.PASS) -> dict:
-    parts = list(branching._run(lm, tasks, length, rules, price))
+def run(lm, tasks, rules, length: int = 512, price: float = plan.PASS, scored=frozenset()) -> dict:
+    parts = list(branching._run(lm, tasks, length, rules, price, scored))
     assert sum(map(len, parts)) == len(tasks)  # each text once
     return {task: text for part in parts for task, text in part.items()}
 
@@ -94,6 +113,8 @@ def difference(lm, found: dict, rules: Rules) -> float:
         read = text.anchor_logprobs[: text.kept + 1]
         assert len(read) == len(anchor)
         pairs = [*zip(text.logprobs[: text.kept], own, strict=True), *zip(read, anchor)]
+        if text.scored:
+            pairs += zip(text.scored, forced(lm, task.ids, task.anchor), strict=True)
         worst = max([worst, *(abs(a - b) for a, b in pairs)])
     return worst
 
@@ -105,6 +126,10 @@ def test_every_packed_family_says_what_a_plain_loop_says(family):
     assert branching.suits(lm)
     assert difference(lm, run(lm, tasks, rules), rules) <= EXACT
     assert difference(lm, run(lm, tasks, rules, 24, 0), rules) <= EXACT
+    both = echoing(family)
+    found = run(lm, both, rules, 24, 0, scored=set(both))
+    assert all(len(text.scored) == len(task.anchor) for task, text in found.items())
+    assert difference(lm, found, rules) <= EXACT
 
 
 @pytest.mark.parametrize("family", ["falcon_alibi", "gpt_neo", "llama_dynamic", "mamba", "t5"])
@@ -116,7 +141,9 @@ def test_other_families_are_continued_otherwise(family):
 @given(data=st.data(), family=st.sampled_from(ATTENTION))
 def test_prompts_rules_order_and_packs_change_no_text(data, family):
     lm, tasks = case(family)
+    tasks = [*tasks, *echoing(family)]
     asked = data.draw(st.lists(st.sampled_from(tasks), min_size=1, unique=True))
+    scored = data.draw(st.sets(st.sampled_from(asked)))
     new = data.draw(st.integers(1, NEW))
     stop = data.draw(st.lists(st.sampled_from(LETTERS), max_size=3))
     likely = sorted({token for task in tasks for token in loop(lm, task.ids)[0]})
@@ -124,7 +151,9 @@ def test_prompts_rules_order_and_packs_change_no_text(data, family):
     rules = Rules(new, tuple(stop), tuple(ends))
     length = data.draw(st.sampled_from([1, 7, 24, 64, 512]))
     price = data.draw(st.sampled_from([0, plan.PASS, float("inf")]))
-    assert difference(lm, run(lm, asked, rules, length, price), rules) <= EXACT
+    found = run(lm, asked, rules, length, price, scored)
+    assert {task for task, text in found.items() if text.scored} == scored
+    assert difference(lm, found, rules) <= EXACT
 
 
 def visible(model, allowed, queries, keys):
@@ -197,6 +226,21 @@ def test_each_distinct_token_goes_through_the_model_once(family):
     # The token that ends a text is not read.
     assert sum(seen) == len(distinct) + sum(len(text.ids) - 1 for text in found.values())
     assert sum(map(len, {task.ids for task in tasks})) > 2 * len(distinct)
+
+
+@pytest.mark.parametrize("family", ["bloom", "gpt2", "llama"])
+def test_anchors_along_the_text_cost_nothing(family):
+    lm, tasks = case(family)
+    tasks = [task for task in tasks if len(task.ids) == len(tasks[0].ids)]
+    own = [Task(task.ids, anchor=tuple(loop(lm, task.ids)[0][:4])) for task in tasks]
+    rules = Rules(NEW, (), ())
+    with tokens_forwarded(lm) as alone:
+        run(lm, tasks, rules)
+    with tokens_forwarded(lm) as seen:
+        found = run(lm, own, rules, scored=set(own))
+    assert sum(seen) == sum(alone)
+    assert len(seen) == len(alone) - 3  # three of the passes that each add a token
+    assert difference(lm, found, rules) <= EXACT
 
 
 def unrelated(n: int, length: int) -> list[Task]:

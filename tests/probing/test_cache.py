@@ -47,8 +47,8 @@ def forwarded(monkeypatch):
             count(len(done))
             yield done
 
-    def counted_texts(model, tasks, rules):
-        for done in continued(model, tasks, rules):
+    def counted_texts(model, tasks, rules, anchors):
+        for done in continued(model, tasks, rules, anchors):
             count(len(done))
             yield done
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from helpers import UserError
 from helpers.models import tokens
-from helpers.probing import generate, score
+from helpers.probing import generate, metered, score, score_and_generate
 from tests import tiny
 
 PROMPTS = [
@@ -181,6 +181,71 @@ def test_anchor_that_merges_with_the_prompt_is_read_where_score_reads_it():
     assert found["anchor_logprobs"].iloc[0] == pytest.approx(forced["logprobs"].iloc[0], abs=1e-5)
     plain = generate(lm, [prompt], progress=False)
     assert found["text"].iloc[0] == plain["text"].iloc[0]
+
+
+BOTH = pd.DataFrame(
+    {
+        "item": [0, 0, 1, 2, 3, 3],
+        "variant": ["a", "b", "a", "a", "a", "a"],
+        "option": [0, 0, 0, 0, 0, 1],
+        "prompt": [*PROMPTS[:3], "He was born in 19", PROMPTS[3], PROMPTS[3]],
+        "continuation": [" France", " Lyon is", " Peru", "45", " France", " Peru"],
+    },
+    index=[5, 3, 4, 9, 1, 0],
+)
+
+
+@pytest.mark.parametrize("family", ["llama", "gpt2", "bloom", "gpt_neo", "mamba", "t5"])
+@pytest.mark.parametrize("spoken", [None, [True, False, True, True, False, True]])
+def test_scored_and_continued_at_once_is_scored_and_continued(family, spoken, tmp_path):
+    lm = endless(family, tiny.byte_tokenizer() if family == "gpt2" else None)
+    settings = {"max_new_tokens": 5, "stop": NEVER, "progress": False}
+    found = score_and_generate(lm, BOTH, spoken, **settings, cache=tmp_path)
+    asked = BOTH if spoken is None else BOTH[spoken]
+    right = score(lm, BOTH, progress=False)
+    said = generate(lm, asked, anchors=asked["continuation"], **settings)
+    columns = [name for name in right if name != "logprobs"]
+    pd.testing.assert_frame_equal(found[columns], right[columns])
+    for mine, theirs in zip(found["logprobs"], right["logprobs"], strict=True):
+        assert mine == pytest.approx(theirs, abs=1e-5)
+    assert found["text"].notna().tolist() == (spoken or [True] * len(BOTH))
+    assert found.loc[asked.index, "text"].tolist() == said["text"].tolist()
+    for mine, theirs in zip(found.loc[asked.index, "anchor_logprobs"], said["anchor_logprobs"]):
+        assert mine == pytest.approx(theirs, abs=1e-5)
+
+
+def test_both_at_once_and_each_alone_share_a_cache(tmp_path, monkeypatch):
+    lm = endless("llama")
+    settings = {"max_new_tokens": 5, "stop": NEVER, "progress": False}
+    spoken = BOTH["option"] == 0
+    score(lm, BOTH.head(2), tmp_path / "first", progress=False)
+    generate(lm, BOTH["prompt"].tail(2), cache=tmp_path / "first", **settings)
+    whole = score_and_generate(lm, BOTH, spoken, cache=tmp_path / "first", **settings)
+    pd.testing.assert_frame_equal(whole, score_and_generate(lm, BOTH, spoken, **settings))
+
+    def refuse(*args, **kwargs):
+        raise AssertionError("the model is asked again")
+
+    monkeypatch.setattr(lm.model, "forward", refuse)
+    again = score_and_generate(lm, BOTH, spoken, cache=tmp_path / "first", **settings)
+    pd.testing.assert_frame_equal(again, whole)
+    score(lm, BOTH, tmp_path / "first", progress=False)
+    kept = BOTH[spoken]
+    generate(lm, kept, anchors=kept["continuation"], cache=tmp_path / "first", **settings)
+
+
+def test_what_both_take_counts_a_prompt_once():
+    lm = endless("llama")
+    probes = BOTH.head(1)
+    with metered() as once:
+        found = score_and_generate(lm, probes, max_new_tokens=2, progress=False)
+    with metered() as twice:
+        score(lm, probes, progress=False)
+        generate(lm, probes, max_new_tokens=2, progress=False)
+    assert once["probes"] == twice["probes"] == 2
+    assert once["tokens"] == twice["tokens"]
+    prompt = len(lm.tokenizer(found["read"].iloc[0], add_special_tokens=False)["input_ids"])
+    assert once["forwarded"] == twice["forwarded"] - prompt
 
 
 def test_sentencepiece_text_keeps_its_leading_space():

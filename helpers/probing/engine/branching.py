@@ -2,14 +2,15 @@
 
 The tree of prompts goes through the model as it does for scores (`packing`). What the model says is
 one more branch below each prompt: the next tokens of all texts of a pack lie side by side, and a
-mask lets each see its own text only.
+mask lets each see its own text only. Anchors that are to be scored are branches of the tree; a text
+that begins like one goes on from there.
 """
 
 from __future__ import annotations
 
 import logging
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from functools import partial
 from typing import Any
 
@@ -75,9 +76,11 @@ def _scored(model: LanguageModel, rows: list[Row]) -> Iterator[dict[Row, tuple[f
         yield {tasks[task]: tuple(text.anchor_logprobs) for task, text in texts.items()}
 
 
-def run(model: LanguageModel, tasks: list[Task], rules: Rules) -> Iterator[list[Text]]:
-    """Yield the continuations of distinct tasks as they end."""
-    grown = partial(_run, rules=rules)
+def run(
+    model: LanguageModel, tasks: list[Task], rules: Rules, scored: Set[Task] = frozenset()
+) -> Iterator[list[Text]]:
+    """Yield the continuations of distinct tasks as they end; the anchors of some are scored too."""
+    grown = partial(_run, rules=rules, scored=scored)
     for done in packing.halving(model, grown, tasks, engine.pack_length(model)):
         yield list(done.values())
 
@@ -88,43 +91,69 @@ def _run(
     length: int,
     rules: Rules,
     price: float = plan.PASS,
+    scored: Set[Task] = frozenset(),
 ) -> Iterator[dict[Task, Text]]:
     """Yield texts as they end; further prompts are read while there is room for their texts."""
-    for ended in _ended(model, tasks, length, rules, price):
-        if ended:
-            yield {text.task: text for text in ended}
+    tree, paths = _tree(tasks, scored)
+    values = np.full(len(tree.token), np.nan)
+    late: list[Text] = []  # whose anchors are not read to their ends
+    for ended in _ended(model, tree, paths, length, rules, price, values if scored else None):
+        late += ended
+        for text in late:
+            if text.task in scored:
+                text.scored = tuple(values[list(paths[text.task])].tolist())
+        whole = {text.task: text for text in late if not np.isnan(text.scored).any()}
+        late = [text for text in late if text.task not in whole]
+        if whole:
+            yield whole
 
 
 def _ended(
-    model: LanguageModel, tasks: list[Task], length: int, rules: Rules, price: float
+    model: LanguageModel,
+    tree: Trie,
+    paths: dict[Task, tuple[int, ...]],
+    length: int,
+    rules: Rules,
+    price: float,
+    values: np.ndarray | None,
 ) -> Iterator[list[Text]]:
-    tree, asked = _tree(tasks)
+    """Yield texts as they end; on the way the nodes' log-probabilities are read, if asked for."""
+    asked: dict[int, list[Task]] = {}
+    for task, path in paths.items():
+        asked.setdefault(int(tree.parent[path[0]]), []).append(task)
+    children = {} if values is None else packing.readings(tree)[0]
     texts = None
-    for done in packing.passes(model, tree, asked.keys(), length, price, keys=True):
+    for done in packing.passes(model, tree, asked.keys() | children, length, price, keys=True):
         prefix = int(tree.parent[done.nodes[0]])
         if texts is None or texts.prefix != prefix:
             if texts is not None:
                 yield from texts.grow()
             texts = _Growing(model, rules, prefix, done)
-        yield texts.add(tree, done, asked)
+        begun = texts.add(tree, done, asked)
+        if values is not None:  # last, since reading overwrites the logits
+            scores = packing.read(tree, done.logits, done.heads, children)
+            check.refuse_nan(model, scores.values())
+            values[list(scores)] = list(scores.values())
+        yield begun
         del done  # its logits and keys are let go before the texts grow
         yield from texts.grow(length // SHARE, ROOM * length)
     if texts is not None:
         yield from texts.grow()
 
 
-def _tree(tasks: list[Task]) -> tuple[Trie, dict[int, list[Task]]]:
-    """Return the tree of prompts, and the tasks of those that end at a node.
+def _tree(tasks: list[Task], scored: Set[Task]) -> tuple[Trie, dict[Task, tuple[int, ...]]]:
+    """Return the tree of prompts, and for each task the nodes below its prompt.
 
-    A node more below each stands for the token that is to be chosen, so that the last one of the
-    prompt is forwarded.
+    These are of the anchor where it is scored, else one that stands for the token to be chosen, so
+    that the last token of the prompt is forwarded.
     """
-    groups: dict[tuple[int, ...], list[Task]] = {}
-    for task in tasks:
-        groups.setdefault(task.ids, []).append(task)
-    tree = build([Row((*ids, 0), len(ids)) for ids in groups])
-    ends = (int(tree.parent[path[0]]) for path in tree.paths)
-    return tree, {end: groups[row.ids[:-1]] for end, row in zip(ends, tree.rows)}
+    rows = {
+        task: Row((*task.ids, *(task.anchor if task in scored else (0,))), len(task.ids))
+        for task in tasks
+    }
+    tree = build(list(rows.values()))
+    paths = dict(zip(tree.rows, tree.paths))
+    return tree, {task: paths[row] for task, row in rows.items()}
 
 
 class _Growing:
@@ -144,11 +173,12 @@ class _Growing:
     @torch.inference_mode()
     def add(self, tree: Trie, done: Pass, asked: dict[int, list[Task]]) -> list[Text]:
         """Begin the texts of a pass's prompts, and return those that end at once."""
-        tasks = [(at, task) for at, node in enumerate(done.heads) for task in asked[node]]
+        tasks = [(at, task) for at, node in enumerate(done.heads) for task in asked.get(node, ())]
         if not tasks:
             return []
         self._let_go()
-        rows = [at for at, _ in tasks]
+        begun = [Text(task) for _, task in tasks]
+        chosen, rows = self._begin(tree, done, begun, [at for at, _ in tasks])
         nodes, heads = np.array(done.nodes), np.array(done.heads)[rows]
         sees = packing.sees(tree, nodes, self.past)[np.searchsorted(nodes, heads)]
         other, gap = len(self.places) - self.past, ((0, 0), (0, len(nodes)))
@@ -161,11 +191,34 @@ class _Growing:
         ]
         self.places = np.append(self.places, tree.depth[nodes])
         self.depth = np.append(self.depth, tree.depth[heads] + 1)
-        begun = [Text(task) for _, task in tasks]
-        chosen = decoding.advance(self.model, begun, done.logits[rows], self.rules)
         self.next = torch.cat([self.next, chosen])
         self.texts += begun
         return self._ended()
+
+    def _begin(
+        self, tree: Trie, done: Pass, begun: list[Text], rows: list[int]
+    ) -> tuple[torch.Tensor, list[int]]:
+        """Add to texts what a pass's own logits give, and return the last tokens.
+
+        `rows` says which of the logits each text reads first. While a text goes on as the tree
+        does, it reads those of the next node; which it read last is returned too.
+        """
+        places = {node: at for at, node in enumerate(done.heads)}
+        below = {(int(tree.parent[n]), int(tree.token[n])): at for n, at in places.items()}
+        chosen = torch.zeros(len(begun), dtype=torch.long, device=self.model.device)
+        going = list(range(len(begun)))
+        while going:
+            logits = done.logits[[rows[text] for text in going]]
+            texts = [begun[text] for text in going]
+            chosen[going] = said = decoding.advance(self.model, texts, logits, self.rules)
+            onward = {
+                text: below[done.heads[rows[text]], token]
+                for text, token in zip(going, said.tolist())
+                if begun[text].kept is None and (done.heads[rows[text]], token) in below
+            }
+            rows = [onward.get(text, row) for text, row in enumerate(rows)]
+            going = list(onward)
+        return chosen, rows
 
     def grow(self, most: int = 0, keys: int = 0) -> Iterator[list[Text]]:
         """Yield texts that have ended until only so many are going on, with so many keys."""

@@ -23,6 +23,8 @@ from helpers.models import LanguageModel, check, gpu, plain
 LOG = logging.getLogger(__name__)
 # What models return to go on from, and take back under the same name.
 STATES = ("past_key_values", "cache_params", "state")
+MOST_TEXTS = 100_000
+_texts: weakref.WeakKeyDictionary[Any, dict[tuple, str]] = weakref.WeakKeyDictionary()
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,7 @@ class Text:
     logprobs: list[float] = field(default_factory=list)
     anchor_logprobs: list[float] = field(default_factory=list)
     kept: int | None = None  # how many of the tokens stand before the end; None: not ended
+    scored: tuple[float, ...] = ()  # log-probabilities of the anchor after the prompt, if asked for
 
 
 def batches(
@@ -252,14 +255,21 @@ def stop_at(text: str, stop: Sequence[str]) -> int | None:
     return min((text.index(word) for word in stop if word in text), default=None)
 
 
-def decode(model: LanguageModel, task: Task, ids: list[int]) -> str:
+def decode(model: LanguageModel, task: Task, ids: Sequence[int]) -> str:
     """Return the text of new tokens, its leading space included.
 
     SentencePiece tokenizers drop the space before the first token that they decode, so the last
-    token of the prompt is decoded along and cut off.
+    token of the prompt is decoded along and cut off. Texts are kept: many answers are alike.
     """
-    settings = {"skip_special_tokens": True, "clean_up_tokenization_spaces": False}
-    before = [] if task.source else list(task.ids[-1:])
-    head = model.tokenizer.decode(before, **settings)
-    whole = model.tokenizer.decode(before + ids, **settings)
-    return whole[len(head) :] if whole.startswith(head) else model.tokenizer.decode(ids, **settings)
+    before = () if task.source else task.ids[-1:]
+    known = _texts.setdefault(model.tokenizer, {})
+    new = (before, tuple(ids))
+    if new not in known:
+        if len(known) > MOST_TEXTS:
+            known.clear()
+        settings = {"skip_special_tokens": True, "clean_up_tokenization_spaces": False}
+        head = model.tokenizer.decode(list(before), **settings)
+        whole = model.tokenizer.decode([*before, *ids], **settings)
+        alone = whole[len(head) :] if whole.startswith(head) else None
+        known[new] = model.tokenizer.decode(list(ids), **settings) if alone is None else alone
+    return known[new]
