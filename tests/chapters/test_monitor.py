@@ -187,5 +187,6 @@ def test_interrupted_run_resumes_without_repeating(root, tmp_path):
     folder = chapters.run("monitor", "atlas-xs", words, tmp_path)
     assert {path: path.stat().st_mtime_ns for path in kept} == kept
     whole = chapters.run("monitor", "atlas-xs", words, tmp_path / "whole")
-    pd.testing.assert_frame_equal(runs.answers(folder), runs.answers(whole))
+    # Packs differ behind the place of the interruption, and with them the last digits.
+    pd.testing.assert_frame_equal(runs.answers(folder), runs.answers(whole), atol=1e-5)
     assert json.loads((folder / "run.json").read_text())["parameters"]["n_facts"] == 20
