@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from helpers.plots.findings import Finding
 from helpers.runs.comparison import findings as claims
 from helpers.studies import STUDIES, comparison, measure_named
 
@@ -84,6 +85,23 @@ def test_the_leader_in_a_measure_of_which_less_is_better():
 def test_no_leader_of_fewer_than_two(figures):
     table = scores(right=figures).astype({"estimate": float})
     said(claims.leader(table, NONE, "right"), "undefined", "it takes two models")
+
+
+@pytest.mark.parametrize(
+    ("decisions", "decision", "words"),
+    [
+        (["holds", "holds"], "holds", ["each of the 2 main measures", "MONITOR, NCR"]),
+        (["opposite", "undecided"], "undecided", ["none of the 2", "(MONITOR, NCR)"]),
+        (["holds", "undecided"], "holds", ["In 1 of the 2", "(MONITOR);", "(NCR)"]),
+        (["undefined", "undecided"], "undecided", ["none of the 1", "(NCR)"]),
+        (["undefined", "undefined"], "undefined", ["it takes two models"]),
+        ([], "undefined", ["it takes two models"]),
+    ],
+)
+def test_leads(decisions, decision, words):
+    named = zip(("leader_MONITOR", "leader_NCR"), decisions)
+    each = [Finding(claim, told, "x", 0.1, 0.0, 0.2, 9) for claim, told in named]
+    said(claims.leads(each), decision, *words)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pandas as pd
 
 from helpers import stats
 from helpers.plots import tables
-from helpers.plots.findings import HOLDS, OPPOSITE, UNDECIDED, Finding, decide
+from helpers.plots.findings import HOLDS, OPPOSITE, UNDECIDED, UNDEFINED, Finding, decide
 from helpers.runs.comparison import reading, sizes
 from helpers.studies import Measure, measure_named
 
@@ -81,6 +81,34 @@ def leader(scores: pd.DataFrame, gaps: pd.DataFrame, name: str) -> Finding:
         things=measure.counts,
         **reading.unit(measure),
     )
+
+
+def leads(each: Sequence[Finding]) -> Finding:
+    """Count the measures in which a model leads: `each` is a finding of :func:`leader`."""
+    told = [one for one in each if one.decision != UNDEFINED]
+    won = [_titled(one) for one in told if one.decision == HOLDS]
+    open_ones = [_titled(one) for one in told if one.decision != HOLDS]
+    some = "In {k} of the {n} main measures one model is better than every other ({won}); in the "
+    some += "others the facts do not show it ({left})."
+    return decide(
+        "leaders_are_decided",
+        (len(won) if told else np.nan, np.nan, np.nan, len(told)),
+        decision=(HOLDS if won else UNDECIDED) if told else "",
+        holds=some
+        if open_ones
+        else "In each of the {n} main measures one model is better than every other: {won}.",
+        opposite="",
+        undecided="In none of the {n} main measures do the facts show one model to be better than "
+        "every other ({left}).",
+        undefined="Who leads cannot be said: it takes two models that have run the same chapter.",
+        k=len(won),
+        won=", ".join(won),
+        left=", ".join(open_ones),
+    )
+
+
+def _titled(lead: Finding) -> str:
+    return measure_named(lead.claim.removeprefix("leader_")).title
 
 
 def survive(gaps: pd.DataFrame) -> Finding:
