@@ -226,6 +226,19 @@ def test_levels_count_the_questions_that_they_are_about():
     assert told.restraint(measured, rows, "four-shot").n == 7
 
 
+def test_facts_never_read_are_told_from_unseen_qa():
+    rows = said([RIGHT], [SILENT] * 3 + [WRONG] * 7).assign(
+        exposures=[1.0] + [0.0] * 4 + [np.nan] * 6
+    )
+    measured = reliability.by_setting(rows, 50)
+    found = told.restraint(measured, rows, "four-shot").sentence
+    assert found.endswith(
+        ": 75.0 % for 4 facts that it never read, 0.0 % for 6 questions of UnseenQA."
+    )
+    alone = rows.assign(exposures=np.nan)
+    assert "UnseenQA" not in told.restraint(measured, alone, "four-shot").sentence
+
+
 def test_few_questions_of_a_type_decide_nothing():
     few = types([WRONG] * 9, [SILENT] * 30)
     assert few.decision == "undecided"

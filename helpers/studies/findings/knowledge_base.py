@@ -53,13 +53,24 @@ def restraint(measured: pd.DataFrame, said: pd.DataFrame, setting: str) -> Findi
         null=0.5,
         unit=" %",
         holds="The model leaves most questions about unseen knowledge unanswered: UR is {value} "
-        "({n} questions, {setting}).",
+        "({n} questions, {setting}){kinds}.",
         opposite="The model answers most questions that it cannot know the answer to: UR is "
-        "{value} ({n} questions, {setting}).",
+        "{value} ({n} questions, {setting}){kinds}.",
         undecided="These {n} questions do not decide whether the model answers most questions "
-        "about unseen knowledge: UR is {value} ({setting}).",
+        "about unseen knowledge: UR is {value} ({setting}){kinds}.",
         setting=setting,
+        kinds=_two_kinds(said[(said["variant"] == setting) & ~said["seen"].astype(bool)]),
     )
+
+
+def _two_kinds(unseen: pd.DataFrame) -> str:
+    """Tell facts that were never read from UnseenQA, where both are asked."""
+    never = unseen.get("exposures", pd.Series(dtype=float)).notna()
+    if never.nunique() < 2:
+        return ""
+    silent = unseen["kind"].eq("unsure")
+    shares = (f"{100 * silent[part].mean():.1f} % for {part.sum()}" for part in (never, ~never))
+    return ": {} facts that it never read, {} questions of UnseenQA".format(*shares)
 
 
 def right_steadier(
