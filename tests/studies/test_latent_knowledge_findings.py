@@ -156,6 +156,8 @@ def test_two_ways_are_compared_on_the_facts_asked_in_both():
     found = claims.list_against(table, "HGP", **DRAW)
     assert found.n == 12
     assert "100.0 % against 16.7 %" in found.sentence
+    offered = claims.list_against(table, "HGP", choices=20, **DRAW)
+    assert offered.sentence.startswith("When up to 20 choices are ranked, a list")
 
 
 def test_one_length_of_list_tells_nothing_of_others():

@@ -186,8 +186,11 @@ def wrong_harms_more(moved: pd.DataFrame, **draw: int) -> Finding:
     )
 
 
-def list_against(table: pd.DataFrame, kind: str, spoken: bool = False, **draw: int) -> Finding:
+def list_against(
+    table: pd.DataFrame, kind: str, spoken: bool = False, choices: int = 0, **draw: int
+) -> Finding:
     """Decide whether a list finds more facts than prompts of a kind (their mean), paired."""
+    ranked = f"When up to {choices} choices are ranked" if choices else "When choices are ranked"
     found, rates = _paired(table, "way", "IC-LKE", kind, draw)
     return decide(
         f"list_against_{kind}{'_spoken' * spoken}",
@@ -199,7 +202,7 @@ def list_against(table: pd.DataFrame, kind: str, spoken: bool = False, **draw: i
         undecided="{how}, these {n} facts do not decide whether a list of examples finds more than "
         "{prompts}: {rates}, a difference of {value}.",
         undefined="No fact was asked both by a list and by {prompts}.",
-        how="In free text" if spoken else "When choices are ranked",
+        how="In free text" if spoken else ranked,
         prompts=PROMPTS[kind],
         rates=rates,
     )
