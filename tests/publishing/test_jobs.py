@@ -45,11 +45,12 @@ def test_two_folders_of_one_name_are_two_models(tmp_path):
 
 def test_each_chapter_runs_where_its_kind_says():
     asked = ["atlas", "monitor", "comparison"], "atlas-m", ["atlas-s", "atlas-m"]
-    made = jobs.plan(*asked, ["n_facts=5", "n_bootstrap=70"])
+    few = ("n_facts=5", "n_bootstrap=70")
+    made = jobs.plan(*asked, list(few))
     assert {job.name: job.words for job in made} == {
-        "atlas-s/monitor": ("attribution=no", "n_grid=1", "n_facts=5", "n_bootstrap=70"),
-        "atlas-m/atlas": ("n_facts=5", "n_bootstrap=70"),
-        "atlas-m/monitor": ("n_facts=5", "n_bootstrap=70"),
+        "atlas-s/monitor": ("attribution=no", "n_grid=1", "n_close=1", *few),
+        "atlas-m/atlas": few,
+        "atlas-m/monitor": few,
         "synthesis/comparison": ("n_bootstrap=70",),
     }
     assert [job.early for job in made] == [True, False, False, False]
