@@ -108,10 +108,10 @@ def score_and_generate(
 ) -> pd.DataFrame:
     r"""Score continuations as `score` does, and continue their prompts as `generate` does.
 
-    A model that takes packs reads each prompt once for both, which takes about half of the time,
-    and a continuation that begins like the scored one goes on from there. The results are those of
-    the two functions (log-probabilities in float32 to 1e-5, the same texts), and each finds in the
-    cache what the other has left.
+    A model that takes packs reads each prompt once for both (of atlas-s and 200 facts of MONITOR,
+    31,014 tokens go through the model instead of 54,816), and a text that begins like the scored
+    continuation goes on from there. The results are those of the two functions (log-probabilities
+    in float32 to 1e-5, the same texts), and each finds in the cache what the other has left.
 
     Parameters
     ----------

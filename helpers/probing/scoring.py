@@ -76,7 +76,6 @@ def score(
     """
     probes, rows = prepared(model, probes)
     found = _completed(model, rows, cache, progress, batch_size)
-    metering.add(lambda: _work(model, [row for row in rows if row.scored]))
     return scored(model, probes, rows, found)
 
 
@@ -136,7 +135,6 @@ def score_sentences(
         tokens.check_length(model, row, f"Text {place}")
     found = pd.DataFrame({"text": pd.Series(texts, dtype=object)})
     results = _completed(model, rows, cache, progress, batch_size)
-    metering.add(lambda: _work(model, [row for row in rows if row.scored]))
     lists = column(_lists(rows, results), found.index)
     sums = [sum(values) if values else float("nan") for values in lists]
     found = found.assign(n_tokens=[len(values) for values in lists], logprob=sums)
@@ -227,7 +225,9 @@ def _completed(
     """Return the result of each row, from the cache or from the model."""
     asked = keys(model, rows)
     line = lines.line("score", len(asked), progress)
-    return caches.completed(cache, asked, lambda some: results(model, some, batch_size), line)
+    found = caches.completed(cache, asked, lambda some: results(model, some, batch_size), line)
+    metering.add(lambda: _work(model, [row for row in rows if row.scored]))
+    return found
 
 
 def _lists(rows: list[Row], found: Mapping[Row, caches.Result]) -> list[list[float]]:

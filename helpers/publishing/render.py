@@ -172,8 +172,8 @@ def sources() -> set[Path]:
         modules |= dependencies.named(" ".join(listed))
     asked = (WEIGHTS / live.MODEL).glob("*")
     placed = filter(Path.is_file, (BOOK / "chapters").rglob("*"))
-    outlines = jobs.TEMPLATES.glob("slides/*.md")
-    return {CONFIG, *pages, *outlines, *placed, *modules, *dependencies.data(modules), *asked}
+    decks = {*jobs.TEMPLATES.glob("slides/*.md"), *jobs.TEMPLATES.glob("quiz/*.yaml")}
+    return {CONFIG, *pages, *decks, *placed, *modules, *dependencies.data(modules), *asked}
 
 
 def build(builder: str, output: Path, log: Path, options: Sequence[str] = ()) -> tuple[int, str]:

@@ -90,10 +90,10 @@ def test_no_leader_of_fewer_than_two(figures):
 @pytest.mark.parametrize(
     ("decisions", "decision", "words"),
     [
-        (["holds", "holds"], "holds", ["each of the 2 main measures", "MONITOR, NCR"]),
-        (["opposite", "undecided"], "undecided", ["none of the 2", "(MONITOR, NCR)"]),
+        (["holds", "holds"], "holds", ["Each main measure has", "MONITOR, NCR"]),
+        (["opposite", "undecided"], "undecided", ["No main measure", "(MONITOR, NCR)"]),
         (["holds", "undecided"], "holds", ["In 1 of the 2", "(MONITOR);", "(NCR)"]),
-        (["undefined", "undecided"], "undecided", ["none of the 1", "(NCR)"]),
+        (["undefined", "undecided"], "undecided", ["No main measure", "(NCR)"]),
         (["undefined", "undefined"], "undefined", ["it takes two models"]),
         ([], "undefined", ["it takes two models"]),
     ],

@@ -40,6 +40,7 @@ OUTLINES = TEMPLATES / "slides"
 TEMPLATE = Path(__file__).with_name("slides.html.jinja")
 FOLDER = "slides"  # in the rendered book
 ASSETS = ("reveal", "mathjax")  # folders of the rendered book that a deck needs
+DISPLAY = {"display_mode": True}
 LINE = re.compile(r"\{(\w+)\} *(.*)")
 OBJECTIVES = re.compile(r"(?:will learn|you can)\n\n(1\. (?:.+\n?)+)")
 REFERENCE = re.compile(r"\s*(?:\(\{(?:doc|ref|numref|eq)\}`[^`<]+`\)|\{cite:\w+\}`[^`]+`)")
@@ -55,7 +56,6 @@ class Slide:
     words: list[str] = field(default_factory=list)
     figures: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-    claims: list[str] = field(default_factory=list)  # of the findings on it
 
 
 class Chapter:
@@ -99,7 +99,6 @@ class Chapter:
         """Yield findings, which name their claims."""
         for claim in filter(self.found.get, words.split()):
             one = self.found[claim]
-            slide.claims.append(claim)
             kind = f'class="finding {one.decision} mathjax_ignore" data-claim="{claim}"'
             yield f"<p {kind}>{html.escape(one.sentence)}</p>"
 
@@ -122,7 +121,7 @@ class Chapter:
         """Yield equations, for MathJax to set."""
         labelled = {label: text for part in self.markdown for label, text in EQUATION.findall(part)}
         for label in filter(labelled.get, words.split()):
-            yield f'<p class="equation">{_display(labelled[label].strip())}</p>'
+            yield f'<p class="equation">{_math(labelled[label].strip(), DISPLAY)}</p>'
 
     def objectives(self, words: str, slide: Slide) -> Iterator[str]:
         """Yield the list of what the chapter teaches."""
@@ -246,10 +245,6 @@ def _math(content: str, options: dict[str, Any]) -> str:
     return rf"\[{text}\]" if options["display_mode"] else rf"\({text}\)"
 
 
-def _display(latex: str) -> str:
-    return rf"\[{html.escape(latex)}\]"
-
-
 _MARKDOWN = MarkdownIt("commonmark", {"html": False}).enable("table")
 _MARKDOWN.use(dollarmath_plugin, renderer=_math)
 
@@ -270,7 +265,8 @@ def _made(manifest: dict[str, Any]) -> dict[str, str]:
     about = {
         "Model": ", ".join(filter(None, (model.get("name"), revision))),
         "Runs read": ", ".join(read),
-        "Data": f"{data['title']} (version {data['version']})" if data else "",
+        "Data": data.get("title", "")
+        + (f" (version {data['version']})" if data.get("version") else ""),
         "Seed": str(manifest["seed"]),
         "Run": f"{manifest['finished'][:10]}, {manifest['device']}",
         "Versions": versions,

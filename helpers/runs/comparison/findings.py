@@ -90,16 +90,14 @@ def leads(each: Sequence[Finding]) -> Finding:
     open_ones = [_titled(one) for one in told if one.decision != HOLDS]
     some = "In {k} of the {n} main measures one model is better than every other ({won}); in the "
     some += "others the facts do not show it ({left})."
+    every = "Each main measure has a model that is better than every other: {won}."
     return decide(
         "leaders_are_decided",
         (len(won) if told else np.nan, np.nan, np.nan, len(told)),
         decision=(HOLDS if won else UNDECIDED) if told else "",
-        holds=some
-        if open_ones
-        else "In each of the {n} main measures one model is better than every other: {won}.",
+        holds=some if open_ones else every,
         opposite="",
-        undecided="In none of the {n} main measures do the facts show one model to be better than "
-        "every other ({left}).",
+        undecided="No main measure shows one model to be better than every other ({left}).",
         undefined="Who leads cannot be said: it takes two models that have run the same chapter.",
         k=len(won),
         won=", ".join(won),
