@@ -7,11 +7,13 @@ import json
 import re
 import shutil
 import time
+from html import unescape
 from pathlib import Path
 
 import pytest
 
 from helpers import datasets
+from helpers.plots import findings
 from helpers.publishing import jobs
 from tests import outcomes, small_project
 
@@ -65,9 +67,22 @@ def make(project):
         print(f"{time.time() - started:.0f} s: {line}")
         assert (done.returncode != 0) == (status != 0), done.stderr[-3000:]
         assert "Traceback" not in done.stderr
+        check_slides(project)
         return done.stderr
 
     return book
+
+
+def check_slides(project: Path) -> None:
+    """Each chapter in the book has its slides, with the findings of this very run."""
+    decks = {deck.stem: deck for deck in (project / "book/_build/html/slides").glob("*.html")}
+    shown = {chapter for chapter in CHAPTERS if chapter not in absent(project)}
+    assert decks.keys() == shown
+    for chapter, deck in decks.items():
+        found = {one.claim: one for one in findings.load(project / "book/chapters" / chapter)}
+        text = deck.read_text(encoding="utf-8")
+        for claim, words in re.findall(r'data-claim="([^"]+)">(.*?)</p>', text):
+            assert unescape(words) == found[claim].sentence
 
 
 def page(project: Path, chapter: str) -> str:
