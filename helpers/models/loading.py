@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from helpers import UserError, first_line
-from helpers.models import adapters, address, checkpoints
+from helpers.models import adapters, address, checkpoints, fused
 from helpers.models.checkpoints import slug
 from helpers.models.language_model import LanguageModel
 
@@ -97,7 +97,7 @@ def load(
     loaded = LanguageModel(
         name=str(name),
         slug=slug(name),
-        model=model.eval(),
+        model=fused.gelu(model).eval(),
         tokenizer=tokenizer,
         kind=kind,
         device=placed.device,

@@ -235,6 +235,7 @@ def choices(
     """
     if n < 2:
         raise UserError(f"A choice needs at least 2 objects, not {n}.")
+    facts = facts[facts["relation"].isin(tests["relation"].unique())]
     objects = {r: sorted(set(group)) for r, group in facts.groupby("relation")["object"]}
     true = facts.groupby(["relation", "subject"])["object"].agg(set).to_dict()
     found = {}

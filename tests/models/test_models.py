@@ -55,6 +55,22 @@ def test_loaded_and_saved_models_score_alike(saved):
     assert loaded["logprobs"].iloc[0] == pytest.approx(made["logprobs"].iloc[0], abs=1e-6)
 
 
+@pytest.mark.parametrize("family", ["gpt2", "gptj", "llama"])
+@pytest.mark.parametrize("act", ["gelu_new", "gelu_fast", "relu"])
+def test_a_gelu_that_is_spelt_out_becomes_one_kernel(tmp_path, family, act):
+    key = "hidden_act" if family == "llama" else "activation_function"
+    folder = tiny.save(tmp_path / family, family)
+    settings_of(folder, **{key: act})
+    plain = transformers.AutoModelForCausalLM.from_pretrained(folder).eval()
+    loaded = models.load(folder, device="cpu").model
+    names = {type(module).__name__ for module in loaded.modules()}
+    assert ("GELU" in names) == (act != "relu")
+    assert not names & {"NewGELUActivation", "FastGELUActivation"}
+    ids = torch.arange(60, 120)[None]
+    with torch.inference_mode():
+        torch.testing.assert_close(loaded(ids).logits, plain(ids).logits, rtol=1e-5, atol=1e-6)
+
+
 def test_a_seq2seq_folder_loads(tmp_path):
     lm = models.load(tiny.save(tmp_path / "t5", "t5"), device="cpu")
     assert (lm.kind, lm.max_length) == ("seq2seq", None)

@@ -10,7 +10,7 @@ import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from functools import lru_cache
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -47,7 +47,7 @@ class Question:
     separator: str = "colon and line"  # how a list is written: a name of SEPARATORS
 
 
-@lru_cache(maxsize=1)
+@cache
 def facts() -> pd.DataFrame:
     """Return the atlas with what the model read of it, each relation in an order drawn by lot.
 
@@ -58,13 +58,30 @@ def facts() -> pd.DataFrame:
     return lists.draw(table, n=len(table), seed=0)
 
 
+@cache
+def of(relation: str) -> pd.DataFrame:
+    """Return the facts of a relation, in their order; none of one that is unknown."""
+    return facts()[facts()["relation"] == relation]
+
+
+@cache
+def _relations() -> set[str]:
+    return set(facts()["relation"])
+
+
+@cache
+def _frames(relation: str, kind: str) -> dict[int, str]:
+    table = datasets.frames("atlas", [relation]).query("kind == @kind")
+    return dict(zip(table["frame"], table["template"]))
+
+
 def about(relation: str, subject: str) -> pd.DataFrame:
     """Return the facts of a relation about a subject, in whatever case and accents it is written.
 
     >>> about("P1376", "brasilia")["subject"].tolist()
     ['Brasília']
     """
-    rows = facts()[facts()["relation"] == relation]
+    rows = of(relation)
     exact = rows[rows["subject"] == subject]
     return exact if len(exact) else rows[rows["subject"].map(folded) == folded(subject)][:1]
 
@@ -107,7 +124,7 @@ def ask(asked: Question) -> tuple[str, list[str], list[str]]:
     ('QUESTION: Which continent is Peru on?', 5, True)
     """
     _check(asked)
-    of_relation = facts().query("relation == @asked.relation")
+    of_relation = of(asked.relation)
     objects = sorted(set(of_relation["object"]))
     if asked.way == "list":
         prompt, space = _list(asked, of_relation)
@@ -163,7 +180,7 @@ def shares(asked: Sequence[Question]) -> list[pd.Series]:
     return [pd.Series(part, index=objects) for part, (_, objects, _) in zip(parts, put)]
 
 
-@lru_cache(maxsize=1)
+@cache
 def _model() -> object:
     from helpers import models
 
@@ -172,7 +189,7 @@ def _model() -> object:
 
 def _check(asked: Question) -> None:
     choices = {
-        "relation": set(facts()["relation"]),
+        "relation": _relations(),
         "way": set(WAYS),
         "separator": set(SEPARATORS),
         "frame": set(_templates(asked)),
@@ -188,10 +205,9 @@ def _check(asked: Question) -> None:
 def _templates(asked: Question) -> dict[int, str]:
     """Return the frames of a question's relation and way; a list has a single nameless one."""
     kind = WAYS.get(asked.way, ("", ""))[1]
-    if not kind or asked.relation not in set(facts()["relation"]):
+    if not kind or asked.relation not in _relations():
         return {asked.frame: ""}
-    table = datasets.frames("atlas", [asked.relation]).query("kind == @kind")
-    return dict(zip(table["frame"], table["template"]))
+    return _frames(asked.relation, kind)
 
 
 def _framed(asked: Question) -> str:

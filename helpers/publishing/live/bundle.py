@@ -18,7 +18,7 @@ from helpers import datasets
 from helpers.models.checkpoints import WEIGHTS
 from helpers.prompts import lists
 from helpers.prompts.formats import SEPARATORS
-from helpers.publishing.live.asking import IN_CONTEXT, MODEL, N_OPTIONS, WAYS, facts
+from helpers.publishing.live.asking import IN_CONTEXT, MODEL, N_OPTIONS, WAYS, of
 from helpers.publishing.live.cases import Case
 
 SCRIPTS = Path(__file__).resolve().parents[3] / "book" / "_static" / "live"
@@ -64,7 +64,7 @@ def catalogue() -> dict[str, Any]:
 
 def _relation(name: str, about: Any) -> dict[str, Any]:
     """Return one relation of the catalogue."""
-    table = facts().query("relation == @name")
+    table = of(name)
     objects = sorted(set(table["object"]))
     number = {text: place for place, text in enumerate(objects)} | {"": -1}
     frames = datasets.frames("atlas", [name]).sort_values("frame")
