@@ -51,7 +51,7 @@ def test_facts_are_sorted_by_their_answers():
     subjects = {item: f"{{{item}}}" for item in marks["item"]}
     finding = claims.three_facts(kinds, marks, subjects)
     assert finding.decision == "holds"
-    assert "40 facts of this relation: 10 steady, 10 shaky, 20 unknown" in finding.sentence
+    assert "40 facts of one relation: 10 steady, 10 shaky, 20 unknown" in finding.sentence
     assert (
         "about {f0} in all four cases, about {f10} in some, about {f20} only after"
         in finding.sentence

@@ -30,7 +30,8 @@ def still(asked: Question, before: Question | None = None) -> Still:
         f"the {SHOWN} likeliest of {len(table)} objects" if len(table) > SHOWN else "all options"
     )
     if len(shown) > SHOWN:
-        number += ", and what is marked or was likeliest before"
+        number += ", and others that are true or were stated falsely"
+        number += " or were likeliest before" * (before is not None)
     caption = f"What {MODEL} expects after “{_in_line(asked)}”: {number}.{behind} {truth(asked)}"
     values = ", ".join(f"{row.object} {row.probability:.1%}" for row in shown.itertuples())
     return Still(_draw(shown), caption, f"Bars of {number}: {values}.")

@@ -96,7 +96,7 @@ def verdicts_follow(shares: pd.DataFrame) -> Finding:
         "relation {fact} ({n} facts).",
         undecided="For {least}, {n} facts do not decide whether the verdict depends more on the "
         "fact or on the training run: fact and relation explain {fact} of the variance, "
-        "differences between runs on the same fact {run}.",
+        "differences between runs on the same fact {run}, a lead of {value}.",
         least=least,
         fact=f"{100 * fact.loc[least, 'estimate']:.0f} %",
         run=f"{100 * run.loc[least, 'estimate']:.0f} %",

@@ -40,7 +40,8 @@ def net_correct(measured: pd.DataFrame, said: pd.DataFrame, setting: str) -> Fin
         "is {value} ({n} questions, {setting}).",
         undecided="These {n} questions do not decide whether the model is right or wrong more "
         "often on seen knowledge: {shares}, so NCR is {value} ({setting}).",
-        shares=" and ".join(f"{name} {100 * rate:.1f} %" for name, rate in rates.items()),
+        shares=f"{100 * rates['CR']:.1f} % of the answers are right (CR) and "
+        f"{100 * rates['WR']:.1f} % wrong (WR)",
         setting=setting,
     )
 

@@ -47,7 +47,7 @@ def three_facts(kinds: pd.Series, marks: pd.DataFrame, subjects: Mapping[str, st
     missing = [kind for kind in KINDS if kind not in set(kinds)]
     counts = kinds.value_counts()
     counts = ", ".join(f"{counts.get(kind, 0)} {kind}" for kind in KINDS)
-    words = "Of the {n} facts of this relation: {counts}. The model is right {answers}."
+    words = "Of these {n} facts of one relation: {counts}. The model is right {answers}."
     return decide(
         "three_kinds_of_facts",
         (len(said), np.nan, np.nan, len(kinds)),
