@@ -1,6 +1,7 @@
 """How many examples of a list fit into what a model can read."""
 
 from collections.abc import Callable
+from functools import cache
 
 import pandas as pd
 
@@ -117,12 +118,15 @@ def readable(
     """
     if limit is None:
         return probes.reset_index(drop=True)
-    texts = probes["prompt"] if more else probes["prompt"] + probes["continuation"]
     limit -= max(0, more - 1)
-    long = {
-        variant
-        for variant, text in zip(probes["variant"], texts)
-        # No token is shorter than a byte, so most texts need not be counted.
-        if len(text.encode()) + 8 > limit and count(text) > limit
-    }
+    counted = cache(count)
+
+    def fits(prompt: str, said: str) -> bool:
+        """Tell whether a text can be read; far from the limit its prompt alone is counted."""
+        if more or counted(prompt) + 2 * len(said.encode()) + 8 > limit:
+            return counted(prompt if more else prompt + said) <= limit
+        return True
+
+    asked = zip(probes["variant"], probes["prompt"], probes["continuation"])
+    long = {variant for variant, prompt, said in asked if not fits(prompt, said)}
     return probes[~probes["variant"].isin(long)].reset_index(drop=True)
