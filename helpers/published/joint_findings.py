@@ -76,7 +76,8 @@ def _rest(every: pd.DataFrame) -> str:
     if not k:
         return f"the order is clearly alike on all {n} measures of knowing"
     row = every.loc[every["rho"].idxmin()]
-    worst = f"ρ of {joint.short(row['y'])} is {row['rho']:.2f}"
+    rho = tables.interval(row["rho"], row["low"], row["high"], digits=2)
+    worst = f"ρ of {joint.short(row['y'])} is {rho}"
     return f"on {k} of {n} measures of knowing it is not clearly alike ({worst})"
 
 

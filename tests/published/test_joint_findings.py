@@ -64,7 +64,8 @@ ALIKE = [
         told.order_alike,
         (pairs(joint.KNOWING, [0.9, 0.8, 0.1]), pairs(joint.ALL_KNOWING[:2], [0.3, 0.2], p=0.4)),
         "undecided",
-        "on 2 of 2 measures of knowing it is not clearly alike (ρ of NCR, zero-shot is 0.20).",
+        "on 2 of 2 measures of knowing it is not clearly alike "
+        "(ρ of NCR, zero-shot is 0.20 [0.00, 0.40]).",
     ),
     (told.order_alike, (none(), none()), "undefined", "fewer than six"),
     (told.every_setting, (pairs(joint.ALL_KNOWING, [0.9] * 9),), "holds", "9 of 9 measures"),
