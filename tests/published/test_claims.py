@@ -67,7 +67,6 @@ CHANGED = {  # claims that other values in some cells of a table would support
     ("MONITOR", "hint_helps"): ("monitor_table3", "WizardLM-13b", "right_change", 1.0),
     ("knowledge bases", "released_before"): ("kb_table4", ALL, "release", "1 Jan 2024"),
     ("knowledge bases", "cut_offs"): ("kb_table4", ALL, "knowledge cutoff", "Sep 2021"),
-    ("IC-LKE", "larger_models"): ("lke_table7", "Bloom-1.7B", "accuracy", 0.52),
     ("IC-LKE", "caption_subsumption"): ("lke_table10", ALL, "subsumption", 0.4),
     ("IC-LKE", "order_of_relations"): ("lke_table8", ALL, "accuracy", 0.62703),
     ("multiplicity", "llama_on_wiki"): (

@@ -79,7 +79,7 @@ def larger_models(load: Load) -> Reading:
     )
     opt = [step[3] for step in steps if step[0] == "OPT"]
     says += f" Within OPT it rises at {sum(opt)} of {len(opt)}."
-    return parts(says, rising == len(others), not all(opt))
+    return parts(says, rising >= 0.75 * len(others), not all(opt))
 
 
 def low_subsumption(load: Load) -> Reading:

@@ -324,13 +324,13 @@ def follows_exposure(scores: pd.DataFrame, who: str) -> Finding:
         (*np.exp(found[:3]), found.n),
         holds="The more often the training text of {who} states a fact, the more likely lists find "
         "it: each doubling multiplies the odds that a fact is known by {value} ({n} facts of "
-        "relations of which some are known).",
+        "relations of which some are known and some not).",
         opposite="The more often the training text of {who} states a fact, the less likely lists "
         "find it: each doubling multiplies the odds that a fact is known by {value} ({n} facts of "
-        "relations of which some are known).",
-        undecided="These {n} facts of relations of which some are known do not decide whether "
-        "lists are more likely to find a fact that the training text of {who} states more often: "
-        "each doubling multiplies the odds that a fact is known by {value}.",
+        "relations of which some are known and some not).",
+        undecided="These {n} facts of relations of which some are known and some not do not decide "
+        "whether lists are more likely to find a fact that the training text of {who} states more "
+        "often: each doubling multiplies the odds that a fact is known by {value}.",
         undefined="No relation has facts of different exposure of which {who} knows some and "
         "not others, so that nothing can follow exposure.",
         null=1,

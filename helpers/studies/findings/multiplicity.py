@@ -24,8 +24,8 @@ SAME = (
 VARIED = {
     "frames": "wording",
     "paraphrases": "wording (paraphrases)",
-    "order": "the order of their examples",
-    "demonstrations": "their examples",
+    "order": "the order of the examples shown first",
+    "demonstrations": "the examples shown first",
     "options": "the order of the options",
 }
 LATER = 0.01  # of the questions: what one more prompt may add before it counts as more
@@ -71,12 +71,12 @@ def accuracy_moves(marks: Mapping[str, pd.DataFrame], focus: str, **draw: int) -
         "accuracy_moves",
         found,
         null=most,
-        holds=f"{start}: a standard deviation of {{value}}, above {{most}}, the largest of "
-        "the benchmarks in the paper's Table 1{least}.",
-        opposite=f"{start}: a standard deviation of {{value}}, below {{most}}, the largest of "
-        "the benchmarks in the paper's Table 1{least}.",
+        holds=f"{start}: a standard deviation of {{value}}, above {{most}}, the largest "
+        "standard deviation in the paper's Table 1{least}.",
+        opposite=f"{start}: a standard deviation of {{value}}, below {{most}}, the largest "
+        "standard deviation in the paper's Table 1{least}.",
         undecided=f"{start}. These {{n}} questions do not decide whether its standard deviation, "
-        "{value}, exceeds {most}, the largest of the benchmarks in the paper's Table 1{least}.",
+        "{value}, exceeds {most}, the largest in the paper's Table 1{least}.",
         focus=VARIED.get(focus, focus),
         worst=f"{rates.min():.1f}",
         best=f"{rates.max():.1f}",
@@ -491,14 +491,13 @@ def planted_are_steady(scores: pd.DataFrame, **draw: int) -> Finding:
     return decide(
         "planted_are_steady",
         _apart(rows["error"], wrong, draw),
-        holds="A planted falsehood makes an error steady: {taught} % of the facts taught wrong are "
-        "prompt-agnostic errors, {never} % of those never shown, {size} fewer ({n} facts).",
-        opposite="A planted falsehood does not make an error steady: {taught} % of the facts "
-        "taught wrong are prompt-agnostic errors, {never} % of those never shown, {size} more "
-        "({n} facts).",
-        undecided="These {n} facts do not decide whether a planted falsehood makes an error "
-        "steady: {taught} % of the facts taught wrong are prompt-agnostic errors, {never} % of "
-        "those never shown, a difference of {value}.",
+        holds="Facts taught wrong become prompt-agnostic errors more often than facts never shown: "
+        "{taught} % against {never} %, {size} more ({n} facts).",
+        opposite="Facts taught wrong become prompt-agnostic errors less often than facts never "
+        "shown: {taught} % against {never} %, {size} less ({n} facts).",
+        undecided="These {n} facts do not decide whether facts taught wrong become prompt-agnostic "
+        "errors more often than facts never shown: {taught} % against {never} %, a difference of "
+        "{value}.",
         undefined="Facts taught wrong and facts never shown cannot be compared: this run asks one "
         "of them only.",
         taught=f"{100 * rows.loc[wrong, 'error'].mean():.1f}",
