@@ -38,6 +38,7 @@ ALL_KNOWING = tuple(
 )
 MAIN = (MONITOR[0], KNOWING[0], LIMITS[0], LKE, *ACCURACIES, *AMBIGUITIES)
 MAPPED = (*MAIN[:4], *ACCURACIES[1:3], ACCURACIES[5], *AMBIGUITIES[1:3], AMBIGUITIES[5])
+FEWEST_FAMILIES = 3  # below, too few different draws for an interval
 # Accuracy of one who guesses: one of 100 objects in IC-LKE, one of two answers in True-False.
 GUESSING = {LKE: 0.01, "multiplicity: True-False accuracy": 0.5}
 
@@ -85,12 +86,12 @@ def compare(
     -------
     DataFrame
         One row a pair: ``x, y, pair`` (both names), ``n, families``; ``rho, p`` (Spearman, exact
-        to 16 models), ``p_holm`` (over all pairs computed); ``low, high`` (families drawn),
-        ``left_out`` (draws without a rho); ``least, most, without`` (rho without each family, and
-        the one that moves it most); ``r, r_low, r_high`` (Pearson, Fisher's interval);
-        ``given_size, given_low, given_high`` (rho given the number of parameters, families
-        drawn); ``base_n, base`` (rho over base models alone); ``note``. Over fewer than six models
-        nothing is computed, and ``note`` says so.
+        to 16 models), ``p_holm`` (over all pairs computed); ``low, high`` (families drawn; none
+        below three families), ``left_out`` (draws without a rho); ``least, most, without`` (rho
+        without each family, and the one that moves it most); ``r, r_low, r_high`` (Pearson,
+        Fisher's interval); ``given_size, given_low, given_high`` (rho given the number of
+        parameters, families drawn); ``base_n, base`` (rho over base models alone); ``note``. Over
+        fewer than six models nothing is computed, and ``note`` says so.
 
     Examples
     --------
@@ -128,6 +129,8 @@ def _compared(table: pd.DataFrame, x: str, y: str, n_resamples: int, seed: int) 
     row |= {"least": left["r"].min(), "most": left["r"].max(), "without": far}
     row |= {"r": line.r, "r_low": line.low, "r_high": line.high}
     row |= {"given_size": given.estimate, "given_low": given.low, "given_high": given.high}
+    if row["families"] < FEWEST_FAMILIES:
+        row |= dict.fromkeys(("low", "high", "given_low", "given_high"), np.nan)
     alone = stats.rank_test(*base.T).rho if len(base) >= stats.FEWEST_MODELS else np.nan
     return row | {"base_n": len(base), "base": alone}
 

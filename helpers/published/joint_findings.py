@@ -328,13 +328,14 @@ def many_pairs(grid: pd.DataFrame) -> Finding:
     p = grid["p"].dropna()
     k, n = int((p < LEVEL).sum()), len(p)
     words = "of {n} pairs of measures of different papers with at least six models, {k} have an "
-    words += "exact p below 0.05; about {chance:.0f} would if nothing were related."
+    words += "exact p below 0.05; about {chance:.0f} would if nothing were related. The pairs "
+    words += "share models and measures, so this is a count and no test."
     return decide(
         "more_than_chance",
         stats.wilson(k, n) if n else NOTHING,
-        holds=f"The measures are related more often than by chance: {words}",
-        opposite=f"The measures are related less often than by chance: {words}",
-        undecided=f"The measures are not clearly related more often than by chance: {words}",
+        holds=f"More pairs of measures are related than would be by chance: {words}",
+        opposite=f"Fewer pairs of measures are related than would be by chance: {words}",
+        undecided=f"About as many pairs of measures are related as would be by chance: {words}",
         undefined="No two measures of different papers share six models.",
         null=LEVEL,
         k=k,
@@ -350,8 +351,8 @@ def size_orders(sized: pd.DataFrame) -> Finding:
     k, n = int(clear.sum()), len(rows)
     names = "; ".join(joint.short(name) for name in rows.loc[clear, "measure"])
     above = np.where(better > 0, rows["low"], -rows["high"]).round(2) > 0
-    words = "{k} of {n} measures order models by size clearly, by p after Holm's correction{which}."
-    words += " By the interval over families instead, it is {by_family} of {n}."
+    words = "{k} of {n} measures order models by size with p below 0.05 after Holm's correction"
+    words += "{which}. By the interval over families instead, it is {by_family} of {n}."
     return decide(
         "size_orders_models",
         (k / n if n else np.nan, np.nan, np.nan, n),

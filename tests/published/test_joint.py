@@ -153,3 +153,11 @@ def test_points_say_which_are_in_doubt():
 def test_another_certainty_is_refused():
     with pytest.raises(UserError, match='"sure" is no certainty'):
         joint.compare(least="sure")
+
+
+def test_two_families_give_no_interval():
+    pair = ("knowledge bases: NCCR, zero-shot", "multiplicity: FEVER accuracy")
+    row = joint.compare([pair], n_resamples=20).iloc[0]
+    assert (row["families"], row["n"]) == (2, 6)
+    assert row[["low", "high", "given_low", "given_high"]].isna().all()
+    assert row[["rho", "p", "given_size"]].notna().all()

@@ -151,7 +151,7 @@ ALIKE = [
     (told.doubtful, (doubted(0.1, 0.01, 0.04, sure=0.2),), "undecided", "all together do"),
     (told.doubtful, (doubted(nan, 0.01, nan, nan),), "undefined", "No pair rests"),
     (told.many_pairs, (pd.DataFrame({"p": [0.01] * 30 + [0.5] * 70}),), "holds", "30 have"),
-    (told.many_pairs, (pd.DataFrame({"p": [0.5] * 200}),), "opposite", "less often"),
+    (told.many_pairs, (pd.DataFrame({"p": [0.5] * 200}),), "opposite", "Fewer pairs"),
     (told.many_pairs, (pd.DataFrame({"p": [0.01] * 5 + [0.5] * 95}),), "undecided", "about 5"),
     (told.many_pairs, (pd.DataFrame({"p": [nan]}),), "undefined", "No two measures"),
     (told.size_orders, (sized([-0.9, 0.9], 0.01),), "holds", "families instead, it is 2 of 2."),

@@ -372,14 +372,15 @@ def cost(costs: pd.DataFrame, n: int) -> Finding:
     seconds = costs["seconds"].astype(float)
     times = seconds["grid, answered"] / seconds["MONITOR, answered"]
     both = seconds["grid, answered"] / seconds["MONITOR, both at once"]
+    span = " to ".join(sorted({f"{times:.1f}", f"{both:.1f}"}, key=float))
     saved = load("monitor_table8")["saved"].item()
     same = f"({{n}} facts, the shorter of two times); Table 8 of Wang et al. 2024 has {saved:.2f}"
     return decide(
         "grid_is_dearer",
         (times, np.nan, np.nan, n),
         decision=HOLDS if times > 1 else OPPOSITE,
-        holds=f"Answering the grid took {times:.1f} times as long as answering MONITOR's prompts, "
-        f"and {both:.1f} times as long as answering and scoring them {same}.",
+        holds=f"Answering the grid took {span} times as long as MONITOR's prompts, answered alone "
+        f"or answered and scored at once {same}.",
         opposite=f"Answering the grid took no longer than answering MONITOR's prompts: {times:.1f} "
         f"times as long {same}.",
         undecided="",
