@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from helpers import runs
+from helpers.runs.panel import asking, reading
 
 DATASET = {"name": "atlas", "checksum": "cd" * 32}
 RELATIONS = ("P17", "P36", "P30")
@@ -35,14 +36,16 @@ def write(
     versions: dict[str, str] | None = None,
     heeds: bool = True,
     prompt_format: str | None = "bare",
+    panel: int = 0,
     **parameters: object,
 ) -> None:
     """Save a run of each chapter in folder/model/chapter.
 
     A model that does not heed the hint has no MONITOR; ``prompt_format`` is how it was asked, and
-    None for a run of the time before there were formats.
+    None for a run of the time before there were formats. With a `panel` it was also asked so many
+    other facts of each relation.
     """
-    table = facts(n, first)
+    table, others = facts(n, first), facts(panel, first=100)
     right = (table["hard"] < ability).to_numpy()
     makers = {
         "monitor": partial(_monitor, heeds=heeds),
@@ -57,6 +60,10 @@ def write(
         about = {"name": model, "n_parameters": size, "weights_sha": f"sha of {model}"}
         about |= {"prompt_format": prompt_format} if prompt_format else {}
         told = {} if versions is None else {"versions": versions}
+        if panel:
+            besides = makers[chapter](others, (others["hard"] < ability).to_numpy())[1]
+            about_panel = {"settings": given | extra, "version": asking.VERSION}
+            told["panel"] = reading.save(run.folder, besides, about_panel)
         source = DATASET | ({"name": parameters["dataset"]} if "dataset" in parameters else {})
         saved = {"answers": answers, "metrics": metrics, "model": about, "dataset": source}
         runs.save(run, **saved, extra=told)

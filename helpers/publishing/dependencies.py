@@ -75,8 +75,9 @@ def digest(paths: Iterable[str | Path], top: Path | None = None) -> str:
     >>> digest([]) == digest(()) != digest([__file__]) == digest([__file__, __file__])
     True
     """
-    found = sorted({Path(path).resolve() for path in paths})
-    name = shown if top is None else (lambda file: file.relative_to(top.resolve()))
+    # Below `top` a link counts by its own name: what it leads to may lie elsewhere.
+    found = sorted({Path(path).absolute() if top else Path(path).resolve() for path in paths})
+    name = shown if top is None else (lambda file: file.relative_to(top.absolute()))
     lines = [f"{name(file)} {_hash(file, *_stamp(file))}" for file in found if file.is_file()]
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 

@@ -113,7 +113,7 @@ def difference(
     if both.empty:
         return stats.Difference(*[float("nan")] * 4, 0)
     left, right = left.loc[both], right.loc[both]
-    return stats.paired_difference(
+    found = stats.paired_difference(
         left[columns],
         right[columns],
         measure.statistic,
@@ -121,6 +121,7 @@ def difference(
         n_resamples,
         seed,
     )
+    return found._replace(n=measure.n(left))
 
 
 def differences(

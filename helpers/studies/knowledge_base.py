@@ -35,19 +35,21 @@ def _one(values: np.ndarray, place: int) -> np.ndarray:
     return kb.statistic(values)[..., place]
 
 
-def _measure(name: str, title: str, table: int, meaning: str) -> Measure:
+def _measure(name: str, title: str, table: int, meaning: str, seen: bool | None = True) -> Measure:
     statistic = partial(_one, place=kb.MEASURES.index(name))
     about = {"counts": "questions", "source": f"{name}, Table {table}", "meaning": meaning}
-    return Measure(name, title, BASIC, statistic, name in kb.HIGHER_IS_BETTER, **about)
+    return Measure(name, title, BASIC, statistic, name in kb.HIGHER_IS_BETTER, seen=seen, **about)
 
 
 MEASURES = (
     _measure("NCR", "NCR", 9, "seen questions answered correctly, minus those answered wrongly"),
-    _measure("UR", "UR", 9, "unseen questions that get no informative answer"),
+    _measure("UR", "UR", 9, "unseen questions that get no informative answer", False),
     _measure("Cons_c", "Cons, correct", 10, "how often a correct answer is chosen again"),
-    _measure("Cons_w", "Cons, wrong", 10, "how often a wrong answer is chosen again"),
+    _measure("Cons_w", "Cons, wrong", 10, "how often a wrong answer is chosen again", None),
     _measure("NCCR", "NCCR", 11, "NCR, each answer weighted by how often it is chosen again"),
-    _measure("IUR", "IUR", 11, "unseen questions without a wrong answer that is chosen again"),
+    _measure(
+        "IUR", "IUR", 11, "unseen questions without a wrong answer that is chosen again", False
+    ),
 )
 _BY_NAME = {measure.name: measure for measure in MEASURES}
 # Of logs, which hold questions about seen knowledge or about unseen, not both.

@@ -33,6 +33,8 @@ class Measure:
         Whether it is shown in percent; it always lies on the scale of a share itself.
     counts : str
         What `n` counts.
+    seen : bool or None
+        Of which questions it tells, by their column ``seen``; None: of all.
     source : str
         The paper's symbol and where it prints figures of it.
     meaning : str
@@ -46,6 +48,7 @@ class Measure:
     higher: bool | None
     percent: bool = True
     counts: str = "facts"
+    seen: bool | None = None
     source: str = ""
     meaning: str = ""
 
@@ -54,6 +57,15 @@ class Measure:
         """Title with an arrow to the better side and the unit."""
         arrow = {True: " ↑", False: " ↓", None: ""}[self.higher]
         return f"{self.title}{arrow}{', %' if self.percent else ''}"
+
+    def n(self, facts: pd.DataFrame) -> int:
+        """Count the facts that it is of, among those that have its columns.
+
+        >>> about = Measure("UR", "UR", ("seen",), stats.mean, True, seen=False)
+        >>> about.n(pd.DataFrame({"seen": [1.0, 1.0, 0.0]}))
+        1
+        """
+        return len(facts) if self.seen is None else int((facts["seen"] == self.seen).sum())
 
 
 def rate(name: str, title: str, higher: bool | None = True, **about: str) -> Measure:

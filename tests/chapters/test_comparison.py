@@ -83,6 +83,20 @@ def test_it_finds_who_leads_and_that_the_largest_is_better(folder):
     assert found["monitor_falls_with_accuracy"].n == 4
 
 
+def test_the_panel_decides_where_all_were_asked_it(tmp_path):
+    for name in ("atlas-xs", "atlas-s"):
+        saved_runs.write(tmp_path, name, ABILITIES[name], size=SIZES[name], panel=16)
+    folder = chapters.run("comparison", "", FAST, tmp_path)
+    found = {finding.claim: finding for finding in findings.load(folder)}
+    assert found["leader_right"].n == found["largest_beats_smallest_right"].n == 48
+    assert found["NCR_rises_with_size"].n == 24  # half are seen
+    assert found["models_differ_beyond_training_runs"].decision == "undefined"  # other facts
+    table = runs.metrics(folder)
+    right = table[table["measure"] == "right"].groupby("level")["n"].unique().map(list)
+    assert right.to_dict() == {"run": [24], "difference": [24],
+                               "panel": [48], "panel difference": [48]}  # fmt: skip
+
+
 def test_differences_are_paired_and_counted(metrics):
     gaps = metrics[(metrics["level"] == "difference") & (metrics["measure"] == "right")]
     assert len(gaps) == 6

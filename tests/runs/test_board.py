@@ -1,5 +1,7 @@
 """The board of models: the same facts, counted, and their sums."""
 
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -132,6 +134,54 @@ def test_models_that_are_chosen_are_compared_among_themselves(two):
     assert set(everything.loc[everything["group"] == 0, "label"]) == {"small", "large", "third"}
     chosen = across.choose(str(two), ["own", "other"])
     assert chosen["group"].eq(0).all()
+
+
+@pytest.fixture
+def asked_more(tmp_path):
+    """Return the folder of two models' runs that were asked 16 more facts of each relation."""
+    saved_runs.write(tmp_path, "small", 0.3, panel=16)
+    saved_runs.write(tmp_path, "large", 0.7, size=4_000_000, panel=16)
+    return tmp_path
+
+
+def test_the_panels_facts_are_read_beside_the_runs_own(asked_more):
+    table, own = load(asked_more)
+    found = board.panels(table)
+    assert list(found) == list(own) == list(STUDIES)
+    others = saved_runs.facts(16, first=100).set_index("item")
+    for chapter, models in found.items():
+        assert list(models) == ["small", "large"]
+        assert set(models["small"].index) == set(others.index)
+        assert not set(own[chapter]["small"].index) & set(others.index)
+    for name, ability in (("small", 0.3), ("large", 0.7)):
+        right = found["latent_knowledge"][name]["right"]
+        assert (right == (others["hard"] < ability)[right.index]).all()
+    standing, gaps = board.everything(found, 50, only=("right",))
+    assert standing["n"].tolist() == [48, 48]
+    assert gaps[["first", "n", "better"]].to_dict("records") == [
+        {"first": "large", "n": 48, "better": "large"}
+    ]
+
+
+def _never_asked(folder):
+    saved_runs.write(folder, "small", 0.3, ("monitor",))
+
+
+def _asked_otherwise(folder):
+    place = folder / "small" / "monitor" / "run.json"
+    told = json.loads(place.read_text())
+    told["panel"]["version"] -= 1
+    place.write_text(json.dumps(told))
+
+
+def _file_is_gone(folder):
+    (folder / "small" / "monitor" / "panel.parquet").unlink()
+
+
+@pytest.mark.parametrize("change", [_never_asked, _asked_otherwise, _file_is_gone])
+def test_a_chapter_whose_runs_were_not_all_asked_the_same_panel_has_none(asked_more, change):
+    change(asked_more)
+    assert list(board.panels(load(asked_more)[0])) == list(STUDIES)[1:]
 
 
 def test_without_runs_every_table_is_empty_and_has_its_columns(tmp_path):

@@ -89,6 +89,34 @@ def test_lower_is_better_turns_the_side():
     assert (found.decision, found.estimate) == ("holds", 0.2)
 
 
+def _gaps(*rows):
+    """Return differences, each 0.01 to either side."""
+    table = pd.DataFrame(rows, columns=["first", "second", "measure", "estimate"])
+    return table.assign(low=table["estimate"] - 0.01, high=table["estimate"] + 0.01, n=90)
+
+
+@pytest.mark.parametrize(
+    ("apart", "decision", "words"),
+    [
+        ({"right": 0.3, "MONITOR": -0.2}, "holds", "of 2 differences"),
+        ({"right": 0.04, "MONITOR": -0.05}, "opposite", "of 2 differences"),
+        ({"right": 0.3, "MONITOR": -0.05, "NCR": 0.005}, "undecided", "1 are larger than any"),
+        ({"right": 0.005}, "undefined", "no two models here"),
+        ({}, "undefined", "no two models here"),
+    ],
+)
+def test_models_are_read_against_training_runs(apart, decision, words):
+    between = _gaps(("r2", "r1", "right", -0.06), ("r3", "r1", "right", 0.05),
+                    ("r2", "r1", "MONITOR", 0.1), ("r2", "r1", "NCR", 0.1))  # fmt: skip
+    gaps = _gaps(*(("m", "s", name, gap) for name, gap in apart.items()))
+    found = seed_findings.models_beyond_runs(gaps, between)
+    assert found.decision == decision
+    assert words in found.sentence
+    # A tuned model's lead over its base says nothing of training runs.
+    tuned = pd.concat([gaps, _gaps(("chat", "m", "right", 0.9))])
+    assert seed_findings.models_beyond_runs(tuned, between, [("chat", "m")]) == found
+
+
 @pytest.mark.parametrize(
     ("right", "part", "decision"),
     [

@@ -1,13 +1,15 @@
 """Models beside each other: every measure with its interval, and paired differences."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from functools import reduce
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from helpers import stats
 from helpers.runs.comparison import facts
+from helpers.runs.panel.reading import FILE
 from helpers.studies import STUDIES, Measure
 from helpers.studies.comparison import differences, numbers
 
@@ -16,14 +18,34 @@ Tables = Mapping[str, Mapping[str, pd.DataFrame]]
 
 def tables(grouped: pd.DataFrame) -> dict[str, dict[str, pd.DataFrame]]:
     """Read the facts of all runs that may be compared."""
+    return {
+        name: {row.label: facts.read(name, row.folder) for row in part.itertuples()}
+        for name, part in _chapters(grouped).items()
+    }
+
+
+def panels(grouped: pd.DataFrame) -> dict[str, dict[str, pd.DataFrame]]:
+    """Read the panel's facts, chapter by chapter, where all runs were asked the same panel alike.
+
+    A chapter is left out if one of its runs was not asked the panel, as of a model of which it is
+    not known what it read.
+    """
+    found = {}
+    for name, part in _chapters(grouped).items():
+        told = [manifest.get("panel") or {} for manifest in part["manifest"]]
+        there = [(Path(folder) / FILE).is_file() for folder in part["folder"]]
+        kinds = {(entry.get("n_facts"), entry.get("version")) for entry in told}
+        if all(told) and all(there) and len(kinds) == 1:
+            found[name] = {row.label: facts.panel(name, row.folder) for row in part.itertuples()}
+    return found
+
+
+def _chapters(grouped: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """Return the runs of each chapter that may be compared, the smallest model first."""
     size = grouped["manifest"].map(lambda told: told["model"].get("n_parameters") or np.inf)
     rows = grouped.assign(size=size).query("group == 0").sort_values(["size", "label"])
     found = {name: rows[rows["chapter"] == name] for name in STUDIES}
-    return {
-        name: {row.label: facts.read(name, row.folder) for row in part.itertuples()}
-        for name, part in found.items()
-        if len(part)
-    }
+    return {name: part for name, part in found.items() if len(part)}
 
 
 def shared(models: Mapping[str, pd.DataFrame]) -> pd.Index:
@@ -63,6 +85,7 @@ def standings(
                 n_resamples,
                 seed,
             )
+            found = found._replace(n=measure.n(part))
             rows.append({"model": label, "measure": measure.name} | found._asdict())
     return numbers(rows, ["model", "measure", *stats.Interval._fields])
 
@@ -79,13 +102,28 @@ def value(table: pd.DataFrame, measure: Measure) -> float:
 
 
 def everything(
-    found: Tables, n_resamples: int = 1000, seed: int = 0
+    found: Tables, n_resamples: int = 1000, seed: int = 0, only: Container[str] = ()
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return the standings and the differences of all chapters, with a column ``chapter``."""
+    """Return the standings and the differences of all chapters, with a column ``chapter``.
+
+    In all measures, or in `only` some.
+    """
     standing, gaps = [], []
     for chapter, models in found.items() or [("", {})]:
         draw = {"n_resamples": n_resamples, "seed": seed}
         measures = STUDIES[chapter].MEASURES if chapter else ()
+        measures = [measure for measure in measures if not only or measure.name in only]
         standing.append(standings(models, measures, **draw).assign(chapter=chapter))
         gaps.append(differences(models, measures, **draw).assign(chapter=chapter))
     return pd.concat(standing, ignore_index=True), pd.concat(gaps, ignore_index=True)
+
+
+def replaced(own: pd.DataFrame, others: pd.DataFrame) -> pd.DataFrame:
+    """Return standings or differences in which other figures of the same measures take the place.
+
+    >>> own = pd.DataFrame({"measure": ["UR", "NCR"], "n": [90, 90]})
+    >>> replaced(own, pd.DataFrame({"measure": ["NCR"], "n": [600]})).values.tolist()
+    [['UR', 90], ['NCR', 600]]
+    """
+    kept = own[~own["measure"].isin(others["measure"])]
+    return pd.concat([kept, others], ignore_index=True) if len(others) else own

@@ -6,6 +6,7 @@ from pathlib import Path
 import pandas as pd
 
 from helpers import datasets, runs
+from helpers.runs.panel import reading
 from helpers.studies import STUDIES, fitting
 from helpers.studies.comparison import by_item
 
@@ -18,6 +19,12 @@ def read(chapter: str, folder: str | Path) -> pd.DataFrame:
     path = Path(folder) / "run.json"
     finished = path.stat().st_mtime_ns if path.is_file() else 0
     return _read(chapter, str(folder), finished).copy()
+
+
+def panel(chapter: str, folder: str | Path) -> pd.DataFrame:
+    """Return the same of the panel's facts, which a run may have been asked besides its own."""
+    study, told = STUDIES[chapter], runs.manifest(folder)["panel"]
+    return by_item(study.facts(reading.answers(folder), **fitting(study.facts, told["settings"])))
 
 
 def named(answers: pd.DataFrame) -> pd.DataFrame:

@@ -1,9 +1,11 @@
 """What several training runs of one recipe found: how far they differ, and what that says."""
 
+from collections.abc import Collection
+
 import numpy as np
 import pandas as pd
 
-from helpers.plots.findings import HOLDS, UNDECIDED, Finding, decide
+from helpers.plots.findings import HOLDS, OPPOSITE, UNDECIDED, Finding, decide
 from helpers.runs.comparison import reading
 from helpers.runs.comparison.seeds import BY_PROMPT, PARTS
 from helpers.studies import measure_named
@@ -43,6 +45,40 @@ def runs_differ(gaps: pd.DataFrame, name: str) -> Finding:
         second=row["second"].rpartition(" ")[2],
         things=measure.counts,
         **reading.unit(measure),
+    )
+
+
+def models_beyond_runs(
+    gaps: pd.DataFrame, between: pd.DataFrame, tuned: Collection[tuple[str, str]] = ()
+) -> Finding:
+    """Decide whether models differ by more than training runs of one recipe, on the same facts.
+
+    A difference that Holm's correction keeps is compared with the largest between two runs of one
+    recipe in its measure. A `tuned` model and its base share their training run and are left out.
+    """
+    whole = ~pd.MultiIndex.from_frame(gaps[["first", "second"]]).isin(list(tuned))
+    tested = reading.holm(gaps[whole].dropna(subset=["estimate"]))
+    rows = tested[tested["kept"].astype(bool)]
+    most = between.assign(size=between["estimate"].abs()).groupby("measure")["size"].max()
+    beyond = rows["estimate"].abs() > rows["measure"].map(most).astype(float)
+    each = beyond.groupby(rows["measure"], sort=False).agg(["sum", "size"])
+    counts = ", ".join(f"{measure_named(m).title} {k} of {n}" for m, k, n in each.itertuples())
+    k, n = int(beyond.sum()), len(rows)
+    told = "of {n} differences between two models that the panel's facts decide after Holm's "
+    told += "correction, {k} are larger than any between two training runs of one recipe in the "
+    told += "same measure ({counts})."
+    return decide(
+        "models_differ_beyond_training_runs",
+        (k / n if n else np.nan, np.nan, np.nan, n),
+        decision=(HOLDS if k == n else OPPOSITE if not k else UNDECIDED) if n else "",
+        holds=f"Models differ by more than training runs do: {told}",
+        opposite=f"Models differ by no more than training runs do: {told}",
+        undecided=f"Not every difference between models is more than another training run could "
+        f"make: {told}",
+        undefined="Whether models differ by more than training runs do cannot be said: no two "
+        "models here were asked the facts of the six runs and differ clearly.",
+        k=k,
+        counts=counts,
     )
 
 

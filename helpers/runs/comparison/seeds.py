@@ -69,6 +69,24 @@ def tables(runs: pd.DataFrame, study: str) -> dict[str, pd.DataFrame]:
     }
 
 
+def same_facts(runs: pd.DataFrame, found: board.Tables) -> list[str]:
+    """Return the chapters whose models were all asked the facts that the training runs were asked.
+
+    >>> runs = pd.DataFrame({"study": "monitor", "item": ["a", "b"]})
+    >>> facts = pd.DataFrame(index=["b", "a"])
+    >>> same_facts(runs, {"monitor": {"m": facts, "n": facts}})
+    ['monitor']
+    >>> same_facts(runs, {"monitor": {"m": facts, "n": facts.head(1)}})
+    []
+    """
+    items = runs.groupby("study")["item"].agg(set)
+    return [
+        chapter
+        for chapter, models in found.items()
+        if all(set(table.index) == items.get(chapter) for table in models.values())
+    ]
+
+
 def compare(
     runs: pd.DataFrame, n_resamples: int = 1000, seed: int = 0
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
