@@ -203,3 +203,18 @@ def test_an_edit_of_a_plot_asks_the_model_nothing_again(tmp_path, monkeypatch):
     assert first["passes"].min() > 0
     assert second["passes"].max() == 0
     pd.testing.assert_frame_equal(first.drop(columns="passes"), second.drop(columns="passes"))
+
+
+def test_what_lies_behind_a_link_counts_by_the_name_of_the_link(tmp_path):
+    for top in ("linked", "copied", "elsewhere"):
+        (tmp_path / top).mkdir()
+    for top in ("elsewhere", "copied"):
+        place = tmp_path / top / "m"
+        place.mkdir()
+        (place / "run.json").write_text("{}")
+    (tmp_path / "linked" / "m").symlink_to(tmp_path / "elsewhere" / "m")
+    linked, copied = (
+        dependencies.digest((tmp_path / top).glob("*/run.json"), tmp_path / top)
+        for top in ("linked", "copied")
+    )
+    assert linked == copied != dependencies.digest([], tmp_path)
