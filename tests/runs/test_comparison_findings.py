@@ -90,9 +90,9 @@ def test_no_leader_of_fewer_than_two(figures):
 @pytest.mark.parametrize(
     ("decisions", "decision", "words"),
     [
-        (["holds", "holds"], "holds", ["Each main measure has", "MONITOR, NCR"]),
+        (["holds", "holds"], "holds", ["Each main measure has", "MONITOR: a, NCR: b"]),
         (["opposite", "undecided"], "undecided", ["No main measure", "(MONITOR, NCR)"]),
-        (["holds", "undecided"], "holds", ["In 1 of the 2", "(MONITOR);", "(NCR)"]),
+        (["holds", "undecided"], "holds", ["In 1 of the 2", "(MONITOR: a);", "(NCR)"]),
         (["undefined", "undecided"], "undecided", ["No main measure", "(NCR)"]),
         (["undefined", "undefined"], "undefined", ["it takes two models"]),
         ([], "undefined", ["it takes two models"]),
@@ -101,7 +101,8 @@ def test_no_leader_of_fewer_than_two(figures):
 def test_leads(decisions, decision, words):
     named = zip(("leader_MONITOR", "leader_NCR"), decisions)
     each = [Finding(claim, told, "x", 0.1, 0.0, 0.2, 9) for claim, told in named]
-    said(claims.leads(each), decision, *words)
+    figures = scores(MONITOR=[0.3, 0.5], NCR=[0.3, 0.5])
+    said(claims.leads(each, figures), decision, *words)
 
 
 @pytest.mark.parametrize(

@@ -83,14 +83,14 @@ def leader(scores: pd.DataFrame, gaps: pd.DataFrame, name: str) -> Finding:
     )
 
 
-def leads(each: Sequence[Finding]) -> Finding:
+def leads(each: Sequence[Finding], scores: pd.DataFrame) -> Finding:
     """Count the measures in which a model leads: `each` is a finding of :func:`leader`."""
     told = [one for one in each if one.decision != UNDEFINED]
-    won = [_titled(one) for one in told if one.decision == HOLDS]
+    won = [f"{_titled(one)}: {_best(scores, _named(one))}" for one in told if one.decision == HOLDS]
     open_ones = [_titled(one) for one in told if one.decision != HOLDS]
     some = "In {k} of the {n} main measures one model is better than every other ({won}); in the "
     some += "others the facts do not show it ({left})."
-    every = "Each main measure has a model that is better than every other: {won}."
+    every = "Each main measure has a model that is better than every other ({won})."
     return decide(
         "leaders_are_decided",
         (len(won) if told else np.nan, np.nan, np.nan, len(told)),
@@ -105,8 +105,12 @@ def leads(each: Sequence[Finding]) -> Finding:
     )
 
 
+def _named(lead: Finding) -> str:
+    return lead.claim.removeprefix("leader_")
+
+
 def _titled(lead: Finding) -> str:
-    return measure_named(lead.claim.removeprefix("leader_")).title
+    return measure_named(_named(lead)).title
 
 
 def survive(gaps: pd.DataFrame) -> Finding:
@@ -440,11 +444,16 @@ def _ahead(scores: pd.DataFrame, gaps: pd.DataFrame, measure: Measure) -> tuple[
     """Return the model with the best figure and its leads over the others, positive if better."""
     if scores.empty:
         return "", gaps.head(0)
-    figures = scores.set_index("model")["estimate"]
-    best = str(figures.idxmax() if measure.higher else figures.idxmin())
-    pairs = [(best, name) for name in figures.index if name != best]
+    best = _best(scores, measure.name)
+    pairs = [(best, name) for name in scores["model"] if name != best]
     ahead = reading.oriented(gaps, pairs).dropna(subset=["estimate"])
     return best, reading.gains(ahead, measure)
+
+
+def _best(scores: pd.DataFrame, name: str) -> str:
+    """Return the model with the best figure in a measure."""
+    figures = scores[scores["measure"] == name].set_index("model")["estimate"].dropna()
+    return str(figures.idxmax() if measure_named(name).higher else figures.idxmin())
 
 
 def _result(row: pd.Series) -> tuple[float, float, float, int]:

@@ -67,14 +67,15 @@ def models_beyond_runs(
     told = "of {n} differences between two models that the panel's facts decide after Holm's "
     told += "correction, {k} are larger than any between two training runs of one recipe in the "
     told += "same measure ({counts})."
+    few = "Not every difference between models is more than another training run could make"
+    none = "Models differ by no more than training runs do"
     return decide(
         "models_differ_beyond_training_runs",
         (k / n if n else np.nan, np.nan, np.nan, n),
-        decision=(HOLDS if k == n else OPPOSITE if not k else UNDECIDED) if n else "",
+        decision=(HOLDS if k == n else OPPOSITE) if n else "",
         holds=f"Models differ by more than training runs do: {told}",
-        opposite=f"Models differ by no more than training runs do: {told}",
-        undecided=f"Not every difference between models is more than another training run could "
-        f"make: {told}",
+        opposite=f"{few if k else none}: {told}",
+        undecided="",
         undefined="Whether models differ by more than training runs do cannot be said: no two "
         "models here were asked the facts of the six runs and differ clearly.",
         k=k,
