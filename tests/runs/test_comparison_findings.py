@@ -90,9 +90,13 @@ def test_no_leader_of_fewer_than_two(figures):
 @pytest.mark.parametrize(
     ("decisions", "decision", "words"),
     [
-        (["holds", "holds"], "holds", ["Each main measure has", "MONITOR: a, NCR: b"]),
+        (
+            ["holds", "holds"],
+            "holds",
+            ["Each main measure has", "MONITOR: a, by 0.100; NCR: b, by 10.0 points"],
+        ),
         (["opposite", "undecided"], "undecided", ["No main measure", "(MONITOR, NCR)"]),
-        (["holds", "undecided"], "holds", ["In 1 of the 2", "(MONITOR: a);", "(NCR)"]),
+        (["holds", "undecided"], "holds", ["In 1 of the 2", "(MONITOR: a, by 0.100);", "(NCR)"]),
         (["undefined", "undecided"], "undecided", ["No main measure", "(NCR)"]),
         (["undefined", "undefined"], "undefined", ["it takes two models"]),
         ([], "undefined", ["it takes two models"]),
@@ -152,9 +156,9 @@ def test_measures_are_named_with_the_pairs_they_tell_apart():
 @pytest.mark.parametrize(
     ("estimates", "decision", "words"),
     [
-        ([0.2], "holds", "UR rises with size: from s to m by 20.0"),
+        ([0.2], "holds", "UR rises with size in these training runs: from s to m by 20.0"),
         ([0.3, 0.2], "holds", "in each of 2 pairs, least from m to l by 20.0"),
-        ([-0.2], "opposite", "UR falls with size: from s to m by 20.0"),
+        ([-0.2], "opposite", "UR falls with size in these training runs: from s to m by 20.0"),
         ([0.05], "undecided", "from s to m it changes by 5.0"),
         ([0.4, -0.2], "undecided", "it rises in 1 of 2 pairs and falls in 1"),
         ([], "undefined", "no pair of models here differs in it alone"),
@@ -247,7 +251,7 @@ def test_across_models(accuracies, decision, words):
             0.001,
             0.2,
             "holds",
-            "“half the width” moves MONITOR most: for m, by -0.0010 [-0.041",
+            "“half the width” leaves MONITOR most room to move: for m, -0.0010 [-0.041",
         ),
         (0.001, 0.2, "holds", "Twice the outer end of that interval, 0.0820, is less than 0.2000"),
         (0.001, 0.08, "opposite", "interval, 0.0820, is not less than 0.0800"),

@@ -98,9 +98,13 @@ def _gaps(*rows):
 @pytest.mark.parametrize(
     ("apart", "decision", "words"),
     [
-        ({"right": 0.3, "MONITOR": -0.2}, "holds", "of 2 differences"),
-        ({"right": 0.04, "MONITOR": -0.05}, "opposite", "no more than training runs do: of 2"),
-        ({"right": 0.3, "MONITOR": -0.05, "NCR": 0.005}, "opposite", "Not every difference"),
+        ({"right": 0.3, "MONITOR": -0.2}, "holds", "All differences between models exceed"),
+        ({"right": 0.04, "MONITOR": -0.05}, "opposite", "No differences between models exceed"),
+        (
+            {"right": 0.3, "MONITOR": -0.05, "NCR": 0.005},
+            "opposite",
+            "Not all differences between models exceed",
+        ),
         ({"right": 0.005}, "undefined", "no two models here"),
         ({}, "undefined", "no two models here"),
     ],
@@ -130,6 +134,14 @@ def test_variance_goes_where_it_was_planted(right, part, decision):
     runs = made(np.random.default_rng(0), right)
     shares = seeds.components(runs, n_resamples=60)
     own = shares[shares["method"] == "multiplicity"].set_index("part")
+    lead = own.loc[seeds.LEAD]
+    own = own.drop(seeds.LEAD)
+    parts = (
+        own.loc[["relation", "fact"], "estimate"].sum()
+        - own.loc["fact by training run", "estimate"]
+    )
+    assert lead["estimate"] == pytest.approx(parts)
+    assert lead["low"] <= lead["estimate"] <= lead["high"]
     assert own["estimate"].sum() == pytest.approx(1)
     assert own["estimate"].idxmax() == part
     assert own.loc[part, "estimate"] > 0.75

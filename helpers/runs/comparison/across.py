@@ -131,8 +131,8 @@ def three(pair: pd.DataFrame) -> tuple[pd.DataFrame, str]:
     if same.tolist() == ["0.00", "1.00"]:
         alike = "Both models get the first fact wrong and the second right."
     return chosen, (
-        f"{alike} This moves both\n"
-        "averages alike and leaves their difference as it is. The last one tells the models\n"
+        f"{alike} Such facts add\n"
+        "the same to both scores and nothing to their difference. The last one tells the models\n"
         f"apart, by {most}. They differ on {differ} of the {n} facts."
     )
 

@@ -127,3 +127,16 @@ def replaced(own: pd.DataFrame, others: pd.DataFrame) -> pd.DataFrame:
     """
     kept = own[~own["measure"].isin(others["measure"])]
     return pd.concat([kept, others], ignore_index=True) if len(others) else own
+
+
+def said(panels: Tables) -> str:
+    """Say which main measures are on the panel.
+
+    >>> print(said({"monitor": {"m": pd.DataFrame(index=["a", "b"])}}))
+    On the panel, 2 facts that all models were asked: the main measure of MONITOR.
+    """
+    if not panels:
+        return "Not all models were asked the panel: all measures are on the chapters' own facts."
+    n = max(len(table) for models in panels.values() for table in models.values())
+    names = ", ".join(STUDIES[chapter].TITLE for chapter in panels)
+    return f"On the panel, {n} facts that all models were asked: the main measure of {names}."

@@ -86,7 +86,11 @@ def leader(scores: pd.DataFrame, gaps: pd.DataFrame, name: str) -> Finding:
 def leads(each: Sequence[Finding], scores: pd.DataFrame) -> Finding:
     """Count the measures in which a model leads: `each` is a finding of :func:`leader`."""
     told = [one for one in each if one.decision != UNDEFINED]
-    won = [f"{_titled(one)}: {_best(scores, _named(one))}" for one in told if one.decision == HOLDS]
+    won = [
+        f"{_titled(one)}: {_best(scores, name)}, by {reading.amount(name, one.estimate)}"
+        for one in told
+        if one.decision == HOLDS and (name := _named(one))
+    ]
     open_ones = [_titled(one) for one in told if one.decision != HOLDS]
     some = "In {k} of the {n} main measures one model is better than every other ({won}); in the "
     some += "others the facts do not show it ({left})."
@@ -100,7 +104,7 @@ def leads(each: Sequence[Finding], scores: pd.DataFrame) -> Finding:
         undecided="No main measure shows one model to be better than every other ({left}).",
         undefined="Who leads cannot be said: it takes two models that have run the same chapter.",
         k=len(won),
-        won=", ".join(won),
+        won="; ".join(won),
         left=", ".join(open_ones),
     )
 
@@ -185,6 +189,7 @@ def change(gaps: pd.DataFrame, pairs: Pairs, kind: str, name: str) -> Finding:
     one = "from {second} to {first}"
     several = f"in each of {len(rows)} pairs, least {one}"
     where = one if len(rows) == 1 else several
+    here = " in these training runs" if kind == "size" else ""
     few = (
         one
         if len(rows) == 1
@@ -194,8 +199,9 @@ def change(gaps: pd.DataFrame, pairs: Pairs, kind: str, name: str) -> Finding:
         claim,
         _result(row),
         decision=HOLDS if up else OPPOSITE if down else UNDECIDED,
-        holds=f"{measure.title} rises with {kind}: {where} by {{size}} (paired, {{n}} {{things}}).",
-        opposite=f"{measure.title} falls with {kind}: {where} by {{size}} (paired, {{n}} "
+        holds=f"{measure.title} rises with {kind}{here}: {where} by {{size}} (paired, {{n}} "
+        "{things}).",
+        opposite=f"{measure.title} falls with {kind}{here}: {where} by {{size}} (paired, {{n}} "
         "{things}).",
         undecided=f"The {{things}} do not decide whether {measure.title} rises with {kind}: {few} "
         "it changes by {value} (paired, {n} {things}).",
@@ -358,8 +364,8 @@ def floor(compared: Mapping[str, pd.DataFrame], gaps: pd.DataFrame) -> Finding:
     apart = gaps[(gaps["measure"] == "MONITOR") & (gaps["better"] != "")]["estimate"].abs()
     least = float(apart.min()) if len(apart) else float("nan")
     none, smaller = bool(np.isnan(least)), 2 * most < least
-    moves = "Of the changes that should not matter, “{variant}” moves MONITOR most: for {who}, by "
-    moves += "{value} ({n} facts). "
+    moves = "Of the changes that should not matter, “{variant}” leaves MONITOR most room to move: "
+    moves += "for {who}, {value} ({n} facts). "
     twice = "Twice the outer end of that interval, {twice}, is "
     smallest = "less than {least}, the smallest difference of two models that the facts decide."
     return decide(

@@ -70,7 +70,7 @@ def compare(
         count for both.
     DataFrame
         ``variant, prompts`` (that both were asked), ``largest`` (largest difference of a
-        log-probability) and ``changed`` (share of answers that read otherwise).
+        log-probability) and ``changed`` (share of answers that changed).
     """
     tables = {name: facts.read("monitor", path) for name, path in paths.items()}
     rows, words = [], []

@@ -171,3 +171,12 @@ def holm(gaps: pd.DataFrame, level: float = 0.05) -> pd.DataFrame:
 def unit(measure: Measure) -> dict[str, object]:
     """Return how findings write the numbers of a measure that is no share."""
     return {} if measure.percent else {"digits": 3, "scale": 1, "unit": ""}
+
+
+def amount(name: str, value: float) -> str:
+    """Write a difference in a measure with its unit.
+
+    >>> amount("UR", 0.0612), amount("MONITOR", 0.0612)
+    ('6.1 points', '0.061')
+    """
+    return f"{100 * value:.1f} points" if measure_named(name).percent else f"{value:.3f}"

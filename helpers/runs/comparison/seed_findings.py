@@ -7,7 +7,7 @@ import pandas as pd
 
 from helpers.plots.findings import HOLDS, OPPOSITE, UNDECIDED, Finding, decide
 from helpers.runs.comparison import reading
-from helpers.runs.comparison.seeds import BY_PROMPT, PARTS
+from helpers.runs.comparison.seeds import BY_PROMPT, LEAD, PARTS
 from helpers.studies import measure_named
 
 NOTHING = (np.nan, np.nan, np.nan, 0)
@@ -62,21 +62,22 @@ def models_beyond_runs(
     most = between.assign(size=between["estimate"].abs()).groupby("measure")["size"].max()
     beyond = rows["estimate"].abs() > rows["measure"].map(most).astype(float)
     each = beyond.groupby(rows["measure"], sort=False).agg(["sum", "size"])
-    counts = ", ".join(f"{measure_named(m).title} {k} of {n}" for m, k, n in each.itertuples())
+    counts = "; ".join(
+        f"{measure_named(name).title} {k} of {n}, {reading.amount(name, most[name])}"
+        for name, k, n in each.itertuples()
+    )
     k, n = int(beyond.sum()), len(rows)
-    told = "of {n} differences between two models that the panel's facts decide after Holm's "
-    told += "correction, {k} are larger than any between two training runs of one recipe in the "
-    told += "same measure ({counts})."
-    few = "Not every difference between models is more than another training run could make"
-    none = "Models differ by no more than training runs do"
+    told = "of {n} that the panel's facts decide after Holm's correction, {k} are larger than the "
+    told += "largest between two training runs in the same measure ({counts})."
+    few, between_runs = "Not all" if k else "No", "exceed those between training runs of one recipe"
     return decide(
         "models_differ_beyond_training_runs",
         (k / n if n else np.nan, np.nan, np.nan, n),
         decision=(HOLDS if k == n else OPPOSITE) if n else "",
-        holds=f"Models differ by more than training runs do: {told}",
-        opposite=f"{few if k else none}: {told}",
+        holds=f"All differences between models {between_runs}: {told}",
+        opposite=f"{few} differences between models {between_runs}: {told}",
         undecided="",
-        undefined="Whether models differ by more than training runs do cannot be said: no two "
+        undefined=f"Whether differences between models {between_runs} cannot be said: no two "
         "models here were asked the facts of the six runs and differ clearly.",
         k=k,
         counts=counts,
@@ -107,27 +108,17 @@ def beyond_runs(found: pd.DataFrame, larger: str, smaller: str, name: str) -> Fi
 
 
 def verdicts_follow(shares: pd.DataFrame) -> Finding:
-    """Decide whether verdicts follow the fact more than the training run, by the method least so.
-
-    A method's interval runs from the lowest share of the fact less the highest of the run to the
-    converse, which is wider than needed.
-    """
+    """Decide whether verdicts follow the fact more than the training run, by the one least so."""
     rows = shares[shares["method"] != BY_PROMPT]
-    own = rows[rows["part"].isin([PARTS["r"], PARTS["f"]])]
-    fact = own.groupby("method", sort=False)[["estimate", "low", "high"]].sum()
-    run = rows[rows["part"] == PARTS["fms"]].set_index("method")
-    ahead = fact["estimate"] - run["estimate"]
-    least = ahead.idxmin()
-    ends = (
-        fact.loc[least, "low"] - run.loc[least, "high"],
-        fact.loc[least, "high"] - run.loc[least, "low"],
-    )
+    ahead = rows[rows["part"] == LEAD].set_index("method")[["estimate", "low", "high", "n"]]
+    least = ahead["estimate"].idxmin()
+    each = rows[rows["method"] == least].set_index("part")["estimate"]
     return decide(
         "verdicts_follow_the_fact",
-        (ahead[least], *ends, run.loc[least, "n"]),
+        tuple(ahead.loc[least]),
         holds="Verdicts depend more on the fact than on the training run: even for {least}, fact "
         "and relation explain {fact} of the variance, differences between runs on the same fact "
-        "{run} ({n} facts).",
+        "{run}, a lead of {size} ({n} facts).",
         opposite="Verdicts can depend more on the training run than on the fact: for {least}, "
         "differences between runs on the same fact explain {run} of the variance, fact and "
         "relation {fact} ({n} facts).",
@@ -135,6 +126,6 @@ def verdicts_follow(shares: pd.DataFrame) -> Finding:
         "fact or on the training run: fact and relation explain {fact} of the variance, "
         "differences between runs on the same fact {run}, a lead of {value}.",
         least=least,
-        fact=f"{100 * fact.loc[least, 'estimate']:.0f} %",
-        run=f"{100 * run.loc[least, 'estimate']:.0f} %",
+        fact=f"{100 * each[[PARTS['r'], PARTS['f']]].sum():.0f} %",
+        run=f"{100 * each[PARTS['fms']]:.0f} %",
     )

@@ -31,6 +31,7 @@ PROMPTS = {
     "fmsp": "the rest",
 }
 BY_PROMPT = "multiplicity, by prompt"
+LEAD = "fact and relation, less fact by training run"
 
 
 def read(path: Path = FILE) -> pd.DataFrame:
@@ -169,7 +170,8 @@ def components(runs: pd.DataFrame, n_resamples: int = 1000, seed: int = 0) -> pd
     DataFrame
         ``method, part, estimate, low, high, n``: shares of the sum of the components, those below
         0 counted as 0; for ``multiplicity, by prompt`` of whether the choice is right under one
-        prompt, else of the verdict ``known``.
+        prompt, else of the verdict ``known``. The last part of a method, `LEAD`, is a difference of
+        such shares.
     """
     rows = []
     for name, study in STUDIES.items():
@@ -198,11 +200,14 @@ def _shares(
         block = np.moveaxis(values.reshape(*values.shape[:-1], *shape), -3, -1)
         found = anova(block, sizes, [effect for effect in parts if effect != "r"])
         each = np.stack([np.maximum(found[effect], 0) for effect in parts], axis=-1)
-        return each / each.sum(axis=-1, keepdims=True)
+        each = each / each.sum(axis=-1, keepdims=True)
+        relation, fact, run = (each[..., list(parts).index(part)] for part in ("r", "f", "fms"))
+        return np.concatenate([each, (relation + fact - run)[..., None]], axis=-1)
 
     found = stats.bootstrap(wide, shares, relations, n_resamples, seed, centred=True)
-    ends = np.clip([found.low, found.high], 0, 1)
+    names = [*parts.values(), LEAD]
+    ends = np.clip([found.low, found.high], [float(-(name == LEAD)) for name in names], 1)
     return [
         (method, name, found.estimate[place], *ends[:, place], len(wide))
-        for place, name in enumerate(parts.values())
+        for place, name in enumerate(names)
     ]
