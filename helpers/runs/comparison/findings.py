@@ -86,11 +86,7 @@ def leader(scores: pd.DataFrame, gaps: pd.DataFrame, name: str) -> Finding:
 def leads(each: Sequence[Finding], scores: pd.DataFrame) -> Finding:
     """Count the measures in which a model leads: `each` is a finding of :func:`leader`."""
     told = [one for one in each if one.decision != UNDEFINED]
-    won = [
-        f"{_titled(one)}: {_best(scores, name)}, by {reading.amount(name, one.estimate)}"
-        for one in told
-        if one.decision == HOLDS and (name := _named(one))
-    ]
+    won = [_won(one, scores) for one in told if one.decision == HOLDS]
     open_ones = [_titled(one) for one in told if one.decision != HOLDS]
     some = "In {k} of the {n} main measures one model is better than every other ({won}); in the "
     some += "others the facts do not show it ({left})."
@@ -115,6 +111,11 @@ def _named(lead: Finding) -> str:
 
 def _titled(lead: Finding) -> str:
     return measure_named(_named(lead)).title
+
+
+def _won(lead: Finding, scores: pd.DataFrame) -> str:
+    name = _named(lead)
+    return f"{_titled(lead)}: {_best(scores, name)}, by {reading.amount(name, lead.estimate)}"
 
 
 def survive(gaps: pd.DataFrame) -> Finding:
