@@ -17,6 +17,7 @@ GAPS = pd.DataFrame(
         "low": [-0.3, -0.1, 0.1],
         "high": [-0.1, 0.2, 0.4],
         "n": 9,
+        "facts_of": "chapter",
         "better": ["b", "", "b"],
     }
 )

@@ -118,15 +118,20 @@ def everything(
     return pd.concat(standing, ignore_index=True), pd.concat(gaps, ignore_index=True)
 
 
-def replaced(own: pd.DataFrame, others: pd.DataFrame) -> pd.DataFrame:
-    """Return standings or differences in which other figures of the same measures take the place.
+def replaced(own: pd.DataFrame, panel: pd.DataFrame) -> pd.DataFrame:
+    """Return a chapter's standings or differences, with the panel's where a measure has them.
+
+    A column ``facts_of`` says whose facts each row is on.
 
     >>> own = pd.DataFrame({"measure": ["UR", "NCR"], "n": [90, 90]})
     >>> replaced(own, pd.DataFrame({"measure": ["NCR"], "n": [600]})).values.tolist()
-    [['UR', 90], ['NCR', 600]]
+    [['UR', 90, 'chapter'], ['NCR', 600, 'panel']]
     """
-    kept = own[~own["measure"].isin(others["measure"])]
-    return pd.concat([kept, others], ignore_index=True) if len(others) else own
+    kept = own.assign(facts_of="chapter")
+    if panel.empty:
+        return kept
+    kept = kept[~kept["measure"].isin(panel["measure"])]
+    return pd.concat([kept, panel.assign(facts_of="panel")], ignore_index=True)
 
 
 def said(panels: Tables) -> str:

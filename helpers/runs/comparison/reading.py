@@ -124,9 +124,10 @@ def readable(gaps: pd.DataFrame) -> pd.DataFrame:
     """Lay out differences for a page, shares in points.
 
     >>> gaps = pd.DataFrame({"first": ["b"], "second": ["a"], "measure": ["UR"], "better": ["b"],
-    ...                      "estimate": [0.2], "low": [0.1], "high": [0.3], "n": [40]})
-    >>> readable(gaps)[["minus", "difference", "facts", "better"]].values.tolist()
-    [['a', '20.0 [10.0, 30.0]', 40, 'b']]
+    ...                      "estimate": [0.2], "low": [0.1], "high": [0.3], "n": [40],
+    ...                      "facts_of": ["panel"]})
+    >>> readable(gaps)[["minus", "difference", "facts", "of the", "better"]].values.tolist()
+    [['a', '20.0 [10.0, 30.0]', 40, 'panel', 'b']]
     """
     cells, better = [], []
     for row in gaps.itertuples():
@@ -141,6 +142,7 @@ def readable(gaps: pd.DataFrame) -> pd.DataFrame:
             "minus": gaps["second"].to_numpy(),
             "difference": cells,
             "facts": gaps["n"].to_numpy(),
+            "of the": gaps["facts_of"].to_numpy(),
             "better": better,
         }
     )
