@@ -19,6 +19,9 @@ from helpers.runs import ROOT, SYNTHESIS, environment
 TEMPLATES = ROOT / "notebooks"
 NOISE = Path(__file__).with_name("noise.py")
 PARTS = ("notebook.ipynb", "answers.parquet", "metrics.parquet", "run.json")
+# Begun in this order, so that no core is idle for long while the last chapter runs.
+LONGEST = ("noise", "monitor", "knowledge_base", "latent_knowledge", "multiplicity", "comparison")
+LONGEST += ("calibration", "real_models", "atlas")
 LIGHT = ("attribution=no", "siblings=no", "n_grid=1", "n_close=1")  # the same facts, asked as well
 KEY = "made_from"
 
@@ -31,7 +34,7 @@ class Job:
     chapter: str
     model: str = ""  # empty where the chapter asks none
     words: tuple[str, ...] = ()  # the settings given, as name=value
-    early: bool = False  # begun before the others
+    early: bool = False  # begun before the book's model, whose chapters show the others
     more: tuple[str, ...] = ()  # further folders that it leaves
 
     @property
@@ -105,14 +108,21 @@ def fitting(chapter: str, given: Iterable[str]) -> list[str]:
     return [word for word in given if "=" not in word or word.partition("=")[0] in declared]
 
 
-def reads_runs(job: Job) -> bool:
-    """Return whether a job is made from finished runs."""
-    return not job.model and "runs_dir" in settings.declared(TEMPLATES / f"{job.chapter}.ipynb")
-
-
 def needs_runs(job: Job) -> bool:
     """Return whether a job is about finished runs, chosen by its ``models``; others do without."""
-    return reads_runs(job) and "models" in settings.declared(TEMPLATES / f"{job.chapter}.ipynb")
+    declared = settings.declared(TEMPLATES / f"{job.chapter}.ipynb")
+    return not job.model and {"runs_dir", "models"} <= {*declared}
+
+
+def priority(job: Job) -> int:
+    """Return a number, the greater the sooner a job begins; the longest chapters come first.
+
+    >>> several = plan(["atlas", "multiplicity", "monitor"], "atlas-m", ["atlas-s"])
+    >>> [job.name for job in sorted(several, key=priority, reverse=True)][:3]
+    ['atlas-s/monitor', 'atlas-s/multiplicity', 'atlas-m/monitor']
+    """
+    length = LONGEST[::-1].index(job.chapter) + 1 if job.chapter in LONGEST else 0
+    return length + job.early * 2 * len(LONGEST)
 
 
 def words(name: str, shown: str, given: Iterable[str]) -> list[str]:

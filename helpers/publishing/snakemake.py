@@ -39,15 +39,15 @@ def make(
 ) -> pd.DataFrame:
     """Make what is missing or out of date, and say what came of it; failures stop no other run.
 
-    Chapters that read runs come last.
+    Chapters that ask no model come last: most of them read the runs of the others.
     """
-    readers = [job for job in jobs if planned.reads_runs(job)]
-    others = [job for job in jobs if job not in readers]
+    asking = [job for job in jobs if job.model]
+    syntheses = [job for job in jobs if not job.model]
     several = not profile and len(waiting(jobs, runs)) > 1
     with kernels.ready() if several else nullcontext():
-        table = _make(others, runs, held, cores, profile)
-        idle = [] if planned.finished(runs) else [j for j in readers if planned.needs_runs(j)]
-        able = [job for job in readers if job not in idle]
+        table = _make(asking, runs, held, cores, profile)
+        idle = [] if planned.finished(runs) else [j for j in syntheses if planned.needs_runs(j)]
+        able = [job for job in syntheses if job not in idle]
         made = _make(able, runs, held, cores, profile) if able else table[:0]
     left = [(job.name, "left", False, "No run is there that it could read.", "") for job in idle]
     return pd.concat([table, made, pd.DataFrame(left, columns=COLUMNS)])
@@ -101,7 +101,7 @@ def _configure(jobs: Sequence[Job], runs: Path, profile: Path | None) -> Path:
                 table, job.chapter, resources.billions(job.model) if job.model else 0.0
             ),
             "shared": not job.model or job.model in checkpoints.bundled(),
-            "early": job.early,
+            "priority": planned.priority(job),
         }
         for job in jobs
     }

@@ -8,6 +8,7 @@ from helpers import UserError
 from helpers.models import checkpoints
 from helpers.publishing import jobs
 from helpers.runs.comparison import groups
+from helpers.studies import STUDIES
 
 
 def write(folder, name, source):
@@ -71,3 +72,21 @@ def test_settings_reach_every_model_and_only_the_others_spare_themselves():
     assert set(given) < set(other)
     spared = {word.partition("=")[0] for word in jobs.LIGHT}
     assert spared <= groups.NEUTRAL - {"n_bootstrap"}  # the same facts, and as many draws
+
+
+def test_other_models_begin_before_the_books_and_short_chapters_end_each():
+    chapters = ["published", "atlas", *reversed(STUDIES), "own"]
+    order = sorted(
+        (
+            jobs.Job(f"{early}/{name}", name, early=early)
+            for early in (False, True)
+            for name in chapters
+        ),
+        key=jobs.priority,
+        reverse=True,
+    )
+    assert [job.early for job in order] == [True] * len(chapters) + [False] * len(chapters)
+    for early in (True, False):
+        names = [job.chapter for job in order if job.early == early]
+        assert set(names[:4]) == {*STUDIES}
+        assert names[4] == "atlas"

@@ -1,5 +1,6 @@
 """Tests of helpers.publishing.sweeps: a run that fails is mended, and it alone is repeated."""
 
+import json
 import os
 import re
 import shutil
@@ -99,7 +100,7 @@ def test_a_run_made_by_hand_counts_for_its_settings(project):
     assert plan(project, "--runs", "by hand") == ["a", "b"]
 
 
-def test_chapters_that_read_runs_come_last_and_need_one(tmp_path, monkeypatch):
+def test_chapters_that_ask_no_model_come_last_and_some_need_a_run(tmp_path, monkeypatch):
     made = []
 
     def failing(jobs, runs, held, cores, profile):
@@ -111,14 +112,28 @@ def test_chapters_that_read_runs_come_last_and_need_one(tmp_path, monkeypatch):
     chapters = ["comparison", "published", "real_models", "monitor"]
     sweep = sweeps.prepare(["atlas-s"], chapters, [], tmp_path)
     table = sweeps.run(sweep).set_index("run")
-    assert made == [["atlas-s/monitor", "synthesis/published"], ["synthesis/real_models"]]
+    assert made == [["atlas-s/monitor"], ["synthesis/published", "synthesis/real_models"]]
     assert table.loc["synthesis/comparison", "state"] == "left"
     assert table.loc["synthesis/comparison", "why"] == "No run is there that it could read."
     earlier = tmp_path / "m" / "monitor" / "run.json"
     earlier.parent.mkdir(parents=True)
     earlier.touch()
     sweeps.run(sweep)
-    assert made[-1] == ["synthesis/comparison", "synthesis/real_models"]
+    assert sorted(made[-1]) == [f"synthesis/{name}" for name in sorted(chapters[:3])]
+
+
+def test_snakemake_begins_with_the_greatest_priority(tmp_path):
+    ranks = {"m/atlas": 1, "m/monitor": 3, "n/atlas": 20, "n/monitor": 22}
+    alike = {"needs": None, "shared": True}
+    given = {
+        name: alike | {"command": f"echo {name} >> '{tmp_path}/order'", "priority": rank}
+        for name, rank in ranks.items()
+    }
+    config = tmp_path / "jobs.json"
+    config.write_text(json.dumps({"runs": str(tmp_path), "jobs": given}))
+    snakemake._run(config, list(ranks), ["--cores", "1"], [])
+    begun = (tmp_path / "order").read_text().split()
+    assert begun == ["n/monitor", "n/atlas", "m/monitor", "m/atlas"]
 
 
 @pytest.mark.parametrize(
