@@ -8,6 +8,9 @@ import torch
 
 from helpers import UserError
 
+# Logits of a large vocabulary in large pages of memory, of which the system clears fewer (Linux).
+os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")
+
 DTYPES = {
     "float32": torch.float32,
     "bfloat16": torch.bfloat16,

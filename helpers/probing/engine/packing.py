@@ -251,9 +251,9 @@ def _windowed(
 def as_mask(model: LanguageModel, allowed: np.ndarray) -> torch.Tensor:
     """Return a mask of shape (batch, queries, keys) as the model's attention takes it."""
     mask = torch.from_numpy(allowed).to(model.device)[:, None]
-    if model.model.config._attn_implementation == "sdpa":
-        return mask
-    lowest = torch.finfo(model.dtype).min
+    # Added to the scores: of a mask of booleans, sdpa makes this again in every layer.
+    sdpa = model.model.config._attn_implementation == "sdpa"
+    lowest = -torch.inf if sdpa else torch.finfo(model.dtype).min
     return torch.zeros(mask.shape, dtype=model.dtype, device=model.device).masked_fill(
         ~mask, lowest
     )
