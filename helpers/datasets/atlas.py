@@ -2,6 +2,7 @@
 
 import hashlib
 import zlib
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -48,14 +49,24 @@ def draw_distractors(facts: pd.DataFrame, pool: pd.DataFrame, seed: int) -> list
     [['2'], ['1']]
     """
     objects = {r: sorted(set(group)) for r, group in pool.groupby("relation")["object"]}
+    places = {r: {name: at for at, name in enumerate(names)} for r, names in objects.items()}
     true = pool.groupby(["relation", "subject"])["object"].agg(set).to_dict()
     drawn = []
     for fact, relation, subject in zip(facts["fact"], facts["relation"], facts["subject"]):
-        wrong = [o for o in objects[relation] if o not in true[relation, subject]]
-        random = np.random.default_rng([seed, zlib.crc32(fact.encode())])
-        picked = random.choice(len(wrong), size=min(N_DISTRACTORS, len(wrong)), replace=False)
-        drawn.append([wrong[i] for i in picked])
+        names = objects[relation]
+        skipped = sorted(places[relation][name] for name in true[relation, subject])
+        picked = list(_picked(seed, fact, len(names) - len(skipped)))
+        for place in skipped:  # the picks count the wrong objects alone
+            picked = [at + (at >= place) for at in picked]
+        drawn.append([names[at] for at in picked])
     return drawn
+
+
+@cache
+def _picked(seed: int, fact: str, count: int) -> tuple[int, ...]:
+    """Draw which of so many wrong objects a fact is given; a chapter loads the facts many times."""
+    random = np.random.default_rng([seed, zlib.crc32(fact.encode())])
+    return tuple(random.choice(count, size=min(N_DISTRACTORS, count), replace=False).tolist())
 
 
 def checksum() -> str:
