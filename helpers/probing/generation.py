@@ -227,7 +227,7 @@ def _keys(model: LanguageModel, tasks: Iterable[Task], rules: Rules) -> dict[Tas
     """Return the cache's keys of tasks."""
     identity = caches.identity(model)
     said = (rules.max_new_tokens, rules.stop, rules.ends)
-    return {t: caches.key(identity, "generate", t.ids, t.source, t.anchor, *said) for t in tasks}
+    return {t: caches.key(identity, t.ids, "generate", t.source, t.anchor, *said) for t in tasks}
 
 
 def _continued(
