@@ -9,6 +9,7 @@ import torch
 from helpers import UserError
 
 # Logits of a large vocabulary in large pages of memory, of which the system clears fewer (Linux).
+# Read once, when the process makes its first tensor.
 os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")
 
 DTYPES = {

@@ -183,7 +183,7 @@ def _rules(model: LanguageModel, max_new_tokens: int, stop: Sequence[str]) -> Ru
     for settings in (generation, model.model.config, model.tokenizer):
         given = getattr(settings, "eos_token_id", None)
         ends |= set(given if isinstance(given, list | tuple) else [given])
-    return Rules(max_new_tokens, tuple(stop), tuple(sorted(ends - {None})))
+    return Rules(int(max_new_tokens), tuple(stop), tuple(sorted(ends - {None})))
 
 
 def _tasks(
@@ -227,7 +227,10 @@ def _keys(model: LanguageModel, tasks: Iterable[Task], rules: Rules) -> dict[Tas
     """Return the cache's keys of tasks."""
     identity = caches.identity(model)
     said = (rules.max_new_tokens, rules.stop, rules.ends)
-    return {t: caches.key(identity, t.ids, "generate", t.source, t.anchor, *said) for t in tasks}
+    return {
+        t: caches.key(identity, (*t.source, *t.ids), "generate", len(t.source), t.anchor, *said)
+        for t in tasks
+    }
 
 
 def _continued(

@@ -192,7 +192,10 @@ def keys(model: LanguageModel, rows: Iterable[Row]) -> dict[Row, str]:
     """Return the cache's keys of rows that have something to score."""
     identity = caches.identity(model)
     asked = {row for row in rows if row.scored}
-    return {row: caches.key(identity, row.ids, "score", row.start, row.source) for row in asked}
+    return {
+        row: caches.key(identity, (*row.source, *row.ids), "score", len(row.source), row.start)
+        for row in asked
+    }
 
 
 def results(

@@ -3,7 +3,9 @@
 import re
 import string
 import unicodedata
+import zlib
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -174,6 +176,22 @@ def test_each_wrong_object_is_drawn_equally_often():
     counts = pd.Series([wrong for five in drawn for wrong in five]).value_counts()
     assert set(counts.index) == set("acefgi")
     assert counts.between(940, 1060).all()  # 1,200 draws of 5 of 6: 1,000 each, deviation 13
+
+
+def test_draws_follow_their_definition_also_when_repeated(facts):
+    rows = [("a", "r", "x", name) for name in "bdh"] + [("b", "r", "y", name) for name in "acefgi"]
+    several = pd.DataFrame(rows, columns=["fact", "relation", "subject", "object"])
+    for asked, pool in ((facts[::97], facts), (several, several)):
+        expected = []
+        for fact, relation, subject in zip(asked["fact"], asked["relation"], asked["subject"]):
+            others = pool[pool["relation"] == relation]
+            true = set(others.loc[others["subject"] == subject, "object"])
+            wrong = sorted(set(others["object"]) - true)
+            draw = np.random.default_rng([5, zlib.crc32(fact.encode())])
+            picks = draw.choice(len(wrong), size=min(5, len(wrong)), replace=False)
+            expected.append([wrong[at] for at in picks])
+        for _ in range(2):
+            assert atlas.draw_distractors(asked, pool, 5) == expected
 
 
 def test_distractors_are_five_other_objects_of_the_relation(facts):

@@ -3,6 +3,7 @@
 import errno
 import pathlib
 
+import numpy as np
 import pandas as pd
 import pytest
 import torch
@@ -167,7 +168,7 @@ def test_chat_and_plain_answers_do_not_mix(tmp_path):
 def test_changed_rules_of_generation_are_not_read_from_the_cache(lm, tmp_path):
     settings = {"stop": ["never"], "cache": tmp_path, "progress": False}
     long = generate(lm, ["Lyon"], 6, **settings)["tokens"].iloc[0]
-    short = generate(lm, ["Lyon"], 3, **settings)["tokens"].iloc[0]
+    short = generate(lm, ["Lyon"], np.int64(3), **settings)["tokens"].iloc[0]
     assert short == long[:3]
 
 

@@ -201,6 +201,13 @@ def test_a_method_that_raises_is_left_loudly(monkeypatch, caplog):
     assert len(caplog.records) == 1
 
 
+def test_a_network_in_another_format_than_asked_for_is_packed_all_the_same():
+    lm = tiny.language_model("llama")
+    object.__setattr__(lm, "dtype", torch.bfloat16)
+    lm.model.to(torch.float16)  # as transformers' AWQ does with bfloat16
+    assert engine.method(lm)["method"] == "packed"
+
+
 @pytest.mark.parametrize(
     ("change", "batches"),
     [

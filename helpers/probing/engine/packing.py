@@ -251,12 +251,11 @@ def _windowed(
 def as_mask(model: LanguageModel, allowed: np.ndarray) -> torch.Tensor:
     """Return a mask of shape (batch, queries, keys) as the model's attention takes it."""
     mask = torch.from_numpy(allowed).to(model.device)[:, None]
+    dtype = model.model.dtype  # of the network: quantised, it may not be the one asked for
     # Added to the scores: of a mask of booleans, sdpa makes this again in every layer.
     sdpa = model.model.config._attn_implementation == "sdpa"
-    lowest = -torch.inf if sdpa else torch.finfo(model.dtype).min
-    return torch.zeros(mask.shape, dtype=model.dtype, device=model.device).masked_fill(
-        ~mask, lowest
-    )
+    lowest = -torch.inf if sdpa else torch.finfo(dtype).min
+    return torch.zeros(mask.shape, dtype=dtype, device=model.device).masked_fill_(~mask, lowest)
 
 
 @contextmanager
