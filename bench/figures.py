@@ -142,7 +142,8 @@ def _machine(machine: dict[str, Any]) -> str:
         f"Measured on {machine['threads']} thread of one processor ({machine['processor']}), "
         f"torch {machine['torch']}, float32; the processor's matrix products alone reach "
         f"{machine['ceiling_gflops']:.0f} billion operations a second on the shapes of "
-        "GPT-2, and the ceiling's share says how much of that a method used."
+        "GPT-2. This is the ceiling; the column *of the ceiling* has the share of it that a method "
+        "reached."
     )
 
 

@@ -93,10 +93,11 @@ def test_no_leader_of_fewer_than_two(figures):
         (
             ["holds", "holds"],
             "holds",
-            ["Each main measure has", "MONITOR: a, by 0.100; NCR: b, by 10.0 points"],
+            ["Each main measure has", "MONITOR: a, by 0.100; NCR: b, by 10.0 points", "keeps 1 of"],
         ),
         (["opposite", "undecided"], "undecided", ["No main measure", "(MONITOR, NCR)"]),
         (["holds", "undecided"], "holds", ["In 1 of the 2", "(MONITOR: a, by 0.100);", "(NCR)"]),
+        (["undecided", "holds"], "holds", ["all 3 comparisons keeps 0 of these leads"]),
         (["undefined", "undecided"], "undecided", ["No main measure", "(NCR)"]),
         (["undefined", "undefined"], "undefined", ["it takes two models"]),
         ([], "undefined", ["it takes two models"]),
@@ -106,7 +107,10 @@ def test_leads(decisions, decision, words):
     named = zip(("leader_MONITOR", "leader_NCR"), decisions)
     each = [Finding(claim, told, "x", 0.1, 0.0, 0.2, 9) for claim, told in named]
     figures = scores(MONITOR=[0.3, 0.5], NCR=[0.3, 0.5])
-    said(claims.leads(each, figures), decision, *words)
+    # The lead in MONITOR survives the correction, that in NCR does not.
+    rows = [("a", "b", "MONITOR", -0.2, 0.1), ("a", "b", "NCR", -0.2, 0.19)]
+    table = gaps(*rows, ("a", "b", "right", 0.0, 0.1))
+    said(claims.leads(each, figures, table), decision, *words)
 
 
 @pytest.mark.parametrize(

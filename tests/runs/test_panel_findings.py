@@ -42,7 +42,7 @@ AHEAD = ("MONITOR", 0.9, 0.0, 0.0, 0.0)
             HOLDS,
             "Asking once separates facts that were read from facts never read better than any of "
             "the four measures: area 0.80 [0.70, 0.90], against 0.70 [0.60, 0.80] for MONITOR, the "
-            "best of the four (paired difference 0.100 [0.040, 0.160], 168 facts).",
+            "best of the four (asking once minus the best: 0.100 [0.040, 0.160], 168 facts).",
         ),
         ([("asked once", 0.7, 0.2, 0.1, 0.3), AHEAD], OPPOSITE, "larger by 0.200 [0.100, 0.300]"),
         ([("asked once", 0.8, 0.1, -0.1, 0.3), AHEAD, LIST], UNDECIDED, "-0.100 [-0.300, 0.100]"),

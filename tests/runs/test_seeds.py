@@ -99,6 +99,7 @@ def _gaps(*rows):
     ("apart", "decision", "words"),
     [
         ({"right": 0.3, "MONITOR": -0.2}, "holds", "All differences between models exceed"),
+        ({"right": 0.065, "MONITOR": -0.2}, "holds", "1 of them by the whole interval"),
         ({"right": 0.04, "MONITOR": -0.05}, "opposite", "No differences between models exceed"),
         (
             {"right": 0.3, "MONITOR": -0.05, "NCR": 0.005},

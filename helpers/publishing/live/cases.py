@@ -77,8 +77,8 @@ def clearest(kind: Kind, answer: Callable[[list[Question]], list[pd.Series]]) ->
     said = f"None of {tried} shows clearly that {MODEL} {kind.point}. {rows[best]['subject']} comes"
     said += " nearest."
     if count:
-        said = f"With {count} of {tried}, {MODEL} {kind.point} (by a probability of {MARGIN} or"
-        said += f" more); the clearest is {rows[best]['subject']}."
+        said = f"With {count} of {tried}, {MODEL} {kind.point} (by a margin of {MARGIN} or more in"
+        said += f" probability); the clearest is {rows[best]['subject']}."
     *before, last = asked[best]
     return Case(kind.label, last, before[0] if before else None, said)
 

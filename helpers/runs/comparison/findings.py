@@ -83,14 +83,21 @@ def leader(scores: pd.DataFrame, gaps: pd.DataFrame, name: str) -> Finding:
     )
 
 
-def leads(each: Sequence[Finding], scores: pd.DataFrame) -> Finding:
-    """Count the measures in which a model leads: `each` is a finding of :func:`leader`."""
+def leads(each: Sequence[Finding], scores: pd.DataFrame, gaps: pd.DataFrame) -> Finding:
+    """Count the measures in which a model leads: `each` is a finding of :func:`leader`.
+
+    Each lead is judged by itself; those that Holm's correction for all differences keeps are
+    counted apart.
+    """
     told = [one for one in each if one.decision != UNDEFINED]
-    won = [_won(one, scores) for one in told if one.decision == HOLDS]
+    ahead = [one for one in told if one.decision == HOLDS]
+    won = [_won(one, scores) for one in ahead]
     open_ones = [_titled(one) for one in told if one.decision != HOLDS]
+    tested = reading.holm(gaps)
+    firm = sum(_lasts(tested, scores, _named(one)) for one in ahead)
     some = "In {k} of the {n} main measures one model is better than every other ({won}); in the "
-    some += "others the facts do not show it ({left})."
-    every = "Each main measure has a model that is better than every other ({won})."
+    some += "others the facts do not show it ({left}). {kept}"
+    every = "Each main measure has a model that is better than every other ({won}). {kept}"
     return decide(
         "leaders_are_decided",
         (len(won) if told else np.nan, np.nan, np.nan, len(told)),
@@ -102,7 +109,15 @@ def leads(each: Sequence[Finding], scores: pd.DataFrame) -> Finding:
         k=len(won),
         won="; ".join(won),
         left=", ".join(open_ones),
+        kept=f"Holm's correction for all {len(tested)} comparisons keeps {firm} of these leads.",
     )
+
+
+def _lasts(tested: pd.DataFrame, scores: pd.DataFrame, name: str) -> bool:
+    """Tell whether the best model's differences from all others survive Holm's correction."""
+    of_best = (tested[["first", "second"]] == _best(scores, name)).any(axis=1)
+    rows = tested[of_best & (tested["measure"] == name)]
+    return bool(len(rows) and rows["kept"].all())
 
 
 def _named(lead: Finding) -> str:
@@ -167,6 +182,7 @@ def tuned(gaps: pd.DataFrame, pairs: Pairs) -> Finding:
         gaps,
         pairs,
         asked="tuned models do better",
+        among=" in these training runs",
         step="a tuned model with its base",
         first="the tuned one",
         second="the base",
@@ -190,7 +206,6 @@ def change(gaps: pd.DataFrame, pairs: Pairs, kind: str, name: str) -> Finding:
     one = "from {second} to {first}"
     several = f"in each of {len(rows)} pairs, least {one}"
     where = one if len(rows) == 1 else several
-    here = " in these training runs" if kind == "size" else ""
     few = (
         one
         if len(rows) == 1
@@ -200,10 +215,10 @@ def change(gaps: pd.DataFrame, pairs: Pairs, kind: str, name: str) -> Finding:
         claim,
         _result(row),
         decision=HOLDS if up else OPPOSITE if down else UNDECIDED,
-        holds=f"{measure.title} rises with {kind}{here}: {where} by {{size}} (paired, {{n}} "
-        "{things}).",
-        opposite=f"{measure.title} falls with {kind}{here}: {where} by {{size}} (paired, {{n}} "
-        "{things}).",
+        holds=f"{measure.title} rises with {kind} in these training runs: {where} by {{size}} "
+        "(paired, {n} {things}).",
+        opposite=f"{measure.title} falls with {kind} in these training runs: {where} by {{size}} "
+        "(paired, {n} {things}).",
         undecided=f"The {{things}} do not decide whether {measure.title} rises with {kind}: {few} "
         "it changes by {value} (paired, {n} {things}).",
         first=row["first"],
@@ -352,7 +367,7 @@ def floor(compared: Mapping[str, pd.DataFrame], gaps: pd.DataFrame) -> Finding:
     """Decide whether what should not matter moves MONITOR less than what tells two models apart.
 
     Twice the farthest end of an interval, since two models may move in opposite directions,
-    against the smallest difference between models whose interval leaves out 0.
+    against the smallest difference between models that Holm's correction keeps.
     """
     claim, parts = "noise_is_smaller_than_differences", [gaps.head(0).assign(who="", variant="")]
     parts += [far[far["measure"] == "MONITOR"].assign(who=who) for who, far in compared.items()]
@@ -362,21 +377,23 @@ def floor(compared: Mapping[str, pd.DataFrame], gaps: pd.DataFrame) -> Finding:
         return _undefined(claim, said + "was asked about the same facts again.")
     row = moved.loc[moved[["estimate", "low", "high"]].abs().max(axis=1).idxmax()]
     most = float(row[["estimate", "low", "high"]].abs().max())
-    apart = gaps[(gaps["measure"] == "MONITOR") & (gaps["better"] != "")]["estimate"].abs()
+    kept = _kept(gaps)
+    apart = kept.loc[kept["measure"] == "MONITOR", "estimate"].abs()
     least = float(apart.min()) if len(apart) else float("nan")
     none, smaller = bool(np.isnan(least)), 2 * most < least
     moves = "Of the changes that should not matter, “{variant}” leaves MONITOR most room to move: "
     moves += "for {who}, {value} ({n} facts). "
     twice = "Twice the outer end of that interval, {twice}, is "
-    smallest = "less than {least}, the smallest difference of two models that the facts decide."
+    smallest = "less than {least}, the smallest difference of two models that Holm's correction "
+    smallest += "keeps."
     return decide(
         claim,
         (row["estimate"], row["low"], row["high"], row["n"]),
         decision=UNDECIDED if none else HOLDS if smaller else OPPOSITE,
         holds=f"{moves}{twice}{smallest}",
         opposite=f"{moves}{twice}not {smallest}",
-        undecided=moves + "No two models here differ in MONITOR by an interval that excludes 0, so "
-        "there is nothing to compare this with.",
+        undecided=moves + "No two models here differ in MONITOR after Holm's correction, so there "
+        "is nothing to compare this with.",
         who=row["who"],
         variant=row["variant"],
         twice=f"{2 * most:.4f}",

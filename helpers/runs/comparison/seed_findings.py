@@ -60,7 +60,9 @@ def models_beyond_runs(
     tested = reading.holm(gaps[whole].dropna(subset=["estimate"]))
     rows = tested[tested["kept"].astype(bool)]
     most = between.assign(size=between["estimate"].abs()).groupby("measure")["size"].max()
-    beyond = rows["estimate"].abs() > rows["measure"].map(most).astype(float)
+    least = rows["measure"].map(most).astype(float)
+    beyond = rows["estimate"].abs() > least
+    clear = int((rows[["low", "high"]].abs().min(axis=1) > least).sum())  # none contains 0
     each = beyond.groupby(rows["measure"], sort=False).agg(["sum", "size"])
     counts = "; ".join(
         f"{measure_named(name).title} {k} of {n}, {reading.amount(name, most[name])}"
@@ -68,7 +70,8 @@ def models_beyond_runs(
     )
     k, n = int(beyond.sum()), len(rows)
     told = "of {n} that the panel's facts decide after Holm's correction, {k} are larger than the "
-    told += "largest between two training runs in the same measure ({counts})."
+    told += "largest between two training runs in the same measure, {clear} of them by the whole "
+    told += "interval ({counts})."
     few, between_runs = "Not all" if k else "No", "exceed those between training runs of one recipe"
     return decide(
         "models_differ_beyond_training_runs",
@@ -80,6 +83,7 @@ def models_beyond_runs(
         undefined=f"Whether differences between models {between_runs} cannot be said: no two "
         "models here were asked the facts of the six runs and differ clearly.",
         k=k,
+        clear=clear,
         counts=counts,
     )
 
@@ -116,9 +120,10 @@ def verdicts_follow(shares: pd.DataFrame) -> Finding:
     return decide(
         "verdicts_follow_the_fact",
         tuple(ahead.loc[least]),
-        holds="Verdicts depend more on the fact than on the training run: even for {least}, fact "
-        "and relation explain {fact} of the variance, differences between runs on the same fact "
-        "{run}, a lead of {size} ({n} facts).",
+        holds="Verdicts depend more on which fact is asked, its relation included, than on what a "
+        "training run makes of it: even for {least}, fact and relation together explain {fact} of "
+        "the variance, differences between runs on the same fact {run}, a lead of {size} ({n} "
+        "facts).",
         opposite="Verdicts can depend more on the training run than on the fact: for {least}, "
         "differences between runs on the same fact explain {run} of the variance, fact and "
         "relation {fact} ({n} facts).",
@@ -126,6 +131,6 @@ def verdicts_follow(shares: pd.DataFrame) -> Finding:
         "fact or on the training run: fact and relation explain {fact} of the variance, "
         "differences between runs on the same fact {run}, a lead of {value}.",
         least=least,
-        fact=f"{100 * each[[PARTS['r'], PARTS['f']]].sum():.0f} %",
-        run=f"{100 * each[PARTS['fms']]:.0f} %",
+        fact=f"{100 * each[[PARTS['r'], PARTS['f']]].sum():.1f} %",
+        run=f"{100 * each[PARTS['fms']]:.1f} %",
     )

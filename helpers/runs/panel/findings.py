@@ -27,11 +27,11 @@ def asked_once(areas: pd.DataFrame, contrast: str, levels: Levels = ATLAS) -> Fi
     result, rival, figures = _lead(areas[areas["contrast"] == contrast], analyses.YARDSTICK)
     once, other = figures.get(analyses.YARDSTICK, ""), figures.get(rival, "")
     best = f"{_named(rival)}, the best of the four"
-    groups, pair = levels.said[contrast], "paired difference {value}"
+    groups, pair = levels.said[contrast], "asking once minus the best: {value}"
     better = f"Asking once separates {groups} better than any of the four measures: area {once}, "
     better += f"against {other} for {best} ({pair}, {{n}} facts)."
-    as_good = f"No measure separates {groups} better than asking once by {MARGIN} or more: area "
-    as_good += f"{once} for asking once, {other} for {best} ({pair}, {{n}} facts)."
+    as_good = f"No measure is ahead of asking once by {MARGIN} or more in separating {groups}: "
+    as_good += f"area {once} for asking once, {other} for {best} ({pair}, {{n}} facts)."
     return decide(
         f"no_measure_beats_asking_once_{contrast.replace(' ', '_')}",
         result,

@@ -180,8 +180,8 @@ def wrong_harms_more(moved: pd.DataFrame, **draw: int) -> Finding:
         opposite="Unknown pairs harm the true ones behind them more than wrong pairs do: they "
         "cost {size} more of probability (paired, {n} places of one list).",
         undecided="One list, with {n} places compared, does not decide whether wrong pairs harm "
-        "the true ones behind them more than unknown pairs do: the difference is {value} of "
-        "probability.",
+        "the true ones behind them more than unknown pairs do: over both arrangements they cost "
+        "{value} of probability more.",
         undefined="The list could not be spoilt, so that its kinds of harm cannot be compared.",
     )
 
