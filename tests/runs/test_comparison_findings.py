@@ -97,7 +97,7 @@ def test_no_leader_of_fewer_than_two(figures):
         ),
         (["opposite", "undecided"], "undecided", ["No main measure", "(MONITOR, NCR)"]),
         (["holds", "undecided"], "holds", ["In 1 of the 2", "(MONITOR: a, by 0.100);", "(NCR)"]),
-        (["undecided", "holds"], "holds", ["all 3 comparisons keeps 0 of these leads"]),
+        (["undecided", "holds"], "holds", ["all 3 comparisons keeps none of these leads"]),
         (["undefined", "undecided"], "undecided", ["No main measure", "(NCR)"]),
         (["undefined", "undefined"], "undefined", ["it takes two models"]),
         ([], "undefined", ["it takes two models"]),

@@ -109,7 +109,8 @@ def leads(each: Sequence[Finding], scores: pd.DataFrame, gaps: pd.DataFrame) -> 
         k=len(won),
         won="; ".join(won),
         left=", ".join(open_ones),
-        kept=f"Holm's correction for all {len(tested)} comparisons keeps {firm} of these leads.",
+        kept=f"Holm's correction for all {len(tested)} comparisons keeps {firm or 'none'} of these "
+        "leads.",
     )
 
 
