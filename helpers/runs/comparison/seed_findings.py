@@ -60,9 +60,9 @@ def models_beyond_runs(
     tested = reading.holm(gaps[whole].dropna(subset=["estimate"]))
     rows = tested[tested["kept"].astype(bool)]
     most = between.assign(size=between["estimate"].abs()).groupby("measure")["size"].max()
-    least = rows["measure"].map(most).astype(float)
-    beyond = rows["estimate"].abs() > least
-    clear = int((rows[["low", "high"]].abs().min(axis=1) > least).sum())  # none contains 0
+    passed = rows["measure"].map(most).astype(float)
+    beyond = rows["estimate"].abs() > passed
+    clear = int((rows[["low", "high"]].abs().min(axis=1) > passed).sum())  # none contains 0
     each = beyond.groupby(rows["measure"], sort=False).agg(["sum", "size"])
     counts = "; ".join(
         f"{measure_named(name).title} {k} of {n}, {reading.amount(name, most[name])}"
