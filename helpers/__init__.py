@@ -1,6 +1,11 @@
 """Measure what a language model knows: facts, probes, answers, metrics, figures."""
 
+import os
 from collections.abc import Iterable
+
+# Before torch is imported: on shared cores OpenMP's threads spin at every small matrix product, and
+# a minute becomes half an hour. What the user has set wins.
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 
 class UserError(ValueError):

@@ -5,10 +5,10 @@ import shutil
 from pathlib import Path
 
 import pytest
-import torch
 from hypothesis import settings
 from playwright.sync_api import sync_playwright
 
+import helpers  # noqa: F401 (before torch, for which it sets how threads wait)
 from tests.offline import sitecustomize as _guard  # from now on, here
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -55,6 +55,8 @@ def shared() -> Path:
 @pytest.fixture(autouse=True)
 def _torch_as_it_was():
     """Fail a test that leaves PyTorch set otherwise: sums of later tests would differ in a bit."""
+    import torch
+
     before = torch.get_num_threads(), torch.are_deterministic_algorithms_enabled()
     yield
     assert (torch.get_num_threads(), torch.are_deterministic_algorithms_enabled()) == before
