@@ -20,7 +20,7 @@ from papermill.exceptions import PapermillExecutionError
 
 from helpers import UserError
 from helpers.models.checkpoints import slug
-from helpers.publishing import jobs, kernels, locks, settings
+from helpers.publishing import jobs, locks, settings
 from helpers.publishing.jobs import TEMPLATES, Job
 from helpers.publishing.locks import RunLog
 from helpers.runs import ROOT, RUNS, SYNTHESIS, shown
@@ -50,21 +50,13 @@ def run(
     given |= {name: fixed[name] for name in settings.declared(template) if name in fixed}
     job = Job(folder.name, chapter, "" if synthesis else model, words)
     made = jobs.made_from(job, runs.resolve(), templates)
-    log = RunLog(folder)
-    try:
+    with locks.logged(folder) as log:
         _into(folder, template, given, log)
         for table in TABLES[synthesis:]:  # who asks no model has no answers
             if not (folder / table).is_file():
                 raise UserError(f"The chapter {chapter} ended without {table} in {shown(folder)}.")
         jobs.sign(folder, made)
         (folder / RUNNING).replace(folder / "notebook.ipynb")
-    except OSError as error:
-        raise log.write_error(locks.unwritable("run", folder, error)) from error
-    except UserError as error:
-        log.write_error(error)
-        raise
-    finally:
-        log.close()
     return folder
 
 
@@ -92,7 +84,6 @@ def _execute(template: Path, output: Path, given: dict[str, Any], log: RunLog) -
     logger.setLevel(logging.INFO)
     logger.propagate = False
     logger.handlers = [log, progress]
-    kernels.use()
     try:
         papermill.execute_notebook(
             template,

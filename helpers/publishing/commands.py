@@ -218,6 +218,25 @@ def run(args: argparse.Namespace) -> None:
     chapters.run(args.chapter, args.model, args.set, **_given(args, "runs", "templates"))
 
 
+@_command("chapters", "--model", "--runs", "--set")
+def others(args: argparse.Namespace) -> None:
+    """Measure a model as chapters of measures do, without their notebooks."""
+    _need_sources("notebooks")
+    from helpers.models.checkpoints import slug
+    from helpers.publishing import jobs, locks, others
+    from helpers.runs import RUNS
+    from helpers.studies import STUDIES
+
+    runs, words = (args.runs or RUNS).resolve(), tuple(args.set)
+    names = args.chapters or list(STUDIES)
+    first, *more = (f"{slug(args.model)}/{name}" for name in names)
+    made = jobs.made_from(jobs.Job(first, jobs.OTHERS, args.model, words, tuple(more)), runs)
+    templates = [jobs.TEMPLATES / f"{name}.ipynb" for name in names]
+    with locks.logged(runs / first):
+        for folder in others.run(args.model, templates, words, runs):
+            jobs.sign(folder, made)
+
+
 @_command("chapters", "--model", "--models", "--runs", "--set", "--cores")
 def book(args: argparse.Namespace) -> None:
     """Make the book of a model, repeating only what changed."""

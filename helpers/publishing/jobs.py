@@ -13,16 +13,15 @@ from typing import Any
 
 from helpers.models import checkpoints
 from helpers.models.checkpoints import slug
-from helpers.publishing import dependencies, settings
+from helpers.publishing import dependencies, others, settings
 from helpers.runs import ROOT, SYNTHESIS, environment
 
 TEMPLATES = ROOT / "notebooks"
-NOISE = Path(__file__).with_name("noise.py")
+NOISE, OTHERS = "noise", "others"  # what is asked without a notebook: modules beside this one
 PARTS = ("notebook.ipynb", "answers.parquet", "metrics.parquet", "run.json")
 # Begun in this order, so that no core is idle for long while the last chapter runs.
-LONGEST = ("noise", "monitor", "knowledge_base", "latent_knowledge", "multiplicity", "comparison")
-LONGEST += ("calibration", "real_models", "atlas")
-LIGHT = ("attribution=no", "siblings=no", "n_grid=1", "n_close=1")  # the same facts, asked as well
+LONGEST = ("monitor", "knowledge_base", "latent_knowledge", "multiplicity", "comparison")
+LONGEST += ("calibration", "atlas", "real_models", "published")
 KEY = "made_from"
 
 
@@ -31,10 +30,9 @@ class Job:
     """One run that is to be made; its name is its folder below that of the runs."""
 
     name: str  # <slug>/<chapter>
-    chapter: str
+    chapter: str  # or NOISE, or OTHERS
     model: str = ""  # empty where the chapter asks none
     words: tuple[str, ...] = ()  # the settings given, as name=value
-    early: bool = False  # begun before the book's model, whose chapters show the others
     more: tuple[str, ...] = ()  # further folders that it leaves
 
     @property
@@ -43,9 +41,14 @@ class Job:
         return (self.name, *self.more)
 
     @property
+    def early(self) -> bool:
+        """Return whether it asks without a notebook, for chapters of other models to read."""
+        return self.chapter in (NOISE, OTHERS)
+
+    @property
     def parts(self) -> tuple[str, ...]:
         """Return the files that make its run whole."""
-        if self.more:  # the noise floor asks without a notebook
+        if self.early:
             return PARTS[1:]
         return PARTS if self.model else tuple(part for part in PARTS if "answers" not in part)
 
@@ -85,18 +88,27 @@ def plan(
 ) -> list[Job]:
     """Return the runs of chapters on the models of a grid, those that ask models first.
 
+    The chapters of the book's model are executed; the other models are measured, without a
+    notebook, on the same facts, each in its own prompt format. `alike` executes them too.
+
     >>> [job.name for job in plan(["atlas", "monitor"], "atlas-m", ["atlas-s"])]
     ['atlas-s/monitor', 'atlas-m/atlas', 'atlas-m/monitor']
     """
     kinds = {chapter: kind(chapter) for chapter in chapters}
     given, found = list(given), []
+    measures = [chapter for chapter, what in kinds.items() if what == "measure"]
     for folder, model in family(shown, others).items():
-        own = folder == slug(shown)
-        asked = given if alike else words(model, shown, given)
-        for chapter, what in kinds.items():
-            if what == "measure" or (what == "single" and (own or alike)):
-                taken = tuple(fitting(chapter, asked))
-                found.append(Job(f"{folder}/{chapter}", chapter, model, taken, not (own or alike)))
+        if alike or folder == slug(shown):
+            found += [
+                Job(f"{folder}/{chapter}", chapter, model, tuple(fitting(chapter, given)))
+                for chapter, what in kinds.items()
+                if what != "synthesis"
+            ]
+        elif measures:
+            places = [f"{folder}/{chapter}" for chapter in measures]
+            taken = [word for word in given if any(fitting(each, [word]) for each in measures)]
+            words = tuple(word for word in taken if word.partition("=")[0] != "prompt_format")
+            found.append(Job(places[0], OTHERS, model, words, tuple(places[1:])))
     syntheses = [chapter for chapter, what in kinds.items() if what == "synthesis"]
     made = {chapter: tuple(fitting(chapter, given)) for chapter in syntheses}
     return found + [Job(f"{SYNTHESIS}/{name}", name, "", taken) for name, taken in made.items()]
@@ -104,42 +116,33 @@ def plan(
 
 def fitting(chapter: str, given: Iterable[str]) -> list[str]:
     """Return the words among ``name=value`` that are not for other chapters alone."""
-    declared = settings.declared(TEMPLATES / f"{chapter}.ipynb")
-    return [word for word in given if "=" not in word or word.partition("=")[0] in declared]
+    return settings.fitting(TEMPLATES / f"{chapter}.ipynb", given)
+
+
+def reads_runs(job: Job) -> bool:
+    """Return whether a job reads the finished runs of others, and so begins when these are there.
+
+    >>> [reads_runs(job) for job in plan(["published", "comparison"], "atlas-m")]
+    [False, True]
+    """
+    return not job.model and "runs_dir" in settings.declared(TEMPLATES / f"{job.chapter}.ipynb")
 
 
 def needs_runs(job: Job) -> bool:
     """Return whether a job is about finished runs, chosen by its ``models``; others do without."""
     declared = settings.declared(TEMPLATES / f"{job.chapter}.ipynb")
-    return not job.model and {"runs_dir", "models"} <= {*declared}
+    return reads_runs(job) and "models" in declared
 
 
 def priority(job: Job) -> int:
-    """Return a number, the greater the sooner a job begins; the longest chapters come first.
+    """Return a number, the greater the sooner a job begins: what others show, then the longest.
 
     >>> several = plan(["atlas", "multiplicity", "monitor"], "atlas-m", ["atlas-s"])
-    >>> [job.name for job in sorted(several, key=priority, reverse=True)][:3]
-    ['atlas-s/monitor', 'atlas-s/multiplicity', 'atlas-m/monitor']
+    >>> [job.name for job in sorted(several, key=priority, reverse=True)]
+    ['atlas-s/multiplicity', 'atlas-m/monitor', 'atlas-m/multiplicity', 'atlas-m/atlas']
     """
     length = LONGEST[::-1].index(job.chapter) + 1 if job.chapter in LONGEST else 0
     return length + job.early * 2 * len(LONGEST)
-
-
-def words(name: str, shown: str, given: Iterable[str]) -> list[str]:
-    """Return the settings for the runs of one model: the book's takes what is given.
-
-    The others are asked the same facts in the same way, each in its own prompt format, but spare
-    themselves close-ups (``LIGHT``), unless those are given too.
-
-    >>> words("atlas-m", "atlas-m", ["n_facts=5"])
-    ['n_facts=5']
-    >>> words("atlas-s", "atlas-m", ["n_facts=5", "attribution=yes", "prompt_format=chat"])
-    ['attribution=yes', 'siblings=no', 'n_grid=1', 'n_close=1', 'n_facts=5']
-    """
-    if slug(name) == slug(shown):
-        return list(given)
-    taken = {word.partition("=")[0]: word for word in (*LIGHT, *given)}
-    return [word for parameter, word in taken.items() if parameter != "prompt_format"]
 
 
 def noise(model: str) -> Job:
@@ -151,20 +154,26 @@ def noise(model: str) -> Job:
     from helpers.runs.comparison.noise import VARIANTS  # slow: not for those who need none
 
     first, *others = (f"noise/{variant}/{slug(model)}/monitor" for variant in VARIANTS)
-    return Job(first, "noise", model, early=True, more=tuple(others))
+    return Job(first, NOISE, model, more=tuple(others))
 
 
 def made_from(job: Job, runs: Path, templates: Path = TEMPLATES) -> dict[str, Any]:
     """Return what a job would be made from now: settings, and hashes of all that it reads."""
-    template = templates / f"{job.chapter}.ipynb"
-    values = {}
-    if not job.more:
-        values = settings.declared(template) | settings.read(template, job.words)
+    maker, values = templates / f"{job.chapter}.ipynb", {}
+    if job.early:
+        maker = Path(__file__).with_name(f"{job.chapter}.py")
+    if job.chapter == OTHERS:
+        notebooks = [templates / f"{Path(folder).name}.ipynb" for folder in job.folders]
+        values = {each.stem: others.values(each, job.words) for each in notebooks}
+        texts = [value for own in values.values() for value in own.values()]
+    else:
+        if not job.early:
+            values = settings.declared(maker) | settings.read(maker, job.words)
+        texts = [value for name, value in values.items() if name not in settings.FIXED]
     given = {name: value for name, value in values.items() if name not in settings.FIXED}
-    maker = NOISE if job.more else template
     found = {
         "settings": json.loads(json.dumps(given, default=environment.plain)),
-        "files": dependencies.digest(dependencies.files(maker, given.values(), job.model)),
+        "files": dependencies.digest(dependencies.files(maker, texts, job.model)),
     }
     found |= {"commit": commit} if (commit := checkpoints.commit(job.model)) else {}
     return found | ({"runs": _read(runs)} if "runs_dir" in values else {})

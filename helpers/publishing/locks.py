@@ -89,6 +89,21 @@ class RunLog(logging.FileHandler):
         return error
 
 
+@contextlib.contextmanager
+def logged(folder: Path) -> Iterator[RunLog]:
+    """Keep a run's log, and write into it why the run failed, if it does."""
+    log = RunLog(folder)
+    try:
+        yield log
+    except OSError as error:
+        raise log.write_error(unwritable("run", folder, error)) from error
+    except UserError as error:
+        log.write_error(error)
+        raise
+    finally:
+        log.close()
+
+
 def last_words(folder: Path) -> str:
     """Return the sentence with which the run in a folder failed."""
     text = (folder / LOG).read_text(encoding="utf-8", errors="replace")

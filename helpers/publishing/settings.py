@@ -69,6 +69,12 @@ def read(template: Path, words: Iterable[str]) -> dict[str, Any]:
     return take(words, free, f"The chapter {template.stem} has")
 
 
+def fitting(template: Path, words: Iterable[str]) -> list[str]:
+    """Return the words among ``name=value`` that are not for other chapters alone."""
+    known = declared(template)
+    return [word for word in words if "=" not in word or word.partition("=")[0] in known]
+
+
 def take(words: Iterable[str], free: dict[str, Any], taker: str) -> dict[str, Any]:
     """Return what words like ``n_facts=30`` set, in the types of the defaults in `free`."""
     given = {}

@@ -7,14 +7,13 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Sequence
-from contextlib import nullcontext
 from pathlib import Path
 
 import pandas as pd
 
 from helpers.models import checkpoints
 from helpers.publishing import jobs as planned
-from helpers.publishing import kernels, locks, resources
+from helpers.publishing import locks, resources
 from helpers.publishing.jobs import Job
 from helpers.runs import ROOT, shown
 
@@ -39,16 +38,13 @@ def make(
 ) -> pd.DataFrame:
     """Make what is missing or out of date, and say what came of it; failures stop no other run.
 
-    Chapters that ask no model come last: most of them read the runs of the others.
+    Chapters that read the runs of the others come last.
     """
-    asking = [job for job in jobs if job.model]
-    syntheses = [job for job in jobs if not job.model]
-    several = not profile and len(waiting(jobs, runs)) > 1
-    with kernels.ready() if several else nullcontext():
-        table = _make(asking, runs, held, cores, profile)
-        idle = [] if planned.finished(runs) else [j for j in syntheses if planned.needs_runs(j)]
-        able = [job for job in syntheses if job not in idle]
-        made = _make(able, runs, held, cores, profile) if able else table[:0]
+    last = [job for job in jobs if planned.reads_runs(job)]
+    table = _make([job for job in jobs if job not in last], runs, held, cores, profile)
+    idle = [] if planned.finished(runs) else [job for job in last if planned.needs_runs(job)]
+    able = [job for job in last if job not in idle]
+    made = _make(able, runs, held, cores, profile) if able else table[:0]
     left = [(job.name, "left", False, "No run is there that it could read.", "") for job in idle]
     return pd.concat([table, made, pd.DataFrame(left, columns=COLUMNS)])
 
@@ -116,7 +112,8 @@ def _configure(jobs: Sequence[Job], runs: Path, profile: Path | None) -> Path:
 
 def _command(job: Job, runs: Path) -> list[str]:
     """Return the arguments of Python that make a run."""
-    words = ["noise"] if job.more else ["run", job.chapter]
+    words = [job.chapter] if job.early else ["run", job.chapter]
+    words += [folder.rpartition("/")[2] for folder in job.folders] * (job.chapter == planned.OTHERS)
     of = ["--model", job.model] if job.model else []
     settings = ["--set", *job.words] if job.words else []
     return ["-m", "helpers", *words, *of, "--runs", str(runs), *settings]

@@ -9,7 +9,7 @@ import pandas as pd
 
 from helpers import runs
 from helpers.runs import environment
-from helpers.runs.comparison import beside
+from helpers.runs.comparison import beside, facts
 
 
 def overall(chapter: str, folder: str | Path | None = None, relation: str = "all") -> pd.DataFrame:
@@ -38,7 +38,10 @@ def overall(chapter: str, folder: str | Path | None = None, relation: str = "all
         table = runs.metrics(found.folder).query("level in ('run', 'relation')")
         parts = table.loc[table["level"] == "relation", "relation"].nunique()
         row["why"] = beside.why(chapter, found.manifest, parts if relation == "all" else None)
-        for measure in table[table["relation"] == relation].itertuples():
+        here = table[table["relation"] == relation]
+        if here.empty and found.parameters.get("setting") == relation:
+            here = table[table["relation"] == "all"]  # measured in this setting alone
+        for measure in here.itertuples():
             row[measure.measure] = measure.estimate
             row |= {f"{measure.measure}_{end}": getattr(measure, end) for end in ("low", "high")}
         rows.append(row)
@@ -82,7 +85,7 @@ def by_fact(
     chapter, dataset : str
         Names of the chapter and of the data set.
     measure : str
-        Name of the measure in the metrics, at level ``fact``.
+        A column of the study's facts.
     folder : str or Path, optional
         The folder over the models' folders; by default ``runs`` in the project.
 
@@ -99,7 +102,6 @@ def by_fact(
         runs.load(folder).query("chapter == @chapter and dataset == @dataset").itertuples()
     ):
         name = found.model.rstrip("/").rpartition("/")[2]
-        rows = runs.metrics(found.folder).query("level == 'fact' and measure == @measure")
-        columns[name] = rows.set_index("item")["estimate"]
+        columns[name] = facts.read(chapter, found.folder)[measure]
         sizes[name] = found.manifest["model"].get("n_parameters") or math.inf
     return pd.DataFrame(columns).rename_axis("item"), sizes

@@ -77,12 +77,15 @@ def measure(
     lm = models.load(model, **of)
     for name in chosen:
         values = known[name] | {k: v for k, v in given.items() if k in known[name]}
-        yield _one(name, STUDIES[name], lm, values, Path(folder) / lm.slug / name)
+        yield measure_one(name, lm, values, Path(folder) / lm.slug / name)
 
 
-def _one(
-    name: str, study: Study, lm: LanguageModel, given: dict[str, Any], folder: Path
-) -> Measured:
+def measure_one(name: str, lm: LanguageModel, given: Mapping[str, Any], folder: Path) -> Measured:
+    """Measure a loaded model by one study, with all that :func:`declared` names, and save the run.
+
+    Further settings are saved with these and change nothing.
+    """
+    study = STUDIES[name]
     run = runs.start(name, given | {"model": lm.name}, folder)
     lm = _in_format(study, lm, given, run)
     with probing.metered() as work:

@@ -39,6 +39,7 @@ def ask(
     *,
     dataset: str = "atlas",
     relations: Sequence[str] = (),
+    left_out: Sequence[str] = (),
     n_facts: int = 8,
     n_examples: int = 50,
     n_choices: int = 100,
@@ -57,7 +58,8 @@ def ask(
     dataset : str
         Where examples and choices come from: a name or a path.
     relations : sequence of str
-        All of the data set if empty.
+        All of the data set but `left_out` if empty.
+    left_out : sequence of str
     n_facts, n_examples, n_choices : int
     separator : str
         A name of `helpers.prompts.formats.SEPARATORS`, or a template.
@@ -74,7 +76,7 @@ def ask(
     """
     from helpers import probing
 
-    every = datasets.load(dataset, list(relations) or None, seed=seed)
+    every = _load(dataset, relations, left_out, seed)
     roles = _roles(every, seed)
     if facts is None:
         facts = _tests(roles, n_facts)
@@ -90,15 +92,22 @@ def ask(
 
 def drawn(given: Mapping[str, Any], model: str) -> pd.Series:
     """Return the facts of the atlas that settings test."""
-    every = datasets.load("atlas", given["relations"], seed=given["seed"])
-    if not given["relations"]:
-        every = every[~every["relation"].isin(given.get("left_out", ()))]
+    every = _load("atlas", given["relations"], given.get("left_out", ()), given["seed"])
     return _tests(_roles(every, given["seed"]), given["n_facts"])["fact"]
 
 
 def sizes(answers: pd.DataFrame) -> dict[str, int]:
     """Return the settings of size that answers show."""
     return {"n_facts": most(answers), "n_choices": most(answers, "option", "item")}
+
+
+def _load(
+    dataset: str, relations: Sequence[str], left_out: Sequence[str], seed: int
+) -> pd.DataFrame:
+    """Load the facts of some relations, or of all but some; of all if these are all there are."""
+    every = datasets.load(dataset, list(relations) or None, seed=seed)
+    kept = every[~every["relation"].isin(left_out)]
+    return every if relations or kept.empty else kept
 
 
 def _roles(facts: pd.DataFrame, seed: int) -> pd.DataFrame:

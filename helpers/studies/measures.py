@@ -12,7 +12,8 @@ from helpers.stats import Statistic
 
 FIRM = 0.5  # how sure a verdict must be, where a study sets no threshold
 OUTSIDE = ("cache", "texts")  # arguments of `ask` that change no verdict: no settings
-SAMPLE = ("dataset", "relations", "n_facts", "n_items", "n_seen", "n_unseen")  # of facts to ask
+# Which facts are asked.
+SAMPLE = ("dataset", "relations", "left_out", "n_facts", "n_items", "n_seen", "n_unseen")
 
 
 @dataclass(frozen=True)

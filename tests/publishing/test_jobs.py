@@ -7,7 +7,6 @@ from nbformat.v4 import new_code_cell, new_notebook
 from helpers import UserError
 from helpers.models import checkpoints
 from helpers.publishing import jobs
-from helpers.runs.comparison import groups
 from helpers.studies import STUDIES
 
 
@@ -49,7 +48,7 @@ def test_each_chapter_runs_where_its_kind_says():
     few = ("n_facts=5", "n_bootstrap=70")
     made = jobs.plan(*asked, list(few))
     assert {job.name: job.words for job in made} == {
-        "atlas-s/monitor": ("attribution=no", "n_grid=1", "n_close=1", *few),
+        "atlas-s/monitor": few,
         "atlas-m/atlas": few,
         "atlas-m/monitor": few,
         "synthesis/comparison": ("n_bootstrap=70",),
@@ -65,28 +64,27 @@ def test_each_chapter_runs_where_its_kind_says():
     assert {job.words for job in sweep if job.model} == {("n_facts=5",)}
 
 
-def test_settings_reach_every_model_and_only_the_others_spare_themselves():
-    given = ["n_facts=5", "n_bootstrap=70"]
-    assert jobs.words("atlas-m", "atlas-m", given) == given
-    other = jobs.words("atlas-s", "atlas-m", given)
-    assert set(given) < set(other)
-    spared = {word.partition("=")[0] for word in jobs.LIGHT}
-    assert spared <= groups.NEUTRAL - {"n_bootstrap"}  # the same facts, and as many draws
+def test_another_model_is_measured_once_by_all_chapters_in_its_own_format():
+    given = ["n_facts=5", "n_items=7", "prompt_format=chat", "copying_steps=9"]
+    [job, *_] = jobs.plan([*STUDIES, "atlas"], "atlas-m", ["atlas-s"], given)
+    assert (job.chapter, job.model, job.words) == (jobs.OTHERS, "atlas-s", tuple(given[:2]))
+    assert job.folders == tuple(f"atlas-s/{name}" for name in STUDIES)
+    assert "notebook.ipynb" not in job.parts
+    assert not any(each.early for each in jobs.plan(["atlas"], "atlas-m", ["atlas-s"]))
 
 
-def test_other_models_begin_before_the_books_and_short_chapters_end_each():
-    chapters = ["published", "atlas", *reversed(STUDIES), "own"]
-    order = sorted(
-        (
-            jobs.Job(f"{early}/{name}", name, early=early)
-            for early in (False, True)
-            for name in chapters
-        ),
-        key=jobs.priority,
-        reverse=True,
-    )
-    assert [job.early for job in order] == [True] * len(chapters) + [False] * len(chapters)
-    for early in (True, False):
-        names = [job.chapter for job in order if job.early == early]
-        assert set(names[:4]) == {*STUDIES}
-        assert names[4] == "atlas"
+def test_other_models_begin_first_and_short_chapters_end():
+    names = ["published", "atlas", *reversed(STUDIES), "own", jobs.OTHERS, jobs.NOISE]
+    order = sorted((jobs.Job(name, name) for name in names), key=jobs.priority, reverse=True)
+    assert {job.chapter for job in order[:2]} == {jobs.OTHERS, jobs.NOISE}
+    assert {job.chapter for job in order[2:6]} == {*STUDIES}
+    assert [job.chapter for job in order[6:]] == ["atlas", "published", "own"]
+
+
+def test_a_measured_run_is_out_of_date_with_its_settings_alone(tmp_path):
+    def made(*words):
+        [job] = jobs.plan(["monitor"], "atlas-m", ["atlas-s"], words)[:1]
+        return jobs.made_from(job, tmp_path)
+
+    assert made() == made() == made("n_grid=2")  # a close-up of the chapter, which is not made
+    assert made() != made("n_facts=2")

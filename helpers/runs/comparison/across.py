@@ -158,7 +158,7 @@ def agreement(found: Tables, table: pd.DataFrame) -> pd.DataFrame:
     for run in table.query("group == 0").itertuples():
         given, metrics = run.manifest["parameters"], runs.metrics(run.folder)
         level = metrics[metrics["level"] == "run"]
-        where = given["setting"] if run.chapter == "knowledge_base" else "all"
+        where = given.get("setting") if level["relation"].eq(given.get("setting")).any() else "all"
         saved = level[level["relation"] == where].drop_duplicates("measure")
         saved = saved.set_index("measure")["estimate"]
         for measure in STUDIES[run.chapter].MEASURES:

@@ -43,7 +43,7 @@ def ask(run: runs.Run, lm: LanguageModel) -> dict[str, Any] | None:
     if not given["n_panel"] or datasets.truth(given["dataset"], lm.name) is None:
         return None
     # The panel is the same whichever relations the chapter takes.
-    used = given | getattr(study, "FOR_VERDICT", {}) | {"relations": ()}
+    used = given | getattr(study, "FOR_VERDICT", {}) | {"relations": (), "left_out": ()}
     with probing.metered() as work:
         facts = panel(given["dataset"], given["n_panel"], given["seed"])
         if facts.empty:
