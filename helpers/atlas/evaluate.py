@@ -16,7 +16,7 @@ from helpers.stats import wilson
 
 ONE_WAY = ("P36", "P1376")
 FEW_OBJECTS = 20  # with fewer objects in a relation, guessing alone finds many
-TRAINED, HELD_OUT = (1, 2, 3, 4), (5, 6)
+TRAINED, HELD_OUT = (1, 2, 3, 4), datasets.HELD_OUT
 
 
 def answer(lm: LanguageModel, probes: pd.DataFrame, progress: bool = False) -> pd.DataFrame:

@@ -1,5 +1,6 @@
 """Facts and questions: bundled, fetched, or your own files."""
 
+from helpers.datasets.atlas import HELD_OUT
 from helpers.datasets.catalogue import NAMES, frames, load, notes, relations, source
 from helpers.datasets.cooccurrence import cooccurrences, documents
 from helpers.datasets.exposure import plain, training
@@ -10,6 +11,7 @@ from helpers.datasets.seen import seen_qa
 from helpers.datasets.unseen import unseen_qa
 
 __all__ = [
+    "HELD_OUT",
     "NAMES",
     "cooccurrences",
     "documents",

@@ -11,6 +11,7 @@ import pandas as pd
 DATA = Path(__file__).resolve().parent / "data"
 FILES = ("atlas.csv.gz", "atlas_frames.csv", "atlas_relations.csv")
 N_DISTRACTORS = 5
+HELD_OUT = (5, 6)  # question frames that are in no bundled model's training text
 
 ABOUT = {
     "name": "atlas",

@@ -195,7 +195,8 @@ def facts(
         The columns of `helpers.metrics.monitor.fact_scores`; ``counted_anchor`` and
         ``counted_deviation``, not numbers where the fact is not known; ``coverage`` (0 or 1);
         ``base`` and ``average``, accuracy in the base prompt and over all prompts that do not say
-        the answer; ``asked_once``, the object's probability in the base prompt. All in [0, 1].
+        the answer; ``asked_once``, the object's probability in the base prompt, and
+        ``asked_frame1`` and so on, in every other question frame. All in [0, 1].
     """
     known = anchors.known_facts(answers, rule=match)
     found = monitor.fact_scores(answers, known, anchors.column_of(anchor_mode), alphas)
@@ -209,8 +210,10 @@ def facts(
     marks = marks.assign(average=average).rename(columns={"frame0": "base"})
     marks = marks.reindex(columns=["base", "average"], index=found["item"])
     found[["base", "average"]] = marks.to_numpy(dtype=float)
-    once = answers[answers["variant"] == "frame0"].set_index("item")["logprobs"]
-    found["asked_once"] = np.exp(found["item"].map(once).map(np.sum))
+    for frame in sorted({name for name in answers["variant"] if name.startswith("frame")}):
+        once = answers[answers["variant"] == frame].set_index("item")["logprobs"]
+        column = "asked_once" if frame == "frame0" else f"asked_{frame}"
+        found[column] = np.exp(found["item"].map(once).map(np.sum))
     return found
 
 

@@ -35,7 +35,7 @@ def test_what_only_the_chapter_takes_is_never_said_to_have_been_done():
 def test_a_study_that_cannot_be_done_stops_no_other(tmp_path):
     templates = [jobs.TEMPLATES / f"{name}.ipynb" for name in ("latent_knowledge", "monitor")]
     few = [*SMALL, "separator=nothing"]
-    with pytest.raises(UserError, match="latent_knowledge: .*nothing"):
+    with pytest.raises(UserError, match=r"latent_knowledge: .*nothing"):
         others.run("atlas-xs", templates, few, tmp_path)
     [done] = runs.load(tmp_path).itertuples()
     assert (done.model, done.chapter, done.parameters["n_facts"]) == ("atlas-xs", "monitor", 2)

@@ -40,8 +40,9 @@ AHEAD = ("MONITOR", 0.9, 0.0, 0.0, 0.0)
         (
             [ONCE, ("MONITOR", 0.7, 0.1, 0.04, 0.16), LIST],
             HOLDS,
-            "Asking once separates facts that were read from facts never read better than any of "
-            "the four measures: area 0.80 [0.70, 0.90], against 0.70 [0.60, 0.80] for MONITOR, the "
+            "Asking once, in the wording that training used most, separates facts that were read "
+            "from facts never read better than any of the four measures: area 0.80 [0.70, 0.90], "
+            "against 0.70 [0.60, 0.80] for MONITOR, the "
             "best of the four (asking once minus the best: 0.100 [0.040, 0.160], 168 facts).",
         ),
         ([("asked once", 0.7, 0.2, 0.1, 0.3), AHEAD], OPPOSITE, "larger by 0.200 [0.100, 0.300]"),
@@ -54,6 +55,24 @@ def test_asked_once(rows, decision, words):
     found = told.asked_once(contest(*rows, contrast="shown or never"), "shown or never")
     assert (found.decision, words in found.sentence) == (decision, True), found
     assert found.n == (168 if decision != UNDEFINED else 0)
+
+
+UNREAD, OTHER = "asked once, unread wording A", ("asked once, unread wording B", 0.5, 0.4, 0.3, 0.5)
+
+
+@pytest.mark.parametrize(
+    ("rows", "decision", "words"),
+    [
+        ([(UNREAD, 0.8, 0.1, 0.04, 0.16), OTHER, AHEAD], OPPOSITE, "area 0.80 and 0.50, against "),
+        ([(UNREAD, 0.8, 0.1, -0.1, 0.3), OTHER, AHEAD, LIST], UNDECIDED, "-0.100 [-0.300, 0.100]"),
+        ([(UNREAD, 0.8, 0, 0, 0), OTHER, LIST], HOLDS, "0.60 [0.50, 0.70] for IC-LKE"),
+        ([AHEAD, LIST], UNDEFINED, "No wording here is known"),
+        ([], UNDEFINED, "No wording here is known"),
+    ],
+)
+def test_asking_once_is_also_read_in_wordings_that_no_model_read(rows, decision, words):
+    found = told.asked_once_unread(contest(*rows))
+    assert (found.decision, words in found.sentence) == (decision, True), found
 
 
 SECOND = ("knowledge base", 0.8, 0.1, 0.04, 0.16)

@@ -35,6 +35,7 @@ def test_monitor_by_hand():
     assert found["score"] == pytest.approx(1 - 0.3 / 0.8)
     assert found["known"] == 1
     assert found["asked_once"] == pytest.approx(0.6)
+    assert found["asked_frame1"] == pytest.approx(0.4)
     assert np.isnan(found["blind"])
     assert np.isnan(found["misled"])
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-from helpers import stats
+from helpers import datasets, stats
 from helpers.metrics import detection
 from helpers.runs.panel import contests, gathering
 from helpers.runs.panel.levels import ATLAS, OFTEN, SELDOM, SHOWN, Levels
@@ -13,6 +13,11 @@ from helpers.stats import agreement, averages, dose_response
 from helpers.studies import STUDIES
 
 YARDSTICK = "asked once"
+# In the questions that training left out, as a real question of a reader's would be.
+UNREAD = {
+    f"asked once, unread wording {letter}": f"asked_frame{frame}"
+    for letter, frame in zip("AB", datasets.HELD_OUT, strict=True)
+}
 BY_TOKEN = "Which is most informative per token?"
 BY_FORWARDED = "... and if shared beginnings are read once?"
 
@@ -84,6 +89,13 @@ def yardstick(table: pd.DataFrame) -> pd.DataFrame:
     """Return the score to compare each method with: the plain question, asked once."""
     once = table[table["method"] == STUDIES["monitor"].TITLE]
     return once.assign(method=YARDSTICK, score=once.get("asked_once", np.nan))
+
+
+def unread(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the scores of asking once in each wording that no bundled model has read."""
+    once = table[table["method"] == STUDIES["monitor"].TITLE]
+    rows = [once.assign(method=m, score=once.get(c, np.nan)) for m, c in UNREAD.items()]
+    return pd.concat(rows, ignore_index=True)
 
 
 def how_many(

@@ -28,7 +28,9 @@ def asked_once(areas: pd.DataFrame, contrast: str, levels: Levels = ATLAS) -> Fi
     once, other = figures.get(analyses.YARDSTICK, ""), figures.get(rival, "")
     best = f"{_named(rival)}, the best of the four"
     groups, pair = levels.said[contrast], "asking once minus the best: {value}"
-    better = f"Asking once separates {groups} better than any of the four measures: area {once}, "
+    asking = "Asking once"
+    asking += ", in the wording that training used most," if levels is ATLAS else ""
+    better = f"{asking} separates {groups} better than any of the four measures: area {once}, "
     better += f"against {other} for {best} ({pair}, {{n}} facts)."
     as_good = f"No measure is ahead of asking once by {MARGIN} or more in separating {groups}: "
     as_good += f"area {once} for asking once, {other} for {best} ({pair}, {{n}} facts)."
@@ -43,6 +45,31 @@ def asked_once(areas: pd.DataFrame, contrast: str, levels: Levels = ATLAS) -> Fi
         undefined=f"How well the measures separate {groups} is undefined: the panel "
         "lacks facts of one of the two kinds.",
         decision=HOLDS if result[1] > -MARGIN else "",
+        **(AREA | {"digits": 3}),
+    )
+
+
+def asked_once_unread(areas: pd.DataFrame) -> Finding:
+    """Decide whether asking once is as good in a wording that no model has read.
+
+    Of the wordings that were left out of training, the best one is compared with the best measure.
+    """
+    mean = areas[(areas["model"] == "mean") & areas["method"].isin(analyses.UNREAD)]
+    each = mean.sort_values("estimate", ascending=False, kind="stable")
+    first = each["method"].iloc[0] if len(each) else ""
+    result, rival, figures = _lead(areas[~areas["method"].isin(each["method"].iloc[1:])], first)
+    best = f"{figures.get(rival, '')} for {_named(rival)}, the best measure"
+    unread = _and([f"{value:.2f}" for value in each["estimate"]])
+    said = f"area {unread}, against {best} ({{value}}; paired, {{n}} facts)."
+    return decide(
+        "asking_once_holds_in_an_unread_wording",
+        result,
+        holds=f"Asking once beats every measure also in wordings that training left out: {said}",
+        opposite="Asked once in a wording that training left out, a model separates facts less "
+        f"well than by the best measure: {said}",
+        undecided="In wordings that training left out, we cannot tell asking once from the best "
+        f"measure: {said}",
+        undefined="No wording here is known to be one that the models have not read.",
         **(AREA | {"digits": 3}),
     )
 
