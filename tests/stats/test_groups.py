@@ -51,6 +51,12 @@ def test_a_relations_interval_depends_on_itself_alone(table, measures):
     )
 
 
+def test_another_seed_draws_every_relation_anew(table, measures):
+    one, other = (stats.intervals(table, measures, n_resamples=50, seed=s) for s in (0, 1))
+    assert (one["low"] != other["low"]).all()  # not a number, for one fact alone, differs too
+    assert one["estimate"].equals(other["estimate"])
+
+
 def test_relations_are_drawn_apart(table):
     """Were both drawn alike, the mean of two like relations would be as uncertain as one."""
     one = table[table["relation"] == "P17"]

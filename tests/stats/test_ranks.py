@@ -73,6 +73,12 @@ def test_more_pairs_are_drawn_and_never_give_zero():
     assert drawn == stats.rank_test(*x, n_draws=20_000)
 
 
+def test_drawn_pairings_as_far_as_the_one_found_count():
+    """The only one meets a zero (rho = -1/19) or the other one (rho = 1): none is nearer to 0."""
+    one = [1] + [0] * 19
+    assert stats.rank_test(one, one[::-1], n_draws=99) == (pytest.approx(-1 / 19), 1.0, 20, 99)
+
+
 def test_a_rank_test_at_its_edges():
     for x, y in (([], []), ([1], [2]), ([1, 1, 1], [1, 2, 3])):
         found = stats.rank_test(x, y)
