@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
+COPIED = ("helpers", "tests", "book", "notebooks")  # some tests read the pages and templates
 PACKAGES = ("metrics", "stats", "probing", "prompts")
 _FAILED = re.compile(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", re.M)
 
@@ -55,8 +56,8 @@ def first_failure(tests: list[str], fault: Fault | None = None) -> str:
     """Return the first of some tests that fails in a copy of the package; "" if all pass."""
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder)
-        for name in ("helpers", "tests"):
-            shutil.copytree(ROOT / name, copy / name)
+        for name in COPIED:
+            shutil.copytree(ROOT / name, copy / name, ignore=shutil.ignore_patterns("_build"))
         shutil.copy(ROOT / ".pytest.ini", copy)
         if fault is not None:
             (copy / "helpers" / fault.module).write_text(faulty(fault), encoding="utf-8")

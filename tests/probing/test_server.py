@@ -150,15 +150,17 @@ def test_a_text_ends_at_the_models_end(serve, lm):
             return output
 
         patch.setattr(ends.model, "forward", forward)
+        wanted = probing.generate(ends, PROMPTS, anchors=[" Italy"] * 4, progress=False)
         for personality in ("vllm", "echo"):
             with serve(personality) as stub:
                 served = models.load(stub.address)
                 stub.lm = ends
                 found = probing.generate(served, PROMPTS, anchors=[" Italy"] * 4, progress=False)
             assert list(found["text"]) == [""] * 4
-            assert all(
-                math.isinf(values[-1]) or len(values) == 1 for values in found["anchor_logprobs"]
-            )
+            for ours, theirs in zip(found["anchor_logprobs"], wanted["anchor_logprobs"]):
+                assert math.isfinite(ours[0])  # of the step that ends the text
+                assert ours[1:] == [-math.inf] * (len(ours) - 1)
+                np.testing.assert_allclose(ours, theirs, atol=1e-3)
 
 
 @pytest.mark.parametrize("personality", REFUSED)
