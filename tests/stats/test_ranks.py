@@ -118,6 +118,14 @@ def test_groups_are_drawn_whole():
     assert len(seen) == comb(3, 2) + 1  # each different draw once, and the estimate
 
 
+def test_groups_of_equals_count_once_each():
+    values = np.random.default_rng(4).normal(size=(8, 1))
+    one = stats.bootstrap_groups(values, range(8), stats.mean)
+    four = stats.bootstrap_groups(values.repeat(4, axis=0), np.arange(8).repeat(4), stats.mean)
+    assert four[:3] == pytest.approx(one[:3])
+    assert (four.n, four.groups) == (32, 8)
+
+
 def test_draws_without_an_estimate_are_left_out_and_counted():
     pairs, groups = [[1, 1], [2, 2], [3, 3]], ["a", "b", "c"]
     found = stats.bootstrap_groups(pairs, groups, n_resamples=900)
