@@ -19,7 +19,7 @@ from typing import NamedTuple
 ROOT = Path(__file__).resolve().parent.parent
 COPIED = ("helpers", "tests", "book", "notebooks")  # some tests read the pages and templates
 PACKAGES = ("metrics", "stats", "probing", "prompts")
-_FAILED = re.compile(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", re.M)
+_FAILED = re.compile(r"^(?:FAILED|ERROR) (\S.*?)(?: - .*)?$", re.M)
 
 
 class Fault(NamedTuple):
@@ -93,8 +93,8 @@ def main() -> int:
     for fault in faults():
         caught[fault] = caught_by(fault)
         print(f"{fault.module}: {fault.what}\n    {caught[fault] or 'MISSED'}", flush=True)
-    failing = first_failure(sorted(set(caught.values()) - {""}))
-    if failing:
+    tests = sorted(set(caught.values()) - {""})
+    if failing := first_failure(tests) if tests else "":
         print(f"{failing} fails without a fault too")
     return int(bool(failing) or not all(caught.values()))
 

@@ -19,7 +19,7 @@ from helpers.probing import server_scoring
 from helpers.probing.attribution import attribute
 from tests import tiny
 from tests.probing.test_scoring import OPTIONS, PROMPTS, expected, largest_difference, table
-from tests.stub_server import StubServer
+from tests.stub_server import StubServer, slow
 
 WORKING = {
     "vllm": ("nodes", "prompt_logprobs"),
@@ -193,6 +193,7 @@ def test_no_more_requests_are_in_flight_than_allowed(serve, monkeypatch):
     monkeypatch.setenv("SERVER_IN_FLIGHT", "3")
     with serve() as stub:
         served = models.load(stub.address)
+        stub.faults.extend([slow(0.05)] * 6)  # or each could be answered before the next is sent
         probing.score(served, several(), progress=False)
         assert 1 < stub.busiest <= 3
         stub.busiest = 0
