@@ -75,6 +75,7 @@ def test_by_hand():
     sure = lke.above(scores, [0.45, 0.51])  # the second fact is not, and none is surer than 0.5
     assert sure["item"].tolist() == ["f0", "f2"]
     assert sure["right"].mean() == 0.5
+    assert lke.above(pd.DataFrame({"top": [0.5, 0.75]}), [0.5])["top"].tolist() == [0.75]
 
 
 def test_a_fact_with_fewer_choices_has_no_number_there():

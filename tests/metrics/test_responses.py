@@ -133,6 +133,27 @@ def test_anything_four_times_in_a_row_is_a_repetition(words):
     assert responses.is_repetition(" ".join(words * 4))
 
 
+def test_twenty_words_with_fewer_than_six_different_are_a_repetition():
+    words = ["Paris", "Lima", "Rome", "Oslo", "Bern"]
+    said = (words + words[::-1]) * 2
+    assert responses.is_repetition(" ".join(said))
+    assert not responses.is_repetition(" ".join(said[:-1]))
+    assert not responses.is_repetition(" ".join([*said[:-1], "Bonn"]))
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("Which river flows", "none"),  # three of the question's five words, the fewest
+        ("Which river", "wrong"),
+        ("Which river flows through Lima? Which river flows through Bern", "none"),  # nine of ten
+        ("Which river flows through Lima? Which river flows to Bern", "wrong"),
+    ],
+)
+def test_a_question_again_says_nothing(text, kind):
+    assert responses.kind_of(text, "Which river flows through Lima?") == kind
+
+
 def test_correct_comes_before_all_other_rules():
     assert responses.kind_of("Unsure", "What is doubt?", ["unsure"]) == "correct"
     assert responses.kind_of("Paris, France", "", ["Paris"]) == "wrong"

@@ -45,12 +45,14 @@ def test_no_rate_is_below_the_least_that_the_accuracies_allow(pairs):
 
 def test_chance_within_relations_is_taken_off():
     relations = [0, 0, 0, 1, 1]
-    small, large = np.array([1.0, 1, 0, 0, 1]), np.array([1.0, 0, 0, 1, 1])
+    small, large = np.array([1.0, 1, 0, 0, 1]), np.array([1.0, 0, 1, 1, 1])
     orders = [
         [*first, *second] for first in permutations(range(3)) for second in permutations((3, 4))
     ]
     draws = np.array([np.column_stack([small, large[order], relations]) for order in orders])
     assert subsumption.beyond_chance(draws).mean() == pytest.approx(0)
+    # As they stand two of three are shared, where chance has 2 * 2 / 3 and 1 * 2 / 2 of them.
+    assert subsumption.beyond_chance(draws[0]) == pytest.approx(2 / 3 - (4 / 3 + 1) / 3)
 
 
 def test_marks_of_other_facts_are_refused():

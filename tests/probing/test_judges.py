@@ -54,6 +54,14 @@ def test_a_judge_that_says_yes_accepts_only_the_wrong_seen_one(lm, monkeypatch):
     assert judges.same_meaning(lm, table.assign(kind="correct")).empty
 
 
+def test_a_tie_of_the_two_words_is_a_no(lm, monkeypatch):
+    def score(model, probes, **_):
+        return probes.assign(logprobs=[[-1.0]] * len(probes))
+
+    monkeypatch.setattr(judges, "score", score)
+    assert judges.same_meaning(lm, marked()).to_dict() == {3: False}
+
+
 def test_changing_questions_are_asked_in_blocks(lm, monkeypatch):
     asked = []
 

@@ -19,7 +19,7 @@ from helpers.probing import server_scoring
 from helpers.probing.attribution import attribute
 from tests import tiny
 from tests.probing.test_scoring import OPTIONS, PROMPTS, expected, largest_difference, table
-from tests.stub_server import StubServer
+from tests.stub_server import StubServer, slow
 
 WORKING = {
     "vllm": ("nodes", "prompt_logprobs"),
@@ -150,15 +150,17 @@ def test_a_text_ends_at_the_models_end(serve, lm):
             return output
 
         patch.setattr(ends.model, "forward", forward)
+        wanted = probing.generate(ends, PROMPTS, anchors=[" Italy"] * 4, progress=False)
         for personality in ("vllm", "echo"):
             with serve(personality) as stub:
                 served = models.load(stub.address)
                 stub.lm = ends
                 found = probing.generate(served, PROMPTS, anchors=[" Italy"] * 4, progress=False)
             assert list(found["text"]) == [""] * 4
-            assert all(
-                math.isinf(values[-1]) or len(values) == 1 for values in found["anchor_logprobs"]
-            )
+            for ours, theirs in zip(found["anchor_logprobs"], wanted["anchor_logprobs"]):
+                assert math.isfinite(ours[0])  # of the step that ends the text
+                assert ours[1:] == [-math.inf] * (len(ours) - 1)
+                np.testing.assert_allclose(ours, theirs, atol=1e-3)
 
 
 @pytest.mark.parametrize("personality", REFUSED)
@@ -191,6 +193,7 @@ def test_no_more_requests_are_in_flight_than_allowed(serve, monkeypatch):
     monkeypatch.setenv("SERVER_IN_FLIGHT", "3")
     with serve() as stub:
         served = models.load(stub.address)
+        stub.faults.extend([slow(0.05)] * 6)  # or each could be answered before the next is sent
         probing.score(served, several(), progress=False)
         assert 1 < stub.busiest <= 3
         stub.busiest = 0

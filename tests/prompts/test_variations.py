@@ -85,8 +85,10 @@ def test_letters_follow_the_options_that_are_shown():
     assert len(set(prompts(found, "b"))) == 2  # two options have two orders, used in turn
 
 
-def test_a_question_never_demonstrates_itself():
-    found = variations.probes(POOL, "demonstrations", 5, "line", POOL, 5, seed=2)
+@pytest.mark.parametrize("other", [[], ["item"], ["question"]], ids=["same", "name", "question"])
+def test_a_question_never_demonstrates_itself(other):
+    pool = POOL.assign(**{column: POOL[column] + "!" for column in other})
+    found = variations.probes(POOL, "demonstrations", 5, "line", pool, 5, seed=2)
     for row in found.itertuples():
         question = row.prompt.rpartition("\n")[2]
         assert row.prompt.count(question) == 1

@@ -59,6 +59,19 @@ def test_demonstrations_give_nothing_away(probes, facts, shots):
     assert not set(shots["subject"]) & set(facts["subject"])
 
 
+def test_a_demonstration_that_names_subject_or_object_is_left_out():
+    rows = [
+        ("Where is Cusco?", "Cusco", "Peru"),
+        ("Which river is Lima on?", "Lima", "Rímac"),
+        ("Where is Oslo?", "Oslo", "Norway"),
+    ]
+    shots = pd.DataFrame(rows, columns=["question", "subject", "object"])
+    probes = pd.DataFrame({"kind": ["qa"], "prompt": "Where is Lima?"})
+    found = wrapping.wrap(probes.assign(subject="Lima", object="Peru"), "shots", shots)
+    before = wrapping.qa("Where is Oslo?", "Norway")
+    assert found["prompt"].tolist() == [before + wrapping.qa("Where is Lima?")]
+
+
 def test_demonstrations_are_of_many_relations_and_drawn_with_the_seed(facts, frames, shots):
     every = datasets.load("atlas")
     relation = every.drop_duplicates(["subject", "object"]).set_index(["subject", "object"])

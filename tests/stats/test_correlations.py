@@ -69,6 +69,12 @@ def test_a_bootstrapped_correlation_has_the_width_of_fishers():
     assert (found.low, found.high) == pytest.approx((low, high), abs=0.03)
 
 
+def test_an_interval_of_ranks_by_hand():
+    """Bonett and Wright: s² = (1 + 0.25 / 2) / (7 - 3), around artanh(0.5)."""
+    ends = np.arctanh(0.5) + np.array([-1, 1]) * 1.959964 * np.sqrt(1.125 / 4)
+    assert stats.fisher(0.5, 7, "spearman") == pytest.approx(np.tanh(ends), abs=1e-6)
+
+
 def test_correlation_gives_the_printed_interval():
     """Hollander and Wolfe's tuna (1973, p. 187), as R's manual prints it under cor.test."""
     lightness = [44.4, 45.9, 41.9, 53.3, 44.7, 44.1, 50.7, 45.2, 60.1]

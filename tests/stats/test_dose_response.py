@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.stats
 import statsmodels.api as sm
 from hypothesis import given
 from hypothesis import settings as limits
@@ -31,6 +32,17 @@ def test_pairs_give_the_odds_of_discordant_pairs(up, down):
     found = dose_response.slope(known, [0, 1] * (up + down), relation)
     assert found.estimate == pytest.approx(np.log(up / down), abs=1e-4)
     assert found.relations == up + down
+
+
+def test_the_error_of_four_pairs_by_hand():
+    """Chances are 3/4, so three scores are 1/4 and one is -3/4, and the information is 3/4.
+
+    The squared error is 4/3 (of four relations) times 3/4 over (3/4)², which is 16/9.
+    """
+    found = dose_response.slope([0, 1, 0, 1, 0, 1, 1, 0], [0, 1] * 4, list("aabbccdd"))
+    t = scipy.stats.t(3)
+    assert found.high - found.estimate == pytest.approx(t.ppf(0.975) * 4 / 3, rel=1e-3)
+    assert found.p == pytest.approx(2 * t.sf(np.log(3) * 3 / 4), rel=1e-3)
 
 
 def test_the_interval_covers_the_planted_slope():

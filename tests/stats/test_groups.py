@@ -51,6 +51,12 @@ def test_a_relations_interval_depends_on_itself_alone(table, measures):
     )
 
 
+def test_another_seed_draws_every_relation_anew(table, measures):
+    one, other = (stats.intervals(table, measures, n_resamples=50, seed=s) for s in (0, 1))
+    assert (one["low"] != other["low"]).all()  # not a number, for one fact alone, differs too
+    assert one["estimate"].equals(other["estimate"])
+
+
 def test_relations_are_drawn_apart(table):
     """Were both drawn alike, the mean of two like relations would be as uncertain as one."""
     one = table[table["relation"] == "P17"]
@@ -58,6 +64,15 @@ def test_relations_are_drawn_apart(table):
     found = stats.intervals(both, {"top": (["top"], stats.mean)}).set_index("relation")
     width = found["high"] - found["low"]
     assert width["mean"] == pytest.approx(width["P17"] / math.sqrt(2), rel=0.15)
+
+
+def test_the_mean_over_relations_of_one_size_is_as_uncertain_as_all_facts():
+    """Twenty facts in ten relations leave ten degrees of freedom, not nineteen, to both."""
+    values = np.random.default_rng(6).normal(size=20)
+    table = pd.DataFrame({"relation": np.arange(20) // 2, "top": values})
+    found = stats.intervals(table, {"top": (["top"], stats.mean)}, n_resamples=4000)
+    width = (found["high"] - found["low"]).set_axis(found["relation"])
+    assert width["mean"] == pytest.approx(width["all"], rel=0.15)
 
 
 def test_the_mean_leaves_out_relations_without_a_number(table):

@@ -73,6 +73,12 @@ def test_more_pairs_are_drawn_and_never_give_zero():
     assert drawn == stats.rank_test(*x, n_draws=20_000)
 
 
+def test_drawn_pairings_as_far_as_the_one_found_count():
+    """The only one meets a zero (rho = -1/19) or the other one (rho = 1): none is nearer to 0."""
+    one = [1] + [0] * 19
+    assert stats.rank_test(one, one[::-1], n_draws=99) == (pytest.approx(-1 / 19), 1.0, 20, 99)
+
+
 def test_a_rank_test_at_its_edges():
     for x, y in (([], []), ([1], [2]), ([1, 1, 1], [1, 2, 3])):
         found = stats.rank_test(x, y)
@@ -110,6 +116,14 @@ def test_groups_are_drawn_whole():
     assert (found.estimate, found.low, found.high) == (1.0, 0.0, 3.0)
     assert (found.n, found.groups, found.left_out) == (3, 2, 0)
     assert len(seen) == comb(3, 2) + 1  # each different draw once, and the estimate
+
+
+def test_groups_of_equals_count_once_each():
+    values = np.random.default_rng(4).normal(size=(8, 1))
+    one = stats.bootstrap_groups(values, range(8), stats.mean)
+    four = stats.bootstrap_groups(values.repeat(4, axis=0), np.arange(8).repeat(4), stats.mean)
+    assert four[:3] == pytest.approx(one[:3])
+    assert (four.n, four.groups) == (32, 8)
 
 
 def test_draws_without_an_estimate_are_left_out_and_counted():
