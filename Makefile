@@ -19,7 +19,7 @@ PY = $(VENV)/bin/python
 PYTHON_TAG = $$($(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null)
 
 .PHONY: help install book sweep estimate knowledge questions benchmarks course noise pdf \
-  linkcheck test test-grading test-server test-cluster test-books faults lint bench clean
+  linkcheck test test-all test-grading test-server test-cluster faults lint bench clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -79,15 +79,18 @@ pdf: install ## print the book that was rendered last as build/pdf/what-language
 linkcheck: install ## ask every external link of the book whether it still leads somewhere
 	@"$(PY)" -m helpers links
 
-test: install ## run the tests, a process for each core
+test: install ## run the fast tests, a process for each core
 	@OMP_NUM_THREADS=1 "$(PY)" -m pytest -n logical --maxprocesses 8 --dist loadfile \
 	  --no-loadscope-reorder $(ARGS)
+
+test-all: install ## run all tests: whole books, clusters, faults, mutants, every page in the browser
+	@$(MAKE) --no-print-directory test ARGS='-m "slow or not slow" --durations=40 $(ARGS)'
 
 test-grading: ## have nbgrader and Otter-Grader mark the assignments, in an environment of its own
 	@$(MAKE) --no-print-directory install VENV="$(GRADING_VENV)"
 	@"$(GRADING_VENV)/bin/python" -m pip install --quiet --disable-pip-version-check \
 	  -r requirements.txt -r tests/publishing/course/requirements.txt
-	@"$(GRADING_VENV)/bin/python" -m pytest tests/publishing/course -m "long or not long" $(ARGS)
+	@"$(GRADING_VENV)/bin/python" -m pytest tests/publishing/course -m "slow or not slow" $(ARGS)
 
 test-server: install ## test and time scoring by vLLM, in an environment of its own (3.5 GB)
 	@want="$(PYTHON_TAG) $$(cksum < tests/server/requirements.txt)"; \
@@ -103,9 +106,6 @@ test-server: install ## test and time scoring by vLLM, in an environment of its 
 
 test-cluster: install ## try a sweep on a SLURM of one node, set up for it (where SLURM is installed)
 	@"$(PY)" -m pytest tests/cluster -m cluster $(ARGS)
-
-test-books: install ## make whole books of models that answer in every way; print how long each took
-	@"$(PY)" -m pytest tests/test_books.py -m books -n 2 --durations=0 --durations-min=5 $(ARGS)
 
 faults: install ## kill, fill, cut and flip what a run rests on; print what it survived
 	@"$(PY)" -m pytest tests/faults -m fault $(ARGS)

@@ -57,7 +57,7 @@ def test_a_class_ends_as_the_table_says(name):
     again([name])
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_all_classes_end_as_the_table_says():
     again([])
 
@@ -114,7 +114,7 @@ def wrong_mask(monkeypatch):
 
 @pytest.mark.parametrize("spoil", [wrong_positions, wrong_mask])
 @pytest.mark.parametrize(
-    "name", [n if n in SHORT else pytest.param(n, marks=pytest.mark.long) for n in PACKED]
+    "name", [n if n in SHORT else pytest.param(n, marks=pytest.mark.slow) for n in PACKED]
 )
 def test_packing_wrongly_would_be_seen(name, spoil, monkeypatch):
     lm = built(name)

@@ -1,6 +1,6 @@
 """Whole books of models that answer in every way that real ones do: all chapters, rendered.
 
-Minutes each, so ``make test`` leaves them out and ``make test-books`` runs them.
+Minutes each, so ``make test`` leaves them out and ``make test-all`` runs them.
 """
 
 import json
@@ -18,7 +18,7 @@ from helpers.publishing import jobs
 from tests import outcomes, small_project
 
 ROOT = Path(__file__).resolve().parent.parent
-pytestmark = pytest.mark.books
+pytestmark = pytest.mark.slow
 # What every book is made with, so that a chapter takes seconds.
 SMALL = (
     "n_facts=2 relations=P17,P36 n_bootstrap=30 n_panel=0 attribution=no siblings=no n_seeds=2 "

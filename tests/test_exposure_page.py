@@ -24,7 +24,7 @@ def test_counts_of_a_corpus_of_ones_own(tmp_path):
     assert datasets.load(folder)["exposure"].tolist() == [2, 1, 0, 1]
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_the_agreement_with_the_exposures_of_the_atlas(tmp_path):
     found, names = printed.run([LOCAL, ATLAS], tmp_path)
     printed.compare(found[1], ATLAS[1])

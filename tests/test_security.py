@@ -79,7 +79,7 @@ def pages(root, folder, tmp_path_factory) -> Path:
 
 
 LONG = ("atlas", "knowledge_base", "latent_knowledge", "multiplicity")
-CHAPTERS = ["monitor", *(pytest.param(name, marks=pytest.mark.long) for name in LONG)]
+CHAPTERS = ["monitor", *(pytest.param(name, marks=pytest.mark.slow) for name in LONG)]
 
 
 @pytest.mark.parametrize("chapter", CHAPTERS)

@@ -85,7 +85,7 @@ def test_the_opening_says_whether_the_studies_agree(folder):
     assert (first.claim, first.n) == ("studies_order_alike", 15)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize("least", ["same weights", "same family"])
 def test_it_runs_at_every_certainty(least, tmp_path):
     done = chapters.run("real_models", "", [*SMALL, f"least={least}"], tmp_path)

@@ -11,7 +11,7 @@ import pytest
 from tests import small_project
 from tests.faults.conftest import wait_for
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.slow
 fault = pytest.mark.fault
 SWEEP = ["sweep", "monitor", "--models", "./a", "--cores", "1", "--set"]
 

@@ -26,7 +26,7 @@ METHODS = {
 }
 # One family of each kind of attention: a bias by distance, latent keys, windows with a soft cap,
 # learned positions, rotary ones, relative ones after an encoder. All families that are packed, as
-# their own classes: tests/test_architectures.py, with "-m long".
+# their own classes: tests/test_architectures.py, in the slow tier.
 ATTENTION = ["bloom", "deepseek_v3", "gemma2", "gpt2", "llama", "t5"]
 EAGER = {"bloom", "codegen", "gemma2", "gpt_oss", "gptj", "mpt", "xglm"}
 WINDOWED = ["cohere2", "gemma2", "gemma3", "gpt_oss", "mistral", "olmo3", "phi3", "qwen2_mixed"]

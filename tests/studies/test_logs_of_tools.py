@@ -140,7 +140,7 @@ def same(found, ours):
     assert found[SAME].to_numpy().tolist() == ours[SAME].to_numpy().tolist()
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_choices_of_the_harness_are_those_of_our_own_run(probes, data, tmp_path):
     needs("lm_eval")
     words = {"kind": "multiple_choice", "target": "answer"}
@@ -156,7 +156,7 @@ def test_choices_of_the_harness_are_those_of_our_own_run(probes, data, tmp_path)
         assert found["accuracy"].mean() == pytest.approx(sum(logged) / len(logged))
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_answers_of_both_tools_are_those_of_our_own_run(probes, data, tmp_path):
     needs("lm_eval")
     needs("inspect_ai")
@@ -175,7 +175,7 @@ def test_answers_of_both_tools_are_those_of_our_own_run(probes, data, tmp_path):
         assert found["ambiguous"].tolist() == (ours["text"].nunique() > 1).tolist()
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_letters_in_inspects_logs_are_what_was_said(data, tmp_path):
     needs("inspect_ai")
     script = tmp_path / "letters.py"
@@ -190,7 +190,7 @@ def test_letters_in_inspects_logs_are_what_was_said(data, tmp_path):
     assert found["self_consistency"].tolist() == pytest.approx([sum(x) / len(x) for x in agree])
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize("tool", ["lm_eval", "inspect_ai"])
 def test_repeated_answers_agree_as_often_as_the_tools_logs_say(tool, data, tmp_path):
     needs(tool)

@@ -23,7 +23,7 @@ BUILT = ROOT / "build" / "grading" / "bin" / "python"
 PYTHON = os.environ.get("GRADING_PYTHON") or (str(BUILT) if BUILT.exists() else sys.executable)
 SUBMISSIONS = ("solved", "empty", "wrong", "half")
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.slow
 
 
 def command(module, *words, at):
