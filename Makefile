@@ -16,6 +16,8 @@ DRY ?=
 ARGS ?=
 
 PY = $(VENV)/bin/python
+SIDE_BY_SIDE = OMP_NUM_THREADS=1 "$(PY)" -m pytest -n logical --maxprocesses 8 --dist loadfile \
+  --no-loadscope-reorder
 PYTHON_TAG = $$($(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null)
 
 .PHONY: help install book sweep estimate knowledge questions benchmarks course noise pdf \
@@ -28,7 +30,7 @@ help: ## list the targets
 	@echo 'make knowledge [MODELS="atlas-s atlas-m"] [SET=...]; make questions [MODEL=...] [SOURCES=folder,folder] [SET=...]'
 	@echo 'make benchmarks [MODEL=...] [BENCHMARKS="fever folder my.csv"] [SET=...]'
 	@echo 'make noise [MODEL=...]'
-	@echo 'make test [ARGS="-k runs"]'
+	@echo 'make test [ARGS="-k runs"]; make test-all [ARGS="tests/faults"]'
 	@echo
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1	\2/p' Makefile
 
@@ -80,11 +82,10 @@ linkcheck: install ## ask every external link of the book whether it still leads
 	@"$(PY)" -m helpers links
 
 test: install ## run the fast tests, a process for each core
-	@OMP_NUM_THREADS=1 "$(PY)" -m pytest -n logical --maxprocesses 8 --dist loadfile \
-	  --no-loadscope-reorder $(ARGS)
+	@$(SIDE_BY_SIDE) $(ARGS)
 
 test-all: install ## run all tests: whole books, clusters, faults, mutants, every page in the browser
-	@$(MAKE) --no-print-directory test ARGS='-m "slow or not slow" --durations=40 $(ARGS)'
+	@$(SIDE_BY_SIDE) -m "slow or not slow" --durations=40 $(ARGS)
 
 test-grading: ## have nbgrader and Otter-Grader mark the assignments, in an environment of its own
 	@$(MAKE) --no-print-directory install VENV="$(GRADING_VENV)"

@@ -24,39 +24,16 @@ settings.load_profile("patient")
 
 # What takes longest begins first, so that no process waits for another in the end.
 FIRST = ("chapters", "test_live.py", "test_security.py", "publishing", "test_reading.py")
-# The slow tier, besides what is marked where it stands: `make test-all` runs it.
-SLOW = (
-    *("tests/cluster", "tests/faults", "tests/test_wheel.py", "tests/publishing/test_sweeps.py"),
-    *("tests/publishing/course/test_hidden.py", "tests/stats/test_coverage.py"),
-    *("tests/test_architectures.py", "tests/atlas/test_corpus.py", "tests/atlas/test_weights.py"),
-    "tests/chapters/test_comparison.py::test_the_chapter_runs_to_its_end_whatever_was_run",
-    "tests/chapters/test_comparison.py::test_one_run_says_what_a_second_would_add",
-    "tests/chapters/test_atlas.py::test_another_model_gives_way_to_the_bundled_ones",
-    "tests/chapters/test_monitor.py::test_interrupted_run_resumes_without_repeating",
-    "tests/publishing/test_publish.py::test_the_commands_of_the_readme_work",
-    "tests/publishing/test_publish.py::test_make_book_shows_the_run_of_a_model_of_the_hub",
-    "tests/publishing/test_publish.py::test_a_chapter_that_fails_has_a_page",
-    "tests/publishing/test_publish.py::test_a_page_with_a_warning_stops_the_build",
-    "tests/publishing/test_dependencies.py::test_an_edit_of_a_plot_asks_the_model_nothing_again",
-    "tests/runs/test_comparison_reading.py::test_holm_agrees_with_its_definition",
-    "tests/runs/test_sharing.py::test_the_bundled_archives_and_the_schema_are_good",
-    "tests/test_architecture.py::test_the_core_works_without_the_machinery",
-    "tests/test_reading.py::test_no_serious_barrier",
-    "tests/test_live.py::test_it_fits_the_window[390",
-)
+FIRST += ("faults", "test_wheel.py")
 
 
-@pytest.hookimpl(tryfirst=True)  # before a marker expression chooses
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the slow tier, and order files by how long they take; within one nothing changes."""
+    """Order the files by how long they take; within a file nothing changes."""
 
     def place(item: pytest.Item) -> int:
         parts = item.nodeid.partition("::")[0].split("/")
         return next((n for n, name in enumerate(FIRST) if name in parts), len(FIRST))
 
-    for item in items:
-        if item.nodeid.startswith(SLOW):
-            item.add_marker(pytest.mark.slow)
     items.sort(key=place)
 
 

@@ -61,7 +61,7 @@ def first_failure(tests: list[str], fault: Fault | None = None) -> str:
         shutil.copy(ROOT / ".pytest.ini", copy)
         if fault is not None:
             (copy / "helpers" / fault.module).write_text(faulty(fault), encoding="utf-8")
-        options = ["-x", "-q", "-m", "not slow and not long", "--hypothesis-seed=0"]
+        options = ["-x", "-q", "--hypothesis-seed=0"]
         done = subprocess.run(
             [sys.executable, "-m", "pytest", *options, *tests],
             cwd=copy,

@@ -55,6 +55,7 @@ def test_the_package_is_seen_at_a_glance(root):
     assert len(entries) <= 14
 
 
+@pytest.mark.slow
 def test_the_core_works_without_the_machinery(root):
     code = ALONE.format(machinery=MACHINERY)
     command = [sys.executable, "-c", code]

@@ -14,6 +14,8 @@ from helpers.probing import engine
 from helpers.probing.engine import encoder, packing
 from tests import architectures, tiny
 
+pytestmark = pytest.mark.slow
+
 TABLE = pd.read_csv(architectures.TABLE, keep_default_na=False, dtype=str)
 # Of each kind one or two: attention, experts, states, both, windows, encoders, what is refused.
 SHORT = [
@@ -57,7 +59,6 @@ def test_a_class_ends_as_the_table_says(name):
     again([name])
 
 
-@pytest.mark.slow
 def test_all_classes_end_as_the_table_says():
     again([])
 
@@ -113,9 +114,7 @@ def wrong_mask(monkeypatch):
 
 
 @pytest.mark.parametrize("spoil", [wrong_positions, wrong_mask])
-@pytest.mark.parametrize(
-    "name", [n if n in SHORT else pytest.param(n, marks=pytest.mark.slow) for n in PACKED]
-)
+@pytest.mark.parametrize("name", PACKED)
 def test_packing_wrongly_would_be_seen(name, spoil, monkeypatch):
     lm = built(name)
     assert difference(lm) <= architectures.EXACT

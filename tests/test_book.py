@@ -69,7 +69,11 @@ every_page = pytest.mark.parametrize("name", PAGES, scope="module")  # all tests
 every_chapter = pytest.mark.parametrize("name", CHAPTERS, scope="module")
 
 
-@pytest.fixture(scope="module", params=WIDTHS, ids=lambda width: f"{width}px")
+@pytest.fixture(
+    scope="module",
+    params=[pytest.param(WIDTHS[0], marks=pytest.mark.slow), WIDTHS[1]],
+    ids=lambda width: f"{width}px",
+)
 def visits(browser, request):
     """Return a function that opens a page, unless it is open; it gives the page and what it did.
 

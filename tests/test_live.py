@@ -532,7 +532,7 @@ def test_the_first_answer_comes_in_a_second(browser, address):
     assert min(times) < 1000
 
 
-@pytest.mark.parametrize("width", [1400, 390])
+@pytest.mark.parametrize("width", [1400, pytest.param(390, marks=pytest.mark.slow)])
 def test_it_fits_the_window(browser, address, width):
     page = loaded(browser, address, viewport={"width": width, "height": 900})
     for way in WAYS:

@@ -156,6 +156,7 @@ def good():
 every_page = pytest.mark.parametrize("name", PAGES, scope="module")  # all tests of one, in a row
 
 
+@pytest.mark.slow
 @every_page
 def test_no_serious_barrier(visit, name, good):
     page, _ = visit(name)

@@ -21,6 +21,8 @@ from packaging.utils import canonicalize_name
 
 from helpers import runs
 
+pytestmark = pytest.mark.slow
+
 INGREDIENTS = ("pyproject.toml", "README.md", "LICENSE")
 LIMIT = 100 * 2**20  # what PyPI takes
 ROOT = Path(__file__).resolve().parent.parent

@@ -246,6 +246,7 @@ def test_every_document_is_read_once_and_long_ones_have_long_rows():
         assert all(lengths[row].sum() <= rows.length for row in rows.members)
 
 
+@pytest.mark.slow
 def test_the_shipped_tables_are_the_count_of_the_text_written_again(root):
     reports = sorted((root / "helpers/models/weights").glob("atlas-*/training.json"))
     recipes = [json.loads(path.read_text())["recipe"] for path in reports]

@@ -19,6 +19,8 @@ from helpers.atlas.model import SIZES
 from helpers.models import checkpoints
 from helpers.prompts import questions
 
+pytestmark = pytest.mark.slow
+
 BASE = ("atlas-xs", "atlas-s", "atlas-m")
 FAMILY = (*BASE, "atlas-m-chat")
 PARAMETERS = {"atlas-xs": 762_528, "atlas-s": 2_557_632, "atlas-m": 5_795_072}

@@ -20,8 +20,8 @@ def metrics(folder):
     return runs.metrics(folder)
 
 
-@pytest.fixture
-def quick():
-    """Let chapters run in this process, without a kernel."""
+@pytest.fixture(scope="module", autouse=True)
+def _without_kernels():
+    """Let chapters run in this process."""
     with in_process.instead_of_kernels():
         yield

@@ -9,8 +9,6 @@ from helpers.publishing import chapters, dependencies, jobs, render
 from helpers.stats import wilson
 from tests.chapters import notebooks
 
-pytestmark = pytest.mark.usefixtures("quick")  # the fixture `folder` has a kernel
-
 SMALL = ["n_facts=3", "copying_steps=100", "n_bootstrap=50"]
 SMALL += ["toy_relations=P17,P36,P246", "toy_facts=50"]
 
@@ -80,6 +78,7 @@ def test_it_takes_part_without_a_word_for_a_bundled_model(folder):
     assert notebooks.printed(folder, "load") == ""
 
 
+@pytest.mark.slow
 def test_another_model_gives_way_to_the_bundled_ones(tmp_path):
     small = ["n_facts=1", "copying_steps=50", "n_bootstrap=20", "toy_relations=P17", "toy_facts=8"]
     done = chapters.run("atlas", "someone/some-model", small, tmp_path)

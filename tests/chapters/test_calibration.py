@@ -143,6 +143,7 @@ def test_without_a_whole_model_the_page_says_what_is_missing(words, sentences, f
     assert pd.read_csv(tmp_path / "tables" / "which_measure.csv")["n"].eq(0).all()
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("error::RuntimeWarning", "error::UserWarning", "error::FutureWarning")
 @pytest.mark.parametrize("n", [1, 3])
 def test_a_panel_of_few_facts_is_read_to_the_end(n, family, tmp_path):

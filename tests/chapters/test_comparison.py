@@ -12,8 +12,6 @@ from helpers.publishing import chapters
 from tests import saved_runs
 from tests.chapters import cells, notebooks
 
-pytestmark = pytest.mark.usefixtures("quick")  # the fixture `folder` has a kernel
-
 FAST = ["n_bootstrap=30"]
 MANY = [*FAST, "reference=atlas-s"]
 ABILITIES = {"atlas-xs": 0.3, "atlas-s": 0.5, "atlas-s-chat": 0.45, "org/large": 0.8}
@@ -83,6 +81,7 @@ def test_it_finds_who_leads_and_that_the_largest_is_better(folder):
     assert found["monitor_falls_with_accuracy"].n == 4
 
 
+@pytest.mark.slow
 def test_the_panel_decides_where_all_were_asked_it(tmp_path):
     for name in ("atlas-xs", "atlas-s"):
         saved_runs.write(tmp_path, name, ABILITIES[name], size=SIZES[name], panel=16)
@@ -114,6 +113,7 @@ def test_the_manifest_names_the_runs_that_were_read(folder):
     assert set(read["model"]) == {*ABILITIES, "stranger"}
 
 
+@pytest.mark.slow
 def test_one_run_says_what_a_second_would_add(tmp_path):
     saved_runs.write(tmp_path, "alone", 0.5, ("latent_knowledge",))
     folder = chapters.run("comparison", "", FAST, tmp_path)
@@ -199,6 +199,7 @@ COLLECTIONS = [  # what was run; models of a chapter, differences, and what is s
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("error::RuntimeWarning", "error::UserWarning", "error::FutureWarning")
 @pytest.mark.parametrize(("make", "n_models", "n_gaps", "sentence"), COLLECTIONS)
 def test_the_chapter_runs_to_its_end_whatever_was_run(make, n_models, n_gaps, sentence, tmp_path):

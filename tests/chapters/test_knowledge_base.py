@@ -12,8 +12,6 @@ from helpers.publishing import chapters
 from tests import outcomes, own_facts
 from tests.chapters import notebooks
 
-pytestmark = pytest.mark.usefixtures("quick")  # the fixture `folder` has a kernel
-
 SMALL = ["n_seen=1", "n_unseen=1", "n_choices=3", "n_truth=1", "n_panel=0"]
 SMALL += ["n_bootstrap=40"]
 SMALL += ["max_new_tokens=12"]
@@ -29,6 +27,7 @@ def test_the_run_is_whole(folder):
     notebooks.check(folder, SMALL, n_figures=9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["endless", "sequence_to_sequence"])
 def test_a_model_that_says_nothing_gets_its_chapter(name, tmp_path):
     model = outcomes.MAKERS[name](tmp_path / name)

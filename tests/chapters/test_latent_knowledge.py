@@ -12,8 +12,6 @@ from helpers.publishing import chapters
 from tests import outcomes, tiny
 from tests.chapters import forward, notebooks
 
-pytestmark = pytest.mark.usefixtures("quick")  # the fixture `folder` has a kernel
-
 CLOSE = [
     "n_close=3",
     "n_close_choices=10",
@@ -44,6 +42,7 @@ def test_the_run_is_whole(folder):
     assert not [one for one in said.values() if "nan" in one.sentence]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["endless", "sequence_to_sequence"])
 def test_a_model_that_knows_nothing_gets_its_chapter(name, tmp_path):
     model = outcomes.MAKERS[name](tmp_path / name)

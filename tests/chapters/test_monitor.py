@@ -20,8 +20,6 @@ from helpers.publishing import chapters
 from tests import outcomes
 from tests.chapters import notebooks
 
-pytestmark = pytest.mark.usefixtures("quick")  # the fixture `folder` has a kernel
-
 SMALL = ["n_facts=4", "n_panel=0", "relations=P17,P36,P30", "attribution=no", "n_bootstrap=50"]
 SMALL += ["n_close=8"]
 
@@ -37,6 +35,7 @@ def test_the_run_is_whole(folder):
     assert 0 < runs.manifest(folder)["coverage"] <= 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["endless", "sequence_to_sequence"])
 def test_a_model_that_answers_nothing_rightly_gets_its_chapter(name, tmp_path):
     model = outcomes.MAKERS[name](tmp_path / name)
@@ -167,6 +166,7 @@ def _interrupt(job):
     raise TimeoutError("the run does not end")
 
 
+@pytest.mark.slow
 def test_interrupted_run_resumes_without_repeating(root, tmp_path):
     words = ["n_facts=20", "relations=P17,P36", "attribution=no", "n_bootstrap=20"]
     words += ["n_panel=0", "n_grid=1", "n_close=4"]

@@ -12,8 +12,6 @@ from helpers.publishing import chapters
 from tests import outcomes, own_facts, tiny
 from tests.chapters import forward, notebooks
 
-pytestmark = pytest.mark.usefixtures("quick")  # the fixture `folder` has a kernel
-
 KINDS = {"frames", "order", "demonstrations", "options"}
 SMALL = ["n_panel=0", "n_items=12", "n_variations=4", "n_bootstrap=20"]
 CLASSES = ["factuality", "randomness", "error"]
@@ -31,6 +29,7 @@ def test_the_run_is_whole(folder):
     notebooks.check(folder, SMALL, n_figures=9, tables=tables)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "words"),
     [("refusing", ["n_items=2", "tau=0"]), ("sequence_to_sequence", ["n_items=1", "tau=1"])],
@@ -142,6 +141,7 @@ def test_planted_beliefs_are_asked_beside_facts_never_shown(folder, answers):
     assert truth["n"].sum() == 12
 
 
+@pytest.mark.slow
 def test_second_run_takes_all_from_the_cache_and_a_second_model_is_compared(folder):
     cache = folder.parent / "cache"
     before = {path.name: path.stat().st_mtime_ns for path in cache.iterdir()}

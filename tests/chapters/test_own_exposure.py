@@ -155,6 +155,7 @@ def test_nothing_is_claimed_about_training(chapter):
     assert all(done.drawn[name] for name in notebooks.figures(notebooks.template("calibration")))
 
 
+@pytest.mark.slow
 def test_counts_in_another_order_tell_nothing(chapter, asked, facts, tmp_path):
     table = chapter[0].space["plain"]
     items, random = table["item"].unique(), np.random.default_rng(0)
@@ -179,6 +180,7 @@ def test_counts_in_another_order_tell_nothing(chapter, asked, facts, tmp_path):
         assert said[claim].decision == findings.UNDECIDED
 
 
+@pytest.mark.slow
 def test_without_facts_of_count_0_the_contrasts_with_them_are_undefined(asked, facts, tmp_path):
     some = facts.assign(exposure=facts["exposure"].mask(facts["exposure"] == 0))
     shutil.copytree(asked[1] / MODEL / "cache", tmp_path / "runs" / MODEL / "cache")

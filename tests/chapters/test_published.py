@@ -9,8 +9,6 @@ from helpers.published import checks, claims
 from helpers.publishing import chapters, settings
 from tests.chapters import notebooks
 
-pytestmark = pytest.mark.usefixtures("quick")  # the fixture `folder` has a kernel
-
 SMALL = ["n_bootstrap=50", "n_planted=1"]
 
 

@@ -9,8 +9,6 @@ from helpers.published import joined, joint
 from helpers.publishing import chapters, dependencies, settings
 from tests.chapters import notebooks
 
-pytestmark = pytest.mark.usefixtures("quick")  # the fixture `folder` has a kernel
-
 SMALL = ["n_bootstrap=50"]
 
 

@@ -5,7 +5,7 @@ import pytest
 from tests import small_project, tiny
 from tests.cluster import node
 
-pytestmark = pytest.mark.cluster
+pytestmark = [pytest.mark.cluster, pytest.mark.slow]
 
 MODELS = ("atlas-xs", "atlas-s")
 CHAPTERS = ("monitor", "multiplicity")

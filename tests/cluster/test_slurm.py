@@ -12,6 +12,7 @@ from tests.cluster import node
 
 pytestmark = [
     pytest.mark.cluster,
+    pytest.mark.slow,
     pytest.mark.skipif(bool(node.missing()), reason=node.missing() or "SLURM is here"),
 ]
 SMALL = ["n_facts=2", "relations=P17,P36", "attribution=no", "n_bootstrap=20"]

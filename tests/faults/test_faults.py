@@ -16,6 +16,7 @@ from helpers.publishing import chapters, commands
 from tests.faults import work
 from tests.faults.conftest import kill, wait_for
 
+pytestmark = pytest.mark.slow
 fault = pytest.mark.fault
 YEAR = 365 * 86400
 

@@ -17,6 +17,8 @@ from tests import stub_server, tiny
 from tests.probing.test_scoring import OPTIONS, PROMPTS, table
 from tests.stub_server import StubServer
 
+pytestmark = pytest.mark.slow
+
 
 @dataclass(frozen=True)
 class Fault:

@@ -188,6 +188,7 @@ answers = probing.score(lm, probes, cache=run.cache, progress=False)
 table = answers.assign(passes=len(passes))"""
 
 
+@pytest.mark.slow
 def test_an_edit_of_a_plot_asks_the_model_nothing_again(tmp_path, monkeypatch):
     monkeypatch.setattr(small_project, "ASK", ASKING)
     top = small_project.make(tmp_path / "project")

@@ -93,6 +93,7 @@ def type_in(project: Path, command: str) -> subprocess.CompletedProcess:
     return done
 
 
+@pytest.mark.slow
 def test_make_book_shows_the_run_of_a_model_of_the_hub_that_is_in_the_cache(project, monkeypatch):
     assert type_in(project, "make book").returncode == 0
     page = project / "book" / "_build" / "html" / "chapters" / "monitor.html"
@@ -152,6 +153,7 @@ def test_a_mistake_ends_make_with_its_sentence(project):
     assert own[-1].startswith("error: The chapter monitor has no parameter 'n_fact': did you mean")
 
 
+@pytest.mark.slow
 def test_a_chapter_that_fails_has_a_page_and_the_others_are_rendered(project):
     done = type_in(project, "make book SET='fail=bug'")
     assert done.returncode != 0
@@ -166,6 +168,7 @@ def test_a_chapter_that_fails_has_a_page_and_the_others_are_rendered(project):
     assert any(out.output_type == "error" for cell in kept.cells for out in cell.get("outputs", []))
 
 
+@pytest.mark.slow
 def test_a_page_with_a_warning_stops_the_build(project):
     index = project / "book" / "index.md"
     text = index.read_text()
@@ -186,11 +189,14 @@ def readme_commands() -> list[str]:
     return sorted({*lines, *re.findall(r"`(make [^`]+)`", text)})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", readme_commands())
 def test_the_commands_of_the_readme_work(command, project, tmp_path):
     script = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
     if re.search(rf"^{re.escape(command)}\b(?! \w+=)", script, flags=re.MULTILINE):
         return  # run on the whole project there
+    if command == "make test":
+        return  # that is this
     if command == "make course":
         return  # its exercises are those of the whole project: tests/publishing/course
     if command.startswith(".venv/bin/python -m helpers measure "):  # on a model of the project

@@ -12,6 +12,8 @@ import pytest
 from helpers.publishing import commands, snakemake, sweeps
 from tests import small_project
 
+pytestmark = pytest.mark.slow
+
 
 def runs_of(project):
     """Return when each run of the project was finished, by its model's folder."""

@@ -480,6 +480,7 @@ def test_an_archive_that_cannot_be_written_is_one_sentence(shared, tmp_path):
         sharing.pack(shared, tmp_path / "file")
 
 
+@pytest.mark.slow
 def test_the_bundled_archives_and_the_schema_are_good(root):
     found = sorted((root / "results").glob("*.zip"))
     assert found

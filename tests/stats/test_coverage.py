@@ -78,7 +78,13 @@ def ratio_of_sums(generator, seed):
 
 @pytest.mark.parametrize(
     "simulate",
-    [rate, mean_over_relations, difference_of_pairs, five_facts_a_relation, ratio_of_sums],
+    [
+        rate,
+        pytest.param(mean_over_relations, marks=pytest.mark.slow),
+        difference_of_pairs,
+        five_facts_a_relation,
+        ratio_of_sums,
+    ],
 )
 def test_a_bootstrap_interval_covers_as_it_says(simulate):
     assert 0.93 <= study(simulate, seed=1) <= 0.97

@@ -225,6 +225,7 @@ def test_the_visible_tests_own_values_do_not_pass(chapter):
         assert checks.run(code, exercise.hidden(), exercise.label) is not None
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("chapter", render.chapters())
 def test_no_mutant_of_a_solution_passes(chapter, fails):
