@@ -1,5 +1,6 @@
 """Fixtures that all tests share, and the guard that keeps tests off the network."""
 
+import gc
 import os
 import shutil
 from pathlib import Path
@@ -35,6 +36,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         return next((n for n, name in enumerate(FIRST) if name in parts), len(FIRST))
 
     items.sort(key=place)
+
+
+def pytest_collection_finish() -> None:
+    """Let the garbage collector pass over what was imported: statsmodels calls it for each Holm."""
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

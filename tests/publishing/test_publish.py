@@ -114,6 +114,7 @@ def test_make_book_shows_the_run_of_a_model_of_the_hub_that_is_in_the_cache(proj
     assert page.stat().st_mtime_ns > first
 
 
+@pytest.mark.slow
 def test_make_book_runs_the_measures_on_all_models_and_repeats_only_what_changed(project):
     weights, toc = project / "helpers" / "models" / "weights", project / "book" / "_toc.yml"
     text, bare = toc.read_text(), project / "runs" / "atlas-m" / "monitor" / "notebook.ipynb"
@@ -153,7 +154,6 @@ def test_a_mistake_ends_make_with_its_sentence(project):
     assert own[-1].startswith("error: The chapter monitor has no parameter 'n_fact': did you mean")
 
 
-@pytest.mark.slow
 def test_a_chapter_that_fails_has_a_page_and_the_others_are_rendered(project):
     done = type_in(project, "make book SET='fail=bug'")
     assert done.returncode != 0

@@ -62,7 +62,6 @@ def test_an_unknown_reference_is_refused():
         reading.check("z", [])
 
 
-@pytest.mark.slow
 @given(st.lists(st.integers(1, 999), min_size=1, max_size=8))
 @settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow])
 def test_holm_agrees_with_its_definition(thousandths):
