@@ -34,6 +34,7 @@ SLOW = (
     "tests/chapters/test_atlas.py::test_another_model_gives_way_to_the_bundled_ones",
     "tests/chapters/test_monitor.py::test_interrupted_run_resumes_without_repeating",
     "tests/publishing/test_publish.py::test_the_commands_of_the_readme_work",
+    "tests/publishing/test_publish.py::test_make_book_runs_the_measures_on_all_models",
     "tests/publishing/test_publish.py::test_make_book_shows_the_run_of_a_model_of_the_hub",
     "tests/publishing/test_publish.py::test_a_chapter_that_fails_has_a_page",
     "tests/publishing/test_publish.py::test_a_page_with_a_warning_stops_the_build",
