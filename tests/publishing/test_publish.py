@@ -130,7 +130,8 @@ def test_make_book_runs_the_measures_on_all_models_and_repeats_only_what_changed
         other = project / "runs" / "atlas-s" / "monitor"
         assert json.loads((other / "run.json").read_text())["parameters"]["n_facts"] == 5
         html = project / "book" / "_build" / "html" / "chapters" / "monitor.html"
-        pages = [bare, other / "notebook.ipynb", folder / "notebook.ipynb", html]
+        assert not (other / "notebook.ipynb").exists()  # measured, not executed
+        pages = [bare, other / "run.json", folder / "notebook.ipynb", html]
         times = [page.stat().st_mtime_ns for page in pages]
         assert type_in(project, "make book SET='n_facts=5' CORES=2").returncode == 0
         assert [page.stat().st_mtime_ns for page in pages] == times

@@ -66,8 +66,8 @@ UNREAD, OTHER = "asked once, unread wording A", ("asked once, unread wording B",
         ([(UNREAD, 0.8, 0.1, 0.04, 0.16), OTHER, AHEAD], OPPOSITE, "area 0.80 and 0.50, against "),
         ([(UNREAD, 0.8, 0.1, -0.1, 0.3), OTHER, AHEAD, LIST], UNDECIDED, "-0.100 [-0.300, 0.100]"),
         ([(UNREAD, 0.8, 0, 0, 0), OTHER, LIST], HOLDS, "0.60 [0.50, 0.70] for IC-LKE"),
-        ([AHEAD, LIST], UNDEFINED, "No wording here is known"),
-        ([], UNDEFINED, "No wording here is known"),
+        ([AHEAD, LIST], UNDEFINED, "No wording that training left out"),
+        ([], UNDEFINED, "No wording that training left out"),
     ],
 )
 def test_asking_once_is_also_read_in_wordings_that_no_model_read(rows, decision, words):

@@ -69,7 +69,7 @@ def asked_once_unread(areas: pd.DataFrame) -> Finding:
         f"well than by the best measure: {said}",
         undecided="In wordings that training left out, we cannot tell asking once from the best "
         f"measure: {said}",
-        undefined="No wording here is known to be one that the models have not read.",
+        undefined="No wording that training left out was asked of these models.",
         **(AREA | {"digits": 3}),
     )
 
