@@ -14,6 +14,7 @@ from helpers import UserError
 
 Call = Callable[[argparse.Namespace], int | None]
 COMMANDS: dict[str, tuple[Call, tuple[str, ...]]] = {}
+OWN = ("others", "times", "opening")  # what the project itself calls: not listed
 ARGUMENTS: dict[str, dict[str, Any]] = {
     "chapter": {"metavar": "CHAPTER", "help": "a notebook of notebooks/"},
     "chapters": {"metavar": "CHAPTER", "nargs": "*", "help": "all by default"},
@@ -74,7 +75,8 @@ def parser() -> argparse.ArgumentParser:
     for name, (call, arguments) in COMMANDS.items():
         summary = call.__doc__.rstrip(".")
         summary = summary[0].lower() + summary[1:]
-        added = commands.add_parser(name, help=summary, description=call.__doc__)
+        listed = {} if name in OWN else {"help": summary}
+        added = commands.add_parser(name, description=call.__doc__, **listed)
         for argument in arguments:
             added.add_argument(argument, **ARGUMENTS[argument])
     return top
@@ -220,7 +222,7 @@ def run(args: argparse.Namespace) -> None:
 
 @_command("chapters", "--model", "--runs", "--set")
 def others(args: argparse.Namespace) -> None:
-    """Measure a model as chapters of measures do, without their notebooks."""
+    """Measure a model as the chapters do, without notebooks."""
     _need_sources("notebooks")
     from helpers.models.checkpoints import slug
     from helpers.publishing import jobs, locks, others

@@ -17,7 +17,8 @@ from helpers.publishing import dependencies, others, settings
 from helpers.runs import ROOT, SYNTHESIS, environment
 
 TEMPLATES = ROOT / "notebooks"
-NOISE, OTHERS = "noise", "others"  # what is asked without a notebook: modules beside this one
+NOISE, OTHERS = "noise", "others"  # what is asked without a notebook: modules of this folder
+HERE = Path(__file__).parent
 PARTS = ("notebook.ipynb", "answers.parquet", "metrics.parquet", "run.json")
 # Begun in this order, so that no core is idle for long while the last chapter runs.
 LONGEST = ("monitor", "knowledge_base", "latent_knowledge", "multiplicity", "comparison")
@@ -161,7 +162,7 @@ def made_from(job: Job, runs: Path, templates: Path = TEMPLATES) -> dict[str, An
     """Return what a job would be made from now: settings, and hashes of all that it reads."""
     maker, values = templates / f"{job.chapter}.ipynb", {}
     if job.early:
-        maker = Path(__file__).with_name(f"{job.chapter}.py")
+        maker = HERE / f"{job.chapter}.py"
     if job.chapter == OTHERS:
         notebooks = [templates / f"{Path(folder).name}.ipynb" for folder in job.folders]
         values = {each.stem: others.values(each, job.words) for each in notebooks}

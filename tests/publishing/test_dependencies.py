@@ -11,7 +11,16 @@ from helpers.publishing import dependencies, jobs, render
 from tests import small_project, tiny
 
 MEASURES = {"monitor", "knowledge_base", "latent_knowledge", "multiplicity"}
-ALL = {"atlas", "calibration", "comparison", "published", "real_models", "noise", *MEASURES}
+ALL = {
+    "atlas",
+    "calibration",
+    "comparison",
+    "published",
+    "real_models",
+    "noise",
+    "others",
+    *MEASURES,
+}
 CORE = "helpers/prompts/frames.py", "helpers/datasets/data/atlas_frames.csv"
 # What is edited, and the chapters whose runs are then out of date. Two models: atlas-m, atlas-s.
 EDITS = {
@@ -19,11 +28,11 @@ EDITS = {
     "helpers/__init__.py": ALL,
     "helpers/probing/paraphrasing.py": {"multiplicity"},
     "helpers/metrics/matching.py": ALL - {"published"},
-    "helpers/plots/style.py": ALL - {"noise"},
+    "helpers/plots/style.py": ALL - {"noise", "others"},
     "helpers/atlas/corpus.py": {"atlas"},
     "helpers/published/kb_table1.csv": {"comparison", "published", "real_models", *MEASURES},
     "helpers/datasets/data/atlas_frames.csv": ALL,
-    "helpers/models/weights/atlas-s/model.safetensors": {"atlas", *MEASURES},
+    "helpers/models/weights/atlas-s/model.safetensors": {"atlas", "others"},
     "helpers/models/weights/atlas-m/model.safetensors": {"atlas", "noise", *MEASURES},
     "mine/P17.jsonl": {"monitor"},
     "helpers/publishing/render.py": set(),
@@ -60,7 +69,7 @@ def states(top):
         patch.setattr(dependencies, "HOME", top)
         patch.setattr(dependencies, "ROOT", top)
         patch.setattr(dependencies, "WEIGHTS", top / "helpers" / "models" / "weights")
-        patch.setattr(jobs, "NOISE", top / "helpers" / "publishing" / "noise.py")
+        patch.setattr(jobs, "HERE", top / "helpers" / "publishing")
         return {
             job.name: (job.chapter, jobs.made_from(job, top / "runs", top / "notebooks"))
             for job in [*planned, jobs.noise("atlas-m"), own]
