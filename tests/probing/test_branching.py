@@ -89,7 +89,7 @@ def expected(lm, task: Task, rules: Rules) -> tuple[list[int], list[float], list
         found = [whole.index(word) for word in rules.stop if word in whole]
         if found:
             parts = [decoding.decode(lm, task, said[:m]) for m in range(n + 2)]
-            kept = next(m for m, part in enumerate(parts) if len(part) >= min(found))
+            kept = next(m for m, p in enumerate(parts) if p.startswith(whole[: min(found)]))
             steps = n + 1
             break
     read = task.anchor[: min(steps, kept + 1)]
