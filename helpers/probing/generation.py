@@ -265,9 +265,7 @@ def _result(text: Text) -> caches.Result:
     )
 
 
-def _said(
-    model: LanguageModel, task: Task, result: caches.Result, rules: Rules
-) -> tuple[str, int]:
+def _said(model: LanguageModel, task: Task, result: caches.Result, rules: Rules) -> tuple[str, int]:
     """Return the text of a result, and how many of its tokens carry it."""
     found = decoding.cut(model, task, result.ids, rules.stop)
     return found or (decoding.decode(model, task, result.ids), len(result.ids))

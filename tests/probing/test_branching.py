@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from helpers import UserError
 from helpers.probing import generate
-from helpers.probing.engine import branching, decoding, packing, plan
+from helpers.probing.engine import branching, decoding, outcomes, packing, plan
 from helpers.probing.engine.decoding import Rules, Task
 from tests import tiny
 from tests.probing.test_engine import METHODS, short_of_memory, tokens_forwarded
@@ -205,6 +205,7 @@ def test_a_model_that_fails_goes_on_in_batches_and_that_is_told(monkeypatch, cap
     prompts = ["Which country is Lyon in?", "Lyon is located in", "The"]
     right = generate(lm, prompts, progress=False)
     monkeypatch.setattr(branching, "_known", weakref.WeakKeyDictionary())
+    monkeypatch.setattr(outcomes, "read", lambda *asked: None)
 
     def broken(*args):
         raise TypeError("no such argument")

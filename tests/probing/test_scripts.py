@@ -140,4 +140,3 @@ def test_a_text_kept_by_another_version_is_not_read_back(monkeypatch, tmp_path):
         before.setattr(generation, "_result", lambda text: cache.Result((), ()))
         assert probing.generate(lm, ["Lyon?"], **asked)["tokens"].tolist() == [[]]
     assert len(probing.generate(lm, ["Lyon?"], **asked)["tokens"].iloc[0]) > 0
-
