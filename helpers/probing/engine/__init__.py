@@ -165,8 +165,9 @@ def _checked(model: LanguageModel, length: int) -> Method:
         )
 
     try:
-        # Short packs, so that they are cut, and full ones.
-        difference = max(differs(8), differs(length, check.fill(model, length)))
+        difference = differs(8)  # packs so short that they are cut
+        if difference <= check.limit(model):
+            difference = max(difference, differs(length, check.fill(model, length)))
     except UserError:
         raise
     except Exception as error:  # whatever a model raises, the plain way remains

@@ -63,7 +63,9 @@ def _exact(model: LanguageModel, length: int) -> bool:
         )
 
     try:
-        found = max(differs(8), differs(length, check.fill(model, length, scored=3)))
+        found = differs(8)
+        if found <= check.limit(model):
+            found = max(found, differs(length, check.fill(model, length, scored=3)))
     except (UserError, torch.OutOfMemoryError):
         raise
     except Exception as error:  # whatever a model raises, batches of equal length remain
