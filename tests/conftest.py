@@ -2,6 +2,7 @@
 
 import gc
 import os
+import secrets
 import shutil
 from pathlib import Path
 
@@ -66,6 +67,15 @@ def _torch_as_it_was():
     before = torch.get_num_threads(), torch.are_deterministic_algorithms_enabled()
     yield
     assert (torch.get_num_threads(), torch.are_deterministic_algorithms_enabled()) == before
+
+
+@pytest.fixture(autouse=True)
+def _models_are_checked(monkeypatch, tmp_path_factory):
+    """Keep what a test finds of a model from the user's cache and from other tests."""
+    from helpers.probing.engine import outcomes
+
+    folder = tmp_path_factory.getbasetemp() / "checks" / secrets.token_hex(8)
+    monkeypatch.setattr(outcomes, "folder", lambda: folder)
 
 
 @pytest.fixture(scope="module")

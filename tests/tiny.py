@@ -265,6 +265,20 @@ def _piece_tokenizer(special: str) -> PreTrainedTokenizerFast:
     )
 
 
+def fallback_tokenizer() -> PreTrainedTokenizerFast:
+    """Return a SentencePiece-like BPE as Llama's, which writes most characters as their bytes."""
+    known = sorted({letter for text in TEXTS for letter in text} - {" ", "\n"})
+    pieces = ["<s>", "</s>", "<unk>", *(f"<0x{byte:02X}>" for byte in range(256)), "▁", *known]
+    vocabulary = {piece: at for at, piece in enumerate(pieces)}
+    tokenizer = Tokenizer(models.BPE(vocabulary, [], unk_token="<unk>", byte_fallback=True))
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
+    parts = [decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse()]
+    tokenizer.decoder = decoders.Sequence([*parts, decoders.Strip(" ", 1, 0)])
+    return PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, bos_token="<s>", eos_token="</s>", unk_token="<unk>"
+    )
+
+
 TEMPLATE = (
     "{{ bos_token }}{% for message in messages %}[{{ message.role }}] {{ message.content }}\n"
     "{% endfor %}{% if add_generation_prompt %}[assistant] {% endif %}"

@@ -13,6 +13,13 @@ CACHE_NAME = "what-language-models-know"
 T = TypeVar("T")
 
 
+def cache(name: str) -> Path:
+    """Return a folder of the user's cache, which may not be there yet."""
+    import pooch
+
+    return pooch.os_cache(CACHE_NAME) / name
+
+
 def fetch(name: str, base: str, files: Mapping[str, str | None], page: str = "it") -> Path:
     """Fetch files of one data set into the user's cache, once, and return their folder.
 
@@ -20,7 +27,7 @@ def fetch(name: str, base: str, files: Mapping[str, str | None], page: str = "it
     """
     import pooch
 
-    folder = pooch.os_cache(CACHE_NAME) / name
+    folder = cache(name)
     instead = f"download {page} and give its path in place of the name '{name}'"
 
     def get() -> Path:

@@ -24,6 +24,8 @@ from typing import Any, TypeVar
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+import torch
+import transformers
 
 from helpers import UserError
 from helpers.models import LanguageModel
@@ -76,12 +78,14 @@ class Store:
 def identity(model: LanguageModel) -> str:
     """Return a hash of what a model computes: its weights, number format and configuration.
 
+    The versions of the libraries that compute it are part of it: some mend what others got wrong.
     A server does not show them; its name of the model and numbers that it gave stand for them.
     """
     if isinstance(model.model, Server):
         return _hash("server", model.model.address.model, model.model.fingerprint)
     config = {k: v for k, v in model.model.config.to_dict().items() if k not in INCIDENTAL}
-    return _hash(model.weights_sha, str(model.dtype), model.kind, config)
+    versions = torch.__version__, transformers.__version__
+    return _hash(model.weights_sha, str(model.dtype), model.kind, config, *versions)
 
 
 def key(model_identity: str, ids: Sequence[int], *parts: Any) -> str:

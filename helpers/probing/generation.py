@@ -21,6 +21,8 @@ from helpers.probing import metering, scoring, server_generation
 from helpers.probing.engine import branching, decoding
 from helpers.probing.engine.decoding import Rules, Task, Text
 
+VERSION = 2  # of what is kept of a text: raise it with every change of what that says
+
 
 def generate(
     model: LanguageModel,
@@ -83,10 +85,11 @@ def generate(
     line = lines.line("generate", len(asked), progress)
     found = caches.completed(cache, _keys(model, asked, rules), run, line)
     results = [found[task] for task in texts]
+    said = [_said(model, task, result, rules) for task, result in zip(texts, results)]
     columns = {
-        "text": [_text(model, t, r, rules) for t, r in zip(texts, results)],
-        "tokens": [tokens.pieces(model, r.ids) for r in results],
-        "logprobs": [list(r.logprobs) for r in results],
+        "text": [text for text, _ in said],
+        "tokens": [tokens.pieces(model, r.ids[:n]) for r, (_, n) in zip(results, said)],
+        "logprobs": [list(r.logprobs[:n]) for r, (_, n) in zip(results, said)],
         "read": tokens.read(model, list(frame["prompt"])),
     }
     if reads is not None:
@@ -159,7 +162,7 @@ def score_and_generate(
     )
     made = scoring.scored(model, probes, rows, found)
     said = {
-        "text": [_text(model, task, found[task], rules) for task in texts],
+        "text": [_said(model, task, found[task], rules)[0] for task in texts],
         "anchor_logprobs": [list(found[task].anchor_logprobs) for task in reads],
     }
     said = {name: scoring.column(values, wanted.index) for name, values in said.items()}
@@ -226,7 +229,7 @@ def _anchor_tasks(model: LanguageModel, prompts: list[str], anchors: list[str]) 
 def _keys(model: LanguageModel, tasks: Iterable[Task], rules: Rules) -> dict[Task, str]:
     """Return the cache's keys of tasks."""
     identity = caches.identity(model)
-    said = (rules.max_new_tokens, rules.stop, rules.ends)
+    said = (VERSION, rules.max_new_tokens, rules.stop, rules.ends)
     return {
         t: caches.key(identity, (*t.source, *t.ids), "generate", len(t.source), t.anchor, *said)
         for t in tasks
@@ -256,12 +259,13 @@ def _result(text: Text) -> caches.Result:
     anchors = text.anchor_logprobs[: text.kept + 1]
     past_end = [float("-inf")] * (len(text.task.anchor) - len(anchors))
     return caches.Result(
-        logprobs=tuple(text.logprobs[: text.kept]),
-        ids=tuple(text.ids[: text.kept]),
+        logprobs=tuple(text.logprobs),
+        ids=tuple(text.ids),
         anchor_logprobs=(*anchors, *past_end),
     )
 
 
-def _text(model: LanguageModel, task: Task, result: caches.Result, rules: Rules) -> str:
-    said = decoding.decode(model, task, list(result.ids))
-    return said[: decoding.stop_at(said, rules.stop)]
+def _said(model: LanguageModel, task: Task, result: caches.Result, rules: Rules) -> tuple[str, int]:
+    """Return the text of a result, and how many of its tokens carry it."""
+    found = decoding.cut(model, task, result.ids, rules.stop)
+    return found or (decoding.decode(model, task, result.ids), len(result.ids))

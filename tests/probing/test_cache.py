@@ -201,3 +201,14 @@ def test_number_format_decides_the_key(lm):
     half = tiny.language_model("llama")
     object.__setattr__(half, "dtype", torch.bfloat16)
     assert cache.identity(half) != cache.identity(lm)
+
+
+@pytest.mark.parametrize("library", ["torch", "transformers"])
+def test_what_another_version_of_a_library_scored_is_not_read_back(
+    lm, library, forwarded, monkeypatch, tmp_path
+):
+    score(lm, PROBES, tmp_path, progress=False)
+    forwarded.update(rows=0)
+    monkeypatch.setattr(getattr(cache, library), "__version__", "9.9.9")
+    score(lm, PROBES, tmp_path, progress=False)
+    assert forwarded["rows"] == len(PROBES)

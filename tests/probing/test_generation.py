@@ -91,6 +91,9 @@ class Script(torch.nn.Module):
         for token, following in follow.items():
             self.table[token, following] = math.log(0.9)
 
+    def get_input_embeddings(self):
+        return torch.nn.Embedding.from_pretrained(self.table)
+
     def forward(self, input_ids, attention_mask=None, past_key_values=None, use_cache=True):
         return type("Output", (), {"logits": self.table[input_ids], "past_key_values": "past"})()
 

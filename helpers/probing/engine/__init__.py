@@ -27,7 +27,7 @@ from helpers.models import LanguageModel, check, families, gpu, plain
 from helpers.models.address import Server
 from helpers.models.tokens import Row
 from helpers.probing import server_scoring
-from helpers.probing.engine import encoder, packing, plan, shared, trie
+from helpers.probing.engine import encoder, outcomes, packing, plan, shared, trie
 
 LOG = logging.getLogger(__name__)
 
@@ -58,9 +58,10 @@ def run(
 def method(model: LanguageModel) -> dict[str, Any]:
     """Return how a model is scored, as plain values for a run's manifest.
 
-    On first use a small random tree is scored both by the method and in plain batches, with a
-    sliding window shorter than its texts. Where they differ, plain batches are used, and a warning
-    is logged.
+    On first use two random trees are scored both by the method and in plain batches: a small one,
+    with a sliding window shorter than its texts, and one that fills a pack. Where they differ,
+    plain batches are used, and a warning is logged. That they agree is kept in the user's cache,
+    for this model, device, number format, length of packs and version of the libraries.
 
     Parameters
     ----------
@@ -80,7 +81,16 @@ def method_of(model: LanguageModel) -> Method:
     if isinstance(model.model, Server):
         return Method("server", " or ".join(model.model.ways), model.model.difference)
     if model.model not in _known:
-        _known[model.model] = _checked(model)
+        length = pack_length(model)
+        kept = outcomes.read(model, "scored", length)
+        found = Method(**kept) if kept else _checked(model, length)
+        if found.method == "plain":
+            LOG.warning(
+                "%s is scored in plain batches, which is slow: %s.", model.name, found.reason
+            )
+        if not kept and found.method == _family(model)[0]:  # what fails is tried again
+            outcomes.keep(model, "scored", length, asdict(found))
+        _known[model.model] = found
     return _known[model.model]
 
 
@@ -135,19 +145,29 @@ def _run(
         yield from packing.halving(model, pack_run, rows, length)
 
 
-def _checked(model: LanguageModel) -> Method:
+def _family(model: LanguageModel) -> tuple[str, str]:
     config = model.model.config
-    name, reason = families.method_and_reason(config, str(config._attn_implementation))
+    return families.method_and_reason(config, str(config._attn_implementation))
+
+
+def _checked(model: LanguageModel, length: int) -> Method:
+    name, reason = _family(model)
     if name == "plain":
-        LOG.warning("%s is scored in plain batches, which is slow: %s.", model.name, reason)
         return Method(name, reason, batches=_batches(model))
-    try:
-        # Short packs and free passes, so that packs are cut and beginnings kept.
-        difference = check.difference(
+
+    def differs(length: int, filling: list[Row] | None = None) -> float:
+        return check.difference(
             model,
-            lambda rows: _run(model, rows, None, name, length=8, price=0),
+            # Passes are free, so that beginnings are kept.
+            lambda rows: _run(model, rows, None, name, length, price=0),
             lambda rows: plain.run(model, rows),
+            filling,
         )
+
+    try:
+        difference = differs(8)  # packs so short that they are cut
+        if difference <= check.limit(model):
+            difference = max(difference, differs(length, check.fill(model, length)))
     except UserError:
         raise
     except Exception as error:  # whatever a model raises, the plain way remains
@@ -156,9 +176,6 @@ def _checked(model: LanguageModel) -> Method:
         if difference <= check.limit(model):
             return Method(name, reason, difference)
         why = f"log-probabilities differ by {difference:.2g} from plain batches"
-    LOG.warning(
-        "%s is scored in plain batches, which is slow: %s fails (%s).", model.name, name, why
-    )
     return Method("plain", f"{name} fails its check: {why}", difference, _batches(model))
 
 

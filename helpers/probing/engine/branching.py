@@ -18,10 +18,10 @@ import numpy as np
 import torch
 
 from helpers import UserError
-from helpers.models import LanguageModel, check, families, plain
+from helpers.models import LanguageModel, check, plain
 from helpers.models.tokens import Row
 from helpers.probing import engine
-from helpers.probing.engine import decoding, packing, plan
+from helpers.probing.engine import decoding, outcomes, packing, plan
 from helpers.probing.engine.decoding import Rules, Task, Text
 from helpers.probing.engine.packing import Kept, Pass
 from helpers.probing.engine.trie import Trie, build
@@ -37,21 +37,35 @@ _known: weakref.WeakKeyDictionary[Any, bool] = weakref.WeakKeyDictionary()
 def suits(model: LanguageModel) -> bool:
     """Return whether a model's texts can be continued in packs; it is tried once a model."""
     if model.model not in _known:
-        config = model.model.config
-        name, _ = families.method_and_reason(config, str(config._attn_implementation))
-        packed = model.kind == "causal" and name == "packed"
-        _known[model.model] = packed and _exact(model)
+        packed = model.kind == "causal" and engine.method_of(model).method == "packed"
+        _known[model.model] = packed and _tried(model, engine.pack_length(model))
     return _known[model.model]
 
 
-def _exact(model: LanguageModel) -> bool:
+def _tried(model: LanguageModel, length: int) -> bool:
+    """Tell whether packs of a length are exact; that they are is kept."""
+    kept = outcomes.read(model, "continued", length)
+    exact = bool(kept) or _exact(model, length)
+    if exact and not kept:
+        outcomes.keep(model, "continued", length, True)
+    return exact
+
+
+def _exact(model: LanguageModel, length: int) -> bool:
     """Tell whether texts that grow token by token score as whole ones do."""
-    try:
-        found = check.difference(
+
+    def differs(length: int, filling: list[Row] | None = None) -> float:
+        return check.difference(
             model,
-            lambda rows: _scored(model, rows),
+            lambda rows: _scored(model, rows, length),
             lambda rows: plain.run(model, rows, batches=plain.TOGETHER[-1]),
+            filling,
         )
+
+    try:
+        found = differs(8)
+        if found <= check.limit(model):
+            found = max(found, differs(length, check.fill(model, length, scored=3)))
     except (UserError, torch.OutOfMemoryError):
         raise
     except Exception as error:  # whatever a model raises, batches of equal length remain
@@ -68,11 +82,13 @@ def _exact(model: LanguageModel) -> bool:
     return False
 
 
-def _scored(model: LanguageModel, rows: list[Row]) -> Iterator[dict[Row, tuple[float, ...]]]:
+def _scored(
+    model: LanguageModel, rows: list[Row], length: int
+) -> Iterator[dict[Row, tuple[float, ...]]]:
     """Yield the log-probabilities of rows whose scored tokens follow one after another."""
     tasks = {Task(row.ids[: row.start], anchor=row.scored): row for row in rows}
     rules = Rules(max(len(row.scored) for row in rows), (), (), forced=True)
-    for texts in _run(model, list(tasks), 8, rules, price=0):
+    for texts in _run(model, list(tasks), length, rules, price=0):
         yield {tasks[task]: tuple(text.anchor_logprobs) for task, text in texts.items()}
 
 

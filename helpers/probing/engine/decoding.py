@@ -24,6 +24,9 @@ LOG = logging.getLogger(__name__)
 # What models return to go on from, and take back under the same name.
 STATES = ("past_key_values", "cache_params", "state")
 MOST_TEXTS = 100_000
+# What bytes that are no character decode as, and the most bytes (and so tokens) of a character.
+BROKEN = "\N{REPLACEMENT CHARACTER}"
+LONGEST = 4
 _texts: weakref.WeakKeyDictionary[Any, dict[tuple, str]] = weakref.WeakKeyDictionary()
 
 
@@ -237,11 +240,9 @@ def add(model: LanguageModel, text: Text, token: int, logprob: float, rules: Rul
         return
     text.ids.append(token)
     text.logprobs.append(logprob)
-    at = stop_at(decode(model, text.task, text.ids), rules.stop)
-    if at is not None:
-        # The tokens that carry some of the text before the stop are kept.
-        counts = range(len(text.ids) + 1)
-        text.kept = next(n for n in counts if len(decode(model, text.task, text.ids[:n])) >= at)
+    found = cut(model, text.task, text.ids, rules.stop)
+    if found is not None:
+        text.kept = found[1]
     elif len(text.ids) == rules.max_new_tokens:
         text.kept = len(text.ids)
 
@@ -255,21 +256,44 @@ def stop_at(text: str, stop: Sequence[str]) -> int | None:
     return min((text.index(word) for word in stop if word in text), default=None)
 
 
+def cut(
+    model: LanguageModel, task: Task, ids: Sequence[int], stop: Sequence[str]
+) -> tuple[str, int] | None:
+    """Return the text before the first stop string, and how many tokens carry some of it.
+
+    None where there is no stop string. All ids are decoded before the text is cut: fewer may end
+    inside a character, which decodes as another one, or hold a part of the stop string.
+    """
+    whole = decode(model, task, ids)
+    at = stop_at(whole, stop)
+    if at is None:
+        return None
+    counts = range(len(ids) + 1)
+    kept = next(n for n in counts if decode(model, task, ids[:n]).startswith(whole[:at]))
+    return whole[:at], kept
+
+
 def decode(model: LanguageModel, task: Task, ids: Sequence[int]) -> str:
     """Return the text of new tokens, its leading space included.
 
     SentencePiece tokenizers drop the space before the first token that they decode, so the last
-    token of the prompt is decoded along and cut off. Texts are kept: many answers are alike.
+    character of the prompt is decoded along and cut off. Texts are kept: many answers are alike.
     """
-    before = () if task.source else task.ids[-1:]
+    ending = () if task.source else task.ids[-LONGEST:]
     known = _texts.setdefault(model.tokenizer, {})
-    new = (before, tuple(ids))
+    new = (ending, tuple(ids))
     if new not in known:
         if len(known) > MOST_TEXTS:
             known.clear()
-        settings = {"skip_special_tokens": True, "clean_up_tokenization_spaces": False}
-        head = model.tokenizer.decode(list(before), **settings)
-        whole = model.tokenizer.decode([*before, *ids], **settings)
-        alone = whole[len(head) :] if whole.startswith(head) else None
-        known[new] = model.tokenizer.decode(list(ids), **settings) if alone is None else alone
+        tails = [ending[-n:] for n in range(1, len(ending) + 1)]
+        # A part of a character would spoil the bytes that follow it.
+        before = next((t for t in tails if BROKEN not in _text(model, t)), ending[-1:])
+        head, whole = _text(model, before), _text(model, (*before, *ids))
+        known[new] = whole[len(head) :] if whole.startswith(head) else _text(model, ids)
     return known[new]
+
+
+def _text(model: LanguageModel, ids: Sequence[int]) -> str:
+    return model.tokenizer.decode(
+        list(ids), skip_special_tokens=True, clean_up_tokenization_spaces=False
+    )

@@ -12,7 +12,7 @@ from helpers.runs.panel import reading
 from helpers.studies import STUDIES, fitting, settings
 from helpers.studies.measures import SAMPLE
 
-VERSION = 2  # of these ways of asking: raise it with every change that changes answers
+VERSION = 3  # of these ways of asking: raise it with every change that changes answers
 
 
 def ask(run: runs.Run, lm: LanguageModel) -> dict[str, Any] | None:

@@ -1,0 +1,219 @@
+"""A model is checked in packs as long as those that are used, once; that it passed is kept."""
+
+import dataclasses
+import logging
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from helpers.models import check, plain
+from helpers.models.tokens import Row
+from helpers.probing import cache, engine, score
+from helpers.probing.engine import branching, outcomes, packing, plan
+from helpers.probing.engine.trie import build
+from tests import tiny
+
+LONG = 100  # keys from which on the planted kernel is wrong
+DROPPED = 64
+CITIES = [f"{city} {n}" for city in ("Lyon", "Bern", "Turin") for n in range(1940, 1950)]
+PROBES = pd.DataFrame(
+    [(f"{c}. Which country is {c} in?", o) for c in CITIES for o in (" France", " Italy")],
+    columns=["prompt", "continuation"],
+)
+
+
+@pytest.fixture
+def dropping(monkeypatch):
+    """Plant an attention that passes over one key where there are many, and tell how often."""
+    right, seen = torch.nn.functional.scaled_dot_product_attention, []
+
+    def attention(query, key, value, attn_mask=None, **settings):
+        if attn_mask is not None and key.shape[-2] > LONG:
+            seen.append(key.shape[-2])
+            attn_mask = attn_mask.clone()
+            attn_mask[..., DROPPED] = -1e4
+        return right(query, key, value, attn_mask=attn_mask, **settings)
+
+    monkeypatch.setattr(torch.nn.functional, "scaled_dot_product_attention", attention)
+    return seen
+
+
+def short_difference(lm) -> float:
+    return check.difference(
+        lm,
+        lambda rows: engine._run(lm, rows, None, "packed", 8, 0),
+        lambda rows: plain.run(lm, rows),
+    )
+
+
+def naive(lm) -> list[list[float]]:
+    found = score(lm, PROBES, progress=False)
+    rows = [lm.tokenizer(p + c)["input_ids"] for p, c in PROBES.itertuples(index=False)]
+    lengths = found["logprobs"].map(len)
+    return [tiny.naive_logprobs(lm, ids, len(ids) - n) for ids, n in zip(rows, lengths)]
+
+
+def apart(found: pd.DataFrame, wanted: list[list[float]]) -> float:
+    pairs = zip(found["logprobs"], wanted, strict=True)
+    return max(np.abs(np.subtract(left, right)).max() for left, right in pairs)
+
+
+@pytest.mark.parametrize("family", ["gpt2", "llama", "qwen2"])
+def test_a_kernel_that_is_wrong_in_long_packs_alone_is_refused(family, dropping, caplog):
+    lm = tiny.language_model(family)
+    assert short_difference(lm) <= check.TOLERANCE["float32"]  # which no short pack shows
+    assert not dropping
+    with caplog.at_level(logging.WARNING):
+        told = engine.method(lm)
+    assert told["method"] == "plain"
+    assert "packed fails its check: log-probabilities differ by" in told["reason"]
+    assert "is scored in plain batches, which is slow" in caplog.text
+    assert not branching.suits(lm)
+    wanted = naive(lm)
+    assert apart(score(lm, PROBES, progress=False), wanted) <= 1e-5
+    engine._known[lm.model] = engine.Method("packed", "unchecked")
+    assert apart(score(lm, PROBES, progress=False), wanted) > 1e-3
+
+
+def test_what_failed_is_checked_again_and_then_kept(monkeypatch):
+    right = packing.as_mask
+    monkeypatch.setattr(packing, "as_mask", lambda model, seen: right(model, seen | True))
+    assert engine.method(tiny.language_model("llama"))["method"] == "plain"
+    assert not outcomes.folder().exists()
+    monkeypatch.setattr(packing, "as_mask", right)
+    assert engine.method(tiny.language_model("llama"))["method"] == "packed"
+    assert len(list(outcomes.folder().iterdir())) == 1
+
+
+@pytest.fixture
+def checks(monkeypatch):
+    """Return a list that grows with each check."""
+    made, right = [], check.difference
+    monkeypatch.setattr(check, "difference", lambda *asked: made.append(asked) or right(*asked))
+    return made
+
+
+def ask(lm) -> tuple:
+    with pytest.MonkeyPatch.context() as fresh:  # as another process would
+        fresh.setattr(engine, "_known", {})
+        fresh.setattr(branching, "_known", {})
+        return engine.method_of(lm), branching.suits(lm)
+
+
+@pytest.mark.parametrize("family", ["llama", "mamba", "t5"])
+def test_a_model_is_checked_once(family, checks):
+    first = ask(tiny.language_model(family))
+    assert len(checks) > 0
+    del checks[:]
+    assert ask(tiny.language_model(family)) == first
+    assert not checks
+
+
+def another_dtype(lm, monkeypatch):
+    lm.model.to(torch.bfloat16)
+    return dataclasses.replace(lm, dtype=torch.bfloat16)
+
+
+def other_weights(lm, monkeypatch):
+    return tiny.language_model("llama", seed=1)
+
+
+def no_weights_yet(lm, monkeypatch):
+    return dataclasses.replace(lm, weights_sha="")
+
+
+def other_attention(lm, monkeypatch):
+    lm.model.set_attn_implementation("eager")
+    return lm
+
+
+def longer_packs(lm, monkeypatch):
+    monkeypatch.setattr(engine, "pack_length", lambda model: 600)
+    return lm
+
+
+def other_torch(lm, monkeypatch):
+    monkeypatch.setattr(cache.torch, "__version__", "9.9.9")
+    return lm
+
+
+def other_transformers(lm, monkeypatch):
+    monkeypatch.setattr(cache.transformers, "__version__", "9.9.9")
+    return lm
+
+
+def other_processor(lm, monkeypatch):
+    monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: "NONE")
+    return lm
+
+
+def other_code(lm, monkeypatch):
+    monkeypatch.setattr(outcomes, "_code", lambda: "changed")
+    return lm
+
+
+CHANGES = [
+    *(another_dtype, other_weights, no_weights_yet, other_attention, longer_packs, other_torch),
+    *(other_transformers, other_processor, other_code),
+]
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_what_decides_the_numbers_is_checked_anew(change, checks, monkeypatch):
+    ask(tiny.language_model("llama"))
+    made = len(checks)
+    ask(change(tiny.language_model("llama"), monkeypatch))
+    assert len(checks) == 2 * made
+
+
+@pytest.mark.parametrize("damage", ["broken", "folder"])
+def test_an_outcome_that_cannot_be_read_or_kept_is_made_again(damage, checks):
+    if damage == "folder":
+        outcomes.folder().parent.mkdir(exist_ok=True)
+        outcomes.folder().write_text("in the way")
+    first = ask(tiny.language_model("llama"))
+    for file in outcomes.folder().glob("*"):
+        file.write_text("{")
+    made = len(checks)
+    assert ask(tiny.language_model("llama")) == first
+    assert len(checks) == 2 * made
+
+
+LM = tiny.language_model("llama")
+
+
+@given(
+    length=st.sampled_from([9, 33, 64, 100, 512, 1000]),
+    limit=st.sampled_from([None, 24, 128, 2048]),
+    scored=st.sampled_from([None, 3]),
+)
+def test_rows_of_a_check_fill_a_pack_below_a_kept_beginning(length, limit, scored):
+    lm = dataclasses.replace(LM, max_length=limit)
+    rows = check.fill(lm, length, scored)
+    assert limit is None or max(len(row.ids) for row in rows) <= limit
+    tree = build(rows)
+    steps = plan.plan(tree, length, price=0)
+    assert any(step.keeps for step in steps)
+    packs = [step.nodes for step in steps if not step.keeps]
+    assert length - max(len(row.ids) for row in rows) < max(map(len, packs)) <= length
+    if scored is None:
+        assert tree.scored.sum() == len(tree.token) - 1
+    assert all(isinstance(row, Row) and row.start >= 1 for row in rows)
+
+
+def test_half_precision_is_forgiven_single_tokens_of_many():
+    lm = another_dtype(tiny.language_model("llama"), None)
+    rows = check.fill(lm, 512)
+    scores = {row: tuple(-1.0 for _ in row.scored) for row in rows}
+
+    def moved(first: int):
+        changed = {r: tuple(v - 5 for v in scores[r]) for r in rows[:first]}
+        one = {rows[-1]: (-6.0, *scores[rows[-1]][1:])}
+        return check.difference(lm, lambda _: [scores], lambda _: [scores | one | changed], rows)
+
+    assert moved(0) == 0
+    assert moved(1) == 5
