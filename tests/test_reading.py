@@ -189,6 +189,7 @@ def test_the_search_for_barriers_can_find_one(page):
     assert any(what.startswith("color-contrast: <p") for what in found)
 
 
+@pytest.mark.slow
 @every_page
 def test_headings_stand_in_order(visit, name):
     page, _ = visit(name)
@@ -199,6 +200,7 @@ def test_headings_stand_in_order(visit, name):
     assert all(after <= before + 1 for before, after in pairwise(levels))
 
 
+@pytest.mark.slow
 @every_page
 def test_a_page_is_light(visit, name):
     page, sizes = visit(name)
@@ -244,6 +246,7 @@ def test_tables_that_sort_are_fetched_when_they_come_near(page):
     assert [url for url in asked if "/itables_" in url]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CHAPTERS, scope="module")
 def test_figures_are_told_in_full(visit, name):
     page, _ = visit(name)
