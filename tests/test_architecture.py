@@ -34,6 +34,8 @@ def lint(config: Path) -> int:
 @pytest.fixture(autouse=True)
 def _at_the_top(root, monkeypatch):
     monkeypatch.chdir(root)
+    # It would silence the loggers of ours that other tests listen to.
+    monkeypatch.setattr("logging.config.dictConfig", lambda settings: None)
 
 
 def test_packages_import_only_from_those_below_them(root):
