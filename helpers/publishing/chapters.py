@@ -26,6 +26,9 @@ from helpers.publishing.locks import RunLog
 from helpers.runs import ROOT, RUNS, SYNTHESIS, shown
 
 RUNNING = ".running.ipynb"
+# A kernel calls its own end an error, and prints a traceback if it ends between two messages.
+MUTE = "__import__('logging').getLogger('tornado.general').setLevel(100)"
+QUIET = ["--log-level=50", f"--IPKernelApp.exec_lines={MUTE}"]
 TABLES = ("answers.parquet", "metrics.parquet", "run.json")
 
 
@@ -94,7 +97,7 @@ def _execute(template: Path, output: Path, given: dict[str, Any], log: RunLog) -
             progress_bar=False,
             log_output=True,
             stderr_file=sys.stderr,
-            extra_arguments=["--log-level=50"],  # else it calls its own end an error
+            extra_arguments=QUIET,
         )
     finally:
         logger.handlers = []
