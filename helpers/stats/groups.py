@@ -8,7 +8,7 @@ import pandas as pd
 from statsmodels.stats.proportion import proportion_confint
 
 from helpers import UserError, check_columns
-from helpers.stats.resampling import Statistic, bootstrap, bounds, replicates
+from helpers.stats.resampling import Statistic, bootstrap, bounds, pooled, replicates
 from helpers.stats.results import Interval
 
 
@@ -67,15 +67,19 @@ def intervals(
         ordered = table.sort_values([by, *within, *columns])
         layers = None if strata is None else ordered[strata].to_numpy()
         values, labels = ordered[list(columns)].to_numpy(dtype=float), ordered[by].to_numpy()
-        found, draws = [], []
+        found, draws, shared = [], [], pooled(labels)
         for label in pd.unique(labels):
-            part = values[labels == label]
+            inside, own_seed = labels == label, [seed, _number(label)]
+            part, pool = values[inside], values[np.isin(shared, shared[inside])]
             found.append(float(statistic(part)))
-            layer = None if layers is None else layers[labels == label]
-            draws.append(replicates(part, statistic, layer, n_resamples, [seed, _number(label)]))
+            layer = None if layers is None else layers[inside]
+            drawn = replicates(part, statistic, layer, n_resamples, own_seed)
             centre = found[-1] if centred else None
-            ends = bounds(draws[-1], len(part), layer, level, centre)
+            ends = bounds(drawn, len(part), layer, level, centre)
             rows.append((label, name, found[-1], *map(float, ends), len(part)))
+            if len(pool) > len(part):  # of too few facts to show in the mean how far they vary
+                drawn = _moved(part, pool, statistic, n_resamples, own_seed)
+            draws.append(drawn)
         both = labels if layers is None else pd.factorize(pd.Series(zip(labels, layers)))[0]
         whole = bootstrap(values, statistic, both, n_resamples, seed, level, centred)
         rows.append(("all", name, *whole))
@@ -183,6 +187,18 @@ def _average(values: np.ndarray, n_resamples: int, seed: int) -> Interval:
     if len(values) and np.isin(values, (0.0, 1.0)).all():
         return wilson(int(values.sum()), len(values))
     return bootstrap(values, n_resamples=n_resamples, seed=seed)
+
+
+def _moved(
+    part: np.ndarray, pool: np.ndarray, statistic: Statistic, n_resamples: int, seed: Sequence[int]
+) -> np.ndarray:
+    """Return a group's figure as it moves if its facts are drawn from a pool of small groups."""
+
+    def figure(rows: np.ndarray) -> np.ndarray:
+        return np.asarray(statistic(rows[..., : len(part), :]))
+
+    drawn = replicates(pool, figure, None, n_resamples, seed)
+    return drawn - np.asarray(statistic(pool)) + np.asarray(statistic(part))
 
 
 def _mean_of_numbers(values: np.ndarray) -> np.ndarray:

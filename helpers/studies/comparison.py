@@ -32,7 +32,8 @@ def compare(
     DataFrame
         ``first, second, measure, estimate, low, high, p, n, better``: `estimate` is the measure of
         `first`, the later one in the mapping, minus that of `second`; `n` facts count for both;
-        ``better`` names the better model, "" if the interval holds 0 or neither side is better.
+        ``better`` names the better model, "" if the interval holds 0, if there is none, or if
+        neither side is better.
 
     Raises
     ------
@@ -134,7 +135,7 @@ def differences(
     """Compare pairs of models in all measures, each on the facts that count for both.
 
     >>> from helpers.studies import measure_named
-    >>> new = pd.DataFrame({"relation": "P17", "right": [1.0, 1.0]}, index=list("ab"))
+    >>> new = pd.DataFrame({"relation": "P17", "right": 1.0}, index=range(30))
     >>> models = {"old": new.assign(right=0.0), "new": new}
     >>> found = differences(models, [measure_named("right")], n_resamples=50)
     >>> found[["first", "second", "estimate", "better"]].values.tolist()

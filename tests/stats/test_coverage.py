@@ -112,3 +112,80 @@ def test_relations_that_were_not_asked_are_not_covered():
         return covered(stats.bootstrap(hits, strata=LABELS, n_resamples=200, seed=seed), 0.5)
 
     assert study(simulate, seed=3) < 0.8
+
+
+# Facts in each relation, from one on: what `n_facts`, `relations` and the facts that count make.
+DESIGNS = {
+    "30 x 1": [1] * 30,
+    "27 of 1 or 2": [1] * 14 + [2] * 13,
+    "23 of 1 or 2": [1] * 12 + [2] * 11,
+    "100 x 1, 2 x 5": [1] * 100 + [5] * 2,
+    "30 x 2": [2] * 30,
+    "2 x 3": [3] * 2,
+    "3 x 3": [3] * 3,
+    "10 x 3": [3] * 10,
+    "3 x 4": [4] * 3,
+    "10 x 4": [4] * 10,
+    "3 x 5": [5] * 3,
+    "6 x 5": [5] * 6,
+    "10 x 5": [5] * 10,
+    "6 x 8": [8] * 6,
+    "4 x 12": [12] * 4,
+    "1 to 15": [1, 2, 3, 4, 6, 8, 10, 15] * 3,
+    "30 and 5 x 1": [30] + [1] * 5,
+    "2 x 10 and 1": [10, 10, 1],
+    "1 x 8": [8],
+    "1 x 20": [20],
+    "8 x 1": [1] * 8,
+}
+FAST = ["30 x 1", "10 x 3", "6 x 5", "30 and 5 x 1"]
+
+
+def design(sizes, n_sets):
+    """Return how often intervals cover, and how often equal models differ, of sets with either.
+
+    Relations have rates of their own; two models that are equal know each fact by the same chance.
+    """
+    labels = np.repeat(np.arange(len(sizes)), sizes)
+    generator, covers, differs = np.random.default_rng(4), [], []
+    for seed in range(n_sets):
+        rates = generator.beta(2, 2, len(sizes))
+        one, two = (generator.random((2, len(labels))) < rates[labels]).astype(float)
+        draw = {"strata": labels, "n_resamples": 1000, "seed": seed}
+        found = stats.bootstrap(one, **draw)
+        if found.high >= found.low:
+            covers.append(covered(found, np.average(rates, weights=sizes)))
+        gap = stats.paired_difference(one, two, **draw)
+        if gap.high >= gap.low:
+            differs.append(gap.low > 0 or gap.high < 0)
+    return np.mean(covers), np.mean(differs)
+
+
+@pytest.mark.parametrize(
+    ("name", "n_sets"),
+    [
+        *((name, 150) for name in FAST),
+        *(pytest.param(name, 2000, marks=pytest.mark.slow) for name in DESIGNS),
+    ],
+)
+def test_any_number_of_facts_a_relation_is_covered_or_has_no_interval(name, n_sets):
+    covers, differs = design(DESIGNS[name], n_sets)
+    room = 2 * np.sqrt(0.05 * 0.95 / n_sets)  # the simulation's own error
+    assert covers >= 0.93 - room
+    assert covers <= 0.97 + room or sum(DESIGNS[name]) < 20  # few answers make few intervals
+    assert differs <= 0.06 + room
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("sizes", [[1] * 30, [2] * 10, [3] * 6, [1, 2, 3, 5, 8, 12, 15] * 2])
+def test_a_mean_over_small_relations_is_covered(sizes):
+    labels = np.repeat(np.arange(len(sizes)), sizes)
+
+    def simulate(generator, seed):
+        rates = generator.beta(2, 2, len(sizes))
+        hits = (generator.random(len(labels)) < rates[labels]).astype(float)
+        table = pd.DataFrame({"relation": labels, "hit": hits})
+        found = stats.intervals(table, {"rate": (["hit"], stats.mean)}, n_resamples=300, seed=seed)
+        return covered(found.iloc[-1], rates.mean())
+
+    assert 0.92 <= study(simulate, seed=5) <= 0.985

@@ -67,9 +67,9 @@ def test_relations_are_drawn_apart(table):
 
 
 def test_the_mean_over_relations_of_one_size_is_as_uncertain_as_all_facts():
-    """Twenty facts in ten relations leave ten degrees of freedom, not nineteen, to both."""
-    values = np.random.default_rng(6).normal(size=20)
-    table = pd.DataFrame({"relation": np.arange(20) // 2, "top": values})
+    """Fifty facts in ten relations leave forty degrees of freedom, not 49, to both."""
+    values = np.random.default_rng(6).normal(size=50)
+    table = pd.DataFrame({"relation": np.arange(50) // 5, "top": values})
     found = stats.intervals(table, {"top": (["top"], stats.mean)}, n_resamples=4000)
     width = (found["high"] - found["low"]).set_axis(found["relation"])
     assert width["mean"] == pytest.approx(width["all"], rel=0.15)

@@ -95,3 +95,9 @@ def test_an_undefined_statistic_has_no_p():
         [1.0, 0.0], [0.0, 0.0], lambda rows: rows[..., 0, 0] * np.nan
     )
     assert np.isnan(undefined[:4]).all()
+
+
+def test_few_pairs_that_all_differ_alike_are_not_decided():
+    found = stats.paired_difference(np.ones(10), np.zeros(10), strata=np.arange(10))
+    assert (found.estimate, found.n) == (1.0, 10)
+    assert np.isnan([found.low, found.high, found.p]).all()

@@ -129,7 +129,8 @@ def test_groups_of_equals_count_once_each():
 def test_draws_without_an_estimate_are_left_out_and_counted():
     pairs, groups = [[1, 1], [2, 2], [3, 3]], ["a", "b", "c"]
     found = stats.bootstrap_groups(pairs, groups, n_resamples=900)
-    assert (found.estimate, found.low, found.high) == (1.0, 1.0, 1.0)
+    assert found.estimate == 1.0
+    assert np.isnan([found.low, found.high]).all()  # three groups that are all alike
     assert found.left_out == pytest.approx(900 / 9, abs=40)  # one group three times: 3 of 27
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from helpers import UserError, stats
 from helpers.stats import resampling
-from helpers.stats.resampling import expanded, percentiles
+from helpers.stats.resampling import expanded, percentiles, pooled
 
 
 def test_bootstrap_agrees_with_scipy(sample, ratio):
@@ -88,7 +88,7 @@ def test_resamples_without_a_number_are_left_out():
         bottom = values[..., 0].sum(axis=-1)
         return np.divide(bottom, bottom, out=np.full(np.shape(bottom), np.nan), where=bottom > 0)
 
-    found = stats.bootstrap([1.0, 0.0], share, n_resamples=100)
+    found = stats.bootstrap([1.0, 0.0] * 10, lambda rows: share(rows[..., :1, :]), n_resamples=100)
     assert (found.estimate, found.low, found.high) == (1, 1, 1)
 
 
@@ -138,9 +138,47 @@ def test_it_expands_and_fades(level, n, k):
     strata = np.arange(n) % k
     found = expanded(level, n, strata)
     assert level <= found <= 1
-    assert expanded(level, 10 * n, np.tile(strata, 10)) <= found or k >= n
-    assert expanded(level, n, np.arange(n)) == level
+    assert expanded(level, 10 * n, np.tile(strata, 10)) <= found or n < 5 * k
+    assert expanded(level, n, np.arange(n)) == expanded(level, n)
     assert expanded(level, 10**6) == pytest.approx(level, abs=1e-4)
+
+
+@given(st.lists(st.integers(0, 9), min_size=1, max_size=80))
+def test_no_stratum_that_is_drawn_from_is_small(labels):
+    found, sizes = pooled(labels), np.bincount(labels)
+    assert np.bincount(found)[found].min() >= min(5, len(labels))
+    for label in set(labels):
+        assert len(set(found[np.equal(labels, label)])) == 1
+    kept = [
+        label
+        for label in set(labels)
+        if (found == found[labels.index(label)]).sum() == sizes[label]
+    ]
+    joined = set(labels) - set(kept)
+    assert sum(sizes[label] >= 5 for label in joined) <= 1
+    assert len({found[labels.index(label)] for label in joined}) <= 1
+
+
+def test_strata_of_five_facts_stay_as_they_are():
+    strata = np.array(["b", "a", "c"] * 5)
+    assert pooled(strata).tolist() == [1, 0, 2] * 5
+    few = np.append(strata, ["d", "e"])
+    assert pooled(few).tolist() == [1, 3, 2] * 5 + [3, 3]
+
+
+def test_facts_in_relations_of_their_own_are_drawn_as_from_one():
+    values = np.random.default_rng(0).normal(size=30)
+    assert stats.bootstrap(values, strata=np.arange(30)) == stats.bootstrap(values)
+
+
+def test_few_facts_that_are_all_alike_have_no_interval():
+    for n in (2, 19):
+        found = stats.bootstrap(np.ones(n))
+        assert np.isnan([found.low, found.high]).all()
+    assert stats.bootstrap(np.ones(20))[:3] == (1, 1, 1)
+    within = stats.bootstrap([1.0] * 5 + [0.0] * 10, strata=[0] * 5 + [1] * 10)
+    assert within.estimate == pytest.approx(1 / 3)
+    assert np.isnan([within.low, within.high]).all()
 
 
 def test_bounds_need_two_facts_and_a_number():

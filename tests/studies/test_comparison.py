@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from helpers import UserError
+from helpers import UserError, stats
 from helpers.studies import STUDIES, compare
 
 
@@ -22,9 +22,16 @@ def test_the_difference_is_that_of_the_means_of_shared_facts():
     two = facts([1.0, 1, 1, 1, 1, 1], "efghij").sample(frac=1, random_state=0)
     found = rows(compare(STUDIES["latent_knowledge"], {"one": one, "two": two}, 200))
     gap = found.loc[("two", "one", "right")]
-    assert (gap["estimate"], gap["low"], gap["high"], gap["n"]) == (1, 1, 1, 4)
-    assert gap["better"] == "two"
-    assert found.loc[("two", "one", "mass"), "better"] == ""
+    assert (gap["estimate"], gap["n"]) == (1, 4)
+    assert gap[["low", "high", "p"]].isna().all()  # four facts that are all alike
+    assert gap["better"] == ""
+
+
+def test_equal_differences_of_many_facts_decide():
+    names = [f"f{k}" for k in range(20)]
+    models = {"one": facts(0.0, names), "two": facts(1.0, names)}
+    found = rows(compare(STUDIES["latent_knowledge"], models, 200))
+    assert found["better"].to_dict() == {("two", "one", "right"): "two", ("two", "one", "mass"): ""}
 
 
 def test_every_pair_of_models_is_compared():
@@ -36,20 +43,20 @@ def test_every_pair_of_models_is_compared():
 
 def test_facts_that_a_measure_leaves_out_for_one_model_do_not_count():
     columns = {"counted_anchor": 0.5, "coverage": 1.0, "base": 1.0, "average": 1.0}
-    one = facts(1.0, counted_deviation=[0.1] * 8, **columns)
+    one = facts(1.0, counted_deviation=[0.1] * 6 + [0.11] * 2, **columns)
     two = facts(1.0, counted_deviation=[np.nan] * 4 + [0.2] * 4, **columns)
     gap = rows(compare(STUDIES["monitor"], {"one": one, "two": two}, 50)).loc["two", "one"]
     assert gap.loc["MONITOR", "n"] == 4
-    assert gap.loc["MONITOR", "estimate"] == pytest.approx(0.2 / 0.5 - 0.1 / 0.5)
+    assert gap.loc["MONITOR", "estimate"] == pytest.approx(0.2 / 0.5 - 0.105 / 0.5)
     assert gap.loc["MONITOR", "better"] == "one"  # lower is better
     assert gap.loc["base", "n"] == 8
 
 
 def test_the_bootstrap_draws_within_strata():
     # Within strata of equal rows nothing varies; within relations it does.
-    right = [1.0, 1, 1, 1, 0, 0, 0, 0]
-    one, two = facts(right), facts([0.0] * 8)
-    strata = {"stratum": ["s"] * 4 + ["t"] * 4}
+    names = [f"f{k}" for k in range(20)]
+    one, two = facts([1.0] * 10 + [0.0] * 10, names), facts(0.0, names)
+    strata = {"stratum": ["s"] * 10 + ["t"] * 10}
     study = STUDIES["latent_knowledge"]
     loose = rows(compare(study, {"two": two, "one": one})).loc["one", "two", "right"]
     tight = {"two": two.assign(**strata), "one": one.assign(**strata)}
@@ -69,3 +76,14 @@ def test_the_bootstrap_draws_within_strata():
 def test_what_cannot_be_compared_is_refused(models, message):
     with pytest.raises(UserError, match=message):
         compare(STUDIES["latent_knowledge"], models)
+
+
+def test_a_rate_of_none_or_all_has_wilsons_interval():
+    table = facts(0.0).assign(mass=1.0)
+    found = STUDIES["latent_knowledge"].summary(table).set_index("measure")
+    edge = 1.96**2 / (8 + 1.96**2)  # by hand: p = 0, so z² / n over 1 + z² / n
+    assert found.loc["right", ["low", "high"]].tolist() == pytest.approx([0, edge], abs=1e-4)
+    assert found.loc["mass", ["low", "high"]].tolist() == pytest.approx([1 - edge, 1], abs=1e-4)
+    varied = STUDIES["latent_knowledge"].summary(facts([0.0, 1.0] * 4)).set_index("measure")
+    drawn = stats.bootstrap([0.0, 1.0] * 4, strata=["P36"] * 8)
+    assert varied.loc["right", ["low", "high"]].tolist() == pytest.approx(drawn[1:3])

@@ -181,7 +181,7 @@ def questions_or_gaps(wide: Mapping[str, pd.DataFrame], **draws: Any) -> Finding
     undecided = f"{start} whether questions or gaps are easier: the paired difference is {{value}}."
     if few and (result.low > 0 or result.high < 0):
         easier, harder = ("Questions", "gaps") if result.low > 0 else ("Gaps", "questions")
-        ends = sorted(map(abs, result[1:3])) if result.low < result.high else ()
+        ends = sorted(map(abs, result[1:3]))
         size = tables.interval(abs(result.estimate), *ends, digits=1, scale=100)
         undecided = f"{easier} are {size} points easier than {harder} for these {{n}} facts; with "
         undecided += f"fewer than {FEW} facts we draw no conclusion."
