@@ -64,6 +64,8 @@ _COLOURS = {
     "right word": GREEN,  # said before the question
     "wrong word": RED,
     "nothing": GREY,
+    "unrelated": BLUE,
+    "unrelated word": BLUE,
     "irrelevant word": BLUE,
     "wrong word given": TAN,
 }
