@@ -66,7 +66,6 @@ _COLOURS = {
     "nothing": GREY,
     "unrelated": BLUE,
     "unrelated word": BLUE,
-    "irrelevant word": BLUE,
     "wrong word given": TAN,
 }
 _FAMILIES = {
