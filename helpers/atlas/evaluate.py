@@ -25,19 +25,14 @@ def answer(lm: LanguageModel, probes: pd.DataFrame, progress: bool = False) -> p
 
 
 def conditions(facts: pd.DataFrame, frames: pd.DataFrame, seed: int = 0) -> pd.DataFrame:
-    """Ask the base question alone, after the right, a wrong, and an irrelevant word."""
-    one = facts.assign(distractors=[words[:1] for words in facts["distractors"]])
-    asked = prompts.questions(one, frames, contexts=("none", "right", "wrong"), n_frames=1)
-    asked["condition"] = asked["context"]
-    return pd.concat([asked, _irrelevant(asked[asked["context"] == "none"], seed)])
-
-
-def _irrelevant(alone: pd.DataFrame, seed: int) -> pd.DataFrame:
-    rng = np.random.default_rng(seed)
-    relations, objects = alone["relation"].to_numpy(), alone["object"].to_numpy()
-    words = [rng.choice(objects[relations != relation]) for relation in relations]
-    texts = [f"{word}. {prompt}" for word, prompt in zip(words, alone["prompt"], strict=True)]
-    return alone.assign(prompt=texts, variant="qa0+irrelevant", condition="irrelevant")
+    """Ask the base question alone, after the right, a wrong, and an unrelated word."""
+    one = facts.assign(
+        distractors=[words[:1] for words in facts["distractors"]],
+        unrelated=[words[:1] for words in datasets.unrelated("atlas", facts, seed)],
+    )
+    contexts = ("none", "right", "wrong", "unrelated")
+    asked = prompts.questions(one, frames, contexts=contexts, n_frames=1)
+    return asked.assign(condition=asked["context"])
 
 
 def wordings(facts: pd.DataFrame, frames: pd.DataFrame) -> pd.DataFrame:

@@ -40,8 +40,8 @@ CONTRASTS = {
         ("lowers", "raises"),
     ),
     "a_wrong_word_is_more_than_distraction": Contrast(
-        *("irrelevant", "wrong", HELPED, "facts stated 32 to 128 times"),
-        "a wrong word of the right kind, compared with an irrelevant one,",
+        *("unrelated", "wrong", HELPED, "facts stated 32 to 128 times"),
+        "a wrong word of the right kind, compared with an unrelated one,",
         ("lowers", "raises"),
     ),
     "held_out_wordings_are_harder": Contrast(

@@ -80,7 +80,7 @@ EFFECTS: Mapping[str, tuple[str, str, Collection[int] | None]] = {
         MIDDLE,
     ),
     "a wrong word said first, 32 to 128": ("wrong", "none", (32, 64, 128)),
-    "an irrelevant word said first, 32 to 128": ("irrelevant", "none", (32, 64, 128)),
+    "an unrelated word said first, 32 to 128": ("unrelated", "none", (32, 64, 128)),
     "the wrong word as the answer, shown against not shown, 0 to 32": (
         "wrong word given",
         "wrong word given, not shown",

@@ -3,6 +3,7 @@
 from helpers.datasets.atlas import HELD_OUT
 from helpers.datasets.catalogue import NAMES, frames, load, notes, relations, source
 from helpers.datasets.cooccurrence import cooccurrences, documents
+from helpers.datasets.distraction import unrelated
 from helpers.datasets.exposure import plain, training
 from helpers.datasets.knowledge import knowledge, labelled_responses
 from helpers.datasets.own import write
@@ -28,6 +29,7 @@ __all__ = [
     "source",
     "training",
     "truth",
+    "unrelated",
     "unseen_qa",
     "write",
 ]

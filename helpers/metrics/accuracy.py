@@ -58,8 +58,9 @@ def by_rule(texts: pd.DataFrame, aligned: pd.Series) -> pd.DataFrame:
     Returns
     -------
     DataFrame, index ``rule``
-        Shares in [0, 1]: ``accuracy``, the average over the prompts without the answer, and
-        ``coverage``, of the facts answered rightly after the answer, and aligned.
+        Shares in [0, 1]: ``accuracy``, the average over the prompts without the answer (those
+        after an unrelated word, which are not the paper's, aside), and ``coverage``, of the facts
+        answered rightly after the answer, and aligned.
 
     Examples
     --------
@@ -69,6 +70,7 @@ def by_rule(texts: pd.DataFrame, aligned: pd.Series) -> pd.DataFrame:
     {'exact_match': [0.0, 0.0], 'starts_with': [1.0, 0.0], 'contains': [1.0, 1.0]}
     """
     rows = {}
+    texts = texts[~texts["variant"].str.startswith("unrelated")]
     for rule in RULES:
         marked = mark_texts(texts, rule)
         told = marked["variant"] == "right"

@@ -13,7 +13,7 @@ from helpers import UserError, check_columns
 from helpers.metrics.matching import rule_of
 
 COLUMNS = {"teacher_forced": "logprobs", "free_running": "anchor_logprobs"}
-_VARIANT = re.compile(r"(right|frame|wrong)(\d*)")
+_VARIANT = re.compile(r"(right|frame|wrong|unrelated)(\d*)")
 
 
 def anchors_of(
@@ -34,9 +34,10 @@ def anchors_of(
     Returns
     -------
     DataFrame
-        Those rows of the answers whose variant is ``right``, ``frame0`` ... or ``wrong0`` ...,
-        with ``role`` (``right``, ``frame``, ``wrong``), ``p`` (array of probabilities, one a
-        token) and ``probability`` (their mean, in [0, 1]).
+        Those rows of the answers whose variant is ``right``, ``frame0`` ..., ``wrong0`` ... or
+        ``unrelated0`` ... (the control, not the paper's), with ``role`` (``right``, ``frame``,
+        ``wrong``, ``unrelated``), ``p`` (array of probabilities, one a token) and ``probability``
+        (their mean, in [0, 1]).
 
     Raises
     ------

@@ -4,7 +4,9 @@ Of each fact the table of answers holds the probabilities of the object's tokens
 
 - ``right``: the base frame after the true object, the primary anchor p+;
 - ``frame0``, ``frame1``, ...: each of the R frames without context, foreign anchors;
-- ``wrong0``, ``wrong1``, ...: the base frame after each of M other objects, foreign anchors.
+- ``wrong0``, ``wrong1``, ...: the base frame after each of M other objects, foreign anchors;
+- ``unrelated0``, ...: the base frame after words that could not be an answer, if these were said.
+  They are our control of IRD and enter none of the paper's figures.
 
 A fact is compared token by token. Where the object is cut into other tokens in one of its prompts
 that cannot be done: such a fact is marked ``aligned = False`` and not counted.
@@ -96,8 +98,9 @@ def fact_scores(
     -------
     DataFrame
         One row a fact, in the order of the answers: ``item, relation, n_tokens, n_frames,
-        n_interferences, anchor`` (mean p+ over the tokens), ``pfd, ird, aligned, deviation,
-        known, counted`` (known and aligned).
+        n_interferences, anchor`` (mean p+ over the tokens), ``pfd, ird, aligned, control_ird``
+        (IRD's formula with unrelated words in place of wrong objects; not a number where there are
+        none, or their tokens differ), ``deviation, known, counted`` (known and aligned).
 
     Raises
     ------
@@ -272,6 +275,7 @@ _FACT_COLUMNS = [
     "pfd",
     "ird",
     "aligned",
+    "control_ird",
 ]
 
 
@@ -285,8 +289,10 @@ class _Anchor(NamedTuple):
 
 def _fact(item: str, anchors: list[_Anchor]) -> tuple:
     """Return one fact's row, without its deviation."""
+    control = [anchor for anchor in anchors if anchor.role == "unrelated"]
+    asked = [anchor for anchor in anchors if anchor.role != "unrelated"]
     by_role: dict[str, list[np.ndarray]] = {}
-    for anchor in anchors:
+    for anchor in asked:
         by_role.setdefault(anchor.role, []).append(anchor.p)
     for role, name in (("right", "right"), ("frame", "frame0"), ("wrong", "wrong0")):
         if role not in by_role:
@@ -295,12 +301,19 @@ def _fact(item: str, anchors: list[_Anchor]) -> tuple:
     twice, times = variants.most_common(1)[0]
     if times > 1:
         raise UserError(f"Fact {item} has more than one answer to {twice}; keep one option each.")
-    primary, relation = by_role["right"][0], anchors[0].relation
+    primary, relation = by_role["right"][0], asked[0].relation
     head = (item, relation, len(primary), len(by_role["frame"]), len(by_role["wrong"]))
-    same = all(len(anchor.p) == len(primary) for anchor in anchors)
-    if not same or not len(primary) or len({anchor.tokens for anchor in anchors}) > 1:
+    if not _comparable(asked):
         mean = float(primary.mean()) if len(primary) else float("nan")
-        return (*head, mean, float("nan"), float("nan"), False)
+        return (*head, mean, float("nan"), float("nan"), False, float("nan"))
     pfd = mean_distance(primary, by_role["frame"])
     ird = mean_distance(primary, by_role["wrong"])
-    return (*head, float(primary.mean()), pfd, ird, True)
+    compared = bool(control) and _comparable([*asked, *control])
+    beside = mean_distance(primary, [each.p for each in control]) if compared else float("nan")
+    return (*head, float(primary.mean()), pfd, ird, True, beside)
+
+
+def _comparable(anchors: list[_Anchor]) -> bool:
+    """Say whether the object is cut into the same tokens everywhere, at least one."""
+    lengths = {len(anchor.p) for anchor in anchors}
+    return len(lengths) == 1 and 0 not in lengths and len({a.tokens for a in anchors}) == 1

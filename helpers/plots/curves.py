@@ -26,7 +26,13 @@ MARKS = {"paper": "o", "same": "D", "other": "X"}  # by whose questions a model 
 CONTEXTS = {  # what is said before the question, as a curve is labelled
     "right": "right answer first",
     "none": "nothing first",
+    "unrelated": "unrelated word first",
     "wrong": "wrong answer first",
+}
+CORNERS = {  # where there is room for a label, the curves being drawn by exposure
+    "right": ((0.02, 0.88), "left"),
+    "unrelated": ((0.98, 0.16), "right"),
+    "wrong": ((0.98, 0.06), "right"),
 }
 
 
@@ -80,13 +86,13 @@ def exposure_curve(
 
 
 def context_curves(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
-    """Draw accuracy by exposure with nothing, the right or a wrong answer said before the question.
+    """Draw accuracy by exposure, one curve for each kind of word said before the question.
 
     Parameters
     ----------
     table : DataFrame
-        ``context`` ("none", "right", "wrong"), ``estimate, low, high`` (shares), and ``exposures``
-        where these are known; without it there is one row per context.
+        ``context`` ("none", "right", "unrelated", "wrong"), ``estimate, low, high`` (shares), and
+        ``exposures`` where these are known; without it there is one row per context.
     ax : Axes, optional
         By default a new figure.
 
@@ -117,17 +123,14 @@ def context_curves(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
         seen = part["exposures"].to_numpy() > 0
         band(ax, places[seen], part[seen], shades[name], None)
         _bars(ax, places, part, shades[name])
-        crossing = int((part["estimate"] < 0.45).sum().clip(max=len(part) - 1))
-        ax.annotate(  # where there is room: left of the curve, for a wrong answer right of it
-            CONTEXTS[name].replace(" first", "\nfirst") if name == "right" else CONTEXTS[name],
-            (0.02, 0.88) if name == "right" else (places[crossing], 0.43),
-            (0, 0) if name == "right" else (-30, 4) if name == "none" else (8, -8),
-            xycoords=ax.transAxes if name == "right" else "data",
-            textcoords="offset points",
-            ha="right" if name == "none" else "left",
-            color=shades[name],
-            weight="bold",
-        )
+        if name in CORNERS:
+            place, align = CORNERS[name]
+            at = {"xy": place, "xytext": (0, 0), "xycoords": ax.transAxes, "ha": align}
+        else:  # left of its curve
+            crossing = int((part["estimate"] < 0.45).sum().clip(max=len(part) - 1))
+            at = {"xy": (places[crossing], 0.43), "xytext": (-30, 4), "ha": "right"}
+        label = CONTEXTS[name].replace(" first", "\nfirst") if name == "right" else CONTEXTS[name]
+        ax.annotate(label, textcoords="offset points", color=shades[name], weight="bold", **at)
     if "exposures" in table:
         _exposure_axis(ax, table["exposures"])
     else:

@@ -64,7 +64,8 @@ _COLOURS = {
     "right word": GREEN,  # said before the question
     "wrong word": RED,
     "nothing": GREY,
-    "irrelevant word": BLUE,
+    "unrelated": BLUE,
+    "unrelated word": BLUE,
     "wrong word given": TAN,
 }
 _FAMILIES = {

@@ -2,7 +2,8 @@
 
 A frame is a sentence with ``[X]`` for the subject and, in cloze and fact-checking frames, ``[Y]``
 for the object. Both are filled in one pass, so a subject that itself reads "[Y]" stays as it is.
-A context is one entity put before the question, as the paper does: "France. Which ...?".
+A context is one entity put before the question, as the paper does: "France. Which ...?". Ours
+beside the paper's: an unrelated word, which could not be an answer.
 
 Source: Wang et al. 2024, "Assessing the Reliability of Large Language Model Knowledge", Table 1.
 """
@@ -30,7 +31,7 @@ COLUMNS = (
     "subject",
     "object",
 )
-CONTEXTS = ("none", "right", "wrong")
+CONTEXTS = ("none", "right", "wrong", "unrelated")
 VERDICTS = (" True", " False")
 
 _SLOT = re.compile(r"\[([XY])\]")
@@ -48,13 +49,15 @@ def questions(
     Parameters
     ----------
     facts : DataFrame
-        Columns ``fact, relation, subject, object`` and, for wrong contexts, ``distractors``.
+        Columns ``fact, relation, subject, object``, for wrong contexts ``distractors``, and for
+        unrelated ones ``unrelated`` (:func:`helpers.datasets.unrelated`).
     frames : DataFrame
         Columns ``relation, kind, frame, template``.
     kind : {"qa", "wp"}
         Questions, or cloze sentences whose prompt ends where the object would stand.
-    contexts : sequence of {"none", "right", "wrong"}
-        ``"wrong"`` gives one probe for each of the fact's distractors.
+    contexts : sequence of {"none", "right", "wrong", "unrelated"}
+        ``"wrong"`` gives one probe for each of the fact's distractors, ``"unrelated"`` one for
+        each of its unrelated words.
     n_frames : int, optional
         Only the first so many frames of each relation; by default all.
 
@@ -62,7 +65,7 @@ def questions(
     -------
     DataFrame
         Probes, one option each, which is correct; variants are named ``qa0``, ``qa0+right``,
-        ``qa0+wrong2``, ``wp3``.
+        ``qa0+wrong2``, ``qa0+unrelated2``, ``wp3``.
 
     Raises
     ------
@@ -88,14 +91,15 @@ def questions(
     unknown = [context for context in contexts if context not in CONTEXTS]
     if unknown:
         raise UserError(f'A context is one of {", ".join(CONTEXTS)}; "{unknown[0]}" is none.')
-    check_columns(facts, ("fact", "relation", "subject", "object"), "facts")
+    words = ("unrelated",) if "unrelated" in contexts else ()
+    check_columns(facts, ("fact", "relation", "subject", "object", *words), "facts")
     by_relation = _frames_of(facts, frames, kind, n_frames)
     rows = []
     for fact in facts.to_dict("records"):
         for frame, template in by_relation[fact["relation"]]:
             prompt = _question(template, fact["subject"], kind)
             for context, index, word in _contexts(fact, contexts):
-                suffix = {"none": "", "right": "+right", "wrong": f"+wrong{index}"}[context]
+                suffix = {"none": "", "right": "+right"}.get(context, f"+{context}{index}")
                 variant = f"{kind}{frame}{suffix}"
                 text = _with_context(word, prompt)
                 rows.append(_answer_row(fact, variant, text, kind, frame, context, index))
@@ -106,7 +110,8 @@ def monitor(facts: pd.DataFrame, frames: pd.DataFrame, n_frames: int = 7) -> pd.
     """Make the R + 1 + M prompts a fact that MONITOR needs.
 
     ``right`` is the base frame after the true object (the primary anchor), ``frame0`` ... are the
-    R frames without context, ``wrong0`` ... the base frame after each of the M distractors.
+    R frames without context, ``wrong0`` ... the base frame after each of the M distractors. Where
+    facts have unrelated words, ``unrelated0`` ... follow: the control, which MONITOR leaves out.
 
     Parameters
     ----------
@@ -140,6 +145,7 @@ def monitor(facts: pd.DataFrame, frames: pd.DataFrame, n_frames: int = 7) -> pd.
     """
     check_columns(facts, ("fact", "relation", "subject", "object", "distractors"), "facts")
     by_relation = _frames_of(facts, frames, "qa", n_frames)
+    contexts = ("wrong", "unrelated") if "unrelated" in facts else ("wrong",)
     rows = []
     for fact in facts.to_dict("records"):
         asked = [
@@ -151,9 +157,9 @@ def monitor(facts: pd.DataFrame, frames: pd.DataFrame, n_frames: int = 7) -> pd.
         rows.append(_answer_row(fact, "right", right, "qa", base, "right", 0))
         for frame, prompt in asked:
             rows.append(_answer_row(fact, f"frame{frame}", prompt, "qa", frame, "none", -1))
-        for _, index, word in _contexts(fact, ("wrong",)):
-            wrong = _with_context(word, base_prompt)
-            rows.append(_answer_row(fact, f"wrong{index}", wrong, "qa", base, "wrong", index))
+        for context, index, word in _contexts(fact, contexts):
+            text = _with_context(word, base_prompt)
+            rows.append(_answer_row(fact, f"{context}{index}", text, "qa", base, context, index))
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
@@ -246,6 +252,9 @@ def _contexts(
             yield "none", -1, None
         elif context == "right":
             yield "right", 0, fact["object"]
+        elif context == "unrelated":
+            for index, word in enumerate(fact["unrelated"]):
+                yield "unrelated", index, word
         else:
             distractors = fact.get("distractors")
             if distractors is None or len(distractors) == 0:

@@ -68,7 +68,7 @@ def ask(
     seed: int = 0,
     cache: str | Path | None = None,
 ) -> pd.DataFrame:
-    """Score each fact's object in every frame, after the answer and after wrong words.
+    """Score each fact's object in every frame, after the answer, wrong words and unrelated ones.
 
     Parameters
     ----------
@@ -100,6 +100,7 @@ def ask(
     if facts is None:
         facts = datasets.load(dataset, list(relations) or None, n_facts or None, seed)
     frames = datasets.frames(dataset, facts["relation"].unique())
+    facts = facts.assign(unrelated=datasets.unrelated(dataset, facts, seed))
     wrap = prompt_formats.wrapper(model, dataset, facts, seed)
     probes = wrap(prompts.monitor(facts, frames, n_frames))
     spoken = None if texts is None else probes["variant"].isin(texts)
@@ -194,8 +195,8 @@ def facts(
     DataFrame
         The columns of `helpers.metrics.monitor.fact_scores`; ``counted_anchor`` and
         ``counted_deviation``, not numbers where the fact is not known; ``coverage`` (0 or 1);
-        ``base`` and ``average``, accuracy in the base prompt and over all prompts that do not say
-        the answer; ``asked_once``, the object's probability in the base prompt, and
+        ``base`` and ``average``, accuracy in the base prompt and over all of the paper's prompts
+        that do not say the answer; ``asked_once``, the object's probability in the base prompt, and
         ``asked_frame1`` and so on, in every other question frame. All in [0, 1].
     """
     known = anchors.known_facts(answers, rule=match)
@@ -204,9 +205,9 @@ def facts(
         found[f"counted_{name}"] = found[name].where(found["counted"])
     found["coverage"] = found["counted_anchor"].notna().astype(float)
     marks = accuracy.by_fact(accuracy.mark_texts(answers[answers["text"].notna()], rule=match))
-    asked = [name for name in marks.columns[2:] if name != "right"]
+    asked = marks.columns[2:][~marks.columns[2:].str.match("right|unrelated")]
     marks = marks.set_index("item")
-    average = marks[asked].mean(axis=1) if asked else np.nan
+    average = marks[asked].mean(axis=1) if len(asked) else np.nan
     marks = marks.assign(average=average).rename(columns={"frame0": "base"})
     marks = marks.reindex(columns=["base", "average"], index=found["item"])
     found[["base", "average"]] = marks.to_numpy(dtype=float)

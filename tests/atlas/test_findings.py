@@ -37,7 +37,7 @@ COMPARED = {  # each claim's two conditions, the first the one that holds where 
     told.guesses: ((EXPOSURE, 0), (GUESS, 0)),
     "the_right_word_helps": (("right", 16), ("none", 16)),
     "a_wrong_word_hurts": (("none", 64), ("wrong", 64)),
-    "a_wrong_word_is_more_than_distraction": (("irrelevant", 64), ("wrong", 64)),
+    "a_wrong_word_is_more_than_distraction": (("unrelated", 64), ("wrong", 64)),
     "held_out_wordings_are_harder": (("question, trained", 64), ("question, held out", 64)),
     "examples_in_a_list_help": (("list, 20 examples", 64), ("list, 0 examples", 64)),
     "options_that_are_shown_hurt": (("choice of 4, not shown", 64), ("choice of 4, below", 64)),

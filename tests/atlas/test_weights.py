@@ -163,7 +163,7 @@ def test_words_before_the_question_matter(rate, name):
     assert rate(name, "wrong", 32, 64, 128) < rate(name, "none", 32, 64, 128) - 0.1
     given = rate(name, "wrong word given", 0, 1, 2, 4, 8, 16, 32)
     assert given > rate(name, "wrong word given, not shown", 0, 1, 2, 4, 8, 16, 32) + 0.1
-    assert rate(name, "irrelevant", 8, 16, 32) < rate(name, "none", 8, 16, 32)
+    assert rate(name, "unrelated", 8, 16, 32) < rate(name, "none", 8, 16, 32)
 
 
 @pytest.mark.parametrize("name", ["atlas-s", "atlas-m"])

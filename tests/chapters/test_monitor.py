@@ -47,7 +47,7 @@ def test_a_model_that_answers_nothing_rightly_gets_its_chapter(name, tmp_path):
     saved = runs.metrics(folder).query("level == 'run'").set_index("measure")
     assert saved.loc[["MONITOR", "pfd", "ird", "anchor"], "estimate"].isna().all()
     assert saved.loc["average", "estimate"] == 0
-    assert len(runs.answers(folder)) == 2 * 13
+    assert len(runs.answers(folder)) == 2 * (13 + 5)
 
 
 def test_facts_that_were_not_read_plainly_serve_as_examples(tmp_path):
@@ -61,7 +61,7 @@ def test_facts_that_were_not_read_plainly_serve_as_examples(tmp_path):
 
 
 def test_metrics_can_be_computed_again_from_the_saved_answers(answers, metrics):
-    assert len(answers) == 3 * 4 * 13
+    assert len(answers) == 3 * 4 * (13 + 5)
     known = anchors.known_facts(answers)
     scores = monitor.fact_scores(answers, known)
     assert known.any()
@@ -137,8 +137,8 @@ def test_fktc_folder_runs_through(shared, tmp_path):
     counts = runs.answers(done).groupby("item").size()
     relations = runs.answers(done).groupby("item")["relation"].first()
     assert relations.nunique() == 20
-    assert (counts[relations.isin(["P264", "P276"])] == 12).all()
-    assert (counts[~relations.isin(["P264", "P276"])] == 13).all()
+    assert (counts[relations.isin(["P264", "P276"])] == 12 + 5).all()
+    assert (counts[~relations.isin(["P264", "P276"])] == 13 + 5).all()
     assert runs.manifest(done)["dataset"]["name"] == "fktc"
 
 

@@ -36,6 +36,9 @@ def test_rules_beside_each_other():
     assert found["coverage"].tolist() == [0.5, 0.5, 1.0]
     split = accuracy.by_rule(table, pd.Series({"a": False, "b": True}))
     assert split["coverage"].tolist() == [0.0, 0.0, 0.5]
+    control = table[table["variant"] == "frame0"].assign(variant="unrelated0", text="Rome")
+    more = accuracy.by_rule(pd.concat([table, control]), pd.Series({"a": True, "b": True}))
+    pd.testing.assert_frame_equal(more, found)  # they are not the paper's prompts
 
 
 def test_echoes_are_the_word_before():

@@ -83,6 +83,62 @@ def test_printed_alphas_are_a_hundredth_root_smaller():
     assert printed / monitor.monitor_score(facts) == pytest.approx(math.sqrt(0.99))
 
 
+# By hand. a: after unrelated words its tokens move by (2/10, 1/4) and (1/10, 0), so the control is
+# (9/40 + 1/20) / 2 = 11/80. b: it moves by 1/4 after the one word said. c has none.
+CONTROL = {
+    "P17-a": {"unrelated0": [F(7, 10), F(3, 4)], "unrelated1": [F(1), F(1)]},
+    "P17-b": {"unrelated0": [F(3, 4)]},
+}
+
+
+def controlled(control=CONTROL):
+    return table({item: asked | control.get(item, {}) for item, asked in THREE.items()})
+
+
+def test_control_ird_by_hand():
+    facts = monitor.fact_scores(controlled())
+    assert facts["control_ird"][:2].tolist() == pytest.approx([11 / 80, 1 / 4], abs=1e-12)
+    assert math.isnan(facts["control_ird"][2])
+    assert monitor.fact_scores(table(THREE))["control_ird"].isna().all()
+
+
+def test_unrelated_words_leave_the_papers_figures_alone():
+    paper = monitor.fact_scores(table(THREE)).drop(columns="control_ird")
+    for control in (CONTROL, {"P17-b": {"unrelated0": [F(1, 2), F(1, 2)]}}):  # other tokens
+        found = monitor.fact_scores(controlled(control))
+        pd.testing.assert_frame_equal(found.drop(columns="control_ird"), paper, check_exact=True)
+    assert found["control_ird"].isna().all()
+
+
+def test_unrelated_words_change_no_verdict_on_a_fact():
+    texts = controlled().assign(text="Rome", object="Rome")
+    texts.loc[~texts["variant"].str.startswith("unrelated"), "text"] = "Oslo"
+    assert not known_facts(texts, counts="any").any()
+
+
+ANCHORS = st.lists(st.floats(0.001, 1), min_size=1, max_size=1)
+
+
+@given(ANCHORS, st.lists(ANCHORS, min_size=1, max_size=5))
+def test_the_control_is_ird_of_other_words(right, others):
+    def asked(name):
+        return {f"{name}{m}": other for m, other in enumerate(others)}
+
+    head = {"right": right, "frame0": right}
+    fact = head | {"wrong0": right} | asked("unrelated")
+    found = monitor.fact_scores(table({"P17-a": fact})).iloc[0]
+    swapped = monitor.fact_scores(table({"P17-a": head | asked("wrong")})).iloc[0]
+    expected = sum(abs(F(right[0]) - F(other[0])) for other in others) / len(others)
+    assert found["control_ird"] == pytest.approx(float(expected), abs=1e-12)
+    assert found["control_ird"] == swapped["ird"]
+    assert found["ird"] == 0
+
+
+def test_a_fact_with_unrelated_words_alone_is_named():
+    with pytest.raises(UserError, match="P17-a has no answer to a prompt such as right"):
+        monitor.fact_scores(table({"P17-a": CONTROL["P17-a"]}))
+
+
 def test_unknown_facts_do_not_count():
     known = pd.Series({"P17-a": True, "P17-b": False})
     facts = monitor.fact_scores(table(THREE), known)

@@ -106,7 +106,7 @@ def test_contexts_by_exposure_are_named_above_the_curves(ax):
     counts = [0, 1, 8]
     rows = [
         pd.DataFrame({"context": name, "exposures": counts, "estimate": [low, low, 0.9]})
-        for name, low in (("none", 0.2), ("right", 0.5), ("wrong", 0.1))
+        for name, low in (("none", 0.2), ("right", 0.5), ("unrelated", 0.15), ("wrong", 0.1))
     ]
     table = pd.concat(rows).assign(low=0.05, high=0.95)
     draw(plots.context_curves(table, ax))
@@ -114,6 +114,7 @@ def test_contexts_by_exposure_are_named_above_the_curves(ax):
     assert [line.get_ydata().tolist() for line in ax.lines[::2]] == [
         [0.5, 0.9],
         [0.2, 0.9],
+        [0.15, 0.9],
         [0.1, 0.9],
     ]
     assert texts(ax.get_xticklabels()) == ["0", "1", "8"]

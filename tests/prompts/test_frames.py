@@ -58,6 +58,26 @@ def test_monitor_puts_contexts_before_the_base_frame(facts, frames):
     assert (wrong["context"], wrong["context_index"], wrong["frame"]) == ("wrong", 1, 0)
 
 
+def test_unrelated_words_only_add_prompts(facts, frames):
+    said = facts.assign(unrelated=[["Helium", "EUR"], ["Helium"], []])
+    probes = prompts.monitor(said, frames)
+    control = probes["context"] == "unrelated"
+    before = prompts.monitor(facts, frames)
+    pd.testing.assert_frame_equal(probes[~control].reset_index(drop=True), before)
+    columns = ["item", "variant", "context_index", "prompt", "continuation"]
+    assert probes.loc[control, columns].to_numpy().tolist() == [
+        ["P17-1", "unrelated0", 0, "Helium. Frame 0: where is Lyon?", " France"],
+        ["P17-1", "unrelated1", 1, "EUR. Frame 0: where is Lyon?", " France"],
+        ["P17-2", "unrelated0", 0, "Helium. Frame 0: where is the [Y] of [X]?", " Chad"],
+    ]
+    asked = prompts.questions(said, frames, contexts=("none", "unrelated"), n_frames=1)
+    assert asked["variant"].tolist() == [
+        *("qa0", "qa0+unrelated0", "qa0+unrelated1", "qa0", "qa0+unrelated0", "qa0")
+    ]
+    with pytest.raises(UserError, match="lacks the column unrelated"):
+        prompts.questions(facts, frames, contexts=("unrelated",))
+
+
 def test_n_frames_takes_the_first(facts, frames):
     probes = prompts.monitor(facts, frames, n_frames=4)
     assert set(probes[probes["context"] == "none"]["frame"]) == {0, 1, 2, 3}

@@ -112,10 +112,10 @@ def test_a_run_of_measure_is_packed_with_its_own_summary_and_cost(measured, tmp_
         assert [each[key] for key in ("estimate", "low", "high", "n")] == table.loc[
             each["measure"], ["estimate", "low", "high", "n"]
         ].tolist()
-    assert run["cost"]["prompts"] == 2 * 2 * (13 + 13)  # each prompt is scored and answered
+    assert run["cost"]["prompts"] == 2 * 2 * (18 + 18)  # each prompt is scored and answered
     assert run["cost"]["tokens"] > run["cost"]["prompts"]
     assert shared.record["model"]["origin"] == "bundled"
-    assert sharing.verify(sharing.pack(shared, tmp_path))[1] == [("monitor", 52, 4)]
+    assert sharing.verify(sharing.pack(shared, tmp_path))[1] == [("monitor", 72, 4)]
     assert sharing.describe(measured / "monitor") == shared
 
 

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from helpers.atlas import family
 from helpers.studies.findings import monitor as claims
 
 DRAWS = {"n_resamples": 200, "seed": 0}
@@ -195,10 +196,87 @@ def test_framing_and_interference(pfd, ird, decision, part):
 def test_a_word_before(none, right, wrong, decisions):
     table = by_fact(none=none, right=right, wrong=wrong)
     echoed = by_fact(wrong=1 - wrong)
-    check(claims.wrong_hint(table, **DRAWS), decisions[0], "it costs 0.25 to 56.54 points")
     check(claims.right_hint(table, **DRAWS), decisions[1], "-29.86 and 43.67")
     finding = claims.echoes(echoed, table, **DRAWS)
     check(finding, decisions[2], f"{100 * (1 - wrong):.1f} and {100 * wrong:.1f} %")
+
+
+@pytest.mark.parametrize(
+    ("unrelated", "wrong", "decision", "parts"),
+    [
+        (
+            0.6,
+            0.2,
+            "holds",
+            ["loses 25.0 [", "and a wrong answer 50.0 [", "more (paired, 32 facts)"],
+        ),
+        (
+            0.2,
+            0.6,
+            "opposite",
+            ["loses 75.0 [", "a wrong answer 50.0 [", "less (paired, 32 facts)"],
+        ),
+        (0.6, 0.6, "undecided", ["loses 25.0 [", "is not decided: 0.0 "]),
+    ],
+)
+def test_a_wrong_answer_against_an_unrelated_word(unrelated, wrong, decision, parts):
+    table = by_fact(none=0.8, right=1.0, unrelated=unrelated, wrong=wrong)
+    finding = claims.wrong_hint(table, **DRAWS)
+    check(finding, decision, *parts, "a wrong answer costs 0.25 to 56.54 points")
+    never = table["none"] == 0  # nothing to lose: what is said before these changes nothing
+    other = table.assign(
+        wrong=table["wrong"].mask(never, 1), unrelated=table["unrelated"].mask(never, 0)
+    )
+    assert claims.wrong_hint(other, **DRAWS) == finding
+    assert finding.estimate == pytest.approx((unrelated - wrong) / 0.8)
+
+
+def test_words_first_beside_each_other():
+    table = claims.words_first(by_fact(none=0.5, right=1.0, unrelated=0.4, wrong=0.1), **DRAWS)
+    assert list(table.columns) == [
+        *("all (n = 40), %", "all, change", "known (n = 20), %", "known, change")
+    ]
+    middles = table.map(lambda text: float(text.split()[0])).to_numpy().tolist()
+    assert middles == [  # right, nothing, unrelated, wrong
+        [100.0, 60.0, 100.0, 20.0],
+        [50.0, 10.0, 100.0, 20.0],
+        [40.0, 0.0, 80.0, 0.0],
+        [10.0, -30.0, 20.0, -60.0],
+    ]
+    without = claims.words_first(by_fact(none=0.5, right=1.0, wrong=0.1), **DRAWS)
+    assert without.loc["wrong answer first", "all, change"] == "undefined"
+    assert without.loc["wrong answer first", "all (n = 40), %"].startswith("10.0 ")
+
+
+def test_hints_of_the_training_are_those_recorded():
+    said = claims.trained_with_hints("atlas-m", family.report("atlas-m")["text"]["documents"])
+    assert "9,351 documents" in said
+    assert "3,196 a wrong one, 3,114 any object" in said
+
+
+def test_a_wrong_answer_without_its_control():
+    table = by_fact(none=0.5, wrong=0.25)
+    says = "A wrong answer said first costs 25.0 [", "what an unrelated word costs is not known"
+    check(claims.wrong_hint(table, **DRAWS), "undefined", *says)
+    nothing = by_fact(none=0.0, unrelated=0.5, wrong=0.25)
+    check(claims.wrong_hint(nothing, **DRAWS), "undefined", "costs -25.0 [")
+
+
+@pytest.mark.parametrize(
+    ("control", "decision", "part"),
+    [
+        (0.2, "holds", "by 0.400 [0.400, 0.400] (paired, 38 facts that count)"),
+        (0.9, "opposite", "Unrelated words move the probability"),
+        (0.6, "undecided", "These 38 facts that count do not decide"),
+    ],
+)
+def test_ird_against_its_control(control, decision, part):
+    counted = facts(ird=spread(0.6), control_ird=spread(control)[:: 1 if control != 0.6 else -1])
+    counted.loc[[0, 39], "control_ird"] = nan  # missing
+    both = f"IRD is 0.600, with unrelated words {control:.3f}."
+    check(claims.interference_or_distraction(counted, **DRAWS), decision, part, both)
+    without = counted.assign(control_ird=nan)
+    check(claims.interference_or_distraction(without, **DRAWS), "undefined", "no control")
 
 
 RELATIONS = pd.DataFrame({"base": np.tile([0.2, 0.4, 0.6, 0.8], 5)})

@@ -217,6 +217,25 @@ def framing_or_interference(counted: pd.DataFrame, **draws: Any) -> Finding:
     )
 
 
+def interference_or_distraction(counted: pd.DataFrame, **draws: Any) -> Finding:
+    """Decide whether wrong answers take a probability farther from its anchor than any word."""
+    both = counted.dropna(subset="control_ird")
+    means = both[["ird", "control_ird"]].mean()
+    means = f"IRD is {means['ird']:.3f}, with unrelated words {means['control_ird']:.3f}"
+    return decide(
+        "interference_is_more_than_distraction",
+        stats.paired_difference(both["ird"], both["control_ird"], strata=both["relation"], **draws),
+        holds=f"Wrong answers move the probability of the right answer farther from its anchor "
+        f"than unrelated words do, by {{size}} (paired, {{n}} facts that count). {means}.",
+        opposite="Unrelated words move the probability of the right answer farther from its anchor "
+        f"than wrong answers do, by {{size}} (paired, {{n}} facts that count). {means}.",
+        undecided="These {n} facts that count do not decide whether wrong answers move the "
+        f"probability farther than unrelated words: the difference is {{value}}. {means}.",
+        undefined="No fact that counts was asked after unrelated words, so IRD has no control.",
+        **PLAIN | {"digits": 3},
+    )
+
+
 def context_rates(
     by_context: pd.DataFrame, training: pd.DataFrame | None, **draws: Any
 ) -> pd.DataFrame:
@@ -235,20 +254,58 @@ def context_rates(
 
 
 def wrong_hint(by_context: pd.DataFrame, **draws: Any) -> Finding:
-    """Decide whether a wrong word before the question costs accuracy (section 3.2)."""
+    """Decide whether a wrong answer costs more than an unrelated word does (section 3.2).
+
+    Among facts that are answered correctly with nothing said first: what else is there to lose?
+    """
     change = load("monitor_table3")["wrong_change"]
     ends = f"{-change.max():.2f} to {-change.min():.2f}"
-    paper = f"in Table 3 of Wang et al. 2024 (country) it costs {ends} points"
-    same = "(base frame, paired, {n} facts)"
+    paper = f"In Table 3 of Wang et al. 2024 (country) a wrong answer costs {ends} points, "
+    paper += "without this control."
+    known = by_context[by_context["none"] == 1]
+    known = known.reindex(columns=["relation", "unrelated", "wrong"]).dropna()
+    lost = stats.bootstrap(1 - known["unrelated"], strata=known["relation"], **draws)
+    lost = tables.interval(*lost[:3], digits=1, scale=100)
+    of = f"Of facts answered correctly with nothing said first, an unrelated word loses {lost} %"
+    loss = _contexts(by_context, "none", "wrong", draws)
+    loss = tables.interval(*loss[:3], digits=1, scale=100) + " points"
     return decide(
         "wrong_word_costs_accuracy",
-        _contexts(by_context, "none", "wrong", draws),
-        holds=f"A wrong answer said before the question costs {{size}} of accuracy {same}; "
-        f"{paper}.",
-        opposite="A wrong answer said before the question raises accuracy by {size} "
-        f"{same}; {paper}.",
-        undecided="These {n} facts do not decide whether a wrong answer said before the question "
-        f"costs accuracy: the loss is {{value}}; {paper}.",
+        _contexts(known, "unrelated", "wrong", draws),
+        holds=f"{of} and a wrong answer {{size}} more (paired, {{n}} facts). {paper}",
+        opposite=f"{of} and a wrong answer {{size}} less (paired, {{n}} facts). {paper}",
+        undecided=f"{of}; whether a wrong answer costs more is not decided: {{value}} (paired, "
+        f"{{n}} facts). {paper}",
+        undefined=f"A wrong answer said first costs {loss}; what an unrelated word costs is not "
+        f"known of any fact answered correctly without one. {paper}",
+    )
+
+
+def words_first(by_context: pd.DataFrame, **draws: Any) -> pd.DataFrame:
+    """Set accuracy after each kind of word beside the loss from an unrelated one, as texts.
+
+    Of all facts, and of those answered correctly with nothing said first (known).
+    """
+    whole = by_context.reindex(columns=["relation", *plots.CONTEXTS])
+    rows = {}
+    for name, title in plots.CONTEXTS.items():
+        row = rows[title] = {}
+        for who, part in {"all": whole, "known": whole[whole["none"] == 1]}.items():
+            rate = stats.bootstrap(part[name], strata=part["relation"], **draws)
+            change = _contexts(part, name, "unrelated", draws)
+            row[f"{who} (n = {len(part):,}), %"] = tables.interval(*rate[:3], digits=1, scale=100)
+            row[f"{who}, change"] = tables.interval(*change[:3], digits=1, scale=100)
+    return pd.DataFrame(rows).T.rename_axis("said")
+
+
+def trained_with_hints(model: str, documents: Mapping[str, int]) -> str:
+    """Say how many documents of a model's training text put a word before a question."""
+    right, wrong, other = (
+        f"{documents[f'hint, {kind}']:,}" for kind in ("right", "wrong", "other")
+    )
+    return (
+        f"{model} was trained to listen: {right} documents of its training text say the right "
+        f"answer before a question, {wrong} a wrong one, {other} any object."
     )
 
 

@@ -1,0 +1,76 @@
+"""Words that could not be an answer: what any word costs that is said before a question."""
+
+import re
+import zlib
+from collections import defaultdict
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from helpers.datasets import catalogue
+
+
+def unrelated(name: str | Path, facts: pd.DataFrame, seed: int = 0) -> list[list[str]]:
+    """Draw for each fact as many unrelated words as it has distractors.
+
+    They are objects of relations of another type (:func:`helpers.datasets.relations`) that have no
+    object in common with the fact's relation, case and punctuation aside; where types are not
+    known, of all relations that have none. Nor does any fact put such a word together with the
+    fact's subject or object. The draw depends on `seed` and the fact's own name alone.
+
+    Parameters
+    ----------
+    name
+        Data set of the facts, as in :func:`helpers.datasets.load`.
+    facts : DataFrame
+        Columns ``fact, relation, subject, object, distractors``.
+    seed
+        Not negative.
+
+    Returns
+    -------
+    list of list of str
+        For the column ``unrelated`` of `helpers.prompts.monitor`; lists are empty where the data
+        set has no such relation.
+
+    Examples
+    --------
+    >>> facts = catalogue.load("atlas", ["P17"], n=1)
+    >>> facts["object"].tolist(), unrelated("atlas", facts)
+    (['Nepal'], [['abk', 'MEC', 'fat', 'TOP', 'Ichibemba']])
+    """
+    pool, kinds = catalogue.load(name), catalogue.relations(name)
+    kinds = kinds.set_index("relation")["object_type"].to_dict()
+    objects = pool.groupby("relation")["object"].agg(set)
+    answers = pool.groupby("relation")["distractors"].agg(lambda lists: set().union(*lists))
+    answers = {r: {_folded(word) for word in objects[r] | answers[r]} for r in objects.index}
+    far = {}
+    for relation in facts["relation"].unique():
+        kept = [
+            objects[other]
+            for other in objects.index
+            if (kinds[other] != kinds[relation] or not kinds[relation])
+            and not answers[other] & answers[relation]
+        ]
+        far[relation] = sorted(set().union(*kept))
+    near = defaultdict(set)
+    for one, two in zip(pool["subject"], pool["object"]):
+        near[one].add(two)
+        near[two].add(one)
+    drawn = []
+    for fact in facts.itertuples():
+        skipped = near[fact.subject] | near[fact.object] | {fact.subject, fact.object}
+        words = far[fact.relation]
+        random = np.random.default_rng([seed, zlib.crc32(fact.fact.encode()), 1])
+        picked = random.choice(
+            len(words), min(len(fact.distractors) + len(skipped), len(words)), replace=False
+        )
+        picked = [words[at] for at in picked if words[at] not in skipped]
+        drawn.append(picked[: len(fact.distractors)])
+    return drawn
+
+
+def _folded(word: str) -> str:
+    """Reduce a word to its letters and digits: ".fr" would be right where "FR" is asked for."""
+    return re.sub(r"[\W_]", "", word.casefold()) or word
