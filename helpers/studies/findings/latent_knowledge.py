@@ -82,16 +82,20 @@ def one_is_enough(table: pd.DataFrame, **draw: int) -> Finding:
     figures = "without an example, with one and with {many}, accuracy is {none}, {one} and {most}: "
     figures += "{gain} points for the first example, {rest} for the others (paired, {n} facts)."
     holds = first.low > 0 and second.high < ALIKE
-    opposite = first.high < 0 or second.low > 0
+    needless = first.high < ALIKE
     return decide(
         "one_is_enough",
         first if second.n else second,
-        holds="One example is enough, and none is not: " + figures,
-        opposite="It is not so that one example is enough and none is not: " + figures,
+        holds="To rank the choices one example is enough, and none is not: " + figures,
+        opposite=("Not even one example is needed" if needless else "One example is not enough")
+        + " to rank the choices: "
+        + figures,
         undecided="These {n} facts do not decide whether one example is enough and none is not: "
         + figures,
         undefined="Lists of one length alone do not tell how many examples are enough.",
-        decision=(HOLDS if holds else OPPOSITE if opposite else UNDECIDED) if second.n else "",
+        decision=(HOLDS if holds else OPPOSITE if needless or second.low > 0 else UNDECIDED)
+        if second.n
+        else "",
         none=rates.partition(" against ")[2],
         one=rates.partition(" against ")[0],
         most=ends.partition(" against ")[0],
