@@ -15,7 +15,7 @@ N = 24
 SMALL = {
     "monitor": {"n_frames": 3},
     "knowledge_base": {"n_choices": 3, "max_new_tokens": 12},
-    "latent_knowledge": {"n_choices": 12, "n_examples": 20},
+    "latent_knowledge": {"n_choices": 12, "n_examples": 20, "separator": "space"},
     "multiplicity": {"n_variations": 4},
 }
 

@@ -18,9 +18,10 @@ from helpers import UserError, datasets, models
 from helpers.metrics import choices
 from helpers.models import LanguageModel
 from helpers.runs.comparison.seeds import FILE, read
-from helpers.studies import STUDIES
+from helpers.studies import STUDIES, fitting
 
 KEYS = ["model", "start", "weights", "study", "item", "relation", "stratum"]
+ALIKE = {"separator": "space"}  # or each run would choose its own
 PROMPT = "prompt "  # begins the columns that say under which prompt a choice was right
 
 
@@ -54,7 +55,7 @@ def _one(folder: Path, facts: pd.DataFrame) -> pd.DataFrame:
 def _study(name: str, lm: LanguageModel, facts: pd.DataFrame) -> pd.DataFrame:
     """Return a study's figures of each fact, as small numbers."""
     study = STUDIES[name]
-    answers = study.ask(lm, facts)
+    answers = study.ask(lm, facts, **fitting(study.ask, ALIKE))
     found = study.facts(answers)
     verdicts = study.verdict(found.drop(columns="seen", errors="ignore"))[["known", "score"]]
     columns = list(dict.fromkeys(c for each in study.MEASURES for c in each.columns))

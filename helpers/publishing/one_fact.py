@@ -86,7 +86,7 @@ def _latent_knowledge(answers: pd.DataFrame, fact: pd.Series, truth: str) -> tup
     rank = int((totals > totals[answers["correct"].to_numpy()].max()).sum()) + 1
     result = f"Of {len(answers)} objects the likeliest is {fact['said']} ({fact['top']:.0%})"
     result += "." if rank == 1 else f"; {truth} is number {rank} ({fact['mass']:.0%})."
-    return ["… " + words[-60:].partition(" ")[2]], result
+    return ["… " + words[-60:].partition(" ")[2].replace("\n", " ⏎ ")], result
 
 
 def _multiplicity(answers: pd.DataFrame, fact: pd.Series, truth: str) -> tuple[list[str], str]:

@@ -93,14 +93,15 @@ def measure_one(name: str, lm: LanguageModel, given: Mapping[str, Any], folder: 
     facts = study.facts(answers, **fitting(study.facts, given))
     summary = study.summary(facts, n_resamples=given["n_bootstrap"], seed=given["seed"])
     level = summary["relation"].eq("all").map({True: "run", False: "relation"})
-    panel = asking.ask(run, lm) if "dataset" in given else None
+    chosen = answers.attrs.get("chosen", {})
+    panel = asking.ask(run, lm, chosen) if "dataset" in given else None
     runs.save(
         run,
         answers=answers,
         metrics=summary.assign(level=level),
         model=models.describe(lm),
         dataset=answers.attrs.get("source") or datasets.source(given["dataset"]),
-        extra={"scoring": probing.method(lm), "panel": panel, "work": dict(work)},
+        extra={"scoring": probing.method(lm), "panel": panel, "work": dict(work), **chosen},
     )
     return Measured(name, run.folder, summary)
 

@@ -11,6 +11,7 @@ import json
 import os
 import time
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ _ABOVE = Path(__file__).resolve().parents[2]
 # The project's folder. A package installed alone has none: runs then go where one works.
 ROOT = _ABOVE if (_ABOVE / "_config.yml").is_file() else Path.cwd()
 RUNS = ROOT / "runs"
+LEFT_OPEN = ("focus", "separator")  # settings that a run may choose itself: in its manifest
 SYNTHESIS = "synthesis"  # folder, among those of the models, of chapters that read runs
 
 
@@ -199,6 +201,16 @@ def manifest(folder: str | Path) -> dict[str, Any]:
     if not path.is_file():
         raise UserError(f"{path.parent} holds no {path.name}: the run has not finished there.")
     return json.loads(path.read_text(encoding="utf-8"))
+
+
+def parameters(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings of a run, those that it left open as they came out.
+
+    >>> parameters({"parameters": {"separator": "", "seed": 0}, "separator": "space"})
+    {'separator': 'space', 'seed': 0}
+    """
+    came_out = {name: manifest[name] for name in LEFT_OPEN if name in manifest}
+    return manifest["parameters"] | came_out
 
 
 def shown(path: Path) -> str:

@@ -13,14 +13,17 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from helpers import datasets
+from helpers.datasets.panel import LEFT_OUT
 from helpers.metrics import latent_knowledge as lke
-from helpers.prompts import lists
+from helpers.prompts import length, lists
+from helpers.prompts.formats import SEPARATORS
 from helpers.studies.measures import FIRM, check_firm, most, rate, summarised
 
 if TYPE_CHECKING:
     from helpers.models import LanguageModel
 
 TITLE = "IC-LKE"
+N_TRIED, N_OFFERED = 3, 20  # facts of a relation that separators are tried on, and choices
 FIGURES = {"mass": ("mass", 1), "top": ("top", 1)}
 MEASURES = (
     rate(
@@ -43,7 +46,7 @@ def ask(
     n_facts: int = 8,
     n_examples: int = 50,
     n_choices: int = 100,
-    separator: str = "space",
+    separator: str = "",
     seed: int = 0,
     cache: str | Path | None = None,
 ) -> pd.DataFrame:
@@ -62,7 +65,8 @@ def ask(
     left_out : sequence of str
     n_facts, n_examples, n_choices : int
     separator : str
-        A name of `helpers.prompts.formats.SEPARATORS`, or a template.
+        A name of `helpers.prompts.formats.SEPARATORS`, or a template; ``""``: the one that finds
+        most of some facts that are not tested (:func:`try_separators`). The paper has ``space``.
     seed : int
         Of the draws.
     cache : str or Path, optional
@@ -72,22 +76,106 @@ def ask(
     -------
     DataFrame
         One row a choice: ``item, relation, variant, option, choice, correct, prompt,
-        continuation, logprobs, tokens, read``.
+        continuation, logprobs, tokens, read``. A separator that was chosen stands in
+        ``attrs["chosen"]``.
     """
     from helpers import probing
 
     every = _load(dataset, relations, left_out, seed)
     roles = _roles(every, seed)
+    chosen = {}
+    if not separator:
+        tried = _tried(model, every, roles, facts, dataset, n_examples, seed, cache)
+        chosen["separator"] = separator = tried.index[0]
     if facts is None:
         facts = _tests(roles, n_facts)
-    pool = roles[roles["role"] == "example"]
-    subjects = pd.MultiIndex.from_frame(facts[["relation", "subject"]])
-    pool = pool[~pd.MultiIndex.from_frame(pool[["relation", "subject"]]).isin(subjects)]
+    pool = _without(roles[roles["role"] == "example"], facts)
     options = lists.choices(facts, every, n_choices, seed)
     if "false_object" in facts:
         options = datasets.offered(options, facts)
     probes = lists.ic_lke(facts, pool, options, n_examples, separator, seed)
-    return probing.score(model, probes, cache=cache)
+    answers = probing.score(model, probes, cache=cache)
+    if chosen:
+        answers.attrs["chosen"] = chosen
+    return answers
+
+
+def try_separators(
+    model: LanguageModel,
+    facts: pd.DataFrame | None = None,
+    *,
+    dataset: str = "atlas",
+    relations: Sequence[str] = (),
+    left_out: Sequence[str] = (),
+    n_examples: int = 50,
+    seed: int = 0,
+    cache: str | Path | None = None,
+) -> pd.DataFrame:
+    """Score a few facts that are not tested behind lists written with each separator.
+
+    The facts, up to 3 of each relation with 20 choices, are of the half that gives examples, and
+    their subjects are neither among the examples here nor in the panel (`helpers.datasets.panel`).
+    Relations of the atlas that the panel leaves out for their long names are not tried where there
+    are others.
+
+    Parameters
+    ----------
+    model : LanguageModel
+    facts : DataFrame, optional
+        Facts that will be tested, if they are not of the other half: their subjects are not tried.
+    dataset, relations, left_out, n_examples, seed, cache
+        As for :func:`ask`.
+
+    Returns
+    -------
+    DataFrame
+        Indexed by ``separator``, the best first: the most accurate, of equals the one that gives
+        the truth the highest mean probability, then the first of
+        `helpers.prompts.formats.SEPARATORS`. Columns ``right``, ``mass`` (means over facts) and
+        ``n``, 0 where nothing can be tried: for want of facts, or as the model cannot read the
+        lists whole.
+    """
+    every = _load(dataset, relations, left_out, seed)
+    return _tried(model, every, _roles(every, seed), facts, dataset, n_examples, seed, cache)
+
+
+def _tried(
+    model: LanguageModel,
+    every: pd.DataFrame,
+    roles: pd.DataFrame,
+    facts: pd.DataFrame | None,
+    dataset: str,
+    n_examples: int,
+    seed: int,
+    cache: str | Path | None,
+) -> pd.DataFrame:
+    """Do as :func:`try_separators` says, with facts that are loaded and divided."""
+    from helpers import probing
+
+    tested = [] if facts is None else [facts]
+    pool = roles[roles["role"] == "example"]
+    if dataset == "atlas":  # of other facts the panel takes tests alone
+        tested.append(datasets.panel(seed=seed))
+        short = pool[~pool["relation"].isin(LEFT_OUT)]
+        pool = pool if short.empty else short
+    free = _without(pool, *tested).drop_duplicates(["relation", "subject"])
+    most = pool.groupby("relation")["subject"].nunique() // 2  # as many are left for examples
+    place = free.groupby("relation").cumcount()
+    tried = free[place < free["relation"].map(most).clip(upper=N_TRIED)]
+    options = lists.choices(tried, every, N_OFFERED, seed)
+    rest = _without(pool, tried)
+    ways = [lists.ic_lke(tried, rest, options, n_examples, s, seed, s) for s in SEPARATORS]
+
+    def count(text: str) -> int:
+        return len(model.tokenizer(text)["input_ids"])
+
+    probes = length.readable(pd.concat(ways, ignore_index=True), count, model.max_length)
+    scores = lke.fact_scores(probing.score(model, probes, cache=cache))
+    found = scores.groupby("variant").agg(
+        right=("right", "mean"), mass=("mass", "mean"), n=("item", "size")
+    )
+    found = found.reindex(pd.Index(SEPARATORS, name="separator")).fillna({"n": 0})
+    return found.astype({"n": int}).sort_values(["right", "mass"], ascending=False)
 
 
 def drawn(given: Mapping[str, Any], model: str) -> pd.Series:
@@ -113,6 +201,13 @@ def _load(
 def _roles(facts: pd.DataFrame, seed: int) -> pd.DataFrame:
     """Divide facts into tests and examples."""
     return lists.split(lists.divisible(facts, seed)[0], seed=seed)
+
+
+def _without(pool: pd.DataFrame, *others: pd.DataFrame) -> pd.DataFrame:
+    """Return facts about other subjects than those of some facts, relation by relation."""
+    about = ["relation", "subject"]
+    barred = pd.MultiIndex.from_frame(pd.concat([pool[:0][about], *(o[about] for o in others)]))
+    return pool[~pd.MultiIndex.from_frame(pool[about]).isin(barred)]
 
 
 def _tests(roles: pd.DataFrame, n_facts: int) -> pd.DataFrame:

@@ -30,7 +30,9 @@ def of(table, study, columns):
 
 def test_figures_are_those_of_the_studies(found, facts):
     lm = models.load("atlas-xs")
-    lists = latent_knowledge.facts(latent_knowledge.ask(lm, facts)).set_index("item")
+    lists = latent_knowledge.facts(latent_knowledge.ask(lm, facts, separator="space")).set_index(
+        "item"
+    )
     kept = of(found, "latent_knowledge", ["right", "mass", "known"])
     assert kept["mass"].to_numpy() == pytest.approx(lists.loc[kept.index, "mass"].to_numpy(), 1e-6)
     assert (kept["known"] == kept["right"]).all()

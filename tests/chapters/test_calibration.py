@@ -81,7 +81,7 @@ def test_kappa_can_be_computed_again_from_the_saved_answers(metrics, family):
 
 def test_findings_rest_on_the_figures_of_the_page(folder, metrics):
     said = {finding.claim: finding for finding in findings.load(folder)}
-    assert len(said) == 19
+    assert len(said) == 18
     kappas = metrics[metrics["measure"] == "kappa"].dropna(subset=["low"])
     lowest = kappas.loc[kappas["estimate" if kappas["low"].min() > 0 else "low"].idxmin()]
     assert said["methods_agree"].estimate == pytest.approx(lowest["estimate"], abs=1e-12)
@@ -97,7 +97,7 @@ def test_findings_rest_on_the_figures_of_the_page(folder, metrics):
 
 def test_the_last_table_is_chosen_by_its_own_figures(folder):
     table = pd.read_csv(folder / "tables" / "which_measure.csv")
-    assert len(table) == 8
+    assert len(table) == 7
     for row in table.itertuples():
         listed = re.findall(r"([A-Za-z][\w -]*?) (−?-?\d+\.\d+)", " ".join(map(str, row[3:6])))
         figures = {name.strip(): float(value) for name, value in listed}

@@ -8,6 +8,7 @@ from helpers import models, runs
 from helpers.metrics import latent_knowledge as lke
 from helpers.metrics import ranking
 from helpers.plots import findings
+from helpers.prompts import lists
 from helpers.publishing import chapters
 from tests import outcomes, tiny
 from tests.chapters import forward, notebooks
@@ -32,11 +33,20 @@ def folder(tmp_path_factory):
 
 
 def test_the_run_is_whole(folder):
-    tables = {"by_relation", "spoilt", "ways", "eic", "separators", "generation", "truth"}
+    tables = {
+        "by_relation",
+        "spoilt",
+        "ways",
+        "eic",
+        "separators",
+        "separators_tried",
+        "generation",
+        "truth",
+    }
     tables |= {"subsumption", "leader_board", "paper_table1", "paper_table10"}
     notebooks.check(folder, SMALL, n_figures=9, tables=tables)
     said = {finding.claim: finding for finding in findings.load(folder)}
-    assert {"more_examples", "list_against_HGP", "separator_matters", "follows_exposure"} <= {*said}
+    assert {"more_examples", "one_is_enough", "separator_matters", "follows_exposure"} <= {*said}
     assert said["above_chance"].n == 12
     assert said["more_examples"].n == 9  # three of each relation
     assert not [one for one in said.values() if "nan" in one.sentence]
@@ -91,10 +101,21 @@ def test_both_ways_ask_the_same_facts_and_choices(answers):
     assert len({item for item, _, _ in asked[0]}) == 3
 
 
-def test_no_example_tells_of_a_tested_subject(answers):
+def test_no_example_tells_of_a_tested_subject(answers, folder):
+    separator = runs.manifest(folder)["separator"]
+    between = lists.style(separator)[1]
     for row in answers[answers["part"] == "lists"].drop_duplicates("item").itertuples():
-        before = row.prompt.removesuffix(row.subject)
-        assert f" {row.subject} " not in f" {before}"
+        open_pair = f"{between}{lists.opened(row.subject, separator)[0]}"
+        assert f"{between}{row.prompt}".count(open_pair) == 1
+
+
+def test_the_separator_is_chosen_on_facts_that_are_not_tested(folder, answers):
+    told = runs.manifest(folder)
+    assert told["parameters"]["separator"] == ""
+    table = pd.read_csv(folder / "tables" / "separators_tried.csv", index_col=0)
+    assert table.index[0] == told["separator"]
+    assert table["accuracy, %"].is_monotonic_decreasing
+    assert set(answers.query("part == 'separators'")["variant"]) >= {told["separator"], "space"}
 
 
 def test_nobel_laureates_run_through(shared, tmp_path):

@@ -56,7 +56,8 @@ def test_each_study_reads_the_fact_as_it_does_elsewhere(readings):
     every = datasets.load("atlas")
     lists = STUDIES["latent_knowledge"]
     model = models.load(one_fact.MODEL, device="cpu")
-    answers = lists.ask(model, every[every["fact"] == "P17-0243"])
+    separator = Question().separator  # the live page writes lists as IC-LKE does
+    answers = lists.ask(model, every[every["fact"] == "P17-0243"], separator=separator)
     totals = answers["logprobs"].map(sum)
     rank = 1 + (totals > totals[answers["correct"]].iloc[0]).sum()
     reading = readings[list(STUDIES).index("latent_knowledge")]
@@ -68,7 +69,7 @@ def test_prompts_are_those_that_the_model_reads(readings):
     shown = {reading.study: reading.prompts for reading in readings}
     assert shown["monitor"][0] == "Which country is Lyon in?"
     assert shown["monitor"][2].endswith(". Which country is Lyon in?")
-    assert shown["latent_knowledge"][0].endswith(" Lyon")
+    assert shown["latent_knowledge"][0].endswith(" ⏎ Lyon:")
 
 
 def test_readings_are_escaped_and_linked():

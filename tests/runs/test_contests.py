@@ -115,7 +115,7 @@ def test_analyses_of_small_panels_have_their_columns(n):
     pairs = pd.MultiIndex.from_product([["atlas-s", "atlas-m"], ["MONITOR", "IC-LKE"]])
     price = pd.DataFrame({"tokens": 9.0, "forwarded": 3.0}, index=pairs)
     asked = analyses.questions(table, table, price, n_resamples=20)
-    assert len(contests.lines(asked)) == len(asked) == 8
+    assert len(contests.lines(asked)) == len(asked) == 7
     assert {"exposures", "estimate"} <= set(analyses.curve(table, "model", n_resamples=20))
     assert len(analyses.doses(table)) == 16 * (n > 0)
     assert analyses.parts(table).columns.isin(table.columns).all()

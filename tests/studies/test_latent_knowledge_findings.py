@@ -107,6 +107,30 @@ def test_each_is_decided_by_what_the_facts_say(claim, decision):
         assert f"{abs(100 * found.estimate):.1f}" in found.sentence
 
 
+@pytest.mark.parametrize(
+    ("rights", "decision"),
+    [
+        ({0: LESS, 1: EVEN, 50: MORE}, "opposite"),  # the others help as well
+        ({0: EVEN, 1: EVEN, 50: EVEN}, "opposite"),  # none is needed
+        ({0: LESS, 1: MORE, 50: EVEN}, "holds"),
+        ({0: LESS, 1: EVEN, 50: np.tile([1.0, 1.0, 0.0, 0.0], 10)}, "undecided"),
+        ({0: np.tile([1.0, 1.0, 0.0, 0.0], 10), 1: EVEN, 50: EVEN}, "undecided"),
+        ({0: LESS, 1: MORE}, "undefined"),
+        ({0: NONE, 1: NONE, 50: NONE}, "undefined"),
+    ],
+)
+def test_one_example_is_enough_where_the_others_add_less_than_five_points(rights, decision):
+    found = claims.one_is_enough(ways("examples", rights), **DRAW)
+    assert found.decision == decision
+    assert "nan" not in found.sentence
+    if decision == "opposite":
+        needless = (rights[0] == rights[1]).all()
+        begin = "Not even one example is needed" if needless else "One example is not enough"
+        figures = "50.0 %, 50.0 % and 50.0 %" if needless else "12.5 %, 50.0 % and 75.0 %"
+        assert found.sentence.startswith(begin)
+        assert f"accuracy is {figures}: " in found.sentence
+
+
 def test_sentences_turn_round_with_what_they_say():
     for claim, make in FINDINGS.items():
         said = {make(*PAIRS[name]).sentence for name in PAIRS}

@@ -44,7 +44,7 @@ class Question:
     context: str = ""  # said first, only in the ways IN_CONTEXT
     examples: int = 8  # length of a list, at least 1; a relation with fewer facts gives all
     turn: int = 0  # from which fact on the examples begin; of options: which order
-    separator: str = "colon and line"  # how a list is written: a name of SEPARATORS
+    separator: str = "colon and line"  # a name of SEPARATORS; this one IC-LKE chooses for MODEL
 
 
 @cache

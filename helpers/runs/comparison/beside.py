@@ -223,10 +223,10 @@ def why(
     """
     if other := _other_questions(chapter, manifest["dataset"], n_relations):
         return other
-    given, name, reasons = manifest["parameters"], manifest["dataset"]["name"], []
+    given, name, reasons = store.parameters(manifest), manifest["dataset"]["name"], []
     if name in BENCHMARKS:
         asked = BENCHMARKS[name]
-        kind = manifest.get("focus") or given.get("focus") or asked.kind
+        kind = given.get("focus") or asked.kind
         shots = given.get("n_shots") or asked.shots
         reasons += [f"variation of {kind}" * (kind != asked.kind)]
         reasons += [f"{shots} shots, not {asked.shots}" * (shots != asked.shots)]

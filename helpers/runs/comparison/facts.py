@@ -44,8 +44,6 @@ def named(answers: pd.DataFrame) -> pd.DataFrame:
 @lru_cache(maxsize=64)
 def _read(chapter: str, folder: str, finished: int) -> pd.DataFrame:
     """Read a run once, unless it has run again: several tables of a page ask for it."""
-    study, manifest = STUDIES[chapter], runs.manifest(folder)
-    given = manifest["parameters"]
-    given |= {name: manifest[name] for name in ("focus",) if name in manifest}  # as it came out
+    study, given = STUDIES[chapter], runs.parameters(runs.manifest(folder))
     found = study.facts(runs.answers(folder), **fitting(study.facts, given))
     return by_item(found)

@@ -18,8 +18,8 @@ UNREAD = {
     f"asked once, unread wording {letter}": f"asked_frame{frame}"
     for letter, frame in zip("AB", datasets.HELD_OUT, strict=True)
 }
-BY_TOKEN = "Which is most informative per token?"
-BY_FORWARDED = "... and if shared beginnings are read once?"
+# With every prompt read in full a list would be read again for each of its hundred objects.
+BY_TOKEN = "Which is most informative per token, if shared beginnings are read once?"
 
 
 def titles() -> dict[str, str]:
@@ -169,13 +169,10 @@ def questions(
     scored = pd.concat([plain, yardstick(plain)])
     shown = gathering.spread(plain, "known")
     read = (gathering.truth(plain, shown.index) > 0).astype(float)
-    per_thousand: dict[str, Mapping] = {c: (1000 / price[c]).to_dict() for c in price}
+    per_thousand: Mapping = (1000 / price["forwarded"]).to_dict()
     wrong = told[told["false_exposures"] > told["exposures"]]
     never = plain[plain["exposures"] == 0]
-    bits = {
-        name: contests.contest(shown, read, agreement.information, read, scale=scale, **draw)
-        for name, scale in per_thousand.items()
-    }
+    bits = contests.contest(shown, read, agreement.information, read, scale=per_thousand, **draw)
     ranked = {
         question: (f"area, {contrast}", True, areas(scored, "score", contrast, **draw))
         for question, contrast in zip(levels.questions, (SHOWN, OFTEN, SELDOM))
@@ -200,8 +197,7 @@ def questions(
             areas(plain, "blind", SHOWN, **draw),
         ),
         **(false if levels is ATLAS else {}),
-        BY_TOKEN: ("bits per 1,000 tokens", True, bits["tokens"]),
-        BY_FORWARDED: ("bits per 1,000 tokens forwarded", True, bits["forwarded"]),
+        BY_TOKEN: ("bits per 1,000 tokens forwarded", True, bits),
     }
 
 

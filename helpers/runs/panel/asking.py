@@ -1,5 +1,6 @@
 """Ask the panel's facts as a run's study asks, with the settings of the run."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
@@ -15,7 +16,9 @@ from helpers.studies.measures import SAMPLE
 VERSION = 3  # of these ways of asking: raise it with every change that changes answers
 
 
-def ask(run: runs.Run, lm: LanguageModel) -> dict[str, Any] | None:
+def ask(
+    run: runs.Run, lm: LanguageModel, chosen: Mapping[str, Any] | None = None
+) -> dict[str, Any] | None:
     """Ask the panel as the run's study asks, and save the answers in the run's folder.
 
     Parameters
@@ -25,6 +28,8 @@ def ask(run: runs.Run, lm: LanguageModel) -> dict[str, Any] | None:
         are asked.
     lm : LanguageModel
         The model.
+    chosen : mapping, optional
+        Settings that the run left open, as they came out.
 
     Returns
     -------
@@ -48,10 +53,14 @@ def ask(run: runs.Run, lm: LanguageModel) -> dict[str, Any] | None:
         facts = panel(given["dataset"], given["n_panel"], given["seed"])
         if facts.empty:
             return None
-        answers = study.ask(lm, facts, **fitting(study.ask, used | {"cache": run.cache}))
+        put = used | dict(chosen or {}) | {"cache": run.cache}
+        answers = study.ask(lm, facts, **fitting(study.ask, put))
     kept = {name: used[name] for name in settings(study) if name in used and name not in SAMPLE}
     kept |= {"prompt_format": lm.prompt_format, "seed": given["seed"]}
-    return reading.save(run.folder, answers, {"settings": kept, "version": VERSION, **work})
+    about = {"settings": kept, "version": VERSION, **work}
+    return reading.save(
+        run.folder, answers, about | dict(chosen or answers.attrs.get("chosen", {}))
+    )
 
 
 def panel(dataset: str, n: int, seed: int) -> pd.DataFrame:

@@ -265,30 +265,26 @@ def unanimous(by_how_many: pd.DataFrame, levels: Levels = ATLAS) -> Finding:
 def cheapest(
     bits: pd.DataFrame,
     price: pd.DataFrame,
-    counted: str = "tokens",
     levels: Levels = ATLAS,
 ) -> Finding:
     """Claim that the method that takes the fewest tokens tells most a token."""
-    found = price[counted].groupby("method").mean()
+    found = price["forwarded"].groupby("method").mean()
     few = str(found.idxmin()) if len(found) else ""
     result, rival, amounts = _lead(bits, few)
-    how = {
-        "tokens": "With every prompt read in full",
-        "forwarded": "With shared beginnings read once",
-    }
+    how = "With shared beginnings read once"
     first, other = _named(few), _named(rival)
     figures = f"{amounts.get(few, '')} bits per 1,000 tokens against {amounts.get(rival, '')}"
     what = f"about whether {levels.read}"
     return decide(
-        "cheapest_tells_most_a_token" + ("_forwarded" if counted == "forwarded" else ""),
+        "cheapest_tells_most_a_token",
         result,
-        holds=f"{how[counted]}, {first} takes the fewest tokens and gives the most information "
+        holds=f"{how}, {first} takes the fewest tokens and gives the most information "
         f"{what} per token: {figures} for {other}, the next (paired difference {{size}}, {{n}} "
         "facts).",
-        opposite=f"{how[counted]}, {first} takes the fewest tokens, but {other} gives more "
+        opposite=f"{how}, {first} takes the fewest tokens, but {other} gives more "
         f"information {what} per token: {amounts.get(rival, '')} bits per 1,000 tokens against "
         f"{amounts.get(few, '')} (paired difference {{size}}, {{n}} facts).",
-        undecided=f"{how[counted]}, these {{n}} facts do not decide whether {first}, which takes "
+        undecided=f"{how}, these {{n}} facts do not decide whether {first}, which takes "
         f"the fewest tokens, or {other} gives more information {what} per token: {figures} "
         "(paired difference {value}).",
         undefined="Information per token is undefined: the panel has too few facts.",

@@ -56,8 +56,8 @@ def describe(folder: str | Path) -> Shared:
         file = f"{name}/answers.parquet"
         files[file] = _written(store.answers(place))
         answers = table(files[file])
-        given = {k: _public(v) for k, v in manifest["parameters"].items() if k not in PLACES}
-        given |= {key: manifest[key] for key in ("focus",) if key in manifest}  # as it came out
+        told = store.parameters(manifest)
+        given = {k: _public(v) for k, v in told.items() if k not in PLACES}
         work = manifest.get("work") or {}
         record["model"] = model
         record["runs"][name] = {

@@ -70,6 +70,41 @@ def more_examples(table: pd.DataFrame, **draw: int) -> Finding:
     )
 
 
+def one_is_enough(table: pd.DataFrame, **draw: int) -> Finding:
+    """Decide whether one example is enough, to 5 points, and none is not; paired over facts.
+
+    Both steps have intervals that are adjusted for there being two.
+    """
+    many, wide = _ends(table)[1], {**draw, "level": 1 - 0.05 / 2}
+    first, rates = _paired(table, "examples", 1, 0, wide)
+    second, ends = _paired(table, "examples", many, 1, wide)
+    gain, rest = (interval(*step[:3], 1, 100) for step in (first, second))
+    figures = "without an example, with one and with {many}, accuracy is {none}, {one} and {most}: "
+    figures += "{gain} points for the first example, {rest} for the others (paired, {n} facts)."
+    holds = first.low > 0 and second.high < ALIKE
+    needless = first.high < ALIKE
+    return decide(
+        "one_is_enough",
+        first if second.n else second,
+        holds="To rank the choices one example is enough, and none is not: " + figures,
+        opposite=("Not even one example is needed" if needless else "One example is not enough")
+        + " to rank the choices: "
+        + figures,
+        undecided="These {n} facts do not decide whether one example is enough and none is not: "
+        + figures,
+        undefined="Lists of one length alone do not tell how many examples are enough.",
+        decision=(HOLDS if holds else OPPOSITE if needless or second.low > 0 else UNDECIDED)
+        if second.n
+        else "",
+        none=rates.partition(" against ")[2],
+        one=rates.partition(" against ")[0],
+        most=ends.partition(" against ")[0],
+        gain=gain,
+        rest=rest,
+        many=many,
+    )
+
+
 def still_rising(table: pd.DataFrame, needed: int | None, **draw: int) -> Finding:
     """Decide whether the last step in the number of examples still finds more facts, paired."""
     many = _ends(table)[1]
