@@ -338,10 +338,10 @@ def larger(recorded: pd.DataFrame, names: Sequence[str]) -> Finding:
         claim,
         found,
         decision=HOLDS if rise else OPPOSITE if fall else UNDECIDED,
-        holds="Larger models recall more of the facts stated 1 to 32 times; the smallest step is "
-        "from {small} to {big}, by {size} ({n} facts).",
-        opposite="Larger models recall fewer of the facts stated 1 to 32 times; the smallest step "
-        "is from {small} to {big}, by {size} ({n} facts).",
+        holds="In one training run of each, larger models recall more of the facts stated 1 to 32 "
+        "times; the smallest step is from {small} to {big}, by {size} ({n} facts).",
+        opposite="In one training run of each, larger models recall fewer of the facts stated 1 to "
+        "32 times; the smallest step is from {small} to {big}, by {size} ({n} facts).",
         undecided="{n} facts stated 1 to 32 times do not decide whether each larger model recalls "
         "more: from {small} to {big} the share changes by {value}.",
         small=small,

@@ -27,7 +27,7 @@ VERDICTS = {
     "supported": GREEN,
     "partly": ORANGE,
     "contradicted": RED,
-    "not decidable": GREY,
+    "not decided": GREY,
     "agrees": BLUE,
     "differs": RED,
 }

@@ -125,6 +125,19 @@ def load_tidy(name: str, folder: Path = FOLDER) -> pd.DataFrame:
     return pd.read_csv(folder / f"{name}.csv", dtype=str, keep_default_na=False)
 
 
+def unknown(name: str, table: pd.DataFrame) -> pd.DataFrame:
+    """Blank the numbers of a table whose sign we set as other tables have it: they confirm nothing.
+
+    >>> unknown("kb_table2", load("kb_table2")).isna().to_numpy().sum()
+    np.int64(2)
+    """
+    table = table.copy()
+    signs = restored().query("table == @name and reason.str.startswith('sign')")
+    for place in signs["place"]:
+        table.loc[tuple(place.split(", "))] = float("nan")
+    return table
+
+
 def restored() -> pd.DataFrame:
     """Return what our copies of the papers print otherwise than the tables are stored.
 

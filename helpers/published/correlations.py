@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from helpers import stats
-from helpers.published import knowledge_base
+from helpers.published import knowledge_base, unknown
 from helpers.published import load as published
 from helpers.published.checks import multiplicity
 from helpers.published.checks.check import Load
@@ -82,7 +82,7 @@ def _monitor(load: Load) -> list[Pair]:
 
 def _knowledge_bases(load: Load) -> list[Pair]:
     found = []
-    for setting, column in load("kb_table2").items():
+    for setting, column in unknown("kb_table2", load("kb_table2")).items():
         table = knowledge_base.measures(setting, load)
         for pair, r in column.items():
             first, second = pair.split(" vs. ")

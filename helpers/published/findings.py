@@ -15,7 +15,13 @@ from helpers import stats
 from helpers.plots import tables
 from helpers.plots.findings import HOLDS, OPPOSITE, UNDECIDED, UNDEFINED, Finding, decide
 from helpers.published.checks import Check, latent_knowledge
-from helpers.published.claims.reading import CONTRADICTED, PARTLY, SUPPORTED, UNDECIDABLE
+from helpers.published.claims.reading import (
+    CONTRADICTED,
+    PARTLY,
+    SEVERITIES,
+    SUPPORTED,
+    UNDECIDABLE,
+)
 
 R = {"digits": 2, "scale": 1.0, "unit": ""}
 MOST = 4  # checks that a sentence names
@@ -63,7 +69,7 @@ def sentences_hold(audited: pd.DataFrame, paper: str = "") -> Finding:
     n = k + partly + wrong
     counted = (
         f": of {n} that a table can decide, {k} are supported, {partly} partly and {wrong} "
-        f"contradicted; {rest} more rest on figures alone."
+        f"contradicted; {rest} more are not decided."
     )
     return _share(
         f"sentences_hold{ending}",
@@ -83,9 +89,13 @@ def none_contradicted(audited: pd.DataFrame) -> Finding:
     """No table contradicts a sentence: the opposite where one does, else by those partly right."""
     wrong = audited[audited["verdict"] == CONTRADICTED]
     n = int((audited["verdict"] != UNDECIDABLE).sum())
-    places = [
-        f"{paper} ({', '.join(rows['section'])})"
-        for paper, rows in wrong.groupby("paper", sort=False)
+    counts = wrong["severity"].value_counts()
+    worst = wrong[wrong["severity"] == SEVERITIES[0]]
+    places = _listed(f"{row.paper} {row.section}" for row in worst.itertuples())
+    graded = [
+        f"{counts.get(SEVERITIES[0], 0)} in substance" + (f" ({places})" if places else ""),
+        f"{counts.get(SEVERITIES[1], 0)} by exceptions",
+        f"{counts.get(SEVERITIES[2], 0)} in a description",
     ]
     partly = (audited["verdict"] == PARTLY).any()
     return _share(
@@ -95,11 +105,12 @@ def none_contradicted(audited: pd.DataFrame) -> Finding:
         OPPOSITE if len(wrong) else UNDECIDED if partly else HOLDS,
         (
             "No sentence is contradicted by a table of its own paper.",
-            "The papers' own tables contradict {wrong} of {n} sentences. By section: {places}.",
+            "The papers' own tables contradict {wrong} of {n} sentences: {graded}. We have not "
+            "asked the authors.",
             "No sentence is contradicted by a table, but some of {n} hold in part only.",
         ),
         wrong=len(wrong),
-        places=_listed(places),
+        graded=_listed(graded),
     )
 
 

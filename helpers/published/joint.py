@@ -10,6 +10,7 @@ from itertools import combinations, permutations
 
 import numpy as np
 import pandas as pd
+import scipy.stats
 from statsmodels.stats.multitest import multipletests
 
 from helpers import stats
@@ -20,8 +21,9 @@ from helpers.published.knowledge_base import SETTINGS
 TOO_FEW = "not computed: fewer than six models"
 LKE = "IC-LKE: accuracy"
 KNOWING = tuple(
-    f"knowledge bases: {name}" for name in ("NCCR, zero-shot", "NCR, zero-shot", "CR, four-shot")
+    f"knowledge bases: {name}, {setting}" for setting in SETTINGS for name in ("CR", "NCR", "NCCR")
 )
+NCCR = "knowledge bases: NCCR, zero-shot"
 LIMITS = ("knowledge bases: UR, zero-shot", "knowledge bases: IUR, zero-shot")
 MONITOR = ("MONITOR: score", "MONITOR: mean accuracy")
 BENCHMARKS = tuple(name for names in joined.BENCHMARKS.values() for name in names)
@@ -31,12 +33,9 @@ ACCURACIES, AMBIGUITIES, BINARY = (
 )
 HEADLINE = tuple(
     [(LKE, y) for y in (*KNOWING, *LIMITS, *MONITOR, *ACCURACIES, *AMBIGUITIES, *BINARY)]
-    + [(KNOWING[0], y) for y in ACCURACIES]
+    + [(NCCR, y) for y in ACCURACIES]
 )
-ALL_KNOWING = tuple(
-    f"knowledge bases: {name}, {setting}" for setting in SETTINGS for name in ("CR", "NCR", "NCCR")
-)
-MAIN = (MONITOR[0], KNOWING[0], LIMITS[0], LKE, *ACCURACIES, *AMBIGUITIES)
+MAIN = (MONITOR[0], NCCR, LIMITS[0], LKE, *ACCURACIES, *AMBIGUITIES)
 MAPPED = (*MAIN[:4], *ACCURACIES[1:3], ACCURACIES[5], *AMBIGUITIES[1:3], AMBIGUITIES[5])
 FEWEST_FAMILIES = 3  # below, too few different draws for an interval
 # Accuracy of one who guesses: one of 100 objects in IC-LKE, one of two answers in True-False.
@@ -325,6 +324,57 @@ def grid(measures: Collection[str] = (), least: str = "probably") -> pd.DataFram
     return pd.DataFrame(rows, columns=["x", "y", "n", "rho", "p"])
 
 
+def by_chance(
+    grid: pd.DataFrame, least: str = "probably", n_draws: int = 500, seed: int = 0
+) -> np.ndarray:
+    """Count the pairs with p < 0.05 when each paper's models are shuffled.
+
+    All measures of a paper are shuffled alike, so that what depends on each other still does. A
+    pair's p is the share of shuffles in which its rho is as far from 0.
+
+    Parameters
+    ----------
+    grid : DataFrame
+        From :func:`grid`: its pairs that have a p.
+    least : str
+        The least certainty of a match.
+    n_draws, seed : int
+        Shuffles.
+
+    Returns
+    -------
+    ndarray, shape (n_draws,)
+        Pairs with p < 0.05 in each shuffle.
+
+    Examples
+    --------
+    >>> some = grid(["IC-LKE: accuracy", "knowledge bases: NCCR, zero-shot"])
+    >>> bool(by_chance(some, n_draws=200).mean() < 0.06)
+    True
+    """
+    table, paper = joined.joined(least), joined.measures()["paper"]
+    rng = np.random.default_rng(seed)
+    keys = {name: rng.random((n_draws, len(table))) for name in joined.PAPERS}
+
+    def shuffled(measure: str) -> np.ndarray:
+        values = table[measure].to_numpy(dtype=float)
+        there = ~np.isnan(values)
+        moved = np.full((n_draws, len(values)), np.nan)
+        order = np.argsort(keys[paper[measure]][:, there], axis=1)
+        moved[:, there] = values[there][order]
+        return moved
+
+    pairs = grid.dropna(subset=["p"])
+    drawn = {measure: shuffled(measure) for measure in {*pairs["x"], *pairs["y"]}}
+    counts = np.zeros(n_draws, dtype=int)
+    for x, y in pairs[["x", "y"]].itertuples(index=False):
+        both = np.stack([drawn[x], drawn[y]], axis=-1)
+        both = both[:, ~np.isnan(both[0]).any(axis=-1)]
+        far = np.nan_to_num(np.abs(stats.spearman(both))).round(9)
+        counts += scipy.stats.rankdata(-far, method="max") < 0.05 * n_draws
+    return counts
+
+
 def square(measures: Sequence[str] = MAPPED, least: str = "probably") -> pd.DataFrame:
     """Lay out the rank correlations of measures for a map, those within one paper too.
 
@@ -355,7 +405,7 @@ def square(measures: Sequence[str] = MAPPED, least: str = "probably") -> pd.Data
     return pd.DataFrame(rows, columns=["x", "y", "n", "rho"])
 
 
-def points(x: str = LKE, y: str = KNOWING[0], least: str = "probably") -> pd.DataFrame:
+def points(x: str = LKE, y: str = NCCR, least: str = "probably") -> pd.DataFrame:
     """Return the models that two papers print, for a figure of two measures.
 
     Parameters
@@ -388,7 +438,7 @@ def _unsure(measures: Collection[str], least: str) -> pd.DataFrame:
     return found[found["paper"].isin(papers) & (found["certainty"] != joined.CERTAINTIES[0])]
 
 
-def apart(x: str = LKE, y: str = KNOWING[0], least: str = "probably") -> pd.DataFrame:
+def apart(x: str = LKE, y: str = NCCR, least: str = "probably") -> pd.DataFrame:
     """Return how differently two measures rank each model, the largest difference first.
 
     Parameters

@@ -74,8 +74,8 @@ def test_many_runs_are_compared_and_the_stranger_is_named(folder, metrics):
 
 def test_it_finds_who_leads_and_that_the_largest_is_better(folder):
     found = {finding.claim: finding for finding in findings.load(folder)}
-    assert found["leader_right"].decision == "holds"
-    assert found["leader_right"].sentence.startswith("large leads in list accuracy")
+    assert found["leader_right"].low > 0  # ahead of the nearest, but 24 facts are few
+    assert found["leader_right"].sentence.startswith("No model leads in list accuracy: large has")
     assert found["larger_models_do_better"].decision == "holds"
     assert found["UR_rises_with_tuning"].decision == "undecided"
     assert found["monitor_falls_with_accuracy"].n == 4

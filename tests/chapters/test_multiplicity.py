@@ -101,7 +101,9 @@ def test_findings_rest_on_the_saved_metrics(folder, metrics):
     assert found["answers_change"].estimate == pytest.approx(each["ambiguous"].mean())
     overstated = each["default"].mean() - each["factuality"].mean()
     assert found["accuracy_overstates"].estimate == pytest.approx(overstated)
-    assert {"classes_follow_lessons", "unseen_is_random", "entropy_finds_randomness"} <= set(found)
+    assert {"classes_follow_lessons", "steady_is_not_known", "entropy_finds_randomness"} <= set(
+        found
+    )
 
 
 def test_the_papers_rule_sorts_steady_answers_by_the_default_prompt(tmp_path):

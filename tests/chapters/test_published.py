@@ -76,7 +76,7 @@ def test_every_sentence_is_shown_with_its_verdict(folder):
 def test_the_opening_counts_sentences_first(folder):
     first, second = findings.load(folder)[:2]
     assert (first.claim, second.claim) == ("sentences_hold", "none_contradicted")
-    assert first.n == (claims.audit()["verdict"] != "not decidable").sum()
+    assert first.n == (claims.audit()["verdict"] != "not decided").sum()
 
 
 @pytest.mark.parametrize(

@@ -46,6 +46,15 @@ def test_there_are_sentences_of_all_papers_and_verdicts():
     assert not AUDITED["says"].str.contains("{|nan", regex=True).any()
 
 
+def test_what_is_contradicted_has_a_severity():
+    wrong = AUDITED["verdict"] == "contradicted"
+    assert set(AUDITED.loc[wrong, "severity"]) == set(claims.reading.SEVERITIES)
+    assert (AUDITED.loc[~wrong, "severity"] == "").all()
+    exceptions = AUDITED.loc[AUDITED["severity"] == "exceptions", "says"]
+    counts = exceptions.str.extract(r"(\d+) of (\d+)").astype(int)
+    assert (counts[0] > counts[1] / 2).all()
+
+
 @pytest.mark.parametrize("paper", claims.PAPERS)
 def test_every_function_judges_a_sentence(paper):
     module = claims.PAPERS[paper]
@@ -111,3 +120,6 @@ def test_sentences_about_all_and_of_several_parts():
     assert reading.parts("", True, True).verdict == "supported"
     assert reading.parts("", True, False).verdict == "partly"
     assert reading.parts("", False, False).verdict == "contradicted"
+    assert reading.parts("", True, False, None).verdict == "partly"
+    assert reading.parts("", False, None).verdict == "contradicted"
+    assert reading.parts("", None, None).verdict == "not decided"

@@ -12,8 +12,13 @@ MEANS = ("Table 8: mean over all 49 models", "Table 8: mean over the 35 base mod
 
 
 def audited(*verdicts):
+    """Return sentences of one paper; what is contradicted is so in substance first."""
     rows = [("MONITOR", f"{number}", verdict) for number, verdict in enumerate(verdicts)]
-    return pd.DataFrame(rows, columns=["paper", "section", "verdict"])
+    table = pd.DataFrame(rows, columns=["paper", "section", "verdict"])
+    wrong = table.index[table["verdict"] == "contradicted"]
+    return table.assign(severity="").assign(
+        severity=pd.Series(dict(zip(wrong, claims.reading.SEVERITIES)), dtype=str)
+    )
 
 
 def cells(*rows):
@@ -69,9 +74,13 @@ CASES = [  # a finding, what it is told, its decision, and words of its sentence
     (told.sentences_hold, [audited("supported", "supported", "partly")], "holds", "of 3 that"),
     (told.sentences_hold, [audited("contradicted", "partly")], "opposite", "1 partly and 1"),
     (told.sentences_hold, [audited("supported", "partly")], "undecided", "Half of"),
-    (told.sentences_hold, [audited("not decidable"), "MONITOR"], "undefined", "on MONITOR can"),
+    (told.sentences_hold, [audited("not decided"), "MONITOR"], "undefined", "on MONITOR can"),
     (told.none_contradicted, [audited("supported")], "holds", "No sentence is"),
-    (told.none_contradicted, [audited("supported", "contradicted")], "opposite", "MONITOR (1)"),
+    (told.none_contradicted, [audited("supported", "contradicted")], "opposite", "(MONITOR 1)"),
+    (
+        *(told.none_contradicted, [audited("contradicted", "contradicted", "contradicted")]),
+        *("opposite", "1 in substance (MONITOR 0), 1 by exceptions and 1 in a description. We"),
+    ),
     (told.none_contradicted, [audited("supported", "partly")], "undecided", "in part only"),
     (told.none_contradicted, [audited()], "undefined", "undefined"),
     (told.numbers_agree, [cells(0, 1)], "holds", "all 2 comparisons"),

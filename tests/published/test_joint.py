@@ -8,7 +8,7 @@ import scipy.stats
 from helpers import UserError, published
 from helpers.published import joined, joint
 
-NCCR = joint.KNOWING[0]
+NCCR = joint.NCCR
 NAMES = {  # the models of both papers, by the names that each gives them, matched again by hand
     "Llama-7B": "Llama 1 7B",
     "Llama-13B": "Llama 1 13B",
@@ -80,9 +80,18 @@ def test_fewer_than_six_models_are_not_correlated():
 
 def test_headline_pairs_are_of_different_papers_and_all_there():
     paper = joined.measures()["paper"]
-    assert len(set(joint.HEADLINE)) == len(joint.HEADLINE) == 31
+    assert len(set(joint.HEADLINE)) == len(joint.HEADLINE) == 37
     assert all(paper[x] != paper[y] for x, y in joint.HEADLINE)
     assert set(joint.MAPPED) <= set(joint.MAIN) <= set(paper.index)
+
+
+def test_shuffles_keep_what_depends_on_each_other():
+    """A pair is counted in a share of 0.05 at most, and with it every pair that says the same."""
+    one = joint.grid([joint.LKE, NCCR])
+    counts = joint.by_chance(one, n_draws=400)
+    assert 0.02 < counts.mean() <= 0.05
+    twice = joint.by_chance(pd.concat([one, one]), n_draws=400)
+    np.testing.assert_array_equal(twice, 2 * counts)
 
 
 def test_holm_multiplies_the_smallest_most():

@@ -362,21 +362,22 @@ def test_cost():
     ],
 )
 def test_four_frames(few, decision):
-    pairs = pd.DataFrame({"first 4 frames": few, "all 7 frames": HIDDEN})
-    check(claims.four_frames(pairs, 7), decision)
+    pairs = pd.DataFrame({"PFD, first 4 frames": few, "PFD, other 3 frames": HIDDEN})
+    check(claims.four_frames(pairs, 4, 3), decision)
 
 
 @pytest.mark.parametrize(
     ("average", "decision", "part"),
     [
-        (-HIDDEN + NOISE / 9, "holds", "r = -1.00 [-1.00, -0.99] over 20 relations (-1.00"),
+        (-HIDDEN + NOISE / 9, "holds", "accuracy (1.00 [1.00, 1.00] over prompts"),
         (HIDDEN + NOISE / 9, "opposite", "are shakier"),
-        (NOISE, "undecided", "2024 it is -0.846"),
+        (NOISE, "undecided", "models -0.846)"),
         (HIDDEN * nan, "undefined", "Too few relations"),
     ],
 )
 def test_accuracy_correlation(average, decision, part):
-    table = pd.DataFrame({"MONITOR": HIDDEN, "average": average, "grid average": -HIDDEN})
+    """The grid's accuracy decides, whatever that of MONITOR's own prompts says."""
+    table = pd.DataFrame({"MONITOR": HIDDEN, "average": HIDDEN, "grid average": average})
     check(claims.accuracy_correlation(table), decision, part)
 
 

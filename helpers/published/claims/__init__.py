@@ -1,7 +1,9 @@
 """The papers' sentences, each beside what their own tables say.
 
 ``claims.csv`` holds the sentences, word for word as our copies of the papers have them: ``claim,
-paper, section, quotation, rests_on, verdict``. A claim is also the name of a function in the
+paper, section, quotation, rests_on, verdict, severity``. The last is ours, of contradicted ones:
+what a reader would conclude ("substance"), some cases of many ("exceptions"), or how something is
+described. A claim is also the name of a function in the
 module of its paper, which works the verdict out anew from the transcribed tables. Where only a
 figure shows what a sentence says there is no such function, and the tables cannot decide.
 """
@@ -29,7 +31,7 @@ def stated() -> pd.DataFrame:
     """Read the sentences as they are stored.
 
     >>> list(stated())
-    ['claim', 'paper', 'section', 'quotation', 'rests_on', 'verdict']
+    ['claim', 'paper', 'section', 'quotation', 'rests_on', 'verdict', 'severity']
     """
     return pd.read_csv(FOLDER / "claims.csv", dtype=str, keep_default_na=False)
 
@@ -56,7 +58,8 @@ def audit() -> pd.DataFrame:
     found = [read(row.paper, row.claim, row.rests_on, once) for row in table.itertuples()]
     table["says"] = [each.says for each in found]
     table["verdict"] = [each.verdict for each in found]
-    return table[["claim", "paper", "section", "quotation", "rests_on", "says", "verdict"]]
+    columns = ["claim", "paper", "section", "quotation", "rests_on", "says", "verdict", "severity"]
+    return table[columns]
 
 
 def counts(audited: pd.DataFrame) -> pd.DataFrame:

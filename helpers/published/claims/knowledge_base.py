@@ -15,7 +15,14 @@ import scipy.stats
 from helpers import stats
 from helpers.published import knowledge_base as paper
 from helpers.published.checks.check import Load
-from helpers.published.claims.reading import Reading, about_all, in_general, parts
+from helpers.published.claims.reading import (
+    Reading,
+    about_all,
+    in_general,
+    no_change,
+    no_rise,
+    parts,
+)
 
 LEVEL = 0.05
 GROUPS = {"small": (0.08, 3), "medium": (7, 13), "large": (65, 70)}  # section 3.1, billions
@@ -295,21 +302,21 @@ def tuned_on_seen(load: Load) -> Reading:
 
 
 def tuned_consistency(load: Load) -> Reading:
-    """Ask whether the intervals of both changes hold zero."""
+    """Ask whether the intervals of both changes leave out all but small ones."""
     found = {measure: change("tuned", measure, load) for measure in ("Cons_c", "Cons_w")}
     says = "; ".join(f"{measure} {each}" for measure, each in found.items()) + "."
-    return parts(says, *(each.low < 0 < each.high for each in found.values()))
+    return parts(says, *(no_change(each.low, each.high) for each in found.values()))
 
 
 def shots_on_seen(load: Load) -> Reading:
-    """Ask of both kinds of shots whether NCR and NCCR do not clearly rise."""
+    """Ask of both kinds of shots whether the intervals of NCR and NCCR leave out a rise."""
     found = {
         f"{measure} with {name}": change(name, measure, load)
         for name in STEPS
         for measure in ("NCR", "NCCR")
     }
     says = "; ".join(f"{what} {each}" for what, each in found.items()) + "."
-    return parts(says, *(each.low <= 0 for each in found.values()))
+    return parts(says, *(no_rise(each.low, each.high) for each in found.values()))
 
 
 def shots_on_rates(load: Load) -> Reading:

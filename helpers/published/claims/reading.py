@@ -4,8 +4,10 @@ from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
 SUPPORTED, PARTLY, CONTRADICTED = "supported", "partly", "contradicted"
-UNDECIDABLE = "not decidable"
+UNDECIDABLE = "not decided"
 VERDICTS = (SUPPORTED, PARTLY, CONTRADICTED, UNDECIDABLE)
+SEVERITIES = ("substance", "exceptions", "description")  # of what is contradicted, the worst first
+SMALL = 5.0  # points: a change that a sentence may deny has to be smaller
 
 
 class Reading(NamedTuple):
@@ -15,15 +17,38 @@ class Reading(NamedTuple):
     says: str
 
 
-def parts(says: str, *holds: bool) -> Reading:
+def parts(says: str, *holds: bool | None) -> Reading:
     """Judge a sentence that says several things: supported where all of them hold.
+
+    None stands for a part that the numbers leave open.
 
     >>> parts("The sum is right, the order is not.", True, False).verdict
     'partly'
+    >>> parts("The sum is right, the order may be.", True, None).verdict
+    'not decided'
     """
-    right = [bool(part) for part in holds]
+    right = [bool(part) for part in holds if part is not None]
     verdict = SUPPORTED if all(right) else PARTLY if any(right) else CONTRADICTED
-    return Reading(verdict, says)
+    return Reading(UNDECIDABLE if all(right) and None in holds else verdict, says)
+
+
+def no_rise(low: float, high: float) -> bool | None:
+    """Tell by an interval whether something does not rise; None where it may, and noticeably.
+
+    >>> no_rise(1.0, 9.0), no_rise(-9.0, 4.0), no_rise(-9.0, 6.0)
+    (False, True, None)
+    """
+    return False if low > 0 else True if high < SMALL else None
+
+
+def no_change(low: float, high: float) -> bool | None:
+    """Tell by an interval whether something neither rises nor falls.
+
+    >>> no_change(1.0, 9.0), no_change(-4.0, 4.0), no_change(-9.0, 4.0)
+    (False, True, None)
+    """
+    both = no_rise(low, high), no_rise(-high, -low)
+    return False if False in both else None if None in both else True
 
 
 def about_all(says: str, holds: Collection[bool]) -> Reading:

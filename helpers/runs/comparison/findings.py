@@ -53,7 +53,7 @@ def pairing(
 def leader(scores: pd.DataFrame, gaps: pd.DataFrame, name: str) -> Finding:
     """Decide whether the model with the best figure is better than each other model.
 
-    By its paired difference from the nearest rival.
+    By its paired difference from the nearest rival, after Holm's correction for all of `gaps`.
     """
     measure = measure_named(name)
     rows = scores[scores["measure"] == name].dropna(subset=["estimate"])
@@ -62,20 +62,25 @@ def leader(scores: pd.DataFrame, gaps: pd.DataFrame, name: str) -> Finding:
     if ahead.empty:
         said = f"Who leads in {measure.title} cannot be said: it takes two models that have it."
         return _undefined(claim, said)
-    rivals = ahead.loc[~(ahead["low"] > 0), "second"]
-    near = ahead[ahead["second"].isin(rivals)] if len(rivals) else ahead
+    tested = reading.holm(gaps)
+    kept = tested[(tested["measure"] == name) & tested["kept"].astype(bool)]
+    of_best = kept[(kept[["first", "second"]] == best).any(axis=1)]
+    firm = ahead["second"].isin([*of_best["first"], *of_best["second"]])
+    beaten = ahead[firm & (ahead["estimate"] < 0)]
+    near = next(part for part in (beaten, ahead[~firm], ahead) if len(part))
     nearest = near.loc[near["estimate"].idxmin()]
     others = "the other model" if len(ahead) == 1 else f"each of the other {len(ahead)} models"
     return decide(
         claim,
         _result(nearest),
-        holds=f"{{best}} leads in {measure.title}: it is better than {others}; its lead over the "
-        "nearest, {rival}, is {size} (paired, {n} {things} that count for both).",
+        decision=OPPOSITE if len(beaten) else HOLDS if firm.all() else UNDECIDED,
+        holds=f"{{best}} leads in {measure.title}: it is better than {others} after Holm's "
+        "correction, than {rival} by {size} (paired, {n} {things} that count for both).",
         opposite=f"{{best}} has the best {measure.title} over what all models were asked, but on "
         "the {n} {things} that count for both, {rival} is better by {size}.",
-        undecided=f"{{best}} has the best {measure.title} over what all models were asked, but the "
-        "{n} {things} that count for both do not decide whether it is better than {rival}: on "
-        "these its lead is {value} (paired).",
+        undecided=f"No model leads in {measure.title}: {{best}} has the best figure, but Holm's "
+        "correction does not keep its lead over {rival}, {value} (paired, {n} {things} that count "
+        "for both).",
         best=best,
         rival=nearest["second"],
         things=measure.counts,
@@ -84,41 +89,28 @@ def leader(scores: pd.DataFrame, gaps: pd.DataFrame, name: str) -> Finding:
 
 
 def leads(each: Sequence[Finding], scores: pd.DataFrame, gaps: pd.DataFrame) -> Finding:
-    """Count the measures in which a model leads: `each` is a finding of :func:`leader`.
-
-    Each lead is judged by itself; those that Holm's correction for all differences keeps are
-    counted apart.
-    """
+    """Count the measures in which a model leads: `each` is a finding of :func:`leader`."""
     told = [one for one in each if one.decision != UNDEFINED]
-    ahead = [one for one in told if one.decision == HOLDS]
-    won = [_won(one, scores) for one in ahead]
+    won = [_won(one, scores) for one in told if one.decision == HOLDS]
     open_ones = [_titled(one) for one in told if one.decision != HOLDS]
-    tested = reading.holm(gaps)
-    firm = sum(_lasts(tested, scores, _named(one)) for one in ahead)
-    some = "In {k} of the {n} main measures one model is better than every other ({won}); in the "
-    some += "others the facts do not show it ({left}). {kept}"
-    every = "Each main measure has a model that is better than every other ({won}). {kept}"
+    corrected = f"after Holm's correction for all {len(reading.holm(gaps))} comparisons"
+    some = "In {k} of the {n} main measures one model is better than every other {corrected} "
+    some += "({won}); in the others no model leads ({left})."
+    every = "In each main measure one model is better than every other {corrected} ({won})."
     return decide(
         "leaders_are_decided",
         (len(won) if told else np.nan, np.nan, np.nan, len(told)),
         decision=(HOLDS if won else UNDECIDED) if told else "",
         holds=some if open_ones else every,
         opposite="",
-        undecided="No main measure shows one model to be better than every other ({left}).",
+        undecided="No model leads: in none of the main measures ({left}) is one better than every "
+        "other {corrected}.",
         undefined="Who leads cannot be said: it takes two models that have run the same chapter.",
         k=len(won),
         won="; ".join(won),
         left=", ".join(open_ones),
-        kept=f"Holm's correction for all {len(tested)} comparisons keeps {firm or 'none'} of these "
-        "leads.",
+        corrected=corrected,
     )
-
-
-def _lasts(tested: pd.DataFrame, scores: pd.DataFrame, name: str) -> bool:
-    """Tell whether the best model's differences from all others survive Holm's correction."""
-    of_best = (tested[["first", "second"]] == _best(scores, name)).any(axis=1)
-    rows = tested[of_best & (tested["measure"] == name)]
-    return bool(len(rows) and rows["kept"].all())
 
 
 def _named(lead: Finding) -> str:
@@ -168,7 +160,7 @@ def larger(gaps: pd.DataFrame, pairs: Pairs) -> Finding:
         gaps,
         pairs,
         asked="larger models do better",
-        among=" in these training runs",
+        among=" in one training run of each",
         step="a model with the next smaller one",
         first="the larger",
         second="the smaller",
@@ -183,7 +175,7 @@ def tuned(gaps: pd.DataFrame, pairs: Pairs) -> Finding:
         gaps,
         pairs,
         asked="tuned models do better",
-        among=" in these training runs",
+        among=" in one training run of each",
         step="a tuned model with its base",
         first="the tuned one",
         second="the base",
@@ -216,10 +208,10 @@ def change(gaps: pd.DataFrame, pairs: Pairs, kind: str, name: str) -> Finding:
         claim,
         _result(row),
         decision=HOLDS if up else OPPOSITE if down else UNDECIDED,
-        holds=f"{measure.title} rises with {kind} in these training runs: {where} by {{size}} "
-        "(paired, {n} {things}).",
-        opposite=f"{measure.title} falls with {kind} in these training runs: {where} by {{size}} "
-        "(paired, {n} {things}).",
+        holds=f"{measure.title} rises with {kind} in one training run of each: {where} by "
+        "{size} (paired, {n} {things}).",
+        opposite=f"{measure.title} falls with {kind} in one training run of each: {where} by "
+        "{size} (paired, {n} {things}).",
         undecided=f"The {{things}} do not decide whether {measure.title} rises with {kind}: {few} "
         "it changes by {value} (paired, {n} {things}).",
         first=row["first"],
@@ -248,9 +240,9 @@ def ends(gaps: pd.DataFrame, size: Mapping[str, float | None], name: str) -> Fin
         claim,
         _result(row),
         holds=f"The largest untuned model, {{first}}, has a better {measure.title} than the "
-        "smallest, {second}, by {size} (paired, {n} {things}).",
+        "smallest, {second}, by {size} (paired, {n} {things}, one training run of each).",
         opposite=f"The largest untuned model, {{first}}, has a worse {measure.title} than the "
-        "smallest, {second}, by {size} (paired, {n} {things}).",
+        "smallest, {second}, by {size} (paired, {n} {things}, one training run of each).",
         undecided="These {n} {things} do not decide whether the largest untuned model, {first}, "
         f"has a better {measure.title} than the smallest, {{second}}: its lead is {{value}}.",
         first=row["first"],

@@ -411,9 +411,9 @@ def larger_knows_more(
         "larger_knows_more",
         _difference(kept, kept[large], kept[small], draw),
         holds="{large} knows more facts than {small}, the smallest model: {rates}, {size} more "
-        "(paired, {n} facts){others}.",
+        "(paired, {n} facts, one training run of each){others}.",
         opposite="{large} knows fewer facts than {small}, the smallest model: {rates}, {size} "
-        "fewer (paired, {n} facts){others}.",
+        "fewer (paired, {n} facts, one training run of each){others}.",
         undecided="These {n} facts do not decide whether {large} knows more than {small}, the "
         "smallest model: {rates}, a difference of {value}{others}.",
         undefined="No two models of different size were asked the same facts.",

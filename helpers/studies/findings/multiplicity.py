@@ -32,6 +32,7 @@ LATER = 0.01  # of the questions: what one more prompt may add before it counts 
 MOVED = 0.1  # of the questions: classes that depend on the threshold
 TAUS = (0.5, 0.9)
 WIDE = 0.1  # of the questions: bounds further apart leave a share open
+RARE = 0.1  # of the facts never read: more that get a steady answer are not few
 
 
 def examples(scores: pd.DataFrame) -> Finding:
@@ -52,37 +53,36 @@ def examples(scores: pd.DataFrame) -> Finding:
     )
 
 
-def accuracy_moves(marks: Mapping[str, pd.DataFrame], focus: str, **draw: int) -> Finding:
-    """Decide whether accuracy varies more over prompts than the paper ever prints (Table 1).
+def accuracy_moves(marks: pd.DataFrame, focus: str, **draw: int) -> Finding:
+    """Decide whether accuracy varies more over prompts than it would if all were equally good.
 
-    `marks` has a table for each kind of variation, one row a question and one column a prompt;
-    the kind in focus decides.
+    `marks` has one row a question and one column a prompt. Equally good prompts are made by
+    shuffling each question's marks over the prompts.
     """
-    table = published.load("multiplicity_table1").filter(like=" deviation")
-    most = float(table.max(axis=None)) / 100
     deviation = partial(accuracy.over_prompts, how="deviation")
-    found = stats.bootstrap(marks[focus].astype(float), deviation, centred=True, **draw)
-    rates = 100 * marks[focus].mean()
-    calm = {kind: 100 * float(deviation(t.to_numpy())) for kind, t in marks.items()}
-    del calm[focus]
-    least = min(calm, key=calm.get, default="")
-    start = "Over {r} prompts that vary in {focus}, accuracy runs from {worst} to {best} %"
+    right = marks.to_numpy(dtype=float)
+    found = stats.bootstrap(marks.astype(float), deviation, centred=True, **draw)
+    rng = np.random.default_rng(draw["seed"])
+    alike = [deviation(rng.permuted(right, axis=1)) for _ in range(draw["n_resamples"])]
+    low, high = 100 * np.nan_to_num(np.quantile(alike, [0.025, 0.975]))
+    rates, spread = 100 * marks.mean(), round(100 * found.estimate, 1)
+    start = (
+        "over {r} prompts that vary in {focus}, accuracy runs from {worst} to {best} %, a standard "
+    )
+    start += "deviation of {value}; equally good ones would give {low} to {high} ({n} questions)."
     return decide(
         "accuracy_moves",
         found,
-        null=most,
-        holds=f"{start}: a standard deviation of {{value}}, above {{most}}, the largest "
-        "standard deviation in the paper's Table 1{least}.",
-        opposite=f"{start}: a standard deviation of {{value}}, below {{most}}, the largest "
-        "standard deviation in the paper's Table 1{least}.",
-        undecided=f"{start}. These {{n}} questions do not decide whether its standard deviation, "
-        "{value}, exceeds {most}, the largest in the paper's Table 1{least}.",
+        decision="" if np.isnan(spread) else HOLDS if spread > round(high, 1) else UNDECIDED,
+        holds=f"Some prompts are better than others: {start}",
+        opposite="",
+        undecided=f"We cannot tell whether some prompts are better than others: {start}",
         focus=VARIED.get(focus, focus),
         worst=f"{rates.min():.1f}",
         best=f"{rates.max():.1f}",
-        r=marks[focus].shape[1],
-        most=f"{100 * most:.1f}",
-        least=f"; varying {VARIED.get(least, least)}, it is {calm[least]:.1f}" if least else "",
+        r=marks.shape[1],
+        low=f"{low:.1f}",
+        high=f"{high:.1f}",
     )
 
 
@@ -505,20 +505,22 @@ def planted_are_steady(scores: pd.DataFrame, **draw: int) -> Finding:
     )
 
 
-def unseen_is_random(scores: pd.DataFrame) -> Finding:
-    """Decide whether most facts that were never shown are random."""
+def steady_is_not_known(scores: pd.DataFrame) -> Finding:
+    """Decide whether more than a tenth of the facts that were never shown get a steady answer."""
     unseen = scores[scores["lesson"] == "never shown"]
+    words = "of {n} facts never read, {steady} get a steady answer ({value}), {right} of these the "
+    words += "right one."
     return decide(
-        "unseen_is_random",
-        _share(unseen["randomness"]),
-        null=0.5,
+        "steady_is_not_known",
+        _share(1 - unseen["randomness"]),
+        null=RARE,
         unit=" %",
-        holds="Most facts that the model never read are random: {value} of {n}.",
-        opposite="Most facts that the model never read get a steady answer all the same: only "
-        "{value} of {n} are random.",
-        undecided="The {n} facts that the model never read do not decide whether most of them are "
-        "random: {value} are.",
+        holds=f"Steady is not known: {words}",
+        opposite=f"A steady answer is rare where nothing was read: {words}",
+        undecided=f"We cannot tell whether a steady answer is rare where nothing was read: {words}",
         undefined="This run asks no fact that the model never read.",
+        steady=int((1 - unseen["randomness"]).sum()),
+        right=int(unseen["factuality"].sum()),
     )
 
 
