@@ -11,7 +11,7 @@ from helpers import UserError, stats
 from helpers.stats import Statistic
 
 FIRM = 0.5  # how sure a verdict must be, where a study sets no threshold
-OUTSIDE = ("cache", "texts")  # arguments of `ask` that change no verdict: no settings
+OUTSIDE = ("cache", "texts", "control")  # arguments of `ask` that change no verdict: no settings
 # Which facts are asked.
 SAMPLE = ("dataset", "relations", "left_out", "n_facts", "n_items", "n_seen", "n_unseen")
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 TITLE = "MONITOR"
 WRAPPED = True  # its questions may be put into any prompt format
-FOR_VERDICT = {"texts": ("right",)}
+FOR_VERDICT = {"texts": ("right",), "control": False}
 FIGURES = {
     "anchor": ("anchor", 1),
     "pfd": ("PFD", -1),
@@ -65,6 +65,7 @@ def ask(
     n_facts: int = 15,
     n_frames: int = 7,
     texts: Sequence[str] | None = None,
+    control: bool = True,
     seed: int = 0,
     cache: str | Path | None = None,
 ) -> pd.DataFrame:
@@ -83,6 +84,8 @@ def ask(
     n_facts, n_frames : int
     texts : sequence of str, optional
         Variants in which the model also answers in words; by default all.
+    control : bool
+        Whether unrelated words are said first, too: no verdict rests on them.
     seed : int
         Of the draws.
     cache : str or Path, optional
@@ -100,7 +103,8 @@ def ask(
     if facts is None:
         facts = datasets.load(dataset, list(relations) or None, n_facts or None, seed)
     frames = datasets.frames(dataset, facts["relation"].unique())
-    facts = facts.assign(unrelated=datasets.unrelated(dataset, facts, seed))
+    if control:
+        facts = facts.assign(unrelated=datasets.unrelated(dataset, facts, seed))
     wrap = prompt_formats.wrapper(model, dataset, facts, seed)
     probes = wrap(prompts.monitor(facts, frames, n_frames))
     spoken = None if texts is None else probes["variant"].isin(texts)
