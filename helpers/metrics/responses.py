@@ -4,8 +4,9 @@ The rules, each tried in this order; the first that holds decides.
 
 1. *correct*: a true answer or alias (`helpers.metrics.canonical`). The paper's measures count none
    about unseen knowledge (:func:`as_defined`).
-2. *repetition*: one to eight words four times in a row; one to four letters six times in a row; or
-   twenty words or more of which fewer than three in ten are different.
+2. *repetition*: one to eight words four times in a row; one to four letters six times in a row;
+   five letters or more four times in a row inside a word; or twenty words or more of which fewer
+   than three in ten are different.
 3. *none*: nothing but punctuation, a placeholder ("none", "n/a", "answer"), or the question again:
    at least nine tenths of the response's words stand in the question, and it holds at least six
    tenths of the question's words.
@@ -57,7 +58,7 @@ UNSURE_PHRASES = (
     r"\bdoes not (?:appear to )?exist\b",
 )
 _UNSURE = re.compile("|".join(f"(?:{phrase})" for phrase in UNSURE_PHRASES))
-_LETTERS = re.compile(r"([^\W\d_]{1,4}?)\1{5,}")
+_LETTERS = re.compile(r"([^\W\d_]{1,4}?)\1{5,}|([^\W\d_]{5,50}?)\2{3,}")
 
 
 def kind_of(

@@ -133,6 +133,17 @@ def test_anything_four_times_in_a_row_is_a_repetition(words):
     assert responses.is_repetition(" ".join(words * 4))
 
 
+@given(st.text("abcde", min_size=1, max_size=12))
+def test_letters_echoed_inside_a_word_are_a_repetition(letters):
+    times = 6 if len(letters) < 5 else 4
+    assert responses.is_repetition(f"in {letters * times}s")
+
+
+@pytest.mark.parametrize("said", ["parisparisparis", "banananana", "hotshotshotshots"])
+def test_a_word_that_holds_its_letters_three_times_is_none(said):
+    assert not responses.is_repetition(said)
+
+
 def test_twenty_words_with_fewer_than_six_different_are_a_repetition():
     words = ["Paris", "Lima", "Rome", "Oslo", "Bern"]
     said = (words + words[::-1]) * 2

@@ -81,7 +81,7 @@ FINDINGS = {
         facts(a, way="HGP", variant="HGP1"), facts(b, way="HGP", variant="HGP1"), "HGP", **DRAW
     ),
     "released_strings": lambda a, b: claims.released_strings(
-        ways("separator", {"colon and comma": a, "released": b}), **DRAW
+        ways("separator", {"colon and comma": a, "released": b}), "m", 6e6, **DRAW
     ),
     "right_when_sure": lambda a, b: claims.right_when_sure(sure(a, b), "m", **DRAW),
     "overconfident": lambda a, b: claims.overconfident(facts(b, top=a), "m", **DRAW),
@@ -304,3 +304,15 @@ def test_the_worked_example_says_which_lessons_are_missing():
 def test_a_model_may_be_called_anything():
     found = claims.above_guessing(facts(MORE, chance=LESS), "{n}<b>", "chance", **DRAW)
     assert found.sentence.startswith("{n}<b> ranks")
+
+
+@pytest.mark.parametrize(
+    ("n_parameters", "start"),
+    [
+        (6_010_000, "In m (6.0 million parameters) with its own tokenizer, the slips"),
+        (None, "In m with its own tokenizer, the slips"),
+    ],
+)
+def test_what_slips_cost_is_said_of_one_model(n_parameters, start):
+    table = ways("separator", {"colon and comma": MORE, "released": LESS})
+    assert claims.released_strings(table, "m", n_parameters, **DRAW).sentence.startswith(start)

@@ -31,18 +31,31 @@ KIN = {  # the paper's pairs of models (`helpers.published.knowledge_base.pairs`
 def net_correct(measured: pd.DataFrame, said: pd.DataFrame, setting: str) -> Finding:
     """Say whether right answers outnumber wrong ones on seen knowledge: NCR against 0."""
     rates = {name: _level(measured, said, setting, name)[0] for name in ("CR", "WR")}
+    words = f"CR {100 * rates['CR']:.1f} %, WR {100 * rates['WR']:.1f} %, NCR {{value}} ({{n}} "
+    words += f"questions, {{setting}}){_by_exposure(said, setting)}."
     return findings.decide(
         "right_outnumber_wrong",
         _level(measured, said, setting, "NCR"),
-        holds="On seen knowledge, the model is right more often than wrong: {shares}, so NCR is "
-        "{value} ({n} questions, {setting}).",
-        opposite="On seen knowledge, the model is wrong more often than right: {shares}, so NCR "
-        "is {value} ({n} questions, {setting}).",
-        undecided="These {n} questions do not decide whether the model is right or wrong more "
-        "often on seen knowledge: {shares}, so NCR is {value} ({setting}).",
-        shares=f"{100 * rates['CR']:.1f} % of the answers are right (CR) and "
-        f"{100 * rates['WR']:.1f} % wrong (WR)",
+        holds=f"On seen knowledge, the model is right more often than wrong: {words}",
+        opposite=f"On seen knowledge, the model is wrong more often than right: {words}",
+        undecided="We cannot tell whether the model is right or wrong more often on seen "
+        f"knowledge: {words}",
         setting=setting,
+    )
+
+
+def _by_exposure(said: pd.DataFrame, setting: str) -> str:
+    """Tell the NCR of facts stated often from that of rarer ones, where both are asked."""
+    rows = said[(said["variant"] == setting) & said["seen"].astype(bool)]
+    times = rows.get("exposures", pd.Series(dtype=float)).dropna()
+    often = times >= OFTEN
+    if often.nunique() < 2:
+        return ""
+    sides = (kb.statistic(kb.indicators(rows.loc[times.index[side]])) for side in (often, ~often))
+    high, low = (100 * side[kb.MEASURES.index("NCR")] for side in sides)
+    return (
+        f": {high:.1f} for {often.sum()} facts stated {OFTEN} times or more, {low:.1f} for "
+        f"{(~often).sum()} rarer ones"
     )
 
 
@@ -175,10 +188,11 @@ def reading_helps(
     return findings.decide(
         "right_answers_follow_reading",
         _gap(often, rows["label"] == "correct", n_resamples, seed),
-        holds=f"Facts that the training text contains {OFTEN} times or more are answered correctly "
-        "more often than rarer facts, by {size} ({sides}, {setting}).",
-        opposite=f"Facts that the training text contains {OFTEN} times or more are answered "
-        "correctly less often than rarer facts, by {size} ({sides}, {setting}).",
+        holds="How many rarely stated facts are asked sets CR, WR and NCR: facts stated "
+        f"{OFTEN} times or more are answered correctly more often, by {{size}} ({{sides}}, "
+        "{setting}).",
+        opposite=f"Facts stated {OFTEN} times or more are answered correctly less often than "
+        "rarer ones, by {size} ({sides}, {setting}).",
         undecided="These {n} facts do not decide whether facts that the training text contains "
         f"{OFTEN} times or more are answered correctly more often than rarer ones: the difference "
         "is {value} ({sides}, {setting}).",

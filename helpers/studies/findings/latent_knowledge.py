@@ -295,20 +295,28 @@ def separator_matters(table: pd.DataFrame, base: str, **draw: int) -> Finding:
     )
 
 
-def released_strings(table: pd.DataFrame, **draw: int) -> Finding:
-    """Decide whether the slips in the strings of the authors' released code cost accuracy."""
+def released_strings(
+    table: pd.DataFrame, who: str, n_parameters: int | None, **draw: int
+) -> Finding:
+    """Decide whether the slips in the strings of the authors' released code cost accuracy.
+
+    In one model, whose tokenizer decides what a slip does: `who`, with so many parameters.
+    """
+    size = f" ({n_parameters / 1e6:,.1f} million parameters)" if n_parameters else ""
     found, rates = _paired(table, "separator", "colon and comma", "released", draw)
     return decide(
         "released_strings",
         found,
-        holds="The slips in the strings of the released code cost accuracy: without them it is "
-        "{rates} with them, {size} more (paired, {n} facts).",
-        opposite="The slips in the strings of the released code add accuracy: without them it is "
-        "{rates} with them, {size} less (paired, {n} facts).",
-        undecided="These {n} facts do not decide whether the slips in the strings of the released "
-        "code cost accuracy: without them it is {rates} with them, a difference of {value}.",
+        holds="{model}, the slips in the strings of the released code cost accuracy: without them "
+        "it is {rates} with them, {size} more (paired, {n} facts).",
+        opposite="{model}, the slips in the strings of the released code add accuracy: without "
+        "them it is {rates} with them, {size} less (paired, {n} facts).",
+        undecided="{model}, we cannot tell whether the slips in the strings of the released code "
+        "cost accuracy: without them it is {rates} with them, a difference of {value} (paired, {n} "
+        "facts).",
         undefined="The strings of the released code were not asked without and with their slips.",
         rates=rates,
+        model=f"In {who}{size} with its own tokenizer",
     )
 
 
