@@ -249,6 +249,22 @@ def test_an_edit_that_changes_no_measure_is_refused(shared, packed, tmp_path, ch
     assert len(sharing.verify(signed)[1]) == 4  # whoever forges it can sign it
 
 
+def test_intervals_drawn_in_an_older_way_are_not_compared(shared, tmp_path):
+    """The measures are: an archive outlives a better interval, not a wrong figure."""
+
+    def older(run):
+        run["versions"].pop("intervals")
+        put("measures.2.high", 0.99)(run)
+
+    assert sharing.verify(changed(shared, tmp_path, older))
+
+    def forged(run):
+        older(run)
+        put("measures.0.estimate", 0.1)(run)
+
+    assert "MONITOR is reported with estimate" in refused(changed(shared, tmp_path, forged))
+
+
 def test_a_changed_seed_is_refused(shared, tmp_path):
     def change(run):
         run["seed"] = run["parameters"]["seed"] = 3

@@ -4,7 +4,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from helpers.atlas import family
 from helpers.studies.findings import monitor as claims
 
 DRAWS = {"n_resamples": 200, "seed": 0}
@@ -249,9 +248,10 @@ def test_words_first_beside_each_other():
 
 
 def test_hints_of_the_training_are_those_recorded():
-    said = claims.trained_with_hints("atlas-m", family.report("atlas-m")["text"]["documents"])
+    said = claims.trained_with_hints("atlas-m")
     assert "9,351 documents" in said
     assert "3,196 a wrong one, 3,114 any object" in said
+    assert claims.trained_with_hints("some/other-model") == ""
 
 
 def test_a_wrong_answer_without_its_control():
@@ -369,7 +369,7 @@ def test_four_frames(few, decision):
 @pytest.mark.parametrize(
     ("average", "decision", "part"),
     [
-        (-HIDDEN + NOISE / 9, "holds", "accuracy (1.00 [1.00, 1.00] over prompts"),
+        (-HIDDEN + NOISE / 9, "holds", "accuracy (1.00 [1.00, 1.00] over MONITOR's own"),
         (HIDDEN + NOISE / 9, "opposite", "are shakier"),
         (NOISE, "undecided", "models -0.846)"),
         (HIDDEN * nan, "undefined", "Too few relations"),

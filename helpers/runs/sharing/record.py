@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from helpers import UserError, first_line
+from helpers import UserError, first_line, stats
 from helpers.models import address
 from helpers.models.checkpoints import HUB_ID, bundled
 from helpers.runs import store
@@ -73,6 +73,7 @@ def describe(folder: str | Path) -> Shared:
                 **{key: manifest["dataset"].get(key) for key in DATASET},
             },
             **{key: manifest.get(key) for key in KEPT},
+            "versions": {**(manifest.get("versions") or {}), "intervals": stats.VERSION},
             "cost": {"prompts": work.get("probes"), "tokens": work.get("tokens")},
             "measures": measures(name, given, answers),
         }

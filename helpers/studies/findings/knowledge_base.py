@@ -504,8 +504,9 @@ def _gap(flag: pd.Series, value: pd.Series, n_resamples: int, seed: int) -> stat
 
     def gap(rows: np.ndarray) -> np.ndarray:
         here, there = rows[..., 0], 1 - rows[..., 0]
-        means = ((side * rows[..., 1]).sum(-1) / side.sum(-1) for side in (here, there))
-        return next(means) - next(means)
+        with np.errstate(invalid="ignore"):  # a resample may hold one side alone: no number
+            means = [(side * rows[..., 1]).sum(-1) / side.sum(-1) for side in (here, there)]
+        return means[0] - means[1]
 
     return stats.bootstrap(np.column_stack([flag, value]), gap, flag, n_resamples, seed)
 

@@ -5,13 +5,16 @@ Tables of facts have one row a fact, with ``item`` and ``relation``; `measured` 
 within relations.
 """
 
+import json
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from helpers import plots, stats
+from helpers.datasets.exposure import WEIGHTS
 from helpers.metrics import accuracy, detection, monitor
 from helpers.plots import tables
 from helpers.plots.findings import FEW, HOLDS, OPPOSITE, UNDECIDED, Finding, decide
@@ -298,14 +301,18 @@ def words_first(by_context: pd.DataFrame, **draws: Any) -> pd.DataFrame:
     return pd.DataFrame(rows).T.rename_axis("said")
 
 
-def trained_with_hints(model: str, documents: Mapping[str, int]) -> str:
-    """Say how many documents of a model's training text put a word before a question."""
+def trained_with_hints(model: str, weights: Path = WEIGHTS) -> str:
+    """Say how many documents of a model's training text put a word first; "" if it is not known."""
+    report = weights / model / "training.json"
+    if not model or not report.is_file():
+        return ""
+    documents = json.loads(report.read_text(encoding="utf-8"))["text"]["documents"]
     right, wrong, other = (
         f"{documents[f'hint, {kind}']:,}" for kind in ("right", "wrong", "other")
     )
     return (
         f"{model} was trained to listen: {right} documents of its training text say the right "
-        f"answer before a question, {wrong} a wrong one, {other} any object."
+        f"answer before a question, {wrong} a wrong one, {other} any object.\n"
     )
 
 
