@@ -28,13 +28,12 @@ TOOLS = {  # needed, though nothing of ours imports them
     "tabulate": "pandas' DataFrame.to_markdown wants it",
     "ruff": "make lint",
     "check-jsonschema": "the tests of the workflows call it",
-    "gguf": "transformers reads the real vocabularies of the tests with it",
 }
 
 
 # Imported by the library only where they are at hand, or for what a script does not do.
 AT_HAND = {"IPython": "a notebook", "altair": "the book's explorer", "inseq": "attribution"}
-AT_HAND |= {"sentence_transformers": "another retriever"}
+AT_HAND |= {"gguf": "a GGUF file", "sentence_transformers": "another retriever"}
 
 
 def requirements() -> dict[str, str]:

@@ -13,7 +13,7 @@ import pandas as pd
 
 from helpers import UserError, datasets, models
 from helpers.atlas.evaluate import evaluate, markdown
-from helpers.models import checkpoints
+from helpers.datasets import download
 
 TITLES = {
     "none": "question alone",
@@ -68,7 +68,7 @@ def write_card(folder: Path, parameters: int) -> Path:
         levels=", ".join(report["text"]["facts_by_exposure"]),
         table=markdown(pd.read_csv(folder / "evaluation.csv"), TITLES),
         command=_command(report, folder),
-        sha=checkpoints.sha256((folder / "model.safetensors",)),
+        sha=download.checksum([folder / "model.safetensors"]),
         tokens=sum(stage["tokens"] for stage in stages) / 1e6,
         minutes=sum(stage["seconds"] for stage in stages) / 60,
     )

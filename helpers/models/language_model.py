@@ -47,6 +47,9 @@ class LanguageModel:
         ``"8bit"`` or ``"4bit"`` where the weights are; then `dtype` is that of the rest.
     base : str or None
         For an adapter, the folder of the model into which it is merged.
+    gguf : dict or None
+        For a GGUF file, its name, SHA-256 and quantization (as that of most of its bytes);
+        `weights_sha` is that of the file.
     """
 
     name: str
@@ -63,6 +66,7 @@ class LanguageModel:
     prompt_format: str = "bare"
     quantization: str | None = None
     base: str | None = None
+    gguf: dict[str, str] | None = None
 
     @property
     def chat(self) -> bool:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from helpers import UserError, first_line
+from helpers.datasets import download
 from helpers.models import adapters, address, checkpoints, fused
 from helpers.models.checkpoints import slug
 from helpers.models.language_model import LanguageModel
@@ -27,7 +28,7 @@ def load(
     trust_remote_code: bool = False,
     chat: bool = False,
 ) -> LanguageModel:
-    """Load a causal or sequence-to-sequence model, from safetensors only, with its tokenizer.
+    """Load a causal or sequence-to-sequence model, from safetensors or GGUF, with its tokenizer.
 
     A model on a server stays there (`helpers.models.server.connect`).
 
@@ -35,7 +36,9 @@ def load(
     ----------
     name : str or Path
         A bundled name (see `bundled`), a local folder, a hub id such as ``"org/model"`` or
-        ``"org/model@revision"``, or a model on a server, ``"http://host:port#name"``.
+        ``"org/model@revision"``, a GGUF file (``"folder/file.gguf"``, ``"org/model:file.gguf"``),
+        the name of a model that a package carries (``"smollm2"``), or a model on a server,
+        ``"http://host:port#name"``.
     device : str, optional
         As in `gpu.device`; where it is left out and one GPU does not hold the model, its
         layers are spread over all of them.
@@ -56,7 +59,7 @@ def load(
     Raises
     ------
     UserError
-        Where there is no such model or no network to reach it, no safetensors weights, no
+        Where there is no such model or no network to reach it, no weights in these formats, no
         tokenizer, no chat template though `chat` is set, an architecture that is unknown or does
         not write text, or no such device.
 
@@ -79,7 +82,9 @@ def load(
     from helpers.models import check, gpu, placement
 
     gpu.device(device)  # a wrong one is refused before anything is fetched
-    name = f"{name}@{revision}" if revision else name
+    if revision:
+        place, *file = str(name).split(":", 1)
+        name = ":".join([f"{place}@{revision}", *file])
     found = checkpoints.find(name, code=trust_remote_code)
     folder = found.base or found.folder
     config = _config(folder, name, trust_remote_code)
@@ -103,12 +108,13 @@ def load(
         device=placed.device,
         dtype=placed.dtype,
         max_length=_max_length(config),
-        weights_sha=checkpoints.sha256(found.weights),
+        weights_sha=found.gguf["sha256"] if found.gguf else download.checksum(found.weights),
         revision=found.revision,
         n_parameters=model.num_parameters(),
         prompt_format="chat" if chat else "bare",
         quantization=placed.quantization,
         base=str(found.base) if found.base else None,
+        gguf=found.gguf,
     )
     check.refuse_unfit(loaded)
     return loaded
@@ -125,8 +131,8 @@ def describe(lm: LanguageModel) -> dict[str, Any]:
     -------
     dict
         `name, slug, revision, weights_sha, architecture, kind, n_parameters, max_length, device,
-        dtype, quantization, device_map, prompt_format, base`; of a model on a server also
-        `server`, a dict.
+        dtype, quantization, device_map, prompt_format, base`; of a GGUF file also `gguf` (its
+        name, checksum and quantization), of a model on a server `server`, dicts.
     """
     if not lm.at_hand:
         kept = ("name", "slug", "kind", "n_parameters", "max_length", "dtype", "prompt_format")
@@ -146,6 +152,7 @@ def describe(lm: LanguageModel) -> dict[str, Any]:
         "device_map": sorted({str(at) for at in getattr(lm.model, "hf_device_map", {}).values()}),
         "prompt_format": lm.prompt_format,
         "base": lm.base,
+        **({"gguf": lm.gguf} if lm.gguf else {}),
     }
 
 

@@ -11,12 +11,13 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from helpers.models.checkpoints import WEIGHTS, sha256
+from helpers.datasets import download
+from helpers.models.checkpoints import WEIGHTS
 from helpers.runs import ROOT, shown
 
 HOME = Path(__file__).resolve().parents[2]  # over the package, be it in a clone or installed
 LARGE = 2**30  # bytes; larger files are not read, but told apart by their size and time
-DATA = {".csv", ".gz", ".jinja", ".json", ".parquet", ".txt"}
+DATA = {".csv", ".gz", ".jinja", ".json", ".parquet", ".toml", ".txt"}
 NAME = re.compile(r"helpers(?:\.\w+)+\.?")
 
 
@@ -138,4 +139,4 @@ def _stamp(file: Path) -> tuple[int, int]:
 @functools.cache
 def _hash(file: Path, size: int, time: int) -> str:
     """Return the hash of a file, read once in this process while its size and time are the same."""
-    return f"{size} {time}" if size > LARGE else sha256((file,))
+    return f"{size} {time}" if size > LARGE else download.checksum([file])

@@ -16,7 +16,7 @@ from helpers import datasets, models
 from helpers.atlas import skills
 from helpers.atlas.evaluate import answer, by_exposure, many_objects, markdown, shares
 from helpers.atlas.model import SIZES
-from helpers.models import checkpoints
+from helpers.datasets import download
 from helpers.prompts import questions
 
 pytestmark = pytest.mark.slow
@@ -79,7 +79,7 @@ def test_the_family_is_small_and_of_one_text(weights):
 
 @pytest.mark.parametrize("name", FAMILY)
 def test_the_card_and_the_measurements_are_of_these_weights(weights, name):
-    sha = checkpoints.sha256((weights / name / "model.safetensors",))
+    sha = download.checksum([weights / name / "model.safetensors"])
     assert sha in (weights / name / "README.md").read_text(encoding="utf-8")
 
 

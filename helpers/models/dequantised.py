@@ -1,0 +1,180 @@
+"""Models in llama.cpp's format (GGUF), dequantised once, as transformers reads them.
+
+Reading such a file takes transformers a minute, of which most is its list of tokens; so what it
+read is kept in the user's cache, as safetensors with the tokenizer's files, under the checksum of
+the file and the version of transformers.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from helpers import UserError, first_line
+from helpers.datasets import download
+
+ABOUT = "gguf.json"  # what is said of the file, and the sizes of what was read from it
+INSTEAD = "give the folder or the hub id of the model that it was made from"
+
+
+def folder(file: Path, name: str) -> tuple[Path, dict[str, str]]:
+    """Return the folder with a file's model in float32 and its tokenizer, made where missing.
+
+    With it comes what is said of the file: its name, checksum and quantization.
+    """
+    import transformers
+
+    try:
+        sha = download.checksum([file])
+    except OSError as error:
+        raise UserError(f"{file} cannot be read ({error.strerror}).") from error
+    kept = download.cache("gguf") / f"{sha[:32]}-{transformers.__version__}"
+    if (quantization := _kept(kept)) is None:
+        print(f"Dequantising {name}, once for all times", file=sys.stderr)
+        try:
+            with contextlib.redirect_stderr(io.StringIO()):  # the library's bars
+                quantization = _make(kept, file, name)
+        except OSError as error:
+            raise UserError(
+                f"{name} is dequantised into {kept.parent}, which cannot be written "
+                f"({error.strerror or first_line(error)}): make room there, then run again."
+            ) from error
+    return kept, {"file": file.name, "sha256": sha, "quantization": quantization}
+
+
+def _kept(kept: Path) -> str | None:
+    """Return how the file was quantised that a folder was read from; None if it is not whole."""
+    try:
+        about = json.loads((kept / ABOUT).read_text(encoding="utf-8"))
+        whole = _sizes(kept) == about["sizes"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return about["quantization"] if whole else None
+
+
+def _make(kept: Path, file: Path, name: str) -> str:
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=kept.parent, prefix=".part-") as part:
+        made = Path(part) / "made"
+        made.mkdir()
+        about = {"quantization": _convert(file, name, made)}
+        (made / ABOUT).write_text(json.dumps(about | {"sizes": _sizes(made)}), encoding="utf-8")
+        shutil.rmtree(kept, ignore_errors=True)  # damaged, or not there
+        try:
+            made.replace(kept)
+        except OSError:
+            if _kept(kept) is None:  # else another process was first
+                raise
+    return about["quantization"]
+
+
+def _sizes(folder: Path) -> dict[str, int]:
+    return {file.name: file.stat().st_size for file in folder.iterdir() if file.name != ABOUT}
+
+
+def _convert(file: Path, name: str, made: Path) -> str:
+    """Write a file's model and tokenizer into a folder, and return how it was quantised."""
+    import torch
+    from safetensors import SafetensorError
+    from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
+
+    quantization, numbers = _examined(file, name)
+    given: dict[str, Any] = {"gguf_file": "model.gguf", "trust_remote_code": False}
+    with tempfile.TemporaryDirectory() as place:  # nothing that lies beside the file is read
+        (Path(place) / given["gguf_file"]).symlink_to(file.resolve())
+        try:
+            config = AutoConfig.from_pretrained(place, **given)
+        except Exception as error:  # whatever the file makes the library run into
+            raise UserError(
+                f"The architecture of {name} cannot be read from its GGUF file "
+                f"({first_line(error)}); {INSTEAD}."
+            ) from error
+        try:
+            tokenizer = AutoTokenizer.from_pretrained(place, **given)
+        except Exception as error:
+            raise UserError(
+                f"{name} holds no tokenizer that transformers can read ({first_line(error)}); "
+                f"{INSTEAD}."
+            ) from error
+        try:
+            model, report = AutoModelForCausalLM.from_pretrained(
+                place, config=config, dtype=torch.float32, output_loading_info=True, **given
+            )
+        except Exception as error:
+            raise UserError(
+                f"The weights of {name} cannot be dequantised ({first_line(error)}); fetch the "
+                f"file anew, or {INSTEAD}."
+            ) from error
+    if report["missing_keys"]:  # which would be random
+        raise UserError(
+            f"{name} lacks {len(report['missing_keys'])} tensors of {type(model).__name__} (such "
+            f"as {sorted(report['missing_keys'])[0]}): fetch the file anew, or {INSTEAD}."
+        )
+    weights = [weight for key, weight in model.state_dict().items() if key != "lm_head.weight"]
+    read = sum({weight.data_ptr(): weight.numel() for weight in weights}.values())
+    if read < numbers:
+        raise UserError(
+            f"{name} holds {numbers:,} numbers below its output, of which transformers reads "
+            f"{read:,}: its answers would be another model's; {INSTEAD}."
+        )
+    if (quantizer := getattr(model, "hf_quantizer", None)) is not None:
+        quantizer.remove_quantization_config(model)  # its weights are plain numbers by now
+    try:
+        model.save_pretrained(made)
+    except SafetensorError as error:  # its word for a full disk, too
+        raise OSError(first_line(error)) from error
+    tokenizer.save_pretrained(made)
+    return quantization
+
+
+def _examined(file: Path, name: str) -> tuple[str, int]:
+    """Return how most bytes of a file are stored, such as Q4_1, and its numbers below the output.
+
+    What is no such file, a part of one, or would be read as another model, is refused.
+    """
+    try:
+        import gguf
+    except ModuleNotFoundError as error:
+        raise UserError(
+            f"{name} is in llama.cpp's format (GGUF), which the package gguf reads: "
+            "`pip install gguf`, then run again."
+        ) from error
+    try:
+        reader = gguf.GGUFReader(file)
+        said = {
+            key: field.contents() for key, field in reader.fields.items() if "tokenizer" not in key
+        }
+        sizes: dict[str, int] = {}
+        for tensor in reader.tensors:
+            kind = tensor.tensor_type.name
+            sizes[kind] = sizes.get(kind, 0) + int(tensor.n_bytes)
+        names = [tensor.name for tensor in reader.tensors]
+        # The output may be there though transformers takes the embedding for it, as in Falcon.
+        below = [tensor for tensor in reader.tensors if tensor.name != "output.weight"]
+        numbers = sum(int(tensor.n_elements) for tensor in below)
+        architecture = said["general.architecture"]
+    except Exception as error:  # a reader of foreign bytes fails in many ways
+        raise UserError(
+            f"{file} is not a whole GGUF file ({first_line(error)}): fetch it anew."
+        ) from error
+    if said.get("split.count", 1) > 1:
+        raise UserError(
+            f"{name} is one of {said['split.count']} parts of a model: join them with "
+            "`llama-gguf-split --merge FIRST_PART ONE_FILE`, and give that file."
+        )
+    if not sizes:
+        raise UserError(f"{name} holds no weights; give a GGUF file that does.")
+    scaling = said.get(f"{architecture}.rope.scaling.type", "none")
+    tables = [each for each in names if each.startswith("rope_")]
+    if (scaling != "none" and architecture != "gpt-oss") or tables:
+        raise UserError(
+            f"{name} scales its positions ({tables[0] if tables else scaling}), which transformers "
+            f"does not read from GGUF files: its answers would be another model's; {INSTEAD}."
+        )
+    return max(sizes, key=sizes.__getitem__), numbers

