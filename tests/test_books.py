@@ -12,8 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from helpers import datasets
-from helpers.plots import findings
+from helpers import datasets, findings
 from helpers.publishing import jobs
 from tests import outcomes, small_project
 

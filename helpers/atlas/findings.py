@@ -9,7 +9,7 @@ import pandas as pd
 
 from helpers.atlas import records
 from helpers.atlas.page import KNOWN
-from helpers.plots.findings import HOLDS, OPPOSITE, UNDECIDED, UNDEFINED, Finding, decide
+from helpers.findings import HOLDS, OPPOSITE, UNDECIDED, UNDEFINED, Finding, decide
 from helpers.plots.tables import interval
 from helpers.stats import Interval, wilson
 

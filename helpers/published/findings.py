@@ -12,8 +12,8 @@ import numpy as np
 import pandas as pd
 
 from helpers import stats
+from helpers.findings import HOLDS, OPPOSITE, UNDECIDED, UNDEFINED, Finding, decide
 from helpers.plots import tables
-from helpers.plots.findings import HOLDS, OPPOSITE, UNDECIDED, UNDEFINED, Finding, decide
 from helpers.published.checks import Check, latent_knowledge
 from helpers.published.claims.reading import (
     CONTRADICTED,

@@ -11,7 +11,7 @@ from collections.abc import Collection
 import numpy as np
 import pandas as pd
 
-from helpers.plots.findings import HOLDS, OPPOSITE, UNDECIDED, UNDEFINED, Finding, decide
+from helpers.findings import HOLDS, OPPOSITE, UNDECIDED, UNDEFINED, Finding, decide
 from helpers.published import joined, joint
 
 LEVEL = 0.05

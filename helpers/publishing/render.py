@@ -15,9 +15,8 @@ import nbformat
 import yaml
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
-from helpers import UserError
+from helpers import UserError, findings
 from helpers.models.checkpoints import WEIGHTS, slug
-from helpers.plots import findings
 from helpers.publishing import dependencies, jobs, live, locks, timing
 from helpers.runs import ROOT, SYNTHESIS, shown
 

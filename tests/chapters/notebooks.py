@@ -7,8 +7,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from helpers import UserError, runs
-from helpers.plots import findings
+from helpers import UserError, findings, runs
 from helpers.publishing import chapters, settings
 
 KINDS = {".csv", ".md", ".tex"}  # of an exported table

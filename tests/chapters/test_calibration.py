@@ -7,9 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from helpers import UserError, datasets, runs
+from helpers import UserError, datasets, findings, runs
 from helpers.metrics import detection
-from helpers.plots import findings
 from helpers.publishing import chapters, settings
 from helpers.runs.panel import gathering, reading
 from helpers.stats import agreement

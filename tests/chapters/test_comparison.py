@@ -6,8 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from helpers import runs
-from helpers.plots import findings
+from helpers import findings, runs
 from helpers.publishing import chapters
 from tests import saved_runs
 from tests.chapters import cells, notebooks

@@ -4,10 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from helpers import models, runs
+from helpers import findings, models, runs
 from helpers.metrics import latent_knowledge as lke
 from helpers.metrics import ranking
-from helpers.plots import findings
 from helpers.prompts import lists
 from helpers.publishing import chapters
 from tests import outcomes, tiny

@@ -13,9 +13,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from helpers import datasets, models, probing, prompts, runs
+from helpers import datasets, findings, models, probing, prompts, runs
 from helpers.metrics import anchors, monitor
-from helpers.plots import findings
 from helpers.publishing import chapters
 from tests import outcomes
 from tests.chapters import notebooks

@@ -6,8 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from helpers import datasets, models, runs
-from helpers.plots import findings
+from helpers import datasets, findings, models, runs
 from helpers.publishing import chapters
 from tests import outcomes, own_facts, tiny
 from tests.chapters import forward, notebooks

@@ -10,11 +10,10 @@ import pandas as pd
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from helpers import UserError, datasets, models, runs
+from helpers import UserError, datasets, findings, models, runs
 from helpers.atlas.corpus import Corpus, render
 from helpers.atlas.invented import Inventor
 from helpers.atlas.mentions import Frames
-from helpers.plots import findings
 from helpers.runs.panel import analyses, gathering, levels, reading
 from helpers.studies import STUDIES
 from tests import panel_runs

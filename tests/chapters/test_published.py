@@ -3,8 +3,7 @@
 import pandas as pd
 import pytest
 
-from helpers import UserError, published, runs
-from helpers.plots import findings
+from helpers import UserError, findings, published, runs
 from helpers.published import checks, claims
 from helpers.publishing import chapters, settings
 from tests.chapters import notebooks

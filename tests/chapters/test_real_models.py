@@ -3,8 +3,7 @@
 import pandas as pd
 import pytest
 
-from helpers import UserError, runs
-from helpers.plots import findings
+from helpers import UserError, findings, runs
 from helpers.published import joined, joint
 from helpers.publishing import chapters, dependencies, settings
 from tests.chapters import notebooks

@@ -5,8 +5,7 @@ import json
 import pytest
 from hypothesis import given, strategies
 
-from helpers import UserError, stats
-from helpers.plots import findings
+from helpers import UserError, findings, stats
 
 WORDS = {
     "holds": "More, by {size}.",

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from helpers.plots.findings import Finding
+from helpers.findings import Finding
 from helpers.runs.comparison import findings as claims
 from helpers.studies import STUDIES, comparison, measure_named
 

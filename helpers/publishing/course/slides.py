@@ -30,8 +30,7 @@ from markdown_it import MarkdownIt
 from mdit_py_plugins.dollarmath import dollarmath_plugin
 from nbformat import NotebookNode
 
-from helpers import UserError, runs
-from helpers.plots import findings
+from helpers import UserError, findings, runs
 from helpers.publishing import opening, pdf, render
 from helpers.publishing.course import exercises, quiz
 from helpers.publishing.jobs import TEMPLATES

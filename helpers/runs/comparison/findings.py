@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 
 from helpers import stats
+from helpers.findings import HOLDS, OPPOSITE, UNDECIDED, UNDEFINED, Finding, decide
 from helpers.plots import tables
-from helpers.plots.findings import HOLDS, OPPOSITE, UNDECIDED, UNDEFINED, Finding, decide
 from helpers.runs.comparison import reading, sizes
 from helpers.studies import Measure, measure_named
 

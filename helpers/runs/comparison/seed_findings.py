@@ -5,7 +5,7 @@ from collections.abc import Collection
 import numpy as np
 import pandas as pd
 
-from helpers.plots.findings import HOLDS, OPPOSITE, UNDECIDED, Finding, decide
+from helpers.findings import HOLDS, OPPOSITE, UNDECIDED, Finding, decide
 from helpers.runs.comparison import reading
 from helpers.runs.comparison.seeds import BY_PROMPT, LEAD, PARTS
 from helpers.studies import measure_named

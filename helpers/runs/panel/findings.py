@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 
 from helpers import stats
+from helpers.findings import HOLDS, OPPOSITE, UNDECIDED, Finding, decide
 from helpers.plots import tables
-from helpers.plots.findings import HOLDS, OPPOSITE, UNDECIDED, Finding, decide
 from helpers.runs.panel import analyses
 from helpers.runs.panel.levels import ATLAS, OFTEN, SELDOM, SHOWN, Levels
 from helpers.studies import STUDIES

@@ -10,11 +10,11 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from helpers import stats
+from helpers import findings, stats
+from helpers.findings import Finding
 from helpers.metrics import detection
 from helpers.metrics import knowledge_base as kb
-from helpers.plots import findings, tables
-from helpers.plots.findings import Finding
+from helpers.plots import tables
 
 LEAST = 10  # questions, or facts, that a side of a comparison needs
 OFTEN = 8  # times that a fact was read, to count as read often

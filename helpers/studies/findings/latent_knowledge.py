@@ -12,8 +12,8 @@ import numpy.typing as npt
 import pandas as pd
 
 from helpers import stats
+from helpers.findings import FEW, HOLDS, OPPOSITE, UNDECIDED, Finding, decide
 from helpers.metrics import subsumption
-from helpers.plots.findings import FEW, HOLDS, OPPOSITE, UNDECIDED, Finding, decide
 from helpers.plots.tables import interval
 from helpers.stats import dose_response
 

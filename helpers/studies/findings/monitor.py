@@ -15,9 +15,9 @@ import pandas as pd
 
 from helpers import plots, stats
 from helpers.datasets.exposure import WEIGHTS
+from helpers.findings import FEW, HOLDS, OPPOSITE, UNDECIDED, Finding, decide
 from helpers.metrics import accuracy, detection, monitor
 from helpers.plots import tables
-from helpers.plots.findings import FEW, HOLDS, OPPOSITE, UNDECIDED, Finding, decide
 from helpers.probing import attribution
 from helpers.published import load
 from helpers.stats import agreement

@@ -12,9 +12,9 @@ import numpy.typing as npt
 import pandas as pd
 
 from helpers import published, stats
+from helpers.findings import HOLDS, OPPOSITE, UNDECIDED, Finding, decide
 from helpers.metrics import accuracy, beliefs, detection, multiplicity
 from helpers.plots import tables
-from helpers.plots.findings import HOLDS, OPPOSITE, UNDECIDED, Finding, decide
 
 NAMES = {"factuality": "knowledge", "randomness": "chance", "error": "a steady error"}
 SAME = (

@@ -12,7 +12,7 @@ import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from helpers import UserError
-from helpers.plots.findings import Finding, load
+from helpers.findings import Finding, load
 from helpers.publishing import pdf, render
 from helpers.publishing.course import exercises, quiz, slides
 from helpers.publishing.jobs import TEMPLATES

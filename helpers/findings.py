@@ -1,8 +1,7 @@
-"""What a run found, in sentences: computed, worded in three ways, shown and saved.
+"""What a run found: a statistic in view, and its wording in ``notebooks/claims/<chapter>.yaml``.
 
-A finding is a claim together with the estimate and interval that decide it. The modules of this
-package, one a chapter, hold functions that take a chapter's tables and return findings; a chapter
-shows each where its figure is, and all of them at its start and end (:class:`Findings`).
+A finding is a claim with the estimate and interval that decide it. A chapter computes the
+statistic in a visible line and names the claim; the wording says it in one of three ways.
 """
 
 from __future__ import annotations
@@ -10,12 +9,15 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from functools import cache
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import numpy as np
+import pandas as pd
+import yaml
 
 from helpers import UserError
 from helpers.plots import tables
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 
 HOLDS, OPPOSITE, UNDECIDED, UNDEFINED = "holds", "opposite", "undecided", "undefined"
 FILE = "findings.json"
+CLAIMS = Path(__file__).parents[1] / "notebooks" / "claims"
 DOTTED = '<p class="note-below">A dotted bar: these facts do not decide.</p>'
 FEW = 20  # facts: fewer that are all alike decide nothing
 
@@ -64,8 +67,8 @@ def decide(
     result: Any,
     *,
     holds: str,
-    opposite: str,
-    undecided: str,
+    opposite: str = "",
+    undecided: str = "",
     undefined: str = "",
     decision: str = "",
     null: float = 0.0,
@@ -112,37 +115,77 @@ def _decision(estimate: float, low: float, high: float) -> str:
     return HOLDS if low > 0 else OPPOSITE if high < 0 else UNDECIDED
 
 
+@cache
+def wordings(chapter: str, folder: Path = CLAIMS) -> dict[str, dict[str, Any]]:
+    """Return the wordings of a chapter's claims, and how their numbers are written.
+
+    A claim has ``holds, opposite, undecided`` and may have ``undefined``, ``main: true`` (it stands
+    at the chapter's start), and ``null, digits, scale, unit`` as :func:`decide` takes them.
+    """
+    path = folder / f"{chapter}.yaml"
+    return yaml.safe_load(path.read_text(encoding="utf-8")) if path.is_file() else {}
+
+
 class Findings:
     """The findings of one run, in the order in which a chapter shows them.
 
-    ``found.opening()`` holds the place for the summary at a chapter's start; ``found(finding)``
-    keeps a finding and returns it, to be shown; ``found.summary(folder)`` fills that place with the
-    main findings, shows all of them behind a fold, and saves them.
+    ``found.opening()`` holds the place for the summary at a chapter's start; ``found(claim,
+    result)`` words a statistic, keeps the finding and returns it, to be shown; ``found.compare``
+    keeps a statistic without a sentence; ``found.summary(folder)`` fills the place with the main
+    findings and saves all; ``found.compared()`` is the table of everything that was compared.
 
     Examples
     --------
     >>> found = Findings()
     >>> one = found(Finding("rises", HOLDS, "It rises.", 0.2, 0.1, 0.3, 90), main=True)
-    >>> [finding.claim for finding in found]
-    ['rises']
+    >>> found.compare("of rare facts", (0.1, -0.1, 0.3, 20))
+    >>> found.compared()["decision"].tolist()
+    ['holds', 'undecided']
     """
 
-    def __init__(self) -> None:
+    def __init__(self, chapter: str = "") -> None:
+        self._words = wordings(chapter)
         self._kept: dict[str, Finding] = {}
+        self._rows: list[dict[str, object]] = []
         self._main: list[str] = []
         self._place = uuid4().hex
 
     def __iter__(self) -> Iterator[Finding]:
         return iter(self._kept.values())
 
-    def __call__(self, finding: Finding, main: bool = False) -> Finding:
-        """Keep a finding, among those of the chapter's opening if it is a main one."""
+    def __call__(
+        self, claim: str | Finding, result: Any = None, main: bool = False, **words: object
+    ) -> Finding:
+        """Word a statistic and keep the finding; ``words`` fill further places of the wording."""
+        finding = claim
+        if isinstance(claim, str):
+            if claim not in self._words:
+                raise UserError(f'"{claim}" has no wording: add it to the claims of the chapter.')
+            told = dict(self._words[claim])
+            main = told.pop("main", main)
+            finding = decide(claim, result, **(told | words))
         if finding.claim in self._kept and self._kept[finding.claim] != finding:
             raise UserError(f'Two findings are called "{finding.claim}": rename one.')
         self._kept[finding.claim] = finding
+        label = finding.claim.replace("_", " ")
+        numbers = (finding.estimate, finding.low, finding.high, finding.n)
+        self._rows.append(_row(label, numbers, finding.decision))
         if main and finding.claim not in self._main:
             self._main.append(finding.claim)
         return finding
+
+    def compare(self, label: str, result: Any, null: float = 0.0) -> None:
+        """Keep a statistic for the table of everything compared, without a sentence."""
+        estimate, low, high, n = (float(number) for number in (*result[:3], result[-1]))
+        if low == high and n < FEW:
+            low = high = np.nan
+        decision = _decision(estimate - null, low - null, high - null)
+        self._rows.append(_row(label, (estimate, low, high, n), decision))
+
+    def compared(self) -> pd.DataFrame:
+        """Return every statistic that was compared: label, estimate, interval, n, decision."""
+        columns = ["what", "estimate", "low", "high", "n", "decision"]
+        return pd.DataFrame(self._rows, columns=columns).drop_duplicates("what", keep="last")
 
     def opening(self) -> None:
         """Hold the place of the main findings, which the summary fills."""
@@ -170,6 +213,11 @@ class Findings:
         note = DOTTED if open_ones else ""
         display(HTML(head + _html(opening) + note), display_id=self._place, update=True)
         return listed(*kept, fold=f"All {len(kept)} findings")
+
+
+def _row(label: str, numbers: tuple[float, float, float, float], decision: str) -> dict:
+    names = ("estimate", "low", "high", "n")
+    return {"what": label, **dict(zip(names, numbers)), "decision": decision}
 
 
 def listed(*found: Finding, fold: str = "") -> HTML:

@@ -1,0 +1,1 @@
+"""The book's sources; :mod:`book.tools` makes the book from them."""

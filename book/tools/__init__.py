@@ -1,0 +1,1 @@
+"""Tools that make the book: ``python -m book.tools``."""

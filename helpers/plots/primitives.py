@@ -1,0 +1,330 @@
+"""Six figures that all chapters share: rows of dots, forests, curves, scatters, maps, bars.
+
+Each takes a tidy table and the names of its columns, draws intervals wherever the table has them,
+and returns the axes, so that a chapter can add what is its own. A table without a number gives a
+panel that says so.
+"""
+
+from collections.abc import Callable, Mapping
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.ticker import PercentFormatter
+
+from helpers.plots.scatters import scatter
+from helpers.plots.style import (
+    BLUE,
+    GREY,
+    INK,
+    RED,
+    band,
+    colour_bar,
+    colours,
+    empty,
+    legend_above,
+    log_scale,
+    name_rows,
+    number_map,
+    plain,
+    share_axis,
+)
+
+__all__ = ["bars", "curves", "dots", "forest", "heat_map", "scatter"]
+NEVER = -1.5  # where "never" stands on an axis of doublings that begins at 0
+STYLES = ("-", "--", "-.", ":")
+
+
+def dots(
+    table: pd.DataFrame,
+    label: str = "label",
+    by: str = "",
+    ax: Axes | None = None,
+    xlabel: str = "",
+    mark: str = "",
+    shades: Mapping[str, str] | None = None,
+    share: bool = False,
+    nothing: str = "There is nothing to draw.",
+) -> Axes:
+    """Draw estimates with intervals, a row for each label, a colour for each value of `by`.
+
+    Parameters
+    ----------
+    table : DataFrame
+        ``estimate``, with ``low, high`` where there are intervals, and the columns `label`, `by`.
+        Rows stand in order of appearance.
+    label, by : str
+        What names the rows; what shares a row, each with a colour ("" for one colour).
+    ax : Axes, optional
+        By default a new figure, tall enough for the rows.
+    xlabel : str
+        Name of the estimate.
+    mark : str
+        Column of printed numbers, drawn as hollow diamonds.
+    shades : mapping, optional
+        Colours by the values of `by`, or of `label` without it.
+    share : bool
+        Whether the axis runs from 0 to 100 %.
+    nothing : str
+        What an empty panel says.
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"label": ["P17", "all"], "estimate": [0.5, 0.6],
+    ...                       "low": [0.4, 0.5], "high": [0.6, 0.7]})
+    >>> [text.get_text() for text in dots(table).get_yticklabels()]
+    ['P17', 'all']
+    """
+    if table.empty or table["estimate"].isna().all():
+        return empty(ax, nothing)
+    rows = list(dict.fromkeys(table[label]))
+    ax = ax or plt.subplots(figsize=(6, 1.3 + 0.16 * (len(table) * bool(by) + 2 * len(rows))))[1]
+    named = table[by or label].astype(str)
+    own = colours(named) if by else dict.fromkeys(named, BLUE)
+    own |= {str(name): shade for name, shade in (shades or {}).items()}
+    places = np.zeros(len(table))
+    for place, name in enumerate(rows):  # what shares a row shares its height
+        here = np.flatnonzero(table[label] == name)
+        places[here] = place + 0.7 * ((np.arange(len(here)) + 0.5) / len(here) - 0.5)
+    for name in dict.fromkeys(named):
+        part, at = table[named == name], places[named == name]
+        if {"low", "high"} <= set(table.columns):
+            ax.hlines(at, part["low"], part["high"], color=own[name], lw=2, alpha=0.55)
+        ax.plot(part["estimate"], at, "o", color=own[name], ms=5, label=plain(name) if by else None)
+    if mark:
+        ax.plot(table[mark], places, "D", mfc="none", mec=RED, mew=1.3, ms=7, label=plain(mark))
+    name_rows(ax, rows)
+    ax.set_xlabel(xlabel)
+    if share:
+        share_axis(ax.xaxis)
+    legend_above(ax)
+    return ax
+
+
+def forest(table: pd.DataFrame, null: float = 0.0, **given: object) -> Axes:
+    """Draw differences or correlations with intervals, a row each, beside the line of no effect.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As for :func:`dots`.
+    null : float
+        Where the line stands.
+    **given
+        What :func:`dots` takes.
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"label": ["b - a"], "estimate": [0.2], "low": [0.1], "high": [0.3]})
+    >>> forest(table).get_lines()[-1].get_xdata()
+    [0.0, 0.0]
+    """
+    ax = dots(table, **given)
+    if ax.get_yticks().size:
+        ax.axvline(null, color=GREY, lw=1, zorder=0)
+    return ax
+
+
+def curves(
+    table: pd.DataFrame,
+    x: str,
+    by: str = "",
+    ax: Axes | None = None,
+    xlabel: str = "",
+    ylabel: str = "",
+    axis: str = "",
+    points: bool = True,
+    shades: Mapping[str, str] | None = None,
+    share: bool = True,
+    nothing: str = "There is nothing to draw.",
+) -> Axes:
+    """Draw estimates along an axis, a line with its intervals for each value of `by`.
+
+    Parameters
+    ----------
+    table : DataFrame
+        ``estimate``, with ``low, high`` where there are intervals, and the columns `x`, `by`.
+    x, by : str
+        Column along the axis; what names the lines ("" for one line).
+    ax : Axes, optional
+        By default a new figure.
+    xlabel, ylabel : str
+        Names of the axes; by default the columns'.
+    axis : str
+        ``"doublings"`` for counts of which 0 stands apart, ``"even"`` for few and uneven values
+        side by side, ``"log"``, or "".
+    points : bool
+        Whether points with bars stand on the line, for few values; else a band alone.
+    shades : mapping, optional
+        Colours by the values of `by`.
+    share : bool
+        Whether the vertical axis runs from 0 to 100 %.
+    nothing : str
+        What an empty panel says.
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"exposures": [0, 1, 4], "estimate": [0.1, 0.3, 0.6]})
+    >>> ax = curves(table, "exposures", axis="doublings")
+    >>> [text.get_text() for text in ax.get_xticklabels()], ax.get_lines()[0].get_xdata().tolist()
+    (['0', '1', '4'], [-1.5, 0.0, 2.0])
+    """
+    if table.empty or table["estimate"].isna().all():
+        return empty(ax, nothing)
+    ax = ax or plt.subplots()[1]
+    values = np.array(sorted(table[x].unique()))
+    groups = list(table.groupby(by, sort=False)) if by else [(None, table)]
+    own = colours([str(name) for name, _ in groups]) | {None: BLUE, **(shades or {})}
+    for number, (name, part) in enumerate(groups):
+        part = part.sort_values(x)
+        at = _places(part[x].to_numpy(dtype=float), values, axis)
+        shade = own.get(name, own.get(str(name)))
+        band(ax, at, part, shade, name, ls="-" if points else STYLES[number % len(STYLES)])
+        if points:
+            ax.plot(at, part["estimate"], "o", color=shade, ms=6)
+            if {"low", "high"} <= set(part.columns):
+                ax.vlines(at, part["low"], part["high"], color=shade, lw=1.5)
+    if axis in ("doublings", "even"):
+        ax.set_xticks(_places(values.astype(float), values, axis), [f"{v:,g}" for v in values])
+    elif axis == "log":
+        log_scale(ax)
+    ax.set(xlabel=xlabel or x, ylabel=ylabel)
+    if share:
+        share_axis(ax.yaxis)
+    legend_above(ax)
+    return ax
+
+
+def heat_map(
+    table: pd.DataFrame,
+    label: str = "",
+    write: Callable[[float], str] = "{:.2f}".format,
+    ax: Axes | None = None,
+    nothing: str = "There is nothing to draw.",
+    **shading: object,
+) -> Axes:
+    """Draw a table as a map with the number in each field.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Rows and columns as they are drawn; what is not a number is left white.
+    label : str
+        What the bar of shades says; "" for no bar.
+    write : callable
+        Writes a number.
+    ax : Axes, optional
+        By default a new figure, large enough.
+    nothing : str
+        What an empty panel says.
+    **shading
+        For matplotlib's ``imshow``, such as ``cmap, vmin, vmax``.
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"atlas-s": [0.5, np.nan]}, index=["capital", "currency"])
+    >>> [text.get_text() for text in heat_map(table).texts]
+    ['0.50']
+    """
+    if table.isna().all(axis=None):
+        return empty(ax, nothing)
+    if ax is None:
+        size = (max(4.2, 2.6 + 0.8 * table.shape[1]), 1.2 + 0.26 * len(table))
+        _, ax = plt.subplots(figsize=size)
+    values = table.to_numpy(dtype=float)
+    settings = {"cmap": "cividis", "aspect": "auto"} | shading
+    norm, palette = plt.Normalize(np.nanmin(values), np.nanmax(values)), settings["cmap"]
+    if "vmin" in settings:
+        norm = plt.Normalize(settings["vmin"], settings["vmax"])
+    palette = plt.get_cmap(palette)
+
+    def dark(value: float) -> bool:
+        return float(np.dot(palette(norm(value))[:3], (0.3, 0.59, 0.11))) < 0.5
+
+    shown = number_map(ax, values, write, dark, **settings)
+    ax.set_xticks(range(table.shape[1]), [plain(str(name)) for name in table.columns])
+    ax.tick_params(axis="x", rotation=30)
+    ax.set_yticks(range(len(table)), [plain(str(name)) for name in table.index])
+    if label:
+        colour_bar(shown, ax, label)
+    return ax
+
+
+def bars(
+    table: pd.DataFrame,
+    shades: Mapping[str, str] | None = None,
+    ax: Axes | None = None,
+    xlabel: str = "",
+    nothing: str = "There are no shares to draw.",
+) -> Axes:
+    """Draw shares that add up to one as a stacked bar for each row.
+
+    Parameters
+    ----------
+    table : DataFrame
+        A row a bar (its index names it), a column a share; ``<column>_low, <column>_high`` of the
+        first column, where there are any, are drawn as an interval at its edge.
+    shades : mapping, optional
+        Colours by column.
+    ax : Axes, optional
+        By default a new figure, tall enough for the rows.
+    xlabel : str
+        Of what these are shares.
+    nothing : str
+        What an empty panel says.
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"known": [0.5], "shaky": [0.3], "unknown": [0.2]}, index=["a"])
+    >>> len(bars(table).patches)
+    3
+    """
+    names = [name for name in table if not str(name).endswith(("_low", "_high"))]
+    if table.empty or table[names].isna().all(axis=None):
+        return empty(ax, nothing)
+    ax = ax or plt.subplots(figsize=(6, 1.2 + 0.34 * len(table)))[1]
+    own = colours(names) | dict(shades or {})
+    places, start = np.arange(len(table)), np.zeros(len(table))
+    for name in names:
+        width = table[name].to_numpy(dtype=float)
+        ax.barh(places, width, 0.7, left=start, color=own[name], label=plain(str(name)), lw=0)
+        start += np.nan_to_num(width)
+    first = names[0]
+    if f"{first}_low" in table:
+        for place, low, high in zip(places, table[f"{first}_low"], table[f"{first}_high"]):
+            ax.plot([low, high], [place] * 2, color=INK, lw=1.5, marker="|", ms=5)
+    name_rows(ax, table.index)
+    ax.set_xlim(0, 1)
+    ax.xaxis.set_major_formatter(PercentFormatter(1))
+    ax.set_xlabel(xlabel)
+    ax.grid(visible=False, axis="y")
+    legend_above(ax)
+    return ax
+
+
+def _places(found: np.ndarray, values: np.ndarray, axis: str) -> np.ndarray:
+    """Return where values stand on an axis."""
+    if axis == "doublings":
+        return np.where(found > 0, np.log2(np.maximum(found, 1)), NEVER)
+    return np.searchsorted(values, found) if axis == "even" else found

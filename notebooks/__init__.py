@@ -1,0 +1,1 @@
+"""Code of single chapters, and the wordings of their findings."""

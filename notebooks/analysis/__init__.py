@@ -1,0 +1,1 @@
+"""Code that one chapter alone needs, a module a chapter."""
