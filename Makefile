@@ -90,8 +90,8 @@ test-all: install ## run all tests: whole books, clusters, faults, mutants, ever
 test-grading: ## have nbgrader and Otter-Grader mark the assignments, in an environment of its own
 	@$(MAKE) --no-print-directory install VENV="$(GRADING_VENV)"
 	@"$(GRADING_VENV)/bin/python" -m pip install --quiet --disable-pip-version-check \
-	  -r requirements.txt -r tests/publishing/course/requirements.txt
-	@"$(GRADING_VENV)/bin/python" -m pytest tests/publishing/course -m "slow or not slow" $(ARGS)
+	  -r requirements.txt -r tests/tools/course/requirements.txt
+	@"$(GRADING_VENV)/bin/python" -m pytest tests/tools/course -m "slow or not slow" $(ARGS)
 
 test-server: install ## test and time scoring by vLLM, in an environment of its own (3.5 GB)
 	@want="$(PYTHON_TAG) $$(cksum < tests/server/requirements.txt)"; \

@@ -18,13 +18,13 @@ import pandas as pd
 import pytest
 from playwright.sync_api import Error
 
+from book.tools import live
+from book.tools.live import asking
+from book.tools.live.asking import WAYS, Question
+from book.tools.live.bundle import SCRIPTS
 from helpers import models, probing
 from helpers.models.checkpoints import WEIGHTS
 from helpers.prompts.formats import SEPARATORS
-from helpers.publishing import live
-from helpers.publishing.live import asking
-from helpers.publishing.live.asking import WAYS, Question
-from helpers.publishing.live.bundle import SCRIPTS
 from tests import tiny
 
 ROOT = Path(__file__).resolve().parent.parent

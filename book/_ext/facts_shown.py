@@ -1,7 +1,7 @@
 """What pages show of facts and chapters: a fact in several states or studies, a chapter's figure.
 
 ``front-fact`` takes one line a state, ``label | field=value | ...``, with the fields of
-`helpers.publishing.live.Question`. ``one-fact`` puts a fact of the atlas through the four studies.
+`book.tools.live.Question`. ``one-fact`` puts a fact of the atlas through the four studies.
 ``chapter-figure`` shows a figure of an executed chapter by its name; where it has none, nothing.
 """
 
@@ -19,8 +19,8 @@ from sphinx.util.docutils import SphinxDirective
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent))
 
+from book.tools import live, one_fact
 from helpers import UserError
-from helpers.publishing import live, one_fact
 from helpers.studies import STUDIES
 
 STILLS = "_build/live"  # seen from the book's folder

@@ -1,6 +1,6 @@
 """The directive ``live-probe``: a place in which the reader asks a bundled model, in the page.
 
-It names one case or several of `helpers.publishing.live.cases`, and begins with the first. It
+It names one case or several of `book.tools.live.cases`, and begins with the first. It
 writes that one's figure, which stays where no script runs, and the tag on which
 ``_static/live/page.js`` builds the form. The bundle with the model is made from the weights each
 time the book is rendered; it is no part of any page until the reader asks for it.
@@ -17,8 +17,8 @@ from sphinx.util.docutils import SphinxDirective
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent))
 
+from book.tools import live
 from helpers import UserError
-from helpers.publishing import live
 
 FOLDER = "live"  # within _static
 FILES = ("live.css", "client.js", "prompts.js", "page.js")  # of the page; others are in the bundle

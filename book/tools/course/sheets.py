@@ -1,0 +1,182 @@
+"""Make the course: notebooks for students, instructors and grading systems, and quizzes."""
+
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import nbformat
+from nbformat import NotebookNode
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+
+from book.tools import render
+from book.tools.course import assignments, checks, exercises, quiz, weeks
+from book.tools.course.assignments import METADATA, worth
+from book.tools.course.checks import stub
+from book.tools.course.exercises import Exercise, plain, title_of
+from book.tools.course.weeks import Week
+from book.tools.jobs import TEMPLATES
+from helpers import UserError
+
+FOLDER = Path("build") / "course"
+
+SETS = ("student", "instructor")
+INSTALL = "install"  # the tag of a chapter's cell that fetches the project where it is missing
+INTRODUCTION = {
+    "student": """These exercises belong to the chapter of this name in *What Language Models Know*.
+In a cell that raises `NotImplementedError`, write the function; then run the cell below it, which
+tests yours. A test that prints nothing has passed. Each exercise stands alone.""",
+    "instructor": """The exercises of the chapter of this name in *What Language Models Know*, with
+their solutions and with notes for marking. Students get the same notebook with the functions left
+to be written.""",
+}
+START = """Each notebook needs the project's `helpers`. From its folder, after `make install`:
+
+```bash
+.venv/bin/python -m pip install jupyterlab
+PYTHONPATH="$PWD" .venv/bin/python -m jupyterlab {folder}
+```
+"""
+ASSIGNMENTS = {
+    "nbgrader": """# Assignments for nbgrader
+
+{table}
+
+Where nbgrader and the project are installed (`pip install nbgrader {address}`), in this folder:
+
+```bash
+nbgrader generate_assignment week-1 --create   # what students get, in release/
+nbgrader autograde week-1                      # what they handed in, in submitted/
+nbgrader formgrader                            # marks by hand, in JupyterLab
+```
+""",
+    "otter": """# Assignments for Otter-Grader
+
+{table}
+
+Where Otter and the project are installed (`pip install otter-grader {address}`), in this folder:
+
+```bash
+otter assign week-1.ipynb build                            # what students get, in build/student
+otter run -a build/autograder/week-1-*.zip submission.ipynb  # or: otter grade, in containers
+```
+""",
+}
+MARKING = """An exercise in code gets its points if the visible test and the hidden one pass. For
+the others, the solution says what earns a point.
+"""
+
+
+def make(folder: Path = FOLDER, templates: Path = TEMPLATES) -> str:
+    """Check all exercises, write the course, and return a sentence that says what was done."""
+    began = time.perf_counter()
+    chapters = {}
+    for name in render.chapters():
+        path = templates / f"{name}.ipynb"
+        chapters[path] = exercises.read(path)
+        checks.check(chapters[path], name)
+    found = [exercise for several in chapters.values() for exercise in several]
+    checks.check_labels(found)
+    write(chapters, folder)
+    code = sum(exercise.kind == "code" for exercise in found)
+    return (
+        f"{folder}: {len(found)} exercises of {len(chapters)} chapters; {code} stubs fail and "
+        f"{code} solutions pass visible and hidden tests ({time.perf_counter() - began:.1f} s)."
+    )
+
+
+def write(chapters: Mapping[Path, Sequence[Exercise]], folder: Path) -> list[Path]:
+    """Write sets and quizzes, by chapter, and assignments, one a week; return the files."""
+    planned = weeks.plan([exercise for found in chapters.values() for exercise in found])
+    for week in planned:
+        checks.check_names(week.exercises)
+    files: dict[Path, str | bytes] = {}
+    for path in chapters:
+        asked = path.parent / "quiz" / f"{path.stem}.yaml"
+        if asked.is_file():
+            made = quiz.files(asked, title_of(nbformat.read(path, as_version=4).cells[0].source))
+            files |= {folder / "quiz" / name: content for name, content in made.items()}
+    for week in planned:
+        name = f"{week.name}.ipynb"
+        sources = {
+            folder / "nbgrader" / "source" / week.name / name: assignments.nbgrader(week),
+            folder / "otter" / name: assignments.otter(week),
+        }
+        files |= {path: nbformat.writes(made) + "\n" for path, made in sources.items()}
+    for system in ASSIGNMENTS:
+        files[folder / system / "README.md"] = assigned(planned, system)
+    for audience in SETS:
+        for path, found in chapters.items():
+            sheet = notebook(path, found, audience)
+            files[folder / audience / path.name] = nbformat.writes(sheet, version=4) + "\n"
+        files[folder / audience / "README.md"] = readme(chapters, audience, folder)
+    try:
+        for file, text in files.items():
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(text if isinstance(text, bytes) else text.encode("utf-8"))
+    except OSError as error:
+        raise UserError(
+            f"The course cannot be written to {folder} ({error.strerror}): "
+            "free it, or give another folder with --folder."
+        ) from error
+    return list(files)
+
+
+def notebook(path: Path, found: Sequence[Exercise], audience: str) -> NotebookNode:
+    """Return the notebook of one chapter's exercises."""
+    cells = nbformat.read(path, as_version=4).cells
+    words = " ".join(INTRODUCTION[audience].split())
+    opening = f"# Exercises: {title_of(cells[0].source)}\n\n{words}"
+    made = [new_markdown_cell(opening, id="title")]
+    installs = [cell.source for cell in cells if INSTALL in cell.metadata.get("tags", [])]
+    made += [new_code_cell(source, id=INSTALL) for source in installs]
+    for number, exercise in enumerate(found, start=1):
+        made += _cells(number, exercise, audience)
+    return new_notebook(cells=made, metadata=METADATA)
+
+
+def _cells(number: int, exercise: Exercise, audience: str) -> list[NotebookNode]:
+    """Return the cells of one exercise."""
+    name, told = exercise.label, f"Difficulty {exercise.difficulty} of 3"
+    head = (
+        f"## {number}. {exercise.title}\n\n*{told}, {exercise.minutes} minutes, {exercise.kind}.*"
+    )
+    cells = [new_markdown_cell(f"{head}\n\n{plain(exercise.text, name)}", id=name)]
+    solved = audience == "instructor"
+    if exercise.kind == "code":
+        code = exercise.solution if solved else stub(exercise)
+        cells += [
+            new_code_cell(code.rstrip("\n"), id=f"{name}-function"),
+            new_code_cell(exercise.test.rstrip("\n"), id=f"{name}-test"),
+        ]
+    if solved:
+        notes = f"**Notes ({worth(exercise)}).** {plain(exercise.notes, name)}"
+        cells.append(new_markdown_cell(notes, id=f"{name}-notes"))
+    elif exercise.kind != "code":
+        cells.append(new_markdown_cell("*Your answer:*", id=f"{name}-answer"))
+    return cells
+
+
+def readme(chapters: Mapping[Path, Sequence[Exercise]], audience: str, folder: Path) -> str:
+    """Return the page that tells what lies in a set and how to open it."""
+    rows = ["| notebook | exercises | in code | minutes | points |", "|---|---|---|---|---|"]
+    for path, found in chapters.items():
+        code = sum(exercise.kind == "code" for exercise in found)
+        minutes = sum(exercise.minutes for exercise in found)
+        worth = sum(exercise.difficulty for exercise in found)
+        rows.append(f"| [{path.stem}]({path.name}) | {len(found)} | {code} | {minutes} | {worth} |")
+    words = " ".join(INTRODUCTION[audience].replace("chapter of this name", "chapters").split())
+    made = "Made by `make course` from the book's chapters: change an exercise there, not here."
+    start = START.format(folder=folder / audience)
+    table = "\n".join(rows)
+    return f"# What Language Models Know: {audience} set\n\n{words}\n\n{table}\n\n{start}\n{made}\n"
+
+
+def assigned(planned: Sequence[Week], system: str) -> str:
+    """Return the page that says what a grading system is given and how to use it."""
+    rows = ["| assignment | exercises | in code | minutes | points |", "|---|---|---|---|---|"]
+    for week in planned:
+        code = sum(exercise.kind == "code" for exercise in week.exercises)
+        load = f"{week.minutes:.0f} | {week.points}"
+        rows.append(f"| {week.name} | {len(week.exercises)} | {code} | {load} |")
+    page = ASSIGNMENTS[system].format(table="\n".join(rows), address=f"git+{render.repository()}")
+    return f"{page}\n{MARKING}"
