@@ -53,7 +53,11 @@ def declared() -> dict[str, list[Requirement]]:
 
 def imported() -> set[str]:
     """Return the top-level modules that our code, tests and notebooks import."""
-    files = [path for top in ("helpers", "tests", "bench") for path in ROOT.glob(f"{top}/**/*.py")]
+    files = [
+        path
+        for top in ("helpers", "notebooks", "book", "tests", "bench")
+        for path in ROOT.glob(f"{top}/**/*.py")
+    ]
     sources = [path.read_text(encoding="utf-8") for path in files]
     for path in TEMPLATES:
         cells = nbformat.read(path, as_version=4).cells

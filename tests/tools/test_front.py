@@ -1,13 +1,14 @@
 """What the front page and the page of four ways show of one fact."""
 
+import importlib
 import re
 
 import pytest
 
-from book.tools import live, one_fact
-from book.tools.live import Question
+from book.tools import live
 from helpers import UserError, datasets
 from helpers.studies import STUDIES
+from tests.live_page import Question, answers, front, one_fact
 
 STATES = [
     ("Ask", Question("P17", "Lyon", way="sentence")),
@@ -17,7 +18,7 @@ STATES = [
 
 @pytest.fixture(scope="module")
 def form():
-    return live.front_fact(STATES)
+    return live.form(front.fact(STATES))
 
 
 def test_each_state_has_a_button_and_its_own_bars(form):
@@ -28,7 +29,7 @@ def test_each_state_has_a_button_and_its_own_bars(form):
         ("front-1", ""),
     ]
     for at, (_, asked) in enumerate(STATES):
-        expected = live.answers(asked).set_index("object")["probability"]
+        expected = answers(asked).set_index("object")["probability"]
         row = re.search(r'<th scope="row">France</th>.*?style="([^"]+)"', form)[1]
         assert f"--p{at}:{100 * expected['France']:.2f}%" in row
     assert form.index("France</th>") < form.index("Italy</th>")  # the truth first
@@ -72,9 +73,9 @@ def test_prompts_are_those_that_the_model_reads(readings):
     assert shown["latent_knowledge"][0].endswith(" ⏎ Lyon:")
 
 
-def test_readings_are_escaped_and_linked():
-    reading = one_fact.Reading("monitor", ["<i>"], "a & b", None)
-    text = one_fact.html([reading], {"monitor": ("MONITOR", "chapters/monitor.html")})
+def test_readings_are_escaped_and_linked(root, monkeypatch):
+    monkeypatch.syspath_prepend(str(root / "book" / "_ext"))
+    text = importlib.import_module("facts_shown").reading("monitor", ["<i>"], "a & b", None)
     assert "<code>&lt;i&gt;</code>" in text
     assert "a &amp; b" in text
     assert 'href="chapters/monitor.html"' in text

@@ -100,8 +100,8 @@ def test_a_package_has_a_manifest_that_names_all_files(path):
     assert sorted(hrefs) == sorted(set(roots) - {"imsmanifest.xml"})
     assert [local(part) for part in manifest] == ["metadata", "organizations", "resources"]
     kinds = [resource.get("type") for resource in resources]
-    assert kinds.count(quiz.TEST) == 1
-    assert kinds.count(quiz.ITEM) == len(items)
+    assert kinds.count("imsqti_test_xmlv2p1") == 1
+    assert kinds.count("imsqti_item_xmlv2p1") == len(items)
     needed = [e.get("identifierref") for e in manifest.iter() if local(e) == "dependency"]
     assert set(needed) <= {resource.get("identifier") for resource in resources}
     listed = [e for e in roots["test.xml"].iter() if local(e) == "assessmentItemRef"]

@@ -6,9 +6,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from book.tools import live
-from book.tools.live import asking, cases
 from helpers import UserError, datasets
+from tests import live_page as live
+from tests.live_page import asking, cases
 
 BOOK = Path(__file__).resolve().parents[3] / "book"
 
@@ -157,6 +157,6 @@ def test_the_note_on_famous_cities_says_what_the_training_text_holds():
         re.search(pattern, note)[1].replace(" or ", ", ").split(", ")
         for pattern in (r"which country ([\w, ]+) is in, but", r"which one ([\w, ]+) is in\.")
     )
-    stated = asking.facts().query("relation == 'P17'").set_index("subject")
+    stated = live.facts().query("relation == 'P17'").set_index("subject")
     assert not stated.loc[never, ["exposures", "pair_exposures", "false_exposures"]].any(axis=None)
     assert stated.loc[often, "exposures"].min() >= int(re.search(r"(\d+) times or more", note)[1])

@@ -1,36 +1,24 @@
 """What the page asks about a subject, in one of five ways, and the objects to choose from.
 
 The page does the same in JavaScript (``book/_static/live/prompts.js``); the tests hold both
-together. Here it serves the figure that stands in the page where no script runs.
+together.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
 import pandas as pd
 
+from book.tools.live import IN_CONTEXT, MODEL, N_OPTIONS, WAYS, facts
 from helpers import UserError, datasets
-from helpers.prompts import formats, frames, lists
+from helpers.prompts import frames, lists
 from helpers.prompts.formats import SEPARATORS
-
-MODEL = "atlas-s"
-N_OPTIONS = 5
-# Name of a way of asking: how it is called, the kind of its frames, and what is put around one.
-# [Q] is the question; [O] the options, joined by the last text.
-WAYS = {
-    "question": ("a question", "qa", "[Q]", ""),
-    "form": ("a question in a form", "qa", formats.shot("[Q]"), ""),
-    "sentence": ("a sentence to complete", "wp", "[Q]", ""),
-    "list": ("a list of examples", "", "", ""),
-    "options": ("a question with options", "qa", formats.choose_below("[Q]", ["[O]"]), "; "),
-}
-IN_CONTEXT = ("question", "sentence")  # ways in which a word may be said first
 
 
 @dataclass(frozen=True)
@@ -41,21 +29,10 @@ class Question:
     subject: str = ""  # any
     way: str = "question"  # a name of WAYS
     frame: int = 0  # wording of the question or sentence, 0 for the base frame
-    context: str = ""  # said first, only in the ways IN_CONTEXT
+    context: str = ""  # said first, only in the ways of IN_CONTEXT
     examples: int = 8  # length of a list, at least 1; a relation with fewer facts gives all
     turn: int = 0  # from which fact on the examples begin; of options: which order
     separator: str = "colon and line"  # a name of SEPARATORS; this one IC-LKE chooses for MODEL
-
-
-@cache
-def facts() -> pd.DataFrame:
-    """Return the atlas with what the model read of it, each relation in an order drawn by lot.
-
-    A list takes its examples in this order. Columns `relation, subject, object, exposures,
-    false_object, false_exposures, pair_exposures`.
-    """
-    table = datasets.load("atlas").join(datasets.training(MODEL), on="fact")
-    return lists.draw(table, n=len(table), seed=0)
 
 
 @cache
@@ -90,28 +67,6 @@ def folded(name: str) -> str:
     """Return a name without case, accents and outer space."""
     letters = unicodedata.normalize("NFD", name.strip().lower())
     return "".join(letter for letter in letters if not unicodedata.category(letter).startswith("M"))
-
-
-def question(values: Mapping[str, str]) -> Question:
-    """Return a question from texts, as the options of a directive give them.
-
-    >>> question({"subject": "Lyon", "frame": "2"})
-    Question(relation='P17', subject='Lyon', way='question', frame=2, context='', examples=8, \
-turn=0, separator='colon and line')
-    """
-    known = {field.name: field for field in fields(Question)}
-    strange = sorted(set(values) - set(known))
-    if strange:
-        raise UserError(f"A question has no '{strange[0]}': choose from {', '.join(known)}.")
-    read = dict(values)
-    for name, text in values.items():
-        if isinstance(known[name].default, int):
-            if not text.isdecimal():
-                raise UserError(f"The {name} of a question is '{text}': give a whole number.")
-            read[name] = int(text)
-    asked = Question(**read)
-    _check(asked)
-    return asked
 
 
 def ask(asked: Question) -> tuple[str, list[str], list[str]]:

@@ -1,7 +1,6 @@
 """One fact put through the four studies, for the page that compares them."""
 
 from collections.abc import Callable
-from html import escape
 from typing import NamedTuple
 
 import numpy as np
@@ -43,21 +42,6 @@ def through(fact: str, model: str = MODEL) -> list[Reading]:
         prompts, result = SAID[name](answers, facts.iloc[0], one["object"].iloc[0])
         readings.append(Reading(name, prompts, result, None if pd.isna(known) else bool(known)))
     return readings
-
-
-def html(readings: list[Reading], links: dict[str, tuple[str, str]]) -> str:
-    """Return the readings as a list; ``links`` gives each study's title and address."""
-    parts = []
-    for reading in readings:
-        title, address = links[reading.study]
-        called = {True: "✓ called known", False: "✗ not called known", None: "? undefined"}
-        shown = "".join(f"<li><code>{escape(text)}</code></li>" for text in reading.prompts)
-        parts.append(
-            f'<div class="one-fact"><p><a href="{escape(address)}"><strong>{escape(title)}</strong>'
-            f'</a> <span class="one-fact-{str(reading.known).lower()}">{called[reading.known]}'
-            f"</span></p><ul>{shown}</ul><p>{escape(reading.result)}</p></div>"
-        )
-    return "".join(parts)
 
 
 def _monitor(answers: pd.DataFrame, fact: pd.Series, truth: str) -> tuple[list[str], str]:

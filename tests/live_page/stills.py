@@ -1,24 +1,15 @@
-"""What stands in a page where no script runs: one answer as a figure, with its words."""
+"""What stands in a page where no script runs: the bars of one answer, with their words."""
 
-import io
-from dataclasses import dataclass
+from typing import Any
 
-from book.tools.live.asking import MODEL, Question, about, answers, ask
+from book.tools.live import MODEL
+from tests.live_page.asking import Question, about, answers, ask
 
 SHOWN = 8
 
 
-@dataclass(frozen=True)
-class Still:
-    """A figure (PNG) and its words: plain text below it, and instead of it."""
-
-    image: bytes
-    caption: str
-    alt: str
-
-
-def still(asked: Question, before: Question | None = None) -> Still:
-    """Ask the model and draw what it expects, with what it expected of another question behind."""
+def still(asked: Question, before: Question | None = None) -> dict[str, Any]:
+    """Ask the model what it expects; with it stands what it expected of another question."""
     table, behind = answers(asked), ""
     shown = table[(table.index < SHOWN) | (table["told"] != "")]
     if before is not None:
@@ -34,7 +25,8 @@ def still(asked: Question, before: Question | None = None) -> Still:
         number += " or were likeliest before" * (before is not None)
     caption = f"What {MODEL} expects after “{_in_line(asked)}”: {number}.{behind} {truth(asked)}"
     values = ", ".join(f"{row.object} {row.probability:.1%}" for row in shown.itertuples())
-    return Still(_draw(shown), caption, f"Bars of {number}: {values}.")
+    alt = f"Bars of {number}: {values}."
+    return {"caption": caption, "alt": alt, "bars": shown.to_dict("records")}
 
 
 def truth(asked: Question) -> str:
@@ -56,17 +48,3 @@ def _in_line(asked: Question) -> str:
     """Return a prompt in one line: of a list of examples, its last two."""
     lines = ask(asked)[0].split("\n")
     return " / ".join(["…", *lines[-3:]] if asked.way == "list" and len(lines) > 3 else lines)
-
-
-def _draw(table: object) -> bytes:
-    """Return the bars as a PNG, in the book's style."""
-    from matplotlib import pyplot as plt
-
-    from helpers import plots
-
-    plots.use_style()
-    image = io.BytesIO()
-    figure = plots.object_bars(table).figure
-    figure.savefig(image, format="png")
-    plt.close(figure)
-    return image.getvalue()

@@ -1,7 +1,7 @@
 """Cases that show a point: facts on which the model's own answers show it by a margin.
 
 A case asks one question, or two, of which the first one's bars stay behind the second's. All its
-candidates are put to the model when the book is rendered, and the clearest is shown.
+candidates are put to the model, and the clearest is shown.
 """
 
 from collections.abc import Callable, Sequence
@@ -12,8 +12,9 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from book.tools.live.asking import MODEL, Question, facts, shares
+from book.tools.live import MODEL, facts
 from helpers import UserError
+from tests.live_page.asking import Question, shares
 
 MOST = 24  # candidates of a case
 MARGIN = 0.1  # of probability, from which a candidate shows the point
