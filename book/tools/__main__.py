@@ -87,7 +87,7 @@ def course(args: argparse.Namespace) -> None:
     from book.tools.course import downloads, sheets, slides, weeks
 
     folder = args.folder or sheets.FOLDER
-    print(sheets.make(folder))
+    print(sheets.make(folder, args.templates or sheets.TEMPLATES))
     if args.folder is None:
         downloads.notebooks(weeks.of_the_book(), downloads.COPIES)
     print(slides.make(folder / slides.FOLDER))
@@ -116,7 +116,7 @@ COMMANDS: cli.Commands = {
     "noise": (noise, "--model --runs --facts"),
     "book": (book, "chapters --model --models --runs --set --cores"),
     "sweep": (sweep, "chapters --models --runs --set --cores --profile --dry-run"),
-    "course": (course, "--folder"),
+    "course": (course, "--folder --templates"),
     "pdf": (pdf, ""),
     "links": (links, ""),
 }

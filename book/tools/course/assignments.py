@@ -117,7 +117,7 @@ def _notebook(week: Week, cells: Callable[[Exercise], Iterator[NotebookNode]]) -
     title = new_markdown_cell(
         f"# Week {week.number}\n\nThe exercises are worth {week.points} points."
     )
-    install = install_cell(TEMPLATES / f"{week.exercises[0].chapter}.ipynb")
+    install = install_cell(TEMPLATES / f"{render.chapters()[0]}.ipynb")
     made = [title, new_code_cell(install)]
     made += [cell for exercise in week.exercises for cell in cells(exercise)]
     return _numbered(new_notebook(cells=made, metadata=METADATA))

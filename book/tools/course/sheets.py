@@ -4,6 +4,7 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import jinja2
 import nbformat
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
@@ -13,14 +14,13 @@ from book.tools.course import assignments, checks, exercises, quiz, weeks
 from book.tools.course.assignments import METADATA, worth
 from book.tools.course.checks import stub
 from book.tools.course.exercises import Exercise, plain, title_of
-from book.tools.course.weeks import Week
 from book.tools.jobs import TEMPLATES
 from helpers import UserError
 
 FOLDER = Path("build") / "course"
 
+README = Path(__file__).with_name("readme.md.jinja")
 SETS = ("student", "instructor")
-INSTALL = "install"  # the tag of a chapter's cell that fetches the project where it is missing
 INTRODUCTION = {
     "student": """These exercises belong to the chapter of this name in *What Language Models Know*.
 In a cell that raises `NotImplementedError`, write the function; then run the cell below it, which
@@ -29,41 +29,6 @@ tests yours. A test that prints nothing has passed. Each exercise stands alone."
 their solutions and with notes for marking. Students get the same notebook with the functions left
 to be written.""",
 }
-START = """Each notebook needs the project's `helpers`. From its folder, after `make install`:
-
-```bash
-.venv/bin/python -m pip install jupyterlab
-PYTHONPATH="$PWD" .venv/bin/python -m jupyterlab {folder}
-```
-"""
-ASSIGNMENTS = {
-    "nbgrader": """# Assignments for nbgrader
-
-{table}
-
-Where nbgrader and the project are installed (`pip install nbgrader {address}`), in this folder:
-
-```bash
-nbgrader generate_assignment week-1 --create   # what students get, in release/
-nbgrader autograde week-1                      # what they handed in, in submitted/
-nbgrader formgrader                            # marks by hand, in JupyterLab
-```
-""",
-    "otter": """# Assignments for Otter-Grader
-
-{table}
-
-Where Otter and the project are installed (`pip install otter-grader {address}`), in this folder:
-
-```bash
-otter assign week-1.ipynb build                            # what students get, in build/student
-otter run -a build/autograder/week-1-*.zip submission.ipynb  # or: otter grade, in containers
-```
-""",
-}
-MARKING = """An exercise in code gets its points if the visible test and the hidden one pass. For
-the others, the solution says what earns a point.
-"""
 
 
 def make(folder: Path = FOLDER, templates: Path = TEMPLATES) -> str:
@@ -102,13 +67,18 @@ def write(chapters: Mapping[Path, Sequence[Exercise]], folder: Path) -> list[Pat
             folder / "otter" / name: assignments.otter(week),
         }
         files |= {path: nbformat.writes(made) + "\n" for path, made in sources.items()}
-    for system in ASSIGNMENTS:
-        files[folder / system / "README.md"] = assigned(planned, system)
+    given = [(week.name, week.exercises, week.minutes) for week in planned]
+    for system in ("nbgrader", "otter"):
+        files[folder / system / "README.md"] = readme(system, folder / system, given)
+    listed = [
+        (f"[{path.stem}]({path.name})", found, sum(exercise.minutes for exercise in found))
+        for path, found in chapters.items()
+    ]
     for audience in SETS:
         for path, found in chapters.items():
             sheet = notebook(path, found, audience)
             files[folder / audience / path.name] = nbformat.writes(sheet, version=4) + "\n"
-        files[folder / audience / "README.md"] = readme(chapters, audience, folder)
+        files[folder / audience / "README.md"] = readme(audience, folder / audience, listed)
     try:
         for file, text in files.items():
             file.parent.mkdir(parents=True, exist_ok=True)
@@ -127,8 +97,7 @@ def notebook(path: Path, found: Sequence[Exercise], audience: str) -> NotebookNo
     words = " ".join(INTRODUCTION[audience].split())
     opening = f"# Exercises: {title_of(cells[0].source)}\n\n{words}"
     made = [new_markdown_cell(opening, id="title")]
-    installs = [cell.source for cell in cells if INSTALL in cell.metadata.get("tags", [])]
-    made += [new_code_cell(source, id=INSTALL) for source in installs]
+    made += [new_code_cell(exercises.install_cell(path), id="install")]
     for number, exercise in enumerate(found, start=1):
         made += _cells(number, exercise, audience)
     return new_notebook(cells=made, metadata=METADATA)
@@ -156,27 +125,19 @@ def _cells(number: int, exercise: Exercise, audience: str) -> list[NotebookNode]
     return cells
 
 
-def readme(chapters: Mapping[Path, Sequence[Exercise]], audience: str, folder: Path) -> str:
-    """Return the page that tells what lies in a set and how to open it."""
-    rows = ["| notebook | exercises | in code | minutes | points |", "|---|---|---|---|---|"]
-    for path, found in chapters.items():
-        code = sum(exercise.kind == "code" for exercise in found)
-        minutes = sum(exercise.minutes for exercise in found)
-        worth = sum(exercise.difficulty for exercise in found)
-        rows.append(f"| [{path.stem}]({path.name}) | {len(found)} | {code} | {minutes} | {worth} |")
-    words = " ".join(INTRODUCTION[audience].replace("chapter of this name", "chapters").split())
-    made = "Made by `make course` from the book's chapters: change an exercise there, not here."
-    start = START.format(folder=folder / audience)
-    table = "\n".join(rows)
-    return f"# What Language Models Know: {audience} set\n\n{words}\n\n{table}\n\n{start}\n{made}\n"
-
-
-def assigned(planned: Sequence[Week], system: str) -> str:
-    """Return the page that says what a grading system is given and how to use it."""
-    rows = ["| assignment | exercises | in code | minutes | points |", "|---|---|---|---|---|"]
-    for week in planned:
-        code = sum(exercise.kind == "code" for exercise in week.exercises)
-        load = f"{week.minutes:.0f} | {week.points}"
-        rows.append(f"| {week.name} | {len(week.exercises)} | {code} | {load} |")
-    page = ASSIGNMENTS[system].format(table="\n".join(rows), address=f"git+{render.repository()}")
-    return f"{page}\n{MARKING}"
+def readme(kind: str, folder: Path, rows: Sequence[tuple[str, Sequence[Exercise], float]]) -> str:
+    """Return the page on what lies in a folder, with a row for each notebook, and its use."""
+    told = [
+        (
+            name,
+            len(found),
+            sum(exercise.kind == "code" for exercise in found),
+            round(minutes),
+            sum(exercise.difficulty for exercise in found),
+        )
+        for name, found, minutes in rows
+    ]
+    words = " ".join(INTRODUCTION.get(kind, "").replace("chapter of this name", "chapters").split())
+    template = jinja2.Template(README.read_text(encoding="utf-8"), keep_trailing_newline=True)
+    address = f"git+{render.repository()}"
+    return template.render(kind=kind, folder=folder, rows=told, introduction=words, address=address)

@@ -13,7 +13,7 @@ from helpers import UserError, datasets, models, prompts
 from helpers.prompts import lists
 from helpers.prompts.formats import SEPARATORS
 from tests import live_page as live
-from tests.live_page import Question, stills
+from tests.live_page import Question, asking, stills
 
 RELATIONS = sorted(datasets.relations("atlas")["relation"])
 
