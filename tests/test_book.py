@@ -304,9 +304,9 @@ def test_every_section_of_results_says_what_was_found(visits, name):
 
 def test_the_first_page_has_a_finding_of_each_chapter_that_it_names(visits):
     page, _, _ = visits("index.html")
-    links = page.locator("article p strong a[href^='chapters/']").all_inner_texts()
-    assert len(links) >= 3
-    assert page.locator("article .finding").count() == len(links)
+    assert page.locator("article .finding").count() >= 3
+    links = page.locator("article .finding a[href^='chapters/']")
+    assert links.count() == page.locator("article .finding").count()
 
 
 def test_the_fact_of_the_first_page_moves_with_its_buttons(visits):
