@@ -8,9 +8,10 @@ from tests.live_page.stills import truth
 
 SHOWN = 2  # likeliest objects of each state
 STATES = [
-    ("Ask", Question("P17", "Lyon", way="sentence")),
-    ("Reword", Question("P17", "Lyon", way="sentence", frame=3)),
-    ("Say a wrong country first", Question("P17", "Lyon", way="sentence", context="Italy")),
+    ("Ask", Question("P17", "Lyon", "sentence")),
+    ("Ask in a wording it never read", Question("P17", "Lyon", "question", frame=6)),
+    ("Say an unrelated word first", Question("P17", "Lyon", "sentence", context="Helium")),
+    ("Say a wrong country first", Question("P17", "Lyon", "sentence", context="Italy")),
 ]
 
 
