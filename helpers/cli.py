@@ -1,4 +1,4 @@
-"""The command line, ``python -m helpers COMMAND``: what each command takes, and what it calls.
+"""The command line: what each command takes, and what it calls.
 
 Imports stand inside the commands, so that help costs nothing. A mistake of the user's ends in one
 sentence on stderr and status 2. The book's own commands, ``python -m book.tools``, work alike.

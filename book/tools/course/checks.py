@@ -1,50 +1,12 @@
 """Hold the exercises to their promises: every solution passes its test, every stub fails it."""
 
 import ast
-from collections import Counter
-from collections.abc import Sequence
 
 from book.tools.course.exercises import Exercise, imports
 from helpers import UserError
 
-NUMBER = range(4, 7)  # exercises a chapter
 NOTHING = "return None"
 TO_WRITE = "raise NotImplementedError"
-
-
-def check(exercises: Sequence[Exercise], chapter: str) -> None:
-    """Check the exercises of one chapter: how many, of which kinds, and each one in code."""
-    kinds = Counter(exercise.kind for exercise in exercises)
-    if len(exercises) not in NUMBER or kinds["code"] < 2 or not kinds["to be argued"]:
-        raise UserError(
-            f"The chapter {chapter} needs {NUMBER[0]} to {NUMBER[-1]} exercises, two or more of "
-            f"them in code and one or more to be argued; it has {len(exercises)}, {kinds['code']} "
-            f"and {kinds['to be argued']}."
-        )
-    for exercise in exercises:
-        if exercise.difficulty not in (1, 2, 3) or not 1 <= exercise.minutes <= 60:
-            raise UserError(
-                f"{exercise.label} needs a difficulty from 1 to 3 and 1 to 60 minutes, not "
-                f"{exercise.difficulty} and {exercise.minutes}."
-            )
-        if exercise.kind == "code":
-            try_out(exercise)
-
-
-def check_labels(exercises: Sequence[Exercise]) -> None:
-    """Refuse two exercises of one label, since the book and the notebooks name them by it."""
-    label, times = Counter(exercise.label for exercise in exercises).most_common(1)[0]
-    if times > 1:
-        raise UserError(f"There are {times} exercises with the label {label}: rename all but one.")
-
-
-def check_names(exercises: Sequence[Exercise]) -> None:
-    """Refuse functions of one name in one assignment: a grader tests the last of them."""
-    coded = [exercise for exercise in exercises if exercise.kind == "code"]
-    names = Counter(function.name for exercise in coded for function in exercise.functions())
-    for name, times in names.items():
-        if times > 1:
-            raise UserError(f"{times} exercises of one week ask for a function {name}: rename one.")
 
 
 def try_out(exercise: Exercise) -> None:

@@ -93,7 +93,7 @@ def read(path: Path) -> list[Exercise]:
 def install_cell(path: Path) -> str:
     """Return the code of a chapter's cell that fetches the project where it is missing."""
     cells = nbformat.read(path, as_version=4).cells
-    return next(cell.source for cell in cells if "install" in cell.metadata.get("tags", []))
+    return next((c.source for c in cells if "install" in c.metadata.get("tags", [])), "")
 
 
 def _directives(markdown: str, chapter: str) -> Iterator[tuple[str, str, str, str]]:

@@ -5,7 +5,6 @@ which is the `key`; a short one has the answers that it will `accept`. Each says
 plain, so that they read alike in Markdown and on a learning platform.
 """
 
-from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,7 +12,6 @@ import jinja2
 import yaml
 
 from book.tools.course import downloads
-from helpers import UserError
 
 TEMPLATE = Path(__file__).with_name("qti.xml.jinja")
 
@@ -42,35 +40,13 @@ class Item:
 
 def read(path: Path) -> list[Item]:
     """Return the items of a chapter's quiz."""
-    try:
-        found = yaml.safe_load(path.read_text(encoding="utf-8"))
-        items = [Item(**{key: _fixed(value) for key, value in one.items()}) for one in found]
-    except (yaml.YAMLError, TypeError, AttributeError) as error:
-        raise UserError(
-            f"{path} is not a list of items with id, ask, why, and options and key, or accept: "
-            f"{' '.join(str(error).split())}."
-        ) from error
-    times = Counter(item.id for item in items)
-    for item in items:
-        _check(item, times[item.id], path)
-    return items
+    found = yaml.safe_load(path.read_text(encoding="utf-8"))
+    return [Item(**{key: _fixed(value) for key, value in one.items()}) for one in found]
 
 
 def _fixed(value: object) -> str | tuple[str, ...]:
     """Return a value of the file as text, or texts."""
     return tuple(map(str, value)) if isinstance(value, list) else str(value)
-
-
-def _check(item: Item, times: int, path: Path) -> None:
-    """Refuse an item that has no single answer."""
-    one = item.options.count(item.key) == 1 and len(set(item.options)) == len(item.options) > 1
-    if times > 1:
-        raise UserError(f"{path} has {times} items {item.id}: rename all but one.")
-    if bool(item.options) == bool(item.accept) or (item.options and not one):
-        raise UserError(
-            f"The item {item.id} of {path} needs different options and one of them as its key, "
-            "or answers to accept."
-        )
 
 
 def files(path: Path, title: str) -> dict[str, bytes]:

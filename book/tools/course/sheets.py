@@ -38,9 +38,10 @@ def make(folder: Path = FOLDER, templates: Path = TEMPLATES) -> str:
     for name in render.chapters():
         path = templates / f"{name}.ipynb"
         chapters[path] = exercises.read(path)
-        checks.check(chapters[path], name)
+        for exercise in chapters[path]:
+            if exercise.kind == "code":
+                checks.try_out(exercise)
     found = [exercise for several in chapters.values() for exercise in several]
-    checks.check_labels(found)
     write(chapters, folder)
     code = sum(exercise.kind == "code" for exercise in found)
     return (
@@ -52,8 +53,6 @@ def make(folder: Path = FOLDER, templates: Path = TEMPLATES) -> str:
 def write(chapters: Mapping[Path, Sequence[Exercise]], folder: Path) -> list[Path]:
     """Write sets and quizzes, by chapter, and assignments, one a week; return the files."""
     planned = weeks.plan([exercise for found in chapters.values() for exercise in found])
-    for week in planned:
-        checks.check_names(week.exercises)
     files: dict[Path, str | bytes] = {}
     for path in chapters:
         asked = path.parent / "quiz" / f"{path.stem}.yaml"
@@ -97,7 +96,8 @@ def notebook(path: Path, found: Sequence[Exercise], audience: str) -> NotebookNo
     words = " ".join(INTRODUCTION[audience].split())
     opening = f"# Exercises: {title_of(cells[0].source)}\n\n{words}"
     made = [new_markdown_cell(opening, id="title")]
-    made += [new_code_cell(exercises.install_cell(path), id="install")]
+    if source := exercises.install_cell(path):
+        made.append(new_code_cell(source, id="install"))
     for number, exercise in enumerate(found, start=1):
         made += _cells(number, exercise, audience)
     return new_notebook(cells=made, metadata=METADATA)

@@ -75,9 +75,3 @@ def test_a_rubric_of_its_own_comes_first(week):
     assert assignments.notes(why) == f"Because.\n\n*For marking.* {assignments.RUBRIC[why.kind]}"
     own = type(why)(**{**vars(why), "notes": "So.\n\n*For marking.* One point."})
     assert assignments.notes(own) == own.notes
-
-
-def test_functions_of_one_name_are_not_in_one_week(week):
-    checks.check_names(week.exercises)
-    with pytest.raises(checks.UserError, match=r"2 exercises of one week .* more"):
-        checks.check_names([week.exercises[1]] * 2)

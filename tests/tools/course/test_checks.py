@@ -18,11 +18,6 @@ def one(sound_exercises):
     return sound_exercises[1]
 
 
-def test_a_sound_chapter_passes(sound_exercises):
-    checks.check(sound_exercises, "made_up")
-    checks.check_labels(sound_exercises)
-
-
 def test_the_stub_keeps_imports_signature_and_docstring(one):
     assert checks.stub(one) == (
         'import math\n\n\ndef more(x):\n    """Add one."""\n    raise NotImplementedError\n'
@@ -72,27 +67,3 @@ def test_what_keeps_no_promise_is_refused(one, changes, message):
 def test_each_exercise_runs_in_names_of_its_own(one):
     assert checks.run("x = 1", "assert x == 1", "first") is None
     assert isinstance(checks.run("y = 1", "assert x == 1", "second"), NameError)
-
-
-@pytest.mark.parametrize(
-    ("left", "message"),
-    [
-        (slice(0, 3), "it has 3, 2 and 0"),
-        (slice(2, 4), "it has 2, 1 and 1"),
-        (slice(0, 0), "it has 0, 0 and 0"),
-    ],
-)
-def test_too_few_exercises_are_refused(sound_exercises, left, message):
-    with pytest.raises(UserError, match=message):
-        checks.check(sound_exercises[left], "made_up")
-
-
-@pytest.mark.parametrize("change", [{"difficulty": 4}, {"minutes": 0}, {"minutes": 61}])
-def test_difficulty_and_minutes_have_bounds(sound_exercises, change):
-    with pytest.raises(UserError, match="ex-hand needs a difficulty from 1 to 3"):
-        checks.check([replace(sound_exercises[0], **change), *sound_exercises[1:]], "made_up")
-
-
-def test_a_label_stands_once(one):
-    with pytest.raises(UserError, match="2 exercises with the label ex-code-1"):
-        checks.check_labels([one, one])
