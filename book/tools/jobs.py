@@ -67,9 +67,6 @@ def kind(chapter: str, templates: Path = TEMPLATES) -> str:
 
     A synthesis declares no ``model``: it reads finished runs, or published tables. A single one
     declares ``models`` and compares them itself, on the book's model; a measure runs on all.
-
-    >>> kind("monitor"), kind("atlas")
-    ('measure', 'single')
     """
     declared = settings.declared(templates / f"{chapter}.ipynb")
     if "model" not in declared:
@@ -78,11 +75,7 @@ def kind(chapter: str, templates: Path = TEMPLATES) -> str:
 
 
 def family(shown: str, others: Sequence[str] = ()) -> dict[str, str]:
-    """Return the models of the grid by the names of their folders, the book's model last.
-
-    >>> family("org/mine", ["atlas-s", "org/mine"])
-    {'atlas-s': 'atlas-s', 'org--mine': 'org/mine'}
-    """
+    """Return the models of the grid by the names of their folders, the book's model last."""
     names = [name for name in others or checkpoints.bundled() if slug(name) != slug(shown)]
     return {slug(name): name for name in [*names, shown]}
 
@@ -99,9 +92,6 @@ def plan(
 
     The chapters of the book's model are executed; the other models are measured, without a
     notebook, on the same facts, each in its own prompt format. `alike` executes them too.
-
-    >>> [job.name for job in plan(["atlas", "monitor"], "atlas-m", ["atlas-s"])]
-    ['atlas-s/monitor', 'atlas-m/atlas', 'atlas-m/monitor']
     """
     kinds = {chapter: kind(chapter) for chapter in chapters}
     given, found = list(given), []
@@ -129,11 +119,7 @@ def fitting(chapter: str, given: Iterable[str]) -> list[str]:
 
 
 def reads_runs(job: Job) -> bool:
-    """Return whether a job reads the finished runs of others, and so begins when these are there.
-
-    >>> [reads_runs(job) for job in plan(["published", "comparison"], "atlas-m")]
-    [False, True]
-    """
+    """Return whether a job reads the finished runs of others, and so begins after them."""
     return not job.model and "runs_dir" in settings.declared(TEMPLATES / f"{job.chapter}.ipynb")
 
 
@@ -144,22 +130,13 @@ def needs_runs(job: Job) -> bool:
 
 
 def priority(job: Job) -> int:
-    """Return a number, the greater the sooner a job begins: what others show, then the longest.
-
-    >>> several = plan(["atlas", "multiplicity", "monitor"], "atlas-m", ["atlas-s"])
-    >>> [job.name for job in sorted(several, key=priority, reverse=True)]
-    ['atlas-s/multiplicity', 'atlas-m/monitor', 'atlas-m/multiplicity', 'atlas-m/atlas']
-    """
+    """Return a number, the greater the sooner a job begins: what others show, then the longest."""
     length = LONGEST[::-1].index(job.chapter) + 1 if job.chapter in LONGEST else 0
     return length + job.early * 2 * len(LONGEST)
 
 
 def noise(model: str) -> Job:
-    """Return the job that makes a model's runs of the noise floor.
-
-    >>> noise("atlas-s").name
-    'noise/usual/atlas-s/monitor'
-    """
+    """Return the job that makes a model's runs of the noise floor."""
     from helpers.runs.comparison.noise import VARIANTS  # slow: not for those who need none
 
     first, *others = (f"noise/{variant}/{slug(model)}/monitor" for variant in VARIANTS)
@@ -202,9 +179,6 @@ def digest(paths: Iterable[Path], top: Path | None = None) -> str:
     """Return a hash of the content and the names of files, in whatever order they are given.
 
     Names are those below `top`, where it is given; then moving all of it changes nothing.
-
-    >>> digest([]) == digest(()) != digest([HERE / "jobs.py"]) == digest([HERE / "jobs.py"] * 2)
-    True
     """
     # Below `top` a link counts by its own name: what it leads to may lie elsewhere.
     found = sorted({path.absolute() if top else path.resolve() for path in paths})

@@ -28,14 +28,7 @@ def ask(out: Path = OUT) -> pd.DataFrame:
 
 
 def read(text: str) -> pd.DataFrame:
-    r"""Read Sphinx's answers, one JSON object a line.
-
-    >>> row = '{"status": "broken", "filename": "a.md", "lineno": 1, "uri": "https://%s", '
-    >>> row += '"info": "%s"}'
-    >>> lines = [row % ("b", "404 Client Error"), row % ("c", "Failed to resolve 'c'")]
-    >>> read("\n".join(lines))["status"].tolist()
-    ['broken', 'unreachable']
-    """
+    """Read Sphinx's answers, one JSON object a line."""
     table = pd.DataFrame([json.loads(line) for line in text.splitlines()], columns=COLUMNS)
     table = table[table["uri"].str.startswith("http", na=False)].drop_duplicates("uri")
     no_answer = table["status"].isin(["broken", "timeout"]) & table["info"].str.contains(NO_WAY)
@@ -44,11 +37,7 @@ def read(text: str) -> pd.DataFrame:
 
 
 def tell(table: pd.DataFrame) -> tuple[int, str]:
-    """Say what came of it, and with which exit status: 1 for a broken link, 2 without a network.
-
-    >>> tell(pd.DataFrame([["working", "a.md", 3, "https://b", ""]], columns=COLUMNS))
-    (0, '1 external links: 1 working')
-    """
+    """Say what came of it, and with which exit status: 1 for a broken link, 2 without a network."""
     counts = table["status"].value_counts()
     lines = [
         f"{row.filename}:{row.lineno}: {row.uri} ({row.info})"

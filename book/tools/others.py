@@ -15,9 +15,6 @@ def values(template: Path, words: Sequence[str]) -> dict[str, Any]:
 
     What the chapter alone takes keeps its default, so that a run is never said to have done more
     than it did. Words for other chapters are passed over.
-
-    >>> values(Path("notebooks/monitor.ipynb"), ["n_facts=3", "n_grid=2"])["n_facts"]
-    3
     """
     taken = measuring.declared(template.stem)
     given = settings.read(template, settings.fitting(template, words))

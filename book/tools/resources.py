@@ -35,16 +35,7 @@ def read(path: Path) -> dict[str, Any]:
 
 
 def need(table: dict[str, Any], chapter: str, billions: float | None) -> dict[str, int]:
-    """Return what a chapter on a model of a size asks for.
-
-    >>> sizes = {"small": {"up_to": 1, "gpus": 0, "cpus": 2, "memory_gb": 4}}
-    >>> sizes["large"] = {"up_to": 70, "gpus": 4, "cpus": 16, "memory_gb": 256}
-    >>> table = {"sizes": sizes, "minutes": {"other": {"small": 10, "large": 120}}}
-    >>> need(table, "monitor", 0.5)
-    {'gpu': 0, 'cpus': 2, 'mem_mb': 4096, 'runtime': 10}
-    >>> need(table, "monitor", None) == need(table, "monitor", 400.0) == need(table, "other", 7)
-    True
-    """
+    """Return what a chapter on a model of a size asks for."""
     ordered = sorted(table["sizes"], key=lambda name: table["sizes"][name]["up_to"])
     fit = [n for n in ordered if billions is not None and billions <= table["sizes"][n]["up_to"]]
     name = (fit or ordered[-1:])[0]
@@ -62,10 +53,6 @@ def billions(model: str) -> float | None:
     """Return a model's parameters in billions, from the headers of its weights; None: not known.
 
     A model on the hub is not fetched for it; no model has none.
-
-    >>> 0 < billions("atlas-xs") < billions("atlas-s") < 0.1
-    True
-    >>> billions("./no-such-folder")
     """
     if not model:
         return 0.0

@@ -58,14 +58,7 @@ def tell_plan(planned: Sequence[Job], runs: Path) -> None:
 
 
 def report(table: pd.DataFrame) -> str:
-    """Return a sweep's outcome as lines for the terminal.
-
-    >>> row = {"run": "m/monitor", "state": "failed", "new": False, "why": "Why.", "log": "run.log"}
-    >>> done = {**row, "run": "m/atlas", "state": "done", "new": True, "why": ""}
-    >>> print(report(pd.DataFrame([row, done])))
-    failed  m/monitor: Why. (log: run.log)
-    1 done (1 of them now), 1 failed, 0 left
-    """
+    """Return a sweep's outcome as lines for the terminal."""
     lines = []
     for row in table[table["state"] != "done"].itertuples():
         log = f" (log: {row.log})" if row.log and row.log not in row.why else ""

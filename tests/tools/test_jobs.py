@@ -88,3 +88,19 @@ def test_a_measured_run_is_out_of_date_with_its_settings_alone(tmp_path):
 
     assert made() == made() == made("n_grid=2")  # a close-up of the chapter, which is not made
     assert made() != made("n_facts=2")
+
+
+def test_who_reads_the_runs_of_others():
+    planned = jobs.plan(["published", "comparison", "real_models", "monitor"], "atlas-m", ["x"])
+    own = [job for job in planned if not job.early]
+    found = {job.chapter: (jobs.reads_runs(job), jobs.needs_runs(job)) for job in own}
+    assert found["comparison"] == (True, True)
+    assert found["real_models"] == (True, False)
+    assert found["published"] == found["monitor"] == (False, False)
+
+
+def test_the_noise_floor_leaves_a_run_of_each_variant():
+    job = jobs.noise("atlas-s")
+    assert (job.chapter, job.model, job.early) == (jobs.NOISE, "atlas-s", True)
+    assert job.name == "noise/usual/atlas-s/monitor"
+    assert len(set(job.folders)) == 4

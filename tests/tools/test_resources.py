@@ -87,3 +87,15 @@ def test_a_table_that_cannot_be_read_is_one_sentence(tmp_path, text):
     with pytest.raises(UserError, match="cannot be read") as caught:
         resources.read(path)
     assert "\n" not in str(caught.value)
+
+
+def test_needs_by_hand():
+    sizes = {"small": {"up_to": 1, "gpus": 0, "cpus": 2, "memory_gb": 4}}
+    sizes["large"] = {"up_to": 70, "gpus": 4, "cpus": 16, "memory_gb": 256}
+    table = {"sizes": sizes, "minutes": {"other": {"small": 10, "large": 120}}}
+    small = {"gpu": 0, "cpus": 2, "mem_mb": 4096, "runtime": 10}
+    assert resources.need(table, "monitor", 0.5) == small
+    large = {"gpu": 4, "cpus": 16, "mem_mb": 262144, "runtime": 120}
+    assert [resources.need(table, "other", size) for size in (7, 400.0, None)] == [large] * 3
+    assert resources.billions("./no-such-folder") is None
+    assert resources.billions("") == 0

@@ -30,12 +30,7 @@ def try_out(exercise: Exercise) -> None:
 
 
 def run(solution: str, test: str, label: str) -> Exception | None:
-    """Run a solution and its test in names of their own; return what they raise.
-
-    >>> run("def f(x): return x + 1", "assert f(1) == 2", "ex")
-    >>> run("def f(x): return x", "assert f(1) == 2", "ex")
-    AssertionError()
-    """
+    """Run a solution and its test in names of their own; return what they raise."""
     names = {"__name__": label}
     try:
         exec(compile(solution, f"{label}, solution", "exec"), names)
