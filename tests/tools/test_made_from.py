@@ -116,7 +116,7 @@ def test_the_pages_depend_on_prose_chapters_extensions_and_the_package(root):
         "book/index.md",
         "book/_static/custom.css",
         "book/_ext/live_probe.py",
-        "book/tools/live/asking.py",
+        "book/tools/live.py",
         "helpers/models/weights/atlas-s/model.safetensors",
         "notebooks/monitor.ipynb",
         "notebooks/slides/monitor.md",
