@@ -20,8 +20,8 @@ SIDE_BY_SIDE = OMP_NUM_THREADS=1 "$(PY)" -m pytest -n logical --maxprocesses 8 -
   --no-loadscope-reorder
 PYTHON_TAG = $$($(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null)
 
-.PHONY: help install book sweep estimate knowledge questions benchmarks course noise pdf \
-  linkcheck test test-all test-grading test-server test-cluster faults lint bench clean
+.PHONY: help install book sweep knowledge questions benchmarks course noise pdf linkcheck \
+  test test-all test-grading test-server test-cluster faults lint bench clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -46,40 +46,37 @@ install: ## make .venv and install requirements.txt (skipped while both are unch
 	echo "$$want" > "$(VENV)/installed"
 
 book: install ## run the chapters on MODEL, the measures on MODELS too, and render book/_build/html
-	@"$(PY)" -m helpers book $(CHAPTERS) --model "$(MODEL)" --models $(MODELS) \
+	@"$(PY)" -m book.tools book $(CHAPTERS) --model "$(MODEL)" --models $(MODELS) \
 	  $(if $(CORES),--cores $(CORES)) --set $(SET)
 
 sweep: install ## run CHAPTERS on each of MODELS, here or on a cluster (PROFILE=slurm); DRY=1 tells the plan
-	@"$(PY)" -m helpers sweep $(CHAPTERS) --models $(MODELS) --profile "$(PROFILE)" \
+	@"$(PY)" -m book.tools sweep $(CHAPTERS) --models $(MODELS) --profile "$(PROFILE)" \
 	  $(if $(CORES),--cores $(CORES)) $(if $(DRY),--dry-run) --set $(SET)
-
-estimate: install ## tell what that sweep costs: tokens of its probes, seconds by timing MODELS here
-	@"$(PY)" -m helpers estimate $(CHAPTERS) --models $(MODELS) --set $(SET)
 
 knowledge: install ## run the knowledge-base chapter on each of MODELS, for its comparisons
 	@for model in $(or $(MODELS),atlas-xs atlas-s atlas-m atlas-m-chat); do \
-	  "$(PY)" -m helpers run knowledge_base --model "$$model" --set $(SET) || exit $$?; done
+	  "$(PY)" -m book.tools run knowledge_base --model "$$model" --set $(SET) || exit $$?; done
 
 questions: install ## run it on 100 published questions of each of SOURCES (all three sets if empty)
-	@"$(PY)" -m helpers run knowledge_base --model "$(MODEL)" --runs runs/questions \
+	@"$(PY)" -m book.tools run knowledge_base --model "$(MODEL)" --runs runs/questions \
 	  --set dataset=seen_qa "sources=$(SOURCES)" n_seen=100 n_unseen=5 $(SET)
 
 benchmarks: install ## run the multiplicity chapter on 50 questions of each of BENCHMARKS
 	@for set in $(BENCHMARKS); do name=$$(basename "$$set" .csv); echo "$$name" >&2; \
-	  "$(PY)" -m helpers run multiplicity --model "$(MODEL)" \
+	  "$(PY)" -m book.tools run multiplicity --model "$(MODEL)" \
 	    --runs "runs/benchmarks/$$name" --set "dataset=$$set" n_items=50 $(SET) || exit $$?; done
 
 course: install ## write exercises, assignments, quizzes and slides in build/course, and check them
-	@"$(PY)" -m helpers course
+	@"$(PY)" -m book.tools course
 
 noise: install ## ask MODEL the same things in four ways that should not matter, for the comparison
-	@"$(PY)" -m helpers noise --model "$(MODEL)"
+	@"$(PY)" -m book.tools noise --model "$(MODEL)"
 
 pdf: install ## print the book that was rendered last as build/pdf/what-language-models-know.pdf
-	@"$(PY)" -m helpers pdf
+	@"$(PY)" -m book.tools pdf
 
 linkcheck: install ## ask every external link of the book whether it still leads somewhere
-	@"$(PY)" -m helpers links
+	@"$(PY)" -m book.tools links
 
 test: install ## run the fast tests, a process for each core
 	@$(SIDE_BY_SIDE) $(ARGS)
@@ -90,8 +87,8 @@ test-all: install ## run all tests: whole books, clusters, faults, mutants, ever
 test-grading: ## have nbgrader and Otter-Grader mark the assignments, in an environment of its own
 	@$(MAKE) --no-print-directory install VENV="$(GRADING_VENV)"
 	@"$(GRADING_VENV)/bin/python" -m pip install --quiet --disable-pip-version-check \
-	  -r requirements.txt -r tests/publishing/course/requirements.txt
-	@"$(GRADING_VENV)/bin/python" -m pytest tests/publishing/course -m "slow or not slow" $(ARGS)
+	  -r requirements.txt -r tests/tools/course/requirements.txt
+	@"$(GRADING_VENV)/bin/python" -m pytest tests/tools/course -m "slow or not slow" $(ARGS)
 
 test-server: install ## test and time scoring by vLLM, in an environment of its own (3.5 GB)
 	@want="$(PYTHON_TAG) $$(cksum < tests/server/requirements.txt)"; \

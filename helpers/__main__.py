@@ -2,7 +2,7 @@
 
 import sys
 
-from helpers.publishing import commands
+from helpers import cli
 
 if __name__ == "__main__":
-    sys.exit(commands.main())
+    sys.exit(cli.main())

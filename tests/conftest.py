@@ -26,7 +26,7 @@ settings.load_profile("patient")
 
 # What takes longest begins first, so that no process waits for another in the end.
 FIRST = ("test_books.py", "test_planted.py", "chapters", "test_live.py", "test_security.py")
-FIRST += ("publishing", "test_reading.py", "faults", "test_wheel.py")
+FIRST += ("tools", "test_reading.py", "faults", "test_wheel.py")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

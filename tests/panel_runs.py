@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pandas as pd
 
+from book.tools import chapters, settings
 from helpers import datasets, models, runs
-from helpers.publishing import chapters, settings
 from helpers.runs.panel import asking, reading
 from helpers.studies import STUDIES
 

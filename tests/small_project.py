@@ -77,7 +77,7 @@ def type_in(top: Path, line: str, **more: str) -> subprocess.CompletedProcess:
 
 def command(*words: str) -> list[str]:
     """Return the call of a command of the project."""
-    return [sys.executable, "-m", "helpers", *words]
+    return [sys.executable, "-m", "book.tools", *words]
 
 
 def environment() -> dict[str, str]:

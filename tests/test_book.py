@@ -321,9 +321,7 @@ def test_the_build_says_what_it_took(visits):
     page, _, _ = visits("times.html")
     rows = page.locator("article table tbody tr").all_inner_texts()
     assert len(rows) >= 8
-    rendering = next(row for row in rows if row.startswith("rendering")).split()
-    assert int(rendering[-3]) > 0
-    assert rendering[-2:] == ["–", "–"]
+    assert all(int(row.split()[-1]) > 0 for row in rows)
 
 
 def test_the_search_finds_the_measure(visits):

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from book.tools import jobs
 from helpers import datasets, findings
-from helpers.publishing import jobs
 from tests import outcomes, small_project
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -18,14 +18,13 @@ import pandas as pd
 import pytest
 from playwright.sync_api import Error
 
+from book.tools.live import opening
 from helpers import models, probing
 from helpers.models.checkpoints import WEIGHTS
 from helpers.prompts.formats import SEPARATORS
-from helpers.publishing import live
-from helpers.publishing.live import asking
-from helpers.publishing.live.asking import WAYS, Question
-from helpers.publishing.live.bundle import SCRIPTS
+from tests import live_page as live
 from tests import tiny
+from tests.live_page import SCRIPTS, WAYS, Question
 
 ROOT = Path(__file__).resolve().parent.parent
 HTML = ROOT / "book" / "_build" / "html"
@@ -48,7 +47,7 @@ def write_page(folder: Path, asked: Question | list, bundle: live.Bundle | None)
         (folder / bundle.name).write_text(bundle.text, encoding="ascii")
     for name in LOADED:
         shutil.copy(SCRIPTS / name, folder)
-    place = f'{live.opening(*cases)}<figure><img alt="bars"></figure></div>'
+    place = f'{opening([asdict(case) for case in cases])}<figure><img alt="bars"></figure></div>'
     scripts = "".join(f'<script src="{name}"></script>' for name in LOADED[1:])
     head = '<meta charset="utf-8"><title>Ask</title><link rel="stylesheet" href="live.css">'
     text = f'<!doctype html><html lang="en">{head}<body>{place}{scripts}</body></html>'
@@ -102,7 +101,7 @@ def lm():
 def drawn(seed: int) -> list[Question]:
     """Draw questions: all ways alike, subjects known and invented, every setting at random."""
     random = np.random.default_rng(seed)
-    facts, ways = asking.facts(), list(WAYS)
+    facts, ways = live.facts(), list(WAYS)
     questions = []
     for number in range(N_PROMPTS):
         fact = facts.iloc[random.integers(len(facts))]
@@ -213,7 +212,7 @@ def strings(seed: int, n: int) -> list[str]:
 
 
 def test_texts_have_the_tokens_of_python(page, lm):
-    facts = asking.facts()
+    facts = live.facts()
     texts = strings(seed=2, n=3000) + list(facts["subject"].unique()) + list(INVENTED) + ["", " "]
     found = page.evaluate("(texts) => LiveProbe.request('encode', {texts})", texts)
     expected = lm.tokenizer(texts)["input_ids"]
@@ -300,7 +299,7 @@ def test_a_missing_bundle_is_told_and_may_be_tried_again(browser, tmp_path):
 
 
 def test_the_page_tells_the_truth_of_each_subject(page):
-    facts = asking.facts().query("relation == 'P17'")
+    facts = live.facts().query("relation == 'P17'")
     often = facts.query("exposures > 2 and false_object == ''").iloc[0]
     fooled = facts.query("false_object != ''").iloc[0]
     page.select_option("select >> nth=0", "P17")
@@ -478,7 +477,7 @@ def test_the_newest_case_wins(cases):
 
 @pytest.mark.parametrize("relation", ["P17", "P575"])
 def test_the_slider_asks_about_a_fact_stated_that_often(page, relation):
-    facts = asking.facts().query("relation == @relation")
+    facts = live.facts().query("relation == @relation")
     page.select_option("select >> nth=0", relation)
     slider = page.get_by_label("Times stated")
     told(page)

@@ -14,8 +14,6 @@ import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from helpers.publishing import opening
-
 ROOT = Path(__file__).resolve().parent.parent
 TEMPLATES = sorted((ROOT / "notebooks").glob("*.ipynb"))
 TOOLS = {  # needed, though nothing of ours imports them
@@ -55,7 +53,11 @@ def declared() -> dict[str, list[Requirement]]:
 
 def imported() -> set[str]:
     """Return the top-level modules that our code, tests and notebooks import."""
-    files = [path for top in ("helpers", "tests", "bench") for path in ROOT.glob(f"{top}/**/*.py")]
+    files = [
+        path
+        for top in ("helpers", "notebooks", "book", "tests", "bench")
+        for path in ROOT.glob(f"{top}/**/*.py")
+    ]
     sources = [path.read_text(encoding="utf-8") for path in files]
     for path in TEMPLATES:
         cells = nbformat.read(path, as_version=4).cells
@@ -112,7 +114,7 @@ def test_each_pin_lies_in_one_declared_range():
 
 
 def test_the_library_declares_what_it_imports_and_nothing_else():
-    machinery = {ROOT / "helpers" / name for name in ("publishing", "atlas")}
+    machinery = {ROOT / "helpers" / name for name in ("atlas",)}
     files = [path for path in ROOT.glob("helpers/**/*.py") if not machinery & {*path.parents}]
     modules = imported_by(path.read_text(encoding="utf-8") for path in files)
     modules -= {*sys.stdlib_module_names, "helpers", "__future__", *AT_HAND}
@@ -144,9 +146,9 @@ def test_the_repository_is_named_in_one_place():
     config = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
     address = config["repository"]["url"]
     pages = {path: path.read_text(encoding="utf-8") for path in ROOT.glob("book/*.md")}
-    for path in TEMPLATES:  # the cell that installs is made from the configuration
+    for path in TEMPLATES:  # the cell that installs holds it: tests/chapters/test_every_chapter.py
         cells = nbformat.read(path, as_version=4).cells
-        pages[path] = "".join(cell.source for cell in cells if cell.id != opening.ID)
+        pages[path] = "".join(cell.source for cell in cells if cell.id != "install")
     assert not [path.name for path, text in pages.items() if address in text]
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-APART = {"atlas", "publishing"}  # of a chapter of its own; of the book, not of measuring
+APART = {"atlas"}  # of a chapter of its own
 # What one chapter alone calls, to say what it found or to lay out its tables.
 OWN = re.compile(r"helpers\.(atlas|.*findings|runs\.(comparison|panel)|published\.(checks|claims))")
 FEW = 2  # arguments that a sentence can explain

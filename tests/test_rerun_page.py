@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from helpers.publishing import commands, jobs, publish, settings
+from book.tools import __main__ as commands
+from book.tools import jobs, publish, settings
+from helpers import cli
 from helpers.runs import measuring
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -16,7 +18,7 @@ BLOCKS = re.findall(r"```bash\n(.*?)```", PAGE, flags=re.DOTALL)
 LINES = "".join(BLOCKS).replace("\\\n", " ").splitlines()
 COMMANDS = [" ".join(line.split()) for line in LINES if line.strip()]
 MAKE = [line for line in COMMANDS if line.startswith("make ")]
-PYTHON = [line for line in COMMANDS if line.startswith(".venv/bin/python -m helpers")]
+PYTHON = [line for line in COMMANDS if line.startswith(".venv/bin/python -m ")]
 
 
 def test_the_page_has_commands_of_each_kind():
@@ -42,8 +44,8 @@ def test_make_knows_target_and_variables(command):
 
 @pytest.mark.parametrize("command", PYTHON)
 def test_the_commands_of_python_take_these_words(command):
-    words = shlex.split(command)[3:]
-    args = commands.parser().parse_args(words)
+    module, *words = shlex.split(command)[2:]
+    args = {"helpers": cli, "book.tools": commands}[module].parser().parse_args(words)
     if args.command == "measure":
         allowed = set().union(*(measuring.declared(study) for study in args.studies))
         assert {word.partition("=")[0] for word in args.set} <= allowed

@@ -14,8 +14,8 @@ import nbformat
 import pytest
 import yaml
 
+from book.tools import chapters
 from helpers import runs
-from helpers.publishing import chapters
 from tests import hostile
 from tests.chapters import in_process
 

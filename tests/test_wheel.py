@@ -26,7 +26,6 @@ pytestmark = pytest.mark.slow
 INGREDIENTS = ("pyproject.toml", "README.md", "LICENSE")
 LIMIT = 100 * 2**20  # what PyPI takes
 ROOT = Path(__file__).resolve().parent.parent
-SOURCED = ("run", "book", "sweep", "estimate", "course", "times", "pdf", "links", "opening")
 SCRIPT = """
 from helpers import models
 from helpers.plots import dots, tables
@@ -54,16 +53,6 @@ class Without:  # a finder that does not find some modules
 sys.meta_path[:] = map(Without, sys.meta_path)
 if sys.argv[1:]:
     sys.argv[0] = "helpers"
-
-def each(*names):  # command: its status, and what it says
-    import contextlib, io, json
-    from helpers.publishing import commands
-    said = {{}}
-    for name in names:
-        with contextlib.redirect_stderr(io.StringIO()) as out:
-            words = ["run", "monitor"] if name == "run" else [name]
-            said[name] = [commands.main(words), out.getvalue()]
-    print(json.dumps(said))
 
 {call}
 """
@@ -170,24 +159,6 @@ def test_a_script_and_measure_need_none_of_the_books_packages(elsewhere):
     done = light(elsewhere, "runpy.run_module('helpers', run_name='__main__')", *words)
     assert done.stdout.startswith("monitor, with intervals of 95%")
     assert (elsewhere / "runs" / "measured" / "atlas-xs" / "monitor" / "run.json").is_file()
-
-
-def test_commands_say_which_sources_and_packages_they_need(root, elsewhere):
-    said = json.loads(light(elsewhere, f"each{SOURCED}").stdout)
-    address = _project(root)["urls"]["Repository"]
-    for name in SOURCED:
-        status, sentence = said[name]
-        assert status == 2
-        assert sentence.count("\n") == 1
-        assert "this command needs the book's sources" in sentence
-        assert f"(git clone {address})" in sentence
-    for folder in ("notebooks", "book"):
-        (elsewhere / folder).mkdir()
-    packages = {"run": "nbformat", "course": "nbformat", "pdf": "playwright"}
-    said = json.loads(light(elsewhere, f"each{tuple(packages)}").stdout)
-    for name, package in packages.items():
-        assert said[name][0] == 2
-        assert f"{name} needs the package {package}: install the book's" in said[name][1]
 
 
 def test_the_address_is_that_of_the_books_settings(root):

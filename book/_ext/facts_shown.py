@@ -1,14 +1,15 @@
 """What pages show of facts and chapters: a fact in several states or studies, a chapter's figure.
 
-``front-fact`` takes one line a state, ``label | field=value | ...``, with the fields of
-`helpers.publishing.live.Question`. ``one-fact`` puts a fact of the atlas through the four studies.
-``chapter-figure`` shows a figure of an executed chapter by its name; where it has none, nothing.
+``front-fact`` shows a fact in several states and ``one-fact`` one put through the four studies, as
+``live.json`` has them. ``chapter-figure`` shows a figure of an executed chapter by its name; where
+it has none, nothing.
 """
 
 import base64
 import hashlib
 import json
 import sys
+from html import escape
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -19,23 +20,24 @@ from sphinx.util.docutils import SphinxDirective
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent))
 
+from book.tools import live
 from helpers import UserError
-from helpers.publishing import live, one_fact
 from helpers.studies import STUDIES
 
 STILLS = "_build/live"  # seen from the book's folder
 
 
 class FrontFact(SphinxDirective):
-    """A fact, asked in the states that the content lists."""
+    """A fact, asked in several states."""
 
-    has_content = True
+    required_arguments = 1
 
     def run(self) -> list[nodes.Node]:
         """Return the form."""
         try:
-            states = [_state(line) for line in self.content if line.strip()]
-            return [nodes.raw("", live.front_fact(states), format="html")]
+            return [
+                nodes.raw("", live.form(live.answered("front", self.arguments[0])), format="html")
+            ]
         except UserError as error:
             raise self.error(str(error)) from error
 
@@ -48,11 +50,22 @@ class OneFact(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """Return what each study shows, what came of it, and its verdict."""
         try:
-            readings = one_fact.through(self.arguments[0])
+            readings = live.answered("fact", self.arguments[0])
         except UserError as error:
             raise self.error(str(error)) from error
-        links = {r.study: (STUDIES[r.study].TITLE, f"chapters/{r.study}.html") for r in readings}
-        return [nodes.raw("", one_fact.html(readings, links), format="html")]
+        return [nodes.raw("", "".join(reading(**each) for each in readings), format="html")]
+
+
+def reading(study: str, prompts: list[str], result: str, known: bool | None) -> str:
+    """Return what a study asked of a fact, what came of it, and whether it calls the fact known."""
+    called = {True: "✓ called known", False: "✗ not called known", None: "? undefined"}
+    shown = "".join(f"<li><code>{escape(text)}</code></li>" for text in prompts)
+    title = f"<strong>{escape(STUDIES[study].TITLE)}</strong>"
+    return (
+        f'<div class="one-fact"><p><a href="chapters/{study}.html">{title}</a> '
+        f'<span class="one-fact-{str(known).lower()}">{called[known]}</span></p>'
+        f"<ul>{shown}</ul><p>{escape(result)}</p></div>"
+    )
 
 
 class ChapterFigure(SphinxDirective):
@@ -100,8 +113,3 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_directive("one-fact", OneFact)
     app.add_directive("chapter-figure", ChapterFigure)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
-
-
-def _state(line: str) -> tuple[str, live.Question]:
-    label, *fields = (part.strip() for part in line.split("|"))
-    return label, live.question(dict(field.split("=", 1) for field in fields))

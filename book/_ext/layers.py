@@ -14,8 +14,8 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 WIDTH, ROW, GAP = 720, 34, 6
-# Above the core: what keeps runs, makes the bundled models, and makes the book.
-OUTSIDE = ("publishing", "atlas", "runs")
+# Above the core: what keeps runs, makes the bundled models, and is called from a terminal.
+OUTSIDE = ("cli", "atlas", "runs")
 SVG = """<svg viewBox="0 0 {width} {height}" role="img" aria-label="{label}" class="layers"
 style="max-width: {width}px; width: 100%" xmlns="http://www.w3.org/2000/svg">{boxes}</svg>"""
 BOX = """<g><rect x="1" y="{y}" width="{w}" height="{h}" rx="5" fill="currentColor"
@@ -29,7 +29,11 @@ def layers(root: Path) -> dict[str, str]:
     config = configparser.ConfigParser()
     config.read_string((root / ".importlinter").read_text(encoding="utf-8"))
     names = config["importlinter:contract:layers"]["layers"].split()
-    return {name: _purpose(root / "helpers" / name / "__init__.py") for name in names}
+    places = {name: root / "helpers" / name for name in names}
+    files = {
+        name: (place / "__init__.py", place.with_suffix(".py")) for name, place in places.items()
+    }
+    return {name: _purpose(next(filter(Path.is_file, each))) for name, each in files.items()}
 
 
 def picture(packages: dict[str, str]) -> str:

@@ -1,8 +1,8 @@
 """The directive ``live-probe``: a place in which the reader asks a bundled model, in the page.
 
-It names one case or several of `helpers.publishing.live.cases`, and begins with the first. It
-writes that one's figure, which stays where no script runs, and the tag on which
-``_static/live/page.js`` builds the form. The bundle with the model is made from the weights each
+It names one case or several of ``live.json``, and begins with the first. It writes that one's
+figure, which stays where no script runs, and the tag on which ``_static/live/page.js`` builds the
+form. The bundle with the model is made from the weights each
 time the book is rendered; it is no part of any page until the reader asks for it.
 """
 
@@ -17,8 +17,8 @@ from sphinx.util.docutils import SphinxDirective
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent))
 
+from book.tools import live
 from helpers import UserError
-from helpers.publishing import live
 
 FOLDER = "live"  # within _static
 FILES = ("live.css", "client.js", "prompts.js", "page.js")  # of the page; others are in the bundle
@@ -35,18 +35,18 @@ class LiveProbe(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """Return the opening tag, the figure and the closing tag."""
         try:
-            cases = [live.case(name) for name in self.arguments[0].split()]
-            still = live.still(cases[0].asked, cases[0].before)
+            cases = [live.answered("case", name) for name in self.arguments[0].split()]
         except UserError as error:
             raise self.error(str(error)) from error
-        name = f"{hashlib.sha256(still.image).hexdigest()[:16]}.png"
+        still, drawn = cases[0], live.bars(cases[0]["bars"])
+        name = f"{hashlib.sha256(drawn).hexdigest()[:16]}.png"
         folder = Path(self.env.srcdir) / STILLS
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_bytes(still.image)
+        (folder / name).write_bytes(drawn)
         self.env.metadata[self.env.docname][USED] = "yes"
-        image = nodes.image(uri=f"/{STILLS}/{name}", alt=still.alt, width="100%")
-        figure = nodes.figure("", image, nodes.caption("", still.caption))
-        tags = [nodes.raw("", text, format="html") for text in (live.opening(*cases), "</div>")]
+        image = nodes.image(uri=f"/{STILLS}/{name}", alt=still["alt"], width="100%")
+        figure = nodes.figure("", image, nodes.caption("", still["caption"]))
+        tags = [nodes.raw("", text, format="html") for text in (live.opening(cases), "</div>")]
         return [tags[0], figure, tags[1]]
 
 

@@ -13,8 +13,8 @@ from sphinx.util.docutils import SphinxDirective
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent))
 
-from helpers.publishing import render
-from helpers.publishing.course import slides
+from book.tools import render
+from book.tools.course import slides
 
 
 class Slides(SphinxDirective):

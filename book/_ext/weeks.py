@@ -15,7 +15,7 @@ from sphinx.util.docutils import SphinxDirective
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent))
 
-from helpers.publishing.course import downloads, weeks
+from book.tools.course import downloads, weeks
 
 
 class Weeks(SphinxDirective):

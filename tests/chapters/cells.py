@@ -9,7 +9,7 @@ from typing import Any
 import nbformat
 from matplotlib import pyplot as plt
 
-from helpers.publishing import settings
+from book.tools import settings
 from tests.chapters import notebooks
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import nbformat
 import pytest
 
+from book.tools import chapters, settings
 from helpers import UserError, findings, runs
-from helpers.publishing import chapters, settings
 
 KINDS = {".csv", ".md", ".tex"}  # of an exported table
 KIND = re.compile("bootstrap|Wilson|Newcombe|Fisher|clustered")  # of an interval

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from book.tools import chapters, render
 from helpers import datasets, runs
 from helpers.atlas import family
-from helpers.publishing import chapters, dependencies, jobs, render
 from helpers.stats import wilson
 from tests.chapters import notebooks
 
@@ -27,15 +27,6 @@ def test_the_run_is_whole(folder):
 
 def test_it_comes_before_the_chapters_that_rest_on_its_models():
     assert render.chapters()[:3] == ["real_models", "atlas", "monitor"]
-
-
-def test_it_runs_again_when_a_bundled_model_or_its_making_changes(root):
-    seen = dependencies.files(jobs.TEMPLATES / "atlas.ipynb")
-    assert {
-        root / f"helpers/models/weights/{name}/evaluation.csv" for name in family.members()
-    } <= seen
-    assert root / "helpers/atlas/toy.py" in seen
-    assert root / "helpers/atlas/toy.py" not in dependencies.files(jobs.TEMPLATES / "monitor.ipynb")
 
 
 def test_metrics_can_be_computed_again_from_the_saved_answers(answers, metrics):

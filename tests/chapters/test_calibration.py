@@ -7,9 +7,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from book.tools import chapters, settings
 from helpers import UserError, datasets, findings, runs
 from helpers.metrics import detection
-from helpers.publishing import chapters, settings
 from helpers.runs.panel import gathering, reading
 from helpers.stats import agreement
 from helpers.studies import STUDIES

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from book.tools import chapters
 from helpers import findings, runs
-from helpers.publishing import chapters
 from tests import saved_runs
 from tests.chapters import cells, notebooks
 

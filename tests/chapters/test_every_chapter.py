@@ -9,8 +9,8 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from helpers import UserError
-from helpers.publishing import chapters, opening, settings
+from book.tools import chapters, render, settings
+from helpers import UserError, cli
 from tests.chapters import notebooks
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -58,7 +58,7 @@ class TestTemplate:
 
     def test_has_cells_with_ids_in_good_number(self, path):
         found = notebook(path)
-        assert 20 <= len([cell for cell in found.cells if cell.id != opening.ID]) <= 75
+        assert 20 <= len([cell for cell in found.cells if cell.id != "install"]) <= 75
         ids = [cell.id for cell in found.cells]
         assert len(set(ids)) == len(ids)
         assert (found.nbformat, found.nbformat_minor) >= (4, 5)
@@ -73,9 +73,9 @@ class TestTemplate:
     def test_opens_with_the_cell_that_installs(self, path):
         cells = notebook(path).cells
         assert cells[0].cell_type == "markdown"
-        expected = opening.cell()
-        assert cells[1].source == "".join(expected["source"]), "run python -m helpers opening"
-        assert cells[1].metadata == expected["metadata"]
+        assert (cells[1].id, cells[1].metadata) == ("install", {"tags": ["install", "remove-cell"]})
+        assert f"what-language-models-know[book] @ git+{render.repository()}" in cells[1].source
+        assert {notebook(other).cells[1].source for other in TEMPLATES} == {cells[1].source}
 
 
 @every_chapter
@@ -117,9 +117,9 @@ class TestParameters:
                 chapters.run(path.stem, "atlas-s", [f"{name}=few"], tmp_path)
         assert not list(tmp_path.iterdir())
 
-    @pytest.mark.parametrize("name", settings.FIXED)
+    @pytest.mark.parametrize("name", cli.FIXED)
     def test_what_has_a_word_of_its_own_is_not_set(self, path, name, tmp_path):
-        with pytest.raises(UserError, match=f"{name} is set with {settings.FIXED[name]}, not by"):
+        with pytest.raises(UserError, match=f"{name} is set with {cli.FIXED[name]}, not by"):
             chapters.run(path.stem, "atlas-s", [f"{name}=here"], tmp_path)
         assert not list(tmp_path.iterdir())
 

@@ -4,10 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from book.tools import chapters
 from helpers import findings, runs
 from helpers.metrics import accuracy, reliability, responses
 from helpers.metrics import knowledge_base as kb
-from helpers.publishing import chapters
 from tests import outcomes, own_facts
 from tests.chapters import notebooks
 

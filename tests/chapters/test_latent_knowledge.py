@@ -4,11 +4,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from book.tools import chapters
 from helpers import findings, models, runs
 from helpers.metrics import latent_knowledge as lke
 from helpers.metrics import ranking
 from helpers.prompts import lists
-from helpers.publishing import chapters
 from tests import outcomes, tiny
 from tests.chapters import forward, notebooks
 

@@ -13,9 +13,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from book.tools import chapters
 from helpers import datasets, findings, models, probing, prompts, runs
 from helpers.metrics import anchors, monitor
-from helpers.publishing import chapters
 from tests import outcomes
 from tests.chapters import notebooks
 

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from book.tools import chapters
 from helpers import datasets, findings, models, runs
-from helpers.publishing import chapters
 from tests import outcomes, own_facts, tiny
 from tests.chapters import forward, notebooks
 

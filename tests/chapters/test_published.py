@@ -3,9 +3,9 @@
 import pandas as pd
 import pytest
 
+from book.tools import chapters, settings
 from helpers import UserError, findings, published, runs
 from helpers.published import checks, claims
-from helpers.publishing import chapters, settings
 from tests.chapters import notebooks
 
 SMALL = ["n_bootstrap=50", "n_planted=1"]

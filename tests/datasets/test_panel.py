@@ -6,11 +6,11 @@ from hypothesis import given
 from hypothesis import settings as limits
 from hypothesis import strategies as st
 
+from book.tools import settings
 from helpers import UserError, datasets
 from helpers.datasets import multiple_choice
 from helpers.datasets.panel import LEFT_OUT
 from helpers.models import checkpoints
-from helpers.publishing import settings
 
 
 @pytest.fixture(scope="module")

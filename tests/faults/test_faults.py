@@ -10,9 +10,10 @@ import time
 import pandas as pd
 import pytest
 
+from book.tools import __main__ as commands
+from book.tools import chapters
 from helpers import UserError, runs
 from helpers.probing import engine
-from helpers.publishing import chapters, commands
 from tests.faults import work
 from tests.faults.conftest import kill, wait_for
 

@@ -80,7 +80,7 @@ def test_a_killed_sweep_starts_again_without_ado(project, begin):
 def test_a_run_that_is_killed_is_told_apart(project, begin):
     first = begin(*SWEEP, "pause=600")
     wait_for(lambda: log(project) and "Executing Cell 3" in log(project)[0].read_text())
-    call = ["pgrep", "-s", str(first.pid), "-f", "helpers run monitor --model ./a"]
+    call = ["pgrep", "-s", str(first.pid), "-f", "book.tools run monitor --model ./a"]
     pids = subprocess.check_output(call, text=True).split()
     for pid in pids:
         os.kill(int(pid), signal.SIGKILL)

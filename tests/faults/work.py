@@ -13,10 +13,10 @@ import nbformat
 import pandas as pd
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
+from book.tools import __main__ as commands
 from helpers import UserError, runs
 from helpers.probing import cache as caches
 from helpers.probing import engine, score
-from helpers.publishing import commands
 from tests import tiny
 
 CITIES = ["Lyon", "Bern", "Turin", "Rome", "Nice", "Bari", "Paris", "Basel", "Milan", "Brest"]

@@ -11,11 +11,11 @@ import httpx2
 import pandas as pd
 import pytest
 
+from book.tools import __main__ as commands
 from helpers import UserError, models
 from helpers.datasets import questions
 from helpers.models import checkpoints
 from helpers.probing import score
-from helpers.publishing import commands
 from tests import tiny
 from tests.hub_server import HubServer, cut, gated, status, vanish
 
@@ -313,9 +313,7 @@ def test_a_page_sees_nothing(hub, capfd):
 def test_the_command_takes_a_revision_from_the_hub_that_the_environment_names(hub, root, tmp_path):
     environment = {k: v for k, v in os.environ.items() if k != "HF_HUB_OFFLINE"}
     environment |= {"HF_ENDPOINT": hub.url, "HF_HOME": str(tmp_path / "home")}
-    check = (
-        "from helpers.publishing import publish; publish.check(['monitor'], 'owner/tiny@v1', [])"
-    )
+    check = "from book.tools import publish; publish.check(['monitor'], 'owner/tiny@v1', [])"
     book = ["-m", "helpers", "book", "monitor", "--runs", str(tmp_path), "--model", "owner/none"]
     results = [
         subprocess.run(

@@ -11,9 +11,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from book.tools import chapters
 from helpers import UserError, datasets, models, probing, prompts, runs
 from helpers.prompts import lists
-from helpers.publishing import chapters
 from tests.server.vllm_server import PYTHON, VllmServer
 
 MODEL = "atlas-m"

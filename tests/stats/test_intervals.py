@@ -6,10 +6,10 @@ import pytest
 import scipy.stats
 from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint
 
+from book.tools import chapters, settings
 from helpers import stats
 from helpers.atlas import records
 from helpers.metrics import monitor
-from helpers.publishing import chapters, settings
 from helpers.runs.panel import contests
 
 LABELS = np.repeat(["P17", "P36", "P37"], [12, 20, 9])

@@ -4,8 +4,7 @@ import json
 
 import pytest
 
-from helpers import UserError
-from helpers.publishing import commands
+from helpers import UserError, cli
 from helpers.studies import knowledge_base
 from tests.tool_logs import archive, sample, text, write
 
@@ -105,15 +104,15 @@ def test_what_logs_cannot_say_is_noted(path, tmp_path):
 
 def test_the_command_prints_the_object_or_a_table(path, capsys):
     words = ["logs", str(path), "--study", "knowledge_base"]
-    assert commands.main([*words, "--json"]) == 0
+    assert cli.main([*words, "--json"]) == 0
     told = capsys.readouterr()
     assert json.loads(told.out) == pytest.approx(SEEN)
     assert told.err.startswith("note: Cons compares repeated answers")
-    assert commands.main([*words, "--json", "--set", "seen=no"]) == 0
+    assert cli.main([*words, "--json", "--set", "seen=no"]) == 0
     assert json.loads(capsys.readouterr().out) == pytest.approx(UNSEEN)
-    assert commands.main(words) == 0
+    assert cli.main(words) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "knowledge base over 4 answers to a prompt, with intervals of 95%"
     assert [line.split()[0] for line in lines[1:]] == ["measure", *list(SEEN)[2:]]
-    assert commands.main([*words, "--set", "tau=0.5"]) == 2
+    assert cli.main([*words, "--set", "tau=0.5"]) == 2
     assert "no parameter 'tau'" in capsys.readouterr().err

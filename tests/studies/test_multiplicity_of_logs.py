@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from helpers.publishing import commands
+from helpers import cli
 from helpers.studies import multiplicity
 from tests.tool_logs import text, three, write
 
@@ -54,12 +54,12 @@ def test_generated_answers_are_compared_as_texts(tmp_path):
 
 def test_the_command_prints_the_object_or_a_table(tmp_path, capsys):
     paths = list(map(str, three(tmp_path)))
-    assert commands.main(["logs", *paths, "--json"]) == 0
+    assert cli.main(["logs", *paths, "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == pytest.approx(BY_HAND)
-    assert commands.main(["logs", *paths, "--json", "--set", "replacement=yes"]) == 0
+    assert cli.main(["logs", *paths, "--json", "--set", "replacement=yes"]) == 0
     replaced = json.loads(capsys.readouterr().out)
     assert replaced == pytest.approx(BY_HAND | {"self_consistency": 19 / 27})
-    assert commands.main(["logs", *paths]) == 0
+    assert cli.main(["logs", *paths]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "multiplicity over 3 prompts, with intervals of 95%"
     assert lines[1].split() == ["measure", "estimate", "low", "high", "n"]
@@ -69,15 +69,15 @@ def test_the_command_prints_the_object_or_a_table(tmp_path, capsys):
 
 def test_the_command_notes_and_refuses_in_a_sentence(tmp_path, capsys):
     paths = list(map(str, three(tmp_path)))
-    assert commands.main(["logs", paths[0]]) == 2
+    assert cli.main(["logs", paths[0]]) == 2
     assert capsys.readouterr().err.startswith("error: Multiplicity needs at least 2 prompt")
     other = write(tmp_path / "other", [text("a", "Rome", 1.0, "z")])
-    assert commands.main(["logs", paths[0], str(other)]) == 2
+    assert cli.main(["logs", paths[0], str(other)]) == 2
     told = capsys.readouterr()
     assert told.out == ""
     assert told.err.count("\n") == 1
     (tmp_path / "1" / "results_2026-01-02T03-04-05.678901.json").unlink()
-    assert commands.main(["logs", *paths, "--json"]) == 0
+    assert cli.main(["logs", *paths, "--json"]) == 0
     told = capsys.readouterr()
     assert told.err.startswith("note: 1 of 3 logs do not name their model")
     assert json.loads(told.out)["items"] == 3

@@ -2,7 +2,7 @@
 
 Each variant changes one choice that should not matter, and is compared with the usual run on the
 same facts. A choice moves the difference of two models by at most the sum of their floors.
-``python -m helpers noise`` makes the runs, in ``runs/noise/<variant>/<model>/monitor``.
+``python -m book.tools noise`` makes the runs, in ``runs/noise/<variant>/<model>/monitor``.
 """
 
 from pathlib import Path

@@ -100,7 +100,7 @@ def remarks(
     >>> table = pd.DataFrame({"model": ["m"], "chapter": ["monitor"], "left_out": [""],
     ...                       "commit": ["1234567"]})
     >>> remarks(table, ["m"], [], "runs")[0][:87]
-    'm is not read; a run is missing: `python -m helpers run knowledge_base --model m --runs'
+    'm is not read; a run is missing: `python -m book.tools run knowledge_base --model m --runs'
     """
     good = table[table["left_out"] == ""]
     said = []
@@ -140,10 +140,10 @@ def command(chapter: str, model: str, folder: str | Path, dataset: str = "atlas"
     """Return the command that makes a run.
 
     >>> command("monitor", "atlas-s", "runs")
-    'python -m helpers run monitor --model atlas-s --runs runs'
+    'python -m book.tools run monitor --model atlas-s --runs runs'
     """
     given = "" if dataset == "atlas" else f" --set dataset={dataset}"
-    return f"python -m helpers run {chapter} --model {model} --runs {folder}{given}"
+    return f"python -m book.tools run {chapter} --model {model} --runs {folder}{given}"
 
 
 def _row(run: dict[str, Any], seed: int, source: dict[str, str]) -> dict[str, Any]:

@@ -1,0 +1,137 @@
+"""The book's commands, ``python -m book.tools COMMAND``; targets of the Makefile call them."""
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+from helpers import UserError, cli
+from helpers.runs import RUNS
+
+ARGUMENTS: dict[str, dict[str, Any]] = {
+    "chapter": {"metavar": "CHAPTER", "help": "a notebook of notebooks/"},
+    "chapters": {"metavar": "CHAPTER", "nargs": "*", "help": "all by default"},
+    "--model": cli.ARGUMENTS["name"] | {"default": "atlas-m"},
+    "--models": {"metavar": "MODEL", "nargs": "*", "default": [], "help": "models to compare"},
+    "--runs": cli.ARGUMENTS["--runs"] | {"default": RUNS},
+    "--set": cli.ARGUMENTS["--set"],
+    "--cores": {"metavar": "N", "type": int, "help": "all by default"},
+    "--profile": {"default": "", "help": "one of notebooks/profiles, or a folder"},
+    "--dry-run": {"action": "store_true", "help": "say what it would make"},
+    "--facts": {"metavar": "N", "type": int, "default": 5, "help": "of each relation"},
+    "--folder": {"type": Path, "help": "where to write; build/course by default"},
+    "--templates": {"metavar": "FOLDER", "type": Path, "help": "of the chapters' notebooks"},
+}
+
+
+def run(args: argparse.Namespace) -> None:
+    """Execute one chapter."""
+    from book.tools import chapters
+
+    templates = args.templates or chapters.TEMPLATES
+    chapters.run(args.chapter, args.model, args.set, args.runs, templates)
+
+
+def others(args: argparse.Namespace) -> None:
+    """Measure a model as the chapters do, without notebooks."""
+    from book.tools import jobs, locks, others
+    from helpers.models.checkpoints import slug
+    from helpers.studies import STUDIES
+
+    runs, words, names = args.runs.resolve(), tuple(args.set), args.chapters or list(STUDIES)
+    first, *more = (f"{slug(args.model)}/{name}" for name in names)
+    made = jobs.made_from(jobs.Job(first, jobs.OTHERS, args.model, words, tuple(more)), runs)
+    templates = [jobs.TEMPLATES / f"{name}.ipynb" for name in names]
+    with locks.logged(runs / first):
+        for folder in others.run(args.model, templates, words, runs):
+            jobs.sign(folder, made)
+
+
+def noise(args: argparse.Namespace) -> None:
+    """Measure how far a model lies from itself."""
+    from book.tools import jobs, noise
+
+    made = jobs.made_from(jobs.noise(args.model), args.runs.resolve())
+    for folder in noise.run(args.model, args.runs, args.facts):
+        jobs.sign(folder, made)
+        print(folder, file=sys.stderr)
+
+
+def book(args: argparse.Namespace) -> None:
+    """Make the book of a model, repeating only what changed."""
+    from book.tools import publish
+
+    publish.book(args.chapters, args.model, args.set, args.cores, args.runs, args.models)
+
+
+def sweep(args: argparse.Namespace) -> None:
+    """Run chapters on many models, here or on a cluster."""
+    from book.tools import sweeps
+
+    runs, planned = args.runs.resolve(), sweeps.plan(args.models, args.chapters, args.set)
+    profile = sweeps.profile(args.profile)
+    if args.dry_run:
+        sweeps.tell_plan(planned, runs)
+        return
+    table = sweeps.run(planned, runs, args.cores, profile)
+    print(sweeps.report(table))
+    if wrong := (table["state"] != "done").sum():
+        raise UserError(
+            f"The sweep lacks {wrong} of {len(table)} runs: mend what the sentences above name; "
+            "the same command makes these alone."
+        )
+
+
+def course(args: argparse.Namespace) -> None:
+    """Write and check the exercises, and print the slides."""
+    from book.tools.course import downloads, sheets, slides, weeks
+
+    folder = args.folder or sheets.FOLDER
+    print(sheets.make(folder, args.templates or sheets.TEMPLATES))
+    if args.folder is None:
+        downloads.notebooks(weeks.of_the_book(), downloads.COPIES)
+    print(slides.make(folder / slides.FOLDER))
+
+
+def pdf(args: argparse.Namespace) -> None:
+    """Print the rendered book as one PDF."""
+    from book.tools import pdf
+    from helpers.runs import shown
+
+    print(f"The book is printed: {shown(pdf.print_page(pdf.single(), pdf.FILE))}", file=sys.stderr)
+
+
+def links(args: argparse.Namespace) -> int:
+    """Ask the book's external links whether they still lead somewhere."""
+    from book.tools import links
+
+    status, text = links.tell(links.ask())
+    print(text)
+    return status
+
+
+COMMANDS: cli.Commands = {
+    "run": (run, "chapter --model --runs --set --templates"),
+    "others": (others, "chapters --model --runs --set"),
+    "noise": (noise, "--model --runs --facts"),
+    "book": (book, "chapters --model --models --runs --set --cores"),
+    "sweep": (sweep, "chapters --models --runs --set --cores --profile --dry-run"),
+    "course": (course, "--folder --templates"),
+    "pdf": (pdf, ""),
+    "links": (links, ""),
+}
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of the command line."""
+    about = "Make the book What Language Models Know."
+    return cli.parser("python -m book.tools", about, COMMANDS, ARGUMENTS)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run a command and return its exit status."""
+    return cli.run(parser(), COMMANDS, arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

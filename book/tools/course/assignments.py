@@ -1,0 +1,175 @@
+"""Write a week's exercises: for students to download, or for a grader to give out and mark."""
+
+import ast
+import textwrap
+from collections.abc import Callable, Iterator
+
+import yaml
+from nbformat import NotebookNode
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_raw_cell
+
+from book.tools import render
+from book.tools.course.checks import stub
+from book.tools.course.exercises import Exercise, install_cell, plain
+from book.tools.course.weeks import Week
+from book.tools.jobs import TEMPLATES
+
+METADATA = {
+    "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+    "language_info": {"name": "python"},
+}
+BODY = "SOLUTION"  # what is put in the place of a function's body, and then replaced
+MARKING = "*For marking.*"
+RUBRIC = {  # where the notes have none
+    "on paper": "Half of the points for the method, half for the numbers.",
+    "to be argued": "Full points also for another conclusion that comes with a control or a "
+    "comparison that could have gone against it. No points for length.",
+}
+
+
+def student(week: Week) -> NotebookNode:
+    """Return a week's exercises with neither solutions nor hidden tests."""
+
+    def cells(exercise: Exercise) -> Iterator[NotebookNode]:
+        yield new_markdown_cell(task(exercise))
+        if exercise.kind == "code":
+            yield new_code_cell(stub(exercise).rstrip())
+            yield new_code_cell(exercise.test.rstrip())
+        else:
+            yield new_markdown_cell("*Your answer:*")
+
+    made = _notebook(week, cells)
+    if not any("helpers" in cell.source for cell in made.cells[2:]):
+        del made.cells[1]  # nothing to install
+    else:  # the repository keeps these notebooks one folder deeper than the chapters
+        made.cells[1].source = made.cells[1].source.replace('".."', '"../.."')
+    return _numbered(made)
+
+
+def nbgrader(week: Week) -> NotebookNode:
+    """Return a week's assignment as nbgrader's source notebook."""
+
+    def cells(exercise: Exercise) -> Iterator[NotebookNode]:
+        name = exercise.label
+        yield _marked(new_markdown_cell(task(exercise)), name, locked=True)
+        if exercise.kind == "code":
+            code = solution(exercise, "### BEGIN SOLUTION", "### END SOLUTION")
+            yield _marked(new_code_cell(code), f"{name}-function", solution=True)
+            hidden = f"### BEGIN HIDDEN TESTS\n{exercise.hidden()}### END HIDDEN TESTS"
+            test = new_code_cell(f"{exercise.test}{hidden}")
+            yield _marked(test, f"{name}-test", points=exercise.difficulty, locked=True)
+        else:
+            answer = f"### BEGIN SOLUTION\n{notes(exercise)}\n### END SOLUTION"
+            cell = new_markdown_cell(answer)
+            yield _marked(cell, f"{name}-answer", points=exercise.difficulty, solution=True)
+
+    return _notebook(week, cells)
+
+
+def _marked(cell: NotebookNode, name: str, points: int = 0, **kinds: bool) -> NotebookNode:
+    """Give a cell what nbgrader has to know of it."""
+    flags = {"locked": False, "solution": False, "task": False, "grade": points > 0} | kinds
+    worth = {"points": points} if points else {}
+    cell.metadata["nbgrader"] = {"schema_version": 3, "grade_id": name, **flags, **worth}
+    return cell
+
+
+def otter(week: Week) -> NotebookNode:
+    """Return a week's assignment as Otter Assign's source notebook."""
+    config = {
+        "name": week.name,
+        "export_cell": {"pdf": False},
+        "requirements": [f"git+{render.repository()}"],
+    }
+
+    def cells(exercise: Exercise) -> Iterator[NotebookNode]:
+        code = exercise.kind == "code"
+        question = {"name": exercise.label, "points": exercise.difficulty}
+        question |= {"all_or_nothing": True} if code else {"manual": True}
+        yield _raw("BEGIN QUESTION", question)
+        yield new_markdown_cell(task(exercise))
+        yield _raw("BEGIN SOLUTION")
+        if code:
+            yield new_code_cell(solution(exercise, "# BEGIN SOLUTION", "# END SOLUTION"))
+        else:
+            yield new_markdown_cell(notes(exercise))
+        yield _raw("END SOLUTION")
+        if code:
+            yield _raw("BEGIN TESTS")
+            yield new_code_cell(exercise.test.rstrip())
+            yield new_code_cell(f"# HIDDEN\n{exercise.hidden().rstrip()}")
+            yield _raw("END TESTS")
+        yield _raw("END QUESTION")
+
+    made = _notebook(week, cells)
+    made.cells.insert(0, _raw("ASSIGNMENT CONFIG", config))
+    return _numbered(made)
+
+
+def _raw(words: str, settings: dict[str, object] | None = None) -> NotebookNode:
+    """Return one of the raw cells between which Otter Assign finds the parts of a question."""
+    text = yaml.safe_dump(settings, sort_keys=False) if settings else ""
+    return new_raw_cell(f"# {words}\n{text}".rstrip())
+
+
+def _notebook(week: Week, cells: Callable[[Exercise], Iterator[NotebookNode]]) -> NotebookNode:
+    """Return a notebook with a title, the installing cell, and the cells of each exercise."""
+    title = new_markdown_cell(
+        f"# Week {week.number}\n\nThe exercises are worth {week.points} points."
+    )
+    install = install_cell(TEMPLATES / f"{render.chapters()[0]}.ipynb")
+    made = [title, new_code_cell(install)]
+    made += [cell for exercise in week.exercises for cell in cells(exercise)]
+    return _numbered(new_notebook(cells=made, metadata=METADATA))
+
+
+def _numbered(notebook: NotebookNode) -> NotebookNode:
+    """Name cells by their place, so that the same exercises make the same file."""
+    for number, cell in enumerate(notebook.cells):
+        cell["id"] = f"cell-{number}"
+    return notebook
+
+
+def task(exercise: Exercise) -> str:
+    """Return what is asked, in Markdown."""
+    head = f"*{worth(exercise)}, {exercise.minutes} minutes, {exercise.kind}.*"
+    return f"## {exercise.title}\n\n{head}\n\n{plain(exercise.text, exercise.label)}"
+
+
+def worth(exercise: Exercise) -> str:
+    """Say what an exercise is worth: as many points as it is difficult."""
+    return f"{exercise.difficulty} point{'s' if exercise.difficulty > 1 else ''}"
+
+
+def notes(exercise: Exercise) -> str:
+    """Return the solution in words, with what earns a point."""
+    text = plain(exercise.notes, exercise.label)
+    return text if MARKING in text else f"{text}\n\n{MARKING} {RUBRIC[exercise.kind]}"
+
+
+def solution(exercise: Exercise, begin: str, end: str) -> str:
+    """Return the solution, with marks around all that a student has to write.
+
+    What stands beside the functions that are asked for is moved into them.
+    """
+    code, asked = exercise.solution, exercise.functions()
+    names = {function.name for function in asked}
+    beside = [
+        ast.get_source_segment(code, node)
+        for node in ast.parse(code).body
+        if not isinstance(node, ast.Import | ast.ImportFrom)
+        and getattr(node, "name", None) not in names
+    ]
+    made = stub(exercise, BODY)
+    for function in asked:
+        written = "\n".join([begin, *beside, _body(code, function), end])
+        made = made.replace(f"    {BODY}\n", textwrap.indent(written, "    ") + "\n", 1)
+    return made.rstrip()
+
+
+def _body(code: str, function: ast.FunctionDef) -> str:
+    """Return the text of a function's body, its comments too, without the docstring."""
+    first = function.body[1 if ast.get_docstring(function) else 0]
+    lines = code.splitlines()[first.lineno - 1 : function.end_lineno]
+    lines[0] = lines[0][first.col_offset :].rjust(len(lines[0]))
+    return textwrap.dedent("\n".join(lines))

@@ -1,0 +1,58 @@
+"""Hold the exercises to their promises: every solution passes its test, every stub fails it."""
+
+import ast
+
+from book.tools.course.exercises import Exercise, imports
+from helpers import UserError
+
+NOTHING = "return None"
+TO_WRITE = "raise NotImplementedError"
+
+
+def try_out(exercise: Exercise) -> None:
+    """Run an exercise's test on its solution, on its stub, and on a function that does nothing."""
+    for kind in ("", "hidden "):
+        test = exercise.hidden() if kind else exercise.test
+        failure = run(exercise.solution, test, exercise.label)
+        if failure is not None:
+            said = f"{type(failure).__name__} {failure}"
+            raise UserError(f"The solution of {exercise.label} fails its {kind}test: {said}")
+    if not isinstance(run(stub(exercise), exercise.test, exercise.label), NotImplementedError):
+        raise UserError(
+            f"The test of {exercise.label} does not call the function that is to be written, or "
+            "hides its error: let it assert on what the function returns."
+        )
+    if run(stub(exercise, NOTHING), exercise.test, exercise.label) is None:
+        raise UserError(
+            f"The test of {exercise.label} passes with a function that does nothing: let it "
+            "assert on what the function returns."
+        )
+
+
+def run(solution: str, test: str, label: str) -> Exception | None:
+    """Run a solution and its test in names of their own; return what they raise."""
+    names = {"__name__": label}
+    try:
+        exec(compile(solution, f"{label}, solution", "exec"), names)
+        exec(compile(test, f"{label}, test", "exec"), names)
+    except Exception as error:
+        return error
+    return None
+
+
+def stub(exercise: Exercise, body: str = TO_WRITE) -> str:
+    """Return what a student begins with: imports, signatures and docstrings of the solution.
+
+    Only the functions that the test names are left; what helps them is for the student to find.
+    The title serves a function that has no docstring.
+    """
+    functions = [_emptied(node, body, exercise.title) for node in exercise.functions()]
+    parts = [imports(ast.parse(exercise.solution).body), *functions]
+    return "\n\n\n".join(part for part in parts if part) + "\n"
+
+
+def _emptied(node: ast.FunctionDef, body: str, title: str) -> str:
+    """Return a function with its docstring, or the title, and another body."""
+    words = ast.get_docstring(node, clean=False) or f"{title.rstrip('.?!')}."
+    node.body = [ast.Expr(ast.Constant(words)), *ast.parse(body).body]
+    return ast.unparse(node)

@@ -1,0 +1,79 @@
+"""Write what students download: a notebook a week, and a zip of it with all that it needs.
+
+In the zip the parts of `helpers` that exercises import lie beside a notebook that needs them, with
+their tables, so that nothing has to be installed but NumPy, pandas, SciPy and statsmodels. On Colab
+and Binder the notebooks open from the repository, which therefore keeps a copy of them.
+"""
+
+import io
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+
+import nbformat
+import yaml
+
+from book.tools import jobs, render
+from book.tools.course import assignments, weeks
+from book.tools.course.weeks import Week
+from helpers.runs import ROOT
+
+PACKAGES = ("datasets", "metrics", "prompts", "published", "stats")  # that exercises import
+
+COPIES = ROOT / "notebooks" / "weeks"  # those of the repository
+FOLDER = "exercises"  # in the rendered book
+EPOCH = (1980, 1, 1, 0, 0, 0)  # of all files in a zip, so that the same files make the same bytes
+
+
+def notebooks(planned: list[Week], folder: Path) -> list[Path]:
+    """Write the weeks' notebooks into a folder, and return them."""
+    folder.mkdir(parents=True, exist_ok=True)
+    paths = [folder / f"{week.name}.ipynb" for week in planned]
+    for path, week in zip(paths, planned):
+        path.write_text(nbformat.writes(assignments.student(week)) + "\n", encoding="utf-8")
+    return paths
+
+
+def write(folder: Path) -> None:
+    """Write each week's notebook and its zip into a folder."""
+    for path in notebooks(weeks.of_the_book(), folder):
+        pack(path)
+
+
+def pack(notebook: Path) -> Path:
+    """Put a notebook, and of the package what exercises import, into a zip beside it."""
+    package, needed = ROOT / "helpers", set()
+    if "from helpers" in notebook.read_text(encoding="utf-8"):
+        needed = jobs.files(package / "__init__.py", *(package / name for name in PACKAGES))
+    named = {str(file.relative_to(ROOT)): file for file in needed}
+    named[notebook.name] = notebook
+    contents = {f"{notebook.stem}/{name}": file.read_bytes() for name, file in named.items()}
+    made = notebook.with_suffix(".zip")
+    made.write_bytes(zipped(contents))
+    return made
+
+
+def zipped(contents: Mapping[str, bytes]) -> bytes:
+    """Return a zip of files by name, the same bytes for the same files."""
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w") as archive:
+        for name in sorted(contents):
+            member = zipfile.ZipInfo(name, EPOCH)
+            member.compress_type, member.external_attr = zipfile.ZIP_DEFLATED, 0o644 << 16
+            archive.writestr(member, contents[name])
+    return made.getvalue()
+
+
+def addresses(week: Week) -> dict[str, str]:
+    """Return where a week's exercises are: files of the rendered book, and two services."""
+    settings = yaml.safe_load(render.CONFIG.read_text(encoding="utf-8"))
+    repository, buttons = settings["repository"], settings["launch_buttons"]
+    owner = repository["url"].removeprefix("https://github.com/")
+    file = f"{COPIES.relative_to(ROOT).as_posix()}/{week.name}.ipynb"
+    lab = f"v2/gh/{owner}/{repository['branch']}?urlpath=lab/tree/{file}"
+    return {
+        "zip": f"{FOLDER}/{week.name}.zip",
+        "notebook": f"{FOLDER}/{week.name}.ipynb",
+        "Colab": f"{buttons['colab_url']}/github/{owner}/blob/{repository['branch']}/{file}",
+        "Binder": f"{buttons['binderhub_url']}/{lab}",
+    }

@@ -1,0 +1,241 @@
+"""Read the exercises of a chapter, and their solutions, from the directives in its notebook.
+
+The chapter holds the master copy. An exercise begins with a line in italics, "Difficulty 2 of 3, 10
+minutes, code."; one in code ends with a block of Python, the test that the reader runs, and its
+solution holds one block that defines what the test asks for. What the hidden tests draw is beside
+the chapters, in ``hidden/<chapter>.py``: for an exercise ``ex-name`` a function ``ex_name(random)``
+that returns arguments for the functions that are to be written.
+"""
+
+import ast
+import re
+import textwrap
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import nbformat
+from markdown_it.renderer import RendererHTML
+from markdown_it.token import Token
+from myst_parser.config.main import MdParserConfig
+from myst_parser.parsers.directives import MarkupError, parse_directive_text
+from myst_parser.parsers.mdit import create_md_parser
+from sphinx_exercise.directive import ExerciseDirective, SolutionDirective
+
+from helpers import UserError
+
+KINDS = ("code", "on paper", "to be argued")
+DIRECTIVES = {"{exercise}": ExerciseDirective, "{solution}": SolutionDirective}
+_HEAD = re.compile(
+    r"\*Difficulty (\d+) of 3, (\d+) minutes(?:, ([^*]+?))?\.\*\s*", flags=re.ASCII | re.IGNORECASE
+)
+_MARKDOWN = create_md_parser(MdParserConfig(enable_extensions={"colon_fence"}), RendererHTML)
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """One exercise with its solution; its code is "" unless the kind is code."""
+
+    chapter: str
+    label: str  # unique
+    title: str
+    difficulty: int  # from 1 to 3
+    minutes: int  # that a reader is expected to need
+    kind: str  # of KINDS
+    text: str  # what is asked, in Markdown
+    test: str  # the code that checks it
+    solution: str  # the code that solves it
+    draw: str  # the code that draws inputs for the hidden test
+    notes: str  # what the solution says
+
+    def functions(self) -> list[ast.FunctionDef]:
+        """Return the functions to be written: those of the solution that the test names."""
+        solution, test = _parsed(self.solution, self.label), _parsed(self.test, self.label)
+        asked = {node.id for node in ast.walk(test) if isinstance(node, ast.Name)}
+        defined = [node for node in solution.body if isinstance(node, ast.FunctionDef)]
+        functions = [node for node in defined if node.name in asked]
+        if not functions:
+            raise UserError(
+                f"The solution of {self.label} defines no function that its test calls."
+            )
+        return functions
+
+    def hidden(self) -> str:
+        """Return the hidden test: the functions agree with the solution on drawn inputs."""
+        names = ", ".join(function.name for function in self.functions())
+        solution = textwrap.indent(self.solution.rstrip(), "    ")
+        return (
+            f"from notebooks.analysis.hidden_tests import compare\n\n{self.draw}\n\n"
+            f"def _solution():\n{solution}\n\n    return [{names}]\n\n\n"
+            f"compare([{names}], _solution(), {_name(self.label)})\n"
+        )
+
+
+def read(path: Path) -> list[Exercise]:
+    """Return the exercises of a chapter in order."""
+    cells = nbformat.read(path, as_version=4).cells
+    found = [
+        part
+        for cell in cells
+        if cell.cell_type == "markdown" and "{exercise}" in cell.source
+        for part in _directives(cell.source, path.stem)
+    ]
+    solutions = {title: body for name, title, _, body in found if name == "{solution}"}
+    beside = path.parent / "hidden" / f"{path.stem}.py"
+    drawn = beside.read_text(encoding="utf-8") if beside.is_file() else ""
+    return [
+        _exercise(path.stem, title, label, body, solutions, drawn)
+        for name, title, label, body in found
+        if name == "{exercise}"
+    ]
+
+
+def install_cell(path: Path) -> str:
+    """Return the code of a chapter's cell that fetches the project where it is missing."""
+    cells = nbformat.read(path, as_version=4).cells
+    return next((c.source for c in cells if "install" in c.metadata.get("tags", [])), "")
+
+
+def _directives(markdown: str, chapter: str) -> Iterator[tuple[str, str, str, str]]:
+    """Yield name, argument, label and body of the exercises and solutions in Markdown."""
+    for token in _MARKDOWN.parse(markdown):
+        name, _, first = token.info.partition(" ")
+        if token.type not in ("fence", "colon_fence") or name not in DIRECTIVES:
+            continue
+        try:
+            parsed = parse_directive_text(DIRECTIVES[name], first.strip(), token.content)
+        except MarkupError as error:
+            raise UserError(f"In {chapter}, {name} {first}: {error}.") from error
+        label = parsed.options.get("label", "")
+        yield name, " ".join(parsed.arguments), label, "\n".join(parsed.body).strip()
+
+
+def _exercise(
+    chapter: str, title: str, label: str, body: str, solutions: dict[str, str], drawn: str
+) -> Exercise:
+    """Put an exercise and its solution together."""
+    where = f'The exercise "{title}" of the chapter {chapter}'
+    if not label:
+        raise UserError(f"{where} has no label: begin it with a line such as :label: ex-name.")
+    if label not in solutions:
+        raise UserError(f"{where} has no solution: add a directive {{solution}} {label}.")
+    head = _HEAD.match(body)
+    kind = (head[3] or "on paper") if head else ""
+    if kind not in KINDS:
+        raise UserError(
+            f"{where} has to begin with a line such as *Difficulty 2 of 3, 10 minutes, code.*, "
+            f"in which the last word is one of: {', '.join(KINDS)}."
+        )
+    text, tests = without_code(body[head.end() :])
+    notes, codes = without_code(solutions[label])
+    wanted = 1 if kind == "code" else 0
+    if len(tests) != wanted or len(codes) != wanted:
+        raise UserError(
+            f"{where} is {kind} and needs {wanted} python block as its test and {wanted} in its "
+            f"solution; it has {len(tests)} and {len(codes)}."
+        )
+    test, solution = "".join(tests), "".join(codes)
+    level, minutes = int(head[1]), int(head[2])
+    draw = _draw(drawn, label, chapter) if kind == "code" else ""
+    return Exercise(chapter, label, title, level, minutes, kind, text, test, solution, draw, notes)
+
+
+def _draw(drawn: str, label: str, chapter: str) -> str:
+    """Return the function that draws for an exercise, behind the imports of its file."""
+    body = _parsed(drawn, f"notebooks/hidden/{chapter}.py").body
+    for node in body:
+        if isinstance(node, ast.FunctionDef) and node.name == _name(label):
+            parts = [imports(body), ast.get_source_segment(drawn, node)]
+            return "\n\n\n".join(part for part in parts if part) + "\n"
+    raise UserError(
+        f"{label} has no hidden test: write a function {_name(label)}(random) in "
+        f"notebooks/hidden/{chapter}.py that draws arguments for what is to be written."
+    )
+
+
+def imports(body: Iterable[ast.stmt]) -> str:
+    """Return the imports among statements, as code."""
+    found = (node for node in body if isinstance(node, ast.Import | ast.ImportFrom))
+    return "\n".join(map(ast.unparse, found))
+
+
+def _parsed(code: str, where: str) -> ast.Module:
+    """Return the statements of a piece of code."""
+    try:
+        return ast.parse(code)
+    except SyntaxError as error:
+        raise UserError(f"{where} is not Python: {error.msg}, {error.text}.") from error
+
+
+def _name(label: str) -> str:
+    """Return the name of the function that draws for an exercise."""
+    return label.replace("-", "_")
+
+
+def without_code(markdown: str) -> tuple[str, list[str]]:
+    r"""Take the blocks of Python out of Markdown.
+
+    >>> fence = "`" * 3
+    >>> without_code(f"Add.\n\n{fence}python\nassert f(1) == 2\n{fence}\nThat is all.")
+    ('Add.\n\nThat is all.', ['assert f(1) == 2\n'])
+    """
+    lines = markdown.split("\n")
+    blocks = [token for token in _MARKDOWN.parse(markdown) if _is_python(token)]
+    for token in reversed(blocks):
+        begin, end = token.map
+        del lines[begin:end]
+    return "\n".join(lines).strip(), [token.content for token in blocks]
+
+
+def title_of(markdown: str) -> str:
+    r"""Return the first heading of a text.
+
+    >>> title_of("(atlas)=\n# Models whose training text is known\n\nText.")
+    'Models whose training text is known'
+    """
+    tokens = iter(_MARKDOWN.parse(markdown))
+    return next((next(tokens).content for token in tokens if token.type == "heading_open"), "")
+
+
+def words(markdown: str) -> int:
+    r"""Count the words of a text, what is in fences left out.
+
+    >>> words("# Two words\n\n- and two\n")
+    4
+    """
+    tokens = _MARKDOWN.parse(markdown)
+    return sum(len(token.content.split()) for token in tokens if token.type == "inline")
+
+
+def _is_python(token: Token) -> bool:
+    return token.type == "fence" and token.info.strip() == "python"
+
+
+def plain(markdown: str, where: str) -> str:
+    """Write Markdown for a notebook outside the book, where roles mean nothing.
+
+    >>> plain("Each {term}`frame`, as {ref}`said above <atlas>`.", "x")
+    'Each frame, as said above.'
+    """
+    for token in _MARKDOWN.parse(markdown):
+        for child in token.children or ():
+            if child.type != "myst_role":
+                continue
+            words = _in_words(child.meta["name"], child.content, where)
+            markdown = markdown.replace(f"{{{child.meta['name']}}}`{child.content}`", words)
+    return markdown
+
+
+def _in_words(role: str, content: str, where: str) -> str:
+    """Return what stands for a role: its title, its term, or the label of an equation."""
+    title = re.fullmatch(r"(.+?)\s*<[^<>]+>", content, flags=re.DOTALL)
+    if title:
+        return title[1]
+    if role == "eq":
+        return f"({content}, in the chapter)"
+    if role == "term":
+        return content
+    raise UserError(
+        f"{where} has the role {{{role}}}, which a notebook outside the book cannot show: say it "
+        f"in words, or give a title, as in {{{role}}}`words <target>`."
+    )

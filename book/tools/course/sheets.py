@@ -1,0 +1,143 @@
+"""Make the course: notebooks for students, instructors and grading systems, and quizzes."""
+
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import jinja2
+import nbformat
+from nbformat import NotebookNode
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+
+from book.tools import render
+from book.tools.course import assignments, checks, exercises, quiz, weeks
+from book.tools.course.assignments import METADATA, worth
+from book.tools.course.checks import stub
+from book.tools.course.exercises import Exercise, plain, title_of
+from book.tools.jobs import TEMPLATES
+from helpers import UserError
+
+FOLDER = Path("build") / "course"
+
+README = Path(__file__).with_name("readme.md.jinja")
+SETS = ("student", "instructor")
+INTRODUCTION = {
+    "student": """These exercises belong to the chapter of this name in *What Language Models Know*.
+In a cell that raises `NotImplementedError`, write the function; then run the cell below it, which
+tests yours. A test that prints nothing has passed. Each exercise stands alone.""",
+    "instructor": """The exercises of the chapter of this name in *What Language Models Know*, with
+their solutions and with notes for marking. Students get the same notebook with the functions left
+to be written.""",
+}
+
+
+def make(folder: Path = FOLDER, templates: Path = TEMPLATES) -> str:
+    """Check all exercises, write the course, and return a sentence that says what was done."""
+    began = time.perf_counter()
+    chapters = {}
+    for name in render.chapters():
+        path = templates / f"{name}.ipynb"
+        chapters[path] = exercises.read(path)
+        for exercise in chapters[path]:
+            if exercise.kind == "code":
+                checks.try_out(exercise)
+    found = [exercise for several in chapters.values() for exercise in several]
+    write(chapters, folder)
+    code = sum(exercise.kind == "code" for exercise in found)
+    return (
+        f"{folder}: {len(found)} exercises of {len(chapters)} chapters; {code} stubs fail and "
+        f"{code} solutions pass visible and hidden tests ({time.perf_counter() - began:.1f} s)."
+    )
+
+
+def write(chapters: Mapping[Path, Sequence[Exercise]], folder: Path) -> list[Path]:
+    """Write sets and quizzes, by chapter, and assignments, one a week; return the files."""
+    planned = weeks.plan([exercise for found in chapters.values() for exercise in found])
+    files: dict[Path, str | bytes] = {}
+    for path in chapters:
+        asked = path.parent / "quiz" / f"{path.stem}.yaml"
+        if asked.is_file():
+            made = quiz.files(asked, title_of(nbformat.read(path, as_version=4).cells[0].source))
+            files |= {folder / "quiz" / name: content for name, content in made.items()}
+    for week in planned:
+        name = f"{week.name}.ipynb"
+        sources = {
+            folder / "nbgrader" / "source" / week.name / name: assignments.nbgrader(week),
+            folder / "otter" / name: assignments.otter(week),
+        }
+        files |= {path: nbformat.writes(made) + "\n" for path, made in sources.items()}
+    given = [(week.name, week.exercises, week.minutes) for week in planned]
+    for system in ("nbgrader", "otter"):
+        files[folder / system / "README.md"] = readme(system, folder / system, given)
+    listed = [
+        (f"[{path.stem}]({path.name})", found, sum(exercise.minutes for exercise in found))
+        for path, found in chapters.items()
+    ]
+    for audience in SETS:
+        for path, found in chapters.items():
+            sheet = notebook(path, found, audience)
+            files[folder / audience / path.name] = nbformat.writes(sheet, version=4) + "\n"
+        files[folder / audience / "README.md"] = readme(audience, folder / audience, listed)
+    try:
+        for file, text in files.items():
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(text if isinstance(text, bytes) else text.encode("utf-8"))
+    except OSError as error:
+        raise UserError(
+            f"The course cannot be written to {folder} ({error.strerror}): "
+            "free it, or give another folder with --folder."
+        ) from error
+    return list(files)
+
+
+def notebook(path: Path, found: Sequence[Exercise], audience: str) -> NotebookNode:
+    """Return the notebook of one chapter's exercises."""
+    cells = nbformat.read(path, as_version=4).cells
+    words = " ".join(INTRODUCTION[audience].split())
+    opening = f"# Exercises: {title_of(cells[0].source)}\n\n{words}"
+    made = [new_markdown_cell(opening, id="title")]
+    if source := exercises.install_cell(path):
+        made.append(new_code_cell(source, id="install"))
+    for number, exercise in enumerate(found, start=1):
+        made += _cells(number, exercise, audience)
+    return new_notebook(cells=made, metadata=METADATA)
+
+
+def _cells(number: int, exercise: Exercise, audience: str) -> list[NotebookNode]:
+    """Return the cells of one exercise."""
+    name, told = exercise.label, f"Difficulty {exercise.difficulty} of 3"
+    head = (
+        f"## {number}. {exercise.title}\n\n*{told}, {exercise.minutes} minutes, {exercise.kind}.*"
+    )
+    cells = [new_markdown_cell(f"{head}\n\n{plain(exercise.text, name)}", id=name)]
+    solved = audience == "instructor"
+    if exercise.kind == "code":
+        code = exercise.solution if solved else stub(exercise)
+        cells += [
+            new_code_cell(code.rstrip("\n"), id=f"{name}-function"),
+            new_code_cell(exercise.test.rstrip("\n"), id=f"{name}-test"),
+        ]
+    if solved:
+        notes = f"**Notes ({worth(exercise)}).** {plain(exercise.notes, name)}"
+        cells.append(new_markdown_cell(notes, id=f"{name}-notes"))
+    elif exercise.kind != "code":
+        cells.append(new_markdown_cell("*Your answer:*", id=f"{name}-answer"))
+    return cells
+
+
+def readme(kind: str, folder: Path, rows: Sequence[tuple[str, Sequence[Exercise], float]]) -> str:
+    """Return the page on what lies in a folder, with a row for each notebook, and its use."""
+    told = [
+        (
+            name,
+            len(found),
+            sum(exercise.kind == "code" for exercise in found),
+            round(minutes),
+            sum(exercise.difficulty for exercise in found),
+        )
+        for name, found, minutes in rows
+    ]
+    words = " ".join(INTRODUCTION.get(kind, "").replace("chapter of this name", "chapters").split())
+    template = jinja2.Template(README.read_text(encoding="utf-8"), keep_trailing_newline=True)
+    address = f"git+{render.repository()}"
+    return template.render(kind=kind, folder=folder, rows=told, introduction=words, address=address)

@@ -1,0 +1,274 @@
+"""Make slides of the chapters: an outline each, filled in from the chapter as it was run.
+
+An outline is ``notebooks/slides/<chapter>.md``: slides in Markdown, parted by lines of three
+hyphens; what follows a line ``Note:`` is for the speaker. Numbers of a run are never written in it.
+A line such as ``{finding} wrong_word_costs_accuracy`` takes the place of what the run found:
+
+- ``{finding} claim ...``: sentences of ``findings.json``
+- ``{figure} fig-name``: a figure of the chapter, with its caption
+- ``{equation} label ...``: equations of the chapter
+- ``{objectives}``: what the chapter teaches
+- ``{exercise} ex-name``: an exercise; its solution goes into the notes
+- ``{quiz} id``: an item of the chapter's quiz; the answer goes into the notes
+- ``{source} words``: where what the slide reports is printed, or that its numbers are made up
+
+What a run does not have is left out, and so is a slide that has nothing else to show.
+"""
+
+import html
+import re
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import jinja2
+import nbformat
+from markdown_it import MarkdownIt
+from mdit_py_plugins.dollarmath import dollarmath_plugin
+from nbformat import NotebookNode
+
+from book.tools import pdf, render
+from book.tools.course import exercises, quiz
+from book.tools.jobs import TEMPLATES
+from helpers import UserError, findings, runs
+
+OUTLINES = TEMPLATES / "slides"
+TEMPLATE = Path(__file__).with_name("slides.html.jinja")
+FOLDER = "slides"  # in the rendered book
+ASSETS = ("reveal", "mathjax")  # folders of the rendered book that a deck needs
+DISPLAY = {"display_mode": True}
+LINE = re.compile(r"\{(\w+)\} *(.*)")
+OBJECTIVES = re.compile(r"(?:will learn|you can)\n\n(1\. (?:.+\n?)+)")
+REFERENCE = re.compile(r"\s*(?:\(\{(?:doc|ref|numref|eq)\}`[^`<]+`\)|\{cite:\w+\}`[^`]+`)")
+FILLED = ("finding", "figure", "equation", "objectives", "exercise", "quiz", "source")
+EQUATION = re.compile(r"```\{math\}\s*:label: (\S+)\s+(.*?)```", flags=re.DOTALL)
+
+
+@dataclass
+class Slide:
+    """A slide as HTML: its heading, what it says and shows, and what the speaker says."""
+
+    heading: str = ""
+    words: list[str] = field(default_factory=list)
+    figures: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+
+class Chapter:
+    """A chapter as it was run: what outlines ask of it."""
+
+    def __init__(self, name: str, notebook: NotebookNode, run: Path, answers: bool = True) -> None:
+        """Take an executed notebook, and the folder that has its findings and its manifest.
+
+        Answers to exercises and to the quiz go into the notes, unless they are not to be public.
+        """
+        self.name, self.run, self.answers = name, run, answers
+        self.cells = notebook.cells
+        self.markdown = [cell.source for cell in notebook.cells if cell.cell_type == "markdown"]
+
+    @cached_property
+    def found(self) -> dict[str, findings.Finding]:
+        """Return the findings of the run by claim."""
+        return {finding.claim: finding for finding in findings.load(self.run)}
+
+    @cached_property
+    def title(self) -> str:
+        """Return the chapter's title."""
+        return exercises.title_of(self.markdown[0])
+
+    @property
+    def question(self) -> str:
+        """Return the chapter's first paragraph, in Markdown."""
+        first = self.markdown[0].split("\n\n")[1]
+        return self.plain(first.removeprefix("**The question.** "))
+
+    def plain(self, markdown: str) -> str:
+        """Return Markdown of the chapter without citations and links to its other parts."""
+        return exercises.plain(REFERENCE.sub("", markdown), self.name)
+
+    @cached_property
+    def made(self) -> dict[str, str]:
+        """Return where the chapter's numbers come from, by heading."""
+        return _made(runs.manifest(self.run))
+
+    def finding(self, words: str, slide: Slide) -> Iterator[str]:
+        """Yield findings, which name their claims."""
+        for claim in filter(self.found.get, words.split()):
+            one = self.found[claim]
+            kind = f'class="finding {one.decision} mathjax_ignore" data-claim="{claim}"'
+            yield f"<p {kind}>{html.escape(one.sentence)}</p>"
+
+    def figure(self, words: str, slide: Slide) -> Iterator[str]:
+        """Put a figure and its caption on a slide."""
+        for cell in self.cells:
+            about = cell.metadata.get("mystnb", {})
+            shown = about.get("figure", {})
+            image = _image(cell) if shown.get("name") == words else ""
+            if image:
+                alt = html.escape(about.get("image", {}).get("alt", ""))
+                caption = _html(self.plain(shown["caption"]))
+                slide.figures.append(
+                    f'<figure><img alt="{alt}" src="data:image/png;base64,{image}">'
+                    f"<figcaption>{caption}</figcaption></figure>"
+                )
+        return iter(())
+
+    def equation(self, words: str, slide: Slide) -> Iterator[str]:
+        """Yield equations, for MathJax to set."""
+        labelled = {label: text for part in self.markdown for label, text in EQUATION.findall(part)}
+        for label in filter(labelled.get, words.split()):
+            yield f'<p class="equation">{_math(labelled[label].strip(), DISPLAY)}</p>'
+
+    def objectives(self, words: str, slide: Slide) -> Iterator[str]:
+        """Yield the list of what the chapter teaches."""
+        listed = filter(None, map(OBJECTIVES.search, self.markdown))
+        yield from (_html(self.plain(found[1])) for found in listed)
+
+    def exercise(self, words: str, slide: Slide) -> Iterator[str]:
+        """Yield an exercise."""
+        for one in exercises.read(TEMPLATES / f"{self.name}.ipynb"):
+            if one.label == words:
+                if self.answers:
+                    slide.notes.append(_html(self.plain(one.notes)))
+                yield _html(self.plain(one.text))
+
+    def quiz(self, words: str, slide: Slide) -> Iterator[str]:
+        """Yield a question for the room."""
+        for item in quiz.read(TEMPLATES / "quiz" / f"{self.name}.yaml"):
+            if item.id == words:
+                if self.answers:
+                    slide.notes.append(_html(f"**Answer:** {item.answer}. {item.why}"))
+                options = "".join(f"<li>{html.escape(text)}</li>" for text in item.options)
+                yield f"<p>{html.escape(item.ask)}</p>"
+                yield f'<ol class="options">{options}</ol>' if options else ""
+
+    def source(self, words: str, slide: Slide) -> Iterator[str]:
+        """Yield where a slide's numbers are printed."""
+        yield f'<p class="source">{html.escape(words)}</p>'
+
+
+def deck(outline: str, chapter: Chapter, assets: str = "..") -> str:
+    """Return the deck of a chapter as a page; `assets` is where the folders it needs are."""
+    slides = [_slide(part, chapter) for part in re.split(r"^---$", outline, flags=re.MULTILINE)]
+    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
+    return environment.from_string(TEMPLATE.read_text(encoding="utf-8")).render(
+        assets=assets,
+        chapter=chapter,
+        question=_html(chapter.question),
+        slides=[slide for slide in slides if slide.words or slide.figures],
+        page=f"../chapters/{chapter.name}.html" if assets == ".." else "",
+        address=render.repository(),
+    )
+
+
+def placed(answers: bool = True) -> dict[str, Chapter]:
+    """Return the chapters that were placed in the book and have an outline, in its order."""
+    found, book = {}, render.BOOK / "chapters"
+    for name in render.chapters():
+        if (OUTLINES / f"{name}.md").is_file() and findings.load(book / name):
+            notebook = nbformat.read(book / f"{name}.ipynb", as_version=4)
+            found[name] = Chapter(name, notebook, book / name, answers)
+    return found
+
+
+def write(folder: Path, assets: str, answers: bool) -> list[Path]:
+    """Write the decks of the chapters that were placed in the book; return their files."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for old in folder.glob("*.html"):
+        old.unlink()
+    files = []
+    for name, chapter in placed(answers).items():
+        outline = (OUTLINES / f"{name}.md").read_text(encoding="utf-8")
+        files.append(folder / f"{name}.html")
+        files[-1].write_text(deck(outline, chapter, assets), encoding="utf-8")
+    return files
+
+
+def make(folder: Path) -> str:
+    """Write the decks as HTML, with all that they need beside them, and as PDF; say so.
+
+    A book that holds no chapters yet has no slides, and without a browser nothing is printed.
+    """
+    decks = write(folder, ".", answers=True)
+    if not decks:
+        return "No slides: the book holds no chapters yet, so run make book first."
+    for name in ASSETS:
+        shutil.copytree(render.BOOK / "_extra" / name, folder / name, dirs_exist_ok=True)
+    try:
+        for deck in decks:
+            pdf.print_slides(deck)
+    except UserError as error:
+        return f"{folder}: {len(decks)} decks, not as PDF. {error}"
+    return f"{folder}: {len(decks)} decks, as HTML and as PDF."
+
+
+def _slide(text: str, chapter: Chapter) -> Slide:
+    """Fill in one slide of an outline."""
+    body, _, notes = text.partition("\nNote:")
+    slide, waiting = Slide(), []
+    for line in [*body.strip().split("\n"), ""]:
+        asked = LINE.fullmatch(line.strip())
+        if line.startswith("## "):
+            slide.heading = _html(line[3:]).removeprefix("<p>").removesuffix("</p>\n")
+        elif asked:
+            if asked[1] not in FILLED:
+                raise UserError(
+                    f"The slides of {chapter.name} ask for {{{asked[1]}}}: take one of "
+                    f"{', '.join(FILLED)}."
+                )
+            slide.words += _rendered(waiting)
+            slide.words += getattr(chapter, asked[1])(asked[2], slide)
+            waiting = []
+        else:
+            waiting.append(line)
+    slide.words += _rendered(waiting)
+    slide.notes.insert(0, _html(notes.strip()))
+    return slide
+
+
+def _rendered(lines: list[str]) -> list[str]:
+    text = "\n".join(lines).strip()
+    return [_html(text)] if text else []
+
+
+def _html(markdown: str) -> str:
+    """Return Markdown as HTML; HTML in it is shown as it is."""
+    return _MARKDOWN.render(markdown)
+
+
+def _math(content: str, options: dict[str, Any]) -> str:
+    text = html.escape(content)
+    return rf"\[{text}\]" if options["display_mode"] else rf"\({text}\)"
+
+
+_MARKDOWN = MarkdownIt("commonmark", {"html": False}).enable("table")
+_MARKDOWN.use(dollarmath_plugin, renderer=_math)
+
+
+def _image(cell: NotebookNode) -> str:
+    """Return the first picture that a cell shows, in base 64."""
+    shown = (output.get("data", {}).get("image/png", "") for output in cell.get("outputs", ()))
+    return next(("".join(image.split()) for image in shown if image), "")
+
+
+def _made(manifest: dict[str, Any]) -> dict[str, str]:
+    """Return what a manifest says of a run, for its last slide."""
+    model, data = manifest.get("model") or {}, manifest.get("dataset") or {}
+    read = sorted({run["model"] for run in manifest.get("read", ())})
+    weights = model.get("weights_sha") or ""
+    revision = model.get("revision") or (f"weights {weights[:12]}" if weights else "")
+    versions = ", ".join(f"{name} {number}" for name, number in manifest["versions"].items())
+    about = {
+        "Model": ", ".join(filter(None, (model.get("name"), revision))),
+        "Runs read": ", ".join(read),
+        "Data": data.get("title", "")
+        + (f" (version {data['version']})" if data.get("version") else ""),
+        "Seed": str(manifest["seed"]),
+        "Run": f"{manifest['finished'][:10]}, {manifest['device']}",
+        "Versions": versions,
+        "Findings": "findings.json of this run",
+    }
+    return {heading: words for heading, words in about.items() if words}

@@ -1,0 +1,103 @@
+"""Divide the exercises among the weeks of a course: in the book's order, evenly."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import nbformat
+import pandas as pd
+
+from book.tools import render
+from book.tools.course import exercises
+from book.tools.course.exercises import Exercise
+from book.tools.jobs import TEMPLATES
+
+TABLE = render.BOOK / "course_times.csv"  # what chapters take from nothing
+WEEKS = 6
+SPEED = 238  # words a minute of silent reading: the mean of 190 studies, Brysbaert 2019
+WHERE = {"on paper": "In class", "code": "At home", "to be argued": "To hand in"}
+
+
+@dataclass(frozen=True)
+class Week:
+    """One week of the course."""
+
+    number: int
+    exercises: list[Exercise]
+    chapters: list[str]  # that begin in it
+    minutes: float  # of its exercises, and of these chapters' runs
+
+    @property
+    def name(self) -> str:
+        """Return the name of its assignment."""
+        return f"week-{self.number}"
+
+    @property
+    def points(self) -> int:
+        """Return what its exercises are worth."""
+        return sum(exercise.difficulty for exercise in self.exercises)
+
+
+def plan(found: Sequence[Exercise], table: Path = TABLE) -> list[Week]:
+    """Return the weeks of the exercises given; minutes of runs are read from a table."""
+    ran: Mapping[str, float] = pd.read_csv(table).groupby("notebook")["minutes"].first()
+    first = {one.chapter: one.label for one in reversed(found)}
+    minutes = [
+        one.minutes + (ran.get(one.chapter, 0.0) if one.label == first[one.chapter] else 0.0)
+        for one in found
+    ]
+    ends = divided(minutes)
+    weeks = []
+    for number, (begin, end) in enumerate(zip([0, *ends], ends), start=1):
+        part = list(found[begin:end])
+        chapters = [one.chapter for one in part if one.label == first[one.chapter]]
+        weeks.append(Week(number, part, chapters, math.fsum(minutes[begin:end])))
+    return weeks
+
+
+def divided(minutes: Sequence[float], weeks: int = WEEKS) -> list[int]:
+    """Return where each week ends, so that the squares of their minutes have the least sum.
+
+    >>> divided([10, 10, 20, 5, 5, 30], weeks=3)
+    [2, 5, 6]
+    """
+    best: dict[int, tuple[float, list[int]]] = {0: (0.0, [])}
+    for _ in range(weeks):
+        best = {
+            end: min(
+                (total + math.fsum(minutes[begin:end]) ** 2, [*ends, end])
+                for begin, (total, ends) in best.items()
+                if begin <= end
+            )
+            for end in range(len(minutes) + 1)
+        }
+    return best[len(minutes)][1]
+
+
+def of_the_book() -> list[Week]:
+    """Return the weeks of all exercises of the book."""
+    templates = (TEMPLATES / f"{name}.ipynb" for name in render.chapters())
+    return plan([exercise for path in templates for exercise in exercises.read(path)])
+
+
+def reading(template: Path) -> int:
+    """Return the minutes that the text of a chapter takes to read, its exercises left out."""
+    cells = nbformat.read(template, as_version=4).cells
+    texts = (cell.source for cell in cells if cell.cell_type == "markdown")
+    return round(sum(map(exercises.words, texts)) / SPEED)
+
+
+def paragraph(week: Week) -> str:
+    """Return in Markdown a week's chapters, its exercises by where they are done, and its load."""
+    parts = [f"**Week {week.number}.**"]
+    if week.chapters:
+        read = [
+            f"{{ref}}`{name.replace('_', '-')}` ({reading(TEMPLATES / f'{name}.ipynb')} minutes)"
+            for name in week.chapters
+        ]
+        parts.append(f"Read {' and '.join(read)}.")
+    for kind, where in WHERE.items():
+        named = [f"{{ref}}`{e.title} <{e.label}>`" for e in week.exercises if e.kind == kind]
+        parts += [f"{where}: {', '.join(named)}."] if named else []
+    return " ".join([*parts, f"*{week.minutes:.0f} minutes, {week.points} points.*"])

@@ -1,0 +1,204 @@
+"""Probing a bundled model in the page: the bundle that the page loads, and what stands before it.
+
+The bundle is one script, ``_static/live/<model>.js``, because a page that was opened from disk may
+load scripts and nothing else. In it: the worker's code as text, and four parts as base64 of gzip.
+What the model answered to the questions that pages show at once is in ``book/live.json``, which
+``python -m tests.live_page`` writes and the tests compare with the model's answers.
+"""
+
+import base64
+import gzip
+import hashlib
+import html
+import io
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from book.tools.render import BOOK
+from helpers import UserError, datasets
+from helpers.models.checkpoints import WEIGHTS
+from helpers.prompts import formats, lists
+from helpers.prompts.formats import SEPARATORS
+
+MODEL = "atlas-s"
+N_OPTIONS = 5
+# Name of a way of asking: how it is called, the kind of its frames, and what is put around one.
+# [Q] is the question; [O] the options, joined by the last text.
+WAYS = {
+    "question": ("a question", "qa", "[Q]", ""),
+    "form": ("a question in a form", "qa", formats.shot("[Q]"), ""),
+    "sentence": ("a sentence to complete", "wp", "[Q]", ""),
+    "list": ("a list of examples", "", "", ""),
+    "options": ("a question with options", "qa", formats.choose_below("[Q]", ["[O]"]), "; "),
+}
+IN_CONTEXT = ("question", "sentence")  # ways in which a word may be said first
+ANSWERED = BOOK / "live.json"
+SCRIPTS = BOOK / "_static" / "live"
+WORKER = ("tokenizer.js", "model.js", "worker.js")  # in this order
+FILES = {"config": "config.json", "tokenizer": "tokenizer.json", "weights": "model.safetensors"}
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """A script: the name of its file, and its content, ASCII alone."""
+
+    name: str
+    text: str
+
+    @property
+    def megabytes(self) -> float:
+        """Size of the file in millions of bytes."""
+        return len(self.text) / 1e6
+
+    @property
+    def version(self) -> str:
+        """Eight letters that change with the content, so that no browser keeps an old one."""
+        return hashlib.sha256(self.text.encode()).hexdigest()[:8]
+
+
+@cache
+def facts() -> pd.DataFrame:
+    """Return the atlas with what the model read of it, each relation in an order drawn by lot.
+
+    A list takes its examples in this order.
+    """
+    table = datasets.load("atlas").join(datasets.training(MODEL), on="fact")
+    return lists.draw(table, n=len(table), seed=0)
+
+
+def catalogue() -> dict[str, Any]:
+    """Return what can be asked, ready for JSON."""
+    ways = [
+        dict(name=name, label=label, kind=kind, wrap=wrap, joint=joint, context=name in IN_CONTEXT)
+        for name, (label, kind, wrap, joint) in WAYS.items()
+    ]
+    written = {name: lists.style(name) for name in SEPARATORS}
+    about = datasets.relations("atlas").set_index("relation")
+    return {
+        "model": MODEL,
+        "options": N_OPTIONS,
+        "ways": ways,
+        "separators": [dict(name=n, template=t, between=b) for n, (t, b) in written.items()],
+        "relations": [_relation(name, about.loc[name]) for name in about.index],
+    }
+
+
+def _relation(name: str, about: Any) -> dict[str, Any]:
+    """Return one relation of the catalogue."""
+    table = facts()[facts()["relation"] == name]
+    objects = sorted(set(table["object"]))
+    number = {text: place for place, text in enumerate(objects)} | {"": -1}
+    places = {column: table[column].map(number) for column in ("object", "false_object")}
+    columns = ["subject", "object", "exposures", "false_object", "false_exposures"]
+    frames = datasets.frames("atlas", [name]).sort_values("frame")
+    return {
+        "name": name,
+        "label": about["label"],
+        "subject": about["subject_type"],
+        "object": about["object_type"],
+        "frames": {kind: list(rows["template"]) for kind, rows in frames.groupby("kind")},
+        "objects": objects,
+        "facts": table.assign(**places)[[*columns, "pair_exposures"]].to_numpy().tolist(),
+    }
+
+
+@lru_cache(maxsize=1)
+def bundle(folder: Path = WEIGHTS / MODEL) -> Bundle:
+    """Return the script of a model, made anew from its weights."""
+    parts = {name: (folder / file).read_bytes() for name, file in FILES.items()}
+    parts["catalogue"] = json.dumps(catalogue(), ensure_ascii=False).encode()
+    packed = {
+        name: base64.b64encode(gzip.compress(data, 9, mtime=0)).decode()
+        for name, data in parts.items()
+    }
+    code = "\n".join((SCRIPTS / name).read_text(encoding="utf-8") for name in WORKER)
+    text = f"LiveProbe.deliver({json.dumps({'code': code, 'parts': packed})});\n"
+    return Bundle(f"{MODEL}.js", text)
+
+
+def answered(kind: str, name: str) -> Any:
+    """Return what the model answered to a question that a page shows."""
+    found = json.loads(ANSWERED.read_text(encoding="utf-8"))[kind]
+    if name not in found:
+        raise UserError(f"{ANSWERED.name} has no {kind} '{name}': choose from {', '.join(found)}.")
+    return found[name]
+
+
+def opening(cases: Sequence[Mapping[str, Any]]) -> str:
+    """Return the tag that opens a place in which the page asks, and why its first case was chosen.
+
+    >>> print(opening([{"label": "", "said": "<i>"}]))  # doctest: +ELLIPSIS
+    <div class="live-probe" data-live="{&quot;model&quot;: ...}">
+    <p class="live-said">&lt;i&gt;</p>
+    """
+    made, told = bundle(), ("label", "asked", "before", "said")
+    settings = {
+        "model": MODEL,
+        "file": f"{made.name}?v={made.version}",
+        "megabytes": round(made.megabytes, 1),
+        "cases": [{key: one[key] for key in told if key in one} for one in cases],
+    }
+    return (
+        f'<div class="live-probe" data-live="{html.escape(json.dumps(settings))}">\n'
+        f'<p class="live-said">{html.escape(cases[0]["said"])}</p>'
+    )
+
+
+def bars(rows: Sequence[Mapping[str, Any]]) -> bytes:
+    """Return an answer as a PNG, for where no script runs."""
+    from matplotlib import pyplot as plt
+
+    from helpers import plots
+
+    plots.use_style()
+    image = io.BytesIO()
+    figure = plots.object_bars(pd.DataFrame(rows)).figure
+    figure.savefig(image, format="png")
+    plt.close(figure)
+    return image.getvalue()
+
+
+def form(found: Mapping[str, Any]) -> str:
+    """Return a form of radio buttons, one a state (at most four), and bars that move between them.
+
+    A state has a `label`, its `prompt`, and as `best` the likeliest object with its probability;
+    `objects` has the `kind` of each object and its probability in every state.
+    """
+    states = found["states"]
+    buttons = "".join(
+        f'<input type="radio" name="front-fact" id="front-{at}"{" checked" * (not at)}>'
+        f'<label for="front-{at}">{html.escape(state["label"])}</label>'
+        for at, state in enumerate(states)
+    )
+    read = _each([f"<q>{html.escape(state['prompt'])}</q>" for state in states])
+    best = _each(
+        [f"{html.escape(name)}, {share:.0%}" for name, share in (s["best"] for s in states)]
+    )
+    rows = "".join(_row(name, **one) for name, one in found["objects"].items())
+    return (
+        f'<form class="front-fact"><fieldset><legend>Ask {MODEL}, a model of this book</legend>'
+        f'<div class="front-buttons">{buttons}</div></fieldset>'
+        f'<div role="status"><p>It reads {read}</p><table><caption>and expects: {best}'
+        f"</caption>{rows}</table></div>"
+        f'<p class="front-note">{html.escape(found["truth"])}</p></form>'
+    )
+
+
+def _each(texts: Sequence[str]) -> str:
+    """Return spans of which the page shows that of the state chosen."""
+    return "".join(f'<span class="front-at-{at}">{text}</span>' for at, text in enumerate(texts))
+
+
+def _row(name: str, kind: str, probabilities: Sequence[float]) -> str:
+    widths = ";".join(f"--p{at}:{100 * value:.2f}%" for at, value in enumerate(probabilities))
+    told = _each([f"{value:.0%}" for value in probabilities])
+    return (
+        f'<tr class="front-{kind}"><th scope="row">{html.escape(name)}</th><td>{told}</td>'
+        f'<td aria-hidden="true"><span class="front-bar" style="{widths}"></span></td></tr>'
+    )

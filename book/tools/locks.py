@@ -1,0 +1,86 @@
+"""One process at a time writes to a folder, and each run keeps a log that says why it failed."""
+
+import contextlib
+import logging
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from helpers import UserError
+
+LOG = "run.log"
+MARK = "error: "
+OUTSIDE = "It was ended from outside: by a signal, for want of memory, or at its time limit."
+
+
+@contextlib.contextmanager
+def alone(folder: Path, what: str) -> Iterator[None]:
+    """Hold a folder, made where it is missing, for one command; a lock ends with its process."""
+    lock = FileLock(folder / ".lock", timeout=0)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        lock.acquire()
+    except Timeout as error:
+        raise UserError(
+            f"Another {what} is at work in {folder}: wait for it or end it, then run again."
+        ) from error
+    except OSError as error:
+        raise unwritable(what, folder, error) from error
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def unwritable(what: str, folder: Path, error: OSError) -> UserError:
+    """Return the sentence for a folder of runs that cannot be written to."""
+    return UserError(
+        f"The {what} cannot write to {folder} ({error.strerror or error}): "
+        "free it, or give another folder with --runs."
+    )
+
+
+class RunLog(logging.FileHandler):
+    """A run's log: what its cells printed and, if it failed, one sentence that says why."""
+
+    def handleError(self, record: logging.LogRecord) -> None:
+        """Go on without a line that the disk has no room for: the run itself will say."""
+        if not isinstance(sys.exc_info()[1], OSError):
+            super().handleError(record)
+
+    def end(self, error: UserError) -> UserError:
+        """Write the sentence as the log's last line, if there is room; return the error."""
+        with contextlib.suppress(OSError):
+            self.stream.write(f"{MARK}{error}\n")
+            self.stream.flush()
+        return error
+
+
+@contextlib.contextmanager
+def logged(folder: Path) -> Iterator[RunLog]:
+    """Hold a run's folder and keep its log; write into it why the run failed, if it does."""
+    with alone(folder, "run"):
+        try:
+            log = RunLog(folder / LOG, mode="w", encoding="utf-8")
+        except OSError as error:
+            raise unwritable("run", folder, error) from error
+        log.setFormatter(logging.Formatter("%(asctime)s %(message)s", "%H:%M:%S"))
+        try:
+            yield log
+        except OSError as error:
+            raise log.end(unwritable("run", folder, error)) from error
+        except UserError as error:
+            log.end(error)
+            raise
+        finally:
+            with contextlib.suppress(OSError):
+                log.close()
+
+
+def last_words(folder: Path) -> str:
+    """Return the sentence with which the run in a folder failed."""
+    text = (folder / LOG).read_text(encoding="utf-8", errors="replace")
+    last = (text.splitlines() or [""])[-1]
+    return last.removeprefix(MARK) if last.startswith(MARK) else OUTSIDE

@@ -1,0 +1,44 @@
+"""Make the runs of the noise floor: the same facts, asked of a model in four ways."""
+
+from pathlib import Path
+
+from helpers import UserError, datasets, models, probing, prompts, runs
+from helpers.metrics import anchors, monitor
+from helpers.models.checkpoints import slug
+from helpers.runs.comparison import noise
+
+
+def run(model: str, folder: Path, n_facts: int = 5) -> list[Path]:
+    """Ask a model about the same facts in every variant and save a run of each."""
+    if n_facts < 1:
+        raise UserError(f"n_facts is {n_facts}: ask at least one fact of each relation.")
+    return [
+        _one(model, folder / noise.FOLDER / name / slug(model) / "monitor", n_facts, **variant)
+        for name, variant in noise.VARIANTS.items()
+    ]
+
+
+def _one(
+    model: str, folder: Path, n_facts: int, hints: int, dtype: str, batch_size: int | None
+) -> Path:
+    """Ask once and save."""
+    parameters = {"model": model, "dataset": "atlas", "n_facts": n_facts, "seed": 0}
+    parameters |= {"hints": hints, "match": "exact_match", "anchor_mode": "teacher_forced"}
+    parameters |= {"alphas": list(monitor.EQUAL), "dtype": dtype, "batch_size": batch_size}
+    started = runs.start("monitor", parameters, folder)
+    lm = models.load(model, dtype=dtype)
+    asked = datasets.load("atlas", n=n_facts, seed=0)
+    wrong = datasets.load("atlas", seed=hints).set_index("fact")["distractors"]
+    asked["distractors"] = asked["fact"].map(wrong)
+    frames = datasets.frames("atlas", asked["relation"].unique())
+    probes = prompts.monitor(asked, frames, 7)
+    how = {"batch_size": batch_size, "progress": False}
+    answers = probing.score_and_generate(lm, probes, **how)
+    scores = monitor.fact_scores(answers, anchors.known_facts(answers))
+    return runs.save(
+        started,
+        answers=answers,
+        metrics=scores.drop(columns=["known"]),
+        model=models.describe(lm),
+        dataset=datasets.source("atlas"),
+    )

@@ -1,0 +1,96 @@
+"""Print the whole book as one PDF: jupyter-book's single page through a browser's print."""
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from playwright.sync_api import Error, Page, sync_playwright
+
+from book.tools import render
+from helpers import UserError
+from helpers.runs import ROOT
+
+OUT = ROOT / "build" / "pdf"
+FILE = OUT / "what-language-models-know.pdf"
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
+# All that a page shows only on a click, or when it comes near, has to be there at once.
+OPEN = """async () => {
+    document.documentElement.dataset.theme = "light";
+    for (const each of document.querySelectorAll("details")) each.open = true;
+    for (const each of document.querySelectorAll("img")) each.loading = "eager";
+    await window.MathJax?.startup?.promise;
+    await document.fonts.ready;
+    await Promise.all([...document.images].map(image => image.decode().catch(() => null)));
+}"""
+FOOTER = """<div style="width: 100%; text-align: center; font: 8px sans-serif; color: #555">
+    <span class="pageNumber"></span></div>"""
+
+
+def single(out: Path = OUT) -> Path:
+    """Render the book as one page and return its file."""
+    if not list((render.BOOK / "chapters").glob("*.ipynb")):
+        raise UserError("The book holds no chapters yet: run make book first.")
+    log = out / "log"
+    status, _ = render.build("singlehtml", out, log)
+    page = out / "_build" / "singlehtml" / "index.html"
+    if status or not page.is_file():
+        raise UserError(f"The single page was not rendered: see {log}.")
+    return page
+
+
+def browser() -> str:
+    """Return the path of a browser that can print."""
+    found = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, BROWSERS)), None)
+    if not found:
+        raise UserError("No browser prints the book: install chromium, or set CHROMIUM to one.")
+    return found
+
+
+def print_page(page: Path, pdf: Path) -> Path:
+    """Print a page of the book, formulas set and everything unfolded; return the PDF."""
+    with _opened(page.as_uri(), pdf, width=900) as opened:
+        opened.evaluate(OPEN)
+        opened.emulate_media(media="print", color_scheme="light")
+        opened.pdf(
+            path=pdf,
+            format="A4",
+            margin={"top": "18mm", "bottom": "20mm", "left": "18mm", "right": "18mm"},
+            print_background=True,
+            display_header_footer=True,
+            header_template="<span></span>",
+            footer_template=FOOTER,
+            outline=True,
+            tagged=True,
+        )
+    return pdf
+
+
+def print_slides(deck: Path) -> Path:
+    """Print a deck beside itself, a page for each slide; return the PDF."""
+    pdf = deck.with_suffix(".pdf")
+    with _opened(f"{deck.resolve().as_uri()}?print-pdf", pdf, width=1280) as opened:
+        opened.wait_for_function("window.Reveal?.isReady() && document.querySelector('.pdf-page')")
+        opened.pdf(path=pdf, prefer_css_page_size=True, print_background=True, tagged=True)
+    return pdf
+
+
+@contextmanager
+def _opened(address: str, pdf: Path, width: int) -> Iterator[Page]:
+    """Open a page in a browser that can print it, as it is on paper."""
+    pdf.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        with sync_playwright() as playwright:
+            started = playwright.chromium.launch(
+                executable_path=browser(), args=["--no-sandbox", "--disable-dev-shm-usage"]
+            )
+            size = {"width": width, "height": 1200}
+            opened = started.new_page(viewport=size, color_scheme="light")
+            opened.set_default_timeout(180_000)
+            opened.goto(address, wait_until="load")
+            yield opened
+            started.close()
+    except Error as error:
+        first = str(error).splitlines()[0]
+        raise UserError(f"The browser could not print {address}: {first}.") from error

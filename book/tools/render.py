@@ -1,0 +1,184 @@
+"""Place the executed chapters of one model in the book, and render its pages."""
+
+import html
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import nbformat
+import yaml
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+
+from book.tools import jobs, locks
+from helpers import UserError, findings, runs
+from helpers.models.checkpoints import slug
+from helpers.runs import ROOT, SYNTHESIS, shown
+
+BOOK = ROOT / "book"
+HTML = BOOK / "_build" / "html" / "index.html"
+TIMES = "times.txt"
+CONFIG = ROOT / "_config.yml"
+SOLUTION = re.compile(r"^(`{3,}|:{3,})\{solution\}.*?^\1 *$\n?", flags=re.MULTILINE | re.DOTALL)
+
+
+def chapters() -> list[str]:
+    """Return the book's chapters in order: what stands under ``chapters/`` in its contents."""
+    toc = (BOOK / "_toc.yml").read_text(encoding="utf-8")
+    return re.findall(r"^\s*-?\s*file: chapters/(\S+?)(?:\.ipynb)?\s*$", toc, flags=re.MULTILINE)
+
+
+def repository() -> str:
+    """Return where the repository is, as the book's settings say."""
+    return yaml.safe_load(CONFIG.read_text(encoding="utf-8"))["repository"]["url"]
+
+
+def place(model: str, top: Path, why: Mapping[str, str] | None = None) -> list[Path]:
+    """Put a model's executed chapters into ``book/chapters``, and a page in place of each other.
+
+    Beside them go their findings and manifests, and the table of what their runs took. The
+    exercises' solutions are left out if the settings say so: not even the pages' sources, which are
+    published too, have them then.
+    """
+    folder, why = top.resolve() / slug(model), dict(why or {})
+    ready, beside = {}, []
+    for name in chapters():
+        synthesis = jobs.kind(name) == "synthesis"
+        place = folder.with_name(SYNTHESIS) if synthesis else folder
+        try:
+            if name in why:
+                raise UserError(why[name])
+            ready[name] = _read(place / name / "notebook.ipynb", name, model)
+            beside += [place / name / file for file in (findings.FILE, "run.json")]
+        except UserError as error:
+            ready[name] = _stand_in(name, str(error))
+    if hides_solutions():
+        for notebook in ready.values():
+            _without_solutions(notebook)
+    target = BOOK / "chapters"
+    target.mkdir(exist_ok=True)
+    for old in (*target.glob("*.ipynb"), *target.glob("*/*.json")):
+        old.unlink()
+    for name, notebook in ready.items():
+        nbformat.write(notebook, target / f"{name}.ipynb")
+    for file in filter(Path.is_file, beside):
+        (target / file.parent.name).mkdir(exist_ok=True)
+        shutil.copy(file, target / file.parent.name)
+    (target / TIMES).write_text(_times([folder, folder.with_name(SYNTHESIS)]), encoding="utf-8")
+    return [target / f"{name}.ipynb" for name in ready]
+
+
+def _times(folders: Sequence[Path]) -> str:
+    """Return what the shown runs took, as a table in Markdown."""
+    lines = ["| chapter | seconds | memory, MiB |", "|---|---:|---:|"]
+    where = set()
+    for name in chapters():
+        for folder in folders:
+            if (folder / name / "run.json").is_file():
+                told = runs.manifest(folder / name)
+                figures = f"{told['seconds']:.0f} | {told['peak_memory_mib']['cpu']:.0f}"
+                lines.append(f"| {{doc}}`chapters/{name}` | {figures} |")
+                where.add(told["device"])
+    return "\n".join([*lines, "", f"Measured on: {', '.join(sorted(where)) or 'unknown'}.", ""])
+
+
+def hides_solutions() -> bool:
+    """Tell whether the book's settings leave out the solutions."""
+    settings = yaml.safe_load(CONFIG.read_text(encoding="utf-8"))
+    return bool(settings["sphinx"]["config"].get("hide_solutions"))
+
+
+def _without_solutions(notebook: nbformat.NotebookNode) -> None:
+    """Take the solutions of exercises out of a notebook."""
+    for cell in notebook.cells:
+        if cell.cell_type == "markdown":
+            cell.source = SOLUTION.sub("", cell.source)
+
+
+def _read(path: Path, chapter: str, model: str) -> nbformat.NotebookNode:
+    """Return an executed notebook, ready to be rendered."""
+    if not path.is_file():
+        raise UserError(
+            f"This chapter has not run for {model}. To add it: "
+            f"make book MODEL={shlex.quote(model)} CHAPTERS={chapter}"
+        )
+    notebook = nbformat.read(path, as_version=4)
+    for number, cell in enumerate(notebook.cells, 1):
+        if cell.cell_type == "code" and cell.source.strip() and not _succeeded(cell):
+            raise UserError(
+                f"Cell {number} of {shown(path)} failed or has not run: "
+                f"see {shown(path.with_name(locks.LOG))} and run make book again."
+            )
+        if "injected-parameters" in cell.metadata.get("tags", []):
+            cell.metadata.tags.append("hide-input")
+            cell.metadata["mystnb"] = {"code_prompt_show": "The values of this run"}
+    if notebook.metadata.get("papermill", {}).get("exception"):
+        raise UserError(f"The run of {shown(path)} failed: run make book again.")
+    return notebook
+
+
+def _stand_in(chapter: str, sentence: str) -> nbformat.NotebookNode:
+    """Return a page with a chapter's title and question that says why the chapter is not there."""
+    cells = nbformat.read(jobs.TEMPLATES / f"{chapter}.ipynb", as_version=4).cells
+    text = next((cell.source for cell in cells if cell.cell_type == "markdown"), f"# {chapter}")
+    head = "\n\n".join(text.split("\n\n")[:2])  # its label and title, and the question
+    # an output, not Markdown: what a model's name or an error holds is shown as it is
+    box = (
+        f'<div class="admonition warning"><p class="admonition-title">Not in this book</p>'
+        f"<p>{html.escape(sentence)}</p></div>"
+    )
+    output = new_output("display_data", {"text/html": box, "text/plain": sentence})
+    cell = new_code_cell("...", execution_count=1, outputs=[output])
+    cell.metadata["tags"] = ["remove-input"]
+    notebook = new_notebook(cells=[new_markdown_cell(head), cell])
+    for number, part in enumerate(notebook.cells):
+        part["id"] = f"stand-in-{number}"  # else a random one, and the pages seem to change
+    return notebook
+
+
+def _succeeded(cell: nbformat.NotebookNode) -> bool:
+    """Tell whether a code cell has run, and run to its end."""
+    failed = cell.metadata.get("papermill", {}).get("exception")
+    errors = any(output.output_type == "error" for output in cell.outputs)
+    return cell.execution_count is not None and not failed and not errors
+
+
+def render(log: Path) -> Path:
+    """Render what is placed in the book, warnings being errors; return the first page.
+
+    Where nothing has changed since the last time, the pages stay as they are.
+    """
+    made, now = HTML.with_name(".made_from"), jobs.digest(sources())
+    if made.is_file() and made.read_text() == now:
+        return HTML
+    made.unlink(missing_ok=True)
+    status, text = build("html", BOOK, log, ["-W", "-n", "--keep-going", "--all"])
+    if status:
+        lines = [line for line in text.splitlines() if re.search(r"WARNING|ERROR|Error:", line)]
+        raise UserError(f"The pages were not rendered: {lines[0] if lines else 'see'} (log: {log})")
+    made.write_text(now)
+    return HTML
+
+
+def sources() -> set[Path]:
+    """Return all that the pages are made of: the book, its settings, the notebooks, the package."""
+    found = jobs.files(BOOK, CONFIG, jobs.TEMPLATES, ROOT / "helpers")
+    return {path for path in found if not path.is_relative_to(BOOK / "_build")}
+
+
+def build(builder: str, output: Path, log: Path, options: Sequence[str] = ()) -> tuple[int, str]:
+    """Have jupyter-book make something of what is placed in the book."""
+    tool = Path(sys.executable).with_name("jupyter-book")
+    command = [tool, "build", "book", "--config", "_config.yml", "--path-output", output]
+    command += ["--builder", builder, *options]
+    here = os.environ | {"PYTHONPATH": str(ROOT)}  # the reference imports the helpers
+    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+    done = subprocess.run(command, cwd=ROOT, env=here, text=True, **streams)
+    text = re.sub(r"\x1b\[[0-9;]*m", "", done.stdout)
+    log.parent.mkdir(parents=True, exist_ok=True)
+    log.write_text(text, encoding="utf-8")
+    return done.returncode, text

@@ -1,0 +1,67 @@
+"""What a chapter on a model asks of a cluster: a table that users edit, and the model's size.
+
+The table is a file like ``notebooks/profiles/slurm/resources.yaml``: sizes of models with the
+GPUs, processors and memory that each needs, and the minutes of every chapter at each size.
+"""
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from helpers import UserError
+from helpers.models import checkpoints, hub
+
+MIB = 1024
+
+
+def read(path: Path) -> dict[str, Any]:
+    """Return a table of resources, of which every size and chapter can be asked."""
+    try:
+        table = yaml.safe_load(path.read_text(encoding="utf-8"))
+        for chapter in table["minutes"]:
+            for size in table["sizes"].values():
+                need(table, chapter, size["up_to"])
+        need(table, "other", None)
+    except (OSError, yaml.YAMLError) as error:
+        raise UserError(f"{path} cannot be read: {' '.join(str(error).split())}.") from error
+    except (LookupError, TypeError, AttributeError, ValueError) as error:
+        raise UserError(
+            f"{path} is wrong at {error}: it needs sizes, each with up_to, gpus, cpus and "
+            "memory_gb, and minutes of each chapter, and of other, for every size."
+        ) from error
+    return table
+
+
+def need(table: dict[str, Any], chapter: str, billions: float | None) -> dict[str, int]:
+    """Return what a chapter on a model of a size asks for."""
+    ordered = sorted(table["sizes"], key=lambda name: table["sizes"][name]["up_to"])
+    fit = [n for n in ordered if billions is not None and billions <= table["sizes"][n]["up_to"]]
+    name = (fit or ordered[-1:])[0]
+    size, minutes = table["sizes"][name], table["minutes"]
+    return {
+        "gpu": int(size["gpus"]),
+        "cpus": max(1, int(size["cpus"])),
+        "mem_mb": int(size["memory_gb"] * MIB),
+        "runtime": max(1, round(minutes.get(chapter, minutes["other"])[name])),
+    }
+
+
+@cache
+def billions(model: str) -> float | None:
+    """Return a model's parameters in billions, from the headers of its weights; None: not known.
+
+    A model on the hub is not fetched for it; no model has none.
+    """
+    if not model:
+        return 0.0
+    from helpers.models import placement  # torch: only where there is a table
+
+    try:
+        found = checkpoints.hub_id(model)
+        if found is None:
+            return placement.count(checkpoints.find(model).weights) / 1e9
+        return hub.parameters(*found) / 1e9
+    except Exception:  # a size that cannot be told is no reason to stop: the model's run will tell
+        return None

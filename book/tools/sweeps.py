@@ -1,0 +1,69 @@
+"""Run many chapters on many models, here or on a cluster, and say what became of each run."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from book.tools import jobs, locks, publish, render, resources, runner
+from book.tools.jobs import Job
+from helpers import UserError
+from helpers.models import checkpoints
+from helpers.runs import ROOT
+
+PROFILES = ROOT / "notebooks" / "profiles"
+
+
+def plan(models: Sequence[str], chapters: Sequence[str], given: Sequence[str]) -> list[Job]:
+    """Return the runs of a sweep, whose chapters and settings are in order.
+
+    A model that cannot be found is no mistake here: its runs will fail and say so.
+    """
+    if not models:
+        raise UserError('A sweep needs models: name them, as in MODELS="atlas-s atlas-m".')
+    names = list(chapters) or [n for n in render.chapters() if jobs.kind(n) != "single"]
+    publish.check_settings(names, given)
+    unique = tuple({checkpoints.slug(name): name for name in models}.values())
+    return jobs.plan(dict.fromkeys(names), unique[-1], unique, given, alike=True)
+
+
+def profile(name: str) -> Path | None:
+    """Return the folder of one of the profiles, or a folder that is one."""
+    if not name:
+        return None
+    found = next((path for path in (PROFILES / name, Path(name)) if path.is_dir()), None)
+    if not (found and (found / "config.yaml").is_file()):
+        known = ", ".join(sorted(path.name for path in PROFILES.iterdir() if path.is_dir()))
+        raise UserError(f"There is no profile {name}: choose from {known}, or give a folder.")
+    if (found / "resources.yaml").is_file():
+        resources.read(found / "resources.yaml")
+    return found.resolve()
+
+
+def run(
+    planned: Sequence[Job], runs: Path, cores: int | None = None, chosen: Path | None = None
+) -> pd.DataFrame:
+    """Make what is missing or out of date, and say what came of it."""
+    with locks.alone(runs, "sweep or make book"):
+        runner.fetch(list(dict.fromkeys(job.model for job in planned if job.model)))
+        return runner.make(planned, runs, cores, chosen)
+
+
+def tell_plan(planned: Sequence[Job], runs: Path) -> None:
+    """Print what a sweep would make."""
+    asking = [job for job in planned if job.model]
+    todo = runner.waiting(asking, runs)
+    for job in asking:
+        print(f"{'to do' if job in todo else 'done':6} {job.name}")
+
+
+def report(table: pd.DataFrame) -> str:
+    """Return a sweep's outcome as lines for the terminal."""
+    lines = []
+    for row in table[table["state"] != "done"].itertuples():
+        log = f" (log: {row.log})" if row.log and row.log not in row.why else ""
+        lines.append(f"{row.state:7} {row.run}: {row.why}{log}")
+    count = table["state"].value_counts().to_dict()
+    now = int((table["new"] & (table["state"] == "done")).sum())
+    ends = ", ".join(f"{count.get(state, 0)} {state}" for state in ("failed", "left"))
+    return "\n".join([*lines, f"{count.get('done', 0)} done ({now} of them now), {ends}"])

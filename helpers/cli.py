@@ -1,0 +1,226 @@
+"""The command line: what each command takes, and what it calls.
+
+Imports stand inside the commands, so that help costs nothing. A mistake of the user's ends in one
+sentence on stderr and status 2. The book's own commands, ``python -m book.tools``, work alike.
+"""
+
+import argparse
+import difflib
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from helpers import UserError
+
+Commands = Mapping[str, tuple[Callable[[argparse.Namespace], int | None], str]]
+ARGUMENTS: dict[str, dict[str, Any]] = {
+    "archives": {"metavar": "FILE", "nargs": "+", "help": "as pack wrote them"},
+    "files": {"metavar": "FILE", "nargs": "+", "help": "samples_*.jsonl of lm-eval, or .eval"},
+    "name": {"metavar": "MODEL", "help": "bundled name, folder, hub id or a server's address"},
+    "place": {"metavar": "RUN", "type": Path, "help": "a model's folder, such as runs/atlas-m"},
+    "studies": {"metavar": "STUDY", "nargs": "*", "help": "all by default"},
+    "--runs": {"metavar": "FOLDER", "type": Path, "help": "of the runs; runs by default"},
+    "--set": {"metavar": "name=value", "nargs": "*", "default": [], "help": "settings"},
+    "--study": {
+        "default": "multiplicity",
+        "choices": ["multiplicity", "knowledge_base"],
+        "help": "multiplicity of several prompts, or knowledge_base of repeated answers to one",
+    },
+    "--json": {"action": "store_true", "help": "print one object, without intervals"},
+    "--folder": {"type": Path, "help": "where to write; one in build by default"},
+}
+FIXED = {"model": "MODEL= or --model", "run_dir": "--runs", "runs_dir": "--runs"}
+YES_NO = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
+# The least value of a number, where it is not 0: fewer resamples give no interval.
+LEAST = {"n_bootstrap": 20, "n_variations": 2, "n_options": 2, "n_list": 2} | dict.fromkeys(
+    ("n_frames", "n_grid", "n_seen", "n_unseen", "n_examples", "n_choices", "n_seeds", "n_close"), 1
+)
+KINDS = {bool: "yes or no", int: "a whole number", float: "a number"}
+
+
+def measure(args: argparse.Namespace) -> None:
+    """Measure a model and print the results with intervals."""
+    from helpers.runs import measuring, shown
+    from helpers.studies import STUDIES
+
+    names = args.studies or list(STUDIES)
+    declared = {key: value for name in names for key, value in measuring.declared(name).items()}
+    given = read_settings(args.set, declared, "The studies have")
+    folder = {"folder": args.runs} if args.runs else {}
+    for study, place, summary in measuring.measure(args.name, names, given, **folder):
+        whole = summary[summary["relation"] == "all"].drop(columns="relation")
+        print(f"{study}, with intervals of 95%\n{_table(whole)}\nThe run is in {shown(place)}.")
+        sys.stdout.flush()
+
+
+def logs(args: argparse.Namespace) -> None:
+    """Measure multiplicity or consistency in logs of other tools."""
+    import json
+
+    from helpers.studies import STUDIES
+
+    study = STUDIES[args.study]
+    given = read_settings(args.set, study.from_logs.__kwdefaults__, "Logs have")
+    found = study.from_logs(args.files, **given)
+    for note in found.attrs["notes"]:
+        print(f"note: {note}", file=sys.stderr)
+    if args.json:
+        print(json.dumps(study.of_logs(found)))
+        return
+    print(f"{study.TITLE} over {found.attrs['asked']}, with intervals of 95%")
+    print(_table(study.summary_of_logs(found)))
+
+
+def card(args: argparse.Namespace) -> None:
+    """Write a one-page report of a model's runs."""
+    from helpers.runs import sharing, shown
+    from helpers.runs.sharing import card
+
+    for path in card.write(sharing.describe(args.place).record, args.folder or _results()):
+        print(shown(path))
+
+
+def pack(args: argparse.Namespace) -> None:
+    """Write a model's runs as an archive that others can verify."""
+    from helpers.runs import sharing, shown
+
+    print(shown(sharing.pack(sharing.describe(args.place), args.folder or _results())))
+
+
+def verify(args: argparse.Namespace) -> None:
+    """Check archives of runs, and compute their measures again."""
+    from helpers.runs import sharing
+
+    refused = []
+    for path in args.archives:
+        try:
+            shared, found = sharing.verify(path)
+        except UserError as error:
+            refused.append(str(error))
+            continue
+        name = "".join(filter(str.isprintable, shared.record["model"]["name"]))
+        for run in found:
+            print(
+                f"{Path(path).name}, {name}, {run.study}: "
+                f"{run.measures} measures hold, from {run.answers:,} answers"
+            )
+    if refused:
+        raise UserError(" ".join(refused))
+
+
+COMMANDS: Commands = {
+    "measure": (measure, "name studies --runs --set"),
+    "logs": (logs, "files --study --json --set"),
+    "card": (card, "place --folder"),
+    "pack": (pack, "place --folder"),
+    "verify": (verify, "archives"),
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command and return its exit status."""
+    return run(parser(), COMMANDS, arguments)
+
+
+def run(
+    top: argparse.ArgumentParser, commands: Commands, arguments: Sequence[str] | None = None
+) -> int:
+    """Parse the words of a command line, run its command and return the exit status."""
+    args = top.parse_args(arguments)
+    try:
+        return commands[args.command][0](args) or 0
+    except UserError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    except ModuleNotFoundError as error:  # a light install
+        if error.name is None or error.name.partition(".")[0] in ("helpers", "book", "notebooks"):
+            raise
+        print(
+            f"error: {args.command} needs the package {error.name}: install the book's packages, "
+            "in a clone, with make install or pip install '.[book]'.",
+            file=sys.stderr,
+        )
+        return 2
+    except KeyboardInterrupt:
+        print("error: Interrupted: the same command goes on where this stopped.", file=sys.stderr)
+        return 130
+
+
+def parser(
+    prog: str = "python -m helpers",
+    about: str = "Measure what language models know.",
+    commands: Commands = COMMANDS,
+    arguments: Mapping[str, dict[str, Any]] = ARGUMENTS,
+) -> argparse.ArgumentParser:
+    """Return the parser of a command line."""
+    about += " COMMAND --help says what a command takes."
+    top = argparse.ArgumentParser(prog=prog, description=about)
+    added = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    for name, (call, taken) in commands.items():
+        summary = call.__doc__.rstrip(".")
+        one = added.add_parser(
+            name, description=call.__doc__, help=summary[0].lower() + summary[1:]
+        )
+        for argument in taken.split():
+            one.add_argument(argument, **arguments[argument])
+    return top
+
+
+def read_settings(words: Iterable[str], declared: Mapping[str, Any], taker: str) -> dict[str, Any]:
+    """Return what words like ``n_facts=30`` set, in the types of the defaults that are declared."""
+    given = {}
+    for word in words:
+        name, equals, text = word.partition("=")
+        if not equals:
+            raise UserError(f"'{word}' sets nothing: write name=value, as in n_facts=30.")
+        if name in FIXED:
+            raise UserError(f"The parameter {name} is set with {FIXED[name]}, not by '{word}'.")
+        if name not in declared:
+            near = difflib.get_close_matches(name, declared, n=1)
+            hint = f"did you mean {near[0]}? The" if near else "the"
+            raise UserError(
+                f"{taker} no parameter '{name}': {hint} declared ones are {', '.join(declared)}."
+            )
+        given[name] = read_value(name, text, declared[name])
+        if isinstance(declared[name], int) and given[name] < LEAST.get(name, 0):
+            least = LEAST.get(name, 0)
+            raise UserError(f"The parameter {name} is {given[name]}: give {least} or more.")
+    return given
+
+
+def read_value(name: str, text: str, default: Any) -> Any:
+    """Return the value that ``text`` gives to a setting, in the type of the setting's default.
+
+    Lists are written with commas, with or without square brackets.
+
+    >>> read_value("n_facts", "30", 100), read_value("attribution", "no", True)
+    (30, False)
+    >>> read_value("relations", "P17,P36", ()), read_value("alphas", "[1, 0, 0]", [0.3, 0.3, 0.4])
+    (['P17', 'P36'], [1.0, 0.0, 0.0])
+    """
+    if isinstance(default, list | tuple):
+        words = [word.strip().strip("'\"") for word in text.strip("[]() ").split(",")]
+        first = default[0] if default else ""
+        return [read_value(name, word, first) for word in words if word]
+    kind = type(default)
+    try:
+        return YES_NO[text.lower()] if kind is bool else kind(text)
+    except (KeyError, ValueError) as error:
+        raise UserError(
+            f"The parameter {name} takes {KINDS.get(kind, kind.__name__)}, "
+            f"as in {name}={default}, and '{text}' is none."
+        ) from error
+
+
+def _table(summary: Any) -> str:
+    """Return the estimates of a summary as lines for the terminal."""
+    shown = summary[["measure", "estimate", "low", "high", "n"]]
+    return shown.to_string(index=False, float_format="{:.3f}".format)
+
+
+def _results() -> Path:
+    """Return where cards and archives go by default."""
+    from helpers.runs import ROOT
+
+    return ROOT / "build" / "results"

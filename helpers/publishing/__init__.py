@@ -1,1 +1,0 @@
-"""From chapters to a book: runs, sweeps, pages, the live page, the course."""

@@ -1,0 +1,91 @@
+"""One fact put through the four studies, for the page that compares them."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from helpers import UserError, datasets, models
+from helpers.studies import STUDIES
+
+MODEL = "atlas-s"
+
+
+class Reading(NamedTuple):
+    """What one study shows the model about a fact, what came of it, and whether it is known."""
+
+    study: str
+    prompts: list[str]
+    result: str
+    known: bool | None
+
+
+def through(fact: str, model: str = MODEL) -> list[Reading]:
+    """Ask a model one fact of the atlas in the way of each study.
+
+    Raises
+    ------
+    UserError
+        If the atlas has no such fact.
+    """
+    every = datasets.load("atlas")
+    one = every[every["fact"] == fact]
+    if one.empty:
+        raise UserError(f'The atlas has no fact "{fact}": see datasets.load("atlas").')
+    lm = models.load(model, device="cpu")
+    readings = []
+    for name, study in STUDIES.items():
+        answers = study.ask(lm, one)
+        facts = study.facts(answers)
+        known = study.verdict(facts)["known"].iloc[0]
+        prompts, result = SAID[name](answers, facts.iloc[0], one["object"].iloc[0])
+        readings.append(Reading(name, prompts, result, None if pd.isna(known) else bool(known)))
+    return readings
+
+
+def _monitor(answers: pd.DataFrame, fact: pd.Series, truth: str) -> tuple[list[str], str]:
+    asked = answers.drop_duplicates("variant").set_index("variant")["prompt"]
+    prompts = [asked[name] for name in ("frame0", f"frame{fact['n_frames'] - 1}", "wrong0")]
+    return prompts, (
+        f"Over {fact['n_frames']} wordings and {fact['n_interferences']} wrong words the "
+        f"probability of {truth} is {fact['deviation']:.2f} away from the anchor, which is "
+        f"{fact['anchor']:.2f}; {fact['average']:.0%} of the answers are right."
+    )
+
+
+def _knowledge_base(answers: pd.DataFrame, fact: pd.Series, truth: str) -> tuple[list[str], str]:
+    lines = answers["prompt"].iloc[0].strip().splitlines()
+    again = int(answers["n_choices"].iloc[0])
+    result = f"The model answers “{fact['said'].strip()}”, which counts as {fact['label']}."
+    if fact["tested"]:
+        result += f" Asked {again} times with options, it picks it again in "
+        result += f"{fact['consistency']:.0%} of the cases."
+    return ["… " + " ".join(lines[-2:])], result
+
+
+def _latent_knowledge(answers: pd.DataFrame, fact: pd.Series, truth: str) -> tuple[list[str], str]:
+    words = answers["prompt"].iloc[0]
+    totals = np.array([sum(values) for values in answers["logprobs"]])
+    rank = int((totals > totals[answers["correct"].to_numpy()].max()).sum()) + 1
+    result = f"Of {len(answers)} objects the likeliest is {fact['said']} ({fact['top']:.0%})"
+    result += "." if rank == 1 else f"; {truth} is number {rank} ({fact['mass']:.0%})."
+    return ["… " + words[-60:].partition(" ")[2].replace("\n", " ⏎ ")], result
+
+
+def _multiplicity(answers: pd.DataFrame, fact: pd.Series, truth: str) -> tuple[list[str], str]:
+    asked = answers.drop_duplicates("variant")["prompt"]
+    options = ", ".join(sorted(answers["text"].unique()))
+    return [f"{asked.iloc[0]} ({options})", f"{asked.iloc[-1]} ({options})"], (
+        f"Over {len(asked)} prompts {fact['accuracy']:.0%} of the choices are right; two "
+        "randomly drawn prompts agree with probability "
+        f"{fact['self_consistency']:.2f}, most often on {fact['said']}."
+    )
+
+
+SAID: dict[str, Callable[[pd.DataFrame, pd.Series, str], tuple[list[str], str]]] = {
+    "monitor": _monitor,
+    "knowledge_base": _knowledge_base,
+    "latent_knowledge": _latent_knowledge,
+    "multiplicity": _multiplicity,
+}

@@ -1,0 +1,103 @@
+"""Tests of the command line: help that fits a screen, and what commands are given."""
+
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pandas as pd
+import pytest
+
+from helpers import cli, runs, studies
+from tests import saved_runs
+
+SCREEN = 24
+
+
+@pytest.mark.parametrize("name", ["", *cli.COMMANDS])
+def test_help_fits_a_screen(name, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    with pytest.raises(SystemExit) as ended:
+        cli.main([*name.split(), "--help"])
+    assert ended.value.code == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) <= SCREEN
+    assert max(map(len, lines)) <= 80
+
+
+def test_help_needs_no_library(root):
+    loaded = "import sys, helpers.cli as c; c.parser().format_help(); "
+    loaded += "print(sorted({name.partition('.')[0] for name in sys.modules} & set(sys.argv)))"
+    heavy = ["torch", "pandas", "numpy", "papermill", "transformers"]
+    done = subprocess.run(
+        [sys.executable, "-c", loaded, *heavy], cwd=root, capture_output=True, text=True
+    )
+    assert done.stdout == "[]\n", done.stderr
+
+
+@pytest.fixture
+def measured(monkeypatch):
+    """Let every study take no time; return what it was asked for."""
+    seen = []
+
+    def measure(model, names, given, folder="runs/measured"):
+        seen.append((model, names, given, folder))
+        rows = [("all", 0.5, 12), ("P17", 0.25, 4)]
+        columns = {"relation": [row[0] for row in rows], "measure": "base", "low": 0.125}
+        columns |= {"estimate": [row[1] for row in rows], "high": 1.0, "n": [r[2] for r in rows]}
+        for name in names:
+            yield name, Path(folder) / "org--x" / name, pd.DataFrame(columns)
+
+    declared = {"monitor": {"n_facts": 100, "match": "exact_match"}, "other": {"n_items": 9}}
+    stand_in = SimpleNamespace(measure=measure, declared=declared.__getitem__)
+    monkeypatch.setattr(runs, "measuring", stand_in, raising=False)
+    monkeypatch.setattr(studies, "STUDIES", declared, raising=False)
+    return seen
+
+
+def test_measure_prints_a_table_with_intervals_and_where_the_run_is(measured, capsys):
+    words = ["measure", "org/x", "monitor", "--runs", "here", "--set", "n_facts=5"]
+    assert cli.main(words) == 0
+    assert measured == [("org/x", ["monitor"], {"n_facts": 5}, Path("here"))]
+    assert capsys.readouterr().out.splitlines() == [
+        "monitor, with intervals of 95%",
+        "measure  estimate   low  high  n",
+        "   base     0.500 0.125 1.000 12",
+        "The run is in here/org--x/monitor.",
+    ]
+
+
+def test_measure_takes_all_studies_and_the_settings_of_any(measured, capsys):
+    assert cli.main(["measure", "org/x", "--set", "n_items=7"]) == 0
+    assert measured == [("org/x", ["monitor", "other"], {"n_items": 7}, "runs/measured")]
+    assert cli.main(["measure", "org/x", "--set", "n_item=7"]) == 2
+    told = capsys.readouterr().err
+    assert told.startswith("error: The studies have no parameter 'n_item': did you mean n_items?")
+    assert len(measured) == 1
+
+
+def test_runs_are_described_packed_and_verified(tmp_path, capsys):
+    saved_runs.write(tmp_path / "runs", "small", 0.6, ("monitor",), n_bootstrap=50)
+    out = ["--folder", str(tmp_path / "out")]
+    assert cli.main(["card", str(tmp_path / "runs" / "small"), *out]) == 0
+    assert cli.main(["pack", str(tmp_path / "runs" / "small"), *out]) == 0
+    told = [Path(line).name for line in capsys.readouterr().out.splitlines()]
+    assert told == ["small.md", "small.html", "small.zip"]
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == sorted(told)
+    assert cli.main(["verify", str(tmp_path / "out" / "small.zip")]) == 0
+    line = "small.zip, small, monitor: 4 measures hold, from 96 answers\n"
+    assert capsys.readouterr().out == line
+
+
+def test_verify_looks_at_every_archive_and_tells_all_reasons(tmp_path, capsys):
+    saved_runs.write(tmp_path, "small", 0.6, ("monitor",), n_bootstrap=50)
+    cli.main(["pack", str(tmp_path / "small"), "--folder", str(tmp_path)])
+    (tmp_path / "bad.zip").write_text("no zip")
+    capsys.readouterr()
+    files = [str(tmp_path / name) for name in ("bad.zip", "small.zip", "none.zip")]
+    assert cli.main(["verify", *files]) == 2
+    told = capsys.readouterr()
+    assert told.out.startswith("small.zip, small, monitor: 4 measures hold")
+    assert told.err.startswith("error: bad.zip is refused: it is no whole zip archive")
+    assert "none.zip is refused: There is no file" in told.err
+    assert told.err.count("\n") == 1

@@ -1,0 +1,302 @@
+"""Hidden tests catch wrong solutions: some that the visible test lets through, and all mutants."""
+
+import signal
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from book.tools import render
+from book.tools.course import checks, exercises
+from book.tools.jobs import TEMPLATES
+from notebooks.analysis import hidden_tests
+from tests.tools.course.memorised import memorised
+from tests.tools.course.mutants import mutants
+
+# Mutants that no test can tell from the solution, or that do what the exercise leaves open.
+SAME = {
+    "ex-real-exact": {
+        "6: a -> b": "of the same length",
+        "9: b -> a": "both are rankings of the same models",
+        "9: a -> b": "both are rankings of the same models",
+    },
+    "ex-atlas-n": {
+        "9: (found.high - found.low) / 2 <= reach -> (found.high - found.low) / 2 < reach": (
+            "no interval is just as wide"
+        ),
+    },
+    "ex-monitor-ratio": {"4: rows -> facts": "pandas leaves out what only one column has"},
+    "ex-kb-k": {"8: share -> chosen": "of the same length"},
+    "ex-kb-even": {"4: more_right / more_wrong -> more_right * more_wrong": "of the same sign"},
+    "ex-latent-floor": {
+        "9: random.random((2, n)) < [[first], [second]] -> "
+        "random.random((2, n)) <= [[first], [second]]": "no number drawn is just as large"
+    },
+    "ex-latent-end": {"3: begins -> ends": "with the same choices"},
+    "ex-multiplicity-lazy": {
+        "6: places -> chosen": "of the same length",
+        "6: places -> lines": "of the same length",
+        "6: places -> options": "of the same length",
+        "6: places -> prompts": "of the same length",
+        "6: 0 -> 1": "each prompt has the same number of options",
+        "6: 0 -> -1": "each prompt has the same number of options",
+    },
+    "ex-calibration-kappa": {
+        "3: ((both + first) / n, (both + second) / n) -> "
+        "((both + second) / n, (both + first) / n)": "kappa is symmetric"
+    },
+    "ex-published-grim": {
+        "4: abs(100 * nearest / n - percent) <= 0.005 + 1e-09 -> "
+        "abs(100 * nearest / n - percent) < 0.005 + 1e-09": "exact halves are left open",
+        "4: 0.005 + 1e-09 -> 0.005 - 1e-09": "exact halves are left open",
+        "4: 0.005 + 1e-09 -> 0.005": "exact halves are left open",
+    },
+    "ex-comparison-paired": {
+        "5: (np.asarray(a, dtype=float), np.asarray(b, dtype=float)) -> "
+        "(np.asarray(b, dtype=float), np.asarray(a, dtype=float))": "the errors are symmetric",
+        "5: np.asarray(a, dtype=float) -> np.asarray(a)": "the variance is the same",
+        "5: np.asarray(b, dtype=float) -> np.asarray(b)": "the variance is the same",
+        "6: a -> b": "of the same length",
+        "6: b -> a": "of the same length",
+        "7: a -> b": "of the same length",
+    },
+    "ex-comparison-holm": {
+        "5: np.asarray(p, dtype=float) -> np.asarray(p)": "p-values are no whole numbers",
+        "7: p -> order": "of the same length",
+        "8: p -> factors": "of the same length",
+        "8: p -> order": "of the same length",
+    },
+    "ex-comparison-facts": {
+        "6: round(4 * (apart - d ** 2) / d ** 2, 9) -> 4 * (apart - d ** 2) / d ** 2": (
+            "guards against the last digit"
+        ),
+        "6: 9 -> 10": "guards against the last digit",
+        "6: 9 -> 8": "guards against the last digit",
+    },
+}
+WRONG = {  # passes the visible test
+    "ex-calibration-kappa": ("(both + second) / n", "(both - second) / n"),
+    "ex-kb-hidden": ("table.CR[b] + gain", "table.CR[b] - gain"),
+    "ex-monitor-readings": ("after.get(token, 0)", "after.get(token, 1)"),
+    "ex-monitor-reversals": ('"avg"] >', '"avg"] >='),
+    "ex-real-partial": ("ab - ac * bc", "ab - ac * ac"),
+    "ex-comparison-facts": (
+        "ceil(round(4 * (apart - d**2) / d**2, 9))",
+        "round(4 * (apart / d**2 - 1))",
+    ),
+}
+
+
+RIGHT = {  # written in another way
+    "ex-real-exact": """
+from itertools import permutations
+from scipy.stats import spearmanr
+def exact(a, b):
+    seen = abs(spearmanr(a, b)[0])
+    all_of_them = [abs(spearmanr(a, other)[0]) for other in permutations(b)]
+    return sum(one > seen - 1e-9 for one in all_of_them) / len(all_of_them)
+""",
+    "ex-atlas-half": """
+import numpy as np
+def half_point(curve):
+    items = sorted(curve.items())
+    if items[0][1] > 0.5 or items[-1][1] < 0.5:
+        return None
+    last = max(i for i, (k, share) in enumerate(items) if share < 0.5)
+    (a, low), (b, high) = items[last : last + 2]
+    return 2 ** np.interp(0.5, [low, high], np.log2([a, b]))
+""",
+    "ex-monitor-reversals": """
+from itertools import permutations
+def reversals(table):
+    table = table[["avg", "MONITOR"]]
+    pairs = permutations(reversed(table.index), 2)
+    return [(a, b) for a, b in pairs if (table.loc[a] > table.loc[b]).all()]
+""",
+    "ex-kb-even": """
+def even_price(first, second):
+    if first[1] == second[1]:
+        return None
+    price = (second[0] - first[0]) / (second[1] - first[1])
+    return price if price >= 0 else None
+""",
+    "ex-latent-floor": """
+import numpy as np
+def independent_rate(first, second, n, seed):
+    draw = np.random.default_rng(seed)
+    a, b = draw.binomial(1, first, n), draw.binomial(1, second, n)
+    return (a & b).sum() / a.sum()
+""",
+    "ex-latent-commonest": """
+from collections import Counter
+import pandas as pd
+def always_the_commonest(examples, tests):
+    rates = {}
+    for name, rows in tests.groupby("relation"):
+        counts = Counter(examples.loc[examples.relation == name, "object"])
+        best = min(counts, key=lambda o: (-counts[o], o))
+        rates[name] = sum(rows.object == best) / len(rows)
+    return pd.Series(rates)
+""",
+    "ex-multiplicity-rarefy": """
+from collections import Counter
+from math import comb
+def chance_of_change(choices, r):
+    alike = sum(comb(count, r) for count in Counter(choices).values())
+    return 1 - alike / comb(len(choices), r)
+""",
+    "ex-multiplicity-lazy": """
+import re
+def place_shares(prompts, chosen):
+    shares = None
+    for prompt, text in zip(prompts, chosen):
+        options = re.search("OPTIONS: (.*)", prompt)[1].split("; ")
+        shares = shares or [0] * len(options)
+        shares[options.index(text)] += 1 / len(prompts)
+    return [round(share, 12) for share in shares]
+""",
+    "ex-multiplicity-bounds": """
+def disagreement(a, b):
+    return max(a, b) - min(a, b), 1 - abs(1 - a - b)
+""",
+    "ex-published-fisher": """
+import numpy as np
+def interval(r, n):
+    z = 0.5 * np.log((1 + r) / (1 - r))
+    ends = z + np.array([-1.96, 1.96]) / (n - 3) ** 0.5
+    return np.tanh(ends)
+""",
+    "ex-comparison-holm": """
+from statsmodels.stats.multitest import multipletests
+def holm(p):
+    return multipletests(p, method="holm")[1].tolist()
+""",
+}
+
+
+def in_code(chapter):
+    found = exercises.read(TEMPLATES / f"{chapter}.ipynb")
+    return [exercise for exercise in found if exercise.kind == "code"]
+
+
+@pytest.fixture
+def fails():
+    """Return a function that tells whether code fails a test in so many seconds of a processor."""
+
+    def stop(*words):
+        raise TimeoutError
+
+    def run(code, test, label, seconds):
+        signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
+        try:
+            return checks.run(code, test, label) is not None
+        except TimeoutError:
+            return True
+        finally:
+            signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+
+    before = signal.signal(signal.SIGVTALRM, stop)
+    yield run
+    signal.signal(signal.SIGVTALRM, before)
+
+
+@pytest.mark.parametrize("label", WRONG)
+def test_what_only_the_visible_test_lets_through(label):
+    found = {exercise.label: exercise for name in render.chapters() for exercise in in_code(name)}
+    exercise, (old, new) = found[label], WRONG[label]
+    assert old in exercise.solution
+    wrong = exercise.solution.replace(old, new)
+    assert checks.run(wrong, exercise.test, label) is None
+    assert isinstance(checks.run(wrong, exercise.hidden(), label), AssertionError)
+
+
+@pytest.mark.parametrize("label", RIGHT)
+def test_another_right_solution_passes(label):
+    found = {exercise.label: exercise for name in render.chapters() for exercise in in_code(name)}
+    assert checks.run(RIGHT[label], found[label].test, label) is None
+    assert checks.run(RIGHT[label], found[label].hidden(), label) is None
+
+
+@pytest.mark.parametrize("chapter", render.chapters())
+def test_the_visible_tests_own_values_do_not_pass(chapter):
+    for exercise in in_code(chapter):
+        code = memorised(exercise)
+        assert checks.run(code, exercise.test, exercise.label) is None
+        assert checks.run(code, exercise.hidden(), exercise.label) is not None
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("chapter", render.chapters())
+def test_no_mutant_of_a_solution_passes(chapter, fails):
+    for exercise in in_code(chapter):
+        label, counts, left = exercise.label, [0, 0], set()
+        began = time.process_time()
+        for test in (exercise.test, exercise.hidden()):
+            assert checks.run(exercise.solution, test, label) is None
+        enough = 0.3 + 4 * (time.process_time() - began)  # what takes longer goes on for ever
+        for what, code in mutants(exercise.solution):
+            if fails(code, exercise.test, label, enough):
+                counts[0] += 1
+            elif fails(code, exercise.hidden(), label, enough):
+                counts[1] += 1
+            else:
+                left.add(what)
+        print(f"{label}: {counts[0]} caught by the visible test, {counts[1]} by the hidden one")
+        assert sum(counts) > len(left)
+        assert left == set(SAME.get(label, ())), label
+
+
+def test_a_mutant_has_one_change():
+    source = 'def f(a, b):\n    """Add."""\n    if a > 0:\n        return a + b\n    return -1\n'
+    found = dict(mutants(source))
+    assert {
+        "3: a > 0 -> a >= 0",
+        "4: a + b -> a - b",
+        "4: a + b -> a",
+        "5: 1 -> 2",
+        "5: -1 -> 1",
+    } <= set(found)
+    assert "if not a > 0:\n        return a + b" in "\n".join(found.values())
+    assert all('"""Add."""' in code and code != source for code in found.values())
+
+
+@pytest.mark.parametrize(
+    ("found", "right", "same"),
+    [
+        (1.95e-5, 0.0, True),
+        (10_001, 10_000, False),  # whole numbers are counts
+        (None, 0.5, False),
+        (0.5, None, False),
+        (pd.Series({"a": 0.5}), {"a": 0.5}, True),
+        (pd.Series({"a": 0.5}), {"a": 0.5, "b": 1.0}, False),
+        (np.array([0.1, 0.2]), [0.1, 0.2], True),
+        ([0.2, 0.1], [0.1, 0.2], False),
+        ([("b", "a")], [("a", "b")], False),
+        (([0.1], [0.2]), [[0.1], [0.2]], True),
+        (np.True_, True, True),
+    ],
+)
+def test_results_agree(found, right, same):
+    assert hidden_tests.agree(found, right) is same
+
+
+def test_inputs_are_a_functions_own():
+    """One that changes its argument does not spoil the solution's."""
+    with pytest.raises(AssertionError, match=r"pop\(\[1, 2\]\) is 2, not 1"):
+        hidden_tests.compare([_pop], [lambda values: values[0]], lambda random: [[1, 2]])
+
+
+def _pop(values):
+    return values.pop()
+
+
+def test_a_chapter_without_inputs_is_refused(chapter):
+    path = chapter()
+    (path.parent / "hidden" / "made_up.py").unlink()
+    with pytest.raises(exercises.UserError, match=r"ex_code_1\(random\) in .*made_up.py"):
+        exercises.read(path)
+    (path.parent / "hidden" / "made_up.py").write_text("def ex_code_1(random) return 1")
+    with pytest.raises(exercises.UserError, match=r"made_up\.py is not Python"):
+        exercises.read(path)

@@ -1,0 +1,108 @@
+"""Tests of the pages of the course: glossary, prerequisites, instructors' guide."""
+
+import re
+from collections import Counter
+from itertools import pairwise
+from pathlib import Path
+
+import nbformat
+import pandas as pd
+import pytest
+
+from book.tools import jobs, render
+from book.tools.course import exercises, weeks
+
+ROOT = Path(__file__).resolve().parents[3]
+BOOK = ROOT / "book"
+TERM = re.compile(r"\{term\}`([^`<]+?)(?:\s*<([^>]+)>)?`")
+
+
+def page(name):
+    return (BOOK / f"{name}.md").read_text(encoding="utf-8")
+
+
+def chapter(name):
+    cells = nbformat.read(ROOT / "notebooks" / f"{name}.ipynb", as_version=4).cells
+    return "\n\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
+
+
+def linked(text):
+    """Return the terms that a text links to."""
+    return [(target or title).lower() for title, target in TERM.findall(text)]
+
+
+def glossary():
+    body = re.search(r"```\{glossary\}\n(.*?)```", page("glossary"), flags=re.DOTALL)[1]
+    return [line.lower() for line in body.splitlines() if line and not line.startswith(" ")]
+
+
+def test_the_glossary_is_in_order_and_says_each_word_once():
+    assert glossary() == sorted(set(glossary()))
+    assert len(glossary()) >= 30
+
+
+@pytest.mark.parametrize("name", render.chapters())
+def test_a_chapter_links_to_the_glossary_at_first_use(name):
+    found = linked(chapter(name))
+    assert set(found) <= set(glossary())
+    assert max(Counter(found).values()) == 1, "a term is linked once a chapter"
+    assert len(found) >= 3
+    assert "{doc}`../glossary`" in chapter(name)
+    assert "{doc}`../prerequisites`" in chapter(name)
+
+
+def test_every_chapter_has_its_objectives():
+    text = page("instructors").partition("## Learning objectives")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| \{ref\}`([\w-]+)` \|", text, flags=re.MULTILINE)
+    assert [label.replace("-", "_") for label in rows] == render.chapters()
+
+
+def test_the_guide_calls_exercises_by_their_titles():
+    titles = {
+        exercise.label: exercise.title
+        for name in render.chapters()
+        for exercise in exercises.read(ROOT / "notebooks" / f"{name}.ipynb")
+    }
+    text = page("instructors").partition("## Common misconceptions")[0]
+    for title, label in re.findall(r"\{ref\}`([^`<]+) <(ex-[\w-]+)>`", text):
+        assert title == titles[label]
+
+
+def test_ninety_minutes_are_ninety():
+    text = page("instructors").partition("## Ninety-minute lecture")[2].partition("\n## ")[0]
+    spans = [tuple(map(int, span)) for span in re.findall(r"^\| (\d+)-(\d+) \|", text, re.M)]
+    assert spans[0][0] == 0
+    assert spans[-1][1] == 90
+    assert all(first[1] == second[0] for first, second in pairwise(spans))
+
+
+def test_the_rubric_has_five_criteria_and_three_proposals_are_complete():
+    text = page("instructors").partition("## Final project")[2].partition("\n## ")[0]
+    body, _, rubric = text.partition("### Rubric")
+    rows = [row.strip("| ").split(" | ") for row in rubric.splitlines() if row.startswith("|")]
+    assert [len(row) for row in rows[2:]] == [4] * 5
+    points = [int(cell.partition("(")[2].rstrip(")")) for cell in rows[0][1:]]
+    assert points == sorted(points, reverse=True)
+    assert "Twenty points" in rubric
+    assert points[0] * len(rows[2:]) == 20
+    proposals = re.split(r"^\*\*\d\. ", body.partition("### Where")[0], flags=re.M)[1:]
+    assert len(proposals) == 3
+    for proposal in proposals:
+        parts = re.findall(r"^- \*([\w ]+):\*", proposal, flags=re.M)
+        assert parts == ["Question", "Data", "Command", "Running time", "Trap"]
+
+
+def test_a_misconception_has_a_place_where_it_shows():
+    text = page("instructors").partition("## Common misconceptions")[2].partition("\n## ")[0]
+    rows = [row for row in text.splitlines() if row.startswith("|")][2:]
+    assert len(rows) >= 8
+    assert all(re.search(r"\{ref\}`[^`]+ <(fig|ex)-", row) for row in rows)
+
+
+def test_the_table_of_times_was_measured_for_every_chapter():
+    table = pd.read_csv(weeks.TABLE)
+    asking = [name for name in render.chapters() if jobs.kind(name) != "synthesis"]
+    assert set(table["notebook"]) == set(asking)
+    assert (table[["minutes", "minutes of one core", "GB of memory"]] > 0).all(axis=None)
+    assert table["measured"].str.fullmatch(r"20\d\d-\d\d-\d\d").all()
+    assert not table.duplicated(["notebook", "model"]).any()

@@ -1,0 +1,250 @@
+"""Tests of the slides: what fills an outline, what the outlines may say, and decks in a browser."""
+
+import base64
+import html
+import json
+import re
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+
+from book.tools import pdf, render
+from book.tools.course import exercises, quiz, slides
+from book.tools.jobs import TEMPLATES
+from helpers import UserError
+from helpers.findings import Finding, load
+
+ROOT = Path(__file__).resolve().parents[3]
+HTML = ROOT / "book" / "_build" / "html"
+DECKS = sorted((HTML / slides.FOLDER).glob("*.html"))
+PIXEL = base64.b64encode(b"not really a picture").decode()
+TEXT = """(x)=
+# Is it <so>?
+
+We ask "why" ({doc}`../data`) {cite:p}`somebody2020`.
+"""
+CONTENT = """## Definition
+
+```{math}
+:label: eq-x
+a < b
+```
+"""
+TOLD = {"seed": 3, "finished": "2026-01-02T03:04", "device": "cpu", "versions": {"python": "3"}}
+# Where an outline has digits that no run computed: formulas, what is cited, and what is made up.
+CITED = re.compile(
+    r"\$+[^$]*\$+|\{\w+\} .*|(?:Tables?|Figures?|sections?|Equations?|Appendix) [\w.]+"
+    r"(?:(?:,| and| to) [A-Z]?\.?\d[\w.]*)*|\b(?:19|20)\d\d\b|IC-LKE|`[^`]*`"
+)
+OUTSIDE = """() => {
+    const page = Reveal.getCurrentSlide().getBoundingClientRect();
+    const parts = "h1, h2, p, li, td, th, img, figcaption, mjx-container";
+    return [...Reveal.getCurrentSlide().querySelectorAll(parts)].filter(part => {
+        const box = part.getBoundingClientRect();
+        return !part.closest("aside") && box.width > 0
+            && (box.bottom > page.bottom + 1 || box.right > page.right + 1);
+    }).map(part => part.textContent.slice(0, 60));
+}"""
+
+
+@pytest.fixture
+def chapter(tmp_path):
+    """Return a chapter that is made up, with two findings, a figure and an equation."""
+    figure = {"name": "fig-x", "caption": "Shares, see {ref}`above <x>`."}
+    about = {"mystnb": {"figure": figure, "image": {"alt": 'A "curve"'}}}
+    shown = new_output("display_data", {"image/png": PIXEL})
+    goals = "## What you will learn\n\n1. One.\n2. Two.\n\nMore."
+    cells = [
+        new_markdown_cell(TEXT),
+        new_markdown_cell(goals),
+        new_markdown_cell(CONTENT),
+        new_code_cell("plot()", metadata=about, outputs=[shown]),
+    ]
+    found = [
+        Finding("rises", "holds", "It rises <by> 12.5 [1.0, 20.0] points.", 0.125, 0.01, 0.2, 9),
+        Finding("falls", "undecided", "9 facts do not decide.", 0.1, -0.1, 0.2, 9),
+    ]
+    (tmp_path / "findings.json").write_text(json.dumps([vars(one) for one in found]))
+    model = {"model": {"name": "org/<m>", "revision": "abc"}, "read": [{"model": "b"}]}
+    (tmp_path / "run.json").write_text(json.dumps(TOLD | model))
+    return slides.Chapter("monitor", new_notebook(cells=cells), tmp_path)
+
+
+def parts(page: str) -> list[str]:
+    """Return the slides of a deck."""
+    return re.findall(r"<section>.*?</section>", page, flags=re.DOTALL)
+
+
+def test_an_outline_is_filled_in_from_the_run(chapter):
+    outline = """## Does it rise?
+
+{figure} fig-x
+{finding} rises falls
+
+Note:
+Ask *first*.
+
+---
+
+## Meaning of $a$
+
+{equation} eq-x
+{objectives}
+{source} Made-up numbers & words.
+"""
+    title, result, meaning, made = parts(slides.deck(outline, chapter))
+    assert "<h1>Is it &lt;so&gt;?</h1>" in title
+    assert "<p>We ask &quot;why&quot;.</p>" in title
+    assert f'alt="A &quot;curve&quot;" src="data:image/png;base64,{PIXEL}"' in result
+    assert "Shares, see above." in result
+    assert 'data-claim="rises">It rises &lt;by&gt; 12.5 [1.0, 20.0] points.</p>' in result
+    assert 'class="finding undecided mathjax_ignore" data-claim="falls"' in result
+    assert re.search(r'<aside class="notes"><p>Ask <em>first</em>.</p>', result)
+    assert r"\(a\)</span></h2>" in meaning
+    assert r"\[a &lt; b\]" in meaning
+    assert "<li>Two.</li>" in meaning
+    assert "Made-up numbers &amp; words." in meaning
+    assert "org/&lt;m&gt;, abc" in made
+    assert "python 3" in made
+
+
+def test_what_a_run_lacks_is_left_out_and_so_is_an_empty_slide(chapter):
+    outline = "## A\n\n{finding} unknown rises\n\n---\n\n## B\n\n{figure} fig-y\n{finding} other"
+    _, only, _ = parts(slides.deck(outline, chapter))
+    assert re.findall("<h2>(.*?)</h2>", only) == ["A"]
+    assert re.findall('data-claim="(.*?)"', only) == ["rises"]
+
+
+@pytest.mark.parametrize("answers", [True, False])
+def test_answers_are_in_the_notes_unless_they_are_not_public(chapter, answers):
+    chapter.answers = answers
+    outline = "## Q\n\n{quiz} monitor-direction\n\n---\n\n## By hand\n\n{exercise} ex-monitor-hand"
+    _, asked, by_hand, _ = parts(slides.deck(outline, chapter))
+    item = next(one for one in quiz.read(TEMPLATES / "quiz" / "monitor.yaml"))
+    shown, _, notes = asked.partition("<aside")
+    assert html.escape(item.ask) in shown
+    assert [html.escape(each) for each in item.options] == re.findall("<li>(.*?)</li>", shown)
+    assert ("Answer:" in notes) == answers
+    assert ("0.4" in by_hand.partition("<aside")[2]) == answers
+
+
+def test_html_in_an_outline_is_shown_as_it_is(chapter):
+    assert "<script>x" not in slides.deck("## A\n\n<script>x</script>", chapter)
+
+
+def test_an_unknown_request_is_a_sentence(chapter):
+    with pytest.raises(UserError, match=r"ask for \{deck\}: take one of finding"):
+        slides.deck("## A\n\n{deck} x", chapter)
+
+
+def test_without_chapters_there_are_no_slides(tmp_path, monkeypatch):
+    monkeypatch.setattr(render, "BOOK", tmp_path)
+    monkeypatch.setattr(render, "chapters", lambda: ["monitor"])
+    assert "run make book first" in slides.make(tmp_path / "out")
+
+
+def test_a_deck_is_printed_a_page_a_slide(chapter, tmp_path, monkeypatch):
+    monkeypatch.setattr(slides, "placed", lambda answers: {"monitor": chapter})
+    outline = tmp_path / "monitor.md"
+    outline.write_text("## A\n\nOne.\n\n---\n\n## B\n\n$$a^2$$\n\nNote:\nSay it.")
+    monkeypatch.setattr(slides, "OUTLINES", tmp_path)
+    try:
+        pdf.browser()
+    except UserError:
+        pytest.skip("no browser is installed")
+    with ThreadPoolExecutor() as apart:  # the library bears one browser a thread
+        said = apart.submit(slides.make, tmp_path / "out").result()
+    assert said.endswith("1 decks, as HTML and as PDF.")
+    data = (tmp_path / "out" / "monitor.pdf").read_bytes()
+    assert data.startswith(b"%PDF-")
+    assert data.count(b"/Type /Page\n") == 4
+
+
+@pytest.fixture(scope="module", params=sorted(render.chapters()))
+def outlined(request):
+    """Return a chapter's name, its outline, slide by slide, and its template's cells."""
+    text = (slides.OUTLINES / f"{request.param}.md").read_text(encoding="utf-8")
+    cells = nbformat.read(TEMPLATES / f"{request.param}.ipynb", as_version=4).cells
+    return request.param, re.split(r"^---$", text, flags=re.MULTILINE), cells
+
+
+def test_a_deck_has_12_to_20_slides_each_with_a_heading_and_notes(outlined):
+    _, pages, _ = outlined
+    assert 12 <= len(pages) + 2 <= 20
+    for page in pages:
+        assert re.match(r"\s*## \S", page), page
+        assert re.search(r"^Note:\n\S", page, flags=re.MULTILINE), page
+
+
+def test_outlines_name_what_is_in_the_chapter(outlined):
+    name, pages, cells = outlined
+    asked = re.findall(r"^\{(\w+)\} *(.*)$", "\n".join(pages), flags=re.MULTILINE)
+    markdown = "\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
+    shown = [cell.metadata.get("mystnb", {}).get("figure", {}).get("name") for cell in cells]
+    have = {
+        "figure": set(shown),
+        "equation": {label for label, _ in slides.EQUATION.findall(markdown)},
+        "exercise": {one.label for one in exercises.read(TEMPLATES / f"{name}.ipynb")},
+        "quiz": {one.id for one in quiz.read(TEMPLATES / "quiz" / f"{name}.yaml")},
+    }
+    for kind, words in asked:
+        assert kind in slides.FILLED
+        if kind in have:
+            assert set(words.split()) <= have[kind], words
+    claims = [claim for kind, words in asked if kind == "finding" for claim in words.split()]
+    assert len(set(claims)) == len(claims) >= 4
+
+
+def test_outlines_have_no_numbers_of_a_run(outlined):
+    _, pages, _ = outlined
+    for page in pages:
+        body, _, notes = page.partition("\nNote:")
+        said = notes if "{source} " in body else page
+        assert not re.search(r"\d", CITED.sub("", said)), page
+
+
+needs_book = pytest.mark.skipif(not DECKS, reason="there is no book yet: run make book first")
+
+
+@needs_book
+@pytest.mark.parametrize("deck", DECKS, ids=lambda path: path.stem)
+def test_numbers_on_slides_are_those_of_the_findings(deck):
+    found = {one.claim: one for one in load(ROOT / "book" / "chapters" / deck.stem)}
+    page = deck.read_text(encoding="utf-8")
+    shown = re.findall(r'<p class="finding[^>]*data-claim="([^"]+)">(.*?)</p>', page)
+    assert len(shown) >= 4
+    for claim, words in shown:
+        assert html.unescape(words) == found[claim].sentence
+    wanted = (slides.OUTLINES / deck.name).with_suffix(".md").read_text(encoding="utf-8")
+    claims = re.findall(r"^\{finding\} (.*)$", wanted, flags=re.MULTILINE)
+    missing = set(" ".join(claims).split()) - {claim for claim, _ in shown}
+    assert not missing
+
+
+@needs_book
+@pytest.mark.parametrize("deck", DECKS, ids=lambda path: path.stem)
+def test_a_deck_opens_without_network_and_fits(deck, browser):
+    page, asked, errors = browser.new_page(viewport={"width": 1400, "height": 788}), [], []
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.on("console", lambda m: errors.append(m.text) if m.type == "error" else None)
+    page.goto(deck.as_uri())
+    page.wait_for_function("window.Reveal?.isReady()")
+    number = page.evaluate("Reveal.getTotalSlides()")
+    assert 12 <= number <= 20
+    for index in range(number):
+        page.evaluate(f"Reveal.slide({index})")
+        assert not page.evaluate(OUTSIDE), f"slide {index + 1}"
+    assert not errors
+    assert not [address for address in asked if not address.startswith(("file:", "data:"))]
+    assert page.evaluate("document.querySelectorAll('mjx-merror').length") == 0
+    page.close()
+
+
+@needs_book
+def test_the_page_of_the_course_links_to_every_deck():
+    page = (HTML / "instructors.html").read_text(encoding="utf-8")
+    assert {f"slides/{deck.name}" for deck in DECKS} == set(re.findall(r'"(slides/.*?)"', page))

@@ -1,0 +1,62 @@
+"""Tests of the weeks: which exercises each holds, and how even they are."""
+
+import re
+from dataclasses import replace
+from itertools import combinations, pairwise
+
+import pandas as pd
+import pytest
+
+from book.tools import render
+from book.tools.course import exercises, weeks
+from book.tools.jobs import TEMPLATES
+
+
+@pytest.fixture(scope="module")
+def found():
+    return [e for name in render.chapters() for e in exercises.read(TEMPLATES / f"{name}.ipynb")]
+
+
+@pytest.fixture
+def times(tmp_path):
+    """Return a table in which one chapter takes a quarter of an hour."""
+    path = tmp_path / "times.csv"
+    pd.DataFrame({"notebook": ["b"], "minutes": [15.0]}).to_csv(path)
+    return path
+
+
+def test_weeks_are_as_even_as_the_order_allows():
+    minutes = [5, 10, 30, 5, 10, 20, 15, 5, 40, 10]
+    cuts = [(0, *ends, 10) for ends in combinations(range(1, 10), 3)]
+    best = min(sum(sum(minutes[a:b]) ** 2 for a, b in pairwise(c)) for c in cuts)
+    ends = [0, *weeks.divided(minutes, weeks=4)]
+    assert sum(sum(minutes[a:b]) ** 2 for a, b in pairwise(ends)) == best
+
+
+def test_a_run_counts_where_its_chapter_begins(found, times):
+    made = [replace(found[0], chapter=c, label=l, minutes=10) for c, l in ("ax", "by", "bz", "cw")]
+    planned = [week for week in weeks.plan(made, times) if week.exercises]
+    assert {one.label: week.minutes for week in planned for one in week.exercises} == {
+        "x": 10,
+        "y": 25,
+        "z": 10,
+        "w": 10,
+    }
+    assert [week.chapters for week in planned] == [["a"], ["b"], [], ["c"]]
+
+
+def test_the_plan_has_every_exercise_once_in_order(found):
+    planned = weeks.plan(found)
+    assert [one for week in planned for one in week.exercises] == found
+    assert [name for week in planned for name in week.chapters] == render.chapters()
+    assert len(planned) == weeks.WEEKS
+    minutes = [week.minutes for week in planned]
+    assert max(minutes) - min(minutes) <= max(one.minutes for one in found)
+    assert sum(week.points for week in planned) == sum(one.difficulty for one in found)
+
+
+def test_the_page_names_them_all(found):
+    text = "\n\n".join(map(weeks.paragraph, weeks.of_the_book()))
+    assert re.findall(r"`([^`]+) <(ex-[\w-]+)>`", text.replace("\n", " ")) != []
+    assert sorted(re.findall(r"<(ex-[\w-]+)>", text)) == sorted(one.label for one in found)
+    assert text.count("**Week ") == weeks.WEEKS

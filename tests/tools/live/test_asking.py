@@ -1,0 +1,151 @@
+"""What the page asks is what the chapters ask, and the figure tells what the model says."""
+
+import math
+
+import pandas as pd
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from book.tools.live import bars
+from helpers import UserError, datasets, models, prompts
+from helpers.prompts import lists
+from helpers.prompts.formats import SEPARATORS
+from tests import live_page as live
+from tests.live_page import Question, asking, stills
+
+RELATIONS = sorted(datasets.relations("atlas")["relation"])
+
+
+@pytest.fixture(scope="module")
+def lyon():
+    facts = datasets.load("atlas", ["P17"])
+    return facts[facts["subject"] == "Lyon"].assign(distractors=[["Peru"]])
+
+
+@pytest.mark.parametrize(("way", "kind"), [("question", "qa"), ("sentence", "wp")])
+def test_questions_are_those_of_the_chapters(lyon, way, kind):
+    frames = datasets.frames("atlas", ["P17"])
+    probes = prompts.questions(lyon, frames, kind, ("none", "wrong"))
+    assert len(probes) == 14
+    for row in probes.itertuples():
+        context = "Peru" if row.context == "wrong" else ""
+        asked = Question("P17", "Lyon", way, row.frame, context)
+        prompt, objects, continuations = live.ask(asked)
+        assert prompt == row.prompt
+        assert continuations[objects.index("France")] == row.continuation
+
+
+@pytest.mark.parametrize("separator", SEPARATORS)
+def test_lists_are_those_of_the_chapters(lyon, separator):
+    asked = Question("P17", "Lyon", "list", examples=3, separator=separator)
+    prompt, objects, continuations = live.ask(asked)
+    pool = live.facts().query("relation == 'P17' and subject != 'Lyon'")[:3]
+    probes = lists.ic_lke(lyon, pool, {lyon["fact"].item(): ["Peru", "France"]}, 3, separator)
+    pairs = {tuple(pair) for pair in pool[["subject", "object"]].to_numpy()}
+    template = lists.style(separator)[0]
+    assert all(prompts.frames.fill(template, *pair) in prompt for pair in pairs)
+    assert len(prompt) == len(probes["prompt"][0])  # the same pairs in another order
+    assert continuations[objects.index("France")] == probes["continuation"][1]
+
+
+def test_other_examples_come_with_each_turn_and_never_tell_the_answer():
+    first, second = (
+        live.ask(Question("P17", "Lyon", "list", examples=200, turn=turn))[0] for turn in (0, 1)
+    )
+    assert first != second
+    assert all(text.count("Lyon") == 1 and text.endswith("Lyon:") for text in (first, second))
+    assert live.ask(Question("P17", "Lyon", "list", examples=9999))[0].count("\n") == 446
+
+
+@given(
+    st.sampled_from(RELATIONS), st.text(max_size=12), st.booleans(), st.integers(0, 8), st.data()
+)
+@settings(max_examples=60)
+def test_options_are_different_objects_with_the_truth_among_them(relation, name, known, turn, data):
+    table = live.facts().query("relation == @relation")
+    subject = data.draw(st.sampled_from(sorted(table["subject"]))) if known else name
+    asked = Question(relation, subject, "options", turn=turn)
+    found = asking.options(asked, table)
+    assert len(found) == len(set(found)) == asking.N_OPTIONS
+    assert set(found) <= set(table["object"])
+    about = table[table["subject"] == subject]
+    assert set(about["object"]) | set(filter(None, about["false_object"])) <= set(found)
+    again = asking.options(Question(relation, subject, "options", turn=turn + 1), table)
+    assert again == found[1:] + found[:1]
+
+
+@pytest.mark.parametrize(
+    ("values", "part"),
+    [
+        ({"frame": 7}, "no frame '7'"),
+        ({"relation": "P0"}, "no relation 'P0'"),
+        ({"way": "shout"}, "no way 'shout': choose from form"),
+        ({"way": "list", "separator": "dots"}, "no separator 'dots'"),
+        ({"way": "list", "examples": 0}, "at least 1 example"),
+    ],
+)
+def test_a_wrong_question_is_refused_in_a_sentence(values, part):
+    with pytest.raises(UserError, match=part):
+        live.ask(Question(**values))
+
+
+def test_answers_are_the_products_of_all_tokens():
+    lm = models.load(live.MODEL, device="cpu")
+    table = live.answers(Question("P30", "Peru", "options"))
+    prompt, objects, continuations = live.ask(Question("P30", "Peru", "options"))
+    assert sorted(table["object"]) == sorted(objects)
+    assert table["probability"].is_monotonic_decreasing
+    for name, continuation in zip(objects, continuations):
+        ids = torch.tensor([lm.tokenizer(prompt + continuation)["input_ids"]])
+        start = len(lm.tokenizer(prompt)["input_ids"])
+        with torch.no_grad():
+            logs = lm.model(ids).logits[0].log_softmax(-1)
+        total = sum(logs[at - 1, ids[0, at]].item() for at in range(start, ids.shape[1]))
+        found = table.set_index("object")["probability"][name]
+        assert math.isclose(found, math.exp(total), rel_tol=1e-4)
+
+
+def test_what_was_told_is_marked():
+    fooled = live.facts().query("false_object != '' and relation == 'P17'").iloc[0]
+    table = live.answers(Question("P17", fooled["subject"])).set_index("object")["told"]
+    assert table[fooled["object"]] == "true"
+    assert table[fooled["false_object"]] == "false"
+    assert table.ne("").sum() == 2
+
+
+def test_the_still_figure_has_its_words():
+    made = live.still(Question("P17", "Lyon", "form"))
+    assert bars(made["bars"]).startswith(b"\x89PNG")
+    assert "“QUESTION: Which country is Lyon in? / ANSWER:”" in made["caption"]
+    table = live.answers(Question("P17", "Lyon", "form"))
+    assert f"{table['object'][0]} {table['probability'][0]:.1%}" in made["alt"]
+    assert "8 likeliest of 157 objects" in made["alt"]
+
+
+def test_the_still_figure_shows_the_answer_before():
+    before = Question("P36", "Peru", "list", examples=4)
+    made = live.still(Question("P36", "Peru", "list", examples=30), before)
+    lines = live.ask(before)[0].split("\n")
+    assert f" Hollow: after “… / {' / '.join(lines[-3:])}”." in made["caption"]
+    assert len(lines) == 5
+    assert all(row["before"] >= 0 for row in made["bars"])
+
+
+@pytest.mark.parametrize(
+    ("exposures", "words"), [(0, "was never stated"), (1, "stated once"), (8, "stated 8 times")]
+)
+def test_the_truth_is_told_as_often_as_it_stood_in_the_text(exposures, words):
+    fact = live.facts().query("exposures == @exposures").iloc[0]
+    told = stills.truth(Question(fact["relation"], fact["subject"]))
+    assert fact["object"] in told
+    assert words in told
+
+
+def test_facts_come_once_each_with_what_was_read_of_them():
+    table, training = live.facts(), datasets.training(live.MODEL)
+    assert len(table) == len(datasets.load("atlas"))
+    assert not table.duplicated(["relation", "subject"]).any()
+    assert table["exposures"].sum() == training["exposures"].sum()
+    assert isinstance(table, pd.DataFrame)

@@ -1,0 +1,106 @@
+"""Tests of book.tools.jobs: which chapter runs on which model, and with which settings."""
+
+import nbformat
+import pytest
+from nbformat.v4 import new_code_cell, new_notebook
+
+from book.tools import jobs
+from helpers import UserError
+from helpers.models import checkpoints
+from helpers.studies import STUDIES
+
+
+def write(folder, name, source):
+    """Write a notebook with a parameters cell."""
+    cell = new_code_cell(source, metadata={"tags": ["parameters"]})
+    nbformat.write(new_notebook(cells=[cell]), folder / f"{name}.ipynb")
+
+
+def test_parameters_tell_the_kind_of_a_chapter(tmp_path):
+    write(tmp_path, "one", 'model = "m"\nmodels = []')
+    write(tmp_path, "many", 'model = "m"\nn_facts = 3')
+    write(tmp_path, "none", 'runs_dir = "runs"\nmodels = []')
+    kinds = [jobs.kind(name, tmp_path) for name in ("one", "many", "none")]
+    assert kinds == ["single", "measure", "synthesis"]
+    with pytest.raises(UserError, match="There is no chapter 'nothing'"):
+        jobs.kind("nothing", tmp_path)
+
+
+def test_the_family_is_what_is_bundled_and_the_books_model_comes_last():
+    assert list(jobs.family("atlas-m")) == [
+        *(name for name in checkpoints.bundled() if name != "atlas-m"),
+        "atlas-m",
+    ]
+    assert jobs.family("org/x", ["org/y", "atlas-s"]) == {
+        "org--y": "org/y",
+        "atlas-s": "atlas-s",
+        "org--x": "org/x",
+    }
+
+
+def test_two_folders_of_one_name_are_two_models(tmp_path):
+    names = [str(tmp_path / part / "mine") for part in "ab"]
+    assert list(jobs.family(names[0], names).values()) == names[::-1]
+
+
+def test_each_chapter_runs_where_its_kind_says():
+    asked = ["atlas", "monitor", "comparison"], "atlas-m", ["atlas-s", "atlas-m"]
+    few = ("n_facts=5", "n_bootstrap=70")
+    made = jobs.plan(*asked, list(few))
+    assert {job.name: job.words for job in made} == {
+        "atlas-s/monitor": few,
+        "atlas-m/atlas": few,
+        "atlas-m/monitor": few,
+        "synthesis/comparison": ("n_bootstrap=70",),
+    }
+    assert [job.early for job in made] == [True, False, False, False]
+    alone = jobs.plan(["monitor"], "atlas-m", ["atlas-m"])
+    assert [job.name for job in alone] == ["atlas-m/monitor"]
+    sweep = jobs.plan(*asked, ["n_facts=5"], alike=True)
+    assert [job.name for job in sweep if job.chapter == "atlas"] == [
+        "atlas-s/atlas",
+        "atlas-m/atlas",
+    ]
+    assert {job.words for job in sweep if job.model} == {("n_facts=5",)}
+
+
+def test_another_model_is_measured_once_by_all_chapters_in_its_own_format():
+    given = ["n_facts=5", "n_items=7", "prompt_format=chat", "copying_steps=9"]
+    [job, *_] = jobs.plan([*STUDIES, "atlas"], "atlas-m", ["atlas-s"], given)
+    assert (job.chapter, job.model, job.words) == (jobs.OTHERS, "atlas-s", tuple(given[:2]))
+    assert job.folders == tuple(f"atlas-s/{name}" for name in STUDIES)
+    assert "notebook.ipynb" not in job.parts
+    assert not any(each.early for each in jobs.plan(["atlas"], "atlas-m", ["atlas-s"]))
+
+
+def test_other_models_begin_first_and_short_chapters_end():
+    names = ["published", "atlas", *reversed(STUDIES), "own", jobs.OTHERS, jobs.NOISE]
+    order = sorted((jobs.Job(name, name) for name in names), key=jobs.priority, reverse=True)
+    assert {job.chapter for job in order[:2]} == {jobs.OTHERS, jobs.NOISE}
+    assert {job.chapter for job in order[2:6]} == {*STUDIES}
+    assert [job.chapter for job in order[6:]] == ["atlas", "published", "own"]
+
+
+def test_a_measured_run_is_out_of_date_with_its_settings_alone(tmp_path):
+    def made(*words):
+        [job] = jobs.plan(["monitor"], "atlas-m", ["atlas-s"], words)[:1]
+        return jobs.made_from(job, tmp_path)
+
+    assert made() == made() == made("n_grid=2")  # a close-up of the chapter, which is not made
+    assert made() != made("n_facts=2")
+
+
+def test_who_reads_the_runs_of_others():
+    planned = jobs.plan(["published", "comparison", "real_models", "monitor"], "atlas-m", ["x"])
+    own = [job for job in planned if not job.early]
+    found = {job.chapter: (jobs.reads_runs(job), jobs.needs_runs(job)) for job in own}
+    assert found["comparison"] == (True, True)
+    assert found["real_models"] == (True, False)
+    assert found["published"] == found["monitor"] == (False, False)
+
+
+def test_the_noise_floor_leaves_a_run_of_each_variant():
+    job = jobs.noise("atlas-s")
+    assert (job.chapter, job.model, job.early) == (jobs.NOISE, "atlas-s", True)
+    assert job.name == "noise/usual/atlas-s/monitor"
+    assert len(set(job.folders)) == 4

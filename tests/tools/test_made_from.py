@@ -1,0 +1,157 @@
+"""Tests of what makes a run out of date: its settings, and the content of what it is made from."""
+
+import shutil
+
+import pandas as pd
+import pytest
+
+from book.tools import jobs, render
+from tests import small_project, tiny
+
+# What is edited, and the runs that are then out of date; all but those of another setting.
+EDITS = {
+    "notebooks/monitor.ipynb": {"monitor"},
+    "notebooks/claims/monitor.yaml": {"monitor"},
+    "notebooks/analysis/more.py": None,
+    "helpers/plots/style.py": None,
+    "helpers/published/more.csv": None,
+    "helpers/models/weights/atlas-m/model.safetensors": None,
+    "book/tools/noise.py": {"noise"},
+    "mine/P17.jsonl": {"own"},
+    "book/tools/chapters.py": set(),
+    "book/index.md": set(),
+    "tests/conftest.py": set(),
+}
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory, root):
+    """Return a copy of the project with small files for weights."""
+    top = tmp_path_factory.mktemp("copy")
+    hidden = shutil.ignore_patterns("__pycache__", "weights", "_build", "chapters", "_extra")
+    for name in ("helpers", "book", "notebooks"):
+        shutil.copytree(root / name, top / name, ignore=hidden)
+    for edited in EDITS:
+        (top / edited).parent.mkdir(parents=True, exist_ok=True)
+        (top / edited).touch()
+    return top
+
+
+def states(top):
+    """Return what the runs of a book in the copy would be made from now."""
+    planned = {job.chapter: job for job in jobs.plan(["monitor", "published"], "atlas-m", ["./x"])}
+    planned |= {"noise": jobs.noise("atlas-m")}
+    planned |= {"own": jobs.Job("own/monitor", "monitor", "atlas-m", ("dataset=mine",))}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(jobs, "ROOT", top)
+        patch.setattr(jobs, "CODE", (top / "helpers", top / "notebooks" / "analysis"))
+        patch.setattr(jobs, "HERE", top / "book" / "tools")
+        return {
+            name: jobs.made_from(job, top / "runs", top / "notebooks")
+            for name, job in planned.items()
+        }
+
+
+@pytest.fixture(scope="module")
+def before(project):
+    return states(project)
+
+
+@pytest.mark.parametrize("edited", EDITS)
+def test_an_edit_makes_what_it_belongs_to_out_of_date(project, before, edited):
+    path = project / edited
+    kept = path.read_bytes()
+    more = b" " if path.suffix == ".ipynb" else b"\n# an edit\n"
+    try:
+        path.write_bytes(kept + more)
+        now = states(project)
+    finally:
+        path.write_bytes(kept)
+    changed = {name for name in before if now[name] != before[name]}
+    expected = set(before) if EDITS[edited] is None else EDITS[edited]
+    assert changed - {"own"} == expected - {"own"}
+    assert ("own" in changed) == bool(expected & {"own", "monitor"})
+
+
+def test_a_setting_counts_by_its_value(tmp_path):
+    few, more = (
+        jobs.made_from(jobs.Job("m/monitor", "monitor", "atlas-m", (f"n_facts={n}",)), tmp_path)
+        for n in (5, 6)
+    )
+    assert more["settings"] == few["settings"] | {"n_facts": 6}
+    assert more["files"] == few["files"]
+
+
+def test_a_list_of_folders_in_a_setting_and_a_folder_of_a_model_count(tmp_path):
+    for name in ("one", "two", "model"):
+        (tmp_path / name).mkdir()
+    sources = f"sources={tmp_path / 'one'},{tmp_path / 'two'}"
+    job = jobs.Job("m/knowledge_base", "knowledge_base", str(tmp_path / "model"), (sources,))
+    seen = [jobs.made_from(job, tmp_path)["files"]]
+    for name in ("one", "two", "model"):
+        (tmp_path / name / "config.json").write_text("{}")
+        seen.append(jobs.made_from(job, tmp_path)["files"])
+    assert len(set(seen)) == 4
+
+
+def test_what_lies_behind_a_link_counts_by_the_name_of_the_link(tmp_path):
+    for top in ("linked", "copied", "elsewhere"):
+        (tmp_path / top).mkdir()
+    for top in ("elsewhere", "copied"):
+        place = tmp_path / top / "m"
+        place.mkdir()
+        (place / "run.json").write_text("{}")
+    (tmp_path / "linked" / "m").symlink_to(tmp_path / "elsewhere" / "m")
+    linked, copied = (
+        jobs.digest((tmp_path / top).glob("*/run.json"), tmp_path / top)
+        for top in ("linked", "copied")
+    )
+    assert linked == copied != jobs.digest([], tmp_path)
+
+
+def test_the_pages_depend_on_prose_chapters_extensions_and_the_package(root):
+    seen = {path.relative_to(root).as_posix() for path in render.sources()}
+    assert seen >= {
+        "_config.yml",
+        "book/index.md",
+        "book/_static/custom.css",
+        "book/_ext/live_probe.py",
+        "book/tools/live.py",
+        "helpers/models/weights/atlas-s/model.safetensors",
+        "notebooks/monitor.ipynb",
+        "notebooks/slides/monitor.md",
+    }
+    assert not [name for name in seen if name.startswith(("tests/", "runs/", "book/_build"))]
+
+
+ASKING = """import torch
+from helpers import models, plots, probing, runs
+passes, forward = [], torch.nn.Embedding.forward
+def counted(*given):
+    passes.append(1)
+    return forward(*given)
+lm = models.load(model)  # tries it with two passes
+torch.nn.Embedding.forward = counted
+run = runs.start("monitor", dict(model=model, n_facts=n_facts, pause=pause), run_dir)
+probes = pd.DataFrame({"item": "a", "prompt": "Lyon is in", "continuation": [" France", " Italy"]})
+probes = probes.assign(variant="base", option=[0, 1], correct=[True, False])
+answers = probing.score(lm, probes, cache=run.cache, progress=False)
+table = answers.assign(passes=len(passes))"""
+
+
+@pytest.mark.slow
+def test_an_edit_of_a_plot_asks_the_model_nothing_again(tmp_path, monkeypatch):
+    monkeypatch.setattr(small_project, "ASK", ASKING)
+    top = small_project.make(tmp_path / "project")
+    tiny.save(top / "a")
+    assert small_project.call(top, "run", "monitor", "--model", "./a").returncode == 0
+    table = next(top.glob("runs/*/monitor/answers.parquet"))
+    first = pd.read_parquet(table)
+    style = top / "helpers" / "plots" / "style.py"
+    style.write_text(style.read_text() + "\n# an edit\n")
+    done = small_project.call(top, "sweep", "monitor", "--models", "./a", "--cores", "1")
+    assert done.stdout.splitlines()[-1].startswith("1 done (1 of them now)")
+    second = pd.read_parquet(table)
+    assert first["passes"].min() > 0
+    assert second["passes"].max() == 0
+    pd.testing.assert_frame_equal(first.drop(columns="passes"), second.drop(columns="passes"))

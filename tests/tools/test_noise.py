@@ -1,0 +1,73 @@
+"""Tests of the noise floor, its runs made with a tiny random model."""
+
+import numpy as np
+import pytest
+
+from book.tools import __main__ as commands
+from book.tools import noise as making
+from helpers import UserError, runs
+from helpers.runs.comparison import facts, noise
+from helpers.studies import STUDIES, comparison
+from tests import tiny
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """Return the folder of a tiny model's noise runs."""
+    folder = tmp_path_factory.mktemp("noise")
+    making.run(str(tiny.save(folder / "tiny")), folder / "runs", n_facts=1)
+    return folder / "runs"
+
+
+def test_each_variant_leaves_a_run_apart_from_the_models(made):
+    assert runs.load(made).empty
+    (name, paths), *rest = noise.found(made).items()
+    assert not rest
+    assert name == "tiny"
+    assert list(paths) == list(noise.VARIANTS)
+    told = {variant: runs.manifest(path)["parameters"] for variant, path in paths.items()}
+    assert {given["seed"] for given in told.values()} == {0}
+    assert told["hints"]["hints"] != told["usual"]["hints"]
+    assert told["dtype"]["dtype"] == "bfloat16"
+    assert runs.manifest(paths["dtype"])["model"]["dtype"] == "bfloat16"
+
+
+def test_batches_change_nothing_and_half_the_width_a_little(made):
+    (paths,) = noise.found(made).values()
+    gaps, answers = noise.compare(paths, n_resamples=50)
+    answers = answers.set_index("variant")
+    assert answers.loc[noise.LABELS["batch"], "largest"] < 1e-4
+    assert 1e-5 < answers.loc[noise.LABELS["dtype"], "largest"] < 2
+    usual = runs.answers(paths["usual"])
+    assert answers.loc[noise.LABELS["dtype"], "prompts"] == len(usual)
+    batch = gaps[gaps["variant"] == noise.LABELS["batch"]]
+    np.testing.assert_allclose(batch["estimate"].dropna(), 0, atol=1e-6)
+
+
+def test_every_variant_is_compared_in_pairs_as_the_board_does(made):
+    (paths,) = noise.found(made).values()
+    gaps, answers = noise.compare(paths, n_resamples=50)
+    asked = {name: runs.answers(path) for name, path in paths.items()}
+    assert len({frozenset(table["item"]) for table in asked.values()}) == 1
+    usual, other = (facts.read("monitor", paths[name]) for name in (noise.USUAL, "hints"))
+    rows = gaps[gaps["variant"] == noise.LABELS["hints"]].set_index("measure")
+    for measure in STUDIES["monitor"].MEASURES:
+        expected = comparison.difference(other, usual, measure, 50)
+        for name in ("estimate", "low", "high", "n"):
+            assert rows.loc[measure.name, name] == pytest.approx(
+                getattr(expected, name), nan_ok=True
+            )
+    assert rows.loc["base", ["estimate", "low", "high"]].tolist() == [0, 0, 0]  # no hint in it
+    prompts = answers.set_index("variant")["prompts"]
+    assert prompts[noise.LABELS["hints"]] < prompts[noise.LABELS["batch"]]
+
+
+def test_a_single_run_is_no_floor(made, tmp_path):
+    assert noise.found(tmp_path) == {}
+
+
+def test_mistakes_end_in_a_sentence(tmp_path, capsys):
+    with pytest.raises(UserError, match="n_facts is 0"):
+        making.run("atlas-s", tmp_path, 0)
+    assert commands.main(["noise", "--model", "./nowhere", "--runs", str(tmp_path)]) == 2
+    assert capsys.readouterr().err.startswith("error: There is no folder ./nowhere")

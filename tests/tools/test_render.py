@@ -1,0 +1,127 @@
+"""Tests of book.tools.render: placing executed chapters, and pages in place of others."""
+
+import json
+import re
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbformat.v4 import new_code_cell, new_notebook
+
+from book.tools import jobs, render
+from book.tools.course import exercises
+
+
+def executed(path: Path, **changes) -> Path:
+    """Write a notebook that looks executed, but for the changes to its second code cell."""
+    cells = [new_code_cell(str(n), execution_count=n) for n in (1, 2)]
+    cells[0].metadata["tags"] = ["injected-parameters"]
+    cells[1].update(changes)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    nbformat.write(new_notebook(cells=cells), path)
+    return path
+
+
+@pytest.fixture
+def book(tmp_path, monkeypatch):
+    """Return an empty book of one chapter."""
+    folder = tmp_path / "book"
+    folder.mkdir()
+    (folder / "_toc.yml").write_text("chapters:\n  - file: chapters/monitor\n  - file: data\n")
+    monkeypatch.setattr(render, "BOOK", folder)
+    return folder
+
+
+def test_place_copies_the_models_chapters_and_drops_old_ones(tmp_path, book):
+    executed(tmp_path / "runs" / "m" / "monitor" / "notebook.ipynb")
+    (book / "chapters").mkdir()
+    (book / "chapters" / "old.ipynb").write_text("{}")
+    copies = render.place("m", tmp_path / "runs")
+    assert copies == [book / "chapters" / "monitor.ipynb"]
+    assert [path.name for path in (book / "chapters").glob("*.ipynb")] == ["monitor.ipynb"]
+    injected = nbformat.read(copies[0], as_version=4).cells[0]
+    assert "hide-input" in injected.metadata.tags
+
+
+@pytest.mark.parametrize("hidden", [False, True])
+def test_solutions_are_left_out_where_the_settings_say_so(tmp_path, book, monkeypatch, hidden):
+    config = tmp_path / "_config.yml"
+    config.write_text(f"sphinx:\n  config:\n    hide_solutions: {hidden}\n")
+    monkeypatch.setattr(render, "CONFIG", config)
+    template = jobs.TEMPLATES / "monitor.ipynb"
+    notebook = nbformat.read(template, as_version=4)
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            cell.execution_count = 1
+    path = tmp_path / "runs" / "m" / "monitor" / "notebook.ipynb"
+    path.parent.mkdir(parents=True)
+    nbformat.write(notebook, path)
+    (copy,) = render.place("m", tmp_path / "runs")
+    text, found = page(copy), exercises.read(template)
+    assert len(found) == text.count("{exercise}")
+    assert all(one.test in text for one in found)
+    assert text.count("{solution}") == (0 if hidden else len(found))
+    assert [one.label for one in found if one.notes.splitlines()[-1] in text] == (
+        [] if hidden else [one.label for one in found]
+    )
+    assert "## Summary" in text
+
+
+ERROR = nbformat.v4.new_output("error", ename="ValueError", evalue="no", traceback=[])
+
+
+def page(path: Path) -> str:
+    """Return what a placed notebook says: its sources, and its outputs as HTML."""
+    cells = nbformat.read(path, as_version=4).cells
+    shown = [out.data["text/html"] for c in cells for out in c.get("outputs", []) if "data" in out]
+    return "\n".join([*(cell.source for cell in cells), *shown])
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"execution_count": None},
+        {"outputs": [ERROR]},
+        {"metadata": {"papermill": {"exception": True}}},
+    ],
+)
+def test_a_chapter_that_failed_or_was_not_executed_has_a_page_that_says_so(tmp_path, book, changes):
+    executed(tmp_path / "runs" / "m" / "monitor" / "notebook.ipynb", **changes)
+    (copy,) = render.place("m", tmp_path / "runs")
+    assert re.search(r"Cell 2 of .* failed or has not run: see .*run\.log", page(copy))
+
+
+def test_a_notebook_that_papermill_calls_failed_is_not_shown(tmp_path, book):
+    path = executed(tmp_path / "runs" / "m" / "monitor" / "notebook.ipynb")
+    notebook = json.loads(path.read_text())
+    notebook["metadata"]["papermill"] = {"exception": True}
+    path.write_text(json.dumps(notebook))
+    (copy,) = render.place("m", tmp_path / "runs")
+    assert "failed: run make book again" in page(copy)
+
+
+def test_a_page_in_place_of_a_chapter_keeps_its_title_and_escapes_the_reason(tmp_path, book):
+    executed(tmp_path / "runs" / "m" / "monitor" / "notebook.ipynb")
+    (copy,) = render.place("m", tmp_path / "runs", {"monitor": "It said <script>."})
+    text = page(copy)
+    template = (jobs.TEMPLATES / "monitor.ipynb").read_text(encoding="utf-8")
+    opening = "".join(json.loads(template)["cells"][0]["source"])
+    assert opening.startswith("(monitor)=\n# Is a known fact stable?\n\n")
+    assert text.startswith(opening)
+    assert "It said &lt;script&gt;." in text
+    before = copy.read_bytes()
+    render.place("m", tmp_path / "runs", {"monitor": "It said <script>."})
+    assert copy.read_bytes() == before
+
+
+def test_place_takes_a_synthesis_from_its_own_folder(tmp_path, book, monkeypatch):
+    (book / "_toc.yml").write_text(
+        "chapters:\n  - file: chapters/monitor\n  - file: chapters/published\n"
+    )
+    executed(tmp_path / "runs" / "m" / "monitor" / "notebook.ipynb")
+    copies = render.place("m", tmp_path / "runs")
+    assert "make book MODEL=m CHAPTERS=published" in page(copies[1])
+    executed(tmp_path / "runs" / "synthesis" / "published" / "notebook.ipynb")
+    copies = render.place("m", tmp_path / "runs")
+    assert [path.name for path in copies] == ["monitor.ipynb", "published.ipynb"]
+    assert "make book" not in page(copies[1])

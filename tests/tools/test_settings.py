@@ -1,0 +1,124 @@
+"""Tests of book.tools.settings: declared parameters, and what is refused at once."""
+
+import nbformat
+import papermill
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from nbformat.v4 import new_code_cell, new_notebook
+
+from book.tools import settings
+from helpers import UserError, cli
+
+SOURCE = '''model = "atlas-s"  # bundled name, folder or "hub id"
+relations: list[str] = []  # all
+n_facts: int = 30
+share = 0.5
+alphas = [1 / 3, 1 / 3, 1 / 3]  # weights
+mode = "teacher_forced"  # or "free_running"
+attribution = True
+run_dir = ""'''
+
+
+@pytest.fixture
+def template(tmp_path):
+    cell = new_code_cell(SOURCE, metadata={"tags": ["parameters"]})
+    other = new_code_cell("later = 1")
+    path = tmp_path / "monitor.ipynb"
+    nbformat.write(new_notebook(cells=[new_code_cell("before = 1"), cell, other]), path)
+    return path
+
+
+def test_declared_parameters_with_their_defaults(template):
+    found = settings.declared(template)
+    assert found == {
+        "model": "atlas-s",
+        "relations": [],
+        "n_facts": 30,
+        "share": 0.5,
+        "alphas": [1 / 3, 1 / 3, 1 / 3],
+        "mode": "teacher_forced",
+        "attribution": True,
+        "run_dir": "",
+    }
+
+
+@pytest.mark.parametrize(
+    ("word", "value"),
+    [
+        ("n_facts=5", 5),
+        ("n_facts=0", 0),
+        ("share=1", 1.0),
+        ("share=1e-3", 0.001),
+        ("attribution=no", False),
+        ("attribution=True", True),
+        ("mode=free_running", "free_running"),
+        ("mode=a=b", "a=b"),
+        ("relations=P17", ["P17"]),
+        ("relations=P17, P36", ["P17", "P36"]),
+        ("relations=['P17', 'P36']", ["P17", "P36"]),
+        ("relations=", []),
+        ("alphas=1,0,0", [1.0, 0.0, 0.0]),
+    ],
+)
+def test_values_take_the_type_of_the_default(template, word, value):
+    name = word.partition("=")[0]
+    read = settings.read(template, [word])
+    assert read == {name: value}
+    assert type(read[name]) is type(value)
+
+
+@pytest.mark.parametrize(
+    ("word", "sentence"),
+    [
+        ("n_fact=5", "has no parameter 'n_fact': did you mean n_facts?"),
+        ("zzz=5", "the declared ones are relations, n_facts, share, alphas, mode, attribution."),
+        ("n_facts", "write name=value"),
+        ("n_facts=many", "n_facts takes a whole number, as in n_facts=30, and 'many' is none"),
+        ("n_facts=3.5", "takes a whole number"),
+        ("share=half", "takes a number"),
+        ("attribution=maybe", "takes yes or no"),
+        ("alphas=1,b,0", "alphas takes a number"),
+        ("model=other", "set with MODEL= or --model"),
+        ("run_dir=elsewhere", "set with --runs"),
+    ],
+)
+def test_what_is_refused(template, word, sentence):
+    with pytest.raises(UserError) as caught:
+        settings.read(template, [word])
+    assert sentence in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_an_unknown_chapter_names_the_known(template):
+    with pytest.raises(UserError, match=r"no chapter 'moniter': choose from monitor\."):
+        settings.read(template.with_name("moniter.ipynb"), [])
+
+
+@given(st.lists(st.floats(allow_nan=False, allow_infinity=False)))
+def test_lists_of_numbers_survive_the_command_line(values):
+    assert cli.read_value("alphas", ",".join(map(repr, values)), [0.5]) == values
+    assert cli.read_value("alphas", repr(values), [0.5]) == values
+
+
+def test_papermill_sees_the_same_parameters_in_the_chapters(root):
+    for template in sorted((root / "notebooks").glob("*.ipynb")):
+        cells = nbformat.read(template, as_version=4).cells
+        source = next(c.source for c in cells if "parameters" in c.metadata.get("tags", []))
+        plain = [line for line in source.splitlines() if line.count('"') in (0, 2)]
+        seen = set(papermill.inspect_notebook(str(template)))
+        ours = set(settings.declared(template))
+        assert {line.partition("=")[0].split(":")[0].strip() for line in plain} <= ours
+        assert seen <= ours
+
+
+@pytest.mark.parametrize("word", ["n_facts=-1", "n_bootstrap=19", "n_frames=0"])
+def test_a_number_below_the_least_is_refused_by_its_name(tmp_path, word):
+    source = "n_facts = 30\nn_bootstrap = 1000\nn_frames = 7"
+    cell = new_code_cell(source, metadata={"tags": ["parameters"]})
+    nbformat.write(new_notebook(cells=[cell]), tmp_path / "monitor.ipynb")
+    name, _, value = word.partition("=")
+    with pytest.raises(UserError, match=f"The parameter {name} is {value}: give [0-9]+ or more"):
+        settings.read(tmp_path / "monitor.ipynb", [word])
+    least = {"n_facts": 0, "n_bootstrap": 20, "n_frames": 1}[name]
+    assert settings.read(tmp_path / "monitor.ipynb", [f"{name}={least}"]) == {name: least}
