@@ -26,7 +26,7 @@ from bench import measure, methods, published, workloads
 from bench.methods import Scores
 from bench.workloads import Shape
 from helpers import probing
-from helpers.atlas.loop import same_sums
+from notebooks.analysis.atlas.loop import same_sums
 from helpers.models import LanguageModel
 
 RESULTS = Path(__file__).parent / "results" / "scoring.json"

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from helpers import datasets, runs
-from helpers.atlas import family
+from notebooks.analysis.atlas import family
 from helpers.publishing import chapters, dependencies, jobs, render
 from helpers.stats import wilson
 from tests.chapters import notebooks
@@ -34,8 +34,8 @@ def test_it_runs_again_when_a_bundled_model_or_its_making_changes(root):
     assert {
         root / f"helpers/models/weights/{name}/evaluation.csv" for name in family.members()
     } <= seen
-    assert root / "helpers/atlas/toy.py" in seen
-    assert root / "helpers/atlas/toy.py" not in dependencies.files(jobs.TEMPLATES / "monitor.ipynb")
+    assert root / "notebooks/analysis/atlas/toy.py" in seen
+    assert root / "notebooks/analysis/atlas/toy.py" not in dependencies.files(jobs.TEMPLATES / "monitor.ipynb")
 
 
 def test_metrics_can_be_computed_again_from_the_saved_answers(answers, metrics):

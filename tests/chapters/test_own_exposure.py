@@ -11,9 +11,9 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 from helpers import UserError, datasets, findings, models, runs
-from helpers.atlas.corpus import Corpus, render
-from helpers.atlas.invented import Inventor
-from helpers.atlas.mentions import Frames
+from notebooks.analysis.atlas.corpus import Corpus, render
+from notebooks.analysis.atlas.invented import Inventor
+from notebooks.analysis.atlas.mentions import Frames
 from helpers.runs.panel import analyses, gathering, levels, reading
 from helpers.studies import STUDIES
 from tests import panel_runs

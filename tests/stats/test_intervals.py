@@ -7,7 +7,7 @@ import scipy.stats
 from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint
 
 from helpers import stats
-from helpers.atlas import records
+from notebooks.analysis.atlas import records
 from helpers.metrics import monitor
 from helpers.publishing import chapters, settings
 from helpers.runs.panel import contests
