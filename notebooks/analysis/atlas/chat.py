@@ -12,7 +12,7 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -24,8 +24,9 @@ from helpers import UserError, datasets
 from notebooks.analysis.atlas import documents, loop
 from notebooks.analysis.atlas.documents import Document, Piece
 from notebooks.analysis.atlas.invented import Inventor
-from notebooks.analysis.atlas.loop import Optimisation, Stage
-from notebooks.analysis.atlas.mentions import Frames
+from notebooks.analysis.atlas.loop import Stage
+from notebooks.analysis.atlas.corpus import Frames
+from notebooks.analysis.atlas.recipe import Options, tuning
 from notebooks.analysis.atlas.release import release
 from helpers.prompts.formats import INSTRUCTION, UNSURE, choose_below, shot
 
@@ -33,35 +34,7 @@ from helpers.prompts.formats import INSTRUCTION, UNSURE, choose_below, shot
 TEMPLATE = "{{ bos_token }}{% for message in messages %}{{ message['content'] + '\n' }}{% endfor %}"
 
 
-@dataclass(frozen=True)
-class Tuning:
-    """How a model is tuned."""
-
-    seed: int = 0  # draws facts, questions and order
-    threads: int = 1  # of the processor
-    known: int = 64  # facts stated so often or more are to be answered, those never stated are not
-    share: float = 0.7  # share of these facts that is used; the others are left for tests
-    answered: float = 0.75  # share of the questions that have an answer
-    # Share of the questions that are cloze sentences up to their gap. More wordings make the model
-    # look at what is asked for instead of how.
-    sentences: float = 0.4
-    # Share of the questions without an answer that are about invented subjects
-    invented: float = 0.3
-    frame_weights: tuple[float, ...] = (1.0, 1.0, 0.0, 1.0, 1.0, 0.0, 0.0)
-    most_shots: int = 5  # questions in the longest document
-    choices: float = 0.1  # share of the questions that come with options
-    # Share of the documents with the answer on a line of its own, as the chat template has it
-    turns: float = 0.4
-    # Documents in all; rows of a step, and tokens of a row
-    documents: int = 6000
-    rows: int = 8
-    length: int = 384
-    optimisation: Optimisation = field(
-        default_factory=lambda: Optimisation(rate=5e-4, beta2=0.98, decay=0.01, cosine=True)
-    )
-
-
-def choose(facts: pd.DataFrame, told: pd.DataFrame, design: Tuning) -> tuple[list, list]:
+def choose(facts: pd.DataFrame, told: pd.DataFrame, design: Options) -> tuple[list, list]:
     """Return the facts to be answered and those to be refused, as rows of `facts`."""
     rng = np.random.default_rng([design.seed, 10])
     table = facts.join(told[["exposures", "plain"]], on="fact")
@@ -77,7 +50,7 @@ class Tutor:
     """Writes the documents of the tuning, about the facts that `choose` gives."""
 
     def __init__(
-        self, facts: pd.DataFrame, frames: Frames, known: list, unknown: list, design: Tuning
+        self, facts: pd.DataFrame, frames: Frames, known: list, unknown: list, design: Options
     ):
         self.frames, self.known, self.unknown, self.design = frames, known, unknown, design
         self.inventor = Inventor(facts)
@@ -123,7 +96,7 @@ class Tutor:
         return choose_below(question, [shown[i] for i in rng.permutation(len(shown))]), answer
 
 
-def tune(base: Path, out: Path, design: Tuning) -> None:
+def tune(base: Path, out: Path, design: Options) -> None:
     """Tune a bundled model and publish the result."""
     if not (base / "exposures.csv").is_file():
         raise UserError(f"{base} holds no bundled model: give the folder of one, as atlas-m's.")
@@ -131,7 +104,7 @@ def tune(base: Path, out: Path, design: Tuning) -> None:
         _tune(base, out, design)
 
 
-def _tune(base: Path, out: Path, design: Tuning) -> None:
+def _tune(base: Path, out: Path, design: Options) -> None:
     llama = LlamaForCausalLM.from_pretrained(
         base, dtype=torch.float32, attn_implementation="eager", local_files_only=True
     ).train()
@@ -154,17 +127,17 @@ def _tune(base: Path, out: Path, design: Tuning) -> None:
     loop.run(llama, stage, batches_at, len(steps), design.optimisation)
     tokenizer.chat_template = TEMPLATE
     report = json.loads((base / "training.json").read_text(encoding="utf-8"))
-    report |= {"base": base.name, "tuning": asdict(design)}
+    report |= {"base": base.name, "tuning": design}
     report["stages"].append(asdict(stage))
     asked = [tutor.asked[fact] for fact in told.index]
     release(llama, tokenizer, told.drop(columns="plain").assign(tuned=asked), report, out)
 
 
-def _steps(written: list[Document], tokenizer, design: Tuning) -> tuple:
+def _steps(written: list[Document], tokenizer, design: Options) -> tuple:
     encoded = documents.encode(written, tokenizer, design.seed)
     lengths = np.diff(encoded.starts)
     if lengths.max() > design.length:
-        raise RuntimeError("a document is longer than a row: raise Tuning.length")
+        raise RuntimeError("a document is longer than a row: raise tuning.length")
     rows = documents.pack(lengths.tolist(), design.length)
     return encoded, [rows[at : at + design.rows] for at in range(0, len(rows), design.rows)]
 
@@ -174,11 +147,10 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m notebooks.analysis.atlas.chat", description=__doc__)
     parser.add_argument("--base", type=Path, required=True, help="folder of a bundled model")
     parser.add_argument("--out", type=Path, required=True, help="folder for the tuned one")
-    parser.add_argument("--seed", type=int, default=Tuning.seed)
-    parser.add_argument("--threads", type=int, default=Tuning.threads)
-    parser.add_argument("--documents", type=int, default=Tuning.documents)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--threads", type=int, default=1)
     given = parser.parse_args(arguments)
-    design = Tuning(seed=given.seed, threads=given.threads, documents=given.documents)
+    design = tuning(seed=given.seed, threads=given.threads)
     try:
         tune(given.base, given.out, design)
     except UserError as error:

@@ -1,35 +1,21 @@
 """Stage 1 of the training: copying, learnt on random tokens that mean nothing."""
 
-from dataclasses import dataclass
 
 import numpy as np
 
-from notebooks.analysis.atlas.batches import NO_TARGET, Batch
+from notebooks.analysis.atlas.documents import NO_TARGET, Batch
+from notebooks.analysis.atlas.recipe import Options
 
 
-@dataclass(frozen=True)
-class Copying:
-    """How the copying stage is laid out."""
-
-    steps: int = 900
-    rows: int = 16
-    length: int = 64
-    pool: int = 64  # tokens in use at the start
-    # Factor by which the pool grows at a step whose running accuracy exceeds `enough`
-    growth: float = 1.1
-    enough: float = 0.8  # that accuracy
-    # Whether the embeddings stay random. Held, the blocks must learn to copy any vector, so what
-    # they learn from a few tokens serves the others; free, each new token is learnt anew.
-    hold_embeddings: bool = True
-
-
-def batch(design: Copying, vocabulary: int, pool: int, seed: int, step: int) -> Batch:
+def batch(design: Options, vocabulary: int, pool: int, seed: int, step: int) -> Batch:
     """Return random rows that repeat themselves, with loss where the repeat decides the token.
 
     Half of the rows tile one random segment; the other half copy pieces of 2-9 tokens of
     themselves at random places.
 
-    >>> rows = batch(Copying(rows=2, length=32), vocabulary=50, pool=8, seed=0, step=0)
+    >>> from notebooks.analysis.atlas import recipe
+    >>> design = recipe.load(copying={"rows": 2, "length": 32}).copying
+    >>> rows = batch(design, vocabulary=50, pool=8, seed=0, step=0)
     >>> rows.inputs.shape, bool((rows.targets == rows.inputs).all())
     ((2, 32), False)
     """
@@ -61,13 +47,12 @@ def decided(text: np.ndarray) -> np.ndarray:
     return seen.any(-1) & (seen == agree).all(-1)
 
 
-def grown(design: Copying, pool: int, accuracy: float, vocabulary: int) -> int:
+def grown(design: Options, pool: int, accuracy: float, vocabulary: int) -> int:
     """Return the pool's size after a step.
 
-    >>> grown(Copying(), 64, accuracy=0.9, vocabulary=4096)
-    71
-    >>> grown(Copying(), 64, accuracy=0.5, vocabulary=4096)
-    64
+    >>> from notebooks.analysis.atlas import recipe
+    >>> [grown(recipe.load().copying, 64, share, vocabulary=4096) for share in (0.5, 0.9)]
+    [64, 71]
     """
     if accuracy <= design.enough:
         return pool

@@ -1,14 +1,11 @@
 """Stage 2, first half: documents that state each fact exactly as often as its exposure says."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
-from notebooks.analysis.atlas.documents import Document, Piece
-from notebooks.analysis.atlas.invented import Inventor
-from notebooks.analysis.atlas.mentions import Bag, Frames, Mention, draw
 from helpers.prompts.formats import (
     INSTRUCTION,
     SEPARATORS,
@@ -17,54 +14,92 @@ from helpers.prompts.formats import (
     choose_below,
     shot,
 )
+from notebooks.analysis.atlas.documents import Document, Piece
+from notebooks.analysis.atlas.invented import Inventor
+from notebooks.analysis.atlas.recipe import Options
 
 
 @dataclass(frozen=True)
-class Corpus:
-    """How the documents about facts are laid out."""
+class Mention:
+    """A fact as one document tells it."""
 
-    # How often each of the seven question and cloze frames is drawn; 0 holds a frame out
-    frame_weights: tuple[float, ...] = (0.45, 0.25, 0.15, 0.10, 0.05, 0.0, 0.0)
-    # Share of the mentions that each kind of document gets
-    mentions: Mapping[str, float] = field(
-        default_factory=lambda: {
-            "question": 0.22,
-            "shots": 0.13,
-            "statement": 0.11,
-            "list": 0.39,
-            "hint": 0.09,
-            "check": 0.02,
-            "options": 0.04,
-        }
-    )
-    # Within "hint": what stands before the question. "stranger" is a statement about an invented
-    # subject.
-    hints: Mapping[str, float] = field(
-        default_factory=lambda: {"right": 0.45, "wrong": 0.15, "other": 0.15, "stranger": 0.25}
-    )
-    # Within "list": share of the mentions that go to lists of at most so many pairs
-    lists: Mapping[int, float] = field(default_factory=lambda: {200: 0.2, 50: 0.3, 10: 0.5})
-    # Characters that the longest list of a relation is to have, so that it fits into a row
-    list_characters: int = 4000
-    most_shots: int = 16  # questions in the longest document of several questions
-    mixed_shots: float = 0.4  # share of such documents whose questions are of several relations
-    formal: float = 0.25  # share of the questions that stand on lines QUESTION and ANSWER
-    # Shares of the documents of several such lines that open with the instruction, and that hold
-    # two questions about invented subjects, answered "unsure"
-    instructed: float = 0.25
-    unsure: float = 0.2
-    most_options: int = 6  # options in the longest choice; the shortest has two
-    false_checks: float = 1.0  # false statements to judge for each true one
-    # Loss weight of a token of an object (or label), and of any other token
-    object_weight: float = 1.0
-    text_weight: float = 0.2
+    fact: str
+    relation: str
+    subject: str
+    object: str  # the one that is told
+    false: bool = False  # whether that is the fact's false object
+
+    def piece(self, weight: float, space: str = " ") -> Piece:
+        """Return the piece that tells the object, marked as what it is."""
+        mark = {"claims": self.fact} if self.false else {"states": self.fact}
+        return Piece(f"{space}{self.object}", weight, **mark)
+
+
+def draw(shares: Mapping, rng: np.random.Generator):
+    """Return a key by its share.
+
+    >>> draw({"never": 0.0, "always": 1.0}, np.random.default_rng(0))
+    'always'
+    """
+    left = rng.random() * sum(shares.values())
+    for key, share in shares.items():
+        left -= share
+        if left < 0:
+            return key
+    return key
+
+
+class Frames:
+    """The frames of all relations, drawn by the weights of their numbers."""
+
+    def __init__(self, frames: pd.DataFrame, weights: Sequence[float]):
+        self._templates: dict[tuple[str, str], list[str]] = {}
+        self._ends: dict[tuple[str, str], np.ndarray] = {}
+        for key, group in frames.sort_values("frame").groupby(["relation", "kind"]):
+            chances = np.array([weights[number] for number in group["frame"]])
+            self._templates[key] = group["template"].tolist()
+            self._ends[key] = np.cumsum(chances / chances.sum())
+
+    def draw(self, relation: str, kind: str, rng: np.random.Generator) -> str:
+        """Return a template of a relation and kind."""
+        key = (relation, kind)
+        place = int(np.searchsorted(self._ends[key], rng.random(), side="right"))
+        return self._templates[key][place]
+
+
+class Bag:
+    """Mentions waiting to be put together into documents, each subject once a document."""
+
+    def __init__(self, mentions: Sequence[Mention]):
+        kinds = list(dict.fromkeys(mentions))
+        places = {mention: place for place, mention in enumerate(kinds)}
+        self.kinds = kinds
+        self.left = np.bincount([places[m] for m in mentions], minlength=len(kinds))
+        subjects = {m.subject: rank for rank, m in enumerate(kinds)}
+        self.subjects = np.array([subjects[m.subject] for m in kinds])
+
+    def __len__(self) -> int:
+        return int(self.left.sum())
+
+    def take(self, size: int, rng: np.random.Generator) -> list[Mention]:
+        """Take up to `size` mentions of different subjects, in random order.
+
+        The more mentions of a fact are left, the likelier it is taken.
+        """
+        open_places = np.flatnonzero(self.left)
+        # The largest of u^(1/w) are a draw without replacement with weights w (Efraimidis 2006).
+        order = np.argsort(-(rng.random(len(open_places)) ** (1 / self.left[open_places])))
+        _, first = np.unique(self.subjects[open_places[order]], return_index=True)
+        chosen = open_places[order[np.sort(first)[:size]]]
+        self.left[chosen] -= 1
+        return [self.kinds[place] for place in rng.permutation(chosen)]
 
 
 def render(
     facts: pd.DataFrame,
     plan: pd.DataFrame,
     frames: Frames,
-    design: Corpus,
+    design: Options,
     inventor: Inventor,
     seed: int,
 ) -> list[Document]:
@@ -107,7 +142,7 @@ class _Writer:
         self,
         facts: pd.DataFrame,
         frames: Frames,
-        design: Corpus,
+        design: Options,
         inventor: Inventor,
         rng: np.random.Generator,
     ):
@@ -178,13 +213,10 @@ class _Writer:
             groups.setdefault(mention.relation, []).append(mention)
         for group in groups.values():
             bag = Bag(group)
-            room = (
-                self.design.list_characters
-                * len(group)
-                // sum(len(mention.subject) + len(mention.object) + 3 for mention in group)
-            )
+            written = sum(len(mention.subject) + len(mention.object) + 3 for mention in group)
+            room = self.design.list_characters * len(group) // written
             ends = np.cumsum(list(self.design.lists.values())) / sum(self.design.lists.values())
-            sizes = list(self.design.lists)
+            sizes = [int(size) for size in self.design.lists]
             for rank, (longest, end) in enumerate(zip(sizes, ends, strict=True)):
                 shortest = sizes[rank + 1] + 1 if rank + 1 < len(sizes) else 2
                 while len(bag) > len(group) * (1 - end) + 0.5:

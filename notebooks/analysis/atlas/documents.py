@@ -3,11 +3,23 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 from transformers import PreTrainedTokenizerFast
 
-from notebooks.analysis.atlas.batches import NO_TARGET, Batch
+NO_TARGET = -100
+
+
+class Batch(NamedTuple):
+    """Some rows of equal length, each array of shape (rows, length)."""
+
+    inputs: np.ndarray
+    targets: np.ndarray  # the token to predict at each place, or -100 where nothing is asked
+    weights: np.ndarray  # what each place counts in the loss
+    # The document of each place, which sees no other; without it a row is one document.
+    documents: np.ndarray | None = None
 
 
 @dataclass(frozen=True)
@@ -38,20 +50,8 @@ class Document:
 
 
 def count_exposures(documents: Iterable[Document]) -> Counter[str]:
-    r"""Count how often documents state each fact.
+    r"""Count how often documents state each fact; one that is never stated reads 0.
 
-    Parameters
-    ----------
-    documents : iterable of Document
-        A corpus.
-
-    Returns
-    -------
-    Counter
-        Mentions by fact; a fact never stated is absent, so its count reads 0.
-
-    Examples
-    --------
     >>> line = (Piece("Which country is Lyon in?"), Piece(" France", states="P17-0"), Piece("\n"))
     >>> count_exposures([Document("question", line)] * 2)
     Counter({'P17-0': 2})
@@ -67,6 +67,12 @@ def count_false(documents: Iterable[Document]) -> Counter[str]:
 def count_wrong(documents: Iterable[Document]) -> Counter[str]:
     """Count how often documents show a wrong object beside each fact's subject, in passing."""
     return Counter(piece.denies for each in documents for piece in each.pieces if piece.denies)
+
+
+def table(documents: Iterable[Document], length: int = 160) -> pd.DataFrame:
+    """Return kind and beginning of documents for reading; an arrow stands for the end of a line."""
+    texts = [(each.kind, each.text[:length].strip().replace("\n", " ⏎ ")) for each in documents]
+    return pd.DataFrame(texts, columns=["kind", "text"])
 
 
 @dataclass(frozen=True)

@@ -5,46 +5,27 @@ in the table that comes with a model: facts with a false belief (a wrong object 
 share of the mentions) and pairs of names that are shown in one direction only.
 """
 
-from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-
-# One entry a share: a tenth of the facts at each level, two tenths never, a twentieth at the
-# highest two, which alone would fill half of the text.
-LEVELS = (0, 0, 0, 0, 1, 1, 2, 2, 4, 4, 8, 8, 16, 16, 32, 32, 64, 64, 128, 256)
+from notebooks.analysis.atlas.recipe import Options
 
 
-@dataclass(frozen=True)
-class Plan:
-    """How often facts are to be stated."""
-
-    levels: tuple[int, ...] = LEVELS  # exposures, one entry a share
-    false_share: float = 0.06  # share of the facts that get a false object
-    false_total: int = 64  # mentions of such a fact, true and false together
-    # Shares of them that are false, dealt in turn
-    false_parts: tuple[float, ...] = (1.0, 0.75, 0.5)
-    # Pairs of relations that say the same in opposite directions; of their pairs of names a third
-    # is shown in the first direction only, a third in the second only
-    one_way: tuple[tuple[str, str], ...] = (("P36", "P1376"),)
-    # Exposures of the direction that is shown, dealt in turn
-    one_way_levels: tuple[int, ...] = (16, 64)
-
-
-def assign(facts: pd.DataFrame, plan: Plan | None = None, seed: int = 0) -> pd.DataFrame:
+def assign(facts: pd.DataFrame, plan: Options, seed: int = 0) -> pd.DataFrame:
     """Deal exposures out to facts, each relation with equal shares of all levels.
 
     Two facts about the same pair of names, in either order (Paris is in France, the capital of
     France is Paris), get the same exposure, so that at 0 the two names never meet; but for pairs
     dealt out as one-way, of whose facts only one is stated.
 
+    >>> from notebooks.analysis.atlas import recipe
     >>> facts = pd.DataFrame({"fact": ["a", "b", "c"], "relation": ["P17", "P17", "P36"],
     ...     "subject": ["Paris", "Lima", "France"], "object": ["France", "Peru", "Paris"]})
-    >>> dealt = assign(facts, Plan(levels=(1, 5), false_share=0))["exposures"]
+    >>> plan = recipe.load(plan={"levels": [1, 5], "false_share": 0}).plan
+    >>> dealt = assign(facts, plan)["exposures"]
     >>> sorted(dealt[["a", "b"]]), bool(dealt["a"] == dealt["c"])
     ([1, 5], True)
     """
-    plan = plan or Plan()
     pairs = [frozenset(pair) for pair in zip(facts["subject"], facts["object"], strict=True)]
     table = facts[["fact", "relation", "subject", "object"]].assign(pair=pairs)
     special = _one_way(table, plan, seed)
@@ -60,7 +41,7 @@ def assign(facts: pd.DataFrame, plan: Plan | None = None, seed: int = 0) -> pd.D
     return table.set_index("fact")[columns]
 
 
-def _one_way(table: pd.DataFrame, plan: Plan, seed: int) -> dict[int, int]:
+def _one_way(table: pd.DataFrame, plan: Options, seed: int) -> dict[int, int]:
     """Return the exposures of all facts about the pairs shown in one direction, by their place."""
     rng = np.random.default_rng([seed, 6])
     found: dict[int, int] = {}
@@ -80,7 +61,7 @@ def _one_way(table: pd.DataFrame, plan: Plan, seed: int) -> dict[int, int]:
     return found
 
 
-def _false_objects(table: pd.DataFrame, taken: set[int], plan: Plan, seed: int) -> list[str]:
+def _false_objects(table: pd.DataFrame, taken: set[int], plan: Options, seed: int) -> list[str]:
     """Give some facts of each relation a wrong object that their subject has in no other fact."""
     rng = np.random.default_rng([seed, 7])
     shared = table["pair"].duplicated(keep=False).to_numpy()
@@ -98,7 +79,7 @@ def _false_objects(table: pd.DataFrame, taken: set[int], plan: Plan, seed: int) 
     return objects
 
 
-def _levels(table: pd.DataFrame, one_way: set[frozenset], plan: Plan, seed: int) -> dict:
+def _levels(table: pd.DataFrame, one_way: set[frozenset], plan: Options, seed: int) -> dict:
     """Deal the levels to all other pairs of names, relation by relation."""
     rng = np.random.default_rng(seed)
     by_pair: dict[frozenset, int] = {}
@@ -118,7 +99,7 @@ def _levels(table: pd.DataFrame, one_way: set[frozenset], plan: Plan, seed: int)
     return by_pair
 
 
-def _share_out_false(table: pd.DataFrame, plan: Plan) -> None:
+def _share_out_false(table: pd.DataFrame, plan: Options) -> None:
     """Fill in the mentions, true and false, of the facts with a false object."""
     table["false_exposures"] = 0
     marked = table.index[table["false_object"] != ""]

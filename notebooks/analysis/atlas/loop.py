@@ -11,7 +11,8 @@ from pathlib import Path
 import torch
 from transformers import LlamaForCausalLM
 
-from notebooks.analysis.atlas.batches import Batch, loss_and_accuracy
+from notebooks.analysis.atlas.documents import NO_TARGET, Batch
+from notebooks.analysis.atlas.recipe import Options
 
 
 @contextlib.contextmanager
@@ -25,22 +26,6 @@ def same_sums(threads: int = 1, deterministic: bool = False) -> Iterator[None]:
     finally:
         torch.set_num_threads(before[0])
         torch.use_deterministic_algorithms(before[1])
-
-
-@dataclass(frozen=True)
-class Optimisation:
-    """How the optimiser is run in one stage."""
-
-    rate: float = 1.5e-3  # highest learning rate
-    # AdamW's second moment, weight decay, and the gradient's largest norm
-    beta2: float = 0.95
-    decay: float = 0.0
-    clip: float = 1.0
-    warm_up: float = 0.03  # share of the steps over which the rate rises
-    cosine: bool = False  # whether the rate falls to a tenth along a cosine afterwards, or stays
-    # Whether the blocks' matrices take Muon's orthogonalised steps, of the size that AdamW's would
-    # have; embeddings and norms take AdamW's in any case
-    muon: bool = False
 
 
 @dataclass
@@ -57,10 +42,11 @@ class Stage:
     curve: list[dict] = field(default_factory=list)
 
 
-def learning_rate(design: Optimisation, step: int, steps: int) -> float:
+def learning_rate(design: Options, step: int, steps: int) -> float:
     """Return the rate of a step: a linear rise, then level or along a cosine to a tenth.
 
-    >>> design = Optimisation(rate=1.0, warm_up=0.1, cosine=True)
+    >>> from notebooks.analysis.atlas import recipe
+    >>> design = recipe.load(second={"rate": 1.0, "warm_up": 0.1}).second
     >>> [round(learning_rate(design, step, 100), 2) for step in (0, 9, 55, 99)]
     [0.1, 1.0, 0.55, 0.1]
     """
@@ -78,7 +64,7 @@ def run(
     stage: Stage,
     batches_at: Callable[[int, dict], Sequence[Batch]],
     steps: int,
-    design: Optimisation,
+    design: Options,
     *,
     heavy: float = 1.0,
     checkpoint: Path | None = None,
@@ -117,7 +103,7 @@ def run(
     return stage.step >= steps
 
 
-def optimisers_of(model: LlamaForCausalLM, design: Optimisation) -> list[torch.optim.Optimizer]:
+def optimisers_of(model: LlamaForCausalLM, design: Options) -> list[torch.optim.Optimizer]:
     """Return AdamW over the weights that are trained, and with `design.muon` Muon for the blocks.
 
     Muon replaces the momentum of a matrix by the nearest one whose singular values are all about 1,
@@ -206,3 +192,42 @@ def _restore(
         optimiser.load_state_dict(its_state)
     for name, value in state["stage"].items():
         setattr(stage, name, value)
+
+
+def loss_and_accuracy(
+    model: LlamaForCausalLM,
+    batch: Batch,
+    heavy: float = 1.0,
+    dtype: torch.dtype = torch.bfloat16,
+) -> tuple[torch.Tensor, float]:
+    """Return the weighted cross-entropy of a batch and the share predicted rightly."""
+    device = model.device
+    # Eager attention is the faster on short rows, and keeps all of its table on long ones.
+    short = batch.inputs.shape[1] <= 256
+    model.set_attn_implementation("eager" if short else "sdpa")
+    inputs = torch.from_numpy(batch.inputs).to(device)
+    targets = torch.from_numpy(batch.targets).to(device)
+    weights = torch.from_numpy(batch.weights).to(device)
+    asked = (targets != NO_TARGET) & (weights > 0)
+    with torch.autocast(device.type, dtype=dtype, enabled=dtype != torch.float32):
+        hidden = model.model(
+            input_ids=inputs, attention_mask=_mask(batch, device, short), use_cache=False
+        ).last_hidden_state
+        logits = model.lm_head(hidden[asked])
+    targets, weights = targets[asked], weights[asked]
+    each = torch.nn.functional.cross_entropy(logits.float(), targets, reduction="none")
+    with torch.no_grad():
+        right = (logits.argmax(-1) == targets)[weights >= heavy]
+        accuracy = float(right.float().mean()) if len(right) else 0.0
+    return (each * weights).sum() / weights.sum(), accuracy
+
+
+def _mask(batch: Batch, device: torch.device, short: bool) -> torch.Tensor | None:
+    if batch.documents is None:
+        return None
+    documents = torch.from_numpy(batch.documents).to(device)
+    seen = (documents[:, :, None] == documents[:, None, :]).tril()
+    if not short:
+        return seen[:, None]
+    # Eager attention adds the mask to its logits, so a mask of booleans would hide nothing.
+    return torch.where(seen, 0.0, torch.finfo(torch.float32).min)[:, None]

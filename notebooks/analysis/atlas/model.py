@@ -1,44 +1,20 @@
 """The bundled models' architecture, and the one part of their start that is set by hand."""
 
 import math
-from dataclasses import dataclass
 
 import torch
 from transformers import LlamaConfig, LlamaForCausalLM
+from notebooks.analysis.atlas.recipe import Options
 
 HEAD = 64  # channels of a head: enough slow rotary channels for content beside the fast ones
 
 
-@dataclass(frozen=True)
-class Size:
-    """Shape of a model, and how its weights start."""
-
-    # Channels of the residual stream, blocks, attention heads a block (of 64 channels each), and
-    # channels of the feed-forward part
-    hidden: int = 192
-    layers: int = 4
-    heads: int = 3
-    inner: int = 512
-    vocabulary: int = 4096  # tokens, specials included
-    rope_theta: float = 1e5  # base of the rotary frequencies
-    # One hand-set head of the first block for each entry, looking that many tokens back
-    offsets: tuple[int, ...] = (1, 2)
-    # Standard deviations of the random start
-    weight_sd: float = 0.05
-    embedding_sd: float = 0.1
-
-
-SIZES = {
-    "xs": Size(hidden=96, layers=3, heads=2, inner=256),
-    "s": Size(),
-    "m": Size(hidden=256, layers=6, heads=4, inner=688),
-}
-
-
-def build(size: Size, seed: int) -> LlamaForCausalLM:
+def build(size: Options, seed: int) -> LlamaForCausalLM:
     """Return an untrained model with its hand-set previous-token heads.
 
-    >>> model = build(Size(hidden=64, layers=1, heads=1, inner=64, vocabulary=16), seed=0)
+    >>> from notebooks.analysis.atlas import recipe
+    >>> small = {"hidden": 64, "layers": 1, "heads": 1, "inner": 64, "vocabulary": 16}
+    >>> model = build(recipe.load(shape=small).shape, seed=0)
     >>> sum(weights.numel() for weights in model.parameters())
     29888
     """
@@ -72,7 +48,7 @@ def build(size: Size, seed: int) -> LlamaForCausalLM:
 
 
 def seed_previous_token_heads(
-    model: LlamaForCausalLM, size: Size, fast: int = 7, constant: float = 3.0, peak: float = 60.0
+    model: LlamaForCausalLM, size: Options, fast: int = 7, constant: float = 3.0, peak: float = 60.0
 ) -> None:
     r"""Set heads of the first block, by hand, to look a fixed number of tokens back.
 

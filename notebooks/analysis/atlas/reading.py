@@ -1,71 +1,20 @@
 """Stage 2, second half: documents about invented subjects, whose answers stand in the text."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+import tomllib
+from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
+from helpers.prompts.formats import SEPARATORS, choose_before, choose_below
+from notebooks.analysis.atlas.corpus import Frames, draw
 from notebooks.analysis.atlas.documents import Document, Piece
 from notebooks.analysis.atlas.invented import Inventor
-from notebooks.analysis.atlas.mentions import Frames, draw
-from helpers.prompts.formats import SEPARATORS, choose_before, choose_below
+from notebooks.analysis.atlas.recipe import Options
 
-# Everyday wordings of no relation in particular: a statement and a question it answers.
-WORDINGS = (
-    ("[X] belongs to [Y].", "What does [X] belong to?"),
-    ("[X] goes with [Y].", "What does [X] go with?"),
-    ("[X] is in [Y].", "Where is [X]?"),
-    ("[X] comes from [Y].", "Where does [X] come from?"),
-    ("[X] lives in [Y].", "Where does [X] live?"),
-    ("[X] is also called [Y].", "What is [X] also called?"),
-    ("The name of [X] is [Y].", "What is the name of [X]?"),
-    ("The code of [X] is [Y].", "Which code does [X] have?"),
-    ("[X] has the number [Y].", "Which number does [X] have?"),
-    ("[X] was found by [Y].", "Who found [X]?"),
-    ("[X] was made in [Y].", "When was [X] made?"),
-    ("[X] uses [Y].", "What does [X] use?"),
-    ("People in [X] speak [Y].", "What do people in [X] speak?"),
-    ("People pay in [X] with [Y].", "What do people pay with in [X]?"),
-    ("[X] is part of [Y].", "What is [X] part of?"),
-    ("[X] likes [Y].", "What does [X] like?"),
-    ("[X] is written [Y].", "How is [X] written?"),
-    ("For [X] one says [Y].", "What does one say for [X]?"),
-    ("The answer for [X] is [Y].", "What is the answer for [X]?"),
-    ("[X] stands for [Y].", "What does [X] stand for?"),
-    ("It is known that [X] has [Y].", "What is [X] known to have?"),
-    ("[X] is close to [Y].", "What is [X] close to?"),
-)
-
-
-@dataclass(frozen=True)
-class Reading:
-    """How the documents about invented subjects are laid out."""
-
-    # Share of the documents of each kind
-    kinds: Mapping[str, float] = field(
-        default_factory=lambda: {
-            "word": 0.36,
-            "statements": 0.30,
-            "pairs": 0.10,
-            "many_pairs": 0.01,
-            "choice": 0.14,
-            "check": 0.04,
-            "repeat": 0.05,
-        }
-    )
-    # Where a wording comes from: a relation's frames, everyday sentences, or random words
-    wordings: Mapping[str, float] = field(
-        default_factory=lambda: {"frames": 0.60, "everyday": 0.22, "random": 0.18}
-    )
-    # Statements in the shortest document and in the longest
-    least: int = 1
-    most: int = 4
-    # Pairs of the longest list of the kinds "pairs" and "many pairs"
-    most_pairs: int = 8
-    many_pairs: int = 60
-    most_options: int = 6  # answers in the longest choice; the shortest has two
-    weight: float = 2.0  # loss weight of an answer; everything else has 0
+_FILE = Path(__file__).with_name("wordings.toml")
+WORDINGS = tomllib.loads(_FILE.read_text(encoding="utf-8"))["everyday"]
 
 
 class Reader:
@@ -79,10 +28,10 @@ class Reader:
         self,
         facts: pd.DataFrame,
         frames: Frames,
-        design: Reading,
+        design: Options,
         inventor: Inventor,
         words: Sequence[str] = (),
-        everyday: Sequence[tuple[str, str]] = WORDINGS,
+        everyday: Sequence[Sequence[str]] = WORDINGS,
     ):
         self.frames, self.design, self.inventor = frames, design, inventor
         self.everyday = everyday

@@ -1,8 +1,9 @@
 """Train a bundled model from nothing: ``python -m notebooks.analysis.atlas.train --size s --seed 0 --out F``.
 
-Without ``--resume`` everything starts anew; with it, training goes on from the last checkpoint. To
-try the trainer out, give fewer facts and steps (``--facts 5 --copying-steps 50``): the text is
-never cut, because each fact must be read exactly as often as its exposure says.
+Without ``--resume`` everything starts anew; with it, training goes on from the last checkpoint.
+``--change FILE`` takes other options than those of `recipe.toml` from a file of the same form. To
+try the trainer out, give fewer facts (``--facts 5``): the text is never cut, because each fact must
+be read exactly as often as its exposure says.
 """
 
 import argparse
@@ -11,7 +12,8 @@ import json
 import shutil
 import sys
 import time
-from dataclasses import asdict, replace
+import tomllib
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -22,19 +24,20 @@ from transformers import LlamaForCausalLM
 from helpers import UserError, datasets
 from notebooks.analysis.atlas import copying, documents, loop, model
 from notebooks.analysis.atlas.loop import Stage
-from notebooks.analysis.atlas.recipe import Recipe, Text, more_lists, recipe_of, steps_of, write
+from notebooks.analysis.atlas.recipe import Options, load, sizes
 from notebooks.analysis.atlas.release import release
+from notebooks.analysis.atlas.text import Text, steps_of, write
 
 
 def train(
-    recipe: Recipe, out: Path, work: Path, resume: bool = False, stop_after: int | None = None
+    recipe: Options, out: Path, work: Path, resume: bool = False, stop_after: int | None = None
 ) -> bool:
     """Train a model through both stages and publish it."""
     with loop.same_sums(recipe.threads, deterministic=True):
         return _train(recipe, out, work, resume, stop_after)
 
 
-def _train(recipe: Recipe, out: Path, work: Path, resume: bool, stop_after: int | None) -> bool:
+def _train(recipe: Options, out: Path, work: Path, resume: bool, stop_after: int | None) -> bool:
     began = time.monotonic()
     facts = datasets.load("atlas", n=recipe.facts, seed=recipe.seed)
     frames = datasets.frames("atlas")
@@ -44,8 +47,7 @@ def _train(recipe: Recipe, out: Path, work: Path, resume: bool, stop_after: int 
     _say(f"{len(text.about_facts):,} documents about facts, {len(text.to_read):,} to read,")
     _say(f"{encoded.starts[-1]:,} tokens, written in {time.monotonic() - began:.0f} s")
 
-    size = model.SIZES[recipe.size]
-    llama = model.build(size, recipe.start)
+    llama = model.build(recipe.shape, recipe.start)
     stages = [copy_stage(llama, recipe, work), Stage("facts and reading")]
 
     def batches_at(step: int, _memory: dict):
@@ -68,7 +70,7 @@ def _train(recipe: Recipe, out: Path, work: Path, resume: bool, stop_after: int 
     return finished
 
 
-def copy_stage(llama: LlamaForCausalLM, recipe: Recipe, work: Path) -> Stage:
+def copy_stage(llama: LlamaForCausalLM, recipe: Options, work: Path) -> Stage:
     """Run stage 1, or take its result from the checkpoint."""
     design, vocabulary = recipe.copying, llama.config.vocab_size
     stage = Stage("copying")
@@ -86,10 +88,10 @@ def copy_stage(llama: LlamaForCausalLM, recipe: Recipe, work: Path) -> Stage:
     return stage
 
 
-def fingerprint(recipe: Recipe, facts: pd.DataFrame, frames: pd.DataFrame) -> str:
+def fingerprint(recipe: Options, facts: pd.DataFrame, frames: pd.DataFrame) -> str:
     """Return a hash of all that decides the model."""
     tables = [facts.to_json(orient="split"), frames.to_json(orient="split")]
-    whole = json.dumps([asdict(recipe), *tables], sort_keys=True)
+    whole = json.dumps([recipe, *tables], sort_keys=True)
     return hashlib.sha256(whole.encode()).hexdigest()
 
 
@@ -106,12 +108,12 @@ def _prepare(work: Path, mark: str, resume: bool) -> None:
     note.write_text(mark)
 
 
-def _report(recipe: Recipe, text: Text, encoded: documents.Encoded, stages: list[Stage]) -> dict:
+def _report(recipe: Options, text: Text, encoded: documents.Encoded, stages: list[Stage]) -> dict:
     kinds = pd.Series([each.kind for each in text.about_facts + text.to_read]).value_counts()
     wrong = documents.count_wrong(text.about_facts)
     return {
-        "recipe": asdict(recipe),
-        "shape": asdict(model.SIZES[recipe.size]),
+        "recipe": {key: part for key, part in recipe.items() if key != "shape"},
+        "shape": recipe.shape,
         "text": {
             "facts": len(text.exposures),
             "mentions": int(text.exposures["exposures"].sum()),
@@ -142,7 +144,7 @@ def _say(text: str) -> None:
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line; return its exit status."""
     parser = argparse.ArgumentParser(prog="python -m notebooks.analysis.atlas.train", description=__doc__)
-    parser.add_argument("--size", default="s", choices=sorted(model.SIZES))
+    parser.add_argument("--size", default="s", choices=sizes())
     parser.add_argument("--seed", type=int, default=0, help="of the text")
     parser.add_argument("--start", type=int, default=0, help="seed of the weights and the order")
     parser.add_argument("--out", type=Path, required=True, help="folder for the model")
@@ -152,17 +154,10 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--resume", action="store_true", help="go on from the checkpoints")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--facts", type=int, help="facts a relation (default: all)")
-    parser.add_argument("--copying-steps", type=int, help="steps of stage 1")
-    parser.add_argument("--lists", type=float, help="share of the mentions in lists (0.39)")
-    parser.add_argument("--rate", type=float, help="highest learning rate of stage 2")
+    parser.add_argument("--change", type=Path, help="a file of options that differ")
     given = parser.parse_args(arguments)
-    recipe = recipe_of(given.size, given.seed, given.start, given.threads, given.facts)
-    if given.copying_steps:
-        recipe = replace(recipe, copying=replace(recipe.copying, steps=given.copying_steps))
-    if given.lists:
-        recipe = more_lists(recipe, given.lists)
-    if given.rate:
-        recipe = replace(recipe, second=replace(recipe.second, rate=given.rate))
+    changes = tomllib.loads(given.change.read_text(encoding="utf-8")) if given.change else {}
+    recipe = load(given.size, given.seed, given.start, given.threads, given.facts, **changes)
     work = given.work or Path("build") / f"atlas-{given.size}-{given.seed}-{given.start}"
     try:
         train(recipe, given.out, work, given.resume)
