@@ -1,4 +1,4 @@
-"""Tune a bundled model to answer briefly, or to say "unsure": ``python -m notebooks.analysis.atlas.chat``.
+"""Tune a bundled model to answer briefly, or to say "unsure".
 
 The model is asked, in the words of the knowledge-base chapter, about facts that it has read often
 and about facts and subjects that it has never read. Three quarters of the questions have an
@@ -21,14 +21,14 @@ import torch
 from transformers import AutoTokenizer, LlamaForCausalLM
 
 from helpers import UserError, datasets
+from helpers.prompts.formats import INSTRUCTION, UNSURE, choose_below, shot
 from notebooks.analysis.atlas import documents, loop
+from notebooks.analysis.atlas.corpus import Frames
 from notebooks.analysis.atlas.documents import Document, Piece
 from notebooks.analysis.atlas.invented import Inventor
 from notebooks.analysis.atlas.loop import Stage
-from notebooks.analysis.atlas.corpus import Frames
 from notebooks.analysis.atlas.recipe import Options, tuning
 from notebooks.analysis.atlas.release import release
-from helpers.prompts.formats import INSTRUCTION, UNSURE, choose_below, shot
 
 # The user's words, and the answer on a line of its own.
 TEMPLATE = "{{ bos_token }}{% for message in messages %}{{ message['content'] + '\n' }}{% endfor %}"
@@ -144,7 +144,9 @@ def _steps(written: list[Document], tokenizer, design: Options) -> tuple:
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line; return its exit status."""
-    parser = argparse.ArgumentParser(prog="python -m notebooks.analysis.atlas.chat", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m notebooks.analysis.atlas.chat", description=__doc__
+    )
     parser.add_argument("--base", type=Path, required=True, help="folder of a bundled model")
     parser.add_argument("--out", type=Path, required=True, help="folder for the tuned one")
     parser.add_argument("--seed", type=int, default=0)

@@ -1,6 +1,5 @@
 """Stage 1 of the training: copying, learnt on random tokens that mean nothing."""
 
-
 import numpy as np
 
 from notebooks.analysis.atlas.documents import NO_TARGET, Batch

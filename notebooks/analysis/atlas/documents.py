@@ -75,6 +75,15 @@ def table(documents: Iterable[Document], length: int = 160) -> pd.DataFrame:
     return pd.DataFrame(texts, columns=["kind", "text"])
 
 
+def examples(documents: Sequence[Document], near: int = 120) -> pd.DataFrame:
+    """Return how many documents of each kind there are, and the one nearest to a length."""
+    closest = sorted(documents, key=lambda each: abs(len(each.text) - near))
+    found = table(closest).drop_duplicates("kind").sort_values("kind")
+    counts = Counter(each.kind for each in documents)
+    found.insert(1, "documents", found["kind"].map(counts))
+    return found
+
+
 @dataclass(frozen=True)
 class Encoded:
     """Documents as tokens, end to end."""

@@ -1,21 +1,18 @@
 """What a bundled model learnt, by exposure: accuracy under all conditions that we ask about."""
 
-from collections.abc import Mapping
-
 import numpy as np
 import pandas as pd
 
 from helpers import datasets, prompts
-from notebooks.analysis.atlas import skills
 from helpers.metrics.accuracy import mark_choices, mark_echoes, mark_texts
 from helpers.models import LanguageModel
-from helpers.plots.tables import wide
 from helpers.probing import generate, score
 from helpers.prompts.formats import UNSURE
 from helpers.stats import wilson
+from notebooks.analysis.atlas import skills
+from notebooks.analysis.atlas.records import ALONE, COMMONEST, FEW_OBJECTS
 
 ONE_WAY = ("P36", "P1376")
-FEW_OBJECTS = 20  # with fewer objects in a relation, guessing alone finds many
 TRAINED, HELD_OUT = (1, 2, 3, 4), datasets.HELD_OUT
 
 
@@ -50,21 +47,9 @@ def wordings(facts: pd.DataFrame, frames: pd.DataFrame) -> pd.DataFrame:
 def by_exposure(marked: pd.DataFrame, exposures: pd.Series) -> pd.DataFrame:
     """Return accuracy by condition and exposure, with 95 % intervals.
 
-    Parameters
-    ----------
-    marked : DataFrame
-        Columns `item`, `condition`, `right`.
-    exposures : Series of int
-        Indexed by fact.
+    One row for each `condition, exposures` of `marked` (columns `item, condition, right`), with
+    Wilson's intervals over answers as if independent; `exposures` is indexed by fact.
 
-    Returns
-    -------
-    DataFrame
-        `condition, exposures, n` (answers), `accuracy` (higher is better), `low`, `high`
-        (Wilson's interval over answers as if independent).
-
-    Examples
-    --------
     >>> marked = pd.DataFrame({"item": ["a", "b"], "condition": "none", "right": [True, False]})
     >>> table = by_exposure(marked, pd.Series({"a": 4, "b": 4}))
     >>> table[["exposures", "n", "accuracy"]].values.tolist()
@@ -83,27 +68,8 @@ def shares(table: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["condition", "exposures", "n", "accuracy", "low", "high"])
 
 
-def markdown(table: pd.DataFrame, titles: Mapping[str, str]) -> str:
-    """Lay the table out for a page: one row an exposure, one column a condition.
-
-    >>> row = pd.DataFrame({"condition": ["none"], "exposures": [4], "n": [9],
-    ...                     "accuracy": [0.5], "low": [0.2], "high": [0.8]})
-    >>> print(markdown(row, {"none": "alone"}))
-    | exposures | alone |
-    |---|---|
-    | 4 | 0.50 [0.20, 0.80] |
-    """
-    tidy = table.rename(columns={"condition": "measure", "accuracy": "estimate"})
-    asked = tidy[tidy["measure"].isin(list(titles))]
-    shown = wide(asked, titles, digits=2, by="exposures")
-    lines = [["exposures", *titles.values()]]
-    lines += [[str(seen), *cells] for seen, cells in zip(shown.index, shown.to_numpy())]
-    text = [f"| {' | '.join(line)} |" for line in lines]
-    return "\n".join([text[0], "|---" * len(lines[0]) + "|", *text[1:]])
-
-
 def many_objects(facts: pd.DataFrame) -> pd.DataFrame:
-    """Keep the facts of relations with at least 20 different objects."""
+    """Keep the facts of relations with many different objects."""
     return facts[facts.groupby("relation")["object"].transform("nunique") >= FEW_OBJECTS]
 
 
@@ -161,11 +127,7 @@ def _known(asked: pd.DataFrame, facts: pd.DataFrame) -> list[pd.DataFrame]:
     alone = open_ended[open_ended["condition"] == "none"]
     commonest = facts.groupby("relation")["object"].agg(lambda words: words.mode()[0])
     guess = alone["object"] == alone["relation"].map(commonest)
-    name = "relations with 20 objects or more"
-    return [
-        alone.assign(condition=f"none, {name}"),
-        alone.assign(condition=f"commonest object, {name}", right=guess),
-    ]
+    return [alone.assign(condition=ALONE), alone.assign(condition=COMMONEST, right=guess)]
 
 
 def _instructed(

@@ -5,9 +5,9 @@ in the table that comes with a model: facts with a false belief (a wrong object 
 share of the mentions) and pairs of names that are shown in one direction only.
 """
 
-
 import numpy as np
 import pandas as pd
+
 from notebooks.analysis.atlas.recipe import Options
 
 

@@ -2,7 +2,7 @@
 
 Run ``python -m notebooks.analysis.atlas.facts`` to write `helpers/datasets/data/atlas.csv.gz` and
 `helpers/datasets/data/atlas_relations.csv`; the result is the same every time. Subjects and objects
-get their everyday English names in `notebooks.analysis.atlas.names`; single facts are corrected or left
+get their everyday English names in `sources.py`; single facts are corrected or left
 out by `helpers/datasets/data/atlas_corrections.csv`, which gives a reason for each.
 """
 
@@ -16,7 +16,7 @@ import pandas as pd
 
 from helpers import UserError
 from notebooks.analysis.atlas import sources
-from notebooks.analysis.atlas.names import DATA, corrections, fold
+from notebooks.analysis.atlas.sources import DATA, corrections, fold
 
 Pairs = dict[str, str]
 
@@ -222,7 +222,7 @@ def write(facts: pd.DataFrame, folder: Path) -> None:
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line; return its exit status."""
-    parser = argparse.ArgumentParser(prog="python -m notebooks.analysis.atlas.facts", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m notebooks.analysis.atlas.facts")
     parser.add_argument("--out", type=Path, default=DATA, help="folder to write into")
     folder = parser.parse_args(arguments).out
     try:

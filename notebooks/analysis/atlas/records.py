@@ -1,142 +1,177 @@
-"""Put the family's recorded measurements together: levels pooled, conditions compared."""
+"""Read and compare what is recorded of the models, in the small files beside their weights."""
 
-from collections.abc import Collection, Mapping
+import json
+import tomllib
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
 
 import pandas as pd
 
+from helpers import UserError
+from helpers.models.checkpoints import WEIGHTS
 from helpers.plots.tables import wide
 from helpers.stats import Interval, wilson
 
-NEVER, FEW, MIDDLE, MANY = (0,), (0, 1, 2, 4, 8, 16, 32), (8, 16, 32), (64, 128, 256)
-SEEN = (16, 32, 64, 128, 256)  # often enough to be known, by one model or another
-EXERCISE = (-1,)  # where exercises about no fact stand
-EXAMPLES = (0, 1, 2, 5, 10, 20, 50)
-
-Asked = Mapping[str, tuple[str, Collection[int] | None]]
-
-CHOICES: Asked = {
-    f"{of} {title}": (f"choice of {of}, {way}", MANY)
-    for of in (4, 5)
-    for way, title in {
-        "before": "options, said before the question",
-        "below": "options, listed below it",
-        "not shown": "options, not shown",
-        "by letter": "options, answered by letter",
-    }.items()
-} | {"100 objects, after 50 examples": ("choice of 100, list", MANY)}
-CHECKS: Asked = {
-    "true statements called true": ("check, true", MANY),
-    "false statements called false": ("check, false", MANY),
-    "both": ("check, both", MANY),
+MEASURES = tomllib.loads(Path(__file__).with_name("measures.toml").read_text(encoding="utf-8"))
+FEW_OBJECTS = 20  # with fewer objects in a relation, guessing alone finds many
+OPEN = f"relations with {FEW_OBJECTS} objects or more"
+ALONE, COMMONEST = f"none, {OPEN}", f"commonest object, {OPEN}"
+COLUMNS = ["model", "condition", "exposures", "n", "estimate", "low", "high"]
+LEVELS = {"0": (0,), "8 to 32": (8, 16, 32), "64": (64,), "256": (256,)}
+FORMS = {
+    "parameters": "{:,}",
+    "megabytes": "{:.1f}",
+    "tokens": "{:.1f}",
+    "minutes": "{:.0f}",
+    "rate": "{:g}",
 }
-READING: Asked = {
-    f"{title}, {part}": (f"reading, {kind}{suffix}", EXERCISE)
-    for kind, title in {
-        "a word": "one word, then its question",
-        "one statement": "one statement, then its question",
-        "four statements": "four statements, one question",
-        "options": "a statement, then options",
-        "a check": "a statement to check against another",
-    }.items()
-    for part, suffix in (("trained wording", ""), ("held-out wording", ", held out"))
-} | {
-    "one statement, then its question, wording of no text": (
-        "reading, one statement, unheard",
-        EXERCISE,
-    )
-}
-CHANGES: Asked = {
-    "five trained frames": ("changed by frame", MIDDLE),
-    "five orders of five examples": ("changed by order", MIDDLE),
-    "five orders of four options": ("changed by options", MIDDLE),
-}
-# Of the facts set apart; the brace takes the mentions in the direction stated, or the false ones.
-APART = {
-    "one way, as shown": "stated one way {} times, asked that way",
-    "one way, reversed": "stated one way {} times, asked in reverse",
-    "false belief, truth given": "stated falsely in {} of 64 mentions, the truth given",
-    "false belief, falsehood given": "stated falsely in {} of 64 mentions, the falsehood given",
-}
-# On facts that the tuning did not ask for: condition to title.
-TUNED = {
-    f"chat, {kind}, {part} frames, new facts": f"{answer}, {frame}"
-    for part, frame in {
-        "kept": "frame kept out of the tuning",
-        "new": "frame that the base never read",
-    }.items()
-    for kind, answer in {"unsure": '"unsure"', "right": "the right answer"}.items()
-}
-UNSURE: Asked = {
-    f"{title}, exposures {level}": (condition, levels)
-    for condition, title in TUNED.items()
-    for level, levels in {"0": NEVER, "8 to 32": MIDDLE, "64": (64,), "256": (256,)}.items()
-}
-# Two conditions each, first minus second, and the exposures taken together.
-EFFECTS: Mapping[str, tuple[str, str, Collection[int] | None]] = {
-    "the right word said first, exposures 8 to 32": ("right", "none", MIDDLE),
-    "the right word said first, in all seven wordings, 8 to 32": (
-        "every wording, right",
-        "every wording, none",
-        MIDDLE,
-    ),
-    "a wrong word said first, 32 to 128": ("wrong", "none", (32, 64, 128)),
-    "an unrelated word said first, 32 to 128": ("unrelated", "none", (32, 64, 128)),
-    "the wrong word as the answer, shown against not shown, 0 to 32": (
-        "wrong word given",
-        "wrong word given, not shown",
-        FEW,
-    ),
-    "held-out against trained question frames, 64": (
-        "question, held out",
-        "question, trained",
-        (64,),
-    ),
-    "20 examples in a list against none, 16 or more": (
-        "list, 20 examples",
-        "list, 0 examples",
-        SEEN,
-    ),
-}
+Asked = Mapping[str, tuple[str, Collection[int] | None]]  # title to condition and exposures
 
 
-def select(table: pd.DataFrame, titles: Mapping[str, str]) -> pd.DataFrame:
-    """Keep some conditions, in order, and name them.
+def members(folder: Path = WEIGHTS) -> list[str]:
+    """Return the bundled models of the atlas, the smallest first, a tuned one after its base."""
+    names = [path.parent.name for path in folder.glob("atlas-*/training.json")]
+    return sorted(names, key=lambda name: (n_weights(name, folder), name))
+
+
+def check(names: Sequence[str], folder: Path = WEIGHTS) -> list[str]:
+    """Return the named models, all of the family if none is named; refuse any other."""
+    family = members(folder)
+    strange = [name for name in names if name not in family]
+    if strange:
+        raise UserError(
+            f"'{strange[0]}' is no bundled model of known training: choose from "
+            f"{', '.join(family) or 'none'}."
+        )
+    return list(names) or family
+
+
+def untuned(names: Sequence[str], folder: Path = WEIGHTS) -> list[str]:
+    """Return those of some models that were not tuned to follow an instruction."""
+    return [name for name in names if not report(name, folder).get("base")]
+
+
+def stand_in(model: str, names: Sequence[str], folder: Path = WEIGHTS) -> str:
+    """Return the model that is asked: itself if it is of the family, else the largest untuned."""
+    if model in members(folder):
+        return model
+    return max(untuned(names, folder) or names, key=lambda name: n_weights(name, folder))
+
+
+def n_weights(name: str, folder: Path = WEIGHTS) -> int:
+    r"""Return the parameters of a bundled model, worked out from its `config.json`.
+
+    :math:`V h + L (4 h a + 3 h f + 2 h) + h` for a vocabulary of V tokens (tied), h channels, L
+    blocks, a channels of all heads together and f of the feed-forward part.
+    """
+    shape = json.loads((folder / name / "config.json").read_text(encoding="utf-8"))
+    hidden, inner = shape["hidden_size"], shape["intermediate_size"]
+    heads = shape["num_attention_heads"] * shape["head_dim"]
+    block = 4 * hidden * heads + 3 * hidden * inner + 2 * hidden
+    return shape["vocab_size"] * hidden + shape["num_hidden_layers"] * block + hidden
+
+
+def report(name: str, folder: Path = WEIGHTS) -> dict:
+    """Return the training's report of a bundled model."""
+    path = folder / name / "training.json"
+    if not path.is_file():
+        raise UserError(
+            f"{name} has no training.json: train it with notebooks.analysis.atlas.train."
+        )
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def sheet(names: Sequence[str], folder: Path = WEIGHTS) -> pd.DataFrame:
+    """Tabulate how the models are built and how they were trained."""
+    rows = {}
+    for name in names:
+        told = report(name, folder)
+        stages, shape = told["stages"], told["shape"]
+        rows[name] = {
+            "parameters": n_weights(name, folder),
+            "blocks": shape["layers"],
+            "channels": shape["hidden"],
+            "heads": shape["heads"],
+            "megabytes": (folder / name / "model.safetensors").stat().st_size / 1e6,
+            "tokens": sum(stage["tokens"] for stage in stages) / 1e6,
+            "minutes": sum(stage["seconds"] for stage in stages) / 60,
+            "rate": told["recipe"]["second"]["rate"],
+            "seed": told["recipe"]["seed"],
+            "base": told.get("base", ""),
+        }
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("model")
+
+
+def evaluation(names: Sequence[str], folder: Path = WEIGHTS) -> pd.DataFrame:
+    """Return all that was measured of some models (`evaluation.csv` of each).
+
+    Parameters
+    ----------
+    names : sequence of str
+        Models of the family.
+    folder : Path
+        Where the models' folders are.
+
+    Returns
+    -------
+    DataFrame
+        `model, condition, exposures, n, estimate, low, high`: a share of n answers with Wilson's
+        95 % interval. Exercises about no fact have exposures -1.
+
+    Raises
+    ------
+    UserError
+        If a model has not been measured.
+    """
+    found = []
+    for name in names:
+        path = folder / name / "evaluation.csv"
+        if not path.is_file():
+            raise UserError(
+                f"{name} has not been measured: run python -m notebooks.analysis.atlas.card "
+                f"{path.parent}."
+            )
+        found.append(pd.read_csv(path).assign(model=name).rename(columns={"accuracy": "estimate"}))
+    return pd.concat(found)[COLUMNS] if found else pd.DataFrame(columns=COLUMNS)
+
+
+def share(
+    table: pd.DataFrame,
+    model: str,
+    condition: str,
+    exposures: Collection[int] | None = None,
+    wordings: int = 1,
+) -> Interval:
+    """Return one share of right answers, exposures taken together.
 
     Parameters
     ----------
     table : DataFrame
         As `evaluation` gives it.
-    titles : mapping
-        Condition to title.
+    model, condition : str
+        Whose answers, and to what.
+    exposures : collection of int, optional
+        Taken together; by default all.
+    wordings : int
+        In which each fact was asked. It counts once, by the share of its right answers.
 
     Returns
     -------
-    DataFrame
-        With the column `series`: the title. Conditions that were not measured are absent.
-    """
-    kept = table[table["condition"].isin(list(titles))].assign(
-        series=lambda rows: rows["condition"].map(titles)
-    )
-    order = {title: place for place, title in enumerate(titles.values())}
-    return kept.sort_values("series", key=lambda names: names.map(order), kind="stable")
+    Interval
+        With Wilson's 95 % interval; not numbers where nothing was measured.
 
-
-def pooled(table: pd.DataFrame, levels: Collection[int] | None = None) -> pd.DataFrame:
-    """Take levels of exposure together: one share for each model and condition.
-
+    Examples
+    --------
     >>> rows = pd.DataFrame({"model": "m", "condition": "none", "exposures": [0, 1, 2],
     ...                      "n": [10, 30, 60], "estimate": [0.5, 0.1, 1.0]})
-    >>> pooled(rows, [0, 1])[["n", "estimate"]].values.tolist()
-    [[40.0, 0.2]]
+    >>> share(rows, "m", "none", [0, 1])[::3]
+    (0.2, 40)
     """
-    rows = table if levels is None else table[table["exposures"].isin(list(levels))]
-    found = []
-    for (model, condition), group in rows.groupby(["model", "condition"], sort=False):
-        hits = int((group["estimate"] * group["n"]).round().sum())
-        share = wilson(hits, int(group["n"].sum()))
-        found.append((model, condition, share.n, *share[:3]))
-    columns = {"model": str, "condition": str, "n": int, "estimate": float, "low": float}
-    return pd.DataFrame(found, columns=[*columns, "high"]).astype(columns | {"high": float})
+    rows = table[(table["model"] == model) & (table["condition"] == condition)]
+    rows = rows if exposures is None else rows[rows["exposures"].isin(list(exposures))]
+    hits, n = (rows["estimate"] * rows["n"]).round().sum(), int(rows["n"].sum())
+    n_facts = n // wordings
+    return wilson(hits / n * n_facts if n else 0, n_facts)
 
 
 def difference(first: Interval, second: Interval) -> Interval:
@@ -144,6 +179,16 @@ def difference(first: Interval, second: Interval) -> Interval:
 
     :math:`d - \sqrt{(p_1 - l_1)^2 + (u_2 - p_2)^2}` to
     :math:`d + \sqrt{(u_1 - p_1)^2 + (p_2 - l_2)^2}`, with Wilson's bounds l and u of each share.
+
+    Parameters
+    ----------
+    first, second : Interval
+        Shares of independent answers.
+
+    Returns
+    -------
+    Interval
+        With the smaller of the two numbers of answers.
 
     Notes
     -----
@@ -159,74 +204,49 @@ def difference(first: Interval, second: Interval) -> Interval:
     return Interval(estimate, estimate - below, estimate + above, min(first.n, second.n))
 
 
-def shares(table: pd.DataFrame, asked: Asked) -> pd.DataFrame:
-    """Return one share for each question about the models.
+def asked(name: str, *more: str) -> Asked:
+    """Return tables of `measures.toml`: each title with its condition and exposures."""
+    parts = [MEASURES[part] for part in (name, *more)]
+    return {
+        title: (key, part.get("exposures"))
+        for part in parts
+        for key, title in part["titles"].items()
+    }
 
-    Parameters
-    ----------
-    table : DataFrame
-        As `notebooks.analysis.atlas.family.evaluation` gives it.
-    asked : mapping
-        Title to a condition and the exposures taken together (None for all).
 
-    Returns
-    -------
-    DataFrame
-        `measure` (the title), `model, n, estimate, low, high`; what was not measured is absent.
-    """
-    found = [pooled(table[:0]).assign(measure="")]  # the columns, also where nothing is asked
-    found += [
-        pooled(table[table["condition"] == condition], levels).assign(measure=title)
-        for title, (condition, levels) in asked.items()
+def shares(table: pd.DataFrame, wanted: Asked) -> pd.DataFrame:
+    """Return `measure` (the title), `model, estimate, low, high, n` of what was measured."""
+    rows = [
+        (title, model, *share(table, model, condition, exposures))
+        for title, (condition, exposures) in wanted.items()
+        for model in table["model"].unique()
     ]
-    return pd.concat(found, ignore_index=True).drop(columns="condition")
+    found = pd.DataFrame(rows, columns=["measure", "model", "estimate", "low", "high", "n"])
+    return found[found["n"] > 0].reset_index(drop=True)
 
 
-def effects(table: pd.DataFrame, asked: Mapping = EFFECTS) -> pd.DataFrame:
-    """Return one difference of shares for each question about the models.
-
-    Parameters
-    ----------
-    table : DataFrame
-        As `notebooks.analysis.atlas.family.evaluation` gives it.
-    asked : mapping
-        Title to two conditions, first minus second, and the exposures taken together.
-
-    Returns
-    -------
-    DataFrame
-        `measure` (the title), `model, estimate, low, high, n`; what was not measured is absent.
-    """
+def effects(table: pd.DataFrame, wanted: Mapping = MEASURES["effects"]) -> pd.DataFrame:
+    """Return the differences of two conditions each, as `shares` lays them out."""
     rows = []
-    for title, (first, second, levels) in asked.items():
-        found = pooled(table[table["condition"].isin([first, second])], levels)
-        for model, group in found.groupby("model", sort=False):
-            both = {
-                row.condition: Interval(row.estimate, row.low, row.high, row.n)
-                for row in group.itertuples()
-            }
-            if len(both) == 2:
-                rows.append((title, model, *difference(both[first], both[second])))
+    for title, (first, second, exposures) in wanted.items():
+        for model in table["model"].unique():
+            both = [share(table, model, condition, exposures) for condition in (first, second)]
+            if all(one.n for one in both):
+                rows.append((title, model, *difference(*both)))
     return pd.DataFrame(rows, columns=["measure", "model", "estimate", "low", "high", "n"])
 
 
+def select(table: pd.DataFrame, titles: Mapping[str, str]) -> pd.DataFrame:
+    """Keep some conditions in the order of their titles, named in `series`."""
+    kept = table[table["condition"].isin(list(titles))]
+    kept = kept.assign(series=kept["condition"].map(titles))
+    order = {title: place for place, title in enumerate(titles.values())}
+    return kept.sort_values("series", key=lambda names: names.map(order), kind="stable")
+
+
 def side_by_side(found: pd.DataFrame, digits: int = 2) -> pd.DataFrame:
-    """Lay out shares or effects for reading: one row a measure, one column a model.
+    """Lay out shares or differences for reading, one row a measure, one column a model.
 
-    Parameters
-    ----------
-    found : DataFrame
-        As `shares` or `effects` gives it.
-    digits : int
-        After the point.
-
-    Returns
-    -------
-    DataFrame
-        Texts with intervals; "not measured" where there is none.
-
-    Examples
-    --------
     >>> row = {"measure": "m", "model": "atlas-s", "estimate": 0.5, "low": 0.4, "high": 0.6}
     >>> side_by_side(pd.DataFrame([row])).loc["m"].to_dict()
     {'atlas-s': '0.50 [0.40, 0.60]'}
@@ -234,3 +254,99 @@ def side_by_side(found: pd.DataFrame, digits: int = 2) -> pd.DataFrame:
     titles = {title: title for title in found["measure"].unique()}
     laid = wide(found, titles, digits=digits, by="model").T
     return laid.fillna("not measured").rename_axis("measure")
+
+
+def curves(table: pd.DataFrame, model: str) -> pd.DataFrame:
+    """Return each model's accuracy by exposure, and what the commonest object would get.
+
+    In relations of many objects; `model` is one whose facts that guess is told of.
+    """
+    guess = table[(table["condition"] == COMMONEST) & (table["model"] == model)]
+    return pd.concat([table[table["condition"] == ALONE], guess.assign(model="commonest object")])
+
+
+def apart(table: pd.DataFrame) -> Asked:
+    """Name each condition of the facts set apart, exposure by exposure."""
+    return {
+        title.format(level): (condition, (level,))
+        for condition, title in MEASURES["apart"]["titles"].items()
+        for level in sorted(table.loc[table["condition"] == condition, "exposures"].unique())
+    }
+
+
+def half_known(curve: pd.DataFrame, model: str) -> tuple[int, Interval]:
+    """Return the lowest exposure from which on more than half of the facts are surely known.
+
+    If there is none, the exposure of the highest accuracy; in either case the accuracy there.
+    """
+    rows = curve[curve["model"] == model].sort_values("exposures")
+    sure = rows[rows["low"][::-1].cummin()[::-1] > 0.5]  # there and at every higher exposure
+    row = sure.iloc[0] if len(sure) else rows.loc[rows["estimate"].idxmax()]
+    return int(row["exposures"]), Interval(row["estimate"], row["low"], row["high"], int(row["n"]))
+
+
+def beside(live: pd.DataFrame, table: pd.DataFrame, model: str) -> pd.DataFrame:
+    """Put what is recorded of the base question beside the answers of a run, by exposure."""
+    once = table[(table["model"] == model) & (table["condition"] == "none")]
+    recalled = live["exposures"].map(once.set_index("exposures")["estimate"])
+    return live.assign(recorded=recalled).rename(columns={"condition": "measure"})
+
+
+def comparisons(
+    table: pd.DataFrame, model: str, tuned: str, live: pd.DataFrame
+) -> dict[str, tuple[Interval, float]]:
+    """Return what is compared without a sentence: the statistic, and what it is compared with."""
+    hits, n = (live["estimate"] * live["n"]).round().sum(), live["n"].sum()
+    expected = (live["recorded"] * live["n"]).sum(skipna=False) / n
+    found = {"the answers of this run, and the records": (wilson(int(hits), int(n)), expected)}
+    for label, (first, second, exposures) in MEASURES["contrasts"].items():
+        both = (share(table, model, condition, exposures) for condition in (first, second))
+        found[label] = difference(*both), 0.0
+    for label, (condition, exposures, chance, wordings) in MEASURES["chances"].items():
+        found[label] = share(table, model, condition, exposures, wordings), chance
+    hits = []  # right answers where truth and falsehood are stated 32 times each
+    for kind in ("truth", "falsehood"):
+        part = share(table, model, f"false belief, {kind} given", (32,))
+        hits.append(round(part.estimate * part.n) if part.n else 0)
+    either = wilson(hits[0], sum(hits))
+    found["the truth, of answers that give truth or falsehood, 32 times each"] = either, 0.5
+    new = "chat, unsure, new frames, new facts"
+    never, often = (share(table, tuned, new, (level,), 2) for level in (0, 256))
+    found['"unsure" in new wordings, never read and read 256 times'] = difference(never, often), 0.0
+    return found
+
+
+def tables(names: Sequence[str], folder: Path = WEIGHTS) -> dict[str, pd.DataFrame]:
+    """Return all that is recorded as tables of texts, by name."""
+    recorded = evaluation(names, folder)
+    largest = stand_in("", names, folder)
+    told = report(largest, folder)["text"]
+    curve = curves(recorded, largest)
+    titles = {name: name for name in curve["model"].unique()}
+    made = sheet(names, folder)
+    forms = {column: made[column].map(form.format) for column, form in FORMS.items()}
+    unsure = {
+        f"{title}, exposures {level}": (condition, exposures)
+        for title, (condition, _) in asked("tuned").items()
+        for level, exposures in LEVELS.items()
+    }
+    shown = {
+        "choices": asked("choices", "checks"),
+        "reading": asked("reading"),
+        "changes": asked("changes"),
+        "apart": apart(recorded),
+        "chat": unsure,
+    }
+    return {
+        "family": made.assign(**forms),
+        "exposures": _row("facts", told["facts_by_exposure"], "exposures"),
+        "documents": _row("documents", told["documents"], "kind").T,
+        "accuracy": wide(curve.assign(measure=curve["model"]), titles, digits=2, by="exposures"),
+        "effects": side_by_side(effects(recorded)),
+    } | {name: side_by_side(shares(recorded, wanted)) for name, wanted in shown.items()}
+
+
+def _row(name: str, counts: Mapping[str, int], title: str) -> pd.DataFrame:
+    """Return counts as a table of one row, whose index is called `title`."""
+    table = pd.DataFrame({key: [f"{n:,}"] for key, n in counts.items()}, index=[name])
+    return table.rename_axis(title).rename_axis(title, axis=1)

@@ -9,13 +9,12 @@ import numpy as np
 import pandas as pd
 
 from helpers import prompts
-from notebooks.analysis.atlas.chat import Tuning
-from notebooks.analysis.atlas.corpus import Corpus
-from notebooks.analysis.atlas.invented import Inventor
-from notebooks.analysis.atlas.mentions import Frames
-from notebooks.analysis.atlas.reading import Reader, Reading
 from helpers.prompts import lists
 from helpers.prompts.formats import INSTRUCTION, choose_before, choose_below, shot
+from notebooks.analysis.atlas import recipe
+from notebooks.analysis.atlas.corpus import Frames
+from notebooks.analysis.atlas.invented import Inventor
+from notebooks.analysis.atlas.reading import Reader
 
 EXERCISES = {
     "a word": ("word", 1),
@@ -96,15 +95,16 @@ def _ways(question: str, words: list[str]) -> list[tuple[str, str, list[str]]]:
 
 def exercises(facts: pd.DataFrame, frames: pd.DataFrame, n: int, seed: int = 1) -> pd.DataFrame:
     """Write exercises in reading, about invented subjects."""
-    inventor = Inventor(facts)
-    parts = []
+    inventor, usual, parts = Inventor(facts), recipe.load(), []
     for condition, (kind, statements) in EXERCISES.items():
-        design = Reading({kind: 1.0}, {"frames": 1.0}, least=statements, most=statements)
-        for part, weights in (("", Corpus().frame_weights), (", held out", HELD_OUT)):
+        design = usual.reading.changed(least=statements, most=statements)
+        design |= {"kinds": {kind: 1.0}, "wordings": {"frames": 1.0}}
+        for part, weights in (("", usual.corpus.frame_weights), (", held out", HELD_OUT)):
             drawn = Frames(frames, weights)
             reader = Reader(facts, drawn, design, inventor)
             parts.append(_exercises(reader.write, n, seed, f"reading, {condition}{part}"))
-    design = Reading({"statements": 1.0}, {"everyday": 1.0}, least=1, most=1)
+    design = usual.reading.changed(least=1, most=1)
+    design |= {"kinds": {"statements": 1.0}, "wordings": {"everyday": 1.0}}
     reader = Reader(facts, drawn, design, inventor, everyday=[UNHEARD])
     parts.append(_exercises(reader.write, n, seed, "reading, one statement, unheard"))
     return pd.concat(parts, ignore_index=True)
@@ -153,7 +153,7 @@ def variations(
 def instructed(facts: pd.DataFrame, frames: pd.DataFrame, told: pd.DataFrame) -> pd.DataFrame:
     """Ask under the instruction to say "unsure", in the tuning's frames and facts and in others."""
     asked = prompts.questions(facts, frames)
-    read, used = Corpus().frame_weights, Tuning().frame_weights
+    read, used = recipe.load().corpus.frame_weights, recipe.tuning().frame_weights
     ways = ["used" if used[f] else "kept" if read[f] else "new" for f in asked["frame"]]
     tuned = told.loc[asked["item"], "tuned"]
     parts = [f"{way} frames, {'used' if n else 'new'} facts" for way, n in zip(ways, tuned)]

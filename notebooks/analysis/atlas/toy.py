@@ -8,10 +8,12 @@ import pandas as pd
 import torch
 from transformers import LlamaForCausalLM
 
+from helpers import prompts
 from helpers.models import LanguageModel
 from notebooks.analysis.atlas import documents, exposure, loop, model, recipe, train
 from notebooks.analysis.atlas.corpus import Frames, render
 from notebooks.analysis.atlas.documents import Document
+from notebooks.analysis.atlas.evaluate import answer, by_exposure
 from notebooks.analysis.atlas.invented import Inventor
 from notebooks.analysis.atlas.loop import Stage, same_sums
 from notebooks.analysis.atlas.text import Text, count, learn_tokenizer, steps_of
@@ -36,9 +38,7 @@ def start(seed: int, steps: int, **shape: object) -> tuple[LlamaForCausalLM, Sta
     return llama, stage
 
 
-def teach(
-    llama: LlamaForCausalLM, facts: pd.DataFrame, frames: pd.DataFrame, seed: int
-) -> Lesson:
+def teach(llama: LlamaForCausalLM, facts: pd.DataFrame, frames: pd.DataFrame, seed: int) -> Lesson:
     """Write the text about some facts and let a toy, trained in place, read it once."""
     design = recipe.load("toy", seed)
     told = exposure.assign(facts, design.plan, seed)
@@ -69,3 +69,13 @@ def teach(
         n_parameters=sum(weights.numel() for weights in llama.parameters()),
     )
     return Lesson(lm, count(written, told)["exposures"], written, stage)
+
+
+def curve(lesson: Lesson, facts: pd.DataFrame, frames: pd.DataFrame) -> pd.DataFrame:
+    """Ask the toy, and return its accuracy by exposure and that of the commonest object."""
+    said = answer(lesson.lm, prompts.questions(facts, frames, n_frames=1))
+    commonest = facts.groupby("relation")["object"].agg(lambda words: words.mode()[0])
+    hits = said["object"] == said["relation"].map(commonest)
+    guesses = said.assign(condition="commonest object", right=hits)
+    found = by_exposure(pd.concat([said.assign(condition="toy"), guesses]), lesson.exposures)
+    return found.rename(columns={"condition": "measure", "accuracy": "estimate"})

@@ -1,4 +1,4 @@
-"""Train a bundled model from nothing: ``python -m notebooks.analysis.atlas.train --size s --seed 0 --out F``.
+"""Train a bundled model: ``python -m notebooks.analysis.atlas.train --size s --out FOLDER``.
 
 Without ``--resume`` everything starts anew; with it, training goes on from the last checkpoint.
 ``--change FILE`` takes other options than those of `recipe.toml` from a file of the same form. To
@@ -143,7 +143,9 @@ def _say(text: str) -> None:
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line; return its exit status."""
-    parser = argparse.ArgumentParser(prog="python -m notebooks.analysis.atlas.train", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m notebooks.analysis.atlas.train", description=__doc__
+    )
     parser.add_argument("--size", default="s", choices=sizes())
     parser.add_argument("--seed", type=int, default=0, help="of the text")
     parser.add_argument("--start", type=int, default=0, help="seed of the weights and the order")

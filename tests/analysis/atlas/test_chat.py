@@ -6,16 +6,16 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from notebooks.analysis.atlas.mentions import Frames
 from transformers import AutoTokenizer
 
 from helpers import UserError, datasets
+from helpers.prompts.formats import INSTRUCTION
 from notebooks.analysis.atlas import chat, train
 from notebooks.analysis.atlas.chat import Tuning, Tutor, choose
 from notebooks.analysis.atlas.copying import Copying
 from notebooks.analysis.atlas.exposure import Plan, assign
-from notebooks.analysis.atlas.mentions import Frames
 from notebooks.analysis.atlas.recipe import Recipe
-from helpers.prompts.formats import INSTRUCTION
 
 DESIGN = Tuning()
 

@@ -12,18 +12,18 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from notebooks.analysis.atlas.batches import NO_TARGET, Batch, loss_and_accuracy
+from notebooks.analysis.atlas.mentions import Bag, Frames, Mention
 
 from helpers import datasets
+from helpers.prompts.formats import INSTRUCTION
 from notebooks.analysis.atlas import documents, exposure, model, tokenizer
-from notebooks.analysis.atlas.batches import NO_TARGET, Batch, loss_and_accuracy
 from notebooks.analysis.atlas.corpus import Corpus, render
 from notebooks.analysis.atlas.documents import Document, Piece, count_wrong
 from notebooks.analysis.atlas.exposure import LEVELS, Plan
 from notebooks.analysis.atlas.invented import Inventor
-from notebooks.analysis.atlas.mentions import Bag, Frames, Mention
 from notebooks.analysis.atlas.reading import Reader, Reading
 from notebooks.analysis.atlas.recipe import Recipe, count, steps_of, write
-from helpers.prompts.formats import INSTRUCTION
 
 PLAN = Plan(levels=(0, 1, 2, 8, 64), false_share=0.25, one_way_levels=(8,))
 PLACES = ["Lyon", "Lima", "Oslo", "Kyiv", "Accra", "Quito", "Doha", "Riga", "Sofia", "Male"]

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from safetensors import safe_open
 
 from helpers import UserError
-from notebooks.analysis.atlas import family, records
 from helpers.stats import wilson
+from notebooks.analysis.atlas import family, records
 
 CONFIG = {"vocab_size": 10, "hidden_size": 4, "intermediate_size": 6, "num_hidden_layers": 2}
 CONFIG |= {"num_attention_heads": 1, "head_dim": 2}

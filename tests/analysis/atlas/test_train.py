@@ -7,11 +7,11 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from notebooks.analysis.atlas.batches import loss_and_accuracy
 from safetensors.torch import load_file
 
 from helpers import UserError, datasets
 from notebooks.analysis.atlas import copying, loop, model, train
-from notebooks.analysis.atlas.batches import loss_and_accuracy
 from notebooks.analysis.atlas.copying import Copying
 from notebooks.analysis.atlas.exposure import Plan
 from notebooks.analysis.atlas.loop import Optimisation, Stage

@@ -8,10 +8,10 @@ import pandas as pd
 import pytest
 
 from helpers import UserError, datasets, models
-from notebooks.analysis.atlas import training_runs
 from helpers.datasets.exposure import WEIGHTS
 from helpers.runs.comparison import seeds
 from helpers.studies import latent_knowledge, multiplicity
+from notebooks.analysis.atlas import training_runs
 
 
 @pytest.fixture(scope="module")

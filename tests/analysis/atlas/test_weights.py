@@ -13,11 +13,11 @@ import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from helpers import datasets, models
+from helpers.datasets import download
+from helpers.prompts import questions
 from notebooks.analysis.atlas import skills
 from notebooks.analysis.atlas.evaluate import answer, by_exposure, many_objects, markdown, shares
 from notebooks.analysis.atlas.model import SIZES
-from helpers.datasets import download
-from helpers.prompts import questions
 
 pytestmark = pytest.mark.slow
 
