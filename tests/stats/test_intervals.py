@@ -7,10 +7,10 @@ import scipy.stats
 from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint
 
 from helpers import stats
-from notebooks.analysis.atlas import records
 from helpers.metrics import monitor
 from helpers.publishing import chapters, settings
 from helpers.runs.panel import contests
+from notebooks.analysis.atlas import records
 
 LABELS = np.repeat(["P17", "P36", "P37"], [12, 20, 9])
 DRAWS = 20_000

@@ -1,23 +1,20 @@
 """The tuning asks for its share of the facts, and so many questions have an answer."""
 
 import json
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
-from notebooks.analysis.atlas.mentions import Frames
 from transformers import AutoTokenizer
 
 from helpers import UserError, datasets
 from helpers.prompts.formats import INSTRUCTION
-from notebooks.analysis.atlas import chat, train
-from notebooks.analysis.atlas.chat import Tuning, Tutor, choose
-from notebooks.analysis.atlas.copying import Copying
-from notebooks.analysis.atlas.exposure import Plan, assign
-from notebooks.analysis.atlas.recipe import Recipe
+from notebooks.analysis.atlas import chat, recipe, train
+from notebooks.analysis.atlas.chat import Tutor, choose
+from notebooks.analysis.atlas.corpus import Frames
+from notebooks.analysis.atlas.exposure import assign
 
-DESIGN = Tuning()
+DESIGN = recipe.tuning()
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +24,7 @@ def facts():
 
 @pytest.fixture(scope="module")
 def told(facts):
-    table = assign(facts).assign(tuned=0)
+    table = assign(facts, recipe.load().plan).assign(tuned=0)
     return table.assign(plain=datasets.plain(table))
 
 
@@ -75,15 +72,15 @@ def test_held_out_frames_are_not_asked(tutor):
 
 
 def test_a_toy_is_tuned_and_says_what_it_was_asked(tmp_path):
-    toy = Recipe(
-        size="xs",
+    toy = recipe.load(
+        "xs",
         facts=1,
-        plan=Plan(levels=(0, 64), one_way_levels=(64,)),
-        copying=Copying(steps=4, rows=4, length=32),
+        plan={"levels": [0, 64], "one_way_levels": [64]},
+        copying={"steps": 4, "rows": 4, "length": 32},
         rows=4,
     )
     assert train.train(toy, tmp_path / "base", tmp_path / "work")
-    chat.tune(tmp_path / "base", tmp_path / "out", replace(DESIGN, documents=24))
+    chat.tune(tmp_path / "base", tmp_path / "out", DESIGN.changed(documents=24))
     words = AutoTokenizer.from_pretrained(tmp_path / "out")
     said = words.apply_chat_template([{"role": "user", "content": "Who?"}], tokenize=False)
     assert said == "<|bos|>Who?\n"

@@ -3,7 +3,6 @@
 import json
 import re
 from collections import Counter
-from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -12,20 +11,21 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from notebooks.analysis.atlas.batches import NO_TARGET, Batch, loss_and_accuracy
-from notebooks.analysis.atlas.mentions import Bag, Frames, Mention
 
 from helpers import datasets
 from helpers.prompts.formats import INSTRUCTION
-from notebooks.analysis.atlas import documents, exposure, model, tokenizer
-from notebooks.analysis.atlas.corpus import Corpus, render
-from notebooks.analysis.atlas.documents import Document, Piece, count_wrong
-from notebooks.analysis.atlas.exposure import LEVELS, Plan
+from notebooks.analysis.atlas import documents, exposure, model, recipe, tokenizer
+from notebooks.analysis.atlas.corpus import Bag, Frames, Mention, render
+from notebooks.analysis.atlas.documents import NO_TARGET, Batch, Document, Piece, count_wrong
 from notebooks.analysis.atlas.invented import Inventor
-from notebooks.analysis.atlas.reading import Reader, Reading
-from notebooks.analysis.atlas.recipe import Recipe, count, steps_of, write
+from notebooks.analysis.atlas.loop import loss_and_accuracy
+from notebooks.analysis.atlas.reading import Reader
+from notebooks.analysis.atlas.text import count, steps_of, write
 
-PLAN = Plan(levels=(0, 1, 2, 8, 64), false_share=0.25, one_way_levels=(8,))
+USUAL = recipe.load()
+LEVELS = USUAL.plan.levels
+PLAN = USUAL.plan.changed(levels=[0, 1, 2, 8, 64], false_share=0.25, one_way_levels=[8])
+SMALL = recipe.load(shape={"hidden": 64, "layers": 2, "heads": 1, "inner": 64, "vocabulary": 300})
 PLACES = ["Lyon", "Lima", "Oslo", "Kyiv", "Accra", "Quito", "Doha", "Riga", "Sofia", "Male"]
 LANDS = ["France", "Peru", "Norway", "Ukraine", "Ghana", "Ecuador", "Qatar", "Latvia", "Chad"]
 QUESTION = {"P17": "Which country is {} in?", "P36": "What is the capital of {}?"}
@@ -66,7 +66,7 @@ def exposures(facts):
 
 @pytest.fixture(scope="module")
 def text(facts, frames, exposures):
-    design = Corpus()
+    design = USUAL.corpus
     drawn = Frames(frames, design.frame_weights)
     return render(facts, exposures, drawn, design, Inventor(facts), seed=3)
 
@@ -147,12 +147,13 @@ def test_a_right_hint_has_the_form_of_the_evaluation(text):
 
 
 def test_reading_is_about_nobody(facts, frames):
-    reader = Reader(facts, Frames(frames, Corpus().frame_weights), Reading(), Inventor(facts), "ab")
+    drawn, inventor = Frames(frames, USUAL.corpus.frame_weights), Inventor(facts)
+    reader = Reader(facts, drawn, USUAL.reading, inventor, "ab")
     rng = np.random.default_rng(0)
     subjects = {*PLACES, *LANDS}
     for _ in range(300):
         document = reader.write(rng)
-        assert {piece.weight for piece in document.pieces} == {0.0, Reading().weight}
+        assert {piece.weight for piece in document.pieces} == {0.0, USUAL.reading.weight}
         if document.kind == "reading, pairs":
             assert not subjects & {line.split()[0] for line in document.text.splitlines()}
         before = ""
@@ -186,7 +187,7 @@ def test_lists_have_all_lengths_and_no_subject_twice(text, facts):
 
 def test_shares_are_equal_within_each_relation_and_pairs_agree():
     table = datasets.load("atlas")
-    dealt = exposure.assign(table, seed=1)
+    dealt = exposure.assign(table, USUAL.plan, seed=1)
     counts = dealt["exposures"]
     pairs = pd.Series(
         [frozenset(pair) for pair in zip(table["subject"], table["object"], strict=True)],
@@ -202,13 +203,13 @@ def test_shares_are_equal_within_each_relation_and_pairs_agree():
         assert abs(shares[0] - len(group) * LEVELS.count(0) / len(LEVELS)) <= 0.04 * len(group) + 2
     together = counts.groupby(pairs).transform("sum") - counts
     assert dealt["pair_exposures"].equals(together.rename("pair_exposures"))
-    assert not exposure.assign(table, seed=2).equals(dealt)
-    assert exposure.assign(table, seed=1).equals(dealt)
+    assert not exposure.assign(table, USUAL.plan, seed=2).equals(dealt)
+    assert exposure.assign(table, USUAL.plan, seed=1).equals(dealt)
 
 
 def test_a_third_of_the_capitals_is_shown_each_way():
     table = datasets.load("atlas")
-    dealt = exposure.assign(table, seed=0)
+    dealt = exposure.assign(table, USUAL.plan, seed=0)
     joined = table.join(dealt, on="fact")
     there, back = (joined[joined["relation"] == name] for name in ("P36", "P1376"))
     pairs = there.merge(back, left_on=["subject", "object"], right_on=["object", "subject"])
@@ -223,7 +224,7 @@ def test_a_third_of_the_capitals_is_shown_each_way():
 
 def test_false_objects_are_false_and_counted():
     table = datasets.load("atlas")
-    dealt = exposure.assign(table, Plan(false_total=8), seed=0)
+    dealt = exposure.assign(table, USUAL.plan.changed(false_total=8), seed=0)
     marked = table.join(dealt[dealt["false_object"] != ""], on="fact", how="inner")
     true = {frozenset(pair) for pair in zip(table["subject"], table["object"], strict=True)}
     assert len(marked) / len(table) == pytest.approx(0.06, abs=0.01)
@@ -235,9 +236,9 @@ def test_false_objects_are_false_and_counted():
 
 def test_every_document_is_read_once_and_long_ones_have_long_rows():
     facts = datasets.load("atlas", n=12)
-    recipe = Recipe(facts=12, plan=Plan(levels=(0, 4, 16)))
-    text = write(recipe, facts, datasets.frames("atlas"))
-    encoded, steps = steps_of(text, recipe)
+    design = recipe.load(facts=12, plan={"levels": [0, 4, 16]})
+    text = write(design, facts, datasets.frames("atlas"))
+    encoded, steps = steps_of(text, design)
     read = [d for step in steps for rows in step for row in rows.members for d in row]
     assert sorted(read) == list(range(len(text.about_facts) + len(text.to_read)))
     lengths = np.diff(encoded.starts)
@@ -251,13 +252,13 @@ def test_the_shipped_tables_are_the_count_of_the_text_written_again(root):
     reports = sorted((root / "helpers/models/weights").glob("atlas-*/training.json"))
     recipes = [json.loads(path.read_text())["recipe"] for path in reports]
     same = ("seed", "plan", "corpus")
-    assert all(all(r[key] == recipes[0][key] for key in same) for r in recipes)
-    recipe, table = recipes[0], datasets.load("atlas")
-    values = recipe["corpus"] | {"lists": {int(k): v for k, v in recipe["corpus"]["lists"].items()}}
-    design, inventor = Corpus(**values), Inventor(table)
+    usual = {key: USUAL[key] for key in same}
+    assert all({key: each[key] for key in same} == usual for each in recipes)
+    design, table = USUAL.corpus, datasets.load("atlas")
+    inventor = Inventor(table)
     drawn = Frames(datasets.frames("atlas"), design.frame_weights)
-    dealt = exposure.assign(table, Plan(**recipe["plan"]), recipe["seed"])
-    text = render(table, dealt, drawn, design, inventor, recipe["seed"])
+    dealt = exposure.assign(table, USUAL.plan, USUAL.seed)
+    text = render(table, dealt, drawn, design, inventor, USUAL.seed)
     counted = count(text, dealt)
     for path in reports:
         report = json.loads(path.read_text())["text"]
@@ -294,7 +295,7 @@ def test_a_document_reads_the_same_packed_and_alone():
         Document("x", (Piece("Lima is in", 1.0), Piece(" Peru\n", 2.0))),
     ]
     encoded = documents.encode(some, words_of, seed=0)
-    llama = model.build(model.Size(hidden=64, layers=2, heads=1, inner=64, vocabulary=300), seed=0)
+    llama = model.build(SMALL.shape, seed=0)
     loss = partial(loss_and_accuracy, llama, dtype=torch.float32)
     with torch.no_grad():
         together, alone, weights = documents.batch(encoded, [[0, 1]], 40, pad=2), [], []
@@ -303,13 +304,13 @@ def test_a_document_reads_the_same_packed_and_alone():
             alone.append(float(loss(one)[0]))
             weights.append(float(one.weights.sum()))
         packed = float(loss(together)[0])
-        mixed = float(loss(replace(together, documents=None))[0])
+        mixed = float(loss(together._replace(documents=None))[0])
     assert packed == pytest.approx(np.average(alone, weights=weights), abs=1e-5)
     assert abs(mixed - packed) > 1e-3  # without the borders the second document sees the first
 
 
 def test_nothing_is_foretold_from_what_follows():
-    llama = model.build(model.Size(hidden=64, layers=2, heads=1, inner=64, vocabulary=50), seed=0)
+    llama = model.build(SMALL.shape, seed=0)
     inputs = np.arange(20)[None] % 50
     later = np.concatenate([inputs[:, :10], inputs[:, 10:] + 20], axis=1)
     weights = (np.arange(20) < 10).astype(np.float32)[None]

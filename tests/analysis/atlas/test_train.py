@@ -1,28 +1,25 @@
 """The trainer at toy size: it learns, resumes to the same weights, and obeys its seed."""
 
 import json
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
 import torch
-from notebooks.analysis.atlas.batches import loss_and_accuracy
 from safetensors.torch import load_file
 
 from helpers import UserError, datasets
-from notebooks.analysis.atlas import copying, loop, model, train
-from notebooks.analysis.atlas.copying import Copying
-from notebooks.analysis.atlas.exposure import Plan
-from notebooks.analysis.atlas.loop import Optimisation, Stage
-from notebooks.analysis.atlas.recipe import Recipe
+from notebooks.analysis.atlas import copying, loop, model, recipe, train
+from notebooks.analysis.atlas.loop import Stage, loss_and_accuracy
 
-SMALL = model.Size(hidden=64, layers=2, heads=1, inner=64, vocabulary=128, offsets=(1,))
-TOY = Recipe(
-    size="xs",
+SMALL = recipe.load(
+    shape={"hidden": 64, "layers": 2, "heads": 1, "inner": 64, "vocabulary": 128, "offsets": [1]}
+).shape
+TOY = recipe.load(
+    "xs",
     facts=1,
-    plan=Plan(levels=(0, 1, 8)),
-    copying=Copying(steps=6, rows=4, length=32),
+    plan={"levels": [0, 1, 8]},
+    copying={"steps": 6, "rows": 4, "length": 32},
     rows=4,
 )
 
@@ -41,17 +38,17 @@ def same(first, second):
 
 
 def test_the_first_head_looks_one_token_back_before_any_training():
-    llama = model.build(model.SIZES["s"], seed=0).eval()
+    llama = model.build(recipe.load("s").shape, seed=0).eval()
     tokens = torch.randint(4096, (2, 48), generator=torch.Generator().manual_seed(0))
     with torch.no_grad():
         attention = llama(tokens, output_attentions=True).attentions[0]
-    for head, offset in enumerate(model.SIZES["s"].offsets):
+    for head, offset in enumerate(recipe.load("s").shape.offsets):
         back = attention[:, head].diagonal(-offset, dim1=1, dim2=2)[:, 4:]
         assert back.mean() > 0.9
 
 
 def test_copying_loss_falls():
-    design = Copying(rows=8, length=32, pool=16)
+    design = recipe.load(copying={"rows": 8, "length": 32, "pool": 16}).copying
     llama, stage = model.build(SMALL, seed=0), Stage("toy")
 
     def batches_at(step, _memory):
@@ -59,7 +56,7 @@ def test_copying_loss_falls():
 
     with torch.no_grad():
         before = float(loss_and_accuracy(llama, batches_at(999, {})[0])[0])
-    assert loop.run(llama, stage, batches_at, 100, Optimisation(rate=3e-3))
+    assert loop.run(llama, stage, batches_at, 100, recipe.load(first={"rate": 3e-3}).first)
     with torch.no_grad():
         after = float(loss_and_accuracy(llama, batches_at(999, {})[0])[0])
     assert after < before - 1
@@ -80,7 +77,7 @@ def test_a_place_is_decided_only_if_all_earlier_ones_agree():
 def test_each_weight_has_one_optimiser_and_muon_has_the_blocks_matrices(muon):
     llama = model.build(SMALL, seed=0)
     owners = {}
-    for optimiser in loop.optimisers_of(llama, Optimisation(muon=muon)):
+    for optimiser in loop.optimisers_of(llama, recipe.load(first={"muon": muon}).first):
         for part in (part for group in optimiser.param_groups for part in group["params"]):
             assert id(part) not in owners
             owners[id(part)] = type(optimiser).__name__
@@ -98,7 +95,7 @@ def test_interrupted_and_resumed_gives_the_same_weights(finished, tmp_path):
 
 
 def test_an_interrupted_first_stage_goes_on_with_its_pool(tmp_path):
-    design = Copying(rows=4, length=32, pool=8, enough=0.0)
+    design = recipe.load(copying={"rows": 4, "length": 32, "pool": 8, "enough": 0.0}).copying
 
     def batches_at(step, memory):
         memory["pool"] = copying.grown(design, memory.get("pool", 8), memory["accuracy"], 128)
@@ -107,7 +104,9 @@ def test_an_interrupted_first_stage_goes_on_with_its_pool(tmp_path):
     def weights(path, stops):
         for stop in stops:
             llama, stage = model.build(SMALL, seed=0), Stage("toy")
-            loop.run(llama, stage, batches_at, 12, Optimisation(), checkpoint=path, stop_after=stop)
+            loop.run(
+                llama, stage, batches_at, 12, recipe.load().first, checkpoint=path, stop_after=stop
+            )
         return torch.cat([value.ravel() for value in llama.state_dict().values()]), stage
 
     whole, first = weights(tmp_path / "whole.pt", [None])
@@ -118,7 +117,7 @@ def test_an_interrupted_first_stage_goes_on_with_its_pool(tmp_path):
 
 
 def test_another_seed_gives_other_exposures_and_weights(finished, tmp_path):
-    assert train.train(replace(TOY, seed=1), tmp_path / "out", tmp_path / "work")
+    assert train.train(TOY.changed(seed=1), tmp_path / "out", tmp_path / "work")
     assert not same(finished, tmp_path / "out")
     tables = [pd.read_csv(f / "exposures.csv") for f in (finished, tmp_path / "out")]
     assert not tables[0].equals(tables[1])
@@ -140,7 +139,7 @@ def test_checkpoints_of_other_settings_are_refused(tmp_path, capsys):
     facts, frames = datasets.load("atlas", n=1, seed=0), datasets.frames("atlas")
     (tmp_path / "fingerprint.txt").write_text(train.fingerprint(TOY, facts, frames))
     with pytest.raises(UserError, match="start anew"):
-        train.train(replace(TOY, rows=5), tmp_path / "out", tmp_path, resume=True)
+        train.train(TOY.changed(rows=5), tmp_path / "out", tmp_path, resume=True)
     arguments = ["--out", str(tmp_path / "out"), "--work", str(tmp_path), "--resume"]
     assert train.main([*arguments, "--facts", "1"]) == 2
     assert capsys.readouterr().err.count("\n") == 1

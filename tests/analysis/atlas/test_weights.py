@@ -1,7 +1,8 @@
 """The shipped weights know what they have read, and can use what they are told.
 
-What is claimed of a model is tested on `evaluation.csv`, which `python -m notebooks.analysis.atlas.card`
-writes beside the weights, with their checksum in the card; parts of it are measured again here.
+What is claimed of a model is tested on `evaluation.csv`, which
+`notebooks.analysis.atlas.card` writes beside the weights, with their checksum in the card; parts of
+it are measured again here.
 """
 
 import json
@@ -16,8 +17,8 @@ from helpers import datasets, models
 from helpers.datasets import download
 from helpers.prompts import questions
 from notebooks.analysis.atlas import skills
-from notebooks.analysis.atlas.evaluate import answer, by_exposure, many_objects, markdown, shares
-from notebooks.analysis.atlas.model import SIZES
+from notebooks.analysis.atlas.card import measured as markdown
+from notebooks.analysis.atlas.evaluate import answer, by_exposure, many_objects, shares
 
 pytestmark = pytest.mark.slow
 
@@ -74,7 +75,7 @@ def test_the_family_is_small_and_of_one_text(weights):
     assert all(table.equals(tables[0]) for table in tables)
     words = {(weights / name / "tokenizer.json").read_text(encoding="utf-8") for name in FAMILY}
     assert len(words) == 1
-    assert set(PARAMETERS) == {f"atlas-{size}" for size in SIZES}
+    assert set(PARAMETERS) == {f"atlas-{size}" for size in recipe.sizes() if size != "toy"}
 
 
 @pytest.mark.parametrize("name", FAMILY)

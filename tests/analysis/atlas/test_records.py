@@ -12,7 +12,7 @@ from safetensors import safe_open
 
 from helpers import UserError
 from helpers.stats import wilson
-from notebooks.analysis.atlas import family, records
+from notebooks.analysis.atlas import records
 
 CONFIG = {"vocab_size": 10, "hidden_size": 4, "intermediate_size": 6, "num_hidden_layers": 2}
 CONFIG |= {"num_attention_heads": 1, "head_dim": 2}
@@ -62,27 +62,27 @@ def folder(tmp_path):
 
 
 def test_members_stand_in_order_of_size_and_a_tuned_one_after_its_base(folder):
-    assert family.members(folder) == ["atlas-s", "atlas-m", "atlas-m-chat"]
-    assert family.check([], folder) == family.members(folder)
-    assert family.check(["atlas-m"], folder) == ["atlas-m"]
+    assert records.members(folder) == ["atlas-s", "atlas-m", "atlas-m-chat"]
+    assert records.check([], folder) == records.members(folder)
+    assert records.check(["atlas-m"], folder) == ["atlas-m"]
 
 
 def test_a_model_of_another_name_gives_way_to_the_largest_untuned_one(folder):
-    names = family.members(folder)
-    assert family.stand_in("gpt2", names, folder) == "atlas-m"
-    assert family.stand_in("atlas-m-chat", names, folder) == "atlas-m-chat"
-    assert family.stand_in("gpt2", ["atlas-s", "atlas-m-chat"], folder) == "atlas-s"
+    names = records.members(folder)
+    assert records.stand_in("gpt2", names, folder) == "atlas-m"
+    assert records.stand_in("atlas-m-chat", names, folder) == "atlas-m-chat"
+    assert records.stand_in("gpt2", ["atlas-s", "atlas-m-chat"], folder) == "atlas-s"
 
 
-@pytest.mark.parametrize("name", family.members())
+@pytest.mark.parametrize("name", records.members())
 def test_parameters_are_those_in_the_weights(name):
-    with safe_open(family.WEIGHTS / name / "model.safetensors", framework="np") as weights:
+    with safe_open(records.WEIGHTS / name / "model.safetensors", framework="np") as weights:
         sizes = [math.prod(weights.get_slice(key).get_shape()) for key in weights.keys()]  # noqa: SIM118
-    assert family.n_weights(name) == sum(sizes)
+    assert records.n_weights(name) == sum(sizes)
 
 
 def test_sheet_adds_up_all_stages(folder):
-    sheet = family.sheet(family.members(folder), folder)
+    sheet = records.sheet(records.members(folder), folder)
     assert sheet["tokens"].tolist() == pytest.approx([2.0, 2.0, 2.1])
     assert sheet["minutes"].tolist() == pytest.approx([3.0, 3.0, 3.1])
     assert sheet["base"].tolist() == ["", "", "atlas-m"]
@@ -90,18 +90,12 @@ def test_sheet_adds_up_all_stages(folder):
     assert sheet["parameters"].tolist() == [44 + 2 * 112, 44 + 3 * 112, 44 + 3 * 112]
 
 
-def test_curves_of_a_base_are_not_told_twice(folder):
-    counts = family.curves(family.members(folder), folder).groupby("model").size()
-    assert counts.to_dict() == {"atlas-s": 3, "atlas-m": 3, "atlas-m-chat": 1}
-    assert len(family.curves(["atlas-m-chat"], folder)) == 4
-
-
 @pytest.mark.parametrize(
     ("call", "sentence"),
     [
-        (lambda folder: family.check(["gpt2"], folder), "choose from atlas-s, atlas-m"),
-        (lambda folder: family.report("another", folder), "no training.json"),
-        (lambda folder: family.evaluation(["another"], folder), "has not been measured"),
+        (lambda folder: records.check(["gpt2"], folder), "choose from atlas-s, atlas-m"),
+        (lambda folder: records.report("another", folder), "no training.json"),
+        (lambda folder: records.evaluation(["another"], folder), "has not been measured"),
     ],
 )
 def test_what_is_missing_is_said_in_a_sentence(folder, call, sentence):
@@ -110,19 +104,21 @@ def test_what_is_missing_is_said_in_a_sentence(folder, call, sentence):
 
 
 def test_evaluation_keeps_what_was_written(folder):
-    table = family.evaluation(["atlas-s", "atlas-m"], folder)
+    table = records.evaluation(["atlas-s", "atlas-m"], folder)
     assert len(table) == 2 * len(COUNTS)
     row = table.query("model == 'atlas-m' and condition == 'none' and exposures == 8").iloc[0]
     assert row["estimate"] == 0.3
     assert (row["low"], row["high"]) == pytest.approx(wilson(12, 40)[1:3])
 
 
-def test_pooled_counts_answers_and_not_levels(folder):
-    table = family.evaluation(["atlas-s"], folder)
-    found = records.pooled(table, [0, 8]).set_index("condition")
-    assert found.loc["none", ["n", "estimate"]].tolist() == [50, 13 / 50]
-    assert found.loc["none", ["low", "high"]].tolist() == pytest.approx(wilson(13, 50)[1:3])
-    assert "reading, a word" not in found.index
+def test_a_share_counts_answers_and_not_levels(folder):
+    table = records.evaluation(["atlas-s"], folder)
+    found = records.share(table, "atlas-s", "none", [0, 8])
+    assert tuple(found) == pytest.approx(tuple(wilson(13, 50)))
+    assert records.share(table, "atlas-s", "reading, a word", [0, 8]).n == 0
+    twice = records.share(table, "atlas-s", "none", [0, 8], wordings=2)
+    assert twice.estimate == found.estimate
+    assert tuple(twice) == pytest.approx(tuple(wilson(6.5, 25)))
 
 
 @given(st.lists(st.tuples(st.integers(1, 4000), st.floats(0, 1)), min_size=1, max_size=8))
@@ -134,7 +130,30 @@ def test_pooling_recovers_the_counts_from_rounded_shares(levels):
     ]
     table = pd.DataFrame(rows, columns=["model", "condition", "exposures", "n", "estimate"])
     n = sum(n for n, _ in levels)
-    assert records.pooled(table).iloc[0]["estimate"] == pytest.approx(sum(hits) / n)
+    assert records.share(table, "m", "c").estimate == pytest.approx(sum(hits) / n)
+
+
+def test_half_is_known_from_where_every_higher_exposure_is_sure():
+    rows = [(1, 0.9, 0.8), (2, 0.4, 0.3), (4, 0.7, 0.6), (8, 0.9, 0.8)]
+    curve = pd.DataFrame(rows, columns=["exposures", "estimate", "low"])
+    curve = curve.assign(model="m", high=1.0, n=10)
+    assert records.half_known(curve, "m") == (4, (0.7, 0.6, 1.0, 10))
+    never = curve.assign(low=0.2)
+    assert records.half_known(never, "m")[0] == 1  # the highest accuracy, the first of two
+
+
+def test_comparisons_are_computed_from_counts(folder):
+    table = records.evaluation(["atlas-s"], folder)
+    live = pd.DataFrame({"exposures": [0, 8], "n": [10, 30], "estimate": [0.1, 0.5]})
+    live = records.beside(live, table, "atlas-s")
+    assert live["recorded"].tolist() == [0.1, 0.3]
+    found = records.comparisons(table, "atlas-s", "atlas-s", live)
+    now, expected = found["the answers of this run, and the records"]
+    assert tuple(now) == pytest.approx(tuple(wilson(16, 40)))
+    assert expected == pytest.approx((10 * 0.1 + 30 * 0.3) / 40)
+    helped, null = found["the right word said first, and nothing, exposures 8 to 32"]
+    assert (helped.estimate, null) == (pytest.approx(0.9 - 0.42), 0)
+    assert np.isnan(found["the letter of four options, 64 or more"][0].estimate)
 
 
 @pytest.mark.parametrize(
@@ -162,7 +181,7 @@ def test_differences_lie_in_their_intervals_and_turn_round(first, second):
 
 
 def test_effects_compare_the_named_levels_in_each_model(folder):
-    table = family.evaluation(["atlas-s", "atlas-m"], folder)
+    table = records.evaluation(["atlas-s", "atlas-m"], folder)
     asked = {"helped": ("right", "none", (8, 16)), "untested": ("wrong", "none", None)}
     found = records.effects(table, asked)
     assert found["model"].tolist() == ["atlas-s", "atlas-m"]
@@ -170,9 +189,9 @@ def test_effects_compare_the_named_levels_in_each_model(folder):
 
 
 def test_shares_lie_side_by_side_with_gaps_named(folder):
-    table = family.evaluation(["atlas-s", "atlas-m"], folder)
+    table = records.evaluation(["atlas-s", "atlas-m"], folder)
     table = table[~(table["model"].eq("atlas-m") & table["condition"].eq("none"))]
-    asked = {"alone": ("none", (0,)), "a word": ("reading, a word", records.EXERCISE)}
+    asked = {"alone": ("none", (0,)), "a word": ("reading, a word", (-1,))}
     laid = records.side_by_side(records.shares(table, asked))
     assert laid.loc["alone", "atlas-m"] == "not measured"
     assert laid.loc["alone", "atlas-s"].startswith("0.10 [")
@@ -180,7 +199,7 @@ def test_shares_lie_side_by_side_with_gaps_named(folder):
 
 
 def test_numbers_stay_numbers_where_a_condition_is_missing(folder):
-    table = family.evaluation(["atlas-s"], folder)
+    table = records.evaluation(["atlas-s"], folder)
     found = records.shares(table, {"no": ("nothing like it", None), "yes": ("none", None)})
     assert found["estimate"].dtype == found["low"].dtype == float
     assert found["measure"].tolist() == ["yes"]
@@ -188,19 +207,17 @@ def test_numbers_stay_numbers_where_a_condition_is_missing(folder):
 
 
 def test_selected_conditions_come_in_the_order_of_their_titles(folder):
-    table = family.evaluation(["atlas-s"], folder)
+    table = records.evaluation(["atlas-s"], folder)
     found = records.select(table, {"right": "told", "none": "alone", "wrong": "misled"})
     assert list(dict.fromkeys(found["series"])) == ["told", "alone"]
 
 
-def test_questions_to_the_models_name_conditions_that_are_measured(root):
-    """Every title stands for a condition that `notebooks.analysis.atlas.evaluate` writes."""
-    sources = ("evaluate", "skills")
-    code = "".join((root / f"notebooks/analysis/atlas/{name}.py").read_text() for name in sources)
-    asked = records.CHECKS | records.CHANGES
-    names = {condition for condition, _ in asked.values()} - {"check, true", "check, false"}
-    names |= {name for first, second, _ in records.EFFECTS.values() for name in (first, second)}
-    names = {name for name in names if not name.startswith(("list, ", "question, "))}
-    quoted = {name for name in names if f'"{name}"' in code}
-    assert names - quoted == set()
-    assert np.isin(records.EXAMPLES, (0, 1, 2, 5, 10, 20, 50)).all()
+def test_every_condition_that_is_read_is_recorded():
+    """In the records of a tuned model, which were asked all."""
+    conditions = set(records.evaluation(["atlas-m-chat"])["condition"])
+    measures = records.MEASURES
+    wanted = {key for part in measures.values() for key in part.get("titles", ())}
+    for part in (measures["effects"], measures["contrasts"]):
+        wanted |= {name for first, second, _ in part.values() for name in (first, second)}
+    wanted |= {condition for condition, *_ in measures["chances"].values()}
+    assert wanted - conditions == set()
