@@ -25,7 +25,7 @@ def files(maker: Path, values: Iterable[object] = (), model: str = "") -> set[Pa
     """Return what a run depends on: its notebook or module, code, data, weights and local files.
 
     `values` are those of its settings: folders, files and bundled models among them count. How the
-    bundled models are made, and all of their files, count for what imports ``notebooks.analysis.atlas``.
+    bundled models are made, and all of their files, count for what imports ``helpers.atlas``.
     """
     modules = code([maker])
     atlas = any(module.is_relative_to(HOME / "helpers" / "atlas") for module in modules)

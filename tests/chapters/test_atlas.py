@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from helpers import datasets, runs
-from helpers.publishing import chapters, dependencies, jobs, render
+from helpers.publishing import chapters, render
 from helpers.stats import wilson
 from notebooks.analysis.atlas import records
 from tests.chapters import notebooks
@@ -27,16 +27,6 @@ def test_the_run_is_whole(folder):
 
 def test_it_comes_before_the_chapters_that_rest_on_its_models():
     assert render.chapters()[:3] == ["real_models", "atlas", "monitor"]
-
-
-def test_it_runs_again_when_a_bundled_model_or_its_making_changes(root):
-    seen = dependencies.files(jobs.TEMPLATES / "atlas.ipynb")
-    assert {
-        root / f"helpers/models/weights/{name}/evaluation.csv" for name in records.members()
-    } <= seen
-    making = root / "notebooks/analysis/atlas/toy.py"
-    assert making in seen
-    assert making not in dependencies.files(jobs.TEMPLATES / "monitor.ipynb")
 
 
 def test_metrics_can_be_computed_again_from_the_saved_answers(answers, metrics):

@@ -29,7 +29,7 @@ EDITS = {
     "helpers/probing/paraphrasing.py": {"multiplicity"},
     "helpers/metrics/matching.py": ALL - {"published"},
     "helpers/plots/style.py": ALL - {"noise", "others"},
-    "notebooks/analysis/atlas/corpus.py": {"atlas"},
+    "helpers/atlas/corpus.py": {"atlas"},
     "helpers/published/kb_table1.csv": {"comparison", "published", "real_models", *MEASURES},
     "helpers/datasets/data/atlas_frames.csv": ALL,
     "helpers/models/weights/atlas-s/model.safetensors": {"atlas", "others"},

@@ -16,7 +16,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 from helpers import datasets, models
 from helpers.datasets import download
 from helpers.prompts import questions
-from notebooks.analysis.atlas import skills
+from notebooks.analysis.atlas import recipe, skills
 from notebooks.analysis.atlas.card import measured as markdown
 from notebooks.analysis.atlas.evaluate import answer, by_exposure, many_objects, shares
 
