@@ -10,7 +10,7 @@ import pandas as pd
 from helpers import UserError
 from helpers.models.checkpoints import WEIGHTS
 from helpers.plots.tables import wide
-from helpers.stats import Interval, wilson
+from helpers.stats import Interval, named, wilson
 
 MEASURES = tomllib.loads(Path(__file__).with_name("measures.toml").read_text(encoding="utf-8"))
 FEW_OBJECTS = 20  # with fewer objects in a relation, guessing alone finds many
@@ -290,6 +290,12 @@ def beside(live: pd.DataFrame, table: pd.DataFrame, model: str) -> pd.DataFrame:
     once = table[(table["model"] == model) & (table["condition"] == "none")]
     recalled = live["exposures"].map(once.set_index("exposures")["estimate"])
     return live.assign(recorded=recalled).rename(columns={"condition": "measure"})
+
+
+def caption(name: str) -> str:
+    """Return the caption of one of the chapter's tables, with the kind of its intervals."""
+    text, *kinds = MEASURES["captions"][name]
+    return " ".join([text, *map(named, kinds)])
 
 
 def comparisons(
