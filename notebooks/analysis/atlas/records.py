@@ -280,6 +280,8 @@ def half_known(curve: pd.DataFrame, model: str) -> tuple[int, Interval]:
     If there is none, the exposure of the highest accuracy; in either case the accuracy there.
     """
     rows = curve[curve["model"] == model].sort_values("exposures")
+    if rows.empty:
+        return 0, wilson(0, 0)
     sure = rows[rows["low"][::-1].cummin()[::-1] > 0.5]  # there and at every higher exposure
     row = sure.iloc[0] if len(sure) else rows.loc[rows["estimate"].idxmax()]
     return int(row["exposures"]), Interval(row["estimate"], row["low"], row["high"], int(row["n"]))

@@ -140,6 +140,7 @@ def test_half_is_known_from_where_every_higher_exposure_is_sure():
     assert records.half_known(curve, "m") == (4, (0.7, 0.6, 1.0, 10))
     never = curve.assign(low=0.2)
     assert records.half_known(never, "m")[0] == 1  # the highest accuracy, the first of two
+    assert records.half_known(curve, "another")[1].n == 0
 
 
 def test_comparisons_are_computed_from_counts(folder):
