@@ -7,6 +7,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from helpers import UserError
+
 FILE = Path(__file__).with_name("recipe.toml")
 APART = ("sizes", "tuning")  # tables that are no part of a recipe
 
@@ -69,3 +71,22 @@ def load(
 def tuning(**changes: Any) -> Options:
     """Return how a model is tuned."""
     return deepcopy(_tables()["tuning"]).changed(**changes)
+
+
+def changes(path: Path) -> dict[str, Any]:
+    """Read a file of changes of the recipe, and refuse what the recipe does not have."""
+    try:
+        found = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise UserError(f"The changes in {path} cannot be read: {error}.") from error
+    usual = {key: part for key, part in _tables().items() if key not in APART}
+    named = {key: usual[key] if isinstance(usual.get(key), dict) else usual for key in found}
+    strange = [
+        f"{key}.{entry}" if isinstance(part, dict) else key
+        for key, part in found.items()
+        for entry in (part if isinstance(part, dict) else [key])
+        if entry not in named[key] or isinstance(part, dict) != isinstance(usual.get(key), dict)
+    ]
+    if strange:
+        raise UserError(f"{path} changes {strange[0]}, which recipe.toml does not have.")
+    return found

@@ -12,7 +12,6 @@ import json
 import shutil
 import sys
 import time
-import tomllib
 from dataclasses import asdict
 from pathlib import Path
 
@@ -24,7 +23,7 @@ from transformers import LlamaForCausalLM
 from helpers import UserError, datasets
 from notebooks.analysis.atlas import copying, documents, loop, model
 from notebooks.analysis.atlas.loop import Stage
-from notebooks.analysis.atlas.recipe import Options, load, sizes
+from notebooks.analysis.atlas.recipe import Options, changes, load, sizes
 from notebooks.analysis.atlas.release import release
 from notebooks.analysis.atlas.text import Text, steps_of, write
 
@@ -158,10 +157,10 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--facts", type=int, help="facts a relation (default: all)")
     parser.add_argument("--change", type=Path, help="a file of options that differ")
     given = parser.parse_args(arguments)
-    changes = tomllib.loads(given.change.read_text(encoding="utf-8")) if given.change else {}
-    recipe = load(given.size, given.seed, given.start, given.threads, given.facts, **changes)
     work = given.work or Path("build") / f"atlas-{given.size}-{given.seed}-{given.start}"
     try:
+        other = changes(given.change) if given.change else {}
+        recipe = load(given.size, given.seed, given.start, given.threads, given.facts, **other)
         train(recipe, given.out, work, given.resume)
     except UserError as error:
         _say(str(error))
