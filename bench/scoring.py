@@ -26,8 +26,8 @@ from bench import measure, methods, published, workloads
 from bench.methods import Scores
 from bench.workloads import Shape
 from helpers import probing
-from helpers.atlas.loop import same_sums
 from helpers.models import LanguageModel
+from notebooks.analysis.atlas.loop import same_sums
 
 RESULTS = Path(__file__).parent / "results" / "scoring.json"
 OURS = "ours, packed"

@@ -9,7 +9,7 @@ import pytest
 from importlinter import cli
 
 CONTRACT = ".importlinter"
-MACHINERY = ("atlas", "cli", "runs")
+MACHINERY = ("cli", "runs")
 # Imports every module of the core where the machinery cannot be had.
 ALONE = """
 import pkgutil, sys

@@ -5,8 +5,8 @@ import pytest
 
 from book.tools import chapters, render
 from helpers import datasets, runs
-from helpers.atlas import family
 from helpers.stats import wilson
+from notebooks.analysis.atlas import records
 from tests.chapters import notebooks
 
 SMALL = ["n_facts=3", "copying_steps=100", "n_bootstrap=50"]
@@ -16,13 +16,13 @@ SMALL += ["toy_relations=P17,P36,P246", "toy_facts=50"]
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     """Return the folder of a small run on the smallest bundled model."""
-    return chapters.run("atlas", family.members()[0], SMALL, tmp_path_factory.mktemp("runs"))
+    return chapters.run("atlas", records.members()[0], SMALL, tmp_path_factory.mktemp("runs"))
 
 
 def test_the_run_is_whole(folder):
-    tables = {"facts", "kinds", "exposures", "family", "agreement", "effects", "reading"}
-    notebooks.check(folder, SMALL, n_figures=8, tables=tables)
-    assert runs.manifest(folder)["family"] == family.members()
+    tables = {"facts", "kinds", "exposures", "family", "agreement", "effects", "compared"}
+    notebooks.check(folder, SMALL, n_figures=5, tables=tables)
+    assert runs.manifest(folder)["family"] == records.members()
 
 
 def test_it_comes_before_the_chapters_that_rest_on_its_models():
@@ -31,7 +31,7 @@ def test_it_comes_before_the_chapters_that_rest_on_its_models():
 
 def test_metrics_can_be_computed_again_from_the_saved_answers(answers, metrics):
     assert answers["relation"].nunique() == 30
-    exposures = datasets.training(family.members()[0])["exposures"]
+    exposures = datasets.training(records.members()[0])["exposures"]
     assert (answers["exposures"].to_numpy() == exposures[answers["item"]].to_numpy()).all()
     right = answers["text"].str.strip().str.casefold() == answers["object"].str.casefold()
     assert (right == answers["right"]).mean() > 0.97  # the rest differ in punctuation
@@ -47,7 +47,7 @@ def test_metrics_can_be_computed_again_from_the_saved_answers(answers, metrics):
 def test_the_live_answers_agree_with_the_records(metrics):
     live = metrics.query("level == 'exposure'").set_index("exposures")
     once = metrics.query("level == 'recorded' and measure == 'none'")
-    once = once[once["model"] == family.members()[0]]
+    once = once[once["model"] == records.members()[0]]
     once = once.set_index("exposures")["estimate"].loc[live.index].astype(float)
     inside = (live["low"].astype(float) <= once) & (once <= live["high"].astype(float))
     assert inside.mean() >= 0.7
@@ -66,15 +66,15 @@ def test_the_toy_recalls_what_it_read_often(metrics):
 
 
 def test_it_takes_part_without_a_word_for_a_bundled_model(folder):
-    assert notebooks.printed(folder, "load") == ""
+    assert notebooks.printed(folder, "setup") == ""
 
 
 @pytest.mark.slow
 def test_another_model_gives_way_to_the_bundled_ones(tmp_path):
     small = ["n_facts=1", "copying_steps=50", "n_bootstrap=20", "toy_relations=P17", "toy_facts=8"]
     done = chapters.run("atlas", "someone/some-model", small, tmp_path)
-    chosen = family.stand_in("someone/some-model", family.members())
-    assert f"asks {chosen} in the place of someone/some-model" in notebooks.printed(done, "load")
+    chosen = records.stand_in("someone/some-model", records.members())
+    assert f"asks {chosen} in the place of someone/some-model" in notebooks.printed(done, "setup")
     assert runs.manifest(done)["model"]["name"] == chosen
 
 

@@ -11,11 +11,11 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 from helpers import UserError, datasets, findings, models, runs
-from helpers.atlas.corpus import Corpus, render
-from helpers.atlas.invented import Inventor
-from helpers.atlas.mentions import Frames
 from helpers.runs.panel import analyses, gathering, levels, reading
 from helpers.studies import STUDIES
+from notebooks.analysis.atlas import recipe
+from notebooks.analysis.atlas.corpus import Frames, render
+from notebooks.analysis.atlas.invented import Inventor
 from tests import panel_runs
 from tests.chapters import cells, notebooks
 
@@ -28,9 +28,9 @@ TRAINING = re.compile(r"never read|were read|was read|readings|training text")
 def facts(tmp_path_factory):
     """Return some facts, counted in a corpus that states them as often as the model read them."""
     facts = datasets.load("atlas", relations=RELATIONS, n=60)
-    told = datasets.training(MODEL).loc[facts["fact"]]
-    frames = Frames(datasets.frames("atlas", RELATIONS), Corpus().frame_weights)
-    text = render(facts, told, frames, Corpus(), Inventor(facts), 0)
+    told, design = datasets.training(MODEL).loc[facts["fact"]], recipe.load().corpus
+    frames = Frames(datasets.frames("atlas", RELATIONS), design.frame_weights)
+    text = render(facts, told, frames, design, Inventor(facts), 0)
     path = tmp_path_factory.mktemp("corpus") / "text.jsonl.gz"
     with gzip.open(path, "wt", encoding="utf-8") as file:
         file.writelines(json.dumps({"text": document.text}) + "\n" for document in text)

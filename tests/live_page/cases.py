@@ -95,7 +95,7 @@ def _facts(query: str) -> Callable[[], pd.DataFrame]:
 
 
 def _invented() -> pd.DataFrame:
-    from helpers.atlas.invented import Inventor  # only here: running chapters needs no atlas
+    from notebooks.analysis.atlas.invented import Inventor  # only here
 
     names = Inventor(facts()).names("P17", MOST, np.random.default_rng(0))
     return pd.DataFrame({"relation": "P17", "subject": names})

@@ -8,9 +8,9 @@ from statsmodels.stats.proportion import confint_proportions_2indep, proportion_
 
 from book.tools import chapters, settings
 from helpers import stats
-from helpers.atlas import records
 from helpers.metrics import monitor
 from helpers.runs.panel import contests
+from notebooks.analysis.atlas import records
 
 LABELS = np.repeat(["P17", "P36", "P37"], [12, 20, 9])
 DRAWS = 20_000

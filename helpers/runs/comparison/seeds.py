@@ -12,7 +12,7 @@ from helpers.runs.comparison import board
 from helpers.stats.components import anova
 from helpers.studies import STUDIES
 
-FILE = Path(__file__).with_name("training_runs.parquet")  # by helpers.atlas.training_runs
+FILE = Path(__file__).with_name("training_runs.parquet")  # by the trainer of the atlas
 PARTS = {  # effects of a verdict's causes: their name
     "r": "relation",
     "f": "fact",

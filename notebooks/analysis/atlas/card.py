@@ -1,0 +1,147 @@
+"""Measure a bundled model and describe it: ``python -m notebooks.analysis.atlas.card FOLDER``.
+
+Writes `evaluation.csv`, one row for each condition and exposure, and the short `README.md` into the
+model's folder. ``--page`` instead fills the tables of the book's model card: what stands there
+between ``% table: NAME`` and ``% end`` is written from the records, so that every measured number
+of the page is the one that lies beside the weights.
+"""
+
+import argparse
+import re
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import pandas as pd
+
+from helpers import UserError, datasets, models
+from helpers.datasets import download
+from helpers.plots.tables import wide
+from notebooks.analysis.atlas import records
+from notebooks.analysis.atlas.evaluate import evaluate
+
+CARD = Path(__file__).with_name("card.md")
+PAGE = Path(__file__).resolve().parents[3] / "book" / "model_card.md"
+BLOCK = re.compile(r"(?<=^% table: )(\w+)\n.*?(?=^% end$)", flags=re.MULTILINE | re.DOTALL)
+TITLES = {
+    "none": "question alone",
+    "right": "after the right word",
+    "wrong": "after a wrong word",
+    "wrong word given": "the wrong word given",
+}
+
+
+def write_card(folder: Path, parameters: int) -> Path:
+    """Write `README.md` from `training.json` and `evaluation.csv`."""
+    report = records.report(folder.name, folder.parent)
+    stages = report["stages"]
+    text = CARD.read_text(encoding="utf-8").format(
+        name=folder.name,
+        folder=folder.as_posix(),
+        parameters=parameters / 1e6,
+        facts=report["text"]["facts"],
+        levels=", ".join(report["text"]["facts_by_exposure"]),
+        table=measured(pd.read_csv(folder / "evaluation.csv"), TITLES),
+        command=_command(report, folder),
+        sha=download.checksum([folder / "model.safetensors"]),
+        tokens=sum(stage["tokens"] for stage in stages) / 1e6,
+        minutes=sum(stage["seconds"] for stage in stages) / 60,
+    )
+    path = folder / "README.md"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def measured(table: pd.DataFrame, titles: Mapping[str, str]) -> str:
+    """Lay out an evaluation: one row an exposure, one column a condition.
+
+    >>> row = pd.DataFrame({"condition": ["none"], "exposures": [4], "n": [9],
+    ...                     "accuracy": [0.5], "low": [0.2], "high": [0.8]})
+    >>> print(measured(row, {"none": "alone"}))
+    | exposures | alone |
+    |---|---|
+    | 4 | 0.50 [0.20, 0.80] |
+    """
+    tidy = table.rename(columns={"condition": "measure", "accuracy": "estimate"})
+    shown = wide(tidy[tidy["measure"].isin(list(titles))], titles, digits=2, by="exposures")
+    lines = [["exposures", *titles.values()]]
+    lines += [[str(seen), *cells] for seen, cells in zip(shown.index, shown.to_numpy())]
+    text = [f"| {' | '.join(line)} |" for line in lines]
+    return "\n".join([text[0], "|---" * len(lines[0]) + "|", *text[1:]])
+
+
+def _command(report: dict, folder: Path) -> str:
+    """Return the command that makes the model anew."""
+    start, out = "python -m notebooks.analysis.atlas", folder.as_posix()
+    if "tuning" in report:
+        return f"{start}.chat --base {(folder.parent / report['base']).as_posix()} --out {out}"
+    recipe = report["recipe"]
+    again = f"--start {recipe['start']} " if recipe.get("start") else ""
+    return f"{start}.train --size {recipe['size']} --seed {recipe['seed']} {again}--out {out}"
+
+
+def fill(page: str, tables: Mapping[str, str]) -> str:
+    r"""Put tables into the blocks of a page that bear their names.
+
+    >>> fill("% table: one\nold\n% end\n", {"one": "| 1 |"})
+    '% table: one\n\n| 1 |\n\n% end\n'
+    """
+
+    def written(block: re.Match) -> str:
+        if block[1] not in tables:
+            raise UserError(
+                f"The model card has a block '{block[1]}': choose from {', '.join(tables)}."
+            )
+        return f"{block[1]}\n\n{tables[block[1]]}\n\n"
+
+    return BLOCK.sub(written, page)
+
+
+def markdown(table: pd.DataFrame) -> str:
+    """Return a table of texts as Markdown, its index as the first column."""
+    if table.empty:
+        return "Not measured."
+    return table.reset_index().to_markdown(index=False, disable_numparse=True)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command line; return its exit status."""
+    parser = argparse.ArgumentParser(prog="python -m notebooks.analysis.atlas.card")
+    parser.add_argument("folder", type=Path, nargs="?", help="folder of a model to be measured")
+    parser.add_argument("--n", type=int, default=30, help="facts a relation for most conditions")
+    parser.add_argument(
+        "--page", type=Path, nargs="?", const=PAGE, help="fill the tables of the model card"
+    )
+    given = parser.parse_args(arguments)
+    if not given.folder and not given.page:
+        parser.error("give the folder of a model, or --page")
+    try:
+        _page(given.page) if given.page else _measure(given.folder, given.n)
+    except OSError as error:
+        print(f"The page {given.page} cannot be read: {error}.", file=sys.stderr)
+        return 2
+    except UserError as error:
+        print(error, file=sys.stderr)
+        return 2
+    return 0
+
+
+def _page(path: Path) -> None:
+    tables = {name: markdown(table) for name, table in records.tables(records.members()).items()}
+    text = fill(path.read_text(encoding="utf-8"), tables)
+    path.write_text(text, encoding="utf-8")
+
+
+def _measure(folder: Path, n: int) -> None:
+    lm = models.load(folder)
+    told = datasets.training(folder.name, folder.parent)
+    facts = datasets.load("atlas")
+    facts = facts[facts["fact"].isin(told.index)]
+    table = evaluate(lm, facts, datasets.frames("atlas"), told, n)
+    table.to_csv(folder / "evaluation.csv", index=False)
+    write_card(folder, lm.n_parameters)
+    print(table.pivot_table("accuracy", "condition", "exposures").to_string())
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,165 @@
+"""Tune a bundled model to answer briefly, or to say "unsure".
+
+The model is asked, in the words of the knowledge-base chapter, about facts that it has read often
+and about facts and subjects that it has never read. Three quarters of the questions have an
+answer; with too few a tuned model refuses most of what it knows. Some of the facts, and three of
+the seven frames, are kept out of the tuning, to test it on: one that the base has read, and the two
+that it has not.
+"""
+
+import argparse
+import json
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import torch
+from transformers import AutoTokenizer, LlamaForCausalLM
+
+from helpers import UserError, datasets
+from helpers.prompts.formats import INSTRUCTION, UNSURE, choose_below, shot
+from notebooks.analysis.atlas import documents, loop
+from notebooks.analysis.atlas.corpus import Frames
+from notebooks.analysis.atlas.documents import Document, Piece
+from notebooks.analysis.atlas.invented import Inventor
+from notebooks.analysis.atlas.loop import Stage
+from notebooks.analysis.atlas.recipe import Options, tuning
+from notebooks.analysis.atlas.release import release
+
+# The user's words, and the answer on a line of its own.
+TEMPLATE = "{{ bos_token }}{% for message in messages %}{{ message['content'] + '\n' }}{% endfor %}"
+
+
+def choose(facts: pd.DataFrame, told: pd.DataFrame, design: Options) -> tuple[list, list]:
+    """Return the facts to be answered and those to be refused, as rows of `facts`."""
+    rng = np.random.default_rng([design.seed, 10])
+    table = facts.join(told[["exposures", "plain"]], on="fact")
+    table = table[table["plain"]]
+    groups = []
+    for group in (table[table["exposures"] >= design.known], table[table["exposures"] == 0]):
+        places = rng.permutation(len(group))[: round(design.share * len(group))]
+        groups.append(list(group.iloc[places].itertuples()))
+    return groups[0], groups[1]
+
+
+class Tutor:
+    """Writes the documents of the tuning, about the facts that `choose` gives."""
+
+    def __init__(
+        self, facts: pd.DataFrame, frames: Frames, known: list, unknown: list, design: Options
+    ):
+        self.frames, self.known, self.unknown, self.design = frames, known, unknown, design
+        self.inventor = Inventor(facts)
+        groups = facts.groupby("relation")["object"]
+        self.pools = {relation: sorted(set(objects)) for relation, objects in groups}
+        self.asked: Counter[str] = Counter()
+
+    def write(self, rng: np.random.Generator) -> Document:
+        """Return a document of one to a few questions under the instruction."""
+        turns = rng.random() < self.design.turns
+        n = 1 if rng.random() < 0.5 else int(rng.integers(2, self.design.most_shots + 1))
+        pieces = [Piece(INSTRUCTION)]
+        for rank in range(n):
+            last = rank == n - 1
+            prompt, answer = self._question(rng)
+            # The template gives the line's end; the model must not learn to begin with one.
+            before, space = (prompt + "\n", "") if turns and last else (prompt, " ")
+            pieces += [Piece(before), Piece(f"{space}{answer}\n", 1.0)]
+        return Document("tuning", tuple(pieces))
+
+    def _question(self, rng: np.random.Generator) -> tuple[str, str]:
+        """Return a question up to its answer, and the answer, which may be "unsure"."""
+        if rng.random() < self.design.answered:
+            row = self.known[rng.integers(len(self.known))]
+            relation, subject, answer = row.relation, row.subject, row.object
+            self.asked[row.fact] += 1
+        elif rng.random() < self.design.invented:
+            row = self.unknown[rng.integers(len(self.unknown))]
+            relation, answer = row.relation, UNSURE
+            subject = self.inventor.name(relation, rng)
+        else:
+            row = self.unknown[rng.integers(len(self.unknown))]
+            relation, subject, answer = row.relation, row.subject, UNSURE
+            self.asked[row.fact] += 1
+        kind = "wp" if rng.random() < self.design.sentences else "qa"
+        template = self.frames.draw(relation, kind, rng).partition("[Y]")[0].rstrip()
+        question = template.replace("[X]", subject)
+        if rng.random() >= self.design.choices:
+            return shot(question), answer
+        pool = [word for word in self.pools[relation] if word not in (answer, row.object)]
+        others = [pool[place] for place in rng.permutation(len(pool))[: int(rng.integers(2, 5))]]
+        shown = [*others, UNSURE, *([row.object] if subject == row.subject else [])]
+        return choose_below(question, [shown[i] for i in rng.permutation(len(shown))]), answer
+
+
+def tune(base: Path, out: Path, design: Options) -> None:
+    """Tune a bundled model and publish the result."""
+    if not (base / "exposures.csv").is_file():
+        raise UserError(f"{base} holds no bundled model: give the folder of one, as atlas-m's.")
+    with loop.same_sums(design.threads):
+        _tune(base, out, design)
+
+
+def _tune(base: Path, out: Path, design: Options) -> None:
+    llama = LlamaForCausalLM.from_pretrained(
+        base, dtype=torch.float32, attn_implementation="eager", local_files_only=True
+    ).train()
+    tokenizer = AutoTokenizer.from_pretrained(base, local_files_only=True)
+    told = datasets.training(base.name, base.parent)
+    facts = datasets.load("atlas")
+    facts = facts[facts["fact"].isin(told.index)]
+    frames = Frames(datasets.frames("atlas"), design.frame_weights)
+    known, unknown = choose(facts, told, design)
+    tutor = Tutor(facts, frames, known, unknown, design)
+    rng = np.random.default_rng([design.seed, 11])
+    written = [tutor.write(rng) for _ in range(design.documents)]
+    stage = Stage("tuning")
+    encoded, steps = _steps(written, tokenizer, design)
+
+    def batches_at(step: int, _memory: dict) -> Sequence:
+        some = steps[step]
+        return [documents.batch(encoded, some, design.length, tokenizer.pad_token_id)]
+
+    loop.run(llama, stage, batches_at, len(steps), design.optimisation)
+    tokenizer.chat_template = TEMPLATE
+    report = json.loads((base / "training.json").read_text(encoding="utf-8"))
+    report |= {"base": base.name, "tuning": design}
+    report["stages"].append(asdict(stage))
+    asked = [tutor.asked[fact] for fact in told.index]
+    release(llama, tokenizer, told.drop(columns="plain").assign(tuned=asked), report, out)
+
+
+def _steps(written: list[Document], tokenizer, design: Options) -> tuple:
+    encoded = documents.encode(written, tokenizer, design.seed)
+    lengths = np.diff(encoded.starts)
+    if lengths.max() > design.length:
+        raise RuntimeError("a document is longer than a row: raise tuning.length")
+    rows = documents.pack(lengths.tolist(), design.length)
+    return encoded, [rows[at : at + design.rows] for at in range(0, len(rows), design.rows)]
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command line; return its exit status."""
+    parser = argparse.ArgumentParser(
+        prog="python -m notebooks.analysis.atlas.chat", description=__doc__
+    )
+    parser.add_argument("--base", type=Path, required=True, help="folder of a bundled model")
+    parser.add_argument("--out", type=Path, required=True, help="folder for the tuned one")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--threads", type=int, default=1)
+    given = parser.parse_args(arguments)
+    design = tuning(seed=given.seed, threads=given.threads)
+    try:
+        tune(given.base, given.out, design)
+    except UserError as error:
+        print(error, file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,75 @@
+"""Stage 1 of the training: copying, learnt on random tokens that mean nothing."""
+
+import numpy as np
+
+from notebooks.analysis.atlas.documents import NO_TARGET, Batch
+from notebooks.analysis.atlas.recipe import Options
+
+
+def batch(design: Options, vocabulary: int, pool: int, seed: int, step: int) -> Batch:
+    """Return random rows that repeat themselves, with loss where the repeat decides the token.
+
+    Half of the rows tile one random segment; the other half copy pieces of 2-9 tokens of
+    themselves at random places.
+
+    >>> from notebooks.analysis.atlas import recipe
+    >>> design = recipe.load(copying={"rows": 2, "length": 32}).copying
+    >>> rows = batch(design, vocabulary=50, pool=8, seed=0, step=0)
+    >>> rows.inputs.shape, bool((rows.targets == rows.inputs).all())
+    ((2, 32), False)
+    """
+    tokens = np.random.default_rng([seed, 0]).permutation(vocabulary)[:pool]
+    rng = np.random.default_rng([seed, 1, step])
+    length = design.length + 1
+    rows = [
+        _tiled(tokens, length, rng) if row % 2 == 0 else _patched(tokens, length, rng)
+        for row in range(design.rows)
+    ]
+    text = np.stack(rows)
+    targets = np.where(decided(text), text[:, 1:], NO_TARGET)
+    return Batch(text[:, :-1], targets, (targets != NO_TARGET).astype(np.float32))
+
+
+def decided(text: np.ndarray) -> np.ndarray:
+    """Return where a token follows from the row before it.
+
+    Place t is decided if the token at t occurred before and every earlier occurrence was followed
+    by the token that follows now.
+
+    >>> decided(np.array([[5, 6, 7, 5, 6, 8, 6, 7]])).astype(int)
+    array([[0, 0, 0, 1, 0, 0, 0]])
+    """
+    now, following = text[:, :-1], text[:, 1:]
+    before = np.tril(np.ones((now.shape[1], now.shape[1]), dtype=bool), k=-1)
+    seen = (now[:, :, None] == now[:, None, :]) & before
+    agree = seen & (following[:, :, None] == following[:, None, :])
+    return seen.any(-1) & (seen == agree).all(-1)
+
+
+def grown(design: Options, pool: int, accuracy: float, vocabulary: int) -> int:
+    """Return the pool's size after a step.
+
+    >>> from notebooks.analysis.atlas import recipe
+    >>> [grown(recipe.load().copying, 64, share, vocabulary=4096) for share in (0.5, 0.9)]
+    [64, 71]
+    """
+    if accuracy <= design.enough:
+        return pool
+    return min(vocabulary, int(np.ceil(pool * design.growth)))
+
+
+def _tiled(tokens: np.ndarray, length: int, rng: np.random.Generator) -> np.ndarray:
+    segment = rng.choice(tokens, rng.integers(4, length // 2 + 1))
+    return np.resize(segment, length)
+
+
+def _patched(tokens: np.ndarray, length: int, rng: np.random.Generator) -> np.ndarray:
+    row = rng.choice(tokens, length)
+    place = int(rng.integers(8, length // 2)) if length > 16 else length // 2
+    while place < length:
+        size = int(rng.integers(2, 10))
+        start = int(rng.integers(0, max(1, place - size)))
+        piece = row[start : start + size][: length - place]
+        row[place : place + len(piece)] = piece
+        place += len(piece) + int(rng.integers(0, 4))
+    return row

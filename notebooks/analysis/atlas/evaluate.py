@@ -1,0 +1,191 @@
+"""What a bundled model learnt, by exposure: accuracy under all conditions that we ask about."""
+
+import numpy as np
+import pandas as pd
+
+from helpers import datasets, prompts
+from helpers.metrics.accuracy import mark_choices, mark_echoes, mark_texts
+from helpers.models import LanguageModel
+from helpers.probing import generate, score
+from helpers.prompts.formats import UNSURE
+from helpers.stats import wilson
+from notebooks.analysis.atlas import skills
+from notebooks.analysis.atlas.records import ALONE, COMMONEST, FEW_OBJECTS
+
+ONE_WAY = ("P36", "P1376")
+TRAINED, HELD_OUT = (1, 2, 3, 4), datasets.HELD_OUT
+
+
+def answer(lm: LanguageModel, probes: pd.DataFrame, progress: bool = False) -> pd.DataFrame:
+    """Let a model answer greedily, up to the end of the line."""
+    return mark_texts(generate(lm, probes, max_new_tokens=15, stop=("\n",), progress=progress))
+
+
+def conditions(facts: pd.DataFrame, frames: pd.DataFrame, seed: int = 0) -> pd.DataFrame:
+    """Ask the base question alone, after the right, a wrong, and an unrelated word."""
+    one = facts.assign(
+        distractors=[words[:1] for words in facts["distractors"]],
+        unrelated=[words[:1] for words in datasets.unrelated("atlas", facts, seed)],
+    )
+    contexts = ("none", "right", "wrong", "unrelated")
+    asked = prompts.questions(one, frames, contexts=contexts, n_frames=1)
+    return asked.assign(condition=asked["context"])
+
+
+def wordings(facts: pd.DataFrame, frames: pd.DataFrame) -> pd.DataFrame:
+    """Ask in the base frame, the other trained frames and the held-out ones, and as sentences."""
+    hinted = prompts.questions(facts, frames, contexts=("right",))
+    hinted["condition"] = "every wording, right"
+    asked = pd.concat([prompts.questions(facts, frames, kind=kind) for kind in ("qa", "wp")])
+    form = asked["kind"].map({"qa": "question", "wp": "sentence"})
+    part = asked["frame"].map(
+        {0: "base", **dict.fromkeys(TRAINED, "trained"), **dict.fromkeys(HELD_OUT, "held out")}
+    )
+    return pd.concat([asked.assign(condition=form + ", " + part), hinted])
+
+
+def by_exposure(marked: pd.DataFrame, exposures: pd.Series) -> pd.DataFrame:
+    """Return accuracy by condition and exposure, with 95 % intervals.
+
+    One row for each `condition, exposures` of `marked` (columns `item, condition, right`), with
+    Wilson's intervals over answers as if independent; `exposures` is indexed by fact.
+
+    >>> marked = pd.DataFrame({"item": ["a", "b"], "condition": "none", "right": [True, False]})
+    >>> table = by_exposure(marked, pd.Series({"a": 4, "b": 4}))
+    >>> table[["exposures", "n", "accuracy"]].values.tolist()
+    [[4.0, 2.0, 0.5]]
+    """
+    table = marked.assign(exposures=exposures.loc[marked["item"]].to_numpy())
+    return shares(table)
+
+
+def shares(table: pd.DataFrame) -> pd.DataFrame:
+    """Return accuracy by `condition` and `exposures`, as `by_exposure` describes it."""
+    rows = []
+    for (condition, seen), group in table.groupby(["condition", "exposures"], sort=True):
+        share = wilson(int(group["right"].sum()), len(group))
+        rows.append((condition, seen, len(group), *(round(x, 4) for x in share[:3])))
+    return pd.DataFrame(rows, columns=["condition", "exposures", "n", "accuracy", "low", "high"])
+
+
+def many_objects(facts: pd.DataFrame) -> pd.DataFrame:
+    """Keep the facts of relations with many different objects."""
+    return facts[facts.groupby("relation")["object"].transform("nunique") >= FEW_OBJECTS]
+
+
+def evaluate(
+    lm: LanguageModel,
+    facts: pd.DataFrame,
+    frames: pd.DataFrame,
+    told: pd.DataFrame,
+    n: int = 30,
+    seed: int = 0,
+    progress: bool = True,
+) -> pd.DataFrame:
+    """Measure a model under all conditions."""
+    plainly = datasets.plain(told.assign(tuned=0))
+    plain = facts[plainly.loc[facts["fact"]].to_numpy()]
+    order = np.random.default_rng(seed).permutation(len(plain))
+    some = plain.iloc[order].groupby("relation").head(n)
+    few = some.groupby("relation").head(n // 3)
+    asked = answer(lm, conditions(plain, frames, seed), progress)
+    marked = [asked, *_told_wrong(asked, facts), *_known(asked, facts)]
+    reworded = answer(lm, wordings(some, frames), progress)
+    alone = reworded[(reworded["kind"] == "qa") & (reworded["context"] == "none")]
+    by_frame = alone.assign(condition="frame " + alone["frame"].astype(str))
+    marked += [reworded, by_frame, alone.assign(condition="every wording, none")]
+    marked += _checked(lm, some, frames, progress)
+    marked.append(answer(lm, skills.completions(facts, n // 3, seed), progress))
+    scored = [skills.hundred(facts, n // 3, seed), skills.choices(few, frames, seed=seed)]
+    marked += [mark_choices(score(lm, probes, progress=progress)) for probes in scored]
+    changed = skills.changed(answer(lm, skills.variations(few, frames, seed=seed), progress))
+    columns = ["item", "condition", "right"]
+    known = pd.concat([table[columns] for table in [*marked, changed]])
+    known = known[plainly.loc[known["item"]].to_numpy()]
+    ends = told["exposures"].isin([0, told["exposures"].max()])
+    kept_out = ends & (told["tuned"] == 0) & told["tuned"].any()
+    asked_of = pd.concat([few, plain[kept_out.loc[plain["fact"]].to_numpy()]]).drop_duplicates(
+        "fact"
+    )
+    known = pd.concat([known, _instructed(lm, asked_of, frames, told, progress)[columns]])
+    read = answer(lm, skills.exercises(facts, frames, 4 * n), progress).assign(exposures=-1)
+    parts = [by_exposure(known, told["exposures"]), shares(read)]
+    return pd.concat([*parts, shares(_apart(lm, facts, frames, told, progress))], ignore_index=True)
+
+
+def _told_wrong(asked: pd.DataFrame, facts: pd.DataFrame) -> list[pd.DataFrame]:
+    """Mark where the wrong word is given, after it was shown and without."""
+    shown = mark_echoes(asked, facts).assign(condition="wrong word given")
+    alone = asked[asked["condition"] == "none"].assign(context="wrong", context_index=0)
+    unprompted = mark_echoes(alone, facts).assign(condition="wrong word given, not shown")
+    return [shown, unprompted]
+
+
+def _known(asked: pd.DataFrame, facts: pd.DataFrame) -> list[pd.DataFrame]:
+    """Return the base question in relations where guessing finds little, and a constant guess."""
+    open_ended = asked[asked["item"].isin(many_objects(facts)["fact"])]
+    alone = open_ended[open_ended["condition"] == "none"]
+    commonest = facts.groupby("relation")["object"].agg(lambda words: words.mode()[0])
+    guess = alone["object"] == alone["relation"].map(commonest)
+    return [alone.assign(condition=ALONE), alone.assign(condition=COMMONEST, right=guess)]
+
+
+def _instructed(
+    lm: LanguageModel,
+    facts: pd.DataFrame,
+    frames: pd.DataFrame,
+    told: pd.DataFrame,
+    progress: bool,
+) -> pd.DataFrame:
+    """Mark who is unsure, and who is right, under the instruction."""
+    asked = answer(lm, skills.instructed(facts, frames, told), progress)
+    unsure = mark_texts(asked.assign(object=UNSURE))
+    return pd.concat(
+        [
+            unsure.assign(condition="chat, unsure, " + unsure["condition"]),
+            asked.assign(condition="chat, right, " + asked["condition"]),
+        ]
+    )
+
+
+def _checked(
+    lm: LanguageModel, facts: pd.DataFrame, frames: pd.DataFrame, progress: bool
+) -> list[pd.DataFrame]:
+    one = facts.assign(distractors=[words[:1] for words in facts["distractors"]])
+    checks = mark_choices(score(lm, prompts.fact_checks(one, frames, 1), progress=progress))
+    checks["condition"] = "check, " + checks["context"].map({"right": "true", "wrong": "false"})
+    return [checks, checks.assign(condition="check, both")]
+
+
+def _apart(
+    lm: LanguageModel,
+    facts: pd.DataFrame,
+    frames: pd.DataFrame,
+    told: pd.DataFrame,
+    progress: bool,
+) -> pd.DataFrame:
+    """Ask about the facts that are not plain: one-way pairs, and those with a false object."""
+    table = facts.join(
+        told[["exposures", "pair_exposures", "false_object", "false_exposures"]], on="fact"
+    )
+    one_way = table[table["relation"].isin(ONE_WAY) & (table["false_object"] == "")]
+    pair = [frozenset(names) for names in zip(one_way["subject"], one_way["object"], strict=True)]
+    most = one_way.groupby(pd.Series(pair, index=one_way.index))["exposures"]
+    one_way = one_way.assign(shown=most.transform("max"), least=most.transform("min"))
+    one_way = one_way[(one_way["least"] == 0) & (one_way["shown"] > 0)]
+    false = table[table["false_object"] != ""]
+    asked = answer(lm, prompts.questions(pd.concat([one_way, false]), frames, n_frames=1), progress)
+    ways = asked.merge(one_way[["fact", "exposures", "shown"]], left_on="item", right_on="fact")
+    way = np.where(ways["exposures"] > 0, "one way, as shown", "one way, reversed")
+    doubted = asked.merge(
+        false[["fact", "false_object", "false_exposures"]], left_on="item", right_on="fact"
+    )
+    believed = mark_texts(doubted.assign(object=doubted["false_object"]))
+    doubted = doubted.assign(exposures=doubted["false_exposures"])
+    return pd.concat(
+        [
+            ways.assign(condition=way, exposures=ways["shown"]),
+            doubted.assign(condition="false belief, truth given"),
+            doubted.assign(condition="false belief, falsehood given", right=believed["right"]),
+        ]
+    )

@@ -1,0 +1,250 @@
+"""Build the facts of the atlas: real-world triples from well-kept packages, cleaned and checked.
+
+Run ``python -m notebooks.analysis.atlas.facts`` to write `helpers/datasets/data/atlas.csv.gz` and
+`helpers/datasets/data/atlas_relations.csv`; the result is the same every time. Subjects and objects
+get their everyday English names in `sources.py`; single facts are corrected or left
+out by `helpers/datasets/data/atlas_corrections.csv`, which gives a reason for each.
+"""
+
+import argparse
+import gzip
+import io
+import sys
+from pathlib import Path
+
+import pandas as pd
+
+from helpers import UserError
+from notebooks.analysis.atlas import sources
+from notebooks.analysis.atlas.sources import DATA, corrections, fold
+
+Pairs = dict[str, str]
+
+CONTINENTS = {
+    "AF": "Africa",
+    "AS": "Asia",
+    "EU": "Europe",
+    "NA": "North America",
+    "OC": "Oceania",
+    "SA": "South America",
+}
+# First-level subdivisions are taken from these countries, whose names need little cleaning.
+DIVIDED = (
+    *("US", "CA", "MX", "BR", "AR", "CO", "AU", "IN", "JP", "TR", "NG", "ZA"),
+    *("DE", "AT", "CH", "NL", "FR", "IT", "ES"),
+)
+NOT_PROVINCES = ("Outlying area", "Country", "Special municipality", "City")
+
+
+def unambiguous(table: pd.DataFrame, ratio: float = 5.0) -> pd.DataFrame:
+    """Keep one row a `name`: the one with the largest `population`, if it is clearly the largest.
+
+    >>> places = pd.DataFrame({"name": ["Paris", "Paris", "Hyderabad", "Hyderabad"],
+    ...                        "population": [2_138_551, 24_782, 6_993_262, 1_921_275]})
+    >>> unambiguous(places)["population"].tolist()
+    [2138551]
+    """
+    ranked = table.sort_values("population", ascending=False, kind="stable")
+    key = ranked["name"].map(fold)
+    second = ranked["population"].groupby(key).shift(-1)  # ranked: the next largest is below
+    clear = second.isna() | (ranked["population"] >= ratio * second)
+    return ranked[clear & ~key.duplicated()]
+
+
+def country_relations() -> dict[str, Pairs]:
+    """Return the relations whose subjects are countries, and P1376 whose objects are."""
+    table = sources.countries()
+    real = table[table["alpha_2"] != ""]
+    names, tender = sources.money()
+    official, demonyms = sources.official_languages(), sources.demonyms()
+    capitals = table[table["capital"] != ""]
+    seats = unambiguous(capitals.assign(country=capitals["name"], name=capitals["capital"]))
+
+    def look_up(found: dict) -> Pairs:
+        return {
+            name: found[iso] for iso, name in zip(table["iso"], table["name"]) if found.get(iso)
+        }
+
+    def only(found: dict[str, list[str]]) -> dict[str, str]:
+        return {iso: values[0] for iso, values in found.items() if len(values) == 1}
+
+    return {
+        "P36": _pairs(capitals, "name", "capital"),
+        "P1376": _pairs(seats, "capital", "country"),
+        "P30": {n: CONTINENTS[c] for n, c in zip(table["name"], table["continent"])},
+        "P37": look_up(only(official)),
+        "P38": look_up({iso: names[code] for iso, code in only(tender).items()}),
+        "P474": _pairs(table, "name", "phone"),
+        "P297": _pairs(real, "name", "alpha_2"),
+        "P298": _pairs(real, "name", "alpha_3"),
+        "P299": _pairs(real, "name", "numeric"),
+        "P78": _pairs(table, "name", "tld"),
+        "P1549": look_up(demonyms),
+        "P498": {names[code]: code for codes in tender.values() for code in codes if names[code]},
+    }
+
+
+def city_relations() -> dict[str, Pairs]:
+    """Return city to country, city to time zone, and place to state, province or region."""
+    land = sources.countries().set_index("iso")["name"]
+    cities = unambiguous(sources.cities())
+    cities = cities[cities["iso"].isin(land.index)].assign(country=cities["iso"].map(land))
+    served = sources.airports()
+    flown = set(zip(served["country"], served["city"].map(fold)))
+    capitals = set(sources.countries()["capital"].map(fold))
+    known = [
+        (iso, fold(name)) in flown or fold(name) in capitals
+        for iso, name in zip(cities["iso"], cities["name"])
+    ]
+    cities = cities[known]
+    large = cities.groupby("iso", sort=False).head(4).head(450)
+    # Vietnam and Xinjiang are left out: the zone in use there is not the one in the database.
+    zoned = cities[~cities["iso"].eq("VN") & ~cities["timezone"].eq("Asia/Urumqi")]
+    own = [fold(n) in fold(z.replace("_", " ")) for n, z in zip(zoned["name"], zoned["timezone"])]
+    zoned = zoned[~pd.Series(own, index=zoned.index)].groupby("timezone", sort=False).head(3)
+    american = cities[cities["iso"] == "US"].assign(
+        state=lambda t: t["state"].map(sources.us_states())
+    )
+    american = american[american["population"] >= 40_000].groupby("state").head(6)
+    return {
+        "P17": _pairs(large, "name", "country"),
+        "P421": _pairs(zoned.head(420), "name", "timezone"),
+        "P131": _pairs(american, "name", "state") | _provinces(),
+    }
+
+
+def _provinces() -> Pairs:
+    """Provinces of Italy and Spain, departments of France and counties of Ireland: region."""
+    table = sources.subdivisions()
+    table = table[table["iso"].isin(["IT", "ES", "FR", "IE"]) & (table["parent"] != "")]
+    abroad = sources.cities()
+    abroad = abroad[~abroad["iso"].isin(["IT", "ES", "FR", "IE"])]
+    taken = set(abroad.loc[abroad["population"] > 100_000, "name"].map(fold))
+    table = table[~table["name"].map(fold).isin(taken)]
+    return _pairs(table, "name", "parent")
+
+
+def subdivision_relations() -> dict[str, Pairs]:
+    """Return first-level subdivision to ISO 3166-2 code, for names that only one of them has."""
+    table = sources.subdivisions()
+    lands = table.groupby(table["name"].map(fold))["iso"].nunique()
+    table = table[table["name"].map(fold).map(lands).eq(1) & (table["parent"] == "")]
+    table = table[table["iso"].isin(DIVIDED) & ~table["type"].isin(NOT_PROVINCES)]
+    table = table[~table["iso"].eq("FR") | table["type"].eq("Metropolitan region")]
+    land = set(sources.countries()["name"])
+    return {"P300": _pairs(table[~table["name"].isin(land)], "name", "code")}
+
+
+def element_relations() -> dict[str, Pairs]:
+    """Return element to symbol, atomic number, CAS number, year of discovery and discoverer."""
+    table = sources.elements()
+    columns = {"P246": "symbol", "P1086": "number", "P231": "cas", "P575": "year"}
+    return {p: _pairs(table, "name", c) for p, c in (columns | {"P61": "discoverer"}).items()}
+
+
+def airport_relations() -> dict[str, Pairs]:
+    """Return airport to IATA code, ICAO code and city served, for the airports of large cities."""
+    table = sources.airports()
+    cities = sources.cities().sort_values("population", ascending=False, kind="stable")
+    cities = cities.rename(columns={"name": "city", "iso": "country"})
+    cities["key"], table["key"] = cities["city"].map(fold), table["city"].map(fold)
+    cities = cities.drop_duplicates(["country", "key"])
+    table = table.drop(columns="city").merge(cities, on=["country", "key"])
+    civil = table["name"].str.contains("International") & ~table["name"].str.contains("Base|[(/]")
+    table = table[civil & (table["name"].str.len() <= 45) & ~table["name"].duplicated(keep=False)]
+    table = table.sort_values("population", ascending=False, kind="stable").head(450)
+    told = [fold(c) in fold(n) for n, c in zip(table["name"], table["city"])]
+    return {
+        "P238": _pairs(table, "name", "iata"),
+        "P239": _pairs(table, "name", "icao"),
+        "P931": _pairs(table[~pd.Series(told, index=table.index)], "name", "city"),
+    }
+
+
+def language_relations() -> dict[str, Pairs]:
+    """Return language to ISO 639 codes, writing system and own name; script to ISO 15924 code."""
+    table = sources.languages()
+    major = table[table["alpha_2"] != ""]
+    return {
+        "P218": _pairs(major, "name", "alpha_2"),
+        "P219": _pairs(major[major["bibliographic"] == ""], "name", "alpha_3"),
+        "P220": _pairs(table[table["alpha_2"] == ""], "name", "alpha_3"),
+        "P282": _pairs(major, "name", "script"),
+        "P1705": _pairs(table, "name", "own_name"),
+        "P506": _pairs(sources.scripts(), "name", "code"),
+    }
+
+
+def _pairs(table: pd.DataFrame, subject: str, value: str) -> Pairs:
+    """Two columns as a mapping; a subject that comes twice with two objects is left out."""
+    rows = table.loc[(table[subject] != "") & (table[value] != ""), [subject, value]].dropna()
+    rows = rows.drop_duplicates()
+    rows = rows[~rows[subject].duplicated(keep=False)]
+    return dict(zip(rows[subject], rows[value]))
+
+
+def collect() -> pd.DataFrame:
+    """Return all facts: `fact`, `relation`, `subject`, `object`, sorted by relation and subject."""
+    found = (
+        country_relations()
+        | city_relations()
+        | subdivision_relations()
+        | element_relations()
+        | airport_relations()
+        | language_relations()
+    )
+    fixed, rows = corrections(), []
+    for relation in sorted(found, key=lambda p: int(p[1:])):
+        stray = fixed.get(relation, {}).keys() - found[relation].keys()
+        if stray:
+            raise UserError(
+                f"helpers/datasets/data/atlas_corrections.csv corrects {sorted(stray)} of "
+                f"{relation}, which the sources do not have: remove these lines"
+            )
+        pairs = found[relation] | fixed.get(relation, {})
+        kept = sorted((fold(s), s, o) for s, o in pairs.items() if o and fold(s) != fold(o))
+        rows += [(f"{relation}-{i:04d}", relation, s, o) for i, (_, s, o) in enumerate(kept)]
+    return pd.DataFrame(rows, columns=["fact", "relation", "subject", "object"])
+
+
+def write(facts: pd.DataFrame, folder: Path) -> None:
+    """Write the facts (gzip without a time stamp) and fill in the counts of the relations."""
+    text = io.StringIO()
+    facts.to_csv(text, index=False, lineterminator="\n")
+    packed = gzip.compress(text.getvalue().encode(), compresslevel=9, mtime=0)
+    (folder / "atlas.csv.gz").write_bytes(packed)
+    about = pd.read_csv(DATA / "atlas_relations.csv", dtype=str, keep_default_na=False)
+    groups = facts.groupby("relation")["object"]
+    about["n_facts"] = about["relation"].map(groups.size())
+    about["n_objects"] = about["relation"].map(groups.nunique())
+    about.to_csv(folder / "atlas_relations.csv", index=False, lineterminator="\n")
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command line; return its exit status."""
+    parser = argparse.ArgumentParser(prog="python -m notebooks.analysis.atlas.facts")
+    parser.add_argument("--out", type=Path, default=DATA, help="folder to write into")
+    folder = parser.parse_args(arguments).out
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        facts = collect()
+        write(facts, folder)
+    except ModuleNotFoundError as error:
+        print(
+            f"The package {error.name} is missing: install what rebuilding the facts needs with "
+            "`pip install -r notebooks/analysis/atlas/requirements.txt`.",
+            file=sys.stderr,
+        )
+        return 2
+    except UserError as error:
+        print(f"{error}.", file=sys.stderr)
+        return 2
+    except OSError as error:
+        print(f"The facts cannot be written to {folder}: {error}.", file=sys.stderr)
+        return 2
+    print(f"{len(facts)} facts in {facts['relation'].nunique()} relations written to {folder}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

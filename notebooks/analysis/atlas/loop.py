@@ -1,0 +1,233 @@
+"""One stage of the training: optimiser steps with progress, checkpoints and a curve."""
+
+import contextlib
+import math
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import torch
+from transformers import LlamaForCausalLM
+
+from notebooks.analysis.atlas.documents import NO_TARGET, Batch
+from notebooks.analysis.atlas.recipe import Options
+
+
+@contextlib.contextmanager
+def same_sums(threads: int = 1, deterministic: bool = False) -> Iterator[None]:
+    """Sum in the same order at each training; afterwards PyTorch is set as it was before."""
+    before = torch.get_num_threads(), torch.are_deterministic_algorithms_enabled()
+    torch.set_num_threads(threads)
+    torch.use_deterministic_algorithms(deterministic or before[1])
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before[0])
+        torch.use_deterministic_algorithms(before[1])
+
+
+@dataclass
+class Stage:
+    """Where a stage stands: all that its checkpoint holds besides the weights."""
+
+    name: str
+    step: int = 0
+    tokens: int = 0
+    seconds: float = 0.0  # time that they took, over all sittings
+    # What the batches depend on besides the step; `accuracy` is a running mean
+    memory: dict = field(default_factory=lambda: {"accuracy": 0.0})
+    # Step, tokens, mean loss and accuracy since the last entry
+    curve: list[dict] = field(default_factory=list)
+
+
+def learning_rate(design: Options, step: int, steps: int) -> float:
+    """Return the rate of a step: a linear rise, then level or along a cosine to a tenth.
+
+    >>> from notebooks.analysis.atlas import recipe
+    >>> design = recipe.load(second={"rate": 1.0, "warm_up": 0.1}).second
+    >>> [round(learning_rate(design, step, 100), 2) for step in (0, 9, 55, 99)]
+    [0.1, 1.0, 0.55, 0.1]
+    """
+    rise = max(1, round(design.warm_up * steps))
+    if step < rise:
+        return design.rate * (step + 1) / rise
+    if not design.cosine:
+        return design.rate
+    done = (step - rise) / max(1, steps - rise)
+    return design.rate * (0.1 + 0.45 * (1 + math.cos(math.pi * done)))
+
+
+def run(
+    model: LlamaForCausalLM,
+    stage: Stage,
+    batches_at: Callable[[int, dict], Sequence[Batch]],
+    steps: int,
+    design: Options,
+    *,
+    heavy: float = 1.0,
+    checkpoint: Path | None = None,
+    every: int = 200,
+    stop_after: int | None = None,
+) -> bool:
+    """Train through one stage, going on from its checkpoint where there is one."""
+    optimisers = optimisers_of(model, design)
+    if checkpoint is not None and checkpoint.exists():
+        _restore(checkpoint, model, optimisers, stage)
+    losses, accuracies = [], []
+    began, before = time.monotonic(), stage.seconds
+    while stage.step < steps:
+        batches = batches_at(stage.step, stage.memory)
+        for optimiser in optimisers:
+            for group in optimiser.param_groups:
+                group["lr"] = learning_rate(design, stage.step, steps)
+            optimiser.zero_grad(set_to_none=True)
+        loss, accuracy = _backward(model, batches, heavy)
+        torch.nn.utils.clip_grad_norm_(model.parameters(), design.clip)
+        for optimiser in optimisers:
+            optimiser.step()
+        losses.append(loss)
+        accuracies.append(accuracy)
+        stage.memory["accuracy"] += 0.1 * (accuracy - stage.memory["accuracy"])
+        stage.step += 1
+        stage.tokens += sum(batch.inputs.size for batch in batches)
+        stage.seconds = before + time.monotonic() - began
+        last = stage.step == steps or stage.step == stop_after
+        if stage.step % 50 == 0 or stage.step == steps:
+            _note(stage, losses, accuracies, steps)
+        if checkpoint is not None and (last or stage.step % every == 0):
+            _keep(checkpoint, model, optimisers, stage)
+        if stage.step == stop_after:
+            break
+    return stage.step >= steps
+
+
+def optimisers_of(model: LlamaForCausalLM, design: Options) -> list[torch.optim.Optimizer]:
+    """Return AdamW over the weights that are trained, and with `design.muon` Muon for the blocks.
+
+    Muon replaces the momentum of a matrix by the nearest one whose singular values are all about 1,
+    so that rare directions are learnt as fast as common ones (Jordan et al., 2024); the rate is
+    scaled so that steps are as large as AdamW's (Liu et al., 2025, arXiv 2502.16982).
+    """
+    trained = [(name, part) for name, part in model.named_parameters() if part.requires_grad]
+    inner = [design.muon and "layers" in name and part.dim() == 2 for name, part in trained]
+    found: list[torch.optim.Optimizer] = [
+        torch.optim.AdamW(
+            [part for (_, part), other in zip(trained, inner, strict=True) if not other],
+            lr=design.rate,
+            betas=(0.9, design.beta2),
+            weight_decay=design.decay,
+            fused=True,
+        )
+    ]
+    if any(inner):
+        found.append(
+            torch.optim.Muon(
+                [part for (_, part), other in zip(trained, inner, strict=True) if other],
+                lr=design.rate,
+                weight_decay=design.decay,
+                adjust_lr_fn="match_rms_adamw",
+            )
+        )
+    return found
+
+
+def _backward(
+    model: LlamaForCausalLM, batches: Sequence[Batch], heavy: float
+) -> tuple[float, float]:
+    """Add up the gradients of a step, every unit of weight counting the same."""
+    whole = sum(float(batch.weights.sum()) for batch in batches)
+    losses, accuracies = 0.0, 0.0
+    for batch in batches:
+        share = float(batch.weights.sum()) / whole
+        loss, accuracy = loss_and_accuracy(model, batch, heavy)
+        (loss * share).backward()
+        losses += float(loss.detach()) * share
+        accuracies += accuracy * share
+    return losses, accuracies
+
+
+def _note(stage: Stage, losses: list, accuracies: list, steps: int) -> None:
+    entry = {
+        "step": stage.step,
+        "tokens": stage.tokens,
+        "loss": round(sum(losses) / len(losses), 4),
+        "accuracy": round(sum(accuracies) / len(accuracies), 4),
+    }
+    losses.clear()
+    accuracies.clear()
+    stage.curve.append(entry)
+    left = stage.seconds / stage.step * (steps - stage.step)
+    extras = "".join(f" {k} {v}" for k, v in stage.memory.items() if k != "accuracy")
+    print(
+        f"{stage.name}: step {stage.step}/{steps}, loss {entry['loss']:.3f},"
+        f" accuracy {entry['accuracy']:.3f},{extras} {stage.tokens / stage.seconds:,.0f} tokens/s,"
+        f" {left / 60:.1f} min left",
+        file=sys.stderr,
+        flush=True,
+    )
+
+
+def _keep(
+    path: Path, model: LlamaForCausalLM, optimisers: list[torch.optim.Optimizer], stage: Stage
+):
+    state = {
+        "model": model.state_dict(),
+        "optimisers": [each.state_dict() for each in optimisers],
+        "stage": vars(stage),
+    }
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_suffix(".tmp")
+    torch.save(state, partial)
+    partial.replace(path)
+
+
+def _restore(
+    path: Path, model: LlamaForCausalLM, optimisers: list[torch.optim.Optimizer], stage: Stage
+):
+    state = torch.load(path, weights_only=True)
+    model.load_state_dict(state["model"])
+    for optimiser, its_state in zip(optimisers, state["optimisers"], strict=True):
+        optimiser.load_state_dict(its_state)
+    for name, value in state["stage"].items():
+        setattr(stage, name, value)
+
+
+def loss_and_accuracy(
+    model: LlamaForCausalLM,
+    batch: Batch,
+    heavy: float = 1.0,
+    dtype: torch.dtype = torch.bfloat16,
+) -> tuple[torch.Tensor, float]:
+    """Return the weighted cross-entropy of a batch and the share predicted rightly."""
+    device = model.device
+    # Eager attention is the faster on short rows, and keeps all of its table on long ones.
+    short = batch.inputs.shape[1] <= 256
+    model.set_attn_implementation("eager" if short else "sdpa")
+    inputs = torch.from_numpy(batch.inputs).to(device)
+    targets = torch.from_numpy(batch.targets).to(device)
+    weights = torch.from_numpy(batch.weights).to(device)
+    asked = (targets != NO_TARGET) & (weights > 0)
+    with torch.autocast(device.type, dtype=dtype, enabled=dtype != torch.float32):
+        hidden = model.model(
+            input_ids=inputs, attention_mask=_mask(batch, device, short), use_cache=False
+        ).last_hidden_state
+        logits = model.lm_head(hidden[asked])
+    targets, weights = targets[asked], weights[asked]
+    each = torch.nn.functional.cross_entropy(logits.float(), targets, reduction="none")
+    with torch.no_grad():
+        right = (logits.argmax(-1) == targets)[weights >= heavy]
+        accuracy = float(right.float().mean()) if len(right) else 0.0
+    return (each * weights).sum() / weights.sum(), accuracy
+
+
+def _mask(batch: Batch, device: torch.device, short: bool) -> torch.Tensor | None:
+    if batch.documents is None:
+        return None
+    documents = torch.from_numpy(batch.documents).to(device)
+    seen = (documents[:, :, None] == documents[:, None, :]).tril()
+    if not short:
+        return seen[:, None]
+    # Eager attention adds the mask to its logits, so a mask of booleans would hide nothing.
+    return torch.where(seen, 0.0, torch.finfo(torch.float32).min)[:, None]

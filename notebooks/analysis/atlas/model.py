@@ -1,0 +1,78 @@
+"""The bundled models' architecture, and the one part of their start that is set by hand."""
+
+import math
+
+import torch
+from transformers import LlamaConfig, LlamaForCausalLM
+
+from notebooks.analysis.atlas.recipe import Options
+
+HEAD = 64  # channels of a head: enough slow rotary channels for content beside the fast ones
+
+
+def build(size: Options, seed: int) -> LlamaForCausalLM:
+    """Return an untrained model with its hand-set previous-token heads.
+
+    >>> from notebooks.analysis.atlas import recipe
+    >>> small = {"hidden": 64, "layers": 1, "heads": 1, "inner": 64, "vocabulary": 16}
+    >>> model = build(recipe.load(shape=small).shape, seed=0)
+    >>> sum(weights.numel() for weights in model.parameters())
+    29888
+    """
+    config = LlamaConfig(
+        vocab_size=size.vocabulary,
+        hidden_size=size.hidden,
+        intermediate_size=size.inner,
+        num_hidden_layers=size.layers,
+        num_attention_heads=size.heads,
+        num_key_value_heads=size.heads,
+        head_dim=HEAD,
+        max_position_embeddings=2048,
+        rope_parameters={"rope_type": "default", "rope_theta": size.rope_theta},
+        rms_norm_eps=1e-6,
+        tie_word_embeddings=True,
+        bos_token_id=0,
+        eos_token_id=1,
+        pad_token_id=2,
+        attn_implementation="eager",  # faster than sdpa for short rows with a mask,
+    )
+    model = LlamaForCausalLM(config).train()
+    chance = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for name, weights in sorted(model.named_parameters()):
+            if weights.dim() == 2:
+                embedding = "embed_tokens" in name
+                deviation = size.embedding_sd if embedding else size.weight_sd
+                weights.normal_(0.0, deviation, generator=chance)
+        seed_previous_token_heads(model, size)
+    return model
+
+
+def seed_previous_token_heads(
+    model: LlamaForCausalLM, size: Options, fast: int = 7, constant: float = 3.0, peak: float = 60.0
+) -> None:
+    r"""Set heads of the first block, by hand, to look a fixed number of tokens back.
+
+    Coordinate 0 of every embedding becomes the same number, so that after normalisation each
+    token carries the constant z. A query of a z on the first channel of each of the `fast` highest
+    rotary frequencies :math:`w_i`, and a key turned ahead by :math:`w_i d`, then meet at
+    :math:`q \cdot k / \sqrt{64} = (a z)^2 \sum_i \cos(w_i (r - d)) / 8`, largest at distance
+    r = d. With tied embeddings coordinate 0 shifts all logits alike, so it says nothing about
+    tokens. Everything stays trainable.
+    """
+    table = model.model.embed_tokens.weight
+    table[:, 0] = constant * size.embedding_sd
+    z = constant / math.sqrt(1 + (constant**2 - 1) / size.hidden)
+    strength = math.sqrt(peak * math.sqrt(HEAD) / fast) / z
+    attention = model.model.layers[0].self_attn
+    frequencies = size.rope_theta ** (-torch.arange(HEAD // 2) / (HEAD // 2))
+    for head, offset in enumerate(size.offsets[: size.heads]):
+        rows = slice(head * HEAD, (head + 1) * HEAD)
+        query, key = attention.q_proj.weight[rows], attention.k_proj.weight[rows]
+        query *= 0.3
+        key *= 0.3
+        turn = frequencies[:fast] * offset
+        query[:fast, 0] = strength
+        query[HEAD // 2 : HEAD // 2 + fast, 0] = 0.0
+        key[:fast, 0] = strength * torch.cos(turn)
+        key[HEAD // 2 : HEAD // 2 + fast, 0] = strength * torch.sin(turn)

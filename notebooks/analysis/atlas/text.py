@@ -1,0 +1,127 @@
+"""The text of stage 2: what it states and how often, its tokenizer, and its rows."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from transformers import PreTrainedTokenizerFast
+
+from helpers.prompts.formats import INSTRUCTION, UNSURE, choose_below
+from notebooks.analysis.atlas import documents, exposure, tokenizer
+from notebooks.analysis.atlas.corpus import Frames, render
+from notebooks.analysis.atlas.documents import Document
+from notebooks.analysis.atlas.invented import Inventor, invent
+from notebooks.analysis.atlas.reading import WORDINGS, Reader
+from notebooks.analysis.atlas.recipe import Options
+
+
+class Rows(NamedTuple):
+    """Some rows of one length: tokens of a row, and the documents of each."""
+
+    length: int
+    members: list[list[int]]
+
+
+@dataclass(frozen=True)
+class Text:
+    """What stage 2 reads."""
+
+    about_facts: list[Document]
+    to_read: list[Document]
+    # Mentions counted in `about_facts`, indexed by `fact`; columns as of `exposure.assign`
+    exposures: pd.DataFrame
+    tokenizer: PreTrainedTokenizerFast  # learnt from the facts' names
+
+
+def write(recipe: Options, facts: pd.DataFrame, frames: pd.DataFrame) -> Text:
+    """Write the text of stage 2 and count what it states.
+
+    Parameters
+    ----------
+    recipe : Options
+        As `recipe.load` gives it.
+    facts, frames : DataFrame
+        The tables of `helpers.datasets`.
+
+    Returns
+    -------
+    Text
+        The same for the same seed.
+
+    Raises
+    ------
+    RuntimeError
+        If the count differs from the exposures that were dealt out.
+    """
+    wanted = exposure.assign(facts, recipe.plan, recipe.seed)
+    inventor, drawn = Inventor(facts), Frames(frames, recipe.corpus.frame_weights)
+    about_facts = render(facts, wanted, drawn, recipe.corpus, inventor, recipe.seed)
+    exposures = count(about_facts, wanted)
+    if not exposures.equals(wanted):
+        raise RuntimeError("the documents do not state the facts as often as they should")
+    words = learn_tokenizer(facts, frames, recipe.shape.vocabulary)
+    to_read = _practice(recipe, facts, drawn, inventor, sum(len(d.text) for d in about_facts))
+    return Text(about_facts, to_read, exposures, words)
+
+
+def count(about_facts: list[Document], wanted: pd.DataFrame) -> pd.DataFrame:
+    """Return the plan with the numbers of mentions as they are in the documents."""
+    stated = documents.count_exposures(about_facts)
+    claimed = documents.count_false(about_facts)
+    return wanted.assign(
+        exposures=[stated[fact] for fact in wanted.index],
+        false_exposures=[claimed[fact] for fact in wanted.index],
+    )
+
+
+def learn_tokenizer(
+    facts: pd.DataFrame, frames: pd.DataFrame, vocabulary: int
+) -> PreTrainedTokenizerFast:
+    """Learn the tokenizer from each fact once and each template once."""
+    blank = frames["template"].str.replace("[X]", "").str.replace("[Y]", "")
+    wordings = [text.replace("[X]", "").replace("[Y]", "") for pair in WORDINGS for text in pair]
+    formal = [INSTRUCTION, choose_below("", [UNSURE]), UNSURE, "True", "False"] * 20
+    texts = [*facts["subject"], *facts["object"], *blank, *wordings, *formal]
+    return tokenizer.learn(texts, vocabulary)
+
+
+def _practice(
+    recipe: Options, facts: pd.DataFrame, frames: Frames, inventor: Inventor, characters: int
+) -> list[Document]:
+    rng = np.random.default_rng([recipe.seed, 3])
+    words = sorted({word for text, _ in WORDINGS for word in text.split() if "[" not in word})
+    words += [invent(rng).lower().split()[0] for _ in range(400)] + sorted(set(facts["object"]))
+    reader = Reader(facts, frames, recipe.reading, inventor, words)
+    wanted = characters * recipe.context_share / (1 - recipe.context_share)
+    found, written = [], 0
+    while written < wanted:
+        found.append(reader.write(rng))
+        written += len(found[-1].text)
+    return found
+
+
+def steps_of(text: Text, recipe: Options) -> tuple[documents.Encoded, list[list[Rows]]]:
+    """Tokenise the text, mix its halves, pack them into rows and deal the rows out to steps."""
+    everything = text.about_facts + text.to_read
+    encoded = documents.encode(everything, text.tokenizer, recipe.seed)
+    lengths = np.diff(encoded.starts)
+    limits = (recipe.length, *recipe.longer)
+    if lengths[: len(text.about_facts)].max() > limits[-1]:
+        raise RuntimeError("a document about facts is longer than the longest row")
+    order = np.random.default_rng([recipe.start, 4]).permutation(len(everything))
+    packed, least = [], 0
+    for limit in limits:
+        some = order[(lengths[order] > least) & (lengths[order] <= limit)]
+        rows = documents.pack(lengths[some].tolist(), limit)
+        packed.append([[int(some[place]) for place in row] for row in rows])
+        least = limit
+    n = -(-len(packed[0]) // recipe.rows)
+    steps = [
+        [Rows(limits[0], packed[0][step * recipe.rows : (step + 1) * recipe.rows])]
+        for step in range(n)
+    ]
+    for limit, rows in zip(limits[1:], packed[1:], strict=True):
+        for place, row in enumerate(rows):
+            steps[place * n // len(rows)].append(Rows(limit, [row]))
+    return encoded, steps

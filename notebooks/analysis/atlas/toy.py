@@ -1,0 +1,81 @@
+"""Train a toy of the family while the reader waits: the same code, fewer facts, a smaller model."""
+
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+import torch
+from transformers import LlamaForCausalLM
+
+from helpers import prompts
+from helpers.models import LanguageModel
+from notebooks.analysis.atlas import documents, exposure, loop, model, recipe, train
+from notebooks.analysis.atlas.corpus import Frames, render
+from notebooks.analysis.atlas.documents import Document
+from notebooks.analysis.atlas.evaluate import answer, by_exposure
+from notebooks.analysis.atlas.invented import Inventor
+from notebooks.analysis.atlas.loop import Stage, same_sums
+from notebooks.analysis.atlas.text import Text, count, learn_tokenizer, steps_of
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """A toy that has been taught."""
+
+    lm: LanguageModel
+    exposures: pd.Series  # mentions counted in its text, indexed by `fact`
+    documents: list[Document]
+    stage: Stage  # steps, tokens, seconds and curve of the lesson
+
+
+def start(seed: int, steps: int, **shape: object) -> tuple[LlamaForCausalLM, Stage]:
+    """Build a toy and let it practise copying; `offsets=[]` sets no head by hand."""
+    design = recipe.load("toy", seed, copying={"steps": steps}, shape=shape)
+    llama = model.build(design.shape, seed)
+    with tempfile.TemporaryDirectory() as folder, same_sums():
+        stage = train.copy_stage(llama, design, Path(folder))
+    return llama, stage
+
+
+def teach(llama: LlamaForCausalLM, facts: pd.DataFrame, frames: pd.DataFrame, seed: int) -> Lesson:
+    """Write the text about some facts and let a toy, trained in place, read it once."""
+    design = recipe.load("toy", seed)
+    told = exposure.assign(facts, design.plan, seed)
+    drawn = Frames(frames, design.corpus.frame_weights)
+    written = render(facts, told, drawn, design.corpus, Inventor(facts), seed)
+    words = learn_tokenizer(facts, frames, design.shape.vocabulary)
+    encoded, steps = steps_of(Text(written, [], told, words), design)
+
+    def batches_at(step: int, _memory: dict) -> list:
+        pad = words.pad_token_id
+        return [documents.batch(encoded, r.members, r.length, pad) for r in steps[step]]
+
+    stage = Stage("facts")
+    with same_sums():
+        loop.run(llama, stage, batches_at, len(steps), design.second)
+    llama.set_attn_implementation("sdpa")
+    lm = LanguageModel(
+        name="toy",
+        slug="toy",
+        model=llama.eval(),
+        tokenizer=words,
+        kind="causal",
+        device=torch.device("cpu"),
+        dtype=torch.float32,
+        max_length=llama.config.max_position_embeddings,
+        weights_sha="",
+        revision=None,
+        n_parameters=sum(weights.numel() for weights in llama.parameters()),
+    )
+    return Lesson(lm, count(written, told)["exposures"], written, stage)
+
+
+def curve(lesson: Lesson, facts: pd.DataFrame, frames: pd.DataFrame) -> pd.DataFrame:
+    """Ask the toy, and return its accuracy by exposure and that of the commonest object."""
+    said = answer(lesson.lm, prompts.questions(facts, frames, n_frames=1))
+    commonest = facts.groupby("relation")["object"].agg(lambda words: words.mode()[0])
+    hits = said["object"] == said["relation"].map(commonest)
+    guesses = said.assign(condition="commonest object", right=hits)
+    found = by_exposure(pd.concat([said.assign(condition="toy"), guesses]), lesson.exposures)
+    return found.rename(columns={"condition": "measure", "accuracy": "estimate"})

@@ -1,0 +1,172 @@
+"""Train a bundled model: ``python -m notebooks.analysis.atlas.train --size s --out FOLDER``.
+
+Without ``--resume`` everything starts anew; with it, training goes on from the last checkpoint.
+``--change FILE`` takes other options than those of `recipe.toml` from a file of the same form. To
+try the trainer out, give fewer facts (``--facts 5``): the text is never cut, because each fact must
+be read exactly as often as its exposure says.
+"""
+
+import argparse
+import hashlib
+import json
+import shutil
+import sys
+import time
+from dataclasses import asdict
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import torch
+from transformers import LlamaForCausalLM
+
+from helpers import UserError, datasets
+from notebooks.analysis.atlas import copying, documents, loop, model
+from notebooks.analysis.atlas.loop import Stage
+from notebooks.analysis.atlas.recipe import Options, changes, load, sizes
+from notebooks.analysis.atlas.release import release
+from notebooks.analysis.atlas.text import Text, steps_of, write
+
+
+def train(
+    recipe: Options, out: Path, work: Path, resume: bool = False, stop_after: int | None = None
+) -> bool:
+    """Train a model through both stages and publish it."""
+    with loop.same_sums(recipe.threads, deterministic=True):
+        return _train(recipe, out, work, resume, stop_after)
+
+
+def _train(recipe: Options, out: Path, work: Path, resume: bool, stop_after: int | None) -> bool:
+    began = time.monotonic()
+    facts = datasets.load("atlas", n=recipe.facts, seed=recipe.seed)
+    frames = datasets.frames("atlas")
+    _prepare(work, fingerprint(recipe, facts, frames), resume)
+    text = write(recipe, facts, frames)
+    encoded, steps = steps_of(text, recipe)
+    _say(f"{len(text.about_facts):,} documents about facts, {len(text.to_read):,} to read,")
+    _say(f"{encoded.starts[-1]:,} tokens, written in {time.monotonic() - began:.0f} s")
+
+    llama = model.build(recipe.shape, recipe.start)
+    stages = [copy_stage(llama, recipe, work), Stage("facts and reading")]
+
+    def batches_at(step: int, _memory: dict):
+        pad = text.tokenizer.pad_token_id
+        return [documents.batch(encoded, r.members, r.length, pad) for r in steps[step]]
+
+    finished = loop.run(
+        llama,
+        stages[1],
+        batches_at,
+        len(steps),
+        recipe.second,
+        heavy=1.0,
+        checkpoint=work / "reading.pt",
+        stop_after=stop_after,
+    )
+    if finished:
+        report = _report(recipe, text, encoded, stages)
+        release(llama, text.tokenizer, text.exposures, report, out)
+    return finished
+
+
+def copy_stage(llama: LlamaForCausalLM, recipe: Options, work: Path) -> Stage:
+    """Run stage 1, or take its result from the checkpoint."""
+    design, vocabulary = recipe.copying, llama.config.vocab_size
+    stage = Stage("copying")
+
+    def batches_at(step: int, memory: dict):
+        pool = memory.get("pool", design.pool)
+        memory["pool"] = copying.grown(design, pool, memory["accuracy"], vocabulary)
+        return [copying.batch(design, vocabulary, memory["pool"], recipe.start, step)]
+
+    embeddings = llama.model.embed_tokens.weight
+    embeddings.requires_grad_(not design.hold_embeddings)
+    path = work / "copying.pt"
+    loop.run(llama, stage, batches_at, design.steps, recipe.first, checkpoint=path)
+    embeddings.requires_grad_(True)
+    return stage
+
+
+def fingerprint(recipe: Options, facts: pd.DataFrame, frames: pd.DataFrame) -> str:
+    """Return a hash of all that decides the model."""
+    tables = [facts.to_json(orient="split"), frames.to_json(orient="split")]
+    whole = json.dumps([recipe, *tables], sort_keys=True)
+    return hashlib.sha256(whole.encode()).hexdigest()
+
+
+def _prepare(work: Path, mark: str, resume: bool) -> None:
+    note = work / "fingerprint.txt"
+    if not resume:
+        shutil.rmtree(work, ignore_errors=True)
+    elif note.exists() and note.read_text() != mark:
+        raise UserError(
+            f"The checkpoints in {work} belong to other settings or facts;"
+            " leave --resume out to start anew."
+        )
+    work.mkdir(parents=True, exist_ok=True)
+    note.write_text(mark)
+
+
+def _report(recipe: Options, text: Text, encoded: documents.Encoded, stages: list[Stage]) -> dict:
+    kinds = pd.Series([each.kind for each in text.about_facts + text.to_read]).value_counts()
+    wrong = documents.count_wrong(text.about_facts)
+    return {
+        "recipe": {key: part for key, part in recipe.items() if key != "shape"},
+        "shape": recipe.shape,
+        "text": {
+            "facts": len(text.exposures),
+            "mentions": int(text.exposures["exposures"].sum()),
+            "false_mentions": int(text.exposures["false_exposures"].sum()),
+            "facts_by_exposure": {
+                str(k): int(n)
+                for k, n in text.exposures["exposures"].value_counts().sort_index().items()
+            },
+            "documents": {kind: int(n) for kind, n in kinds.sort_index().items()},
+            "tokens": int(encoded.starts[-1]),
+            "tokens_about_facts": int(encoded.starts[len(text.about_facts)]),
+            "wrong_objects_shown": int(wrong.total()),
+            "facts_shown_with_a_wrong_object": len(wrong),
+            "unseen_facts_shown_with_a_wrong_object": int(
+                (text.exposures.loc[list(wrong), "exposures"] == 0).sum()
+            ),
+        },
+        "stages": [asdict(stage) for stage in stages],
+        "device": "cpu",
+        "versions": {"torch": torch.__version__.split("+")[0], "numpy": np.__version__},
+    }
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command line; return its exit status."""
+    parser = argparse.ArgumentParser(
+        prog="python -m notebooks.analysis.atlas.train", description=__doc__
+    )
+    parser.add_argument("--size", default="s", choices=sizes())
+    parser.add_argument("--seed", type=int, default=0, help="of the text")
+    parser.add_argument("--start", type=int, default=0, help="seed of the weights and the order")
+    parser.add_argument("--out", type=Path, required=True, help="folder for the model")
+    parser.add_argument(
+        "--work", type=Path, help="folder for checkpoints (build/atlas-SIZE-SEED-START)"
+    )
+    parser.add_argument("--resume", action="store_true", help="go on from the checkpoints")
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--facts", type=int, help="facts a relation (default: all)")
+    parser.add_argument("--change", type=Path, help="a file of options that differ")
+    given = parser.parse_args(arguments)
+    work = given.work or Path("build") / f"atlas-{given.size}-{given.seed}-{given.start}"
+    try:
+        other = changes(given.change) if given.change else {}
+        recipe = load(given.size, given.seed, given.start, given.threads, given.facts, **other)
+        train(recipe, given.out, work, given.resume)
+    except UserError as error:
+        _say(str(error))
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
