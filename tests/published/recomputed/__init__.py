@@ -14,8 +14,8 @@ import numpy as np
 import pandas as pd
 
 from helpers.published import load as published
-from helpers.published.checks import knowledge_base, latent_knowledge, monitor, multiplicity
-from helpers.published.checks.check import Check, Load, check, nearest
+from tests.published.recomputed import knowledge_base, latent_knowledge, monitor, multiplicity
+from tests.published.recomputed.check import Check, Load, check, nearest
 
 __all__ = [
     "PAPERS",

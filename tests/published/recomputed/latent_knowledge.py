@@ -5,7 +5,7 @@ import re
 import pandas as pd
 
 from helpers.published import load as published
-from helpers.published.checks.check import Check, Load, check, nearest
+from tests.published.recomputed.check import Check, Load, check, nearest
 
 CHANCE = 0.01  # of one choice among 100
 FACTS = 400  # of each relation: 20,000 test facts of 50 relations

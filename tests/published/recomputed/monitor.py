@@ -5,7 +5,7 @@ import pandas as pd
 import scipy.stats
 
 from helpers.published import load as published
-from helpers.published.checks.check import Check, Load, check
+from tests.published.recomputed.check import Check, Load, check
 
 FOCUS = ("P178", "P108", "P37")  # the relations of Table 5
 WRONG_HINTS = 5

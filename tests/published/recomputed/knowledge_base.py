@@ -6,7 +6,7 @@ import pandas as pd
 
 from helpers.published import load as published
 from helpers.published import unknown
-from helpers.published.checks.check import Check, Load, check, nearest
+from tests.published.recomputed.check import Check, Load, check, nearest
 from helpers.published.knowledge_base import SETTINGS, measures
 
 N_QUESTIONS = 3000  # seen, and as many unseen

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from helpers.published import load as published
-from helpers.published.checks.check import Check, Load, check, nearest
+from tests.published.recomputed.check import Check, Load, check, nearest
 
 BENCHMARKS = {
     "multiplicity_table1": ("TruthfulQA", "Wiki-FACTOR", "Med-HALT"),

@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 
 from helpers.published import load as published
-from helpers.published.checks.check import Load
-from helpers.published.checks.knowledge_base import R
+from tests.published.recomputed.check import Load
+from tests.published.recomputed.knowledge_base import R
 from helpers.published.knowledge_base import measures
 from helpers.stats import pearson
 

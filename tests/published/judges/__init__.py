@@ -15,9 +15,9 @@ import pandas as pd
 
 from helpers.published import FOLDER
 from helpers.published import load as published
-from helpers.published.checks.check import Load
-from helpers.published.claims import knowledge_base, latent_knowledge, monitor, multiplicity
-from helpers.published.claims.reading import UNDECIDABLE, VERDICTS, Reading
+from tests.published.recomputed.check import Load
+from tests.published.judges import knowledge_base, latent_knowledge, monitor, multiplicity
+from tests.published.judges.reading import UNDECIDABLE, VERDICTS, Reading
 
 PAPERS: dict[str, ModuleType] = {
     "MONITOR": monitor,

@@ -14,8 +14,8 @@ import scipy.stats
 
 from helpers import stats
 from helpers.published import knowledge_base as paper
-from helpers.published.checks.check import Load
-from helpers.published.claims.reading import (
+from tests.published.recomputed.check import Load
+from tests.published.judges.reading import (
     Reading,
     about_all,
     in_general,

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 
 from helpers import UserError, published
-from helpers.published.checks import PAPERS, PREFIXES
-from helpers.published.checks.check import Check, Load
+from tests.published.recomputed import PAPERS, PREFIXES
+from tests.published.recomputed.check import Check, Load
 
 
 def misprint(text: str, generator: np.random.Generator) -> str:
