@@ -6,17 +6,20 @@ families, and its values without each family, given size, and without each doubt
 """
 
 from collections.abc import Collection, Iterable, Sequence
-from itertools import combinations, permutations
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-import scipy.stats
-from statsmodels.stats.multitest import multipletests
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
 
 from helpers import stats
-from helpers.plots import tables
+from helpers.plots import primitives, tables
+from helpers.plots.scatters import name_points
+from helpers.plots.style import GREY, INK, empty, family_colour, legend_above, plain
 from helpers.published import joined
 from helpers.published.knowledge_base import SETTINGS
+from notebooks.analysis.counts import Share, decided
 
 TOO_FEW = "not computed: fewer than six models"
 LKE = "IC-LKE: accuracy"
@@ -36,10 +39,11 @@ HEADLINE = tuple(
     + [(NCCR, y) for y in ACCURACIES]
 )
 MAIN = (MONITOR[0], NCCR, LIMITS[0], LKE, *ACCURACIES, *AMBIGUITIES)
-MAPPED = (*MAIN[:4], *ACCURACIES[1:3], ACCURACIES[5], *AMBIGUITIES[1:3], AMBIGUITIES[5])
 FEWEST_FAMILIES = 3  # below, too few different draws for an interval
+LEVEL = 0.05
 # Accuracy of one who guesses: one of 100 objects in IC-LKE, one of two answers in True-False.
 GUESSING = {LKE: 0.01, "multiplicity: True-False accuracy": 0.5}
+MARKS = {"base": "o", "tuned": "^"}
 
 # What is not a number where there are too few models.
 NUMBERS = ("rho", "p", "low", "high", "least", "most", "r", "r_low", "r_high", "base")
@@ -70,34 +74,14 @@ def p_value(p: float) -> str:
 def compare(
     pairs: Pairs = HEADLINE, least: str = "probably", n_resamples: int = 1000, seed: int = 0
 ) -> pd.DataFrame:
-    """Correlate pairs of measures over the models that both papers print.
+    """Correlate pairs of measures over the models that both papers print, one row a pair.
 
-    Parameters
-    ----------
-    pairs : sequence of (str, str)
-        Measures, as :func:`helpers.published.joined.measures` names them.
-    least : str
-        The least certainty of a match.
-    n_resamples, seed : int
-        Of the bootstrap over families.
-
-    Returns
-    -------
-    DataFrame
-        One row a pair: ``x, y, pair`` (both names), ``n, families``; ``rho, p`` (Spearman, exact
-        to 16 models), ``p_holm`` (over all pairs computed); ``low, high`` (families drawn; none
-        below three families), ``left_out`` (draws without a rho); ``least, most, without`` (rho
-        without each family, and the one that moves it most); ``r, r_low, r_high`` (Pearson,
-        Fisher's interval); ``given_size, given_low, given_high`` (rho given the number of
-        parameters, families drawn); ``base_n, base`` (rho over base models alone); ``note``. Over
-        fewer than six models nothing is computed, and ``note`` says so.
-
-    Examples
-    --------
-    >>> pairs = [("IC-LKE: accuracy", "knowledge bases: NCCR, zero-shot")]
-    >>> row = compare(pairs, n_resamples=20).iloc[0]
-    >>> int(row["n"]), int(row["families"]), round(float(row["rho"]), 3)
-    (15, 4, 0.957)
+    ``x, y, pair`` (both names), ``n, families``; ``rho, p`` (Spearman, exact to 16 models),
+    ``p_holm`` (over all pairs computed); ``low, high`` (families drawn; none below three families),
+    ``left_out`` (draws without a rho); ``least, most, without`` (rho without each family, and the
+    one that moves it most); ``r, r_low, r_high`` (Pearson, Fisher's interval); ``given_size,
+    given_low, given_high`` (rho given the number of parameters, families drawn); ``base_n, base``
+    (rho over base models alone); ``note``. Over fewer than six models nothing is computed.
     """
     table = joined.joined(least)
     found = pd.DataFrame([_compared(table, x, y, n_resamples, seed) for x, y in pairs])
@@ -141,69 +125,92 @@ def holm(p: Iterable[float]) -> np.ndarray:
     [0.02, nan, 0.03]
     """
     p = np.asarray(list(p), dtype=float)
-    there = ~np.isnan(p)
-    if there.any():
-        p[there] = multipletests(p[there], method="holm")[1]
+    order = np.argsort(p)[: np.count_nonzero(~np.isnan(p))]  # those that are none come last
+    p[order] = np.maximum.accumulate(p[order] * np.arange(len(order), 0, -1)).clip(max=1)
     return p
 
 
-def shown(compared: pd.DataFrame) -> pd.DataFrame:
-    """Lay out the table of :func:`compare` for reading.
+def of(compared: pd.DataFrame, y: Collection[str], x: str = LKE) -> pd.DataFrame:
+    """Return the computed pairs of a measure with others."""
+    rows = compared[(compared["x"] == x) & compared["y"].isin(list(y))]
+    return rows.dropna(subset=["rho"])
 
-    >>> pairs = [("IC-LKE: accuracy", "MONITOR: score")]
-    >>> shown(compare(pairs, n_resamples=20)).loc[0, ["ρ", "note"]].tolist()
-    ['undefined', 'not computed: fewer than six models']
+
+def clear(rows: pd.DataFrame, sign: int = 1) -> pd.Series:
+    """Return which correlations have a sign clearly: by Holm's p, and by the interval as written.
+
+    The interval draws families; nothing that is unclear by either is decided.
     """
+    near = (rows["low"] if sign > 0 else -rows["high"]).round(2)
+    return (rows["p_holm"] < LEVEL) & (near > 0)
 
-    def written(estimate: str, low: str, high: str) -> list[str]:
-        triples = zip(compared[estimate], compared[low], compared[high])
-        return [tables.interval(*triple, digits=2) for triple in triples]
 
-    return pd.DataFrame(
-        {
-            "pair": compared["pair"],
-            "n": compared["n"],
-            "families": compared["families"],
-            "ρ": written("rho", "low", "high"),
-            "p": [p_value(p) for p in compared["p"]],
-            "p, Holm": [p_value(p) for p in compared["p_holm"]],
-            "without a family": [
-                f"{row.least:.2f} to {row.most:.2f} ({row.without})"
-                if row.n >= stats.FEWEST_MODELS
-                else ""
-                for row in compared.itertuples()
-            ],
-            "given size": written("given_size", "given_low", "given_high"),
-            "base alone": compared["base"],
-            "Pearson": compared["r"],
-            "note": compared["note"],
-        }
-    )
+def counted(rows: pd.DataFrame, sign: int = 1) -> tuple[int, str]:
+    """Count clear correlations: a claim about all holds, or some go against it and none with it."""
+    k, other = int(clear(rows, sign).sum()), int(clear(rows, -sign).sum())
+    return k, decided(k == len(rows), bool(other and not k), there=len(rows) > 0)
+
+
+def median(values: pd.Series, n: float) -> Share:
+    """Return a median of correlations as a statistic without an interval; n of none is 0."""
+    nothing = float("nan")
+    return values.median(), nothing, nothing, int(n) if len(values) else 0
+
+
+def strongest(rows: pd.DataFrame) -> tuple:
+    """Return the correlation that is farthest from 0, with its interval."""
+    if rows.empty:
+        return median(rows["rho"], 0)
+    row = rows.loc[rows["rho"].abs().idxmax()]
+    return row["rho"], row["low"], row["high"], row["n"]
+
+
+def number(n: pd.Series) -> str:
+    """Write over how many models correlations are.
+
+    >>> number(pd.Series([12, 14])), number(pd.Series([6, 6]))
+    ('12 to 14', '6')
+    """
+    ends = sorted({n.min(), n.max()}) if len(n) else [0]
+    return " to ".join(f"{end:.0f}" for end in ends)
+
+
+def span(rho: pd.Series) -> str:
+    """Write the range of correlations, and their median.
+
+    >>> span(pd.Series([0.5, 0.9, 0.8])), span(pd.Series(dtype=float))
+    ('0.50 to 0.90, median 0.80', 'not computed')
+    """
+    rho = rho.dropna()
+    words = f"{rho.min():.2f} to {rho.max():.2f}, median {rho.median():.2f}"
+    return words if len(rho) else "not computed"
+
+
+def shown(compared: pd.DataFrame) -> pd.DataFrame:
+    """Lay out the table of :func:`compare` for reading."""
+
+    def written(*names: str) -> list[str]:
+        return [tables.interval(*row, digits=2) for row in compared[list(names)].to_numpy()]
+
+    without = [
+        f"{row.least:.2f} to {row.most:.2f} ({row.without})" if row.n >= stats.FEWEST_MODELS else ""
+        for row in compared.itertuples()
+    ]
+    columns = {"pair": compared["pair"], "n": compared["n"], "families": compared["families"]}
+    columns |= {"ρ": written("rho", "low", "high"), "p": compared["p"].map(p_value)}
+    columns |= {"p, Holm": compared["p_holm"].map(p_value), "without a family": without}
+    columns |= {"given size": written("given_size", "given_low", "given_high")}
+    columns |= {"base alone": compared["base"], "Pearson": compared["r"]}
+    return pd.DataFrame(columns | {"note": compared["note"]})
 
 
 def doubts(pairs: Pairs = HEADLINE, least: str = "probably") -> pd.DataFrame:
     """Correlate pairs of measures at each certainty, and without each doubtful match in turn.
 
-    Parameters
-    ----------
-    pairs : sequence of (str, str)
-        Measures.
-    least : str
-        The certainty at which single matches are left out.
-
-    Returns
-    -------
-    DataFrame
-        ``x, y, pair``; for each certainty ``n, rho, p``, as in ``rho, probably``; ``doubtful``
-        (matches of the pair that are not surely of the same weights), ``least, most`` (rho without
-        each of them), ``doubt, moved`` (the model whose absence moves it most, and how far),
-        ``smallest, largest`` (p without each).
-
-    Examples
-    --------
-    >>> row = doubts([("IC-LKE: accuracy", "knowledge bases: NCCR, zero-shot")]).iloc[0]
-    >>> [int(row[name]) for name in ("n, same weights", "n, probably", "doubtful")]
-    [12, 15, 3]
+    ``x, y, pair``; for each certainty ``n, rho, p``, as in ``rho, probably``; ``doubtful`` (matches
+    of the pair that may be of other weights), ``least, most`` (rho without each of them), ``doubt,
+    moved`` (the model whose absence moves it most, and how far), ``smallest, largest`` (p without
+    each).
     """
     tables = {name: joined.joined(name) for name in joined.CERTAINTIES}
     rows = []
@@ -226,27 +233,6 @@ def doubts(pairs: Pairs = HEADLINE, least: str = "probably") -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def doubts_shown(doubted: pd.DataFrame) -> pd.DataFrame:
-    """Lay out the pairs of :func:`doubts` that have matches in doubt, rho with n in brackets.
-
-    >>> doubts_shown(doubts([("IC-LKE: accuracy", "MONITOR: score")])).iloc[0, :4].tolist()
-    ['IC-LKE accuracy × MONITOR score', '– (1)', '– (4)', '-1.00 (7)']
-    """
-    rows = doubted[doubted["doubtful"] > 0]
-    columns = {
-        name: [
-            f"{'–' if np.isnan(rho) else f'{rho:.2f}'} ({n})"
-            for rho, n in zip(rows[f"rho, {name}"], rows[f"n, {name}"])
-        ]
-        for name in joined.CERTAINTIES
-    }
-    spread = [
-        f"{row.least:.2f} to {row.most:.2f} ({row.doubt})" if row.doubt else ""
-        for row in rows.itertuples()
-    ]
-    return pd.DataFrame({"pair": rows["pair"], **columns, "without one match": spread})
-
-
 def _tested(both: pd.DataFrame, x: str, y: str) -> stats.RankTest:
     """Test a rank correlation over enough models."""
     if len(both) < stats.FEWEST_MODELS:
@@ -262,25 +248,8 @@ def sizes(
 ) -> pd.DataFrame:
     """Correlate measures with the number of parameters, over all models that a paper prints.
 
-    Parameters
-    ----------
-    measures : collection of str
-        As in the joined table.
-    least : str
-        The least certainty of a match.
-    n_resamples, seed : int
-        Of the bootstrap over families, and of p where there are more than 16 models.
-
-    Returns
-    -------
-    DataFrame
-        ``measure, n, families, estimate, low, high`` (Spearman's rho, families drawn), ``p``,
-        ``p_holm``. Models of unknown size are left out.
-
-    Examples
-    --------
-    >>> sizes(["IC-LKE: accuracy"], n_resamples=20)[["n", "estimate"]].round(2).values.tolist()
-    [[49.0, 0.82]]
+    ``measure, n, families, estimate, low, high`` (Spearman's rho, families drawn), ``p, p_holm``.
+    Models of unknown size are left out; p is drawn where there are more than 16 models.
     """
     table = joined.joined(least)
     rows = []
@@ -295,136 +264,11 @@ def sizes(
     return found.assign(p_holm=holm(found["p"]))
 
 
-def grid(measures: Collection[str] = (), least: str = "probably") -> pd.DataFrame:
-    """Correlate all measures of different papers, two at a time.
-
-    Parameters
-    ----------
-    measures : collection of str
-        By default all.
-    least : str
-        The least certainty of a match.
-
-    Returns
-    -------
-    DataFrame
-        ``x, y, n, rho, p``; rho and p not numbers over fewer than six models.
-
-    Examples
-    --------
-    >>> grid(["MONITOR: score", "IC-LKE: accuracy"])["n"].tolist()
-    [4]
-    """
-    table, paper = joined.joined(least), joined.measures()["paper"]
-    rows = []
-    for x, y in combinations(measures or paper.index, 2):
-        if paper[x] != paper[y]:
-            test = _tested(table[[x, y]].dropna(), x, y)
-            rows.append((x, y, test.n, test.rho, test.p))
-    return pd.DataFrame(rows, columns=["x", "y", "n", "rho", "p"])
-
-
-def by_chance(
-    grid: pd.DataFrame, least: str = "probably", n_draws: int = 500, seed: int = 0
-) -> np.ndarray:
-    """Count the pairs with p < 0.05 when each paper's models are shuffled.
-
-    All measures of a paper are shuffled alike, so that what depends on each other still does. A
-    pair's p is the share of shuffles in which its rho is as far from 0.
-
-    Parameters
-    ----------
-    grid : DataFrame
-        From :func:`grid`: its pairs that have a p.
-    least : str
-        The least certainty of a match.
-    n_draws, seed : int
-        Shuffles.
-
-    Returns
-    -------
-    ndarray, shape (n_draws,)
-        Pairs with p < 0.05 in each shuffle.
-
-    Examples
-    --------
-    >>> some = grid(["IC-LKE: accuracy", "knowledge bases: NCCR, zero-shot"])
-    >>> bool(by_chance(some, n_draws=200).mean() < 0.06)
-    True
-    """
-    table, paper = joined.joined(least), joined.measures()["paper"]
-    rng = np.random.default_rng(seed)
-    keys = {name: rng.random((n_draws, len(table))) for name in joined.PAPERS}
-
-    def shuffled(measure: str) -> np.ndarray:
-        values = table[measure].to_numpy(dtype=float)
-        there = ~np.isnan(values)
-        moved = np.full((n_draws, len(values)), np.nan)
-        order = np.argsort(keys[paper[measure]][:, there], axis=1)
-        moved[:, there] = values[there][order]
-        return moved
-
-    pairs = grid.dropna(subset=["p"])
-    drawn = {measure: shuffled(measure) for measure in {*pairs["x"], *pairs["y"]}}
-    counts = np.zeros(n_draws, dtype=int)
-    for x, y in pairs[["x", "y"]].itertuples(index=False):
-        both = np.stack([drawn[x], drawn[y]], axis=-1)
-        both = both[:, ~np.isnan(both[0]).any(axis=-1)]
-        far = np.nan_to_num(np.abs(stats.spearman(both))).round(9)
-        counts += scipy.stats.rankdata(-far, method="max") < 0.05 * n_draws
-    return counts
-
-
-def square(measures: Sequence[str] = MAPPED, least: str = "probably") -> pd.DataFrame:
-    """Lay out the rank correlations of measures for a map, those within one paper too.
-
-    Parameters
-    ----------
-    measures : sequence of str
-        As in the joined table.
-    least : str
-        The least certainty of a match.
-
-    Returns
-    -------
-    DataFrame
-        ``x, y, n, rho``, every measure with every other; rho is not a number over fewer than six
-        models.
-
-    Examples
-    --------
-    >>> square(["MONITOR: score", "IC-LKE: accuracy"])["n"].tolist()
-    [4, 4]
-    """
-    table = joined.joined(least)
-    rows = []
-    for x, y in permutations(measures, 2):
-        both = table[[x, y]].dropna().to_numpy(dtype=float)
-        rho = float(stats.spearman(both)) if len(both) >= stats.FEWEST_MODELS else np.nan
-        rows.append((x, y, len(both), rho))
-    return pd.DataFrame(rows, columns=["x", "y", "n", "rho"])
-
-
 def points(x: str = LKE, y: str = NCCR, least: str = "probably") -> pd.DataFrame:
     """Return the models that two papers print, for a figure of two measures.
 
-    Parameters
-    ----------
-    x, y : str
-        Measures of two papers.
-    least : str
-        The least certainty of a match.
-
-    Returns
-    -------
-    DataFrame
-        Index ``model``; ``family, kind``, both measures under their short names, and ``doubtful``:
-        whether a match may be of other weights.
-
-    Examples
-    --------
-    >>> points().loc["Gemma 7B Instruct", ["IC-LKE accuracy", "doubtful"]].astype(str).tolist()
-    ['0.55327', 'True']
+    Index ``model``; ``family, kind``, both measures under their short names, and ``doubtful``:
+    whether a match may be of other weights.
     """
     rows = joined.joined(least)[["family", "kind", x, y]].dropna()
     unsure = _unsure((x, y), least)["model"]
@@ -441,24 +285,9 @@ def _unsure(measures: Collection[str], least: str) -> pd.DataFrame:
 def apart(x: str = LKE, y: str = NCCR, least: str = "probably") -> pd.DataFrame:
     """Return how differently two measures rank each model, the largest difference first.
 
-    Parameters
-    ----------
-    x, y : str
-        Measures of two papers.
-    least : str
-        The least certainty of a match.
-
-    Returns
-    -------
-    DataFrame
-        Index ``model``; ``family, kind``, `x`, `y`, ``rank_x, rank_y`` (1 is best), ``gap``: the
-        place on y minus that on x, in standard deviations of ranks, above 0 where y puts the model
-        higher; ``known``: what the tables say of the model that may explain it.
-
-    Examples
-    --------
-    >>> apart().index[0]
-    'Llama 2 70B Chat'
+    Index ``model``; ``family, kind``, `x`, `y`, ``rank_x, rank_y`` (1 is best), ``gap``: the place
+    on y minus that on x, in standard deviations of ranks, above 0 where y puts the model higher;
+    ``known``: what the tables say of the model that may explain it.
     """
     better = joined.measures()["better"].replace(0, 1)
     rows = joined.joined(least)[["family", "kind", x, y]].dropna()
@@ -478,3 +307,111 @@ def _known(model: str, row: pd.Series, measures: tuple[str, str], least: str) ->
     parts += [f"match in {each.paper}: {each.certainty}" for each in unsure.itertuples()]
     parts += [f"{short(each)} not above guessing" for each in guessed]
     return "; ".join(parts)
+
+
+def turned(doubted: pd.DataFrame, least: str) -> tuple[pd.DataFrame, pd.Series]:
+    """Return the pairs with matches to leave out, and in which one of these moves p across 0.05."""
+    rows = doubted.dropna(subset=[f"p, {least}", "moved"])
+    rows = rows[rows["doubtful"] > 0]
+    before = rows[f"p, {least}"] < LEVEL
+    return rows, before & (rows["largest"] >= LEVEL) | ~before & (rows["smallest"] < LEVEL)
+
+
+def lost(doubted: pd.DataFrame, least: str) -> pd.Series:
+    """Return the pairs whose p crosses 0.05 with surely the same weights alone."""
+    sure = f"p, {joined.CERTAINTIES[0]}"
+    rows = doubted.dropna(subset=[sure, f"p, {least}"])
+    return rows.loc[(rows[sure] < LEVEL) != (rows[f"p, {least}"] < LEVEL), "pair"]
+
+
+def better(sized: pd.DataFrame) -> pd.DataFrame:
+    """Turn the correlations of measures of which a lower one is better, so that up is better."""
+    rows = sized.dropna(subset=["estimate"])
+    up = joined.measures()["better"].reindex(rows["measure"]).replace(0, 1).to_numpy() > 0
+    low, high = np.where(up, rows["low"], -rows["high"]), np.where(up, rows["high"], -rows["low"])
+    return rows.assign(low=low, high=high)
+
+
+def family_scatter(table: pd.DataFrame, x: str, y: str, ax: Axes | None = None) -> Axes:
+    """Draw two measures of models, coloured by family and marked by kind, each with its name.
+
+    `table` has ``family, kind``, `x`, `y`; with ``doubtful`` (bool), such points are hollow.
+    """
+    table = table.dropna(subset=[x, y])
+    if table.empty:
+        return empty(ax, f"No model has both {x} and {y}.")
+    ax = ax or plt.subplots(figsize=(6, 4.4))[1]
+    rows = table.assign(doubtful=table.get("doubtful", False)).reset_index(names="model")
+    for row in rows.to_dict("records"):
+        colour = family_colour(row["family"])
+        face = "white" if row["doubtful"] else colour
+        ax.plot(row[x], row[y], MARKS[row["kind"]], ms=7, color=colour, mfc=face, mew=1.5)
+    ax.set_xlabel(plain(x))
+    ax.set_ylabel(plain(y))
+    ax.margins(0.16, 0.12)
+    _legends(ax, rows)
+    name_points(ax, rows, x, y, "model")
+    return ax
+
+
+def _legends(ax: Axes, rows: pd.DataFrame) -> None:
+    """Say above the axes what the marks and the colours mean, those that are there."""
+    kinds = [kind for kind in MARKS if (rows["kind"] == kind).any()]
+    look = {"color": GREY, "ls": "", "ms": 7, "mew": 1.5}
+    handles = [Line2D([], [], marker=MARKS[kind], label=kind, **look) for kind in kinds]
+    if rows["doubtful"].any():
+        handles.append(Line2D([], [], marker="o", mfc="white", label="match in doubt", **look))
+    named = {family_colour(name): name for name in sorted(set(rows["family"]), reverse=True)}
+    if GREY in named:
+        named = {**named, GREY: "other families"}
+    families = [
+        Line2D([], [], marker="s", label=plain(name), **look | {"color": colour})
+        for colour, name in sorted(named.items(), key=lambda item: (item[0] == GREY, item[1]))
+    ]
+    spaces = {"loc": "lower right", "borderaxespad": 0.3, "columnspacing": 1.0}
+    spaces |= {"handletextpad": 0.2}
+    above = ax.legend(
+        handles=families, ncols=min(5, len(families)), bbox_to_anchor=(1, 1.07), **spaces
+    )
+    ax.legend(handles=handles, ncols=len(handles), bbox_to_anchor=(1, 1), **spaces)
+    ax.add_artist(above).set_clip_on(False)  # else the layout leaves it no room
+
+
+def two_orders(table: pd.DataFrame, names: tuple[str, str], ax: Axes | None = None) -> Axes:
+    """Draw the places of models by two measures, a line per model, the best on top.
+
+    `table` is that of :func:`apart`; lines of tuned models are dashed.
+    """
+    if table.empty:
+        return empty(ax, f"No model has both {names[0]} and {names[1]}.")
+    ax = ax or plt.subplots(figsize=(6, 1 + 0.27 * len(table)))[1]
+    for row in table.to_dict("records"):
+        style = "-" if row["kind"] == "base" else "--"
+        look = {"color": family_colour(row["family"]), "lw": 1.8, "marker": "o", "ms": 5}
+        ax.plot([0, 1], [row["rank_x"], row["rank_y"]], style, **look)
+    for at, column, align in ((-0.04, "rank_x", "right"), (1.04, "rank_y", "left")):
+        for place, rows in table.groupby(column):
+            text = plain(", ".join(rows.index))
+            ax.text(at, place, text, ha=align, va="center", fontsize=9)
+    ax.set_xlim(-0.9, 1.9)
+    ax.invert_yaxis()
+    ax.set_xticks([0, 1], [plain(name) for name in names])
+    ax.xaxis.tick_top()
+    ax.set_yticks([])
+    ax.grid(visible=False)
+    ax.spines[:].set_visible(False)
+    return ax
+
+
+def robust(compared: pd.DataFrame) -> Axes:
+    """Draw correlations with their intervals, their values at equal size and without a family."""
+    rows = compared.dropna(subset=["rho"])
+    rows = rows.assign(
+        label=rows["y"].map(short), estimate=rows["rho"], **{"ρ at equal size": rows["given_size"]}
+    )
+    ax = primitives.forest(rows, mark="ρ at equal size", xlabel="ρ with IC-LKE accuracy")
+    if len(rows):
+        for column, label in (("least", "lowest and highest without a family"), ("most", None)):
+            ax.plot(rows[column], range(len(rows)), "|", color=INK, ms=9, label=label)
+        legend_above(ax)
+    return ax
