@@ -1,6 +1,6 @@
 """What the chapter on the papers' own tables computes and draws beyond a line."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 
 import matplotlib.pyplot as plt
@@ -50,7 +50,7 @@ VERDICTS = {
 Pair = tuple[str, str, float, pd.Series, pd.Series]  # paper, name, printed r, both measures
 
 
-def overlaps() -> pd.DataFrame:
+def overlaps(load: Callable[[str], pd.DataFrame] = published.load) -> pd.DataFrame:
     """Return the pairs of models of IC-LKE's Tables 1 and 10, and what subsumption can be.
 
     Of two models with accuracies a (`first`, the smaller or tuned one) and b (`second`), the share
@@ -65,7 +65,7 @@ def overlaps() -> pd.DataFrame:
     """
     parts = []
     for number, pair in ((1, ("smallest", "largest")), (10, ("tuned", "base"))):
-        table = published.load(f"lke_table{number}")
+        table = load(f"lke_table{number}")
         part = table[[*(f"{each} accuracy" for each in pair), "subsumption"]]
         part = part.set_axis(["first", "second", "printed"], axis=1)
         parts.append(part.rename_axis("pair").reset_index().assign(table=f"Table {number}"))

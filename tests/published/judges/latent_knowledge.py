@@ -6,9 +6,9 @@ from itertools import pairwise
 import pandas as pd
 
 from helpers.published import parameters
-from tests.published.recomputed import latent_knowledge as grid
-from tests.published.recomputed.check import Load
+from tests.published import recomputed as grid
 from tests.published.judges.reading import Reading, about_all, in_general, parts
+from tests.published.recomputed import Load
 
 SEVEN_BILLION = {  # the models that the paper compares families by
     "Mistral-7B": True,
