@@ -1,4 +1,4 @@
-"""Numbers beside others: printed and recomputed ones, and paired models."""
+"""Bars of shares with their counts, and differences between paired models."""
 
 from collections.abc import Mapping
 
@@ -44,7 +44,7 @@ def verdict_bars(
     Parameters
     ----------
     counts : DataFrame
-        One column a part: verdicts, as from :func:`helpers.published.claims.counts`.
+        One column a part.
     ax : Axes, optional
         By default a new figure, tall enough.
     xlabel : str

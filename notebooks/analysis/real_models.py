@@ -413,5 +413,6 @@ def robust(compared: pd.DataFrame) -> Axes:
     if len(rows):
         for column, label in (("least", "lowest and highest without a family"), ("most", None)):
             ax.plot(rows[column], range(len(rows)), "|", color=INK, ms=9, label=label)
+        ax.set_xticks(np.linspace(-1, 1, 5))
         legend_above(ax)
     return ax

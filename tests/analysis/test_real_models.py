@@ -190,11 +190,8 @@ def test_a_correlation_is_clear_by_its_interval_as_written_and_by_holm():
 
 
 def test_a_match_decides_where_p_crosses_the_level_without_it():
-    rows = {
-        "pair": list("abcd"),
-        "p, probably": [0.01, 0.01, 0.2, np.nan],
-        "doubtful": [2, 0, 1, 1],
-    }
+    rows = {"pair": list("abcd"), "p, probably": [0.01, 0.01, 0.2, np.nan]}
+    rows |= {"doubtful": [2, 0, 1, 1]}
     rows |= {"moved": [0.1, np.nan, 0.2, 0.1], "smallest": [0.01, 0.0, 0.04, 0.0]}
     rows |= {"largest": [0.04, 0.0, 0.5, 0.0], "p, same weights": [0.2, 0.01, 0.3, np.nan]}
     resting, crossed = joint.turned(pd.DataFrame(rows), "probably")
