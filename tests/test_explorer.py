@@ -9,8 +9,8 @@ import pytest
 from axe_playwright_python.base import AXE_FILE_PATH
 from scipy.stats import spearmanr
 
-from helpers.plots import explorer
 from helpers.published import joined
+from notebooks.analysis import explorer
 from tests import hostile
 
 ROOT = Path(__file__).resolve().parent.parent

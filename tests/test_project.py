@@ -30,7 +30,7 @@ TOOLS = {  # needed, though nothing of ours imports them
 
 
 # Imported by the library only where they are at hand, or for what a script does not do.
-AT_HAND = {"IPython": "a notebook", "altair": "the book's explorer", "inseq": "attribution"}
+AT_HAND = {"IPython": "a notebook", "inseq": "attribution"}
 AT_HAND |= {"gguf": "a GGUF file", "sentence_transformers": "another retriever"}
 
 

@@ -13,7 +13,7 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 APART = {"atlas"}  # of a chapter of its own
 # What one chapter alone calls, to say what it found or to lay out its tables.
-OWN = re.compile(r"helpers\.(atlas|.*findings|runs\.(comparison|panel)|published\.(checks|claims))")
+OWN = re.compile(r"helpers\.(atlas|.*findings|runs\.(comparison|panel))")
 FEW = 2  # arguments that a sentence can explain
 
 

@@ -6,7 +6,7 @@ colour-blind readers and a model keeps its colour in all chapters. A figure six 
 well on a phone; its white ground stays white on a dark page.
 """
 
-from helpers.plots.audit import differences, forest, gap_panels, verdict_bars
+from helpers.plots.audit import gap_panels, verdict_bars
 from helpers.plots.calibration import agreement_map, area_dots, cost_plane, upset
 from helpers.plots.curves import CONTEXTS, context_curves, exposure_curve, line_curve, size_panels
 from helpers.plots.distributions import (
@@ -25,7 +25,6 @@ from helpers.plots.latent import (
     reliability_diagram,
     share_curve,
 )
-from helpers.plots.models import correlation_map, family_scatter, two_orders
 from helpers.plots.multiplicity import class_bars, lines, mapping, roc_curves, two_prompts
 from helpers.plots.reliability import (
     effect_grid,
@@ -50,15 +49,11 @@ __all__ = [
     "attribution_heatmap",
     "class_bars",
     "context_curves",
-    "correlation_map",
     "cost_plane",
-    "differences",
     "dots",
     "effect_grid",
     "empty",
     "exposure_curve",
-    "family_scatter",
-    "forest",
     "gap_panels",
     "grouped_dots",
     "kind_bars",
@@ -79,7 +74,6 @@ __all__ = [
     "scatter",
     "share_curve",
     "size_panels",
-    "two_orders",
     "two_prompts",
     "upset",
     "use_style",

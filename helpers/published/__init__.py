@@ -1,25 +1,16 @@
-"""The papers' tables and claims as data, and their checks.
-
-What our copies of the papers had lost and we put back (two signs, some headings) is listed in
-``restored.csv`` (:func:`restored`). ``claims.csv`` holds sentences (`helpers.published.claims`).
+"""The four papers' printed tables, numbers and sentences as data.
 
 Each file ``<paper>_<table>.csv`` is tidy: ``table, row, column, value, source``. Models have one
 name throughout: Table 5's "FLAN-T5-XXL" is ``Flan-T5-XXL``, Table 6's "BLOOMZ-7b" is
 ``BLOOMZ-7b1`` (its MONITOR of 0.472 is that of BLOOMZ-7b1 in Table 10). Percentages stay
-percentages; p-values printed as 0.001 mean at most 0.001. Table 4's overall MONITOR is the sum of
-Table 10's column over 21, though there are 20 relations, so a mean over relations is 5 % above it.
+percentages; p-values printed as 0.001 mean at most 0.001. Models of ``kb_*`` are named by family
+and size, "Llama3 8B", their columns by setting and measure, "four-shot CR" ("four-two": four-shot
+with two unsure shots). Tables ``*_text`` hold numbers of the running text. Tables without numbers
+are left out, and so is Table 9 of the third paper, a picture in the copy at hand.
 
-Models of ``kb_*`` are named by family and size, "Llama3 8B"; their columns by setting and measure,
-"four-shot CR" ("four-two": four-shot with two unsure shots).
-
-Tables ``*_text`` hold numbers from the running text. Not here: what has no numbers (templates and
-prompts of MONITOR's Table 1 and of the knowledge bases' Tables 3 and 5 to 8, lists of names in the
-tables 3 and 4 of the third paper), and its Table 9, an image in the copy at hand.
-
-Tables ``lke_*``: Table 7 has 35 base and 14 tuned models. Table 8's averages are said (H.3) to be
-of "all the 49 models" and fit the 35: times 35 times 400 facts they are whole numbers, but for two
-relations.
-Table 5's {subject} stands as printed.
+What our copies of the papers had lost and we put back is in ``restored.csv``. ``claims.csv`` holds
+sentences of the papers with our verdicts, ``comparisons.csv`` printed numbers beside what other
+printed numbers make them; `tests/published` works both out anew.
 
 Sources: Wang et al. 2024, "Assessing the Reliability of Large Language Model Knowledge" (MONITOR),
 NAACL; arXiv 2310.09820. Zheng et al. 2024, "How Reliable are LLMs as Knowledge Bases?"; arXiv
@@ -38,13 +29,7 @@ FOLDER = Path(__file__).parent
 
 
 def names(folder: Path = FOLDER) -> list[str]:
-    """List the tables there are in a folder, by default the book's own, in alphabetical order.
-
-    Examples
-    --------
-    >>> "monitor_table4" in names()
-    True
-    """
+    """List the tables there are in a folder, by default the book's own, in alphabetical order."""
     return sorted(path.stem for path in folder.glob("*_*.csv"))
 
 
@@ -79,11 +64,7 @@ def load(name: str, folder: Path = FOLDER) -> pd.DataFrame:
 
 
 def wide(tidy: pd.DataFrame) -> pd.DataFrame:
-    """Lay out a stored table in its printed shape, as :func:`load` returns it.
-
-    >>> wide(load_tidy("monitor_table8")).to_dict("records")
-    [{'MONITOR': 14.4, 'accuracy': 42.7, 'saved': 2.97}]
-    """
+    """Lay out a stored table in its printed shape, as :func:`load` returns it."""
     table = tidy.pivot(index="row", columns="column", values="value")  # noqa: PD010 refuses doubles
     table = table.loc[tidy["row"].unique(), tidy["column"].unique()].rename_axis(columns=None)
     for column in table.columns:
@@ -95,34 +76,16 @@ def wide(tidy: pd.DataFrame) -> pd.DataFrame:
 
 
 def load_tidy(name: str, folder: Path = FOLDER) -> pd.DataFrame:
-    """Read one published table as it is stored, its values the strings that were printed.
-
-    Parameters
-    ----------
-    name : str
-        As in :func:`names`.
-    folder : Path
-        Where the files are.
-
-    Returns
-    -------
-    DataFrame
-        Columns ``table, row, column, value, source``.
-
-    Raises
-    ------
-    UserError
-        If there is no such table; the message lists those there are.
-
-    Examples
-    --------
-    >>> load_tidy("monitor_table8")[["column", "value"]].values.tolist()
-    [['MONITOR', '14.4'], ['accuracy', '42.7'], ['saved', '2.97']]
-    """
+    """Read one published table as it is stored: ``table, row, column, value, source``, all text."""
     known = names(folder)
     if name not in known:
         raise UserError(f'There is no published table "{name}"; there are {", ".join(known)}.')
-    return pd.read_csv(folder / f"{name}.csv", dtype=str, keep_default_na=False)
+    return _texts(folder / f"{name}.csv")
+
+
+def restored() -> pd.DataFrame:
+    """Return where the tables differ from our copies: ``table, place, printed, stored, reason``."""
+    return _texts(FOLDER / "restored.csv")
 
 
 def unknown(name: str, table: pd.DataFrame) -> pd.DataFrame:
@@ -138,32 +101,53 @@ def unknown(name: str, table: pd.DataFrame) -> pd.DataFrame:
     return table
 
 
-def restored() -> pd.DataFrame:
-    """Return what our copies of the papers print otherwise than the tables are stored.
+def claims() -> pd.DataFrame:
+    """Return sentences of the papers about their results, each beside what its tables say.
 
     Returns
     -------
     DataFrame
-        ``table, place, printed, stored, reason``, all text.
+        ``claim`` (a short name), ``paper, section, quotation``, ``rests_on`` (tables or figures),
+        ``says`` (what these print), ``verdict``: "supported", "partly", "contradicted" or "not
+        decided", and ``severity`` of what is contradicted: "substance", "exceptions" or
+        "description". Our judgements, by the rules of the chapter on the papers' tables.
 
     Examples
     --------
-    >>> restored().loc[0, ["printed", "stored"]].tolist()
-    ['0.17', '-0.17']
+    >>> claims().set_index("claim").loc["strong_interference", ["verdict", "severity"]].tolist()
+    ['contradicted', 'exceptions']
     """
-    return pd.read_csv(FOLDER / "restored.csv", dtype=str, keep_default_na=False)
+    return _texts(FOLDER / "claims.csv")
+
+
+def comparisons() -> pd.DataFrame:
+    """Return printed numbers of the papers beside what other printed numbers make them.
+
+    Returns
+    -------
+    DataFrame
+        ``paper, check`` (as in ``checks.csv``, which says what should agree), ``row, published,
+        recomputed``, and ``tolerance``, how far rounding of the printed numbers can move them
+        apart. Where the check is an inequality, ``recomputed`` is the nearest number that fulfils
+        it.
+
+    Examples
+    --------
+    >>> found = comparisons().query("check == 'Table 8: ratio'")
+    >>> found[["published", "recomputed"]].round(3).to_numpy().tolist()
+    [[2.97, 2.965]]
+    """
+    return pd.read_csv(FOLDER / "comparisons.csv")
+
+
+def checks() -> pd.DataFrame:
+    """Return the checks behind :func:`comparisons`: ``paper, check, claim, tables``."""
+    return _texts(FOLDER / "checks.csv")
 
 
 def parameters(text: str) -> float:
     """Read a number of parameters as the papers write it.
 
-    Raises
-    ------
-    UserError
-        If the text is no such number.
-
-    Examples
-    --------
     >>> parameters("125m"), parameters("7.1B")
     (125000000.0, 7100000000.0)
     """
@@ -172,3 +156,7 @@ def parameters(text: str) -> float:
         return float(text[:-1]) * units[text[-1].lower()]
     except (ValueError, KeyError, IndexError):
         raise UserError(f'"{text}" is no number of parameters such as 125m or 7B.') from None
+
+
+def _texts(path: Path) -> pd.DataFrame:
+    return pd.read_csv(path, dtype=str, keep_default_na=False)

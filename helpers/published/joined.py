@@ -22,19 +22,10 @@ BENCHMARKS = {
 
 
 def models() -> pd.DataFrame:
-    """Return the models of the four papers.
+    """Return the models of the four papers, by name.
 
-    Returns
-    -------
-    DataFrame
-        Index ``model``; ``family`` (of the pretrained model it comes from), ``billion`` (all
-        parameters as the name says; not a number where unknown), ``kind`` ("base" or "tuned"),
-        ``released`` (year).
-
-    Examples
-    --------
-    >>> models().loc["Vicuna 1.5 7B", ["family", "kind"]].tolist()
-    ['Llama 2', 'tuned']
+    ``family`` (of the pretrained model it comes from), ``billion`` (all parameters as the name
+    says; not a number where unknown), ``kind`` ("base" or "tuned"), ``released`` (year).
     """
     return pd.read_csv(FOLDER / "models.csv", index_col="model")
 
@@ -42,23 +33,9 @@ def models() -> pd.DataFrame:
 def matches(least: str = CERTAINTIES[-1]) -> pd.DataFrame:
     """Return which name in which paper means which model, how surely, and why.
 
-    Parameters
-    ----------
-    least : str
-        The least certainty, of ``CERTAINTIES``.
+    ``model, paper, name`` (as in that paper's tables here), ``certainty, reason``; `least` is the
+    least certainty.
 
-    Returns
-    -------
-    DataFrame
-        ``model, paper, name`` (as in that paper's tables here), ``certainty, reason``.
-
-    Raises
-    ------
-    UserError
-        For another certainty.
-
-    Examples
-    --------
     >>> found = matches().query("name == 'Bloom-3B'")
     >>> found[["model", "paper", "certainty"]].to_numpy().tolist()[0]
     ['BLOOMZ 3B', 'IC-LKE', 'probably']
@@ -71,26 +48,17 @@ def matches(least: str = CERTAINTIES[-1]) -> pd.DataFrame:
 
 
 def doubtful() -> pd.DataFrame:
-    """Return the matches that may be of other weights, as :func:`matches` does.
-
-    >>> set(doubtful()["certainty"]) == {"probably", "same family"}
-    True
-    """
+    """Return the matches that may be of other weights, as :func:`matches` does."""
     found = matches()
     return found[found["certainty"] != CERTAINTIES[0]].reset_index(drop=True)
 
 
 def measures() -> pd.DataFrame:
-    """Return the measures of a model that the four papers print.
+    """Return the measures of a model that the four papers print, by name ("IC-LKE: accuracy").
 
-    Returns
-    -------
-    DataFrame
-        Index ``measure`` ("IC-LKE: accuracy"); ``paper``; ``source``, its table; ``better``: 1 if
-        higher is better, -1 if lower is, 0 if neither.
+    ``paper``; ``source``, its table; ``better``: 1 if higher is better, -1 if lower is, 0 if
+    neither.
 
-    Examples
-    --------
     >>> measures().loc["MONITOR: score", ["source", "better"]].astype(str).tolist()
     ['Wang et al. 2024, Table 4', '-1']
     """
@@ -153,19 +121,11 @@ def shared(least: str = "probably") -> pd.DataFrame:
 
 
 def relations() -> pd.DataFrame:
-    """Put what two of the papers print of relations side by side.
+    """Put what two of the papers print of relations side by side, by the relation's words.
 
-    Returns
-    -------
-    DataFrame
-        Index ``relation`` (its words); a column of MONITOR for each model of :func:`models` that
-        Table 10 names, and ``IC-LKE accuracy``, the average over that paper's models (its Table 8
-        has no others), where it has a relation of the same words.
-
-    Examples
-    --------
-    >>> relations().loc["developer", ["OPT 2.7B", "IC-LKE accuracy"]].round(3).tolist()
-    [0.47, 0.787]
+    A column of MONITOR for each model of :func:`models` that Table 10 names, and ``IC-LKE
+    accuracy``, the average over that paper's models (its Table 8 has no others), where it has a
+    relation of the same words.
     """
     printed, words = load("monitor_table10"), load("monitor_table9")["label"]
     found = matches(CERTAINTIES[0]).query("paper == 'MONITOR'").set_index("name")["model"]

@@ -21,19 +21,10 @@ TUNED = {  # by the base models' family
 def models(setting: str = "four-shot") -> pd.DataFrame:
     """Return the 26 models with all measures of one prompt setting (Tables 4, 9, 10 and 11).
 
-    Parameters
-    ----------
-    setting : str
-        One of ``SETTINGS``; for any other, the paper's four-shot setting.
+    Shares, not percentages, by the measures' names; ``tuned`` (bool), ``family``, ``billion``
+    (parameters, not a number where they are not known). For a setting that is none of
+    ``SETTINGS``, the paper's four-shot setting.
 
-    Returns
-    -------
-    DataFrame
-        Shares, not percentages, by the measures' names; ``tuned`` (bool), ``family``, ``billion``
-        (parameters, not a number where they are not known).
-
-    Examples
-    --------
     >>> models("zero-shot").loc["GPT-3.5 Turbo", ["CR", "Cons_c"]].to_dict()
     {'CR': 0.6073, 'Cons_c': 0.871}
     """
@@ -60,17 +51,11 @@ def measures(setting: str, load: Callable[[str], pd.DataFrame] = load) -> pd.Dat
 def pairs() -> dict[str, tuple[pd.DataFrame, pd.DataFrame]]:
     """Return pairs of models for the questions of Figure 3, like with like.
 
-    The pairs are this book's. The paper prints no numbers for that figure, whose text fits means
-    over all small, medium and large models, or over all base and all tuned ones.
+    Name to two tables whose rows are paired: the smaller and the next larger of a family, base and
+    tuned models of one size (both four-shot), and every model in two settings. The pairs are this
+    book's; the paper prints no numbers for that figure, whose text fits means over all small,
+    medium and large models, or over all base and all tuned ones.
 
-    Returns
-    -------
-    dict
-        Name to two tables whose rows are paired: the smaller and the next larger of a family, base
-        and tuned models of one size (both four-shot), and every model in two settings.
-
-    Examples
-    --------
     >>> {name: len(first) for name, (first, _) in pairs().items()}
     {'larger': 14, 'tuned': 8, 'shots': 26, 'unsure shots': 26}
     """
@@ -92,20 +77,12 @@ def pairs() -> dict[str, tuple[pd.DataFrame, pd.DataFrame]]:
 
 
 def lines() -> dict[str, dict[str, pd.DataFrame]]:
-    """Return what Figures 8 to 10 detail, each line's models in order.
+    """Return what Figures 8 to 10 detail: comparison to lines by name, each line's models in order.
 
-    Returns
-    -------
-    dict
-        Comparison to lines by name, a table of :func:`models` each, with ``place``: a family by
-        the logarithm of its billions of parameters, base and tuned model of one size (0 and 1),
-        every model in the three settings (0 to 2); ``family`` is that of the base models, and
-        "others" for models without kin.
+    Each line is a table of :func:`models` with ``place``: a family by the logarithm of its billions
+    of parameters, base and tuned model of one size (0 and 1), every model in the three settings
+    (0 to 2); ``family`` is that of the base models, and "others" for models without kin.
 
-    Examples
-    --------
-    >>> {name: len(found) for name, found in lines().items()}
-    {'size': 8, 'tuning': 8, 'prompt': 26}
     >>> lines()["tuning"]["Gemma 2B"].index.tolist()
     ['Gemma 2B', 'Gemma-Instruct 2B']
     """

@@ -5,15 +5,14 @@ import pytest
 
 from book.tools import chapters, settings
 from helpers import UserError, findings, published, runs
-from helpers.published import checks, claims
 from tests.chapters import notebooks
 
-SMALL = ["n_bootstrap=50", "n_planted=1"]
+SMALL = ["n_bootstrap=50"]
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """Return the folder of a run with few resamples and planted digits."""
+    """Return the folder of a run with few resamples."""
     return chapters.run("published", "", SMALL, tmp_path_factory.mktemp("runs"))
 
 
@@ -24,69 +23,67 @@ def test_the_run_is_whole(folder):
 
 def test_it_is_a_synthesis_and_asks_no_model(root, folder):
     declared = settings.declared(root / "notebooks" / "published.ipynb")
-    assert set(declared) == {"seed", "n_bootstrap", "n_planted", "run_dir"}
+    assert set(declared) == {"seed", "n_bootstrap", "run_dir"}
     assert folder.parts[-2:] == ("synthesis", "published")
 
 
-def test_the_saved_cells_are_those_of_the_checks(folder, metrics):
-    again = checks.cells(checks.every())
-    pd.testing.assert_frame_equal(metrics, again, check_dtype=False)
+def test_the_saved_cells_are_the_stored_comparisons(folder, metrics):
+    stored = published.comparisons()
+    pd.testing.assert_frame_equal(metrics[list(stored)], stored, check_dtype=False)
+    gap = (stored["recomputed"] - stored["published"]).abs()
     manifest = runs.manifest(folder)
-    assert manifest["n_cells"] == len(again)
-    assert manifest["n_differing"] == (~again["agrees"]).sum()
+    assert manifest["n_cells"] == len(stored) == 1786
+    assert manifest["n_differing"] == (gap > stored["tolerance"] + 1e-12).sum()
 
 
 def test_every_published_table_is_listed(folder):
     listed = pd.read_csv(folder / "tables" / "files.csv")
     assert listed["table"].tolist() == published.names()
-    assert listed["numbers"].sum() > 2000
+    assert listed["values"].sum() > 2000
 
 
 def test_the_prose_states_what_was_computed(folder):
-    assert "sum divided by 21: 0.7007" in notebooks.printed(folder, "by-hand")
-    assert "11.70" in notebooks.printed(folder, "by-hand")
-    assert "the same 2 of 78 cells" in notebooks.printed(folder, "scratch")
+    overall = pd.read_csv(folder / "tables" / "divisor.csv", index_col="model")
+    assert overall.loc["BLOOMZ-560m", "sum / 21"] == pytest.approx(0.7007, abs=5e-5)
+    wrong = pd.read_csv(folder / "tables" / "cwr.csv")
+    assert wrong["product"].round(2).tolist()[-1] == 11.70
+    assert len(wrong) == 2
     cells = notebooks.executed(folder).values()
     said = "\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
-    all_checks = {one.name: one for one in checks.every()}
-    assert "The three correlations that do not follow" in said
-    assert len(all_checks["Table 2: correlations"].differing) == 3
-    assert "0.627 and 0.617" in said
-    means = all_checks["Table 8: mean over all 49 models"].cells.iloc[0]
-    assert (round(means["recomputed"], 3), round(means["published"], 3)) == (0.627, 0.617)
-    assert "For 11 of the 12 models" in said
-    assert len(all_checks["Table 1: repeats Table 7"].differing) == 11
-    assert "four of eight gain" in said
-    assert "up in 4 of 8. NCCR" in claims.read("knowledge bases", "tuned_on_seen", "").says
+    assert "Three do not follow from its tables" in said
+    checks = pd.read_csv(folder / "tables" / "checks.csv").set_index(["paper", "check"])
+    differing = checks["numbers"] - checks["agree"]
+    assert differing["knowledge bases", "Table 2: correlations"] == 3
+    assert "for 11 of 12 models" in said
+    assert differing["IC-LKE", "Table 1: repeats Table 7"] == 11
+    assert "of the eight that have one, four gain" in said
+    says = published.claims().query("paper == 'knowledge bases'").set_index("claim")["says"]
+    assert "up in 4 of 8. NCCR" in says["tuned_on_seen"]
 
 
 def test_every_sentence_is_shown_with_its_verdict(folder):
-    audited = claims.audit()
-    shown = pd.read_csv(folder / "tables" / "all_sentences.csv", dtype=str)
-    assert shown["what the paper says"].tolist() == audited["quotation"].tolist()
-    assert shown["verdict"].tolist() == audited["verdict"].tolist()
-    names = [path.stem for path in (folder / "tables").glob("sentences_*.csv")]
-    parts = [pd.read_csv(folder / "tables" / f"{name}.csv") for name in names]
-    open_ones = audited["verdict"].isin(["partly", "contradicted"])
-    assert sum(map(len, parts)) == open_ones.sum()
-    assert len(names) == audited["paper"].nunique()
+    shown = pd.read_csv(folder / "tables" / "all_sentences.csv", dtype=str, keep_default_na=False)
+    pd.testing.assert_frame_equal(shown, published.claims())
+    substance = pd.read_csv(folder / "tables" / "substance.csv")
+    assert len(substance) == (shown["severity"] == "substance").sum()
 
 
-def test_the_opening_tells_what_matters_most_and_then_counts_sentences(folder):
-    first, second, third, fourth = findings.load(folder)[:4]
-    assert (first.claim, second.claim) == ("divisor_21", "subsumption_turned")
-    assert (third.claim, fourth.claim) == ("sentences_hold", "none_contradicted")
-    assert third.n == (claims.audit()["verdict"] != "not decided").sum()
+def test_its_findings_are_those_of_the_tables(folder):
+    told = {one.claim: one for one in findings.load(folder)}
+    decisions = {name: (one.decision, one.n) for name, one in told.items()}
+    assert decisions == {
+        "divisor_21": ("holds", 12),
+        "numbers_agree": ("opposite", 1786),
+        "one_cell": ("opposite", 26),
+        "subsumption_turned": ("holds", 19),
+        "base_models_only": ("holds", 49),
+        "sentences_hold": ("holds", 78),
+        "none_contradicted": ("opposite", 78),
+        "monitor_rises_with_accuracy": ("opposite", 12),
+    }
 
 
-@pytest.mark.parametrize(
-    ("words", "sentence"),
-    [
-        (["n_bootstrap=0"], "n_bootstrap is 0: give 20 or more"),
-        (["n_planted=-1"], "n_planted is -1: give 0 or more"),
-    ],
-)
-def test_bad_values_are_refused_before_anything_runs(words, sentence, tmp_path):
-    with pytest.raises(UserError, match=sentence):
-        chapters.run("published", "", words, tmp_path)
+def test_bad_values_are_refused_before_anything_runs(tmp_path):
+    with pytest.raises(UserError, match="n_bootstrap is 0: give 20 or more"):
+        chapters.run("published", "", ["n_bootstrap=0"], tmp_path)
     assert not list(tmp_path.iterdir())

@@ -5,7 +5,6 @@ import re
 import pytest
 
 from helpers import UserError, published
-from helpers.published.checks import latent_knowledge
 
 SHAPES = {
     "lke_table1": (6, 5),
@@ -49,25 +48,6 @@ def test_table_6_stands_in_the_paper(shared):
     assert links == ["https://huggingface.co/" + link for link in stored["repository"]]
     for name, short in stored["name in the paper"].items():
         assert abs(words.index(name) - words.index(short)) == 1  # the copy turns one pair round
-
-
-def test_names_of_tuned_models_fit_in_tables_6_7_and_10():
-    table = latent_knowledge.tuned()
-    assert len(table) == 14
-    assert set(latent_knowledge.TUNED.values()) == {
-        name for name in published.load("lke_table7").index if TUNED.search(name)
-    }
-    assert set(published.load("lke_table10").index) == set(table["in Table 10"]) - {
-        "Falcon-7B FT-1"
-    }
-
-
-def test_twins_by_hand():
-    both = latent_knowledge.twins()
-    assert both.loc["Mistral-7B", "Table 7"] == pytest.approx(0.66120 - 0.74365)
-    assert both.loc["Mixtral-8x7B", "Table 10"] == pytest.approx(0.835 - 0.817)
-    exchanged = (both["Table 10"] + both["Table 7"]).abs()[["Llama2-7B", "Llama2-13B"]]
-    assert (exchanged < 0.01).all()
 
 
 def test_rates_are_shares_and_larger_models_know_more():

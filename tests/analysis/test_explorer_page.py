@@ -11,8 +11,8 @@ import altair as alt
 import pandas as pd
 import pytest
 
-from helpers.plots import explorer
 from helpers.published import joined
+from notebooks.analysis import explorer
 from tests import hostile
 
 RUN = {"measure": "IC-LKE: accuracy", "value": 0.5, "low": 0.4, "high": 0.6, "n": 100}

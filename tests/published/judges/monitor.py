@@ -5,8 +5,8 @@ from itertools import combinations, pairwise
 import pandas as pd
 
 from helpers import stats
-from helpers.published.checks.check import Load
-from helpers.published.claims.reading import Reading, about_all, in_general, parts
+from tests.published.judges.reading import Reading, about_all, in_general, parts
+from tests.published.recomputed import Load
 
 BLOOMZ = ("BLOOMZ-560m", "BLOOMZ-1b1", "BLOOMZ-3b", "BLOOMZ-7b1")
 SERIES = (BLOOMZ, ("Vicuna-7b", "Vicuna-13b"))  # those of Figures 7 and 8

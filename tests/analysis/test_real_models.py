@@ -4,9 +4,16 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.stats
+from hypothesis import given
+from hypothesis import strategies as st
+from matplotlib.legend import Legend
+from statsmodels.stats.multitest import multipletests
 
 from helpers import UserError, published
-from helpers.published import joined, joint
+from helpers.plots import style
+from helpers.published import joined
+from notebooks.analysis import real_models as joint
+from tests.plots.drawn import draw, legend, texts
 
 NCCR = joint.NCCR
 NAMES = {  # the models of both papers, by the names that each gives them, matched again by hand
@@ -72,32 +79,23 @@ def test_fewer_than_six_models_are_not_correlated():
     row = joint.compare([(joint.LKE, joint.MONITOR[0])], n_resamples=20).iloc[0]
     assert (row["n"], row["note"]) == (4, joint.TOO_FEW)
     assert np.isnan(row[list(joint.NUMBERS)].astype(float)).all()
-    grid = joint.grid([joint.LKE, *joint.MONITOR])
-    assert grid["rho"].isna().all()
-    square = joint.square([joint.LKE, joint.MONITOR[0], NCCR])
-    assert (square["rho"].isna() == (square["n"] < 6)).all()
 
 
 def test_headline_pairs_are_of_different_papers_and_all_there():
     paper = joined.measures()["paper"]
     assert len(set(joint.HEADLINE)) == len(joint.HEADLINE) == 37
     assert all(paper[x] != paper[y] for x, y in joint.HEADLINE)
-    assert set(joint.MAPPED) <= set(joint.MAIN) <= set(paper.index)
+    assert set(joint.MAIN) <= set(paper.index)
 
 
-def test_shuffles_keep_what_depends_on_each_other():
-    """A pair is counted in a share of 0.05 at most, and with it every pair that says the same."""
-    one = joint.grid([joint.LKE, NCCR])
-    counts = joint.by_chance(one, n_draws=400)
-    assert 0.02 < counts.mean() <= 0.05
-    twice = joint.by_chance(pd.concat([one, one]), n_draws=400)
-    np.testing.assert_array_equal(twice, 2 * counts)
-
-
-def test_holm_multiplies_the_smallest_most():
-    found = joint.holm([0.04, np.nan, 0.01, 0.03])
-    np.testing.assert_allclose(found, [0.06, np.nan, 0.03, 0.06])
-    assert np.isnan(joint.holm([np.nan])).all()
+@given(st.lists(st.one_of(st.floats(0, 1), st.just(np.nan)), max_size=12))
+def test_holm_is_that_of_statsmodels(p):
+    p = np.array(p)
+    there = ~np.isnan(p)
+    expected = p.copy()
+    if there.any():
+        expected[there] = multipletests(p[there], method="holm")[1]
+    np.testing.assert_allclose(joint.holm(p), expected)
 
 
 def test_doubtful_matches_are_left_out_one_by_one(printed):
@@ -170,3 +168,82 @@ def test_two_families_give_no_interval():
     assert (row["families"], row["n"]) == (2, 6)
     assert row[["low", "high", "given_low", "given_high"]].isna().all()
     assert row[["rho", "p", "given_size"]].notna().all()
+
+
+def correlated(rho, low, high, p=0.01):
+    """Return correlations of IC-LKE accuracy, all with the same p after Holm."""
+    columns = {"x": joint.LKE, "y": joint.KNOWING[: len(rho)], "rho": rho, "low": low, "high": high}
+    return pd.DataFrame(columns).assign(p_holm=p, n=15)
+
+
+def test_a_correlation_is_clear_by_its_interval_as_written_and_by_holm():
+    rows = correlated([0.5, 0.5, -0.5], [0.1, 0.004, -0.9], [0.9, 0.9, -0.2])
+    assert joint.clear(rows).tolist() == [True, False, False]
+    assert joint.clear(rows, -1).tolist() == [False, False, True]
+    assert not joint.clear(rows.assign(p_holm=0.05)).any()
+    assert joint.counted(rows) == (1, "undecided")
+    assert joint.counted(rows.head(1)) == (1, "holds")
+    assert joint.counted(rows.tail(1)) == (0, "opposite")
+    assert joint.counted(rows.head(0)) == (0, "undefined")
+    assert joint.strongest(rows.tail(2)) == (0.5, 0.004, 0.9, 15)
+    assert joint.strongest(rows.head(0))[-1] == joint.median(rows.head(0)["rho"], np.nan)[-1] == 0
+
+
+def test_a_match_decides_where_p_crosses_the_level_without_it():
+    rows = {"pair": list("abcd"), "p, probably": [0.01, 0.01, 0.2, np.nan]}
+    rows |= {"doubtful": [2, 0, 1, 1]}
+    rows |= {"moved": [0.1, np.nan, 0.2, 0.1], "smallest": [0.01, 0.0, 0.04, 0.0]}
+    rows |= {"largest": [0.04, 0.0, 0.5, 0.0], "p, same weights": [0.2, 0.01, 0.3, np.nan]}
+    resting, crossed = joint.turned(pd.DataFrame(rows), "probably")
+    assert dict(zip(resting["pair"], crossed)) == {"a": False, "c": True}
+    assert joint.lost(pd.DataFrame(rows), "probably").tolist() == ["a"]
+
+
+def test_lower_is_better_is_turned_round():
+    rows = {"measure": [joint.MONITOR[0], joint.LKE], "estimate": [-0.5, 0.5]}
+    found = joint.better(pd.DataFrame(rows).assign(low=[-0.8, 0.2], high=[-0.2, 0.8]))
+    assert found[["low", "high"]].to_numpy().tolist() == [[0.2, 0.8]] * 2
+
+
+DRAWN = pd.DataFrame(
+    {
+        "family": ["Llama 2", "Llama 2", "OPT", "OPT"],
+        "kind": ["base", "tuned", "base", "base"],
+        "doubtful": [False, True, False, False],
+        "x": [0.1, 0.5, 0.9, np.nan],
+        "y": [0.2, 0.1, 0.4, 0.3],
+        "rank_x": [3, 2, 1, 4],
+        "rank_y": [2.5, 2.5, 1, 4],
+    },
+    index=pd.Index(["Llama 2 7B", "Llama 2 7B Chat", "OPT 13B", "OPT 6.7B"], name="model"),
+)
+
+
+def test_scatter_shows_the_models_that_have_both():
+    ax = draw(joint.family_scatter(DRAWN, "x", "y"))
+    assert sorted(texts(ax.texts)) == sorted(DRAWN.index[:3])
+    assert legend(ax) == ["base", "tuned", "match in doubt"]
+    families = [one for one in ax.get_children() if isinstance(one, Legend)]
+    assert ["Llama 2", "OPT"] in [texts(one.get_texts()) for one in families]
+    two, opt = style.family_colour("Llama 2"), style.family_colour("OPT")
+    look = [(line.get_marker(), line.get_color()) for line in ax.lines]
+    assert look == [("o", two), ("^", two), ("o", opt)]
+    assert [line.get_markerfacecolor() for line in ax.lines] == [two, "white", opt]
+    nothing = joint.family_scatter(DRAWN.assign(x=np.nan), "x", "y")
+    assert "No model has both x and y." in texts(nothing.texts)
+
+
+def test_two_orders_join_the_places_of_each_model():
+    ax = draw(joint.two_orders(DRAWN, ("first", "second")))
+    assert [tuple(line.get_ydata()) for line in ax.lines] == [(3, 2.5), (2, 2.5), (1, 1), (4, 4)]
+    assert [line.get_linestyle() for line in ax.lines] == ["-", "--", "-", "-"]
+    assert "Llama 2 7B, Llama 2 7B Chat" in texts(ax.texts)  # they share a place on the right
+    assert ax.yaxis_inverted()
+
+
+def test_a_robust_pair_has_its_range_and_its_value_at_equal_size():
+    row = {"y": joint.NCCR, "rho": 0.9, "low": 0.5, "high": 1.0, "least": 0.8, "most": 0.95}
+    ax = joint.robust(pd.DataFrame([{**row, "given_size": 0.7}, {"y": joint.LKE, "rho": np.nan}]))
+    drawn = {float(x) for line in ax.get_lines() for x in line.get_xdata()}
+    assert {0.9, 0.7, 0.8, 0.95} <= drawn
+    assert texts(ax.get_yticklabels()) == ["NCCR, zero-shot"]

@@ -6,11 +6,12 @@ from itertools import pairwise
 import pandas as pd
 
 from helpers.published import parameters
-from helpers.published.checks import multiplicity as grid
-from helpers.published.checks.check import Load
-from helpers.published.claims.reading import Reading, about_all, in_general, parts
+from notebooks.analysis.published import BENCHMARKS
+from tests.published import recomputed as grid
+from tests.published.judges.reading import Reading, about_all, in_general, parts
+from tests.published.recomputed import Load
 
-MAIN, MORE = grid.BENCHMARKS["multiplicity_table1"], grid.BENCHMARKS["multiplicity_table3"]
+MAIN, MORE = BENCHMARKS["multiplicity_table1"], BENCHMARKS["multiplicity_table3"]
 STABLE = 2.0  # points of standard deviation; the main text calls up to 1.54 low
 FAMILIES = ("GPT", "Pythia", "Bloom", "Llama2", "Llama3", "OPT")
 

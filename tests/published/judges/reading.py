@@ -6,7 +6,6 @@ from typing import NamedTuple
 SUPPORTED, PARTLY, CONTRADICTED = "supported", "partly", "contradicted"
 UNDECIDABLE = "not decided"
 VERDICTS = (SUPPORTED, PARTLY, CONTRADICTED, UNDECIDABLE)
-SEVERITIES = ("substance", "exceptions", "description")  # of what is contradicted, the worst first
 SMALL = 5.0  # points: a change that a sentence may deny has to be smaller
 
 
@@ -21,11 +20,6 @@ def parts(says: str, *holds: bool | None) -> Reading:
     """Judge a sentence that says several things: supported where all of them hold.
 
     None stands for a part that the numbers leave open.
-
-    >>> parts("The sum is right, the order is not.", True, False).verdict
-    'partly'
-    >>> parts("The sum is right, the order may be.", True, None).verdict
-    'not decided'
     """
     right = [bool(part) for part in holds if part is not None]
     verdict = SUPPORTED if all(right) else PARTLY if any(right) else CONTRADICTED
@@ -33,40 +27,24 @@ def parts(says: str, *holds: bool | None) -> Reading:
 
 
 def no_rise(low: float, high: float) -> bool | None:
-    """Tell by an interval whether something does not rise; None where it may, and noticeably.
-
-    >>> no_rise(1.0, 9.0), no_rise(-9.0, 4.0), no_rise(-9.0, 6.0)
-    (False, True, None)
-    """
+    """Tell by an interval whether something does not rise; None where it may, and noticeably."""
     return False if low > 0 else True if high < SMALL else None
 
 
 def no_change(low: float, high: float) -> bool | None:
-    """Tell by an interval whether something neither rises nor falls.
-
-    >>> no_change(1.0, 9.0), no_change(-4.0, 4.0), no_change(-9.0, 4.0)
-    (False, True, None)
-    """
+    """Tell by an interval whether something neither rises nor falls."""
     both = no_rise(low, high), no_rise(-high, -low)
     return False if False in both else None if None in both else True
 
 
 def about_all(says: str, holds: Collection[bool]) -> Reading:
-    """Judge a sentence about all of something: one exception contradicts it.
-
-    >>> about_all("It rises in {k} of {n}.", [True, True, False])
-    Reading(verdict='contradicted', says='It rises in 2 of 3.')
-    """
+    """Judge a sentence about all of something: one exception contradicts it."""
     k, n = _count(holds)
     return Reading(SUPPORTED if k == n else CONTRADICTED, says.format(k=k, n=n))
 
 
 def in_general(says: str, holds: Collection[bool], enough: float = 1.0) -> Reading:
-    """Judge a sentence about the usual case: partly supported where more than half of them hold.
-
-    >>> in_general("It rises in {k} of {n}.", [True, True, False]).verdict
-    'partly'
-    """
+    """Judge a sentence about the usual case: partly supported where more than half of them hold."""
     k, n = _count(holds)
     verdict = SUPPORTED if k >= enough * n else PARTLY if k > n / 2 else CONTRADICTED
     return Reading(verdict, says.format(k=k, n=n))

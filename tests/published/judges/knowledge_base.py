@@ -14,8 +14,7 @@ import scipy.stats
 
 from helpers import stats
 from helpers.published import knowledge_base as paper
-from helpers.published.checks.check import Load
-from helpers.published.claims.reading import (
+from tests.published.judges.reading import (
     Reading,
     about_all,
     in_general,
@@ -23,6 +22,7 @@ from helpers.published.claims.reading import (
     no_rise,
     parts,
 )
+from tests.published.recomputed import Load
 
 LEVEL = 0.05
 GROUPS = {"small": (0.08, 3), "medium": (7, 13), "large": (65, 70)}  # section 3.1, billions

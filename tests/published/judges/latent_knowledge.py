@@ -6,9 +6,9 @@ from itertools import pairwise
 import pandas as pd
 
 from helpers.published import parameters
-from helpers.published.checks import latent_knowledge as grid
-from helpers.published.checks.check import Load
-from helpers.published.claims.reading import Reading, about_all, in_general, parts
+from tests.published import recomputed as grid
+from tests.published.judges.reading import Reading, about_all, in_general, parts
+from tests.published.recomputed import Load
 
 SEVEN_BILLION = {  # the models that the paper compares families by
     "Mistral-7B": True,

@@ -1,0 +1,215 @@
+"""Published models to be explored in a page: linked views in Vega-Lite, a figure where none run.
+
+``explorer.json`` holds the views, ``explorer.html.jinja`` the page. A page that has them loads
+``_static/explorer/explorer.js``, which draws the views and wires the controls to their parameters.
+"""
+
+import base64
+import io
+import json
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import jinja2
+import matplotlib.pyplot as plt
+import pandas as pd
+from IPython.display import HTML
+
+from helpers.plots import tables
+from helpers.plots.style import family_colour
+from notebooks.analysis.real_models import family_scatter
+
+HERE = Path(__file__).parent
+NAME = "real_models"  # of the exports
+AXES = ("knowledge bases: NCCR, zero-shot", "IC-LKE: accuracy")  # at first, across and up
+AMBIGUITY, BINARY = " ambiguity", " binary ambiguity"  # how measures of multiplicity end
+CHANGES = {
+    "the answer never changes": "#8d99a6",
+    "the answer changes, its mark does not": "#56b4e9",
+    "the mark changes": "#d55e00",
+}
+YOURS, MINE = "your runs", "your run"
+GROUND = "var(--pst-color-background, #fff)"  # follows the page's theme
+GAP = 1.2  # from one benchmark's bars to the next, in bars
+
+Row = dict[str, Any]
+
+
+def show(
+    table: pd.DataFrame,
+    measures: pd.DataFrame,
+    relations: pd.DataFrame | None = None,
+    folder: str | Path | None = None,
+    runs: pd.DataFrame | None = None,
+) -> HTML:
+    """Show models in linked views: scatter, ranking, map of relations, kinds of change.
+
+    `table, measures, relations` are those of `helpers.published.joined`. `runs` has ``label,
+    measure, value, low, high, n, same_questions, dataset`` and may have ``why`` (in what the
+    questions differ) and ``origin``. Runs on the papers' questions are outlined and ranked, of
+    several values of a measure the one of most facts; those on others are crosses beside the axes.
+    """
+    measures = measures[measures.index.isin(table.columns)]
+    keys = {name: f"m{place}" for place, name in enumerate(measures.index)}
+    first = [name if name in keys else list(keys)[place] for place, name in enumerate(AXES)]
+    if folder is not None:
+        tables.export(table, NAME, folder)
+    rows = [_model(str(model), row, keys) for model, row in table.iterrows()]
+    own, apart = _runs(runs, keys, taken=set(table.index))
+    cells, lines, columns, others = _relations(relations, table.index)
+    data = {"models": rows + own, "apart": apart, **cells, **_changes(table, measures)}
+    better = dict(zip(keys.values(), measures["better"].astype(int)))
+    names = {key: name + (" ↓" if better[key] < 0 else "") for name, key in keys.items()}
+    state = {"x": keys[first[0]], "y": keys[first[1]], "names": names, "better": better}
+    state |= {"shown": [row["model"] for row in rows], "chosen": "", "benchmark": ""}
+    state |= {"rows": lines, "columns": columns}
+    views = _views(state, data, others)
+    held = {"state": state, "data": data, "views": views}
+    text = json.dumps(held, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    sizes = sorted({row["billion"] for row in rows if row["billion"] is not None})
+    families = Counter(row["family"] for row in rows)
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(HERE), autoescape=True, undefined=jinja2.StrictUndefined
+    )
+    page = environment.get_template("explorer.html.jinja").render(
+        held=text.replace("<", r"\u003c"),  # no name in it can end the script
+        state=state,
+        views=views,
+        axes=_grouped(zip(measures["paper"], names, names.values())),
+        models=_grouped((row["family"], n, row["model"]) for n, row in enumerate(rows + own)),
+        sizes=[(size, f"{size:g} billion") for size in sizes],
+        families=[(name, family_colour(name), count) for name, count in families.items()],
+        placed=bool(own or apart),
+        changes=CHANGES,
+        benchmarks=[(head["benchmark"], head["benchmark"]) for head in data["benchmarks"]],
+        name=NAME,
+        n_models=len(table),
+        n_measures=len(measures),
+        csv=f"data:text/csv;charset=utf-8,{quote(table.rename_axis('model').to_csv())}",
+        listing=_listing(table, measures, first),
+        **_still(table, *first),
+    )
+    return HTML(page)
+
+
+def _views(state: Row, data: Row, others: list[str]) -> dict[str, Row]:
+    """Return the views of the data there are, their parameters set."""
+    stored = json.loads((HERE / "explorer.json").read_text(encoding="utf-8"))
+    views = {name: {"config": stored["config"], **view} for name, view in stored["views"].items()}
+    for view in views.values():
+        view["params"] = [{"name": name, "value": value} for name, value in state.items()]
+    if not data["apart"]:  # no names above the axis, so no room for them
+        views["scatter"]["title"]["offset"] = 10
+        del views["scatter"]["layer"][-1]
+    beside = views["relations"]["layer"][0]["layer"]
+    if others:
+        beside[1]["layer"][0]["encoding"]["color"]["legend"]["title"] = ", ".join(others)
+    else:
+        del beside[1]
+    optional = ("relations", "changes")
+    return {name: view for name, view in views.items() if name not in optional or data[name]}
+
+
+def _model(model: str, row: pd.Series, keys: dict[str, str]) -> Row:
+    """Return the row of a model; numbers that a paper does not print are left out."""
+    unknown = pd.isna(row["billion"])
+    size = "size not known" if unknown else f"{row['billion']:g} billion"
+    return {
+        "model": model,
+        "family": str(row["family"]),
+        "billion": None if unknown else float(row["billion"]),
+        "kind": row["kind"],
+        "about": f"{row['family']}, {size}, {row['kind']}, {row['released']}",
+        "colour": family_colour(row["family"]),
+        **{keys[name]: round(float(row[name]), 6) for name in keys if pd.notna(row[name])},
+    }
+
+
+def _runs(
+    runs: pd.DataFrame | None, keys: dict[str, str], taken: set[str]
+) -> tuple[list[Row], list[Row]]:
+    """Return the runs on the papers' questions, a row per model, and the numbers of the others."""
+    own: dict[str, Row] = {}
+    apart = []
+    if runs is None or runs.empty:
+        return [], []
+    for run in runs[runs["measure"].isin(keys)].sort_values("n").to_dict("records"):
+        key, name = keys[run["measure"]], str(run["label"])
+        origin = run["origin"] if pd.notna(run.get("origin")) else MINE
+        name = f"{name} ({origin})" if name in taken else name
+        ends = {"low": run["low"], "high": run["high"]}
+        about = f"{origin}, n = {run['n']:,}, {run['dataset']}"
+        if run["same_questions"]:
+            mine = {"family": f"{origin}s", "kind": YOURS, "colour": GROUND, "run": True}
+            row = own.setdefault(name, {"model": name, "about": about, **mine})
+            row[key] = float(run["value"])
+            row |= {f"{key}_{end}": float(v) for end, v in ends.items() if pd.notna(v)}
+        else:
+            row = {"label": name, "measure": key, "value": float(run["value"]), "origin": origin}
+            row |= {end: float(value) for end, value in ends.items() if pd.notna(value)}
+            apart.append(row | {"about": f"{about}; {run.get('why') or 'other questions'}"})
+    return list(own.values()), apart
+
+
+def _relations(
+    table: pd.DataFrame | None, models: pd.Index
+) -> tuple[dict[str, list[Row]], list[str], list[str], list[str]]:
+    """Return the cells of the models and those beside them; rows, columns, and those beside."""
+    if table is None or table.empty:
+        return {"relations": [], "beside": []}, [], [], []
+    ours = table[[name for name in table if name in models]]
+    others = [str(name) for name in table if name not in models]
+    hardest = ours.mean(axis="columns").sort_values(ascending=False, kind="stable")
+    columns = [*ours.mean().sort_values(kind="stable").index, "", *others]
+    cells = table.rename_axis("relation").reset_index().melt("relation", var_name="model").dropna()
+    cells = cells.assign(value=cells["value"].astype(float).round(6))
+    parts = {"relations": cells["model"].isin(models), "beside": ~cells["model"].isin(models)}
+    found = {name: cells[part].to_dict("records") for name, part in parts.items()}
+    return found, list(hardest.index), columns, others
+
+
+def _changes(table: pd.DataFrame, measures: pd.DataFrame) -> dict[str, list[Row]]:
+    """Return the shares of questions whose answer never changes, changes, changes its mark."""
+    stems = [name.removesuffix(BINARY) for name in measures.index if name.endswith(BINARY)]
+    parts, heads = [], []
+    for place, stem in enumerate(stems):
+        benchmark = stem.rpartition(": ")[2]
+        heads.append({"benchmark": benchmark, "place": place * GAP})
+        both = table[[stem + AMBIGUITY, stem + BINARY]].astype(float).dropna()
+        for model, (any_change, mark) in zip(both.index, both.to_numpy()):
+            ends = [0, 1 - any_change, 1 - mark, 1]
+            for kind, low, high in zip(CHANGES, ends, ends[1:]):
+                row = {"model": str(model), "benchmark": benchmark, "place": place * GAP}
+                parts.append(row | {"kind": kind, "low": round(low, 6), "high": round(high, 6)})
+    return {"changes": parts, "benchmarks": heads}
+
+
+def _grouped(rows: Iterable[tuple[str, object, str]]) -> dict[str, list[tuple[object, str]]]:
+    """Group the values and texts of options by their heading."""
+    found: dict[str, list[tuple[object, str]]] = {}
+    for heading, value, text in rows:
+        found.setdefault(heading, []).append((value, text))
+    return found
+
+
+def _still(table: pd.DataFrame, x: str, y: str) -> dict[str, str]:
+    """Return the figure of the first two measures, for where no script runs, and its words."""
+    pairs, image = table[[x, y]].astype(float).dropna(), io.BytesIO()
+    figure = family_scatter(table, x, y).figure
+    figure.savefig(image, format="png")
+    plt.close(figure)
+    words = f"Scatter of the {len(pairs)} models that have both: {y} against {x}."
+    return {"words": words, "image": base64.b64encode(image.getvalue()).decode()}
+
+
+def _listing(table: pd.DataFrame, measures: pd.DataFrame, first: list[str]) -> str:
+    """Return the table of the models, one measure per paper and those of the axes."""
+    one = measures.groupby("paper", sort=False).head(1).index
+    shown = [name for name in measures.index if name in {*one, *first}]
+    part = table[["family", "billion", "kind", "released", *shown]].rename_axis("model")
+    part["billion"] = part["billion"].map("{:g}".format, na_action="ignore")
+    words = f"{len(part)} models, {len(shown)} of {len(measures)} measures; – is not printed."
+    return tables.styled(part, NAME, words, sortable=True).to_html()

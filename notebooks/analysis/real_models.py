@@ -1,0 +1,418 @@
+"""The four papers' measures of the same models, two at a time: how alike they order them.
+
+A pair of measures is correlated over the models that both papers print (`joined`). Models are few
+and come in families, so each rank correlation has an exact p-value, an interval that draws whole
+families, and its values without each family, given size, and without each doubtful match.
+"""
+
+from collections.abc import Collection, Iterable, Sequence
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+
+from helpers import stats
+from helpers.plots import primitives, tables
+from helpers.plots.scatters import name_points
+from helpers.plots.style import GREY, INK, empty, family_colour, legend_above, plain
+from helpers.published import joined
+from helpers.published.knowledge_base import SETTINGS
+from notebooks.analysis.counts import Share, decided
+
+TOO_FEW = "not computed: fewer than six models"
+LKE = "IC-LKE: accuracy"
+KNOWING = tuple(
+    f"knowledge bases: {name}, {setting}" for setting in SETTINGS for name in ("CR", "NCR", "NCCR")
+)
+NCCR = "knowledge bases: NCCR, zero-shot"
+LIMITS = ("knowledge bases: UR, zero-shot", "knowledge bases: IUR, zero-shot")
+MONITOR = ("MONITOR: score", "MONITOR: mean accuracy")
+BENCHMARKS = tuple(name for names in joined.BENCHMARKS.values() for name in names)
+ACCURACIES, AMBIGUITIES, BINARY = (
+    tuple(f"multiplicity: {name} {what}" for name in BENCHMARKS)
+    for what in ("accuracy", "ambiguity", "binary ambiguity")
+)
+HEADLINE = tuple(
+    [(LKE, y) for y in (*KNOWING, *LIMITS, *MONITOR, *ACCURACIES, *AMBIGUITIES, *BINARY)]
+    + [(NCCR, y) for y in ACCURACIES]
+)
+MAIN = (MONITOR[0], NCCR, LIMITS[0], LKE, *ACCURACIES, *AMBIGUITIES)
+FEWEST_FAMILIES = 3  # below, too few different draws for an interval
+LEVEL = 0.05
+# Accuracy of one who guesses: one of 100 objects in IC-LKE, one of two answers in True-False.
+GUESSING = {LKE: 0.01, "multiplicity: True-False accuracy": 0.5}
+MARKS = {"base": "o", "tuned": "^"}
+
+# What is not a number where there are too few models.
+NUMBERS = ("rho", "p", "low", "high", "least", "most", "r", "r_low", "r_high", "base")
+NUMBERS += ("given_size", "given_low", "given_high")
+
+Pairs = Sequence[tuple[str, str]]
+
+
+def short(measure: str) -> str:
+    """Name a measure without its paper, where the rest says enough.
+
+    >>> short("knowledge bases: NCCR, zero-shot"), short("IC-LKE: accuracy")
+    ('NCCR, zero-shot', 'IC-LKE accuracy')
+    """
+    paper, name = measure.split(": ")
+    return name if paper in ("knowledge bases", "multiplicity") else f"{paper} {name}"
+
+
+def p_value(p: float) -> str:
+    """Write a p-value.
+
+    >>> p_value(0.0321), p_value(0.00002), p_value(float("nan"))
+    ('0.032', '< 0.001', '')
+    """
+    return "" if np.isnan(p) else f"{p:.3f}" if p >= 0.001 else "< 0.001"
+
+
+def compare(
+    pairs: Pairs = HEADLINE, least: str = "probably", n_resamples: int = 1000, seed: int = 0
+) -> pd.DataFrame:
+    """Correlate pairs of measures over the models that both papers print, one row a pair.
+
+    ``x, y, pair`` (both names), ``n, families``; ``rho, p`` (Spearman, exact to 16 models),
+    ``p_holm`` (over all pairs computed); ``low, high`` (families drawn; none below three families),
+    ``left_out`` (draws without a rho); ``least, most, without`` (rho without each family, and the
+    one that moves it most); ``r, r_low, r_high`` (Pearson, Fisher's interval); ``given_size,
+    given_low, given_high`` (rho given the number of parameters, families drawn); ``base_n, base``
+    (rho over base models alone); ``note``. Over fewer than six models nothing is computed.
+    """
+    table = joined.joined(least)
+    found = pd.DataFrame([_compared(table, x, y, n_resamples, seed) for x, y in pairs])
+    return found.assign(p_holm=holm(found["p"]))
+
+
+def _compared(table: pd.DataFrame, x: str, y: str, n_resamples: int, seed: int) -> dict:
+    """Return the row of one pair."""
+    rows = table.dropna(subset=[x, y])
+    both, family = rows[[x, y]].to_numpy(dtype=float), rows["family"].to_numpy()
+    row = {"x": x, "y": y, "pair": f"{short(x)} × {short(y)}", "n": len(rows)}
+    row |= {"families": rows["family"].nunique(), "note": TOO_FEW}
+    row |= dict.fromkeys(NUMBERS, np.nan)
+    if len(rows) < stats.FEWEST_MODELS:
+        return row
+    test, line = stats.rank_test(*both.T), stats.correlation(*both.T)
+    drawn = stats.bootstrap_groups(both, family, stats.spearman, n_resamples, seed)
+    left = stats.without_each(*both.T, family, "spearman").dropna()
+    far = left.loc[(left["r"] - test.rho).abs().idxmax(), "without"] if len(left) else ""
+    sized = rows.dropna(subset=["billion"])
+    three = np.column_stack([sized[[x, y]], np.log10(sized["billion"])]).astype(float)
+    given = stats.bootstrap_groups(
+        three, sized["family"], stats.partial_spearman, n_resamples, seed
+    )
+    base = both[(rows["kind"] == "base").to_numpy()]
+    row |= {"rho": test.rho, "p": test.p, "low": drawn.low, "high": drawn.high}
+    row |= {"left_out": drawn.left_out, "note": "exact p" if not test.draws else "drawn p"}
+    row |= {"least": left["r"].min(), "most": left["r"].max(), "without": far}
+    row |= {"r": line.r, "r_low": line.low, "r_high": line.high}
+    row |= {"given_size": given.estimate, "given_low": given.low, "given_high": given.high}
+    if row["families"] < FEWEST_FAMILIES:
+        row |= dict.fromkeys(("low", "high", "given_low", "given_high"), np.nan)
+    alone = stats.rank_test(*base.T).rho if len(base) >= stats.FEWEST_MODELS else np.nan
+    return row | {"base_n": len(base), "base": alone}
+
+
+def holm(p: Iterable[float]) -> np.ndarray:
+    """Correct p-values for their number after Holm; what is not a number does not count.
+
+    >>> holm([0.01, float("nan"), 0.03]).round(2).tolist()
+    [0.02, nan, 0.03]
+    """
+    p = np.asarray(list(p), dtype=float)
+    order = np.argsort(p)[: np.count_nonzero(~np.isnan(p))]  # those that are none come last
+    p[order] = np.maximum.accumulate(p[order] * np.arange(len(order), 0, -1)).clip(max=1)
+    return p
+
+
+def of(compared: pd.DataFrame, y: Collection[str], x: str = LKE) -> pd.DataFrame:
+    """Return the computed pairs of a measure with others."""
+    rows = compared[(compared["x"] == x) & compared["y"].isin(list(y))]
+    return rows.dropna(subset=["rho"])
+
+
+def clear(rows: pd.DataFrame, sign: int = 1) -> pd.Series:
+    """Return which correlations have a sign clearly: by Holm's p, and by the interval as written.
+
+    The interval draws families; nothing that is unclear by either is decided.
+    """
+    near = (rows["low"] if sign > 0 else -rows["high"]).round(2)
+    return (rows["p_holm"] < LEVEL) & (near > 0)
+
+
+def counted(rows: pd.DataFrame, sign: int = 1) -> tuple[int, str]:
+    """Count clear correlations: a claim about all holds, or some go against it and none with it."""
+    k, other = int(clear(rows, sign).sum()), int(clear(rows, -sign).sum())
+    return k, decided(k == len(rows), bool(other and not k), there=len(rows) > 0)
+
+
+def median(values: pd.Series, n: float) -> Share:
+    """Return a median of correlations as a statistic without an interval; n of none is 0."""
+    nothing = float("nan")
+    return values.median(), nothing, nothing, int(n) if len(values) else 0
+
+
+def strongest(rows: pd.DataFrame) -> tuple:
+    """Return the correlation that is farthest from 0, with its interval."""
+    if rows.empty:
+        return median(rows["rho"], 0)
+    row = rows.loc[rows["rho"].abs().idxmax()]
+    return row["rho"], row["low"], row["high"], row["n"]
+
+
+def number(n: pd.Series) -> str:
+    """Write over how many models correlations are.
+
+    >>> number(pd.Series([12, 14])), number(pd.Series([6, 6]))
+    ('12 to 14', '6')
+    """
+    ends = sorted({n.min(), n.max()}) if len(n) else [0]
+    return " to ".join(f"{end:.0f}" for end in ends)
+
+
+def span(rho: pd.Series) -> str:
+    """Write the range of correlations, and their median.
+
+    >>> span(pd.Series([0.5, 0.9, 0.8])), span(pd.Series(dtype=float))
+    ('0.50 to 0.90, median 0.80', 'not computed')
+    """
+    rho = rho.dropna()
+    words = f"{rho.min():.2f} to {rho.max():.2f}, median {rho.median():.2f}"
+    return words if len(rho) else "not computed"
+
+
+def shown(compared: pd.DataFrame) -> pd.DataFrame:
+    """Lay out the table of :func:`compare` for reading."""
+
+    def written(*names: str) -> list[str]:
+        return [tables.interval(*row, digits=2) for row in compared[list(names)].to_numpy()]
+
+    without = [
+        f"{row.least:.2f} to {row.most:.2f} ({row.without})" if row.n >= stats.FEWEST_MODELS else ""
+        for row in compared.itertuples()
+    ]
+    columns = {"pair": compared["pair"], "n": compared["n"], "families": compared["families"]}
+    columns |= {"ρ": written("rho", "low", "high"), "p": compared["p"].map(p_value)}
+    columns |= {"p, Holm": compared["p_holm"].map(p_value), "without a family": without}
+    columns |= {"given size": written("given_size", "given_low", "given_high")}
+    columns |= {"base alone": compared["base"], "Pearson": compared["r"]}
+    return pd.DataFrame(columns | {"note": compared["note"]})
+
+
+def doubts(pairs: Pairs = HEADLINE, least: str = "probably") -> pd.DataFrame:
+    """Correlate pairs of measures at each certainty, and without each doubtful match in turn.
+
+    ``x, y, pair``; for each certainty ``n, rho, p``, as in ``rho, probably``; ``doubtful`` (matches
+    of the pair that may be of other weights), ``least, most`` (rho without each of them), ``doubt,
+    moved`` (the model whose absence moves it most, and how far), ``smallest, largest`` (p without
+    each).
+    """
+    tables = {name: joined.joined(name) for name in joined.CERTAINTIES}
+    rows = []
+    for x, y in pairs:
+        row = {"x": x, "y": y, "pair": f"{short(x)} × {short(y)}"}
+        for name, table in tables.items():
+            both = table[[x, y]].dropna()
+            rho, p, n, _ = _tested(both, x, y)
+            row |= {f"n, {name}": n, f"rho, {name}": rho, f"p, {name}": p}
+        both = tables[least][[x, y]].dropna()
+        here = _unsure((x, y), least)
+        here = here[here["model"].isin(both.index)]
+        left = {each: _tested(both.drop(each), x, y) for each in dict.fromkeys(here["model"])}
+        rhos = pd.Series({each: test.rho for each, test in left.items()}, dtype=float).dropna()
+        ps = pd.Series({each: test.p for each, test in left.items()}, dtype=float).dropna()
+        far = (rhos - row[f"rho, {least}"]).abs()
+        row |= {"doubtful": len(here), "least": rhos.min(), "most": rhos.max()}
+        row |= {"doubt": far.idxmax() if len(far) else "", "moved": far.max()}
+        rows.append(row | {"smallest": ps.min(), "largest": ps.max()})
+    return pd.DataFrame(rows)
+
+
+def _tested(both: pd.DataFrame, x: str, y: str) -> stats.RankTest:
+    """Test a rank correlation over enough models."""
+    if len(both) < stats.FEWEST_MODELS:
+        return stats.RankTest(np.nan, np.nan, len(both), 0)
+    return stats.rank_test(both[x], both[y])
+
+
+def sizes(
+    measures: Collection[str] = MAIN,
+    least: str = "probably",
+    n_resamples: int = 1000,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Correlate measures with the number of parameters, over all models that a paper prints.
+
+    ``measure, n, families, estimate, low, high`` (Spearman's rho, families drawn), ``p, p_holm``.
+    Models of unknown size are left out; p is drawn where there are more than 16 models.
+    """
+    table = joined.joined(least)
+    rows = []
+    for measure in measures:
+        part = table.dropna(subset=[measure, "billion"])
+        both = part[[measure, "billion"]].to_numpy(dtype=float)
+        drawn = stats.bootstrap_groups(both, part["family"], stats.spearman, n_resamples, seed)
+        row = {"measure": measure, "n": len(part), "families": drawn.groups}
+        row |= {"estimate": drawn.estimate, "low": drawn.low, "high": drawn.high}
+        rows.append(row | {"p": stats.rank_test(*both.T, seed=seed).p})
+    found = pd.DataFrame(rows)
+    return found.assign(p_holm=holm(found["p"]))
+
+
+def points(x: str = LKE, y: str = NCCR, least: str = "probably") -> pd.DataFrame:
+    """Return the models that two papers print, for a figure of two measures.
+
+    Index ``model``; ``family, kind``, both measures under their short names, and ``doubtful``:
+    whether a match may be of other weights.
+    """
+    rows = joined.joined(least)[["family", "kind", x, y]].dropna()
+    unsure = _unsure((x, y), least)["model"]
+    return rows.assign(doubtful=rows.index.isin(unsure)).rename(columns={x: short(x), y: short(y)})
+
+
+def _unsure(measures: Collection[str], least: str) -> pd.DataFrame:
+    """Return the matches to the papers of some measures that may be of other weights."""
+    found = joined.matches(least)
+    papers = joined.measures()["paper"].reindex(measures)
+    return found[found["paper"].isin(papers) & (found["certainty"] != joined.CERTAINTIES[0])]
+
+
+def apart(x: str = LKE, y: str = NCCR, least: str = "probably") -> pd.DataFrame:
+    """Return how differently two measures rank each model, the largest difference first.
+
+    Index ``model``; ``family, kind``, `x`, `y`, ``rank_x, rank_y`` (1 is best), ``gap``: the place
+    on y minus that on x, in standard deviations of ranks, above 0 where y puts the model higher;
+    ``known``: what the tables say of the model that may explain it.
+    """
+    better = joined.measures()["better"].replace(0, 1)
+    rows = joined.joined(least)[["family", "kind", x, y]].dropna()
+    rank_x, rank_y = (rows[name].rank(ascending=better[name] < 0) for name in (x, y))
+    standard = [(rank - rank.mean()) / rank.std(ddof=0) for rank in (rank_x, rank_y)]
+    found = rows.assign(rank_x=rank_x, rank_y=rank_y, gap=standard[0] - standard[1])
+    known = [_known(model, row, (x, y), least) for model, row in rows.iterrows()]
+    found = found.assign(known=known)
+    return found.sort_values("gap", key=np.abs, ascending=False, kind="stable")
+
+
+def _known(model: str, row: pd.Series, measures: tuple[str, str], least: str) -> str:
+    """Return what the tables say of a model that may set it apart."""
+    unsure = _unsure(measures, least).query("model == @model")
+    guessed = [each for each in measures if row[each] <= GUESSING.get(each, -np.inf)]
+    parts = ["tuned"] if row["kind"] == "tuned" else []
+    parts += [f"match in {each.paper}: {each.certainty}" for each in unsure.itertuples()]
+    parts += [f"{short(each)} not above guessing" for each in guessed]
+    return "; ".join(parts)
+
+
+def turned(doubted: pd.DataFrame, least: str) -> tuple[pd.DataFrame, pd.Series]:
+    """Return the pairs with matches to leave out, and in which one of these moves p across 0.05."""
+    rows = doubted.dropna(subset=[f"p, {least}", "moved"])
+    rows = rows[rows["doubtful"] > 0]
+    before = rows[f"p, {least}"] < LEVEL
+    return rows, before & (rows["largest"] >= LEVEL) | ~before & (rows["smallest"] < LEVEL)
+
+
+def lost(doubted: pd.DataFrame, least: str) -> pd.Series:
+    """Return the pairs whose p crosses 0.05 with surely the same weights alone."""
+    sure = f"p, {joined.CERTAINTIES[0]}"
+    rows = doubted.dropna(subset=[sure, f"p, {least}"])
+    return rows.loc[(rows[sure] < LEVEL) != (rows[f"p, {least}"] < LEVEL), "pair"]
+
+
+def better(sized: pd.DataFrame) -> pd.DataFrame:
+    """Turn the correlations of measures of which a lower one is better, so that up is better."""
+    rows = sized.dropna(subset=["estimate"])
+    up = joined.measures()["better"].reindex(rows["measure"]).replace(0, 1).to_numpy() > 0
+    low, high = np.where(up, rows["low"], -rows["high"]), np.where(up, rows["high"], -rows["low"])
+    return rows.assign(low=low, high=high)
+
+
+def family_scatter(table: pd.DataFrame, x: str, y: str, ax: Axes | None = None) -> Axes:
+    """Draw two measures of models, coloured by family and marked by kind, each with its name.
+
+    `table` has ``family, kind``, `x`, `y`; with ``doubtful`` (bool), such points are hollow.
+    """
+    table = table.dropna(subset=[x, y])
+    if table.empty:
+        return empty(ax, f"No model has both {x} and {y}.")
+    ax = ax or plt.subplots(figsize=(6, 4.4))[1]
+    rows = table.assign(doubtful=table.get("doubtful", False)).reset_index(names="model")
+    for row in rows.to_dict("records"):
+        colour = family_colour(row["family"])
+        face = "white" if row["doubtful"] else colour
+        ax.plot(row[x], row[y], MARKS[row["kind"]], ms=7, color=colour, mfc=face, mew=1.5)
+    ax.set_xlabel(plain(x))
+    ax.set_ylabel(plain(y))
+    ax.margins(0.16, 0.12)
+    _legends(ax, rows)
+    name_points(ax, rows, x, y, "model")
+    return ax
+
+
+def _legends(ax: Axes, rows: pd.DataFrame) -> None:
+    """Say above the axes what the marks and the colours mean, those that are there."""
+    kinds = [kind for kind in MARKS if (rows["kind"] == kind).any()]
+    look = {"color": GREY, "ls": "", "ms": 7, "mew": 1.5}
+    handles = [Line2D([], [], marker=MARKS[kind], label=kind, **look) for kind in kinds]
+    if rows["doubtful"].any():
+        handles.append(Line2D([], [], marker="o", mfc="white", label="match in doubt", **look))
+    named = {family_colour(name): name for name in sorted(set(rows["family"]), reverse=True)}
+    if GREY in named:
+        named = {**named, GREY: "other families"}
+    families = [
+        Line2D([], [], marker="s", label=plain(name), **look | {"color": colour})
+        for colour, name in sorted(named.items(), key=lambda item: (item[0] == GREY, item[1]))
+    ]
+    spaces = {"loc": "lower right", "borderaxespad": 0.3, "columnspacing": 1.0}
+    spaces |= {"handletextpad": 0.2}
+    above = ax.legend(
+        handles=families, ncols=min(5, len(families)), bbox_to_anchor=(1, 1.07), **spaces
+    )
+    ax.legend(handles=handles, ncols=len(handles), bbox_to_anchor=(1, 1), **spaces)
+    ax.add_artist(above).set_clip_on(False)  # else the layout leaves it no room
+
+
+def two_orders(table: pd.DataFrame, names: tuple[str, str], ax: Axes | None = None) -> Axes:
+    """Draw the places of models by two measures, a line per model, the best on top.
+
+    `table` is that of :func:`apart`; lines of tuned models are dashed.
+    """
+    if table.empty:
+        return empty(ax, f"No model has both {names[0]} and {names[1]}.")
+    ax = ax or plt.subplots(figsize=(6, 1 + 0.27 * len(table)))[1]
+    for row in table.to_dict("records"):
+        style = "-" if row["kind"] == "base" else "--"
+        look = {"color": family_colour(row["family"]), "lw": 1.8, "marker": "o", "ms": 5}
+        ax.plot([0, 1], [row["rank_x"], row["rank_y"]], style, **look)
+    for at, column, align in ((-0.04, "rank_x", "right"), (1.04, "rank_y", "left")):
+        for place, rows in table.groupby(column):
+            text = plain(", ".join(rows.index))
+            ax.text(at, place, text, ha=align, va="center", fontsize=9)
+    ax.set_xlim(-0.9, 1.9)
+    ax.invert_yaxis()
+    ax.set_xticks([0, 1], [plain(name) for name in names])
+    ax.xaxis.tick_top()
+    ax.set_yticks([])
+    ax.grid(visible=False)
+    ax.spines[:].set_visible(False)
+    return ax
+
+
+def robust(compared: pd.DataFrame) -> Axes:
+    """Draw correlations with their intervals, their values at equal size and without a family."""
+    rows = compared.dropna(subset=["rho"])
+    rows = rows.assign(
+        label=rows["y"].map(short), estimate=rows["rho"], **{"ρ at equal size": rows["given_size"]}
+    )
+    ax = primitives.forest(rows, mark="ρ at equal size", xlabel="ρ with IC-LKE accuracy")
+    if len(rows):
+        for column, label in (("least", "lowest and highest without a family"), ("most", None)):
+            ax.plot(rows[column], range(len(rows)), "|", color=INK, ms=9, label=label)
+        ax.set_xticks(np.linspace(-1, 1, 5))
+        legend_above(ax)
+    return ax
