@@ -14,11 +14,13 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from helpers import probing, prompts, stats
+from helpers import datasets, plots, probing, prompts, published, runs, stats
 from helpers.datasets.exposure import WEIGHTS
 from helpers.metrics import accuracy, anchors, detection, monitor
 from helpers.models import LanguageModel
 from helpers.plots import primitives, tables
+from helpers.probing import attribution, prompt_formats
+from helpers.runs.comparison import beside
 
 SAID = {  # before the question, as the figures label it
     "right": "right answer first",
@@ -26,23 +28,47 @@ SAID = {  # before the question, as the figures label it
     "unrelated": "unrelated word first",
     "wrong": "wrong answer first",
 }
-NOTHING = (np.nan, np.nan, np.nan, 0)  # a statistic of no facts
+SHOWN = {  # by relation, and whether in percent
+    **dict.fromkeys(("MONITOR", "pfd", "ird", "control_ird", "anchor"), False),
+    **dict.fromkeys(("average", "maximum", "minimum"), True),
+    **{f"grid {how}": True for how in ("average", "maximum", "minimum", "deviation")},
+}
 
 
-def three_facts(close: pd.DataFrame, subject: str = "Lyon") -> pd.DataFrame:
-    """Return the running example (else the first), one in the middle, and one read least often.
+def plainly(facts: pd.DataFrame, training: pd.DataFrame | None) -> pd.DataFrame:
+    """Add exposures where they are known, and keep the facts stated plainly, if any are."""
+    if training is None:
+        return facts
+    facts = facts.join(training[["exposures", "plain"]], on="fact")
+    return facts[facts["plain"]] if facts["plain"].any() else facts
 
-    >>> close = pd.DataFrame({"subject": ["Abha", "Lyon", "Oran"], "exposures": [0, 64, 2]})
-    >>> three_facts(close)["subject"].tolist()
-    ['Lyon', 'Oran', 'Abha']
-    """
+
+def three_facts(
+    dataset: str, focus: str, facts: pd.DataFrame, training: pd.DataFrame | None
+) -> pd.DataFrame:
+    """Return Lyon, else the first of a relation, one in the middle, and the one read least."""
+    there = set(facts["relation"])
+    relation = focus if focus in there else facts["relation"].iloc[0]
+    close = plainly(datasets.load(dataset, [relation]), training)
     if "exposures" in close:
         close = close.sort_values("exposures", ascending=False, kind="stable")
-    wanted = close["subject"].eq(subject)
-    first = close[wanted].head(1) if wanted.any() else close.head(1)
-    rest = close.drop(first.index)
-    places = sorted({(len(rest) - 1) // 2, len(rest) - 1}) if len(rest) else []
-    return pd.concat([first, rest.iloc[places]], ignore_index=True)
+    close = close.iloc[close["subject"].ne("Lyon").argsort(kind="stable")]
+    return close.iloc[sorted({0, len(close) // 2, len(close) - 1})].reset_index(drop=True)
+
+
+def notes(
+    lm: LanguageModel, settings: Mapping[str, Any], frames: pd.DataFrame, tried: pd.DataFrame
+) -> str:
+    """Say what a reader should know of the facts, the frames and the prompt format."""
+    said = datasets.notes(settings["dataset"], settings["relations"])
+    most = frames.query("kind == 'qa'")["relation"].value_counts().max()
+    if settings["n_frames"] > most:
+        said.append(f"There are {most} question frames, not {settings['n_frames']}.")
+    if lm.prompt_format != "bare":
+        said.append(f"Prompt format {lm.prompt_format}, not the paper's bare question.")
+    if len(tried):
+        said.append(prompt_formats.sentence(lm, tried))
+    return "".join(f"{line}\n" for line in said)
 
 
 def trained_with_hints(model: str, weights: Path = WEIGHTS) -> str:
@@ -58,55 +84,94 @@ def trained_with_hints(model: str, weights: Path = WEIGHTS) -> str:
     )
 
 
+def told(table: pd.DataFrame, training: pd.DataFrame | None) -> pd.DataFrame:
+    """Add exposures, and keep the facts stated plainly: none where the training is not known."""
+    if training is None:
+        return table.head(0).assign(exposures=0)
+    table = table.join(training[["exposures", "plain"]], on="item")
+    return table[table["plain"].eq(True)]
+
+
 def by_exposure(
     table: pd.DataFrame, measures: Mapping[str, Any], training: pd.DataFrame | None, **draws: Any
 ) -> pd.DataFrame:
     """Estimate measures by how often the training text states a fact; of all where unknown."""
     if training is None:
         return stats.intervals(table, measures, **draws).query("relation == 'all'")
-    known = table.join(training[["exposures", "plain"]], on="item").query("plain == True")
-    rows = stats.intervals(known, measures, by="exposures", **draws)
+    rows = stats.intervals(told(table, training), measures, by="exposures", **draws)
     return rows.query("exposures not in ['all', 'mean']").astype({"exposures": int})
 
 
-def accuracies(by_fact: pd.DataFrame, prefix: str = "", **draws: Any) -> pd.DataFrame:
-    """Estimate average, best, worst and spread of the accuracy over prompts, the columns."""
-    ways = ("average", "maximum", "minimum", "base", "deviation")
-    columns = list(by_fact.columns.drop(["item", "relation"]))
-    over = {
-        f"{prefix}{how}": (columns, partial(accuracy.over_prompts, how=how))
-        for how in ways
-        if how != "base" or columns[:1] == ["frame0"]
-    }
-    rates = stats.intervals(by_fact, over, centred=True, **draws)
-    rates[["low", "high"]] = rates[["low", "high"]].clip(0, 1)
-    return rates
+def curves(rows: pd.DataFrame, ylabel: str, share: bool = True) -> Axes:
+    """Draw what :func:`by_exposure` returns: curves, or dots where exposures are not known."""
+    if "exposures" not in rows:
+        return primitives.dots(rows, "measure", xlabel=ylabel, share=share)
+    settings = {"axis": "doublings", "share": share, "ylabel": ylabel}
+    return primitives.curves(
+        rows, "exposures", "measure", xlabel="times the training text states the fact", **settings
+    )
 
 
-def words_first(by_context: pd.DataFrame, **draws: Any) -> pd.DataFrame:
-    """Set accuracy after each kind of word beside the change from an unrelated one, as texts.
+def with_accuracies(
+    measured: pd.DataFrame,
+    both: pd.DataFrame,
+    marks: pd.DataFrame,
+    grid: pd.DataFrame,
+    **draws: Any,
+) -> pd.DataFrame:
+    """Add the control of IRD, and accuracies over MONITOR's prompts and over the combinations."""
+    asked = accuracy.by_fact(marks[marks["context"].isin(["none", "wrong"])])
+    found = [
+        measured,
+        stats.intervals(both, {"control_ird": (["control_ird"], stats.mean)}, **draws),
+    ]
+    for prefix, table in (("", asked), ("grid ", grid)):
+        over = {
+            f"{prefix}{how}": (list(table.columns[2:]), partial(accuracy.over_prompts, how=how))
+            for how in ("average", "maximum", "minimum", "base", "deviation")
+            if prefix == "" or how != "base"
+        }
+        rates = stats.intervals(table, over, centred=True, **draws)
+        rates[["low", "high"]] = rates[["low", "high"]].clip(0, 1)
+        found.append(rates)
+    return pd.concat(found, ignore_index=True)
 
-    Of all facts, and of those answered correctly with nothing said first (known).
-    """
-    whole = by_context.reindex(columns=["relation", *SAID])
-    rows: dict[str, dict[str, str]] = {}
-    for name, title in SAID.items():
-        row = rows[title] = {}
-        for who, part in {"all": whole, "known": whole[whole["none"] == 1]}.items():
-            within = {"strata": part["relation"], **draws}
-            rate = stats.bootstrap(part[name], **within)
-            change = stats.paired_difference(part[name], part["unrelated"], **within)
-            row[f"{who} (n = {len(part):,}), %"] = tables.interval(*rate[:3], digits=1, scale=100)
-            row[f"{who}, change"] = tables.interval(*change[:3], digits=1, scale=100)
-    return pd.DataFrame(rows).T.rename_axis("said")
+
+def relations(measured: pd.DataFrame) -> pd.DataFrame:
+    """Return estimates, a row a relation and a column a measure."""
+    wide = measured.pivot_table("estimate", "relation", "measure", dropna=False, sort=False)
+    return wide.drop(index=["all", "mean"], errors="ignore")
+
+
+def labelled(rows: pd.DataFrame, dataset: str) -> pd.DataFrame:
+    """Name the relations of rows, and sort them from the lowest estimate."""
+    labels = datasets.relations(dataset).set_index("relation")["label"]
+    named = rows["relation"].map(labels).fillna(rows["relation"]).replace("all", "all facts")
+    return rows.assign(label=named).sort_values("estimate")
+
+
+def metrics(measured: pd.DataFrame, scores: pd.DataFrame) -> pd.DataFrame:
+    """Return all measures of a run, of its relations, and of each fact."""
+    levels = measured["relation"].map({"all": "run", "mean": "mean of relations"})
+    names = ["anchor", "pfd", "ird", "control_ird", "deviation"]
+    each = scores.melt(["item", "relation"], names, var_name="measure", value_name="estimate")
+    measured = measured.assign(level=levels.fillna("relation"))
+    return pd.concat([measured, each.assign(level="fact", n=1)], ignore_index=True)
+
+
+def took(folder: Path) -> pd.DataFrame:
+    """Return what a run took, from its manifest."""
+    rows = pd.json_normalize(runs.manifest(folder)).astype(str).T.set_axis(["value"], axis=1)
+    kept = "^(seconds|peak|device|versions|seed|commit|scoring|model)|checksum|sha"
+    return rows.filter(regex=kept, axis=0).rename_axis("entry")
 
 
 def wordings(
-    model: LanguageModel,
-    facts: pd.DataFrame,
-    frames: pd.DataFrame,
-    n_frames: int,
-    match: str,
+    lm: LanguageModel,
+    three: pd.DataFrame,
+    dataset: str,
+    training: pd.DataFrame | None,
+    settings: Mapping[str, Any],
     wrap: Callable[[pd.DataFrame], pd.DataFrame],
     cache: Path,
 ) -> dict[str, pd.DataFrame]:
@@ -115,7 +180,10 @@ def wordings(
     A row a fact, a column a frame, with the share of right answers. An answer to a gap has to start
     with the object; kinds that the relation has no frames for are left out.
     """
-    ask = partial(probing.generate, model, cache=cache)
+    n_frames, match, relation = settings["n_frames"], settings["match"], [three["relation"][0]]
+    facts = datasets.load(dataset, relation, n=settings["n_close"], seed=settings["seed"])
+    facts, frames = plainly(facts, training), datasets.frames(dataset, relation)
+    ask = partial(probing.generate, lm, cache=cache)
     said = ask(wrap(prompts.questions(facts, frames, n_frames=n_frames)))
     asked = {"QA": accuracy.mark_texts(said, rule=match)}
     kinds = set(frames.loc[frames["relation"].isin(facts["relation"]), "kind"])
@@ -124,37 +192,35 @@ def wordings(
         asked["WP"] = accuracy.mark_texts(gaps, rule="starts_with")
     if "fc" in kinds:
         checks = prompts.fact_checks(facts, frames, n_frames)
-        verdicts = accuracy.mark_choices(probing.score(model, checks, cache=cache))
+        verdicts = accuracy.mark_choices(probing.score(lm, checks, cache=cache))
         asked |= {"FC-pos": verdicts.query("context == 'right'")}
         asked |= {"FC-neg": verdicts.query("context == 'wrong'")}
     return {kind: accuracy.by_fact(rows, prompt="frame") for kind, rows in asked.items()}
 
 
-def attribution_map(gradients: pd.DataFrame, nothing: str) -> Axes:
+def attribute(lm: LanguageModel, misled: pd.DataFrame) -> pd.DataFrame:
+    """Attribute the first answer that repeats a wrong word; empty where there is none."""
+    if misled.empty or not lm.at_hand:
+        return pd.DataFrame()
+    prompt, answer = misled[["prompt", "text"]].iloc[0]
+    return attribution.attribute_well(lm, prompt, answer)
+
+
+def attribution_map(gradients: pd.DataFrame) -> Axes:
     """Draw what each token of the prompt adds to each token of the answer (their Figure 6)."""
+    nothing = "No answer repeats the wrong word said before it, or attribution is turned off."
     if gradients.empty:
-        return primitives.heat_map(pd.DataFrame(), nothing=nothing)
-    wide = gradients.pivot(index="position", columns="step", values="score")
+        return plots.empty(None, nothing)
+    wide = gradients.pivot_table("score", "position", "step")
     names = gradients.drop_duplicates("position").set_index("position")["token"]
     said = gradients.drop_duplicates("step").set_index("step")["step_token"]
     limit = float(wide.abs().max(axis=None)) or 1.0
-    shown = wide.set_axis(names[wide.index].map(_token)).set_axis(said.map(_token), axis=1)
+    shown = wide.set_axis(names[wide.index].map(_piece)).set_axis(said.map(_piece), axis=1)
     ax = primitives.heat_map(shown, "attribution", cmap="RdBu_r", vmin=-limit, vmax=limit)
     ax.set(xlabel="token of the answer", ylabel="token of the prompt")
+    change = gradients.drop_duplicates("step")["change"].iloc[0]
+    ax.set_title(f"first token: the scores sum to {wide[0].sum():.2f} of {change:.2f}", loc="left")
     return ax
-
-
-def attributed(gradients: pd.DataFrame) -> str:
-    """Say whether the scores of the answer's first token sum to what they divide."""
-    if gradients.empty:
-        return ""
-    first = gradients[gradients["step"] == gradients["step"].min()]
-    total, change = first["score"].sum(), first["change"].iloc[0]
-    has = "has" if probing.attribution.converged(gradients) else "has not"
-    return (
-        f"First token of the answer: the scores sum to {total:.2f} of {change:.2f}, from "
-        f"{first['score'].min():.2f} to {first['score'].max():.2f}; the integral {has} converged."
-    )
 
 
 def spread_at_equal_accuracy(relations: pd.DataFrame) -> stats.Correlation:
@@ -181,35 +247,17 @@ def best_and_worst(grid: pd.DataFrame, **draws: Any) -> stats.Interval:
 
 
 def range_over_weights(counted: pd.DataFrame, steps: int = 4, **draws: Any) -> stats.Interval:
-    """Estimate the range of MONITOR over all weights that sum to one, in `steps` (section 7)."""
-    shares = [
-        (first, second, steps - first - second)
-        for first in range(steps + 1)
-        for second in range(steps + 1 - first)
-    ]
-    terms = [counted["pfd"] ** 2, counted["ird"] ** 2, counted["pfd"] * counted["ird"]]
-    roots = np.sqrt(np.column_stack(terms) @ np.array(shares).T / steps)
-    values = np.column_stack([roots, counted["anchor"]])
+    """Estimate the range of MONITOR over all weights that sum to one (section 7)."""
+    whole = range(steps + 1)
+    shares = [(a, b, steps - a - b) for a in whole for b in whole if a + b <= steps]
+    roots = [monitor.deviation(counted["pfd"], counted["ird"], share) for share in shares]
+    values = np.column_stack([*roots, counted["anchor"] * np.sqrt(steps)])
 
     def spread(values: np.ndarray) -> np.ndarray:
-        pairs = [values[..., [place, -1]] for place in range(values.shape[-1] - 1)]
-        return np.ptp(np.stack(list(map(monitor.ratio_of_sums, pairs)), axis=-1), axis=-1)
+        pairs = [values[..., [place, -1]] for place in range(len(shares))]
+        return np.ptp(np.stack([monitor.ratio_of_sums(pair) for pair in pairs], axis=-1), axis=-1)
 
     return stats.bootstrap(values, spread, counted["relation"], **draws)
-
-
-def other_frames(answers: pd.DataFrame, known: pd.Series, column: str) -> tuple[float, ...]:
-    """Correlate relations' PFD (ranks) from the first frames, four of seven, with the others'."""
-    n_frames = answers["variant"].str.fullmatch(r"frame\d+").groupby(answers["item"]).sum().max()
-    some = (int(n_frames) + 1) // 2
-    both = answers["item"].isin(answers.loc[answers["variant"] == f"frame{some}", "item"])
-    if not both.any():
-        return NOTHING
-    each = []
-    for part in (range(some), range(some, int(n_frames))):
-        rows = monitor.fact_scores(answers[both], known, column, frames=part)
-        each.append(rows[rows["counted"]].groupby("relation")["pfd"].mean())
-    return stats.correlation(*pd.concat(each, axis=1).to_numpy().T, method="spearman")
 
 
 def first_readings(truth: pd.DataFrame, **draws: Any) -> tuple[float, ...]:
@@ -217,7 +265,7 @@ def first_readings(truth: pd.DataFrame, **draws: Any) -> tuple[float, ...]:
     rows = truth[truth["exposures"] <= 2]
     read = rows["exposures"] > 0
     if not read.any() or read.all():
-        return NOTHING
+        return (np.nan, np.nan, np.nan, 0)
 
     def fall(values: np.ndarray) -> np.ndarray:
         read = values[..., 2:]
@@ -238,45 +286,112 @@ def anchor_or_deviation(truth: pd.DataFrame, **draws: Any) -> stats.Difference:
 def comparisons(
     answers: pd.DataFrame,
     scores: pd.DataFrame,
-    marks: pd.DataFrame,
-    echoes: pd.DataFrame,
+    grid: pd.DataFrame,
+    by_kind: Mapping[str, pd.DataFrame],
+    facts: pd.DataFrame,
+    seen: pd.DataFrame,
+    steady: pd.DataFrame,
     match: str,
-    column: str,
-    alphas: tuple[float, float, float],
     **draws: Any,
 ) -> Iterator[tuple[str, Any, float]]:
-    """Yield what else the answers compare: a label, its statistic, and the value of no effect."""
-    counted = scores[scores["counted"]]
-    by_fact = accuracy.by_fact(marks[marks["context"].ne("unrelated")])
+    """Yield what else is compared: a label, its statistic, and the value of no effect."""
+    marks = accuracy.mark_texts(answers, rule=match)
+    each = accuracy.by_fact(marks[marks["context"].ne("unrelated")])
+    echoes = accuracy.mark_echoes(answers, facts, rule=match)
     once = marks[marks["context"].ne("none") | marks["variant"].eq("frame0")]
-    by_context = accuracy.by_fact(once, prompt="context")
+    table = accuracy.by_fact(once, prompt="context").set_index("item")
+    table["repeats"] = accuracy.by_fact(echoes, prompt="context").set_index("item")["wrong"]
+    each = each.drop(columns="right").set_index("item")
+    table["base"], table["others"] = each["frame0"], each.filter(regex="^frame[1-9]").mean(axis=1)
+    table["cheap"] = each.drop(columns="relation").mean(axis=1)
+    table["grid"] = grid.set_index("item").drop(columns="relation").mean(axis=1)
+    rates = {k: t.set_index("item").iloc[:, 1:].mean(axis=1) for k, t in by_kind.items()}
+    rates = pd.DataFrame(rates).reindex(columns=["QA", "WP"]).assign(relation="close-up")
+    for label, rows, first, second in (
+        ("accuracy: right answer first, less nothing first", table, "right", "none"),
+        ("accuracy: nothing first, less an unrelated word first", table, "none", "unrelated"),
+        ("accuracy: nothing first, less a wrong answer first", table, "none", "wrong"),
+        ("after a wrong word: repeats it, less answers correctly", table, "repeats", "wrong"),
+        ("accuracy: base frame, less the other frames", table, "base", "others"),
+        ("accuracy: R + M prompts, less all R x M combinations", table, "cheap", "grid"),
+        (f"accuracy: questions, less gaps ({len(rates)} facts)", rates, "QA", "WP"),
+    ):
+        rows = rows.dropna(subset=[first, second])
+        within = {"strata": rows["relation"], **draws}
+        yield label, stats.paired_difference(rows[first], rows[second], **within), 0.0
+    yield "accuracy: best combination, less worst (held out)", best_and_worst(grid, **draws), 0.0
+    counted = scores[scores["counted"]]
+    solid = stats.bootstrap(counted["anchor"] > 0.8, strata=counted["relation"], **draws)
+    yield "share of primary anchors above 0.8 (against a half)", solid, 0.5
+    more = anchors.known_facts(answers, match, counts="any")[scores["item"]].to_numpy()
+    more = int((more & scores["aligned"] & ~scores["counted"]).sum())
+    yield "facts that footnote 3 counts, too", (more, np.nan, np.nan, len(scores)), 0.0
+    weights = range_over_weights(counted, **draws)
+    yield "range of MONITOR over all weights (against 0.1)", weights, 0.1
+    spread = spread_at_equal_accuracy(steady[["MONITOR", "base", "deviation"]])
+    yield "MONITOR and spread over prompts, base accuracy fixed, r", spread, 0.0
+    own = stats.correlation(-steady["MONITOR"], steady["average"])
+    yield "stability and accuracy over its own prompts, r", own, 0.0
+    yield "MONITOR: never read, less read once or twice", first_readings(seen, **draws), 0.0
+    areas = anchor_or_deviation(seen, **draws)
+    yield "area under the curve, read or not: anchor, less deviation", areas, 0.0
 
-    def paired(first: pd.Series, second: pd.Series) -> stats.Difference:
-        there = first.notna() & second.notna()
-        strata = by_fact["relation"].to_numpy()[there]
-        return stats.paired_difference(first[there], second[there], strata=strata, **draws)
 
-    yield (
-        "accuracy: right answer said first, less nothing said",
-        paired(by_context["right"], by_context["none"]),
-        0.0,
-    )
-    both = accuracy.by_fact(echoes, prompt="context").merge(by_context, on=["item", "relation"])
-    yield (
-        "after a wrong word: repeats it, less answers correctly",
-        stats.paired_difference(both["wrong_x"], both["wrong_y"], strata=both["relation"], **draws),
-        0.0,
-    )
-    solid = counted["anchor"] > 0.8
-    within = {"strata": counted["relation"], **draws}
-    yield "primary anchors above 0.8, share", stats.bootstrap(solid, **within), 0.5
-    wide = anchors.known_facts(answers, match, counts="any")
-    wide = monitor.fact_scores(answers, wide, column, alphas)
-    more = int(wide["counted"].sum() - len(counted))
-    yield "facts added by footnote 3's rule", (more, np.nan, np.nan, len(scores)), 0.0
-    others = by_fact.filter(regex="^frame[1-9]").mean(axis=1)
-    yield "accuracy: base frame, less other frames", paired(by_fact["frame0"], others), 0.0
-    known = anchors.known_facts(answers, rule=match)
-    frames = other_frames(answers, known, column)
-    yield "PFD of relations: first frames and the others, rank correlation", frames, 0.5
-    yield "MONITOR: range over all weights", range_over_weights(counted, **draws), 0.1
+def beside_paper(
+    table: str,
+    ours: Mapping[str, Any],
+    settings: Mapping[str, Any],
+    source: Mapping[str, Any],
+    facts: pd.DataFrame,
+    who: str,
+) -> pd.DataFrame:
+    """Put our numbers above a published table, and say whether the questions were the paper's."""
+    asked = {"dataset": source, "parameters": settings, "model": {}}
+    other = bool(beside.why("monitor", asked, facts["relation"].nunique()))
+    paper = published.load(f"monitor_{table}")
+    if table == "table4":  # whose own MONITOR is a sum of twenty divided by 21
+        paper["MONITOR"] = published.load("monitor_table10").mean()
+    return tables.beside(ours, paper, who, 3 if table == "table4" else 2, other)
+
+
+def means(measured: pd.DataFrame) -> dict[str, float]:
+    """Return means over relations under the names of Table 4, accuracies in percent."""
+    mean = measured.query("relation == 'mean'").set_index("measure")["estimate"]
+    ours = {"MONITOR": mean["MONITOR"], "probs": mean["anchor"]}
+    ways = (("avg", "average"), ("max", "maximum"), ("min", "minimum"))
+    return ours | {name: 100 * mean[f"grid {how}"] for name, how in ways}
+
+
+def appendix(
+    measured: pd.DataFrame,
+    scores: pd.DataFrame,
+    by_context: pd.DataFrame,
+    by_kind: Mapping[str, pd.DataFrame],
+    compared: pd.DataFrame,
+    beside_paper: Callable[[str, Mapping[str, Any]], pd.DataFrame],
+    n_resamples: int,
+) -> Iterator[tuple[str, pd.DataFrame, str]]:
+    """Yield further tables: a name, the table, and its caption."""
+    kind = stats.named("bootstrap", n_resamples)
+    yield "compared", compared, f"Everything compared ({kind})."
+    titles = {name: f"{name}, %" if percent else name for name, percent in SHOWN.items()}
+    wide = tables.wide(measured, titles, percent=[name for name in SHOWN if SHOWN[name]])
+    whole = pd.concat([scores, scores.assign(relation="all")])
+    covered = whole.groupby("relation")["counted"].mean().map("{:.0%}".format)
+    wide.insert(0, "coverage", covered)
+    yield "by_relation", wide.fillna("undefined"), f"MONITOR and accuracies by relation ({kind})."
+    ours = 100 * by_context[["none", "right", "wrong"]].mean()
+    changes = (ours - ours["none"]).drop("none").add_suffix("_change")
+    caption = f"Accuracy in percent by the word said first: our {len(by_context)} facts, then "
+    table = beside_paper("table3", {**ours, **changes})
+    yield "context", table, f"{caption}Table 3 of Wang et al. 2024 (country)."
+    over = {name: t.iloc[:, 2:].to_numpy() for name, t in by_kind.items()}
+    ours = {name: 100 * float(accuracy.over_prompts(values)) for name, values in over.items()}
+    caption = f"Accuracy in percent by kind of prompt: {len(over['QA'])} facts of one relation, "
+    table = beside_paper("table2", ours)
+    yield "framing", table, f"{caption}then Table 2 of Wang et al. 2024 (country)."
+
+
+def _piece(token: str) -> str:
+    """Show a token's leading space, which tokenizers write as Ġ or ▁."""
+    return f"␣{token[1:]}" if token[:1] in (" ", "Ġ", "▁") else token
