@@ -371,15 +371,6 @@ def test_shapes_that_do_not_compare_are_refused():
         monitor.mean_distance([0.1, 0.2], [[0.1]])
 
 
-def test_sensitivity_covers_the_triangle():
-    facts = monitor.fact_scores(table(THREE))
-    found = monitor.sensitivity(facts)
-    assert len(found) == 66
-    assert (found[["alpha_pfd", "alpha_ird", "alpha_both"]].sum(axis=1) - 1).abs().max() < 1e-9
-    corner = found[found["alpha_ird"] == 1]["monitor"].item()
-    assert corner == pytest.approx(float(sum(IRD) / sum(ANCHOR)))
-
-
 def test_known_facts_by_either_rule():
     texts = pd.DataFrame(
         {
