@@ -28,11 +28,6 @@ SAID = {  # before the question, as the figures label it
     "unrelated": "unrelated word first",
     "wrong": "wrong answer first",
 }
-SHOWN = {  # by relation, and whether in percent
-    **dict.fromkeys(("MONITOR", "pfd", "ird", "control_ird", "anchor"), False),
-    **dict.fromkeys(("average", "maximum", "minimum"), True),
-    **{f"grid {how}": True for how in ("average", "maximum", "minimum", "deviation")},
-}
 
 
 def plainly(facts: pd.DataFrame, training: pd.DataFrame | None) -> pd.DataFrame:
@@ -47,8 +42,7 @@ def three_facts(
     dataset: str, focus: str, facts: pd.DataFrame, training: pd.DataFrame | None
 ) -> pd.DataFrame:
     """Return Lyon, else the first of a relation, one in the middle, and the one read least."""
-    there = set(facts["relation"])
-    relation = focus if focus in there else facts["relation"].iloc[0]
+    relation = focus if focus in set(facts["relation"]) else facts["relation"].iloc[0]
     close = plainly(datasets.load(dataset, [relation]), training)
     if "exposures" in close:
         close = close.sort_values("exposures", ascending=False, kind="stable")
@@ -93,12 +87,13 @@ def told(table: pd.DataFrame, training: pd.DataFrame | None) -> pd.DataFrame:
 
 
 def by_exposure(
-    table: pd.DataFrame, measures: Mapping[str, Any], training: pd.DataFrame | None, **draws: Any
+    table: pd.DataFrame, titles: Mapping[str, str], training: pd.DataFrame | None, **draws: Any
 ) -> pd.DataFrame:
-    """Estimate measures by how often the training text states a fact; of all where unknown."""
+    """Average columns by how often the training text states a fact; over all where unknown."""
+    means = {title: ([name], stats.mean) for name, title in titles.items()}
     if training is None:
-        return stats.intervals(table, measures, **draws).query("relation == 'all'")
-    rows = stats.intervals(told(table, training), measures, by="exposures", **draws)
+        return stats.intervals(table, means, **draws).query("relation == 'all'")
+    rows = stats.intervals(told(table, training), means, by="exposures", **draws)
     return rows.query("exposures not in ['all', 'mean']").astype({"exposures": int})
 
 
@@ -106,34 +101,25 @@ def curves(rows: pd.DataFrame, ylabel: str, share: bool = True) -> Axes:
     """Draw what :func:`by_exposure` returns: curves, or dots where exposures are not known."""
     if "exposures" not in rows:
         return primitives.dots(rows, "measure", xlabel=ylabel, share=share)
-    settings = {"axis": "doublings", "share": share, "ylabel": ylabel}
-    return primitives.curves(
-        rows, "exposures", "measure", xlabel="times the training text states the fact", **settings
-    )
+    words = {"xlabel": "times the training text states the fact", "ylabel": ylabel}
+    return primitives.curves(rows, "exposures", "measure", axis="doublings", share=share, **words)
 
 
-def with_accuracies(
-    measured: pd.DataFrame,
-    both: pd.DataFrame,
-    marks: pd.DataFrame,
-    grid: pd.DataFrame,
-    **draws: Any,
+def control_and_accuracies(
+    both: pd.DataFrame, marks: pd.DataFrame, grid: pd.DataFrame, **draws: Any
 ) -> pd.DataFrame:
-    """Add the control of IRD, and accuracies over MONITOR's prompts and over the combinations."""
+    """Estimate the control IRD, and accuracies over MONITOR's prompts and over the combinations."""
+    found = [stats.intervals(both, {"control_ird": (["control_ird"], stats.mean)}, **draws)]
     asked = accuracy.by_fact(marks[marks["context"].isin(["none", "wrong"])])
-    found = [
-        measured,
-        stats.intervals(both, {"control_ird": (["control_ird"], stats.mean)}, **draws),
-    ]
+    ways = ("average", "maximum", "minimum", "base", "deviation")
     for prefix, table in (("", asked), ("grid ", grid)):
+        columns = list(table.columns[2:])
         over = {
-            f"{prefix}{how}": (list(table.columns[2:]), partial(accuracy.over_prompts, how=how))
-            for how in ("average", "maximum", "minimum", "base", "deviation")
-            if prefix == "" or how != "base"
+            f"{prefix}{how}": (columns, partial(accuracy.over_prompts, how=how)) for how in ways
         }
+        over.pop("grid base", None)
         rates = stats.intervals(table, over, centred=True, **draws)
-        rates[["low", "high"]] = rates[["low", "high"]].clip(0, 1)
-        found.append(rates)
+        found.append(rates.assign(low=rates["low"].clip(0, 1), high=rates["high"].clip(0, 1)))
     return pd.concat(found, ignore_index=True)
 
 
@@ -306,7 +292,7 @@ def comparisons(
     table["cheap"] = each.drop(columns="relation").mean(axis=1)
     table["grid"] = grid.set_index("item").drop(columns="relation").mean(axis=1)
     rates = {k: t.set_index("item").iloc[:, 1:].mean(axis=1) for k, t in by_kind.items()}
-    rates = pd.DataFrame(rates).reindex(columns=["QA", "WP"]).assign(relation="close-up")
+    rates = pd.DataFrame({"WP": np.nan, **rates}).assign(relation="close-up")
     for label, rows, first, second in (
         ("accuracy: right answer first, less nothing first", table, "right", "none"),
         ("accuracy: nothing first, less an unrelated word first", table, "none", "unrelated"),
@@ -319,6 +305,10 @@ def comparisons(
         rows = rows.dropna(subset=[first, second])
         within = {"strata": rows["relation"], **draws}
         yield label, stats.paired_difference(rows[first], rows[second], **within), 0.0
+    for kind, said in (("FC-pos", "true"), ("FC-neg", "false")):
+        if kind in rates:
+            judged = stats.bootstrap(rates[kind].dropna(), **draws)
+            yield f"{said} statements judged rightly (against a half)", judged, 0.5
     yield "accuracy: best combination, less worst (held out)", best_and_worst(grid, **draws), 0.0
     counted = scores[scores["counted"]]
     solid = stats.bootstrap(counted["anchor"] > 0.8, strata=counted["relation"], **draws)
@@ -337,59 +327,30 @@ def comparisons(
     yield "area under the curve, read or not: anchor, less deviation", areas, 0.0
 
 
-def beside_paper(
-    table: str,
-    ours: Mapping[str, Any],
-    settings: Mapping[str, Any],
-    source: Mapping[str, Any],
-    facts: pd.DataFrame,
-    who: str,
+def beside_table_4(
+    measured: pd.DataFrame, settings: Mapping[str, Any], source: Mapping[str, Any], who: str
 ) -> pd.DataFrame:
-    """Put our numbers above a published table, and say whether the questions were the paper's."""
-    asked = {"dataset": source, "parameters": settings, "model": {}}
-    other = bool(beside.why("monitor", asked, facts["relation"].nunique()))
-    paper = published.load(f"monitor_{table}")
-    if table == "table4":  # whose own MONITOR is a sum of twenty divided by 21
-        paper["MONITOR"] = published.load("monitor_table10").mean()
-    return tables.beside(ours, paper, who, 3 if table == "table4" else 2, other)
+    """Put means over relations above the paper's, whose MONITOR is the mean of Table 10.
 
-
-def means(measured: pd.DataFrame) -> dict[str, float]:
-    """Return means over relations under the names of Table 4, accuracies in percent."""
+    Table 4 prints a sum over twenty relations divided by 21.
+    """
     mean = measured.query("relation == 'mean'").set_index("measure")["estimate"]
     ours = {"MONITOR": mean["MONITOR"], "probs": mean["anchor"]}
-    ways = (("avg", "average"), ("max", "maximum"), ("min", "minimum"))
-    return ours | {name: 100 * mean[f"grid {how}"] for name, how in ways}
+    for name, how in (("avg", "average"), ("max", "maximum"), ("min", "minimum")):
+        ours[name] = 100 * mean[f"grid {how}"]
+    asked = {"dataset": source, "parameters": settings, "model": {}}
+    other = bool(beside.why("monitor", asked, len(relations(measured))))
+    means = published.load("monitor_table10").mean()
+    paper = published.load("monitor_table4").assign(MONITOR=means)
+    return tables.beside(ours, paper, who, other_questions=other)
 
 
-def appendix(
-    measured: pd.DataFrame,
-    scores: pd.DataFrame,
-    by_context: pd.DataFrame,
-    by_kind: Mapping[str, pd.DataFrame],
-    compared: pd.DataFrame,
-    beside_paper: Callable[[str, Mapping[str, Any]], pd.DataFrame],
-    n_resamples: int,
-) -> Iterator[tuple[str, pd.DataFrame, str]]:
-    """Yield further tables: a name, the table, and its caption."""
-    kind = stats.named("bootstrap", n_resamples)
-    yield "compared", compared, f"Everything compared ({kind})."
-    titles = {name: f"{name}, %" if percent else name for name, percent in SHOWN.items()}
-    wide = tables.wide(measured, titles, percent=[name for name in SHOWN if SHOWN[name]])
-    whole = pd.concat([scores, scores.assign(relation="all")])
-    covered = whole.groupby("relation")["counted"].mean().map("{:.0%}".format)
+def by_relation(measured: pd.DataFrame, scores: pd.DataFrame) -> pd.DataFrame:
+    """Lay out all measures by relation, with the share of facts that count."""
+    wide = tables.wide(measured, {name: name for name in measured["measure"].unique()})
+    covered = scores.groupby("relation")["counted"].mean().map("{:.0%}".format)
     wide.insert(0, "coverage", covered)
-    yield "by_relation", wide.fillna("undefined"), f"MONITOR and accuracies by relation ({kind})."
-    ours = 100 * by_context[["none", "right", "wrong"]].mean()
-    changes = (ours - ours["none"]).drop("none").add_suffix("_change")
-    caption = f"Accuracy in percent by the word said first: our {len(by_context)} facts, then "
-    table = beside_paper("table3", {**ours, **changes})
-    yield "context", table, f"{caption}Table 3 of Wang et al. 2024 (country)."
-    over = {name: t.iloc[:, 2:].to_numpy() for name, t in by_kind.items()}
-    ours = {name: 100 * float(accuracy.over_prompts(values)) for name, values in over.items()}
-    caption = f"Accuracy in percent by kind of prompt: {len(over['QA'])} facts of one relation, "
-    table = beside_paper("table2", ours)
-    yield "framing", table, f"{caption}then Table 2 of Wang et al. 2024 (country)."
+    return wide.fillna("undefined")
 
 
 def _piece(token: str) -> str:
