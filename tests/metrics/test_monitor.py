@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from helpers import UserError
 from helpers.metrics import monitor
-from helpers.metrics.anchors import anchors_of, coverage, known_facts
+from helpers.metrics.anchors import anchors_of, known_facts
 
 
 def table(facts, column="logprobs"):
@@ -145,8 +145,9 @@ def test_unknown_facts_do_not_count():
     assert facts["known"].tolist() == [True, False, False]
     alone = math.sqrt((PFD[0] ** 2 + IRD[0] ** 2 + PFD[0] * IRD[0]) / 3) / float(ANCHOR[0])
     assert monitor.monitor_score(facts) == pytest.approx(alone)
-    assert coverage(facts).loc["P17"].tolist() == [2, 1, 2, 1, 0.5]
-    assert coverage(facts).loc["P36", "coverage"] == 0
+    counts = facts.groupby("relation")[["known", "aligned", "counted"]].sum()
+    assert counts.loc["P17"].tolist() == [1, 2, 1]
+    assert counts.loc["P36", "counted"] == 0
 
 
 def test_nothing_known_gives_no_number():
