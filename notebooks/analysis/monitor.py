@@ -184,19 +184,11 @@ def wordings(
     return {kind: accuracy.by_fact(rows, prompt="frame") for kind, rows in asked.items()}
 
 
-def attribute(lm: LanguageModel, misled: pd.DataFrame) -> pd.DataFrame:
-    """Attribute the first answer that repeats a wrong word; empty where there is none."""
+def attribution_map(lm: LanguageModel, misled: pd.DataFrame) -> Axes:
+    """Draw what each token of a prompt adds to each token of a misled answer (their Figure 6)."""
     if misled.empty or not lm.at_hand:
-        return pd.DataFrame()
-    prompt, answer = misled[["prompt", "text"]].iloc[0]
-    return attribution.attribute_well(lm, prompt, answer)
-
-
-def attribution_map(gradients: pd.DataFrame) -> Axes:
-    """Draw what each token of the prompt adds to each token of the answer (their Figure 6)."""
-    nothing = "No answer repeats the wrong word said before it, or attribution is turned off."
-    if gradients.empty:
-        return plots.empty(None, nothing)
+        return plots.empty(None, "No answer repeats the wrong word, or attribution is turned off.")
+    gradients = attribution.attribute_well(lm, *misled[["prompt", "text"]].iloc[0])
     wide = gradients.pivot_table("score", "position", "step")
     names = gradients.drop_duplicates("position").set_index("position")["token"]
     said = gradients.drop_duplicates("step").set_index("step")["step_token"]

@@ -1,6 +1,7 @@
 """What the chapter on MONITOR computes: by hand, by another way, and where there is nothing."""
 
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -8,6 +9,7 @@ import pytest
 
 from helpers import datasets
 from helpers.metrics import monitor as measure
+from helpers.probing import attribution
 from notebooks.analysis import monitor as analysis
 from tests.plots.drawn import draw, legend, texts
 
@@ -148,7 +150,7 @@ def test_anchor_and_deviation_by_pairs_in_order():
     assert np.isnan(analysis.anchor_or_deviation(alone, **DRAWS).estimate)
 
 
-def test_attribution_keeps_tokens_in_order_though_they_repeat():
+def test_attribution_keeps_tokens_in_order_though_they_repeat(monkeypatch):
     tokens = ["Danish", ".", "Ġthe", "Ġthe", "$"]
     parts = [
         {"step": step, "token": tokens, "step_token": said, "score": np.arange(5) * sign}
@@ -156,11 +158,15 @@ def test_attribution_keeps_tokens_in_order_though_they_repeat():
     ]
     table = pd.concat([pd.DataFrame(part).assign(change=10.0) for part in parts])
     table["position"] = table.groupby("step").cumcount()
-    ax = draw(analysis.attribution_map(table))
+    lm = SimpleNamespace(at_hand=True)
+    misled = pd.DataFrame({"prompt": ["Danish. Who?"], "text": ["Finnish"]})
+    monkeypatch.setattr(attribution, "attribute_well", lambda *asked: table)
+    ax = draw(analysis.attribution_map(lm, misled))
     assert texts(ax.get_yticklabels()) == ["Danish", ".", "␣the", "␣the", "$"]
     assert texts(ax.get_xticklabels()) == ["␣Fin", "nish"]
     image = ax.get_images()[0]
     np.testing.assert_allclose(image.get_array(), [[n, -n] for n in range(5)])
     assert image.get_clim() == (-4, 4)
     assert ax.get_title(loc="left").endswith("sum to 10.00 of 10.00")
-    assert texts(draw(analysis.attribution_map(pd.DataFrame())).texts)
+    assert texts(draw(analysis.attribution_map(lm, misled.head(0))).texts)
+    assert texts(draw(analysis.attribution_map(SimpleNamespace(at_hand=False), misled)).texts)
