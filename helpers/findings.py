@@ -207,7 +207,8 @@ class Findings:
                 f"The findings cannot be saved in {path} ({error.strerror}): make room or give "
                 "the folder free, then run again."
             ) from error
-        opening = [self._kept[name] for name in self._main] or kept
+        main = [self._kept[name] for name in self._main]
+        opening = [finding for finding in main if finding.decision != UNDEFINED] or main or kept
         head = "<p><strong>What this run found.</strong></p>"
         open_ones = [finding for finding in opening if finding.decision == UNDECIDED]
         note = DOTTED if open_ones else ""

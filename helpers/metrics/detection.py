@@ -11,20 +11,9 @@ def area(values: np.ndarray) -> np.ndarray:
 
     .. math:: \frac{\sum_{i: +} \mathrm{rank}_i - n_+ (n_+ + 1) / 2}{n_+ \, n_-}
 
-    Ties count one half. Written as a statistic for :func:`helpers.stats.bootstrap`.
+    Scores and labels (1, 0; not a number: the row counts nowhere) are an array (..., n, 2). Ties
+    count one half; not a number where a group is empty.
 
-    Parameters
-    ----------
-    values : ndarray, shape (..., n, 2)
-        Score and label (1 positive, 0 negative; not a number: the row counts nowhere).
-
-    Returns
-    -------
-    ndarray, shape (...)
-        In [0, 1], 0.5 for a score that tells nothing; not a number where a group is empty.
-
-    Examples
-    --------
     >>> float(area(np.array([[3.0, 1], [1.0, 0], [3.0, 0]])))
     0.75
     """
@@ -41,22 +30,8 @@ def area(values: np.ndarray) -> np.ndarray:
 
 
 def roc(score: npt.ArrayLike, positive: npt.ArrayLike) -> pd.DataFrame:
-    """Return the ROC curve of a score: what is flagged as the threshold falls.
+    """Return the ROC curve of a score, one row a distinct score; empty if a group is.
 
-    Parameters
-    ----------
-    score : array_like, shape (n,)
-        Higher means more likely positive.
-    positive : array_like of bool, shape (n,)
-
-    Returns
-    -------
-    DataFrame
-        ``false_positive_rate, true_positive_rate`` from (0, 0) to (1, 1), one row a distinct
-        score; empty if a group is.
-
-    Examples
-    --------
     >>> roc([3, 1, 2], [True, False, False]).values.tolist()
     [[0.0, 0.0], [0.0, 1.0], [0.5, 1.0], [1.0, 1.0]]
     """

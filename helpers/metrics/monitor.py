@@ -27,6 +27,7 @@ from helpers import UserError
 from helpers.metrics.anchors import anchors_of
 
 EQUAL = (1 / 3, 1 / 3, 1 / 3)
+FEW = 10  # facts that count: from so many there is nothing to caution of
 
 
 def mean_distance(primary: npt.ArrayLike, foreign: npt.ArrayLike) -> float:
@@ -137,31 +138,15 @@ def fact_scores(
     return result
 
 
-def caution(facts: pd.DataFrame, texts: pd.DataFrame, few: int = 10) -> str:
-    """Say why MONITOR is undefined, or that it rests on few facts.
+def caution(facts: pd.DataFrame, texts: pd.DataFrame) -> str:
+    """Say why MONITOR is undefined or rests on few facts, and quote answers; else "".
 
-    Parameters
-    ----------
-    facts : DataFrame
-        From :func:`fact_scores`.
-    texts : DataFrame
-        Greedy answers, columns ``variant, text``: where no fact is known, some are quoted.
-    few : int
-        Facts that count from which there is nothing to say.
-
-    Returns
-    -------
-    str
-        With what to try, in lines of 80 characters; empty where there is nothing to say.
-
-    Examples
-    --------
     >>> facts = pd.DataFrame({"item": ["a", "b"], "known": True, "counted": [True, False]})
     >>> caution(facts, pd.DataFrame({"variant": [], "text": []}))[:30]
     'Only 1 of 2 facts counts, so M'
     """
     n, known, counted = len(facts), int(facts["known"].sum()), int(facts["counted"].sum())
-    if counted >= few:
+    if counted >= FEW:
         return ""
     if counted:
         found = (
@@ -203,65 +188,14 @@ def monitor_score(facts: pd.DataFrame, alphas: Sequence[float] = EQUAL) -> float
 
 
 def ratio_of_sums(values: np.ndarray) -> np.ndarray:
-    """Divide the sum of the first column by the sum of the second: MONITOR as a statistic.
+    """Divide the sum of deviations by that of anchors, arrays (..., n, 2): MONITOR as a statistic.
 
-    Parameters
-    ----------
-    values : ndarray, shape (..., n, 2)
-        Deviations and anchors of n facts.
-
-    Returns
-    -------
-    ndarray, shape (...)
-        Not a number where the second sum is 0.
-
-    Examples
-    --------
     >>> float(ratio_of_sums(np.array([[0.3, 0.8], [0.2, 0.2]])))
     0.5
     """
     sums = np.asarray(values, dtype=float).sum(axis=-2)
     bottom = sums[..., 1]
     return np.divide(sums[..., 0], bottom, out=np.full(bottom.shape, np.nan), where=bottom > 0)
-
-
-def alpha_grid(steps: int = 10) -> list[tuple[float, float, float]]:
-    """List the weightings that sum to 1, in steps of 1/steps.
-
-    >>> len(alpha_grid(10)), alpha_grid(1)
-    (66, [(0.0, 0.0, 1.0), (0.0, 1.0, 0.0), (1.0, 0.0, 0.0)])
-    """
-    return [
-        (first / steps, second / steps, (steps - first - second) / steps)
-        for first in range(steps + 1)
-        for second in range(steps + 1 - first)
-    ]
-
-
-def sensitivity(facts: pd.DataFrame, grid: Iterable[Sequence[float]] | None = None) -> pd.DataFrame:
-    """Compute MONITOR for many weightings, as the paper's section 7 asks for.
-
-    Parameters
-    ----------
-    facts : DataFrame
-        From :func:`fact_scores`.
-    grid : iterable of three floats each, optional
-        By default :func:`alpha_grid`.
-
-    Returns
-    -------
-    DataFrame
-        Columns ``alpha_pfd, alpha_ird, alpha_both, monitor``.
-
-    Examples
-    --------
-    >>> facts = pd.DataFrame({"pfd": [0.3], "ird": [0.1], "anchor": [0.5], "counted": [True]})
-    >>> sensitivity(facts, [(1, 0, 0), (0, 1, 0)]).round(6).monitor.tolist()
-    [0.6, 0.2]
-    """
-    grid = alpha_grid() if grid is None else list(grid)
-    rows = [(*check_alphas(alphas), monitor_score(facts, alphas)) for alphas in grid]
-    return pd.DataFrame(rows, columns=["alpha_pfd", "alpha_ird", "alpha_both", "monitor"])
 
 
 _ANCHOR_COLUMNS = ("item", "relation", "variant", "role", "p")

@@ -8,15 +8,13 @@ well on a phone; its white ground stays white on a dark page.
 
 from helpers.plots.audit import gap_panels, verdict_bars
 from helpers.plots.calibration import agreement_map, area_dots, cost_plane, upset
-from helpers.plots.curves import CONTEXTS, context_curves, exposure_curve, line_curve, size_panels
+from helpers.plots.curves import exposure_curve, line_curve, size_panels
 from helpers.plots.distributions import (
     accuracy_boxes,
-    anchor_distribution,
     dots,
     object_bars,
     run_dots,
 )
-from helpers.plots.heatmaps import alpha_map, attribution_heatmap
 from helpers.plots.latent import (
     accuracy_map,
     grouped_dots,
@@ -38,17 +36,12 @@ from helpers.plots.scatters import scatter
 from helpers.plots.style import PALETTE, empty, model_colour, use_style
 
 __all__ = [
-    "CONTEXTS",
     "PALETTE",
     "accuracy_boxes",
     "accuracy_map",
     "agreement_map",
-    "alpha_map",
-    "anchor_distribution",
     "area_dots",
-    "attribution_heatmap",
     "class_bars",
-    "context_curves",
     "cost_plane",
     "dots",
     "effect_grid",

@@ -23,18 +23,6 @@ from helpers.plots.style import (
 
 MARKS = {"paper": "o", "same": "D", "other": "X"}  # by whose questions a model was asked
 
-CONTEXTS = {  # what is said before the question, as a curve is labelled
-    "right": "right answer first",
-    "none": "nothing first",
-    "unrelated": "unrelated word first",
-    "wrong": "wrong answer first",
-}
-CORNERS = {  # where there is room for a label, the curves being drawn by exposure
-    "right": ((0.02, 0.88), "left"),
-    "unrelated": ((0.98, 0.16), "right"),
-    "wrong": ((0.98, 0.06), "right"),
-}
-
 
 def exposure_curve(
     table: pd.DataFrame,
@@ -82,62 +70,6 @@ def exposure_curve(
     ax.set_ylabel(ylabel)
     share_axis(ax.yaxis)
     legend_above(ax)
-    return ax
-
-
-def context_curves(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
-    """Draw accuracy by exposure, one curve for each kind of word said before the question.
-
-    Parameters
-    ----------
-    table : DataFrame
-        ``context`` ("none", "right", "unrelated", "wrong"), ``estimate, low, high`` (shares), and
-        ``exposures`` where these are known; without it there is one row per context.
-    ax : Axes, optional
-        By default a new figure.
-
-    Returns
-    -------
-    Axes
-        A curve for each context; without exposures, a point each.
-
-    Examples
-    --------
-    >>> table = pd.DataFrame({"context": ["none", "wrong"], "estimate": [0.8, 0.3],
-    ...                       "low": [0.7, 0.2], "high": [0.9, 0.4]})
-    >>> [text.get_text() for text in context_curves(table).get_xticklabels()]
-    ['nothing first', 'wrong answer first']
-    """
-    if table.empty:
-        return empty(ax, "There is no answer to draw.")
-    ax = ax or plt.subplots()[1]
-    parts = {name: table[table["context"] == name] for name in CONTEXTS}
-    parts = {name: part for name, part in parts.items() if len(part)}
-    shades = colours(parts)
-    for place, (name, part) in enumerate(parts.items()):
-        if "exposures" not in table:
-            _bars(ax, np.array([place]), part, shades[name])
-            continue
-        part = part.astype({"exposures": float}).sort_values("exposures")
-        places = _exposure_places(part["exposures"])
-        seen = part["exposures"].to_numpy() > 0
-        band(ax, places[seen], part[seen], shades[name], None)
-        _bars(ax, places, part, shades[name])
-        if name in CORNERS:
-            place, align = CORNERS[name]
-            at = {"xy": place, "xytext": (0, 0), "xycoords": ax.transAxes, "ha": align}
-        else:  # left of its curve
-            crossing = int((part["estimate"] < 0.45).sum().clip(max=len(part) - 1))
-            at = {"xy": (places[crossing], 0.43), "xytext": (-30, 4), "ha": "right"}
-        label = CONTEXTS[name].replace(" first", "\nfirst") if name == "right" else CONTEXTS[name]
-        ax.annotate(label, textcoords="offset points", color=shades[name], weight="bold", **at)
-    if "exposures" in table:
-        _exposure_axis(ax, table["exposures"])
-    else:
-        ax.set_xticks(range(len(parts)), [CONTEXTS[name] for name in parts])
-        ax.set_xlim(-0.5, len(parts) - 0.5)
-    ax.set_ylabel("accuracy")
-    share_axis(ax.yaxis)
     return ax
 
 

@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 
 import matplotlib.pyplot as plt
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.ticker import PercentFormatter
@@ -170,58 +169,6 @@ def run_dots(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
             ax.plot(ends, [height] * 2, color=shades[recipe], lw=2, alpha=0.5)
             ax.plot(row["estimate"], height, "o", color=shades[recipe], ms=6)
     name_rows(ax, [": ".join(names) for names, _ in rows])
-    return ax
-
-
-def anchor_distribution(
-    anchors: Mapping[str, npt.ArrayLike], ax: Axes | None = None, threshold: float = 0.8
-) -> Axes:
-    """Draw what share of a model's anchors exceeds each probability.
-
-    Parameters
-    ----------
-    anchors : mapping
-        Model's name to its anchors' probabilities, in [0, 1].
-    ax : Axes, optional
-        By default a new figure.
-    threshold : float
-        Where the share is read off. It has no interval: a fact may have several anchors.
-
-    Returns
-    -------
-    Axes
-
-    Notes
-    -----
-    Wang et al. 2024, Figure 5, as a curve in place of the histogram, so that the share is its
-    height at the line.
-
-    Examples
-    --------
-    >>> anchor_distribution({"atlas-s": [0.9, 0.2]}).get_ylabel()
-    'share of anchors above'
-    """
-    anchors = {name: np.sort(np.asarray(values, float)) for name, values in anchors.items()}
-    anchors = {name: values[~np.isnan(values)] for name, values in anchors.items()}
-    shades = colours(anchors)
-    anchors = {name: values for name, values in anchors.items() if len(values)}
-    if not anchors:
-        return empty(ax, "There is no anchor to draw: no fact counts.")
-    ax = ax or plt.subplots()[1]
-    for name, values in anchors.items():
-        share = (len(values) - np.arange(1, len(values) + 1)) / len(values)
-        above = np.mean(values > threshold)
-        text = f"{plain(name)}: {above:.0%}, n = {len(values):,}"
-        colour = shades[name]
-        ax.step([0, *values, 1], [1, *share, 0], where="post", color=colour, lw=2, label=text)
-        ax.plot(threshold, above, "o", color=colour, ms=6)
-    ax.axvline(threshold, color=INK, lw=1, ls="--")
-    ax.set_xlim(0, 1)
-    ax.set_ylim(0, 1.02)
-    ax.set_xlabel("probability of the primary anchor")
-    ax.set_ylabel("share of anchors above")
-    ax.yaxis.set_major_formatter(PercentFormatter(1))
-    legend_above(ax, f"share above {threshold:g}")
     return ax
 
 

@@ -5,7 +5,7 @@ Wang et al. 2024, "Assessing the Reliability of Large Language Model Knowledge",
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -109,57 +109,6 @@ def ask(
     probes = wrap(prompts.monitor(facts, frames, n_frames))
     spoken = None if texts is None else probes["variant"].isin(texts)
     return probing.score_and_generate(model, probes, spoken, cache=cache)
-
-
-def wordings(
-    model: LanguageModel,
-    facts: pd.DataFrame,
-    frames: pd.DataFrame,
-    *,
-    n_frames: int = 7,
-    match: str = "exact_match",
-    wrap: Callable[[pd.DataFrame], pd.DataFrame] = lambda probes: probes,
-    cache: str | Path | None = None,
-) -> dict[str, pd.DataFrame]:
-    """Ask facts of one relation as questions, as gaps to fill and as statements to judge.
-
-    Parameters
-    ----------
-    model : LanguageModel
-    facts, frames : DataFrame
-        As from `helpers.datasets.load` and `helpers.datasets.frames`; kinds of wording that the
-        relation has no frames for are left out.
-    n_frames : int
-        Frames of each kind.
-    match : str
-        When an answer to a question is right (`helpers.metrics.matching.RULES`); an answer to a gap
-        has to start with the object.
-    wrap : function
-        Puts questions into a model's prompt format.
-    cache : str or Path, optional
-        As in `helpers.probing.score`.
-
-    Returns
-    -------
-    dict
-        By kind (QA, WP, and FC-pos and FC-neg for true and false statements): one row a fact, a
-        column a frame, with the share of right answers, from 0 to 1.
-    """
-    from helpers import probing
-
-    ask = partial(probing.generate, model, cache=cache)
-    said = ask(wrap(prompts.questions(facts, frames, n_frames=n_frames)))
-    asked = {"QA": accuracy.mark_texts(said, rule=match)}
-    kinds = set(frames.loc[frames["relation"].isin(facts["relation"]), "kind"])
-    if "wp" in kinds:
-        gaps = ask(prompts.questions(facts, frames, "wp", n_frames=n_frames))
-        asked["WP"] = accuracy.mark_texts(gaps, rule="starts_with")
-    if "fc" in kinds:
-        checks = prompts.fact_checks(facts, frames, n_frames)
-        verdicts = accuracy.mark_choices(probing.score(model, checks, cache=cache))
-        asked |= {"FC-pos": verdicts.query("context == 'right'")}
-        asked |= {"FC-neg": verdicts.query("context == 'wrong'")}
-    return {kind: accuracy.by_fact(rows, prompt="frame") for kind, rows in asked.items()}
 
 
 def drawn(given: Mapping[str, Any], model: str) -> pd.Series:

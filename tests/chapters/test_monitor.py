@@ -40,7 +40,7 @@ def test_a_model_that_answers_nothing_rightly_gets_its_chapter(name, tmp_path):
     model = outcomes.MAKERS[name](tmp_path / name)
     words = ["n_facts=1", "relations=P17,P36", "n_panel=0", "n_bootstrap=20", "n_close=4"]
     folder = chapters.run("monitor", str(model), words, tmp_path)
-    notebooks.check(folder, words, n_figures=8)
+    notebooks.check(folder, words, n_figures=6)
     assert "MONITOR is undefined for this model" in notebooks.printed(folder, "run")
     assert runs.manifest(folder)["coverage"] == 0
     saved = runs.metrics(folder).query("level == 'run'").set_index("measure")
@@ -56,7 +56,7 @@ def test_facts_that_were_not_read_plainly_serve_as_examples(tmp_path):
     words = ["n_facts=1", "relations=P36", f"seed={seed}", "n_panel=0", "n_bootstrap=20"]
     words += ["n_close=4"]
     folder = chapters.run("monitor", "atlas-xs", [*words, "attribution=no"], tmp_path)
-    notebooks.check(folder, words, n_figures=8)
+    notebooks.check(folder, words, n_figures=6)
 
 
 def test_metrics_can_be_computed_again_from_the_saved_answers(answers, metrics):
@@ -89,10 +89,23 @@ def test_the_grid_is_every_frame_after_every_wrong_word(folder, metrics):
 
 def test_it_saves_what_it_found(folder):
     found = {finding.claim: finding for finding in findings.load(folder)}
-    assert {"moves_by_more_than_half", "cheap_average_is_higher"} <= set(found)
-    assert "deviation_falls_with_exposure" in found
+    assert set(found) == set(findings.wordings("monitor"))
     saved = runs.metrics(folder).query("level == 'run' and measure == 'MONITOR'")
     assert found["moves_by_more_than_half"].estimate == saved["estimate"].item()
+
+
+def test_the_table_of_everything_compared_holds_what_was_counted(folder, answers):
+    told = pd.read_csv(folder / "tables" / "compared.csv").set_index("what")
+    right = answers["text"].str.strip().str.rstrip(".") == answers["object"]
+    rates = right.groupby([answers["context"], answers["item"]]).mean()
+    base = right[answers["variant"] == "frame0"].groupby(answers["item"]).mean()
+    cost = (base - rates["wrong"]).mean()
+    label = "accuracy: nothing first, less a wrong answer first"
+    assert told.loc[label, "estimate"] == pytest.approx(cost)
+    known = base[base == 1].index
+    loss = (rates["unrelated"] - rates["wrong"])[known].mean()
+    assert told.loc["wrong word costs accuracy", "estimate"] == pytest.approx(loss)
+    assert {finding.claim.replace("_", " ") for finding in findings.load(folder)} < set(told.index)
 
 
 def test_monitor_by_exact_fractions_of_one_fact(answers):

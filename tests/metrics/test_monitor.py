@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from helpers import UserError
 from helpers.metrics import monitor
-from helpers.metrics.anchors import anchors_of, coverage, known_facts
+from helpers.metrics.anchors import anchors_of, known_facts
 
 
 def table(facts, column="logprobs"):
@@ -145,8 +145,9 @@ def test_unknown_facts_do_not_count():
     assert facts["known"].tolist() == [True, False, False]
     alone = math.sqrt((PFD[0] ** 2 + IRD[0] ** 2 + PFD[0] * IRD[0]) / 3) / float(ANCHOR[0])
     assert monitor.monitor_score(facts) == pytest.approx(alone)
-    assert coverage(facts).loc["P17"].tolist() == [2, 1, 2, 1, 0.5]
-    assert coverage(facts).loc["P36", "coverage"] == 0
+    counts = facts.groupby("relation")[["known", "aligned", "counted"]].sum()
+    assert counts.loc["P17"].tolist() == [1, 2, 1]
+    assert counts.loc["P36", "counted"] == 0
 
 
 def test_nothing_known_gives_no_number():
@@ -369,15 +370,6 @@ def test_bad_alphas_are_refused(alphas):
 def test_shapes_that_do_not_compare_are_refused():
     with pytest.raises(ValueError, match="do not compare"):
         monitor.mean_distance([0.1, 0.2], [[0.1]])
-
-
-def test_sensitivity_covers_the_triangle():
-    facts = monitor.fact_scores(table(THREE))
-    found = monitor.sensitivity(facts)
-    assert len(found) == 66
-    assert (found[["alpha_pfd", "alpha_ird", "alpha_both"]].sum(axis=1) - 1).abs().max() < 1e-9
-    corner = found[found["alpha_ird"] == 1]["monitor"].item()
-    assert corner == pytest.approx(float(sum(IRD) / sum(ANCHOR)))
 
 
 def test_known_facts_by_either_rule():

@@ -100,28 +100,3 @@ def test_lines_by_number_have_points_and_bars_where_there_are_intervals(ax):
     assert other.get_xlabel() == "shots"
     assert len(other.collections) == bare + 2 * 2  # a band and its bars for each model
     assert other.lines[0].get_xdata().tolist() == [0, 50]
-
-
-def test_contexts_by_exposure_are_named_above_the_curves(ax):
-    counts = [0, 1, 8]
-    rows = [
-        pd.DataFrame({"context": name, "exposures": counts, "estimate": [low, low, 0.9]})
-        for name, low in (("none", 0.2), ("right", 0.5), ("unrelated", 0.15), ("wrong", 0.1))
-    ]
-    table = pd.concat(rows).assign(low=0.05, high=0.95)
-    draw(plots.context_curves(table, ax))
-    assert {" ".join(text.get_text().split()) for text in ax.texts} == set(plots.CONTEXTS.values())
-    assert [line.get_ydata().tolist() for line in ax.lines[::2]] == [
-        [0.5, 0.9],
-        [0.2, 0.9],
-        [0.15, 0.9],
-        [0.1, 0.9],
-    ]
-    assert texts(ax.get_xticklabels()) == ["0", "1", "8"]
-
-
-def test_contexts_of_unknown_exposure_are_points(ax):
-    table = pd.DataFrame({"context": ["wrong", "none"], "estimate": [0.3, 0.8]})
-    draw(plots.context_curves(table.assign(low=0.2, high=0.9), ax))
-    assert texts(ax.get_xticklabels()) == [plots.CONTEXTS["none"], plots.CONTEXTS["wrong"]]
-    assert [line.get_ydata().tolist() for line in ax.lines] == [[0.8], [0.3]]

@@ -71,17 +71,6 @@ def test_dots_are_sorted_with_the_summary_at_the_foot():
     assert [0.52] in lines
 
 
-def test_anchor_curve_falls_to_the_share_above(ax):
-    values = [0.1, 0.5, 0.8, 0.85, 0.9, np.nan]
-    draw(plots.anchor_distribution({"atlas-s": values}, ax))
-    assert legend(ax) == ["atlas-s: 40%, n = 5"]
-    curve = ax.get_lines()[0]
-    at = np.searchsorted(curve.get_xdata(), 0.8, side="right") - 1
-    assert curve.get_ydata()[at] == pytest.approx(0.4)
-    assert (np.diff(curve.get_ydata()) <= 0).all()
-    assert ax.get_xlabel() == "probability of the primary anchor"
-
-
 def test_bars_stand_in_order_with_their_values_and_colours():
     ax = plots.object_bars(OBJECTS)
     bars = ax.patches

@@ -17,15 +17,10 @@ ROW = {
     plots.share_curve: (("n",), {"n": 1, "model": "a", **INTERVAL}),
     plots.grouped_dots: (("relation", "way"), {"relation": "P17", "way": "ic", **INTERVAL}),
     plots.accuracy_map: ((), {"atlas-s": np.nan}),
-    plots.alpha_map: (
-        (),
-        {"alpha_pfd": 1.0, "alpha_ird": 0.0, "alpha_both": 0.0, "monitor": np.nan},
-    ),
 }
 BARE = {
     plots.list_places: {"place": 0, "probability": 0.5, "status": "other"},
     plots.object_bars: {"object": "Peru", "probability": 0.5, "told": ""},
-    plots.attribution_heatmap: {"token": "a", "step_token": "b", "score": 0.5},
 }
 EMPTY = [(figure, *given, 0) for figure, given in ROW.items()]
 EMPTY += [(figure, *given, 1) for figure, given in ROW.items()]
@@ -43,12 +38,6 @@ def test_nothing_to_draw_is_said(figure, words, row, rows, given, ax):
     assert reason.endswith(".")
     assert not made.lines
     assert not texts(made.get_xticklabels())
-
-
-def test_anchors_of_no_fact_are_not_drawn(ax):
-    assert texts(draw(plots.anchor_distribution({"a": [], "b": [np.nan]}, ax)).texts)
-    other = draw(plots.anchor_distribution({"a": [], "b": [0.9]}))
-    assert [text.get_text()[0] for text in other.get_legend().get_texts()] == ["b"]
 
 
 def test_confidence_of_no_fact_is_not_drawn(ax):

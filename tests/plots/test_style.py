@@ -1,6 +1,9 @@
 """One look for all figures: colours of models, and text that is no formula."""
 
+import pandas as pd
+
 from helpers import plots, published
+from helpers.plots import primitives
 from tests.plots.drawn import draw
 
 
@@ -15,8 +18,9 @@ def test_a_model_has_one_colour():
 
 def test_curves_of_one_figure_differ_in_colour(ax):
     names = ["right word before", "frames alone", "wrong word before", "other", "more", "atlas-s"]
-    plots.anchor_distribution({name: [0.5, 0.9] for name in names}, ax)
-    seen = [line.get_color() for line in ax.get_lines()][0:-1:2]
+    table = pd.DataFrame({"name": names, "n": 1, "estimate": 0.5})
+    primitives.curves(table, "n", "name", ax)
+    seen = [line.get_color() for line in ax.get_lines()][::2]
     assert len(set(seen)) == len(names)
     assert seen[-1] == plots.model_colour("atlas-s")
 

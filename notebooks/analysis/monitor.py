@@ -1,0 +1,350 @@
+"""What the chapter on MONITOR computes beside the measure, and its one figure of its own.
+
+Tables of facts have one row a fact, with ``item`` and ``relation``; ``draws`` are ``n_resamples``
+and ``seed`` of the bootstrap over facts within relations.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+
+from helpers import datasets, plots, probing, prompts, published, runs, stats
+from helpers.datasets.exposure import WEIGHTS
+from helpers.metrics import accuracy, anchors, detection, monitor
+from helpers.models import LanguageModel
+from helpers.plots import primitives, tables
+from helpers.probing import attribution, prompt_formats
+from helpers.runs.comparison import beside
+
+SAID = {  # before the question, as the figures label it
+    "right": "right answer first",
+    "none": "nothing first",
+    "unrelated": "unrelated word first",
+    "wrong": "wrong answer first",
+}
+
+
+def plainly(facts: pd.DataFrame, training: pd.DataFrame | None) -> pd.DataFrame:
+    """Add exposures where they are known, and keep the facts stated plainly, if any are."""
+    if training is None:
+        return facts
+    facts = facts.join(training[["exposures", "plain"]], on="fact")
+    return facts[facts["plain"]] if facts["plain"].any() else facts
+
+
+def three_facts(
+    dataset: str, focus: str, facts: pd.DataFrame, training: pd.DataFrame | None
+) -> pd.DataFrame:
+    """Return Lyon, else the first of a relation, one in the middle, and the one read least."""
+    relation = focus if focus in set(facts["relation"]) else facts["relation"].iloc[0]
+    close = plainly(datasets.load(dataset, [relation]), training)
+    if "exposures" in close:
+        close = close.sort_values("exposures", ascending=False, kind="stable")
+    close = close.iloc[close["subject"].ne("Lyon").argsort(kind="stable")]
+    return close.iloc[sorted({0, len(close) // 2, len(close) - 1})].reset_index(drop=True)
+
+
+def notes(
+    lm: LanguageModel, settings: Mapping[str, Any], frames: pd.DataFrame, tried: pd.DataFrame
+) -> str:
+    """Say what a reader should know of the facts, the frames and the prompt format."""
+    said = datasets.notes(settings["dataset"], settings["relations"])
+    most = frames.query("kind == 'qa'")["relation"].value_counts().max()
+    if settings["n_frames"] > most:
+        said.append(f"There are {most} question frames, not {settings['n_frames']}.")
+    if lm.prompt_format != "bare":
+        said.append(f"Prompt format {lm.prompt_format}, not the paper's bare question.")
+    if len(tried):
+        said.append(prompt_formats.sentence(lm, tried))
+    return "".join(f"{line}\n" for line in said)
+
+
+def trained_with_hints(model: str, weights: Path = WEIGHTS) -> str:
+    """Say how many documents of a model's training text put a word first; "" if it is not known."""
+    report = weights / model / "training.json"
+    if not model or not report.is_file():
+        return ""
+    documents = json.loads(report.read_text(encoding="utf-8"))["text"]["documents"]
+    right, wrong, other = (documents[f"hint, {kind}"] for kind in ("right", "wrong", "other"))
+    return (
+        f"{model} was trained to listen: {right:,} documents of its training text say the right "
+        f"answer before a question, {wrong:,} a wrong one, {other:,} any object.\n"
+    )
+
+
+def told(table: pd.DataFrame, training: pd.DataFrame | None) -> pd.DataFrame:
+    """Add exposures, and keep the facts stated plainly: none where the training is not known."""
+    if training is None:
+        return table.head(0).assign(exposures=0)
+    table = table.join(training[["exposures", "plain"]], on="item")
+    return table[table["plain"].eq(True)]
+
+
+def by_exposure(
+    table: pd.DataFrame, titles: Mapping[str, str], training: pd.DataFrame | None, **draws: Any
+) -> pd.DataFrame:
+    """Average columns by how often the training text states a fact; over all where unknown."""
+    means = {title: ([name], stats.mean) for name, title in titles.items()}
+    if training is None:
+        return stats.intervals(table, means, **draws).query("relation == 'all'")
+    rows = stats.intervals(told(table, training), means, by="exposures", **draws)
+    return rows.query("exposures not in ['all', 'mean']").astype({"exposures": int})
+
+
+def curves(rows: pd.DataFrame, ylabel: str, share: bool = True) -> Axes:
+    """Draw what :func:`by_exposure` returns: curves, or dots where exposures are not known."""
+    if "exposures" not in rows:
+        return primitives.dots(rows, "measure", xlabel=ylabel, share=share)
+    words = {"xlabel": "times the training text states the fact", "ylabel": ylabel}
+    return primitives.curves(rows, "exposures", "measure", axis="doublings", share=share, **words)
+
+
+def control_and_accuracies(
+    both: pd.DataFrame, marks: pd.DataFrame, grid: pd.DataFrame, **draws: Any
+) -> pd.DataFrame:
+    """Estimate the control IRD, and accuracies over MONITOR's prompts and over the combinations."""
+    found = [stats.intervals(both, {"control_ird": (["control_ird"], stats.mean)}, **draws)]
+    asked = accuracy.by_fact(marks[marks["context"].isin(["none", "wrong"])])
+    ways = ("average", "maximum", "minimum", "base", "deviation")
+    for prefix, table in (("", asked), ("grid ", grid)):
+        columns = list(table.columns[2:])
+        over = {
+            f"{prefix}{how}": (columns, partial(accuracy.over_prompts, how=how)) for how in ways
+        }
+        over.pop("grid base", None)
+        rates = stats.intervals(table, over, centred=True, **draws)
+        found.append(rates.assign(low=rates["low"].clip(0, 1), high=rates["high"].clip(0, 1)))
+    return pd.concat(found, ignore_index=True)
+
+
+def relations(measured: pd.DataFrame) -> pd.DataFrame:
+    """Return estimates, a row a relation and a column a measure."""
+    wide = measured.pivot_table("estimate", "relation", "measure", dropna=False, sort=False)
+    return wide.drop(index=["all", "mean"], errors="ignore")
+
+
+def labelled(rows: pd.DataFrame, dataset: str) -> pd.DataFrame:
+    """Name the relations of rows, and sort them from the lowest estimate."""
+    labels = datasets.relations(dataset).set_index("relation")["label"]
+    named = rows["relation"].map(labels).fillna(rows["relation"]).replace("all", "all facts")
+    return rows.assign(label=named).sort_values("estimate")
+
+
+def metrics(measured: pd.DataFrame, scores: pd.DataFrame) -> pd.DataFrame:
+    """Return all measures of a run, of its relations, and of each fact."""
+    levels = measured["relation"].map({"all": "run", "mean": "mean of relations"})
+    names = ["anchor", "pfd", "ird", "control_ird", "deviation"]
+    each = scores.melt(["item", "relation"], names, var_name="measure", value_name="estimate")
+    measured = measured.assign(level=levels.fillna("relation"))
+    return pd.concat([measured, each.assign(level="fact", n=1)], ignore_index=True)
+
+
+def took(folder: Path) -> pd.DataFrame:
+    """Return what a run took, from its manifest."""
+    rows = pd.json_normalize(runs.manifest(folder)).astype(str).T.set_axis(["value"], axis=1)
+    kept = "^(seconds|peak|device|versions|seed|commit|scoring|model)|checksum|sha"
+    return rows.filter(regex=kept, axis=0).rename_axis("entry")
+
+
+def wordings(
+    lm: LanguageModel,
+    three: pd.DataFrame,
+    dataset: str,
+    training: pd.DataFrame | None,
+    settings: Mapping[str, Any],
+    wrap: Callable[[pd.DataFrame], pd.DataFrame],
+    cache: Path,
+) -> dict[str, pd.DataFrame]:
+    """Ask facts of one relation as questions (QA), gaps (WP) and statements (FC-pos, FC-neg).
+
+    A row a fact, a column a frame, with the share of right answers. An answer to a gap has to start
+    with the object; kinds that the relation has no frames for are left out.
+    """
+    n_frames, match, relation = settings["n_frames"], settings["match"], [three["relation"][0]]
+    facts = datasets.load(dataset, relation, n=settings["n_close"], seed=settings["seed"])
+    facts, frames = plainly(facts, training), datasets.frames(dataset, relation)
+    ask = partial(probing.generate, lm, cache=cache)
+    said = ask(wrap(prompts.questions(facts, frames, n_frames=n_frames)))
+    asked = {"QA": accuracy.mark_texts(said, rule=match)}
+    kinds = set(frames.loc[frames["relation"].isin(facts["relation"]), "kind"])
+    if "wp" in kinds:
+        gaps = ask(prompts.questions(facts, frames, "wp", n_frames=n_frames))
+        asked["WP"] = accuracy.mark_texts(gaps, rule="starts_with")
+    if "fc" in kinds:
+        checks = prompts.fact_checks(facts, frames, n_frames)
+        verdicts = accuracy.mark_choices(probing.score(lm, checks, cache=cache))
+        asked |= {"FC-pos": verdicts.query("context == 'right'")}
+        asked |= {"FC-neg": verdicts.query("context == 'wrong'")}
+    return {kind: accuracy.by_fact(rows, prompt="frame") for kind, rows in asked.items()}
+
+
+def attribution_map(lm: LanguageModel, misled: pd.DataFrame) -> Axes:
+    """Draw what each token of a prompt adds to each token of a misled answer (their Figure 6)."""
+    if misled.empty or not lm.at_hand:
+        return plots.empty(None, "No answer repeats the wrong word, or attribution is turned off.")
+    gradients = attribution.attribute_well(lm, *misled[["prompt", "text"]].iloc[0])
+    wide = gradients.pivot_table("score", "position", "step")
+    names = gradients.drop_duplicates("position").set_index("position")["token"]
+    said = gradients.drop_duplicates("step").set_index("step")["step_token"]
+    limit = float(wide.abs().max(axis=None)) or 1.0
+    shown = wide.set_axis(names[wide.index].map(_piece)).set_axis(said.map(_piece), axis=1)
+    ax = primitives.heat_map(shown, "attribution", cmap="RdBu_r", vmin=-limit, vmax=limit)
+    ax.set(xlabel="token of the answer", ylabel="token of the prompt")
+    change = gradients.drop_duplicates("step")["change"].iloc[0]
+    ax.set_title(f"first token: the scores sum to {wide[0].sum():.2f} of {change:.2f}", loc="left")
+    return ax
+
+
+def spread_at_equal_accuracy(relations: pd.DataFrame) -> stats.Correlation:
+    """Correlate the first column with the last, the middle one held fixed (n less by one)."""
+    rows = relations.dropna().to_numpy(dtype=float)
+    if len(rows) < 3:
+        return stats.correlation([], [])
+    fixed = np.column_stack([np.ones(len(rows)), rows[:, 1]])
+    left = rows[:, [0, 2]] - fixed @ np.linalg.lstsq(fixed, rows[:, [0, 2]], rcond=None)[0]
+    found = stats.correlation(*left.T)
+    ends = (np.nan, np.nan)
+    if len(rows) > 4 and abs(found.r) < 1:
+        ends = stats.fisher(found.r, len(rows) - 1)
+    return found._replace(low=ends[0], high=ends[1])
+
+
+def best_and_worst(grid: pd.DataFrame, **draws: Any) -> stats.Interval:
+    """Compare the best combination with the worst on facts that did not choose them."""
+    parts = [rows for _, rows in grid.groupby("relation", sort=False)]
+    gaps = [accuracy.held_out_gaps(rows.iloc[:, 2:].to_numpy()) for rows in parts]
+    rows = pd.concat([*parts, grid.head(0)])[["relation"]].assign(gap=np.hstack([*gaps, []]))
+    rows = rows.dropna()
+    return stats.bootstrap(rows["gap"], strata=rows["relation"], **draws)
+
+
+def range_over_weights(counted: pd.DataFrame, steps: int = 4, **draws: Any) -> stats.Interval:
+    """Estimate the range of MONITOR over all weights that sum to one (section 7)."""
+    whole = range(steps + 1)
+    shares = [(a, b, steps - a - b) for a in whole for b in whole if a + b <= steps]
+    roots = [monitor.deviation(counted["pfd"], counted["ird"], share) for share in shares]
+    values = np.column_stack([*roots, counted["anchor"] * np.sqrt(steps)])
+
+    def spread(values: np.ndarray) -> np.ndarray:
+        pairs = [values[..., [place, -1]] for place in range(len(shares))]
+        return np.ptp(np.stack([monitor.ratio_of_sums(pair) for pair in pairs], axis=-1), axis=-1)
+
+    return stats.bootstrap(values, spread, counted["relation"], **draws)
+
+
+def first_readings(truth: pd.DataFrame, **draws: Any) -> tuple[float, ...]:
+    """Estimate how much lower MONITOR is for facts read once or twice than for unread ones."""
+    rows = truth[truth["exposures"] <= 2]
+    read = rows["exposures"] > 0
+    if not read.any() or read.all():
+        return (np.nan, np.nan, np.nan, 0)
+
+    def fall(values: np.ndarray) -> np.ndarray:
+        read = values[..., 2:]
+        before, after = (monitor.ratio_of_sums(values[..., :2] * w) for w in (1 - read, read))
+        return before - after
+
+    columns = rows[["deviation", "anchor"]].assign(read=read)
+    return stats.bootstrap(columns, fall, read, **draws)
+
+
+def anchor_or_deviation(truth: pd.DataFrame, **draws: Any) -> stats.Difference:
+    """Compare areas under the ROC curve of read or unread: by the anchor, by the deviation."""
+    read = truth["exposures"] > 0
+    one, two = (np.column_stack([v, read]) for v in (truth["anchor"], -truth["deviation"]))
+    return stats.paired_difference(one, two, detection.area, truth["relation"], **draws)
+
+
+def comparisons(
+    answers: pd.DataFrame,
+    scores: pd.DataFrame,
+    grid: pd.DataFrame,
+    by_kind: Mapping[str, pd.DataFrame],
+    facts: pd.DataFrame,
+    seen: pd.DataFrame,
+    steady: pd.DataFrame,
+    match: str,
+    **draws: Any,
+) -> Iterator[tuple[str, Any, float]]:
+    """Yield what else is compared: a label, its statistic, and the value of no effect."""
+    marks = accuracy.mark_texts(answers, rule=match)
+    each = accuracy.by_fact(marks[marks["context"].ne("unrelated")])
+    echoes = accuracy.mark_echoes(answers, facts, rule=match)
+    once = marks[marks["context"].ne("none") | marks["variant"].eq("frame0")]
+    table = accuracy.by_fact(once, prompt="context").set_index("item")
+    table["repeats"] = accuracy.by_fact(echoes, prompt="context").set_index("item")["wrong"]
+    each = each.drop(columns="right").set_index("item")
+    table["base"], table["others"] = each["frame0"], each.filter(regex="^frame[1-9]").mean(axis=1)
+    table["cheap"] = each.drop(columns="relation").mean(axis=1)
+    table["grid"] = grid.set_index("item").drop(columns="relation").mean(axis=1)
+    rates = {k: t.set_index("item").iloc[:, 1:].mean(axis=1) for k, t in by_kind.items()}
+    rates = pd.DataFrame({"WP": np.nan, **rates}).assign(relation="close-up")
+    for label, rows, first, second in (
+        ("accuracy: right answer first, less nothing first", table, "right", "none"),
+        ("accuracy: nothing first, less an unrelated word first", table, "none", "unrelated"),
+        ("accuracy: nothing first, less a wrong answer first", table, "none", "wrong"),
+        ("after a wrong word: repeats it, less answers correctly", table, "repeats", "wrong"),
+        ("accuracy: base frame, less the other frames", table, "base", "others"),
+        ("accuracy: R + M prompts, less all R x M combinations", table, "cheap", "grid"),
+        (f"accuracy: questions, less gaps ({len(rates)} facts)", rates, "QA", "WP"),
+    ):
+        rows = rows.dropna(subset=[first, second])
+        within = {"strata": rows["relation"], **draws}
+        yield label, stats.paired_difference(rows[first], rows[second], **within), 0.0
+    for kind, said in (("FC-pos", "true"), ("FC-neg", "false")):
+        if kind in rates:
+            judged = stats.bootstrap(rates[kind].dropna(), **draws)
+            yield f"{said} statements judged rightly (against a half)", judged, 0.5
+    yield "accuracy: best combination, less worst (held out)", best_and_worst(grid, **draws), 0.0
+    counted = scores[scores["counted"]]
+    solid = stats.bootstrap(counted["anchor"] > 0.8, strata=counted["relation"], **draws)
+    yield "share of primary anchors above 0.8 (against a half)", solid, 0.5
+    more = anchors.known_facts(answers, match, counts="any")[scores["item"]].to_numpy()
+    more = int((more & scores["aligned"] & ~scores["counted"]).sum())
+    yield "facts that footnote 3 counts, too", (more, np.nan, np.nan, len(scores)), 0.0
+    weights = range_over_weights(counted, **draws)
+    yield "range of MONITOR over all weights (against 0.1)", weights, 0.1
+    spread = spread_at_equal_accuracy(steady[["MONITOR", "base", "deviation"]])
+    yield "MONITOR and spread over prompts, base accuracy fixed, r", spread, 0.0
+    own = stats.correlation(-steady["MONITOR"], steady["average"])
+    yield "stability and accuracy over its own prompts, r", own, 0.0
+    yield "MONITOR: never read, less read once or twice", first_readings(seen, **draws), 0.0
+    areas = anchor_or_deviation(seen, **draws)
+    yield "area under the curve, read or not: anchor, less deviation", areas, 0.0
+
+
+def beside_table_4(
+    measured: pd.DataFrame, settings: Mapping[str, Any], source: Mapping[str, Any], who: str
+) -> pd.DataFrame:
+    """Put means over relations above the paper's, whose MONITOR is the mean of Table 10.
+
+    Table 4 prints a sum over twenty relations divided by 21.
+    """
+    mean = measured.query("relation == 'mean'").set_index("measure")["estimate"]
+    ours = {"MONITOR": mean["MONITOR"], "probs": mean["anchor"]}
+    for name, how in (("avg", "average"), ("max", "maximum"), ("min", "minimum")):
+        ours[name] = 100 * mean[f"grid {how}"]
+    asked = {"dataset": source, "parameters": settings, "model": {}}
+    other = bool(beside.why("monitor", asked, len(relations(measured))))
+    means = published.load("monitor_table10").mean()
+    paper = published.load("monitor_table4").assign(MONITOR=means)
+    return tables.beside(ours, paper, who, other_questions=other)
+
+
+def by_relation(measured: pd.DataFrame, scores: pd.DataFrame) -> pd.DataFrame:
+    """Lay out all measures by relation, with the share of facts that count."""
+    wide = tables.wide(measured, {name: name for name in measured["measure"].unique()})
+    covered = scores.groupby("relation")["counted"].mean().map("{:.0%}".format)
+    wide.insert(0, "coverage", covered)
+    return wide.fillna("undefined")
+
+
+def _piece(token: str) -> str:
+    """Show a token's leading space, which tokenizers write as Ġ or ▁."""
+    return f"␣{token[1:]}" if token[:1] in (" ", "Ġ", "▁") else token
