@@ -27,14 +27,7 @@ from helpers.plots.latent import (
 )
 from helpers.plots.models import correlation_map, family_scatter, two_orders
 from helpers.plots.multiplicity import class_bars, lines, mapping, roc_curves, two_prompts
-from helpers.plots.reliability import (
-    effect_grid,
-    kind_bars,
-    line_grid,
-    measure_planes,
-    rank_map,
-    rate_rows,
-)
+from helpers.plots.reliability import rank_map
 from helpers.plots.scatters import scatter
 from helpers.plots.style import PALETTE, empty, model_colour, use_style
 
@@ -54,25 +47,20 @@ __all__ = [
     "cost_plane",
     "differences",
     "dots",
-    "effect_grid",
     "empty",
     "exposure_curve",
     "family_scatter",
     "forest",
     "gap_panels",
     "grouped_dots",
-    "kind_bars",
     "line_curve",
-    "line_grid",
     "lines",
     "list_panels",
     "list_places",
     "mapping",
-    "measure_planes",
     "model_colour",
     "object_bars",
     "rank_map",
-    "rate_rows",
     "reliability_diagram",
     "roc_curves",
     "run_dots",

@@ -95,7 +95,6 @@ def step(
 
 
 def _asked(said: pd.DataFrame, setting: str, name: str) -> int:
-    """Count the questions of a setting that a measure is about."""
     about = said["seen"].astype(bool) != (name in UNSEEN)
     return int((about & (said["variant"] == setting)).sum())
 
@@ -111,7 +110,7 @@ def gap(flag: pd.Series, value: pd.Series, **draws: int) -> stats.Interval:
     """Estimate the mean of `value` where `flag` holds minus the mean where it does not.
 
     >>> gap(pd.Series([True, True, False]), pd.Series([1, 0, 0]), n_resamples=9).estimate
-    np.float64(0.5)
+    0.5
     """
     if flag.nunique() < 2:
         return stats.Interval(*NOTHING, len(flag))
@@ -126,12 +125,7 @@ def gap(flag: pd.Series, value: pd.Series, **draws: int) -> stats.Interval:
 
 
 def counted(
-    ask: Ask,
-    model: str,
-    settings: Sequence[str],
-    n: int,
-    match: str,
-    **draw: Any,
+    ask: Ask, model: str, settings: Sequence[str], n: int, match: str, **draw: Any
 ) -> pd.DataFrame:
     """Ask about more atlas facts of which it is known how often a bundled model's text states them.
 
