@@ -26,7 +26,6 @@ from helpers.studies import knowledge_base as study
 
 OFTEN = 8  # times that the training text states a fact, to count as often
 UNSEEN = ("UR", "IUR")
-KNOWN = 64  # times after which a fact counts as known
 CHANGED = ("CR", "WR", "NCR", "UR", "NCCR", "IUR")
 NOTHING = (np.nan, np.nan, np.nan)
 Ask = Callable[..., pd.DataFrame]
@@ -129,8 +128,7 @@ def counted(
 ) -> pd.DataFrame:
     """Ask about more atlas facts of which it is known how often a bundled model's text states them.
 
-    Facts that the text also states wrongly, or in the other direction only, are left out; without
-    facts (`n` is 0) the table is empty.
+    Facts that the text also states wrongly, or in the other direction only, are left out.
     """
     if n < 1:
         return pd.DataFrame(columns=["item", "variant", "label", "exposures"])
@@ -195,8 +193,8 @@ def comparisons(
     effects: pd.DataFrame,
     setting: str,
     **draws: int,
-) -> Iterator[tuple[str, Sequence[float]]]:
-    """Yield what was compared and is not a finding: what it is, and the statistic."""
+) -> Iterator[tuple]:
+    """Yield what was compared and is no finding: its name, the statistic, its null if not 0."""
     close = said[said["variant"] == setting]
     seen, unseen = (close[close["seen"].astype(bool) == side] for side in (True, False))
     silent = unseen["label"] == "uninformative"
@@ -209,24 +207,26 @@ def comparisons(
         never, nobody = (unseen[unseen["exposures"].isna() == side] for side in (False, True))
         yield f"NCR of facts stated {OFTEN} times or more", _alone(often, "NCR", **draws)
         yield "NCR of rarer facts", _alone(rare, "NCR", **draws)
-        yield "UR of facts never stated", _alone(never, "UR", **draws)
-        yield "UR of UnseenQA", _alone(nobody, "UR", **draws)
+        yield "UR of facts never stated", _alone(never, "UR", **draws), 0.5
+        yield "UR of UnseenQA", _alone(nobody, "UR", **draws), 0.5
     for before, after in pairwise(dict.fromkeys(said["variant"])):
         for name in CHANGED:
             yield f"{name}, {before} → {after}", step(said, before, after, name, **draws)
-    known = more[more["exposures"] >= KNOWN].sort_values("item")
+    known = more[more["exposures"] >= 64].sort_values("item")
     right = known["label"].eq("correct").astype(float)
     sides = {name: right[known["variant"] == name] for name in dict.fromkeys(known["variant"])}
     for before, after in pairwise(sides):
-        what = f"correct, facts stated {KNOWN} times or more, {before} → {after}"
+        what = f"correct, facts stated 64 times or more, {before} → {after}"
         yield what, stats.paired_difference(sides[after], sides[before], **draws)
     truth = truths(close)[["consistency", "right"]].to_numpy()
-    yield "right answers by consistency, area", stats.bootstrap(truth, detection.area, **draws)
+    yield "right answers, area", stats.bootstrap(truth, detection.area, **draws), 0.5
     mostly = misled["false_exposures"] > misled["exposures"]
     yield "false answers, mostly false minus half", gap(mostly, misled["answer"] == FALSE, **draws)
-    both = misled[misled["answer"].isin([FALSE, TRUE]) & misled["consistency"].notna()]
-    false = both["answer"] == FALSE
-    yield "consistency, false minus true answers", gap(false, both["consistency"], **draws)
+    told = misled[misled["answer"].isin([FALSE, TRUE]) & misled["consistency"].notna()]
+    steady = gap(told["answer"] == FALSE, told["consistency"], **draws)
+    yield "consistency, false minus true answers", steady
+    table = paper.models(setting)
+    yield "paper, NCR and UR, r", stats.correlation(table["NCR"], table["UR"])
     for row in effects.itertuples():
         yield f"paper, {row.measure}, {row.effect}", (row.estimate, row.low, row.high, row.n)
 

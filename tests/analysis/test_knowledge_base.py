@@ -126,7 +126,7 @@ def test_known_facts_are_compared_in_pairs():
     rows["label"] = ["correct", "correct", "wrong", "correct", "uninformative", "correct"]
     nothing = analysis.misread(None, None, "atlas-s", 0, "exact", 0)
     found = analysis.comparisons(both(), rows, nothing, nothing, "x", n_resamples=99)
-    told = dict(found)
+    told = {what: result for what, result, *_ in found}
     pair = told["correct, facts stated 64 times or more, x → y"]
     assert (pair.estimate, pair.n) == (-0.5, 2)
     assert told["NCR, x → y"] == analysis.step(both(), "x", "y", "NCR", n_resamples=99)

@@ -63,7 +63,7 @@ def test_everything_compared_is_listed(folder):
     assert claims | {"NCCR minus NCR", "UR of UnseenQA", "NCR, four-shot → four-two"} <= set(
         told.index
     )
-    assert sum(name.startswith("paper, ") for name in told.index) == 24
+    assert sum(name.startswith("paper, ") for name in told.index) == 33
 
 
 def test_every_question_is_asked_in_every_setting(answers):
