@@ -126,19 +126,17 @@ def ask(
         cache=cache,
     )
     said = responses.mark(reliability.with_strata(said), match)
-    replies = consistency.replies(said)
-    if len(replies):
-        again = ask_again(
-            model,
-            replies,
-            bank.pool,
-            n_choices=n_choices,
-            n_options=n_options,
-            choose_by=choose_by,
-            seed=seed,
-            cache=cache,
-        )
-        said = kb.add_consistency(said, accuracy.mark_choices(again))
+    again = ask_again(
+        model,
+        consistency.replies(said),
+        bank.pool,
+        n_choices=n_choices,
+        n_options=n_options,
+        choose_by=choose_by,
+        seed=seed,
+        cache=cache,
+    )
+    said = kb.add_consistency(said, accuracy.mark_choices(again))
     said.attrs["source"] = bank.source
     return said
 
