@@ -199,6 +199,7 @@ def comparisons(
     seen, unseen = (close[close["seen"].astype(bool) == side] for side in (True, False))
     silent = unseen["label"] == "uninformative"
     numbers = unseen["type"].isin(["number", "time"])
+    yield "NCR", level(by_setting(close, **draws), close, setting, "NCR")
     yield "NCCR minus NCR", contrast(seen, "NCCR", "NCR", **draws)
     yield "UR, other answers minus numbers and years", gap(~numbers, silent, **draws)
     if "exposures" in said:
@@ -222,9 +223,8 @@ def comparisons(
     yield "right answers, area", stats.bootstrap(truth, detection.area, **draws), 0.5
     mostly = misled["false_exposures"] > misled["exposures"]
     yield "false answers, mostly false minus half", gap(mostly, misled["answer"] == FALSE, **draws)
-    told = misled[misled["answer"].isin([FALSE, TRUE]) & misled["consistency"].notna()]
-    steady = gap(told["answer"] == FALSE, told["consistency"], **draws)
-    yield "consistency, false minus true answers", steady
+    two = misled[misled["answer"].isin([FALSE, TRUE]) & misled["consistency"].notna()]
+    yield "consistency, false minus true", gap(two["answer"] == FALSE, two["consistency"], **draws)
     table = paper.models(setting)
     yield "paper, NCR and UR, r", stats.correlation(table["NCR"], table["UR"])
     for row in effects.itertuples():

@@ -129,5 +129,6 @@ def test_known_facts_are_compared_in_pairs():
     told = {what: result for what, result, *_ in found}
     pair = told["correct, facts stated 64 times or more, x → y"]
     assert (pair.estimate, pair.n) == (-0.5, 2)
+    assert told["NCR"][0] == pytest.approx(kb.scores(said())["NCR"])
     assert told["NCR, x → y"] == analysis.step(both(), "x", "y", "NCR", n_resamples=99)
-    assert np.isnan(told["consistency, false minus true answers"].estimate)
+    assert np.isnan(told["consistency, false minus true"].estimate)
