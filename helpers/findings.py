@@ -180,7 +180,7 @@ class Findings:
         if low == high and n < FEW:
             low = high = np.nan
         decision = _decision(estimate - null, low - null, high - null)
-        self._rows.append(_row(label, (estimate, low, high, n), decision))
+        self._rows.append(_row(label, (estimate, low, high, int(n)), decision))
 
     def compared(self) -> pd.DataFrame:
         """Return every statistic that was compared: label, estimate, interval, n, decision."""

@@ -114,25 +114,8 @@ def statistic(values: np.ndarray) -> np.ndarray:
 def scores(responses: pd.DataFrame) -> pd.Series:
     """Compute all measures of a table of responses.
 
-    Parameters
-    ----------
-    responses : DataFrame
-        ``seen`` (bool), ``label`` (correct, uninformative or wrong) and, where consistency was
-        measured, ``consistency`` (in [0, 1], not a number where it was not).
+    `responses` has ``seen, label`` and, where it was measured, ``consistency`` in [0, 1].
 
-    Returns
-    -------
-    Series
-        Indexed by ``MEASURES``.
-
-    Raises
-    ------
-    UserError
-        If a column is missing, a label is unknown, or an unseen question is called answered
-        correctly.
-
-    Examples
-    --------
     Four seen questions: two right (chosen again always and half of the time), one wrong (chosen
     again in 1 of 5), one "unsure". Two unseen: one "unsure", one wrong (2 of 5).
 
@@ -163,21 +146,10 @@ def consistency(marked: pd.DataFrame) -> pd.DataFrame:
 def add_consistency(responses: pd.DataFrame, marked: pd.DataFrame) -> pd.DataFrame:
     """Put the consistency of each response beside it.
 
-    Parameters
-    ----------
-    responses : DataFrame
-        ``item, text``; further columns are kept, but for an earlier consistency.
-    marked : DataFrame
-        One row a multiple-choice question: ``item``, that of the response and its text with a space
-        between them (`helpers.prompts.consistency.replies`), and ``right``: it was chosen again.
+    `marked` has an ``item`` made of the response's own and its text, as by
+    `helpers.prompts.consistency.replies`, and ``right``: it was chosen again. Adds ``consistency``
+    and ``n_choices``.
 
-    Returns
-    -------
-    DataFrame
-        With ``consistency`` and ``n_choices``, not a number where nothing was asked again.
-
-    Examples
-    --------
     >>> said = pd.DataFrame({"item": ["a", "b"], "text": [" Peru", ""]})
     >>> again = pd.DataFrame({"item": ["a Peru"] * 2, "right": [True, False]})
     >>> add_consistency(said, again)["consistency"].tolist()

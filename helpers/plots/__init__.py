@@ -24,14 +24,7 @@ from helpers.plots.latent import (
     share_curve,
 )
 from helpers.plots.multiplicity import class_bars, lines, mapping, roc_curves, two_prompts
-from helpers.plots.reliability import (
-    effect_grid,
-    kind_bars,
-    line_grid,
-    measure_planes,
-    rank_map,
-    rate_rows,
-)
+from helpers.plots.reliability import rank_map
 from helpers.plots.scatters import scatter
 from helpers.plots.style import PALETTE, empty, model_colour, use_style
 
@@ -44,23 +37,18 @@ __all__ = [
     "class_bars",
     "cost_plane",
     "dots",
-    "effect_grid",
     "empty",
     "exposure_curve",
     "gap_panels",
     "grouped_dots",
-    "kind_bars",
     "line_curve",
-    "line_grid",
     "lines",
     "list_panels",
     "list_places",
     "mapping",
-    "measure_planes",
     "model_colour",
     "object_bars",
     "rank_map",
-    "rate_rows",
     "reliability_diagram",
     "roc_curves",
     "run_dots",

@@ -26,26 +26,9 @@ def distractors(
 ) -> list[list[str]]:
     """Draw wrong answers that look like each response from the answers of questions alike.
 
-    Parameters
-    ----------
-    responses : DataFrame
-        ``item, text, pool``: the name of the pool to draw from.
-    pool : mapping of str to sequence of str
-        The pools.
-    n : int
-        How many at most; a smaller pool gives all it has.
-    seed : int
-        With item and text it decides the draw, which hangs on nothing else.
-    spelling : callable
-        Texts of one spelling are the same answer; `helpers.metrics.canonical.canonical` knows more.
+    `responses` has ``item, text`` and ``pool``, the pool to draw from. The draw hangs on seed, item
+    and text alone; none equals the response or another, by their `spelling`.
 
-    Returns
-    -------
-    list of list of str
-        None equal to the response or to another.
-
-    Examples
-    --------
     >>> said = pd.DataFrame({"item": ["a"], "text": [" Peru"], "pool": ["places"]})
     >>> distractors(said, {"places": ["Peru", "Chad", "Chad"]})
     [['Chad']]
@@ -70,34 +53,11 @@ def choices(
 ) -> pd.DataFrame:
     r"""Make K multiple-choice questions of every response.
 
-    Parameters
-    ----------
-    responses : DataFrame
-        ``item, question, text, distractors`` (list of str); other columns are not kept. `item` must
-        be unique.
-    k : int
-        Questions a response.
-    n_options : int
-        Options, with the response and "unsure".
-    by : {"text", "letter"}
-        What the model is scored on: the option's text, or its letter.
-    seed : int
-        With item and text it decides the draws, so a response has the same questions everywhere.
+    `responses` has ``item`` (unique), ``question, text, distractors``; `k` questions of `n_options`
+    options, with the response and "unsure", are scored by their ``"text"`` or their ``"letter"``.
+    Probes with ``correct`` (the option is the response) and ``shown``; none for a response with
+    fewer than `n_options` - 2 distractors. The draws hang on seed, item and text alone.
 
-    Returns
-    -------
-    DataFrame
-        Probes ``item, variant`` ("mc0" ...), ``option, prompt, continuation``, ``correct`` (the
-        option is the response) and ``shown`` (its text). None for a response with fewer than
-        `n_options` - 2 distractors, whose consistency is undefined.
-
-    Raises
-    ------
-    UserError
-        If a number is out of range, or `by` is unknown.
-
-    Examples
-    --------
     >>> said = pd.DataFrame({"item": ["a"], "question": ["Where is Lyon?"], "text": [" France"],
     ...                      "distractors": [["Peru", "Chad", "Mali"]]})
     >>> probes = choices(said, k=2, seed=3)
@@ -136,18 +96,8 @@ def choices(
 def replies(responses: pd.DataFrame) -> pd.DataFrame:
     """Return what is to be asked again: every informative response to every question, once.
 
-    Parameters
-    ----------
-    responses : DataFrame
-        ``item, text, label``; other columns are kept.
+    ``item`` now holds the response, too, and is unique.
 
-    Returns
-    -------
-    DataFrame
-        Without uninformative responses; ``item`` now holds the response, too, and is unique.
-
-    Examples
-    --------
     >>> said = pd.DataFrame({"item": ["a", "a", "b"], "text": [" Peru", " Peru", "unsure"],
     ...                      "label": ["correct", "correct", "uninformative"]})
     >>> replies(said)["item"].tolist()

@@ -26,30 +26,9 @@ def ask(
 ) -> pd.DataFrame:
     r"""Return the prompt of every question in one setting.
 
-    Parameters
-    ----------
-    questions : DataFrame
-        ``item, question``; other columns are kept.
-    setting : str
-        One of ``SETTINGS``.
-    seen_shots, unseen_shots : DataFrame
-        ``question, answers`` (a list; the first is shown): the repositories.
-    retriever : str
-        ``"tf-idf"``, or the name of a sentence-transformers model, for what is near.
+    The repositories have ``question, answers`` (the first is shown); `retriever` is ``"tf-idf"`` or
+    a sentence-transformers model. Adds ``variant`` (the setting) and ``prompt``.
 
-    Returns
-    -------
-    DataFrame
-        With ``variant`` (the setting) and ``prompt``.
-
-    Raises
-    ------
-    UserError
-        If there are no questions, the setting is unknown, a repository is too small, or the
-        retriever cannot be had.
-
-    Examples
-    --------
     >>> asked = pd.DataFrame({"item": ["a"], "question": ["Where is Lyon?"]})
     >>> print(ask(asked, "zero-shot", asked, asked)["prompt"][0].partition("\n")[2])
     QUESTION: Where is Lyon?

@@ -126,19 +126,17 @@ def ask(
         cache=cache,
     )
     said = responses.mark(reliability.with_strata(said), match)
-    replies = consistency.replies(said)
-    if len(replies):
-        again = ask_again(
-            model,
-            replies,
-            bank.pool,
-            n_choices=n_choices,
-            n_options=n_options,
-            choose_by=choose_by,
-            seed=seed,
-            cache=cache,
-        )
-        said = kb.add_consistency(said, accuracy.mark_choices(again))
+    again = ask_again(
+        model,
+        consistency.replies(said),
+        bank.pool,
+        n_choices=n_choices,
+        n_options=n_options,
+        choose_by=choose_by,
+        seed=seed,
+        cache=cache,
+    )
+    said = kb.add_consistency(said, accuracy.mark_choices(again))
     said.attrs["source"] = bank.source
     return said
 
@@ -156,22 +154,8 @@ def respond(
 ) -> pd.DataFrame:
     """Let the model respond to questions in one prompt setting.
 
-    Parameters
-    ----------
-    model : LanguageModel
-    questions : DataFrame
-        ``question`` and others, which are kept.
-    bank : Questions
-        From `helpers.datasets.knowledge`: where the shots come from.
-    setting, retriever, max_new_tokens, cache
-        As for :func:`ask`.
-    progress : bool
-        As in `helpers.probing.generate`.
-
-    Returns
-    -------
-    DataFrame
-        The questions with ``variant`` (the setting), ``prompt`` and ``text``.
+    `bank` is from `helpers.datasets.knowledge`; the other settings are those of :func:`ask`. Adds
+    ``variant`` (the setting), ``prompt`` and ``text`` to the questions.
     """
     from helpers import probing
 
@@ -195,26 +179,9 @@ def ask_again(
 ) -> pd.DataFrame:
     """Score the multiple-choice questions that put each response among wrong answers.
 
-    Parameters
-    ----------
-    model : LanguageModel
-    replies : DataFrame
-        From `helpers.prompts.consistency.replies`.
-    pool : DataFrame
-        `Questions.pool`, from which wrong answers are drawn.
-    n_choices, n_options, choose_by
-        As for :func:`ask`.
-    written : sequence, optional
-        Wrong answers for each response that come before those drawn, such as another model's.
-    seed : int
-        Of the draws.
-    cache : str or Path, optional
-        As in `helpers.probing.score`.
-
-    Returns
-    -------
-    DataFrame
-        One row an option, scored; ``correct`` tells the response given before.
+    `replies` are from `helpers.prompts.consistency.replies`, `pool` is `Questions.pool`, `written`
+    are wrong answers to each response that come before those drawn. One row an option; ``correct``
+    tells the response given before.
     """
     from helpers import probing
 

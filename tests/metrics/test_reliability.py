@@ -1,11 +1,10 @@
-"""Tables with intervals: paired, by setting, by the truth; and the paper's own comparisons."""
+"""Strata of the bootstrap, and the paper's own comparisons."""
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from helpers import UserError, published, stats
-from helpers.metrics import knowledge_base as kb
+from helpers import published, stats
 from helpers.metrics import reliability
 from helpers.published import knowledge_base as paper
 
@@ -21,11 +20,6 @@ def said(n=40, seed=0):
     return reliability.with_strata(rows)
 
 
-def settings():
-    first, second = said().assign(variant="x"), said(seed=1).assign(variant="y")
-    return pd.concat([first, second], ignore_index=True)
-
-
 def test_small_groups_share_a_stratum():
     rows = said(40)
     assert rows["stratum"].value_counts().to_dict() == {"P17, seen": 20, "T1, unseen": 20}
@@ -35,101 +29,6 @@ def test_small_groups_share_a_stratum():
     assert set(reliability.with_strata(twice)["stratum"]) == {"rest, seen", "rest, unseen"}
     mixed = said(24).assign(group=[f"P{i}" for i in range(24)])
     assert set(reliability.with_strata(mixed)["stratum"]) == {"location, seen", "location, unseen"}
-
-
-def test_every_setting_has_every_measure():
-    table = reliability.by_setting(settings(), 50)
-    assert table.groupby("setting", sort=False).size().to_dict() == {"x": 12, "y": 12}
-    first = table[table["setting"] == "x"].set_index("measure")["estimate"]
-    pd.testing.assert_series_equal(first, kb.scores(said()), check_names=False)
-    inside = table.dropna()
-    assert ((inside["low"] <= inside["estimate"]) & (inside["estimate"] <= inside["high"])).all()
-
-
-def silent():
-    rows = settings().assign(label="uninformative", consistency=np.nan, exposures=0.0)
-    return rows.assign(text="unsure", answers="")
-
-
-def test_responses_that_say_nothing_leave_the_means_undefined():
-    table = reliability.by_setting(silent(), 20)
-    assert set(table.loc[table["estimate"].isna(), "measure"]) == set(kb.MEASURES[4:8])
-    assert (reliability.changes(silent(), ["x", "y"], n_resamples=20)["estimate"] == 0).all()
-    assert reliability.known_changes(silent(), ["x", "y"], n_resamples=20).empty
-
-
-def test_without_responses_the_tables_keep_their_columns():
-    interval = ["estimate", "low", "high", "n"]
-    nothing = silent()[:0]
-    assert list(reliability.by_setting(nothing, 20)) == ["setting", "measure", *interval]
-    assert reliability.changes(nothing, ["x", "y"], n_resamples=20)["n"].eq(0).all()
-    assert list(reliability.by_exposure(nothing, 20)) == ["exposures", "model", *interval]
-    for pair in reliability.truths(nothing).values():
-        assert [len(values) for values in pair] == [0, 0]
-
-
-def test_what_is_undefined_is_said_with_its_reason():
-    assert reliability.undefined(reliability.by_setting(settings(), 20)) == ""
-    told = reliability.undefined(reliability.by_setting(silent(), 20))
-    assert told.startswith(
-        "No response says anything, so none can be asked again: Cons_c, Cons_w, "
-    )
-    assert "max_new_tokens" in told
-
-    never = settings().assign(consistency=np.nan)  # distractors too few to ask again
-    told = reliability.undefined(reliability.by_setting(never, 20)).splitlines()
-    lacking = [line.partition(" ")[0] for line in told[:-1]]
-    assert lacking == [*kb.MEASURES[4:7], "Cons_w", "CCR", "CWR", "NCCR", "IUR"]
-    assert "n_options" in told[-1]
-
-    both = settings()
-    one = both[~both["label"].eq("correct") | both["variant"].eq("y")]
-    told = reliability.undefined(reliability.by_setting(one, 20)).splitlines()
-    assert told[0].startswith("Cons_c is undefined (x): no correct response about seen knowledge")
-    assert len(told) == 2
-
-
-def test_changes_are_differences_on_the_same_questions_in_any_order():
-    both = settings()
-    table = reliability.changes(both, ["x", "y"], n_resamples=50)
-    expected = kb.scores(said(seed=1)) - kb.scores(said())
-    found = table.set_index("measure")["estimate"]
-    np.testing.assert_allclose(found, expected[found.index])
-    shuffled = both.sample(frac=1, random_state=1)
-    pd.testing.assert_frame_equal(reliability.changes(shuffled, ["x", "y"], n_resamples=50), table)
-    assert reliability.changes(both, ["x"]).empty
-    with pytest.raises(UserError, match="same facts"):
-        reliability.changes(both.iloc[:-1], ["x", "y"], n_resamples=50)
-
-
-def test_no_change_has_no_effect():
-    same = pd.concat([said().assign(variant=name) for name in "xy"])
-    table = reliability.changes(same, ["x", "y"], n_resamples=50)
-    assert (table[["estimate", "low", "high"]] == 0).all(axis=None)
-    assert (table["p"] == 1).all()
-
-
-def test_shares_by_exposure_sum_to_one():
-    rows = said().assign(exposures=np.repeat([0, 1, 4, 256], 10))
-    table = reliability.by_exposure(rows, 50)
-    assert sorted(table["exposures"].unique()) == [0, 1, 4, 256]
-    np.testing.assert_allclose(table.groupby("exposures")["estimate"].sum(), 1)
-
-
-def test_truths_count_lucky_answers_as_right():
-    rows = pd.DataFrame(
-        {
-            "text": ["Peru", "Chad", "Mali", "Lima"],
-            "answers": [["Peru"], ["Mali"], ["Mali"], []],
-            "seen": [True, True, False, False],
-            "consistency": [1.0, 0.5, 0.25, 0.75],
-            "exposures": [8, 8, 0, np.nan],
-        }
-    )
-    found = reliability.truths(rows)
-    assert found["the answer is right"][1].tolist() == [1, 0, 1]
-    assert found["the fact was read"][1].tolist() == [1, 1, 0]
-    assert found["the fact was read"][0].tolist() == [1.0, 0.5, 0.25]
 
 
 @pytest.mark.parametrize("setting", paper.SETTINGS)
@@ -164,17 +63,3 @@ def test_findings_of_the_paper_hold_in_pairs():
     assert table.loc[("larger", "Cons_w"), "low"] > 0
     assert table.loc[("tuned", "UR"), "low"] > 0
     assert table.loc[("unsure shots", "IUR"), "low"] > 0
-
-
-def test_known_facts_are_compared_in_pairs():
-    rows = pd.DataFrame(
-        {
-            "item": ["a", "b", "c"] * 2,
-            "variant": ["x"] * 3 + ["y"] * 3,
-            "exposures": [64, 128, 8] * 2,
-            "label": ["correct", "correct", "wrong", "correct", "uninformative", "correct"],
-        }
-    )
-    found = reliability.known_changes(rows, ["x", "y"], n_resamples=99).iloc[0]
-    assert found[["before", "after", "estimate", "n"]].tolist() == [1.0, 0.5, -0.5, 2]
-    assert reliability.known_changes(rows, ["x", "y"], least=500).empty

@@ -1,0 +1,250 @@
+"""What the chapter on knowledge bases computes beside its measures, and what its appendix lists.
+
+Responses have one row a question and prompt setting: ``item, variant`` (the setting), ``stratum,
+seen, type, kind, label, consistency``, and ``exposures`` where the training text is known;
+``draws`` are ``n_resamples`` and ``seed`` of the bootstrap.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from helpers import datasets, models, stats
+from helpers.datasets.knowledge import Questions
+from helpers.metrics import accuracy, canonical, detection, responses
+from helpers.metrics import knowledge_base as kb
+from helpers.models import LanguageModel
+from helpers.plots import tables
+from helpers.probing import judges
+from helpers.prompts import consistency, wrapping
+from helpers.published import knowledge_base as paper
+from helpers.runs.comparison import beside as papers
+from helpers.studies import knowledge_base as study
+
+OFTEN = 8  # times that the training text states a fact, to count as often
+UNSEEN = ("UR", "IUR")
+CHANGED = ("CR", "WR", "NCR", "UR", "NCCR", "IUR")
+NOTHING = (np.nan, np.nan, np.nan)
+Ask = Callable[..., pd.DataFrame]
+FALSE, TRUE = "the false one", "correct"
+
+
+def ask_again(
+    lm: LanguageModel,
+    replies: pd.DataFrame,
+    bank: Questions,
+    writer: LanguageModel | None = None,
+    **settings: Any,
+) -> pd.DataFrame:
+    """Ask for responses again by multiple choice, with wrong options that a writer offers first."""
+    written = judges.distractors(writer, replies, cache=settings["cache"]) if writer else None
+    return study.ask_again(lm, replies, bank.pool, written=written, **settings)
+
+
+def by_setting(said: pd.DataFrame, **draws: int) -> pd.DataFrame:
+    """Compute all measures of every prompt setting, with intervals within strata.
+
+    >>> said = pd.DataFrame({"variant": "zero-shot", "stratum": "a", "seen": [True, True],
+    ...                      "label": ["correct", "wrong"], "consistency": [1.0, 0.5]})
+    >>> by_setting(said, n_resamples=10).set_index("measure").loc["NCCR", "estimate"]
+    np.float64(0.25)
+    """
+    found = []
+    for name, rows in said.groupby("variant", sort=False):
+        *figures, n = stats.bootstrap(kb.indicators(rows), kb.statistic, rows["stratum"], **draws)
+        found += [(name, *row, n) for row in zip(kb.MEASURES, *figures)]
+    return pd.DataFrame(found, columns=["setting", "measure", *stats.Interval._fields])
+
+
+def measure(name: str) -> Callable[[np.ndarray], np.ndarray]:
+    """Return the statistic of a measure, of rows of `helpers.metrics.knowledge_base.indicators`."""
+    place = kb.MEASURES.index(name)
+    return lambda values: kb.statistic(values)[..., place]
+
+
+def level(
+    measured: pd.DataFrame, said: pd.DataFrame, setting: str, name: str
+) -> tuple[float, float, float, int]:
+    """Return a measure of a setting with its interval, and the number of its questions."""
+    row = measured[(measured["setting"] == setting) & (measured["measure"] == name)]
+    figures = row[["estimate", "low", "high"]].to_numpy().tolist() or [NOTHING]
+    return (*figures[0], _asked(said, setting, name))
+
+
+def step(
+    said: pd.DataFrame, before: str, after: str, name: str, **draws: int
+) -> tuple[float, float, float, int]:
+    """Return how a measure changes between two settings, on the same questions.
+
+    >>> said = pd.DataFrame({"item": ["a", "b"] * 2, "variant": ["x", "x", "y", "y"],
+    ...                      "stratum": "s", "seen": True,
+    ...                      "label": ["wrong", "wrong", "correct", "wrong"]})
+    >>> step(said, "x", "y", "CR", n_resamples=20)[::3]
+    (0.5, 2)
+    """
+    first, second = (said[said["variant"] == each].sort_values("item") for each in (before, after))
+    found: Sequence[float] = NOTHING
+    if len(first) and len(second):
+        values = kb.indicators(second), kb.indicators(first)
+        found = stats.paired_difference(*values, measure(name), first["stratum"], **draws)
+    return (*found[:3], _asked(said, after, name))
+
+
+def _asked(said: pd.DataFrame, setting: str, name: str) -> int:
+    about = said["seen"].astype(bool) != (name in UNSEEN)
+    return int((about & (said["variant"] == setting)).sum())
+
+
+def contrast(rows: pd.DataFrame, first: str, second: str, **draws: int) -> stats.Interval:
+    """Estimate first minus second of two measures of the same responses."""
+    one, two = measure(first), measure(second)
+    values = kb.indicators(rows)
+    return stats.bootstrap(values, lambda v: one(v) - two(v), rows["stratum"], **draws)
+
+
+def gap(flag: pd.Series, value: pd.Series, **draws: int) -> stats.Interval:
+    """Estimate the mean of `value` where `flag` holds minus the mean where it does not.
+
+    >>> gap(pd.Series([True, True, False]), pd.Series([1, 0, 0]), n_resamples=9).estimate
+    0.5
+    """
+    if flag.nunique() < 2:
+        return stats.Interval(*NOTHING, len(flag))
+
+    def difference(rows: np.ndarray) -> np.ndarray:
+        here, there = rows[..., 0], 1 - rows[..., 0]
+        with np.errstate(invalid="ignore"):  # a resample may hold one side alone: no number
+            means = [(side * rows[..., 1]).sum(-1) / side.sum(-1) for side in (here, there)]
+        return means[0] - means[1]
+
+    return stats.bootstrap(np.column_stack([flag, value]), difference, flag, **draws)
+
+
+def counted(
+    ask: Ask, model: str, settings: Sequence[str], n: int, match: str, **draw: Any
+) -> pd.DataFrame:
+    """Ask about more atlas facts of which it is known how often a bundled model's text states them.
+
+    Facts that the text also states wrongly, or in the other direction only, are left out.
+    """
+    if n < 1:
+        return pd.DataFrame(columns=["item", "variant", "label", "exposures"])
+    facts = datasets.knowledge("atlas", model, n, max(1, n // 3), **draw).asked
+    facts = facts[facts["exposures"].notna() & facts["plain"].eq(True)]
+    said = pd.concat([ask(facts, setting=name) for name in settings], ignore_index=True)
+    return responses.mark(said, match)
+
+
+def by_exposure(rows: pd.DataFrame, **draws: int) -> pd.DataFrame:
+    """Tabulate the shares of the three labels (``response``) by exposure.
+
+    >>> said = pd.DataFrame({"exposures": [0, 8], "label": ["wrong", "correct"]})
+    >>> found = by_exposure(said, n_resamples=10)
+    >>> found[found["exposures"] == 8].set_index("response")["estimate"].to_dict()
+    {'correct': 1.0, 'uninformative': 0.0, 'wrong': 0.0}
+    """
+    flags = pd.get_dummies(rows["label"]).reindex(columns=kb.LABELS, fill_value=0)
+    flags = flags.astype(float).assign(exposures=rows["exposures"])
+    found = stats.intervals(
+        flags, {label: ([label], stats.mean) for label in kb.LABELS}, "exposures", **draws
+    )
+    found = found[~found["exposures"].isin(["all", "mean"])]
+    return found.rename(columns={"measure": "response"}).reset_index(drop=True)
+
+
+def truths(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the consistency of answers about atlas facts beside two truths, as numbers.
+
+    ``right`` counts a lucky answer about a fact that was never read; ``read``: the fact was read.
+    """
+    columns = ["consistency", "right", "read"]
+    if "exposures" not in rows:
+        return pd.DataFrame(columns=columns, dtype=float)
+    facts = rows[rows["exposures"].notna() & rows["consistency"].notna()]
+    right = [canonical.same_answer(text, key) for text, key in zip(facts["text"], facts["answers"])]
+    return facts.assign(right=right, read=facts["seen"])[columns].astype(float)
+
+
+def misread(ask: Ask, again: Ask, model: str, n: int, match: str, seed: int) -> pd.DataFrame:
+    """Ask about facts that the training text states wrongly, `n` of each number of statements.
+
+    ``answer`` is the kind of the response, or says that it is the false object; ``consistency``.
+    """
+    if n < 1:
+        names = ["exposures", "false_exposures", "answer", "consistency"]
+        return pd.DataFrame(columns=names, dtype=float)
+    read = datasets.training(model).query("false_exposures > 0")
+    some = read.sample(frac=1, random_state=seed).groupby("exposures").head(n)
+    bank = datasets.knowledge("atlas", model, only=list(some.index), seed=seed)
+    said = responses.mark(ask(bank.asked), match)
+    said = kb.add_consistency(said, accuracy.mark_choices(again(consistency.replies(said))))
+    pairs = zip(said["text"], said["false_object"])
+    same = [canonical.same_answer(text, [wrong]) for text, wrong in pairs]
+    return said.assign(answer=said["kind"].mask(same, FALSE))
+
+
+def comparisons(
+    said: pd.DataFrame,
+    more: pd.DataFrame,
+    misled: pd.DataFrame,
+    effects: pd.DataFrame,
+    setting: str,
+    **draws: int,
+) -> Iterator[tuple]:
+    """Yield what was compared and is no finding: its name, the statistic, its null if not 0."""
+    close = said[said["variant"] == setting]
+    seen, unseen = (close[close["seen"].astype(bool) == side] for side in (True, False))
+    silent = unseen["label"] == "uninformative"
+    numbers = unseen["type"].isin(["number", "time"])
+    yield "NCR", level(by_setting(close, **draws), close, setting, "NCR")
+    yield "NCCR minus NCR", contrast(seen, "NCCR", "NCR", **draws)
+    yield "UR, other answers minus numbers and years", gap(~numbers, silent, **draws)
+    if "exposures" in said:
+        often = seen[seen["exposures"] >= OFTEN]
+        rare = seen[seen["exposures"] < OFTEN]
+        never, nobody = (unseen[unseen["exposures"].isna() == side] for side in (False, True))
+        yield f"NCR of facts stated {OFTEN} times or more", _alone(often, "NCR", **draws)
+        yield "NCR of rarer facts", _alone(rare, "NCR", **draws)
+        yield "UR of facts never stated", _alone(never, "UR", **draws), 0.5
+        yield "UR of UnseenQA", _alone(nobody, "UR", **draws), 0.5
+    for before, after in pairwise(dict.fromkeys(said["variant"])):
+        for name in CHANGED:
+            yield f"{name}, {before} → {after}", step(said, before, after, name, **draws)
+    known = more[more["exposures"] >= 64].sort_values("item")
+    right = known["label"].eq("correct").astype(float)
+    sides = {name: right[known["variant"] == name] for name in dict.fromkeys(known["variant"])}
+    for before, after in pairwise(sides):
+        what = f"correct, facts stated 64 times or more, {before} → {after}"
+        yield what, stats.paired_difference(sides[after], sides[before], **draws)
+    truth = truths(close)[["consistency", "right"]].to_numpy()
+    yield "right answers, area", stats.bootstrap(truth, detection.area, **draws), 0.5
+    mostly = misled["false_exposures"] > misled["exposures"]
+    yield "false answers, mostly false minus half", gap(mostly, misled["answer"] == FALSE, **draws)
+    two = misled[misled["answer"].isin([FALSE, TRUE]) & misled["consistency"].notna()]
+    yield "consistency, false minus true", gap(two["answer"] == FALSE, two["consistency"], **draws)
+    table = paper.models(setting)
+    yield "paper, NCR and UR, r", stats.correlation(table["NCR"], table["UR"])
+    for row in effects.itertuples():
+        yield f"paper, {row.measure}, {row.effect}", (row.estimate, row.low, row.high, row.n)
+
+
+def _alone(rows: pd.DataFrame, name: str, **draws: int) -> stats.Interval:
+    return stats.bootstrap(kb.indicators(rows), measure(name), rows["stratum"], **draws)
+
+
+def beside(
+    measured: pd.DataFrame,
+    setting: str,
+    given: Mapping[str, Any],
+    lm: LanguageModel,
+    bank: Questions,
+) -> pd.DataFrame:
+    """Return this run above the 26 models of the paper, in percent."""
+    this = {"dataset": bank.source, "parameters": given, "model": models.describe(lm)}
+    ours = measured[measured["setting"] == setting].set_index("measure")["estimate"] * 100
+    other = bool(papers.why("knowledge_base", this))
+    printed = paper.models(setting)[list(kb.MEASURES)] * 100
+    return tables.beside(ours, printed, wrapping.label(lm.name, lm.prompt_format), 1, other)

@@ -1,0 +1,134 @@
+"""Statistics of the chapter on knowledge bases, by hand and against plain means."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from helpers import UserError
+from helpers.metrics import knowledge_base as kb
+from helpers.metrics import reliability
+from notebooks.analysis import knowledge_base as analysis
+
+
+def said(n=40, seed=0, variant="x"):
+    random = np.random.default_rng(seed)
+    rows = pd.DataFrame({"item": [f"q{i}" for i in range(n)], "seen": np.arange(n) % 2 == 0})
+    rows["group"] = np.where(rows["seen"], "P17", "T1")
+    rows = rows.assign(type="location", variant=variant)
+    labels = random.choice(["wrong", "uninformative"], n)
+    rows["label"] = np.where(rows["seen"] & (random.random(n) < 0.5), "correct", labels)
+    rows["consistency"] = np.where(rows["label"] == "uninformative", np.nan, random.random(n))
+    return reliability.with_strata(rows)
+
+
+def both():
+    return pd.concat([said(), said(seed=1, variant="y")], ignore_index=True)
+
+
+def silent():
+    return both().assign(label="uninformative", consistency=np.nan)
+
+
+def test_every_setting_has_every_measure():
+    table = analysis.by_setting(both(), n_resamples=50)
+    assert table.groupby("setting", sort=False).size().to_dict() == {"x": 12, "y": 12}
+    first = table[table["setting"] == "x"].set_index("measure")["estimate"]
+    pd.testing.assert_series_equal(first, kb.scores(said()), check_names=False)
+    inside = table.dropna()
+    assert ((inside["low"] <= inside["estimate"]) & (inside["estimate"] <= inside["high"])).all()
+    assert analysis.by_setting(both()[:0], n_resamples=50).empty
+
+
+def test_responses_that_say_nothing_leave_the_means_undefined():
+    table = analysis.by_setting(silent(), n_resamples=20)
+    assert set(table.loc[table["estimate"].isna(), "measure"]) == set(kb.MEASURES[4:8])
+    assert analysis.step(silent(), "x", "y", "UR", n_resamples=20)[:3] == (0, 0, 0)
+
+
+def test_a_level_counts_the_questions_that_it_is_about():
+    rows = said(50).iloc[:30]  # 15 seen
+    rows = pd.concat([rows, said(50).iloc[31::2]])
+    table = analysis.by_setting(rows, n_resamples=20)
+    found = table.set_index("measure").loc["UR", ["estimate", "low", "high"]].tolist()
+    assert analysis.level(table, rows, "x", "UR") == (*found, 25)
+    assert analysis.level(table, rows, "x", "NCR")[-1] == 15
+    nothing = analysis.level(table, rows, "y", "UR")
+    assert np.isnan(nothing[:3]).all()
+    assert nothing[-1] == 0
+
+
+def test_steps_are_differences_on_the_same_questions_in_any_order():
+    rows = both()
+    expected = kb.scores(said(seed=1)) - kb.scores(said())
+    for name in analysis.CHANGED:
+        found = analysis.step(rows, "x", "y", name, n_resamples=50)
+        assert found[0] == pytest.approx(expected[name])
+        assert found[-1] == 20
+        shuffled = rows.sample(frac=1, random_state=1)
+        assert analysis.step(shuffled, "x", "y", name, n_resamples=50) == found
+    assert np.isnan(analysis.step(rows, "x", "z", "UR", n_resamples=50)[:3]).all()
+    with pytest.raises(UserError, match="same facts"):
+        analysis.step(rows.iloc[:-1], "x", "y", "UR", n_resamples=50)
+
+
+def test_a_contrast_is_the_difference_of_two_measures():
+    rows = said()[lambda table: table["consistency"].notna()]
+    scores = kb.scores(rows)
+    found = analysis.contrast(rows, "Cons_c", "Cons_w", n_resamples=50)
+    assert found.estimate == pytest.approx(scores["Cons_c"] - scores["Cons_w"])
+    assert found.low <= found.estimate <= found.high
+    assert np.isnan(analysis.contrast(silent(), "Cons_c", "Cons_w", n_resamples=50).estimate)
+
+
+def test_a_gap_is_a_difference_of_means_and_needs_two_sides():
+    random = np.random.default_rng(0)
+    flag, value = pd.Series(random.random(60) < 0.4), pd.Series(random.random(60))
+    found = analysis.gap(flag, value, n_resamples=200)
+    assert found.estimate == pytest.approx(value[flag].mean() - value[~flag].mean())
+    assert found.low < found.estimate < found.high
+    turned = analysis.gap(~flag, value, n_resamples=200)
+    assert turned.estimate == pytest.approx(-found.estimate)
+    for one in (flag | True, flag[:0]):
+        alone = analysis.gap(one, value[: len(one)], n_resamples=9)
+        assert np.isnan(alone[:3]).all()
+        assert alone.n == len(one)
+
+
+def test_shares_by_exposure_sum_to_one():
+    rows = said().assign(exposures=np.repeat([0, 1, 4, 256], 10))
+    table = analysis.by_exposure(rows, n_resamples=50)
+    assert sorted(table["exposures"].unique()) == [0, 1, 4, 256]
+    np.testing.assert_allclose(table.groupby("exposures")["estimate"].sum(), 1)
+    assert analysis.by_exposure(rows[:0], n_resamples=50).empty
+
+
+def test_truths_count_lucky_answers_as_right():
+    rows = pd.DataFrame(
+        {
+            "text": ["Peru", "Chad", "Mali", "Lima"],
+            "answers": [["Peru"], ["Mali"], ["Mali"], []],
+            "seen": [True, True, False, False],
+            "consistency": [1.0, 0.5, 0.25, 0.75],
+            "exposures": [8, 8, 0, np.nan],
+        }
+    )
+    found = analysis.truths(rows)
+    assert found["right"].tolist() == [1, 0, 1]
+    assert found["read"].tolist() == [1, 1, 0]
+    assert found["consistency"].tolist() == [1.0, 0.5, 0.25]
+    assert analysis.truths(rows[:0]).empty
+    assert analysis.truths(rows.drop(columns="exposures")).empty
+
+
+def test_known_facts_are_compared_in_pairs():
+    rows = pd.DataFrame({"item": ["a", "b", "c"] * 2, "variant": ["x"] * 3 + ["y"] * 3})
+    rows["exposures"] = [64, 128, 8] * 2
+    rows["label"] = ["correct", "correct", "wrong", "correct", "uninformative", "correct"]
+    nothing = analysis.misread(None, None, "atlas-s", 0, "exact", 0)
+    found = analysis.comparisons(both(), rows, nothing, nothing, "x", n_resamples=99)
+    told = {what: result for what, result, *_ in found}
+    pair = told["correct, facts stated 64 times or more, x → y"]
+    assert (pair.estimate, pair.n) == (-0.5, 2)
+    assert told["NCR"][0] == pytest.approx(kb.scores(said())["NCR"])
+    assert told["NCR, x → y"] == analysis.step(both(), "x", "y", "NCR", n_resamples=99)
+    assert np.isnan(told["consistency, false minus true"].estimate)
