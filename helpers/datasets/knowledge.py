@@ -8,12 +8,12 @@ import numpy as np
 import pandas as pd
 
 from helpers import UserError
-from helpers.datasets import catalogue, questions, seen, unseen
+from helpers.datasets import catalogue, questions, unseen
 from helpers.datasets.exposure import training
+from helpers.datasets.sources import DATA
 
 SHOTS_SEEN, SHOTS_UNSEEN = 280, 40  # sizes of the paper's two repositories
 FEWEST = 5  # answers in a pool, one of which may be the response, and questions for shots
-COLUMNS = ["item", "group", "question", "answers", "type", "seen", "pool"]
 _TYPES = {
     "location": ("country", "city", "continent", "region", "time zone"),
     "person": ("person",),
@@ -58,7 +58,7 @@ def knowledge(
     sources: Sequence[str | Path] = (),
     as_of: str = unseen.AS_OF,
     seed: int = 0,
-    judge: seen.Judge | None = None,
+    judge: questions.Judge | None = None,
     only: Collection[str] | None = None,
 ) -> Questions:
     """Return questions about seen and unseen knowledge, with shots and answers to draw from.
@@ -107,10 +107,10 @@ def knowledge(
         source, notes = catalogue.source(dataset), catalogue.notes(dataset)
     else:
         chosen = list(sources) or list(questions.PUBLISHED)
-        asked, rest = seen.seen_qa(chosen, n_seen, seed, judge)
+        asked, rest = questions.seen_qa(chosen, n_seen, seed, judge)
         pool = pd.concat([asked, rest]).pipe(_pool, "type")
         asked, rest = (table.assign(pool=table["type"]) for table in (asked, rest))
-        source = _source(chosen)
+        source = questions.about(chosen)
     if only is None:
         asked = pd.concat([asked, nothing.assign(pool=nothing["type"])], ignore_index=True)
     typed = [(kind, text) for kind in unseen.TYPES for text in unseen.invented_answers(kind)]
@@ -211,20 +211,6 @@ def _some(table: pd.DataFrame, n: int, seed: int) -> pd.DataFrame:
     return table.iloc[sorted(order)][["question", "answers"]].reset_index(drop=True)
 
 
-def _source(sources: Sequence[str | Path]) -> dict[str, str]:
-    """Return the record of SeenQA, made of its sources' records."""
-    known = [questions.PUBLISHED.get(str(source)) for source in sources]
-    return {
-        "name": "seen_qa",
-        "title": "SeenQA: " + ", ".join(questions.find(source)[0] for source in sources),
-        "licence": "; ".join(found.licence if found else "" for found in known),
-        "url": "; ".join(found.url if found else str(s) for s, found in zip(sources, known)),
-        "version": "",
-        "citation": "; ".join(found.citation if found else "" for found in known),
-        "checksum": "; ".join(questions.checksum(source) for source in sources),
-    }
-
-
 def labelled_responses() -> pd.DataFrame:
     """Return responses that we labelled by hand, to try the rules of uninformative ones on.
 
@@ -233,5 +219,4 @@ def labelled_responses() -> pd.DataFrame:
     DataFrame
         `question`, `text`, `kind`: repetition, none, unsure, or informative.
     """
-    path = Path(__file__).with_name("labelled_responses.csv")
-    return pd.read_csv(path, dtype=str, keep_default_na=False)
+    return pd.read_csv(DATA / "labelled_responses.csv", dtype=str, keep_default_na=False)

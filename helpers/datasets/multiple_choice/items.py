@@ -1,6 +1,12 @@
-"""The one shape of all benchmarks: items, demonstrations, and how the study asked them."""
+"""The one shape of all questions with options, and your own from a CSV file.
 
-from collections.abc import Iterable, Mapping, Sequence
+The CSV has the columns ``question, options, answer``: ``options`` is a JSON list, or texts parted
+by "|"; ``answer`` is the text of the correct option or its number from 0. Optional: ``item`` (a
+name), ``relation`` (a topic) and ``paraphrases`` (other wordings, written as the options are).
+"""
+
+import json
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -9,9 +15,12 @@ import numpy as np
 import pandas as pd
 
 from helpers import UserError
+from helpers.datasets import files
 from helpers.datasets.download import checksum
+from helpers.datasets.sources import unpublished
 
 COLUMNS = ("item", "relation", "question", "options", "answer")
+OWN = ("question", "options", "answer")
 
 
 @dataclass(frozen=True)
@@ -59,31 +68,6 @@ class Benchmark:
         return replace(self, items=self.items.iloc[sorted(places)].reset_index(drop=True))
 
 
-@dataclass(frozen=True)
-class Source:
-    """Where a benchmark's files are, and what a run's manifest tells of them.
-
-    `version` is a commit, `base` what file names are put behind, `files` maps a name to its
-    SHA-256, "" where we do not know it, and `patterns` are the names that copies of them may have.
-    """
-
-    name: str
-    title: str
-    licence: str
-    url: str
-    version: str
-    citation: str
-    base: str
-    files: Mapping[str, str]
-    patterns: Sequence[str]
-
-    def about(self, paths: Iterable[Path], rows: int) -> dict[str, str]:
-        """Return the record of a run's manifest, with the number of rows in the files."""
-        keys = ("name", "title", "licence", "url", "version", "citation")
-        known = {key: getattr(self, key) for key in keys}
-        return known | {"checksum": checksum(sorted(paths)), "rows": str(rows)}
-
-
 def table(rows: Iterable[Mapping[str, Any]], where: Path | str) -> pd.DataFrame:
     """Return items as a table, each checked: two options or more, and a correct one among them.
 
@@ -111,3 +95,53 @@ def table(rows: Iterable[Mapping[str, Any]], where: Path | str) -> pd.DataFrame:
             raise UserError(f"{name} repeats the item's name {row['item']}; give each its own.")
         names.add(row["item"])
     return pd.DataFrame(rows).drop(columns="where", errors="ignore")
+
+
+def read_csv(path: Path) -> Benchmark:
+    """Read your own questions; demonstrations are the other questions of the file."""
+    items = table([_row(n, row) for n, row in enumerate(files.csv_rows(path, OWN))], path)
+    kinds = ("demonstrations", "order", "options")
+    if "paraphrases" in items and items["paraphrases"].map(len).min() > 0:
+        kinds = ("paraphrases", *kinds)
+    again = items["question"].duplicated()
+    notes = ()
+    if again.any():
+        first = items.loc[again, "question"].iloc[0]
+        notes = (f'Questions that {path.name} repeats: {again.sum()}, such as "{first}".',)
+    about = unpublished(path.stem, path, checksum([path]))
+    return Benchmark(items, items.assign(relation=""), "question", kinds, 6, about, notes)
+
+
+def _row(number: int, row: dict[str, str]) -> dict:
+    options = texts(row["options"])
+    answer = row["answer"].strip()
+    double = next((text for text in options if options.count(text) > 1), None)
+    if double:
+        raise UserError(f"{row['where']} lists the option {double!r} twice: list each once.")
+    place = options.index(answer) if answer in options else -1
+    if place < 0 and answer.isdigit() and int(answer) < len(options):
+        place = int(answer)
+    if place < 0 and len(options) > 1:
+        raise UserError(
+            f"{row['where']} has the answer {answer!r}, which is none of its options "
+            f"{', '.join(options)}: write one of them, or its number from 0."
+        )
+    name, topic = row.get("item") or f"row-{number:04d}", row.get("relation") or ""
+    values = dict(zip(COLUMNS, (name, topic, row["question"].strip(), options, place)))
+    if "paraphrases" in row:
+        values["paraphrases"] = texts(row["paraphrases"] or "")
+    return values | {"where": row["where"]}
+
+
+def texts(cell: str) -> list[str]:
+    """Take a cell apart: a JSON list, or texts parted by "|".
+
+    >>> texts('["Bern", "Basel"]'), texts("Bern | Basel")
+    (['Bern', 'Basel'], ['Bern', 'Basel'])
+    """
+    if cell.lstrip().startswith("["):
+        try:
+            return [str(text).strip() for text in json.loads(cell)]
+        except json.JSONDecodeError:
+            pass  # no list after all: a text that begins with a bracket
+    return [part.strip() for part in cell.split("|") if part.strip()]
