@@ -200,9 +200,7 @@ def _supported_or_refuted(lines: list[dict]) -> Iterator[dict]:
         files.need(one, ("id", "claim", "label"), one["where"])
     told = [one for one in lines if one["label"] in FEVER]
     for _, claim, label, one in _judged(told, "claim"):
-        yield _item(
-            str(one["id"]), "", claim, list(FEVER), FEVER.index(label), where=one["where"]
-        )
+        yield _item(str(one["id"]), "", claim, list(FEVER), FEVER.index(label), where=one["where"])
 
 
 def _with_training(paths: list[Path], items_of: Callable[[list[dict]], Iterator[dict]]) -> Read:
