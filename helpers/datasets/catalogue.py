@@ -155,13 +155,6 @@ def source(name: str | Path) -> dict[str, str]:
 def notes(name: str | Path, relations: Sequence[str] | None = None) -> list[str]:
     """Return sentences on what a reader should know of facts: repeated rows, several objects.
 
-    Parameters
-    ----------
-    name, relations
-        As in `load`.
-
-    Examples
-    --------
     >>> notes("atlas")
     []
     """
@@ -187,11 +180,15 @@ def _files(name: str | Path) -> list[fktc.RelationFile]:
     path = Path(name).expanduser()
     if path.exists():
         return fktc.read(path.resolve())
-    if isinstance(name, Path) or len(path.parts) > 1 or path.suffix:
-        raise UserError(f"There is no file or folder {name}: check the path of the data.")
-    raise UserError(
-        f"There is no data set {name!r}: give one of {', '.join(NAMES)}, or the path of a folder "
-        "of files in the format of FKTC."
+    raise absent(name, NAMES, "a folder of files in the format of FKTC")
+
+
+def absent(name: str | Path, names: Sequence[str], files: str) -> UserError:
+    """Return what to say of a data set that is neither a name nor a path."""
+    if isinstance(name, Path) or "/" in name or Path(name).suffix:
+        return UserError(f"There is no file or folder {name}: check the path of the data.")
+    return UserError(
+        f"There is no data set {name!r}: give one of {', '.join(names)}, or the path of {files}."
     )
 
 

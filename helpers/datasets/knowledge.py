@@ -27,19 +27,10 @@ TYPE_OF = {name: kind for kind, names in _TYPES.items() for name in names}
 class Questions:
     """Tables for one run.
 
-    Parameters
-    ----------
-    asked : DataFrame
-        `item, group` (relation, source or template), `question, answers, type, seen, pool` and, for
-        bundled models, `exposures, false_object, false_exposures, plain`.
-    seen_shots, unseen_shots : DataFrame
-        The two repositories of shots, none of them asked: `question, answers`.
-    pool : DataFrame
-        `pool, answer`: true answers of questions alike, from which wrong ones are drawn.
-    source : dict
-        As `helpers.datasets.source` returns it.
-    notes : list of str
-        Sentences on what a reader should know of the data.
+    `asked` has `item, group` (relation, source or template), `question, answers, type, seen, pool`
+    and, for bundled models, `exposures, false_object, false_exposures, plain`. The shots are two
+    repositories of `question, answers`, none of them asked. `pool` (`pool, answer`) holds true
+    answers of questions alike, from which wrong ones are drawn.
     """
 
     asked: pd.DataFrame
@@ -214,9 +205,6 @@ def _some(table: pd.DataFrame, n: int, seed: int) -> pd.DataFrame:
 def labelled_responses() -> pd.DataFrame:
     """Return responses that we labelled by hand, to try the rules of uninformative ones on.
 
-    Returns
-    -------
-    DataFrame
-        `question`, `text`, `kind`: repetition, none, unsure, or informative.
+    `kind` is repetition, none, unsure, or informative.
     """
     return pd.read_csv(DATA / "labelled_responses.csv", dtype=str, keep_default_na=False)

@@ -76,7 +76,7 @@ def shape(name: str | Path) -> str:
     if pairs.recognised(path):
         return "pairs"
     if not path.exists():
-        _refuse(str(name))
+        raise catalogue.absent(name, KNOWN, "a folder or a CSV file")
     paths = sorted(path.iterdir()) if path.is_dir() else [path]
     return "options" if _published(paths)[0] or path.suffix.casefold() == ".csv" else "facts"
 
@@ -89,12 +89,3 @@ def _published(paths: list[Path]) -> tuple[str, list[Path]]:
         if named:
             return name, named
     return "", []
-
-
-def _refuse(name: str) -> None:
-    if "/" in name or Path(name).suffix:
-        raise UserError(f"There is no file or folder {name}: check the path of the data.")
-    raise UserError(
-        f"There is no data set {name!r}: give one of {', '.join(KNOWN)}, or the path of a folder "
-        "or a CSV file."
-    )

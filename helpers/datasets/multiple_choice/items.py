@@ -27,24 +27,12 @@ OWN = ("question", "options", "answer")
 class Benchmark:
     """A set of questions with options.
 
-    Parameters
-    ----------
-    items : DataFrame
-        ``item`` (unique name), ``relation`` (topic, "" if there are none), ``question``,
-        ``options`` (list of texts), ``answer`` (number of the correct one, from 0); perhaps
-        ``paraphrases`` (list of texts) or the atlas's own columns.
-    pool : DataFrame
-        Demonstrations in the same columns; one whose ``relation`` is not "" serves that alone.
-    style : str
-        How a question is put, one of `helpers.prompts.formats.STYLES`.
-    kinds : tuple of str
-        Kinds of variation that can be made, the study's own first.
-    n_shots : int
-        Demonstrations in the study.
-    about : dict
-        Where it comes from, for a run's manifest.
-    notes : tuple of str
-        Sentences on what a reader should know of the data.
+    `items` have a unique ``item``, a ``relation`` (topic, "" if there are none), ``question``,
+    ``options`` (list of texts) and ``answer`` (number of the correct one, from 0), perhaps
+    ``paraphrases``, or the facts' own columns. `pool` holds demonstrations in the same columns; one
+    whose relation is not "" serves that alone. `style` is one of `helpers.prompts.formats.STYLES`,
+    `kinds` are the variations that can be made, the study's own first, and `n_shots` its number of
+    demonstrations. `about` and `notes` are for a run's manifest and its reader.
     """
 
     items: pd.DataFrame
