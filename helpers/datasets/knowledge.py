@@ -74,11 +74,6 @@ def knowledge(
         Of the atlas: names of the facts to ask instead, whatever is known of them, and nothing
         else; the shots are drawn from the rest as ever.
 
-    Raises
-    ------
-    UserError
-        If the data set is unknown or has no questions, or a number is out of range.
-
     Examples
     --------
     >>> found = knowledge("atlas", "", n_seen=1, n_unseen=2)
