@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 import pandas as pd
 
-from helpers.datasets.sources import DATA
+from helpers.datasets.registry import DATA
 
 FILES = ("atlas.csv.gz", "atlas_frames.csv", "atlas_relations.csv")
 N_DISTRACTORS = 5

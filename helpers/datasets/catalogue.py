@@ -9,7 +9,7 @@ import pandas as pd
 
 from helpers import UserError
 from helpers.datasets import atlas_facts, fktc, pairs
-from helpers.datasets.sources import SOURCES, fetch, of_kind
+from helpers.datasets.registry import SOURCES, fetch, of_kind
 
 NAMES = of_kind("facts", "pairs")
 

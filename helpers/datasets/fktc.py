@@ -17,7 +17,7 @@ import pandas as pd
 from helpers import UserError
 from helpers.datasets import download
 from helpers.datasets.files import json_lines
-from helpers.datasets.sources import DATA, SOURCES, unpublished
+from helpers.datasets.registry import DATA, SOURCES, unpublished
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import pandas as pd
 from helpers import UserError
 from helpers.datasets import catalogue, questions, unseen
 from helpers.datasets.exposure import training
-from helpers.datasets.sources import DATA
+from helpers.datasets.registry import DATA
 
 SHOTS_SEEN, SHOTS_UNSEEN = 280, 40  # sizes of the paper's two repositories
 FEWEST = 5  # answers in a pool, one of which may be the response, and questions for shots

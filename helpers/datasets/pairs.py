@@ -17,7 +17,7 @@ import pandas as pd
 
 from helpers import UserError
 from helpers.datasets import download
-from helpers.datasets.sources import SOURCES
+from helpers.datasets.registry import SOURCES
 
 COLUMNS = ("Relation_ID", "Subject", "Object", "Multiple Choices")
 READERS = {

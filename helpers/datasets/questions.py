@@ -24,7 +24,7 @@ import pandas as pd
 from helpers import UserError
 from helpers.datasets import download
 from helpers.datasets.files import json_lines, parse_json, read_text
-from helpers.datasets.sources import SOURCES, of_kind
+from helpers.datasets.registry import SOURCES, of_kind
 
 PUBLISHED = of_kind("questions")
 ENDINGS = (".jsonl", ".json", ".tsv", ".csv")

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from helpers import UserError
-from helpers.datasets.sources import DATA
+from helpers.datasets.registry import DATA
 
 AS_OF = "2026-12-31"
 N_PLACES = 150  # of each kind of name, as in the paper

@@ -37,12 +37,24 @@ def bounds(printed: pd.DataFrame, r: int) -> pd.DataFrame:
 
 
 def examples(scores: pd.DataFrame, due: pd.Series, n: int = 3) -> list[str]:
-    """Pick `n` items that show the classes: one of knowledge, one of chance, one of steady error.
+    """Pick items that show the classes: one of knowledge, one of chance, one of steady error.
 
-    Within a class, items whose training should lead there (`due`) come first, then the steadiest;
-    of randomness those wrong at the default prompt, then the least steady. Where a class has none,
+    Within a class, items whose training should lead there come first, then the steadiest; of
+    randomness those wrong at the default prompt, then the least steady. Where a class has none,
     another item takes its place.
 
+    Parameters
+    ----------
+    scores : DataFrame
+        ``item, class, default, self_consistency``, as from
+        :func:`helpers.metrics.choices.item_scores`.
+    due : Series of str, index ``item``
+        The class that training should lead to, "" where nothing is known.
+    n : int
+        How many.
+
+    Examples
+    --------
     >>> scores = pd.DataFrame({"item": ["a", "b", "c"], "class": ["error", "error", "factuality"],
     ...                        "default": 0.0, "self_consistency": [1.0, 0.8, 1.0]})
     >>> examples(scores, pd.Series({"a": "", "b": "error", "c": ""}))

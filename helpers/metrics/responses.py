@@ -64,11 +64,24 @@ _LETTERS = re.compile(r"([^\W\d_]{1,4}?)\1{5,}|([^\W\d_]{5,50}?)\2{3,}")
 def kind_of(
     text: str, question: str = "", answers: Iterable[str] = (), match: str = "exact"
 ) -> str:
-    """Name the kind of a response, one of ``KINDS``.
+    """Name the kind of a response.
 
-    `answers` are the true answer and its aliases, none for unseen knowledge; by `match` a response
-    must be an answer ("exact") or may hold one ("contains").
+    Parameters
+    ----------
+    text, question : str
+        What the model said, and what it was asked.
+    answers : iterable of str
+        The true answer and its aliases; none for unseen knowledge.
+    match : {"exact", "contains"}
+        Whether a response must be an answer, or may hold one.
 
+    Returns
+    -------
+    str
+        One of ``KINDS``.
+
+    Examples
+    --------
     >>> kind_of(" Paris.", "Capital of France?", ["Paris"]), kind_of("I'm not sure.")
     ('correct', 'unsure')
     >>> kind_of("one, one, one, one, one"), kind_of("  ?"), kind_of("Lyon", "", ["Paris"])

@@ -83,10 +83,24 @@ def prefer(first: pd.DataFrame, second: pd.DataFrame) -> pd.DataFrame:
 def prompts(
     tests: pd.DataFrame, templates: pd.DataFrame, options: dict[str, list[str]]
 ) -> pd.DataFrame:
-    """Ask each fact in each template of its relation, object last, with all its choices.
+    """Ask each fact in each template of its relation, with all its choices.
 
-    Variants are ``HGP1`` ... ``MMP3``; `options` are from :func:`helpers.prompts.lists.choices`.
+    Parameters
+    ----------
+    tests : DataFrame
+        Columns ``fact, relation, subject, object``.
+    templates : DataFrame
+        As from :func:`published`; the object stands last.
+    options : dict
+        From :func:`helpers.prompts.lists.choices`.
 
+    Returns
+    -------
+    DataFrame
+        Probes as from :func:`helpers.prompts.lists.ic_lke`, with variants ``HGP1`` ... ``MMP3``.
+
+    Examples
+    --------
     >>> tests = pd.DataFrame({"fact": ["b"], "relation": "P36", "subject": ["Chad"],
     ...                       "object": ["N'Djamena"]})
     >>> templates = pd.DataFrame({"relation": ["P36"], "kind": "HGP", "number": 1,

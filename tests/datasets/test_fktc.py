@@ -11,7 +11,7 @@ import pytest
 
 from helpers import UserError, datasets
 from helpers.datasets import fktc
-from helpers.datasets.sources import SOURCES
+from helpers.datasets.registry import SOURCES
 
 HEADER = {"relations": ["Who wrote [X]?", "Who is the author of [X]?"]}
 ROW = {"subject": "Hamlet", "object": "Shakespeare", "taxonomy": ["Goethe", "Dante"]}

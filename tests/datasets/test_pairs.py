@@ -7,7 +7,7 @@ import pytest
 
 from helpers import UserError, datasets
 from helpers.datasets import pairs
-from helpers.datasets.sources import SOURCES
+from helpers.datasets.registry import SOURCES
 from helpers.prompts import lists
 
 ROWS = {

@@ -8,7 +8,7 @@ import pytest
 
 from helpers import UserError
 from helpers.datasets import download, questions
-from helpers.datasets.sources import SOURCES
+from helpers.datasets.registry import SOURCES
 
 NQ = {"question": "who wrote it", "answer": ["Ann", "Bea"]}
 FLASHRAG = {"id": "test_1", "question": "Who wrote it?", "golden_answers": ["Ann", "A. Ann"]}

@@ -9,7 +9,7 @@ from helpers.datasets import catalogue, pairs
 from helpers.datasets.multiple_choice import benchmarks, from_facts, items
 from helpers.datasets.multiple_choice.from_facts import expected, lessons_of
 from helpers.datasets.multiple_choice.items import Benchmark
-from helpers.datasets.sources import SOURCES, fetch, of_kind
+from helpers.datasets.registry import SOURCES, fetch, of_kind
 
 __all__ = ["KNOWN", "NAMES", "Benchmark", "expected", "lessons_of", "load", "shape"]
 

@@ -17,7 +17,7 @@ from helpers import UserError
 from helpers.datasets import files
 from helpers.datasets.download import checksum
 from helpers.datasets.multiple_choice.items import COLUMNS, Benchmark, table
-from helpers.datasets.sources import DATA, SOURCES
+from helpers.datasets.registry import DATA, SOURCES
 
 # FACTOR's texts before the sentences: short ones, as the multiplicity study asks; those that the
 # authors' own script reads (so spelt); and those spelt right.

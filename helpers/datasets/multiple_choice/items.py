@@ -17,7 +17,7 @@ import pandas as pd
 from helpers import UserError
 from helpers.datasets import files
 from helpers.datasets.download import checksum
-from helpers.datasets.sources import unpublished
+from helpers.datasets.registry import unpublished
 
 COLUMNS = ("item", "relation", "question", "options", "answer")
 OWN = ("question", "options", "answer")

@@ -11,7 +11,7 @@ import pandas as pd
 from helpers import UserError, stats
 from helpers.datasets import unseen
 from helpers.datasets.questions import PUBLISHED
-from helpers.datasets.sources import SOURCES as PUBLISHERS
+from helpers.datasets.registry import SOURCES as PUBLISHERS
 from helpers.metrics import knowledge_base as kb
 from helpers.metrics import monitor
 from helpers.published.knowledge_base import SETTINGS

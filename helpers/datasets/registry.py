@@ -35,7 +35,7 @@ class Source:
 
 
 def _read() -> dict[str, Source]:
-    text = Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")
+    text = Path(__file__).with_name("sources.toml").read_text(encoding="utf-8")
     found = {}
     for name, told in tomllib.loads(text).items():
         for key in {"url", "base"} & told.keys():
@@ -63,12 +63,12 @@ def fetch(name: str) -> Path:
 
     source, folder = SOURCES[name], download.cache(name)
     known = {file: sha256 or None for file, sha256 in source.files.items()}
-    registry = pooch.create(folder, source.base, registry=known)
+    files = pooch.create(folder, source.base, registry=known)
     instead = f"download {source.url} and give its path in place of the name '{name}'"
 
     def get() -> None:
         for file in known:
-            registry.fetch(file)
+            files.fetch(file)
 
     download.tried(get, f"the data set {name}", source.base, instead)
     return folder
