@@ -1,6 +1,6 @@
 """Facts and questions: bundled, fetched, or your own files."""
 
-from helpers.datasets.atlas import HELD_OUT
+from helpers.datasets.atlas_facts import HELD_OUT
 from helpers.datasets.catalogue import NAMES, frames, load, notes, relations, source
 from helpers.datasets.cooccurrence import cooccurrences, documents
 from helpers.datasets.distraction import unrelated
@@ -8,7 +8,7 @@ from helpers.datasets.exposure import plain, training
 from helpers.datasets.knowledge import knowledge, labelled_responses
 from helpers.datasets.own import write
 from helpers.datasets.panel import offered, panel, truth
-from helpers.datasets.seen import seen_qa
+from helpers.datasets.questions import seen_qa
 from helpers.datasets.unseen import unseen_qa
 
 __all__ = [

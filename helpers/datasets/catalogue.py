@@ -3,16 +3,15 @@
 import zlib
 from collections.abc import Sequence
 from pathlib import Path
-from types import ModuleType
 
 import numpy as np
 import pandas as pd
 
 from helpers import UserError
-from helpers.datasets import atlas, fktc, nobel, trex_mc
+from helpers.datasets import atlas_facts, fktc, pairs
+from helpers.datasets.registry import SOURCES, fetch, of_kind
 
-NAMES = ("atlas", "fktc", "trex_mc", "nobel")
-OTHERS = {module.NAME: module for module in (trex_mc, nobel)}  # facts without frames
+NAMES = of_kind("facts", "pairs")
 
 
 def load(
@@ -59,10 +58,10 @@ def load(
     if seed < 0:
         raise UserError(f"The seed is {seed}: give 0 or a positive whole number.")
     if name == "atlas":
-        pool = keep(atlas.read_facts(), relations)
+        pool = keep(atlas_facts.read_facts(), relations)
         facts = _sample(pool, n, seed)
-        return facts.assign(distractors=atlas.draw_distractors(facts, pool, seed))
-    table = other[0].facts(other[1]) if (other := _other(name)) else fktc.facts(_files(name))
+        return facts.assign(distractors=atlas_facts.draw_distractors(facts, pool, seed))
+    table = pairs.facts(*found) if (found := _pairs(name)) else fktc.facts(_files(name))
     return _sample(keep(table, relations), n, seed)
 
 
@@ -93,9 +92,9 @@ def frames(name: str | Path, relations: Sequence[str] | None = None) -> pd.DataF
     >>> frames("atlas", relations=["P17"]).query("kind == 'qa' and frame == 0")["template"].item()
     'Which country is [X] in?'
     """
-    if _other(name):
+    if _pairs(name):
         return pd.DataFrame(columns=["relation", "kind", "frame", "template"])
-    table = atlas.read_frames() if name == "atlas" else fktc.frames(_files(name))
+    table = atlas_facts.read_frames() if name == "atlas" else fktc.frames(_files(name))
     return keep(table, relations)
 
 
@@ -118,13 +117,13 @@ def relations(name: str | Path) -> pd.DataFrame:
     >>> relations("atlas").set_index("relation").loc["P36", "label"]
     'capital'
     """
-    if other := _other(name):
-        groups = other[0].facts(other[1]).groupby(["relation", "label"], sort=False)
+    if found := _pairs(name):
+        groups = pairs.facts(*found).groupby(["relation", "label"], sort=False)
         table = groups.agg(n_facts=("fact", "size"), n_objects=("object", "nunique")).reset_index()
         table.insert(2, "subject_type", "")
         table.insert(3, "object_type", "")
         return table
-    return atlas.read_relations() if name == "atlas" else fktc.relations(_files(name))
+    return atlas_facts.read_relations() if name == "atlas" else fktc.relations(_files(name))
 
 
 def source(name: str | Path) -> dict[str, str]:
@@ -147,57 +146,49 @@ def source(name: str | Path) -> dict[str, str]:
     ['checksum', 'citation', 'licence', 'name', 'title', 'url', 'version']
     """
     if name == "atlas":
-        return atlas.ABOUT | {"checksum": atlas.checksum()}
-    if other := _other(name):
-        return other[0].about(other[1])
-    files = _files(name)
-    checksum = fktc.checksum(files)
-    if fktc.is_published(files):
-        return fktc.ABOUT | {"checksum": checksum}
-    path = Path(name).expanduser().resolve()
-    about = {"name": path.name, "title": path.name, "url": str(path)}
-    return about | {"licence": "", "version": "", "citation": "", "checksum": checksum}
+        return SOURCES["atlas"].about(atlas_facts.checksum())
+    if found := _pairs(name):
+        return pairs.about(*found)
+    return fktc.about(_files(name), Path(name).expanduser())
 
 
 def notes(name: str | Path, relations: Sequence[str] | None = None) -> list[str]:
     """Return sentences on what a reader should know of facts: repeated rows, several objects.
 
-    Parameters
-    ----------
-    name, relations
-        As in `load`.
-
-    Examples
-    --------
     >>> notes("atlas")
     []
     """
-    if name == "atlas" or _other(name):
+    if name == "atlas" or _pairs(name):
         return []
     files = _files(name)
     return fktc.notes([f for f in files if not relations or f.relation in relations])
 
 
-def _other(name: str | Path) -> tuple[ModuleType, Path] | None:
-    """Return the module that reads a data set without frames, and its path; None for the rest."""
-    if name in OTHERS:
-        return OTHERS[name], OTHERS[name].fetch()
+def _pairs(name: str | Path) -> tuple[str, Path] | None:
+    """Return the name and path of a data set without frames; None for the rest."""
+    if name in of_kind("pairs"):
+        return str(name), fetch(str(name))
     path = Path(name).expanduser()
-    return next(((m, path.resolve()) for m in OTHERS.values() if m.reads(path)), None)
+    found = pairs.recognised(path)
+    return (found, path.resolve()) if found else None
 
 
 def _files(name: str | Path) -> list[fktc.RelationFile]:
     """Return the files in FKTC's format behind a name or path."""
     if name == "fktc":
-        return fktc.read(fktc.fetch())
+        return fktc.read(fetch(name))
     path = Path(name).expanduser()
     if path.exists():
         return fktc.read(path.resolve())
-    if isinstance(name, Path) or len(path.parts) > 1 or path.suffix:
-        raise UserError(f"There is no file or folder {name}: check the path of the data.")
-    raise UserError(
-        f"There is no data set {name!r}: give one of {', '.join(NAMES)}, or the path of a folder "
-        "of files in the format of FKTC."
+    raise absent(name, NAMES, "a folder of files in the format of FKTC")
+
+
+def absent(name: str | Path, names: Sequence[str], files: str) -> UserError:
+    """Return what to say of a data set that is neither a name nor a path."""
+    if isinstance(name, Path) or "/" in name or Path(name).suffix:
+        return UserError(f"There is no file or folder {name}: check the path of the data.")
+    return UserError(
+        f"There is no data set {name!r}: give one of {', '.join(names)}, or the path of {files}."
     )
 
 

@@ -1,7 +1,7 @@
-"""Fetch published files once, into the user's cache."""
+"""Published files: the user's cache, what is said when fetching fails, and checksums."""
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TypeVar
 
@@ -18,25 +18,6 @@ def cache(name: str) -> Path:
     import pooch
 
     return pooch.os_cache(CACHE_NAME) / name
-
-
-def fetch(name: str, base: str, files: Mapping[str, str | None], page: str = "it") -> Path:
-    """Fetch files of one data set into the user's cache, once, and return their folder.
-
-    Files have their SHA-256 if it is known; `page` is where a reader would download them.
-    """
-    import pooch
-
-    folder = cache(name)
-    instead = f"download {page} and give its path in place of the name '{name}'"
-
-    def get() -> Path:
-        for file, known in files.items():
-            expected = f"sha256:{known}" if known else None
-            pooch.retrieve(base + file, expected, fname=Path(file).name, path=folder)
-        return folder
-
-    return tried(get, f"the data set {name}", base, instead)
 
 
 def tried(get: Callable[[], T], what: str, place: str, instead: str) -> T:

@@ -1,4 +1,4 @@
-"""Facts in the format of FKTC, the corpus of the MONITOR paper: fetch, read and check them.
+"""Facts in the format of FKTC, the corpus of the MONITOR paper.
 
 A file holds one relation as JSON lines: first ``{"relations": [question templates]}``, then one
 ``{"subject": ..., "object": ..., "taxonomy": [wrong objects]}`` a fact. Facts of one's own may have
@@ -16,48 +16,19 @@ import pandas as pd
 
 from helpers import UserError
 from helpers.datasets import download
-from helpers.datasets.atlas import DATA
 from helpers.datasets.files import json_lines
-
-COMMIT = "654674a409ce2120eafe0b54f9886806e0a6ecf6"
-URL = f"https://raw.githubusercontent.com/Vicky-Wil/MONITOR/{COMMIT}/FKTC/"
-
-ABOUT = {
-    "name": "fktc",
-    "title": "FKTC: Factual Knowledge Test Corpus",
-    "licence": "Apache-2.0",
-    "url": f"https://github.com/Vicky-Wil/MONITOR/tree/{COMMIT}/FKTC",
-    "version": COMMIT,
-    "citation": (
-        "Wang, Haddow, Birch and Peng (2024). Assessing Factual Reliability of Large Language "
-        "Model Knowledge. NAACL 2024."
-    ),
-}
+from helpers.datasets.registry import DATA, SOURCES, unpublished
 
 
 @dataclass(frozen=True)
 class RelationFile:
-    """One file as read: the relation's name, its question templates, its facts, its SHA-256.
-
-    `places` are the file and line of each fact, for messages.
-    """
+    """One file as read; `places` are the file and line of each fact, for messages."""
 
     relation: str
     questions: tuple[str, ...]
     facts: tuple[tuple[str, str, tuple[str, ...], int | None], ...]
     sha256: str
     places: tuple[str, ...]
-
-
-def registry() -> dict[str, str]:
-    """Return the SHA-256 of each of the 20 files, as the authors published them."""
-    words = (DATA / "fktc_registry.txt").read_text(encoding="utf-8").split()
-    return dict(zip(words[::2], words[1::2]))
-
-
-def fetch() -> Path:
-    """Fetch the files of one commit of the authors' repository, once, and return their folder."""
-    return download.fetch("fktc", URL, registry(), ABOUT["url"])
 
 
 def read(path: Path) -> list[RelationFile]:
@@ -134,11 +105,10 @@ def _fact(value: dict) -> tuple[str, str, tuple[str, ...], int | None]:
 
 
 def facts(files: list[RelationFile]) -> pd.DataFrame:
-    """Return the facts as published: `fact`, `relation`, `subject`, `object`, `distractors`.
+    """Return the facts as published, repeated rows and rows whose object is the subject included.
 
-    Repeated rows and rows whose object is the subject are kept; a fact's name is its relation and
-    its row number from 0, for example ``P17-0000``. Where some fact has an exposure, so has the
-    table, as ``Int64``: missing where it is unknown.
+    A fact's name is its relation and its row number from 0, for example ``P17-0000``. Where some
+    fact has an exposure, so has the table, as ``Int64``: missing where it is unknown.
     """
     rows = [
         (f"{file.relation}-{i:04d}", file.relation, subject, obj, list(wrong), count)
@@ -183,11 +153,7 @@ def templates() -> pd.DataFrame:
 
 
 def frames(files: list[RelationFile]) -> pd.DataFrame:
-    """Return the frames: all published questions, and one cloze and fact-checking frame.
-
-    A repeated question is kept, so that a relation with seven published questions has seven. For
-    a relation that is not in Table 9 of the paper there are questions only.
-    """
+    """Return all published questions, repeated ones too, and the frames made of the cloze."""
     cloze = templates().set_index("relation")["template"].to_dict()
     rows = []
     for file in files:
@@ -216,11 +182,11 @@ def relations(files: list[RelationFile]) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def checksum(files: list[RelationFile]) -> str:
-    """Return the SHA-256 of the files' own SHA-256, in the order of the relations."""
-    return hashlib.sha256("".join(file.sha256 for file in files).encode()).hexdigest()
-
-
-def is_published(files: list[RelationFile]) -> bool:
-    """Tell whether these are the files that the authors published, byte for byte."""
-    return sorted(file.sha256 for file in files) == sorted(registry().values())
+def about(files: list[RelationFile], path: Path) -> dict[str, str]:
+    """Return the record of a run's manifest, with the SHA-256 of the files' own SHA-256."""
+    checksums = [file.sha256 for file in files]
+    checksum = hashlib.sha256("".join(checksums).encode()).hexdigest()
+    found = SOURCES["fktc"]
+    if sorted(checksums) == sorted(found.files.values()):  # the published files, byte for byte
+        return found.about(checksum)
+    return unpublished(path.name, path, checksum)

@@ -8,12 +8,12 @@ import numpy as np
 import pandas as pd
 
 from helpers import UserError
-from helpers.datasets import catalogue, questions, seen, unseen
+from helpers.datasets import catalogue, questions, unseen
 from helpers.datasets.exposure import training
+from helpers.datasets.registry import DATA
 
 SHOTS_SEEN, SHOTS_UNSEEN = 280, 40  # sizes of the paper's two repositories
 FEWEST = 5  # answers in a pool, one of which may be the response, and questions for shots
-COLUMNS = ["item", "group", "question", "answers", "type", "seen", "pool"]
 _TYPES = {
     "location": ("country", "city", "continent", "region", "time zone"),
     "person": ("person",),
@@ -27,19 +27,10 @@ TYPE_OF = {name: kind for kind, names in _TYPES.items() for name in names}
 class Questions:
     """Tables for one run.
 
-    Parameters
-    ----------
-    asked : DataFrame
-        `item, group` (relation, source or template), `question, answers, type, seen, pool` and, for
-        bundled models, `exposures, false_object, false_exposures, plain`.
-    seen_shots, unseen_shots : DataFrame
-        The two repositories of shots, none of them asked: `question, answers`.
-    pool : DataFrame
-        `pool, answer`: true answers of questions alike, from which wrong ones are drawn.
-    source : dict
-        As `helpers.datasets.source` returns it.
-    notes : list of str
-        Sentences on what a reader should know of the data.
+    `asked` has `item, group` (relation, source or template), `question, answers, type, seen, pool`
+    and, for bundled models, `exposures, false_object, false_exposures, plain`. The shots are two
+    repositories of `question, answers`, none of them asked. `pool` (`pool, answer`) holds true
+    answers of questions alike, from which wrong ones are drawn.
     """
 
     asked: pd.DataFrame
@@ -58,7 +49,7 @@ def knowledge(
     sources: Sequence[str | Path] = (),
     as_of: str = unseen.AS_OF,
     seed: int = 0,
-    judge: seen.Judge | None = None,
+    judge: questions.Judge | None = None,
     only: Collection[str] | None = None,
 ) -> Questions:
     """Return questions about seen and unseen knowledge, with shots and answers to draw from.
@@ -83,11 +74,6 @@ def knowledge(
         Of the atlas: names of the facts to ask instead, whatever is known of them, and nothing
         else; the shots are drawn from the rest as ever.
 
-    Raises
-    ------
-    UserError
-        If the data set is unknown or has no questions, or a number is out of range.
-
     Examples
     --------
     >>> found = knowledge("atlas", "", n_seen=1, n_unseen=2)
@@ -107,10 +93,10 @@ def knowledge(
         source, notes = catalogue.source(dataset), catalogue.notes(dataset)
     else:
         chosen = list(sources) or list(questions.PUBLISHED)
-        asked, rest = seen.seen_qa(chosen, n_seen, seed, judge)
+        asked, rest = questions.seen_qa(chosen, n_seen, seed, judge)
         pool = pd.concat([asked, rest]).pipe(_pool, "type")
         asked, rest = (table.assign(pool=table["type"]) for table in (asked, rest))
-        source = _source(chosen)
+        source = questions.about(chosen)
     if only is None:
         asked = pd.concat([asked, nothing.assign(pool=nothing["type"])], ignore_index=True)
     typed = [(kind, text) for kind in unseen.TYPES for text in unseen.invented_answers(kind)]
@@ -211,27 +197,9 @@ def _some(table: pd.DataFrame, n: int, seed: int) -> pd.DataFrame:
     return table.iloc[sorted(order)][["question", "answers"]].reset_index(drop=True)
 
 
-def _source(sources: Sequence[str | Path]) -> dict[str, str]:
-    """Return the record of SeenQA, made of its sources' records."""
-    known = [questions.PUBLISHED.get(str(source)) for source in sources]
-    return {
-        "name": "seen_qa",
-        "title": "SeenQA: " + ", ".join(questions.find(source)[0] for source in sources),
-        "licence": "; ".join(found.licence if found else "" for found in known),
-        "url": "; ".join(found.url if found else str(s) for s, found in zip(sources, known)),
-        "version": "",
-        "citation": "; ".join(found.citation if found else "" for found in known),
-        "checksum": "; ".join(questions.checksum(source) for source in sources),
-    }
-
-
 def labelled_responses() -> pd.DataFrame:
     """Return responses that we labelled by hand, to try the rules of uninformative ones on.
 
-    Returns
-    -------
-    DataFrame
-        `question`, `text`, `kind`: repetition, none, unsure, or informative.
+    `kind` is repetition, none, unsure, or informative.
     """
-    path = Path(__file__).with_name("labelled_responses.csv")
-    return pd.read_csv(path, dtype=str, keep_default_na=False)
+    return pd.read_csv(DATA / "labelled_responses.csv", dtype=str, keep_default_na=False)

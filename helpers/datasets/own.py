@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 
 from helpers import UserError, check_columns
-from helpers.datasets import atlas, fktc
+from helpers.datasets import atlas_facts, fktc
 
 
 def write(
@@ -108,5 +108,5 @@ def _complete(
     if "distractors" not in facts:
         places = facts.groupby("relation").cumcount().map("{:04d}".format)
         named = facts.assign(fact=facts["relation"] + "-" + places)
-        facts = facts.assign(distractors=atlas.draw_distractors(named, named, seed))
+        facts = facts.assign(distractors=atlas_facts.draw_distractors(named, named, seed))
     return facts

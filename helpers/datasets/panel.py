@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from helpers import UserError
-from helpers.datasets import atlas, catalogue, multiple_choice
+from helpers.datasets import atlas_facts, catalogue, multiple_choice
 from helpers.datasets.exposure import WEIGHTS, training
 
 # Objects of many tokens, which make choices among a hundred of them slow (IC-LKE leaves them out).
@@ -36,13 +36,13 @@ def panel(n: int = 688, seed: int = 0, facts: pd.DataFrame | None = None) -> pd.
         counted = facts[facts["exposure"].notna()].reset_index(drop=True)
         groups = counted["exposure"].map(lambda count: str(1 << int(count).bit_length() >> 1))
         return counted.loc[sorted(_deal(counted, groups, n, seed))].reset_index(drop=True)
-    every, told = atlas.read_facts(), _told()
+    every, told = atlas_facts.read_facts(), _told()
     kept = ~every["relation"].isin(LEFT_OUT) & every["fact"].isin(told.index)
     kept &= every["subject"].str.casefold() != every["object"].str.casefold()
     facts = every[kept].reset_index(drop=True).join(told, on="fact")
     groups = facts["exposures"].astype(str).mask(facts["false_exposures"] > 0, "false")
     facts = facts.loc[sorted(_deal(facts, groups, n, seed))].reset_index(drop=True)
-    facts.insert(4, "distractors", atlas.draw_distractors(facts, every, seed))
+    facts.insert(4, "distractors", atlas_facts.draw_distractors(facts, every, seed))
     return facts
 
 
@@ -71,8 +71,7 @@ def truth(dataset: str, model: str = "") -> pd.DataFrame | None:
     if dataset == "atlas":
         told = training(model)
         return None if told is None else told[[*COLUMNS, "plain"]]
-    questions = multiple_choice.catalogue
-    if dataset in questions.KNOWN or questions.shape(dataset) != "facts":
+    if dataset in multiple_choice.KNOWN or multiple_choice.shape(dataset) != "facts":
         return None
     facts = catalogue.load(dataset)
     if "exposure" not in facts:

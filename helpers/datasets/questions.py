@@ -1,71 +1,138 @@
-"""Published question files, read as they are: NQ-open, TriviaQA, PopQA and conversions of them.
+"""Published question files, read as they are, and the choice of Zheng et al. 2024: SeenQA.
 
 Known forms, told by their fields: NQ-open (`question`, `answer` as a list), FlashRAG (`question`,
 `golden_answers`, for PopQA with `metadata`), TriviaQA (`Question`, `Answer` with `Value` and
 `Aliases`), PopQA (`question`, `obj`, `possible_answers` as JSON in a string). Files end in .jsonl,
 .json, .tsv or .csv.
+
+Kept are questions without "why", with one answer (aliases aside) of at most five words, whose
+answer does not change with time. What changes is told by a stated rule, or by a judge.
 """
 
 import csv
 import hashlib
 import json
-from dataclasses import dataclass
+import re
+import zlib
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import numpy as np
 import pandas as pd
 
 from helpers import UserError
 from helpers.datasets import download
 from helpers.datasets.files import json_lines, parse_json, read_text
+from helpers.datasets.registry import SOURCES, of_kind
 
-COLUMNS = ["item", "group", "question", "answers", "n_answers"]
+PUBLISHED = of_kind("questions")
 ENDINGS = (".jsonl", ".json", ".tsv", ".csv")
-_HUB = "https://huggingface.co/datasets/{repository}/resolve/{revision}/{path}"
-_NQ = (
-    "https://raw.githubusercontent.com/google-research-datasets/natural-questions/"
-    "fb26a3073b1fe636c97302890a27b491d6530130/nq_open/NQ-open.dev.jsonl"
+LONGEST = 5  # words of an answer
+
+Judge = Callable[[Sequence[str]], Sequence[bool]]
+
+_ROLES = (
+    "president|prime minister|chancellor|king|queen|governor|mayor|ceo|chief executive|chairman|"
+    "chairperson|head|leader|minister|secretary|speaker|senator|captain|coach|manager|champion|"
+    "owner|director general|chief justice|quarterback|ambassador|commissioner|judge"
 )
-
-
-@dataclass(frozen=True)
-class Published:
-    """Where a published file is: its address at one commit, its SHA-256 if known, its licence."""
-
-    url: str
-    sha256: str | None
-    licence: str
-    citation: str
-
-
-PUBLISHED = {
-    "nq_open": Published(
-        _NQ,
-        "f15567f38099f3615f5b8a685c0aef449c11ad90d3da3735e8d1b98115b40616",
-        "CC BY-SA 3.0",
-        "Kwiatkowski et al. (2019). Natural Questions. TACL 7. Open version: Lee et al. (2019).",
-    ),
-    "triviaqa": Published(
-        _HUB.format(
-            repository="RUC-NLPIR/FlashRAG_datasets",
-            revision="87aab18c372ee7714a7288c7d660423c7ee96dde",
-            path="triviaqa/test.jsonl",
-        ),
-        None,
-        "as told by its authors; conversion CC BY-SA 4.0",
-        "Joshi et al. (2017). TriviaQA. ACL 2017.",
-    ),
-    "popqa": Published(
-        _HUB.format(
-            repository="akariasai/PopQA",
-            revision="098765c79ea10a2cb19c828324e33281b8336ec0",
-            path="test.tsv",
-        ),
-        None,
-        "MIT",
-        "Mallen et al. (2023). When Not to Trust Language Models. ACL 2023.",
-    ),
+_CHANGING = re.compile(
+    r"\b(?:currently|current|now|nowadays|today|todays|latest|newest|recent|recently|so far|still|"
+    r"upcoming|at the moment|right now|to date|as of|this (?:year|season|month|week|seasons?)|"
+    r"(?:last|next) (?:year|season|month|week|time|episode|game|one|super ?bowl|world cup)|"
+    r"coming out|come out next|is next|how old is)\b"
+    rf"|\bwho(?: is|s| are) (?:(?!of )\w+ ){{0,7}}(?:{_ROLES})s?\b"
+    r"|\b(?:holds?|has|have|is|are|s) the (?:\w+ )?(?:record|most (?!common|famous|basic)|richest|"
+    r"oldest living|highest paid)\b"
+    r"|\bhow many\b.*\b(?:are there|have there been|does\b.*\bhave|do\b.*\bhave|has|have)\b"
+    r"|\b(?:population|salary|net worth|ranked|ranking|price|rate|gdp)\b"
+)
+_YEAR = re.compile(r"\b(?:1[0-9]|20)\d\d\b")
+_PLACES = "country|city|town|state|continent|county|place|island|capital|province|river"
+# The first that fits a question tells its type of answer.
+_TYPES = {
+    "time": r"\bwhen\b|\b(?:what|which) (?:year|date|day|month|decade|century)\b",
+    "number": r"\bhow (?:many|much|old|long|tall|far)\b",
+    "person": r"\bwho(?:m|se)?\b|\bwhos\b",
+    "location": rf"\bwhere\b|\b(?:what|which) (?:\w+ )?(?:{_PLACES})\b|\bcapital of\b",
 }
+
+
+def seen_qa(
+    sources: Sequence[str | Path] = PUBLISHED,
+    n: int = 1000,
+    seed: int = 0,
+    judge: Judge | None = None,
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return `n` seen questions of each source, and those that were left over, for shots."""
+    if n < 1 or seed < 0:
+        raise UserError(f"n is {n} and the seed {seed}: give at least 1 question and seed 0.")
+    asked, rest = [], []
+    for source in sources:
+        table = factoid(read(source))
+        changing = (judge or changes)(table["question"].tolist())
+        table = table[~np.asarray(changing, dtype=bool)].reset_index(drop=True)
+        if len(table) < 2:
+            raise UserError(
+                f"Of {source} fewer than two questions are left after filtering: give a file with "
+                "more short questions of fact."
+            )
+        name = table["group"].iloc[0]
+        order = np.random.default_rng([seed, zlib.crc32(name.encode())]).permutation(len(table))
+        many = min(n, len(table) - max(1, len(table) // 5))
+        asked.append(table.iloc[sorted(order[:many])])
+        rest.append(table.iloc[sorted(order[many:])])
+    if not asked:
+        raise UserError("No source of questions is given: name at least one.")
+    return tuple(_typed(pd.concat(parts, ignore_index=True)) for parts in (asked, rest))
+
+
+def factoid(table: pd.DataFrame) -> pd.DataFrame:
+    """Keep short questions of fact: no "why", one answer, of five words at most.
+
+    An answer without a letter or figure (NQ-open has ")" and "---") is none.
+
+    >>> table = pd.DataFrame({"question": ["why is it so", "who was it", "who were they"],
+    ...                       "answers": [["so"], ["he"], ["he", "she"]], "n_answers": [1, 1, 2]})
+    >>> factoid(table)["question"].tolist()
+    ['who was it']
+    """
+    why = table["question"].str.contains(r"\bwhy\b", case=False, regex=True)
+    short = table["answers"].map(lambda answers: len(answers[0].split()) <= LONGEST)
+    short &= table["answers"].map(lambda answers: any(c.isalnum() for c in answers[0]))
+    return table[~why & (table["n_answers"] == 1) & short].reset_index(drop=True)
+
+
+def changes(asked: Sequence[str]) -> list[bool]:
+    """Tell of each question whether its answer is likely to change with time, by its words.
+
+    One that names a year does not. Else it does if it says "current" or "last year", asks who *is*
+    something, for a record or count as they stand, or for a population, price or rank.
+
+    >>> changes(["who is the president of Peru", "who was the first president of Peru"])
+    [True, False]
+    """
+    plain = [re.sub(r"[^\w\s]", "", question.casefold()) for question in asked]
+    return [bool(_CHANGING.search(text)) and not _YEAR.search(text) for text in plain]
+
+
+def answer_type(question: str, answer: str) -> str:
+    """Guess the type of an answer: number, person, time, location or other.
+
+    >>> answer_type("when was it built", "1889"), answer_type("Who built it?", "Gustave Eiffel")
+    ('time', 'person')
+    """
+    figures = re.fullmatch(r"[\d.,]+", answer)
+    for kind, pattern in _TYPES.items():
+        if re.search(pattern, question.casefold()) or (kind == "number" and figures):
+            return kind
+    return "other"
+
+
+def _typed(table: pd.DataFrame) -> pd.DataFrame:
+    kinds = [answer_type(q, a[0]) for q, a in zip(table["question"], table["answers"])]
+    return table.drop(columns="n_answers").assign(type=kinds, seen=True)
 
 
 def read(source: str | Path) -> pd.DataFrame:
@@ -76,18 +143,18 @@ def read(source: str | Path) -> pd.DataFrame:
         for number, row in enumerate(_rows(path), 1):
             question, answers, n_answers = _parse(row, name, f"{path}, record {number}")
             rows.setdefault(question, (question, answers, n_answers))
-    table = [(f"{name}-{i:05d}", name, *row) for i, row in enumerate(rows.values())]
-    if not table:
+    if not rows:
         raise UserError(f"{source} holds no question: give a file with at least one.")
-    return pd.DataFrame(table, columns=COLUMNS)
+    table = [(f"{name}-{i:05d}", name, *row) for i, row in enumerate(rows.values())]
+    return pd.DataFrame(table, columns=["item", "group", "question", "answers", "n_answers"])
 
 
 def find(source: str | Path) -> tuple[str, list[Path]]:
     """Return the name of a source and its files, fetched first where they are elsewhere."""
     text = str(source)
     if text in PUBLISHED:
-        found = PUBLISHED[text]
-        return text, [_fetch(found.url, text, found.sha256)]
+        found = SOURCES[text]
+        return text, [_fetch(found.url, text, *found.files.values())]
     if text.startswith("hub:"):
         path, _, revision = text.removeprefix("hub:").partition("@")
         owner, name, *inside = path.split("/")
@@ -96,12 +163,10 @@ def find(source: str | Path) -> tuple[str, list[Path]]:
                 f"{text} names no file on the hub: write hub:owner/name/path@revision, such as "
                 "hub:akariasai/PopQA/test.tsv@main."
             )
-        url = _HUB.format(
-            repository=f"{owner}/{name}", revision=revision or "main", path="/".join(inside)
-        )
-        return name, [_fetch(url, name, None)]
+        hub = f"https://huggingface.co/datasets/{owner}/{name}/resolve/{revision or 'main'}"
+        return name, [_fetch(f"{hub}/{'/'.join(inside)}", name)]
     if text.startswith(("http://", "https://")):
-        return Path(urlsplit(text).path).stem, [_fetch(text, "address", None)]
+        return Path(urlsplit(text).path).stem, [_fetch(text, "address")]
     path = Path(text).expanduser()
     if not path.exists():
         raise UserError(
@@ -114,18 +179,32 @@ def find(source: str | Path) -> tuple[str, list[Path]]:
     return (path.stem if path.is_file() else path.resolve().name), files
 
 
-def checksum(source: str | Path) -> str:
-    """Return the SHA-256 of the files of a source, one after the other."""
-    return download.checksum(find(source)[1])
+def about(sources: Sequence[str | Path]) -> dict[str, str]:
+    """Return the record of a run's manifest: SeenQA's, made of its sources' records."""
+    found = [find(source) for source in sources]
+    known = [SOURCES.get(str(source)) if str(source) in PUBLISHED else None for source in sources]
+
+    def joined(field: str) -> str:
+        return "; ".join(getattr(each, field) if each else "" for each in known)
+
+    return {
+        "name": "seen_qa",
+        "title": "SeenQA: " + ", ".join(name for name, _ in found),
+        "licence": joined("licence"),
+        "url": "; ".join(each.url if each else str(s) for s, each in zip(sources, known)),
+        "version": "",
+        "citation": joined("citation"),
+        "checksum": "; ".join(download.checksum(files) for _, files in found),
+    }
 
 
-def _fetch(url: str, name: str, sha256: str | None) -> Path:
+def _fetch(url: str, name: str, sha256: str = "") -> Path:
     """Fetch a file into the user's cache, once."""
     import pooch
 
     file = Path(urlsplit(url).path).name
     place = f"{hashlib.sha256(url.encode()).hexdigest()[:12]}-{file}"
-    folder = pooch.os_cache(download.CACHE_NAME) / "questions" / name
+    folder = download.cache("questions") / name
     known = f"sha256:{sha256}" if sha256 else None
     instead = "download it and give the path of the file"
     return Path(
@@ -185,10 +264,7 @@ def _parse(row: dict, name: str, where: str) -> tuple[str, list[str], int]:
 def _unquoted(question: str) -> str:
     """Undo the quoting of CSV, which some conversions of TriviaQA have left in their texts."""
     inner = question[1:-1]
-    if (
-        len(question) > 2
-        and question[0] == question[-1] == '"'
-        and '"' not in inner.replace('""', "")
-    ):
+    quoted = len(question) > 2 and question[0] == question[-1] == '"'
+    if quoted and '"' not in inner.replace('""', ""):
         return inner.replace('""', '"').strip()
     return question

@@ -13,23 +13,11 @@ import numpy as np
 import pandas as pd
 
 from helpers import UserError
-from helpers.datasets.atlas import DATA
+from helpers.datasets.registry import DATA
 
 AS_OF = "2026-12-31"
 N_PLACES = 150  # of each kind of name, as in the paper
 TYPES = ("number", "person", "time", "location", "other")
-
-ABOUT = {
-    "name": "unseen_qa",
-    "title": "UnseenQA: questions that nothing read so far can answer",
-    "licence": "MIT",
-    "url": "helpers/datasets/unseen.py",
-    "citation": (
-        "Zheng, Lapata and Pan (2024). How Reliable are LLMs as Knowledge Bases? Re-thinking "
-        "Factuality and Consistency. arXiv 2407.13578."
-    ),
-}
-
 
 _TABLE = pd.read_csv(DATA / "unseen_templates.csv", keep_default_na=False)
 # The name of a template, the type of its answers, what fills it ("place" ...), and its text.

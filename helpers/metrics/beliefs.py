@@ -16,24 +16,12 @@ def bounds(printed: pd.DataFrame, r: int) -> pd.DataFrame:
     (1 - 2/r) B apart, less where the lower one would be negative or the upper one would exceed
     the share of items that never change.
 
-    Parameters
-    ----------
-    printed : DataFrame
-        ``accuracy`` (mean over variations), ``ambiguity`` (Ambiguity-M) and ``ambiguity_binary``
-        (B), shares.
-    r : int
-        Number of variations, 10 in the paper.
+    `printed` has the shares ``accuracy`` (mean over variations), ``ambiguity`` (Ambiguity-M) and
+    ``ambiguity_binary`` (B). Returned are ``factuality`` (right under all; the middle of its bounds
+    ``factuality_low`` and ``factuality_high``), ``randomness`` (any answer changes) and ``error``
+    (one wrong answer under all), the classes of :func:`helpers.metrics.multiplicity.taxonomy` at a
+    threshold of 1.
 
-    Returns
-    -------
-    DataFrame
-        On the same index: ``factuality`` (right under all; the middle of its bounds
-        ``factuality_low`` and ``factuality_high``), ``randomness`` (any answer changes) and
-        ``error`` (one wrong answer under all), the classes of
-        :func:`helpers.metrics.multiplicity.taxonomy` at a threshold of 1.
-
-    Examples
-    --------
     >>> printed = pd.DataFrame({"accuracy": [0.5], "ambiguity": 0.3, "ambiguity_binary": 0.2})
     >>> bounds(printed, 10).round(2).values.tolist()
     [[0.4, 0.32, 0.48, 0.3, 0.3]]
@@ -65,10 +53,6 @@ def examples(scores: pd.DataFrame, due: pd.Series, n: int = 3) -> list[str]:
     n : int
         How many.
 
-    Returns
-    -------
-    list of str
-
     Examples
     --------
     >>> scores = pd.DataFrame({"item": ["a", "b", "c"], "class": ["error", "error", "factuality"],
@@ -91,18 +75,9 @@ def examples(scores: pd.DataFrame, due: pd.Series, n: int = 3) -> list[str]:
 def twins(right: pd.DataFrame) -> tuple[int, int]:
     """Return the two variations with the nearest accuracies whose marks differ most.
 
-    Parameters
-    ----------
-    right : DataFrame of bool
-        One row an item, one column a variation.
+    `right` has one row an item, one column a variation. Accuracies count as equal if they round to
+    the same hundredth.
 
-    Returns
-    -------
-    tuple
-        Two column labels. Accuracies count as equal if they round to the same hundredth.
-
-    Examples
-    --------
     >>> twins(pd.DataFrame({0: [True, False], 1: [False, True], 2: [True, True]}))
     (0, 1)
     """
@@ -120,18 +95,8 @@ def balanced_hits(classes: pd.Series, due: pd.Series) -> np.ndarray:
 
     .. math:: h_k = \mathbb{1}[c_k = d_k] \, \frac{n}{C \, n_{d_k}}
 
-    Parameters
-    ----------
-    classes, due : Series of str
-        The class found and the class that training should lead to, one a row.
+    The mean is in [0, 1]; higher is better, 1/C for a guess among C classes.
 
-    Returns
-    -------
-    ndarray, shape (n,)
-        Mean in [0, 1]; higher is better, 1/C for a guess among C classes.
-
-    Examples
-    --------
     >>> found, due = pd.Series(["error"] * 4), pd.Series(["error"] * 3 + ["randomness"])
     >>> round(float(balanced_hits(found, due).mean()), 6)
     0.5

@@ -43,20 +43,8 @@ _DATES = (
 
 
 def canonical(text: str) -> str:
-    """Return the one spelling of an answer.
+    """Return the one spelling of an answer; empty if only punctuation is left.
 
-    Parameters
-    ----------
-    text : str
-        An answer, as a model or a data set writes it.
-
-    Returns
-    -------
-    str
-        The same for all spellings that count as one; empty if only punctuation is left.
-
-    Examples
-    --------
     >>> canonical("The  twenty-one!"), canonical("On December 14, 1972"), canonical("1,250.5 km")
     ('21', 'on 1972-12-14', '1250 point 5 km')
     >>> canonical("14 December 1972") == canonical("1972-12-14") == canonical("Dec. 14th, 1972")

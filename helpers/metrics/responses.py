@@ -68,10 +68,8 @@ def kind_of(
 
     Parameters
     ----------
-    text : str
-        What the model said.
-    question : str
-        What it was asked.
+    text, question : str
+        What the model said, and what it was asked.
     answers : iterable of str
         The true answer and its aliases; none for unseen knowledge.
     match : {"exact", "contains"}
@@ -81,11 +79,6 @@ def kind_of(
     -------
     str
         One of ``KINDS``.
-
-    Raises
-    ------
-    UserError
-        For another rule.
 
     Examples
     --------
@@ -132,25 +125,9 @@ def is_repetition(text: str) -> bool:
 def mark(texts: pd.DataFrame, match: str = "exact") -> pd.DataFrame:
     """Mark every response with its kind and label, by its text and the answer key alone.
 
-    Parameters
-    ----------
-    texts : DataFrame
-        ``text, question, answers`` (list of str, empty where nobody knows); other columns are kept.
-    match : {"exact", "contains"}
-        As for :func:`kind_of`.
+    `texts` have ``text, question, answers`` (list of str, empty where nobody knows); added are
+    ``kind`` (one of ``KINDS``) and ``label`` (correct, uninformative, wrong).
 
-    Returns
-    -------
-    DataFrame
-        With ``kind`` (one of ``KINDS``) and ``label`` (correct, uninformative, wrong).
-
-    Raises
-    ------
-    UserError
-        If a column is missing.
-
-    Examples
-    --------
     >>> texts = pd.DataFrame({"item": ["a"], "text": ["unsure"], "question": ["Where is Ys?"],
     ...                       "answers": [[]]})
     >>> mark(texts)[["kind", "label"]].values.tolist()
@@ -167,13 +144,6 @@ def as_defined(marked: pd.DataFrame) -> pd.DataFrame:
 
     An atlas fact that was never read has a true answer, which a model may guess.
 
-    Parameters
-    ----------
-    marked : DataFrame
-        From :func:`mark`, with ``seen`` (bool).
-
-    Examples
-    --------
     >>> marked = pd.DataFrame({"seen": [True, False], "kind": "correct"})
     >>> as_defined(marked)["label"].tolist()
     ['correct', 'wrong']
@@ -193,22 +163,8 @@ def labels(kinds: Iterable[str]) -> list[str]:
 
 
 def shares(marked: pd.DataFrame, by: pd.Series) -> pd.DataFrame:
-    """Tabulate how the responses of each group divide into kinds.
+    """Tabulate how the responses of each group divide into kinds: shares that sum to 1, and ``n``.
 
-    Parameters
-    ----------
-    marked : DataFrame
-        As :func:`mark` returns it.
-    by : Series
-        The group of each row.
-
-    Returns
-    -------
-    DataFrame
-        Shares by kind, each row summing to 1, and ``n``; groups in order of appearance.
-
-    Examples
-    --------
     >>> marked = pd.DataFrame({"kind": ["correct", "wrong", "unsure", "wrong"]})
     >>> shares(marked, pd.Series(["b", "b", "a", "b"])).loc["b", ["wrong", "n"]].round(3).tolist()
     [0.667, 3.0]
@@ -221,20 +177,9 @@ def shares(marked: pd.DataFrame, by: pd.Series) -> pd.DataFrame:
 def accept(marked: pd.DataFrame, verdicts: pd.Series) -> pd.DataFrame:
     """Call those wrong responses correct that a judge accepts (`helpers.probing.judges`).
 
-    Parameters
-    ----------
-    marked : DataFrame
-        As :func:`mark` returns it.
-    verdicts : Series of bool
-        By the index of `marked`; rows that are not there stay as they are.
+    `verdicts` are by the index of `marked`; only wrong responses to questions about seen knowledge
+    can change.
 
-    Returns
-    -------
-    DataFrame
-        Only wrong responses to questions about seen knowledge can change.
-
-    Examples
-    --------
     >>> marked = pd.DataFrame({"seen": [True, False], "kind": ["wrong", "wrong"]})
     >>> accept(marked, pd.Series([True, True]))["kind"].tolist()
     ['correct', 'wrong']

@@ -20,20 +20,8 @@ _COLUMNS = ["relation", "kind", "number", "template"]
 def published(table: pd.DataFrame, labels: Mapping[str, str]) -> pd.DataFrame:
     """Return the templates of the paper's Table 5, [X] for its {subject} and [Y] at the end.
 
-    Parameters
-    ----------
-    table : DataFrame
-        ``helpers.published.load("lke_table5")``.
-    labels : mapping
-        Relation to its label; labels that the table has, such as "capital", find their templates.
+    `labels` maps relations to their labels; those that the table has find their templates.
 
-    Returns
-    -------
-    DataFrame
-        ``relation, kind`` ("HGP" or "MMP"), ``number`` (from 1), ``template``.
-
-    Examples
-    --------
     >>> table = pd.DataFrame({"HGP 1": ["{subject} means"]}, index=["instance of"])
     >>> published(table, {"P31": "instance of", "P36": "capital"}).values.tolist()
     [['P31', 'HGP', 1, '[X] means [Y]']]
@@ -49,32 +37,17 @@ def published(table: pd.DataFrame, labels: Mapping[str, str]) -> pd.DataFrame:
 
 
 def own(frames: pd.DataFrame, n: int = 3) -> pd.DataFrame:
-    """Make templates for relations that Table 5 lacks, from their frames.
+    """Make templates for relations that Table 5 lacks, from their frames, at most `n` of each kind.
 
     Human-written: the first cloze frames, cut behind the object. Mined: as LPAQA mines a corpus,
     the words from the subject to the object, here in the sentences and in the questions with their
     answers; the commonest first, and none that is human-written as well.
 
-    Parameters
-    ----------
-    frames : DataFrame
-        ``relation, kind, frame, template``, as from :func:`helpers.datasets.frames`.
-    n : int
-        The most of each kind.
-
-    Returns
-    -------
-    DataFrame
-        As from :func:`published`.
-
-    Examples
-    --------
     >>> frames = pd.DataFrame({"relation": "P36", "kind": ["wp", "wp", "qa"], "frame": [0, 1, 0],
     ...                        "template": ["The capital of [X] is [Y].", "[X] has [Y].",
     ...                                     "What is the capital of [X]?"]})
-    >>> own(frames, 2)[["kind", "template"]].values.tolist()
-    [['HGP', 'The capital of [X] is [Y]'], ['HGP', '[X] has [Y]'], ['MMP', '[X] is [Y]'], \
-['MMP', '[X]? [Y]']]
+    >>> own(frames, 2)["template"].tolist()
+    ['The capital of [X] is [Y]', '[X] has [Y]', '[X] is [Y]', '[X]? [Y]']
     """
     rows = []
     for relation, table in frames.groupby("relation", sort=False):
@@ -125,11 +98,6 @@ def prompts(
     -------
     DataFrame
         Probes as from :func:`helpers.prompts.lists.ic_lke`, with variants ``HGP1`` ... ``MMP3``.
-
-    Raises
-    ------
-    UserError
-        For a relation without templates.
 
     Examples
     --------

@@ -79,16 +79,9 @@ MEDHALT = (
 class Style:
     """How a question is put and demonstrations are joined.
 
-    Parameters
-    ----------
-    ask : callable
-        Question and options to the text up to where the answer would stand.
-    between : str
-        What follows an answered demonstration.
-    head : str
-        What stands before all.
-    letters : bool
-        Whether the letter of an option is scored, and not its text.
+    `ask` makes of question and options the text up to where the answer would stand, `between`
+    follows an answered demonstration, `head` stands before all, and `letters` says whether the
+    letter of an option is scored, and not its text.
     """
 
     ask: Callable[[str, Sequence[str]], str]

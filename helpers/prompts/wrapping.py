@@ -20,21 +20,8 @@ SPARE = 40  # demonstrations to choose five from that do not touch the fact aske
 
 
 def check(name: str, more: tuple[str, ...] = ("", "auto")) -> str:
-    """Return the name of a prompt format.
+    """Return the name of a prompt format; `more` is what else a chapter accepts.
 
-    Parameters
-    ----------
-    name : str
-    more : tuple of str
-        What else a chapter accepts.
-
-    Raises
-    ------
-    UserError
-        For any other word.
-
-    Examples
-    --------
     >>> check("qa")
     'qa'
     """

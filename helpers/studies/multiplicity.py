@@ -99,7 +99,7 @@ def ask(
         bench = multiple_choice.load(dataset, n_items or None, seed, n_options, wanted, model.name)
     else:
         only = set(facts["fact"])
-        bench = multiple_choice.atlas.load(dataset, None, seed, n_options, None, model.name, only)
+        bench = multiple_choice.load(dataset, None, seed, n_options, None, model.name, only)
     items = bench.items
     frames = datasets.frames(dataset) if "subject" in items else None
     kind = focus or ("frames" if frames is not None else bench.kinds[0])

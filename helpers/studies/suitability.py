@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from helpers import UserError
-from helpers.datasets import atlas, catalogue, fktc, multiple_choice
+from helpers.datasets import atlas_facts, catalogue, fktc, multiple_choice
 from helpers.datasets.knowledge import FEWEST, enough
-from helpers.datasets.multiple_choice.catalogue import shape
+from helpers.datasets.multiple_choice import shape
 from helpers.datasets.panel import truth
 from helpers.prompts import lists
 
@@ -74,7 +74,8 @@ latent_knowledge on it, or name another data set.'
             f"run {takers} on it, or name another data set."
         )
     if dataset in ("atlas", "fktc"):
-        catalogue.keep(atlas.read_facts() if dataset == "atlas" else fktc.templates(), relations)
+        every = atlas_facts.read_facts() if dataset == "atlas" else fktc.templates()
+        catalogue.keep(every, relations)
     elif held != SEEN_QA and Path(dataset).expanduser().exists():
         return _lacking(chapter, str(dataset), held, relations)
     return ""

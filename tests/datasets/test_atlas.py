@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from helpers import datasets
-from helpers.datasets import atlas
+from helpers.datasets import atlas_facts
 
 # Written down from general knowledge, not from the packages that the facts come from.
 KNOWN = """
@@ -172,7 +172,7 @@ def test_each_wrong_object_is_drawn_equally_often():
     rows += [{"relation": "r", "subject": "y", "object": other} for other in "acefgi"]
     pool = pd.DataFrame(rows)
     asked = pd.DataFrame({"fact": [f"x {n}" for n in range(1200)], "relation": "r", "subject": "x"})
-    drawn = atlas.draw_distractors(asked, pool, seed=3)
+    drawn = atlas_facts.draw_distractors(asked, pool, seed=3)
     counts = pd.Series([wrong for five in drawn for wrong in five]).value_counts()
     assert set(counts.index) == set("acefgi")
     assert counts.between(940, 1060).all()  # 1,200 draws of 5 of 6: 1,000 each, deviation 13
@@ -191,7 +191,7 @@ def test_draws_follow_their_definition_also_when_repeated(facts):
             picks = draw.choice(len(wrong), size=min(5, len(wrong)), replace=False)
             expected.append([wrong[at] for at in picks])
         for _ in range(2):
-            assert atlas.draw_distractors(asked, pool, 5) == expected
+            assert atlas_facts.draw_distractors(asked, pool, 5) == expected
 
 
 def test_distractors_are_five_other_objects_of_the_relation(facts):

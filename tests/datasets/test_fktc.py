@@ -1,5 +1,6 @@
 """FKTC and files in its format: the real files, a user's own files, and the errors."""
 
+import dataclasses
 import functools
 import http.server
 import json
@@ -10,6 +11,7 @@ import pytest
 
 from helpers import UserError, datasets
 from helpers.datasets import fktc
+from helpers.datasets.registry import SOURCES
 
 HEADER = {"relations": ["Who wrote [X]?", "Who is the author of [X]?"]}
 ROW = {"subject": "Hamlet", "object": "Shakespeare", "taxonomy": ["Goethe", "Dante"]}
@@ -18,6 +20,11 @@ ROW = {"subject": "Hamlet", "object": "Shakespeare", "taxonomy": ["Goethe", "Dan
 @pytest.fixture
 def published(shared):
     return shared / "data" / "fktc" / "FKTC"
+
+
+def changed(monkeypatch, **fields):
+    """Change what is listed of FKTC."""
+    monkeypatch.setitem(SOURCES, "fktc", dataclasses.replace(SOURCES["fktc"], **fields))
 
 
 def write(path, *lines):
@@ -87,9 +94,9 @@ def test_clozes_are_those_of_the_paper_but_for_one(shared):
 
 def test_the_source_of_the_published_files_is_recognised(published, tmp_path):
     assert datasets.source(published)["licence"] == "Apache-2.0"
-    changed = tmp_path / "P17-subclass.json"
-    changed.write_bytes((published / "P17-subclass.json").read_bytes() + b"\n")
-    assert datasets.source(changed)["licence"] == ""
+    edited = tmp_path / "P17-subclass.json"
+    edited.write_bytes((published / "P17-subclass.json").read_bytes() + b"\n")
+    assert datasets.source(edited)["licence"] == ""
 
 
 @pytest.fixture
@@ -104,7 +111,7 @@ def server(published, monkeypatch, tmp_path):
     handler = functools.partial(Quiet, directory=published)
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as running:
         threading.Thread(target=running.serve_forever, daemon=True).start()
-        monkeypatch.setattr(fktc, "URL", f"http://127.0.0.1:{running.server_port}/")
+        changed(monkeypatch, base=f"http://127.0.0.1:{running.server_port}/")
         monkeypatch.setattr(pooch, "os_cache", lambda name: tmp_path / name)
         yield asked
         running.shutdown()
@@ -114,18 +121,18 @@ def test_fktc_is_fetched_once(server, published):
     facts = datasets.load("fktc", n=2)
     assert len(server) == 20
     assert facts.equals(datasets.load(published, n=2))
-    assert datasets.source("fktc")["version"] == fktc.COMMIT
+    assert datasets.source("fktc")["version"] == SOURCES["fktc"].version
     assert len(server) == 20
 
 
 def test_a_changed_file_is_refused(server, monkeypatch):
-    monkeypatch.setattr(fktc, "registry", lambda: {"P17-subclass.json": "0" * 64})
+    changed(monkeypatch, files={"P17-subclass.json": "0" * 64})
     with pytest.raises(UserError, match="not the published file"):
         datasets.load("fktc")
 
 
 def test_without_a_network_the_remedy_is_a_folder(monkeypatch, tmp_path):
-    monkeypatch.setattr(fktc, "URL", "http://127.0.0.1:9/")
+    changed(monkeypatch, base="http://127.0.0.1:9/")
     monkeypatch.setattr("time.sleep", lambda seconds: None)
     monkeypatch.setattr(pooch, "os_cache", lambda name: tmp_path / name)
     with pytest.raises(UserError, match="give its path"):

@@ -7,9 +7,10 @@ import pandas as pd
 import pytest
 
 from helpers import UserError
+from helpers.datasets import multiple_choice
 from helpers.datasets.files import read_text
-from helpers.datasets.multiple_choice import NAMES, Benchmark, atlas, load
-from helpers.datasets.multiple_choice.benchmark import COLUMNS
+from helpers.datasets.multiple_choice import NAMES, Benchmark, from_facts, load
+from helpers.datasets.multiple_choice.items import COLUMNS
 
 # Items, rows in the files, style, kinds of variation, demonstrations in the study.
 REAL = {
@@ -392,11 +393,12 @@ def test_unknown_names_and_paths_are_refused(tmp_path):
     [(OSError("down"), "failed: down .OSError.; check your network, or download"),
      (ValueError("hash"), "is not the published file")],
 )  # fmt: skip
-def test_what_cannot_be_fetched_says_what_to_do(monkeypatch, error, message):
-    def retrieve(*args, **settings):
+def test_what_cannot_be_fetched_says_what_to_do(monkeypatch, tmp_path, error, message):
+    def fail(*args, **settings):
         raise error
 
-    monkeypatch.setattr("pooch.retrieve", retrieve)
+    monkeypatch.setattr("pooch.os_cache", lambda name: tmp_path / name)
+    monkeypatch.setattr("pooch.core.stream_download", fail)
     with pytest.raises(UserError, match=message):
         load("fever")
 
@@ -419,11 +421,11 @@ def test_atlas_items_hold_the_object_once_and_the_false_object_if_any():
 
 
 def test_a_quarter_of_the_atlas_sample_was_never_shown_and_a_quarter_taught_wrong():
-    items, whole = load("atlas", n=80).items, atlas.training("")
+    items, whole = load("atlas", n=80).items, from_facts.training("")
     known = whole.loc[items["item"]]
     assert (known["false_exposures"] > 0).sum() == min(20, (whole["false_exposures"] > 0).sum())
     assert (known["exposures"][known["false_exposures"] == 0] == 0).sum() == 20
-    lessons = atlas.lessons_of(items, whole)
+    lessons = multiple_choice.lessons_of(items, whole)
     assert {"never shown", "shown 64+"} <= set(lessons)
 
 
@@ -431,7 +433,7 @@ def test_the_atlas_pool_asks_no_item_and_teaches_nothing_wrong():
     found = load("atlas", n=60, relations=["P36", "P17"])
     assert not set(found.pool["item"]) & set(found.items["item"])
     assert (found.pool["false_object"] == "").all()
-    assert found.pool["relation"].value_counts().max() <= atlas.POOL
+    assert found.pool["relation"].value_counts().max() <= from_facts.POOL
     assert set(found.items["relation"]) == {"P36", "P17"}
 
 
@@ -457,7 +459,7 @@ def test_lessons_are_put_in_order_of_what_was_shown():
     known = pd.DataFrame(
         {"exposures": [0, 1, 7, 8, 63, 64, 5], "false_exposures": [0, 0, 0, 0, 0, 63, 9]}
     )
-    lessons = atlas.lessons(known)
+    lessons = from_facts.lessons(known)
     assert lessons.tolist() == [
         "never shown",
         "shown 1-4",
@@ -468,7 +470,7 @@ def test_lessons_are_put_in_order_of_what_was_shown():
         "taught wrong",
     ]
     due = ["randomness", "", "", "factuality", "factuality", "factuality", "error"]
-    assert atlas.expected(lessons).tolist() == due
+    assert multiple_choice.expected(lessons).tolist() == due
 
 
 # Your own facts

@@ -88,7 +88,7 @@ def test_questions_and_items_about_named_facts_alone(panel):
     assert set(bank.asked["item"]) == wanted
     assert not set(bank.asked["question"]) & set(bank.seen_shots["question"])
     assert not set(bank.asked["question"]) & set(bank.unseen_shots["question"])
-    bench = multiple_choice.atlas.load("atlas", model="atlas-s", only=wanted)
+    bench = multiple_choice.load("atlas", model="atlas-s", only=wanted)
     assert set(bench.items["item"]) == wanted
     assert not set(bench.pool["item"]) & wanted
     told = bench.items[bench.items["false_object"] != ""]

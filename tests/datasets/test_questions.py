@@ -1,12 +1,14 @@
 """Published question files: every form, their quirks, fetching, and what is kept as SeenQA."""
 
+import dataclasses
 import hashlib
 import json
 
 import pytest
 
 from helpers import UserError
-from helpers.datasets import questions, seen
+from helpers.datasets import download, questions
+from helpers.datasets.registry import SOURCES
 
 NQ = {"question": "who wrote it", "answer": ["Ann", "Bea"]}
 FLASHRAG = {"id": "test_1", "question": "Who wrote it?", "golden_answers": ["Ann", "A. Ann"]}
@@ -120,16 +122,17 @@ def fetching(monkeypatch, tmp_path, content, asked):
 def test_files_are_fetched_once_and_checked(monkeypatch, tmp_path):
     content, asked = json.dumps(NQ).encode(), []
     fetching(monkeypatch, tmp_path, content, asked)
-    pinned = questions.PUBLISHED["nq_open"]
+    pinned = SOURCES["nq_open"]
     with pytest.raises(UserError, match="not the published file"):
         questions.read("nq_open")
     right = hashlib.sha256(content).hexdigest()
-    own = questions.Published(pinned.url, right, "", "")
-    monkeypatch.setitem(questions.PUBLISHED, "nq_open", own)
+    own = dataclasses.replace(pinned, files={"NQ-open.dev.jsonl": right})
+    monkeypatch.setitem(SOURCES, "nq_open", own)
     asked.clear()
     assert questions.read("nq_open")["question"].tolist() == ["who wrote it"]
     assert questions.read("nq_open")["group"].tolist() == ["nq_open"]
-    assert questions.checksum("nq_open") == right
+    told = questions.about(["nq_open"])
+    assert (told["checksum"], told["licence"]) == (right, "CC BY-SA 3.0")
     assert asked == [pinned.url]
 
 
@@ -151,8 +154,9 @@ def test_without_network_a_sentence_says_so(monkeypatch, tmp_path):
 
 
 def test_published_addresses_are_pinned_to_commits():
-    for found in questions.PUBLISHED.values():
-        assert any(len(part) == 40 for part in found.url.split("/"))
+    for name, source in SOURCES.items():
+        assert name == "atlas" or f"/{source.version}/" in source.base
+        assert name == "atlas" or len(source.version) == 40
 
 
 @pytest.mark.parametrize(
@@ -174,7 +178,7 @@ def test_published_addresses_are_pinned_to_commits():
     ],
 )
 def test_what_changes_with_time(question, changing):
-    assert seen.changes([question]) == [changing]
+    assert questions.changes([question]) == [changing]
 
 
 @pytest.mark.parametrize(
@@ -192,12 +196,12 @@ def test_what_changes_with_time(question, changing):
     ],
 )
 def test_types_of_answers(question, answer, kind):
-    assert seen.answer_type(question, answer) == kind
+    assert questions.answer_type(question, answer) == kind
 
 
 def test_real_files_give_a_sample_of_short_stable_questions(shared):
     sources = [shared / "data" / name for name in ("nq_open", "triviaqa", "popqa")]
-    asked, rest = seen.seen_qa(sources, n=100)
+    asked, rest = questions.seen_qa(sources, n=100)
     assert asked["group"].value_counts().to_dict() == dict.fromkeys(
         ("nq_open", "triviaqa", "popqa"), 100
     )
@@ -206,22 +210,24 @@ def test_real_files_give_a_sample_of_short_stable_questions(shared):
         assert "why" not in row.question.casefold().split()
         assert len(row.answers[0].split()) <= 5
         assert any(c.isalnum() for c in row.answers[0])
-    assert not any(seen.changes(asked["question"]))
-    fewer, _ = seen.seen_qa(sources[:1], n=20)
+    assert not any(questions.changes(asked["question"]))
+    fewer, _ = questions.seen_qa(sources[:1], n=20)
     nq = asked[asked["group"] == "nq_open"]
     assert set(fewer["item"]) <= set(nq["item"])
     assert not rest["question"].str.fullmatch(r'"[^"]*""[^"]*""[^"]*"').any()
 
 
 def test_the_real_nq_open_file_is_the_pinned_one(shared):
-    found = questions.checksum(shared / "data" / "nq_open" / "NQ-open.dev.jsonl")
-    assert found == questions.PUBLISHED["nq_open"].sha256
+    found = download.checksum([shared / "data" / "nq_open" / "NQ-open.dev.jsonl"])
+    assert [found] == list(SOURCES["nq_open"].files.values())
 
 
 def test_a_judge_takes_the_place_of_the_rule(tmp_path):
     rows = [NQ | {"question": f"who wrote {i}", "answer": ["Ann"]} for i in range(10)]
     path = write(tmp_path, "own.jsonl", *rows)
-    asked, rest = seen.seen_qa([path], n=5, judge=lambda texts: ["3" in text for text in texts])
+    asked, rest = questions.seen_qa(
+        [path], n=5, judge=lambda texts: ["3" in text for text in texts]
+    )
     both = [*asked["question"], *rest["question"]]
     assert len(asked) == 5
     assert sorted(both) == sorted(f"who wrote {i}" for i in range(10) if i != 3)
@@ -237,15 +243,15 @@ def test_marks_alone_are_no_answer(tmp_path):
         ["in just five words now"],
     ]
     rows = [NQ | {"question": f"who {i}", "answer": answer} for i, answer in enumerate(answers)]
-    kept = seen.factoid(questions.read(write(tmp_path, "own.jsonl", *rows)))
+    kept = questions.factoid(questions.read(write(tmp_path, "own.jsonl", *rows)))
     assert kept["question"].tolist() == ["who 2", "who 3", "who 5"]
 
 
 def test_nothing_left_is_told(tmp_path):
     path = write(tmp_path, "own.jsonl", NQ | {"question": "why is it so"})
     with pytest.raises(UserError, match="fewer than two questions are left"):
-        seen.seen_qa([path])
+        questions.seen_qa([path])
     with pytest.raises(UserError, match="No source"):
-        seen.seen_qa([])
+        questions.seen_qa([])
     with pytest.raises(UserError, match="at least 1 question"):
-        seen.seen_qa([path], n=0)
+        questions.seen_qa([path], n=0)

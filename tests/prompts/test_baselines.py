@@ -4,8 +4,8 @@ import pandas as pd
 import pytest
 
 from helpers import UserError, datasets, published
-from helpers.datasets import lpaqa
 from helpers.prompts import baselines
+from notebooks.analysis import lpaqa
 
 TABLE = published.load("lke_table5")
 FRAMES = datasets.frames("atlas")

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from helpers import UserError, datasets
-from helpers.datasets import download, fktc
+from helpers.datasets import download
 from helpers.studies import suitability
 from helpers.studies.suitability import TAKES
 from tests import own_facts
@@ -14,8 +14,7 @@ from tests import own_facts
 @pytest.fixture(autouse=True)
 def offline(monkeypatch):
     """Nothing may be fetched to answer."""
-    for module in (download, fktc):
-        monkeypatch.setattr(module, "fetch", lambda *_: pytest.fail("a data set was fetched"))
+    monkeypatch.setattr(download, "tried", lambda *_: pytest.fail("a data set was fetched"))
 
 
 def test_the_table_of_the_data_page_is_true(root, tmp_path):

@@ -18,33 +18,12 @@ COLUMNS = ["item", "relation", "variation", "option", "answer", "text", "right"]
 def read(paths: Sequence[str | Path], rule: str = "sum") -> pd.DataFrame:
     """Read several logs of one task, each with other prompts, as one table of choices.
 
-    Parameters
-    ----------
-    paths : sequence of str or Path
-        Files ``samples_*.jsonl`` of lm-evaluation-harness, or ``.eval`` or ``.json`` of Inspect.
-        The first one is the default prompt.
-    rule : {"sum", "per_character"}
-        How lm-evaluation-harness' log-likelihoods choose an option: ``"sum"`` is its ``acc``,
-        ``"per_character"`` its ``acc_norm``. In a tie the first option is chosen, as there. The
-        number of tokens is not logged, so a mean over tokens cannot be had.
+    The first is the default prompt. By `rule`, "sum" or "per_character", lm-evaluation-harness'
+    log-likelihoods choose an option as its ``acc`` or ``acc_norm`` do, in a tie the first. `item`
+    is the document's hash, `variation` the number of the log, `right` the log's own mark where
+    answers are texts (`option` and `answer` are -1 then); ``attrs["notes"]`` are sentences on what
+    is left out and what the logs do not say.
 
-    Returns
-    -------
-    DataFrame
-        One row a document and log: ``item`` (the document's hash), ``relation`` (the task),
-        ``variation`` (the number of the log), ``option`` and ``answer`` (numbers of the chosen and
-        the correct option; -1 where answers are texts), ``text`` (chosen or generated), ``right``
-        (by the log's own mark where answers are texts). ``attrs["notes"]`` are sentences on what
-        is left out and what the logs do not say.
-
-    Raises
-    ------
-    UserError
-        If a file is no such log, if a line's own mark contradicts what is read from it, or if logs
-        differ in tool, model, documents or options.
-
-    Examples
-    --------
     >>> read(["samples_arc.jsonl", "samples_arc.jsonl"])
     Traceback (most recent call last):
     helpers.UserError: A log is named twice: name each file once.
@@ -62,22 +41,8 @@ def read(paths: Sequence[str | Path], rule: str = "sum") -> pd.DataFrame:
 def repeated(paths: Sequence[str | Path]) -> pd.DataFrame:
     """Read all answers to one prompt a document: repeats, epochs, or several runs of one prompt.
 
-    Parameters
-    ----------
-    paths : sequence of str or Path
-        As for `read`, with the same prompts in all.
-
-    Returns
-    -------
-    DataFrame
-        One row a document: ``item``, ``relation`` (the task), ``text`` (the first answer, which the
-        log marks), ``right`` (by that mark), ``repeats`` (the other answers, pairs of a text and
-        its mark, None where the log has none); ``attrs`` as from `read`.
-
-    Raises
-    ------
-    UserError
-        As from `read`, and if the prompts differ, or no answer is repeated.
+    `text` is the first answer, which the log marks, `right` its mark, `repeats` the other answers,
+    pairs of a text and its mark, None where the log has none; ``attrs`` as from :func:`read`.
     """
     logs, shared, notes = _joined(paths, RULES[0], repeats=True)
     said = [tuple((log.rows[i]["text"], *log.rows[i]["repeats"]) for i in shared) for log in logs]

@@ -1,6 +1,91 @@
-"""Questions with options: the atlas, six published benchmarks, or your own CSV."""
+"""Questions with options: facts, six published benchmarks, or your own CSV."""
 
-from helpers.datasets.multiple_choice.benchmark import Benchmark
-from helpers.datasets.multiple_choice.catalogue import NAMES, load
+from collections.abc import Collection, Sequence
+from fnmatch import fnmatch
+from pathlib import Path
 
-__all__ = ["NAMES", "Benchmark", "load"]
+from helpers import UserError
+from helpers.datasets import catalogue, pairs
+from helpers.datasets.multiple_choice import benchmarks, from_facts, items
+from helpers.datasets.multiple_choice.from_facts import expected, lessons_of
+from helpers.datasets.multiple_choice.items import Benchmark
+from helpers.datasets.registry import SOURCES, fetch, of_kind
+
+__all__ = ["KNOWN", "NAMES", "Benchmark", "expected", "lessons_of", "load", "shape"]
+
+NAMES = of_kind("facts", "options")
+KNOWN = (*catalogue.NAMES, "seen_qa", *of_kind("options"))  # of any chapter
+
+
+def load(
+    name: str | Path,
+    n: int | None = None,
+    seed: int = 0,
+    n_options: int = 5,
+    relations: Sequence[str] | None = None,
+    model: str = "",
+    only: Collection[str] | None = None,
+) -> Benchmark:
+    """Return a set of questions with options.
+
+    Parameters
+    ----------
+    name
+        ``"atlas"`` or ``"fktc"``; the name of a benchmark, which is fetched once
+        (``truthfulqa``, ``factor``, ``medhalt``, ``commonsenseqa``, ``fever``, ``truefalse``); the
+        path of a folder with the files of one benchmark under their published names, of one such
+        file, of your own CSV, or of a folder of facts in the format of FKTC.
+    n, seed
+        Number of items drawn with the seed; None for all.
+    n_options, relations, model, only
+        For facts only: options an item, 2 to 6; relations to keep; the bundled model whose
+        training is known; and the names of the facts to ask instead of drawing `n`.
+
+    Raises
+    ------
+    UserError
+        If there is no such set or file, or something in it is malformed.
+
+    Examples
+    --------
+    >>> found = load("atlas", n=3, relations=["P36"])
+    >>> found.items["options"].str.len().tolist(), found.kinds
+    ([5, 5, 5], ('frames', 'order', 'demonstrations', 'options'))
+    """
+    found = shape(name)
+    if found == "facts":
+        return from_facts.load(str(name), n, seed, n_options, relations, model, only)
+    if found != "options":
+        raise UserError(f"{name} holds facts without questions: name another set of questions.")
+    path = fetch(str(name)) if str(name) in of_kind("options") else Path(name).expanduser()
+    paths = sorted(path.iterdir()) if path.is_dir() else [path]
+    benchmark, named = _published(paths)
+    read = benchmarks.read(benchmark, named) if named else items.read_csv(paths[0])
+    return read.sample(n, seed)
+
+
+def shape(name: str | Path) -> str:
+    """Return what a data set holds: "facts" with questions, "pairs" without, or "options".
+
+    >>> shape("atlas"), shape("nobel"), shape("fever")
+    ('facts', 'pairs', 'options')
+    """
+    path = Path(name).expanduser()
+    if str(name) in KNOWN and str(name) in SOURCES:
+        return SOURCES[str(name)].kind
+    if pairs.recognised(path):
+        return "pairs"
+    if not path.exists():
+        raise catalogue.absent(name, KNOWN, "a folder or a CSV file")
+    paths = sorted(path.iterdir()) if path.is_dir() else [path]
+    return "options" if _published(paths)[0] or path.suffix.casefold() == ".csv" else "facts"
+
+
+def _published(paths: list[Path]) -> tuple[str, list[Path]]:
+    """Return the benchmark whose published names some files have, and these; none for your own."""
+    for name in of_kind("options"):
+        patterns = SOURCES[name].patterns
+        named = [p for p in paths if any(fnmatch(p.name, pattern) for pattern in patterns)]
+        if named:
+            return name, named
+    return "", []

@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from helpers import UserError, stats
-from helpers.datasets import fktc, unseen
+from helpers.datasets import unseen
 from helpers.datasets.questions import PUBLISHED
+from helpers.datasets.registry import SOURCES as PUBLISHERS
 from helpers.metrics import knowledge_base as kb
 from helpers.metrics import monitor
 from helpers.published.knowledge_base import SETTINGS
@@ -26,7 +27,7 @@ COLUMNS += ["same_questions", "why", "dataset", "folder"]
 KINDS = {"value": float, "low": float, "high": float, "n": int, "same_questions": bool}
 CONTRIBUTED = "contributed run"
 ELSEWHERE = ("measured", "questions", "benchmarks/*")  # where commands put runs, in the folder
-RELATIONS = {"fktc": len(fktc.registry()), "trex_mc": 50}
+RELATIONS = {"fktc": len(PUBLISHERS["fktc"].files), "trex_mc": 50}
 SOURCES = f"SeenQA: {', '.join(PUBLISHED)}"
 PAPERS_DAY = "2024-04-13"  # unseen in the knowledge-base paper: what comes after it
 UNSEEN = ("UR", "IUR")

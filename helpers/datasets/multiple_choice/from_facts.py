@@ -13,7 +13,7 @@ import pandas as pd
 
 from helpers import UserError
 from helpers.datasets import catalogue, exposure
-from helpers.datasets.multiple_choice.benchmark import Benchmark
+from helpers.datasets.multiple_choice.items import COLUMNS, Benchmark
 
 KINDS = ("frames", "order", "demonstrations", "options")
 POOL = 40  # demonstrations a relation, from which variations draw
@@ -161,10 +161,6 @@ def _items(facts: pd.DataFrame, n_options: int, seed: int) -> pd.DataFrame:
         options = [fact["object"], *wrong[: n_options - 1]]
         random = np.random.default_rng([seed, zlib.crc32(fact["fact"].encode())])
         options = [options[place] for place in random.permutation(len(options))]
-        about = {key: fact[key] for key in ("subject", "object", "false_object")}
         answer = options.index(fact["object"])
-        values = {key: fact[key] for key in ("relation", "question")}
-        values |= {"item": fact["fact"], "options": options, "answer": answer}
-        rows.append({**values, **about})
-    columns = ["item", "relation", "question", "options", "answer"]
-    return pd.DataFrame(rows, columns=[*columns, "subject", "object", "false_object"])
+        rows.append(fact | {"item": fact["fact"], "options": options, "answer": answer})
+    return pd.DataFrame(rows, columns=[*COLUMNS, "subject", "object", "false_object"])

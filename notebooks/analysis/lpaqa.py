@@ -21,26 +21,11 @@ SOURCES = {
 
 
 def read(path: str | Path, relations: Sequence[str] | None = None) -> pd.DataFrame:
-    """Read the prompts of a copy of LPAQA.
+    """Read the prompts of a copy of LPAQA: the folder of its repository, or its folder ``prompt``.
 
-    Parameters
-    ----------
-    path
-        The folder of the repository, or its folder ``prompt``.
-    relations
-        Wikidata ids to keep; None: all.
-
-    Returns
-    -------
-    DataFrame
-        `relation`, `source`, `kind` ("HGP" of people, "MMP" mined from Wikipedia), `template` with
-        [X] and [Y], `weight` (not a number for people's), `usable`: whether [Y] stands last but for
-        punctuation, after [X], so that a model that reads from left to right can be asked.
-
-    Raises
-    ------
-    UserError
-        If the folder holds no such files, or a line is not in the format.
+    `kind` is "HGP" of people, "MMP" mined from Wikipedia; `weight` is not a number for people's;
+    `usable` says whether [Y] stands last but for punctuation, after [X], so that a model that reads
+    from left to right can be asked.
     """
     folder = Path(path).expanduser()
     folder = folder / "prompt" if (folder / "prompt").is_dir() else folder
@@ -69,26 +54,11 @@ def usable(template: str) -> bool:
 
 
 def templates(prompts: pd.DataFrame, n: int = 3) -> tuple[pd.DataFrame, int]:
-    """Choose prompts for :func:`helpers.prompts.baselines.prompts`.
+    """Choose prompts for :func:`helpers.prompts.baselines.prompts`, and count those left out.
 
-    Of the mined prompts those of the largest weight are taken, of people's the first; none twice.
+    Of the mined prompts those of the largest weight are taken, of people's the first, at most `n`
+    of each kind and relation; none twice. Left out are those whose object does not stand last.
 
-    Parameters
-    ----------
-    prompts
-        From :func:`read`.
-    n
-        The most of each kind and relation.
-
-    Returns
-    -------
-    DataFrame
-        `relation`, `kind`, `number`, `template` up to its [Y].
-    int
-        How many prompts of both kinds were left out because their object does not stand last.
-
-    Examples
-    --------
     >>> prompts = pd.DataFrame({"relation": "P17", "kind": "MMP", "weight": [0.2, 0.8, 0.1],
     ...                         "template": ["[X] in [Y] .", "[X] , [Y] .", "[Y] of [X] ."],
     ...                         "usable": [True, True, False]})

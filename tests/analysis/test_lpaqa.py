@@ -3,7 +3,7 @@
 import pytest
 
 from helpers import UserError, published
-from helpers.datasets import lpaqa
+from notebooks.analysis import lpaqa
 
 
 def test_all_published_prompts_are_read(shared):

@@ -3,24 +3,15 @@
 import hashlib
 import zlib
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-DATA = Path(__file__).resolve().parent / "data"
+from helpers.datasets.registry import DATA
+
 FILES = ("atlas.csv.gz", "atlas_frames.csv", "atlas_relations.csv")
 N_DISTRACTORS = 5
 HELD_OUT = (5, 6)  # question frames that are in no bundled model's training text
-
-ABOUT = {
-    "name": "atlas",
-    "title": "Atlas: real-world facts of countries, cities, elements, airports and languages",
-    "licence": "facts under the licences of their sources (see the data page); frames MIT",
-    "url": "helpers/datasets/data/atlas.csv.gz",
-    "version": "1",
-    "citation": "What Language Models Know: the atlas facts, version 1.",
-}
 
 
 def read_facts() -> pd.DataFrame:

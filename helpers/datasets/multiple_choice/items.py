@@ -1,0 +1,135 @@
+"""The one shape of all questions with options, and your own from a CSV file.
+
+The CSV has the columns ``question, options, answer``: ``options`` is a JSON list, or texts parted
+by "|"; ``answer`` is the text of the correct option or its number from 0. Optional: ``item`` (a
+name), ``relation`` (a topic) and ``paraphrases`` (other wordings, written as the options are).
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from helpers import UserError
+from helpers.datasets import files
+from helpers.datasets.download import checksum
+from helpers.datasets.registry import unpublished
+
+COLUMNS = ("item", "relation", "question", "options", "answer")
+OWN = ("question", "options", "answer")
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """A set of questions with options.
+
+    `items` have a unique ``item``, a ``relation`` (topic, "" if there are none), ``question``,
+    ``options`` (list of texts) and ``answer`` (number of the correct one, from 0), perhaps
+    ``paraphrases``, or the facts' own columns. `pool` holds demonstrations in the same columns; one
+    whose relation is not "" serves that alone. `style` is one of `helpers.prompts.formats.STYLES`,
+    `kinds` are the variations that can be made, the study's own first, and `n_shots` its number of
+    demonstrations. `about` and `notes` are for a run's manifest and its reader.
+    """
+
+    items: pd.DataFrame
+    pool: pd.DataFrame
+    style: str
+    kinds: tuple[str, ...]
+    n_shots: int
+    about: dict[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    def sample(self, n: int | None, seed: int) -> "Benchmark":
+        """Return the benchmark with n items drawn at random, in their order; None keeps all.
+
+        The items for a smaller n are among those for a larger one. The pool stays whole.
+        """
+        if n is not None and n < 1:
+            raise UserError(f"The number of items must be at least 1, not {n}.")
+        if n is None or n >= len(self.items):
+            return self
+        places = np.random.default_rng(seed).permutation(len(self.items))[:n]
+        return replace(self, items=self.items.iloc[sorted(places)].reset_index(drop=True))
+
+
+def table(rows: Iterable[Mapping[str, Any]], where: Path | str) -> pd.DataFrame:
+    """Return items as a table, each checked: two options or more, and a correct one among them.
+
+    >>> row = {"item": "1", "relation": "", "question": "Up?", "options": ["no"], "answer": 0}
+    >>> table([row], "my.csv")
+    Traceback (most recent call last):
+        ...
+    helpers.UserError: my.csv: item 1 has one option only; give two or more, or leave it out.
+    """
+    rows = list(rows)
+    if not rows:
+        raise UserError(f"{where} holds no questions.")
+    names = set()
+    for row in rows:
+        name = row.get("where") or f"{where}: item {row['item']}"
+        if len(row["options"]) < 2:
+            raise UserError(f"{name} has one option only; give two or more, or leave it out.")
+        if not all(isinstance(text, str) and text.strip() for text in row["options"]):
+            raise UserError(f"{name} has an empty option; give each a text.")
+        if not 0 <= row["answer"] < len(row["options"]):
+            raise UserError(f"{name} has no correct option; name one of its options as the answer.")
+        if not str(row["question"]).strip():
+            raise UserError(f"{name} has no question.")
+        if row["item"] in names:
+            raise UserError(f"{name} repeats the item's name {row['item']}; give each its own.")
+        names.add(row["item"])
+    return pd.DataFrame(rows).drop(columns="where", errors="ignore")
+
+
+def read_csv(path: Path) -> Benchmark:
+    """Read your own questions; demonstrations are the other questions of the file."""
+    items = table([_row(n, row) for n, row in enumerate(files.csv_rows(path, OWN))], path)
+    kinds = ("demonstrations", "order", "options")
+    if "paraphrases" in items and items["paraphrases"].map(len).min() > 0:
+        kinds = ("paraphrases", *kinds)
+    again = items["question"].duplicated()
+    notes = ()
+    if again.any():
+        first = items.loc[again, "question"].iloc[0]
+        notes = (f'Questions that {path.name} repeats: {again.sum()}, such as "{first}".',)
+    about = unpublished(path.stem, path, checksum([path]))
+    return Benchmark(items, items.assign(relation=""), "question", kinds, 6, about, notes)
+
+
+def _row(number: int, row: dict[str, str]) -> dict:
+    options = texts(row["options"])
+    answer = row["answer"].strip()
+    double = next((text for text in options if options.count(text) > 1), None)
+    if double:
+        raise UserError(f"{row['where']} lists the option {double!r} twice: list each once.")
+    place = options.index(answer) if answer in options else -1
+    if place < 0 and answer.isdigit() and int(answer) < len(options):
+        place = int(answer)
+    if place < 0 and len(options) > 1:
+        raise UserError(
+            f"{row['where']} has the answer {answer!r}, which is none of its options "
+            f"{', '.join(options)}: write one of them, or its number from 0."
+        )
+    name, topic = row.get("item") or f"row-{number:04d}", row.get("relation") or ""
+    values = dict(zip(COLUMNS, (name, topic, row["question"].strip(), options, place)))
+    if "paraphrases" in row:
+        values["paraphrases"] = texts(row["paraphrases"] or "")
+    return values | {"where": row["where"]}
+
+
+def texts(cell: str) -> list[str]:
+    """Take a cell apart: a JSON list, or texts parted by "|".
+
+    >>> texts('["Bern", "Basel"]'), texts("Bern | Basel")
+    (['Bern', 'Basel'], ['Bern', 'Basel'])
+    """
+    if cell.lstrip().startswith("["):
+        try:
+            return [str(text).strip() for text in json.loads(cell)]
+        except json.JSONDecodeError:
+            pass  # no list after all: a text that begins with a bracket
+    return [part.strip() for part in cell.split("|") if part.strip()]

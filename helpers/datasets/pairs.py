@@ -1,0 +1,145 @@
+"""Facts without questions: T-REx-MC and tables of Nobel laureates, as published.
+
+T-REx-MC is a folder with one file for ``train`` (examples) and one for ``test``, as Parquet, CSV or
+JSON lines. The choices are a Python list written as a string, the true object not among them.
+
+Of laureates two tables are known. One has the columns ``firstname, surname, born_date`` (and
+``gender``, "org" for organisations), the other ``firstname, surname, born`` with the year alone, in
+Latin-1.
+"""
+
+import ast
+import json
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from helpers import UserError
+from helpers.datasets import download
+from helpers.datasets.registry import SOURCES
+
+COLUMNS = ("Relation_ID", "Subject", "Object", "Multiple Choices")
+READERS = {
+    ".parquet": pd.read_parquet,
+    ".csv": lambda path: pd.read_csv(path, keep_default_na=False),
+    ".jsonl": lambda path: pd.DataFrame(map(json.loads, path.read_text("utf-8").splitlines())),
+}
+YEARS = {"born_date": r"^(\d{4})-", "born": r"^(\d{4})(?:\.0)?$"}
+
+
+def recognised(path: Path) -> str:
+    """Return which of the two data sets is at a path: "trex_mc", "nobel", or "" for neither."""
+    if path.is_dir() and len(_splits(path)) == 2:
+        return "trex_mc"
+    return "nobel" if _laureates(path) else ""
+
+
+def facts(name: str, path: Path) -> pd.DataFrame:
+    """Read one of the data sets: facts with the column ``label``, in the order of the files."""
+    if name == "nobel":
+        return _births(path)
+    files = _splits(path)
+    parts = [_multiple_choices(files[split], split) for split in ("train", "test")]
+    return pd.concat(parts, ignore_index=True)
+
+
+def about(name: str, path: Path) -> dict[str, str]:
+    """Return the record of a run's manifest; of another table than the published what is known."""
+    if name == "trex_mc":
+        files = _splits(path)
+        return SOURCES[name].about(download.checksum(files[split] for split in sorted(files)))
+    checksum = download.checksum(_laureates(path)[:1])
+    found = SOURCES[name].about(checksum)
+    if checksum in SOURCES[name].files.values():
+        return found
+    return found | {"licence": "", "url": str(path), "version": "", "citation": ""}
+
+
+def _splits(path: Path) -> dict[str, Path]:
+    """Return the file of each split in a folder of T-REx-MC."""
+    found = {}
+    for file in sorted(path.rglob("*")):
+        split = file.stem.partition("-")[0]
+        if split in ("train", "test") and file.suffix in READERS:
+            found[split] = file
+    return found
+
+
+def _multiple_choices(file: Path, split: str) -> pd.DataFrame:
+    """Read one file of T-REx-MC."""
+    try:
+        table = READERS[file.suffix](file)
+    except (OSError, ValueError) as error:
+        raise UserError(f"{file} cannot be read ({type(error).__name__}: {error}).") from None
+    missing = [column for column in COLUMNS if column not in table]
+    if missing:
+        raise UserError(
+            f"{file} lacks the column {', '.join(missing)}: T-REx-MC has {', '.join(COLUMNS)}."
+        )
+    numbers = table["Relation_ID"].astype(str)
+    rows = enumerate(zip(table["Multiple Choices"], table["Object"].astype(str)))
+    wrong = [_choices(value, obj, f"{file}, row {row}") for row, (value, obj) in rows]
+    names = [f"T{number}-{split}-{row:05d}" for row, number in enumerate(numbers)]
+    made = pd.DataFrame({"fact": names, "relation": "T" + numbers})
+    made["subject"], made["object"] = table["Subject"].astype(str), table["Object"].astype(str)
+    made["distractors"], made["choices"], made["split"] = wrong, wrong, split
+    return made.assign(label=table.get("Relation Name", made["relation"]))
+
+
+def _choices(value: Any, obj: str, where: str) -> list[str]:
+    """Return the wrong objects of a row; the true one, should it be among them, is dropped."""
+    try:
+        listed = ast.literal_eval(value) if isinstance(value, str) else list(value)
+    except (ValueError, SyntaxError, TypeError):
+        listed = None
+    if not isinstance(listed, list) or not all(isinstance(text, str) for text in listed):
+        raise UserError(
+            f"{where} has Multiple Choices {str(value)[:40]!r}: write a list of texts, such as "
+            "\"['Peru', 'Chad']\"."
+        )
+    return [text for text in dict.fromkeys(listed) if text != obj]
+
+
+def _births(path: Path) -> pd.DataFrame:
+    """Read a table of laureates, without organisations, empty years and second prizes."""
+    found = _laureates(path)
+    if len(found) > 1:
+        names = ", ".join(file.name for file in found)
+        raise UserError(f"The folder {path} holds several tables, {names}: give one by its path.")
+    table = _texts(found[0])
+    column = next(name for name in YEARS if name in table)
+    years = table[column].str.extract(YEARS[column], expand=False)
+    names = table["firstname"] + " " + table["surname"].replace("NA", "")
+    person = table.get("gender", pd.Series("", index=table.index)) != "org"
+    kept = pd.DataFrame({"subject": names.str.split().str.join(" "), "object": years})
+    kept = kept[person & years.notna()].drop_duplicates("subject").reset_index(drop=True)
+    if kept.empty:
+        raise UserError(f"No row of {path} has a person with a year of birth.")
+    kept.insert(0, "fact", [f"P569-{row:04d}" for row in range(len(kept))])
+    kept.insert(1, "relation", "P569")
+    return kept.assign(distractors=[[] for _ in range(len(kept))], label="year of birth")
+
+
+def _laureates(path: Path) -> list[Path]:
+    """Return the files at a path that are CSV and name persons and their birth in their header."""
+    found = []
+    for file in sorted(path.iterdir()) if path.is_dir() else [path]:
+        if file.suffix == ".csv" and file.is_file():
+            with file.open(encoding="latin-1") as lines:
+                header = lines.readline().replace('"', "").strip().split(",")
+            if "firstname" in header and set(YEARS) & set(header):
+                found.append(file)
+    return found
+
+
+def _texts(path: Path) -> pd.DataFrame:
+    """Return all cells as text, whichever of the two encodings the file is in."""
+    for encoding in ("utf-8", "latin-1"):
+        try:
+            return pd.read_csv(path, dtype=str, keep_default_na=False, encoding=encoding)
+        except UnicodeDecodeError:
+            continue
+        except (OSError, ValueError) as error:
+            raise UserError(f"{path} cannot be read ({type(error).__name__}: {error}).") from None
+    raise UserError(f"{path} is neither UTF-8 nor Latin-1 text.")
