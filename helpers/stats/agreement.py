@@ -7,35 +7,17 @@ from itertools import combinations as combinations_of
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from scipy.stats import rankdata
 
 from helpers import UserError, stats
 
 
 def kappa(values: np.ndarray) -> np.ndarray:
-    r"""Compute Cohen's kappa of two verdicts: agreement beyond what their rates alone would give.
+    """Compute Cohen's kappa (1960) of two verdicts: agreement beyond that by their rates alone.
 
-    .. math:: \kappa = \frac{p_o - p_e}{1 - p_e}
+    (p_o - p_e) / (1 - p_e); a statistic for :func:`helpers.stats.bootstrap` of 0 and 1, shape
+    (..., n, 2). 1 for verdicts that always agree, 0 for agreement as by chance, at least -1; not a
+    number where both say the same of all facts.
 
-    Written as a statistic for :func:`helpers.stats.bootstrap`.
-
-    Parameters
-    ----------
-    values : ndarray of 0 and 1, shape (..., n, 2)
-        The two verdicts on each fact.
-
-    Returns
-    -------
-    ndarray, shape (...)
-        1 for verdicts that always agree, 0 for agreement as by chance, at least -1; not a number
-        where both say the same of all facts.
-
-    Notes
-    -----
-    Cohen 1960.
-
-    Examples
-    --------
     >>> float(kappa(np.array([[1, 1], [1, 0], [0, 0], [0, 0]])))
     0.5
     """
@@ -52,29 +34,10 @@ def combinations(
 ) -> pd.DataFrame:
     """Count the facts of every combination of verdicts, as an UpSet chart shows them.
 
-    Parameters
-    ----------
-    verdicts : DataFrame of 0 and 1
-        One row a fact, one column a method.
-    groups : array_like, optional
-        The group of each fact; by default one group, ``facts``.
-    names : sequence of str
-        The groups, in order; by default as they appear.
+    Verdicts have one row a fact and one column a method; the table has a level of the index for
+    each method, by number of methods that call the fact known (from all to none) and then by count,
+    and a column of counts for each group, in the order of `names`.
 
-    Returns
-    -------
-    DataFrame
-        A level of the index for each method (bool), by number of methods that call the fact known
-        (from all to none) and then by count; a column of counts for each group. Combinations
-        without a fact are left out; counts sum to the number of facts.
-
-    Raises
-    ------
-    UserError
-        If a fact has a group that is not among the names.
-
-    Examples
-    --------
     >>> table = pd.DataFrame({"a": [1, 1, 0], "b": [1, 1, 1]})
     >>> found = combinations(table)
     >>> [(row.tolist(), int(count)) for row, count in zip(found.index.to_frame().to_numpy(),
@@ -96,27 +59,12 @@ def combinations(
 
 
 def information(values: np.ndarray) -> np.ndarray:
-    r"""Compute how many bits a verdict tells of a yes-or-no truth, on average a fact.
+    """Compute how many bits a verdict tells of a yes-or-no truth, on average a fact.
 
-    .. math:: I = \sum_{v, t} p(v, t) \log_2 \frac{p(v, t)}{p(v)\,p(t)} - \frac{1}{2 n \ln 2}
+    The mutual information of two columns of 0 and 1, shape (..., n, 2), less its bias for two times
+    two cells, 1 / (2 n ln 2) (Miller 1955): 1 if the verdict tells an even truth without fail,
+    about 0 if it tells nothing, exactly 0 if verdict or truth is the same for all.
 
-    The last term is the bias of the estimate for two times two cells (Miller 1955). Written as a
-    statistic for :func:`helpers.stats.bootstrap`.
-
-    Parameters
-    ----------
-    values : ndarray of 0 and 1, shape (..., n, 2)
-        Verdict and truth.
-
-    Returns
-    -------
-    ndarray, shape (...)
-        Bits, higher is better; 1 if the verdict tells an even truth without fail, about 0 (and, by
-        the correction, possibly just below) if it tells nothing; exactly 0 if verdict or truth is
-        the same for all.
-
-    Examples
-    --------
     >>> pairs = np.array([[1, 1], [0, 0]] * 50)
     >>> round(float(information(pairs)), 3)
     0.993
@@ -135,27 +83,6 @@ def information(values: np.ndarray) -> np.ndarray:
     return np.where(varied, total - 1 / (2 * n * np.log(2)), 0.0)
 
 
-def rank_correlation(values: np.ndarray) -> np.ndarray:
-    """Compute Spearman's rank correlation of two columns, as a statistic for a bootstrap.
-
-    Parameters
-    ----------
-    values : ndarray, shape (..., n, 2)
-        Two scores of each fact; ties share their mean rank.
-
-    Returns
-    -------
-    ndarray, shape (...)
-        In [-1, 1]; not a number where a column is constant.
-
-    Examples
-    --------
-    >>> round(float(rank_correlation(np.array([[1, 2], [2, 1], [3, 4], [4, 3]]))), 3)
-    0.6
-    """
-    return stats.pearson(rankdata(np.asarray(values, dtype=float), axis=-2))
-
-
 def pairwise(
     wide: pd.DataFrame,
     measure: Callable[[np.ndarray], np.ndarray],
@@ -163,27 +90,11 @@ def pairwise(
     n_resamples: int = 1000,
     seed: int = 0,
 ) -> pd.DataFrame:
-    """Measure how far every two methods agree, on average over models.
+    """Measure how far every two methods agree, by :func:`kappa` say, on average over models.
 
-    Parameters
-    ----------
-    wide : DataFrame
-        Index ``item``; columns (``model``, ``method``).
-    measure : callable
-        :func:`kappa` or :func:`rank_correlation`.
-    strata : Series
-        Index ``item``: facts are drawn anew within these.
-    n_resamples, seed
-        As for `helpers.stats.bootstrap`.
+    `wide` has the index ``item`` and columns (``model``, ``method``); facts are drawn anew within
+    `strata`. Models in which the figure is not a number are left out of the average.
 
-    Returns
-    -------
-    DataFrame
-        ``first, second`` (methods), ``estimate, low, high, n``; models in which the figure is not a
-        number are left out of the average.
-
-    Examples
-    --------
     >>> wide = pd.DataFrame({("m", "x"): [1.0, 0.0], ("m", "y"): [1.0, 0.0]})
     >>> pairwise(wide, kappa, pd.Series([1, 1]), n_resamples=9)[["first", "estimate"]].values[0]
     array(['x', 1.0], dtype=object)

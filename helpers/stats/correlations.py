@@ -62,22 +62,8 @@ def correlation(
 
 
 def over_models(x: npt.ArrayLike, y: npt.ArrayLike, method: str = "pearson") -> Correlation:
-    """Correlate two figures over models, if there are at least ``FEWEST_MODELS`` with both.
+    """Correlate two figures over models, one pair each, if at least ``FEWEST_MODELS`` have both.
 
-    Parameters
-    ----------
-    x, y : array_like, shape (n,)
-        One pair a model; pairs with a number missing are left out.
-    method : {"pearson", "spearman"}
-        As for :func:`correlation`.
-
-    Returns
-    -------
-    Correlation
-        As from :func:`correlation`; not numbers, but for n, over fewer models.
-
-    Examples
-    --------
     >>> over_models([1, 2, 3, 4, 5], [2, 1, 4, 3, 5])
     Correlation(r=nan, low=nan, high=nan, p=nan, n=5)
     >>> round(over_models([1, 2, 3, 4, 5, 6], [2, 1, 4, 3, 6, 5]).r, 3)

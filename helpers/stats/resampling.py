@@ -17,23 +17,13 @@ from helpers.stats.results import Interval
 Statistic = Callable[[np.ndarray], np.ndarray | float]
 
 FEWEST = 5  # facts of a stratum of its own; fewer show too little of their spread
-ALIKE = 20  # facts: where no resample differs from the next, fewer say nothing of the spread
+FEW = 20  # facts: fewer that are all alike decide nothing
 _CHUNK = 4_000_000  # numbers drawn at once: 32 MB
 
 
 def mean(values: np.ndarray) -> np.ndarray:
-    """Average the one column: the statistic of a rate.
+    """Average the one column, shape (..., n, 1): the statistic of a rate.
 
-    Parameters
-    ----------
-    values : ndarray, shape (..., n, 1)
-
-    Returns
-    -------
-    ndarray, shape (...)
-
-    Examples
-    --------
     >>> float(mean(np.array([[1.0], [0.0]])))
     0.5
     """
@@ -90,7 +80,8 @@ def bootstrap(
         One row a fact.
     statistic : callable
         Takes an array of shape (..., n, k), with k = 1 for one column, and reduces its last two
-        axes; see :func:`mean`.
+        axes; see :func:`mean`. An attribute ``bounds`` of it, as the area under a ROC curve has
+        one (:func:`helpers.metrics.detection.bounds`), stands in for the percentiles.
     strata : array_like, shape (n,), optional
         Labels, such as relations; each resample holds as many rows of each as there are. Strata
         of fewer than five rows count as one.
@@ -118,12 +109,11 @@ def bootstrap(
 
     Notes
     -----
-    The bounds are those of Hesterberg's expanded percentile interval
-    (:func:`helpers.stats.resampling.expanded`), not clipped to a measure's range: the plain one
-    is narrow for few facts, and covers 88 % instead of 95 % with five facts in each of ten
-    relations. A stratum of one row shows no spread at all, one of a few too little to tell
-    (:func:`helpers.stats.resampling.pooled`); drawn together they also show how strata differ,
-    so their interval is rather too wide than too narrow.
+    The bounds are those of Hesterberg's expanded percentile interval, not clipped to a measure's
+    range: the plain one is narrow for few facts, and covers 88 % instead of 95 % with five facts
+    in each of ten relations. A stratum of one row shows no spread at all, one of a few too little
+    to tell; drawn together they also show how strata differ, so their interval is rather too wide
+    than too narrow.
 
     Examples
     --------
@@ -139,7 +129,10 @@ def bootstrap(
         return Interval(float("nan"), float("nan"), float("nan"), 0)
     draws = replicates(table, statistic, strata, n_resamples, seed)
     estimate = np.asarray(statistic(table), dtype=float)
-    low, high = bounds(draws, len(table), strata, level, estimate if centred else None)
+    if own := getattr(statistic, "bounds", None):
+        low, high = own(estimate, draws, table, level)
+    else:
+        low, high = bounds(draws, len(table), strata, level, estimate if centred else None)
     if estimate.ndim == 0:
         return Interval(float(estimate), float(low), float(high), len(table))
     return Interval(estimate, low, high, len(table))
@@ -210,7 +203,7 @@ def percentiles(
     nothing = np.isnan(draws).all(axis=0) | (n < 2)
     filled = np.where(nothing, 0.0, draws)
     low, high = np.nanquantile(filled, [(1 - level) / 2, (1 + level) / 2], axis=0)
-    nothing |= (low == high) & (n < ALIKE)
+    nothing |= (low == high) & (n < FEW)
     bias = 0.0 if centre is None else np.nanmean(filled, axis=0) - centre
     return np.where(nothing, np.nan, low - bias), np.where(nothing, np.nan, high - bias)
 

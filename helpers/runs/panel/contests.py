@@ -61,7 +61,10 @@ def contest(
     rows = pd.DataFrame([*keys, *(("mean", method) for method in methods)])
     rows.columns = ["model", "method"]
     rows["estimate"], rows["n"] = estimates, len(values)
-    rows["low"], rows["high"] = stats.bounds(draws, len(values), layers, level)
+    if own := getattr(measure, "bounds", None):
+        rows["low"], rows["high"] = own(estimates, draws, values, level)
+    else:
+        rows["low"], rows["high"] = stats.bounds(draws, len(values), layers, level)
     sign = 1 if higher else -1
     for places in rows.groupby("model").indices.values():
         best = places[np.nan_to_num(sign * estimates[places], nan=-np.inf).argmax()]
