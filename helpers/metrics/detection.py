@@ -43,7 +43,7 @@ def area(values: np.ndarray) -> np.ndarray:
 
 
 def bounds(
-    areas: np.ndarray, draws: np.ndarray, values: np.ndarray, level: float = 0.95
+    areas: np.ndarray, draws: np.ndarray, values: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     r"""Return the bounds of areas, or of means of areas, of the same facts: Newcombe's, at least.
 
@@ -66,8 +66,6 @@ def bounds(
     draws : ndarray, shape (resamples, ...)
     values : ndarray, shape (n, k)
         The last column is the label, as for :func:`area`.
-    level : float
-        Of confidence, between 0 and 1.
 
     Returns
     -------
@@ -85,7 +83,7 @@ def bounds(
     n, m = int((values[..., -1] > 0).sum()), int((values[..., -1] <= 0).sum())
     if not n or not m:
         return np.full_like(areas, np.nan), np.full_like(areas, np.nan)
-    z = norm.ppf((1 + level) / 2)
+    z = norm.ppf(0.975)
 
     def variance(area: np.ndarray | float) -> np.ndarray | float:
         spread = (1 - area) / (2 - area) + area / (1 + area)

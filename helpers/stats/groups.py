@@ -10,6 +10,7 @@ from statsmodels.stats.proportion import proportion_confint
 
 from helpers import UserError, check_columns
 from helpers.stats.resampling import (
+    LEVEL,
     Statistic,
     as_table,
     bootstrap,
@@ -27,7 +28,6 @@ def intervals(
     by: str = "relation",
     n_resamples: int = 1000,
     seed: int = 0,
-    level: float = 0.95,
     centred: bool = False,
     strata: str | None = None,
 ) -> pd.DataFrame:
@@ -41,7 +41,7 @@ def intervals(
         Name to (columns, statistic): what is computed on which columns.
     by : str
         Column of groups, which are also the strata.
-    n_resamples, seed, level, centred
+    n_resamples, seed, centred
         As for :func:`bootstrap`. A group's interval depends neither on the other groups nor on the
         order of rows.
     strata : str, optional
@@ -85,22 +85,20 @@ def intervals(
             layer = None if layers is None else layers[inside]
             drawn = replicates(part, statistic, layer, n_resamples, own_seed)
             centre = found[-1] if centred else None
-            ends = _alike(part, statistic, len(part), level) or bounds(
-                drawn, len(part), layer, level, centre
-            )
+            ends = _alike(part, statistic, len(part)) or bounds(drawn, len(part), layer, centre)
             rows.append((label, name, found[-1], *map(float, ends), len(part)))
             if len(pool) > len(part):  # of too few facts to show in the mean how far they vary
                 drawn = _moved(part, pool, statistic, n_resamples, own_seed)
             draws.append(drawn)
         both = labels if layers is None else pd.factorize(pd.Series(zip(labels, layers)))[0]
-        whole = estimate(values, statistic, both, n_resamples, seed, level, centred)
+        whole = estimate(values, statistic, both, n_resamples, seed, centred)
         rows.append(("all", name, *whole))
         middle = float(_mean_of_numbers(np.array(found)))
         means = _mean_of_numbers(np.reshape(draws, (-1, n_resamples)))
         # A mean over groups of n facts each varies as a rate of the groups' harmonic size does.
         weight = len(sizes) ** 2 / sum(1 / size for size in sizes) if sizes else 0
-        ends = _alike(values, statistic, weight, level) or bounds(
-            means, len(values), both, level, middle if centred else None
+        ends = _alike(values, statistic, weight) or bounds(
+            means, len(values), both, middle if centred else None
         )
         rows.append(("mean", name, middle, *map(float, ends), len(values)))
     columns = [by, "measure", "estimate", "low", "high", "n"]
@@ -113,7 +111,6 @@ def estimate(
     strata: npt.ArrayLike | None = None,
     n_resamples: int = 1000,
     seed: int | Sequence[int] = 0,
-    level: float = 0.95,
     centred: bool = False,
 ) -> Interval:
     """Estimate a measure as :func:`bootstrap` does, but a share of none or all by :func:`wilson`.
@@ -124,9 +121,9 @@ def estimate(
     [1.0, 0.44, 1.0, 3]
     """
     table = as_table(values)
-    if ends := _alike(table, statistic, len(table), level):
+    if ends := _alike(table, statistic, len(table)):
         return Interval(float(table[0, 0]), *ends, len(table))
-    return bootstrap(table, statistic, strata, n_resamples, seed, level, centred)
+    return bootstrap(table, statistic, strata, n_resamples, seed, centred)
 
 
 def averages(
@@ -162,8 +159,8 @@ def averages(
     return pd.DataFrame(rows, columns=columns)
 
 
-def wilson(successes: float, n: float, level: float = 0.95) -> Interval:
-    """Estimate a share with Wilson's score interval, for n independent trials.
+def wilson(successes: float, n: float) -> Interval:
+    """Estimate a share with Wilson's 95 % score interval, for n independent trials.
 
     Parameters
     ----------
@@ -171,8 +168,6 @@ def wilson(successes: float, n: float, level: float = 0.95) -> Interval:
         How many; a trial that was repeated may count by the share of its successes.
     n : float
         Of how many trials.
-    level : float
-        Of confidence, between 0 and 1.
 
     Returns
     -------
@@ -197,18 +192,16 @@ def wilson(successes: float, n: float, level: float = 0.95) -> Interval:
         raise UserError(f"{successes} successes of {n} trials cannot be; give 0 to {n}.")
     if n == 0:
         return Interval(float("nan"), float("nan"), float("nan"), 0)
-    low, high = proportion_confint(successes, n, 1 - level, method="wilson")
+    low, high = proportion_confint(successes, n, 1 - LEVEL, method="wilson")
     return Interval(successes / n, max(0.0, float(low)), min(1.0, float(high)), n)
 
 
-def _alike(
-    table: np.ndarray, statistic: Statistic, n: float, level: float
-) -> tuple[float, float] | None:
+def _alike(table: np.ndarray, statistic: Statistic, n: float) -> tuple[float, float] | None:
     """Return Wilson's bounds, as of n facts, for a mean of zeros or of ones alone; else None."""
     if statistic is not mean or not len(table) or not (table == table[0]).all():
         return None
     share = float(table[0, 0])
-    return wilson(share * n, n, level)[1:3] if share in (0.0, 1.0) else None
+    return wilson(share * n, n)[1:3] if share in (0.0, 1.0) else None
 
 
 def _moved(

@@ -18,7 +18,6 @@ def paired_difference(
     strata: npt.ArrayLike | None = None,
     n_resamples: int = 1000,
     seed: int | Sequence[int] = 0,
-    level: float = 0.95,
 ) -> Difference:
     """Compare two models, or two prompts, on the same facts: first minus second.
 
@@ -29,7 +28,7 @@ def paired_difference(
     ----------
     first, second : array_like, shape (n,) or (n, k)
         Row i of both is the same fact.
-    statistic, strata, n_resamples, seed, level
+    statistic, strata, n_resamples, seed
         As for :func:`bootstrap`; the statistic gives one number.
 
     Returns
@@ -64,7 +63,7 @@ def paired_difference(
     if not len(both):
         return Difference(nothing, nothing, nothing, nothing, 0)
     draws = replicates(both, difference, strata, n_resamples, seed)
-    low, high = bounds(draws, len(both), strata, level)
+    low, high = bounds(draws, len(both), strata)
     tail, drawn = min((draws <= 0).sum(), (draws >= 0).sum()), (~np.isnan(draws)).sum()
     p = nothing if np.isnan(low) else min(1.0, 2 * (tail + 1) / (drawn + 1))
     return Difference(float(difference(both)), float(low), float(high), float(p), len(both))

@@ -120,7 +120,6 @@ def bootstrap_groups(
     statistic: Statistic = spearman,
     n_resamples: int = 1000,
     seed: int = 0,
-    level: float = 0.95,
 ) -> Grouped:
     """Estimate a statistic, shape (n, k) to a number, with an interval that draws whole groups.
 
@@ -151,7 +150,7 @@ def bootstrap_groups(
         return np.array([statistic(table[row]) for row in rows], dtype=float)[which.ravel()]
 
     draws = replicates(np.arange(len(members)), drawn, None, n_resamples, seed)
-    low, high = bounds(draws, len(members), level=level)
+    low, high = bounds(draws, len(members))
     left_out = int(np.isnan(draws).sum())
     estimate = float(statistic(table))
     return Grouped(estimate, float(low), float(high), len(table), len(members), left_out)

@@ -18,6 +18,7 @@ Statistic = Callable[[np.ndarray], np.ndarray | float]
 
 FEWEST = 5  # facts of a stratum of its own; fewer show too little of their spread
 FEW = 20  # facts: fewer that are all alike decide nothing
+LEVEL = 0.95  # of confidence, of every interval
 _CHUNK = 4_000_000  # numbers drawn at once: 32 MB
 
 
@@ -69,10 +70,9 @@ def bootstrap(
     strata: npt.ArrayLike | None = None,
     n_resamples: int = 1000,
     seed: int | Sequence[int] = 0,
-    level: float = 0.95,
     centred: bool = False,
 ) -> Interval:
-    """Estimate a statistic with its percentile interval.
+    """Estimate a statistic with its 95 % percentile interval.
 
     Parameters
     ----------
@@ -89,8 +89,6 @@ def bootstrap(
         How many samples.
     seed : int or sequence of int
         For numpy's generator; the same seed gives the same samples.
-    level : float
-        Of confidence, between 0 and 1.
     centred : bool
         Move the interval by the resamples' bias. Resampling adds noise, so the largest of several
         rates, or their standard deviation, is larger on resamples than on the facts themselves,
@@ -130,16 +128,16 @@ def bootstrap(
     draws = replicates(table, statistic, strata, n_resamples, seed)
     estimate = np.asarray(statistic(table), dtype=float)
     if own := getattr(statistic, "bounds", None):
-        low, high = own(estimate, draws, table, level)
+        low, high = own(estimate, draws, table)
     else:
-        low, high = bounds(draws, len(table), strata, level, estimate if centred else None)
+        low, high = bounds(draws, len(table), strata, estimate if centred else None)
     if estimate.ndim == 0:
         return Interval(float(estimate), float(low), float(high), len(table))
     return Interval(estimate, low, high, len(table))
 
 
-def expanded(level: float, n: int, strata: npt.ArrayLike | None = None) -> float:
-    """Return the level at which percentiles of resamples cover as often as `level` says.
+def expanded(n: int, strata: npt.ArrayLike | None = None) -> float:
+    """Return the level at which percentiles of resamples cover as often as `LEVEL` says.
 
     2 Φ(t sqrt(n / (n - k))) - 1, with t the quantile of n - k degrees of freedom, for n facts in k
     strata, small ones pooled: resamples spread too little by sqrt((n - k) / n) and know nothing of
@@ -147,13 +145,13 @@ def expanded(level: float, n: int, strata: npt.ArrayLike | None = None) -> float
 
     Twenty facts: t = 2.093, times sqrt(20 / 19) is 2.147, so 96.8 % of resamples.
 
-    >>> round(expanded(0.95, 20), 3), round(expanded(0.95, 20, [0, 1] * 10), 3)
+    >>> round(expanded(20), 3), round(expanded(20, [0, 1] * 10), 3)
     (0.968, 0.973)
     """
     freedom = n - (1 if strata is None else len(np.unique(pooled(strata))))
     if freedom < 1:
-        return level
-    reach = scipy.stats.t.ppf((1 + level) / 2, freedom) * np.sqrt(n / freedom)
+        return LEVEL
+    reach = scipy.stats.t.ppf((1 + LEVEL) / 2, freedom) * np.sqrt(n / freedom)
     return float(2 * scipy.stats.norm.cdf(reach) - 1)
 
 
@@ -177,29 +175,18 @@ def bounds(
     draws: np.ndarray,
     n: int,
     strata: npt.ArrayLike | None = None,
-    level: float = 0.95,
     centre: npt.ArrayLike | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the bounds of an interval: the one rule for all that is resampled.
 
-    With twenty facts, 96.8 % of the resamples instead of 95 %:
+    Draws that are not a number are left out. With twenty facts, 96.8 % of the resamples instead of
+    95 %:
 
     >>> low, high = bounds(np.arange(1001.0), n=20)
     >>> round(float(low)), round(float(high))
     (16, 984)
     """
-    return percentiles(draws, expanded(level, n, strata), n, centre)
-
-
-def percentiles(
-    draws: np.ndarray, level: float, n: int, centre: npt.ArrayLike | None = None
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the bounds of the middle `level` of resamples, leaving out what is not a number.
-
-    >>> low, high = percentiles(np.arange(101.0), 0.9, n=3)
-    >>> round(float(low)), round(float(high))
-    (5, 95)
-    """
+    level = expanded(n, strata)
     nothing = np.isnan(draws).all(axis=0) | (n < 2)
     filled = np.where(nothing, 0.0, draws)
     low, high = np.nanquantile(filled, [(1 - level) / 2, (1 + level) / 2], axis=0)

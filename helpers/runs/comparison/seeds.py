@@ -200,7 +200,8 @@ def _shares(
         block = np.moveaxis(values.reshape(*values.shape[:-1], *shape), -3, -1)
         found = anova(block, sizes, [effect for effect in parts if effect != "r"])
         each = np.stack([np.maximum(found[effect], 0) for effect in parts], axis=-1)
-        each = each / each.sum(axis=-1, keepdims=True)
+        with np.errstate(invalid="ignore"):  # relations that are all alike have no shares
+            each = each / each.sum(axis=-1, keepdims=True)
         relation, fact, run = (each[..., list(parts).index(part)] for part in ("r", "f", "fms"))
         return np.concatenate([each, (relation + fact - run)[..., None]], axis=-1)
 

@@ -22,7 +22,6 @@ def contest(
     scale: Mapping[tuple[str, str], float] | None = None,
     n_resamples: int = 1000,
     seed: int = 0,
-    level: float = 0.95,
 ) -> pd.DataFrame:
     """Measure every method, by model and on average, and compare each with the best one.
 
@@ -62,15 +61,15 @@ def contest(
     rows.columns = ["model", "method"]
     rows["estimate"], rows["n"] = estimates, len(values)
     if own := getattr(measure, "bounds", None):
-        rows["low"], rows["high"] = own(estimates, draws, values, level)
+        rows["low"], rows["high"] = own(estimates, draws, values)
     else:
-        rows["low"], rows["high"] = stats.bounds(draws, len(values), layers, level)
+        rows["low"], rows["high"] = stats.bounds(draws, len(values), layers)
     sign = 1 if higher else -1
     for places in rows.groupby("model").indices.values():
         best = places[np.nan_to_num(sign * estimates[places], nan=-np.inf).argmax()]
         behind = sign * (draws[:, [best]] - draws[:, places])
         rows.loc[places, "behind"] = sign * (estimates[best] - estimates[places])
-        low, high = stats.bounds(behind, len(values), layers, level)
+        low, high = stats.bounds(behind, len(values), layers)
         rows.loc[places, "behind_low"], rows.loc[places, "behind_high"] = low, high
     rows["tied"] = ~(rows["behind_low"] > 0)
     return rows[COLUMNS]
