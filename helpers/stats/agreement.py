@@ -34,10 +34,23 @@ def combinations(
 ) -> pd.DataFrame:
     """Count the facts of every combination of verdicts, as an UpSet chart shows them.
 
-    Verdicts have one row a fact and one column a method; the table has a level of the index for
-    each method, by number of methods that call the fact known (from all to none) and then by count,
-    and a column of counts for each group, in the order of `names`.
+    Parameters
+    ----------
+    verdicts : DataFrame of 0 and 1
+        One row a fact, one column a method.
+    groups : array_like, optional
+        The group of each fact; by default one group, ``facts``.
+    names : sequence of str
+        The groups, in order; by default as they appear.
 
+    Returns
+    -------
+    DataFrame
+        A level of the index for each method (bool), by number of methods that call the fact known
+        (from all to none) and then by count; a column of counts for each group.
+
+    Examples
+    --------
     >>> table = pd.DataFrame({"a": [1, 1, 0], "b": [1, 1, 1]})
     >>> found = combinations(table)
     >>> [(row.tolist(), int(count)) for row, count in zip(found.index.to_frame().to_numpy(),
@@ -90,11 +103,27 @@ def pairwise(
     n_resamples: int = 1000,
     seed: int = 0,
 ) -> pd.DataFrame:
-    """Measure how far every two methods agree, by :func:`kappa` say, on average over models.
+    """Measure how far every two methods agree, on average over models.
 
-    `wide` has the index ``item`` and columns (``model``, ``method``); facts are drawn anew within
-    `strata`. Models in which the figure is not a number are left out of the average.
+    Parameters
+    ----------
+    wide : DataFrame
+        Index ``item``; columns (``model``, ``method``).
+    measure : callable
+        :func:`kappa` or :func:`helpers.stats.spearman`.
+    strata : Series
+        Index ``item``: facts are drawn anew within these.
+    n_resamples, seed
+        As for :func:`helpers.stats.bootstrap`.
 
+    Returns
+    -------
+    DataFrame
+        ``first, second`` (methods), ``estimate, low, high, n``; models in which the figure is not a
+        number are left out of the average.
+
+    Examples
+    --------
     >>> wide = pd.DataFrame({("m", "x"): [1.0, 0.0], ("m", "y"): [1.0, 0.0]})
     >>> pairwise(wide, kappa, pd.Series([1, 1]), n_resamples=9)[["first", "estimate"]].values[0]
     array(['x', 1.0], dtype=object)

@@ -133,12 +133,29 @@ def averages(
     n_resamples: int = 1000,
     seed: int = 0,
 ) -> pd.DataFrame:
-    """Average columns over the rows of each group, drawn independently.
+    """Average columns over the rows of each group.
 
     A column of zeros and ones is a share and gets Wilson's interval, which keeps its width where
-    all or none are ones; any other gets that of :func:`bootstrap` over rows. Groups stand in order
-    of appearance.
+    all or none are ones; any other gets that of :func:`bootstrap` over rows.
 
+    Parameters
+    ----------
+    table : DataFrame
+        One row an item, drawn independently.
+    columns : sequence of str
+        Columns of numbers.
+    by : str, optional
+        Column of groups; by default all rows are one.
+    n_resamples, seed
+        As for :func:`bootstrap`.
+
+    Returns
+    -------
+    DataFrame
+        `by` (if given), ``measure, estimate, low, high, n``; groups in order of appearance.
+
+    Examples
+    --------
     >>> table = pd.DataFrame({"hit": [1.0, 1.0, 1.0, 1.0], "kind": ["a", "a", "b", "b"]})
     >>> averages(table, ["hit"], by="kind").round(2).values.tolist()
     [['a', 'hit', 1.0, 0.34, 1.0, 2], ['b', 'hit', 1.0, 0.34, 1.0, 2]]
