@@ -184,7 +184,10 @@ def test_any_number_of_facts_a_relation_is_covered_or_has_no_interval(name, n_se
 @pytest.mark.slow
 @pytest.mark.parametrize("name", DESIGNS)
 def test_models_that_know_nearly_all_are_covered_and_not_told_apart(name):
-    """Rates of 0.95 on average: a sample of hits alone has Wilson's interval, which is wide."""
+    """Rates of 0.95 on average: a sample of hits alone has Wilson's interval, which is wide.
+
+    The least is 0.92, of 110 facts in 102 relations: percentiles of few misses are short above.
+    """
     covers, differs = design(DESIGNS[name], 800, known=(20, 1))
     room = 2 * np.sqrt(0.05 * 0.95 / 800)
     assert covers >= 0.93 - room
