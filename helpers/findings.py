@@ -21,6 +21,7 @@ import yaml
 
 from helpers import UserError
 from helpers.plots import tables
+from helpers.stats import FEW
 
 if TYPE_CHECKING:
     from IPython.display import HTML
@@ -29,7 +30,6 @@ HOLDS, OPPOSITE, UNDECIDED, UNDEFINED = "holds", "opposite", "undecided", "undef
 FILE = "findings.json"
 CLAIMS = Path(__file__).parents[1] / "notebooks" / "claims"
 DOTTED = '<p class="note-below">A dotted bar: these facts do not decide.</p>'
-FEW = 20  # facts: fewer that are all alike decide nothing
 
 
 @dataclass(frozen=True)

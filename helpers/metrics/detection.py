@@ -3,7 +3,8 @@
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from scipy.stats import rankdata
+from scipy.optimize import brentq
+from scipy.stats import norm, rankdata
 
 
 def area(values: np.ndarray) -> np.ndarray:
@@ -13,6 +14,8 @@ def area(values: np.ndarray) -> np.ndarray:
 
     Scores and labels (1, 0; not a number: the row counts nowhere) are an array (..., n, 2). Ties
     count one half; not a number where a group is empty.
+    Written as a statistic for :func:`helpers.stats.bootstrap`, which takes its interval from
+    :func:`bounds`.
 
     >>> float(area(np.array([[3.0, 1], [1.0, 0], [3.0, 0]])))
     0.75
@@ -27,6 +30,75 @@ def area(values: np.ndarray) -> np.ndarray:
     above = (rankdata(score, axis=-1) * positive).sum(axis=-1)
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.where(pairs > 0, (above - n_positive * (n_positive + 1) / 2) / pairs, np.nan)
+
+
+def bounds(
+    areas: np.ndarray, draws: np.ndarray, values: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    r"""Return the bounds of areas, or of means of areas, of the same facts: Newcombe's, at least.
+
+    Percentiles of resamples are too narrow near 1, where few facts are out of order: of thirty
+    facts they cover 0.97 in 78 % of samples instead of 95 %. The score interval holds all
+    :math:`\theta` with
+
+    .. math:: |A - \theta| \le z \sqrt{c \, V(\theta)}, \quad
+       V(\theta) = \frac{\theta (1 - \theta)}{n_+ n_-} \left( 1 + \frac{n_+ + n_- - 2}{2}
+       \Big( \frac{1 - \theta}{2 - \theta} + \frac{\theta}{1 + \theta} \Big) \right)
+
+    (Newcombe 2006, Statistics in Medicine 25, method 5), where :math:`c`, which is 1 in his paper,
+    is the variance of the resamples over :math:`V(A)` if that is more: he takes the scores as
+    exponential, and groups that spread unlike make it too narrow. It covers in 93 % of samples or
+    more, in up to 99 % where scores are normal.
+
+    Parameters
+    ----------
+    areas : ndarray, shape (...)
+    draws : ndarray, shape (resamples, ...)
+    values : ndarray, shape (n, k)
+        The last column is the label, as for :func:`area`.
+
+    Returns
+    -------
+    tuple of two ndarrays, shape (...)
+        In [0, 1]; not numbers where the area is none.
+
+    Examples
+    --------
+    One pair in order is one success of one trial, as for Wilson:
+
+    >>> low, high = bounds(np.array(1.0), np.ones(9), np.array([[2.0, 1], [1.0, 0]]))
+    >>> round(float(low), 3), float(high)
+    (0.207, 1.0)
+    """
+    n, m = int((values[..., -1] > 0).sum()), int((values[..., -1] <= 0).sum())
+    if not n or not m:
+        return np.full_like(areas, np.nan), np.full_like(areas, np.nan)
+    z = norm.ppf(0.975)
+
+    def variance(area: np.ndarray | float) -> np.ndarray | float:
+        spread = (1 - area) / (2 - area) + area / (1 + area)
+        return area * (1 - area) * (1 + ((n + m) / 2 - 1) * spread) / (n * m)
+
+    def lower(area: float, wider: float) -> float:
+        if not area > 0:
+            return area  # 0 or not a number
+
+        def gap(bound: float) -> float:
+            return area - bound - z * np.sqrt(wider * variance(bound))
+
+        return brentq(gap, 0, area * (1 - 1e-9))
+
+    areas = np.clip(areas, 0, 1)  # a mean of ones may be rounded to more
+    with np.errstate(invalid="ignore", divide="ignore"):
+        numbers = np.where(np.isnan(areas), 0.0, draws)
+        wider = np.nanvar(numbers, axis=0) / variance(areas)
+        wider = np.fmax(1, np.where(np.isfinite(wider), wider, 1))
+        low = np.vectorize(lower, otypes=[float])(areas, wider)
+        high = 1 - np.vectorize(lower, otypes=[float])(1 - areas, wider)  # V(1 - A) is V(A)
+    return low, high
+
+
+area.bounds = bounds
 
 
 def roc(score: npt.ArrayLike, positive: npt.ArrayLike) -> pd.DataFrame:

@@ -7,35 +7,17 @@ from itertools import combinations as combinations_of
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from scipy.stats import rankdata
 
 from helpers import UserError, stats
 
 
 def kappa(values: np.ndarray) -> np.ndarray:
-    r"""Compute Cohen's kappa of two verdicts: agreement beyond what their rates alone would give.
+    """Compute Cohen's kappa (1960) of two verdicts: agreement beyond that by their rates alone.
 
-    .. math:: \kappa = \frac{p_o - p_e}{1 - p_e}
+    (p_o - p_e) / (1 - p_e); a statistic for :func:`helpers.stats.bootstrap` of 0 and 1, shape
+    (..., n, 2). 1 for verdicts that always agree, 0 for agreement as by chance, at least -1; not a
+    number where both say the same of all facts.
 
-    Written as a statistic for :func:`helpers.stats.bootstrap`.
-
-    Parameters
-    ----------
-    values : ndarray of 0 and 1, shape (..., n, 2)
-        The two verdicts on each fact.
-
-    Returns
-    -------
-    ndarray, shape (...)
-        1 for verdicts that always agree, 0 for agreement as by chance, at least -1; not a number
-        where both say the same of all facts.
-
-    Notes
-    -----
-    Cohen 1960.
-
-    Examples
-    --------
     >>> float(kappa(np.array([[1, 1], [1, 0], [0, 0], [0, 0]])))
     0.5
     """
@@ -65,13 +47,7 @@ def combinations(
     -------
     DataFrame
         A level of the index for each method (bool), by number of methods that call the fact known
-        (from all to none) and then by count; a column of counts for each group. Combinations
-        without a fact are left out; counts sum to the number of facts.
-
-    Raises
-    ------
-    UserError
-        If a fact has a group that is not among the names.
+        (from all to none) and then by count; a column of counts for each group.
 
     Examples
     --------
@@ -96,27 +72,12 @@ def combinations(
 
 
 def information(values: np.ndarray) -> np.ndarray:
-    r"""Compute how many bits a verdict tells of a yes-or-no truth, on average a fact.
+    """Compute how many bits a verdict tells of a yes-or-no truth, on average a fact.
 
-    .. math:: I = \sum_{v, t} p(v, t) \log_2 \frac{p(v, t)}{p(v)\,p(t)} - \frac{1}{2 n \ln 2}
+    The mutual information of two columns of 0 and 1, shape (..., n, 2), less its bias for two times
+    two cells, 1 / (2 n ln 2) (Miller 1955): 1 if the verdict tells an even truth without fail,
+    about 0 if it tells nothing, exactly 0 if verdict or truth is the same for all.
 
-    The last term is the bias of the estimate for two times two cells (Miller 1955). Written as a
-    statistic for :func:`helpers.stats.bootstrap`.
-
-    Parameters
-    ----------
-    values : ndarray of 0 and 1, shape (..., n, 2)
-        Verdict and truth.
-
-    Returns
-    -------
-    ndarray, shape (...)
-        Bits, higher is better; 1 if the verdict tells an even truth without fail, about 0 (and, by
-        the correction, possibly just below) if it tells nothing; exactly 0 if verdict or truth is
-        the same for all.
-
-    Examples
-    --------
     >>> pairs = np.array([[1, 1], [0, 0]] * 50)
     >>> round(float(information(pairs)), 3)
     0.993
@@ -135,27 +96,6 @@ def information(values: np.ndarray) -> np.ndarray:
     return np.where(varied, total - 1 / (2 * n * np.log(2)), 0.0)
 
 
-def rank_correlation(values: np.ndarray) -> np.ndarray:
-    """Compute Spearman's rank correlation of two columns, as a statistic for a bootstrap.
-
-    Parameters
-    ----------
-    values : ndarray, shape (..., n, 2)
-        Two scores of each fact; ties share their mean rank.
-
-    Returns
-    -------
-    ndarray, shape (...)
-        In [-1, 1]; not a number where a column is constant.
-
-    Examples
-    --------
-    >>> round(float(rank_correlation(np.array([[1, 2], [2, 1], [3, 4], [4, 3]]))), 3)
-    0.6
-    """
-    return stats.pearson(rankdata(np.asarray(values, dtype=float), axis=-2))
-
-
 def pairwise(
     wide: pd.DataFrame,
     measure: Callable[[np.ndarray], np.ndarray],
@@ -170,11 +110,11 @@ def pairwise(
     wide : DataFrame
         Index ``item``; columns (``model``, ``method``).
     measure : callable
-        :func:`kappa` or :func:`rank_correlation`.
+        :func:`kappa` or :func:`helpers.stats.spearman`.
     strata : Series
         Index ``item``: facts are drawn anew within these.
     n_resamples, seed
-        As for `helpers.stats.bootstrap`.
+        As for :func:`helpers.stats.bootstrap`.
 
     Returns
     -------

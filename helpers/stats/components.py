@@ -15,23 +15,11 @@ def anova(values: np.ndarray, sizes: np.ndarray, effects: Iterable[str]) -> dict
     they are those of restricted maximum likelihood, as `statsmodels.MixedLM` gives them, without
     its iterations over all facts and runs at once.
 
-    Parameters
-    ----------
-    values : ndarray, shape (..., facts, models, starts, prompts)
-        Facts of one relation beside each other.
-    sizes : ndarray, shape (relations,)
-        Facts of each relation.
-    effects : iterable of str
-        Letters of `AXES` that an effect depends on, as ``"f"`` or ``"fm"``; the largest one is the
-        rest. A run is never named without its model: ``"ms"``.
+    `values` have the shape (..., facts, models, starts, prompts), facts of one relation beside each
+    other; `sizes` are the facts of each relation. An effect is named by the letters of `AXES` that
+    it depends on, a run never without its model (``"ms"``); the largest one is the rest. Returns
+    effect to component; ``"r"`` is the relation, ``"f"`` the fact within it.
 
-    Returns
-    -------
-    dict
-        Effect to component, shape (...); ``"r"`` is the relation, ``"f"`` the fact within it.
-
-    Examples
-    --------
     Two facts that two models judge alike: all of it is the fact.
 
     >>> known = np.array([1.0, 0.0])[:, None, None, None] * np.ones((1, 2, 1, 1))

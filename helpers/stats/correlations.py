@@ -6,15 +6,14 @@ import pandas as pd
 import scipy.stats
 
 from helpers import UserError
+from helpers.stats.resampling import LEVEL
 from helpers.stats.results import Correlation
 
 FEWEST_MODELS = 6  # fewer give no correlation: it would be one of chance or of a family
 
 
-def correlation(
-    x: npt.ArrayLike, y: npt.ArrayLike, method: str = "pearson", level: float = 0.95
-) -> Correlation:
-    """Correlate two columns, with the interval of Fisher's transformation.
+def correlation(x: npt.ArrayLike, y: npt.ArrayLike, method: str = "pearson") -> Correlation:
+    """Correlate two columns, with the 95 % interval of Fisher's transformation.
 
     Parameters
     ----------
@@ -22,8 +21,6 @@ def correlation(
         Pairs with a number missing are left out.
     method : {"pearson", "spearman"}
         For ranks the standard error is Bonett and Wright's (2000), sqrt((1 + r²/2) / (n - 3)).
-    level : float
-        Of confidence, between 0 and 1.
 
     Returns
     -------
@@ -58,26 +55,12 @@ def correlation(
         return Correlation(r, nothing, nothing, float(p), n)
     if abs(r) == 1:
         return Correlation(r, r, r, float(p), n)
-    return Correlation(r, *fisher(r, n, method, level), float(p), n)
+    return Correlation(r, *fisher(r, n, method), float(p), n)
 
 
 def over_models(x: npt.ArrayLike, y: npt.ArrayLike, method: str = "pearson") -> Correlation:
-    """Correlate two figures over models, if there are at least ``FEWEST_MODELS`` with both.
+    """Correlate two figures over models, one pair each, if at least ``FEWEST_MODELS`` have both.
 
-    Parameters
-    ----------
-    x, y : array_like, shape (n,)
-        One pair a model; pairs with a number missing are left out.
-    method : {"pearson", "spearman"}
-        As for :func:`correlation`.
-
-    Returns
-    -------
-    Correlation
-        As from :func:`correlation`; not numbers, but for n, over fewer models.
-
-    Examples
-    --------
     >>> over_models([1, 2, 3, 4, 5], [2, 1, 4, 3, 5])
     Correlation(r=nan, low=nan, high=nan, p=nan, n=5)
     >>> round(over_models([1, 2, 3, 4, 5, 6], [2, 1, 4, 3, 6, 5]).r, 3)
@@ -87,7 +70,7 @@ def over_models(x: npt.ArrayLike, y: npt.ArrayLike, method: str = "pearson") -> 
     return found if found.n >= FEWEST_MODELS else Correlation(*[float("nan")] * 4, found.n)
 
 
-def fisher(r: float, n: int, method: str = "pearson", level: float = 0.95) -> tuple[float, float]:
+def fisher(r: float, n: int, method: str = "pearson") -> tuple[float, float]:
     """Return the interval tanh(artanh(r) ± z s) of a correlation of which only r and n are known.
 
     Fisher 1921, with s² = 1 / (n - 3); for ranks see :func:`correlation`.
@@ -98,7 +81,7 @@ def fisher(r: float, n: int, method: str = "pearson", level: float = 0.95) -> tu
     if not -1 < r < 1 or n < 4:
         raise UserError(f"An interval needs r between -1 and 1 and n of 4 or more, not {r}, {n}.")
     spread = (1 + r**2 / 2 if method == "spearman" else 1) / (n - 3)
-    reach = scipy.stats.norm.ppf((1 + level) / 2) * np.sqrt(spread)
+    reach = scipy.stats.norm.ppf((1 + LEVEL) / 2) * np.sqrt(spread)
     low, high = np.tanh(np.arctanh(r) + np.array([-reach, reach]))
     return float(low), float(high)
 

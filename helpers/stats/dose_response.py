@@ -15,6 +15,7 @@ from statsmodels.discrete.conditional_models import ConditionalLogit
 from statsmodels.tools.sm_exceptions import ConvergenceWarning, PerfectSeparationWarning
 
 from helpers import UserError
+from helpers.stats.resampling import LEVEL
 
 
 class Slope(NamedTuple):
@@ -53,7 +54,6 @@ def slope(
     known: npt.ArrayLike,
     exposures: npt.ArrayLike,
     relation: npt.ArrayLike,
-    level: float = 0.95,
 ) -> Slope:
     r"""Estimate how much the log odds of being known rise with every doubling of exposure.
 
@@ -93,7 +93,7 @@ def slope(
     bread = float(np.asarray(fit.cov_params()).item())
     error = np.sqrt(count / (count - 1) * (scores**2).sum()) * bread
     t = scipy.stats.t(count - 1)
-    reach = t.ppf((1 + level) / 2) * error
+    reach = t.ppf((1 + LEVEL) / 2) * error
     p = float(2 * t.sf(abs(estimate) / error))
     return Slope(estimate, estimate - reach, estimate + reach, p, n, count)
 
@@ -102,7 +102,6 @@ def half_dose(
     known: npt.ArrayLike,
     exposures: npt.ArrayLike,
     relation: npt.ArrayLike,
-    level: float = 0.95,
 ) -> HalfDose:
     r"""Estimate after how many exposures half of the facts are known.
 
@@ -134,7 +133,7 @@ def half_dose(
         return nothing
     middle, gradient = -a / b, np.array([-1 / b, a / b**2])
     error = np.sqrt(gradient @ fit.cov_params() @ gradient)
-    reach = scipy.stats.t(labels.max()).ppf((1 + level) / 2) * error
+    reach = scipy.stats.t(labels.max()).ppf((1 + LEVEL) / 2) * error
     ends = np.array([middle, middle - reach, middle + reach])
     with np.errstate(over="ignore"):  # a curve that hardly rises: the bound is infinite
         return HalfDose(*map(float, np.maximum(0, 2**ends - 1)), known.size)

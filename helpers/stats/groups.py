@@ -4,11 +4,21 @@ from collections.abc import Mapping, Sequence
 from zlib import crc32
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 from statsmodels.stats.proportion import proportion_confint
 
 from helpers import UserError, check_columns
-from helpers.stats.resampling import Statistic, bootstrap, bounds, pooled, replicates
+from helpers.stats.resampling import (
+    LEVEL,
+    Statistic,
+    as_table,
+    bootstrap,
+    bounds,
+    mean,
+    pooled,
+    replicates,
+)
 from helpers.stats.results import Interval
 
 
@@ -18,7 +28,6 @@ def intervals(
     by: str = "relation",
     n_resamples: int = 1000,
     seed: int = 0,
-    level: float = 0.95,
     centred: bool = False,
     strata: str | None = None,
 ) -> pd.DataFrame:
@@ -32,7 +41,7 @@ def intervals(
         Name to (columns, statistic): what is computed on which columns.
     by : str
         Column of groups, which are also the strata.
-    n_resamples, seed, level, centred
+    n_resamples, seed, centred
         As for :func:`bootstrap`. A group's interval depends neither on the other groups nor on the
         order of rows.
     strata : str, optional
@@ -44,7 +53,7 @@ def intervals(
         Columns `by`, ``measure, estimate, low, high, n``; after the groups come ``all`` (facts of
         all groups together) and ``mean`` (the mean of the groups' figures, as the papers report;
         a group where the figure is not a number is left out). Without any facts those two rows
-        stand alone, with n = 0 and no numbers.
+        stand alone, with n = 0 and no numbers. A mean of zeros or ones alone has Wilson's interval.
 
     Raises
     ------
@@ -67,28 +76,54 @@ def intervals(
         ordered = table.sort_values([by, *within, *columns])
         layers = None if strata is None else ordered[strata].to_numpy()
         values, labels = ordered[list(columns)].to_numpy(dtype=float), ordered[by].to_numpy()
-        found, draws, shared = [], [], pooled(labels)
+        found, draws, sizes, shared = [], [], [], pooled(labels)
         for label in pd.unique(labels):
             inside, own_seed = labels == label, [seed, _number(label)]
             part, pool = values[inside], values[np.isin(shared, shared[inside])]
             found.append(float(statistic(part)))
+            sizes.append(len(part))
             layer = None if layers is None else layers[inside]
             drawn = replicates(part, statistic, layer, n_resamples, own_seed)
             centre = found[-1] if centred else None
-            ends = bounds(drawn, len(part), layer, level, centre)
+            ends = _alike(part, statistic, len(part)) or bounds(drawn, len(part), layer, centre)
             rows.append((label, name, found[-1], *map(float, ends), len(part)))
             if len(pool) > len(part):  # of too few facts to show in the mean how far they vary
                 drawn = _moved(part, pool, statistic, n_resamples, own_seed)
             draws.append(drawn)
         both = labels if layers is None else pd.factorize(pd.Series(zip(labels, layers)))[0]
-        whole = bootstrap(values, statistic, both, n_resamples, seed, level, centred)
+        whole = estimate(values, statistic, both, n_resamples, seed, centred)
         rows.append(("all", name, *whole))
         middle = float(_mean_of_numbers(np.array(found)))
         means = _mean_of_numbers(np.reshape(draws, (-1, n_resamples)))
-        ends = bounds(means, len(values), both, level, middle if centred else None)
+        # A mean over groups of n facts each varies as a rate of the groups' harmonic size does.
+        weight = len(sizes) ** 2 / sum(1 / size for size in sizes) if sizes else 0
+        ends = _alike(values, statistic, weight) or bounds(
+            means, len(values), both, middle if centred else None
+        )
         rows.append(("mean", name, middle, *map(float, ends), len(values)))
     columns = [by, "measure", "estimate", "low", "high", "n"]
     return pd.DataFrame(rows, columns=columns)
+
+
+def estimate(
+    values: npt.ArrayLike,
+    statistic: Statistic = mean,
+    strata: npt.ArrayLike | None = None,
+    n_resamples: int = 1000,
+    seed: int | Sequence[int] = 0,
+    centred: bool = False,
+) -> Interval:
+    """Estimate a measure as :func:`bootstrap` does, but a share of none or all by :func:`wilson`.
+
+    Resamples of facts that are all 0, or all 1, are all alike: an interval of width zero.
+
+    >>> [round(value, 2) for value in estimate([1.0, 1.0, 1.0])]
+    [1.0, 0.44, 1.0, 3]
+    """
+    table = as_table(values)
+    if ends := _alike(table, statistic, len(table)):
+        return Interval(float(table[0, 0]), *ends, len(table))
+    return bootstrap(table, statistic, strata, n_resamples, seed, centred)
 
 
 def averages(
@@ -101,8 +136,7 @@ def averages(
     """Average columns over the rows of each group.
 
     A column of zeros and ones is a share and gets Wilson's interval, which keeps its width where
-    all or none are ones; any other gets that of
-    :func:`helpers.stats.bootstrap` over rows.
+    all or none are ones; any other gets that of :func:`bootstrap` over rows.
 
     Parameters
     ----------
@@ -113,18 +147,12 @@ def averages(
     by : str, optional
         Column of groups; by default all rows are one.
     n_resamples, seed
-        As for :func:`helpers.stats.bootstrap`.
+        As for :func:`bootstrap`.
 
     Returns
     -------
     DataFrame
-        `by` (if given), ``measure, estimate, low, high, n``; groups in order of appearance, none
-        in an empty table.
-
-    Raises
-    ------
-    UserError
-        If the table lacks a column.
+        `by` (if given), ``measure, estimate, low, high, n``; groups in order of appearance.
 
     Examples
     --------
@@ -139,22 +167,24 @@ def averages(
         for name in columns:
             values = group[name].to_numpy(dtype=float)
             head = {by: label, "measure": name} if by else {"measure": name}
-            rows.append(head | _average(values, n_resamples, seed)._asdict())
+            if len(values) and np.isin(values, (0.0, 1.0)).all():
+                found = wilson(int(values.sum()), len(values))
+            else:
+                found = bootstrap(values, n_resamples=n_resamples, seed=seed)
+            rows.append(head | found._asdict())
     columns = [*([by] if by else []), "measure", *Interval._fields]
     return pd.DataFrame(rows, columns=columns)
 
 
-def wilson(successes: float, n: int, level: float = 0.95) -> Interval:
-    """Estimate a share with Wilson's score interval, for n independent trials.
+def wilson(successes: float, n: float) -> Interval:
+    """Estimate a share with Wilson's 95 % score interval, for n independent trials.
 
     Parameters
     ----------
     successes : float
         How many; a trial that was repeated may count by the share of its successes.
-    n : int
+    n : float
         Of how many trials.
-    level : float
-        Of confidence, between 0 and 1.
 
     Returns
     -------
@@ -179,14 +209,16 @@ def wilson(successes: float, n: int, level: float = 0.95) -> Interval:
         raise UserError(f"{successes} successes of {n} trials cannot be; give 0 to {n}.")
     if n == 0:
         return Interval(float("nan"), float("nan"), float("nan"), 0)
-    low, high = proportion_confint(successes, n, 1 - level, method="wilson")
+    low, high = proportion_confint(successes, n, 1 - LEVEL, method="wilson")
     return Interval(successes / n, max(0.0, float(low)), min(1.0, float(high)), n)
 
 
-def _average(values: np.ndarray, n_resamples: int, seed: int) -> Interval:
-    if len(values) and np.isin(values, (0.0, 1.0)).all():
-        return wilson(int(values.sum()), len(values))
-    return bootstrap(values, n_resamples=n_resamples, seed=seed)
+def _alike(table: np.ndarray, statistic: Statistic, n: float) -> tuple[float, float] | None:
+    """Return Wilson's bounds, as of n facts, for a mean of zeros or of ones alone; else None."""
+    if statistic is not mean or not len(table) or not (table == table[0]).all():
+        return None
+    share = float(table[0, 0])
+    return wilson(share * n, n)[1:3] if share in (0.0, 1.0) else None
 
 
 def _moved(

@@ -1,4 +1,4 @@
-"""Two models, or two prompts, on the same facts: differences and McNemar's exact test."""
+"""Two models, or two prompts, on the same facts; and many such comparisons at once."""
 
 from collections.abc import Sequence
 
@@ -18,7 +18,6 @@ def paired_difference(
     strata: npt.ArrayLike | None = None,
     n_resamples: int = 1000,
     seed: int | Sequence[int] = 0,
-    level: float = 0.95,
 ) -> Difference:
     """Compare two models, or two prompts, on the same facts: first minus second.
 
@@ -29,7 +28,7 @@ def paired_difference(
     ----------
     first, second : array_like, shape (n,) or (n, k)
         Row i of both is the same fact.
-    statistic, strata, n_resamples, seed, level
+    statistic, strata, n_resamples, seed
         As for :func:`bootstrap`; the statistic gives one number.
 
     Returns
@@ -64,7 +63,7 @@ def paired_difference(
     if not len(both):
         return Difference(nothing, nothing, nothing, nothing, 0)
     draws = replicates(both, difference, strata, n_resamples, seed)
-    low, high = bounds(draws, len(both), strata, level)
+    low, high = bounds(draws, len(both), strata)
     tail, drawn = min((draws <= 0).sum(), (draws >= 0).sum()), (~np.isnan(draws)).sum()
     p = nothing if np.isnan(low) else min(1.0, 2 * (tail + 1) / (drawn + 1))
     return Difference(float(difference(both)), float(low), float(high), float(p), len(both))
@@ -107,3 +106,19 @@ def mcnemar(first: npt.ArrayLike, second: npt.ArrayLike) -> Mcnemar:
     table = [[0, alone], [other, 0]]
     p = float(contingency_tables.mcnemar(table, exact=True).pvalue) if alone + other else 1.0
     return Mcnemar(alone, other, min(1.0, p), one.size)
+
+
+def holm(p: npt.ArrayLike) -> np.ndarray:
+    """Adjust p-values for their number after Holm (1979); what is not a number does not count.
+
+    The smallest of k is multiplied by k, the next by k - 1 and so on; none is smaller than the one
+    before it, or larger than 1.
+
+    >>> holm([0.01, float("nan"), 0.04, 0.03]).round(2).tolist()
+    [0.03, nan, 0.06, 0.06]
+    """
+    p = np.asarray(p, dtype=float)
+    order = np.argsort(p)[: np.count_nonzero(~np.isnan(p))]  # not a number is sorted last
+    adjusted = np.full(p.shape, np.nan)
+    adjusted[order] = np.minimum(1, np.maximum.accumulate(p[order] * np.arange(len(order), 0, -1)))
+    return adjusted

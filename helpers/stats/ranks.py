@@ -95,23 +95,12 @@ def spearman(rows: np.ndarray) -> np.ndarray:
 
 
 def partial_spearman(rows: np.ndarray) -> np.ndarray:
-    """Correlate the ranks of two columns, given those of a third.
+    """Correlate the ranks of the first two of three columns, given those of the third.
 
     (r_xy - r_xz r_yz) / sqrt((1 - r_xz²)(1 - r_yz²)) of ranks: the correlation of what a straight
-    line through the ranks z leaves of the ranks x and y.
+    line through the ranks z leaves of the ranks x and y. Not a number where a column is constant or
+    z orders as x or y does.
 
-    Parameters
-    ----------
-    rows : ndarray, shape (..., n, 3)
-        Columns x, y and z.
-
-    Returns
-    -------
-    ndarray, shape (...)
-        In [-1, 1]; not a number where a column is constant or z orders as x or y does.
-
-    Examples
-    --------
     r_xy = 0.8, r_xz = 0 and r_yz = 0.6, so 0.8 / sqrt(1 - 0.36): what x leaves of y is z.
 
     >>> rows = np.array([[1.0, 1, 2], [2, 3, 4], [3, 2, 1], [4, 4, 3]])
@@ -131,41 +120,15 @@ def bootstrap_groups(
     statistic: Statistic = spearman,
     n_resamples: int = 1000,
     seed: int = 0,
-    level: float = 0.95,
 ) -> Grouped:
-    """Estimate a statistic with an interval that draws whole groups, such as families of models.
+    """Estimate a statistic, shape (n, k) to a number, with an interval that draws whole groups.
 
-    Models of one family are no independent draws; families nearly are. Each resample holds as many
-    families as there are, each with all its models, some twice and some not at all.
+    Models of one family are no independent draws, nor are facts of one relation; families and
+    relations nearly are. Each resample holds as many groups as there are, each with all its rows,
+    some twice and some not at all, so the interval is wide where groups are few. Resamples on which
+    the statistic is undefined, such as those of one family with one model, are left out and
+    counted.
 
-    Parameters
-    ----------
-    values : array_like, shape (n, k)
-        One row a model.
-    groups : array_like, shape (n,)
-        The family of each.
-    statistic : callable
-        Takes an array of shape (n, k) and returns a number.
-    n_resamples, seed : int
-        Of the bootstrap.
-    level : float
-        Of confidence, between 0 and 1.
-
-    Returns
-    -------
-    Grouped
-        Bounds by the rule of :func:`helpers.stats.bootstrap`, n the number of groups. That rule
-        goes to the ends of what was drawn where there are only four groups or fewer: the interval
-        is wide because four families say little. Resamples on which the statistic is undefined,
-        such as those of one family with one model, are left out and counted.
-
-    Raises
-    ------
-    UserError
-        If there is not one group for each row.
-
-    Examples
-    --------
     Within each of two families the order is turned round:
 
     >>> pairs = [[1, 2], [2, 1], [3, 4], [4, 3]]
@@ -187,7 +150,7 @@ def bootstrap_groups(
         return np.array([statistic(table[row]) for row in rows], dtype=float)[which.ravel()]
 
     draws = replicates(np.arange(len(members)), drawn, None, n_resamples, seed)
-    low, high = bounds(draws, len(members), level=level)
+    low, high = bounds(draws, len(members))
     left_out = int(np.isnan(draws).sum())
     estimate = float(statistic(table))
     return Grouped(estimate, float(low), float(high), len(table), len(members), left_out)

@@ -17,23 +17,14 @@ from helpers.stats.results import Interval
 Statistic = Callable[[np.ndarray], np.ndarray | float]
 
 FEWEST = 5  # facts of a stratum of its own; fewer show too little of their spread
-ALIKE = 20  # facts: where no resample differs from the next, fewer say nothing of the spread
+FEW = 20  # facts: fewer that are all alike decide nothing
+LEVEL = 0.95  # of confidence, of every interval
 _CHUNK = 4_000_000  # numbers drawn at once: 32 MB
 
 
 def mean(values: np.ndarray) -> np.ndarray:
-    """Average the one column: the statistic of a rate.
+    """Average the one column, shape (..., n, 1): the statistic of a rate.
 
-    Parameters
-    ----------
-    values : ndarray, shape (..., n, 1)
-
-    Returns
-    -------
-    ndarray, shape (...)
-
-    Examples
-    --------
     >>> float(mean(np.array([[1.0], [0.0]])))
     0.5
     """
@@ -79,10 +70,9 @@ def bootstrap(
     strata: npt.ArrayLike | None = None,
     n_resamples: int = 1000,
     seed: int | Sequence[int] = 0,
-    level: float = 0.95,
     centred: bool = False,
 ) -> Interval:
-    """Estimate a statistic with its percentile interval.
+    """Estimate a statistic with its 95 % percentile interval.
 
     Parameters
     ----------
@@ -90,7 +80,8 @@ def bootstrap(
         One row a fact.
     statistic : callable
         Takes an array of shape (..., n, k), with k = 1 for one column, and reduces its last two
-        axes; see :func:`mean`.
+        axes; see :func:`mean`. An attribute ``bounds`` of it, as the area under a ROC curve has
+        one (:func:`helpers.metrics.detection.bounds`), stands in for the percentiles.
     strata : array_like, shape (n,), optional
         Labels, such as relations; each resample holds as many rows of each as there are. Strata
         of fewer than five rows count as one.
@@ -98,8 +89,6 @@ def bootstrap(
         How many samples.
     seed : int or sequence of int
         For numpy's generator; the same seed gives the same samples.
-    level : float
-        Of confidence, between 0 and 1.
     centred : bool
         Move the interval by the resamples' bias. Resampling adds noise, so the largest of several
         rates, or their standard deviation, is larger on resamples than on the facts themselves,
@@ -118,12 +107,11 @@ def bootstrap(
 
     Notes
     -----
-    The bounds are those of Hesterberg's expanded percentile interval
-    (:func:`helpers.stats.resampling.expanded`), not clipped to a measure's range: the plain one
-    is narrow for few facts, and covers 88 % instead of 95 % with five facts in each of ten
-    relations. A stratum of one row shows no spread at all, one of a few too little to tell
-    (:func:`helpers.stats.resampling.pooled`); drawn together they also show how strata differ,
-    so their interval is rather too wide than too narrow.
+    The bounds are those of Hesterberg's expanded percentile interval, not clipped to a measure's
+    range: the plain one is narrow for few facts, and covers 88 % instead of 95 % with five facts
+    in each of ten relations. A stratum of one row shows no spread at all, one of a few too little
+    to tell; drawn together they also show how strata differ, so their interval is rather too wide
+    than too narrow.
 
     Examples
     --------
@@ -139,14 +127,17 @@ def bootstrap(
         return Interval(float("nan"), float("nan"), float("nan"), 0)
     draws = replicates(table, statistic, strata, n_resamples, seed)
     estimate = np.asarray(statistic(table), dtype=float)
-    low, high = bounds(draws, len(table), strata, level, estimate if centred else None)
+    if own := getattr(statistic, "bounds", None):
+        low, high = own(estimate, draws, table)
+    else:
+        low, high = bounds(draws, len(table), strata, estimate if centred else None)
     if estimate.ndim == 0:
         return Interval(float(estimate), float(low), float(high), len(table))
     return Interval(estimate, low, high, len(table))
 
 
-def expanded(level: float, n: int, strata: npt.ArrayLike | None = None) -> float:
-    """Return the level at which percentiles of resamples cover as often as `level` says.
+def expanded(n: int, strata: npt.ArrayLike | None = None) -> float:
+    """Return the level at which percentiles of resamples cover as often as `LEVEL` says.
 
     2 Φ(t sqrt(n / (n - k))) - 1, with t the quantile of n - k degrees of freedom, for n facts in k
     strata, small ones pooled: resamples spread too little by sqrt((n - k) / n) and know nothing of
@@ -154,13 +145,13 @@ def expanded(level: float, n: int, strata: npt.ArrayLike | None = None) -> float
 
     Twenty facts: t = 2.093, times sqrt(20 / 19) is 2.147, so 96.8 % of resamples.
 
-    >>> round(expanded(0.95, 20), 3), round(expanded(0.95, 20, [0, 1] * 10), 3)
+    >>> round(expanded(20), 3), round(expanded(20, [0, 1] * 10), 3)
     (0.968, 0.973)
     """
     freedom = n - (1 if strata is None else len(np.unique(pooled(strata))))
     if freedom < 1:
-        return level
-    reach = scipy.stats.t.ppf((1 + level) / 2, freedom) * np.sqrt(n / freedom)
+        return LEVEL
+    reach = scipy.stats.t.ppf((1 + LEVEL) / 2, freedom) * np.sqrt(n / freedom)
     return float(2 * scipy.stats.norm.cdf(reach) - 1)
 
 
@@ -184,33 +175,22 @@ def bounds(
     draws: np.ndarray,
     n: int,
     strata: npt.ArrayLike | None = None,
-    level: float = 0.95,
     centre: npt.ArrayLike | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the bounds of an interval: the one rule for all that is resampled.
 
-    With twenty facts, 96.8 % of the resamples instead of 95 %:
+    Draws that are not a number are left out. With twenty facts, 96.8 % of the resamples instead of
+    95 %:
 
     >>> low, high = bounds(np.arange(1001.0), n=20)
     >>> round(float(low)), round(float(high))
     (16, 984)
     """
-    return percentiles(draws, expanded(level, n, strata), n, centre)
-
-
-def percentiles(
-    draws: np.ndarray, level: float, n: int, centre: npt.ArrayLike | None = None
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the bounds of the middle `level` of resamples, leaving out what is not a number.
-
-    >>> low, high = percentiles(np.arange(101.0), 0.9, n=3)
-    >>> round(float(low)), round(float(high))
-    (5, 95)
-    """
+    level = expanded(n, strata)
     nothing = np.isnan(draws).all(axis=0) | (n < 2)
     filled = np.where(nothing, 0.0, draws)
     low, high = np.nanquantile(filled, [(1 - level) / 2, (1 + level) / 2], axis=0)
-    nothing |= (low == high) & (n < ALIKE)
+    nothing |= (low == high) & (n < FEW)
     bias = 0.0 if centre is None else np.nanmean(filled, axis=0) - centre
     return np.where(nothing, np.nan, low - bias), np.where(nothing, np.nan, high - bias)
 

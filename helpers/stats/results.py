@@ -60,26 +60,8 @@ class Correlation(NamedTuple):
 
 
 def named(kind: str, n_resamples: int = 0) -> str:
-    """Name a kind of interval as captions do, with its number of draws.
+    """Name a kind of interval, a key of `KINDS`, as captions do, with a bootstrap's draws.
 
-    Parameters
-    ----------
-    kind : str
-        A key of `KINDS`.
-    n_resamples : int
-        Draws of a bootstrap; the other kinds have none.
-
-    Returns
-    -------
-    str
-
-    Raises
-    ------
-    UserError
-        For an unknown kind, a bootstrap without its draws, or draws of another kind.
-
-    Examples
-    --------
     >>> named("bootstrap", 1000)
     '95 % intervals: bootstrap over facts within relations, 1,000 draws.'
     >>> named("wilson")

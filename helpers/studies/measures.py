@@ -163,7 +163,7 @@ def summarised(
     DataFrame
         ``relation`` ("all" first), ``measure, estimate, low, high, n``; `n` facts count. Not
         numbers where none does. A mean of which every fact is 0, or every fact 1, has Wilson's
-        interval: resamples of it are all alike.
+        interval (:func:`helpers.stats.estimate`).
     """
     parts = [("all", facts)]
     if len(set(facts["relation"])) > 1:
@@ -174,13 +174,6 @@ def summarised(
             counted = part.dropna(subset=list(measure.columns))
             strata = counted.get("stratum", counted["relation"])
             values = counted[list(measure.columns)].astype(float)
-            if measure.statistic is stats.mean and len(values) and _none_or_all(values):
-                found = stats.wilson(values.to_numpy().sum(), len(values))
-            else:
-                found = stats.bootstrap(values, measure.statistic, strata, n_resamples, seed)
+            found = stats.estimate(values, measure.statistic, strata, n_resamples, seed)
             rows.append({"relation": name, "measure": measure.name} | found._asdict())
     return pd.DataFrame(rows)
-
-
-def _none_or_all(values: pd.DataFrame) -> bool:
-    return bool(values.eq(0).all(axis=None) or values.eq(1).all(axis=None))

@@ -10,7 +10,7 @@ from helpers.runs.comparison import seed_findings, seeds
 MODELS = ("atlas-xs", "atlas-s")
 
 
-def made(chance, right, n=60, starts=3, prompts=4):
+def made(chance, right, n=60, starts=3, prompts=4, relations=3):
     """Return answers of runs; right(fact, model, start) is the chance of a right choice."""
     rows = []
     for number, model in enumerate(MODELS):
@@ -20,7 +20,7 @@ def made(chance, right, n=60, starts=3, prompts=4):
                 marks = chance.random(prompts) < share
                 rows.append(
                     {"model": model, "start": start, "study": "multiplicity", "item": f"f{fact:03}"}
-                    | {"relation": f"P{fact % 3}", "accuracy": marks.mean(), "error": 0.0}
+                    | {"relation": f"P{fact % relations}", "accuracy": marks.mean(), "error": 0.0}
                     | {"known": float(marks.all()), "self_consistency": 1.0, "randomness": 0.0}
                     | {"factuality": float(marks.all())}
                     | {f"prompt {k}": float(mark) for k, mark in enumerate(marks)}
@@ -125,14 +125,14 @@ def test_models_are_read_against_training_runs(apart, decision, words):
 @pytest.mark.parametrize(
     ("right", "part", "decision"),
     [
-        (lambda fact, model, start: float(fact // 3 % 2), "fact", "holds"),
+        (lambda fact, model, start: float(fact // 24 % 2), "fact", "holds"),
         (lambda fact, model, start: float(fact % 3 == 0), "relation", "holds"),
         (lambda fact, model, start: float(hash((fact * 7919, start, model)) % 2),
          "fact by training run", "opposite"),
     ],
 )  # fmt: skip
 def test_variance_goes_where_it_was_planted(right, part, decision):
-    runs = made(np.random.default_rng(0), right)
+    runs = made(np.random.default_rng(0), right, n=120, relations=24)
     shares = seeds.components(runs, n_resamples=60)
     own = shares[shares["method"] == "multiplicity"].set_index("part")
     lead = own.loc[seeds.LEAD]
@@ -148,6 +148,16 @@ def test_variance_goes_where_it_was_planted(right, part, decision):
     assert own.loc[part, "estimate"] > 0.75
     assert ((own["low"] <= own["estimate"] + 1e-9) & (own["estimate"] <= own["high"] + 1e-9)).all()
     assert seed_findings.verdicts_follow(shares).decision == decision
+
+
+def test_a_lead_of_few_relations_is_not_decided():
+    """Were facts drawn within relations, each of which stays as it is, the lead would be 1 to 1."""
+    runs = made(np.random.default_rng(0), lambda fact, model, start: float(fact % 3 == 0))
+    shares = seeds.components(runs, n_resamples=60)
+    lead = shares[shares["part"] == seeds.LEAD].iloc[0]
+    assert lead["estimate"] == pytest.approx(1)
+    assert np.isnan([lead["low"], lead["high"]]).all()
+    assert seed_findings.verdicts_follow(shares).decision == "undecided"
 
 
 def test_prompts_get_a_share_of_their_own():

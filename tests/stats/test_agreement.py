@@ -3,7 +3,6 @@
 import numpy as np
 import pandas as pd
 import pytest
-import scipy.stats
 from hypothesis import assume, given
 from hypothesis import settings as limits
 from hypothesis import strategies as st
@@ -44,21 +43,6 @@ def test_kappa_of_chance_is_about_nothing():
 
 def test_kappa_where_both_say_the_same_of_all():
     assert np.isnan(agreement.kappa(np.ones((5, 2))))
-
-
-@limits(max_examples=40)
-@given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=3, max_size=40))
-def test_rank_correlation_is_that_of_scipy(rows):
-    values = np.array(rows, dtype=float)
-    assume(_both_vary(values))
-    expected = scipy.stats.spearmanr(*values.T).statistic
-    assert agreement.rank_correlation(values) == pytest.approx(expected, abs=1e-9)
-    grown = np.stack([np.exp(values[:, 0]), values[:, 1] ** 3], axis=1)
-    assert agreement.rank_correlation(grown) == pytest.approx(expected, abs=1e-9)
-
-
-def test_rank_correlation_of_a_constant_is_not_a_number():
-    assert np.isnan(agreement.rank_correlation(np.array([[1.0, 2], [1, 3]])))
 
 
 @limits(max_examples=40)

@@ -170,3 +170,31 @@ def test_wilson_agrees_with_scipy(successes, failures):
 def test_more_successes_than_trials_are_refused():
     with pytest.raises(UserError, match="3 successes of 2"):
         stats.wilson(3, 2)
+
+
+def test_a_share_of_none_or_all_has_wilsons_interval():
+    for share in (0.0, 1.0):
+        found = stats.estimate([share] * 30, strata=[0, 1] * 15)
+        assert found == pytest.approx(stats.wilson(30 * share, 30))
+    mixed, strata = [1.0, 0.0, 1.0] * 9, [0, 1, 2] * 9
+    assert stats.estimate(mixed, strata=strata) == stats.bootstrap(mixed, strata=strata)
+    assert stats.estimate([0.3] * 30) == stats.bootstrap([0.3] * 30)
+
+    def other(rows):
+        return rows[..., 0].max(axis=-1)
+
+    assert stats.estimate([1.0] * 30, other) == stats.bootstrap([1.0] * 30, other)
+    assert math.isnan(stats.estimate([]).estimate)
+
+
+def test_tables_of_shares_of_all_have_wilsons_intervals():
+    """The mean over groups of 1, 3 and 6 varies as a rate of 9 / (1 + 1/3 + 1/6) = 6 facts does."""
+    table = pd.DataFrame({"relation": list("abbbcccccc"), "hit": 1.0})
+    found = stats.intervals(table, {"rate": (["hit"], stats.mean)}, n_resamples=20)
+    rows = found.set_index("relation")
+    for name, n in {"a": 1, "b": 3, "c": 6, "all": 10, "mean": 6}.items():
+        assert rows.loc[name, ["low", "high"]].tolist() == pytest.approx(stats.wilson(n, n)[1:3])
+    one = stats.intervals(table.assign(hit=[0.0] + [1.0] * 9), {"rate": (["hit"], stats.mean)})
+    rows = one.set_index("relation")
+    assert rows.loc["c", ["low", "high"]].tolist() == pytest.approx(stats.wilson(6, 6)[1:3])
+    assert rows.loc["all", "low"] < 0.9 < rows.loc["all", "high"]

@@ -1,4 +1,4 @@
-"""Paired differences against the t test; McNemar by hand, by statsmodels and binomially."""
+"""Paired differences against the t test; McNemar and Holm by hand and by statsmodels."""
 
 import numpy as np
 import pytest
@@ -6,6 +6,7 @@ import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
 from statsmodels.stats import contingency_tables
+from statsmodels.stats.multitest import multipletests
 
 from helpers import UserError, stats
 
@@ -101,3 +102,26 @@ def test_few_pairs_that_all_differ_alike_are_not_decided():
     found = stats.paired_difference(np.ones(10), np.zeros(10), strata=np.arange(10))
     assert (found.estimate, found.n) == (1.0, 10)
     assert np.isnan([found.low, found.high, found.p]).all()
+
+
+def test_holm_by_hand():
+    # 3 times 0.01; 2 times 0.03; once 0.04, which must not be less than the one before.
+    assert stats.holm([0.04, 0.01, 0.03]) == pytest.approx([0.06, 0.03, 0.06])
+    assert stats.holm([0.9, 0.8]).tolist() == [1, 1]
+    assert stats.holm([]).size == 0
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=60))
+def test_holm_agrees_with_statsmodels(p):
+    reject, theirs, *_ = multipletests(p, method="holm")
+    found = stats.holm(p)
+    assert found == pytest.approx(theirs, abs=1e-12)
+    assert ((found <= 0.05) == reject)[np.abs(theirs - 0.05) > 1e-9].all()
+
+
+@given(st.lists(st.floats(0, 1) | st.just(float("nan")), max_size=20))
+def test_what_is_no_p_value_does_not_count(p):
+    p = np.array(p, dtype=float)
+    found = stats.holm(p)
+    assert np.isnan(found).tolist() == np.isnan(p).tolist()
+    assert found[~np.isnan(p)].tolist() == stats.holm(p[~np.isnan(p)]).tolist()

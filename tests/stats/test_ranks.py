@@ -6,6 +6,8 @@ from math import comb, factorial
 import numpy as np
 import pytest
 import scipy.stats
+from hypothesis import given
+from hypothesis import strategies as st
 
 from helpers import UserError, stats
 from helpers.stats import ranks
@@ -97,9 +99,16 @@ def test_partial_is_the_correlation_of_residual_ranks():
     assert np.isnan(stats.partial_spearman(np.column_stack([x, y, x])))
 
 
-def test_spearman_is_scipys():
-    rows = np.random.default_rng(3).integers(0, 5, size=(12, 2)).astype(float)
-    assert float(stats.spearman(rows)) == pytest.approx(scipy.stats.spearmanr(rows).statistic)
+@given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=3, max_size=40))
+def test_spearman_is_scipys_and_keeps_under_what_keeps_order(rows):
+    values = np.array(rows, dtype=float)
+    if not np.ptp(values, axis=0).all():
+        assert np.isnan(stats.spearman(values))
+        return
+    expected = scipy.stats.spearmanr(values).statistic
+    assert stats.spearman(values) == pytest.approx(expected, abs=1e-9)
+    grown = np.stack([np.exp(values[:, 0]), values[:, 1] ** 3], axis=1)
+    assert stats.spearman(grown) == pytest.approx(expected, abs=1e-9)
 
 
 def test_groups_are_drawn_whole():

@@ -78,7 +78,7 @@ def standings(
     for label, table in models.items():
         for measure in measures:
             part = table.loc[both].dropna(subset=list(measure.columns))
-            found = stats.bootstrap(
+            found = stats.estimate(
                 part[list(measure.columns)],
                 measure.statistic,
                 part["relation"],

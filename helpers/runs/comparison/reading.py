@@ -5,9 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 import scipy.stats
-from statsmodels.stats.multitest import multipletests
 
-from helpers import UserError
+from helpers import UserError, stats
 from helpers.plots import tables
 from helpers.studies import Measure, measure_named
 
@@ -166,8 +165,8 @@ def holm(gaps: pd.DataFrame, level: float = 0.05) -> pd.DataFrame:
         return rows.assign(p_normal=np.nan, p_holm=np.nan, kept=False)
     error = (rows["high"] - rows["low"]) / (2 * scipy.stats.norm.ppf(0.975))
     p = 2 * scipy.stats.norm.sf(rows["estimate"].abs() / error)
-    kept, corrected, *_ = multipletests(p, level, method="holm")
-    return rows.assign(p_normal=p, p_holm=corrected, kept=kept)
+    corrected = stats.holm(p)
+    return rows.assign(p_normal=p, p_holm=corrected, kept=corrected <= level)
 
 
 def unit(measure: Measure) -> dict[str, object]:

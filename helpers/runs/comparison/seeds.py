@@ -171,7 +171,7 @@ def components(runs: pd.DataFrame, n_resamples: int = 1000, seed: int = 0) -> pd
         ``method, part, estimate, low, high, n``: shares of the sum of the components, those below
         0 counted as 0; for ``multiplicity, by prompt`` of whether the choice is right under one
         prompt, else of the verdict ``known``. The last part of a method, `LEAD`, is a difference of
-        such shares.
+        such shares; it counts what relations differ by, so its interval draws whole relations.
     """
     rows = []
     for name, study in STUDIES.items():
@@ -196,16 +196,25 @@ def _shares(
     sizes = np.unique(relations, return_counts=True)[1]
     shape = (len(columns), models, starts)
 
-    def shares(values: np.ndarray) -> np.ndarray:
+    def shares(values: np.ndarray, sizes: np.ndarray = sizes) -> np.ndarray:
         block = np.moveaxis(values.reshape(*values.shape[:-1], *shape), -3, -1)
         found = anova(block, sizes, [effect for effect in parts if effect != "r"])
         each = np.stack([np.maximum(found[effect], 0) for effect in parts], axis=-1)
-        each = each / each.sum(axis=-1, keepdims=True)
+        with np.errstate(invalid="ignore"):  # relations that are all alike have no shares
+            each = each / each.sum(axis=-1, keepdims=True)
         relation, fact, run = (each[..., list(parts).index(part)] for part in ("r", "f", "fms"))
         return np.concatenate([each, (relation + fact - run)[..., None]], axis=-1)
 
     found = stats.bootstrap(wide, shares, relations, n_resamples, seed, centred=True)
     names = [*parts.values(), LEAD]
+    members, table = np.split(np.arange(len(wide)), np.cumsum(sizes)[:-1]), wide.to_numpy()
+    chance = np.random.default_rng(seed)
+    leads = [
+        shares(table[np.concatenate([members[r] for r in drawn])], sizes[drawn])[-1]
+        for drawn in chance.integers(len(sizes), size=(n_resamples, len(sizes)))
+    ]
+    lead = stats.bounds(np.array(leads), len(sizes), centre=found.estimate[-1])
+    found.low[-1], found.high[-1] = lead
     ends = np.clip([found.low, found.high], [float(-(name == LEAD)) for name in names], 1)
     return [
         (method, name, found.estimate[place], *ends[:, place], len(wide))

@@ -22,7 +22,6 @@ def contest(
     scale: Mapping[tuple[str, str], float] | None = None,
     n_resamples: int = 1000,
     seed: int = 0,
-    level: float = 0.95,
 ) -> pd.DataFrame:
     """Measure every method, by model and on average, and compare each with the best one.
 
@@ -61,13 +60,16 @@ def contest(
     rows = pd.DataFrame([*keys, *(("mean", method) for method in methods)])
     rows.columns = ["model", "method"]
     rows["estimate"], rows["n"] = estimates, len(values)
-    rows["low"], rows["high"] = stats.bounds(draws, len(values), layers, level)
+    if own := getattr(measure, "bounds", None):
+        rows["low"], rows["high"] = own(estimates, draws, values)
+    else:
+        rows["low"], rows["high"] = stats.bounds(draws, len(values), layers)
     sign = 1 if higher else -1
     for places in rows.groupby("model").indices.values():
         best = places[np.nan_to_num(sign * estimates[places], nan=-np.inf).argmax()]
         behind = sign * (draws[:, [best]] - draws[:, places])
         rows.loc[places, "behind"] = sign * (estimates[best] - estimates[places])
-        low, high = stats.bounds(behind, len(values), layers, level)
+        low, high = stats.bounds(behind, len(values), layers)
         rows.loc[places, "behind_low"], rows.loc[places, "behind_high"] = low, high
     rows["tied"] = ~(rows["behind_low"] > 0)
     return rows[COLUMNS]
