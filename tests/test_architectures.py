@@ -9,7 +9,7 @@ import pytest
 import torch
 import transformers
 
-from helpers.models import LanguageModel, check, families, plain
+from helpers.models import LanguageModel, families, plain
 from helpers.probing import engine
 from helpers.probing.engine import encoder, packing
 from tests import architectures, tiny
@@ -88,7 +88,7 @@ def built(name: str) -> LanguageModel:
 
 
 def difference(lm: LanguageModel) -> float:
-    return check.difference(
+    return trial.difference(
         lm,
         lambda rows: engine._run(lm, rows, None, "packed", 24, 0),
         lambda rows: plain.run(lm, rows),

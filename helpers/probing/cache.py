@@ -160,7 +160,7 @@ def completed(
     store = open_store(folder, keys.values())
     missing = [task for task, key in keys.items() if key not in store.known]
     try:
-        for done in run(missing):
+        for done in run(missing) if missing else ():
             add(store, {keys[task]: result for task, result in done.items()})
             show(len(store.known))
     finally:

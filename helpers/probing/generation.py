@@ -5,20 +5,18 @@ Prompts that are scored and continued are read once (`score_and_generate`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from types import MappingProxyType
 
 import pandas as pd
 
 from helpers import UserError
-from helpers.models import LanguageModel, gpu, tokens
+from helpers.models import LanguageModel, tokens
 from helpers.models import progress as lines
-from helpers.models.address import Server
 from helpers.models.tokens import Row
 from helpers.probing import cache as caches
-from helpers.probing import metering, scoring, server_generation
-from helpers.probing.engine import branching, decoding
+from helpers.probing import engine, metering, scoring
+from helpers.probing.engine import decoding
 from helpers.probing.engine.decoding import Rules, Task, Text
 
 VERSION = 2  # of what is kept of a text: raise it with every change of what that says
@@ -79,7 +77,7 @@ def generate(
     asked = dict.fromkeys([*texts, *(reads or [])])
 
     def run(missing: list[Task]) -> Iterator[dict[Task, caches.Result]]:
-        for done in _continued(model, missing, rules, batch_size):
+        for done in engine.scorer(model).texts(missing, rules, batch_size):
             yield {text.task: _result(text) for text in done}
 
     line = lines.line("generate", len(asked), progress)
@@ -148,10 +146,11 @@ def score_and_generate(
     keys = scoring.keys(model, rows) | _keys(model, tasks, rules)
 
     def run(missing: list[Row | Task]) -> Iterator[dict[Row | Task, caches.Result]]:
-        left = set(missing)
+        scorer, left = engine.scorer(model), set(missing)
         said = [task for task in missing if isinstance(task, Task)]
-        both = {task: row_of[task] for task in said if row_of.get(task) in left and _packs(model)}
-        for done in _continued(model, said, rules, batch_size, both):
+        both = {task: row_of[task] for task in said if row_of.get(task) in left}
+        both = both if both and scorer.joins else {}
+        for done in scorer.texts(said, rules, batch_size, both.keys()):
             scores = {both[t.task]: caches.Result(t.scored) for t in done if t.task in both}
             yield scores | {text.task: _result(text) for text in done}
         left -= {*said, *both.values()}
@@ -169,11 +168,6 @@ def score_and_generate(
     made = made.assign(**pd.DataFrame(said).reindex(made.index))
     metering.add(lambda: scoring.work(model, probes, scoring.spoken(made.loc[wanted.index])))
     return made
-
-
-def _packs(model: LanguageModel) -> bool:
-    """Tell whether a model continues texts in packs."""
-    return not isinstance(model.model, Server) and branching.suits(model)
 
 
 def _rules(model: LanguageModel, max_new_tokens: int, stop: Sequence[str]) -> Rules:
@@ -234,24 +228,6 @@ def _keys(model: LanguageModel, tasks: Iterable[Task], rules: Rules) -> dict[Tas
         t: caches.key(identity, (*t.source, *t.ids), "generate", len(t.source), t.anchor, *said)
         for t in tasks
     }
-
-
-def _continued(
-    model: LanguageModel,
-    tasks: list[Task],
-    rules: Rules,
-    batch_size: int | None,
-    scored: Mapping[Task, Row] = MappingProxyType({}),
-) -> Iterator[list[Text]]:
-    """Yield the continuations of tasks, some at a time; in packs some anchors are scored too."""
-    if isinstance(model.model, Server):
-        yield from server_generation.continuations(model, tasks, rules, batch_size)
-        return
-    if tasks and _packs(model):
-        yield from branching.run(model, tasks, rules, scored.keys())
-        return
-    for batch in decoding.batches(model, tasks, rules, batch_size):
-        yield gpu.in_halves(lambda part: decoding.continue_batch(model, part, rules), batch)
 
 
 def _result(text: Text) -> caches.Result:

@@ -202,7 +202,7 @@ def results(
     model: LanguageModel, rows: list[Row], batch_size: int | None
 ) -> Iterator[dict[Row, caches.Result]]:
     """Yield the model's results of rows, some at a time."""
-    for done in engine.run(model, rows, batch_size):
+    for done in engine.scorer(model).score(rows, batch_size):
         check.refuse_nan(model, itertools.chain.from_iterable(done.values()))
         yield {row: caches.Result(values) for row, values in done.items()}
 

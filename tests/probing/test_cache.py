@@ -10,7 +10,7 @@ import torch
 
 from helpers import UserError
 from helpers.probing import cache, engine, generate, score
-from helpers.probing.engine import branching
+from helpers.probing.engine import Packed
 from tests import tiny
 
 PROBES = pd.DataFrame(
@@ -35,7 +35,7 @@ def forwarded(monkeypatch):
     Packs are so short that each holds one prompt with its two options.
     """
     seen = {"rows": 0, "passes": 0, "stop": None}
-    scored, continued = engine.run, branching.run
+    scored, continued = Packed.score, Packed.texts
 
     def count(rows):
         if seen["passes"] == seen["stop"]:
@@ -43,19 +43,19 @@ def forwarded(monkeypatch):
         seen["passes"] += 1
         seen["rows"] += rows
 
-    def counted_scores(model, rows, batch_size):
-        for done in scored(model, rows, batch_size):
+    def counted_scores(how, rows, batch_size=None):
+        for done in scored(how, rows, batch_size):
             count(len(done))
             yield done
 
-    def counted_texts(model, tasks, rules, anchors):
-        for done in continued(model, tasks, rules, anchors):
+    def counted_texts(how, *asked):
+        for done in continued(how, *asked):
             count(len(done))
             yield done
 
     monkeypatch.setattr(engine, "pack_length", lambda model: 9)
-    monkeypatch.setattr(engine, "run", counted_scores)
-    monkeypatch.setattr(branching, "run", counted_texts)
+    monkeypatch.setattr(Packed, "score", counted_scores)
+    monkeypatch.setattr(Packed, "texts", counted_texts)
     return seen
 
 

@@ -7,7 +7,7 @@ import torch
 
 from helpers.models import tokens
 from helpers.probing import generate
-from helpers.probing.engine import branching, decoding
+from helpers.probing.engine import Packed, decoding
 from tests import tiny
 
 PROMPTS = ["Which country is Lyon in?", "Lyon is located in", "The", "Bern is located in"]
@@ -16,7 +16,7 @@ PROMPTS = ["Which country is Lyon in?", "Lyon is located in", "The", "Bern is lo
 @pytest.fixture(autouse=True)
 def in_batches(monkeypatch):
     """Continue every model in batches of equal length."""
-    monkeypatch.setattr(branching, "suits", lambda model: False)
+    monkeypatch.setattr(Packed, "joins", False)
 
 
 def spoilt(family: str, change):

@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers import models, probing
-from helpers.probing import cache, generation
-from helpers.probing.engine import branching
+from helpers.probing import cache, engine, generation
 from tests import tiny
 from tests.probing.test_generation import Script
 from tests.stub_server import StubServer
@@ -74,7 +73,7 @@ def check(lm, pairs: list[tuple[str, str]], stop: list[str], cache=None, **asked
 def test_a_text_is_the_whole_one_up_to_its_stop(name, family, size, monkeypatch, tmp_path):
     says(monkeypatch)
     lm = language_model(family, TOKENIZERS[name]())
-    assert branching.suits(lm) == (family == "llama")
+    assert engine.scorer(lm).joins == (family == "llama")
     known = [pair for pair in PAIRS if name != "piece" or pair[0].isascii()]
     for _ in range(2):  # from the model, then from what is kept
         check(lm, known, STOPS, tmp_path, batch_size=size)
