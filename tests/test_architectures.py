@@ -11,7 +11,7 @@ import transformers
 
 from helpers.models import LanguageModel, families, plain
 from helpers.probing import engine
-from helpers.probing.engine import encoder, packing
+from helpers.probing.engine import encoder, packing, trial
 from tests import architectures, tiny
 
 pytestmark = pytest.mark.slow
@@ -88,11 +88,8 @@ def built(name: str) -> LanguageModel:
 
 
 def difference(lm: LanguageModel) -> float:
-    return trial.difference(
-        lm,
-        lambda rows: engine._run(lm, rows, None, "packed", 24, 0),
-        lambda rows: plain.run(lm, rows),
-    )
+    packed = engine.scorer_by(lm, engine.Method("packed", ""), length=24, price=0)
+    return trial.difference(lm, packed.score, lambda rows: plain.run(lm, rows))
 
 
 def wrong_positions(monkeypatch):

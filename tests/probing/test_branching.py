@@ -263,9 +263,10 @@ def test_prompts_are_read_while_few_texts_go_on():
 def test_one_prompt_with_two_anchors_is_read_once():
     lm, tasks = case("gpt2")
     same = [Task(tasks[0].ids, anchor=(n, 5)) for n in (3, 4)]
-    rules = Rules(NEW, (), ())
+    rules, scorer = Rules(NEW, (), ()), engine.scorer(lm)
+    assert scorer.joins
     with tokens_forwarded(lm) as seen:
-        found = list(engine.scorer(lm).texts(same, rules))
+        found = list(scorer.texts(same, rules))
     assert seen[0] == len(tasks[0].ids)
     texts = {text.task: text for part in found for text in part}
     assert texts.keys() == set(same)

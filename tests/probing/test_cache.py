@@ -25,7 +25,9 @@ PROBES = pd.DataFrame(
 
 @pytest.fixture
 def lm():
-    return tiny.language_model("llama")
+    lm = tiny.language_model("llama")
+    assert engine.scorer(lm).joins  # tried
+    return lm
 
 
 @pytest.fixture

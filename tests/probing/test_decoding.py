@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from helpers.models import tokens
-from helpers.probing import generate
+from helpers.probing import engine, generate
 from helpers.probing.engine import Packed, decoding
 from tests import tiny
 
@@ -42,6 +42,8 @@ def texts(lm) -> list[str]:
 @pytest.mark.parametrize(("family", "state"), [("llama", "kept"), ("mamba", "bare")])
 def test_a_right_state_is_kept(family, state, caplog):
     lm, read = spoilt(family, lambda given: 0)
+    engine.scorer(lm)  # tried
+    caplog.clear()
     assert decoding.way_of(lm) == decoding.Way(state, together=True)
     del read[:]
     texts(lm)

@@ -164,6 +164,7 @@ def test_a_batch_that_does_not_fit_is_halved(monkeypatch):
 def test_equal_rows_are_forwarded_once(monkeypatch):
     lm = tiny.language_model("llama")
     probes = pd.concat([table(), table().assign(variant="again")], ignore_index=True)
+    engine.scorer(lm)  # tried
     seen = []
     run = engine.Packed.score
     monkeypatch.setattr(
