@@ -107,7 +107,7 @@ def wrong_mask(monkeypatch):
         return np.tril(np.ones((len(nodes), kept + len(nodes)), dtype=bool), kept)
 
     monkeypatch.setattr(packing, "sees", causal)
-    monkeypatch.setattr(encoder, "attends", causal)
+    monkeypatch.setattr(encoder, "sees", causal)
 
 
 @pytest.mark.parametrize("spoil", [wrong_positions, wrong_mask])

@@ -146,7 +146,7 @@ def test_a_plain_causal_mask_fails(family, monkeypatch):
         return np.tril(np.ones((len(nodes), kept + len(nodes)), dtype=bool), kept)
 
     monkeypatch.setattr(packing, "sees", causal)
-    monkeypatch.setattr(encoder, "attends", causal)
+    monkeypatch.setattr(encoder, "sees", causal)
     assert difference(run(lm, rows, "packed"), expected) > 1000 * EXACT
     assert engine.method(lm)["method"] == "plain"
 

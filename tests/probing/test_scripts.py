@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers import models, probing
-from helpers.probing import cache, engine, generation
+from helpers.probing import answering, cache, engine, generation
 from tests import tiny
 from tests.probing.test_generation import Script
 from tests.stub_server import StubServer
@@ -135,7 +135,7 @@ def test_a_text_kept_by_another_version_is_not_read_back(monkeypatch, tmp_path):
     lm = language_model("llama", tiny.byte_tokenizer())
     asked = {"stop": ["never"], "cache": tmp_path, "progress": False}
     with monkeypatch.context() as before:
-        before.setattr(generation, "VERSION", generation.VERSION - 1)
+        before.setattr(answering, "VERSION", answering.VERSION - 1)
         before.setattr(generation, "_result", lambda text: cache.Result((), ()))
         assert probing.generate(lm, ["Lyon?"], **asked)["tokens"].tolist() == [[]]
     assert len(probing.generate(lm, ["Lyon?"], **asked)["tokens"].iloc[0]) > 0

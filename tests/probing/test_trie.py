@@ -99,7 +99,7 @@ def test_a_node_sees_its_own_text_and_nothing_else(rows):
     tree = trie.build(rows)
     found = texts(tree)
     expected = [[key == query[: len(key)] for key in found] for query in found]
-    assert np.array_equal(trie.attends(tree, np.arange(len(found))), np.array(expected))
+    assert np.array_equal(trie.sees(tree, range(len(found))), np.array(expected))
 
 
 def test_a_window_is_told_from_positions_in_the_text():
@@ -107,7 +107,7 @@ def test_a_window_is_told_from_positions_in_the_text():
     nodes = [4, 5, 7]  # ids 4, 5 at positions 4, 5 and id 7 at position 4
     assert tree.token[nodes].tolist() == [4, 5, 7]
     lm = tiny.language_model("mistral", sliding_window=3)
-    allowed, places = packing.sees(tree, nodes, kept=4), tree.depth[nodes]
+    allowed, places = trie.sees(tree, nodes, kept=4), tree.depth[nodes]
     with packing.placed(lm, allowed, places, np.append(np.arange(4), places)) as given:
         mask = given["attention_mask"][0, 0]
     assert mask.exp().int().tolist() == [  # it is added to the scores

@@ -93,9 +93,10 @@ def _ended(
     asked: dict[int, list[Task]] = {}
     for task, path in paths.items():
         asked.setdefault(int(tree.parent[path[0]]), []).append(task)
-    children = {} if values is None else packing.readings(tree)[0]
+    children = {} if values is None else trie.readings(tree)[0]
     texts = None
-    for done in packing.passes(model, tree, asked.keys() | children, length, price, keys=True):
+    steps, heads = trie.plan(tree, length, price), asked.keys() | children
+    for done in packing.passes(model, tree, steps, length, heads, keys=True):
         prefix = int(tree.parent[done.nodes[0]])
         if texts is None or texts.prefix != prefix:
             if texts is not None:
@@ -152,7 +153,7 @@ class _Growing:
         begun = [Text(task) for _, task in tasks]
         chosen, rows = self._begin(tree, done, begun, [at for at, _ in tasks])
         nodes, heads = np.array(done.nodes), np.array(done.heads)[rows]
-        sees = packing.sees(tree, nodes, self.past)[np.searchsorted(nodes, heads)]
+        sees = trie.sees(tree, nodes, self.past)[np.searchsorted(nodes, heads)]
         other, gap = len(self.places) - self.past, ((0, 0), (0, len(nodes)))
         beside = np.zeros((len(heads), other), dtype=bool)
         new = np.concatenate([sees[:, : self.past], beside, sees[:, self.past :]], axis=1)

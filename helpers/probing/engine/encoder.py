@@ -13,8 +13,8 @@ import torch
 from helpers.models import LanguageModel, gpu, plain
 from helpers.models.tokens import Row
 from helpers.probing.engine import packing, trie
-from helpers.probing.engine.packing import read, readings
-from helpers.probing.engine.trie import Step, Trie, attends, build, by_source
+from helpers.probing.engine.packing import read
+from helpers.probing.engine.trie import Step, Trie, build, by_source, readings, sees
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ def _decode(model: LanguageModel, packs: list[Pack]) -> list[dict[int, float]]:
         nodes, new = np.array(pack.step.nodes), set(pack.step.new)
         ids[at, :size] = pack.tree.token[nodes]
         depth[at, :size] = pack.tree.depth[nodes]
-        allowed[at, :size, :size] = attends(pack.tree, nodes)
+        allowed[at, :size, :size] = sees(pack.tree, nodes)
         wanted = [(i, n) for i, n in enumerate(pack.step.nodes) if n in new and n in pack.children]
         heads.append([node for _, node in wanted])
         places += [(at, i) for i, _ in wanted]

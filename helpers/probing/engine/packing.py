@@ -21,7 +21,7 @@ from transformers.cache_utils import DynamicLayer
 
 from helpers.models import LanguageModel, families, gpu, plain
 from helpers.models.tokens import Row
-from helpers.probing.engine.trie import PASS, Trie, attends, build, plan
+from helpers.probing.engine.trie import PASS, Step, Trie, build, plan, readings, sees
 
 LOG = logging.getLogger(__name__)
 # Keys and values of each layer, of the tokens from the first one on.
@@ -45,8 +45,8 @@ def run(
     """Yield the log-probabilities of rows, pass by pass, each row once it is read whole."""
     tree = build(rows)
     children, waiting = readings(tree)
-    values = np.zeros(len(tree.token))
-    for done in passes(model, tree, children.keys(), length, price):
+    steps, values = plan(tree, length, price), np.zeros(len(tree.token))
+    for done in passes(model, tree, steps, length, children.keys()):
         scores = read(tree, done.logits, done.heads, children)
         values[list(scores)] = list(scores.values())
         ended = [row for node in done.heads for row in waiting.get(node, ())]
@@ -76,9 +76,9 @@ def halving(
 def passes(
     model: LanguageModel,
     tree: Trie,
-    heads: Set[int],
+    steps: Iterable[Step],
     length: int,
-    price: float = PASS,
+    heads: Set[int],
     keys: bool = False,
 ) -> Iterator[Pass]:
     """Yield the passes that forward a tree, with the logits of some nodes, each read once.
@@ -86,7 +86,7 @@ def passes(
     The keys of all nodes are returned on request, else those alone that later passes need.
     """
     held: dict[int, Kept] = {-1: []}
-    for step in plan(tree, length, price):
+    for step in steps:
         new = heads & set(step.new)
         if step.keeps:
             # Keys that no later step is below are let go first.
@@ -101,21 +101,6 @@ def passes(
             held[step.nodes[-1]] = before
         else:
             yield _pack(model, tree, step.nodes, new, held[step.prefix], keys)
-
-
-def readings(tree: Trie) -> tuple[dict[int, list[int]], dict[int, list[int]]]:
-    """Return for each node its children whose probability is asked for, and rows that end there.
-
-    >>> readings(build([Row((7, 1, 2), 2), Row((7, 1, 3), 2)]))
-    ({1: [2, 3]}, {1: [0, 1]})
-    """
-    children: dict[int, list[int]] = {}
-    for node in np.flatnonzero(tree.scored).tolist():
-        children.setdefault(int(tree.parent[node]), []).append(node)
-    waiting: dict[int, list[int]] = {}
-    for row, nodes in enumerate(tree.paths):
-        waiting.setdefault(int(tree.parent[nodes[-1]]), []).append(row)
-    return children, waiting
 
 
 @torch.inference_mode()
@@ -192,18 +177,6 @@ def cache(kept: Kept, rows: int = 1) -> DynamicCache:
 def kept(cache: DynamicCache) -> Kept:
     """Return the keys and values that a cache holds."""
     return [(layer.keys, layer.values) for layer in cache.layers]
-
-
-def sees(tree: Trie, nodes: Sequence[int], kept: int = 0) -> np.ndarray:
-    """Return which keys are of a node's own text: those kept before a pack, then the pack's own.
-
-    >>> tree = build([Row((7, 1, 2), 1), Row((7, 3, 2), 1)])
-    >>> sees(tree, [1, 3], kept=1).astype(int)
-    array([[1, 1, 0],
-           [1, 0, 1]])
-    """
-    at = np.asarray(nodes, dtype=np.int64)
-    return np.concatenate([np.ones((len(at), kept), dtype=bool), attends(tree, at)], axis=1)
 
 
 @contextmanager

@@ -110,29 +110,39 @@ def _bytes(ids: Sequence[int]) -> bytes:
     return numbers.tobytes()
 
 
-def sizes(tree: Trie) -> np.ndarray:
-    """Return for each node how many of its subtree, itself included, are forwarded.
+def readings(tree: Trie) -> tuple[dict[int, list[int]], dict[int, list[int]]]:
+    """Return for each node its children whose probability is asked for, and rows that end there.
 
-    >>> sizes(build([Row((7, 1, 2), 1), Row((7, 1, 3), 1), Row((7, 4), 1)])).tolist()
-    [2, 1, 0, 0, 0]
+    >>> readings(build([Row((7, 1, 2), 2), Row((7, 1, 3), 2)]))
+    ({1: [2, 3]}, {1: [0, 1]})
     """
-    counted = np.concatenate([[0], np.cumsum(tree.inner)])
-    return counted[tree.end] - counted[: len(tree.end)]
+    children: dict[int, list[int]] = {}
+    for node in np.flatnonzero(tree.scored).tolist():
+        children.setdefault(int(tree.parent[node]), []).append(node)
+    waiting: dict[int, list[int]] = {}
+    for row, nodes in enumerate(tree.paths):
+        waiting.setdefault(int(tree.parent[nodes[-1]]), []).append(row)
+    return children, waiting
 
 
-def attends(tree: Trie, nodes: np.ndarray) -> np.ndarray:
-    """Return which nodes each node has on the way from the root to it, itself included.
+def sees(tree: Trie, nodes: Sequence[int], kept: int = 0) -> np.ndarray:
+    """Return which keys are of a node's own text: those kept before a pack, then the pack's own.
 
     >>> tree = build([Row((7, 1, 2), 1), Row((7, 1, 3), 1), Row((7, 4), 1)])
-    >>> attends(tree, np.arange(5)).astype(int)
+    >>> sees(tree, range(5)).astype(int)
     array([[1, 0, 0, 0, 0],
            [1, 1, 0, 0, 0],
            [1, 1, 1, 0, 0],
            [1, 1, 0, 1, 0],
            [1, 0, 0, 0, 1]])
+    >>> sees(tree, [1, 4], kept=1).astype(int)
+    array([[1, 1, 0],
+           [1, 0, 1]])
     """
-    query = nodes[:, None]
-    return (nodes <= query) & (query < tree.end[nodes])
+    at = np.asarray(nodes, dtype=np.int64)
+    query = at[:, None]
+    inside = (at <= query) & (query < tree.end[at])
+    return np.concatenate([np.ones((len(at), kept), dtype=bool), inside], axis=1)
 
 
 @dataclass(frozen=True)
@@ -219,8 +229,9 @@ def packs(tree: Trie, nodes: Sequence[int], prefix: int, length: int) -> list[li
 def _kept(tree: Trie, length: int, price: float) -> list[int]:
     """Return for each node the last node at or above it whose keys are kept; -1: none."""
     parent, depth = tree.parent.tolist(), tree.depth.tolist()
-    below = sizes(tree).tolist()
     inner = np.flatnonzero(tree.inner)
+    counted = np.append(0, np.cumsum(tree.inner))
+    below = (counted[tree.end] - counted[:-1]).tolist()  # inner nodes of each subtree
     up = tree.parent[inner]
     branches = np.bincount(up[up >= 0], minlength=len(parent)).tolist()
     reach = [-1] * len(parent)
