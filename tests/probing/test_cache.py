@@ -94,13 +94,13 @@ def test_interrupted_generation_resumes_and_gives_the_same_table(lm, forwarded, 
 def test_a_killed_run_keeps_what_was_flushed(lm, forwarded, monkeypatch, tmp_path):
     # What `kill -9` leaves: the chunks written so far and a half-written file, no last flush.
     monkeypatch.setattr(cache, "CHUNK_ROWS", 4)
-    flush = cache.flush
+    write = cache.write
     forwarded["stop"] = 5
-    monkeypatch.setattr(cache, "flush", lambda s: flush(s) if len(s.pending) >= 4 else None)
+    monkeypatch.setattr(cache, "write", lambda to, new: write(to, new) if len(new) >= 4 else None)
     with pytest.raises(KeyboardInterrupt):
         score(lm, PROBES, tmp_path, progress=False)
     (tmp_path / "answers-0123.tmp").write_bytes(b"PAR1 half a file")
-    monkeypatch.setattr(cache, "flush", flush)
+    monkeypatch.setattr(cache, "write", write)
     forwarded.update(rows=0, stop=None)
     found = score(lm, PROBES, tmp_path, progress=False)
     assert forwarded["rows"] == len(PROBES) - 8
@@ -192,11 +192,8 @@ def test_a_full_disk_is_one_sentence(lm, monkeypatch, tmp_path):
 
 def test_values_come_back_exactly(tmp_path):
     result = cache.Result((-0.1, float("-inf")), (3, 4), (-1e-30,))
-    store = cache.open_store(tmp_path, ["a"])
-    cache.add(store, {"a": result, "b": cache.Result((-1.0,))})
-    cache.flush(store)
-    again = cache.open_store(tmp_path, ["a"])
-    assert again.known == {"a": result}
+    cache.write(tmp_path, {"a": result, "b": cache.Result((-1.0,))})
+    assert cache.read(tmp_path, ["a"]) == {"a": result}
 
 
 def test_number_format_decides_the_key(lm):

@@ -136,6 +136,6 @@ def test_a_text_kept_by_another_version_is_not_read_back(monkeypatch, tmp_path):
     asked = {"stop": ["never"], "cache": tmp_path, "progress": False}
     with monkeypatch.context() as before:
         before.setattr(answering, "VERSION", answering.VERSION - 1)
-        before.setattr(generation, "_result", lambda text: cache.Result((), ()))
+        before.setattr(answering, "_result", lambda text: cache.Result((), ()))
         assert probing.generate(lm, ["Lyon?"], **asked)["tokens"].tolist() == [[]]
     assert len(probing.generate(lm, ["Lyon?"], **asked)["tokens"].iloc[0]) > 0

@@ -47,6 +47,8 @@ from helpers.probing.engine.trie import count_tokens
 
 __all__ = ["Method", "Scorer", "count_tokens", "method", "pack_length", "scorer"]
 LOG = logging.getLogger(__name__)
+Texts = Iterator[list[Text]]
+NONE: Set[Task] = frozenset()
 SERVED = 512  # tokens of a pack by which the work of a server's model is counted
 _known: weakref.WeakKeyDictionary[Any, Method] = weakref.WeakKeyDictionary()
 _grows: weakref.WeakKeyDictionary[Any, bool] = weakref.WeakKeyDictionary()
@@ -72,53 +74,43 @@ class Scorer:
     price: float = trie.PASS
     joins = False  # whether `texts` can score anchors on the way
 
-    def score(self, rows: list[Row], batch_size: int | None = None) -> Scores:
-        """Yield the log-probabilities of distinct rows, some at a time."""
+    def score(self, rows: list[Row], size: int | None = None) -> Scores:
+        """Yield the log-probabilities of distinct rows, in batches of at most `size`."""
         raise NotImplementedError
 
     def texts(
-        self,
-        tasks: list[Task],
-        rules: Rules,
-        batch_size: int | None = None,
-        scored: Set[Task] = frozenset(),
-    ) -> Iterator[list[Text]]:
+        self, tasks: list[Task], rules: Rules, size: int | None = None, scored: Set[Task] = NONE
+    ) -> Texts:
         """Yield the continuations of distinct tasks, some at a time; `scored`: see `joins`."""
-        for batch in decoding.batches(self.model, tasks, rules, batch_size):
-            yield gpu.in_halves(
-                lambda part: decoding.continue_batch(self.model, part, rules), batch
-            )
+        for batch in decoding.batches(self.model, tasks, rules, size):
+            yield gpu.in_halves(partial(decoding.continue_batch, self.model, rules), batch)
 
 
 class Plain(Scorer):
     """Rows whole, in batches."""
 
-    def score(self, rows: list[Row], batch_size: int | None = None) -> Scores:
-        """Yield as all scorers do."""
-        return plain.run(self.model, rows, batch_size, self.method.batches or plain.TOGETHER[0])
+    def score(self, rows: list[Row], size: int | None = None) -> Scores:
+        return plain.run(self.model, rows, size, self.method.batches or plain.TOGETHER[0])
 
 
 class Shared(Scorer):
     """Rows in batches over the keys of what they share."""
 
-    def score(self, rows: list[Row], batch_size: int | None = None) -> Scores:
-        """Yield as all scorers do."""
-        return shared.run(self.model, rows, batch_size, self.price)
+    def score(self, rows: list[Row], size: int | None = None) -> Scores:
+        return shared.run(self.model, rows, size, self.price)
 
 
 class Encoded(Scorer):
     """Continuations in packs, each source encoded once."""
 
-    def score(self, rows: list[Row], batch_size: int | None = None) -> Scores:
-        """Yield as all scorers do."""
+    def score(self, rows: list[Row], size: int | None = None) -> Scores:
         return packing.halving(partial(encoder.run, self.model), rows, self.length)
 
 
 class Packed(Scorer):
     """Rows in packs, and texts in packs where these pass their own trial."""
 
-    def score(self, rows: list[Row], batch_size: int | None = None) -> Scores:
-        """Yield as all scorers do."""
+    def score(self, rows: list[Row], size: int | None = None) -> Scores:
         run = partial(packing.run, self.model, price=self.price)
         return packing.halving(run, rows, self.length)
 
@@ -130,15 +122,10 @@ class Packed(Scorer):
         return _grows[self.model.model]
 
     def texts(
-        self,
-        tasks: list[Task],
-        rules: Rules,
-        batch_size: int | None = None,
-        scored: Set[Task] = frozenset(),
-    ) -> Iterator[list[Text]]:
-        """Yield as all scorers do."""
+        self, tasks: list[Task], rules: Rules, size: int | None = None, scored: Set[Task] = NONE
+    ) -> Texts:
         if not tasks or not self.joins:
-            return super().texts(tasks, rules, batch_size)
+            return super().texts(tasks, rules, size)
         run = partial(branching.run, self.model, rules=rules, scored=scored)
         return map(list, map(dict.values, packing.halving(run, tasks, self.length)))
 
@@ -146,19 +133,13 @@ class Packed(Scorer):
 class Served(Scorer):
     """A model on a server."""
 
-    def score(self, rows: list[Row], batch_size: int | None = None) -> Scores:
-        """Yield as all scorers do."""
-        return server.score(self.model, rows, batch_size)
+    def score(self, rows: list[Row], size: int | None = None) -> Scores:
+        return server.score(self.model, rows, size)
 
     def texts(
-        self,
-        tasks: list[Task],
-        rules: Rules,
-        batch_size: int | None = None,
-        scored: Set[Task] = frozenset(),
-    ) -> Iterator[list[Text]]:
-        """Yield as all scorers do."""
-        return server.continuations(self.model, tasks, rules, batch_size)
+        self, tasks: list[Task], rules: Rules, size: int | None = None, scored: Set[Task] = NONE
+    ) -> Texts:
+        return server.continuations(self.model, tasks, rules, size)
 
 
 SCORERS = {"packed": Packed, "encoded": Encoded, "rows": Shared, "plain": Plain}

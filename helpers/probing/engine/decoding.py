@@ -90,7 +90,7 @@ _known: weakref.WeakKeyDictionary[Any, Way] = weakref.WeakKeyDictionary()
 
 
 @torch.inference_mode()
-def continue_batch(model: LanguageModel, batch: list[Task], rules: Rules) -> list[Text]:
+def continue_batch(model: LanguageModel, rules: Rules, batch: list[Task]) -> list[Text]:
     """Return the continuations of tasks of equal length, in their order.
 
     Rows that have ended leave the batch once they are half of it.
