@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -46,7 +47,10 @@ def fetch(
     """Return the snapshot of a repository in the cache, with the files that patterns name."""
     import httpx2
     from huggingface_hub import snapshot_download
+    from huggingface_hub.utils import disable_progress_bars
 
+    if not sys.stderr.isatty():
+        disable_progress_bars()  # they have no place in a notebook or a log file
     wanted = sorted(patterns)
 
     def attempt() -> str:

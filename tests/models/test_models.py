@@ -142,12 +142,10 @@ def test_an_adapter_without_its_settings_is_refused(folder):
         models.load(folder)
 
 
-def test_a_gguf_file_is_refused(folder):
-    file = folder / "model.gguf"
-    (folder / "model.safetensors").rename(file)
-    for name in (folder, file, "org/model-Q4.gguf"):
-        with pytest.raises(UserError, match=r"\(gguf\), which is not read here; give the folder"):
-            models.load(name)
+def test_a_folder_with_a_gguf_file_is_told_to_name_it(folder):
+    (folder / "model.safetensors").rename(folder / "model.gguf")
+    with pytest.raises(UserError, match=r"has its weights as GGUF: name the file, .*model\.gguf"):
+        models.load(folder)
 
 
 def test_a_cut_file_is_refused(folder):
