@@ -120,7 +120,14 @@ async def _by_nodes(server: Server, group: Group, session: Session) -> Scores:
     branches = tree(group.rows)
 
     async def one(beginning: Ids) -> dict[int, float]:
-        return await children(server, (*group.before, *beginning), branches[beginning], session)
+        """Return the log-probability of each token that a row has after a beginning."""
+        ids, named = (*group.before, *beginning), branches[beginning]
+        parts = [
+            named[at : at + completions.NAMED] for at in range(0, len(named), completions.NAMED)
+        ]
+        asked = (completions.node(server.settings, ids, part) for part in parts)
+        answers = await together(session.ask(completions.PATH, *each) for each in asked)
+        return {token: value for answer in answers for token, value in answer.items()}
 
     # The first request leaves the text before the choices in the server's prefix cache.
     known = {(): await one(())}
@@ -130,17 +137,6 @@ async def _by_nodes(server: Server, group: Group, session: Session) -> Scores:
         row: tuple(known[row.scored[:at]][token] for at, token in enumerate(row.scored))
         for row in group.rows
     }
-
-
-async def children(
-    server: Server, ids: Ids, wanted: Sequence[int], session: Session
-) -> dict[int, float]:
-    """Return the log-probability of each of some tokens after a text."""
-    size = completions.NAMED
-    parts = [wanted[at : at + size] for at in range(0, len(wanted), size)]
-    asked = (completions.node(server.settings, ids, part) for part in parts)
-    answers = await together(session.ask(completions.PATH, *one) for one in asked)
-    return {token: value for answer in answers for token, value in answer.items()}
 
 
 async def together(waiting: Iterable[Awaitable[T]]) -> list[T]:

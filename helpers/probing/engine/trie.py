@@ -1,22 +1,26 @@
 """The tree of token sequences, and which of its nodes go through the model together.
 
 A node is a token after all those before it. Rows that begin alike share nodes, and a model computes
-each node once. Three rows::
+each node once. A token's probability is read at the node before it, so a node after which no row
+goes on is never forwarded. Of three rows, three nodes are::
 
-    rows            France Rome Italy    France Rome Spain    France Bern Chur
-    tree            0 France            a node's children are asked for at the node, so those
-                    ├─ 1 Rome           that nothing goes on from (here 2, 3 and 5) are never
-                    │  ├─ 2 Italy       forwarded: only 0, 1 and 4 are `inner`
-                    │  └─ 3 Spain
-                    └─ 4 Bern
-                       └─ 5 Chur
-    pack            France Rome Bern    one sequence with
-    positions       0      1    1       each node's own place in its text, and
-    mask   France   x                   a row a node, which sees the way from the root to itself
-           Rome     x      x
-           Bern     x           x
+    rows      France Rome Italy     tree    0 France        forwarded
+              France Rome Spain             +- 1 Rome       forwarded
+              France Bern Chur              |  +- 2 Italy   read at 1
+                                            |  +- 3 Spain   read at 1
+                                            +- 4 Bern       forwarded
+                                               +- 5 Chur    read at 4
 
-A long beginning that many rows share is forwarded alone and its keys and values are kept; packs
+They lie side by side in one sequence, a pack. Each has the position that it has in its own text,
+and a row of the mask lets it see the way from the root to itself and nothing else::
+
+    pack              France  Rome  Bern
+    position               0     1     1
+    sees     France        x
+             Rome          x     x
+             Bern          x           x
+
+A long beginning that many rows share is forwarded alone, and its keys and values are kept; packs
 below it see all of them. A tree that is larger than a pack is cut, and what the rest needs of the
 way to it is forwarded again.
 """
