@@ -64,6 +64,7 @@ def model():
 def scored(folder: Path | None, pause: float = 0.0) -> pd.DataFrame:
     """Score the probes a few at a time, with a pause after each pass."""
     way = engine.Packed
+    engine.scorer(model())  # tried
     passes, length, rows = way.score, engine.pack_length, caches.CHUNK_ROWS
 
     def slow(*arguments):
