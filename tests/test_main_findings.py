@@ -1,48 +1,45 @@
 """Tests of book/_ext/main_findings.py: what the first page takes from the executed chapters."""
 
 import importlib.util
+import json
+import re
 from pathlib import Path
 
-import nbformat
-from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+import pytest
 
-PATH = Path(__file__).resolve().parent.parent / "book" / "_ext" / "main_findings.py"
-SPEC = importlib.util.spec_from_file_location("main_findings", PATH)
+from helpers import findings
+
+BOOK = Path(__file__).resolve().parent.parent / "book"
+SPEC = importlib.util.spec_from_file_location("main_findings", BOOK / "_ext" / "main_findings.py")
 main_findings = importlib.util.module_from_spec(SPEC)
 SPEC.loader.exec_module(main_findings)
+LINES = re.search(r"```\{main-findings\}\n(.*?)```", (BOOK / "index.md").read_text(), re.DOTALL)[1]
 
 
-def chapter(path: Path, *shown: str, **given: str) -> Path:
-    outputs = [new_output("display_data", {"text/html": html}) for html in shown]
-    cells = [new_markdown_cell("(label)=\n# Title\n\nText."), new_code_cell("", outputs=outputs)]
-    metadata = {"papermill": {"parameters": given}}
-    nbformat.write(new_notebook(cells=cells, metadata=metadata), path)
-    return path
-
-
-def test_the_opening_is_the_first_that_is_shown(tmp_path):
-    finding, later = '<p class="finding">One.</p>', '<p class="finding">Two.</p>'
-    path = chapter(tmp_path / "one.ipynb", "<table></table>", f"<p>Head.</p>{finding}", later)
-    expected = '<ul class="findings"><li class="finding">One.</li></ul>'
-    assert main_findings.of_chapter(path, 3) == ("Title", expected)
-
-
-def test_no_more_than_the_first_ones(tmp_path):
-    items = [f'<li class="finding">{n}</li>' for n in range(9)]
-    path = chapter(tmp_path / "one.ipynb", f"<ul>{''.join(items)}</ul>")
-    shown = "".join(items[:2])
-    assert main_findings.of_chapter(path, 2)[1] == f'<ul class="findings">{shown}</ul>'
-
-
-def test_the_model_is_named(tmp_path):
-    items = [
-        f'<li class="finding">{said}</li>' for said in ("The model knows.", "Wrong words cost.")
+@pytest.fixture
+def book(tmp_path):
+    found = [
+        {"claim": "wrong_hint", "decision": "holds", "sentence": "A wrong word costs 10 points."},
+        {"claim": "level", "decision": "undefined", "sentence": "Nothing counts."},
     ]
-    path = chapter(tmp_path / "one.ipynb", f"<ul>{''.join(items)}</ul>", model="some/folder/m<")
-    shown = main_findings.of_chapter(path, 2)[1]
-    assert '<li class="finding">m&lt; knows.</li>' in shown
-    assert '<li class="finding">m&lt;: Wrong words cost.</li>' in shown
+    (tmp_path / "chapters" / "monitor").mkdir(parents=True)
+    path = tmp_path / "chapters" / "monitor" / "findings.json"
+    path.write_text(json.dumps(found), encoding="utf-8")
+    return tmp_path
 
 
-def test_a_chapter_that_is_not_in_the_book_has_none(tmp_path):
-    assert main_findings.of_chapter(chapter(tmp_path / "one.ipynb"), 3) == ("Title", "")
+def test_a_line_names_a_finding_of_a_chapter(book):
+    expected = [("monitor", "holds", "A wrong word costs 10 points.")]
+    assert main_findings.sentences(book, ["monitor: wrong_hint", ""]) == expected
+    assert main_findings.sentences(book, ["monitor: missing, wrong_hint"]) == expected
+
+
+@pytest.mark.parametrize("line", ["monitor: level", "monitor: missing", "atlas: wrong_hint"])
+def test_what_is_not_there_is_left_out(book, line):
+    assert main_findings.sentences(book, [line]) == []
+
+
+@pytest.mark.parametrize("line", LINES.splitlines())
+def test_the_first_page_names_findings_that_chapters_have(line):
+    chapter, _, claims = line.partition(": ")
+    assert {claim.strip() for claim in claims.split(",")} <= set(findings.wordings(chapter))

@@ -1,10 +1,12 @@
 """What the training text of a bundled model says of each fact, and how often."""
 
+from functools import cache
 from pathlib import Path
 
 import pandas as pd
 
 WEIGHTS = Path(__file__).resolve().parents[1] / "models" / "weights"
+FREQUENCIES = Path(__file__).parent / "data" / "name_frequencies.csv.gz"
 
 
 def training(model: str, folder: Path | None = None) -> pd.DataFrame | None:
@@ -44,6 +46,22 @@ def training(model: str, folder: Path | None = None) -> pd.DataFrame | None:
     usual = {"false_object": "", "false_exposures": 0, "pair_exposures": 0, "tuned": 0}
     table = table.assign(**{c: value for c, value in usual.items() if c not in table})
     return table.assign(plain=plain(table))
+
+
+@cache
+def frequencies() -> pd.Series:
+    """Return how often each name of the atlas occurs in a thousand million words of text.
+
+    By wordfreq 3.1.1: Wikipedia, subtitles, news, books and the web. It stands in for exposure
+    where nobody counted what a model has read. It is the frequency of a name, not of a fact: common
+    words are names, too (Nice, Reading), and a name of several words has the frequency that these
+    words would give it together.
+
+    >>> frequencies()["Paris"] > frequencies()["Aalborg"] > 0
+    True
+    """
+    table = pd.read_csv(FREQUENCIES, keep_default_na=False).set_index("name")["zipf"]
+    return (10**table).where(table > 0, 0).round().astype(int)
 
 
 def plain(table: pd.DataFrame) -> pd.Series:

@@ -58,20 +58,17 @@ class TestTemplate:
 
     def test_has_cells_with_ids_in_good_number(self, path):
         found = notebook(path)
-        assert 20 <= len([cell for cell in found.cells if cell.id != opening.ID]) <= 55
+        assert 20 <= len([cell for cell in found.cells if cell.id != opening.ID]) <= 75
         ids = [cell.id for cell in found.cells]
         assert len(set(ids)) == len(ids)
         assert (found.nbformat, found.nbformat_minor) >= (4, 5)
 
     def test_has_short_code_cells(self, path):
-        cells = {True: [], False: []}  # what a page folds may be a little longer
-        for cell in code(path):
-            folded = "hide-input" in cell.metadata.get("tags", [])
-            cells[folded].append(len(cell.source.splitlines()))
-        lengths = sorted(cells[True] + cells[False])
-        assert max(cells[False]) <= 30
-        assert lengths[-1] <= 34
-        assert lengths[len(lengths) // 2] <= 11
+        long = {"setup", "parameters", "appendix", "scratch", "install"}
+        lengths = {cell.id: len(cell.source.splitlines()) for cell in code(path)}
+        assert {name: n for name, n in lengths.items() if n > 12 and name not in long} == {}
+        assert max(lengths.values()) <= 40
+        assert sorted(lengths.values())[len(lengths) // 2] <= 6
 
     def test_opens_with_the_cell_that_installs(self, path):
         cells = notebook(path).cells
@@ -127,31 +124,9 @@ class TestParameters:
         assert not list(tmp_path.iterdir())
 
 
-def sections(path: Path) -> dict[str, list[str]]:
-    """Return the code of each section of a template, under its heading."""
-    found, heading = {}, "title"
-    for cell in notebook(path).cells:
-        if cell.cell_type == "markdown":
-            headings = re.findall(r"^##+ (.+)$", cell.source, flags=re.MULTILINE)
-            heading = headings[-1] if headings else heading
-        else:
-            found.setdefault(heading, []).append(cell.source)
-    return found
-
-
 @every_chapter
 class TestFindings:
     """It says what the run found."""
-
-    def test_every_section_that_shows_results_has_a_finding(self, path):
-        shown = {
-            heading: "\n".join(code)
-            for heading, code in sections(path).items()
-            if not notebooks.NO_RESULTS.match(heading)
-            and re.search(r"\bshow\(|plots\.|plt\.", "".join(code))
-        }
-        assert shown
-        assert [heading for heading, code in shown.items() if "found(" not in code] == []
 
     def test_no_cell_with_a_figure_shows_one(self, path):
         sources = [cell.source for cell in FIGURES[path.stem].values()]
@@ -160,8 +135,8 @@ class TestFindings:
     def test_it_opens_and_closes_with_them(self, path):
         cells = notebook(path).cells
         assert len(calls(path, "found.opening")) == len(calls(path, "found.summary")) == 1
-        (last,) = [n for n, cell in enumerate(cells) if "found.summary(" in cell.source]
-        assert "## Summary" in cells[last - 1].source
+        assert "## Appendix" in "\n".join(cell.source for cell in cells)
+        assert any("answer" in cell.metadata.get("tags", []) for cell in cells)
         first = next(n for n, cell in enumerate(cells) if "found.opening()" in cell.source)
         assert not [c for c in cells[:first] if re.search("^##", c.source, flags=re.MULTILINE)]
 
@@ -191,7 +166,7 @@ class TestFigures:
     """What it shows."""
 
     def test_each_has_caption_name_and_a_text_for_those_who_do_not_see(self, path):
-        assert len(FIGURES[path.stem]) >= 5
+        assert len(FIGURES[path.stem]) >= 3
         for name, cell in FIGURES[path.stem].items():
             shown = cell.metadata["mystnb"]
             assert shown["figure"]["name"].startswith("fig-"), name

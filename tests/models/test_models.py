@@ -142,10 +142,13 @@ def test_an_adapter_without_its_settings_is_refused(folder):
         models.load(folder)
 
 
-def test_a_folder_with_a_gguf_file_is_told_to_name_it(folder):
-    (folder / "model.safetensors").rename(folder / "model.gguf")
-    with pytest.raises(UserError, match=r"has its weights as GGUF: name the file, .*model\.gguf"):
-        models.load(folder)
+def test_a_file_that_is_only_called_gguf_is_refused(folder):
+    file = folder / "model.gguf"
+    (folder / "model.safetensors").rename(file)
+    with pytest.raises(UserError, match="is not a whole GGUF file"):
+        models.load(file)
+    with pytest.raises(UserError, match=r"There is no file org/model-Q4\.gguf; give the path"):
+        models.load("org/model-Q4.gguf")
 
 
 def test_a_cut_file_is_refused(folder):

