@@ -19,7 +19,7 @@ from matplotlib.figure import Figure
 
 from helpers.models.tokens import Row
 from helpers.plots import style
-from helpers.probing.engine import packing, trie
+from helpers.probing.engine import trie
 from helpers.probing.engine.trie import Trie
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -96,7 +96,7 @@ def draw_mask() -> Figure:
     """Draw which tokens each token of the example's pack sees, with the positions."""
     tree, words = example()
     nodes = [node for node in np.flatnonzero(tree.inner) if node >= len(PREFIX)]
-    sees = packing.sees(tree, nodes, kept=len(PREFIX))
+    sees = trie.sees(tree, nodes, kept=len(PREFIX))
     figure = Figure(figsize=(4, 2.75))
     ax = figure.subplots()
     own = 2 * sees.astype(int)

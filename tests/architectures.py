@@ -190,7 +190,7 @@ def outcome(model_type: str, kind: str) -> dict[str, Any]:
         except UserError as error:
             return found | {"outcome": "refused", "why": str(error).replace(folder, "The model")}
     difference, greedy = _difference(lm), _greedy(lm)
-    way, continued = engine.method_of(lm), decoding.way_of(lm)
+    way, continued = engine.scorer(lm).method, decoding.way_of(lm)
     told = {
         "outcome": way.method,
         "batches": way.batches or "",
@@ -213,7 +213,7 @@ def _difference(lm: LanguageModel) -> float:
         for number in (1, 2):
             before, source = head + text(number), text(6 + number) if lm.kind == "seq2seq" else ()
             rows += [Row(before + text(n), len(before), source) for n in (1, 2, 3)]
-    scored = {row: values for part in engine.run(lm, rows) for row, values in part.items()}
+    scored = {row: values for part in engine.scorer(lm).score(rows) for row, values in part.items()}
     alone = {row: tiny.naive_logprobs(lm, row.ids, row.start, row.source) for row in rows}
     return max(abs(a - b) for row in rows for a, b in zip(scored[row], alone[row], strict=True))
 

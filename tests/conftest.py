@@ -72,10 +72,10 @@ def _torch_as_it_was():
 @pytest.fixture(autouse=True)
 def _models_are_checked(monkeypatch, tmp_path_factory):
     """Keep what a test finds of a model from the user's cache and from other tests."""
-    from helpers.probing.engine import outcomes
+    from helpers.probing.engine import trial
 
     folder = tmp_path_factory.getbasetemp() / "checks" / secrets.token_hex(8)
-    monkeypatch.setattr(outcomes, "folder", lambda: folder)
+    monkeypatch.setattr(trial, "folder", lambda: folder)
 
 
 @pytest.fixture(scope="module")

@@ -9,9 +9,9 @@ import pytest
 import torch
 import transformers
 
-from helpers.models import LanguageModel, check, families, plain
+from helpers.models import LanguageModel, families, plain
 from helpers.probing import engine
-from helpers.probing.engine import encoder, packing
+from helpers.probing.engine import encoder, packing, trial
 from tests import architectures, tiny
 
 pytestmark = pytest.mark.slow
@@ -88,11 +88,8 @@ def built(name: str) -> LanguageModel:
 
 
 def difference(lm: LanguageModel) -> float:
-    return check.difference(
-        lm,
-        lambda rows: engine._run(lm, rows, None, "packed", 24, 0),
-        lambda rows: plain.run(lm, rows),
-    )
+    packed = engine.scorer_by(lm, engine.Method("packed", ""), length=24, price=0)
+    return trial.difference(lm, packed.score, lambda rows: plain.run(lm, rows))
 
 
 def wrong_positions(monkeypatch):
@@ -110,7 +107,7 @@ def wrong_mask(monkeypatch):
         return np.tril(np.ones((len(nodes), kept + len(nodes)), dtype=bool), kept)
 
     monkeypatch.setattr(packing, "sees", causal)
-    monkeypatch.setattr(encoder, "attends", causal)
+    monkeypatch.setattr(encoder, "sees", causal)
 
 
 @pytest.mark.parametrize("spoil", [wrong_positions, wrong_mask])

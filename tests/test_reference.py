@@ -71,11 +71,12 @@ def test_what_the_chapters_call_is_documented_in_full(api):
         for module, names in api.documented(package).items()
         for name in names
     }
-    functions = [each for each in map(thing, called()) if inspect.isfunction(each)]
+    exported = [name for name in called() if name.count(".") == 2]  # by a package's __init__
+    functions = [each for each in map(thing, exported) if inspect.isfunction(each)]
     many = [each for each in functions if len(inspect.signature(each).parameters) > FEW]
     wanted = {f"{each.__module__}.{each.__name__}" for each in many}
     wanted = {name for name in wanted if name.startswith("helpers.") and not OWN.match(name)}
-    assert len(wanted) > 50
+    assert len(wanted) > 15
     assert wanted - there == set()
 
 

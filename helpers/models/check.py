@@ -1,27 +1,21 @@
-"""Whether a model can be asked, and whether two ways of scoring it agree on random trees."""
+"""Whether a model can be asked, and up to which difference two scores count as one."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Iterable
 
 import numpy as np
 import torch
 
 from helpers import UserError, first_line
-from helpers.models import families, plain, tokens
+from helpers.models import plain, tokens
 from helpers.models.language_model import LanguageModel
 from helpers.models.tokens import Row
 
-Scores = Iterator[dict[Row, tuple[float, ...]]]
 # Largest difference of a log-probability from the plain way at which a method counts as exact.
 # Wrong positions or a wrong mask move them by 0.05 to 1.7.
 TOLERANCE = {"float32": 1e-3, "float16": 3e-2, "bfloat16": 2e-1}
-# The window during the check, so that its short texts are longer than what a token sees.
-WINDOW = 6
-# Into how many branches a full pack is cut: fewer have longer texts, more repeat their beginning.
-BRANCHES = 16
 
 
 def refuse_unfit(model: LanguageModel) -> None:
@@ -89,59 +83,6 @@ def _no_text(model: LanguageModel, error: Exception) -> UserError:
     )
 
 
-def difference(
-    model: LanguageModel,
-    first: Callable[[list[Row]], Scores],
-    other: Callable[[list[Row]], Scores],
-    filling: list[Row] | None = None,
-) -> float:
-    """Return the largest difference of a log-probability between two ways of scoring.
-
-    Of short rows, with a window that is shorter still; or of rows that fill a pack, which are so
-    many that half precision moves a few by much: there, the difference that 99 % do not exceed.
-    """
-    rows = sample(model) if filling is None else filling
-    with _narrow(model) if filling is None else nullcontext():
-        left, right = (
-            {row: values for part in run(rows) for row, values in part.items()}
-            for run in (first, other)
-        )
-    pairs = [(a, b) for row in rows for a, b in zip(left[row], right[row], strict=True)]
-    refuse_nan(model, (number for pair in pairs for number in pair))
-    whole = filling is None or model.dtype == torch.float32
-    return float(np.quantile(np.abs(np.diff(pairs)), 1 if whole else 0.99))
-
-
-def fill(model: LanguageModel, length: int, scored: int | None = None) -> list[Row]:
-    """Return random rows below one beginning that fill a pack of so many tokens, and a bit more.
-
-    By default all tokens of a row are scored, so that each place of the pack is asked and seen,
-    and the rows hold few more tokens than the pack; else so many at its end.
-    """
-    text = texts(model)
-    size = max(2, length // BRANCHES)
-    if model.max_length is not None:
-        size = min(size, 2 * model.max_length // 3 - 1)  # with a beginning of half of it
-    head, source = text(max(1, size // 2)), text(size) if model.kind == "seq2seq" else ()
-    rows = [head + text(size + 1) for _ in range(length // size + 1)]
-    return [Row(ids, 1 if scored is None else len(ids) - scored, source) for ids in rows]
-
-
-def sample(model: LanguageModel) -> list[Row]:
-    """Return random rows that share much and little, longer than the check's window."""
-    text = texts(model)
-    heads = [text(2 * WINDOW), text(3)]
-    sources = [text(5), text(9)] if model.kind == "seq2seq" else [(), ()]
-    rows = []
-    for head, source in zip(heads, sources):
-        for subject in (text(1), text(2)):
-            shared_choice = text(2)
-            for choice in (shared_choice, shared_choice + text(2), text(1), text(3)):
-                before = head + subject
-                rows.append(Row(before + choice, len(before), source))
-    return list(dict.fromkeys(rows))
-
-
 def texts(model: LanguageModel) -> Callable[[int], tuple[int, ...]]:
     """Return what draws random texts of so many ids, none of which means anything special."""
     special = {*model.tokenizer.all_special_ids, getattr(model.model.config, "pad_token_id", None)}
@@ -176,18 +117,3 @@ def distance(first: torch.Tensor, other: torch.Tensor) -> float:
 def limit(model: LanguageModel) -> float:
     """Return up to which difference of a log-probability two ways count as one, by the format."""
     return TOLERANCE[str(model.dtype).removeprefix("torch.")]
-
-
-@contextmanager
-def _narrow(model: LanguageModel) -> Iterator[None]:
-    """Shorten a model's sliding window, which its masks are made from at each pass."""
-    config = families.text(model.model.config)
-    window = getattr(config, "sliding_window", None)
-    if not window:
-        yield
-        return
-    config.sliding_window = min(window, WINDOW)
-    try:
-        yield
-    finally:
-        config.sliding_window = window

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
 
 from helpers import UserError
 from helpers.datasets import network
-from helpers.models import progress
 
 AGAIN = "run the same command again (files that came whole are kept)"
 LOG_IN = "log in with `hf auth login` or set HF_TOKEN"
@@ -48,7 +47,10 @@ def fetch(
     """Return the snapshot of a repository in the cache, with the files that patterns name."""
     import httpx2
     from huggingface_hub import snapshot_download
+    from huggingface_hub.utils import disable_progress_bars
 
+    if not sys.stderr.isatty():
+        disable_progress_bars()  # they have no place in a notebook or a log file
     wanted = sorted(patterns)
 
     def attempt() -> str:
@@ -57,7 +59,6 @@ def fetch(
             revision=revision,
             allow_patterns=wanted,
             ignore_patterns=["*/*"],
-            tqdm_class=_counter(name, _missing(repo, revision, wanted)),
         )
 
     try:
@@ -126,46 +127,6 @@ def _quiet() -> Iterator[None]:
     finally:
         for handler in handlers:
             handler.removeFilter(wanted)
-
-
-def _counter(name: str, size: int) -> type:
-    """Return a bar for the library that draws nothing: bytes go into our line of progress."""
-    from huggingface_hub.utils import tqdm
-
-    show = progress.line(f"Fetching {name}", _megabytes(size), size > 0, "MB")
-    received = 0
-
-    class Counter(tqdm):
-        def __init__(self, *args: Any, name: str | None = None, **settings: Any) -> None:
-            self.bytes = name == "huggingface_hub.snapshot_download"
-            super().__init__(*args, **{**settings, "disable": True})
-
-        def update(self, n: float | None = 1) -> None:
-            nonlocal received
-            if self.bytes:
-                received += int(n or 0)
-                show(_megabytes(received))
-
-    return Counter
-
-
-def _megabytes(size: int) -> float:
-    return round(size / 1e6, 1)
-
-
-def _missing(repo: str, commit: str | None, names: Iterable[str]) -> int:
-    """Return the bytes of files that a snapshot in the cache lacks; 0 where that is not known."""
-    from huggingface_hub import errors, get_cached_repo_tree, try_to_load_from_cache
-
-    try:
-        tree = get_cached_repo_tree(repo, revision=commit)
-    except (errors.CachedRepoTreeNotFoundError, errors.HFValidationError):
-        return 0
-    return sum(
-        file.size
-        for file in tree
-        if file.path in names and not try_to_load_from_cache(repo, file.path, revision=commit)
-    )
 
 
 def _revisions(repo: str) -> list[str]:

@@ -66,24 +66,10 @@ def rows(
     continuations: Sequence[str],
     groups: Sequence[tuple],
 ) -> list[Row]:
-    """Return the token ids and the first scored position of each prompt and continuation.
+    """Return the row of each prompt and continuation.
 
-    Parameters
-    ----------
-    model : LanguageModel
-    prompts, continuations : sequences of str
-        One of each a row.
-    groups : sequence of tuple
-        Names; rows of one group are the options of one probe and are scored from the same position.
-
-    Returns
-    -------
-    list of Row
-
-    Raises
-    ------
-    UserError
-        Where a continuation has no tokens, or but one and nothing before it.
+    Rows of one group are the options of one probe, scored from the same token on. Refused are
+    continuations without tokens, or with but one and nothing before it.
     """
     if model.kind == "seq2seq":
         made = _seq2seq_rows(model, prompts, continuations)

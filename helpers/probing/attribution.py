@@ -64,27 +64,11 @@ def attribute_well(model: LanguageModel, prompt: str, continuation: str) -> pd.D
     to the error of the integral; it is taken with more points (`STEPS`) until it has
     :func:`converged`, and as it is where it never does.
 
-    Parameters
-    ----------
-    model : LanguageModel
-    prompt, continuation : str
-        Tokenised and split as by `helpers.probing.score`.
-
-    Returns
-    -------
-    DataFrame
-        One row a pair of a continuation's token and an input token before it (for a
-        sequence-to-sequence model: of the encoder): `step` (int from 0), `step_token`, `position`
-        (int from 0), `token`, `score` (signed: positive raises the probability), `norm` (length
-        of the attribution's vector over the embedding as a share of the step's sum, 0 to 1; what
-        inseq shows), and of the step `change` (the probability given the prompt less that given
-        the baseline, which the scores should sum to).
-
-    Raises
-    ------
-    UserError
-        Where inseq is not installed, the model is on a server, or the text is refused as by
-        `score`.
+    Returns one row a pair of a continuation's token and an input token before it (for a
+    sequence-to-sequence model: of the encoder): `step`, `step_token`, `position`, `token`, `score`
+    (signed: positive raises the probability), `norm` (length of the attribution's vector over the
+    embedding as a share of the step's sum, what inseq shows) and the step's `change`, which the
+    scores should sum to.
     """
     for n_steps in STEPS:
         table = attribute(model, prompt, continuation, n_steps)

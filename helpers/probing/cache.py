@@ -17,7 +17,7 @@ import time
 import warnings
 from array import array
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -65,16 +65,6 @@ class Result:
     anchor_logprobs: tuple[float, ...] = ()
 
 
-@dataclass
-class Store:
-    """Results of one run: those known by key, and those not yet on disk (folder None: no disk)."""
-
-    folder: Path | None
-    known: dict[str, Result] = field(default_factory=dict)
-    pending: dict[str, Result] = field(default_factory=dict)
-    flushed: float = field(default_factory=time.monotonic)
-
-
 def identity(model: LanguageModel) -> str:
     """Return a hash of what a model computes: its weights, number format and configuration.
 
@@ -102,75 +92,68 @@ def key(model_identity: str, ids: Sequence[int], *parts: Any) -> str:
     return found.hexdigest()
 
 
-def open_store(folder: str | Path | None, keys: Iterable[str]) -> Store:
-    """Return a store with the results of `keys` that a folder holds already.
-
-    A file that cannot be read is set aside with a warning; what it held is computed again.
-    """
-    if folder is None:
-        return Store(None)
-    path = Path(folder)
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-        trial = path / f"trial-{os.getpid()}.tmp"
-        trial.write_bytes(b"")
-        trial.unlink(missing_ok=True)
-    except OSError as error:
-        raise _unwritable(path, error) from error
-    store = Store(path)
-    wanted = pa.array(sorted(set(keys)), pa.string())
-    files = sorted(path.glob(PATTERN))
-    tables = [table for file in files if (table := _read(file)) is not None]
-    if len(tables) > MOST_FILES:
-        _merge(path, files, tables)
-    for table in tables:
-        rows = table.filter(pc.is_in(table["key"], value_set=wanted)).to_pylist()
-        values = ("logprobs", "ids", "anchor_logprobs")
-        store.known |= {row["key"]: Result(*(tuple(row[v]) for v in values)) for row in rows}
-    return store
-
-
-def add(store: Store, results: dict[str, Result]) -> None:
-    """Add finished results; every few hundred, or few seconds, they are put on disk."""
-    store.known.update(results)
-    if store.folder is None:
-        return
-    store.pending.update(results)
-    waited = time.monotonic() - store.flushed
-    if len(store.pending) >= CHUNK_ROWS or waited >= CHUNK_SECONDS:
-        flush(store)
-
-
-def flush(store: Store) -> None:
-    """Put all finished results on disk."""
-    if store.folder is None or not store.pending:
-        return
-    _write(store.folder, _table(store.pending))
-    store.pending.clear()
-    store.flushed = time.monotonic()
-
-
 def completed(
     folder: str | Path | None,
     keys: dict[T, str],
     run: Callable[[list[T]], Iterable[dict[T, Result]]],
     show: Callable[[int], None],
 ) -> dict[T, Result]:
-    """Return the result of each task by its key: from a folder, or from `run`, some at a time."""
-    store = open_store(folder, keys.values())
-    missing = [task for task, key in keys.items() if key not in store.known]
+    """Return the result of each task by its key: from a folder, or from `run`, some at a time.
+
+    What is new is put on disk every few hundred results, or few seconds.
+    """
+    known = {} if folder is None else read(Path(folder), keys.values())
+    missing = [task for task, key in keys.items() if key not in known]
+    pending: dict[str, Result] = {}
+    flushed = time.monotonic()
     try:
-        for done in run(missing):
-            add(store, {keys[task]: result for task, result in done.items()})
-            show(len(store.known))
+        for done in run(missing) if missing else ():
+            new = {keys[task]: result for task, result in done.items()}
+            known |= new
+            pending |= new if folder is not None else {}
+            late = time.monotonic() - flushed >= CHUNK_SECONDS
+            if pending and (late or len(pending) >= CHUNK_ROWS):
+                write(Path(folder), pending)
+                pending, flushed = {}, time.monotonic()
+            show(len(known))
     finally:
-        flush(store)
-    return {task: store.known[key] for task, key in keys.items()}
+        if pending:
+            write(Path(folder), pending)
+    return {task: known[key] for task, key in keys.items()}
 
 
-def _table(results: dict[str, Result]) -> pa.Table:
+def read(folder: Path, keys: Iterable[str]) -> dict[str, Result]:
+    """Return those results of `keys` that a folder holds already; it can be written afterwards.
+
+    A file that cannot be read is set aside with a warning; what it held is computed again.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        trial = folder / f"trial-{os.getpid()}.tmp"
+        trial.write_bytes(b"")
+        trial.unlink(missing_ok=True)
+    except OSError as error:
+        raise _unwritable(folder, error) from error
+    wanted = pa.array(sorted(set(keys)), pa.string())
+    files = sorted(folder.glob(PATTERN))
+    tables = [table for file in files if (table := _table(file)) is not None]
+    if len(tables) > MOST_FILES:
+        merged = _write(folder, pa.concat_tables(tables))
+        for file in files:  # only now are they removed
+            if file != merged:
+                file.unlink(missing_ok=True)
+    found = {}
+    for table in tables:
+        rows = table.filter(pc.is_in(table["key"], value_set=wanted)).to_pylist()
+        values = ("logprobs", "ids", "anchor_logprobs")
+        found |= {row["key"]: Result(*(tuple(row[v]) for v in values)) for row in rows}
+    return found
+
+
+def write(folder: Path, results: dict[str, Result]) -> None:
+    """Put results on disk."""
     rows = [{"key": name, **vars(result)} for name, result in results.items()]
-    return pa.Table.from_pylist(rows, SCHEMA)
+    _write(folder, pa.Table.from_pylist(rows, SCHEMA))
 
 
 def _checksum(content: bytes) -> str:
@@ -178,7 +161,7 @@ def _checksum(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()[:32]
 
 
-def _read(file: Path) -> pa.Table | None:
+def _table(file: Path) -> pa.Table | None:
     """Return a file's table; None where it is broken, or another run has just merged it."""
     try:
         content = file.read_bytes()
@@ -196,14 +179,6 @@ def _read(file: Path) -> pa.Table | None:
             stacklevel=5,
         )
         return None
-
-
-def _merge(folder: Path, files: list[Path], tables: list[pa.Table]) -> None:
-    """Put many small files into one; only then are they removed."""
-    merged = _write(folder, pa.concat_tables(tables))
-    for file in files:
-        if file != merged:
-            file.unlink(missing_ok=True)
 
 
 def _write(folder: Path, table: pa.Table) -> Path:

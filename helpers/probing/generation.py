@@ -5,23 +5,19 @@ Prompts that are scored and continued are read once (`score_and_generate`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from types import MappingProxyType
 
 import pandas as pd
 
 from helpers import UserError
-from helpers.models import LanguageModel, gpu, tokens
-from helpers.models import progress as lines
-from helpers.models.address import Server
+from helpers.models import LanguageModel, tokens
 from helpers.models.tokens import Row
-from helpers.probing import cache as caches
-from helpers.probing import metering, scoring, server_generation
-from helpers.probing.engine import branching, decoding
-from helpers.probing.engine.decoding import Rules, Task, Text
-
-VERSION = 2  # of what is kept of a text: raise it with every change of what that says
+from helpers.probing import metering, scoring
+from helpers.probing.answering import answered
+from helpers.probing.cache import Result
+from helpers.probing.engine import decoding
+from helpers.probing.engine.decoding import Rules, Task
 
 
 def generate(
@@ -73,17 +69,11 @@ def generate(
         tokens are longer than the model's context.
     """
     frame = prompts if isinstance(prompts, pd.DataFrame) else pd.DataFrame({"prompt": [*prompts]})
-    scoring.check_texts(frame, ["prompt"], texts=["prompt"])
+    scoring.check_texts(frame, ["prompt"])
     rules = _rules(model, max_new_tokens, stop)
     texts, reads = _tasks(model, list(frame["prompt"]), anchors, rules)
-    asked = dict.fromkeys([*texts, *(reads or [])])
-
-    def run(missing: list[Task]) -> Iterator[dict[Task, caches.Result]]:
-        for done in _continued(model, missing, rules, batch_size):
-            yield {text.task: _result(text) for text in done}
-
-    line = lines.line("generate", len(asked), progress)
-    found = caches.completed(cache, _keys(model, asked, rules), run, line)
+    shown = "generate" if progress else ""
+    found = answered(model, (), [*texts, *(reads or [])], rules, cache, shown, batch_size)
     results = [found[task] for task in texts]
     said = [_said(model, task, result, rules) for task, result in zip(texts, results)]
     columns = {
@@ -140,26 +130,12 @@ def score_and_generate(
         As `score` and `generate`.
     """
     probes, rows = scoring.prepared(model, probes)
+    scoring.check_lengths(model, probes, rows)
     rules = _rules(model, max_new_tokens, stop)
     wanted = probes if spoken is None else probes[list(spoken)]
     texts, reads = _tasks(model, list(wanted["prompt"]), list(wanted["continuation"]), rules)
-    tasks = dict.fromkeys([*texts, *reads])
-    row_of = {Task(row.ids[: row.start], row.source, row.scored): row for row in rows if row.scored}
-    keys = scoring.keys(model, rows) | _keys(model, tasks, rules)
-
-    def run(missing: list[Row | Task]) -> Iterator[dict[Row | Task, caches.Result]]:
-        left = set(missing)
-        said = [task for task in missing if isinstance(task, Task)]
-        both = {task: row_of[task] for task in said if row_of.get(task) in left and _packs(model)}
-        for done in _continued(model, said, rules, batch_size, both):
-            scores = {both[t.task]: caches.Result(t.scored) for t in done if t.task in both}
-            yield scores | {text.task: _result(text) for text in done}
-        left -= {*said, *both.values()}
-        yield from scoring.results(model, [row for row in missing if row in left], batch_size)
-
-    found = caches.completed(
-        cache, keys, run, lines.line("score and generate", len(keys), progress)
-    )
+    shown = "score and generate" if progress else ""
+    found = answered(model, rows, [*texts, *reads], rules, cache, shown, batch_size)
     made = scoring.scored(model, probes, rows, found)
     said = {
         "text": [_said(model, task, found[task], rules)[0] for task in texts],
@@ -169,11 +145,6 @@ def score_and_generate(
     made = made.assign(**pd.DataFrame(said).reindex(made.index))
     metering.add(lambda: scoring.work(model, probes, scoring.spoken(made.loc[wanted.index])))
     return made
-
-
-def _packs(model: LanguageModel) -> bool:
-    """Tell whether a model continues texts in packs."""
-    return not isinstance(model.model, Server) and branching.suits(model)
 
 
 def _rules(model: LanguageModel, max_new_tokens: int, stop: Sequence[str]) -> Rules:
@@ -226,46 +197,7 @@ def _anchor_tasks(model: LanguageModel, prompts: list[str], anchors: list[str]) 
     return [Task(row.ids[: row.start], row.source, row.scored) for row in rows]
 
 
-def _keys(model: LanguageModel, tasks: Iterable[Task], rules: Rules) -> dict[Task, str]:
-    """Return the cache's keys of tasks."""
-    identity = caches.identity(model)
-    said = (VERSION, rules.max_new_tokens, rules.stop, rules.ends)
-    return {
-        t: caches.key(identity, (*t.source, *t.ids), "generate", len(t.source), t.anchor, *said)
-        for t in tasks
-    }
-
-
-def _continued(
-    model: LanguageModel,
-    tasks: list[Task],
-    rules: Rules,
-    batch_size: int | None,
-    scored: Mapping[Task, Row] = MappingProxyType({}),
-) -> Iterator[list[Text]]:
-    """Yield the continuations of tasks, some at a time; in packs some anchors are scored too."""
-    if isinstance(model.model, Server):
-        yield from server_generation.continuations(model, tasks, rules, batch_size)
-        return
-    if tasks and _packs(model):
-        yield from branching.run(model, tasks, rules, scored.keys())
-        return
-    for batch in decoding.batches(model, tasks, rules, batch_size):
-        yield gpu.in_halves(lambda part: decoding.continue_batch(model, part, rules), batch)
-
-
-def _result(text: Text) -> caches.Result:
-    # A step after the last kept token would continue a text that has ended.
-    anchors = text.anchor_logprobs[: text.kept + 1]
-    past_end = [float("-inf")] * (len(text.task.anchor) - len(anchors))
-    return caches.Result(
-        logprobs=tuple(text.logprobs),
-        ids=tuple(text.ids),
-        anchor_logprobs=(*anchors, *past_end),
-    )
-
-
-def _said(model: LanguageModel, task: Task, result: caches.Result, rules: Rules) -> tuple[str, int]:
+def _said(model: LanguageModel, task: Task, result: Result, rules: Rules) -> tuple[str, int]:
     """Return the text of a result, and how many of its tokens carry it."""
     found = decoding.cut(model, task, result.ids, rules.stop)
     return found or (decoding.decode(model, task, result.ids), len(result.ids))

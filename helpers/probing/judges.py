@@ -15,13 +15,7 @@ _BLOCK = 20  # questions judged in one prompt
 
 
 def load(name: str, **settings) -> LanguageModel:
-    """Load a judge, as `helpers.models.load` does.
-
-    Raises
-    ------
-    UserError
-        In one sentence that says it is the judge that does not load.
-    """
+    """Load a judge as `helpers.models.load` does; a mistake says that it is the judge's."""
     try:
         return models.load(name, **settings)
     except UserError as error:
@@ -33,20 +27,8 @@ def same_meaning(
 ) -> pd.Series:
     """Ask a judge about every wrong response to a question about seen knowledge.
 
-    The judge says yes if " yes" is more probable than " no" after the question (a tie is a no).
-
-    Parameters
-    ----------
-    judge : LanguageModel
-    marked : DataFrame
-        As `helpers.metrics.responses.mark` returns it.
-    cache : str or Path, optional
-        Of finished results.
-
-    Returns
-    -------
-    Series of bool
-        By the index of those rows of `marked`, for `helpers.metrics.responses.accept`.
+    It says yes if " yes" is more probable than " no" after the question (a tie is a no). The index
+    is that of those rows of `marked`, for `helpers.metrics.responses.accept`.
     """
     rows = marked[marked["seen"].astype(bool) & (marked["kind"] == "wrong")]
     if not len(rows):
@@ -69,19 +51,7 @@ def same_meaning(
 def changes_with_time(
     judge: LanguageModel, cache: str | Path | None = None
 ) -> Callable[[Sequence[str]], list[bool]]:
-    """Return a function that asks a judge which questions' answers change every year.
-
-    Parameters
-    ----------
-    judge : LanguageModel
-    cache : str or Path, optional
-        Of finished results.
-
-    Returns
-    -------
-    callable
-        Of a list of questions, for `helpers.datasets.seen_qa`.
-    """
+    """Return what asks a judge which questions' answers change every year, for `seen_qa`."""
 
     def ask(questions: Sequence[str]) -> list[bool]:
         blocks = [list(questions[i : i + _BLOCK]) for i in range(0, len(questions), _BLOCK)]
@@ -99,22 +69,7 @@ def distractors(
     n: int = 20,
     cache: str | Path | None = None,
 ) -> list[list[str]]:
-    """Let a model write wrong answers that look like each response.
-
-    Parameters
-    ----------
-    judge : LanguageModel
-    responses : DataFrame
-        ``question, text``.
-    n : int
-        How many are asked for, and taken at most; a model may write fewer.
-    cache : str or Path, optional
-        Of finished results.
-
-    Returns
-    -------
-    list of list of str
-    """
+    """Let a model write up to n wrong answers that look like each response."""
     rows = zip(responses["question"], responses["text"])
     prompts = [judging.make_distractors(question, text, n) for question, text in rows]
     texts = generate(judge, prompts, max_new_tokens=12 * n, cache=cache, progress=False)["text"]

@@ -17,27 +17,9 @@ def paraphrase(
 ) -> list[list[str]]:
     """Return up to n different paraphrases of each text, none of them the text itself.
 
-    Parameters
-    ----------
-    model : LanguageModel
-        A sequence-to-sequence model that follows "paraphrase: ...", such as
-        ``humarin/chatgpt_paraphraser_on_T5_base`` (Vorobev and Kuznetsov 2023), which the
-        multiplicity study takes.
-    texts : sequence of str
-    n : int
-        At least 1. Beam search keeps twice as many candidates, the likeliest first.
-    max_new_tokens : int
-        Longest paraphrase.
-
-    Returns
-    -------
-    list of list of str
-        Fewer than n where beams end in the same words.
-
-    Raises
-    ------
-    UserError
-        If the model is not sequence-to-sequence, or n is less than 1.
+    The model follows "paraphrase: ...", as ``humarin/chatgpt_paraphraser_on_T5_base`` does (Vorobev
+    and Kuznetsov 2023). Beam search keeps twice as many candidates, the likeliest first; there are
+    fewer than n where beams end in the same words.
     """
     if model.kind != "seq2seq":
         raise UserError(f"{model.name} is no paraphraser: give a sequence-to-sequence model.")

@@ -41,28 +41,8 @@ def choose(
 ) -> Chosen:
     """Give a model the prompt format that is wanted, or the one that it answers best in.
 
-    Parameters
-    ----------
-    lm : LanguageModel
-    wanted : str
-        One of `helpers.prompts.wrapping.FORMATS`; ``auto``: the one with the highest coverage
-        (:func:`trial`), of equals the most accurate one, then the first; ``""``: the paper's
-        ``bare`` for bundled models, ``auto`` for all others.
-    dataset, facts, seed
-        The data set, its facts that are asked, and the seed of the demonstrations.
-    rule : str
-        When an answer is right; see `helpers.metrics.matching`.
-    cache
-        As in `helpers.probing.score`.
-
-    Returns
-    -------
-    Chosen
-
-    Raises
-    ------
-    UserError
-        Where there is no such format, or the tokenizer has no chat template for ``chat``.
+    ``auto``: the format with the highest coverage (:func:`trial`), of equals the most accurate one,
+    then the first; ``""``: the paper's ``bare`` for bundled models, ``auto`` for all others.
     """
     wanted = wrapping.check(wanted) or ("bare" if lm.name in bundled() else "auto")
     table = pd.DataFrame(columns=COUNTS)
@@ -75,26 +55,12 @@ def choose(
 
 
 def own(lm: LanguageModel, wanted: str) -> LanguageModel:
-    """Return a model for a study whose prompts have a form of their own: all but ``chat`` keep it.
-
-    Raises
-    ------
-    UserError
-        As for :func:`choose`.
-    """
+    """Return a model for a study whose prompts have their own form: all but ``chat`` keep it."""
     return _in_format(lm, "chat" if wrapping.check(wanted) == "chat" else "bare")
 
 
 def sentence(lm: LanguageModel, table: pd.DataFrame) -> str:
-    """Say which format was taken after a trial.
-
-    Parameters
-    ----------
-    lm : LanguageModel
-        In its format.
-    table : DataFrame
-        From :func:`trial`.
-    """
+    """Say which format a model was given after a :func:`trial`."""
     best = table.loc[lm.prompt_format]
     if not best["coverage"]:
         return (

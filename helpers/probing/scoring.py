@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pandas as pd
 
 from helpers import UserError, check_columns
-from helpers.models import LanguageModel, check, tokens
-from helpers.models import progress as lines
+from helpers.models import LanguageModel, tokens
 from helpers.models.tokens import Row
-from helpers.probing import cache as caches
 from helpers.probing import engine, metering
+from helpers.probing.answering import answered
+from helpers.probing.cache import Result
 
 TEXTS = ("prompt", "continuation")
 NAMES = ("item", "variant", "option")
@@ -75,7 +74,10 @@ def score(
     [['Which country is Lyon in?', 0], ['Which country is Lyon in?', 1]]
     """
     probes, rows = prepared(model, probes)
-    found = _completed(model, rows, cache, progress, batch_size)
+    check_lengths(model, probes, rows)
+    shown = "score" if progress else ""
+    found = answered(model, rows, cache=cache, shown=shown, batch_size=batch_size)
+    metering.add(lambda: _work(model, [row for row in rows if row.scored]))
     return scored(model, probes, rows, found)
 
 
@@ -134,7 +136,9 @@ def score_sentences(
     for place, row in enumerate(rows):
         tokens.check_length(model, row, f"Text {place}")
     found = pd.DataFrame({"text": pd.Series(texts, dtype=object)})
-    results = _completed(model, rows, cache, progress, batch_size)
+    shown = "score" if progress else ""
+    results = answered(model, rows, cache=cache, shown=shown, batch_size=batch_size)
+    metering.add(lambda: _work(model, [row for row in rows if row.scored]))
     lists = column(_lists(rows, results), found.index)
     sums = [sum(values) if values else float("nan") for values in lists]
     found = found.assign(n_tokens=[len(values) for values in lists], logprob=sums)
@@ -163,7 +167,7 @@ def work(model: LanguageModel, *probes: pd.DataFrame) -> dict[str, int]:
         `probes`, `tokens` (of all probes one by one), `forwarded` (what goes through the model
         where it takes packs, see `method`).
     """
-    return _work(model, [row for some in probes for row in _rows(model, _named(some))])
+    return _work(model, [row for some in probes for row in prepared(model, some)[1]])
 
 
 def spoken(texts: pd.DataFrame) -> pd.DataFrame:
@@ -180,35 +184,28 @@ def spoken(texts: pd.DataFrame) -> pd.DataFrame:
 
 
 def prepared(model: LanguageModel, probes: pd.DataFrame) -> tuple[pd.DataFrame, list[Row]]:
-    """Return probes with all of their names, and their rows, none of which is too long."""
-    probes = _named(probes)
-    rows = _rows(model, probes)
+    """Return probes with all of their names, and their rows.
+
+    Where they have no names, each prompt is an item and its continuations are the options.
+    """
+    check_texts(probes, TEXTS)
+    if not set(NAMES) & set(probes.columns):
+        option = probes.groupby("prompt").cumcount()
+        probes = probes.assign(item=probes["prompt"], variant="", option=option)
+    check_columns(probes, NAMES, "probes")
+    groups = list(zip(probes["item"], probes["variant"]))
+    texts = (list(probes[name]) for name in TEXTS)
+    return probes, tokens.rows(model, *texts, groups)
+
+
+def check_lengths(model: LanguageModel, probes: pd.DataFrame, rows: list[Row]) -> None:
+    """Refuse probes of which one is longer than what the model can read."""
     for row, item, variant in zip(rows, probes["item"], probes["variant"]):
         tokens.check_length(model, row, f"Prompt {variant!r} of item {item!r}")
-    return probes, rows
-
-
-def keys(model: LanguageModel, rows: Iterable[Row]) -> dict[Row, str]:
-    """Return the cache's keys of rows that have something to score."""
-    identity = caches.identity(model)
-    asked = {row for row in rows if row.scored}
-    return {
-        row: caches.key(identity, (*row.source, *row.ids), "score", len(row.source), row.start)
-        for row in asked
-    }
-
-
-def results(
-    model: LanguageModel, rows: list[Row], batch_size: int | None
-) -> Iterator[dict[Row, caches.Result]]:
-    """Yield the model's results of rows, some at a time."""
-    for done in engine.run(model, rows, batch_size):
-        check.refuse_nan(model, itertools.chain.from_iterable(done.values()))
-        yield {row: caches.Result(values) for row, values in done.items()}
 
 
 def scored(
-    model: LanguageModel, probes: pd.DataFrame, rows: list[Row], found: Mapping[Row, caches.Result]
+    model: LanguageModel, probes: pd.DataFrame, rows: list[Row], found: Mapping[Row, Result]
 ) -> pd.DataFrame:
     """Return probes with the results of their rows."""
     return probes.assign(
@@ -218,22 +215,7 @@ def scored(
     )
 
 
-def _completed(
-    model: LanguageModel,
-    rows: list[Row],
-    cache: str | Path | None,
-    progress: bool,
-    batch_size: int | None,
-) -> dict[Row, caches.Result]:
-    """Return the result of each row, from the cache or from the model."""
-    asked = keys(model, rows)
-    line = lines.line("score", len(asked), progress)
-    found = caches.completed(cache, asked, lambda some: results(model, some, batch_size), line)
-    metering.add(lambda: _work(model, [row for row in rows if row.scored]))
-    return found
-
-
-def _lists(rows: list[Row], found: Mapping[Row, caches.Result]) -> list[list[float]]:
+def _lists(rows: list[Row], found: Mapping[Row, Result]) -> list[list[float]]:
     return [list(found[row].logprobs) if row.scored else [] for row in rows]
 
 
@@ -246,25 +228,10 @@ def _work(model: LanguageModel, rows: list[Row]) -> dict[str, int]:
     }
 
 
-def _named(probes: pd.DataFrame) -> pd.DataFrame:
-    """Return probes that have names: where they have none, each prompt is an item."""
-    check_texts(probes, TEXTS, texts=TEXTS)
-    if not set(NAMES) & set(probes.columns):
-        option = probes.groupby("prompt").cumcount()
-        probes = probes.assign(item=probes["prompt"], variant="", option=option)
-    check_columns(probes, NAMES, "probes")
-    return probes
-
-
-def _rows(model: LanguageModel, probes: pd.DataFrame) -> list[Row]:
-    groups = list(zip(probes["item"], probes["variant"]))
-    return tokens.rows(model, list(probes["prompt"]), list(probes["continuation"]), groups)
-
-
-def check_texts(frame: pd.DataFrame, needed: Sequence[str], texts: Sequence[str]) -> None:
-    """Refuse a table that lacks columns, or whose texts are not all strings."""
+def check_texts(frame: pd.DataFrame, needed: Sequence[str]) -> None:
+    """Refuse a table that lacks columns, or has in them what is no string."""
     check_columns(frame, needed, "probes")
-    for name in texts:
+    for name in needed:
         for row, text in zip(frame.index, frame[name]):
             if not isinstance(text, str):
                 raise UserError(f"Row {row} of the probes has the {name} {text!r}; give a string.")

@@ -63,18 +63,20 @@ def model():
 
 def scored(folder: Path | None, pause: float = 0.0) -> pd.DataFrame:
     """Score the probes a few at a time, with a pause after each pass."""
-    passes, length, rows = engine.run, engine.pack_length, caches.CHUNK_ROWS
+    way = engine.Packed
+    engine.scorer(model())  # tried
+    passes, length, rows = way.score, engine.pack_length, caches.CHUNK_ROWS
 
     def slow(*arguments):
         for done in passes(*arguments):
             yield done
             time.sleep(pause)
 
-    engine.run, engine.pack_length, caches.CHUNK_ROWS = slow, lambda _: 9, CHUNK
+    way.score, engine.pack_length, caches.CHUNK_ROWS = slow, lambda _: 9, CHUNK
     try:
         return score(model(), PROBES, folder, progress=False)
     finally:
-        engine.run, engine.pack_length, caches.CHUNK_ROWS = passes, length, rows
+        way.score, engine.pack_length, caches.CHUNK_ROWS = passes, length, rows
 
 
 def score_into(folder: Path, pause: float = 0.0, out: Path | None = None) -> None:

@@ -1,6 +1,5 @@
 """Models of the hub, from a small hub on this machine: revisions, progress, failures, moves."""
 
-import io
 import os
 import re
 import subprocess
@@ -289,20 +288,6 @@ def test_data_sets_fail_in_the_same_words(hub, tmp_path, monkeypatch, fault, sen
         UserError, match=rf"Fetching set.jsonl from {hub.url}/\S+ failed: .*{sentence}"
     ):
         questions.read(f"{hub.url}/set.jsonl")
-
-
-class Terminal(io.StringIO):
-    def isatty(self):
-        return True
-
-
-def test_a_terminal_sees_share_and_time_left_and_nothing_else(hub, monkeypatch):
-    monkeypatch.setattr("huggingface_hub.constants.DOWNLOAD_CHUNK_SIZE", 1000)
-    stream = Terminal()
-    monkeypatch.setattr(sys, "stderr", stream)
-    checkpoints.find("owner/tiny")
-    shown = [line.strip() for line in stream.getvalue().split("\r")[1:]]
-    assert shown[-1] == "Fetching owner/tiny: 0.2/0.2 MB, 0:00:00 left"
 
 
 def test_a_page_sees_nothing(hub, capfd):

@@ -10,9 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers import UserError
-from helpers.probing import generate
-from helpers.probing.engine import branching, decoding, outcomes, packing, plan
+from helpers.probing import engine, generate
+from helpers.probing.engine import branching, decoding, packing, trial
 from helpers.probing.engine.decoding import Rules, Task
+from helpers.probing.engine.trie import PASS
 from tests import tiny
 from tests.probing.test_engine import METHODS, short_of_memory, tokens_forwarded
 
@@ -27,7 +28,7 @@ LETTERS = ["a", "e", "i", "o", "1", "9", " ", "F", "co"]
 @pytest.fixture(autouse=True)
 def untried(monkeypatch):
     """Let each test try its models anew."""
-    monkeypatch.setattr(branching, "_known", weakref.WeakKeyDictionary())
+    monkeypatch.setattr(engine, "_grows", weakref.WeakKeyDictionary())
 
 
 @functools.cache
@@ -97,8 +98,8 @@ def expected(lm, task: Task, rules: Rules) -> tuple[list[int], list[float], list
     return said[:kept], own, [chances[n, token].item() for n, token in enumerate(read)]
 
 
-def run(lm, tasks, rules, length: int = 512, price: float = plan.PASS, scored=frozenset()) -> dict:
-    parts = list(branching._run(lm, tasks, length, rules, price, scored))
+def run(lm, tasks, rules, length: int = 512, price: float = PASS, scored=frozenset()) -> dict:
+    parts = list(branching.run(lm, tasks, length, rules, price, scored))
     assert sum(map(len, parts)) == len(tasks)  # each text once
     return {task: text for part in parts for task, text in part.items()}
 
@@ -123,7 +124,7 @@ def difference(lm, found: dict, rules: Rules) -> float:
 def test_every_packed_family_says_what_a_plain_loop_says(family):
     lm, tasks = case(family)
     rules = Rules(NEW, (), ())
-    assert branching.suits(lm)
+    assert engine.scorer(lm).joins
     assert difference(lm, run(lm, tasks, rules), rules) <= EXACT
     assert difference(lm, run(lm, tasks, rules, 24, 0), rules) <= EXACT
     both = echoing(family)
@@ -134,7 +135,7 @@ def test_every_packed_family_says_what_a_plain_loop_says(family):
 
 @pytest.mark.parametrize("family", ["falcon_alibi", "gpt_neo", "llama_dynamic", "mamba", "t5"])
 def test_other_families_are_continued_otherwise(family):
-    assert not branching.suits(tiny.language_model(family))
+    assert not engine.scorer(tiny.language_model(family)).joins
 
 
 @settings(max_examples=40, deadline=None)
@@ -150,7 +151,7 @@ def test_prompts_rules_order_and_packs_change_no_text(data, family):
     ends = data.draw(st.lists(st.sampled_from(likely), max_size=5))
     rules = Rules(new, tuple(stop), tuple(ends))
     length = data.draw(st.sampled_from([1, 7, 24, 64, 512]))
-    price = data.draw(st.sampled_from([0, plan.PASS, float("inf")]))
+    price = data.draw(st.sampled_from([0, PASS, float("inf")]))
     found = run(lm, asked, rules, length, price, scored)
     assert {task for task, text in found.items() if text.scored} == scored
     assert difference(lm, found, rules) <= EXACT
@@ -189,7 +190,7 @@ def test_a_wrong_mask_or_position_fails_and_is_not_used(wrong, family, monkeypat
     rules = Rules(NEW, (), ())
     monkeypatch.setattr(packing, "placed", wrong)
     assert difference(lm, run(lm, tasks, rules), rules) > 1000 * EXACT
-    assert not branching.suits(lm)
+    assert not engine.scorer(lm).joins
 
 
 def test_a_window_left_out_of_the_mask_fails(monkeypatch):
@@ -197,15 +198,15 @@ def test_a_window_left_out_of_the_mask_fails(monkeypatch):
     rules = Rules(NEW, (), ())
     monkeypatch.setattr(packing.families, "windows", lambda config: None)
     assert difference(lm, run(lm, tasks, rules), rules) > 1000 * EXACT
-    assert not branching.suits(lm)
+    assert not engine.scorer(lm).joins
 
 
 def test_a_model_that_fails_goes_on_in_batches_and_that_is_told(monkeypatch, caplog):
     lm = tiny.language_model("llama")
     prompts = ["Which country is Lyon in?", "Lyon is located in", "The"]
     right = generate(lm, prompts, progress=False)
-    monkeypatch.setattr(branching, "_known", weakref.WeakKeyDictionary())
-    monkeypatch.setattr(outcomes, "read", lambda *asked: None)
+    monkeypatch.setattr(engine, "_grows", weakref.WeakKeyDictionary())
+    monkeypatch.setattr(trial, "outcome", lambda *asked: asked[-1]()[0])
 
     def broken(*args):
         raise TypeError("no such argument")
@@ -262,9 +263,10 @@ def test_prompts_are_read_while_few_texts_go_on():
 def test_one_prompt_with_two_anchors_is_read_once():
     lm, tasks = case("gpt2")
     same = [Task(tasks[0].ids, anchor=(n, 5)) for n in (3, 4)]
-    rules = Rules(NEW, (), ())
+    rules, scorer = Rules(NEW, (), ()), engine.scorer(lm)
+    assert scorer.joins
     with tokens_forwarded(lm) as seen:
-        found = list(branching.run(lm, same, rules))
+        found = list(scorer.texts(same, rules))
     assert seen[0] == len(tasks[0].ids)
     texts = {text.task: text for part in found for text in part}
     assert texts.keys() == set(same)
@@ -275,14 +277,14 @@ def test_one_prompt_with_two_anchors_is_read_once():
 def test_packs_that_do_not_fit_are_halved(family):
     lm, tasks = case(family)
     rules = Rules(NEW, (), ())
-    assert branching.suits(lm)
+    assert engine.scorer(lm).joins
     with tokens_forwarded(lm) as seen, short_of_memory(lm, 20):
-        done = [text for part in branching.run(lm, tasks, rules) for text in part]
+        done = [text for part in engine.scorer(lm).texts(tasks, rules) for text in part]
     assert any(size > 20 for size in seen)
     assert len(done) == len(tasks)
     assert difference(lm, {text.task: text for text in done}, rules) <= EXACT
     with short_of_memory(lm, 0), pytest.raises(UserError, match="does not fit into the memory"):
-        list(branching.run(lm, tasks, rules))
+        list(engine.scorer(lm).texts(tasks, rules))
 
 
 def test_keys_of_texts_that_have_ended_are_let_go(monkeypatch):

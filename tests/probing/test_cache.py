@@ -10,7 +10,7 @@ import torch
 
 from helpers import UserError
 from helpers.probing import cache, engine, generate, score
-from helpers.probing.engine import branching
+from helpers.probing.engine import Packed
 from tests import tiny
 
 PROBES = pd.DataFrame(
@@ -25,7 +25,9 @@ PROBES = pd.DataFrame(
 
 @pytest.fixture
 def lm():
-    return tiny.language_model("llama")
+    lm = tiny.language_model("llama")
+    assert engine.scorer(lm).joins  # tried
+    return lm
 
 
 @pytest.fixture
@@ -35,7 +37,7 @@ def forwarded(monkeypatch):
     Packs are so short that each holds one prompt with its two options.
     """
     seen = {"rows": 0, "passes": 0, "stop": None}
-    scored, continued = engine.run, branching.run
+    scored, continued = Packed.score, Packed.texts
 
     def count(rows):
         if seen["passes"] == seen["stop"]:
@@ -43,19 +45,19 @@ def forwarded(monkeypatch):
         seen["passes"] += 1
         seen["rows"] += rows
 
-    def counted_scores(model, rows, batch_size):
-        for done in scored(model, rows, batch_size):
+    def counted_scores(how, rows, batch_size=None):
+        for done in scored(how, rows, batch_size):
             count(len(done))
             yield done
 
-    def counted_texts(model, tasks, rules, anchors):
-        for done in continued(model, tasks, rules, anchors):
+    def counted_texts(how, *asked):
+        for done in continued(how, *asked):
             count(len(done))
             yield done
 
     monkeypatch.setattr(engine, "pack_length", lambda model: 9)
-    monkeypatch.setattr(engine, "run", counted_scores)
-    monkeypatch.setattr(branching, "run", counted_texts)
+    monkeypatch.setattr(Packed, "score", counted_scores)
+    monkeypatch.setattr(Packed, "texts", counted_texts)
     return seen
 
 
@@ -92,13 +94,13 @@ def test_interrupted_generation_resumes_and_gives_the_same_table(lm, forwarded, 
 def test_a_killed_run_keeps_what_was_flushed(lm, forwarded, monkeypatch, tmp_path):
     # What `kill -9` leaves: the chunks written so far and a half-written file, no last flush.
     monkeypatch.setattr(cache, "CHUNK_ROWS", 4)
-    flush = cache.flush
+    write = cache.write
     forwarded["stop"] = 5
-    monkeypatch.setattr(cache, "flush", lambda s: flush(s) if len(s.pending) >= 4 else None)
+    monkeypatch.setattr(cache, "write", lambda to, new: write(to, new) if len(new) >= 4 else None)
     with pytest.raises(KeyboardInterrupt):
         score(lm, PROBES, tmp_path, progress=False)
     (tmp_path / "answers-0123.tmp").write_bytes(b"PAR1 half a file")
-    monkeypatch.setattr(cache, "flush", flush)
+    monkeypatch.setattr(cache, "write", write)
     forwarded.update(rows=0, stop=None)
     found = score(lm, PROBES, tmp_path, progress=False)
     assert forwarded["rows"] == len(PROBES) - 8
@@ -190,11 +192,8 @@ def test_a_full_disk_is_one_sentence(lm, monkeypatch, tmp_path):
 
 def test_values_come_back_exactly(tmp_path):
     result = cache.Result((-0.1, float("-inf")), (3, 4), (-1e-30,))
-    store = cache.open_store(tmp_path, ["a"])
-    cache.add(store, {"a": result, "b": cache.Result((-1.0,))})
-    cache.flush(store)
-    again = cache.open_store(tmp_path, ["a"])
-    assert again.known == {"a": result}
+    cache.write(tmp_path, {"a": result, "b": cache.Result((-1.0,))})
+    assert cache.read(tmp_path, ["a"]) == {"a": result}
 
 
 def test_number_format_decides_the_key(lm):

@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from helpers.models import tokens
-from helpers.probing import generate
-from helpers.probing.engine import branching, decoding
+from helpers.probing import engine, generate
+from helpers.probing.engine import Packed, decoding
 from tests import tiny
 
 PROMPTS = ["Which country is Lyon in?", "Lyon is located in", "The", "Bern is located in"]
@@ -16,7 +16,7 @@ PROMPTS = ["Which country is Lyon in?", "Lyon is located in", "The", "Bern is lo
 @pytest.fixture(autouse=True)
 def in_batches(monkeypatch):
     """Continue every model in batches of equal length."""
-    monkeypatch.setattr(branching, "suits", lambda model: False)
+    monkeypatch.setattr(Packed, "joins", False)
 
 
 def spoilt(family: str, change):
@@ -42,6 +42,8 @@ def texts(lm) -> list[str]:
 @pytest.mark.parametrize(("family", "state"), [("llama", "kept"), ("mamba", "bare")])
 def test_a_right_state_is_kept(family, state, caplog):
     lm, read = spoilt(family, lambda given: 0)
+    engine.scorer(lm)  # tried
+    caplog.clear()
     assert decoding.way_of(lm) == decoding.Way(state, together=True)
     del read[:]
     texts(lm)

@@ -16,7 +16,8 @@ from helpers.models import check, families, gpu, plain
 from helpers.models.tokens import Row
 from helpers.probing import engine
 from helpers.probing import method as public_method
-from helpers.probing.engine import encoder, packing, plan
+from helpers.probing.engine import encoder, packing, trial
+from helpers.probing.engine.trie import PASS
 from tests import tiny
 
 METHODS = {
@@ -72,8 +73,8 @@ def unchecked(monkeypatch):
     monkeypatch.setattr(engine, "_known", weakref.WeakKeyDictionary())
 
 
-def run(lm, rows, name: str, length: int = 64, price: float = plan.PASS) -> dict:
-    parts = list(engine._run(lm, rows, None, name, length, price))
+def run(lm, rows, name: str, length: int = 64, price: float = PASS) -> dict:
+    parts = list(engine.scorer_by(lm, engine.Method(name, ""), length, price).score(rows))
     assert sum(map(len, parts)) == len(rows)  # each row once
     return {row: values for part in parts for row, values in part.items()}
 
@@ -145,7 +146,7 @@ def test_a_plain_causal_mask_fails(family, monkeypatch):
         return np.tril(np.ones((len(nodes), kept + len(nodes)), dtype=bool), kept)
 
     monkeypatch.setattr(packing, "sees", causal)
-    monkeypatch.setattr(encoder, "attends", causal)
+    monkeypatch.setattr(encoder, "sees", causal)
     assert difference(run(lm, rows, "packed"), expected) > 1000 * EXACT
     assert engine.method(lm)["method"] == "plain"
 
@@ -184,7 +185,7 @@ def test_a_method_that_fails_its_check_is_left_loudly(monkeypatch, caplog):
     assert told["checked_max_abs_diff"] > check.TOLERANCE["float32"]
     assert [record.levelname for record in caplog.records] == ["WARNING"]
     assert "tiny-gpt_neo is scored in plain batches, which is slow" in caplog.text
-    found = {row: values for part in engine.run(lm, rows) for row, values in part.items()}
+    found = {row: values for part in engine.scorer(lm).score(rows) for row, values in part.items()}
     assert difference(found, expected) <= EXACT
 
 
@@ -227,7 +228,7 @@ def test_plain_batches_are_those_that_change_nothing(change, batches):
 
     lm.model.forward = changed
     assert engine.method(lm)["batches"] == batches
-    found = {row: values for part in engine.run(lm, rows) for row, values in part.items()}
+    found = {row: values for part in engine.scorer(lm).score(rows) for row, values in part.items()}
     alone = {row: v for r in rows for row, v in next(plain.run(lm, [r])).items()}
     assert difference(found, alone) <= 5e-5
 
@@ -250,7 +251,7 @@ def test_an_unknown_family_is_told_loudly_and_once(caplog):
 
 def test_the_check_is_longer_than_its_window_and_leaves_the_config_alone():
     lm = tiny.language_model("mistral", sliding_window=100)
-    assert max(len(row.ids) for row in check.sample(lm)) > 2 * check.WINDOW
+    assert max(len(row.ids) for row in trial.sample(lm)) > 2 * trial.WINDOW
     before = lm.model.config.to_dict()
     assert engine.method(lm)["method"] == "packed"
     assert lm.model.config.to_dict() == before
@@ -270,7 +271,7 @@ def test_hooks_are_gone_afterwards(family):
 @given(
     seed=st.integers(0, 999),
     length=st.sampled_from([1, 7, 20, 64, 512]),
-    price=st.sampled_from([0, plan.PASS, float("inf")]),
+    price=st.sampled_from([0, PASS, float("inf")]),
     family=st.sampled_from(ATTENTION),
 )
 def test_order_pack_length_and_kept_keys_change_nothing(seed, length, price, family):
@@ -445,7 +446,7 @@ def test_bfloat16_is_within_its_rounding(family):
 
 def test_a_text_without_others_and_no_rows():
     lm = case("llama")[0]
-    assert list(engine.run(lm, [])) == []
+    assert list(engine.scorer(lm).score([])) == []
     row = Row((3, 4), 1)
     assert difference(run(lm, [row], "packed"), one_by_one(lm, [row])) <= EXACT
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from helpers.models import check, plain
 from helpers.models.tokens import Row
 from helpers.probing import cache, engine, score
-from helpers.probing.engine import branching, outcomes, packing, plan
-from helpers.probing.engine.trie import build
+from helpers.probing.engine import packing, trial
+from helpers.probing.engine.trie import PASS, build, plan
 from tests import tiny
 
 LONG = 100  # keys from which on the planted kernel is wrong
@@ -42,10 +42,14 @@ def dropping(monkeypatch):
     return seen
 
 
+def packed(lm, length: int, price: float = PASS):
+    return engine.scorer_by(lm, engine.Method("packed", ""), length, price)
+
+
 def short_difference(lm) -> float:
-    return check.difference(
+    return trial.difference(
         lm,
-        lambda rows: engine._run(lm, rows, None, "packed", 8, 0),
+        lambda rows: packed(lm, 8, 0).score(rows),
         lambda rows: plain.run(lm, rows),
     )
 
@@ -72,7 +76,7 @@ def test_a_kernel_that_is_wrong_in_long_packs_alone_is_refused(family, dropping,
     assert told["method"] == "plain"
     assert "packed fails its check: log-probabilities differ by" in told["reason"]
     assert "is scored in plain batches, which is slow" in caplog.text
-    assert not branching.suits(lm)
+    assert not engine.scorer(lm).joins
     wanted = naive(lm)
     assert apart(score(lm, PROBES, progress=False), wanted) <= 1e-5
     engine._known[lm.model] = engine.Method("packed", "unchecked")
@@ -83,25 +87,26 @@ def test_what_failed_is_checked_again_and_then_kept(monkeypatch):
     right = packing.as_mask
     monkeypatch.setattr(packing, "as_mask", lambda model, seen: right(model, seen | True))
     assert engine.method(tiny.language_model("llama"))["method"] == "plain"
-    assert not outcomes.folder().exists()
+    assert not trial.folder().exists()
     monkeypatch.setattr(packing, "as_mask", right)
     assert engine.method(tiny.language_model("llama"))["method"] == "packed"
-    assert len(list(outcomes.folder().iterdir())) == 1
+    assert len(list(trial.folder().iterdir())) == 1
 
 
 @pytest.fixture
 def checks(monkeypatch):
     """Return a list that grows with each check."""
-    made, right = [], check.difference
-    monkeypatch.setattr(check, "difference", lambda *asked: made.append(asked) or right(*asked))
+    made, right = [], trial.difference
+    monkeypatch.setattr(trial, "difference", lambda *asked: made.append(asked) or right(*asked))
     return made
 
 
 def ask(lm) -> tuple:
     with pytest.MonkeyPatch.context() as fresh:  # as another process would
         fresh.setattr(engine, "_known", {})
-        fresh.setattr(branching, "_known", {})
-        return engine.method_of(lm), branching.suits(lm)
+        fresh.setattr(engine, "_grows", {})
+        found = engine.scorer(lm)
+        return found.method, found.joins
 
 
 @pytest.mark.parametrize("family", ["llama", "mamba", "t5"])
@@ -152,7 +157,7 @@ def other_processor(lm, monkeypatch):
 
 
 def other_code(lm, monkeypatch):
-    monkeypatch.setattr(outcomes, "_code", lambda: "changed")
+    monkeypatch.setattr(trial, "_code", lambda: "changed")
     return lm
 
 
@@ -173,10 +178,10 @@ def test_what_decides_the_numbers_is_checked_anew(change, checks, monkeypatch):
 @pytest.mark.parametrize("damage", ["broken", "folder"])
 def test_an_outcome_that_cannot_be_read_or_kept_is_made_again(damage, checks):
     if damage == "folder":
-        outcomes.folder().parent.mkdir(exist_ok=True)
-        outcomes.folder().write_text("in the way")
+        trial.folder().parent.mkdir(exist_ok=True)
+        trial.folder().write_text("in the way")
     first = ask(tiny.language_model("llama"))
-    for file in outcomes.folder().glob("*"):
+    for file in trial.folder().glob("*"):
         file.write_text("{")
     made = len(checks)
     assert ask(tiny.language_model("llama")) == first
@@ -193,10 +198,10 @@ LM = tiny.language_model("llama")
 )
 def test_rows_of_a_check_fill_a_pack_below_a_kept_beginning(length, limit, scored):
     lm = dataclasses.replace(LM, max_length=limit)
-    rows = check.fill(lm, length, scored)
+    rows = trial.fill(lm, length, scored)
     assert limit is None or max(len(row.ids) for row in rows) <= limit
     tree = build(rows)
-    steps = plan.plan(tree, length, price=0)
+    steps = plan(tree, length, price=0)
     assert any(step.keeps for step in steps)
     packs = [step.nodes for step in steps if not step.keeps]
     assert length - max(len(row.ids) for row in rows) < max(map(len, packs)) <= length
@@ -207,13 +212,13 @@ def test_rows_of_a_check_fill_a_pack_below_a_kept_beginning(length, limit, score
 
 def test_half_precision_is_forgiven_single_tokens_of_many():
     lm = another_dtype(tiny.language_model("llama"), None)
-    rows = check.fill(lm, 512)
+    rows = trial.fill(lm, 512)
     scores = {row: tuple(-1.0 for _ in row.scored) for row in rows}
 
     def moved(first: int):
         changed = {r: tuple(v - 5 for v in scores[r]) for r in rows[:first]}
         one = {rows[-1]: (-6.0, *scores[rows[-1]][1:])}
-        return check.difference(lm, lambda _: [scores], lambda _: [scores | one | changed], rows)
+        return trial.difference(lm, lambda _: [scores], lambda _: [scores | one | changed], rows)
 
     assert moved(0) == 0
     assert moved(1) == 5

@@ -108,7 +108,7 @@ def test_probabilities_of_all_next_tokens_sum_to_one(family):
     source = prompt if family == "t5" else ()
     size = lm.model.config.vocab_size
     rows = [tokens.Row((*first, token), len(first), source) for token in range(size)]
-    found = [values for part in engine.run(lm, rows) for values in part.values()]
+    found = [values for part in engine.scorer(lm).score(rows) for values in part.values()]
     assert len(found) == size
     assert sum(math.exp(values[0]) for values in found) == pytest.approx(1, abs=1e-5)
 
@@ -133,7 +133,7 @@ def test_plain_batches_give_the_same(family, monkeypatch):
     lm, probes = tiny.language_model(family), table()
     whole = score(lm, probes, progress=False)["logprobs"]
     plainly = engine.Method("plain", "the test wants it")
-    monkeypatch.setattr(engine, "method_of", lambda model: plainly)
+    monkeypatch.setitem(engine._known, lm.model, plainly)
     assert largest_difference(score(lm, probes, progress=False)["logprobs"], whole) <= 1e-5
 
 
@@ -149,7 +149,7 @@ def test_a_batch_that_does_not_fit_is_halved(monkeypatch):
     lm, probes = tiny.language_model("llama"), table()
     whole = score(lm, probes, progress=False)["logprobs"]
     plainly = engine.Method("plain", "the test wants it")
-    monkeypatch.setattr(engine, "method_of", lambda model: plainly)
+    monkeypatch.setitem(engine._known, lm.model, plainly)
     one_pass = plain.score_batch
 
     def narrow(model, batch):
@@ -164,9 +164,12 @@ def test_a_batch_that_does_not_fit_is_halved(monkeypatch):
 def test_equal_rows_are_forwarded_once(monkeypatch):
     lm = tiny.language_model("llama")
     probes = pd.concat([table(), table().assign(variant="again")], ignore_index=True)
+    engine.scorer(lm)  # tried
     seen = []
-    run = engine.run
-    monkeypatch.setattr(engine, "run", lambda m, rows, n: seen.extend(rows) or run(m, rows, n))
+    run = engine.Packed.score
+    monkeypatch.setattr(
+        engine.Packed, "score", lambda how, rows, n: seen.extend(rows) or run(how, rows, n)
+    )
     found = score(lm, probes, progress=False)
     assert len(seen) == len(set(seen)) == len(table())
     assert found["logprobs"].iloc[0] == found["logprobs"].iloc[len(table())]

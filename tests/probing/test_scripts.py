@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers import models, probing
-from helpers.probing import cache, generation
-from helpers.probing.engine import branching
+from helpers.probing import answering, cache, engine, generation
 from tests import tiny
 from tests.probing.test_generation import Script
 from tests.stub_server import StubServer
@@ -74,7 +73,7 @@ def check(lm, pairs: list[tuple[str, str]], stop: list[str], cache=None, **asked
 def test_a_text_is_the_whole_one_up_to_its_stop(name, family, size, monkeypatch, tmp_path):
     says(monkeypatch)
     lm = language_model(family, TOKENIZERS[name]())
-    assert branching.suits(lm) == (family == "llama")
+    assert engine.scorer(lm).joins == (family == "llama")
     known = [pair for pair in PAIRS if name != "piece" or pair[0].isascii()]
     for _ in range(2):  # from the model, then from what is kept
         check(lm, known, STOPS, tmp_path, batch_size=size)
@@ -136,7 +135,7 @@ def test_a_text_kept_by_another_version_is_not_read_back(monkeypatch, tmp_path):
     lm = language_model("llama", tiny.byte_tokenizer())
     asked = {"stop": ["never"], "cache": tmp_path, "progress": False}
     with monkeypatch.context() as before:
-        before.setattr(generation, "VERSION", generation.VERSION - 1)
-        before.setattr(generation, "_result", lambda text: cache.Result((), ()))
+        before.setattr(answering, "VERSION", answering.VERSION - 1)
+        before.setattr(answering, "_result", lambda text: cache.Result((), ()))
         assert probing.generate(lm, ["Lyon?"], **asked)["tokens"].tolist() == [[]]
     assert len(probing.generate(lm, ["Lyon?"], **asked)["tokens"].iloc[0]) > 0

@@ -15,8 +15,8 @@ from helpers.models import tokens
 from helpers.models.address import KEY
 from helpers.models.checkpoints import WEIGHTS
 from helpers.models.tokens import Row
-from helpers.probing import server_scoring
 from helpers.probing.attribution import attribute
+from helpers.probing.engine import server
 from tests import tiny
 from tests.probing.test_scoring import OPTIONS, PROMPTS, expected, largest_difference, table
 from tests.stub_server import StubServer, slow
@@ -265,10 +265,10 @@ def test_too_long_a_prompt_is_refused_before_it_is_sent(serve):
 )
 def test_every_row_is_in_one_group_and_every_scored_token_in_its_tree(texts):
     rows = list({Row(tuple(ids), start) for ids, start in texts if len(ids) > start})
-    groups = server_scoring.groups(rows)
+    groups = server.groups(rows)
     assert sorted(map(str, rows)) == sorted(str(row) for group in groups for row in group.rows)
     for group in groups:
-        branches = server_scoring.tree(group.rows)
+        branches = server.tree(group.rows)
         for row in group.rows:
             assert row.ids[: row.start] == group.before
             assert all(row.scored[at] in branches[row.scored[:at]] for at in range(len(row.scored)))

@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 from helpers.models.splice import common_prefix
 from helpers.models.tokens import Row
-from helpers.probing import engine
-from helpers.probing.engine import encoder, packing, plan, shared, trie
+from helpers.probing.engine import packing, shared, trie
 from tests import tiny
 
 IDS = st.lists(st.integers(0, 2), min_size=2, max_size=9).map(tuple)
@@ -18,7 +17,7 @@ ROWS = st.lists(
     max_size=25,
 )
 LENGTHS = st.sampled_from([1, 2, 3, 5, 8, 100])
-PRICES = st.sampled_from([0, 3, plan.PASS, float("inf")])
+PRICES = st.sampled_from([0, 3, trie.PASS, float("inf")])
 
 
 def texts(tree: trie.Trie) -> list[tuple[int, ...]]:
@@ -42,7 +41,6 @@ def test_a_tree_has_each_distinct_beginning_once(rows):
         below = [other for other in found if other[: len(text)] == text]
         assert below == found[node : tree.end[node]]
         assert tree.depth[node] == len(text) - 1
-        assert trie.sizes(tree)[node] == sum(other in before_an_end for other in below)
 
 
 @given(ROWS)
@@ -61,7 +59,7 @@ def test_the_path_of_a_row_is_its_scored_tokens(rows):
 @given(ROWS, LENGTHS, PRICES)
 def test_every_inner_node_is_forwarded_after_all_before_it(rows, length, price):
     tree = trie.build(rows)
-    steps = plan.plan(tree, length, price)
+    steps = trie.plan(tree, length, price)
     new = [node for step in steps for node in step.new]
     assert sorted(new) == np.flatnonzero(tree.inner).tolist()  # each once
     kept = {-1: set()}
@@ -81,11 +79,11 @@ def test_every_inner_node_is_forwarded_after_all_before_it(rows, length, price):
 @given(ROWS, LENGTHS, PRICES)
 def test_never_more_tokens_than_plainly_and_no_pack_too_long(rows, length, price):
     tree = trie.build(rows)
-    steps = plan.plan(tree, length, price)
+    steps = trie.plan(tree, length, price)
     distinct = len({row.ids[:n] for row in rows for n in range(1, len(row.ids))})
     repeated = sum(len(step.nodes) - len(step.new) for step in steps)
-    assert plan.count(steps) == distinct + repeated
-    assert plan.count(steps) <= sum(len(row.ids) - 1 for row in set(rows))
+    assert sum(len(step.nodes) for step in steps) == distinct + repeated
+    assert sum(len(step.nodes) for step in steps) <= sum(len(row.ids) - 1 for row in set(rows))
     for step in steps:
         # Only a pack that is one way down from its beginning may be longer than asked for.
         assert (
@@ -100,7 +98,7 @@ def test_a_node_sees_its_own_text_and_nothing_else(rows):
     tree = trie.build(rows)
     found = texts(tree)
     expected = [[key == query[: len(key)] for key in found] for query in found]
-    assert np.array_equal(trie.attends(tree, np.arange(len(found))), np.array(expected))
+    assert np.array_equal(trie.sees(tree, range(len(found))), np.array(expected))
 
 
 def test_a_window_is_told_from_positions_in_the_text():
@@ -108,7 +106,7 @@ def test_a_window_is_told_from_positions_in_the_text():
     nodes = [4, 5, 7]  # ids 4, 5 at positions 4, 5 and id 7 at position 4
     assert tree.token[nodes].tolist() == [4, 5, 7]
     lm = tiny.language_model("mistral", sliding_window=3)
-    allowed, places = packing.sees(tree, nodes, kept=4), tree.depth[nodes]
+    allowed, places = trie.sees(tree, nodes, kept=4), tree.depth[nodes]
     with packing.placed(lm, allowed, places, np.append(np.arange(4), places)) as given:
         mask = given["attention_mask"][0, 0]
     assert mask.exp().int().tolist() == [  # it is added to the scores
@@ -129,11 +127,11 @@ def relation(prefix: int, subjects: int, choices: int, tokens: int) -> list[Row]
 
 def test_a_long_shared_beginning_is_forwarded_once():
     rows = relation(600, 8, 100, 4)
-    found = engine.count_tokens(rows)
+    found = trie.count_tokens(rows)
     assert found["plain"] == 8 * 100 * 606
     assert found["distinct"] == found["forwarded"] == 600 + 8 * (2 + 100 * 3)
     assert found["heads"] == 8 * (1 + 100 * 3)
-    first = plan.plan(trie.build(rows), 512)[0]
+    first = trie.plan(trie.build(rows), 512)[0]
     assert first.keeps
     assert len(first.nodes) == 600
 
@@ -141,25 +139,25 @@ def test_a_long_shared_beginning_is_forwarded_once():
 def test_each_relation_keeps_a_beginning_of_its_own():
     rows = relation(600, 3, 50, 3)
     rows += [Row((99_999, *row.ids), row.start + 1) for row in rows]
-    steps = plan.plan(trie.build(rows), 256)
+    steps = trie.plan(trie.build(rows), 256)
     assert sorted(len(step.nodes) for step in steps if step.keeps) == [600, 601]
-    assert engine.count_tokens(rows, 256)["forwarded"] == engine.count_tokens(rows)["distinct"]
+    assert trie.count_tokens(rows, 256)["forwarded"] == trie.count_tokens(rows)["distinct"]
 
 
 def test_short_shared_beginnings_are_repeated_in_packs():
     rows = [Row((1, f, 3, 4, 5, o), 5) for f in range(300) for o in range(6)]
-    steps = plan.plan(trie.build(rows), 512)
+    steps = trie.plan(trie.build(rows), 512)
     assert not any(step.keeps for step in steps)
-    counted = engine.count_tokens(rows)
+    counted = trie.count_tokens(rows)
     assert counted["distinct"] == 1 + 300 * 4
     assert counted["forwarded"] == counted["distinct"] + len(steps) - 1
 
 
 def test_tokens_of_several_sources_are_counted_apart():
     rows = [Row((0, 5, n), 1, (s,)) for s in range(3) for n in range(4)]
-    counted = engine.count_tokens(rows)
+    counted = trie.count_tokens(rows)
     assert counted == {"plain": 36, "distinct": 6, "forwarded": 6, "heads": 6, "passes": 3}
-    steps = plan.plan(trie.build(rows[:4]), 1, encoder.NEVER)
+    steps = trie.plan(trie.build(rows[:4]), 1, trie.NEVER)
     assert not any(step.keeps for step in steps)
 
 
@@ -178,7 +176,7 @@ def test_kept_beginnings_of_rows_are_their_own_and_leave_the_scored_ones(rows, p
 
 def test_rows_that_share_much_keep_it():
     rows = [*relation(600, 2, 3, 2), Row((7, 7, 7), 2)]
-    groups = shared.beginnings(trie.build(rows), plan.PASS, 16)
+    groups = shared.beginnings(trie.build(rows), trie.PASS, 16)
     assert {len(beginning): len(group) for beginning, group in groups.items()} == {600: 6, 0: 1}
 
 

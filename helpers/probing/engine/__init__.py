@@ -1,35 +1,57 @@
 """Exact scores of rows of token ids, each distinct token computed once where a model allows it.
 
-The way of a probe: `probing.score` has `models.tokens.rows` write it as a row of ids and looks the
-row up in the cache; `run` scores the rest by the model's `method`, tried against plain batches on
-first use. Each method is a module whose `run` yields log-probabilities by row. ``packed``: `trie`
-merges the beginnings of all rows, `plan` cuts the tree into forward passes, and `packing` (or
-`encoder`, with an encoder's states) gives each pass its mask and positions, calls the model and
-reads the log-softmax at each token's parent. ``rows``: `shared` keeps the keys of long beginnings.
-``plain``: `models.plain` forwards whole rows. ``server``: `server_scoring` asks for them.
-Greedy texts grow in packs (`branching`) or in batches of equal length (`decoding`).
+`scorer` chooses a model's `Scorer`, tries it against plain batches, and nothing after that asks
+what kind of model it is:
+
+=========  =======================  ==============================================================
+Scorer     for                      scores by
+=========  =======================  ==============================================================
+`Packed`   most causal models       `packing`: branches of a tree of rows in one sequence (`trie`)
+`Encoded`  T5 and mT5               `encoder`: the same below each source's encoder states
+`Shared`   position bias by place   `shared`: rows over the kept keys of what they share
+`Plain`    all others               `models.plain`: whole rows, the reference of all the others
+`Served`   models on a server       `server`: requests
+=========  =======================  ==============================================================
+
+Texts are continued by `decoding`, in packs by `branching`.
 """
 
 from __future__ import annotations
 
 import logging
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any
 
-import numpy as np
 import torch
 
 from helpers import UserError
 from helpers.models import LanguageModel, check, families, gpu, plain
 from helpers.models.address import Server
 from helpers.models.tokens import Row
-from helpers.probing import server_scoring
-from helpers.probing.engine import encoder, outcomes, packing, plan, shared, trie
+from helpers.probing.engine import (
+    branching,
+    decoding,
+    encoder,
+    packing,
+    server,
+    shared,
+    trial,
+    trie,
+)
+from helpers.probing.engine.decoding import Rules, Task, Text
+from helpers.probing.engine.trial import Scores
+from helpers.probing.engine.trie import count_tokens
 
+__all__ = ["Method", "Scorer", "count_tokens", "method", "pack_length", "scorer"]
 LOG = logging.getLogger(__name__)
+Texts = Iterator[list[Text]]
+NONE: Set[Task] = frozenset()
+SERVED = 512  # tokens of a pack by which the work of a server's model is counted
+_known: weakref.WeakKeyDictionary[Any, Method] = weakref.WeakKeyDictionary()
+_grows: weakref.WeakKeyDictionary[Any, bool] = weakref.WeakKeyDictionary()
 
 
 @dataclass(frozen=True)
@@ -42,17 +64,109 @@ class Method:
     batches: str | None = None  # the rows that plain batches put together (`plain.TOGETHER`)
 
 
-_known: weakref.WeakKeyDictionary[Any, Method] = weakref.WeakKeyDictionary()
+@dataclass(frozen=True)
+class Scorer:
+    """A model as it is scored and continued."""
+
+    model: LanguageModel
+    method: Method
+    length: int  # of a pack, in tokens
+    price: float = trie.PASS
+    joins = False  # whether `texts` can score anchors on the way
+
+    def score(self, rows: list[Row], size: int | None = None) -> Scores:
+        """Yield the log-probabilities of distinct rows, in batches of at most `size`."""
+        raise NotImplementedError
+
+    def texts(
+        self, tasks: list[Task], rules: Rules, size: int | None = None, scored: Set[Task] = NONE
+    ) -> Texts:
+        """Yield the continuations of distinct tasks, some at a time; `scored`: see `joins`."""
+        for batch in decoding.batches(self.model, tasks, rules, size):
+            yield gpu.in_halves(partial(decoding.continue_batch, self.model, rules), batch)
 
 
-def run(
-    model: LanguageModel, rows: list[Row], batch_size: int | None = None
-) -> Iterator[dict[Row, tuple[float, ...]]]:
-    """Yield the log-probabilities of distinct rows, some at a time, by the model's method."""
+class Plain(Scorer):
+    """Rows whole, in batches."""
+
+    def score(self, rows: list[Row], size: int | None = None) -> Scores:
+        return plain.run(self.model, rows, size, self.method.batches or plain.TOGETHER[0])
+
+
+class Shared(Scorer):
+    """Rows in batches over the keys of what they share."""
+
+    def score(self, rows: list[Row], size: int | None = None) -> Scores:
+        return shared.run(self.model, rows, size, self.price)
+
+
+class Encoded(Scorer):
+    """Continuations in packs, each source encoded once."""
+
+    def score(self, rows: list[Row], size: int | None = None) -> Scores:
+        return packing.halving(partial(encoder.run, self.model), rows, self.length)
+
+
+class Packed(Scorer):
+    """Rows in packs, and texts in packs where these pass their own trial."""
+
+    def score(self, rows: list[Row], size: int | None = None) -> Scores:
+        run = partial(packing.run, self.model, price=self.price)
+        return packing.halving(run, rows, self.length)
+
+    @property
+    def joins(self) -> bool:
+        """Whether texts are continued in packs; it is tried once a model."""
+        if self.model.model not in _grows:
+            _grows[self.model.model] = branching.tried(self.model, self.length)
+        return _grows[self.model.model]
+
+    def texts(
+        self, tasks: list[Task], rules: Rules, size: int | None = None, scored: Set[Task] = NONE
+    ) -> Texts:
+        if not tasks or not self.joins:
+            return super().texts(tasks, rules, size)
+        run = partial(branching.run, self.model, rules=rules, scored=scored)
+        return map(list, map(dict.values, packing.halving(run, tasks, self.length)))
+
+
+class Served(Scorer):
+    """A model on a server."""
+
+    def score(self, rows: list[Row], size: int | None = None) -> Scores:
+        return server.score(self.model, rows, size)
+
+    def texts(
+        self, tasks: list[Task], rules: Rules, size: int | None = None, scored: Set[Task] = NONE
+    ) -> Texts:
+        return server.continuations(self.model, tasks, rules, size)
+
+
+SCORERS = {"packed": Packed, "encoded": Encoded, "rows": Shared, "plain": Plain}
+
+
+def scorer(model: LanguageModel) -> Scorer:
+    """Return what scores a model and continues its texts; the trial is made once a model."""
     if isinstance(model.model, Server):
-        yield from server_scoring.run(model, rows, batch_size)
-    elif rows:
-        yield from _run(model, rows, batch_size, method_of(model).method, pack_length(model))
+        ways = " or ".join(model.model.ways)
+        return Served(model, Method("server", ways, model.model.difference), SERVED)
+    length = pack_length(model)
+    if model.model not in _known:
+        found = trial.outcome(model, "scored", length, lambda: _chosen(model, length))
+        _known[model.model] = found = Method(**found)
+        if found.method == "plain":
+            LOG.warning(
+                "%s is scored in plain batches, which is slow: %s.", model.name, found.reason
+            )
+    return scorer_by(model, _known[model.model], length)
+
+
+def scorer_by(
+    model: LanguageModel, method: Method, length: int, price: float = trie.PASS
+) -> Scorer:
+    """Return what scores a model at hand by a method."""
+    encoded = method.method == "packed" and model.kind == "seq2seq"
+    return SCORERS["encoded" if encoded else method.method](model, method, length, price)
 
 
 def method(model: LanguageModel) -> dict[str, Any]:
@@ -73,127 +187,48 @@ def method(model: LanguageModel) -> dict[str, Any]:
         `method` ("packed", "rows", "plain", "server"), `reason`, `checked_max_abs_diff` (float or
         None) and `batches` (of the plain method; see `plain.TOGETHER`).
     """
-    return asdict(method_of(model))
-
-
-def method_of(model: LanguageModel) -> Method:
-    """Return how a model is scored; the check is made once a model."""
-    if isinstance(model.model, Server):
-        return Method("server", " or ".join(model.model.ways), model.model.difference)
-    if model.model not in _known:
-        length = pack_length(model)
-        kept = outcomes.read(model, "scored", length)
-        found = Method(**kept) if kept else _checked(model, length)
-        if found.method == "plain":
-            LOG.warning(
-                "%s is scored in plain batches, which is slow: %s.", model.name, found.reason
-            )
-        if not kept and found.method == _family(model)[0]:  # what fails is tried again
-            outcomes.keep(model, "scored", length, asdict(found))
-        _known[model.model] = found
-    return _known[model.model]
+    return asdict(scorer(model).method)
 
 
 def pack_length(model: LanguageModel) -> int:
     """Return how many tokens a pack of a model holds, with the logits of all within memory."""
     if isinstance(model.model, Server):
-        return 512
+        return SERVED
     vocabulary, width = model.model.get_input_embeddings().weight.shape
     length = gpu.pack_length(model.device, width, vocabulary)
     return max(1, min(length, 4 * plain.LOGITS // vocabulary))
 
 
-def count_tokens(rows: list[Row], length: int = 512) -> dict[str, int]:
-    """Return what the forward passes of a decoder would compute for rows, in packs of a length.
-
-    `plain`: tokens of all rows, one by one; `distinct`: after distinct beginnings, without those
-    that end a row; `forwarded`: these and the repeated ancestors of packs; `heads`: next-token
-    distributions that are read.
-
-    >>> count_tokens([Row((7, 8, n), 2) for n in range(5)])
-    {'plain': 15, 'distinct': 2, 'forwarded': 2, 'heads': 1, 'passes': 1}
-    """
-    counts = {"plain": sum(len(row.ids) for row in rows)}
-    for source, group in encoder.by_source(rows).items():
-        tree = trie.build(group)
-        steps = plan.plan(tree, length, encoder.NEVER if source else plan.PASS)
-        found = {
-            "distinct": int(tree.inner.sum()),
-            "forwarded": plan.count(steps),
-            "heads": len(np.unique(tree.parent[tree.scored])),
-            "passes": len(steps),
-        }
-        counts = {name: counts.get(name, 0) + found.get(name, 0) for name in {**counts, **found}}
-    return counts
-
-
-def _run(
-    model: LanguageModel,
-    rows: list[Row],
-    batch_size: int | None,
-    name: str,
-    length: int,
-    price: float = plan.PASS,
-) -> Iterator[dict[Row, tuple[float, ...]]]:
-    """Yield what a method scores; packs that the memory does not hold go on at half the size."""
-    if name == "plain":
-        yield from plain.run(model, rows, batch_size, method_of(model).batches or plain.TOGETHER[0])
-    elif name == "rows":
-        yield from shared.run(model, rows, batch_size, price)
-    else:
-        pack_run = encoder.run if model.kind == "seq2seq" else partial(packing.run, price=price)
-        yield from packing.halving(model, pack_run, rows, length)
-
-
-def _family(model: LanguageModel) -> tuple[str, str]:
+def _chosen(model: LanguageModel, length: int) -> tuple[dict[str, Any], bool]:
+    """Return the method that a model passes its trial with, and whether it is its family's."""
     config = model.model.config
-    return families.method_and_reason(config, str(config._attn_implementation))
-
-
-def _checked(model: LanguageModel, length: int) -> Method:
-    name, reason = _family(model)
+    name, reason = families.method_and_reason(config, str(config._attn_implementation))
     if name == "plain":
-        return Method(name, reason, batches=_batches(model))
+        return asdict(Method(name, reason, batches=_batches(model))), True
 
-    def differs(length: int, filling: list[Row] | None = None) -> float:
-        return check.difference(
-            model,
-            # Passes are free, so that beginnings are kept.
-            lambda rows: _run(model, rows, None, name, length, price=0),
-            lambda rows: plain.run(model, rows),
-            filling,
-        )
+    def way(rows: list[Row], length: int) -> Scores:
+        # Passes are free, so that beginnings are kept.
+        return scorer_by(model, Method(name, reason), length, price=0).score(rows)
 
-    try:
-        difference = differs(8)  # packs so short that they are cut
-        if difference <= check.limit(model):
-            difference = max(difference, differs(length, check.fill(model, length)))
-    except UserError:
-        raise
-    except Exception as error:  # whatever a model raises, the plain way remains
-        difference, why = None, f"{type(error).__name__}: {error}"
-    else:
-        if difference <= check.limit(model):
-            return Method(name, reason, difference)
-        why = f"log-probabilities differ by {difference:.2g} from plain batches"
-    return Method("plain", f"{name} fails its check: {why}", difference, _batches(model))
+    apart, why = trial.tried(model, length, way, partial(plain.run, model))
+    if not why:
+        return asdict(Method(name, reason, apart)), True
+    failed = Method("plain", f"{name} fails its check: {why}", apart, _batches(model))
+    return asdict(failed), False  # what fails is tried again
 
 
 def _batches(model: LanguageModel) -> str:
     """Return which rows plain batches may put together without changing what one alone scores."""
+    alone = partial(plain.run, model, batches=plain.TOGETHER[-1])
     for together in plain.TOGETHER:
         try:
-            difference = check.difference(
-                model,
-                lambda rows: plain.run(model, rows, batches=together),  # noqa: B023
-                lambda rows: plain.run(model, rows, batches=plain.TOGETHER[-1]),
-            )
+            apart = trial.difference(model, partial(plain.run, model, batches=together), alone)
         except (UserError, torch.OutOfMemoryError):
             raise
         except Exception as error:  # whatever a model raises, smaller batches remain
             LOG.info("%s: batches %s fail (%s).", model.name, together, error)
             continue
-        if difference <= check.limit(model):
+        if apart <= check.limit(model):
             return together
     raise UserError(
         f"{model.name} does not give the same log-probabilities twice for the same text; choose "

@@ -9,19 +9,15 @@ that begins like one goes on from there.
 from __future__ import annotations
 
 import logging
-import weakref
 from collections.abc import Iterator, Set
 from functools import partial
-from typing import Any
 
 import numpy as np
 import torch
 
-from helpers import UserError
 from helpers.models import LanguageModel, check, plain
 from helpers.models.tokens import Row
-from helpers.probing import engine
-from helpers.probing.engine import decoding, outcomes, packing, plan
+from helpers.probing.engine import decoding, packing, trial, trie
 from helpers.probing.engine.decoding import Rules, Task, Text
 from helpers.probing.engine.packing import Kept, Pass
 from helpers.probing.engine.trie import Trie, build
@@ -31,55 +27,24 @@ LOG = logging.getLogger(__name__)
 # their keys are more than so many packs: many texts make large products, many keys long attention.
 SHARE = 8
 ROOM = 2
-_known: weakref.WeakKeyDictionary[Any, bool] = weakref.WeakKeyDictionary()
 
 
-def suits(model: LanguageModel) -> bool:
-    """Return whether a model's texts can be continued in packs; it is tried once a model."""
-    if model.model not in _known:
-        packed = model.kind == "causal" and engine.method_of(model).method == "packed"
-        _known[model.model] = packed and _tried(model, engine.pack_length(model))
-    return _known[model.model]
+def tried(model: LanguageModel, length: int) -> bool:
+    """Tell whether texts that grow token by token score as whole ones do, and warn if not."""
 
+    def found() -> tuple[bool, bool]:
+        alone = partial(plain.run, model, batches=plain.TOGETHER[-1])
+        why = trial.tried(model, length, partial(_scored, model), alone, scored=3)[1]
+        if why:
+            LOG.warning(
+                "%s is continued in batches of equal length, which is slower: packs fail their "
+                "check (%s).",
+                model.name,
+                why,
+            )
+        return not why, not why
 
-def _tried(model: LanguageModel, length: int) -> bool:
-    """Tell whether packs of a length are exact; that they are is kept."""
-    kept = outcomes.read(model, "continued", length)
-    exact = bool(kept) or _exact(model, length)
-    if exact and not kept:
-        outcomes.keep(model, "continued", length, True)
-    return exact
-
-
-def _exact(model: LanguageModel, length: int) -> bool:
-    """Tell whether texts that grow token by token score as whole ones do."""
-
-    def differs(length: int, filling: list[Row] | None = None) -> float:
-        return check.difference(
-            model,
-            lambda rows: _scored(model, rows, length),
-            lambda rows: plain.run(model, rows, batches=plain.TOGETHER[-1]),
-            filling,
-        )
-
-    try:
-        found = differs(8)
-        if found <= check.limit(model):
-            found = max(found, differs(length, check.fill(model, length, scored=3)))
-    except (UserError, torch.OutOfMemoryError):
-        raise
-    except Exception as error:  # whatever a model raises, batches of equal length remain
-        why = f"{type(error).__name__}: {error}"
-    else:
-        if found <= check.limit(model):
-            return True
-        why = f"log-probabilities differ by {found:.2g} from those of single texts"
-    LOG.warning(
-        "%s is continued in batches of equal length, which is slower: packs fail their check (%s).",
-        model.name,
-        why,
-    )
-    return False
+    return trial.outcome(model, "continued", length, found)
 
 
 def _scored(
@@ -88,25 +53,16 @@ def _scored(
     """Yield the log-probabilities of rows whose scored tokens follow one after another."""
     tasks = {Task(row.ids[: row.start], anchor=row.scored): row for row in rows}
     rules = Rules(max(len(row.scored) for row in rows), (), (), forced=True)
-    for texts in _run(model, list(tasks), length, rules, price=0):
+    for texts in run(model, list(tasks), length, rules, price=0):
         yield {tasks[task]: tuple(text.anchor_logprobs) for task, text in texts.items()}
 
 
 def run(
-    model: LanguageModel, tasks: list[Task], rules: Rules, scored: Set[Task] = frozenset()
-) -> Iterator[list[Text]]:
-    """Yield the continuations of distinct tasks as they end; the anchors of some are scored too."""
-    grown = partial(_run, rules=rules, scored=scored)
-    for done in packing.halving(model, grown, tasks, engine.pack_length(model)):
-        yield list(done.values())
-
-
-def _run(
     model: LanguageModel,
     tasks: list[Task],
     length: int,
     rules: Rules,
-    price: float = plan.PASS,
+    price: float = trie.PASS,
     scored: Set[Task] = frozenset(),
 ) -> Iterator[dict[Task, Text]]:
     """Yield texts as they end; further prompts are read while there is room for their texts."""
@@ -137,9 +93,10 @@ def _ended(
     asked: dict[int, list[Task]] = {}
     for task, path in paths.items():
         asked.setdefault(int(tree.parent[path[0]]), []).append(task)
-    children = {} if values is None else packing.readings(tree)[0]
+    children = {} if values is None else trie.readings(tree)[0]
     texts = None
-    for done in packing.passes(model, tree, asked.keys() | children, length, price, keys=True):
+    steps, heads = trie.plan(tree, length, price), asked.keys() | children
+    for done in packing.passes(model, tree, steps, length, heads, keys=True):
         prefix = int(tree.parent[done.nodes[0]])
         if texts is None or texts.prefix != prefix:
             if texts is not None:
@@ -196,7 +153,7 @@ class _Growing:
         begun = [Text(task) for _, task in tasks]
         chosen, rows = self._begin(tree, done, begun, [at for at, _ in tasks])
         nodes, heads = np.array(done.nodes), np.array(done.heads)[rows]
-        sees = packing.sees(tree, nodes, self.past)[np.searchsorted(nodes, heads)]
+        sees = trie.sees(tree, nodes, self.past)[np.searchsorted(nodes, heads)]
         other, gap = len(self.places) - self.past, ((0, 0), (0, len(nodes)))
         beside = np.zeros((len(heads), other), dtype=bool)
         new = np.concatenate([sees[:, : self.past], beside, sees[:, self.past :]], axis=1)

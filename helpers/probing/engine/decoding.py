@@ -90,17 +90,14 @@ _known: weakref.WeakKeyDictionary[Any, Way] = weakref.WeakKeyDictionary()
 
 
 @torch.inference_mode()
-def continue_batch(model: LanguageModel, batch: list[Task], rules: Rules) -> list[Text]:
+def continue_batch(model: LanguageModel, rules: Rules, batch: list[Task]) -> list[Text]:
     """Return the continuations of tasks of equal length, in their order.
 
     Rows that have ended leave the batch once they are half of it.
     """
     way = way_of(model)
-    parts = [batch] if way.together else [[task] for task in batch]
-    return [text for part in parts for text in _continued(model, part, rules, way)]
-
-
-def _continued(model: LanguageModel, batch: list[Task], rules: Rules, way: Way) -> list[Text]:
+    if len(batch) > 1 and not way.together:
+        return [text for task in batch for text in continue_batch(model, rules, [task])]
     texts = live = [Text(task) for task in batch]
     reading = _Reading(model, batch, way)
     for _ in range(rules.max_new_tokens):
@@ -166,37 +163,35 @@ class _Reading:
         return True
 
 
+@torch.inference_mode()
 def way_of(model: LanguageModel) -> Way:
     """Return how a model is continued: the first way that gives what single whole texts give."""
-    if model.model not in _known:
-        _known[model.model] = next((way for way in WAYS[:-1] if _exact(model, way)), WAYS[-1])
-        if _known[model.model].state == "none":
-            LOG.warning(
-                "%s is continued by reading the whole text at each step, which is slow: it keeps "
-                "no state that leads to the same text.",
-                model.name,
-            )
-    return _known[model.model]
-
-
-@torch.inference_mode()
-def _exact(model: LanguageModel, way: Way) -> bool:
-    """Tell whether a way gives the same chances of next tokens as whole texts do, one by one."""
+    if model.model in _known:
+        return _known[model.model]
     text = check.texts(model)
     tasks = [Task(text(12), text(9) if model.kind == "seq2seq" else ()) for _ in range(2)]
     more = [text(3) for _ in tasks]
     wanted = [_chances(model, [t], [m], WAYS[-1])[0] for t, m in zip(tasks, more)]
-    try:
-        if way.together:
-            found = _chances(model, tasks, more, way)
-        else:
-            found = [_chances(model, [t], [m], way)[0] for t, m in zip(tasks, more)]
-    except torch.OutOfMemoryError:
-        raise
-    except Exception:  # whatever a model raises, another way remains
-        return False
-    pairs = [(a, b) for x, y in zip(found, wanted) for a, b in zip(x, y)]
-    return all(check.distance(a, b) <= check.limit(model) for a, b in pairs)
+
+    def exact(way: Way) -> bool:
+        parts = [(tasks, more)] if way.together else [([t], [m]) for t, m in zip(tasks, more)]
+        try:
+            found = [steps for part in parts for steps in _chances(model, *part, way)]
+        except torch.OutOfMemoryError:
+            raise
+        except Exception:  # whatever a model raises, another way remains
+            return False
+        pairs = [(a, b) for x, y in zip(found, wanted) for a, b in zip(x, y)]
+        return all(check.distance(a, b) <= check.limit(model) for a, b in pairs)
+
+    _known[model.model] = next(filter(exact, WAYS[:-1]), WAYS[-1])
+    if _known[model.model].state == "none":
+        LOG.warning(
+            "%s is continued by reading the whole text at each step, which is slow: it keeps no "
+            "state that leads to the same text.",
+            model.name,
+        )
+    return _known[model.model]
 
 
 def _chances(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -12,11 +12,9 @@ import torch
 
 from helpers.models import LanguageModel, gpu, plain
 from helpers.models.tokens import Row
-from helpers.probing.engine import packing, plan
-from helpers.probing.engine.packing import read, readings
-from helpers.probing.engine.trie import Trie, attends, build
-
-NEVER = float("inf")
+from helpers.probing.engine import packing, trie
+from helpers.probing.engine.packing import read
+from helpers.probing.engine.trie import Step, Trie, build, by_source, readings, sees
 
 
 @dataclass(frozen=True)
@@ -24,7 +22,7 @@ class Pack:
     """Some branches of one source's tree, with the encoder's states of that source."""
 
     tree: Trie
-    step: plan.Step
+    step: Step
     children: dict[int, list[int]]
     states: torch.Tensor
 
@@ -49,14 +47,6 @@ def run(
         }
 
 
-def by_source(rows: Iterable[Row]) -> dict[tuple[int, ...], list[Row]]:
-    """Return rows by what their encoder reads; () for all of a causal model."""
-    groups: dict[tuple[int, ...], list[Row]] = {}
-    for row in rows:
-        groups.setdefault(row.source, []).append(row)
-    return groups
-
-
 def _decode_all(
     model: LanguageModel, trees: list[Trie], states: list[torch.Tensor], length: int
 ) -> Iterator[list[tuple[int, dict[int, float]]]]:
@@ -64,7 +54,7 @@ def _decode_all(
     sized = []
     for at, (tree, state) in enumerate(zip(trees, states)):
         children = readings(tree)[0]
-        for step in plan.plan(tree, length, NEVER):
+        for step in trie.plan(tree, length, trie.NEVER):
             sized.append((len(step.nodes), (at, Pack(tree, step, children, state))))
     sized.sort(key=lambda pair: -pair[0])
     for batch in _together(sized, length):
@@ -106,7 +96,7 @@ def _decode(model: LanguageModel, packs: list[Pack]) -> list[dict[int, float]]:
         nodes, new = np.array(pack.step.nodes), set(pack.step.new)
         ids[at, :size] = pack.tree.token[nodes]
         depth[at, :size] = pack.tree.depth[nodes]
-        allowed[at, :size, :size] = attends(pack.tree, nodes)
+        allowed[at, :size, :size] = sees(pack.tree, nodes)
         wanted = [(i, n) for i, n in enumerate(pack.step.nodes) if n in new and n in pack.children]
         heads.append([node for _, node in wanted])
         places += [(at, i) for i, _ in wanted]

@@ -21,9 +21,7 @@ from transformers.cache_utils import DynamicLayer
 
 from helpers.models import LanguageModel, families, gpu, plain
 from helpers.models.tokens import Row
-from helpers.probing.engine import plan
-from helpers.probing.engine.plan import Step
-from helpers.probing.engine.trie import Trie, attends, build
+from helpers.probing.engine.trie import PASS, Step, Trie, build, plan, readings, sees
 
 LOG = logging.getLogger(__name__)
 # Keys and values of each layer, of the tokens from the first one on.
@@ -42,13 +40,13 @@ class Pass:
 
 
 def run(
-    model: LanguageModel, rows: list[Row], length: int, price: float = plan.PASS
+    model: LanguageModel, rows: list[Row], length: int, price: float = PASS
 ) -> Iterator[dict[Row, tuple[float, ...]]]:
     """Yield the log-probabilities of rows, pass by pass, each row once it is read whole."""
     tree = build(rows)
     children, waiting = readings(tree)
-    values = np.zeros(len(tree.token))
-    for done in passes(model, tree, children.keys(), length, price):
+    steps, values = plan(tree, length, price), np.zeros(len(tree.token))
+    for done in passes(model, tree, steps, length, children.keys()):
         scores = read(tree, done.logits, done.heads, children)
         values[list(scores)] = list(scores.values())
         ended = [row for node in done.heads for row in waiting.get(node, ())]
@@ -58,21 +56,18 @@ def run(
 
 
 def halving(
-    model: LanguageModel,
-    run: Callable[[LanguageModel, list, int], Iterator[dict]],
-    asked: Iterable,
-    length: int,
+    run: Callable[[list, int], Iterator[dict]], asked: Iterable, length: int
 ) -> Iterator[dict]:
     """Yield what `run` gives, some at a time; packs that the memory does not hold are halved."""
     left = dict.fromkeys(asked)
     while left:
         try:
-            for done in run(model, list(left), length):
+            for done in run(list(left), length):
                 for one in done:
                     del left[one]
                 yield done
         except torch.OutOfMemoryError:
-            LOG.info("%s: packs of %d tokens do not fit; half goes on.", model.name, length)
+            LOG.info("Packs of %d tokens do not fit; half goes on.", length)
         else:
             return
         length = gpu.halved(length)  # outside the clause, where the failed pass is let go
@@ -81,9 +76,9 @@ def halving(
 def passes(
     model: LanguageModel,
     tree: Trie,
-    heads: Set[int],
+    steps: Iterable[Step],
     length: int,
-    price: float = plan.PASS,
+    heads: Set[int],
     keys: bool = False,
 ) -> Iterator[Pass]:
     """Yield the passes that forward a tree, with the logits of some nodes, each read once.
@@ -91,11 +86,12 @@ def passes(
     The keys of all nodes are returned on request, else those alone that later passes need.
     """
     held: dict[int, Kept] = {-1: []}
-    for step in plan.plan(tree, length, price):
+    for step in steps:
         new = heads & set(step.new)
         if step.keeps:
             # Keys that no later step is below are let go first.
-            held = {node: kept for node, kept in held.items() if _above(tree, node, step)}
+            first = step.nodes[0]
+            held = {n: kept for n, kept in held.items() if n == -1 or n <= first < tree.end[n]}
             before = held[step.prefix]
             for at in range(0, len(step.nodes), length):
                 done = _way(model, tree, step.nodes[at : at + length], new, before)
@@ -105,25 +101,6 @@ def passes(
             held[step.nodes[-1]] = before
         else:
             yield _pack(model, tree, step.nodes, new, held[step.prefix], keys)
-
-
-def _above(tree: Trie, node: int, step: Step) -> bool:
-    return node == -1 or node <= step.nodes[0] < tree.end[node]
-
-
-def readings(tree: Trie) -> tuple[dict[int, list[int]], dict[int, list[int]]]:
-    """Return for each node its children whose probability is asked for, and rows that end there.
-
-    >>> readings(build([Row((7, 1, 2), 2), Row((7, 1, 3), 2)]))
-    ({1: [2, 3]}, {1: [0, 1]})
-    """
-    children: dict[int, list[int]] = {}
-    for node in np.flatnonzero(tree.scored).tolist():
-        children.setdefault(int(tree.parent[node]), []).append(node)
-    waiting: dict[int, list[int]] = {}
-    for row, nodes in enumerate(tree.paths):
-        waiting.setdefault(int(tree.parent[nodes[-1]]), []).append(row)
-    return children, waiting
 
 
 @torch.inference_mode()
@@ -146,8 +123,9 @@ def _way(
 ) -> Pass:
     """Forward a part of one way down as the model itself does."""
     heads, grown = [node for node in nodes if node in wanted], cache(before)
+    past = before[0][0].shape[-2] if before else 0
     logits = _logits(model, tree, nodes, heads, past_key_values=grown, use_cache=True)
-    return Pass(nodes, heads, logits, kept(grown), _length(before))
+    return Pass(nodes, heads, logits, kept(grown), past)
 
 
 @torch.inference_mode()
@@ -160,7 +138,7 @@ def _pack(
     keys: bool,
 ) -> Pass:
     """Forward branches side by side below a kept beginning."""
-    past, depth = _length(before), tree.depth[list(nodes)]
+    past, depth = before[0][0].shape[-2] if before else 0, tree.depth[list(nodes)]
     heads = [node for node in nodes if node in wanted]
     settings: dict[str, Any] = {"use_cache": False}
     if before or keys:
@@ -168,10 +146,6 @@ def _pack(
     with placed(model, sees(tree, nodes, past), depth, np.append(np.arange(past), depth)) as given:
         logits = _logits(model, tree, nodes, heads, **settings, **given)
     return Pass(nodes, heads, logits, kept(settings["past_key_values"]) if keys else [], past)
-
-
-def _length(keys: Kept) -> int:
-    return keys[0][0].shape[-2] if keys else 0
 
 
 def _logits(
@@ -205,20 +179,6 @@ def kept(cache: DynamicCache) -> Kept:
     return [(layer.keys, layer.values) for layer in cache.layers]
 
 
-def sees(tree: Trie, nodes: Sequence[int], kept: int = 0) -> np.ndarray:
-    """Return which keys are of a node's own text: those kept before a pack, then the pack's own.
-
-    >>> from helpers.models.tokens import Row
-    >>> from helpers.probing.engine.trie import build
-    >>> tree = build([Row((7, 1, 2), 1), Row((7, 3, 2), 1)])
-    >>> sees(tree, [1, 3], kept=1).astype(int)
-    array([[1, 1, 0],
-           [1, 0, 1]])
-    """
-    at = np.asarray(nodes, dtype=np.int64)
-    return np.concatenate([np.ones((len(at), kept), dtype=bool), attends(tree, at)], axis=1)
-
-
 @contextmanager
 def placed(
     model: LanguageModel, allowed: np.ndarray, queries: np.ndarray, keys: np.ndarray
@@ -227,25 +187,14 @@ def placed(
 
     `allowed` tells which keys are of each token's text, `queries` and `keys` their positions there.
     """
+    distance, windows = queries[:, None] - keys, families.windows(model.model.config)
+    masks = {
+        kind: as_mask(model, (allowed if window is None else allowed & (distance < window))[None])
+        for kind, window in (windows if isinstance(windows, dict) else {"": windows}).items()
+    }
     at, to = (torch.from_numpy(part).to(model.device)[None] for part in (queries, keys))
     with positions(model, at, to) as given:
-        yield {"attention_mask": _masks(model, allowed, queries[:, None] - keys), **given}
-
-
-def _masks(
-    model: LanguageModel, allowed: np.ndarray, distance: np.ndarray
-) -> torch.Tensor | dict[str, torch.Tensor]:
-    """Return the mask of a pack as the model's attention takes it, one a kind of layer."""
-    found = families.windows(model.model.config)
-    if isinstance(found, dict):
-        return {kind: _windowed(model, allowed, distance, size) for kind, size in found.items()}
-    return _windowed(model, allowed, distance, found)
-
-
-def _windowed(
-    model: LanguageModel, allowed: np.ndarray, distance: np.ndarray, window: int | None
-) -> torch.Tensor:
-    return as_mask(model, (allowed if window is None else allowed & (distance < window))[None])
+        yield {"attention_mask": masks if isinstance(windows, dict) else masks[""], **given}
 
 
 def as_mask(model: LanguageModel, allowed: np.ndarray) -> torch.Tensor:

@@ -9,7 +9,7 @@ import torch
 
 from helpers.models import LanguageModel, gpu, plain
 from helpers.models.tokens import Row
-from helpers.probing.engine import packing, plan
+from helpers.probing.engine import packing, trie
 from helpers.probing.engine.packing import Kept
 from helpers.probing.engine.trie import Trie, build
 
@@ -18,7 +18,7 @@ ROWS = 16
 
 
 def run(
-    model: LanguageModel, rows: list[Row], batch_size: int | None = None, price: float = plan.PASS
+    model: LanguageModel, rows: list[Row], batch_size: int | None = None, price: float = trie.PASS
 ) -> Iterator[dict[Row, tuple[float, ...]]]:
     """Yield the log-probabilities of rows, batch by batch."""
     alone: list[Row] = []

@@ -1,14 +1,35 @@
-"""The tree of token sequences: each distinct token after a distinct beginning is one node of it.
+"""The tree of token sequences, and which of its nodes go through the model together.
 
-A node stands for the text from the first token to its own. Rows that begin alike share nodes, so
-what a model must compute for all of them is computed for each node once.
+A node is a token after all those before it. Rows that begin alike share nodes, and a model computes
+each node once. A token's probability is read at the node before it, so a node after which no row
+goes on is never forwarded. Of three rows, three nodes are::
+
+    rows      France Rome Italy     tree    0 France        forwarded
+              France Rome Spain             +- 1 Rome       forwarded
+              France Bern Chur              |  +- 2 Italy   read at 1
+                                            |  +- 3 Spain   read at 1
+                                            +- 4 Bern       forwarded
+                                               +- 5 Chur    read at 4
+
+They lie side by side in one sequence, a pack. Each has the position that it has in its own text,
+and a row of the mask lets it see the way from the root to itself and nothing else::
+
+    pack              France  Rome  Bern
+    position               0     1     1
+    sees     France        x
+             Rome          x     x
+             Bern          x           x
+
+A long beginning that many rows share is forwarded alone, and its keys and values are kept; packs
+below it see all of them. A tree that is larger than a pack is cut, and what the rest needs of the
+way to it is forwarded again.
 """
 
 from __future__ import annotations
 
 import sys
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,6 +39,9 @@ from helpers.models.tokens import Row
 
 # Bytes of an id in the strings that rows are sorted by.
 WIDTH = array("I").itemsize
+# What a forward pass costs besides its tokens, in tokens: below this, keeping keys does not pay.
+PASS = 32
+NEVER = float("inf")
 
 
 @dataclass(frozen=True)
@@ -90,26 +114,180 @@ def _bytes(ids: Sequence[int]) -> bytes:
     return numbers.tobytes()
 
 
-def sizes(tree: Trie) -> np.ndarray:
-    """Return for each node how many of its subtree, itself included, are forwarded.
+def readings(tree: Trie) -> tuple[dict[int, list[int]], dict[int, list[int]]]:
+    """Return for each node its children whose probability is asked for, and rows that end there.
 
-    >>> sizes(build([Row((7, 1, 2), 1), Row((7, 1, 3), 1), Row((7, 4), 1)])).tolist()
-    [2, 1, 0, 0, 0]
+    >>> readings(build([Row((7, 1, 2), 2), Row((7, 1, 3), 2)]))
+    ({1: [2, 3]}, {1: [0, 1]})
     """
-    counted = np.concatenate([[0], np.cumsum(tree.inner)])
-    return counted[tree.end] - counted[: len(tree.end)]
+    children: dict[int, list[int]] = {}
+    for node in np.flatnonzero(tree.scored).tolist():
+        children.setdefault(int(tree.parent[node]), []).append(node)
+    waiting: dict[int, list[int]] = {}
+    for row, nodes in enumerate(tree.paths):
+        waiting.setdefault(int(tree.parent[nodes[-1]]), []).append(row)
+    return children, waiting
 
 
-def attends(tree: Trie, nodes: np.ndarray) -> np.ndarray:
-    """Return which nodes each node has on the way from the root to it, itself included.
+def sees(tree: Trie, nodes: Sequence[int], kept: int = 0) -> np.ndarray:
+    """Return which keys are of a node's own text: those kept before a pack, then the pack's own.
 
     >>> tree = build([Row((7, 1, 2), 1), Row((7, 1, 3), 1), Row((7, 4), 1)])
-    >>> attends(tree, np.arange(5)).astype(int)
+    >>> sees(tree, range(5)).astype(int)
     array([[1, 0, 0, 0, 0],
            [1, 1, 0, 0, 0],
            [1, 1, 1, 0, 0],
            [1, 1, 0, 1, 0],
            [1, 0, 0, 0, 1]])
+    >>> sees(tree, [1, 4], kept=1).astype(int)
+    array([[1, 1, 0],
+           [1, 0, 1]])
     """
-    query = nodes[:, None]
-    return (nodes <= query) & (query < tree.end[nodes])
+    at = np.asarray(nodes, dtype=np.int64)
+    query = at[:, None]
+    inside = (at <= query) & (query < tree.end[at])
+    return np.concatenate([np.ones((len(at), kept), dtype=bool), inside], axis=1)
+
+
+@dataclass(frozen=True)
+class Step:
+    """One forward pass."""
+
+    nodes: tuple[int, ...]  # that are forwarded, in depth-first order
+    prefix: int  # the node up to which keys and values are at hand; -1: none are
+    keeps: bool  # whether they are one way down whose keys are kept for later steps
+    new: tuple[int, ...]  # nodes that no step before has forwarded; others: repeated ancestors
+
+
+def plan(tree: Trie, length: int, price: float = PASS) -> list[Step]:
+    r"""Return the forward passes that compute every inner node of a tree.
+
+    Let d be a node's distance from the last kept node above it and S the inner nodes below it.
+    Packs of `length` tokens would repeat its d tokens about :math:`\lfloor (d+S-1)/length \rfloor`
+    times; where these repeats cost more tokens than `price`, the way to the node is kept. Of what
+    is not kept, branches are packed in depth-first order. A pack ends before a branch that fits
+    into a pack of its own but not into what is left of this one; a branch larger than a pack is
+    cut, and its ancestors repeated. A way without branches is never cut. So never more tokens are
+    forwarded than there are in the rows.
+
+    >>> rows = [Row((7, 8, a, b, 5), 2) for a in (1, 2) for b in (3, 4)]
+    >>> [step.nodes for step in plan(build(rows), length=4)]
+    [(0, 1, 2, 3), (0, 1, 2, 5), (0, 1, 7, 8), (0, 1, 7, 10)]
+    >>> [step.nodes for step in plan(build(rows), length=4, price=0)]
+    [(0, 1), (2, 3, 5), (7, 8, 10)]
+    """
+    reach = _kept(tree, length, price)
+    parent, inner = tree.parent.tolist(), np.flatnonzero(tree.inner)
+    kept = [n for n in inner.tolist() if reach[n] == n]
+    ways = {n: _way(parent, n, reach[parent[n]] if parent[n] >= 0 else -1) for n in kept}
+    taken = {node for way in ways.values() for node in way}
+    own: dict[int, list[int]] = {-1: [], **{n: [] for n in kept}}
+    for node in inner.tolist():
+        if node not in taken:
+            own[reach[node]].append(node)
+    found: list[tuple[list[int], int, bool]] = []
+    for prefix, nodes in own.items():
+        if prefix >= 0:
+            before = reach[parent[prefix]] if parent[prefix] >= 0 else -1
+            found.append((ways[prefix], before, True))
+        found += [(pack, prefix, False) for pack in packs(tree, nodes, prefix, length)]
+    steps: list[Step] = []
+    seen: set[int] = set()
+    for nodes, prefix, keeps in found:
+        new = tuple(node for node in nodes if node not in seen)
+        seen.update(new)
+        steps.append(Step(tuple(nodes), prefix, keeps, new))
+    return steps
+
+
+def packs(tree: Trie, nodes: Sequence[int], prefix: int, length: int) -> list[list[int]]:
+    """Return nodes in packs, each with the ancestors that its nodes need."""
+    listed = np.array(nodes, dtype=np.int64)
+    below = (np.searchsorted(listed, tree.end[listed]) - np.arange(len(listed))).tolist()
+    parent = tree.parent.tolist()
+    runs = [1] * len(nodes)  # how many from a node on follow each other without a way back
+    for at in range(len(nodes) - 2, -1, -1):
+        if parent[nodes[at + 1]] == nodes[at]:
+            runs[at] = runs[at + 1] + 1
+    found: list[list[int]] = []
+    current: list[int] = []
+    inside: set[int] = set()
+    for at, node in enumerate(nodes):
+        if at == 0 or runs[at - 1] == 1:  # else the node goes on a way that is never cut
+            missing = _way(parent, parent[node], prefix, inside)
+            size = len(current) + len(missing)
+            alone = len(_way(parent, parent[node], prefix))
+            fits = size + below[at] <= length
+            larger = alone + below[at] > length and size + runs[at] <= length
+            if current and not fits and not larger:
+                found.append(current)
+                current, inside = [], set()
+                missing = _way(parent, parent[node], prefix)
+            current += missing
+            inside.update(missing)
+        current.append(node)
+        inside.add(node)
+    return [sorted(pack) for pack in [*found, current] if pack]
+
+
+def _kept(tree: Trie, length: int, price: float) -> list[int]:
+    """Return for each node the last node at or above it whose keys are kept; -1: none."""
+    parent, depth = tree.parent.tolist(), tree.depth.tolist()
+    inner = np.flatnonzero(tree.inner)
+    counted = np.append(0, np.cumsum(tree.inner))
+    below = (counted[tree.end] - counted[:-1]).tolist()  # inner nodes of each subtree
+    up = tree.parent[inner]
+    branches = np.bincount(up[up >= 0], minlength=len(parent)).tolist()
+    reach = [-1] * len(parent)
+    for node in inner.tolist():
+        reach[node] = last = reach[parent[node]] if parent[node] >= 0 else -1
+        if branches[node] == 1:
+            continue
+        distance = depth[node] - (depth[last] if last >= 0 else -1)
+        repeats = (distance + below[node] - 2) // length
+        if distance * repeats > price:
+            reach[node] = node
+    return reach
+
+
+def _way(
+    parent: Sequence[int], node: int, prefix: int, known: Iterable[int] = frozenset()
+) -> list[int]:
+    """Return the nodes from below `prefix`, or below one that is known, down to `node`."""
+    way = []
+    while node != prefix and node >= 0 and node not in known:
+        way.append(node)
+        node = parent[node]
+    return way[::-1]
+
+
+def by_source(rows: Iterable[Row]) -> dict[tuple[int, ...], list[Row]]:
+    """Return rows by what their encoder reads; () for all of a causal model."""
+    groups: dict[tuple[int, ...], list[Row]] = {}
+    for row in rows:
+        groups.setdefault(row.source, []).append(row)
+    return groups
+
+
+def count_tokens(rows: Iterable[Row], length: int = 512) -> dict[str, int]:
+    """Return what the forward passes of a decoder would compute for rows, in packs of a length.
+
+    `plain`: tokens of all rows, one by one; `distinct`: after distinct beginnings, without those
+    that end a row; `forwarded`: these and the repeated ancestors of packs; `heads`: next-token
+    distributions that are read.
+
+    >>> count_tokens([Row((7, 8, n), 2) for n in range(5)])
+    {'plain': 15, 'distinct': 2, 'forwarded': 2, 'heads': 1, 'passes': 1}
+    """
+    counts = {"plain": sum(len(row.ids) for row in rows)}
+    for source, group in by_source(rows).items():
+        tree = build(group)
+        steps = plan(tree, length, NEVER if source else PASS)
+        found = {
+            "distinct": int(tree.inner.sum()),
+            "forwarded": sum(len(step.nodes) for step in steps),
+            "heads": len(np.unique(tree.parent[tree.scored])),
+            "passes": len(steps),
+        }
+        counts = {name: counts.get(name, 0) + found.get(name, 0) for name in {**counts, **found}}
+    return counts

@@ -1,4 +1,4 @@
-"""Exact scores of rows of token ids on a server, each group of choices in its cheapest way."""
+"""Exact scores and greedy text from a server, each group of choices in its cheapest way."""
 
 from __future__ import annotations
 
@@ -8,12 +8,15 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeVar
 
-from helpers.models import LanguageModel
+from helpers import UserError
+from helpers.models import LanguageModel, tokens
 from helpers.models.address import Server
 from helpers.models.server import completions
 from helpers.models.server.session import Session, results
 from helpers.models.splice import common_prefix
 from helpers.models.tokens import Row
+from helpers.probing.engine import decoding
+from helpers.probing.engine.decoding import Rules, Task, Text
 
 # What a request costs besides the tokens that it has computed, in tokens.
 REQUEST = 24
@@ -33,7 +36,9 @@ class Group:
     new: int  # ids of `before` that the group sent before this one does not begin with
 
 
-def run(model: LanguageModel, rows: Sequence[Row], batch_size: int | None = None) -> Iterator:
+def score(
+    model: LanguageModel, rows: Sequence[Row], batch_size: int | None = None
+) -> Iterator[Scores]:
     """Yield the log-probabilities of rows, a group of choices at a time."""
     jobs = (partial(score_group, model.model, group) for group in groups(rows))
     yield from at_once(model.model, jobs, batch_size)
@@ -115,7 +120,14 @@ async def _by_nodes(server: Server, group: Group, session: Session) -> Scores:
     branches = tree(group.rows)
 
     async def one(beginning: Ids) -> dict[int, float]:
-        return await children(server, (*group.before, *beginning), branches[beginning], session)
+        """Return the log-probability of each token that a row has after a beginning."""
+        ids, named = (*group.before, *beginning), branches[beginning]
+        parts = [
+            named[at : at + completions.NAMED] for at in range(0, len(named), completions.NAMED)
+        ]
+        asked = (completions.node(server.settings, ids, part) for part in parts)
+        answers = await together(session.ask(completions.PATH, *each) for each in asked)
+        return {token: value for answer in answers for token, value in answer.items()}
 
     # The first request leaves the text before the choices in the server's prefix cache.
     known = {(): await one(())}
@@ -127,17 +139,6 @@ async def _by_nodes(server: Server, group: Group, session: Session) -> Scores:
     }
 
 
-async def children(
-    server: Server, ids: Ids, wanted: Sequence[int], session: Session
-) -> dict[int, float]:
-    """Return the log-probability of each of some tokens after a text."""
-    size = completions.NAMED
-    parts = [wanted[at : at + size] for at in range(0, len(wanted), size)]
-    asked = (completions.node(server.settings, ids, part) for part in parts)
-    answers = await together(session.ask(completions.PATH, *one) for one in asked)
-    return {token: value for answer in answers for token, value in answer.items()}
-
-
 async def together(waiting: Iterable[Awaitable[T]]) -> list[T]:
     """Return the results of all, once all have ended; then the first error, if there is one."""
     ended: list[Any] = await asyncio.gather(*waiting, return_exceptions=True)
@@ -145,3 +146,74 @@ async def together(waiting: Iterable[Awaitable[T]]) -> list[T]:
         if isinstance(result, BaseException):
             raise result
     return ended
+
+
+def continuations(
+    model: LanguageModel, tasks: Sequence[Task], rules: Rules, batch_size: int | None = None
+) -> Iterator[list[Text]]:
+    """Yield the continuations of tasks as the server gives them.
+
+    Where a text ends is decided here, by the same rules as for a model at hand; the server only
+    stops early where it may.
+    """
+    jobs = (partial(_continue, model, task, rules) for task in tasks)
+    yield from at_once(model.model, jobs, batch_size)
+
+
+async def _continue(model: LanguageModel, task: Task, rules: Rules, session: Session) -> list[Text]:
+    server: Server = model.model
+    text = Text(task)
+    named = sorted(set(task.anchor)) if "nodes" in server.ways else []
+    named = named if len(named) <= completions.NAMED else []
+    taken = 0
+    while text.kept is None:
+        room = rules.max_new_tokens - len(text.ids)
+        asked = completions.greedy(
+            server.settings, (*task.ids, *text.ids), room, rules.stop, rules.ends, named
+        )
+        steps, reason = await session.ask(completions.PATH, *asked)
+        taken += _take(model, text, steps, rules, bool(named))
+        if text.kept is None and not isinstance(reason, str):
+            taken += _end(text, reason)
+        elif text.kept is None and not steps:
+            raise UserError(
+                f"The server at {server.address.url} ended a text without a token and without a "
+                "reason; nothing of it is kept."
+            )
+    if task.anchor and not named:
+        await _read_anchor(server, text, taken, session)
+    return [text]
+
+
+def _take(
+    model: LanguageModel, text: Text, steps: Sequence[completions.Step], rules: Rules, read: bool
+) -> int:
+    """Add tokens, and what was read of the anchor, until a text has ended; return how many."""
+    for count, step in enumerate(steps):
+        if text.kept is not None:
+            return count
+        at = len(text.ids)
+        if read and at < len(text.task.anchor):
+            text.anchor_logprobs.append(step.others[f"token_id:{text.task.anchor[at]}"])
+        decoding.add(model, text, tokens.named(model, step.name), step.logprob, rules)
+    return len(steps)
+
+
+def _end(text: Text, token: int | None) -> int:
+    """Note that the server ended a text at a token; return 1 if that is not among its steps."""
+    shown = token is not None and text.ids[-1:] == [token]
+    if shown:
+        text.ids.pop()
+        text.logprobs.pop()
+    text.kept = len(text.ids)
+    return 0 if shown else 1
+
+
+async def _read_anchor(server: Server, text: Text, taken: int, session: Session) -> None:
+    """Ask for the anchor's tokens after the model's own, where no step has told them."""
+    ids, anchor = text.task.ids, text.task.anchor
+    steps = min(len(anchor), text.kept + 1, taken)
+    rows = [Row((*ids, *text.ids[:at], anchor[at]), len(ids) + at) for at in range(steps)]
+    found = await together(score_group(server, group, session) for group in groups(rows))
+    values = {row: value for part in found for row, (value,) in part.items()}
+    text.anchor_logprobs = [values[row] for row in rows]

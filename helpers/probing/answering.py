@@ -1,0 +1,72 @@
+"""Results of rows that are scored and texts that are continued: from the cache, then the model."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from helpers.models import LanguageModel, check, progress
+from helpers.models.tokens import Row
+from helpers.probing import cache as caches
+from helpers.probing import engine
+from helpers.probing.cache import Result
+from helpers.probing.engine.decoding import Rules, Task, Text
+
+VERSION = 2  # of what is kept of a text: raise it with every change of what that says
+
+
+def answered(
+    model: LanguageModel,
+    rows: Iterable[Row] = (),
+    tasks: Iterable[Task] = (),
+    rules: Rules | None = None,
+    cache: str | Path | None = None,
+    shown: str = "",
+    batch_size: int | None = None,
+) -> dict[Row | Task, Result]:
+    """Return the result of each row that has something to score, and of each task.
+
+    `shown` names the work in the line of progress; "": none is shown.
+    """
+    rows, tasks = [row for row in dict.fromkeys(rows) if row.scored], list(dict.fromkeys(tasks))
+    show = progress.line(shown, len(rows) + len(tasks), bool(shown))
+    identity = caches.identity(model)
+    keys: dict[Row | Task, str] = {
+        row: caches.key(identity, (*row.source, *row.ids), "score", len(row.source), row.start)
+        for row in rows
+    }
+    said = (VERSION, rules.max_new_tokens, rules.stop, rules.ends) if rules else ()
+    for task in tasks:
+        parts = ("generate", len(task.source), task.anchor, *said)
+        keys[task] = caches.key(identity, (*task.source, *task.ids), *parts)
+
+    def run(missing: list[Row | Task]) -> Iterator[dict[Row | Task, Result]]:
+        scorer = engine.scorer(model)
+        texts = [one for one in missing if isinstance(one, Task)]
+        alone = dict.fromkeys(one for one in missing if isinstance(one, Row))
+        both = {}
+        if texts and alone and scorer.joins:
+            anchored = {Task(r.ids[: r.start], r.source, r.scored): r for r in alone}
+            both = {task: anchored[task] for task in texts if task in anchored}
+        for done in scorer.texts(texts, rules, batch_size, both.keys()) if texts else ():
+            scores = {both[text.task]: Result(text.scored) for text in done if text.task in both}
+            yield scores | {text.task: _result(text) for text in done}
+        for row in both.values():
+            del alone[row]
+        for done in scorer.score(list(alone), batch_size) if alone else ():
+            check.refuse_nan(model, itertools.chain.from_iterable(done.values()))
+            yield {row: Result(values) for row, values in done.items()}
+
+    return caches.completed(cache, keys, run, show)
+
+
+def _result(text: Text) -> Result:
+    # A step after the last kept token would continue a text that has ended.
+    anchors = text.anchor_logprobs[: text.kept + 1]
+    past_end = [float("-inf")] * (len(text.task.anchor) - len(anchors))
+    return Result(
+        logprobs=tuple(text.logprobs),
+        ids=tuple(text.ids),
+        anchor_logprobs=(*anchors, *past_end),
+    )

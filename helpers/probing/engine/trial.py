@@ -1,0 +1,166 @@
+"""Whether a way of scoring gives what plain batches give, tried once a model on random texts.
+
+That a model has passed is kept in the user's cache: for one model, device, number format, length of
+packs, version of the libraries and state of this code. Where that cannot be kept or read, the
+trial is only made again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import json
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from helpers import UserError
+from helpers.datasets import download
+from helpers.models import LanguageModel, check, families
+from helpers.models.tokens import Row
+from helpers.probing import cache as caches
+
+Scores = Iterator[dict[Row, tuple[float, ...]]]
+# The sliding window during a trial of short texts, so that they are longer than what a token sees.
+WINDOW = 6
+# Packs so short that the tree of short texts is cut.
+SHORT = 8
+# Into how many branches a full pack is cut: fewer have longer texts, more repeat their beginning.
+BRANCHES = 16
+
+
+def tried(
+    model: LanguageModel,
+    length: int,
+    way: Callable[[list[Row], int], Scores],
+    reference: Callable[[list[Row]], Scores],
+    scored: int | None = None,
+) -> tuple[float | None, str]:
+    """Return how far a way of scoring in packs is from the reference, and why it fails ("": not).
+
+    It is tried on packs so short that they are cut, then on such as are used later, where a kernel
+    that errs only in long packs shows.
+    """
+    try:
+        apart = difference(model, lambda rows: way(rows, SHORT), reference)
+        if apart <= check.limit(model):
+            rows = fill(model, length, scored)
+            apart = max(apart, difference(model, lambda rows: way(rows, length), reference, rows))
+    except UserError:
+        raise
+    except Exception as error:  # whatever a model raises, the plain way remains
+        return None, f"{type(error).__name__}: {error}"
+    why = f"log-probabilities differ by {apart:.2g} from plain batches"
+    return apart, "" if apart <= check.limit(model) else why
+
+
+def difference(
+    model: LanguageModel,
+    way: Callable[[list[Row]], Scores],
+    reference: Callable[[list[Row]], Scores],
+    filling: list[Row] | None = None,
+) -> float:
+    """Return the largest difference of a log-probability between two ways of scoring.
+
+    Of short rows, with a window that is shorter still; or of rows that fill a pack, which are so
+    many that half precision moves a few by much: there, the difference that 99 % do not exceed.
+    """
+    rows = sample(model) if filling is None else filling
+    with _narrow(model) if filling is None else nullcontext():
+        left, right = (
+            {row: values for part in run(rows) for row, values in part.items()}
+            for run in (way, reference)
+        )
+    pairs = [(a, b) for row in rows for a, b in zip(left[row], right[row], strict=True)]
+    check.refuse_nan(model, (number for pair in pairs for number in pair))
+    whole = filling is None or model.dtype == torch.float32
+    return float(np.quantile(np.abs(np.diff(pairs)), 1 if whole else 0.99))
+
+
+def fill(model: LanguageModel, length: int, scored: int | None = None) -> list[Row]:
+    """Return random rows below one beginning that fill a pack of so many tokens, and a bit more.
+
+    By default all tokens of a row are scored, so that each place of the pack is asked and seen,
+    and the rows hold few more tokens than the pack; else so many at its end.
+    """
+    text = check.texts(model)
+    size = max(2, length // BRANCHES)
+    if model.max_length is not None:
+        size = min(size, 2 * model.max_length // 3 - 1)  # with a beginning of half of it
+    head, source = text(max(1, size // 2)), text(size) if model.kind == "seq2seq" else ()
+    rows = [head + text(size + 1) for _ in range(length // size + 1)]
+    return [Row(ids, 1 if scored is None else len(ids) - scored, source) for ids in rows]
+
+
+def sample(model: LanguageModel) -> list[Row]:
+    """Return random rows that share much and little, longer than the trial's window."""
+    text = check.texts(model)
+    heads = [text(2 * WINDOW), text(3)]
+    sources = [text(5), text(9)] if model.kind == "seq2seq" else [(), ()]
+    rows = []
+    for head, source in zip(heads, sources):
+        for subject in (text(1), text(2)):
+            shared_choice = text(2)
+            for choice in (shared_choice, shared_choice + text(2), text(1), text(3)):
+                before = head + subject
+                rows.append(Row(before + choice, len(before), source))
+    return list(dict.fromkeys(rows))
+
+
+@contextmanager
+def _narrow(model: LanguageModel) -> Iterator[None]:
+    """Shorten a model's sliding window, which its masks are made from at each pass."""
+    config = families.text(model.model.config)
+    window = getattr(config, "sliding_window", None)
+    if not window:
+        yield
+        return
+    config.sliding_window = min(window, WINDOW)
+    try:
+        yield
+    finally:
+        config.sliding_window = window
+
+
+def outcome(
+    model: LanguageModel, name: str, length: int, found: Callable[[], tuple[Any, bool]]
+) -> Any:
+    """Return the outcome of a trial: a kept one, or the one that is found, kept if it passed."""
+    if not model.weights_sha:  # a model in training, which is another at each step
+        return found()[0]
+    file = _file(model, name, length)
+    with contextlib.suppress(OSError, ValueError):
+        return json.loads(file.read_bytes())
+    told, passed = found()
+    if passed:
+        whole = file.with_suffix(f".{os.getpid()}.tmp")
+        with contextlib.suppress(OSError):
+            file.parent.mkdir(parents=True, exist_ok=True)
+            whole.write_text(json.dumps(told), encoding="utf-8")
+            whole.replace(file)
+    return told
+
+
+def folder() -> Path:
+    """Return where outcomes are kept."""
+    return download.cache("checks")
+
+
+def _file(model: LanguageModel, name: str, length: int) -> Path:
+    kernels = torch.backends.cpu.get_cpu_capability()
+    if model.device.type == "cuda":
+        kernels = torch.cuda.get_device_name(model.device)
+    attention = str(model.model.config._attn_implementation)
+    said = (name, str(model.device), kernels, attention, length, _code())
+    return folder() / f"{caches.key(caches.identity(model), (), *said)}.json"
+
+
+@functools.cache
+def _code() -> str:
+    folders = Path(__file__).parent, Path(check.__file__).parent
+    return download.checksum(sorted(file for part in folders for file in part.glob("*.py")))
