@@ -14,7 +14,7 @@ import nbformat
 import yaml
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
-from book.tools import jobs, locks
+from book.tools import arrange, jobs, locks
 from helpers import UserError, findings, runs
 from helpers.models.checkpoints import slug
 from helpers.runs import ROOT, SYNTHESIS, shown
@@ -22,12 +22,17 @@ from helpers.runs import ROOT, SYNTHESIS, shown
 BOOK = ROOT / "book"
 HTML = BOOK / "_build" / "html" / "index.html"
 TIMES = "times.txt"
+APPENDIX = "_appendix"  # of a page's name: it has the tables of the chapter before it
 CONFIG = ROOT / "_config.yml"
 SOLUTION = re.compile(r"^(`{3,}|:{3,})\{solution\}.*?^\1 *$\n?", flags=re.MULTILINE | re.DOTALL)
 
 
 def chapters() -> list[str]:
     """Return the book's chapters in order: what stands under ``chapters/`` in its contents."""
+    return [name for name in _listed() if not name.endswith(APPENDIX)]
+
+
+def _listed() -> list[str]:
     toc = (BOOK / "_toc.yml").read_text(encoding="utf-8")
     return re.findall(r"^\s*-?\s*file: chapters/(\S+?)(?:\.ipynb)?\s*$", toc, flags=re.MULTILINE)
 
@@ -64,7 +69,11 @@ def place(model: str, top: Path, why: Mapping[str, str] | None = None) -> list[P
     for old in (*target.glob("*.ipynb"), *target.glob("*/*.json")):
         old.unlink()
     for name, notebook in ready.items():
-        nbformat.write(notebook, target / f"{name}.ipynb")
+        page = arrange.answer_first(notebook)
+        if f"{name}{APPENDIX}" in _listed():
+            page, appendix = arrange.split(page)
+            nbformat.write(appendix, target / f"{name}{APPENDIX}.ipynb")
+        nbformat.write(page, target / f"{name}.ipynb")
     for file in filter(Path.is_file, beside):
         (target / file.parent.name).mkdir(exist_ok=True)
         shutil.copy(file, target / file.parent.name)

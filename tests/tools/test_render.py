@@ -64,7 +64,7 @@ def test_solutions_are_left_out_where_the_settings_say_so(tmp_path, book, monkey
     assert [one.label for one in found if one.notes.splitlines()[-1] in text] == (
         [] if hidden else [one.label for one in found]
     )
-    assert "## Summary" in text
+    assert "## What to do differently" in text
 
 
 ERROR = nbformat.v4.new_output("error", ename="ValueError", evalue="no", traceback=[])
