@@ -38,7 +38,7 @@ def _listed() -> list[str]:
 
 
 def repository() -> str:
-    """Return where the repository is, as the book's settings say."""
+    """Return where the repository is, as the book's settings say; "" if they do not."""
     return yaml.safe_load(CONFIG.read_text(encoding="utf-8"))["repository"]["url"]
 
 

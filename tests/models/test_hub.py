@@ -299,7 +299,7 @@ def test_the_command_takes_a_revision_from_the_hub_that_the_environment_names(hu
     environment = {k: v for k, v in os.environ.items() if k != "HF_HUB_OFFLINE"}
     environment |= {"HF_ENDPOINT": hub.url, "HF_HOME": str(tmp_path / "home")}
     check = "from book.tools import publish; publish.check(['monitor'], 'owner/tiny@v1', [])"
-    book = ["-m", "helpers", "book", "monitor", "--runs", str(tmp_path), "--model", "owner/none"]
+    book = ["-m", "book.tools", "book", "monitor", "--runs", str(tmp_path), "--model", "owner/none"]
     results = [
         subprocess.run(
             [sys.executable, *words], cwd=root, env=environment, capture_output=True, text=True

@@ -101,9 +101,6 @@ def test_make_book_shows_the_run_of_a_model_of_the_hub_that_is_in_the_cache(proj
     assert type_in(project, "make book").returncode == 0
     page = project / "book" / "_build" / "html" / "chapters" / "monitor.html"
     assert "said aloud" in page.read_text()
-    assert "github/what-language-models-know/book/blob/main/notebooks/monitor.ipynb" in (
-        page.read_text()
-    )
     first, snapshot = page.stat().st_mtime_ns, "0" * 40
     cache = project / "hub" / "models--someone--small"
     tiny.save(cache / "snapshots" / snapshot, "gpt2")

@@ -79,7 +79,7 @@ def otter(week: Week) -> NotebookNode:
     config = {
         "name": week.name,
         "export_cell": {"pdf": False},
-        "requirements": [f"git+{render.repository()}"],
+        "requirements": [f"git+{url}"] if (url := render.repository()) else [],
     }
 
     def cells(exercise: Exercise) -> Iterator[NotebookNode]:

@@ -22,6 +22,7 @@ PACKAGES = ("datasets", "metrics", "prompts", "published", "stats")  # that exer
 
 COPIES = ROOT / "notebooks" / "weeks"  # those of the repository
 FOLDER = "exercises"  # in the rendered book
+FILES = {"zip": "zip", "notebook": "ipynb"}
 EPOCH = (1980, 1, 1, 0, 0, 0)  # of all files in a zip, so that the same files make the same bytes
 
 
@@ -65,15 +66,16 @@ def zipped(contents: Mapping[str, bytes]) -> bytes:
 
 
 def addresses(week: Week) -> dict[str, str]:
-    """Return where a week's exercises are: files of the rendered book, and two services."""
+    """Return where a week's exercises are: files of the rendered book, and of a repository."""
     settings = yaml.safe_load(render.CONFIG.read_text(encoding="utf-8"))
     repository, buttons = settings["repository"], settings["launch_buttons"]
+    here = {kind: f"{FOLDER}/{week.name}.{end}" for kind, end in FILES.items()}
+    if not repository["url"]:
+        return here
     owner = repository["url"].removeprefix("https://github.com/")
     file = f"{COPIES.relative_to(ROOT).as_posix()}/{week.name}.ipynb"
     lab = f"v2/gh/{owner}/{repository['branch']}?urlpath=lab/tree/{file}"
-    return {
-        "zip": f"{FOLDER}/{week.name}.zip",
-        "notebook": f"{FOLDER}/{week.name}.ipynb",
+    return here | {
         "Colab": f"{buttons['colab_url']}/github/{owner}/blob/{repository['branch']}/{file}",
         "Binder": f"{buttons['binderhub_url']}/{lab}",
     }

@@ -139,5 +139,5 @@ def readme(kind: str, folder: Path, rows: Sequence[tuple[str, Sequence[Exercise]
     ]
     words = " ".join(INTRODUCTION.get(kind, "").replace("chapter of this name", "chapters").split())
     template = jinja2.Template(README.read_text(encoding="utf-8"), keep_trailing_newline=True)
-    address = f"git+{render.repository()}"
+    address = f"git+{url}" if (url := render.repository()) else "FOLDER_OF_THE_CLONE"
     return template.render(kind=kind, folder=folder, rows=told, introduction=words, address=address)

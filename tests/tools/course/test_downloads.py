@@ -100,9 +100,15 @@ def test_the_same_exercises_make_the_same_bytes(made, tmp_path):
 
 
 @pytest.mark.parametrize("week", PLANNED, ids=lambda week: week.name)
-def test_the_repository_has_the_copies_that_colab_and_binder_open(made, week):
+def test_the_repository_has_the_copies_that_colab_and_binder_open(
+    made, week, tmp_path, monkeypatch
+):
     copy = downloads.COPIES / f"{week.name}.ipynb"
     assert copy.read_bytes() == (made / copy.name).read_bytes(), "run make course"
+    assert set(downloads.addresses(week)) == set(downloads.FILES)
+    settings = render.CONFIG.read_text().replace('url: ""', "url: https://github.com/some/book")
+    monkeypatch.setattr(render, "CONFIG", tmp_path / "_config.yml")
+    render.CONFIG.write_text(settings)
     addresses = downloads.addresses(week)
     assert addresses["Colab"].endswith(f"/blob/main/notebooks/weeks/{copy.name}")
     assert addresses["Binder"].endswith(f"/main?urlpath=lab/tree/notebooks/weeks/{copy.name}")
