@@ -1,4 +1,4 @@
-"""Arrange an executed chapter: the figure of its answer first, the appendix on its own page."""
+"""Arrange an executed chapter: the figure of its answer first, what follows on its own page."""
 
 import copy
 import re
@@ -8,7 +8,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 ANSWER, OPENING = "answer", "opening"
 TITLE = re.compile(r"^# (.+)$", flags=re.MULTILINE)
-APPENDIX = re.compile(r"^## Appendix\b", flags=re.MULTILINE)
+REST = re.compile(r"^## (Exercises|Appendix)\b", flags=re.MULTILINE)
 
 
 def answer_first(notebook: NotebookNode) -> NotebookNode:
@@ -32,19 +32,13 @@ def answer_first(notebook: NotebookNode) -> NotebookNode:
 
 
 def split(notebook: NotebookNode) -> tuple[NotebookNode, NotebookNode]:
-    """Return the page of a chapter and that of its appendix, which says so if there is none."""
+    """Return the page of a chapter, and that of its exercises and its appendix."""
     page = copy.deepcopy(notebook)
-    start = next((n for n, cell in enumerate(page.cells) if _begins_appendix(cell)), None)
-    title = next(found[1] for cell in page.cells if (found := TITLE.search(cell.source)))
-    head = f"# Appendix: {title}"
-    if start is None:
-        cell = new_markdown_cell(f"{head}\n\nThis book has no appendix of the chapter.")
-        cell["id"] = "no-appendix"  # else a random one, and the page seems to change
-        return page, new_notebook(cells=[cell])
+    starts = [n for n, cell in enumerate(page.cells) if cell.cell_type == "markdown"]
+    start = next((n for n in starts if REST.search(page.cells[n].source)), len(page.cells))
     rest, page.cells = page.cells[start:], page.cells[:start]
-    rest[0].source = APPENDIX.sub(lambda _: head, rest[0].source, count=1)
-    return page, new_notebook(cells=rest, metadata=copy.deepcopy(page.metadata))
-
-
-def _begins_appendix(cell: NotebookNode) -> bool:
-    return cell.cell_type == "markdown" and bool(APPENDIX.search(cell.source))
+    title = next(found[1] for cell in page.cells if (found := TITLE.search(cell.source)))
+    told = "" if rest else "\n\nThis book has none of this chapter."
+    head = new_markdown_cell(f"# Exercises and appendix: {title}{told}")
+    head["id"] = "exercises-and-appendix"  # else a random one, and the page seems to change
+    return page, new_notebook(cells=[head, *rest], metadata=copy.deepcopy(page.metadata))

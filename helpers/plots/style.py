@@ -63,6 +63,10 @@ _COLOURS = {
     "repetition": TAN,
     "right word": GREEN,  # said before the question
     "wrong word": RED,
+    "right answer first": GREEN,
+    "wrong answer first": RED,
+    "nothing first": GREY,
+    "unrelated word first": BLUE,
     "nothing": GREY,
     "unrelated": BLUE,
     "unrelated word": BLUE,

@@ -25,17 +25,17 @@ def test_the_figure_of_the_answer_stands_after_the_opening():
     assert len(notebook.cells) == 4
 
 
-def test_the_appendix_is_a_page_with_the_title_of_its_chapter():
-    more = [new_markdown_cell("(a-appendix)=\n## Appendix\n\nAll of it."), new_code_cell("run")]
-    page, appendix = split(chapter(*more))
-    assert appendix.cells[0].source == "(a-appendix)=\n# Appendix: Is it so?\n\nAll of it."
-    assert [cell.source for cell in appendix.cells[1:]] == ["run"]
+def test_exercises_and_appendix_are_a_page_with_the_title_of_the_chapter():
+    more = ["## Exercises\n\nOne.", "(a-appendix)=\n## Appendix\n\nAll of it."]
+    page, rest = split(chapter(*map(new_markdown_cell, more), new_code_cell("run")))
+    assert rest.cells[0].source == "# Exercises and appendix: Is it so?"
+    assert [cell.source for cell in rest.cells[1:]] == [*more, "run"]
     assert len(page.cells) == 4
 
 
 def test_a_chapter_without_either_stays_as_it_is():
     notebook = new_notebook(cells=[new_markdown_cell("# A"), new_code_cell("1")])
     assert answer_first(notebook) == notebook
-    page, appendix = split(notebook)
+    page, rest = split(notebook)
     assert page == notebook
-    assert appendix.cells[0].source.startswith("# Appendix: A\n\nThis book has no appendix")
+    assert "has none" in rest.cells[0].source
