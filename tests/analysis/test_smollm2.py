@@ -22,7 +22,7 @@ def facts(kept):
 
 
 def plainly(text: str) -> str:
-    return text.strip().strip(".").casefold()
+    return "".join(letter for letter in text.casefold() if letter.isalnum())
 
 
 def test_what_is_right_by_what_is_said_first(kept, facts):
