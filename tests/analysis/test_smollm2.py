@@ -6,6 +6,7 @@ import pytest
 
 from helpers import stats
 from helpers.datasets.exposure import frequencies
+from helpers.metrics.matching import normalise
 from notebooks.analysis import smollm2
 
 DRAWS = {"n_resamples": 50, "seed": 0}
@@ -21,18 +22,12 @@ def facts(kept):
     return smollm2.by_fact(kept[0])
 
 
-def plainly(text: str) -> str:
-    return "".join(letter for letter in text.casefold() if letter.isalnum())
-
-
 def test_what_is_right_by_what_is_said_first(kept, facts):
     answers = kept[0]
-    right = [plainly(a) == plainly(b) for a, b in zip(answers["text"], answers["object"])]
-    answers = answers.assign(ok=right)
-    for column, variants in {"none": ["frame0"], "right": ["right"], "wrong": "wrong"}.items():
-        rows = answers[answers["variant"].isin(variants)]
-        if isinstance(variants, str):
-            rows = answers[answers["variant"].str.startswith(variants)]
+    said, true = (answers[name].map(normalise) for name in ("text", "object"))
+    answers = answers.assign(ok=said == true)
+    for column, start in {"none": "frame0", "right": "right", "wrong": "wrong"}.items():
+        rows = answers[answers["variant"].str.startswith(start)]
         expected = rows.groupby("item")["ok"].mean()[facts["item"]]
         np.testing.assert_allclose(facts[column], expected, atol=1e-12)
     frames = answers[answers["variant"].isin([f"frame{n}" for n in range(1, 7)])]
