@@ -99,7 +99,7 @@ def ask(
     if "false_object" in facts:
         options = datasets.offered(options, facts)
     probes = lists.ic_lke(facts, pool, options, n_examples, separator, seed)
-    length.check(probes, pool, _counting(model), model.max_length, n_examples, separator, seed)
+    length.check(probes, pool, counting(model), model.max_length, n_examples, separator, seed)
     answers = probing.score(model, probes, cache=cache)
     if chosen:
         answers.attrs["chosen"] = chosen
@@ -172,7 +172,7 @@ def _tried(
     rest = _without(pool, tried)
     ways = [lists.ic_lke(tried, rest, options, n_examples, s, seed, s) for s in SEPARATORS]
     probes = pd.concat(ways, ignore_index=True)
-    probes = length.readable(probes, _counting(model), model.max_length)
+    probes = length.readable(probes, counting(model), model.max_length)
     scores = lke.fact_scores(probing.score(model, probes, cache=cache))
     found = scores.groupby("variant").agg(
         right=("right", "mean"), mass=("mass", "mean"), n=("item", "size")
@@ -181,7 +181,7 @@ def _tried(
     return found.astype({"n": int}).sort_values(["right", "mass"], ascending=False)
 
 
-def _counting(model: LanguageModel) -> Callable[[str], int]:
+def counting(model: LanguageModel) -> Callable[[str], int]:
     """Return what counts the tokens of a text."""
     return lambda text: len(model.tokenizer(text)["input_ids"])
 

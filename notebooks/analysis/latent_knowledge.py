@@ -4,36 +4,48 @@ A table has one row a fact and way of asking, with ``item, relation, right``; ``
 ``n_resamples`` and ``seed`` of the bootstrap over facts within relations.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from itertools import combinations
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from helpers import datasets, models, stats
-from helpers.metrics import subsumption
+from helpers import datasets, stats
 from helpers.metrics.matching import holds
 from helpers.models import LanguageModel
 from helpers.plots import primitives, tables
 from helpers.prompts import lists
-from helpers.runs import finished
+from helpers.studies import fitting
 from helpers.studies import latent_knowledge as study
 
 MEASURES = {name: ([name], stats.mean) for name in ("right", "mass", "chance")}
 
 
-def sides(settings: Mapping[str, Any]) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
-    """Return the facts that settings name, those that give examples and those that are asked."""
+def sides(settings: Mapping[str, Any]) -> tuple[pd.DataFrame, ...]:
+    """Return the facts that settings name: all, for examples, to ask, and of the close-ups.
+
+    Last comes the number of examples: no more than the largest relation has.
+    """
+    for name in filter(None, (settings["separator"], *settings["separators"])):
+        lists.style(name)  # refuses an unknown one before anything is asked
     dataset, relations, seed = (settings[name] for name in ("dataset", "relations", "seed"))
     facts = datasets.load(dataset, relations or None)
     others = facts[~facts["relation"].isin(settings["left_out"])]
     facts, notes = lists.divisible(facts if relations or others.empty else others, seed)
     print("".join(f"{note}\n" for note in [*datasets.notes(dataset, relations), *notes]), end="")
     parts = lists.split(facts, seed=seed).groupby("role")
-    return facts, parts.get_group("example"), parts.get_group("test")
+    pool, asked = parts.get_group("example"), parts.get_group("test")
+    close = asked.groupby("relation").head(settings["n_close"])
+    most = int(pool["relation"].value_counts().max())
+    return facts, pool, asked, close, min(settings["n_examples"], most)
+
+
+def separators_tried(lm: LanguageModel, given: Mapping[str, Any]) -> pd.DataFrame:
+    """Try separators on facts that are not tested, unless one is set."""
+    if given["separator"]:
+        return pd.DataFrame(columns=["right", "mass", "n"]).rename_axis("separator")
+    return study.try_separators(lm, **fitting(study.try_separators, given))
 
 
 def running_example(facts: pd.DataFrame, focus: str) -> pd.DataFrame:
@@ -94,6 +106,44 @@ def levels(table: pd.DataFrame, by: str, **draws: int) -> pd.DataFrame:
     return found[~found[by].isin(["all", "mean"])].reset_index(drop=True)
 
 
+def by_way(table: pd.DataFrame) -> pd.DataFrame:
+    """Add ``way``: IC-LKE, or the kind of the prompt, which its variant numbers."""
+    return table.assign(way=table["variant"].str.rstrip("0123456789"))
+
+
+def by_number(table: pd.DataFrame) -> pd.DataFrame:
+    """Add ``examples`` and ``draw``, which the variant of a list names."""
+    numbers = table["variant"].str.split(expand=True).astype(int)
+    return table.assign(examples=numbers[0], draw=numbers[1])
+
+
+def full_list(tried: pd.DataFrame, tests: pd.DataFrame, n_examples: int) -> pd.DataFrame:
+    """Return the answers of some facts behind the longest list of the first draw, as IC-LKE."""
+    first = tried["variant"] == f"{n_examples} 0"
+    return tried[first & tried["item"].isin(tests["fact"])].assign(variant="IC-LKE")
+
+
+def firsts(listed: pd.DataFrame, prompted: pd.DataFrame) -> pd.DataFrame:
+    """Return each fact's list and its first prompt of each kind, to be continued freely."""
+    both = pd.concat([listed, prompted]).drop_duplicates(["item", "variant"])
+    return both.loc[both["variant"].isin(["IC-LKE", "HGP1", "MMP1"]), list(lists.COLUMNS)]
+
+
+def two_groups(groups: Mapping[str, pd.DataFrame], chance: float) -> Axes:
+    """Draw the accuracy of ways of asking in groups, and guessing as a dashed line.
+
+    The first column of a group names its ways; numbers are numbers of examples.
+    """
+    rows = []
+    for what, table in groups.items():
+        label = table.iloc[:, 0].map(lambda way: way if isinstance(way, str) else f"{way} examples")
+        rows.append(table.assign(what=what, label=label))
+    ax = primitives.dots(pd.concat(rows), by="what", xlabel="accuracy", share=True)
+    if ax.get_lines():
+        ax.axvline(chance, color="grey", lw=1, ls="--", zorder=0)
+    return ax
+
+
 def mark_generations(texts: pd.DataFrame) -> pd.DataFrame:
     """Add ``right``: whether a greedy text contains the true object (Appendix H.7).
 
@@ -128,105 +178,19 @@ def reliability(scores: pd.DataFrame, bins: int = 10) -> pd.DataFrame:
 
 
 def reliability_diagram(scores: pd.DataFrame) -> Axes:
-    """Draw accuracy by confidence: they agree on the dashed line."""
+    """Draw accuracy by confidence, which agree on the dashed line; above it the Brier score."""
     words = {"xlabel": "confidence: share of the likeliest choice", "ylabel": "accuracy"}
     ax = primitives.curves(reliability(scores), "confidence", **words)
     if ax.get_lines():
+        brier = ((scores["top"] - scores["right"]) ** 2).mean()
         ax.plot([0, 1], [0, 1], color="grey", lw=1, ls="--", zorder=0)
+        ax.set_title(f"Brier score {brier:.3f}", loc="left")
     return ax
 
 
-def beyond_chance(values: np.ndarray) -> np.ndarray:
-    r"""Compute how far the subsumption rate exceeds that of knowledge unrelated within relations.
-
-    .. math:: \eta - \frac{\sum_r n_r a_r b_r}{\sum_r n_r a_r}
-
-    Both know one and the same of two facts, where chance would have them share half of one:
-
-    >>> float(beyond_chance(np.array([[1.0, 1.0, 0.0], [0.0, 0.0, 0.0]])))
-    0.5
-    """
-    first, second, relation = np.moveaxis(values, -1, 0)
-    shared = np.zeros(values.shape[:-2])
-    for code in np.unique(relation):
-        here = relation == code
-        shared += (first * here).sum(-1) * (second * here).sum(-1) / np.maximum(here.sum(-1), 1)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return subsumption.overlap(values) - shared / first.sum(-1)
-
-
-def least_rate(small: float, large: float) -> float:
-    r"""Compute the least subsumption rate that two accuracies allow: max(0, a + b - 1) / a.
-
-    >>> round(least_rate(0.8, 0.5), 3)
-    0.375
-    """
-    return max(0.0, small + large - 1) / small if small > 0 else float("nan")
-
-
-def known_by(
-    lm: LanguageModel,
-    scores: pd.DataFrame,
-    dataset: str,
-    folder: Path,
-    siblings: Sequence[str],
-    ask: Callable[[LanguageModel], pd.DataFrame],
-) -> tuple[pd.DataFrame, dict[str, float]]:
-    """Return what each model knows, a column a model by size, and the sizes.
-
-    The models are this one, those of finished runs on the data set, and bundled ones that are
-    asked here; the facts are those that all were asked.
-    """
-    who = lm.name.rstrip("/").rpartition("/")[2]
-    known, sizes = finished.by_fact("latent_knowledge", dataset, "right", folder)
-    mine = scores.set_index("item")["right"]
-    known = known.drop(columns=who, errors="ignore").reindex(mine.index).assign(**{who: mine})
-    sizes[who] = lm.n_parameters or float("inf")
-    for name in siblings:
-        if name not in known:
-            other = models.load(name)
-            known[name] = study.facts(ask(other)).set_index("item")["right"]
-            sizes[name] = other.n_parameters
-    return known[sorted(known, key=lambda name: (sizes[name], name))].dropna(), sizes
-
-
-def shared(known: pd.DataFrame, scores: pd.DataFrame, pair: Sequence[str], **draws: int) -> tuple:
-    """Estimate how far one model holds what another knows, beyond chance within relations.
-
-    Returns the estimate, and in words the rate and the rate by chance.
-    """
-    relations = known.index.map(scores.set_index("item")["relation"])
-    codes = pd.factorize(relations)[0]
-    rows = known[list(pair)].assign(relation=codes).to_numpy(dtype=float)
-    rows = rows[: len(rows) * (pair[0] != pair[1])]
-    found = stats.bootstrap(rows, beyond_chance, codes[: len(rows)], **draws)
-    rate = float(subsumption.overlap(rows)) if len(rows) else float("nan")
-    written = {"rate": rate, "chance": rate - found.estimate}
-    return found, {name: tables.interval(value, digits=2) for name, value in written.items()}
-
-
-def shared_by_pairs(known: pd.DataFrame, scores: pd.DataFrame, **draws: int) -> pd.DataFrame:
-    """Tabulate the subsumption rate of each two models, its bounds, and what the larger gains."""
-    rows = []
-    strata = known.index.map(scores.set_index("item")["relation"])
-    for small, large in combinations(known, 2):
-        two = known[[small, large]]
-        eta = stats.bootstrap(two, subsumption.overlap, strata, **draws)
-        gain = stats.paired_difference(two[large], two[small], strata=strata, **draws)
-        test = stats.mcnemar(two[small], two[large])
-        rows.append(
-            {
-                "smaller, larger": f"{small}, {large}",
-                "η": tables.interval(*eta[:3], digits=2),
-                "η at least": tables.interval(least_rate(*two.mean()), digits=2),
-                "η by chance": shared(known, scores, (small, large), **draws)[1]["chance"],
-                "gain, points": tables.interval(*gain[:3], digits=1, scale=100),
-                "one alone": f"{test.first_only} : {test.second_only}",
-                "exact p": f"{test.p:.3f}" if test.p >= 0.001 else "< 0.001",
-            }
-        )
-    names = ["smaller, larger", "η", "η at least", "η by chance", "gain, points", "one alone"]
-    return pd.DataFrame(rows, columns=[*names, "exact p"]).set_index("smaller, larger")
+def parts(**answers: pd.DataFrame) -> pd.DataFrame:
+    """Stack all answers of a run, each with the part of the chapter that asked for it."""
+    return pd.concat([rows.assign(part=part) for part, rows in answers.items()])
 
 
 def metrics(measured: pd.DataFrame, scores: pd.DataFrame) -> pd.DataFrame:

@@ -11,6 +11,7 @@ from helpers.models import LanguageModel
 from helpers.plots import tables
 from helpers.runs.comparison import beside
 from notebooks.analysis import latent_knowledge as analysis
+from notebooks.analysis import latent_subsumption
 
 SURE = 0.5  # the confidence above which a model is called sure
 
@@ -54,17 +55,11 @@ def unread_known(truth: pd.DataFrame) -> tuple[float, float, float, int]:
 
 
 def comparisons(
-    scores: pd.DataFrame,
-    curve: pd.DataFrame,
-    apart: pd.DataFrame,
-    ways: pd.DataFrame,
-    texts: pd.DataFrame,
-    truth: pd.DataFrame,
-    known: pd.DataFrame,
-    pair: tuple[str, str],
-    **draws: int,
+    frames: Mapping[str, pd.DataFrame], pair: tuple[str, str], **draws: int
 ) -> Iterator[tuple[str, Any]]:
     """Yield what is compared without a sentence: its name and the statistic."""
+    scores, curve, apart = (frames[name] for name in ("scores", "curve", "apart"))
+    ways, texts, known = (frames[name] for name in ("ways", "texts", "known"))
     within = {"strata": scores["relation"], **draws}
     guessed = stats.paired_difference(scores["right"], scores["chance"], **within)
     yield "accuracy, less guessing among the choices", guessed
@@ -96,7 +91,7 @@ def comparisons(
         chosen = analysis.paired(stacked, "by", "ranked", "written", **draws)
         yield f"after {way}: ranked first, less written", chosen
     yield f"right: confidence above {SURE}, less the others", sure_and_not(scores, **draws)
-    yield "never read: known, less guessing", unread_known(truth)
+    yield "never read: known, less guessing", unread_known(frames["truth"])
     small, large = pair
     fields = known.assign(relation=known.index.map(scores.set_index("item")["relation"]))
     kept = fields[: len(fields) * (small != large)]
@@ -168,3 +163,47 @@ def by_truth(scores: pd.DataFrame, training: pd.DataFrame | None, **draws: int) 
     shown = tables.wide(rates, titles, titles, by="group").drop(["all", "mean"])
     shown.insert(0, "facts", truth["group"].value_counts())
     return shown
+
+
+def listed(
+    frames: Mapping[str, pd.DataFrame],
+    settings: Mapping[str, Any],
+    lm: LanguageModel,
+    separator: str,
+    **draws: int,
+) -> dict[str, tuple[pd.DataFrame, str]]:
+    """Return the further tables by their names, each with its caption."""
+    scores, apart, trial = (frames[name] for name in ("scores", "apart", "trial"))
+    written = analysis.levels(frames["texts"], "way", **draws)
+    written = tables.wide(written, {"right": "written, %"}, ["right"], by="way")
+    percent = trial.rename(columns={"right": "accuracy, %", "mass": "mass, %", "n": "facts"})
+    percent = percent.assign(**percent.filter(like="%") * 100)
+    training = datasets.training(settings["model"]) if settings["dataset"] == "atlas" else None
+    return {
+        "by_relation": (
+            by_relation(frames["measured"], scores, settings, lm, separator, **draws),
+            f"Accuracy by relation, {len(scores)} facts (the paper's: Table 8).",
+        ),
+        "separators": (
+            by_separator(apart, frames["parted"], **draws),
+            f"Accuracy by separator, {apart['item'].nunique()} facts.",
+        ),
+        "separators_tried": (percent, "The facts by which the separator was chosen."),
+        "generation": (written, "The truth within 50 greedy tokens."),
+        "truth": (
+            by_truth(scores, training, **draws),
+            "What the training text states, and what the model knows.",
+        ),
+        "subsumption": (
+            latent_subsumption.by_pairs(frames["known"], scores, **draws),
+            "Shared knowledge. One alone: known to the smaller : to the larger. p: McNemar's test.",
+        ),
+        "paper_table1": (
+            published.load("lke_table1").rename_axis("family"),
+            "Wu et al. 2025, Table 1: small and large.",
+        ),
+        "paper_table10": (
+            published.load("lke_table10").rename_axis("model"),
+            "Wu et al. 2025, Table 10: base and tuned.",
+        ),
+    }

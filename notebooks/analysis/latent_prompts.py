@@ -98,6 +98,8 @@ def prompts(
 ) -> pd.DataFrame:
     """Ask each fact in each template of its relation: probes with variants HGP1 ... MMP3.
 
+    Facts of relations without a template are left out.
+
     >>> tests = pd.DataFrame({"fact": ["b"], "relation": "P36", "subject": ["Chad"],
     ...                       "object": ["N'Djamena"]})
     >>> templates = pd.DataFrame({"relation": ["P36"], "kind": "HGP", "number": 1,
@@ -106,9 +108,6 @@ def prompts(
     >>> found[["variant", "prompt", "continuation"]].values.tolist()[0]
     ['HGP1', 'The capital of Chad is', ' Lima']
     """
-    missing = sorted(set(tests["relation"]) - set(templates["relation"]))
-    if missing:
-        raise UserError(f"There is no template for {', '.join(missing)}: leave it out or add one.")
     asked = []
     for row in tests.itertuples():
         for template in templates[templates["relation"] == row.relation].itertuples():
@@ -123,7 +122,7 @@ def alone(tests: pd.DataFrame, options: dict[str, list[str]], separator: str) ->
     return prompts(tests, made.assign(template=style(separator)[0]), options).assign(variant="0 0")
 
 
-def as_separators(
+def other_lists(
     tests: pd.DataFrame,
     pool: pd.DataFrame,
     options: dict[str, list[str]],
@@ -131,12 +130,12 @@ def as_separators(
     n_examples: int = 50,
     seed: int = 0,
 ) -> list[pd.DataFrame]:
-    """Write lists with the first template of each kind and relation as separator (HGP 1, MMP 1)."""
+    """Write lists with each relation's first templates as separators, and the released ones."""
     made = []
     for row in templates.query("number == 1").itertuples():
         own, name = tests[tests["relation"] == row.relation], f"{row.kind} 1"
         made.append(ic_lke(own, pool, options, n_examples, row.template, seed, name))
-    return made
+    return [*made, as_released(tests, pool, options, n_examples, seed)]
 
 
 def as_released(
