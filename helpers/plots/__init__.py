@@ -15,14 +15,7 @@ from helpers.plots.distributions import (
     object_bars,
     run_dots,
 )
-from helpers.plots.latent import (
-    accuracy_map,
-    grouped_dots,
-    list_panels,
-    list_places,
-    reliability_diagram,
-    share_curve,
-)
+from helpers.plots.latent import accuracy_map, grouped_dots
 from helpers.plots.multiplicity import class_bars, lines, mapping, roc_curves, two_prompts
 from helpers.plots.reliability import rank_map
 from helpers.plots.scatters import scatter
@@ -43,17 +36,13 @@ __all__ = [
     "grouped_dots",
     "line_curve",
     "lines",
-    "list_panels",
-    "list_places",
     "mapping",
     "model_colour",
     "object_bars",
     "rank_map",
-    "reliability_diagram",
     "roc_curves",
     "run_dots",
     "scatter",
-    "share_curve",
     "size_panels",
     "two_prompts",
     "upset",
