@@ -243,28 +243,6 @@ def cells(scores: pd.DataFrame, correct_by: str = "default") -> pd.Series:
     return pd.Series([f"{a} {b}" for a, b in zip(steady, right)], index=scores.index, dtype=object)
 
 
-def majority_texts(scores: pd.DataFrame, items: pd.DataFrame) -> np.ndarray:
-    """Return the text of each item's majority answer, "" where it has none.
-
-    Parameters
-    ----------
-    scores : DataFrame
-        From :func:`item_scores`.
-    items : DataFrame
-        ``item, options``.
-
-    Examples
-    --------
-    >>> scores = pd.DataFrame({"item": ["a", "b"], "majority": [1, -1]})
-    >>> items = pd.DataFrame({"item": ["b", "a"], "options": [["no", "yes"], ["up", "down"]]})
-    >>> majority_texts(scores, items).tolist()
-    ['down', '']
-    """
-    options = items.set_index("item")["options"].loc[scores["item"]]
-    pairs = zip(options, scores["majority"])
-    return np.array([texts[most] if most >= 0 else "" for texts, most in pairs], dtype=object)
-
-
 def _check_options(answers: pd.DataFrame) -> None:
     """Refuse a prompt with fewer than two options, or not exactly one correct."""
     sizes = answers.groupby(["item", "variant"], sort=False)["correct"].agg(["size", "sum"])
