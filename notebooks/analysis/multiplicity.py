@@ -223,7 +223,7 @@ def by_threshold(close: pd.DataFrame, correct_by: str, **draws: int) -> pd.DataF
     """Estimate the classes for every threshold."""
     grid = multiplicity.classes_over_tau(close, np.linspace(0.2, 1, 33), correct_by)
     rates = stats.averages(grid, list(NAMES), by="tau", **draws)
-    return rates.replace({"measure": NAMES})
+    return rates.replace({"measure": NAMES}).rename(columns={"tau": "threshold τ"})
 
 
 def twins(right: pd.DataFrame) -> tuple[int, int]:
@@ -458,7 +458,7 @@ def bounds(printed: pd.DataFrame, r: int) -> pd.DataFrame:
     return pd.DataFrame({"low": low, "high": high, "same": same})
 
 
-def from_the_paper(source: str) -> Iterator[tuple[str, Any]]:
+def from_the_paper(source: str) -> Iterator[tuple[str, Any, float]]:
     """Yield what bounds from the paper's tables say of its models, in the place of intervals."""
     name = BENCHMARKS.get(source, "TruthfulQA")
     paper = pd.concat([published.load(f"multiplicity_table{n}") for n in (1, 3)], axis=1) / 100
@@ -470,12 +470,14 @@ def from_the_paper(source: str) -> Iterator[tuple[str, Any]]:
     ours, best = found[name], parts[name]["accuracy"].idxmax()
     wide = ours["high"] - ours["low"]
     yield (
-        f"paper, {name}: width of the bounds of what is right under all prompts, its range",
+        f"paper, {name}: width of the bounds of what is right under all (against ten points)",
         (wide.mean(), wide.min(), wide.max(), len(wide)),
+        0.1,
     )
     top, rest = ours.loc[best], ours.drop(index=best)
     ends = top["low"] - rest["high"].max(), top["high"] - rest["low"].max()
-    yield f"paper, {name}: lead of {best} there, its bounds", (sum(ends) / 2, *ends, len(ours))
+    lead = (sum(ends) / 2, *ends, len(ours))
+    yield f"paper, {name}: lead of {best} there, its bounds", lead, 0.0
     one, two = found["TruthfulQA"], found["Med-HALT"]
     low = (one["same"] - one["high"]) - (two["same"] - two["low"])
     high = (one["same"] - one["low"]) - (two["same"] - two["high"])
@@ -483,6 +485,7 @@ def from_the_paper(source: str) -> Iterator[tuple[str, Any]]:
     yield (
         "paper: one wrong answer throughout, TruthfulQA less Med-HALT, bounds over all models",
         (middle, low.min(), high.max(), len(one)),
+        0.0,
     )
 
 

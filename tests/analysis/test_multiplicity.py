@@ -103,12 +103,12 @@ def test_bounds_lie_as_far_apart_as_prompts_allow(r):
 
 
 def test_the_papers_tables_bound_three_comparisons():
-    (_, width), (lead, ahead), (_, more) = analysis.from_the_paper("truthfulqa")
+    (_, width, _), (lead, ahead, _), (_, more, _) = analysis.from_the_paper("truthfulqa")
     assert "Llama3-8B-I" in lead
     assert width == pytest.approx((0.074245, 0.0568, 0.09992, 16))
     assert ahead == pytest.approx((0.08145, 0.00701, 0.15589, 16))
     assert more == pytest.approx((0.2888928125, -0.05437, 0.59838, 16))
-    (label, _), *_ = analysis.from_the_paper("fever")
+    (label, *_), *_ = analysis.from_the_paper("fever")
     assert label.startswith("paper, FEVER")
 
 
