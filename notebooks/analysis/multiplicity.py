@@ -39,13 +39,6 @@ MARKS = {  # right under the default prompt, right under another one
 }
 MARK_SHADES = dict(zip(MARKS.values(), (GREEN, ORANGE, BLUE, RED)))
 LESSONS = ["never shown", "shown 1-4", "shown 8-32", "shown 64+", "taught both", "taught wrong"]
-BENCHMARKS = {
-    "factor": "Wiki-FACTOR",
-    "medhalt": "Med-HALT",
-    "fever": "FEVER",
-    "commonsenseqa": "CommonsenseQA",
-    "truefalse": "True-False",
-}
 
 
 def questions(
@@ -434,59 +427,6 @@ def beside_paper(measured: pd.DataFrame, focus: str, name: str) -> pd.DataFrame:
     beside.loc[name] = (100 * ours).map("{:.2f}".format).to_numpy()
     beside.columns = ["accuracy", "± over prompts", "Ambiguity-M", "Ambiguity-B"]
     return beside.rename_axis("benchmark")
-
-
-def bounds(printed: pd.DataFrame, r: int) -> pd.DataFrame:
-    """Bound the shares right and wrong under all r variations, from published figures.
-
-    A question that is right under some variations only is so under at least one and at most r - 1,
-    so of their share B between B/r and B - B/r enters the mean accuracy. The bounds are
-    (1 - 2/r) B apart, less where the lower one would be negative or the upper one would exceed
-    the share of questions that never change.
-
-    `printed` has the shares ``accuracy`` (mean over variations), ``ambiguity`` (Ambiguity-M) and
-    ``ambiguity_binary`` (B). Returned are ``low, high`` of the share that is right under all, and
-    ``same``, the share of questions that never change.
-
-    >>> printed = pd.DataFrame({"accuracy": [0.5], "ambiguity": 0.3, "ambiguity_binary": 0.2})
-    >>> bounds(printed, 10).round(2).values.tolist()
-    [[0.32, 0.48, 0.7]]
-    """
-    scored, binary = printed["accuracy"], printed["ambiguity_binary"]
-    same = 1 - printed["ambiguity"]
-    low, high = ((scored - binary * part).clip(0, same) for part in (1 - 1 / r, 1 / r))
-    return pd.DataFrame({"low": low, "high": high, "same": same})
-
-
-def from_the_paper(source: str) -> Iterator[tuple[str, Any, float]]:
-    """Yield what bounds from the paper's tables say of its models, in the place of intervals."""
-    name = BENCHMARKS.get(source, "TruthfulQA")
-    paper = pd.concat([published.load(f"multiplicity_table{n}") for n in (1, 3)], axis=1) / 100
-    parts, found = {}, {}
-    for each in dict.fromkeys((name, "TruthfulQA", "Med-HALT")):
-        part = paper.filter(regex=f"^{each} ").dropna()
-        parts[each] = part.set_axis(part.columns.str.removeprefix(f"{each} "), axis=1)
-        found[each] = bounds(parts[each], 10)
-    ours, best = found[name], parts[name]["accuracy"].idxmax()
-    wide = ours["high"] - ours["low"]
-    yield (
-        f"paper, {name}: width of the bounds of what is right under all (against ten points)",
-        (wide.mean(), wide.min(), wide.max(), len(wide)),
-        0.1,
-    )
-    top, rest = ours.loc[best], ours.drop(index=best)
-    ends = top["low"] - rest["high"].max(), top["high"] - rest["low"].max()
-    lead = (sum(ends) / 2, *ends, len(ours))
-    yield f"paper, {name}: lead of {best} there, its bounds", lead, 0.0
-    one, two = found["TruthfulQA"], found["Med-HALT"]
-    low = (one["same"] - one["high"]) - (two["same"] - two["low"])
-    high = (one["same"] - one["low"]) - (two["same"] - two["high"])
-    middle = ((low + high) / 2).mean()
-    yield (
-        "paper: one wrong answer throughout, TruthfulQA less Med-HALT, bounds over all models",
-        (middle, low.min(), high.max(), len(one)),
-        0.0,
-    )
 
 
 def comparisons(

@@ -9,8 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from helpers import published
-from helpers.metrics import multiplicity
 from notebooks.analysis import multiplicity as analysis
 
 DRAW = {"n_resamples": 99, "seed": 0}
@@ -21,11 +19,6 @@ def scored(kinds, **columns):
     """Return scores of questions of these classes."""
     table = pd.DataFrame({"class": list(kinds), **columns})
     return table.assign(**{name: (table["class"] == name).astype(float) for name in CLASSES})
-
-
-def printed(accuracy, ambiguity, binary):
-    row = {"accuracy": accuracy, "ambiguity": ambiguity, "ambiguity_binary": binary}
-    return pd.DataFrame(row, index=[0])
 
 
 @given(arrays(float, st.tuples(st.integers(1, 4)), elements=st.floats(-5, 0)), st.integers(2, 4))
@@ -81,47 +74,6 @@ def test_classes_of_right_and_wrong_answers_are_their_shares():
     low, high = rows.iloc[1][[f"{names[0]}_low", f"{names[0]}_high"]]
     assert low < 0.75 < high
     assert len(analysis.by_default(scored(["factuality"], default=[1]))) == 1
-
-
-@given(arrays(int, st.tuples(st.integers(1, 8), st.integers(2, 6)), elements=st.integers(0, 2)))
-def test_what_never_changes_lies_within_its_bounds(table):
-    right, same = table == 0, (table == table[:, :1]).all(axis=1)
-    binary = multiplicity.ambiguous_binary(table, np.zeros(len(table))).mean()
-    found = analysis.bounds(printed(right.mean(), 1 - same.mean(), binary), table.shape[1]).iloc[0]
-    assert found["low"] - 1e-9 <= right.all(axis=1).mean() <= found["high"] + 1e-9
-    assert found["same"] == pytest.approx(same.mean())
-
-
-def test_with_two_variations_the_bounds_meet_in_the_truth():
-    assert analysis.bounds(printed(3 / 8, 0.5, 0.25), 2).to_numpy().tolist() == [[0.25, 0.25, 0.5]]
-
-
-@pytest.mark.parametrize("r", [2, 5, 10])
-def test_bounds_lie_as_far_apart_as_prompts_allow(r):
-    found = analysis.bounds(printed(0.5, 0.3, 0.3), r).iloc[0]
-    assert found["high"] - found["low"] == pytest.approx((1 - 2 / r) * 0.3)
-
-
-def test_the_papers_tables_bound_three_comparisons():
-    (_, width, _), (lead, ahead, _), (_, more, _) = analysis.from_the_paper("truthfulqa")
-    assert "Llama3-8B-I" in lead
-    assert width == pytest.approx((0.074245, 0.0568, 0.09992, 16))
-    assert ahead == pytest.approx((0.08145, 0.00701, 0.15589, 16))
-    assert more == pytest.approx((0.2888928125, -0.05437, 0.59838, 16))
-    (label, *_), *_ = analysis.from_the_paper("fever")
-    assert label.startswith("paper, FEVER")
-
-
-@pytest.mark.parametrize("name", ["multiplicity_table1", "multiplicity_table3"])
-def test_published_figures_give_shares(name):
-    table = published.load(name) / 100
-    for benchmark in table.columns.str.rpartition(" ").get_level_values(0).unique():
-        part = table.filter(regex=f"^{benchmark} ")
-        found = analysis.bounds(
-            part.set_axis(part.columns.str.removeprefix(f"{benchmark} "), axis=1), 10
-        )
-        assert ((found >= -1e-9) & (found <= 1)).all(axis=None)
-        assert (found["low"] <= found["high"]).all()
 
 
 def test_examples_show_each_class_once_by_its_lesson_then_by_how_clear_it_is():
