@@ -16,7 +16,6 @@ from helpers.plots.distributions import (
     run_dots,
 )
 from helpers.plots.latent import accuracy_map, grouped_dots
-from helpers.plots.multiplicity import class_bars, lines, mapping, roc_curves, two_prompts
 from helpers.plots.reliability import rank_map
 from helpers.plots.scatters import scatter
 from helpers.plots.style import PALETTE, empty, model_colour, use_style
@@ -27,7 +26,6 @@ __all__ = [
     "accuracy_map",
     "agreement_map",
     "area_dots",
-    "class_bars",
     "cost_plane",
     "dots",
     "empty",
@@ -35,16 +33,12 @@ __all__ = [
     "gap_panels",
     "grouped_dots",
     "line_curve",
-    "lines",
-    "mapping",
     "model_colour",
     "object_bars",
     "rank_map",
-    "roc_curves",
     "run_dots",
     "scatter",
     "size_panels",
-    "two_prompts",
     "upset",
     "use_style",
     "verdict_bars",
