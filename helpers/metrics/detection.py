@@ -50,20 +50,6 @@ def bounds(
     exponential, and groups that spread unlike make it too narrow. It covers in 93 % of samples or
     more, in up to 99 % where scores are normal.
 
-    Parameters
-    ----------
-    areas : ndarray, shape (...)
-    draws : ndarray, shape (resamples, ...)
-    values : ndarray, shape (n, k)
-        The last column is the label, as for :func:`area`.
-
-    Returns
-    -------
-    tuple of two ndarrays, shape (...)
-        In [0, 1]; not numbers where the area is none.
-
-    Examples
-    --------
     One pair in order is one success of one trial, as for Wilson:
 
     >>> low, high = bounds(np.array(1.0), np.ones(9), np.array([[2.0, 1], [1.0, 0]]))

@@ -13,24 +13,7 @@ from helpers.runs.comparison import beside, facts
 
 
 def overall(chapter: str, folder: str | Path | None = None, relation: str = "all") -> pd.DataFrame:
-    """Return the figures of every finished run of a chapter, over all facts or of one relation.
-
-    Parameters
-    ----------
-    chapter : str
-        The chapter's name.
-    folder : str or Path, optional
-        The folder over the models' folders; by default ``runs`` in the project.
-    relation : str
-        A relation, or ``"all"`` for all facts together.
-
-    Returns
-    -------
-    DataFrame
-        One row a run: ``model, dataset, n_parameters, why`` (in what it differs from what the paper
-        asked, "" if in nothing), then for each measure its estimate, and the bounds of its
-        interval as ``<measure>_low`` and ``<measure>_high``.
-    """
+    """Return the figures of every finished run of a chapter, over all facts or of one relation."""
     rows = []
     for found in runs.load(folder).query("chapter == @chapter").itertuples():
         row = {"model": found.model, "dataset": found.dataset}
@@ -49,22 +32,7 @@ def overall(chapter: str, folder: str | Path | None = None, relation: str = "all
 
 
 def alike(run: runs.Run, names: Iterable[str], folder: str | Path | None = None) -> pd.DataFrame:
-    """Return the other finished runs of a chapter that have some parameters in common with one.
-
-    Parameters
-    ----------
-    run : Run
-        The run to compare with; it is not among the rows.
-    names : iterable of str
-        Parameters that must be the same, such as ``["dataset", "seed"]``.
-    folder : str or Path, optional
-        As for ``helpers.runs.load``.
-
-    Returns
-    -------
-    DataFrame
-        Rows of ``helpers.runs.load``.
-    """
+    """Return the other finished runs of a chapter that have some parameters in common with one."""
     table, names = runs.load(folder), list(names)
     wanted = json.loads(
         json.dumps([run.parameters[name] for name in names], default=environment.plain)
@@ -78,25 +46,7 @@ def alike(run: runs.Run, names: Iterable[str], folder: str | Path | None = None)
 def by_fact(
     chapter: str, dataset: str, measure: str, folder: str | Path | None = None
 ) -> tuple[pd.DataFrame, dict[str, int]]:
-    """Return a measure of each fact, one column for each model that has a finished run.
-
-    Parameters
-    ----------
-    chapter, dataset : str
-        Names of the chapter and of the data set.
-    measure : str
-        A column of the study's facts.
-    folder : str or Path, optional
-        The folder over the models' folders; by default ``runs`` in the project.
-
-    Returns
-    -------
-    DataFrame
-        Index ``item``; a column a model, by the last part of its name; not a number where a run
-        did not ask a fact.
-    dict
-        Model to its number of parameters; infinite where a server did not tell it.
-    """
+    """Return a measure of each fact, one column for each model that has a finished run."""
     columns, sizes = {}, {}
     for found in (
         runs.load(folder).query("chapter == @chapter and dataset == @dataset").itertuples()

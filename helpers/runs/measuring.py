@@ -43,30 +43,7 @@ def measure(
     given: Mapping[str, Any] | None = None,
     folder: str | Path = FOLDER,
 ) -> Iterator[Measured]:
-    """Measure a model by one study after another, and save a run of each.
-
-    Parameters
-    ----------
-    model : str
-        Bundled name, folder, hub id or address on a server.
-    names : sequence of str
-        Of `STUDIES`; all if empty.
-    given : mapping, optional
-        Settings by name; each study takes those that it declares (:func:`declared`).
-    folder : str or Path
-        Over the models' folders: a run goes to ``<folder>/<model-slug>/<study>``.
-
-    Yields
-    ------
-    Measured
-        As soon as a study is done.
-
-    Raises
-    ------
-    UserError
-        If there is no such study, a setting that none of them declares, or for whatever the model
-        or the data lack.
-    """
+    """Measure a model by one study after another, and save a run of each."""
     given, chosen = dict(given or {}), list(names or STUDIES)
     known = {name: declared(name) for name in chosen}
     for setting in given:

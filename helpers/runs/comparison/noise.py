@@ -31,18 +31,7 @@ LABELS = {
 
 
 def found(folder: Path) -> dict[str, dict[str, Path]]:
-    """Return the noise runs there are.
-
-    Parameters
-    ----------
-    folder : Path
-        The folder over the runs.
-
-    Returns
-    -------
-    dict
-        Label of the model to variant to folder, for models with a usual run and one more.
-    """
+    """Return the noise runs there are."""
     table: dict[str, dict[str, Path]] = {}
     for variant in VARIANTS:
         for row in runs.load(folder / FOLDER / variant).itertuples():
@@ -54,24 +43,7 @@ def found(folder: Path) -> dict[str, dict[str, Path]]:
 def compare(
     paths: dict[str, Path], n_resamples: int = 1000, seed: int = 0
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Compare a model's variants with its usual run, as the board compares two models.
-
-    Parameters
-    ----------
-    paths : dict
-        Variant to the folder of its run, as in :func:`found`.
-    n_resamples, seed : int
-        Of the bootstrap within relations.
-
-    Returns
-    -------
-    DataFrame
-        ``variant, measure, estimate`` (variant minus usual, paired), ``low, high, n`` facts that
-        count for both.
-    DataFrame
-        ``variant, prompts`` (that both were asked), ``largest`` (largest difference of a
-        log-probability) and ``changed`` (share of answers that changed).
-    """
+    """Compare a model's variants with its usual run, as the board compares two models."""
     tables = {name: facts.read("monitor", path) for name, path in paths.items()}
     rows, words = [], []
     for name in [variant for variant in paths if variant != USUAL]:

@@ -35,17 +35,7 @@ LEAD = "fact and relation, less fact by training run"
 
 
 def read(path: Path = FILE) -> pd.DataFrame:
-    """Return what the studies found of each fact in every training run.
-
-    Returns
-    -------
-    DataFrame
-        One row per training run, study and fact: ``model, start`` (seed of the random start and the
-        order of the text; 0 is the bundled one), ``weights`` (checksum), ``study, item, relation,
-        stratum``, then the columns of the studies' measures, ``known, score``, and for
-        multiplicity ``prompt 0`` and so on, whether the choice under that prompt was right. Not a
-        number where a study lacks a column.
-    """
+    """Return what the studies found of each fact in every training run."""
     return pd.read_parquet(path)
 
 
@@ -91,23 +81,7 @@ def same_facts(runs: pd.DataFrame, found: board.Tables) -> list[str]:
 def compare(
     runs: pd.DataFrame, n_resamples: int = 1000, seed: int = 0
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Compare the training runs of each model in every measure.
-
-    Parameters
-    ----------
-    runs : DataFrame
-        From :func:`read`.
-    n_resamples, seed : int
-        Of the bootstrap of facts within relations.
-
-    Returns
-    -------
-    DataFrame
-        ``study, model`` (a run's label), ``measure, estimate, low, high, n``.
-    DataFrame
-        Paired differences of the runs of one model: ``study, recipe`` (the model), ``first,
-        second, measure, estimate, low, high, p, n, better``.
-    """
+    """Compare the training runs of each model in every measure."""
     draw = {"n_resamples": n_resamples, "seed": seed}
     starts = runs.groupby("model", sort=False)["start"].unique()
     figures, gaps = [], []
@@ -156,23 +130,7 @@ def sizes(figures: pd.DataFrame, larger: str, smaller: str) -> pd.DataFrame:
 
 
 def components(runs: pd.DataFrame, n_resamples: int = 1000, seed: int = 0) -> pd.DataFrame:
-    """Divide the variance of verdicts into what goes with fact, model, training run and prompt.
-
-    Parameters
-    ----------
-    runs : DataFrame
-        From :func:`read`: as many runs of every model.
-    n_resamples, seed : int
-        Of the bootstrap of facts within relations. Models and runs are too few to be drawn.
-
-    Returns
-    -------
-    DataFrame
-        ``method, part, estimate, low, high, n``: shares of the sum of the components, those below
-        0 counted as 0; for ``multiplicity, by prompt`` of whether the choice is right under one
-        prompt, else of the verdict ``known``. The last part of a method, `LEAD`, is a difference of
-        such shares; it counts what relations differ by, so its interval draws whole relations.
-    """
+    """Divide the variance of verdicts into what goes with fact, model, training run and prompt."""
     rows = []
     for name, study in STUDIES.items():
         rows += _shares(
