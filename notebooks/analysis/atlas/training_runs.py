@@ -17,8 +17,9 @@ import pandas as pd
 from helpers import UserError, datasets, models
 from helpers.metrics import choices
 from helpers.models import LanguageModel
-from helpers.runs.comparison.seeds import FILE, read
 from helpers.studies import STUDIES, fitting
+from notebooks.analysis.seeds import FILE
+from notebooks.analysis.seeds import training_runs as read
 
 KEYS = ["model", "start", "weights", "study", "item", "relation", "stratum"]
 ALIKE = {"separator": "space"}  # or each run would choose its own

@@ -8,8 +8,7 @@ import pytest
 
 from helpers import runs, stats
 from helpers.published import joined
-from helpers.runs import finished
-from helpers.runs.comparison import across, beside, board
+from notebooks.analysis import beside, finished
 from tests import saved_runs
 
 
