@@ -347,11 +347,13 @@ def three(pair: pd.DataFrame) -> list[str]:
 
 
 def prompts(items: Sequence[str], here: pd.DataFrame) -> list[str]:
-    """Return what the first run that has them was asked: a prompt each, or else the names."""
+    """Return the shortest prompt of each item in the first run that has them; else its name."""
     for folder in here.query("group == 0")["folder"]:
-        rows = runs.answers(folder).drop_duplicates("item").set_index("item")
-        if set(items) <= set(rows.index):
-            return [str(text) for text in rows.loc[items, "prompt"]]
+        rows = runs.answers(folder)
+        if set(items) <= set(rows["item"]):
+            text = rows["prompt" if "prompt" in rows else "question"].astype(str)
+            shortest = text.str.len().groupby(rows["item"]).idxmin()
+            return list(text[shortest[items]])
     return list(items)
 
 
@@ -456,7 +458,7 @@ def holm(gaps: pd.DataFrame, level: float = 0.05) -> pd.DataFrame:
     >>> found["p_holm"].round(4).tolist(), found["kept"].tolist()
     ([0.0054, 0.3173], [True, False])
     """
-    rows = gaps[gaps["high"] > gaps["low"]]
+    rows = gaps[gaps["high"] > gaps["low"]].astype(dict.fromkeys(ENDS, float))
     error = (rows["high"] - rows["low"]) / (2 * scipy.stats.norm.ppf(0.975))
     p = 2 * scipy.stats.norm.sf(rows["estimate"].abs() / error)
     corrected = stats.holm(p) if len(rows) else p
@@ -499,7 +501,8 @@ def leaders(standing: pd.DataFrame, gaps: pd.DataFrame) -> pd.DataFrame:
         row = near.loc[near["estimate"].idxmin()]
         rows.append([name, row["second"], row["first"], *row[ENDS], row["n"],
                      bool(held.all()) and beaten.empty])  # fmt: skip
-    return pd.DataFrame(rows, columns=["measure", "best", "rival", *ENDS, "n", "leads"])
+    found = pd.DataFrame(rows, columns=["measure", "best", "rival", *ENDS, "n", "leads"])
+    return found.assign(title=[measure_named(name).title for name in found["measure"]])
 
 
 def wide(found: pd.DataFrame, measures: Iterable[str], by: str = "model") -> pd.DataFrame:
@@ -549,7 +552,7 @@ def appendix(
     here: pd.DataFrame,
     board: pd.DataFrame,
     gaps: pd.DataFrame,
-    chosen: Pairs,
+    alike: Mapping[str, Pairs],
     found: Tables,
     keep: Callable,
 ) -> dict[str, pd.DataFrame]:
@@ -560,7 +563,7 @@ def appendix(
         measures = [measure.name for measure in STUDIES[chapter].MEASURES]
         pages[f"board_{chapter}"] = wide(part, measures)
     pages["differences"] = readable(against(board, gaps))
-    pages["pairs"] = readable(oriented(gaps, chosen))
+    pages["pairs"] = readable(oriented(gaps, [*alike["tuned"], *alike["larger"]]))
     for row in gaps[gaps["measure"].isin(MAIN)].itertuples():
         keep(f"{row.measure}: {row.first} minus {row.second}", _numbers(row))
     chapter = next((name for name in ACCURACIES if name in found), "")

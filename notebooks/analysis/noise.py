@@ -28,7 +28,7 @@ LABELS = {
     "dtype": "half precision (bfloat16)",
     "batch": "eight prompts at a time",
 }
-NONE = "No model was asked again here. This asks one, whichever it is:\n\n    make noise MODEL=...\n"
+NONE = "No model was asked again here. This asks one:\n\n    make noise MODEL=...\n"
 
 
 def found(folder: Path) -> dict[str, dict[str, Path]]:
