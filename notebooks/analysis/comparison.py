@@ -140,7 +140,7 @@ def _apart(key: Mapping[str, str], first: Mapping[str, str]) -> str:
 def told(table: pd.DataFrame) -> str:
     """Say which runs are compared, which are left out and why, and in which formats they differ."""
     out, kept = table[table["group"] > 0], table[table["group"] == 0]
-    lines = [f"{len(table)} runs of {table['label'].nunique()} models."]
+    lines = [f"{len(table)} runs of {kept['label'].nunique()} models."]
     if len(out):
         lines.append(f"{len(out)} of {len(table)} runs not mixed with the others:")
         lines += [f"- {row.label}, {row.chapter}: {row.differs}" for row in out.itertuples()]
