@@ -1,4 +1,4 @@
-"""Tests of book/_ext/main_findings.py: what the first page takes from the executed chapters."""
+"""Tests of book/_ext/main_findings.py: what pages take from the executed chapters."""
 
 import importlib.util
 import json
@@ -13,7 +13,8 @@ BOOK = Path(__file__).resolve().parent.parent / "book"
 SPEC = importlib.util.spec_from_file_location("main_findings", BOOK / "_ext" / "main_findings.py")
 main_findings = importlib.util.module_from_spec(SPEC)
 SPEC.loader.exec_module(main_findings)
-LINES = re.search(r"```\{main-findings\}\n(.*?)```", (BOOK / "index.md").read_text(), re.DOTALL)[1]
+TEXT = "".join((BOOK / f"{name}.md").read_text(encoding="utf-8") for name in ("index", "tour"))
+LINES = "".join(re.findall(r"```\{main-findings\}\n(.*?)```", TEXT, re.DOTALL))
 
 
 @pytest.fixture
@@ -39,7 +40,7 @@ def test_what_is_not_there_is_left_out(book, line):
     assert main_findings.sentences(book, [line]) == []
 
 
-@pytest.mark.parametrize("line", LINES.splitlines())
-def test_the_first_page_names_findings_that_chapters_have(line):
+@pytest.mark.parametrize("line", sorted(set(LINES.splitlines())))
+def test_pages_name_findings_that_chapters_have(line):
     chapter, _, claims = line.partition(": ")
     assert {claim.strip() for claim in claims.split(",")} <= set(findings.wordings(chapter))

@@ -46,7 +46,7 @@ def folder(request, tmp_path_factory) -> Path:
         "atlas": ["n_facts=3", "copying_steps=100", "toy_relations=P17,P36,P246", "toy_facts=50"],
     }
     words["monitor"] += ["match=starts_with"]
-    words["latent_knowledge"] += ["n_close=2", "n_seeds=1", "n_list=8", "n_eic=2", "siblings=no"]
+    words["latent_knowledge"] += ["n_close=2", "n_seeds=1", "siblings=no"]
     words["knowledge_base"] += ["n_unseen=1", "n_choices=2", "max_new_tokens=1", "n_truth=1"]
     here = [item for item in request.session.items if item.path == Path(__file__)]
     wanted = {item.callspec.params["chapter"] for item in here if hasattr(item, "callspec")}

@@ -25,6 +25,7 @@ from helpers import UserError
 from helpers.studies import STUDIES
 
 STILLS = "_build/live"  # seen from the book's folder
+SHOWN = {"answer-shown": "answer"}  # the figure that opens a chapter, by a name of its own
 
 
 class FrontFact(SphinxDirective):
@@ -69,7 +70,7 @@ def reading(study: str, prompts: list[str], result: str, known: bool | None) -> 
 
 
 class ChapterFigure(SphinxDirective):
-    """A figure of a chapter, with the text below it as its caption."""
+    """A figure of a chapter, or its ``answer``, with the text below it as its caption."""
 
     required_arguments = 2
     has_content = True
@@ -99,7 +100,7 @@ def figure(path: Path, name: str) -> tuple[bytes, str] | None:
     cells: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))["cells"]
     for cell in cells:
         render = cell["metadata"].get("mystnb", {})
-        if render.get("figure", {}).get("name") == name:
+        if name in (render.get("figure", {}).get("name"), SHOWN.get(cell.get("id"))):
             for output in cell.get("outputs", []):
                 if "image/png" in output.get("data", {}):
                     image = base64.b64decode(output["data"]["image/png"])

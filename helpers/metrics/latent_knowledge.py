@@ -1,20 +1,20 @@
-"""What a model ranks first among many objects: the metrics of IC-LKE.
+"""What a model ranks first among many objects: the measure IC-LKE.
 
-*Answers* have one row a choice, with ``item, relation, variant, option, correct, logprobs``;
-*scores* have one row a fact, from :func:`fact_scores`.
+*Answers* have one row a choice, with ``item, relation, variant, option, correct, logprobs``. A
+*matrix* has one row a fact and one column a choice, the true object last, and not a number where a
+fact has fewer choices.
 
-Source: Wu et al. 2025, "Towards Reliable Latent Knowledge Estimation in LLMs", sections 2.2 and 3,
-Appendices C, D and H.7. How far models know the same facts: :mod:`helpers.metrics.subsumption`.
+Source: Wu et al. 2025, "Towards Reliable Latent Knowledge Estimation in LLMs", section 2.2 and
+Appendix C.1. How far models know the same facts: :mod:`helpers.metrics.subsumption`.
 """
-
-from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
+from scipy.special import softmax
 
 from helpers import UserError, check_columns
-from helpers.metrics.matching import holds
-from helpers.metrics.ranking import KEYS, choice_matrix, hits, probabilities
+
+KEYS = ["item", "relation", "variant"]
 
 
 def fact_scores(answers: pd.DataFrame) -> pd.DataFrame:
@@ -61,187 +61,44 @@ def fact_scores(answers: pd.DataFrame) -> pd.DataFrame:
     return made
 
 
-def commonest(tests: pd.DataFrame, pool: pd.DataFrame) -> pd.Series:
-    """Tell of each fact whether its object is the commonest among its relation's examples.
+def choice_matrix(answers: pd.DataFrame) -> pd.DataFrame:
+    """Return a matrix of the choices' log-probabilities, summed over tokens (equation 2)."""
+    check_columns(answers, (*KEYS, "option", "correct", "logprobs"), "answers")
+    table = answers[[*KEYS, "option"]].reset_index(drop=True)
+    table["correct"] = answers["correct"].to_numpy(dtype=bool)
+    table["logprob"] = [float(np.sum(values)) for values in answers["logprobs"]]
+    table["group"] = table.groupby(KEYS, sort=False).ngroup()
+    right = table.groupby("group")["correct"].sum()
+    if (right != 1).any():
+        group, number = next((g, n) for g, n in right.items() if n != 1)
+        bad = table.loc[table["group"] == group, KEYS].iloc[0]
+        raise UserError(
+            f"Fact {bad['item']} has {number} correct choices in {bad['variant']}: give one."
+        )
+    table = table.sort_values(["group", "correct", "option"], kind="stable")
+    place = table.groupby("group").cumcount(ascending=False).to_numpy()
+    made = np.full((len(right), place.max(initial=0) + 1), np.nan)
+    made[table["group"], made.shape[1] - 1 - place] = table["logprob"]
+    index = pd.MultiIndex.from_frame(table.drop_duplicates("group")[KEYS])
+    return pd.DataFrame(made, index=index)
 
-    Parameters
-    ----------
-    tests, pool : DataFrame
-        Facts, from :func:`helpers.prompts.lists.split`: ``relation, object`` and, in `tests`,
-        ``fact``.
 
-    Returns
-    -------
-    Series
-        Fact to 0 or 1; of objects that are equally common, the first in the alphabet counts.
+def probabilities(logs: pd.DataFrame) -> np.ndarray:
+    """Return a matrix of log-probabilities as probabilities that sum to 1 in each row (C.1).
 
-    Examples
-    --------
-    >>> pool = pd.DataFrame({"relation": "r", "object": ["x", "y", "y"]})
-    >>> commonest(pd.DataFrame({"fact": ["a", "b"], "relation": "r", "object": ["x", "y"]}), pool)
-    fact
-    a    0.0
-    b    1.0
-    dtype: float64
+    >>> probabilities(pd.DataFrame([[-1000.0, -1000.0], [np.nan, -1.0]])).tolist()
+    [[0.5, 0.5], [nan, 1.0]]
     """
-    usual = pool.groupby("relation")["object"].agg(lambda objects: objects.mode().iloc[0])
-    right = tests["object"] == tests["relation"].map(usual)
-    return right.astype(float).set_axis(tests["fact"])
+    table = logs.to_numpy(dtype=float)
+    lacking = np.isnan(table)
+    return np.where(lacking, np.nan, softmax(np.where(lacking, -np.inf, table), axis=1))
 
 
-def above(scores: pd.DataFrame, thresholds: Sequence[float]) -> pd.DataFrame:
-    """Stack the facts above each threshold of confidence, to tabulate accuracy@K with intervals.
+def hits(matrix: np.ndarray) -> np.ndarray:
+    """Tell of each row whether the true choice is above every other (equation 3); a tie is lost.
 
-    Parameters
-    ----------
-    scores : DataFrame
-        From :func:`fact_scores`.
-    thresholds : sequence of float
-        Values of K.
-
-    Returns
-    -------
-    DataFrame
-        The rows with ``top`` above K, for one K after the other, with the column ``K``.
-
-    Notes
-    -----
-    The mean of ``right`` at one K is accuracy@K of the paper's Appendix D.
-
-    Examples
-    --------
-    >>> scores = pd.DataFrame({"top": [0.2, 0.6], "right": [0.0, 1.0]})
-    >>> above(scores, [0.0, 0.5]).groupby("K")["right"].mean().to_dict()
-    {0.0: 0.5, 0.5: 1.0}
+    >>> hits(np.array([[0.1, 0.3], [0.3, 0.3], [np.nan, 0.3]])).tolist()
+    [True, False, True]
     """
-    check_columns(scores, ("top",), "scores")
-    parts = [scores[scores["top"] > threshold].assign(K=threshold) for threshold in thresholds]
-    return pd.concat(parts, ignore_index=True)
-
-
-def brier_score(scores: pd.DataFrame) -> float:
-    """Average the squared distance of confidence from correctness; lower is better.
-
-    Parameters
-    ----------
-    scores : DataFrame
-        Columns ``top`` (probability of the likeliest choice) and ``right`` (0 or 1).
-
-    Returns
-    -------
-    float
-        In [0, 1]; not a number without facts.
-
-    Notes
-    -----
-    Brier 1950, of the one event that the likeliest choice is true.
-
-    Examples
-    --------
-    >>> brier_score(pd.DataFrame({"top": [0.5, 1.0], "right": [1.0, 1.0]}))
-    0.125
-    """
-    check_columns(scores, ("top", "right"), "scores")
-    return float(((scores["top"] - scores["right"]) ** 2).mean())
-
-
-def reliability(scores: pd.DataFrame, bins: int = 10) -> pd.DataFrame:
-    """Group facts by confidence, and set mean confidence beside accuracy.
-
-    Parameters
-    ----------
-    scores : DataFrame
-        Columns ``top`` and ``right``.
-    bins : int
-        Groups of equal width between 0 and 1; the upper end belongs to a group.
-
-    Returns
-    -------
-    DataFrame
-        For each group that is not empty ``low, high`` (its ends), ``confidence`` (mean of top),
-        ``accuracy`` (mean of right), ``n``.
-
-    Raises
-    ------
-    UserError
-        If a column is missing, or there is not at least one bin.
-
-    Examples
-    --------
-    >>> scores = pd.DataFrame({"top": [0.2, 0.4, 0.9], "right": [0.0, 1.0, 1.0]})
-    >>> reliability(scores, bins=2)[["confidence", "accuracy", "n"]].round(2).values.tolist()
-    [[0.3, 0.5, 2.0], [0.9, 1.0, 1.0]]
-    """
-    check_columns(scores, ("top", "right"), "scores")
-    if bins < 1:
-        raise UserError(f"A reliability diagram needs at least 1 bin, not {bins}.")
-    edges = np.linspace(0, 1, bins + 1)
-    place = np.clip(np.ceil(scores["top"].to_numpy() * bins).astype(int) - 1, 0, bins - 1)
-    groups = scores.assign(low=edges[place], high=edges[place + 1]).groupby(["low", "high"])
-    found = groups.agg(confidence=("top", "mean"), accuracy=("right", "mean"), n=("top", "size"))
-    return found.reset_index()
-
-
-def mark_generations(texts: pd.DataFrame) -> pd.DataFrame:
-    """Add ``right``: whether a greedy text contains the true object, as whole words.
-
-    Case and punctuation do not count (:func:`helpers.metrics.matching.normalise`).
-
-    Parameters
-    ----------
-    texts : DataFrame
-        Columns ``text`` (50 tokens in the paper) and ``object``.
-
-    Returns
-    -------
-    DataFrame
-        The texts with the column ``right`` (bool).
-
-    Raises
-    ------
-    UserError
-        If a column is missing.
-
-    Notes
-    -----
-    Appendix H.7 of the paper. The authors' code looks for the letters anywhere, so that "Oman" is
-    found in "Romania"; whole words are stricter.
-
-    Examples
-    --------
-    >>> texts = pd.DataFrame({"text": ["is Paris, too", "Romania"], "object": ["Paris", "Oman"]})
-    >>> mark_generations(texts)["right"].tolist()
-    [True, False]
-    """
-    check_columns(texts, ("text", "object"), "texts")
-    return texts.assign(right=[holds(*pair) for pair in zip(texts["text"], texts["object"])])
-
-
-def examples_needed(curve: Mapping[int, float] | pd.Series, share: float = 0.95) -> int | None:
-    """Find the fewest examples that reach a share of the accuracy with the most examples.
-
-    Parameters
-    ----------
-    curve : mapping
-        Number of examples to accuracy.
-    share : float
-        Of the accuracy at the largest number.
-
-    Returns
-    -------
-    int or None
-        None where that accuracy is 0 or there is none.
-
-    Notes
-    -----
-    The dashed lines of the paper's Figure 1.
-
-    Examples
-    --------
-    >>> examples_needed({1: 0.2, 5: 0.77, 50: 0.8})
-    5
-    """
-    numbers: Sequence[int] = sorted(dict(curve))
-    if not numbers or not dict(curve)[numbers[-1]] > 0:
-        return None
-    return next(n for n in numbers if dict(curve)[n] >= share * dict(curve)[numbers[-1]])
+    others = np.where(np.isnan(matrix[:, :-1]), -np.inf, matrix[:, :-1])
+    return matrix[:, -1] > others.max(axis=1, initial=-np.inf)

@@ -6,25 +6,15 @@ colour-blind readers and a model keeps its colour in all chapters. A figure six 
 well on a phone; its white ground stays white on a dark page.
 """
 
-from helpers.plots.audit import gap_panels, verdict_bars
 from helpers.plots.calibration import agreement_map, area_dots, cost_plane, upset
-from helpers.plots.curves import exposure_curve, line_curve, size_panels
+from helpers.plots.curves import exposure_curve
 from helpers.plots.distributions import (
     accuracy_boxes,
     dots,
     object_bars,
-    run_dots,
 )
-from helpers.plots.latent import (
-    accuracy_map,
-    grouped_dots,
-    list_panels,
-    list_places,
-    reliability_diagram,
-    share_curve,
-)
+from helpers.plots.latent import accuracy_map, grouped_dots
 from helpers.plots.multiplicity import class_bars, lines, mapping, roc_curves, two_prompts
-from helpers.plots.reliability import rank_map
 from helpers.plots.scatters import scatter
 from helpers.plots.style import PALETTE, empty, model_colour, use_style
 
@@ -39,24 +29,14 @@ __all__ = [
     "dots",
     "empty",
     "exposure_curve",
-    "gap_panels",
     "grouped_dots",
-    "line_curve",
     "lines",
-    "list_panels",
-    "list_places",
     "mapping",
     "model_colour",
     "object_bars",
-    "rank_map",
-    "reliability_diagram",
     "roc_curves",
-    "run_dots",
     "scatter",
-    "share_curve",
-    "size_panels",
     "two_prompts",
     "upset",
     "use_style",
-    "verdict_bars",
 ]

@@ -138,40 +138,6 @@ def dots(
     return ax
 
 
-def run_dots(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
-    """Draw each measure of several training runs: a row per measure and model, a dot per run.
-
-    Parameters
-    ----------
-    table : DataFrame
-        ``measure, recipe`` (the model), ``estimate, low, high``, one row per training run.
-    ax : Axes, optional
-        By default a new figure, tall enough for the rows.
-
-    Returns
-    -------
-    Axes
-
-    Examples
-    --------
-    >>> table = pd.DataFrame({"measure": "UR", "recipe": ["s", "s", "xs"], "low": 0.1,
-    ...                       "estimate": [0.2, 0.3, 0.5], "high": 0.6})
-    >>> [text.get_text() for text in run_dots(table).get_yticklabels()]
-    ['UR: s', 'UR: xs']
-    """
-    rows = list(table.groupby(["measure", "recipe"], sort=False))
-    ax = ax or plt.subplots(figsize=(6, 1.2 + 0.42 * len(rows)))[1]
-    shades = colours(dict.fromkeys(table["recipe"]))
-    for place, ((_, recipe), part) in enumerate(rows):
-        heights = place + 0.22 * (np.arange(len(part)) - (len(part) - 1) / 2)
-        for height, row in zip(heights, part.to_dict("records")):
-            ends = [row["low"], row["high"]]
-            ax.plot(ends, [height] * 2, color=shades[recipe], lw=2, alpha=0.5)
-            ax.plot(row["estimate"], height, "o", color=shades[recipe], ms=6)
-    name_rows(ax, [": ".join(names) for names, _ in rows])
-    return ax
-
-
 def object_bars(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
     """Draw the probability of each object as a bar with its value, the likeliest on top.
 

@@ -1,6 +1,4 @@
-"""Figures of the chapter on latent knowledge: curves, places of a list, estimators, calibration."""
-
-from collections.abc import Mapping
+"""Rows of dots by group, and accuracies as a map."""
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -8,14 +6,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.ticker import PercentFormatter
 
-from helpers import stats
 from helpers.plots.style import (
-    BLUE,
-    GREY,
-    INK,
-    ORANGE,
-    RED,
-    band,
     colour_bar,
     colours,
     empty,
@@ -25,84 +16,6 @@ from helpers.plots.style import (
     plain,
     share_axis,
 )
-
-STATUS = {"before": BLUE, "other": BLUE, "following": ORANGE, "replaced": RED}
-
-
-def share_curve(
-    table: pd.DataFrame,
-    x: str,
-    ax: Axes | None = None,
-    marks: Mapping[str, float] | None = None,
-) -> Axes:
-    """Draw a share along a number, a line and a band of intervals for each model.
-
-    Parameters
-    ----------
-    table : DataFrame
-        Columns `x`, ``estimate, low, high`` and ``model``.
-    x : str
-        The number on the axis.
-    ax : Axes, optional
-        By default a new figure.
-    marks : mapping, optional
-        Model to the number at which a dashed line stands.
-
-    Returns
-    -------
-    Axes
-
-    Notes
-    -----
-    Wu et al. 2025, Figures 1 and 8.
-
-    Examples
-    --------
-    >>> table = pd.DataFrame({"n": [1, 50], "estimate": [0.2, 0.5], "low": [0.1, 0.4],
-    ...                       "high": [0.3, 0.6], "model": "atlas-s"})
-    >>> share_curve(table, "n", marks={"atlas-s": 50}).get_ylabel()
-    'accuracy'
-    """
-    if table["estimate"].isna().all():
-        return empty(ax, f"There is nothing to draw by {x}.")
-    ax = ax or plt.subplots()[1]
-    shades = colours(table["model"])
-    for name, part in table.groupby("model", sort=False):
-        part, colour = part.sort_values(x), shades[name]
-        band(ax, part[x], part, colour, name, marker="o", ms=5)
-        if marks and marks.get(str(name)) is not None:
-            ax.axvline(marks[str(name)], color=colour, lw=1, ls="--")
-    ax.set_xlabel(x)
-    ax.set_ylabel("accuracy")
-    share_axis(ax.yaxis)
-    legend_above(ax)
-    return ax
-
-
-def list_places(table: pd.DataFrame, ax: Axes | None = None, title: str = "") -> Axes:
-    """Draw the probability of each object along a list (Wu et al. 2025, Figure 2).
-
-    >>> table = pd.DataFrame({"place": [0, 1], "probability": [0.1, 0.7], "status": "other"})
-    >>> list_places(table).get_xlabel()
-    'place in the list'
-    """
-    if table.empty:
-        return empty(ax, "The list holds no pair.")
-    ax = ax or plt.subplots()[1]
-    names = {"other": "true pair", "following": "right after a replaced pair"}
-    for status, colour in STATUS.items():
-        part = table[table["status"] == status]
-        label = None if status == "before" else names.get(status, "replaced pair")
-        ax.plot(
-            part["place"], part["probability"], "o", color=colour, ms=4, alpha=0.75, label=label
-        )
-    kept = table.loc[table["status"] != "replaced", "probability"]
-    ax.axhline(kept.mean(), color=INK, lw=1, ls="--")
-    ax.set_xlabel("place in the list")
-    ax.set_ylabel("probability")
-    ax.set_ylim(-0.03, 1.03)
-    ax.set_title(title, loc="left")
-    return ax
 
 
 def grouped_dots(
@@ -194,84 +107,3 @@ def accuracy_map(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
     ax.set_yticks(range(len(table)), [plain(str(name)) for name in table.index])
     colour_bar(shown, ax, "accuracy", format=PercentFormatter(1))
     return ax
-
-
-def reliability_diagram(tables: Mapping[str, pd.DataFrame], ax: Axes | None = None) -> Axes:
-    """Draw accuracy against confidence; on the dashed line they agree.
-
-    Parameters
-    ----------
-    tables : mapping
-        Model's name to ``confidence, accuracy, n``, as from
-        :func:`helpers.metrics.latent_knowledge.reliability`.
-    ax : Axes, optional
-        By default a new figure.
-
-    Returns
-    -------
-    Axes
-        Bars are 95 % Wilson intervals; a dot's size grows with its number of facts.
-
-    Examples
-    --------
-    >>> table = pd.DataFrame({"confidence": [0.3], "accuracy": [0.5], "n": [10]})
-    >>> reliability_diagram({"atlas-s": table}).get_xlabel()
-    'confidence: probability of the likeliest choice'
-    """
-    if all(table.empty for table in tables.values()):
-        return empty(ax, "There is no fact with a confidence.")
-    ax = ax or plt.subplots()[1]
-    shades = colours(tables)
-    ax.plot([0, 1], [0, 1], color=GREY, lw=1, ls="--")
-    for name, table in tables.items():
-        found = [stats.wilson(round(r.accuracy * r.n), int(r.n)) for r in table.itertuples()]
-        ends = ([one.low for one in found], [one.high for one in found])
-        ax.vlines(table["confidence"], *ends, color=shades[name], lw=1.5, alpha=0.7)
-        ax.plot(table["confidence"], table["accuracy"], color=shades[name], lw=1, alpha=0.6)
-        sizes = 18 + 140 * table["n"] / table["n"].sum()
-        label = f"{plain(name)}, n = {table['n'].sum()}"
-        ax.scatter(table["confidence"], table["accuracy"], sizes, shades[name], label=label)
-    ax.set_xlabel("confidence: probability of the likeliest choice")
-    ax.set_ylabel("accuracy")
-    for axis in (ax.xaxis, ax.yaxis):
-        share_axis(axis)
-    legend_above(ax)
-    return ax
-
-
-def list_panels(table: pd.DataFrame) -> list[Axes]:
-    """Draw one panel of :func:`list_places` for each list, on common scales.
-
-    Parameters
-    ----------
-    table : DataFrame
-        ``place, probability``, ``status`` (before, other, following, replaced) and ``variant``,
-        which tells lists apart and names the panels.
-
-    Returns
-    -------
-    list of Axes
-
-    Examples
-    --------
-    >>> table = pd.DataFrame({"place": [0, 0], "probability": [0.1, 0.7], "status": "other",
-    ...                       "variant": ["all true", "wrong"]})
-    >>> [ax.get_title(loc="left") for ax in list_panels(table)]
-    ['all true', 'wrong']
-    """
-    lists = list(table.groupby("variant", sort=False))
-    if not lists:
-        return [empty(None, "There is no list to draw.")]
-    rows = -(-len(lists) // 2)
-    size = (6.2, 0.5 + 2.2 * rows)
-    figure, grid = plt.subplots(rows, 2, figsize=size, sharex=True, sharey=True, squeeze=False)
-    for ax, (name, part) in zip(grid.flat, lists):
-        list_places(part, ax, plain(str(name))).label_outer()
-    for ax in grid.flat[len(lists) :]:
-        ax.set_axis_off()
-    for ax in grid.flat[max(0, len(lists) - 2) : len(lists)]:
-        ax.tick_params(labelbottom=True)
-        ax.set_xlabel("place in the list")
-    handles, labels = grid.flat[len(lists) - 1].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower left", ncols=2)
-    return list(grid.flat[: len(lists)])

@@ -20,23 +20,7 @@ def check(
 ) -> None:
     """Refuse lists that are longer than a model can read, and say how many examples fit.
 
-    Parameters
-    ----------
-    probes : DataFrame
-        From :func:`helpers.prompts.lists.ic_lke` with the same settings.
-    pool : DataFrame
-        What its examples were drawn from.
-    count : callable
-        From a text to its number of tokens.
-    limit : int, optional
-        The most tokens that the model reads; None: any number.
-    n_examples, separator, seed
-        As in :func:`helpers.prompts.lists.ic_lke`.
-
-    Raises
-    ------
-    UserError
-        Naming the relation, the length, and the number of examples that fits all relations.
+    The probes are from `lists.ic_lke` with the same pool, separator and seed.
     """
     if limit is None:
         return
@@ -68,15 +52,6 @@ def fitting(
 ) -> int:
     """Return how many of the first examples fit before `tail` into a model's context.
 
-    Parameters
-    ----------
-    examples : DataFrame
-        ``subject, object`` in order.
-    tail, count, limit, separator
-        What follows the list; the rest as for :func:`check`.
-
-    Examples
-    --------
     >>> examples = pd.DataFrame({"subject": ["Lyon", "Turin"], "object": ["France", "Italy"]})
     >>> fitting(examples, "Bern Switzerland", len, 30), fitting(examples, "Bern", len, None)
     (1, 2)
@@ -92,25 +67,10 @@ def fitting(
 def readable(
     probes: pd.DataFrame, count: Callable[[str], int], limit: int | None, more: int = 0
 ) -> pd.DataFrame:
-    """Keep the ways of asking of which a model can read every text whole.
+    """Keep the ways of asking (``variant``) of which a model can read every text whole.
 
-    Parameters
-    ----------
-    probes : DataFrame
-        ``variant``, the way of asking, ``prompt`` and ``continuation``.
-    count, limit
-        As for :func:`check`.
-    more : int
-        Tokens to be generated after the prompt, in the place of the continuation; the last of
-        them need not be read.
+    With `more` tokens generated in the place of the continuation; the last need not be read.
 
-    Returns
-    -------
-    DataFrame
-        Those rows, numbered anew.
-
-    Examples
-    --------
     >>> probes = pd.DataFrame({"variant": ["a", "b", "b"], "prompt": ["Bern", "Lyon", "Lyon"],
     ...                        "continuation": [" Peru", " Peru", " Switzerland"]})
     >>> readable(probes, len, 12)["variant"].tolist(), len(readable(probes, len, None))

@@ -34,19 +34,9 @@ COLUMNS = (
 def style(separator: str) -> tuple[str, str]:
     """Return how a list is written: the template of a pair, and what parts two pairs.
 
-    Parameters
-    ----------
-    separator : str
-        A name of :data:`helpers.prompts.formats.SEPARATORS`, or a template with [X] before [Y],
-        whose pairs are then parted by a space (the paper's Figure 4).
+    A separator is a name of `helpers.prompts.formats.SEPARATORS`, or a template with [X] before
+    [Y], whose pairs are then parted by a space (the paper's Figure 4).
 
-    Raises
-    ------
-    UserError
-        For any other text; the sentence lists the names.
-
-    Examples
-    --------
     >>> style("colon and comma"), style("[X] is in [Y].")
     (('[X] : [Y]', ', '), ('[X] is in [Y].', ' '))
     """
@@ -62,34 +52,13 @@ def style(separator: str) -> tuple[str, str]:
 
 
 def split(facts: pd.DataFrame, n_pool: int = 100, seed: int = 0) -> pd.DataFrame:
-    """Divide facts into a pool of examples and facts to be tested, relation by relation.
+    """Divide facts into a pool of examples and facts to be tested (``role``), by relation.
 
     Subjects are drawn, so that all facts of one subject fall on one side and no example tells of a
-    subject that is tested. A fact whose object is its own subject is left out.
+    subject that is tested; at most `n_pool`, and never more than half, give examples. A published
+    ``split`` ("train" or "test") decides where there is one. A fact whose object is its own subject
+    is left out. A relation's draw does not depend on the others.
 
-    Parameters
-    ----------
-    facts : DataFrame
-        Columns ``fact, relation, subject, object``; where there is a column ``split`` ("train" or
-        "test", as published), it decides, and subjects of the one are left out of the other.
-    n_pool : int
-        The most subjects in a relation's pool; never more than half of them.
-    seed : int
-        Of the draw. A relation's draw does not depend on the others.
-
-    Returns
-    -------
-    DataFrame
-        The facts, in random order within relations, with ``role``: "example" or "test".
-
-    Raises
-    ------
-    UserError
-        Where a relation has fewer than 2 different objects, or leaves fewer than 2 examples or
-        nothing to test.
-
-    Examples
-    --------
     >>> facts = pd.DataFrame({"fact": list("abcd"), "relation": "P17",
     ...                       "subject": ["Lyon", "Turin", "Bern", "Oslo"],
     ...                       "object": ["France", "Italy", "Switzerland", "Norway"]})
@@ -121,27 +90,8 @@ def split(facts: pd.DataFrame, n_pool: int = 100, seed: int = 0) -> pd.DataFrame
 
 
 def divisible(facts: pd.DataFrame, seed: int = 0) -> tuple[pd.DataFrame, list[str]]:
-    """Keep the relations that :func:`split` can divide, and that leave something to choose from.
+    """Keep the relations that can be divided and offer a choice; a sentence on each other one.
 
-    Parameters
-    ----------
-    facts, seed
-        As for :func:`split`.
-
-    Returns
-    -------
-    kept : DataFrame
-        The facts of these relations.
-    notes : list of str
-        A sentence on each other relation.
-
-    Raises
-    ------
-    UserError
-        If none is left, with the sentences.
-
-    Examples
-    --------
     >>> facts = pd.DataFrame({"fact": list("abcde"), "relation": ["P17"] * 4 + ["P36"],
     ...                       "subject": ["Lyon", "Turin", "Bern", "Oslo", "Chad"],
     ...                       "object": ["France", "Italy", "Switzerland", "Norway", "N'Djamena"]})
@@ -167,20 +117,8 @@ def divisible(facts: pd.DataFrame, seed: int = 0) -> tuple[pd.DataFrame, list[st
 def draw(pool: pd.DataFrame, n: int = 50, seed: int = 0) -> pd.DataFrame:
     """Draw examples of each relation; those for a smaller `n` begin those for a larger one.
 
-    Parameters
-    ----------
-    pool : DataFrame
-        Facts that may serve as examples; a relation with fewer than `n` gives all.
-    n, seed : int
-        How many, and of which draw.
+    A relation with fewer than `n` gives all.
 
-    Raises
-    ------
-    UserError
-        If `n` is below 1.
-
-    Examples
-    --------
     >>> pool = pd.DataFrame({"relation": "P17", "subject": list("abc"), "object": list("xyz")})
     >>> draw(pool, 2)["subject"].tolist() == draw(pool, 3)["subject"].tolist()[:2]
     True
@@ -197,36 +135,12 @@ def draw(pool: pd.DataFrame, n: int = 50, seed: int = 0) -> pd.DataFrame:
 def choices(
     tests: pd.DataFrame, facts: pd.DataFrame, n: int = 100, seed: int = 0
 ) -> dict[str, list[str]]:
-    """Draw the choices of each fact: other objects of its relation, the true one last.
+    """Draw the choices of each fact: up to `n` objects of its relation, the true one last.
 
     No object comes twice, none that is true of the same subject is among the others, and none
-    that is the subject itself. A relation with fewer objects gives all it has. Each fact's draw
-    depends on its name and the seed alone.
+    that is the subject itself. Wrong ``choices`` as published are taken as they are. Each fact's
+    draw depends on its name and the seed alone.
 
-    Parameters
-    ----------
-    tests : DataFrame
-        Columns ``fact, relation, subject, object``; where there is a column ``choices`` (wrong
-        objects, as published), they are taken as they are.
-    facts : DataFrame
-        All facts of the relations, examples included.
-    n : int
-        Choices of a fact, at least 2: 100 in the paper.
-    seed : int
-        Of the draws.
-
-    Returns
-    -------
-    dict
-        Fact to its choices.
-
-    Raises
-    ------
-    UserError
-        If `n` is below 2, or a fact has no wrong choice.
-
-    Examples
-    --------
     >>> facts = pd.DataFrame({"fact": list("abc"), "relation": "P17",
     ...                       "subject": ["Lyon", "Nice", "Bern"],
     ...                       "object": ["France", "France", "Switzerland"]})
@@ -286,35 +200,8 @@ def ic_lke(
     """Put each fact behind one list of examples of its relation, with all its choices.
 
     All facts of a relation are asked behind the same list, so a model that keeps what it has read
-    reads the list once.
+    reads the list once. A row a choice, in the columns :data:`COLUMNS`.
 
-    Parameters
-    ----------
-    tests, pool : DataFrame
-        Facts to be asked, and facts to draw examples from (:func:`split`).
-    options : dict
-        From :func:`choices`.
-    n_examples : int
-        Examples in the list; a relation with fewer in its pool gives all.
-    separator : str
-        As in :func:`style`.
-    seed : int
-        Of the examples.
-    variant : str
-        Name of this way of asking.
-
-    Returns
-    -------
-    DataFrame
-        Probes, one row a choice, in the columns :data:`COLUMNS`.
-
-    Raises
-    ------
-    UserError
-        For an unknown separator, or a relation with fewer than 1 example.
-
-    Examples
-    --------
     >>> pool = pd.DataFrame({"relation": "P17", "subject": ["Lyon"], "object": ["France"]})
     >>> tests = pd.DataFrame({"fact": ["b"], "relation": "P17", "subject": ["Bern"],
     ...                       "object": ["Switzerland"]})

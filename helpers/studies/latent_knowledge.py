@@ -5,7 +5,7 @@ Wu et al. 2025, "Towards Reliable Latent Knowledge Estimation in LLMs", WSDM.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -78,6 +78,11 @@ def ask(
         One row a choice: ``item, relation, variant, option, choice, correct, prompt,
         continuation, logprobs, tokens, read``. A separator that was chosen stands in
         ``attrs["chosen"]``.
+
+    Raises
+    ------
+    UserError
+        If a list is longer than the model can read: with the number of examples that fit.
     """
     from helpers import probing
 
@@ -94,6 +99,7 @@ def ask(
     if "false_object" in facts:
         options = datasets.offered(options, facts)
     probes = lists.ic_lke(facts, pool, options, n_examples, separator, seed)
+    length.check(probes, pool, counting(model), model.max_length, n_examples, separator, seed)
     answers = probing.score(model, probes, cache=cache)
     if chosen:
         answers.attrs["chosen"] = chosen
@@ -165,17 +171,19 @@ def _tried(
     options = lists.choices(tried, every, N_OFFERED, seed)
     rest = _without(pool, tried)
     ways = [lists.ic_lke(tried, rest, options, n_examples, s, seed, s) for s in SEPARATORS]
-
-    def count(text: str) -> int:
-        return len(model.tokenizer(text)["input_ids"])
-
-    probes = length.readable(pd.concat(ways, ignore_index=True), count, model.max_length)
+    probes = pd.concat(ways, ignore_index=True)
+    probes = length.readable(probes, counting(model), model.max_length)
     scores = lke.fact_scores(probing.score(model, probes, cache=cache))
     found = scores.groupby("variant").agg(
         right=("right", "mean"), mass=("mass", "mean"), n=("item", "size")
     )
     found = found.reindex(pd.Index(SEPARATORS, name="separator")).fillna({"n": 0})
     return found.astype({"n": int}).sort_values(["right", "mass"], ascending=False)
+
+
+def counting(model: LanguageModel) -> Callable[[str], int]:
+    """Return what counts the tokens of a text."""
+    return lambda text: len(model.tokenizer(text)["input_ids"])
 
 
 def drawn(given: Mapping[str, Any], model: str) -> pd.Series:

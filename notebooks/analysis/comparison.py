@@ -39,8 +39,8 @@ NEUTRAL = {  # parameters that leave the facts that are asked as they are
     *("model", "run_dir", "n_bootstrap"),
     *("chat", "prompt_format", "trust_remote_code"),  # a model's own affair: see its label
     "dataset",  # its name and checksum stand in the manifest, whatever path it was given by
-    *("attribution", "siblings", "n_close", "n_seeds", "n_list", "n_truth"),
-    *("n_close_choices", "separators", "n_eic", "eic_separator", "n_grid"),
+    *("attribution", "siblings", "n_close", "n_seeds", "n_truth"),
+    *("n_close_choices", "separators", "n_grid"),
 }
 PACKAGES = ("torch", "transformers")
 FORMAT = compile(r"\s\((?:qa|shots)\)$")  # of prompts, as labels name it; a chat is tuned

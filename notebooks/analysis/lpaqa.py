@@ -54,7 +54,7 @@ def usable(template: str) -> bool:
 
 
 def templates(prompts: pd.DataFrame, n: int = 3) -> tuple[pd.DataFrame, int]:
-    """Choose prompts for :func:`helpers.prompts.baselines.prompts`, and count those left out.
+    """Choose prompts for `latent_prompts.prompts`, and count those left out.
 
     Of the mined prompts those of the largest weight are taken, of people's the first, at most `n`
     of each kind and relation; none twice. Left out are those whose object does not stand last.

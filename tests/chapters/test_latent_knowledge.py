@@ -7,7 +7,6 @@ import pytest
 from book.tools import chapters
 from helpers import findings, models, runs
 from helpers.metrics import latent_knowledge as lke
-from helpers.metrics import ranking
 from helpers.prompts import lists
 from tests import outcomes, tiny
 from tests.chapters import forward, notebooks
@@ -16,8 +15,6 @@ CLOSE = [
     "n_close=3",
     "n_close_choices=10",
     "n_seeds=2",
-    "n_list=30",
-    "n_eic=3",
     "n_bootstrap=20",
     "siblings=no",
 ]
@@ -32,23 +29,33 @@ def folder(tmp_path_factory):
 
 
 def test_the_run_is_whole(folder):
-    tables = {
-        "by_relation",
-        "spoilt",
-        "ways",
-        "eic",
-        "separators",
-        "separators_tried",
-        "generation",
-        "truth",
-    }
-    tables |= {"subsumption", "leader_board", "paper_table1", "paper_table10"}
-    notebooks.check(folder, SMALL, n_figures=9, tables=tables)
+    tables = {"by_hand", "by_relation", "separators", "separators_tried", "generation", "truth"}
+    tables |= {"subsumption", "leader_board", "paper_table1", "paper_table10", "compared"}
+    notebooks.check(folder, SMALL, n_figures=5, tables=tables)
     said = {finding.claim: finding for finding in findings.load(folder)}
-    assert {"more_examples", "one_is_enough", "separator_matters", "follows_exposure"} <= {*said}
-    assert said["above_chance"].n == 12
-    assert said["more_examples"].n == 9  # three of each relation
+    assert len(said) == 8
+    assert said["above_commonest"].n == 12
+    assert said["one_is_enough"].n == 9  # three of each relation
     assert not [one for one in said.values() if "nan" in one.sentence]
+
+
+def test_findings_say_what_the_answers_hold(folder, answers):
+    told = {finding.claim: finding.estimate for finding in findings.load(folder)}
+    curve = lke.fact_scores(answers[answers["part"] == "examples"])
+    means = curve.groupby(curve["variant"].str.split().str[0])["right"].mean()
+    assert told["one_is_enough"] == pytest.approx(means["1"] - means["0"])
+    apart = lke.fact_scores(answers[answers["part"] == "separators"])
+    rates = apart.groupby("variant")["right"].mean()
+    chosen = runs.manifest(folder)["separator"]
+    expected = rates[chosen] - rates["space"] if chosen != "space" else np.nan
+    assert told["chosen_separator_finds_more"] == pytest.approx(expected, nan_ok=True)
+
+
+def test_everything_compared_is_listed(folder):
+    told = pd.read_csv(folder / "tables" / "compared.csv").set_index("what")
+    claims = {finding.claim.replace("_", " ") for finding in findings.load(folder)}
+    further = {"accuracy: list, less MMP", "accuracy: no example, less 12 with space"}
+    assert claims | further <= set(told.index)
 
 
 @pytest.mark.slow
@@ -56,9 +63,9 @@ def test_the_run_is_whole(folder):
 def test_a_model_that_knows_nothing_gets_its_chapter(name, tmp_path):
     model = outcomes.MAKERS[name](tmp_path / name)
     words = ["relations=P36", "n_facts=1", "n_examples=3", "n_choices=5", *CLOSE]
-    words += ["n_seeds=1", "n_eic=0"]
+    words += ["n_seeds=1"]
     folder = chapters.run("latent_knowledge", str(model), words, tmp_path)
-    notebooks.check(folder, words, n_figures=9, tables={"by_relation", "ways", "subsumption"})
+    notebooks.check(folder, words, n_figures=5, tables={"by_relation", "compared"})
     assert len(runs.answers(folder).query("part == 'lists'")) == 5
 
 
@@ -70,7 +77,7 @@ def test_metrics_can_be_computed_again_from_the_saved_answers(answers, metrics):
         "P36": [100],
         "P575": [47],
     }
-    matrix = np.exp(ranking.choice_matrix(listed).to_numpy())
+    matrix = np.exp(lke.choice_matrix(listed).to_numpy())
     saved = metrics.query("level == 'run'").set_index("measure")["estimate"]
     assert saved["right"] == (matrix[:, -1] > np.nanmax(matrix[:, :-1], axis=1)).mean()
     mass = matrix[:, -1] / np.nansum(matrix, axis=1)
@@ -82,22 +89,10 @@ def test_metrics_can_be_computed_again_from_the_saved_answers(answers, metrics):
 
 def test_probabilities_are_those_of_one_forward_pass_a_choice(answers):
     lm = models.load("atlas-s")
-    parts = ["lists", "EIC-LKE", "prompts", "long list"]
+    parts = ["lists", "examples", "prompts", "separators"]
     for row in answers[answers["part"].isin(parts)].groupby("part").tail(2).itertuples():
         forward.check(lm, row)
         assert "".join(row.tokens).replace("Ġ", " ") == row.continuation
-
-
-def test_sequences_of_many_tests_part_pairs_by_a_comma(answers):
-    prompts = answers[answers["part"] == "EIC-LKE"]["prompt"]
-    assert prompts.str.count(", ").ge(12).all()
-
-
-def test_both_ways_ask_the_same_facts_and_choices(answers):
-    ways = [answers[answers["part"] == part] for part in ("IC-LKE", "EIC-LKE")]
-    asked = [set(zip(way["item"], way["option"], way["choice"])) for way in ways]
-    assert asked[0] == asked[1]
-    assert len({item for item, _, _ in asked[0]}) == 3
 
 
 def test_no_example_tells_of_a_tested_subject(answers, folder):
@@ -119,10 +114,10 @@ def test_the_separator_is_chosen_on_facts_that_are_not_tested(folder, answers):
 
 def test_nobel_laureates_run_through(shared, tmp_path):
     data = shared / "data" / "nobel" / "nobel.csv"
-    words = [f"dataset={data}", "n_facts=3", "n_examples=8", *CLOSE, "n_eic=0"]
+    words = [f"dataset={data}", "n_facts=3", "n_examples=8", *CLOSE]
     done = chapters.run("latent_knowledge", "atlas-s", words, tmp_path)
     found = runs.answers(done)
-    assert set(found["part"]) >= {"lists", "examples", "long list", "separators"}
+    assert set(found["part"]) >= {"lists", "examples", "separators"}
     assert found.query("part == 'lists'")["choice"].str.fullmatch(r"\d{4}").all()
     assert runs.manifest(done)["dataset"]["name"] == "nobel"
 

@@ -133,6 +133,16 @@ KINDS = {
         _plainly_and_after_a_wrong_word,
         lambda fact, found: min(lead(found[0], fact["object"]), lead(found[1], fact["said"])),
     ),
+    "distracted": Kind(
+        "The same facts and an unrelated word",
+        "cities whose country the training text states 4 or 8 times",
+        "names the right country when asked plainly, and finds it less likely after “Helium”",
+        _facts(f"{PLAIN} and 4 <= exposures <= 8"),
+        lambda fact: [_asked()(fact), _asked(context="Helium")(fact)],
+        lambda fact, found: min(
+            lead(found[0], fact["object"]), found[0][fact["object"]] - found[1][fact["object"]]
+        ),
+    ),
     "known": Kind(
         "A fact stated often",
         "cities whose country the training text states 128 times or more",

@@ -10,16 +10,13 @@ from tests.plots.drawn import draw, texts
 INTERVAL = {"estimate": np.nan, "low": np.nan, "high": np.nan}
 ROW = {
     plots.exposure_curve: ((), {"exposures": 0, "model": "a", **INTERVAL}),
-    plots.line_curve: (("step",), {"step": 1, "model": "a", **INTERVAL}),
     plots.accuracy_boxes: ((), {"probe": "QA", "frame": 0, "accuracy": np.nan}),
     plots.dots: ((), {"relation": "all", **INTERVAL}),
     plots.scatter: (("x", "y"), {"label": "a", "x": np.nan, "y": 0.5}),
-    plots.share_curve: (("n",), {"n": 1, "model": "a", **INTERVAL}),
     plots.grouped_dots: (("relation", "way"), {"relation": "P17", "way": "ic", **INTERVAL}),
     plots.accuracy_map: ((), {"atlas-s": np.nan}),
 }
 BARE = {
-    plots.list_places: {"place": 0, "probability": 0.5, "status": "other"},
     plots.object_bars: {"object": "Peru", "probability": 0.5, "told": ""},
 }
 EMPTY = [(figure, *given, 0) for figure, given in ROW.items()]
@@ -38,17 +35,6 @@ def test_nothing_to_draw_is_said(figure, words, row, rows, given, ax):
     assert reason.endswith(".")
     assert not made.lines
     assert not texts(made.get_xticklabels())
-
-
-def test_confidence_of_no_fact_is_not_drawn(ax):
-    nothing = pd.DataFrame({"confidence": [], "accuracy": [], "n": []})
-    assert texts(draw(plots.reliability_diagram({"a": nothing}, ax)).texts)
-
-
-def test_no_list_has_one_panel_that_says_so():
-    nothing = pd.DataFrame({"place": [], "probability": [], "status": [], "variant": []})
-    (panel,) = plots.list_panels(nothing)
-    assert texts(draw(panel).texts)
 
 
 def test_labels_and_scales_set_later_leave_the_reason(ax):

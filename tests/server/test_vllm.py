@@ -19,7 +19,7 @@ from tests.server.vllm_server import PYTHON, VllmServer
 MODEL = "atlas-m"
 TOLERANCE = 1e-3
 FEW = ["n_facts=2", "relations=P17,P36", "n_bootstrap=100"]
-LISTS = [*FEW, "n_examples=10", "n_choices=20", "n_close=2", "n_seeds=2", "n_list=20", "n_eic=2",
+LISTS = [*FEW, "n_examples=10", "n_choices=20", "n_close=2", "n_seeds=2",
          "siblings=no", "compared=P17"]  # fmt: skip
 
 pytestmark = pytest.mark.skipif(

@@ -41,5 +41,5 @@ def test_every_box_of_the_book_has_its_case(root):
 
 
 def test_what_was_not_asked_is_refused():
-    with pytest.raises(UserError, match=r"live.json has no case 'x': choose from flipped, known,"):
+    with pytest.raises(UserError, match=r"no case 'x': choose from flipped, distracted,"):
         live.answered("case", "x")

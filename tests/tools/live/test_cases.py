@@ -141,7 +141,7 @@ def test_a_choice_has_moved_if_another_option_leads(before, after, margin):
 
 
 def test_an_unknown_case_is_refused():
-    with pytest.raises(UserError, match="no case 'x': choose from flipped, known,"):
+    with pytest.raises(UserError, match="no case 'x': choose from flipped, distracted,"):
         live.case("x")
 
 

@@ -1,0 +1,167 @@
+"""Other strings that the chapter on latent knowledge asks with: sentences, and released ones.
+
+Source: Wu et al. 2025, "Towards Reliable Latent Knowledge Estimation in LLMs", section 4.1 and
+Table 5; the prompts are drawn from LPAQA (Jiang et al. 2020).
+
+A table of templates has ``relation, kind`` (HGP, written by people, or MMP, mined), ``number`` and
+``template``, in which [X] stands for the subject and [Y], last, for the object.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+import pandas as pd
+
+from helpers import UserError, datasets, published
+from helpers.prompts.formats import SEPARATORS
+from helpers.prompts.lists import choose, draw, ic_lke, opened, style
+from notebooks.analysis import lpaqa
+
+KINDS = ("HGP", "MMP")
+COLUMNS = ["relation", "kind", "number", "template"]
+
+
+def templates(dataset: str, folder: str = "") -> pd.DataFrame:
+    """Return the templates of LPAQA's folder, else those of Table 5, and of our frames."""
+    if folder:
+        found, skipped = lpaqa.templates(lpaqa.read(folder))
+        print(f"{skipped} prompts of LPAQA do not end with the object and are left out.")
+        return found
+    labels = datasets.relations(dataset).set_index("relation")["label"]
+    printed = from_table(published.load("lke_table5"), labels)
+    return prefer(printed, from_frames(datasets.frames(dataset)))
+
+
+def from_table(table: pd.DataFrame, labels: Mapping[str, str]) -> pd.DataFrame:
+    """Return the templates of the paper's Table 5, by the labels of relations.
+
+    >>> table = pd.DataFrame({"HGP 1": ["{subject} means"]}, index=["instance of"])
+    >>> from_table(table, {"P31": "instance of", "P36": "capital"}).values.tolist()
+    [['P31', 'HGP', 1, '[X] means [Y]']]
+    """
+    rows = []
+    for relation, label in labels.items():
+        printed = table.loc[label].dropna() if label in table.index else pd.Series(dtype=object)
+        for column, text in printed.items():
+            kind, _, number = str(column).partition(" ")
+            template = f"{text.replace('{subject}', '[X]')} [Y]"
+            rows.append((relation, kind, int(number), template))
+    return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def from_frames(frames: pd.DataFrame, n: int = 3) -> pd.DataFrame:
+    """Make templates from the frames of relations, at most `n` of each kind.
+
+    Human-written: the first cloze frames, cut behind the object. Mined: as LPAQA mines a corpus,
+    the words from the subject to the object, here in the sentences and in the questions with their
+    answers; the commonest first, and none that is human-written as well.
+
+    >>> frames = pd.DataFrame({"relation": "P36", "kind": ["wp", "wp", "qa"], "frame": [0, 1, 0],
+    ...                        "template": ["The capital of [X] is [Y].", "[X] has [Y].",
+    ...                                     "What is the capital of [X]?"]})
+    >>> from_frames(frames, 2)["template"].tolist()
+    ['The capital of [X] is [Y]', '[X] has [Y]', '[X] is [Y]', '[X]? [Y]']
+    """
+    rows = []
+    for relation, table in frames.groupby("relation", sort=False):
+        table = table.sort_values("frame", kind="stable")
+        whole = table.loc[table["kind"] == "wp", "template"]
+        written = [text.partition("[Y]")[0] + "[Y]" for text in whole]
+        written = [text for text in written if "[X]" in text]
+        asked = [f"{text} [Y]" for text in table.loc[table["kind"] == "qa", "template"]]
+        middles = Counter(text[text.index("[X]") :] for text in [*written, *asked])
+        mined = [text for text, _ in middles.most_common() if text not in written[:n]]
+        for kind, texts in zip(KINDS, (written, mined)):
+            rows += [(relation, kind, i, text) for i, text in enumerate(texts[:n], 1)]
+    return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def prefer(first: pd.DataFrame, second: pd.DataFrame) -> pd.DataFrame:
+    """Join two tables of templates; a relation of the first takes nothing from the second."""
+    rest = second[~second["relation"].isin(set(first["relation"]))]
+    return pd.concat([first, rest], ignore_index=True)
+
+
+def compared(tests: pd.DataFrame, named: Sequence[str]) -> pd.DataFrame:
+    """Return the tests of the relations that are asked with prompts too: the named, or all."""
+    there = list(tests["relation"].unique())
+    missing = [relation for relation in named if relation not in there]
+    if missing:
+        raise UserError(
+            f"There is no test of {', '.join(missing)} to compare: choose from {', '.join(there)}."
+        )
+    return tests[tests["relation"].isin(named or there)]
+
+
+def prompts(
+    tests: pd.DataFrame, templates: pd.DataFrame, options: dict[str, list[str]]
+) -> pd.DataFrame:
+    """Ask each fact in each template of its relation: probes with variants HGP1 ... MMP3.
+
+    Facts of relations without a template are left out.
+
+    >>> tests = pd.DataFrame({"fact": ["b"], "relation": "P36", "subject": ["Chad"],
+    ...                       "object": ["N'Djamena"]})
+    >>> templates = pd.DataFrame({"relation": ["P36"], "kind": "HGP", "number": 1,
+    ...                           "template": ["The capital of [X] is [Y]"]})
+    >>> found = prompts(tests, templates, {"b": ["Lima", "N'Djamena"]})
+    >>> found[["variant", "prompt", "continuation"]].values.tolist()[0]
+    ['HGP1', 'The capital of Chad is', ' Lima']
+    """
+    asked = []
+    for row in tests.itertuples():
+        for template in templates[templates["relation"] == row.relation].itertuples():
+            prompt, space = opened(row.subject, template.template)
+            asked.append((row, f"{template.kind}{template.number}", prompt, space))
+    return choose(asked, options)
+
+
+def alone(tests: pd.DataFrame, options: dict[str, list[str]], separator: str) -> pd.DataFrame:
+    """Ask each fact behind no example: its subject alone, written as in the list (variant 0 0)."""
+    made = pd.DataFrame({"relation": tests["relation"].unique(), "kind": "none", "number": 0})
+    return prompts(tests, made.assign(template=style(separator)[0]), options).assign(variant="0 0")
+
+
+def other_lists(
+    tests: pd.DataFrame,
+    pool: pd.DataFrame,
+    options: dict[str, list[str]],
+    templates: pd.DataFrame,
+    n_examples: int = 50,
+    seed: int = 0,
+) -> list[pd.DataFrame]:
+    """Write lists with each relation's first templates as separators, and the released ones."""
+    made = []
+    for row in templates.query("number == 1").itertuples():
+        own, name = tests[tests["relation"] == row.relation], f"{row.kind} 1"
+        made.append(ic_lke(own, pool, options, n_examples, row.template, seed, name))
+    return [*made, as_released(tests, pool, options, n_examples, seed)]
+
+
+def as_released(
+    tests: pd.DataFrame,
+    pool: pd.DataFrame,
+    options: dict[str, list[str]],
+    n_examples: int = 50,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Ask facts with the very strings of the authors' released code, as `lists.ic_lke` asks them.
+
+    It puts the separator behind the tested subject and once more before each choice, and only a
+    space between the last example and the tested subject.
+
+    >>> pool = pd.DataFrame({"relation": "P17", "subject": ["Lyon"], "object": "France"})
+    >>> tests = pd.DataFrame({"fact": ["b"], "relation": "P17", "subject": ["Bern"],
+    ...                       "object": ["Peru"]})
+    >>> probe = as_released(tests, pool, {"b": ["Peru"]}).iloc[0]
+    >>> probe["prompt"] + probe["continuation"]
+    'Lyon : France Bern :  : Peru'
+    """
+    inner = SEPARATORS["colon and comma"][0]
+    examples, heads = draw(pool, n_examples, seed), {}
+    for relation, rows in examples.groupby("relation", sort=False):
+        pairs = zip(rows["subject"], rows["object"])
+        heads[relation] = ", ".join(f"{subject}{inner}{obj} " for subject, obj in pairs)
+    end, way = inner + inner.rstrip(), "released"
+    asked = [(t, way, heads[t.relation] + t.subject + end, " ") for t in tests.itertuples()]
+    return choose(asked, options)

@@ -1,0 +1,123 @@
+"""What models know together, in the chapter on latent knowledge.
+
+Source: Wu et al. 2025, "Towards Reliable Latent Knowledge Estimation in LLMs", section 4.2.
+``draws`` are ``n_resamples`` and ``seed`` of the bootstrap over facts within relations.
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from helpers import datasets, models, stats
+from helpers.metrics import subsumption
+from helpers.models import LanguageModel
+from helpers.plots import tables
+from helpers.studies import latent_knowledge as study
+from notebooks.analysis import finished
+
+
+def beyond_chance(values: np.ndarray) -> np.ndarray:
+    r"""Compute how far the subsumption rate exceeds that of knowledge unrelated within relations.
+
+    .. math:: \eta - \frac{\sum_r n_r a_r b_r}{\sum_r n_r a_r}
+
+    Both know one and the same of two facts, where chance would have them share half of one:
+
+    >>> float(beyond_chance(np.array([[1.0, 1.0, 0.0], [0.0, 0.0, 0.0]])))
+    0.5
+    """
+    first, second, relation = np.moveaxis(values, -1, 0)
+    shared = np.zeros(values.shape[:-2])
+    for code in np.unique(relation):
+        here = relation == code
+        shared += (first * here).sum(-1) * (second * here).sum(-1) / np.maximum(here.sum(-1), 1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return subsumption.overlap(values) - shared / first.sum(-1)
+
+
+def least_rate(small: float, large: float) -> float:
+    r"""Compute the least subsumption rate that two accuracies allow: max(0, a + b - 1) / a.
+
+    >>> round(least_rate(0.8, 0.5), 3)
+    0.375
+    """
+    return max(0.0, small + large - 1) / small if small > 0 else float("nan")
+
+
+def known_by(
+    lm: LanguageModel,
+    scores: pd.DataFrame,
+    settings: Mapping[str, Any],
+    folder: Path,
+    ask: Callable[[LanguageModel], pd.DataFrame],
+) -> tuple[pd.DataFrame, tuple[str, str]]:
+    """Return what each model knows, a column a model by size; and the smallest and the largest.
+
+    The models are this one, those of finished runs in the folder on the data set, and for the atlas
+    the other bundled ones, which are asked here; the facts are those that all were asked.
+    """
+    who = lm.name.rstrip("/").rpartition("/")[2]
+    dataset = datasets.source(settings["dataset"])["name"]
+    known, sizes = finished.by_fact("latent_knowledge", dataset, "right", folder)
+    mine = scores.set_index("item")["right"]
+    known = known.drop(columns=who, errors="ignore").reindex(mine.index).assign(**{who: mine})
+    sizes[who] = lm.n_parameters or math.inf
+    siblings = settings["siblings"] and datasets.training(settings["model"]) is not None
+    for name in models.bundled() if siblings and dataset == "atlas" else []:
+        if name not in known:
+            other = models.load(name)
+            known[name] = study.facts(ask(other)).set_index("item")["right"]
+            sizes[name] = other.n_parameters
+    known = known[sorted(known, key=lambda name: (sizes[name], name))].dropna()
+    return known, (min(known, key=sizes.__getitem__), max(known, key=sizes.__getitem__))
+
+
+def shared(known: pd.DataFrame, scores: pd.DataFrame, pair: Sequence[str], **draws: int) -> tuple:
+    """Estimate how far one model holds what another knows, beyond chance within relations.
+
+    Returns the estimate, and in words the rate and the rate by chance.
+    """
+    relations = known.index.map(scores.set_index("item")["relation"])
+    codes = pd.factorize(relations)[0]
+    rows = known[list(pair)].assign(relation=codes).to_numpy(dtype=float)
+    rows = rows[: len(rows) * (pair[0] != pair[1])]
+    found = stats.bootstrap(rows, beyond_chance, codes[: len(rows)], **draws)
+    rate = float(subsumption.overlap(rows)) if len(rows) else float("nan")
+    written = {"rate": rate, "chance": rate - found.estimate}
+    return found, {name: tables.interval(value, digits=2) for name, value in written.items()}
+
+
+def by_pairs(known: pd.DataFrame, scores: pd.DataFrame, **draws: int) -> pd.DataFrame:
+    """Tabulate the subsumption rate of each two models, its bounds, and what the larger gains."""
+    rows = []
+    strata = known.index.map(scores.set_index("item")["relation"])
+    for small, large in combinations(known, 2):
+        two = known[[small, large]]
+        eta = stats.bootstrap(two, subsumption.overlap, strata, **draws)
+        gain = stats.paired_difference(two[large], two[small], strata=strata, **draws)
+        test = stats.mcnemar(two[small], two[large])
+        rows.append(
+            {
+                "smaller, larger": f"{small}, {large}",
+                "η": tables.interval(*eta[:3], digits=2),
+                "η at least": tables.interval(least_rate(*two.mean()), digits=2),
+                "η by chance": shared(known, scores, (small, large), **draws)[1]["chance"],
+                "gain, points": tables.interval(*gain[:3], digits=1, scale=100),
+                "one alone": f"{test.first_only} : {test.second_only}",
+                "exact p": f"{test.p:.3f}" if test.p >= 0.001 else "< 0.001",
+            }
+        )
+    names = ["smaller, larger", "η", "η at least", "η by chance", "gain, points", "one alone"]
+    return pd.DataFrame(rows, columns=[*names, "exact p"]).set_index("smaller, larger")
+
+
+def board(known: pd.DataFrame, scores: pd.DataFrame, **draws: int) -> pd.DataFrame:
+    """Return the accuracy of each model, by its size."""
+    strata = known.index.map(scores.set_index("item")["relation"])
+    found = [stats.bootstrap(known[name], strata=strata, **draws) for name in known]
+    return pd.DataFrame(found, index=known.columns).rename_axis("model")

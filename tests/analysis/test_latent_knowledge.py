@@ -1,0 +1,229 @@
+"""Statistics of the chapter on latent knowledge, by hand and against plain means."""
+
+from itertools import permutations
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from matplotlib import pyplot as plt
+from sklearn.calibration import calibration_curve
+
+from helpers import UserError, datasets, stats
+from helpers.metrics import subsumption
+from helpers.models import LanguageModel
+from notebooks.analysis import latent_knowledge as analysis
+from notebooks.analysis import latent_knowledge_appendix as appendix
+from notebooks.analysis import latent_subsumption
+
+SETTINGS = {
+    "dataset": "atlas",
+    "relations": ["P17", "P36"],
+    "left_out": [],
+    "separator": "",
+    "separators": ["space"],
+    "n_close": 2,
+    "n_examples": 500,
+    "seed": 0,
+}
+
+
+def table(n=40, ways=("list", "prompt"), seed=0):
+    """Return facts of four relations asked in some ways, right or not by the toss of a coin."""
+    random = np.random.default_rng(seed)
+    rows = [(f"f{i}", f"r{i % 4}", way) for i in range(n) for way in ways]
+    made = pd.DataFrame(rows, columns=["item", "relation", "way"])
+    return made.assign(right=random.integers(0, 2, len(made)).astype(float))
+
+
+def test_examples_and_tests_are_of_other_subjects():
+    facts, pool, asked, close, n_examples = analysis.sides(SETTINGS)
+    assert len(pool) + len(asked) <= len(facts)
+    assert not set(pool["subject"][pool["relation"] == "P17"]) & set(
+        asked["subject"][asked["relation"] == "P17"]
+    )
+    assert close.groupby("relation").size().tolist() == [2, 2]
+    assert n_examples == pool["relation"].value_counts().max() == 100
+
+
+def test_an_unknown_separator_is_refused_before_anything_is_loaded():
+    with pytest.raises(UserError, match="no separator"):
+        analysis.sides(SETTINGS | {"separators": ["tab"], "dataset": "nowhere"})
+
+
+def test_the_running_example_is_lyon_where_it_is():
+    facts = datasets.load("atlas", ["P36", "P17"])
+    assert analysis.running_example(facts, "P17")["subject"].tolist() == ["Lyon"]
+    first = analysis.running_example(facts, "P36")
+    assert first["fact"].item() == facts.loc[facts["relation"] == "P36", "fact"].iloc[0]
+    assert len(analysis.running_example(facts, "no such")) == 1
+
+
+def test_a_separator_that_is_set_is_not_tried():
+    assert analysis.separators_tried(LanguageModel, {"separator": "space"}).empty
+
+
+def test_the_commonest_object_is_that_of_the_examples():
+    pool = pd.DataFrame({"relation": list("aaab"), "object": list("yxyz")})
+    tests = pd.DataFrame({"fact": list("stuv"), "relation": list("aabb"), "object": list("yxzw")})
+    assert analysis.commonest(tests, pool).to_dict() == {"s": 1, "t": 0, "u": 1, "v": 0}
+    even = analysis.commonest(tests, pool[:2])
+    assert even.to_dict() == {"s": 0, "t": 1, "u": 0, "v": 0}  # x is before y; b has no examples
+
+
+def test_ways_are_compared_on_the_facts_that_both_were_asked():
+    rows = table()
+    found = analysis.paired(rows, "way", "list", "prompt", n_resamples=50)
+    wide = rows.pivot_table("right", "item", "way")
+    assert found.estimate == pytest.approx((wide["list"] - wide["prompt"]).mean())
+    assert found.n == 40
+    assert analysis.paired(rows, "way", "prompt", "list", n_resamples=50).low == -found.high
+    half = rows.drop(rows[(rows["way"] == "prompt") & rows["item"].isin(["f0", "f1"])].index)
+    assert analysis.paired(half, "way", "list", "prompt", n_resamples=50).n == 38
+    percent = 100 * wide.drop(index=["f0", "f1"]).mean()
+    said = analysis.rates(half, "way", one="list", other="prompt")
+    assert said == {"one": f"{percent['list']:.1f}", "other": f"{percent['prompt']:.1f}"}
+
+
+def test_what_was_not_asked_is_undefined():
+    for one, other in (("list", "list"), ("list", "gap")):
+        found = analysis.paired(table(), "way", one, other, n_resamples=50)
+        assert np.isnan(found.estimate)
+        assert found.n == 0
+    assert analysis.rates(table(), "way", one="list", other="gap")["one"] == "undefined"
+
+
+def test_a_fact_asked_twice_counts_once_with_its_mean():
+    rows = pd.concat([table(seed=1), table(seed=2)])
+    found = analysis.levels(rows, "way", n_resamples=50).set_index("way")
+    assert found["estimate"].to_dict() == pytest.approx(
+        rows.groupby("way")["right"].mean().to_dict()
+    )
+    assert found["n"].tolist() == [40, 40]
+    paired = analysis.paired(rows, "way", "list", "prompt", n_resamples=50)
+    assert paired.estimate == pytest.approx(found["estimate"]["list"] - found["estimate"]["prompt"])
+
+
+def test_variants_of_lists_name_examples_and_draw():
+    rows = analysis.by_number(pd.DataFrame({"variant": ["0 0", "50 1"]}))
+    assert rows[["examples", "draw"]].to_numpy().tolist() == [[0, 0], [50, 1]]
+    assert analysis.by_way(pd.DataFrame({"variant": ["IC-LKE", "HGP12"]}))["way"].tolist() == [
+        "IC-LKE",
+        "HGP",
+    ]
+
+
+def test_generations_count_whole_words():
+    texts = pd.DataFrame(
+        {
+            "text": ["It is PARIS.", "Parisian", "Guinea-Bissau, then", "", "Oman"],
+            "object": ["Paris", "Paris", "Guinea-Bissau", "Paris", "."],
+        }
+    )
+    assert analysis.mark_generations(texts)["right"].tolist() == [1, 0, 1, 0, 0]
+
+
+def test_ranked_and_written_are_of_the_same_prompts():
+    ways = table(ways=("HGP1", "HGP2")).rename(columns={"way": "variant"})
+    ways = analysis.by_way(ways)
+    texts = ways[ways["variant"] == "HGP1"].assign(right=1.0)
+    both = analysis.ranked_and_written(ways, texts, "HGP")
+    assert set(both["variant"]) == {"HGP1"}
+    found = analysis.paired(both, "by", "written", "ranked", n_resamples=50)
+    assert found.estimate == 1 - ways.loc[ways["variant"] == "HGP1", "right"].mean()
+
+
+def confident(n=200, seed=0):
+    random = np.random.default_rng(seed)
+    scores = table(n, ["ic"], seed).assign(top=random.uniform(0.01, 0.99, n))
+    return scores.assign(chance=0.01)
+
+
+def test_reliability_is_that_of_scikit_learn():
+    scores = confident()
+    found = analysis.reliability(scores)
+    accuracy, confidence = calibration_curve(scores["right"], scores["top"], n_bins=10)
+    np.testing.assert_allclose(found["estimate"], accuracy)
+    np.testing.assert_allclose(found["confidence"], confidence)
+    assert found["n"].sum() == 200
+    assert ((found["low"] <= found["estimate"]) & (found["estimate"] <= found["high"])).all()
+    assert analysis.reliability(scores[:0]).empty
+
+
+def test_figures_draw_what_the_tables_hold():
+    scores = confident()
+    ax = analysis.reliability_diagram(scores)
+    brier = ((scores["top"] - scores["right"]) ** 2).mean()
+    assert ax.get_title(loc="left") == f"Brier score {brier:.3f}"
+    assert analysis.reliability_diagram(scores[:0]).texts
+    rows = pd.DataFrame({"examples": [0, 5], "estimate": [0.1, 0.4], "low": 0.0, "high": 0.5})
+    named = pd.DataFrame({"separator": ["space"], "estimate": 0.3, "low": 0.2, "high": 0.4})
+    ax = analysis.two_groups({"number": rows, "separator": named}, 0.05)
+    labels = [label.get_text() for label in ax.get_yticklabels()]
+    assert labels == ["0 examples", "5 examples", "space"]
+    assert ax.get_lines()[-1].get_xdata() == [0.05, 0.05]
+    plt.close("all")
+
+
+def test_the_sure_ones_are_compared_with_the_others():
+    scores = confident()
+    sure = scores["top"] > 0.5
+    means = scores["right"].groupby(sure).mean()
+    found = appendix.sure_and_not(scores, n_resamples=50)
+    assert found.estimate == pytest.approx(means[True] - means[False])
+    assert np.isnan(appendix.sure_and_not(scores[sure], n_resamples=50).estimate)
+
+
+def test_two_draws_differ_as_often_as_pairs_of_them():
+    curve = pd.DataFrame({"item": "a", "relation": "r", "examples": 1, "right": [1.0, 0, 0]})
+    pairs = [one != other for one, other in permutations(curve["right"], 2)]
+    assert appendix.unsteady(curve)["right"].item() == pytest.approx(np.mean(pairs))
+    assert appendix.unsteady(curve[:1]).empty
+
+
+def test_facts_never_read_are_compared_with_a_guess():
+    truth = pd.DataFrame({"exposures": [0, 0, 4], "right": [1.0, 0.0, 1.0], "chance": 0.1})
+    found, whole = appendix.unread_known(truth), stats.wilson(1, 2)
+    assert found == (whole.estimate - 0.1, whole.low - 0.1, whole.high - 0.1, 2)
+
+
+@given(st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=40))
+def test_no_rate_is_below_the_least_that_the_accuracies_allow(pairs):
+    small, large = np.array(pairs).T
+    least = latent_subsumption.least_rate(small.mean(), large.mean())
+    assert not subsumption.subsumption_rate(small, large) < least - 1e-12
+    assert np.isnan(least) != small.any()
+    apart = np.sort(small), np.sort(large)[::-1]  # as little in common as can be
+    assert subsumption.subsumption_rate(*apart) == pytest.approx(least, nan_ok=True)
+
+
+def test_chance_within_relations_is_taken_off():
+    relations = [0, 0, 0, 1, 1]
+    small, large = np.array([1.0, 1, 0, 0, 1]), np.array([1.0, 0, 1, 1, 1])
+    orders = [
+        [*first, *second] for first in permutations(range(3)) for second in permutations((3, 4))
+    ]
+    draws = np.array([np.column_stack([small, large[order], relations]) for order in orders])
+    assert latent_subsumption.beyond_chance(draws).mean() == pytest.approx(0)
+    # As they stand two of three are shared, where chance has 2 * 2 / 3 and 1 * 2 / 2 of them.
+    assert latent_subsumption.beyond_chance(draws[0]) == pytest.approx(2 / 3 - (4 / 3 + 1) / 3)
+
+
+def test_shared_knowledge_of_two_models():
+    scores = pd.DataFrame({"item": list("abcde"), "relation": list("rrrss")})
+    known = pd.DataFrame(
+        {"small": [1.0, 1, 0, 0, 1], "large": [1.0, 0, 1, 1, 1]}, index=list("abcde")
+    )
+    found, words = latent_subsumption.shared(known, scores, ("small", "large"), n_resamples=50)
+    assert found.estimate == pytest.approx(2 / 3 - (4 / 3 + 1) / 3)
+    assert words == {"rate": "0.67", "chance": "0.78"}
+    alone, words = latent_subsumption.shared(known, scores, ("small", "small"), n_resamples=50)
+    assert np.isnan(alone.estimate)
+    assert words["rate"] == "undefined"
+    pairs = latent_subsumption.by_pairs(known, scores, n_resamples=50)
+    row = pairs.loc["small, large"]
+    assert (row["η at least"], row["one alone"], row["exact p"]) == ("0.67", "1 : 2", "1.000")
+    assert latent_subsumption.by_pairs(known[["small"]], scores).empty
+    board = latent_subsumption.board(known, scores, n_resamples=50)
+    assert board["estimate"].to_dict() == {"small": 0.6, "large": 0.8}
