@@ -137,7 +137,7 @@ def priority(job: Job) -> int:
 
 def noise(model: str) -> Job:
     """Return the job that makes a model's runs of the noise floor."""
-    from helpers.runs.comparison.noise import VARIANTS  # slow: not for those who need none
+    from notebooks.analysis.noise import VARIANTS  # slow: not for those who need none
 
     first, *others = (f"noise/{variant}/{slug(model)}/monitor" for variant in VARIANTS)
     return Job(first, NOISE, model, more=tuple(others))

@@ -5,7 +5,7 @@ from pathlib import Path
 from helpers import UserError, datasets, models, probing, prompts, runs
 from helpers.metrics import anchors, monitor
 from helpers.models.checkpoints import slug
-from helpers.runs.comparison import noise
+from notebooks.analysis import noise
 
 
 def run(model: str, folder: Path, n_facts: int = 5) -> list[Path]:

@@ -21,8 +21,8 @@ from helpers.plots import tables
 from helpers.probing import judges
 from helpers.prompts import consistency, wrapping
 from helpers.published import knowledge_base as paper
-from helpers.runs.comparison import beside as papers
 from helpers.studies import knowledge_base as study
+from notebooks.analysis import beside as papers
 
 OFTEN = 8  # times that the training text states a fact, to count as often
 UNSEEN = ("UR", "IUR")

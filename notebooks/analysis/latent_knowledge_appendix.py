@@ -9,9 +9,8 @@ import pandas as pd
 from helpers import datasets, models, published, stats
 from helpers.models import LanguageModel
 from helpers.plots import tables
-from helpers.runs.comparison import beside
+from notebooks.analysis import beside, latent_subsumption
 from notebooks.analysis import latent_knowledge as analysis
-from notebooks.analysis import latent_subsumption
 
 SURE = 0.5  # the confidence above which a model is called sure
 

@@ -17,8 +17,8 @@ from helpers import datasets, models, stats
 from helpers.metrics import subsumption
 from helpers.models import LanguageModel
 from helpers.plots import tables
-from helpers.runs import finished
 from helpers.studies import latent_knowledge as study
+from notebooks.analysis import finished
 
 
 def beyond_chance(values: np.ndarray) -> np.ndarray:

@@ -20,7 +20,7 @@ from helpers.metrics import accuracy, anchors, detection, monitor
 from helpers.models import LanguageModel
 from helpers.plots import primitives, tables
 from helpers.probing import attribution, prompt_formats
-from helpers.runs.comparison import beside
+from notebooks.analysis import beside
 
 SAID = {  # before the question, as the figures label it
     "right": "right answer first",

@@ -29,10 +29,8 @@ def folder(tmp_path_factory):
 
 def test_the_run_is_whole(folder):
     boards = {f"board_{name}" for name in ("monitor", "knowledge_base", "multiplicity")}
-    tables = {"differences", "pairs", "runs", "overlap", "relations_alike", *boards}
-    notebooks.check(folder, MANY, n_figures=6, tables=tables)
-    shown = pd.read_csv(folder / "tables" / "differences.csv")
-    assert set(shown["minus"]) == {"atlas-s"}
+    tables = {"differences", "pairs", "pairs_paper", "runs", "overlap", "compared", *boards}
+    notebooks.check(folder, MANY, n_figures=3, tables=tables)
 
 
 def test_the_board_in_view_has_one_measure_of_each_chapter(folder):
@@ -52,7 +50,7 @@ def test_its_three_facts_are_named_by_what_was_asked(folder):
 def test_many_runs_are_compared_and_the_stranger_is_named(folder, metrics):
     text = notebooks.printed(folder)
     assert "20 runs of 4 models" in text
-    assert "4 of 20 runs are not mixed with the others:" in text
+    assert "4 of 20 runs not mixed with the others:" in text
     assert "- stranger, monitor: seed 5, not 0" in text
     standing = metrics[metrics["level"] == "run"]
     assert set(standing["model"]) == {"atlas-xs", "atlas-s", "atlas-s-chat", "large"}
@@ -60,24 +58,15 @@ def test_many_runs_are_compared_and_the_stranger_is_named(folder, metrics):
     table = saved_runs.facts()
     expected = {name.split("/")[-1]: (table["hard"] < a).mean() for name, a in ABILITIES.items()}
     assert right.to_dict() == pytest.approx(expected)
-    figures = {
-        "leaders-figure",
-        "ranks",
-        "sizes-monitor",
-        "sizes-lists",
-        "pairs-paper",
-        "relations",
-    }
-    assert figures <= notebooks.drawn(folder)
+    assert {"seeds-figure", "leaders-figure", "shares-figure"} <= notebooks.drawn(folder)
 
 
 def test_it_finds_who_leads_and_that_the_largest_is_better(folder):
     found = {finding.claim: finding for finding in findings.load(folder)}
-    assert found["leader_right"].low > 0  # ahead of the nearest, but 24 facts are few
-    assert found["leader_right"].sentence.startswith("No model leads in list accuracy: large has")
+    assert found["leaders_are_decided"].n == 4
     assert found["larger_models_do_better"].decision == "holds"
-    assert found["UR_rises_with_tuning"].decision == "undecided"
-    assert found["monitor_falls_with_accuracy"].n == 4
+    rows = pd.read_csv(folder / "tables" / "compared.csv").set_index("what")
+    assert rows.loc["right: large minus atlas-xs", "low"] > 0
 
 
 @pytest.mark.slow
@@ -86,8 +75,9 @@ def test_the_panel_decides_where_all_were_asked_it(tmp_path):
         saved_runs.write(tmp_path, name, ABILITIES[name], size=SIZES[name], panel=16)
     folder = chapters.run("comparison", "", FAST, tmp_path)
     found = {finding.claim: finding for finding in findings.load(folder)}
-    assert found["leader_right"].n == found["largest_beats_smallest_right"].n == 48
-    assert found["NCR_rises_with_size"].n == 24  # half are seen
+    rows = pd.read_csv(folder / "tables" / "compared.csv").set_index("what")["n"]
+    assert rows["right: atlas-s minus atlas-xs"] == 48
+    assert rows["NCR: atlas-s minus atlas-xs"] == 24  # half are seen
     assert found["models_differ_beyond_training_runs"].decision == "undefined"  # other facts
     table = runs.metrics(folder)
     right = table[table["measure"] == "right"].groupby("level")["n"].unique().map(list)
@@ -120,7 +110,7 @@ def test_one_run_says_what_a_second_would_add(tmp_path):
     assert "Only alone has finished runs here." in text
     assert "make book MODELS=" in text
     assert "make noise MODEL=" in text
-    assert "relations" in notebooks.drawn(folder)
+    assert "seeds-figure" in notebooks.drawn(folder)
     metrics = runs.metrics(folder)
     assert set(metrics["level"]) == {"run"}
     assert np.isclose(metrics.set_index("measure").loc["right", "estimate"], 0.5)
@@ -189,11 +179,11 @@ COLLECTIONS = [  # what was run; models of a chapter, differences, and what is s
     (_nothing, 0, 0, "There are no finished runs of the four chapters here yet."),
     (_last_lacks_the_first, 2, 5, "5 runs of 2 models."),
     (_a_chapter_each, 1, 0, "No two models here have finished the same chapter"),
-    (_other_facts, 2, 0, "(a, b): no fact that all models were asked counts"),
-    (_other_data, 1, 0, "8 of 12 runs are not mixed with the others:"),
-    (_alike, 3, 51, "51 paired differences."),
-    (_one_fact_a_relation, 3, 51, "Cons, wrong (c): none of the 3 answers"),
-    (_undefined, 3, 48, "- MONITOR (a, b, c): no fact that all models were asked counts"),
+    (_other_facts, 2, 0, "All 8 runs were made alike"),
+    (_other_data, 1, 0, "8 of 12 runs not mixed with the others:"),
+    (_alike, 3, 51, "12 runs of 3 models."),
+    (_one_fact_a_relation, 3, 51, "12 runs of 3 models."),
+    (_undefined, 3, 48, "12 runs of 3 models."),
     (_formats, 2, 17, "Formats of prompts side by side: bare (a); qa (b (qa))."),
 ]
 
@@ -217,10 +207,8 @@ def test_the_chapter_runs_to_its_end_whatever_was_run(make, n_models, n_gaps, se
     boards = {f"board_{chapter}" for chapter in standing["chapter"]}
     assert {"three_facts", "from_scratch", "runs", "overlap", *boards} <= exported
     told = findings.load(where["run_dir"])
-    assert len(told) > 4
+    assert len(told) == 6
     assert all(finding.sentence.endswith(".") for finding in told)
-    bundled = ("training_runs_", "size_beyond_", "verdicts_follow_")  # of runs in the package
-    told = [finding for finding in told if not finding.claim.startswith(bundled)]
     decided = {finding.claim for finding in told if finding.decision in ("holds", "opposite")}
-    decided -= {claim for claim in decided if "training_runs" in claim or "verdicts" in claim}
-    assert decided <= {"pairing_sharpens"} or make not in (_alike, _nothing, _a_chapter_each)
+    decided -= {"training_runs_differ_right", "verdicts_follow_the_fact"}  # of bundled answers
+    assert not decided or make not in (_alike, _nothing, _a_chapter_each)

@@ -16,9 +16,9 @@ import pytest
 
 from helpers import UserError, runs
 from helpers.runs import measuring, sharing
-from helpers.runs.comparison import beside
 from helpers.runs.sharing import archive, record
 from helpers.studies import STUDIES, monitor
+from notebooks.analysis import beside
 from tests import saved_runs
 
 FILE = "monitor/answers.parquet"

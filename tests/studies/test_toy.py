@@ -8,8 +8,8 @@ import pytest
 from helpers import runs, studies
 from helpers.metrics import accuracy
 from helpers.runs import measuring
-from helpers.runs.comparison import across, board
 from helpers.runs.panel import gathering, reading
+from notebooks.analysis import comparison
 
 
 @pytest.fixture(scope="module")
@@ -47,8 +47,8 @@ def test_its_run_is_saved_with_its_settings(folder):
 
 
 def test_the_board_compares_its_measures(folder):
-    found = board.tables(across.choose(folder))
-    standing, gaps = board.everything(found, n_resamples=20)
+    found = comparison.tables(comparison.choose(folder))
+    standing, gaps = comparison.everything(found, n_resamples=20)
     assert set(standing["chapter"]) == set(gaps["chapter"]) == {"toy"}
     assert standing["measure"].unique().tolist() == ["answered"]
     assert gaps["n"].item() == len(found["toy"]["atlas-s"])

@@ -1,13 +1,14 @@
 """Tests of the noise floor, its runs made with a tiny random model."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from book.tools import __main__ as commands
 from book.tools import noise as making
 from helpers import UserError, runs
-from helpers.runs.comparison import facts, noise
 from helpers.studies import STUDIES, comparison
+from notebooks.analysis import beside, noise
 from tests import tiny
 
 
@@ -49,7 +50,7 @@ def test_every_variant_is_compared_in_pairs_as_the_board_does(made):
     gaps, answers = noise.compare(paths, n_resamples=50)
     asked = {name: runs.answers(path) for name, path in paths.items()}
     assert len({frozenset(table["item"]) for table in asked.values()}) == 1
-    usual, other = (facts.read("monitor", paths[name]) for name in (noise.USUAL, "hints"))
+    usual, other = (beside.facts("monitor", paths[name]) for name in (noise.USUAL, "hints"))
     rows = gaps[gaps["variant"] == noise.LABELS["hints"]].set_index("measure")
     for measure in STUDIES["monitor"].MEASURES:
         expected = comparison.difference(other, usual, measure, 50)
@@ -64,6 +65,17 @@ def test_every_variant_is_compared_in_pairs_as_the_board_does(made):
 
 def test_a_single_run_is_no_floor(made, tmp_path):
     assert noise.found(tmp_path) == {}
+    nothing = noise.farthest({})
+    assert (nothing["n"], np.isnan(nothing["most"])) == (0, True)
+
+
+def test_the_change_that_counts_is_the_one_whose_interval_reaches_farthest():
+    rows = [("half", -0.001, "MONITOR"), ("batches", 0.0, "MONITOR"), ("other", 9, "base")]
+    far = pd.DataFrame(rows, columns=["variant", "estimate", "measure"]).assign(n=90)
+    far["low"], far["high"] = far["estimate"] - 0.04, far["estimate"] + 0.04
+    found = noise.farthest({"m": far, "s": far.assign(estimate=0.0, low=-0.01, high=0.01)})
+    assert (found["who"], found["variant"], found["n"]) == ("m", "half", 90)
+    assert found["most"] == pytest.approx(0.041)
 
 
 def test_mistakes_end_in_a_sentence(tmp_path, capsys):

@@ -4,8 +4,8 @@ import pytest
 
 from book.tools import jobs, others, settings
 from helpers import UserError, runs
-from helpers.runs.comparison import groups
 from helpers.studies import STUDIES
+from notebooks.analysis import comparison
 
 SMALL = ("n_facts=2", "relations=P17,P36", "n_panel=0", "n_bootstrap=30", "n_choices=5")
 
@@ -18,7 +18,7 @@ def test_it_may_be_compared_with_the_chapters_run(chapter):
     )
     about = {"dataset": {"name": "atlas"}, "versions": {}}
     ours, theirs = (
-        groups.traits(about | {"parameters": given})
+        comparison.traits(about | {"parameters": given})
         for given in (others.values(template, SMALL), executed)
     )
     assert {name: ours.get(name) for name in theirs} == theirs

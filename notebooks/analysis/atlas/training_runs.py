@@ -17,8 +17,8 @@ import pandas as pd
 from helpers import UserError, datasets, models
 from helpers.metrics import choices
 from helpers.models import LanguageModel
-from helpers.runs.comparison.seeds import FILE, read
 from helpers.studies import STUDIES, fitting
+from notebooks.analysis.seeds import FILE, training_runs
 
 KEYS = ["model", "start", "weights", "study", "item", "relation", "stratum"]
 ALIKE = {"separator": "space"}  # or each run would choose its own
@@ -26,7 +26,7 @@ PROMPT = "prompt "  # begins the columns that say under which prompt a choice wa
 
 
 def measure(folders: Iterable[Path], facts: pd.DataFrame | None = None) -> pd.DataFrame:
-    """Ask each trained model the panel's facts by all four studies, as a table of `seeds.read`."""
+    """Ask each trained model the panel's facts by all four studies: rows of the file."""
     facts = datasets.panel() if facts is None else facts
     return pd.concat([_one(folder, facts) for folder in folders], ignore_index=True)
 
@@ -35,7 +35,7 @@ def added(found: pd.DataFrame, path: Path = FILE) -> pd.DataFrame:
     """Return what is kept together with new answers, which take the place of the same runs'."""
     if not path.is_file():
         return found
-    kept, runs = read(path), ["model", "start"]
+    kept, runs = training_runs(path), ["model", "start"]
     again = pd.MultiIndex.from_frame(kept[runs]).isin(pd.MultiIndex.from_frame(found[runs]))
     whole = pd.concat([kept[~again], found], ignore_index=True)
     return whole.sort_values(runs, kind="stable", ignore_index=True)

@@ -9,8 +9,8 @@ import pytest
 
 from helpers import UserError, datasets, models
 from helpers.datasets.exposure import WEIGHTS
-from helpers.runs.comparison import seeds
 from helpers.studies import latent_knowledge, multiplicity
+from notebooks.analysis import seeds
 from notebooks.analysis.atlas import training_runs
 
 
@@ -82,7 +82,7 @@ def test_another_start_is_kept_beside_the_first(tmp_path, found, facts):
 
 
 def test_what_is_kept_is_whole():
-    kept = seeds.read()
+    kept = seeds.training_runs()
     runs = kept.groupby(["model", "start"], sort=False)
     assert set(runs.groups) == {(m, s) for m in ("atlas-xs", "atlas-s") for s in range(3)}
     panel = set(datasets.panel()["fact"])

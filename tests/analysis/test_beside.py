@@ -8,8 +8,7 @@ import pytest
 
 from helpers import runs, stats
 from helpers.published import joined
-from helpers.runs import finished
-from helpers.runs.comparison import across, beside, board
+from notebooks.analysis import beside, finished
 from tests import saved_runs
 
 
@@ -200,16 +199,6 @@ def test_a_broken_run_is_left_out_with_a_warning(tmp_path, harm):
     with pytest.warns(UserWarning, match="broken.* is left out"):
         table = beside.runs_beside(tmp_path, 50)
     assert table["model"].tolist() == ["whole"]
-
-
-def test_reasons_are_those_of_the_runs_that_are_compared(tmp_path):
-    for name in "ab":
-        saved_runs.write(tmp_path, name, 0.5, ("monitor",), dataset="fktc")
-    saved_runs.write(tmp_path, "odd", 0.5, ("monitor",), dataset="fktc", seed=3)
-    here = across.choose(str(tmp_path))
-    told = beside.reasons(here, board.tables(here))
-    assert told["monitor"] == dict.fromkeys("ab", "3 of 20 relations")
-    assert told["multiplicity"] == {}
 
 
 def test_figures_of_runs_say_whose_questions_were_asked(tmp_path):

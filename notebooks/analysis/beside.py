@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
@@ -14,12 +15,12 @@ from helpers.datasets.questions import PUBLISHED
 from helpers.datasets.registry import SOURCES as PUBLISHERS
 from helpers.metrics import knowledge_base as kb
 from helpers.metrics import monitor
+from helpers.prompts import wrapping
 from helpers.published.knowledge_base import SETTINGS
 from helpers.runs import sharing, store
-from helpers.runs.comparison import facts, groups
-from helpers.runs.comparison.board import Tables
 from helpers.stats import Statistic
 from helpers.studies import STUDIES, fitting
+from helpers.studies.comparison import by_item
 from helpers.studies.knowledge_base import BASIC
 
 COLUMNS = ["model", "label", "measure", "value", "low", "high", "n"]
@@ -119,8 +120,48 @@ def contributed(
     return table.astype(KINDS).assign(origin=CONTRIBUTED), refused
 
 
+def facts(chapter: str, folder: str | Path) -> pd.DataFrame:
+    """Return one row a fact (or question) of a run, with the columns of the study's measures.
+
+    Index ``item``; ``relation`` is the stratum of the bootstrap.
+    """
+    path = Path(folder) / "run.json"
+    finished = path.stat().st_mtime_ns if path.is_file() else 0
+    return _facts(chapter, str(folder), finished).copy()
+
+
+@lru_cache(maxsize=64)
+def _facts(chapter: str, folder: str, finished: int) -> pd.DataFrame:
+    """Read a run once, unless it has run again: several tables of a page ask for it."""
+    study, given = STUDIES[chapter], store.parameters(store.manifest(folder))
+    return by_item(study.facts(store.answers(folder), **fitting(study.facts, given)))
+
+
+def prompt_format(manifest: Mapping[str, Any]) -> str:
+    """Return the format of a run's prompts: bare, qa, shots or chat.
+
+    >>> prompt_format({"model": {"prompt_format": "qa"}, "parameters": {}})
+    'qa'
+    >>> prompt_format({"model": {"chat": True}, "parameters": {}})
+    'chat'
+    """
+    model = manifest["model"]
+    chat = model.get("chat") or manifest["parameters"].get("chat")  # of runs before formats
+    return model.get("prompt_format") or ("chat" if chat else "bare")
+
+
+def labelled(found: pd.DataFrame) -> pd.DataFrame:
+    """Add to runs ``label``: the model's name and its prompts' format, and the folder if needed."""
+    names = found["manifest"].map(
+        lambda told: wrapping.label(told["model"]["name"], prompt_format(told))
+    )
+    folders = found["folder"].map(lambda folder: folder.parent.name)
+    shared = folders.groupby(names).transform("nunique") > 1
+    return found.assign(label=names.where(~shared, names + " (" + folders + ")"))
+
+
 def _labelled(found: list[pd.DataFrame]) -> list[Any]:
-    return list(groups.labelled(pd.concat(found, ignore_index=True)).itertuples()) if found else []
+    return list(labelled(pd.concat(found, ignore_index=True)).itertuples()) if found else []
 
 
 def _figures(run: Any, n_resamples: int, seed: int) -> Iterator[dict[str, Any]]:
@@ -152,7 +193,7 @@ def _measures(run: Any) -> Iterator[tuple[str, pd.DataFrame, list[str], Statisti
                 part = table[table["seen"].eq(name not in UNSEEN)]
                 yield f"knowledge bases: {name}, {setting}", part, [*BASIC], _only(name), "all"
         return
-    table = facts.read(run.chapter, run.folder).reset_index()
+    table = facts(run.chapter, run.folder).reset_index()
     if run.chapter == "monitor":
         both = ["counted_deviation", "counted_anchor"]
         yield "MONITOR: score", table, both, monitor.ratio_of_sums, "mean"
@@ -198,21 +239,12 @@ def why(
     ):
         day = given.get("as_of", unseen.AS_OF)
         reasons += [f"unseen after {day}" * (day != PAPERS_DAY)]
-    form = groups.asked(dict(manifest))
+    form = prompt_format(manifest)
     reasons += [f"prompts in format {form}" * (form != "bare")]
     for setting, value in AS_PRINTED[chapter].items():
         if (other := given.get(setting, value)) != value:
             reasons.append(f"{setting} {other}, not {value}")
     return "; ".join(filter(None, reasons))
-
-
-def reasons(grouped: pd.DataFrame, found: Tables) -> dict[str, dict[str, str]]:
-    """Return :func:`why` of the runs that are compared, by chapter and label."""
-    told: dict[str, dict[str, str]] = {chapter: {} for chapter in STUDIES}
-    for run in grouped[grouped["group"] == 0].itertuples():
-        n_relations = found[run.chapter][run.label]["relation"].nunique()
-        told[run.chapter][run.label] = why(run.chapter, run.manifest, n_relations)
-    return told
 
 
 def _other_questions(chapter: str, dataset: Mapping[str, Any], n_relations: int | None) -> str:

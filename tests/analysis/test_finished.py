@@ -3,7 +3,7 @@
 import pandas as pd
 
 from helpers import runs
-from helpers.runs import finished
+from notebooks.analysis import finished
 
 ANSWERS = pd.DataFrame({"item": ["P17-0001"], "logprobs": [[-0.5]]})
 DATASET = {"name": "atlas", "checksum": "cd" * 32}

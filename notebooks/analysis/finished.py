@@ -9,7 +9,7 @@ import pandas as pd
 
 from helpers import runs
 from helpers.runs import environment
-from helpers.runs.comparison import beside, facts
+from notebooks.analysis import beside
 
 
 def overall(chapter: str, folder: str | Path | None = None, relation: str = "all") -> pd.DataFrame:
@@ -52,6 +52,6 @@ def by_fact(
         runs.load(folder).query("chapter == @chapter and dataset == @dataset").itertuples()
     ):
         name = found.model.rstrip("/").rpartition("/")[2]
-        columns[name] = facts.read(chapter, found.folder)[measure]
+        columns[name] = beside.facts(chapter, found.folder)[measure]
         sizes[name] = found.manifest["model"].get("n_parameters") or math.inf
     return pd.DataFrame(columns).rename_axis("item"), sizes

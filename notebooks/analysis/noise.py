@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 
 from helpers import runs
-from helpers.runs.comparison import facts
 from helpers.studies import STUDIES, comparison
+from notebooks.analysis import beside
 
 FOLDER = "noise"
 USUAL = "usual"
@@ -25,13 +25,14 @@ VARIANTS = {  # what differs from the usual run: seed of the wrong hints, dtype,
 LABELS = {
     USUAL: "as usual",
     "hints": "other wrong hints",
-    "dtype": "half the width (bfloat16)",
+    "dtype": "half precision (bfloat16)",
     "batch": "eight prompts at a time",
 }
+NONE = "No model was asked again here. This asks one:\n\n    make noise MODEL=...\n"
 
 
 def found(folder: Path) -> dict[str, dict[str, Path]]:
-    """Return the noise runs there are."""
+    """Return label of the model to variant to folder, for models with a usual run and one more."""
     table: dict[str, dict[str, Path]] = {}
     for variant in VARIANTS:
         for row in runs.load(folder / FOLDER / variant).itertuples():
@@ -43,8 +44,13 @@ def found(folder: Path) -> dict[str, dict[str, Path]]:
 def compare(
     paths: dict[str, Path], n_resamples: int = 1000, seed: int = 0
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Compare a model's variants with its usual run, as the board compares two models."""
-    tables = {name: facts.read("monitor", path) for name, path in paths.items()}
+    """Compare a model's variants with its usual run, as the board compares two models.
+
+    Returns the paired differences, variant minus usual (``variant, measure``, an interval, ``n``
+    facts that count for both), and what became of each prompt: ``variant, prompts`` (that both were
+    asked), ``largest`` (difference of a log-probability), ``changed`` (share of answers).
+    """
+    tables = {name: beside.facts("monitor", path) for name, path in paths.items()}
     rows, words = [], []
     for name in [variant for variant in paths if variant != USUAL]:
         for measure in STUDIES["monitor"].MEASURES:
@@ -66,3 +72,16 @@ def _answers(path: Path, usual: Path) -> dict[str, float]:
         "largest": max(gaps, default=float("nan")),
         "changed": (both["text_x"] != both["text_y"]).mean(),
     }
+
+
+def farthest(compared: dict[str, pd.DataFrame]) -> dict[str, object]:
+    """Return the change of MONITOR whose interval reaches farthest from 0, as ``most`` says."""
+    parts = [pd.DataFrame(columns=["who", "variant", "measure", "estimate", "low", "high", "n"])]
+    parts += [far.assign(who=who) for who, far in compared.items() if len(far)]
+    rows = parts[-1] if len(parts) < 3 else pd.concat(parts[1:], ignore_index=True)
+    rows = rows[rows["measure"] == "MONITOR"].dropna(subset=["estimate"])
+    if rows.empty:
+        return {"who": "", "variant": "", **dict.fromkeys(("estimate", "low", "high"), np.nan),
+                "n": 0, "most": np.nan}  # fmt: skip
+    reach = rows[["estimate", "low", "high"]].abs().max(axis=1)
+    return rows.loc[reach.idxmax()].to_dict() | {"most": float(reach.max())}

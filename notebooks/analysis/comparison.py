@@ -1,0 +1,585 @@
+"""What the comparison of models computes: which runs may be compared, and who is better.
+
+Runs are grouped by how they were made, read fact by fact, and compared in pairs on the facts that
+count for both.
+"""
+
+import json
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from functools import reduce
+from itertools import combinations, pairwise
+from pathlib import Path
+from re import IGNORECASE, compile
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import scipy.stats
+
+from helpers import UserError, runs, stats
+from helpers.metrics import reliability
+from helpers.plots import tables as written
+from helpers.published import knowledge_base
+from helpers.runs.panel import reading as panel_file
+from helpers.studies import STUDIES, Measure, fitting, measure_named
+from helpers.studies.comparison import by_item, differences, numbers
+from notebooks.analysis import beside
+
+Tables = Mapping[str, Mapping[str, pd.DataFrame]]  # chapter, label of a model: its facts
+Pairs = Sequence[tuple[str, str]]
+MAIN = ("MONITOR", "NCR", "right", "accuracy")  # one measure of each chapter
+ENDS = ["estimate", "low", "high"]
+ACCURACIES = {  # a number a fact for each chapter; the first that has run is compared by relation
+    "latent_knowledge": "right",
+    "monitor": "average",
+    "multiplicity": "accuracy",
+    "knowledge_base": "correct",
+}
+NEUTRAL = {  # parameters that leave the facts that are asked as they are
+    *("model", "run_dir", "n_bootstrap"),
+    *("chat", "prompt_format", "trust_remote_code"),  # a model's own affair: see its label
+    "dataset",  # its name and checksum stand in the manifest, whatever path it was given by
+    *("attribution", "siblings", "n_close", "n_seeds", "n_truth"),
+    *("n_close_choices", "separators", "n_grid"),
+}
+PACKAGES = ("torch", "transformers")
+FORMAT = compile(r"\s\((?:qa|shots)\)$")  # of prompts, as labels name it; a chat is tuned
+TUNED = compile(r"[-_](?:chat|instruct|it|sft|rlhf|dpo)\b|\s\(chat\)$", IGNORECASE)
+NONE = (
+    "There are no finished runs of the four chapters here yet. This makes them:\n"
+    "    make book MODEL=path/to/a/model"
+)
+SECOND = (
+    "Only {label} has finished runs here. A second model, as in\n"
+    "    make book MODELS=path/to/another\n"
+    "adds to every table the paired difference on the same facts, with its interval."
+)
+APART = (
+    "No two models here have finished the same chapter with the same data and settings, so no "
+    "difference can be taken. One command runs both alike:\n"
+    "    make book MODEL=path/to/one MODELS=path/to/another"
+)
+CAPTIONS = {  # of the tables of the appendix
+    "runs": "The runs found. Group 0 of each chapter is compared.",
+    "overlap": "Facts of each run, and those that all models of the chapter were asked.",
+    **{
+        f"board_{name}": f"{study.TITLE}: all measures, on the facts that all models were asked; "
+        "main measures on the panel's if all were asked these."
+        for name, study in STUDIES.items()
+    },
+    "differences": "Each model minus the best of the measure, in points (MONITOR: as it is).",
+    "pairs": "Each tuned model minus its base, and each model minus the next smaller one.",
+    **{
+        f"training_runs_{name}": f"{study.TITLE}: three training runs of two recipes."
+        for name, study in STUDIES.items()
+    },
+    "shares": "Shares of the variance of verdicts; the last row draws whole relations.",
+    "beyond": "Differences that Holm's correction keeps, and the largest between training runs.",
+    "noise": "A model with one thing changed, minus the model as usual.",
+    "noise_answers": "Prompts that both runs contain, the largest difference of a natural "
+    "log-probability, and the share of answers that changed.",
+    "compared": "Everything that was compared; 95 % intervals as at the tables.",
+}
+
+
+# Which runs may be compared.
+
+
+def traits(manifest: Mapping[str, Any]) -> dict[str, str]:
+    """Return what a run must share with another to be compared with it.
+
+    >>> told = {"dataset": {"name": "atlas", "checksum": "ab"}, "versions": {"torch": "2.13.0+cpu"},
+    ...         "parameters": {"model": "m", "seed": 3}}
+    >>> traits(told)
+    {'dataset': 'atlas', 'checksum': 'ab', 'torch': '2.13.0', 'seed': '3'}
+    """
+    found = {"dataset": manifest["dataset"]["name"]}
+    found["checksum"] = str(manifest["dataset"].get("checksum", ""))
+    versions = manifest.get("versions", {})
+    found |= {name: versions[name].partition("+")[0] for name in PACKAGES if name in versions}
+    free = {k: v for k, v in manifest["parameters"].items() if k not in NEUTRAL}
+    return found | {k: json.dumps(v).strip('"') for k, v in sorted(free.items())}
+
+
+def choose(folder: str | Path, labels: Sequence[str] = ()) -> pd.DataFrame:
+    """Load finished runs, sorted into groups, of some models or of all."""
+    table = runs.load(folder or None)
+    table = beside.labelled(table[table["chapter"].isin(STUDIES)].reset_index(drop=True))
+    known = sorted(table["label"].unique())
+    for label in labels:
+        if label not in known:
+            raise UserError(f"No run is of {label}: there are {', '.join(known) or 'none'}.")
+    return grouped(table[table["label"].isin(labels)] if labels else table)
+
+
+def grouped(found: pd.DataFrame) -> pd.DataFrame:
+    """Sort runs into groups that may be compared, chapter by chapter, the largest first."""
+    table = found.assign(group=0, differs="")
+    for _, rows in table.groupby("chapter"):
+        keys = pd.Series([traits(told) for told in rows["manifest"]], rows.index, dtype=object)
+        texts = keys.map(lambda key: json.dumps(key, sort_keys=True))
+        sizes = texts.map(texts.value_counts())
+        latest = rows.groupby(texts)["finished"].max().reindex(texts).to_numpy()
+        order = pd.DataFrame({"text": texts, "size": sizes, "latest": latest})
+        order = order.sort_values(["size", "latest"], ascending=False)["text"].drop_duplicates()
+        places = {text: place for place, text in enumerate(order)}
+        first = keys[texts == order.iloc[0]].iloc[0]
+        table.loc[rows.index, "group"] = texts.map(places)
+        table.loc[rows.index, "differs"] = keys.map(lambda key, first=first: _apart(key, first))
+    return table
+
+
+def _apart(key: Mapping[str, str], first: Mapping[str, str]) -> str:
+    """Say in words where two sets of traits differ."""
+    names = [name for name in {**first, **key} if key.get(name) != first.get(name)]
+    if "dataset" in names and "checksum" in names:
+        names.remove("checksum")
+    return "; ".join(f"{n} {key.get(n, 'nothing')}, not {first.get(n, 'nothing')}" for n in names)
+
+
+def told(table: pd.DataFrame) -> str:
+    """Say which runs are compared, which are left out and why, and in which formats they differ."""
+    out, kept = table[table["group"] > 0], table[table["group"] == 0]
+    lines = [f"{len(table)} runs of {kept['label'].nunique()} models."]
+    if len(out):
+        lines.append(f"{len(out)} of {len(table)} runs not mixed with the others:")
+        lines += [f"- {row.label}, {row.chapter}: {row.differs}" for row in out.itertuples()]
+    elif len(table):
+        lines.append(f"All {len(table)} runs were made alike, chapter by chapter.")
+    labels = kept["label"].groupby(kept["manifest"].map(beside.prompt_format)).unique()
+    if len(labels) > 1:
+        listed = "; ".join(f"{name} ({', '.join(each)})" for name, each in labels.items())
+        lines.append(f"Formats of prompts side by side: {listed}. A difference between two formats")
+        lines.append("is one of model and format together.")
+    shas = table["manifest"].map(lambda told: told["model"].get("weights_sha"))
+    kinds = shas.groupby(table["label"]).nunique()
+    for label in kinds[kinds > 1].index:
+        lines.append(f"The chapters of {label} were run on different weights: compare within one.")
+    return "\n".join(lines)
+
+
+def lacking(found: Tables) -> str:
+    """Say which run a comparison lacks; empty if two models have a chapter in common.
+
+    >>> print(lacking({"monitor": {"m": pd.DataFrame()}}).splitlines()[0])
+    Only m has finished runs here. A second model, as in
+    >>> lacking({"monitor": {"m": pd.DataFrame(), "n": pd.DataFrame()}})
+    ''
+    """
+    labels = {label for models in found.values() for label in models}
+    if len(labels) < 2:
+        return SECOND.format(label=min(labels)) if labels else NONE
+    return "" if any(len(models) > 1 for models in found.values()) else APART
+
+
+# Facts of the runs, and measures of them.
+
+
+def sizes(here: pd.DataFrame, found: Tables) -> dict[str, float | None]:
+    """Return the number of parameters of each model that is compared; None where it is not told."""
+    about = here.drop_duplicates("label").set_index("label")["manifest"]
+    labels = dict.fromkeys(label for part in found.values() for label in part)
+    return {label: about[label]["model"].get("n_parameters") for label in labels}
+
+
+def tables(here: pd.DataFrame) -> dict[str, dict[str, pd.DataFrame]]:
+    """Read the facts of all runs that may be compared."""
+    return {
+        name: {row.label: beside.facts(name, row.folder) for row in part.itertuples()}
+        for name, part in _chapters(here).items()
+    }
+
+
+def panels(here: pd.DataFrame) -> dict[str, dict[str, pd.DataFrame]]:
+    """Read the panel's facts, chapter by chapter, where all runs were asked the same panel alike.
+
+    A chapter is left out if one of its runs was not asked the panel, as of a model of which it is
+    not known what it read.
+    """
+    found = {}
+    for name, part in _chapters(here).items():
+        about = [manifest.get("panel") or {} for manifest in part["manifest"]]
+        there = [(Path(folder) / panel_file.FILE).is_file() for folder in part["folder"]]
+        kinds = {(entry.get("n_facts"), entry.get("version")) for entry in about}
+        if all(about) and all(there) and len(kinds) == 1:
+            found[name] = {row.label: _panel(name, row.folder) for row in part.itertuples()}
+    return found
+
+
+def _panel(chapter: str, folder: Path) -> pd.DataFrame:
+    study, asked = STUDIES[chapter], runs.manifest(folder)["panel"]
+    answers = panel_file.answers(folder)
+    return by_item(study.facts(answers, **fitting(study.facts, asked["settings"])))
+
+
+def _chapters(here: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """Return the runs of each chapter that may be compared, the smallest model first."""
+    size = here["manifest"].map(lambda told: told["model"].get("n_parameters") or np.inf)
+    rows = here.assign(size=size).query("group == 0").sort_values(["size", "label"])
+    found = {name: rows[rows["chapter"] == name] for name in STUDIES}
+    return {name: part for name, part in found.items() if len(part)}
+
+
+def shared(models: Mapping[str, pd.DataFrame]) -> pd.Index:
+    """Return the items that every model was asked.
+
+    >>> rows = {name: pd.DataFrame(index=list(items)) for name, items in (("m", "ab"), ("n", "b"))}
+    >>> list(shared(rows))
+    ['b']
+    """
+    indexes = [table.index for table in models.values()] or [pd.Index([], dtype=object)]
+    return reduce(pd.Index.intersection, indexes).sort_values()
+
+
+def overlap(found: Tables) -> pd.DataFrame:
+    """Count each model's facts, and those that all models of the chapter were asked."""
+    rows = [
+        (chapter, label, len(table), len(shared(models)))
+        for chapter, models in found.items()
+        for label, table in models.items()
+    ]
+    return pd.DataFrame(rows, columns=["chapter", "model", "facts", "shared"])
+
+
+def standings(
+    models: Mapping[str, pd.DataFrame], measures: Iterable[Measure], **draw: int
+) -> pd.DataFrame:
+    """Compute measures of each model on the facts that all were asked.
+
+    >>> rows = pd.DataFrame({"relation": "P17", "right": [1.0, 0.0, 0.0, 1.0]}, index=list("abcd"))
+    >>> found = standings({"m": rows, "n": rows.head(2)}, [measure_named("right")], n_resamples=50)
+    >>> found[["model", "estimate", "n"]].values.tolist()
+    [['m', 0.5, 2], ['n', 0.5, 2]]
+    """
+    both, measures, rows = shared(models), list(measures), []
+    for label, table in models.items():
+        for measure in measures:
+            columns = list(measure.columns)
+            part = table.loc[both].dropna(subset=columns)
+            found = stats.estimate(part[columns], measure.statistic, part["relation"], **draw)
+            found = found._replace(n=measure.n(part))
+            rows.append({"model": label, "measure": measure.name} | found._asdict())
+    return numbers(rows, ["model", "measure", *stats.Interval._fields])
+
+
+def everything(
+    found: Tables, only: Container[str] = (), **draw: int
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return the standings and the paired differences of all chapters, with ``chapter``.
+
+    In all measures, or in `only` some.
+    """
+    standing, gaps = [], []
+    for chapter, models in found.items() or [("", {})]:
+        measures = STUDIES[chapter].MEASURES if chapter else ()
+        measures = [measure for measure in measures if not only or measure.name in only]
+        standing.append(standings(models, measures, **draw).assign(chapter=chapter))
+        gaps.append(differences(models, measures, **draw).assign(chapter=chapter))
+    return pd.concat(standing, ignore_index=True), pd.concat(gaps, ignore_index=True)
+
+
+def replaced(own: pd.DataFrame, panel: pd.DataFrame) -> pd.DataFrame:
+    """Return a chapter's standings or differences, with the panel's where a measure has them.
+
+    A column ``facts_of`` says whose facts each row is on.
+
+    >>> own = pd.DataFrame({"measure": ["UR", "NCR"], "n": [90, 90]})
+    >>> replaced(own, pd.DataFrame({"measure": ["NCR"], "n": [600]})).values.tolist()
+    [['UR', 90, 'chapter'], ['NCR', 600, 'panel']]
+    """
+    kept = own.assign(facts_of="chapter")
+    if panel.empty:
+        return kept
+    kept = kept[~kept["measure"].isin(panel["measure"])]
+    return pd.concat([kept, panel.assign(facts_of="panel")], ignore_index=True)
+
+
+def agreement(found: Tables, here: pd.DataFrame) -> pd.DataFrame:
+    """Compute each run's measures again from its facts, and set them beside what it saved."""
+    rows = []
+    for run in here.query("group == 0").itertuples():
+        given, metrics = run.manifest["parameters"], runs.metrics(run.folder)
+        level = metrics[metrics["level"] == "run"]
+        where = given.get("setting") if level["relation"].eq(given.get("setting")).any() else "all"
+        saved = level[level["relation"] == where].drop_duplicates("measure")
+        saved = saved.set_index("measure")["estimate"]
+        for measure in STUDIES[run.chapter].MEASURES:
+            if measure.name in saved:
+                part = found[run.chapter][run.label][list(measure.columns)].dropna()
+                again = float(measure.statistic(part.to_numpy())) if len(part) else np.nan
+                rows.append((run.chapter, run.label, measure.name, saved[measure.name], again))
+    columns = ["chapter", "model", "measure", "saved", "again"]
+    return pd.DataFrame(rows, columns=columns).astype({"saved": float, "again": float})
+
+
+# Two models by hand.
+
+
+def example(found: Tables) -> tuple[str, str, pd.DataFrame]:
+    """Return the largest and the smallest model of a chapter, and how well each did on each fact.
+
+    >>> example({})[2]["difference"].tolist()  # made up where no two models share facts
+    [0.0, 0.0, 1.0, 0.0]
+    """
+    for chapter, models in found.items():
+        second, first = (list(models)[place] for place in (0, -1))
+        column = ACCURACIES.get(chapter, "average") if chapter != "latent_knowledge" else "mass"
+        if first != second and (pair := _pair(models[first], models[second], column)) is not None:
+            return first, second, pair
+    made = pd.DataFrame({"relation": "made up"}, [f"fact {number}" for number in range(1, 5)])
+    made = made.assign(one=[1.0, 1.0, 1.0, 0.0], two=[1.0, 1.0, 0.0, 0.0])
+    return "A (made up)", "B (made up)", made.assign(difference=made["one"] - made["two"])
+
+
+def _pair(one: pd.DataFrame, two: pd.DataFrame, column: str) -> pd.DataFrame | None:
+    if column not in one:
+        return None
+    both = one[["relation", column]].join(two[column].rename("two"), how="inner").dropna()
+    both = both.rename(columns={column: "one"})
+    return both.assign(difference=both["one"] - both["two"]) if len(both) > 1 else None
+
+
+def three(pair: pd.DataFrame) -> list[str]:
+    """Choose facts that are hard for both models, easy for both, and that tell them apart."""
+    apart, total = pair["difference"].abs(), pair["one"] + pair["two"]
+    alike = total[apart == apart.min()]
+    return list(dict.fromkeys([alike.idxmin(), alike.idxmax(), apart.idxmax()]))
+
+
+def prompts(items: Sequence[str], here: pd.DataFrame) -> list[str]:
+    """Return the shortest prompt of each item in the first run that has them; else its name."""
+    for folder in here.query("group == 0")["folder"]:
+        rows = runs.answers(folder)
+        if set(items) <= set(rows["item"]):
+            text = rows["prompt" if "prompt" in rows else "question"].astype(str)
+            shortest = text.str.len().groupby(rows["item"]).idxmin()
+            return list(text[shortest[items]])
+    return list(items)
+
+
+# Paired differences: which pairs, which side first, and how many survive.
+
+
+def check(reference: str, labels: Sequence[str]) -> str:
+    """Return the reference, or say that no such model is compared.
+
+    >>> check("", ["m"]), check("m", ["m"])
+    ('', 'm')
+    """
+    if reference and reference not in labels:
+        known = f"name one of {', '.join(labels)}" if labels else "no model has finished runs"
+        raise UserError(f"The reference {reference} is not compared here: {known}.")
+    return reference
+
+
+def pairs(sizes: Mapping[str, float | None]) -> dict[str, list[tuple[str, str]]]:
+    """Return which models may be paired, like with like.
+
+    >>> pairs({"m-1b": 1e9, "m-7b": 7e9, "m-7b-chat": 7e9})
+    {'larger': [('m-7b', 'm-1b')], 'tuned': [('m-7b-chat', 'm-7b')]}
+    """
+    base = {name: TUNED.sub("", name) for name in sizes}
+    known = {name: size for name, size in sizes.items() if size and base[name] == name}
+    order = sorted(known, key=lambda name: (FORMAT.findall(name), known[name], name))
+    steps = [
+        (b, a)
+        for a, b in pairwise(order)
+        if known[b] > known[a] and FORMAT.findall(a) == FORMAT.findall(b)
+    ]
+    tuned = [(name, first) for name, first in base.items() if first != name and first in sizes]
+    return {"larger": steps, "tuned": tuned}
+
+
+def oriented(gaps: pd.DataFrame, chosen: Pairs) -> pd.DataFrame:
+    """Return the differences of some pairs, turned so that each pair's first model comes first.
+
+    >>> gaps = pd.DataFrame({"first": ["b"], "second": ["a"], "measure": ["UR"],
+    ...                      "estimate": [0.2], "low": [0.1], "high": [0.4]})
+    >>> oriented(gaps, [("a", "b")])[["first", "estimate", "low", "high"]].values.tolist()
+    [['a', -0.2, -0.4, -0.1]]
+    """
+    parts = [gaps.head(0)]
+    for first, second in chosen:
+        parts.append(gaps[(gaps["first"] == first) & (gaps["second"] == second)])
+        turned = gaps[(gaps["first"] == second) & (gaps["second"] == first)]
+        parts.append(negative(turned).assign(first=first, second=second))
+    return pd.concat(parts, ignore_index=True)
+
+
+def negative(gaps: pd.DataFrame) -> pd.DataFrame:
+    """Turn differences around."""
+    return gaps.assign(estimate=-gaps["estimate"], low=-gaps["high"], high=-gaps["low"])
+
+
+def against(standing: pd.DataFrame, gaps: pd.DataFrame, reference: str = "") -> pd.DataFrame:
+    """Return each model's differences from one model, or from the best of each measure."""
+    parts = [gaps.head(0)]
+    for measure, rows in standing.dropna(subset=["estimate"]).groupby("measure", sort=False):
+        up = measure_named(measure).higher is not False
+        best = rows.set_index("model")["estimate"].sort_values(ascending=not up).index[0]
+        base = reference or best
+        chosen = [(name, base) for name in rows["model"] if name != base]
+        parts.append(oriented(gaps[gaps["measure"] == measure], chosen))
+    return pd.concat(parts, ignore_index=True)
+
+
+def behind(
+    standing: pd.DataFrame, gaps: pd.DataFrame, measure: Measure, reference: str = ""
+) -> pd.DataFrame:
+    """Lay out for a figure how far models are behind the best one, or behind the reference.
+
+    Below 0 is worse in every measure; shares are in points, the model compared with is at 0.
+
+    >>> standing = pd.DataFrame({"model": ["a", "b"], "measure": "UR", "estimate": [0.2, 0.4]})
+    >>> gaps = pd.DataFrame({"first": ["b"], "second": ["a"], "measure": ["UR"],
+    ...                      "estimate": [0.2], "low": [0.1], "high": [0.3]})
+    >>> behind(standing, gaps, measure_named("UR"))[["first", "estimate"]].values.tolist()
+    [['a', -20.0], ['b', 0.0]]
+    """
+    standing = standing[standing["measure"] == measure.name]
+    rows = against(standing, gaps, reference).dropna(subset=["estimate"])
+    base = pd.DataFrame({"first": rows["second"].head(1)}).assign(**dict.fromkeys(ENDS, 0.0))
+    rows = pd.concat([negative(rows) if measure.higher is False else rows, base])
+    rows[ENDS] *= 100 if measure.percent else 1
+    order = list(standing["model"])
+    return rows.sort_values("first", key=lambda names: names.map(order.index), kind="stable")
+
+
+def holm(gaps: pd.DataFrame, level: float = 0.05) -> pd.DataFrame:
+    """Test all differences at once: p-values of the normal approximation, corrected after Holm.
+
+    The standard error is that of the interval, (high - low) / (2 · 1.96). (The p-values of the
+    bootstrap itself cannot be smaller than two over the number of resamples, too coarse to be
+    corrected for many comparisons.)
+
+    >>> gaps = pd.DataFrame({"estimate": [0.3, 0.1], "low": [0.104, -0.096],
+    ...                      "high": [0.496, 0.296]})
+    >>> found = holm(gaps)
+    >>> found["p_holm"].round(4).tolist(), found["kept"].tolist()
+    ([0.0054, 0.3173], [True, False])
+    """
+    rows = gaps[gaps["high"] > gaps["low"]].astype(dict.fromkeys(ENDS, float))
+    error = (rows["high"] - rows["low"]) / (2 * scipy.stats.norm.ppf(0.975))
+    p = 2 * scipy.stats.norm.sf(rows["estimate"].abs() / error)
+    corrected = stats.holm(p) if len(rows) else p
+    return rows.assign(p_normal=p, p_holm=corrected, kept=corrected <= level)
+
+
+def kept(gaps: pd.DataFrame) -> pd.DataFrame:
+    """Return the differences that survive Holm's correction for all of them."""
+    tested = holm(gaps)
+    return tested[tested["kept"].astype(bool)]
+
+
+def directed(gaps: pd.DataFrame) -> pd.DataFrame:
+    """Keep measures with a better side; ``up`` says whether the first model's figure is better."""
+    ranked = [measure_named(name).higher is not None for name in gaps["measure"]]
+    rows = gaps[np.array(ranked, dtype=bool)].dropna(subset=["estimate"])
+    more = np.array([measure_named(name).higher for name in rows["measure"]], dtype=bool)
+    return rows.assign(up=(rows["estimate"].to_numpy() > 0) == more)
+
+
+def leaders(standing: pd.DataFrame, gaps: pd.DataFrame) -> pd.DataFrame:
+    """Return for each main measure the best model and its lead over the nearest rival.
+
+    ``leads``: whether it is better than each other model after Holm's correction for all of `gaps`.
+    The nearest rival is one that is better on the facts that count for both, if there is any, else
+    one whose distance the correction does not keep.
+    """
+    rows, firm = [], kept(gaps)
+    for name in (name for name in MAIN if name in set(standing["measure"])):
+        ahead = against(standing[standing["measure"] == name], gaps[gaps["measure"] == name])
+        ahead = ahead.dropna(subset=["estimate"])
+        if ahead.empty:
+            continue
+        ahead = ahead if measure_named(name).higher is False else negative(ahead)
+        same = firm[firm["measure"] == name]
+        sure = {frozenset(pair) for pair in zip(same["first"], same["second"])}
+        held = np.array([frozenset(pair) in sure for pair in zip(ahead["first"], ahead["second"])])
+        beaten = ahead[held & (ahead["estimate"] < 0)]
+        near = next(part for part in (beaten, ahead[~held], ahead) if len(part))
+        row = near.loc[near["estimate"].idxmin()]
+        rows.append([name, row["second"], row["first"], *row[ENDS], row["n"],
+                     bool(held.all()) and beaten.empty])  # fmt: skip
+    found = pd.DataFrame(rows, columns=["measure", "best", "rival", *ENDS, "n", "leads"])
+    return found.assign(title=[measure_named(name).title for name in found["measure"]])
+
+
+def wide(found: pd.DataFrame, measures: Iterable[str], by: str = "model") -> pd.DataFrame:
+    """Lay out measures for a page, a row for each model, shares in percent."""
+    some = [measure_named(name) for name in measures if name in set(found["measure"])]
+    percent = [measure.name for measure in some if measure.percent]
+    return written.wide(found, {m.name: m.heading for m in some}, percent, by=by)
+
+
+def in_papers(gaps: pd.DataFrame, chosen: Pairs, **draw: int) -> pd.DataFrame:
+    """Set what size and tuning change in the paper's pairs of models beside the pairs given."""
+    six = ["NCR", "UR", "Cons_c", "Cons_w", "NCCR", "IUR"]
+    printed = {name: knowledge_base.pairs()[name] for name in ("larger", "tuned")}
+    effects = reliability.effects(printed, six, **draw)
+    effects = effects.assign(pair="Zheng et al., " + effects["effect"])
+    ours = oriented(gaps[gaps["measure"].isin(six)], chosen).dropna(subset=["estimate"])
+    ours = ours.assign(pair=ours["first"] + " minus " + ours["second"])
+    both = pd.concat([part for part in (effects, ours) if len(part)])
+    titles = {name: f"{measure_named(name).title}, points" for name in six}
+    return written.wide(both, titles, six, by="pair")
+
+
+def readable(gaps: pd.DataFrame) -> pd.DataFrame:
+    """Lay out differences for a page, shares in points."""
+    cells, better = [], []
+    for row in gaps.itertuples():
+        form = {"digits": 1, "scale": 100} if measure_named(row.measure).percent else {"digits": 3}
+        cells.append(written.interval(row.estimate, row.low, row.high, **form))
+        decided = row.low > 0 or row.high < 0
+        better.append(row.better or ("neither direction" if decided else "not decided"))
+    shown = {"measure": [measure_named(name).title for name in gaps["measure"]]}
+    shown |= {"model": gaps["first"].to_numpy(), "minus": gaps["second"].to_numpy()}
+    shown |= {"difference": cells, "n": gaps["n"].to_numpy()}
+    return pd.DataFrame(shown | {"facts of the": gaps["facts_of"].to_numpy(), "better": better})
+
+
+def relations_alike(models: Mapping[str, pd.DataFrame], column: str) -> pd.DataFrame:
+    """Correlate the accuracies of each pair of models over relations, on the facts of all."""
+    both = shared(models)
+    groups = {name: rows.loc[both].groupby("relation") for name, rows in models.items()}
+    means = {name: rows[column].mean() for name, rows in groups.items()}
+    rows = [(a, b, *stats.correlation(means[a], means[b])) for a, b in combinations(means, 2)]
+    return pd.DataFrame(rows, columns=["first", "second", *stats.Correlation._fields])
+
+
+def appendix(
+    here: pd.DataFrame,
+    board: pd.DataFrame,
+    gaps: pd.DataFrame,
+    alike: Mapping[str, Pairs],
+    found: Tables,
+    keep: Callable,
+) -> dict[str, pd.DataFrame]:
+    """Return the tables of all measures and differences; `keep` takes each as a row compared."""
+    listed = ["label", "chapter", "group", "dataset", "seed", "finished", "differs"]
+    pages = {"runs": here[listed], "overlap": overlap(found)}
+    for chapter, part in board.groupby("chapter", sort=False):
+        measures = [measure.name for measure in STUDIES[chapter].MEASURES]
+        pages[f"board_{chapter}"] = wide(part, measures)
+    pages["differences"] = readable(against(board, gaps))
+    pages["pairs"] = readable(oriented(gaps, [*alike["tuned"], *alike["larger"]]))
+    for row in gaps[gaps["measure"].isin(MAIN)].itertuples():
+        keep(f"{row.measure}: {row.first} minus {row.second}", _numbers(row))
+    chapter = next((name for name in ACCURACIES if name in found), "")
+    for row in relations_alike(found.get(chapter, {}), ACCURACIES.get(chapter, "")).itertuples():
+        keep(f"r over relations: {row.first} and {row.second}", (row.r, row.low, row.high, row.n))
+    tested = holm(gaps)
+    single = int((tested["p_normal"] < 0.05).sum())
+    firm = int(tested["kept"].sum())
+    share = firm / single if single else np.nan
+    keep("share kept by Holm's correction of p < 0.05", (share, np.nan, np.nan, len(tested)))
+    sides = kept(directed(gaps)).groupby(["first", "second"])["up"].agg(["size", "nunique"])
+    several = sides[sides["size"] > 1]
+    agree = (several["nunique"] == 1).mean() if len(several) else np.nan
+    keep("pairs of models on which the measures agree", (agree, np.nan, np.nan, len(several)))
+    return pages
+
+
+def _numbers(row: Any) -> tuple[float, float, float, int]:
+    return row.estimate, row.low, row.high, row.n

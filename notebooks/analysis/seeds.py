@@ -1,0 +1,243 @@
+"""Several training runs of one recipe: how far they differ, and what a verdict depends on."""
+
+from collections.abc import Callable, Collection
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from statsmodels.stats.weightstats import CompareMeans, DescrStatsW
+
+from helpers import stats
+from helpers.plots import tables as written
+from helpers.stats.components import anova
+from helpers.studies import STUDIES, measure_named
+from helpers.studies.comparison import differences
+from notebooks.analysis import comparison
+from notebooks.analysis.comparison import ENDS, MAIN, Tables, standings
+
+FILE = Path(__file__).with_name("training_runs.parquet")  # by the trainer of the atlas
+PARTS = {  # effects of a verdict's causes: their names
+    "r": "relation",
+    "f": "fact",
+    "m": "model",
+    "fm": "fact by model",
+    "ms": "training run",
+    "fms": "fact by training run",
+}
+PROMPTS = {
+    **PARTS,
+    "p": "prompt",
+    "fp": "fact by prompt",
+    "mp": "model by prompt",
+    "msp": "run by prompt",
+    "fmp": "fact by model by prompt",
+    "fmsp": "the rest",
+}
+BY_PROMPT = "multiplicity, by prompt"
+LEAD = "fact and relation, less fact by training run"
+
+
+def training_runs(path: Path = FILE) -> pd.DataFrame:
+    """Return what the studies found of each fact in every training run.
+
+    One row per training run, study and fact: ``model, start`` (seed of the random start and the
+    order of the text; 0 is the bundled one), ``weights`` (checksum), ``study, item, relation,
+    stratum``, the columns of the studies' measures, ``known, score``, and for multiplicity
+    ``prompt 0`` and so on, whether the choice under that prompt was right. Not a number where a
+    study lacks a column.
+    """
+    return pd.read_parquet(path)
+
+
+def compare_runs(trained: pd.DataFrame, **draw: int) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Compare the training runs of each recipe in every measure, on the facts that all were asked.
+
+    Returns the figures (``study, recipe, run, model, measure`` and an interval) and the paired
+    differences of runs of one recipe (``study, recipe, first, second, measure``, an interval).
+    """
+    figures, gaps = [], []
+    for name, study in STUDIES.items():
+        there = _of_study(trained[trained["study"] == name])
+        found = standings({f"{m}, run {k + 1}": rows for (m, k), rows in there.items()},
+                          study.MEASURES, **draw)  # fmt: skip
+        parts = found["model"].str.extract(r"(?P<recipe>.*), (?P<run>run \d+)$")
+        figures.append(found.join(parts).assign(study=name))
+        for recipe in dict.fromkeys(model for model, _ in there):
+            some = {f"run {k + 1}": rows for (m, k), rows in there.items() if m == recipe}
+            found = differences(some, study.MEASURES, **draw)
+            gaps.append(found.assign(study=name, recipe=recipe))
+    return pd.concat(figures, ignore_index=True), pd.concat(gaps, ignore_index=True)
+
+
+def _of_study(rows: pd.DataFrame) -> dict[tuple[str, int], pd.DataFrame]:
+    """Return the facts of each training run, all with the columns that any of them has."""
+    whole = rows.dropna(axis=1, how="all").sort_values(["model", "start"], kind="stable")
+    return {
+        key: part.set_index("item") for key, part in whole.groupby(["model", "start"], sort=False)
+    }
+
+
+def largest(gaps: pd.DataFrame) -> dict[str, Any]:
+    """Return the largest of some differences, turned so that it is above 0.
+
+    >>> gaps = pd.DataFrame({"first": ["b"], "second": ["a"], "estimate": [-0.2], "low": [-0.3],
+    ...                      "high": [-0.1]})
+    >>> list(largest(gaps).values())
+    ['a', 'b', 0.2, 0.1, 0.3]
+    """
+    if gaps["estimate"].isna().all():
+        return {"first": "", "second": "", "recipe": "", **dict.fromkeys(ENDS, np.nan), "n": 0}
+    row = gaps.loc[[gaps["estimate"].abs().idxmax()]]
+    if row["estimate"].item() < 0:
+        row = comparison.negative(row).rename(columns={"first": "second", "second": "first"})
+    return row[list(gaps.columns)].iloc[0].to_dict()
+
+
+def same_facts(trained: pd.DataFrame, found: Tables) -> list[str]:
+    """Return the chapters whose models were all asked the facts that the training runs were asked.
+
+    >>> trained = pd.DataFrame({"study": "monitor", "item": ["a", "b"]})
+    >>> facts = pd.DataFrame(index=["b", "a"])
+    >>> same_facts(trained, {"monitor": {"m": facts, "n": facts}})
+    ['monitor']
+    >>> same_facts(trained, {"monitor": {"m": facts, "n": facts.head(1)}})
+    []
+    """
+    items = trained.groupby("study")["item"].agg(set)
+    return [
+        chapter
+        for chapter, models in found.items()
+        if all(set(table.index) == items.get(chapter) for table in models.values())
+    ]
+
+
+def beyond_runs(
+    gaps: pd.DataFrame, between: pd.DataFrame, tuned: Collection[tuple[str, str]] = ()
+) -> pd.DataFrame:
+    """Set the differences that Holm's correction keeps beside the largest between training runs.
+
+    ``most`` is that of its measure; ``beyond``: the difference is larger, ``whole``: its whole
+    interval is. A `tuned` model and its base share their training run and are left out.
+    """
+    others = ~pd.MultiIndex.from_frame(gaps[["first", "second"]]).isin(list(tuned))
+    rows = comparison.kept(gaps[others].dropna(subset=["estimate"]))
+    most = between.assign(size=between["estimate"].abs()).groupby("measure")["size"].max()
+    rows = rows.assign(most=rows["measure"].map(most).astype(float))
+    nearest = rows[["low", "high"]].abs().min(axis=1)  # no interval of these contains 0
+    return rows.assign(beyond=rows["estimate"].abs() > rows["most"], whole=nearest > rows["most"])
+
+
+def over_runs(figures: pd.DataFrame, larger: str, smaller: str) -> pd.DataFrame:
+    """Compare the means of two recipes over their training runs.
+
+    A run counts once, so the interval says what other runs of both recipes would give (t, equal
+    variances). ``within`` is the standard deviation between runs of one recipe.
+    """
+    found = []
+    for measure, rows in figures.groupby("measure", sort=False):
+        each = rows.dropna(subset=["estimate"]).groupby("recipe")["estimate"]
+        if not each.size().reindex([larger, smaller], fill_value=0).gt(1).all():
+            continue
+        one, two = (each.get_group(name) for name in (larger, smaller))
+        both = CompareMeans(DescrStatsW(one), DescrStatsW(two))
+        low, high = both.tconfint_diff(usevar="pooled")
+        freedom = len(one) + len(two) - 2
+        within = np.sqrt((one.var() * (len(one) - 1) + two.var() * (len(two) - 1)) / freedom)
+        gap = one.mean() - two.mean()
+        found.append((measure, gap, low, high, within, len(one) + len(two)))
+    return pd.DataFrame(found, columns=["measure", *ENDS, "within", "n"])
+
+
+def places(figures: pd.DataFrame) -> pd.DataFrame:
+    """Rank each recipe's training runs in the main measures, 1 the best: a column for each run."""
+    rows = figures[figures["measure"].isin(MAIN)].copy()
+    more = np.array([measure_named(name).higher for name in rows["measure"]], dtype=bool)
+    rows["place"] = (
+        rows["estimate"]
+        .where(more, -rows["estimate"])
+        .groupby([rows["recipe"], rows["measure"]])
+        .rank(ascending=False)
+    )
+    titles = {name: measure_named(name).title for name in MAIN}
+    wide = rows.pivot_table("place", ["recipe", "run"], "measure")
+    return wide.reindex(columns=list(MAIN)).rename(columns=titles).rename_axis(columns=None)
+
+
+def components(trained: pd.DataFrame, n_resamples: int = 1000, seed: int = 0) -> pd.DataFrame:
+    """Divide the variance of verdicts into what goes with fact, model, training run and prompt.
+
+    Returns ``method, part, estimate, low, high, n``: shares of the sum of the components, those
+    below 0 counted as 0; for `BY_PROMPT` of whether the choice is right under one prompt, else of
+    the verdict ``known``. Facts are drawn within relations: models and runs are too few to be
+    drawn. The last part of a method, `LEAD`, is a difference of such shares; it counts what
+    relations differ by, so its interval draws whole relations.
+    """
+    rows = []
+    for name, study in STUDIES.items():
+        own = trained[trained["study"] == name]
+        rows += _shares(own, ["known"], PARTS, study.TITLE, n_resamples, seed)
+    some = trained[trained["study"] == "multiplicity"]
+    prompts = [name for name in some.columns if name.startswith("prompt ")]
+    if prompts:
+        rows += _shares(some, prompts, PROMPTS, BY_PROMPT, n_resamples, seed)
+    return pd.DataFrame(rows, columns=["method", "part", *ENDS, "n"])
+
+
+def _shares(
+    rows: pd.DataFrame, columns: list[str], parts: dict, method: str, n_resamples: int, seed: int
+) -> list[tuple]:
+    wide = rows.pivot_table(columns, ["relation", "item"], ["model", "start"])[columns]
+    wide = wide.dropna().sort_index()
+    models = rows["model"].nunique()
+    starts = wide.shape[1] // (models * len(columns))
+    relations = wide.index.get_level_values("relation").to_numpy()
+    sizes = np.unique(relations, return_counts=True)[1]
+    shape = (len(columns), models, starts)
+
+    def shares(values: np.ndarray, sizes: np.ndarray = sizes) -> np.ndarray:
+        block = np.moveaxis(values.reshape(*values.shape[:-1], *shape), -3, -1)
+        found = anova(block, sizes, [effect for effect in parts if effect != "r"])
+        each = np.stack([np.maximum(found[effect], 0) for effect in parts], axis=-1)
+        with np.errstate(invalid="ignore"):  # relations that are all alike have no shares
+            each = each / each.sum(axis=-1, keepdims=True)
+        relation, fact, run = (each[..., list(parts).index(part)] for part in ("r", "f", "fms"))
+        return np.concatenate([each, (relation + fact - run)[..., None]], axis=-1)
+
+    found = stats.bootstrap(wide, shares, relations, n_resamples, seed, centred=True)
+    names = [*parts.values(), LEAD]
+    members, table = np.split(np.arange(len(wide)), np.cumsum(sizes)[:-1]), wide.to_numpy()
+    chance = np.random.default_rng(seed)
+    leads = [
+        shares(table[np.concatenate([members[r] for r in drawn])], sizes[drawn])[-1]
+        for drawn in chance.integers(len(sizes), size=(n_resamples, len(sizes)))
+    ]
+    lead = stats.bounds(np.array(leads), len(sizes), centre=found.estimate[-1])
+    found.low[-1], found.high[-1] = lead
+    ends = np.clip([found.low, found.high], [float(-(name == LEAD)) for name in names], 1)
+    return [
+        (method, name, found.estimate[place], *ends[:, place], len(wide))
+        for place, name in enumerate(names)
+    ]
+
+
+def appendix(
+    figures: pd.DataFrame, between: pd.DataFrame, shares: pd.DataFrame, keep: Callable
+) -> dict[str, pd.DataFrame]:
+    """Return the tables of all measures of the runs; `keep` takes each as a row compared."""
+    pages = {
+        f"training_runs_{study}": comparison.wide(part, part["measure"].unique())
+        for study, part in figures.groupby("study", sort=False)
+    }
+    for row in between[between["measure"].isin(MAIN)].itertuples():
+        label = f"{row.measure}: {row.recipe}, {row.first} minus {row.second}"
+        keep(label, (row.estimate, row.low, row.high, row.n))
+    for row in over_runs(figures, "atlas-s", "atlas-xs").itertuples():
+        label = f"{row.measure}: mean of runs, atlas-s minus atlas-xs"
+        keep(label, (row.estimate, row.low, row.high, row.n))
+    for row in shares[shares["part"] == LEAD].itertuples():
+        keep(f"{LEAD}: {row.method}", (row.estimate, row.low, row.high, row.n))
+    methods = list(shares["method"].unique())
+    wide = shares.rename(columns={"method": "measure"})
+    titles = {name: f"{name}, %" for name in methods}
+    return pages | {"shares": written.wide(wide, titles, methods, by="part")}
