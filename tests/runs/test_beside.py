@@ -8,7 +8,6 @@ import pytest
 
 from helpers import runs, stats
 from helpers.published import joined
-from helpers.runs import finished
 from helpers.runs.comparison import across, beside, board
 from tests import saved_runs
 
@@ -210,10 +209,3 @@ def test_reasons_are_those_of_the_runs_that_are_compared(tmp_path):
     told = beside.reasons(here, board.tables(here))
     assert told["monitor"] == dict.fromkeys("ab", "3 of 20 relations")
     assert told["multiplicity"] == {}
-
-
-def test_figures_of_runs_say_whose_questions_were_asked(tmp_path):
-    saved_runs.write(tmp_path, "m", 0.5, ("monitor",), dataset="fktc")
-    whole, close = (finished.overall("monitor", tmp_path, name) for name in ("all", "P17"))
-    assert whole["why"].tolist() == ["0 of 20 relations"]  # its metrics are of no relation
-    assert close["why"].tolist() == [""]  # of a relation of FKTC
