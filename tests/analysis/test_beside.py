@@ -8,7 +8,7 @@ import pytest
 
 from helpers import runs, stats
 from helpers.published import joined
-from notebooks.analysis import beside, finished
+from notebooks.analysis import beside
 from tests import saved_runs
 
 
@@ -199,10 +199,3 @@ def test_a_broken_run_is_left_out_with_a_warning(tmp_path, harm):
     with pytest.warns(UserWarning, match="broken.* is left out"):
         table = beside.runs_beside(tmp_path, 50)
     assert table["model"].tolist() == ["whole"]
-
-
-def test_figures_of_runs_say_whose_questions_were_asked(tmp_path):
-    saved_runs.write(tmp_path, "m", 0.5, ("monitor",), dataset="fktc")
-    whole, close = (finished.overall("monitor", tmp_path, name) for name in ("all", "P17"))
-    assert whole["why"].tolist() == ["0 of 20 relations"]  # its metrics are of no relation
-    assert close["why"].tolist() == [""]  # of a relation of FKTC
