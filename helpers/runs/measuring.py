@@ -43,29 +43,11 @@ def measure(
     given: Mapping[str, Any] | None = None,
     folder: str | Path = FOLDER,
 ) -> Iterator[Measured]:
-    """Measure a model by one study after another, and save a run of each.
+    """Measure a model by one study after another, save a run of each, and yield it when done.
 
-    Parameters
-    ----------
-    model : str
-        Bundled name, folder, hub id or address on a server.
-    names : sequence of str
-        Of `STUDIES`; all if empty.
-    given : mapping, optional
-        Settings by name; each study takes those that it declares (:func:`declared`).
-    folder : str or Path
-        Over the models' folders: a run goes to ``<folder>/<model-slug>/<study>``.
-
-    Yields
-    ------
-    Measured
-        As soon as a study is done.
-
-    Raises
-    ------
-    UserError
-        If there is no such study, a setting that none of them declares, or for whatever the model
-        or the data lack.
+    `model` is a bundled name, folder, hub id or address; without `names` by all of `STUDIES`. Of
+    the settings given each study takes those that it declares (:func:`declared`); one that none
+    declares is refused. A run goes to ``<folder>/<model-slug>/<study>``.
     """
     given, chosen = dict(given or {}), list(names or STUDIES)
     known = {name: declared(name) for name in chosen}

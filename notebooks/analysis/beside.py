@@ -66,38 +66,22 @@ def runs_beside(runs_dir: str | Path = "", n_resamples: int = 1000, seed: int = 
     Each is computed from the run's answers as the paper does: MONITOR and IC-LKE average the
     figures of their relations, the others take all questions together. A figure that is undefined
     is left out, and so is what a sample of facts cannot give (IC-LKE's deviation over relations)
-    or no paper prints (multiplicity but on its six benchmarks).
+    or no paper prints (multiplicity but on its six benchmarks). What `helpers measure`, `make
+    questions` and `make benchmarks` left in the folder counts as well.
 
-    Parameters
-    ----------
-    runs_dir : str or Path
-        Folder over the models' folders; what `helpers measure`, `make questions` and `make
-        benchmarks` left in it counts as well. By default ``runs`` in the project.
-    n_resamples, seed : int
-        As for `helpers.stats.bootstrap`.
+    A row has ``model`` (name of its folder), ``label``, ``measure`` (of
+    `helpers.published.joined.measures`), ``value, low, high`` (shares; no bounds where resampling
+    has nothing to vary), ``n``, ``same_questions``, ``why`` (in what the run differs from the
+    paper), ``dataset, folder``. Of several runs with the same model, measure and data set the one
+    with most facts is kept, of equals the latest. A damaged run is left out with a warning.
 
-    Returns
-    -------
-    DataFrame
-        ``model`` (name of its folder), ``label`` (as tables name it), ``measure`` (of
-        `helpers.published.joined.measures`), ``value, low, high`` (shares, as there; no bounds
-        where resampling has nothing to vary), ``n`` (facts or questions), ``same_questions``,
-        ``why`` (in what the run differs from the paper; "" if in nothing), ``dataset``, ``folder``.
-        Of several runs with the same model, measure and data set the one with most facts is kept,
-        of equals the latest. A run whose files are damaged is left out with a warning.
-
-    Notes
-    -----
     A run asks the paper's questions if its data set is the paper's: FKTC with all 20 relations,
     T-REx-MC with all 50, SeenQA of all three sources, the whole of a benchmark. A random sample of
     its facts will do, since the interval allows for it; other settings of ``AS_PRINTED``, another
     format of prompts or another kind of variation will not. UR and IUR need the paper's day
-    (``as_of=2024-04-13``). How an answer is judged right differs from paper to paper and is not
-    asked here; each chapter says what we do otherwise. Table 4 of the MONITOR paper divides sums
-    over 20 relations by 21, so its scores are 5 % below our means.
+    (``as_of=2024-04-13``). Table 4 of the MONITOR paper divides sums over 20 relations by 21, so
+    its scores are 5 % below our means.
 
-    Examples
-    --------
     >>> runs_beside("no/such/folder").empty
     True
     """
@@ -125,22 +109,8 @@ def contributed(
 ) -> tuple[pd.DataFrame, list[str]]:
     """Return what :func:`runs_beside` does, of the runs in archives that others contributed.
 
-    Parameters
-    ----------
-    archives : str or Path
-        Their folder, seen from the project's.
-    n_resamples, seed : int
-        As for `helpers.stats.bootstrap`.
+    And a sentence on each archive of the folder that was not verified and is left out.
 
-    Returns
-    -------
-    table : DataFrame
-        As from :func:`runs_beside`, with ``origin``.
-    refused : list of str
-        A sentence on each archive that was not verified and is left out.
-
-    Examples
-    --------
     >>> contributed("no/such/folder")[1]
     []
     """

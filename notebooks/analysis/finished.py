@@ -15,21 +15,8 @@ from notebooks.analysis import beside
 def overall(chapter: str, folder: str | Path | None = None, relation: str = "all") -> pd.DataFrame:
     """Return the figures of every finished run of a chapter, over all facts or of one relation.
 
-    Parameters
-    ----------
-    chapter : str
-        The chapter's name.
-    folder : str or Path, optional
-        The folder over the models' folders; by default ``runs`` in the project.
-    relation : str
-        A relation, or ``"all"`` for all facts together.
-
-    Returns
-    -------
-    DataFrame
-        One row a run: ``model, dataset, n_parameters, why`` (in what it differs from what the paper
-        asked, "" if in nothing), then for each measure its estimate, and the bounds of its
-        interval as ``<measure>_low`` and ``<measure>_high``.
+    One row a run: ``model, dataset, n_parameters, why`` (in what it differs from what the paper
+    asked, "" if in nothing), then each measure, with its bounds as ``<measure>_low, _high``.
     """
     rows = []
     for found in runs.load(folder).query("chapter == @chapter").itertuples():
@@ -49,21 +36,9 @@ def overall(chapter: str, folder: str | Path | None = None, relation: str = "all
 
 
 def alike(run: runs.Run, names: Iterable[str], folder: str | Path | None = None) -> pd.DataFrame:
-    """Return the other finished runs of a chapter that have some parameters in common with one.
+    """Return a chapter's other finished runs that have the named parameters in common with one.
 
-    Parameters
-    ----------
-    run : Run
-        The run to compare with; it is not among the rows.
-    names : iterable of str
-        Parameters that must be the same, such as ``["dataset", "seed"]``.
-    folder : str or Path, optional
-        As for ``helpers.runs.load``.
-
-    Returns
-    -------
-    DataFrame
-        Rows of ``helpers.runs.load``.
+    Rows of ``helpers.runs.load``.
     """
     table, names = runs.load(folder), list(names)
     wanted = json.loads(
@@ -78,24 +53,10 @@ def alike(run: runs.Run, names: Iterable[str], folder: str | Path | None = None)
 def by_fact(
     chapter: str, dataset: str, measure: str, folder: str | Path | None = None
 ) -> tuple[pd.DataFrame, dict[str, int]]:
-    """Return a measure of each fact, one column for each model that has a finished run.
+    """Return a measure of each fact, a column for each model that has a finished run, and sizes.
 
-    Parameters
-    ----------
-    chapter, dataset : str
-        Names of the chapter and of the data set.
-    measure : str
-        A column of the study's facts.
-    folder : str or Path, optional
-        The folder over the models' folders; by default ``runs`` in the project.
-
-    Returns
-    -------
-    DataFrame
-        Index ``item``; a column a model, by the last part of its name; not a number where a run
-        did not ask a fact.
-    dict
-        Model to its number of parameters; infinite where a server did not tell it.
+    Index ``item``; not a number where a run did not ask a fact. A size that a server did not tell
+    is infinite.
     """
     columns, sizes = {}, {}
     for found in (
