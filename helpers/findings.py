@@ -34,21 +34,7 @@ DOTTED = '<p class="note-below">A dotted bar: these facts do not decide.</p>'
 
 @dataclass(frozen=True)
 class Finding:
-    """One sentence about a run, with what decides it.
-
-    Attributes
-    ----------
-    claim : str
-        Its name in ``findings.json``, the same in every run.
-    decision : str
-        ``holds``, ``opposite``, ``undecided`` or ``undefined``.
-    sentence : str
-        In plain text.
-    estimate, low, high : float
-        What decides the claim, and its 95 % interval; not numbers where there is none.
-    n : int
-        Facts, questions or models that the estimate rests on.
-    """
+    """One sentence about a run, with what decides it."""
 
     claim: str
     decision: str
@@ -134,8 +120,6 @@ class Findings:
     keeps a statistic without a sentence; ``found.summary(folder)`` fills the place with the main
     findings and saves all; ``found.compared()`` is the table of everything that was compared.
 
-    Examples
-    --------
     >>> found = Findings()
     >>> one = found(Finding("rises", HOLDS, "It rises.", 0.2, 0.1, 0.3, 90), main=True)
     >>> found.compare("of rare facts", (0.1, -0.1, 0.3, 20))
@@ -224,19 +208,6 @@ def _row(label: str, numbers: tuple[float, float, float, float], decision: str) 
 def listed(*found: Finding, fold: str = "") -> HTML:
     """Show findings as one list.
 
-    Parameters
-    ----------
-    *found : Finding
-        As ``decide`` returns them.
-    fold : str
-        What the line says behind which the list is folded; by default it is in view.
-
-    Returns
-    -------
-    IPython.display.HTML
-
-    Examples
-    --------
     >>> one = Finding("rises", HOLDS, "It rises.", 0.2, 0.1, 0.3, 90)
     >>> listed(one, one, fold="Two <more>").data[:62]
     '<details class="tables"><summary>Two &lt;more&gt;</summary><ul'

@@ -166,25 +166,6 @@ def by_prompt(
     Wrong contexts and false statements of a fact are averaged first (the paper averages the five
     distractors), so every fact weighs the same.
 
-    Parameters
-    ----------
-    marked : DataFrame
-        From :func:`mark_texts` or :func:`mark_choices`, with ``item``.
-    by : sequence of str
-        Columns that tell prompts apart.
-
-    Returns
-    -------
-    DataFrame
-        The columns `by`, ``accuracy`` in [0, 1] and ``n``, the number of facts.
-
-    Raises
-    ------
-    UserError
-        If a column is missing.
-
-    Examples
-    --------
     >>> marked = pd.DataFrame({"item": ["a", "a", "b", "b"], "frame": 0, "context": "wrong",
     ...                        "right": [True, False, True, True]})
     >>> by_prompt(marked, by=("frame", "context")).values.tolist()
@@ -235,28 +216,6 @@ def by_fact(marked: pd.DataFrame, prompt: str = "variant") -> pd.DataFrame:
 def over_prompts(values: np.ndarray, how: str = "average", ddof: int = 1) -> np.ndarray:
     """Reduce a table of marks to one number over its prompts.
 
-    Parameters
-    ----------
-    values : ndarray, shape (..., n, k)
-        Marks of n facts under k prompts, in [0, 1]; not a number where a fact lacks a prompt.
-    how : {"average", "maximum", "minimum", "base", "deviation"}
-        Of the k accuracies: their mean, largest, smallest, the first one, their standard deviation.
-    ddof : int
-        Divisor k - ddof of the deviation. The convention of the paper's Table 6 is unknown; we take
-        1, as prompts are a sample of those possible (seven prompts: 8 % more than with 0).
-
-    Returns
-    -------
-    ndarray, shape (...)
-        For ``deviation`` lower is better, for the others higher.
-
-    Raises
-    ------
-    ValueError
-        For another `how`.
-
-    Notes
-    -----
     Wang et al. 2024, columns avg, max, min of Table 4; base acc and std of Table 6. By section 4.3
     the prompts are the R x M combinations of a frame with a wrong word before it
     (:func:`helpers.prompts.questions` with the context ``wrong``): each of the k accuracies is
@@ -264,8 +223,6 @@ def over_prompts(values: np.ndarray, how: str = "average", ddof: int = 1) -> np.
     asks anyway the same reductions are cheaper, and other figures. Intervals of ``maximum``,
     ``minimum`` and ``deviation`` want ``centred=True`` in :func:`helpers.stats.bootstrap`.
 
-    Examples
-    --------
     Two facts, two frames times two wrong words, in the order qa0+wrong0, qa0+wrong1, qa1+wrong0,
     qa1+wrong1: the combinations are answered rightly for 1, 1/2, 1/2 and 0 of the facts.
 

@@ -22,27 +22,10 @@ def choose(answers: pd.DataFrame, rule: str = "mean") -> pd.DataFrame:
     log-probability of a token (``mean``). In a tie for the first place a wrong option is taken,
     the one with the lowest number, so that the order of the options decides nothing.
 
-    Parameters
-    ----------
-    answers : DataFrame
-        ``item, variant, option, continuation, correct, logprobs``; others are kept.
-    rule : {"mean", "sum", "per_character"}
-        Score of an option: mean or sum over its tokens, or the sum by character of its text.
+    `answers` has ``item, variant, option, continuation, correct, logprobs``; others are kept.
+    Returned is the chosen option's row for each item and variant, in order of appearance, with
+    ``score`` (by the rule), ``logprob`` (mean over tokens, whatever the rule) and ``right``.
 
-    Returns
-    -------
-    DataFrame
-        One row for each item and variant in order of appearance: the chosen option's, with
-        ``score`` (by the rule), ``logprob`` (mean over tokens, whatever the rule) and ``right``.
-
-    Raises
-    ------
-    UserError
-        For another rule, a missing column, or a prompt with fewer than two options, none or
-        several of them correct.
-
-    Examples
-    --------
     >>> answers = pd.DataFrame({"item": "a", "variant": "v", "option": [0, 1],
     ...     "continuation": [" Rome", " New York"], "correct": [True, False],
     ...     "logprobs": [[-2.0], [-1.9, -0.3]]})
@@ -84,25 +67,9 @@ def rule_of(name: str) -> Callable[[list[float], str], float]:
 def spread(chosen: pd.DataFrame, column: str = "option") -> pd.DataFrame:
     """Spread choices to one row an item and one column a variation.
 
-    Parameters
-    ----------
-    chosen : DataFrame
-        From :func:`choose`, of one kind of variation, with ``item, variation``.
-    column : str
-        What the cells hold: ``option``, ``right`` or ``logprob``.
+    `chosen` is from :func:`choose`, of one kind of variation; the cells hold ``option, right`` or
+    ``logprob``. Column 0 is the default prompt.
 
-    Returns
-    -------
-    DataFrame
-        Index ``item``, columns the variations, 0 the default prompt.
-
-    Raises
-    ------
-    UserError
-        If an item lacks a variation that others have.
-
-    Examples
-    --------
     >>> chosen = pd.DataFrame({"item": ["a", "a"], "variation": [1, 0], "option": [2, 0]})
     >>> spread(chosen).values.tolist()
     [[0, 2]]
@@ -123,30 +90,13 @@ def item_scores(
 ) -> pd.DataFrame:
     """Compute everything that multiplicity says of each item, for one kind of variation.
 
-    Parameters
-    ----------
-    chosen : DataFrame
-        From :func:`choose`, with ``item, relation, variation, answer`` (the correct option).
-    tau, replacement, correct_by
-        As for :func:`helpers.metrics.multiplicity.taxonomy`.
+    `chosen` is from :func:`choose`, with ``item, relation, variation`` and ``answer``, the correct
+    option. Returned are ``default`` (right under variation 0), ``accuracy`` (share of the
+    variations that are right), ``ambiguous, ambiguous_binary, self_consistency``, ``entropy`` (in
+    bits), ``majority`` (-1: none), ``majority_right``; ``logprob``, the chosen option's mean token
+    log-probability averaged over variations, and ``confidence``, the average of its exponential,
+    which is 1 / perplexity; ``class``, and ``factuality, error, randomness`` as 0 or 1.
 
-    Returns
-    -------
-    DataFrame
-        ``item, relation``; ``default`` (right under variation 0), ``accuracy`` (share of the
-        variations that are right), ``ambiguous``, ``ambiguous_binary``, ``self_consistency``,
-        ``entropy`` (in bits), ``majority`` (-1: none), ``majority_right``; ``logprob``, the
-        chosen option's mean token log-probability averaged over variations, and ``confidence``,
-        the average of its exponential, which is 1 / perplexity; ``class``, and ``factuality,
-        error, randomness`` as 0 or 1. All but names, entropy, majority and logprob lie in [0, 1].
-
-    Raises
-    ------
-    UserError
-        With fewer than two variations, a missing column, tau out of range, or another rule.
-
-    Examples
-    --------
     >>> chosen = pd.DataFrame({"item": "a", "relation": "r", "variation": [0, 1, 2], "answer": 0,
     ...                        "option": [0, 0, 1], "logprob": [-0.1, -0.2, -0.3]})
     >>> item_scores(chosen, tau=0.5)[["accuracy", "self_consistency", "class"]].round(3).values[0]
@@ -184,19 +134,9 @@ def halves(
     Entropy over the very prompts that define randomness finds it by definition; over others it
     has to foresee it.
 
-    Parameters
-    ----------
-    chosen, tau, replacement, correct_by
-        As for :func:`item_scores`.
+    Returned is what :func:`item_scores` gives for the even variations, the default prompt among
+    them, with ``entropy, logprob, confidence`` of the odd ones; nothing with fewer than four.
 
-    Returns
-    -------
-    DataFrame
-        As from :func:`item_scores` for the even variations, the default prompt among them, but
-        with ``entropy, logprob, confidence`` of the odd ones; empty with fewer than four.
-
-    Examples
-    --------
     >>> chosen = pd.DataFrame({"item": "a", "relation": "r", "variation": range(4), "answer": 0,
     ...                        "option": [0, 1, 0, 2], "logprob": -0.1})
     >>> halves(chosen)[["class", "entropy"]].to_numpy().tolist()
@@ -215,21 +155,9 @@ def halves(
 def cells(scores: pd.DataFrame, correct_by: str = "default") -> pd.Series:
     """Name the cell of each item: agnostic or sensitive, correct or wrong.
 
-    Parameters
-    ----------
-    scores : DataFrame
-        From :func:`item_scores`.
-    correct_by : {"default", "majority"}
-        Which answer is correct or wrong: that of the default prompt, as in the paper, or the
-        majority's, where a tie is wrong; see :func:`helpers.metrics.multiplicity.judged`.
+    `correct_by` says whose answer is correct or wrong: that of the default prompt, as in the
+    paper's Table 2, or the majority's, where a tie is wrong.
 
-    Returns
-    -------
-    Series of str
-        One of ``multiplicity.CELLS`` (the paper's Table 2).
-
-    Examples
-    --------
     >>> scores = pd.DataFrame({"class": ["randomness", "error"], "majority_right": [True, False],
     ...                        "default": [0.0, 0.0]})
     >>> cells(scores).tolist()
@@ -241,28 +169,6 @@ def cells(scores: pd.DataFrame, correct_by: str = "default") -> pd.Series:
     steady = np.where(scores["class"] == "randomness", "sensitive", "agnostic")
     right = np.where(scores[column].astype(bool), "correct", "wrong")
     return pd.Series([f"{a} {b}" for a, b in zip(steady, right)], index=scores.index, dtype=object)
-
-
-def majority_texts(scores: pd.DataFrame, items: pd.DataFrame) -> np.ndarray:
-    """Return the text of each item's majority answer, "" where it has none.
-
-    Parameters
-    ----------
-    scores : DataFrame
-        From :func:`item_scores`.
-    items : DataFrame
-        ``item, options``.
-
-    Examples
-    --------
-    >>> scores = pd.DataFrame({"item": ["a", "b"], "majority": [1, -1]})
-    >>> items = pd.DataFrame({"item": ["b", "a"], "options": [["no", "yes"], ["up", "down"]]})
-    >>> majority_texts(scores, items).tolist()
-    ['down', '']
-    """
-    options = items.set_index("item")["options"].loc[scores["item"]]
-    pairs = zip(options, scores["majority"])
-    return np.array([texts[most] if most >= 0 else "" for texts, most in pairs], dtype=object)
 
 
 def _check_options(answers: pd.DataFrame) -> None:

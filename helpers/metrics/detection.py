@@ -1,8 +1,6 @@
-"""How well a score tells two groups apart: the ROC curve and the area under it."""
+"""How well a score tells two groups apart: the area under the ROC curve."""
 
 import numpy as np
-import numpy.typing as npt
-import pandas as pd
 from scipy.optimize import brentq
 from scipy.stats import norm, rankdata
 
@@ -50,20 +48,6 @@ def bounds(
     exponential, and groups that spread unlike make it too narrow. It covers in 93 % of samples or
     more, in up to 99 % where scores are normal.
 
-    Parameters
-    ----------
-    areas : ndarray, shape (...)
-    draws : ndarray, shape (resamples, ...)
-    values : ndarray, shape (n, k)
-        The last column is the label, as for :func:`area`.
-
-    Returns
-    -------
-    tuple of two ndarrays, shape (...)
-        In [0, 1]; not numbers where the area is none.
-
-    Examples
-    --------
     One pair in order is one success of one trial, as for Wilson:
 
     >>> low, high = bounds(np.array(1.0), np.ones(9), np.array([[2.0, 1], [1.0, 0]]))
@@ -99,20 +83,3 @@ def bounds(
 
 
 area.bounds = bounds
-
-
-def roc(score: npt.ArrayLike, positive: npt.ArrayLike) -> pd.DataFrame:
-    """Return the ROC curve of a score, one row a distinct score; empty if a group is.
-
-    >>> roc([3, 1, 2], [True, False, False]).values.tolist()
-    [[0.0, 0.0], [0.0, 1.0], [0.5, 1.0], [1.0, 1.0]]
-    """
-    score, positive = np.asarray(score, dtype=float), np.asarray(positive, dtype=bool)
-    columns = ["false_positive_rate", "true_positive_rate"]
-    if positive.all() or not positive.any():
-        return pd.DataFrame(columns=columns, dtype=float)
-    from sklearn.metrics import roc_curve  # half a second to import
-
-    # The curve depends on ranks alone; scikit-learn refuses infinite scores.
-    alarms, hits, _ = roc_curve(positive, rankdata(score), drop_intermediate=False)
-    return pd.DataFrame(np.column_stack([alarms, hits]), columns=columns)

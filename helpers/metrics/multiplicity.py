@@ -47,17 +47,8 @@ def ambiguous(choices: npt.ArrayLike) -> np.ndarray:
 
     .. math:: \max_{i, j} \mathbb{1}[y^i_k \ne y^j_k]
 
-    Parameters
-    ----------
-    choices : array_like of int, shape (n, r)
+    It can only grow with the number of variations; see :func:`rarefied_ambiguity`.
 
-    Returns
-    -------
-    ndarray of bool, shape (n,)
-        Lower is steadier. It can only grow with r; see :func:`rarefied_ambiguity`.
-
-    Examples
-    --------
     >>> ambiguous([[0, 0, 1], [2, 2, 2]]).tolist()
     [True, False]
     """
@@ -84,20 +75,9 @@ def self_consistency(choices: npt.ArrayLike, replacement: bool = False) -> np.nd
     .. math:: SC = \sum_o \frac{m_o (m_o - 1)}{r (r - 1)} \quad\text{or, with replacement,}\quad
               \sum_o \frac{m_o^2}{r^2} .
 
-    Parameters
-    ----------
-    choices : array_like of int, shape (n, r)
-    replacement : bool
-        Whether the same variation may be drawn twice, which always agrees with itself. The paper
-        does not say; without replacement the estimate does not depend on r.
+    The paper does not say whether the same variation may be drawn twice, which always agrees with
+    itself; without replacement the estimate does not depend on r.
 
-    Returns
-    -------
-    ndarray, shape (n,)
-        In [0, 1]; higher is steadier, 1 if all agree.
-
-    Examples
-    --------
     >>> self_consistency([[0, 0, 1]]).round(6).tolist()
     [0.333333]
     >>> self_consistency([[0, 0, 1]], replacement=True).round(6).tolist()
@@ -164,24 +144,6 @@ def rarefied_ambiguity(choices: npt.ArrayLike, r: int) -> np.ndarray:
     numbers compare, take both down to the same r. At r = R it is :func:`ambiguous`, at r = 2 it is
     1 - SC without replacement.
 
-    Parameters
-    ----------
-    choices : array_like of int, shape (n, R)
-    r : int
-        From 1 (never ambiguous) to R.
-
-    Returns
-    -------
-    ndarray, shape (n,)
-        In [0, 1]; the mean over items is the expected ambiguity.
-
-    Raises
-    ------
-    UserError
-        If r is out of range.
-
-    Examples
-    --------
     >>> rarefied_ambiguity([[0, 0, 1]], 2).round(6).tolist()
     [0.666667]
     """
@@ -204,30 +166,8 @@ def taxonomy(
     Prompt-agnostic is what has SC >= tau (Eq. 3); its majority answer, or that of the default
     prompt, says whether it is factuality or error. All else is randomness, right or wrong (Eq. 2).
 
-    Parameters
-    ----------
-    choices : array_like of int, shape (n, r)
-    correct : array_like of int, shape (n,)
-    tau : float
-        Threshold in [0, 1]; the higher, the more is called randomness.
-    replacement : bool
-        As for :func:`self_consistency`.
-    correct_by : {"majority", "default"}
-        As for :func:`judged`.
+    The higher the threshold tau, from 0 to 1, the more is called randomness.
 
-    Returns
-    -------
-    ndarray of str, shape (n,)
-        ``"factuality"``, ``"error"`` or ``"randomness"``.
-
-    Raises
-    ------
-    UserError
-        If tau is no number between 0 and 1, items and correct options differ in number, or for
-        another rule.
-
-    Examples
-    --------
     >>> taxonomy([[0, 0, 0], [1, 1, 1], [0, 0, 1]], [0, 0, 0]).tolist()
     ['factuality', 'error', 'randomness']
     """
@@ -257,22 +197,9 @@ def classes_over_tau(
 ) -> pd.DataFrame:
     """Repeat the taxonomy for many thresholds, for curves of its shares.
 
-    Parameters
-    ----------
-    scores : DataFrame
-        ``item, self_consistency`` and ``majority_right`` or ``default``, as from
-        :func:`helpers.metrics.choices.item_scores`.
-    taus : sequence of float
-    correct_by : {"majority", "default"}
-        As for :func:`judged`.
+    Returned are ``tau, item, factuality, error, randomness``, the last three 0 or 1 and one in each
+    row.
 
-    Returns
-    -------
-    DataFrame
-        ``tau, item, factuality, error, randomness``, the last three 0 or 1 and one in each row.
-
-    Examples
-    --------
     >>> scores = pd.DataFrame({"item": ["a"], "self_consistency": [0.6], "majority_right": [True]})
     >>> classes_over_tau(scores, [0.5, 0.7])[list(CLASSES)].to_numpy().tolist()
     [[1, 0, 0], [0, 0, 1]]

@@ -66,22 +66,6 @@ def kind_of(
 ) -> str:
     """Name the kind of a response.
 
-    Parameters
-    ----------
-    text, question : str
-        What the model said, and what it was asked.
-    answers : iterable of str
-        The true answer and its aliases; none for unseen knowledge.
-    match : {"exact", "contains"}
-        Whether a response must be an answer, or may hold one.
-
-    Returns
-    -------
-    str
-        One of ``KINDS``.
-
-    Examples
-    --------
     >>> kind_of(" Paris.", "Capital of France?", ["Paris"]), kind_of("I'm not sure.")
     ('correct', 'unsure')
     >>> kind_of("one, one, one, one, one"), kind_of("  ?"), kind_of("Lyon", "", ["Paris"])

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
 from helpers.plots import tables
-from helpers.plots.latent import grouped_dots
+from helpers.plots.primitives import dots
 from helpers.plots.style import GREY, INK, colours, empty, legend_above, log_scale, plain, reach
 
 NO_FACTS = "Too few facts of the panel were asked by all methods to draw this."
@@ -88,7 +88,7 @@ def area_dots(
     table : DataFrame
         Columns `label`, `by`, ``estimate, low, high``.
     label, by : str
-        As for :func:`helpers.plots.grouped_dots`.
+        As for :func:`helpers.plots.primitives.dots`.
     ax : Axes, optional
         By default a new figure, tall enough.
     low : float
@@ -107,7 +107,7 @@ def area_dots(
     """
     if table["estimate"].isna().all():
         return empty(ax, NO_FACTS)
-    ax = grouped_dots(table, label, by, ax, "area under the ROC curve")
+    ax = dots(table, label, by, ax, "area under the ROC curve")
     ax.axvline(0.5, color=INK, lw=1, ls=":")
     ax.set_xlim(low, 1.02)
     ax.xaxis.set_major_formatter("{x:.1f}")

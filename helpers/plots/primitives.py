@@ -49,32 +49,6 @@ def dots(
 ) -> Axes:
     """Draw estimates with intervals, a row for each label, a colour for each value of `by`.
 
-    Parameters
-    ----------
-    table : DataFrame
-        ``estimate``, with ``low, high`` where there are intervals, and the columns `label`, `by`.
-        Rows stand in order of appearance.
-    label, by : str
-        What names the rows; what shares a row, each with a colour ("" for one colour).
-    ax : Axes, optional
-        By default a new figure, tall enough for the rows.
-    xlabel : str
-        Name of the estimate.
-    mark : str
-        Column of printed numbers, drawn as hollow diamonds.
-    shades : mapping, optional
-        Colours by the values of `by`, or of `label` without it.
-    share : bool
-        Whether the axis runs from 0 to 100 %.
-    nothing : str
-        What an empty panel says.
-
-    Returns
-    -------
-    Axes
-
-    Examples
-    --------
     >>> table = pd.DataFrame({"label": ["P17", "all"], "estimate": [0.5, 0.6],
     ...                       "low": [0.4, 0.5], "high": [0.6, 0.7]})
     >>> [text.get_text() for text in dots(table).get_yticklabels()]
@@ -109,21 +83,6 @@ def dots(
 def forest(table: pd.DataFrame, null: float = 0.0, **given: object) -> Axes:
     """Draw differences or correlations with intervals, a row each, beside the line of no effect.
 
-    Parameters
-    ----------
-    table : DataFrame
-        As for :func:`dots`.
-    null : float
-        Where the line stands.
-    **given
-        What :func:`dots` takes.
-
-    Returns
-    -------
-    Axes
-
-    Examples
-    --------
     >>> table = pd.DataFrame({"label": ["b - a"], "estimate": [0.2], "low": [0.1], "high": [0.3]})
     >>> forest(table).get_lines()[-1].get_xdata()
     [0.0, 0.0]
@@ -149,34 +108,6 @@ def curves(
 ) -> Axes:
     """Draw estimates along an axis, a line with its intervals for each value of `by`.
 
-    Parameters
-    ----------
-    table : DataFrame
-        ``estimate``, with ``low, high`` where there are intervals, and the columns `x`, `by`.
-    x, by : str
-        Column along the axis; what names the lines ("" for one line).
-    ax : Axes, optional
-        By default a new figure.
-    xlabel, ylabel : str
-        Names of the axes; by default the columns'.
-    axis : str
-        ``"doublings"`` for counts of which 0 stands apart, ``"even"`` for few and uneven values
-        side by side, ``"log"``, or "".
-    points : bool
-        Whether points with bars stand on the line, for few values; else a band alone.
-    shades : mapping, optional
-        Colours by the values of `by`.
-    share : bool
-        Whether the vertical axis runs from 0 to 100 %.
-    nothing : str
-        What an empty panel says.
-
-    Returns
-    -------
-    Axes
-
-    Examples
-    --------
     >>> table = pd.DataFrame({"exposures": [0, 1, 4], "estimate": [0.1, 0.3, 0.6]})
     >>> ax = curves(table, "exposures", axis="doublings")
     >>> [text.get_text() for text in ax.get_xticklabels()], ax.get_lines()[0].get_xdata().tolist()
@@ -218,27 +149,6 @@ def heat_map(
 ) -> Axes:
     """Draw a table as a map with the number in each field.
 
-    Parameters
-    ----------
-    table : DataFrame
-        Rows and columns as they are drawn; what is not a number is left white.
-    label : str
-        What the bar of shades says; "" for no bar.
-    write : callable
-        Writes a number.
-    ax : Axes, optional
-        By default a new figure, large enough.
-    nothing : str
-        What an empty panel says.
-    **shading
-        For matplotlib's ``imshow``, such as ``cmap, vmin, vmax``.
-
-    Returns
-    -------
-    Axes
-
-    Examples
-    --------
     >>> table = pd.DataFrame({"atlas-s": [0.5, np.nan]}, index=["capital", "currency"])
     >>> [text.get_text() for text in heat_map(table).texts]
     ['0.50']
@@ -276,26 +186,6 @@ def bars(
 ) -> Axes:
     """Draw shares that add up to one as a stacked bar for each row.
 
-    Parameters
-    ----------
-    table : DataFrame
-        A row a bar (its index names it), a column a share; ``<column>_low, <column>_high`` of the
-        first column, where there are any, are drawn as an interval at its edge.
-    shades : mapping, optional
-        Colours by column.
-    ax : Axes, optional
-        By default a new figure, tall enough for the rows.
-    xlabel : str
-        Of what these are shares.
-    nothing : str
-        What an empty panel says.
-
-    Returns
-    -------
-    Axes
-
-    Examples
-    --------
     >>> table = pd.DataFrame({"known": [0.5], "shaky": [0.3], "unknown": [0.2]}, index=["a"])
     >>> len(bars(table).patches)
     3

@@ -30,23 +30,6 @@ def interval(
 ) -> str:
     """Write an estimate with its interval, as in ``0.412 [0.391, 0.433]``.
 
-    Parameters
-    ----------
-    estimate, low, high : float
-        The estimate and the ends of its interval, if it has one, in any unit.
-    digits : int
-        Digits after the point.
-    scale : float
-        Factor put on all three (100 turns shares into percent).
-
-    Returns
-    -------
-    str
-        The text; ``undefined`` where the estimate is not a number, and the bare estimate
-        where only the interval is missing.
-
-    Examples
-    --------
     >>> interval(0.5, 0.25, 0.75, digits=1, scale=100)
     '50.0 [25.0, 75.0]'
     >>> interval(-0.0001, -0.25, 0.25, digits=1)
@@ -71,27 +54,6 @@ def wide(
 ) -> pd.DataFrame:
     """Lay out a tidy table of intervals for reading: one row a group, one column a measure.
 
-    Parameters
-    ----------
-    intervals : pandas.DataFrame
-        Columns `by`, ``measure, estimate, low, high``, as `helpers.stats.intervals` returns.
-    titles : mapping of str to str
-        Measures to show, in order, and their titles.
-    percent : collection of str
-        Measures written in percent, with one digit.
-    digits : int
-        Digits after the point of the other measures.
-    by : str
-        Column of groups.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Index `by` in order of appearance, ``all`` and ``mean`` last; one text column a measure,
-        not a number where a group lacks the measure.
-
-    Examples
-    --------
     >>> tidy = pd.DataFrame({"relation": ["P17"], "measure": ["acc"], "estimate": [0.5],
     ...                      "low": [0.1], "high": [0.9]})
     >>> wide(tidy, {"acc": "accuracy, %"}, percent=["acc"]).loc["P17"].tolist()
@@ -129,27 +91,6 @@ def beside(
 ) -> pd.DataFrame:
     """Put our row above a published table.
 
-    Parameters
-    ----------
-    ours : mapping of str to object
-        Our numbers, or texts with intervals, for some of the paper's columns.
-    paper : pandas.DataFrame
-        The published numbers, one row a model.
-    name : str
-        Name of our row.
-    digits : int
-        Digits after the point.
-    other_questions : bool
-        Whether ours were not the paper's questions, which our row then says.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Texts, index ``model``, in the paper's columns that `ours` has; ``undefined`` for what is
-        not a number.
-
-    Examples
-    --------
     >>> paper = pd.DataFrame({"avg": [38.194], "max": [59.7]}, index=["Vicuna-7b"])
     >>> beside({"avg": 12.5}, paper, "atlas-s", digits=1)["avg"].to_dict()
     {'atlas-s': '12.5', 'Vicuna-7b': '38.2'}
@@ -167,25 +108,6 @@ def export(table: pd.DataFrame, name: str, folder: str | Path) -> list[Path]:
     r"""Write a table as CSV, Markdown and LaTeX (booktabs).
 
     The LaTeX is for pdflatex, which lacks most characters: see `helpers.plots.latex`.
-
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        The table; its index is written where it has a name.
-    name : str
-        File name without its ending.
-    folder : str or pathlib.Path
-        Where the three files go; made if it is missing.
-
-    Returns
-    -------
-    list of pathlib.Path
-        The files written.
-
-    Raises
-    ------
-    helpers.UserError
-        If the folder cannot be written.
     """
     flat = _flat(table)
     cells = flat.map(_markdown_cell)
@@ -231,29 +153,6 @@ def show(
     """Export a table and return it styled for the page.
 
     Everything in it and its caption, what a model said or is called included, is escaped.
-
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        The table; an index without a name is not shown.
-    name : str
-        File name of the exports, also the table's id in the page.
-    folder : str or pathlib.Path
-        Where the exports go (`export`).
-    caption : str
-        Caption, with n and the unit of the numbers.
-    digits : int
-        Digits after the point of numbers that are not integers.
-    sortable : bool
-        Give each heading a button that sorts the rows (`book/_static/sortable.js`; without
-        JavaScript the table stays as it is).
-    intervals : str
-        What kind its intervals are, from `helpers.stats.named`; put behind the caption.
-
-    Returns
-    -------
-    pandas.io.formats.style.Styler
-        Rendered as HTML by Jupyter.
     """
     export(table, name, folder)
     caption = " ".join(filter(None, [caption, intervals]))
@@ -281,20 +180,6 @@ def styled(
 def folded(*tables: Styler, summary: str = "") -> HTML:
     """Put tables behind a fold, with their captions or a summary on it.
 
-    Parameters
-    ----------
-    *tables : Styler
-        From :func:`show`.
-    summary : str
-        What the fold says; by default the first table's caption.
-
-    Returns
-    -------
-    IPython.display.HTML
-        A ``details`` element; open when the book is printed.
-
-    Examples
-    --------
     >>> import tempfile
     >>> table = show(pd.DataFrame({"n": [1]}), "n", tempfile.mkdtemp(), caption="Counts <of>.")
     >>> folded(table, summary="All <tables>").data[:61]

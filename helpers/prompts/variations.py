@@ -35,43 +35,17 @@ def probes(
 ) -> pd.DataFrame:
     r"""Put every item in `n_variations` equivalent ways, one row an option.
 
-    Parameters
-    ----------
-    items : DataFrame
-        ``item, relation, question, options, answer``; for ``frames`` also ``subject``, for
-        ``paraphrases`` the lists of that name.
-    kind : {"frames", "order", "demonstrations", "options", "paraphrases"}
-        What varies. ``frames``: the wording of a fact, first its question frames, then its gaps,
-        then its questions as QUESTION and ANSWER lines. ``order``: that of the first `n_shots`
-        demonstrations. ``demonstrations``: which `n_shots` are drawn from the pool. ``options``:
-        their order in the prompt. ``paraphrases``: the question itself, then those given.
-    n_variations : int
-        At least 2.
-    style : str
-        One of `helpers.prompts.formats.STYLES`.
-    pool : DataFrame
-        Demonstrations, in the columns of items; one with a relation serves that relation alone,
-        and none serves an item with its name or its question.
-    n_shots : int
-        Demonstrations a prompt, for ``order`` and ``demonstrations``.
-    frames : DataFrame
-        For the kind of that name: ``relation, kind, frame, template``.
-    seed : int
+    `kind` says what varies. ``frames``: the wording of a fact, first its question frames, then its
+    gaps, then its questions as QUESTION and ANSWER lines. ``order``: that of the first `n_shots`
+    demonstrations. ``demonstrations``: which `n_shots` are drawn from the pool. ``options``: their
+    order in the prompt. ``paraphrases``: the question itself, then those given.
 
-    Returns
-    -------
-    DataFrame
-        Probes: ``item, relation, variant, option, prompt, continuation, correct``, and ``kind,
-        variation`` (from 0), ``answer`` (the correct option), ``text`` (of the option).
+    `items` have ``item, relation, question, options, answer``; for ``frames`` also ``subject``, for
+    ``paraphrases`` the lists of that name. `pool` has demonstrations in the same columns: one with
+    a relation serves that relation alone, and none serves an item with its name or its question.
+    Returned are ``item, relation, variant, prompt, continuation, option, correct``, and ``kind,
+    variation`` (from 0), ``answer`` (the correct option), ``text`` (of the option).
 
-    Raises
-    ------
-    UserError
-        For an unknown kind or style, fewer than two variations, or where there are not as many
-        variations or demonstrations as asked for.
-
-    Examples
-    --------
     >>> items = pd.DataFrame({"item": ["a"], "relation": [""], "question": ["Up?"],
     ...                       "options": [["yes", "no"]], "answer": [0]})
     >>> for row in probes(items, "options", 2).itertuples():
@@ -106,31 +80,9 @@ def plan(
 ) -> tuple[dict[str, int], int, list[str]]:
     """Return what of the variations asked for can be made.
 
-    Parameters
-    ----------
-    items, pool, frames : DataFrame
-        As for :func:`probes`.
-    kinds : sequence of str
-        Kinds of variation, in the order wanted.
-    n_variations, n_shots : int
-        The most variations of a kind, and the most demonstrations.
+    That is each kind with its number of variations (kinds with fewer than two are left out), the
+    demonstrations that every item can have, and a sentence on each thing that there is less of.
 
-    Returns
-    -------
-    ways : dict
-        Kind to its number of variations; a kind with fewer than two is left out.
-    n_shots : int
-        Demonstrations that every item can have.
-    notes : list of str
-        A sentence on each thing that there is less of than was asked for.
-
-    Raises
-    ------
-    UserError
-        For an unknown kind, a number out of range, or where nothing can be varied.
-
-    Examples
-    --------
     >>> items = pd.DataFrame({"item": ["a", "b"], "relation": "", "question": ["Up?", "Down?"],
     ...                       "options": [["yes", "no"]] * 2, "answer": [0, 1]})
     >>> ways, n_shots, notes = plan(items, ["order", "options"], 2, items, 6)
@@ -184,23 +136,6 @@ def fitting(
 ) -> pd.DataFrame:
     """Make probes with so many demonstrations, or say how many a model's context can hold.
 
-    Parameters
-    ----------
-    make : callable
-        Number of demonstrations to probes.
-    n_shots : int
-    count : callable
-        Text to its number of tokens.
-    limit : int or None
-        Tokens of the context; None has no end.
-
-    Raises
-    ------
-    UserError
-        If prompt and continuation are longer, naming the number of demonstrations that fit.
-
-    Examples
-    --------
     >>> make = lambda n: pd.DataFrame({"prompt": ["shot " * n + "Up?"], "continuation": [" yes"]})
     >>> fitting(make, 9, lambda text: len(text.split()), 5)
     Traceback (most recent call last):

@@ -73,26 +73,6 @@ def measures() -> pd.DataFrame:
 def joined(least: str = "probably", without: Collection[tuple[str, str]] = ()) -> pd.DataFrame:
     """Put what the four papers print of each model side by side.
 
-    Parameters
-    ----------
-    least : str
-        The least certainty of a match, of ``CERTAINTIES``.
-    without : collection of (model, paper)
-        Matches to leave out.
-
-    Returns
-    -------
-    DataFrame
-        As :func:`models`, with a column for each of :func:`measures`: shares (NCR and NCCR
-        from -1 to 1), not a number where a paper has no such model. Without models of no paper.
-
-    Raises
-    ------
-    UserError
-        For another certainty.
-
-    Examples
-    --------
     >>> table = joined()
     >>> both = ["IC-LKE: accuracy", "knowledge bases: NCCR, zero-shot"]
     >>> table.loc["Llama 2 7B", both].astype(float).round(4).tolist()

@@ -43,12 +43,7 @@ def measure(
     given: Mapping[str, Any] | None = None,
     folder: str | Path = FOLDER,
 ) -> Iterator[Measured]:
-    """Measure a model by one study after another, save a run of each, and yield it when done.
-
-    `model` is a bundled name, folder, hub id or address; without `names` by all of `STUDIES`. Of
-    the settings given each study takes those that it declares (:func:`declared`); one that none
-    declares is refused. A run goes to ``<folder>/<model-slug>/<study>``.
-    """
+    """Measure a model by one study after another, and save a run of each."""
     given, chosen = dict(given or {}), list(names or STUDIES)
     known = {name: declared(name) for name in chosen}
     for setting in given:

@@ -81,38 +81,7 @@ def ask(
     seed: int = 0,
     cache: str | Path | None = None,
 ) -> pd.DataFrame:
-    """Let the model respond, then ask each response again by multiple choice.
-
-    Parameters
-    ----------
-    model : LanguageModel
-    facts : DataFrame, optional
-        Facts of the data set that are asked alone; by default `n_seen` and `n_unseen` questions
-        about seen and unseen knowledge of each relation and template.
-    dataset : str
-        A name or a path.
-    n_seen, n_unseen : int
-    as_of : str
-        Unseen is what comes after this day.
-    setting, retriever : str
-        As for `helpers.prompts.shots.ask`.
-    max_new_tokens : int
-        The longest response.
-    match : str
-        When a response is right: ``"exact"`` or ``"contains"``.
-    n_choices, n_options, choose_by
-        As for `helpers.prompts.consistency.choices`.
-    seed : int
-        Of the draws.
-    cache : str or Path, optional
-        As in `helpers.probing.score`.
-
-    Returns
-    -------
-    DataFrame
-        One row a response: ``item, group, stratum, question, answers, seen, variant, prompt, text,
-        label`` (by the answer key), ``consistency`` in [0, 1].
-    """
+    """Let the model respond, then ask each response again by multiple choice."""
     only = None if facts is None else set(facts["fact"])
     counts = {} if facts is not None else {"n_seen": n_seen, "n_unseen": n_unseen}
     bank = datasets.knowledge(dataset, model.name, as_of=as_of, seed=seed, only=only, **counts)
@@ -214,25 +183,7 @@ def sizes(answers: pd.DataFrame) -> dict[str, int]:
 def facts(
     answers: pd.DataFrame, *, setting: str = "four-shot", match: str = "exact"
 ) -> pd.DataFrame:
-    """Lay the responses in one prompt setting out as numbers, one row a question.
-
-    Parameters
-    ----------
-    answers : DataFrame
-        From :func:`ask`.
-    setting : str
-        The prompt setting.
-    match : str
-        When a response is right.
-
-    Returns
-    -------
-    DataFrame
-        ``item, relation, stratum``; by the paper's rule, for which no response about unseen
-        knowledge is correct: ``seen, correct, wrong, tested`` (0 or 1) and ``consistency``; by the
-        answer key alone: ``label``, ``right`` (0 or 1) and ``agreement``, the consistency, 0 where
-        the response is uninformative; ``said``.
-    """
+    """Lay the responses in one prompt setting out as numbers, one row a question."""
     said = answers[answers["variant"] == setting].reset_index(drop=True)
     label = responses.mark(said, match)["label"]
     agreement = said["consistency"].fillna(0.0).where(label != "uninformative", 0.0)
@@ -262,30 +213,6 @@ def from_logs(paths: Sequence[str | Path], *, seen: bool = True) -> pd.DataFrame
     So the rates are the paper's, and what rests on Cons is not to be compared with its tables.
     Texts are the same with case and punctuation aside, and where the log marks both as right.
 
-    Parameters
-    ----------
-    paths : sequence of str or Path
-        As for `helpers.datasets.logs.repeated`.
-    seen : bool
-        Whether the questions are about seen knowledge: a log does not say so. Otherwise every
-        informative response is wrong.
-
-    Returns
-    -------
-    DataFrame
-        One row a document: ``item, relation, stratum, label`` (correct, uninformative or wrong),
-        ``said, n_repeats`` (K) and, as numbers, ``seen, correct, wrong, tested, consistency`` in
-        [0, 1]. The question is not known apart from its prompt, so a response that repeats it
-        counts as wrong. ``attrs`` holds ``asked`` and ``notes``, sentences on what the logs do not
-        say.
-
-    Raises
-    ------
-    UserError
-        If the logs do not belong together, or repeat no answer.
-
-    Examples
-    --------
     >>> from_logs([])
     Traceback (most recent call last):
     helpers.UserError: No log is named: name its file.
@@ -330,21 +257,7 @@ def _notes_on(found: pd.DataFrame, seen: bool) -> list[str]:
 
 
 def verdict(facts: pd.DataFrame, firm: float = FIRM) -> pd.DataFrame:
-    """Call facts known whose response is correct, and chosen again often enough.
-
-    Parameters
-    ----------
-    facts : DataFrame
-        From :func:`facts`; what was seen is not read.
-    firm : float
-        Least consistency, in [0, 1]; the paper sets none.
-
-    Returns
-    -------
-    DataFrame
-        ``known`` (0 or 1); ``score`` in [-1, 1], the consistency, negative where wrong and 0 if
-        uninformative; ``blind``, the consistency; ``asserted``, the response where it is firm.
-    """
+    """Call facts known whose response is correct, and chosen again often enough."""
     check_firm(firm)
     right, agreement = facts["right"] == 1, facts["agreement"]
     columns = {

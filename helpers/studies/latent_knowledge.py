@@ -123,23 +123,6 @@ def try_separators(
     their subjects are neither among the examples here nor in the panel (`helpers.datasets.panel`).
     Relations of the atlas that the panel leaves out for their long names are not tried where there
     are others.
-
-    Parameters
-    ----------
-    model : LanguageModel
-    facts : DataFrame, optional
-        Facts that will be tested, if they are not of the other half: their subjects are not tried.
-    dataset, relations, left_out, n_examples, seed, cache
-        As for :func:`ask`.
-
-    Returns
-    -------
-    DataFrame
-        Indexed by ``separator``, the best first: the most accurate, of equals the one that gives
-        the truth the highest mean probability, then the first of
-        `helpers.prompts.formats.SEPARATORS`. Columns ``right``, ``mass`` (means over facts) and
-        ``n``, 0 where nothing can be tried: for want of facts, or as the model cannot read the
-        lists whole.
     """
     every = _load(dataset, relations, left_out, seed)
     return _tried(model, every, _roles(every, seed), facts, dataset, n_examples, seed, cache)
@@ -242,21 +225,7 @@ def facts(answers: pd.DataFrame) -> pd.DataFrame:
 
 
 def verdict(facts: pd.DataFrame, firm: float = FIRM) -> pd.DataFrame:
-    """Call facts known whose true choice is the likeliest.
-
-    Parameters
-    ----------
-    facts : DataFrame
-        From :func:`facts`.
-    firm : float
-        Unused: the paper's rule needs no threshold.
-
-    Returns
-    -------
-    DataFrame
-        ``known`` (0 or 1); ``score``, the true choice's share of the probability; ``blind``, the
-        likeliest choice's; ``asserted``, the likeliest choice.
-    """
+    """Call facts known whose true choice is the likeliest."""
     check_firm(firm)
     columns = {"right": "known", "mass": "score", "top": "blind", "said": "asserted"}
     return facts[list(columns)].set_axis(list(columns.values()), axis=1)

@@ -147,24 +147,7 @@ def check_firm(firm: float) -> float:
 def summarised(
     measures: Iterable[Measure], facts: pd.DataFrame, n_resamples: int = 1000, seed: int = 0
 ) -> pd.DataFrame:
-    """Sum facts up: each measure with its interval, over all facts and relation by relation.
-
-    Parameters
-    ----------
-    measures : iterable of Measure
-    facts : DataFrame
-        ``item, relation``, the columns of the measures and, where the bootstrap draws within
-        other strata than relations, ``stratum``.
-    n_resamples, seed : int
-        Of the bootstrap within strata.
-
-    Returns
-    -------
-    DataFrame
-        ``relation`` ("all" first), ``measure, estimate, low, high, n``; `n` facts count. Not
-        numbers where none does. A mean of which every fact is 0, or every fact 1, has Wilson's
-        interval (:func:`helpers.stats.estimate`).
-    """
+    """Sum facts up: each measure with its interval, over all facts and relation by relation."""
     parts = [("all", facts)]
     if len(set(facts["relation"])) > 1:
         parts += facts.groupby("relation")

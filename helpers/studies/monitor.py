@@ -172,22 +172,7 @@ def facts(
 
 
 def verdict(facts: pd.DataFrame, firm: float = FIRM) -> pd.DataFrame:
-    r"""Call facts known that the model answers after the hint, and steadily.
-
-    Parameters
-    ----------
-    facts : DataFrame
-        From :func:`facts`.
-    firm : float
-        Least steadiness :math:`1 - d_c / p^+_c`, in [0, 1]; the paper sets none.
-
-    Returns
-    -------
-    DataFrame
-        ``known`` (0 or 1); ``score`` in [0, 1], the steadiness, 0 where the fact does not count;
-        ``blind``, not a number, since the method asks about the key's object alone; ``asserted``,
-        None for the same reason.
-    """
+    r"""Call facts known that the model answers after the hint, and steadily."""
     check_firm(firm)
     steady = 1 - facts["deviation"] / facts["anchor"]
     known = facts["counted"] & (steady >= firm)

@@ -67,31 +67,7 @@ def ask(
     seed: int = 0,
     cache: str | Path | None = None,
 ) -> pd.DataFrame:
-    """Let the model choose an option under every variation of the question.
-
-    Parameters
-    ----------
-    model : LanguageModel
-    facts : DataFrame, optional
-        Facts of the data set that are made into questions; by default `n_items` (0: all) of it.
-    dataset : str
-        Facts or a benchmark of questions: a name or a path.
-    relations : sequence of str
-        Of facts; all if empty.
-    n_items, n_options, n_variations : int
-    focus : str
-        Kind of variation; by default wordings for facts, else the benchmark's first.
-    seed : int
-        Of the draws.
-    cache : str or Path, optional
-        As in `helpers.probing.score`.
-
-    Returns
-    -------
-    DataFrame
-        One row an option and prompt: ``item, relation, kind, variation, option, text, prompt,
-        continuation, correct, logprobs, tokens, read`` and, for facts, ``false_object``.
-    """
+    """Let the model choose an option under every variation of the question."""
     from helpers import probing
 
     if facts is None:
@@ -176,32 +152,6 @@ def from_logs(
 ) -> pd.DataFrame:
     """Compute multiplicity from logs of other tools, without a model.
 
-    Parameters
-    ----------
-    paths : sequence of str or Path
-        Two or more runs of one task with other few-shot seeds, prompts or templates, as for
-        `helpers.datasets.logs.read`; the first is the default prompt.
-    rule : str
-        ``"sum"`` chooses options as lm-evaluation-harness' ``acc`` does, ``"per_character"`` as
-        its ``acc_norm``. Generated answers are compared as texts, case and punctuation aside; all
-        that the log marks as right are one answer.
-    tau, replacement, correct_by
-        As for `helpers.metrics.multiplicity.taxonomy`.
-
-    Returns
-    -------
-    DataFrame
-        One row a document, as from :func:`facts`, without ``logprob`` and ``confidence``, which
-        logs do not hold; with ``cell``, the kind of item, and each kind as 0 or 1. ``attrs`` holds
-        ``prompts``, their number, and ``notes``, sentences on what the logs do not say.
-
-    Raises
-    ------
-    UserError
-        With fewer than two logs, or logs that do not belong together.
-
-    Examples
-    --------
     >>> from_logs([])
     Traceback (most recent call last):
     helpers.UserError: No log is named: name its file.
@@ -229,21 +179,7 @@ def _numbered(answers: pd.DataFrame) -> pd.DataFrame:
 
 
 def verdict(facts: pd.DataFrame, firm: float = FIRM) -> pd.DataFrame:
-    """Call facts known that are answered rightly whatever the prompt (prompt-agnostic factuality).
-
-    Parameters
-    ----------
-    facts : DataFrame
-        From :func:`facts`.
-    firm : float
-        Unused: the threshold is `tau`.
-
-    Returns
-    -------
-    DataFrame
-        ``known`` (0 or 1); ``score``, the share of prompts answered rightly; ``blind``, the
-        self-consistency; ``asserted``, the text that is chosen whatever the prompt, "" if none is.
-    """
+    """Call facts known that are answered rightly whatever the prompt (factuality)."""
     check_firm(firm)
     steady = facts["class"].isin(["factuality", "error"])
     columns = {

@@ -31,27 +31,6 @@ def unsuited(chapter: str, dataset: str | Path, relations: Sequence[str] = ()) -
 
     Nothing is downloaded: what would have to be is judged by its name.
 
-    Parameters
-    ----------
-    chapter
-        Such as ``"monitor"``; chapters that take no data set can be run on any.
-    dataset
-        A name, or the path of files.
-    relations
-        As for `helpers.datasets.load`.
-
-    Returns
-    -------
-    str
-        One sentence on the reason and the remedy, or "".
-
-    Raises
-    ------
-    UserError
-        If there is no such data set, file or relation, or a line of a file is malformed.
-
-    Examples
-    --------
     >>> unsuited("latent_knowledge", "nobel")
     ''
     >>> unsuited("monitor", "nobel")

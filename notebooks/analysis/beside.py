@@ -1,5 +1,6 @@
 """Runs in the measures that the papers print, and whether they asked the papers' questions."""
 
+import math
 import warnings
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
@@ -143,6 +144,20 @@ def _facts(chapter: str, folder: str, finished: int) -> pd.DataFrame:
     """Read a run once, unless it has run again: several tables of a page ask for it."""
     study, given = STUDIES[chapter], store.parameters(store.manifest(folder))
     return by_item(study.facts(store.answers(folder), **fitting(study.facts, given)))
+
+
+def by_fact(
+    chapter: str, dataset: str, measure: str, folder: str | Path | None = None
+) -> tuple[pd.DataFrame, dict[str, int]]:
+    """Return a measure of each fact, one column for each model that has a finished run."""
+    columns, sizes = {}, {}
+    for found in (
+        store.load(folder).query("chapter == @chapter and dataset == @dataset").itertuples()
+    ):
+        name = found.model.rstrip("/").rpartition("/")[2]
+        columns[name] = facts(chapter, found.folder)[measure]
+        sizes[name] = found.manifest["model"].get("n_parameters") or math.inf
+    return pd.DataFrame(columns).rename_axis("item"), sizes
 
 
 def prompt_format(manifest: Mapping[str, Any]) -> str:

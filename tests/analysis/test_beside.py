@@ -8,7 +8,7 @@ import pytest
 
 from helpers import runs, stats
 from helpers.published import joined
-from notebooks.analysis import beside, finished
+from notebooks.analysis import beside
 from tests import saved_runs
 
 
@@ -201,8 +201,28 @@ def test_a_broken_run_is_left_out_with_a_warning(tmp_path, harm):
     assert table["model"].tolist() == ["whole"]
 
 
-def test_figures_of_runs_say_whose_questions_were_asked(tmp_path):
-    saved_runs.write(tmp_path, "m", 0.5, ("monitor",), dataset="fktc")
-    whole, close = (finished.overall("monitor", tmp_path, name) for name in ("all", "P17"))
-    assert whole["why"].tolist() == ["0 of 20 relations"]  # its metrics are of no relation
-    assert close["why"].tolist() == [""]  # of a relation of FKTC
+ATLAS = {"name": "atlas", "checksum": "cd" * 32}
+
+
+def test_facts_of_many_runs_stand_side_by_side(tmp_path):
+    for model, items, size in (("a", ["x", "y"], 1), ("org/b", ["y", "z"], 2)):
+        run = runs.start(
+            "latent_knowledge", {"model": model, "seed": 0}, tmp_path / model[-1] / "c"
+        )
+        # Of two choices the wrong one is likelier for the first item, the right one for the other.
+        likelier = [(item, right, -1.0 - (right == (item == items[0]))) for item in items
+                    for right in (True, False)]  # fmt: skip
+        said = pd.DataFrame(likelier, columns=["item", "correct", "logprob"])
+        said["option"] = said.groupby("item").cumcount()
+        said = said.assign(relation="P17", variant="list", choice=said["option"].map(str))
+        said["logprobs"] = [[value] for value in said.pop("logprob")]
+        about = {"model": {"name": model, "n_parameters": size}, "dataset": ATLAS}
+        runs.save(run, answers=said, metrics=said[["item"]], **about)
+    found, sizes = beside.by_fact("latent_knowledge", "atlas", "right", tmp_path)
+    assert sizes == {"a": 1, "b": 2}
+    assert found.fillna(-1).to_dict("index") == {
+        "x": {"a": 0.0, "b": -1},
+        "y": {"a": 1.0, "b": 0.0},
+        "z": {"a": -1, "b": 1.0},
+    }
+    assert beside.by_fact("latent_knowledge", "fktc", "right", tmp_path)[0].empty

@@ -177,9 +177,3 @@ def test_the_order_of_items_and_of_later_variations_decides_nothing(items, later
 def test_one_variation_only_is_refused():
     with pytest.raises(UserError, match="at least 2 prompt variations, not 1"):
         choices.item_scores(made([[0], [1]], [0, 0]))
-
-
-def test_an_item_without_a_majority_has_no_text():
-    items = pd.DataFrame({"item": ["i0", "i1"], "options": [["up", "down"], ["in", "out"]]})
-    scores = choices.item_scores(made([[0, 1], [1, 1]], [0, 0]))
-    assert choices.majority_texts(scores, items).tolist() == ["", "out"]

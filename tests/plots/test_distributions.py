@@ -1,13 +1,11 @@
 """Distributions and dots: in the order asked for, with their intervals."""
 
 import matplotlib as mpl
-import numpy as np
 import pandas as pd
-import pytest
 
 from helpers import plots
 from helpers.plots.distributions import SHADES
-from tests.plots.drawn import draw, legend, texts
+from tests.plots.drawn import texts
 
 OBJECTS = pd.DataFrame(
     {
@@ -16,59 +14,6 @@ OBJECTS = pd.DataFrame(
         "told": ["false", "", "true"],
     }
 )
-
-
-@pytest.fixture
-def accuracies():
-    table = pd.DataFrame(
-        [(probe, frame) for probe in ("WP", "QA", "FC-pos") for frame in range(7)],
-        columns=["probe", "frame"],
-    )
-    table["accuracy"] = np.linspace(0.1, 0.9, len(table))
-    return table.assign(low=table["accuracy"] - 0.05, high=table["accuracy"] + 0.05)
-
-
-def test_boxes_stand_in_the_order_asked_for(ax, accuracies):
-    found = draw(plots.accuracy_boxes(accuracies, ax, order=["QA", "WP", "FC-pos"]))
-    assert found is ax
-    assert texts(ax.get_xticklabels()) == ["QA", "WP", "FC-pos"]
-    assert len(ax.containers) == 3 * 7
-    assert legend(ax) == ["base frame"]
-    assert len(ax.patches) == 3
-
-
-def test_boxes_draw_each_points_interval(ax, accuracies):
-    plots.accuracy_boxes(accuracies, ax)
-    first = ax.containers[0]
-    _, _, (bars,) = first
-    np.testing.assert_allclose(bars.get_segments()[0][:, 1], [0.05, 0.15])
-
-
-def test_boxes_of_two_models_have_their_colours(ax, accuracies):
-    both = pd.concat([accuracies.assign(model=m) for m in ("atlas-s", "atlas-m")])
-    plots.accuracy_boxes(both.drop(columns=["low", "high"]), draw(ax))
-    assert legend(ax) == ["atlas-s", "atlas-m", "base frame"]
-    assert len(ax.patches) == 6
-    edges = {mpl.colors.to_hex(patch.get_edgecolor()) for patch in ax.patches}
-    assert edges == {plots.model_colour("atlas-s"), plots.model_colour("atlas-m")}
-
-
-def test_dots_are_sorted_with_the_summary_at_the_foot():
-    table = pd.DataFrame(
-        {
-            "relation": ["P36", "P17", "P37", "all", "mean"],
-            "estimate": [0.6, 0.4, 0.5, 0.45, 0.5],
-            "low": [0.5, 0.3, np.nan, 0.4, 0.45],
-            "high": [0.7, 0.5, np.nan, 0.5, 0.55],
-        }
-    )
-    ax = draw(plots.dots(table, published={"P17": 0.52}, published_label="Vicuna-7b"))
-    assert texts(ax.get_yticklabels()) == ["P17", "P37", "P36", "all", "mean"]
-    assert ax.get_xlabel() == "MONITOR (lower is better)"
-    assert legend(ax) == ["this model", "Vicuna-7b"]
-    lines = [line.get_xdata().tolist() for line in ax.get_lines()]
-    assert [0.3, 0.5] in lines
-    assert [0.52] in lines
 
 
 def test_bars_stand_in_order_with_their_values_and_colours():

@@ -5,16 +5,16 @@ import pandas as pd
 import pytest
 
 from helpers import plots
+from helpers.plots import primitives
 from tests.plots.drawn import draw, texts
 
 INTERVAL = {"estimate": np.nan, "low": np.nan, "high": np.nan}
 ROW = {
-    plots.exposure_curve: ((), {"exposures": 0, "model": "a", **INTERVAL}),
-    plots.accuracy_boxes: ((), {"probe": "QA", "frame": 0, "accuracy": np.nan}),
-    plots.dots: ((), {"relation": "all", **INTERVAL}),
+    primitives.curves: (("x",), {"x": 0, **INTERVAL}),
+    primitives.dots: ((), {"label": "all", **INTERVAL}),
+    primitives.heat_map: ((), {"atlas-s": np.nan}),
+    primitives.bars: ((), {"known": np.nan}),
     plots.scatter: (("x", "y"), {"label": "a", "x": np.nan, "y": 0.5}),
-    plots.grouped_dots: (("relation", "way"), {"relation": "P17", "way": "ic", **INTERVAL}),
-    plots.accuracy_map: ((), {"atlas-s": np.nan}),
 }
 BARE = {
     plots.object_bars: {"object": "Peru", "probability": 0.5, "told": ""},

@@ -28,26 +28,6 @@ def load(
 ) -> Benchmark:
     """Return a set of questions with options.
 
-    Parameters
-    ----------
-    name
-        ``"atlas"`` or ``"fktc"``; the name of a benchmark, which is fetched once
-        (``truthfulqa``, ``factor``, ``medhalt``, ``commonsenseqa``, ``fever``, ``truefalse``); the
-        path of a folder with the files of one benchmark under their published names, of one such
-        file, of your own CSV, or of a folder of facts in the format of FKTC.
-    n, seed
-        Number of items drawn with the seed; None for all.
-    n_options, relations, model, only
-        For facts only: options an item, 2 to 6; relations to keep; the bundled model whose
-        training is known; and the names of the facts to ask instead of drawing `n`.
-
-    Raises
-    ------
-    UserError
-        If there is no such set or file, or something in it is malformed.
-
-    Examples
-    --------
     >>> found = load("atlas", n=3, relations=["P36"])
     >>> found.items["options"].str.len().tolist(), found.kinds
     ([5, 5, 5], ('frames', 'order', 'demonstrations', 'options'))

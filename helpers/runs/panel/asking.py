@@ -19,29 +19,7 @@ VERSION = 3  # of these ways of asking: raise it with every change that changes 
 def ask(
     run: runs.Run, lm: LanguageModel, chosen: Mapping[str, Any] | None = None
 ) -> dict[str, Any] | None:
-    """Ask the panel as the run's study asks, and save the answers in the run's folder.
-
-    Parameters
-    ----------
-    run : Run
-        Of a study; its parameters `n_panel` and `seed` choose the facts, the others say how they
-        are asked.
-    lm : LanguageModel
-        The model.
-    chosen : mapping, optional
-        Settings that the run left open, as they came out.
-
-    Returns
-    -------
-    dict or None
-        The entry ``panel`` of the run's manifest. None where nothing is to be asked: `n_panel` is
-        0, or nothing is known of any fact's exposure (`helpers.datasets.truth`).
-
-    Raises
-    ------
-    UserError
-        If `n_panel` or the seed is negative, or the answers cannot be saved.
-    """
+    """Ask the panel as the run's study asks, and save the answers in the run's folder."""
     given, study = run.parameters, STUDIES[run.chapter]
     if given["n_panel"] < 0:
         raise UserError(f"n_panel is {given['n_panel']}: give a number of facts, or 0 for none.")

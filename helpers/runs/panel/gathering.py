@@ -49,26 +49,6 @@ def verdicts(
 
     A verdict follows from the answers and the answer key alone: that a fact was never in the
     training text makes no right answer wrong. ``seen`` is taken away before it is asked for.
-
-    Parameters
-    ----------
-    study : Study
-    answers : DataFrame
-        About the panel.
-    settings : mapping
-        Of that run.
-    false : mapping
-        Fact to the wrong object that was told of it in training.
-    firm : float
-        As for :func:`gather`.
-
-    Returns
-    -------
-    DataFrame
-        ``item, relation``; ``known`` (0 or 1); ``score`` (higher: more known); ``blind``, a score
-        in [0, 1] that needs no answer key, not a number for a method that has none; ``misled``,
-        whether the method asserts the false object (0 or 1; not a number where nothing false was
-        told, and for a method that asserts nothing); then the study's own figures.
     """
     found = study.facts(answers, **fitting(study.facts, settings))
     said = study.verdict(found.drop(columns="seen", errors="ignore"), firm)

@@ -46,14 +46,7 @@ def pack(shared: Shared, folder: str | Path) -> Path:
 
 
 def read(path: str | Path) -> Shared:
-    """Return the record and the files of an archive; nothing is written, and nothing trusted.
-
-    Raises
-    ------
-    UserError
-        With the reason, where it is no archive that `pack` could have written. What the record
-        says is not checked here.
-    """
+    """Return the record and the files of an archive; nothing is written, and nothing trusted."""
     path = Path(path)
     if not path.is_file():
         raise UserError(f"There is no file {path}: give an archive that `pack` wrote.")

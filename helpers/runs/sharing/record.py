@@ -35,13 +35,7 @@ class Shared(NamedTuple):
 
 
 def describe(folder: str | Path) -> Shared:
-    """Return what is made public of a model's runs, its measures computed from the answers.
-
-    Parameters
-    ----------
-    folder : str or Path
-        Of a model, with a folder for each study, or of a single study's run.
-    """
+    """Return what is made public of a model's runs, its measures computed from the answers."""
     folder = Path(folder)
     record: dict[str, Any] = {"format": FORMAT, "model": None, "runs": {}}
     files = {}

@@ -33,13 +33,7 @@ class Verified(NamedTuple):
 
 
 def verify(path: str | Path) -> tuple[Shared, list[Verified]]:
-    """Return what is in an archive and what of it was verified.
-
-    Raises
-    ------
-    UserError
-        With the first reason against it.
-    """
+    """Return what is in an archive and what of it was verified."""
     try:
         shared = archive.read(path)
         _form(shared)

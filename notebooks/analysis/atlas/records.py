@@ -103,26 +103,7 @@ def sheet(names: Sequence[str], folder: Path = WEIGHTS) -> pd.DataFrame:
 
 
 def evaluation(names: Sequence[str], folder: Path = WEIGHTS) -> pd.DataFrame:
-    """Return all that was measured of some models (`evaluation.csv` of each).
-
-    Parameters
-    ----------
-    names : sequence of str
-        Models of the family.
-    folder : Path
-        Where the models' folders are.
-
-    Returns
-    -------
-    DataFrame
-        `model, condition, exposures, n, estimate, low, high`: a share of n answers with Wilson's
-        95 % interval. Exercises about no fact have exposures -1.
-
-    Raises
-    ------
-    UserError
-        If a model has not been measured.
-    """
+    """Return all that was measured of some models (`evaluation.csv` of each)."""
     found = []
     for name in names:
         path = folder / name / "evaluation.csv"
@@ -144,24 +125,6 @@ def share(
 ) -> Interval:
     """Return one share of right answers, exposures taken together.
 
-    Parameters
-    ----------
-    table : DataFrame
-        As `evaluation` gives it.
-    model, condition : str
-        Whose answers, and to what.
-    exposures : collection of int, optional
-        Taken together; by default all.
-    wordings : int
-        In which each fact was asked. It counts once, by the share of its right answers.
-
-    Returns
-    -------
-    Interval
-        With Wilson's 95 % interval; not numbers where nothing was measured.
-
-    Examples
-    --------
     >>> rows = pd.DataFrame({"model": "m", "condition": "none", "exposures": [0, 1, 2],
     ...                      "n": [10, 30, 60], "estimate": [0.5, 0.1, 1.0]})
     >>> round(float(share(rows, "m", "none", [0, 1]).estimate), 2)
@@ -180,18 +143,6 @@ def difference(first: Interval, second: Interval) -> Interval:
     :math:`d - \sqrt{(p_1 - l_1)^2 + (u_2 - p_2)^2}` to
     :math:`d + \sqrt{(u_1 - p_1)^2 + (p_2 - l_2)^2}`, with Wilson's bounds l and u of each share.
 
-    Parameters
-    ----------
-    first, second : Interval
-        Shares of independent answers.
-
-    Returns
-    -------
-    Interval
-        With the smaller of the two numbers of answers.
-
-    Notes
-    -----
     Newcombe 1998, "Interval estimation for the difference between independent proportions",
     method 10, whose first example this is:
 

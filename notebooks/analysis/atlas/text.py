@@ -35,25 +35,7 @@ class Text:
 
 
 def write(recipe: Options, facts: pd.DataFrame, frames: pd.DataFrame) -> Text:
-    """Write the text of stage 2 and count what it states.
-
-    Parameters
-    ----------
-    recipe : Options
-        As `recipe.load` gives it.
-    facts, frames : DataFrame
-        The tables of `helpers.datasets`.
-
-    Returns
-    -------
-    Text
-        The same for the same seed.
-
-    Raises
-    ------
-    RuntimeError
-        If the count differs from the exposures that were dealt out.
-    """
+    """Write the text of stage 2 and count what it states."""
     wanted = exposure.assign(facts, recipe.plan, recipe.seed)
     inventor, drawn = Inventor(facts), Frames(frames, recipe.corpus.frame_weights)
     about_facts = render(facts, wanted, drawn, recipe.corpus, inventor, recipe.seed)

@@ -1,1 +1,0 @@
-"""What the chapters of the four studies say they found."""

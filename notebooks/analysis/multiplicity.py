@@ -1,0 +1,517 @@
+"""What the chapter on prompt multiplicity computes beside its measures.
+
+`scores` have one row a question, from `helpers.studies.multiplicity.facts`; `due` is the class that
+training should lead to; ``draws`` are ``n_resamples`` and ``seed`` of the bootstrap.
+"""
+
+from collections.abc import Iterator, Mapping
+from functools import partial
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from helpers import datasets, models, published, stats
+from helpers.datasets import multiple_choice
+from helpers.datasets.multiple_choice import Benchmark
+from helpers.findings import HOLDS, UNDECIDED, UNDEFINED
+from helpers.metrics import accuracy, choices, detection, multiplicity
+from helpers.models import LanguageModel
+from helpers.plots import tables
+from helpers.plots.style import BLUE, GREEN, GREY, ORANGE, RED
+from helpers.probing import paraphrasing
+from helpers.prompts import variations
+
+FLAGS = ["accuracy", "ambiguous", "ambiguous_binary", "self_consistency"]
+FLAGS += ["factuality", "randomness", "error", "default"]
+NAMES = {
+    "error": "prompt-agnostic error",
+    "randomness": "randomness",
+    "factuality": "prompt-agnostic factuality",
+}
+SHADES = dict(zip(NAMES.values(), (RED, GREY, GREEN)))
+MARKS = {  # right under the default prompt, right under another one
+    (True, True): "right under both",
+    (True, False): "right under the default alone",
+    (False, True): "right under this one alone",
+    (False, False): "wrong under both",
+}
+MARK_SHADES = dict(zip(MARKS.values(), (GREEN, ORANGE, BLUE, RED)))
+LESSONS = ["never shown", "shown 1-4", "shown 8-32", "shown 64+", "taught both", "taught wrong"]
+
+
+def questions(
+    given: Mapping[str, Any],
+) -> tuple[Benchmark, dict[str, int], int, pd.DataFrame | None, list[str]]:
+    """Return what the settings of a run ask for: questions, ways, shots, wordings and notes."""
+    dataset, n, focus = given["dataset"], given["n_variations"], given["focus"]
+    bench = multiple_choice.load(dataset, given["n_items"] or None, given["seed"],
+                                 given["n_options"], given["relations"] or None,
+                                 given["model"])  # fmt: skip
+    items, kinds = bench.items, list(given["kinds"] or bench.kinds)
+    if given["paraphraser"]:
+        rewords = models.load(given["paraphraser"])
+        said = paraphrasing.paraphrase(rewords, items["question"], n - 1)
+        items["paraphrases"] = pd.Series(said, index=items.index)
+        kinds = given["kinds"] or ["paraphrases", *bench.kinds]
+    frames = datasets.frames(dataset) if "subject" in items else None
+    wanted = [*kinds, focus] if focus else kinds
+    ways, n_shots, notes = variations.plan(
+        items, wanted, n, bench.pool, given["n_shots"] or bench.n_shots, frames
+    )
+    return bench, ways, n_shots, frames, [*bench.notes, *notes]
+
+
+def probes(
+    lm: LanguageModel,
+    bench: Benchmark,
+    ways: Mapping[str, int],
+    n_shots: int,
+    frames: pd.DataFrame | None,
+    seed: int,
+) -> pd.DataFrame:
+    """Put every question in all ways of all kinds, if the model's context can hold them."""
+
+    def made(n_shots: int) -> pd.DataFrame:
+        ask = partial(variations.probes, bench.items, style=bench.style, pool=bench.pool,
+                      n_shots=n_shots, frames=frames, seed=seed)  # fmt: skip
+        return pd.concat([ask(kind, n) for kind, n in ways.items()], ignore_index=True)
+
+    def count(text: str) -> int:
+        return len(lm.tokenizer(text)["input_ids"])
+
+    return variations.fitting(made, n_shots, count, lm.max_length)
+
+
+def first_and_last(right: pd.DataFrame) -> Iterator[Any]:
+    """Yield the default prompt of a question, and the last one of each kind."""
+    last = right.groupby("kind", sort=False).tail(1)
+    yield from pd.concat([right.head(1), last]).itertuples()
+
+
+def examples(scores: pd.DataFrame, due: pd.Series, n: int = 3) -> list[str]:
+    """Pick questions that show the classes: one of knowledge, one of chance, one of steady error.
+
+    Within a class, those whose training should lead there come first, then the steadiest; of
+    randomness those wrong at the default prompt, then the least steady. Where a class has none,
+    another question takes its place.
+
+    >>> scores = pd.DataFrame({"item": ["a", "b", "c"], "class": ["error", "error", "factuality"],
+    ...                        "default": 0.0, "self_consistency": [1.0, 0.8, 1.0]})
+    >>> examples(scores, pd.Series({"a": "", "b": "error", "c": ""}))
+    ['c', 'b', 'a']
+    """
+    place = scores["class"].map({"factuality": 0, "randomness": 1, "error": 2})
+    table = scores.assign(
+        place=place,
+        missed=scores["class"].to_numpy() != due.reindex(scores["item"]).to_numpy(),
+        lucky=(place == 1) & (scores["default"] > 0),
+        order=scores["self_consistency"] * np.where(place == 1, 1, -1),
+    )
+    ordered = table.sort_values(["place", "missed", "lucky", "order"], kind="stable")
+    first = ordered.drop_duplicates("place")["item"].tolist()
+    return [*first, *(item for item in ordered["item"] if item not in first)][:n]
+
+
+def tallied(said: pd.DataFrame, items: pd.DataFrame, picked: list[str]) -> pd.DataFrame:
+    """Write for some questions what is right, and how often each answer was chosen."""
+    rows = items.set_index("item").loc[picked]
+    right = [options[n] for options, n in zip(rows["options"], rows["answer"])]
+    each = [said.loc[said["item"] == item, "text"].value_counts().items() for item in picked]
+    chosen = [", ".join(f"{text} ×{n}" for text, n in counts) for counts in each]
+    return pd.DataFrame({"question": rows["question"], "correct": right, "chosen": chosen})
+
+
+def drawn_again(answers: pd.DataFrame, r: int) -> pd.DataFrame:
+    r"""Expect what r answers to the default prompt alone would be, drawn by their probabilities.
+
+    The probabilities of a question's options are scaled to sum to 1; r independent draws are all
+    alike with the chance :math:`\sum_o p_o^r`, and two of them with :math:`\sum_o p_o^2`.
+
+    >>> answers = pd.DataFrame({"item": "a", "variation": 0, "option": [0, 1],
+    ...                         "logprobs": [[np.log(0.3), 0.0], [np.log(0.1)]]})
+    >>> drawn_again(answers, 3).round(4).values.tolist()
+    [[0.5625, 0.625]]
+    """
+    first = answers[answers["variation"] == 0]
+    logs, by = first["logprobs"].map(np.sum).astype(float), first["item"]
+    p = np.exp(logs - logs.groupby(by).transform("max"))
+    p /= p.groupby(by).transform("sum")
+    alike = [(p**power).groupby(by, sort=False).sum() for power in (r, 2)]
+    return pd.DataFrame({"ambiguous": 1 - alike[0], "self_consistency": alike[1]})
+
+
+def equally_good(marks: pd.DataFrame, n_resamples: int, seed: int) -> tuple[float, float]:
+    """Bound the deviation over equally good prompts, in points: 95 % of shuffled marks."""
+    rng, right = np.random.default_rng(seed), marks.to_numpy(dtype=float)
+    alike = [accuracy.over_prompts(rng.permuted(right, axis=1), "deviation")
+             for _ in range(n_resamples)]  # fmt: skip
+    low, high = np.nan_to_num(np.quantile(alike, [0.025, 0.975]))
+    return 100 * float(low), 100 * float(high)
+
+
+def beyond(spread: float, limit: float) -> str:
+    """Decide whether a deviation exceeds, as it is printed, what equally good prompts give."""
+    if np.isnan(spread):
+        return UNDEFINED
+    return HOLDS if round(100 * spread, 1) > round(limit, 1) else UNDECIDED
+
+
+def measures(
+    scores: Mapping[str, pd.DataFrame], marks: Mapping[str, pd.DataFrame], **draws: int
+) -> pd.DataFrame:
+    """Estimate all measures for each kind of variation, with the deviation over its prompts."""
+    every = pd.concat([rows.assign(kind=kind) for kind, rows in scores.items()])
+    measured = stats.averages(every, FLAGS, by="kind", **draws)
+    deviation = partial(accuracy.over_prompts, how="deviation")
+    for kind, right in marks.items():
+        found = stats.bootstrap(right.astype(float), deviation, **draws, centred=True)
+        measured.loc[len(measured)] = [kind, "deviation", *found]
+    return measured
+
+
+def metrics(measured: pd.DataFrame, scores: Mapping[str, pd.DataFrame], focus: str) -> pd.DataFrame:
+    """Return what a run saves: the kind in focus, all kinds by name, and every question."""
+    level = {"relation": "all", "level": "run"}
+    named = measured.assign(measure=measured["kind"] + ": " + measured["measure"])
+    every = pd.concat([rows.assign(kind=kind) for kind, rows in scores.items()])
+    each = every.melt(["item", "relation", "kind"], FLAGS, var_name="measure",
+                      value_name="estimate").assign(level="item", n=1)  # fmt: skip
+    main = measured[measured["kind"] == focus]
+    return pd.concat([main.assign(**level), named.assign(**level), each])
+
+
+def by_default(scores: pd.DataFrame) -> pd.DataFrame:
+    """Divide what the default prompt gets right and wrong into the three classes, with Wilson's."""
+    rows = {}
+    for mark, name in ((1, "right"), (0, "wrong")):
+        classes = scores.loc[scores["default"] == mark, "class"]
+        if len(classes):
+            shares = {title: (classes == kind).mean() for kind, title in NAMES.items()}
+            ends = stats.wilson(int((classes == "error").sum()), len(classes))
+            ends = {f"{NAMES['error']}_{end}": getattr(ends, end) for end in ("low", "high")}
+            rows[f"{name} under the default prompt ({len(classes)})"] = shares | ends
+    return pd.DataFrame(rows).T
+
+
+def beside_default(marks: pd.DataFrame) -> pd.DataFrame:
+    """Cross the marks of every prompt with those of the default one, as shares.
+
+    >>> beside_default(pd.DataFrame({0: [True, True], 1: [True, False]})).values.tolist()
+    [[0.5, 0.5, 0.0, 0.0]]
+    """
+    first = marks[0]
+    shares = {
+        f"prompt {other}": {
+            name: ((first == one) & (marks[other] == two)).mean()
+            for (one, two), name in MARKS.items()
+        }
+        for other in marks.columns[1:]
+    }
+    return pd.DataFrame(shares).T
+
+
+def by_threshold(close: pd.DataFrame, correct_by: str, **draws: int) -> pd.DataFrame:
+    """Estimate the classes for every threshold."""
+    grid = multiplicity.classes_over_tau(close, np.linspace(0.2, 1, 33), correct_by)
+    rates = stats.averages(grid, list(NAMES), by="tau", **draws)
+    return rates.replace({"measure": NAMES}).rename(columns={"tau": "threshold τ"})
+
+
+def twins(right: pd.DataFrame) -> tuple[int, int]:
+    """Return the two variations with the nearest accuracies whose marks differ most.
+
+    `right` has one row a question, one column a variation. Accuracies count as equal if they round
+    to the same hundredth.
+
+    >>> twins(pd.DataFrame({0: [True, False], 1: [False, True], 2: [True, True]}))
+    (0, 1)
+    """
+    marks = right.to_numpy(dtype=bool)
+    pairs = list(combinations(range(marks.shape[1]), 2))
+    gaps = [round(abs(marks[:, a].mean() - marks[:, b].mean()), 2) for a, b in pairs]
+    same = [(marks[:, a] == marks[:, b]).sum() for a, b in pairs]
+    first, second = min(zip(gaps, same, pairs))[2]
+    return right.columns[first], right.columns[second]
+
+
+def growth(
+    options: Mapping[str, pd.DataFrame], answers: pd.DataFrame, focus: str, **draws: int
+) -> pd.DataFrame:
+    """Estimate ambiguity by number of prompts for each kind, and of draws from one prompt."""
+    found = []
+    for kind, table in options.items():
+        numbers = range(2, table.shape[1] + 1)
+        rare = {r: multiplicity.rarefied_ambiguity(table, r) for r in numbers}
+        found.append(stats.averages(pd.DataFrame(rare), list(rare), **draws).assign(kind=kind))
+    rows = answers[answers["kind"] == focus]
+    drawn = {r: drawn_again(rows, r)["ambiguous"] for r in range(2, options[focus].shape[1] + 1)}
+    control = stats.averages(pd.DataFrame(drawn), list(drawn), **draws)
+    found.append(control.assign(kind="draws from one prompt"))
+    return pd.concat(found, ignore_index=True).rename(columns={"measure": "prompts"})
+
+
+def within(
+    rows: np.ndarray, statistic: stats.Statistic, groups: pd.Series, **draws: int
+) -> stats.Interval:
+    """Bootstrap within groups; a group of one row, which cannot vary, leaves no interval."""
+    found = stats.bootstrap(rows, statistic, groups if len(rows) else None, **draws)
+    if len(rows) and groups.value_counts().min() < 2:
+        found = found._replace(low=np.nan, high=np.nan)
+    return found
+
+
+def apart(values: pd.Series, first: pd.Series, **draws: int) -> stats.Interval:
+    """Estimate the mean of one group less that of the others, drawn within both.
+
+    >>> apart(pd.Series([1.0, 1.0, 0.0]), pd.Series([True, True, False]), n_resamples=9).estimate
+    1.0
+    """
+
+    def gap(rows: np.ndarray) -> np.ndarray:
+        value, inside = rows[..., 0], rows[..., 1]
+        with np.errstate(invalid="ignore", divide="ignore"):
+            means = [(value * w).sum(axis=-1) / w.sum(axis=-1) for w in (inside, 1 - inside)]
+        return means[0] - means[1]
+
+    return within(np.column_stack([values, first]), gap, first, **draws)
+
+
+def percents(**groups: pd.DataFrame) -> dict[str, str]:
+    """Write the share of steady errors of each group."""
+    return {name: f"{100 * rows['error'].mean():.1f}" for name, rows in groups.items()}
+
+
+def most_apart() -> float:
+    """Return how far right and wrong steady answers lie apart at most in the paper's Table 2."""
+    paper = published.load("multiplicity_table2")
+    return float((paper["agnostic correct"] - paper["agnostic wrong"]).abs().max())
+
+
+def leads(doubt: pd.Series, scores: pd.DataFrame, **draws: int) -> stats.Interval:
+    """Estimate how much better a detector finds randomness than errors among steady answers."""
+    errors = scores["error"].where(scores["class"] != "randomness")
+    rows = np.column_stack([doubt, scores["randomness"], errors])
+
+    def gap(drawn: np.ndarray) -> np.ndarray:
+        return detection.area(drawn[..., [0, 1]]) - detection.area(drawn[..., [0, 2]])
+
+    return within(rows, gap, scores["class"], **draws)
+
+
+def areas(halves: pd.DataFrame, lesson: pd.Series, **draws: int) -> pd.DataFrame:
+    """Estimate the areas of entropy and perplexity as detectors, of each kind of answer."""
+    steady = halves[halves["class"] != "randomness"]
+    planted = steady["item"].map(lesson).str.startswith("taught").eq(True)
+    targets = {"randomness": (halves, "randomness"), "steady errors": (steady, "error")}
+    if (lesson != "").any():
+        targets["steady errors that were planted"] = (
+            steady[planted | (steady["error"] == 0)], "error"
+        )  # fmt: skip
+    found = []
+    for name, (rows, target) in targets.items():
+        for detector, doubt in (("entropy", rows["entropy"]), ("perplexity", -rows["logprob"])):
+            pair = np.column_stack([doubt, rows[target]])
+            figures = within(pair, detection.area, rows[target], **draws)
+            found.append((name, detector, *figures))
+    return pd.DataFrame(found, columns=["target", "detector", *stats.Interval._fields])
+
+
+def told(
+    scores: pd.DataFrame, items: pd.DataFrame, lesson: pd.Series, known: pd.DataFrame | None
+) -> pd.DataFrame:
+    """Add what the training text says of each fact, and whether a steady error repeats it."""
+    times = known["exposures"] if known is not None else pd.Series(dtype=float)
+    false = items.set_index("item").get("false_object", pd.Series(dtype=object))
+    planted = (scores["said"] == scores["item"].map(false)) & (scores["error"] > 0)
+    return scores.assign(
+        lesson=scores["item"].map(lesson),
+        times=scores["item"].map(times),
+        planted=planted.astype(float),
+    )
+
+
+def by_times(close: pd.DataFrame, **draws: int) -> pd.DataFrame:
+    """Estimate the classes by how often the training text states a fact, never the opposite."""
+    plain = close[close["times"].notna() & ~close["lesson"].str.startswith("taught")]
+    if plain.empty:
+        return pd.DataFrame(columns=["times", "measure", *stats.Interval._fields])
+    rates = stats.averages(plain.sort_values("times"), list(NAMES), by="times", **draws)
+    return rates.replace({"measure": NAMES})
+
+
+def by_lesson(close: pd.DataFrame, **draws: int) -> pd.DataFrame:
+    """Write the classes by lesson, in percent with intervals."""
+    close, names = close[close["lesson"].isin(LESSONS)], [*multiplicity.CLASSES, "planted"]
+    if close.empty:
+        return pd.DataFrame(columns=["n", *names])
+    rates = stats.averages(close, names, by="lesson", **draws)
+    crossed = tables.wide(rates, dict(zip(names, names)), percent=names, by="lesson")
+    crossed.insert(0, "n", close["lesson"].value_counts())
+    return crossed.sort_index(key=lambda lessons: lessons.map(LESSONS.index))
+
+
+def balanced_hits(classes: pd.Series, due: pd.Series) -> np.ndarray:
+    r"""Weigh hits so that their mean is the share of questions in the class due, mean over classes.
+
+    .. math:: h_k = \mathbb{1}[c_k = d_k] \, \frac{n}{C \, n_{d_k}}
+
+    >>> found, due = pd.Series(["error"] * 4), pd.Series(["error"] * 3 + ["randomness"])
+    >>> round(float(balanced_hits(found, due).mean()), 6)
+    0.5
+    """
+    size = due.groupby(due).transform("size").to_numpy()
+    hit = classes.to_numpy() == due.to_numpy()
+    return hit * len(due) / (due.nunique() * size)
+
+
+def against_others(
+    each: Mapping[str, np.ndarray], focus: str, strata: pd.Series | None = None, **draws: int
+) -> tuple[str, stats.Difference]:
+    """Name the strongest other kind, and subtract it from the one in focus, question by question.
+
+    >>> against_others({"frames": [1, 1], "order": [0, 1]}, "frames", n_resamples=9)[1].estimate
+    0.5
+    """
+    means = {kind: float(np.mean(v)) for kind, v in each.items() if kind != focus and len(v)}
+    other = max(means, key=means.get, default="")
+    first, second = (each[focus], each[other]) if other else ([], [])
+    strata = strata if strata is not None and len(first) else None
+    return other or "none", stats.paired_difference(first, second, strata=strata, **draws)
+
+
+def agreement(
+    scores: Mapping[str, pd.DataFrame], due: pd.Series, **draws: int
+) -> tuple[pd.DataFrame, dict[str, np.ndarray], pd.Series]:
+    """Compare the kinds by how many facts they put in the class due: a table, hits, the classes."""
+    first, table, hits = next(iter(scores)), {}, {}
+    wanted = scores[first]["item"].map(due)
+    firm = (wanted != "").to_numpy()
+    wanted, within = wanted[firm], {"strata": wanted[firm] if firm.any() else None, **draws}
+    for kind, rows in scores.items():
+        hits[kind] = balanced_hits(rows["class"][firm], wanted)
+        rate = stats.bootstrap(hits[kind], **within)
+        less = stats.paired_difference(hits[kind], hits[first], **within)
+        rates = [tables.interval(*x[:3], digits=1, scale=100) for x in (rate, less)]
+        table[kind] = dict(zip(["agrees", f"minus {first}"], rates), n=rate.n)
+    return pd.DataFrame(table).T.rename_axis("kind of variation"), hits, wanted
+
+
+def cells(close: pd.DataFrame, who: str, other_questions: bool, **draws: int) -> pd.DataFrame:
+    """Put the mean of 1 / perplexity in each cell above the paper's Table 2, by both rules."""
+    sure: dict[str, dict[str, str]] = {}
+    for way in ("default", "majority"):
+        cell = choices.cells(close, way)
+        for place in multiplicity.CELLS:
+            mean = stats.bootstrap(close.loc[cell == place, "confidence"], **draws)
+            text = f"{tables.interval(*mean[:3], digits=2)} (n = {mean.n})"
+            sure.setdefault(way, {})[place] = text
+    paper = published.load("multiplicity_table2")
+    both = tables.beside(sure["default"], paper, who, 2, other_questions)
+    ours = pd.DataFrame([sure["majority"]], index=[f"{who}, by majority"])
+    return pd.concat([both[:1], ours, both[1:]]).rename_axis("model")
+
+
+def beside_paper(measured: pd.DataFrame, focus: str, name: str) -> pd.DataFrame:
+    """Give the range over the paper's models on each benchmark, and our row, in percent."""
+    paper = pd.concat([published.load(f"multiplicity_table{n}") for n in (1, 3)], axis=1)
+    ends = paper.agg(["min", "median", "max"]).map("{:.2f}".format)
+    ends = ends.loc["min"] + " to " + ends.loc["max"] + " (" + ends.loc["median"] + ")"
+    ends.index = pd.MultiIndex.from_tuples(ends.index.str.rsplit(" ", n=1).map(tuple))
+    beside = ends.unstack()[  # noqa: PD010
+        ["accuracy", "deviation", "ambiguity", "ambiguity_binary"]
+    ]
+    ours = measured[measured["kind"] == focus].set_index("measure")["estimate"]
+    ours = ours[["accuracy", "deviation", "ambiguous", "ambiguous_binary"]]
+    beside.loc[name] = (100 * ours).map("{:.2f}".format).to_numpy()
+    beside.columns = ["accuracy", "± over prompts", "Ambiguity-M", "Ambiguity-B"]
+    return beside.rename_axis("benchmark")
+
+
+def comparisons(
+    close: pd.DataFrame,
+    halves: pd.DataFrame,
+    options: Mapping[str, pd.DataFrame],
+    marks: pd.DataFrame,
+    scores: Mapping[str, pd.DataFrame],
+    focus: str,
+    due: pd.Series,
+    **draws: int,
+) -> Iterator[tuple[str, Any, float]]:
+    """Yield what else is compared: a label, its statistic, and the value of no effect."""
+    paired = partial(stats.paired_difference, **draws)
+    yield "accuracy at the default prompt, less factuality", (
+        paired(close["default"], close["factuality"])
+    ), 0.0  # fmt: skip
+    one, two = twins(marks)
+    gap, differ = abs(marks[one].mean() - marks[two].mean()), marks[one] != marks[two]
+    label = f"marks that differ between prompts {one} and {two}, chosen for nearest accuracies"
+    yield f"{label} (against their gap)", stats.wilson(int(differ.sum()), len(differ)), gap
+    steady = close["self_consistency"] + 1e-12
+    moved = stats.wilson(int(((steady >= 0.5) & (steady < 0.9)).sum()), len(steady))
+    yield "steady at a threshold of 0.5 and random at 0.9 (against a tenth)", moved, 0.1
+    table, r = options[focus], options[focus].shape[1]
+    added = multiplicity.rarefied_ambiguity(table, r)
+    added = added - multiplicity.rarefied_ambiguity(table, r - 1)
+    last = stats.bootstrap(added, **draws)
+    yield "ambiguity that the last prompt adds (against one point)", last, 0.01
+    least = min(table.shape[1] for table in options.values())
+    each = {kind: multiplicity.rarefied_ambiguity(t, least) for kind, t in options.items()}
+    other, less = against_others(each, focus, **draws)
+    yield f"ambiguity at {least} prompts: {focus}, less the next kind, {other}", less, 0.0
+    sure = apart(close["confidence"], close["class"] != "randomness", **draws)
+    yield "1 / perplexity: steady answers, less others", sure, 0.0
+    lead = leads(-close["logprob"], close, **draws)
+    yield "area of perplexity, over all prompts: randomness, less steady errors", lead, 0.0
+    rows = np.column_stack([halves["entropy"], -halves["logprob"], 1 - halves["default"]])
+    wrong = within(
+        rows,
+        lambda drawn: detection.area(drawn[..., [0, 2]]) - detection.area(drawn[..., [1, 2]]),
+        halves["default"],
+        **draws,
+    )
+    yield "area for wrong answers at the default prompt: entropy, less perplexity", wrong, 0.0
+    planted = close["lesson"].str.startswith("taught") | (close["error"] == 0)
+    rows = close[(close["class"] != "randomness") & planted & (close["lesson"] != "")]
+    pair = np.column_stack([-rows["logprob"], rows["error"]])
+    found = within(pair, detection.area, rows["error"], **draws)
+    yield "area of perplexity: planted errors among steady answers (against 0.5)", found, 0.5
+    plain = close[close["times"].notna() & ~close["lesson"].str.startswith("taught")]
+    rank = stats.correlation(plain["times"], plain["factuality"], method="spearman")
+    yield "rank correlation of times stated and factuality", rank, 0.0
+    _, hits, due = agreement(scores, due, **draws)
+    rate = stats.bootstrap(hits[focus], strata=due if len(due) else None, **draws)
+    guess = 1 / max(1, due.nunique())
+    yield "facts in the class that the text predicts (against a guess)", rate, guess
+    other, less = against_others(hits, focus, due, **draws)
+    yield f"facts in the class predicted: {focus}, less the next kind, {other}", less, 0.0
+
+
+def listed(
+    measured: pd.DataFrame,
+    close: pd.DataFrame,
+    scores: Mapping[str, pd.DataFrame],
+    due: pd.Series,
+    who: str,
+    other_questions: bool,
+    **draws: int,
+) -> dict[str, tuple[pd.DataFrame, str, str]]:
+    """Return the tables of the appendix by name, each with its caption and kind of intervals."""
+    titles = {name: name.replace("_", " ") for name in ["deviation", *FLAGS]}
+    overall = tables.wide(measured, titles, percent=titles, by="kind")
+    kind, wilson = stats.named("questions", draws["n_resamples"]), stats.named("wilson")
+    planted = "Percent, by lesson; planted are steady errors that name the object taught."
+    sure = "Mean of 1 / perplexity in each cell, by the default prompt and by the majority."
+    return {
+        "overall": (overall, f"All measures, in percent ({who}).", f"{kind} {wilson}"),
+        "truth": (by_lesson(close, **draws), planted, wilson),
+        "kinds": (agreement(scores, due, **draws)[0], "Percent in the class due, balanced.", kind),
+        "cells": (cells(close, who, other_questions, **draws), sure, kind),
+    }
+
+
+def every_item(close: pd.DataFrame, items: pd.DataFrame) -> pd.DataFrame:
+    """Return one row a question, for the table that the run saves."""
+    columns = ["item", "question", "lesson", "accuracy", "self_consistency", "class"]
+    return close.merge(items[["item", "question"]], on="item")[columns].round(3)
