@@ -82,24 +82,10 @@ def difference(
 ) -> stats.Difference:
     """Compare two models in one measure on the facts that count for both: first minus second.
 
-    Both are resampled together. A fact that counts for one alone (MONITOR asks each model for an
-    anchor of its own) is left out, so the difference may not be that of the models' summaries.
+    Tables are from :func:`by_item`; both are resampled together. A fact that counts for one alone
+    (MONITOR asks each model for an anchor of its own) is left out, so the difference may not be
+    that of the models' summaries. Not numbers where no fact counts for both.
 
-    Parameters
-    ----------
-    first, second : DataFrame
-        From :func:`by_item`: index ``item``, with ``relation`` and the columns of the measure.
-    measure : Measure
-    n_resamples, seed : int
-        Of the bootstrap within relations.
-
-    Returns
-    -------
-    stats.Difference
-        Not numbers where no fact counts for both.
-
-    Examples
-    --------
     >>> from numpy import nan
     >>> from helpers.studies import measure_named
     >>> one = pd.DataFrame({"relation": "P17", "right": [1.0, 1.0, 0.0]}, index=list("abc"))

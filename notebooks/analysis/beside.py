@@ -1,5 +1,6 @@
 """Runs in the measures that the papers print, and whether they asked the papers' questions."""
 
+import math
 import warnings
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
@@ -66,15 +67,21 @@ def runs_beside(runs_dir: str | Path = "", n_resamples: int = 1000, seed: int = 
     Each is computed from the run's answers as the paper does: MONITOR and IC-LKE average the
     figures of their relations, the others take all questions together. A figure that is undefined
     is left out, and so is what a sample of facts cannot give (IC-LKE's deviation over relations)
-    or no paper prints (multiplicity but on its six benchmarks).
+    or no paper prints (multiplicity but on its six benchmarks). What `helpers measure`, `make
+    questions` and `make benchmarks` left in the folder counts as well.
+
+    A row has ``model`` (name of its folder), ``label``, ``measure`` (of
+    `helpers.published.joined.measures`), ``value, low, high`` (shares; no bounds where resampling
+    has nothing to vary), ``n``, ``same_questions``, ``why`` (in what the run differs from the
+    paper), ``dataset, folder``. Of several runs with the same model, measure and data set the one
+    with most facts is kept, of equals the latest. A damaged run is left out with a warning.
 
     A run asks the paper's questions if its data set is the paper's: FKTC with all 20 relations,
     T-REx-MC with all 50, SeenQA of all three sources, the whole of a benchmark. A random sample of
     its facts will do, since the interval allows for it; other settings of ``AS_PRINTED``, another
     format of prompts or another kind of variation will not. UR and IUR need the paper's day
-    (``as_of=2024-04-13``). How an answer is judged right differs from paper to paper and is not
-    asked here; each chapter says what we do otherwise. Table 4 of the MONITOR paper divides sums
-    over 20 relations by 21, so its scores are 5 % below our means.
+    (``as_of=2024-04-13``). Table 4 of the MONITOR paper divides sums over 20 relations by 21, so
+    its scores are 5 % below our means.
 
     >>> runs_beside("no/such/folder").empty
     True
@@ -102,6 +109,8 @@ def contributed(
     archives: str | Path, n_resamples: int = 1000, seed: int = 0
 ) -> tuple[pd.DataFrame, list[str]]:
     """Return what :func:`runs_beside` does, of the runs in archives that others contributed.
+
+    And a sentence on each archive of the folder that was not verified and is left out.
 
     >>> contributed("no/such/folder")[1]
     []
@@ -135,6 +144,20 @@ def _facts(chapter: str, folder: str, finished: int) -> pd.DataFrame:
     """Read a run once, unless it has run again: several tables of a page ask for it."""
     study, given = STUDIES[chapter], store.parameters(store.manifest(folder))
     return by_item(study.facts(store.answers(folder), **fitting(study.facts, given)))
+
+
+def by_fact(
+    chapter: str, dataset: str, measure: str, folder: str | Path | None = None
+) -> tuple[pd.DataFrame, dict[str, int]]:
+    """Return a measure of each fact, one column for each model that has a finished run."""
+    columns, sizes = {}, {}
+    for found in (
+        store.load(folder).query("chapter == @chapter and dataset == @dataset").itertuples()
+    ):
+        name = found.model.rstrip("/").rpartition("/")[2]
+        columns[name] = facts(chapter, found.folder)[measure]
+        sizes[name] = found.manifest["model"].get("n_parameters") or math.inf
+    return pd.DataFrame(columns).rename_axis("item"), sizes
 
 
 def prompt_format(manifest: Mapping[str, Any]) -> str:

@@ -18,7 +18,7 @@ from helpers.metrics import subsumption
 from helpers.models import LanguageModel
 from helpers.plots import tables
 from helpers.studies import latent_knowledge as study
-from notebooks.analysis import finished
+from notebooks.analysis import beside
 
 
 def beyond_chance(values: np.ndarray) -> np.ndarray:
@@ -63,7 +63,7 @@ def known_by(
     """
     who = lm.name.rstrip("/").rpartition("/")[2]
     dataset = datasets.source(settings["dataset"])["name"]
-    known, sizes = finished.by_fact("latent_knowledge", dataset, "right", folder)
+    known, sizes = beside.by_fact("latent_knowledge", dataset, "right", folder)
     mine = scores.set_index("item")["right"]
     known = known.drop(columns=who, errors="ignore").reindex(mine.index).assign(**{who: mine})
     sizes[who] = lm.n_parameters or math.inf
