@@ -99,7 +99,7 @@ def remarks(
 
     >>> table = pd.DataFrame({"model": ["m"], "chapter": ["monitor"], "left_out": [""],
     ...                       "commit": ["1234567"]})
-    >>> remarks(table, ["m"], [], "runs")[0][:91]
+    >>> remarks(table, ["m"], [], "runs")[0][:90]
     'm is not read; a run is missing: `python -m book.tools run knowledge_base --model m --runs'
     """
     good = table[table["left_out"] == ""]
