@@ -28,13 +28,13 @@ LIMIT = 100 * 2**20  # what PyPI takes
 ROOT = Path(__file__).resolve().parent.parent
 SCRIPT = """
 from helpers import models
-from helpers.plots import dots, tables
+from helpers.plots import primitives, tables
 from helpers.studies import monitor
 
 lm = models.load("atlas-xs")
 facts = monitor.facts(monitor.ask(lm, relations=["P36"], n_facts=3))
 summary = monitor.summary(facts).query("relation == 'all'")
-dots(summary).figure.savefig("dots.png")
+primitives.dots(summary, "relation").figure.savefig("dots.png")
 tables.export(summary, "t", "tables")
 print(list(summary["measure"]))
 """
@@ -68,9 +68,8 @@ def wheel(root, tmp_path_factory) -> Path:
     source, target = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("wheel")
     for name in INGREDIENTS:
         shutil.copy(root / name, source)
-    shutil.copytree(
-        root / "helpers", source / "helpers", ignore=shutil.ignore_patterns("__pycache__")
-    )
+    for name in ("helpers", "notebooks"):
+        shutil.copytree(root / name, source / name, ignore=shutil.ignore_patterns("__pycache__"))
     command = [sys.executable, "-m", "pip", "wheel", "--no-deps", "--no-build-isolation"]
     command += ["--quiet", "--wheel-dir", target, source]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -108,6 +107,7 @@ def test_it_holds_every_file_of_the_package(root, installed):
     assert {path for path in found - wanted if (installed / path).is_file()} == set()
     assert {path.name for path in installed.iterdir()} == {
         "helpers",
+        "notebooks",
         f"what_language_models_know-{_version(root)}.dist-info",
     }
 

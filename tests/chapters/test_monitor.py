@@ -182,7 +182,7 @@ def _interrupt(job):
 def test_interrupted_run_resumes_without_repeating(root, tmp_path):
     words = ["n_facts=20", "relations=P17,P36", "attribution=no", "n_bootstrap=20"]
     words += ["n_panel=0", "n_grid=1", "n_close=4"]
-    command = [sys.executable, "-m", "helpers", "run", "monitor"]
+    command = [sys.executable, "-m", "book.tools", "run", "monitor"]
     command += ["--model", "atlas-xs", "--runs", str(tmp_path), "--set", *words]
     cache = tmp_path / "atlas-xs" / "cache"
     options = {"stderr": subprocess.PIPE, "start_new_session": True}

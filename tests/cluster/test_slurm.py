@@ -47,7 +47,7 @@ def context(folder, length):
 def sweep(root, environment, models, folder, *more):
     """Do what `make sweep PROFILE=slurm` does."""
     words = [*CHAPTERS, "--models", *models, "--runs", str(folder), "--profile", "slurm"]
-    command = [sys.executable, "-m", "helpers", "sweep", *words, *more, "--set", *SMALL]
+    command = [sys.executable, "-m", "book.tools", "sweep", *words, *more, "--set", *SMALL]
     # the profile's times are those of a real cluster
     quick = {"PYTHONUNBUFFERED": "1"}
     done = subprocess.run(
