@@ -111,6 +111,7 @@ def test_holm_by_hand():
     assert stats.holm([]).size == 0
 
 
+@pytest.mark.slow
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=60))
 def test_holm_agrees_with_statsmodels(p):
     reject, theirs, *_ = multipletests(p, method="holm")

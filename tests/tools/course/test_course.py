@@ -128,6 +128,7 @@ def test_the_readme_adds_up(made):
         assert [int(cell) for cell in row[2:5]] == [len(found), code, minutes]
 
 
+@pytest.mark.slow
 def test_making_it_again_changes_no_byte(made, tmp_path):
     assert commands.main(["course", "--folder", str(tmp_path / "again")]) == 0
     for path in made.rglob("*.ipynb"):
