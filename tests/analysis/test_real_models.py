@@ -85,7 +85,6 @@ def test_headline_pairs_are_of_different_papers_and_all_there():
     assert set(joint.MAIN) <= set(paper.index)
 
 
-
 def test_doubtful_matches_are_left_out_one_by_one(printed):
     row = joint.doubts([(joint.LKE, NCCR)]).iloc[0]
     left = {
