@@ -28,6 +28,10 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
         "help": "multiplicity of several prompts, or knowledge_base of repeated answers to one",
     },
     "--json": {"action": "store_true", "help": "print one object, without intervals"},
+    "run": {"metavar": "RUN", "type": Path, "help": "a model's folder of runs, or an archive"},
+    "--beside": {"metavar": "RUN", "type": Path, "help": "of another model, on the same facts"},
+    "--width": {"type": float, "default": 0.1, "help": "of an interval, bound to bound; 0.1"},
+    "--difference": {"type": float, "default": 0.1, "help": "between two models; 0.1"},
     "--folder": {"type": Path, "help": "where to write; one in build by default"},
 }
 FIXED = {"model": "MODEL= or --model", "run_dir": "--runs", "runs_dir": "--runs"}
@@ -109,12 +113,27 @@ def verify(args: argparse.Namespace) -> None:
         raise UserError(" ".join(refused))
 
 
+def plan(args: argparse.Namespace) -> None:
+    """Say how many facts an interval or a difference needs, from finished runs."""
+    from helpers.runs import sharing
+
+    found = sharing.plan(args.run, args.beside, args.width, args.difference)
+    found["paired"] = found["paired"].replace(0, "none")
+    whole = {"for_width": "{:,.0f}".format, "for_difference": "{:,.0f}".format}
+    print(found.to_string(index=False, float_format="{:.3f}".format, formatters=whole))
+    print(
+        f"Facts for an interval {args.width:g} wide, and to tell a difference of "
+        f"{args.difference:g} in four of five samples. inf: more than 100,000."
+    )
+
+
 COMMANDS: Commands = {
     "measure": (measure, "name studies --runs --set"),
     "logs": (logs, "files --study --json --set"),
     "card": (card, "place --folder"),
     "pack": (pack, "place --folder"),
     "verify": (verify, "archives"),
+    "plan": (plan, "run --beside --width --difference"),
 }
 
 
