@@ -72,6 +72,11 @@ def _chosen(line: dict[str, Any], rule: str) -> dict[str, Any]:
         )
     options = [str(said).strip() for (_, said), _ in pairs]
     sums, answer = np.array([score for _, score in pairs]), _correct(line, options)
+    if not (sums <= 0).all() or np.isneginf(sums).all():  # NaN is not at most 0 either
+        raise UserError(
+            f"{line['where']} has scores that are no log-probabilities ({sums.max():g}): each is a "
+            "number of at most 0, and one at least is finite; run the task again."
+        )
     scores = {"acc": sums, "acc_norm": sums / [max(len(text), 1) for text in options]}
     _check_marks(line, scores, answer)
     option = int(np.argmax(scores["acc" if rule == "sum" else "acc_norm"]))
