@@ -46,7 +46,9 @@ def test_options_are_chosen_as_acc_and_acc_norm_do(tmp_path):
     ]
     assert options(logs.read(runs)) == {"a": [0, 0], "b": [0, 0]}
     assert options(logs.read(runs, "per_character")) == {"a": [1, 1], "b": [0, 0]}
-    with pytest.raises(UserError, match="not tokens: rule is sum or per_character or per_byte, not 'mean'"):
+    with pytest.raises(
+        UserError, match="not tokens: rule is sum or per_character or per_byte, not 'mean'"
+    ):
         logs.read(runs, "mean")
 
 
