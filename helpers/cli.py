@@ -18,6 +18,7 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     "archives": {"metavar": "FILE", "nargs": "+", "help": "as pack wrote them"},
     "files": {"metavar": "FILE", "nargs": "+", "help": "samples_*.jsonl of lm-eval, or .eval"},
     "name": {"metavar": "MODEL", "help": "bundled name, folder, hub id or a server's address"},
+    "model": {"metavar": "MODEL", "nargs": "?", "help": "as measure takes it, weights not needed"},
     "place": {"metavar": "RUN", "type": Path, "help": "a model's folder, such as runs/atlas-m"},
     "studies": {"metavar": "STUDY", "nargs": "*", "help": "all by default"},
     "--runs": {"metavar": "FOLDER", "type": Path, "help": "of the runs; runs by default"},
@@ -127,8 +128,23 @@ def plan(args: argparse.Namespace) -> None:
     )
 
 
+def devices(args: argparse.Namespace) -> None:
+    """Say what devices there are, and whether a model fits."""
+    from helpers.models import devices, gpu
+
+    declared = {"device": "", "dtype": "", "tokens": 1_000_000}
+    given = declared | read_settings(args.set, declared, "This command has")
+    print("\n".join(devices.found()))
+    if args.model:
+        need = devices.need(args.model, given["device"] or None, given["dtype"] or None)
+        number = gpu.dtype(given["dtype"] if given["dtype"] in gpu.DTYPES else None, need.device)
+        long = devices.seconds(need.parameters, given["tokens"], need.device, number)
+        print(f"{need}\nReading {given['tokens']:,} tokens would take about {long:.3g} seconds.")
+
+
 COMMANDS: Commands = {
     "measure": (measure, "name studies --runs --set"),
+    "devices": (devices, "model --set"),
     "logs": (logs, "files --study --json --set"),
     "card": (card, "place --folder"),
     "pack": (pack, "place --folder"),

@@ -222,6 +222,8 @@ def _model(
 ) -> PreTrainedModel:
     from transformers.utils import logging
 
+    from helpers.models import placement
+
     if not sys.stderr.isatty():
         logging.disable_progress_bar()  # its lines have no place in a notebook or a log file
     try:
@@ -233,6 +235,7 @@ def _model(
             output_loading_info=True,
         )
     except Exception as error:  # whatever the files, or code that comes with them, run into
+        placement.refuse(error, folder, name, place)
         raise UserError(
             f"The weights of {name} cannot be loaded ({first_line(error)}); fetch or save them "
             "anew."

@@ -19,11 +19,13 @@ def test_planned_widths_are_those_of_the_archive(root):
     assert planned.to_dict() == pytest.approx({name: told[name] for name in planned.index}, rel=0.1)
 
 
-def test_a_model_beside_itself_differs_by_nothing(root):
+def test_a_model_does_not_differ_from_itself(root):
     archive = root / "results" / KEPT[1]
-    found = sharing.plan(archive, archive)
-    assert (found["paired"] > 0).all()
-    assert (found["for_difference"] < found["for_width"].clip(lower=60)).all()
+    with pytest.raises(UserError, match="no measure to plan from"):
+        sharing.plan(archive, archive)
+    alone = sharing.plan(archive)
+    assert (alone["paired"] == 0).all()
+    assert (alone["for_difference"] > alone["for_width"]).all()
 
 
 def test_what_is_no_run_is_said(tmp_path):
