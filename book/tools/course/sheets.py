@@ -98,6 +98,7 @@ def notebook(path: Path, found: Sequence[Exercise], audience: str) -> NotebookNo
     made = [new_markdown_cell(opening, id="title")]
     if source := exercises.install_cell(path):
         made.append(new_code_cell(source, id="install"))
+    made.append(new_code_cell(exercises.checker().rstrip(), id="check"))
     for number, exercise in enumerate(found, start=1):
         made += _cells(number, exercise, audience)
     return new_notebook(cells=made, metadata=METADATA)
