@@ -58,8 +58,9 @@ def nbgrader(week: Week) -> NotebookNode:
             parts = exercise.parts()
             for function, visible, hidden in parts:
                 hidden = f"### BEGIN HIDDEN TESTS\n{hidden}### END HIDDEN TESTS"
+                test = f"{name}-{function}-test" if len(parts) > 1 else f"{name}-test"
                 cell, points = new_code_cell(f"{visible}{hidden}"), exercise.difficulty / len(parts)
-                yield _marked(cell, f"{name}-{function}-test", points=points, locked=True)
+                yield _marked(cell, test, points=points, locked=True)
         else:
             answer = f"### BEGIN SOLUTION\n{notes(exercise)}\n### END SOLUTION"
             cell = new_markdown_cell(answer)
@@ -102,9 +103,11 @@ def otter(week: Week) -> NotebookNode:
             yield _raw("BEGIN TESTS")
             for _, visible, hidden in parts:
                 yield new_code_cell(visible.rstrip())
-                told = f"points: {exercise.difficulty / len(parts)}\nhidden: true"
-                config = f'""" # BEGIN TEST CONFIG\n{told}\n""" # END TEST CONFIG'
-                yield new_code_cell(f"{config}\n{hidden.rstrip()}")
+                head = "# HIDDEN"
+                if len(parts) > 1:
+                    told = f"points: {exercise.difficulty / len(parts)}\nhidden: true"
+                    head = f'""" # BEGIN TEST CONFIG\n{told}\n""" # END TEST CONFIG'
+                yield new_code_cell(f"{head}\n{hidden.rstrip()}")
             yield _raw("END TESTS")
         yield _raw("END QUESTION")
 
