@@ -48,6 +48,7 @@ class Exercise:
     solution: str  # the code that solves it
     draw: str  # the code that draws inputs for the hidden test
     notes: str  # what the solution says
+    seed: int = 0  # of the hidden test's draws
 
     def functions(self) -> list[ast.FunctionDef]:
         """Return the functions to be written: those of the solution that the test names."""
@@ -88,7 +89,7 @@ class Exercise:
         return (
             f"from notebooks.analysis.hidden_tests import compare\n\n{self.draw}\n\n"
             f"def _solution():\n{solution}\n\n    return [{names}]\n\n\n"
-            f"compare([{names}], _solution(), {_name(self.label)})\n"
+            f"compare([{names}], _solution(), {_name(self.label)}, seed={self.seed})\n"
         )
 
 
