@@ -66,7 +66,9 @@ def nbgrader(week: Week) -> NotebookNode:
             cell = new_markdown_cell(answer)
             yield _marked(cell, f"{name}-answer", points=exercise.difficulty, solution=True)
 
-    return _notebook(week, cells)
+    made = _notebook(week, cells)
+    _marked(made.cells[2], "check", locked=True)
+    return made
 
 
 def _marked(cell: NotebookNode, name: str, points: float = 0, **kinds: bool) -> NotebookNode:
