@@ -1,6 +1,5 @@
 """Inputs on which hidden tests compare a student's function with the solution."""
 
-
 from itertools import permutations
 
 

@@ -178,7 +178,9 @@ def test_platforms_get_key_and_reasons(path):
         if item.options:
             assert choices[key] == item.answer
             assert {choices[name]: why for name, why in told.items()} == item.options
-            given = {e.findtext("text"): e.findtext("feedback/text") for e in question.iter("answer")}
+            given = {
+                e.findtext("text"): e.findtext("feedback/text") for e in question.iter("answer")
+            }
             assert given == item.options
             (right,) = [c for c in olds[item.id].iter() if c.get("continue") == "No"]
             letter = next(e.text for e in right.iter() if local(e) == "varequal")
