@@ -254,6 +254,64 @@ def chance_of_change(choices, r):
     alike = sum(prod((c - i) / (n - i) for i in range(r)) for c in Counter(choices).values())
     return 1 - alike
 """,
+    "ex-atlas-count": """
+import re
+def exposure(lines, frames, subject, obj):
+    filled = [f.replace("[X]", subject).replace("[Y]", obj) for f in frames]
+    pattern = "(" + "|".join(map(re.escape, filled)) + ")$"
+    return len([line for line in lines if re.search(pattern, line)])
+""",
+    "ex-atlas-n": """
+from itertools import count
+from statsmodels.stats.proportion import proportion_confint
+def facts_needed(share, reach):
+    for n in count(2):
+        low, high = proportion_confint(round(share * n), n, method="wilson")
+        if high - low <= 2 * reach:
+            return n
+""",
+    "ex-comparison-facts": """
+from fractions import Fraction
+from math import ceil
+def facts_needed(apart, win):
+    apart, win = Fraction(str(apart)), Fraction(str(win))
+    d = apart * (2 * win - 1)
+    return ceil(4 * (apart - d * d) / (d * d))
+""",
+    "ex-kb-hidden": """
+from itertools import permutations
+def hidden_pairs(table, gain):
+    rows = table.to_dict("index")
+    return {
+        (a, b)
+        for a, b in permutations(rows, 2)
+        if rows[a]["CR"] - rows[b]["CR"] >= gain and rows[a]["NCR"] < rows[b]["NCR"]
+    }
+""",
+    "ex-kb-k": """
+import statistics
+def errors(chosen, k):
+    shares = [float(sum(row[:k]) / k) for row in chosen]
+    squares = statistics.mean(s * (1 - s) / k for s in shares)
+    return [squares**0.5, statistics.stdev(shares) / len(shares) ** 0.5]
+""",
+    "ex-monitor-ratio": """
+def mean_of_ratios(facts):
+    ratios = [row.deviation / row.anchor for row in facts.itertuples() if row.counted]
+    return sum(ratios) / len(ratios)
+""",
+    "ex-real-partial": """
+from math import sqrt
+def partial(ab, ac, bc):
+    return (ab - ac * bc) / sqrt(1 - ac * ac) / sqrt(1 - bc * bc)
+""",
+    "ex-real-draws": """
+from itertools import combinations_with_replacement
+def draws(k):
+    return len(list(combinations_with_replacement(range(k), k)))
+def alone(k):
+    return (1 / k) ** (k - 1)
+""",
 }
 
 
