@@ -67,7 +67,7 @@ benchmarks: install ## run the multiplicity chapter on 50 questions of each of B
 	    --runs "runs/benchmarks/$$name" --set "dataset=$$set" n_items=50 $(SET) || exit $$?; done
 
 course: install ## write exercises, assignments, quizzes and slides in build/course, and check them
-	@"$(PY)" -m book.tools course
+	@"$(PY)" -m book.tools course $(if $(SEED),--seed $(SEED))
 
 noise: install ## ask MODEL the same things in four ways that should not matter, for the comparison
 	@"$(PY)" -m book.tools noise --model "$(MODEL)"

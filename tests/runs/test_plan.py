@@ -19,6 +19,7 @@ def test_planned_widths_are_those_of_the_archive(root):
     assert planned.to_dict() == pytest.approx({name: told[name] for name in planned.index}, rel=0.1)
 
 
+@pytest.mark.slow
 def test_a_model_does_not_differ_from_itself(root):
     archive = root / "results" / KEPT[1]
     with pytest.raises(UserError, match="no measure to plan from"):

@@ -4,6 +4,7 @@ import ast
 
 from book.tools.course.exercises import Exercise, imports
 from helpers import UserError
+from notebooks.analysis.hidden_tests import check
 
 NOTHING = "return None"
 TO_WRITE = "raise NotImplementedError"
@@ -31,7 +32,7 @@ def try_out(exercise: Exercise) -> None:
 
 def run(solution: str, test: str, label: str) -> Exception | None:
     """Run a solution and its test in names of their own; return what they raise."""
-    names = {"__name__": label}
+    names = {"__name__": label, "check": check}
     try:
         exec(compile(solution, f"{label}, solution", "exec"), names)
         exec(compile(test, f"{label}, test", "exec"), names)
