@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors import SafetensorError
 
 from helpers import UserError, first_line
 from helpers.models import gpu
@@ -64,7 +65,13 @@ def place(
     bits = dtype if dtype in BITS else None
     if bits:
         _need(f"For {bits} weights,", "accelerate", "bitsandbytes")
-    size, free = int(count(weights) * share), gpu.memory(where).free
+    try:
+        size, free = int(count(weights) * share), gpu.memory(where).free
+    except SafetensorError as error:
+        raise UserError(
+            f"The weights of {name} cannot be loaded ({first_line(error)}); fetch or save them "
+            "anew."
+        ) from error
     if device is None and where.type == "cuda" and size > ROOM * free:
         _need(
             f"The {gpu.gigabytes(size)} of {name} do not fit into the {gpu.gigabytes(free)} "
