@@ -10,7 +10,7 @@ The rules, each tried in this order; the first that holds decides.
 3. *none*: nothing but punctuation, a placeholder ("none", "n/a", "answer"), or the question again:
    at least nine tenths of the response's words stand in the question, and it holds at least six
    tenths of the question's words.
-4. *unsure*: one of the phrases of ``unsure.txt``, in English and eleven other languages.
+4. *unsure*: one of the phrases of ``unsure.txt``, in English and twelve other languages.
 5. *wrong*: anything else.
 
 Source: Zheng, Lapata and Pan 2024, section 3.3 and Table 3, describe the kinds ("regular

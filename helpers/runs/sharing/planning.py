@@ -7,9 +7,8 @@ import pandas as pd
 
 from helpers import UserError, stats
 from helpers.runs.sharing import record
-from helpers.runs.sharing.record import Shared
 from helpers.runs.sharing.verification import verify
-from helpers.studies import STUDIES, Measure, fitting
+from helpers.studies import STUDIES, Measure
 
 
 def plan(
@@ -55,7 +54,9 @@ def _row(
 ) -> dict[str, object]:
     columns = list(measure.columns)
     one = facts.dropna(subset=columns)
-    found = stats.spread(one[columns].astype(float), measure.statistic, _strata(one))
+    found = stats.spread(
+        one[columns].astype(float), measure.statistic, one.get("stratum", one["relation"])
+    )
     gap, paired = found._replace(sd=found.sd * np.sqrt(2)), 0
     if other is not None:
         both = one.merge(other.dropna(subset=columns), on="item", suffixes=("", "_other"))
@@ -65,7 +66,7 @@ def _row(
         def apart(rows: np.ndarray) -> np.ndarray:
             return measure.statistic(rows[..., :k]) - measure.statistic(rows[..., k:])
 
-        gap = stats.spread(values, apart, _strata(both))
+        gap = stats.spread(values, apart, both.get("stratum", both["relation"]))
     return {
         "measure": measure.name,
         "n": found.n,
@@ -76,15 +77,12 @@ def _row(
     }
 
 
-def _strata(facts: pd.DataFrame) -> pd.Series:
-    return facts["stratum"] if "stratum" in facts else facts["relation"]
-
-
 def _tables(place: str | Path) -> dict[str, pd.DataFrame]:
     """Return each study's table of facts, of a folder of runs or of an archive that holds."""
-    shared: Shared = verify(place)[0] if Path(place).is_file() else record.describe(place)
-    found = {}
-    for name, run in shared.record["runs"].items():
-        study, answers = STUDIES[name], record.table(shared.files[run["answers"]["file"]])
-        found[name] = study.facts(answers, **fitting(study.facts, run["parameters"]))
-    return found
+    shared = verify(place)[0] if Path(place).is_file() else record.describe(place)
+    return {
+        name: record.facts(
+            name, run["parameters"], record.table(shared.files[run["answers"]["file"]])
+        )
+        for name, run in shared.record["runs"].items()
+    }
