@@ -442,7 +442,7 @@ def test_a_case_is_asked_with_the_answer_before_behind_it(cases):
     assert "France" in found
     assert found == {name: pytest.approx(100 * before[name], abs=0.1) for name in found}
     assert min(found.values()) > 0.5
-    assert "Dashed: the answer before, to “Which country is Lyon in?”" in cases.inner_text(
+    assert "Dashed outline: the answer before, to “Which country is Lyon in?”" in cases.inner_text(
         "caption"
     )
     france = cases.locator(".live-bars tr:has(th:text-is('France'))")

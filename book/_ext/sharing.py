@@ -1,7 +1,7 @@
 """What a page tells of itself: to those who share a link to it, and on the front page to all.
 
-Each page gets a description, its first paragraph, and a picture. ``byline`` says who wrote the book,
-its version and its date, as ``CITATION.cff`` and git have them.
+Each page gets a description, its first paragraph, and a picture. ``byline`` says who wrote the
+book, its version and its date, as ``CITATION.cff`` and git have them.
 """
 
 import subprocess
@@ -20,13 +20,14 @@ ROOT, PICTURE, LONGEST = Path(__file__).resolve().parents[2], "_static/front_pag
 
 def describe(app: Sphinx, page: str, _: str, context: dict[str, Any], tree: nodes.Node) -> None:
     """Add the description and the picture of a page to its head."""
-    texts = (" ".join(one.astext().split()) for one in tree.findall(nodes.paragraph)) if tree else ()
+    every = tree.findall(nodes.paragraph) if tree else ()
+    texts = (" ".join(one.astext().split()) for one in every if not one["classes"])
     text = next((one for one in texts if len(one) > 40), app.config.html_title)
     if len(text) > LONGEST:
         text = text[:LONGEST].rsplit(" ", 1)[0] + " …"
     base = app.config.html_baseurl  # without it an address within the book
-    title = escape(nodes.Text(context.get("title") or app.config.html_title).astext())
-    picture = urljoin(base, PICTURE) if base else app.builder.get_relative_uri(page, "") + PICTURE
+    title = context.get("title") or app.config.html_title  # markup of its own, escaped by Sphinx
+    picture = urljoin(base, PICTURE) if base else "../" * page.count("/") + PICTURE
     told = {"title": title, "description": escape(text), "image": picture, "type": "article"}
     tags = "".join(f'<meta property="og:{key}" content="{told[key]}">\n' for key in told)
     about = f'<meta name="description" content="{told["description"]}">\n'

@@ -451,7 +451,7 @@
           : "all objects";
       const marked =
         shown.length > SHOWN && bars.length > shown.length ? " and those with a mark" : "";
-      const behind = before ? ` Dashed: the answer before, to “${ending(before.prompt)}”.` : "";
+      const behind = before ? ` Dashed outline: the answer before, to “${ending(before.prompt)}”.` : "";
       this.caption.textContent = `What ${catalogue.model} expects next: ${which}${marked}.${behind}`;
       this.rows.replaceChildren(
         ...shown.map((bar) => this.row(bar, before?.probabilities.get(bar.name))),
