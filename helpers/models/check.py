@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable
 
 import numpy as np
@@ -94,11 +93,11 @@ def texts(model: LanguageModel) -> Callable[[int], tuple[int, ...]]:
 
 
 def refuse_nan(model: LanguageModel, values: Iterable[float]) -> None:
-    """Refuse log-probabilities of which one is not a number, as damaged weights give, or above 0."""
+    """Refuse log-probabilities of which one is above 0 or, as damaged weights give, no number."""
     if not all(value <= ROUNDED for value in values):
         raise UserError(
-            f"{model.name} gives probabilities that are not numbers (nan), or above 1, in "
-            f"{str(model.dtype).removeprefix('torch.')}; fetch or save its weights anew, or choose "
+            f"{model.name} gives probabilities that are not numbers (nan) in "
+            f"{str(model.dtype).removeprefix('torch.')}, or above 1; fetch or save its weights anew, or choose "
             "another dtype (bfloat16, float32)."
         )
 

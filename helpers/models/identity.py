@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import inspect
-import os
 from collections.abc import Iterable, Iterator
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from helpers import UserError
-from helpers.models import adapters, address, checkpoints
+from helpers.models import checkpoints
 
 # The libraries that turn texts into ids and ids into numbers: some mend what others got wrong.
 LIBRARIES = ("torch", "transformers", "tokenizers", "peft")
-TOKENIZER = "SERVER_TOKENIZER"
 CODE = "transformers_modules"  # where transformers puts code that it was trusted to run
 
 
@@ -58,23 +55,3 @@ def versions() -> dict[str, str]:
         except PackageNotFoundError:
             continue
     return found
-
-
-def elsewhere(name: str) -> tuple[list[Path], dict[str, str]]:
-    """Return what a model is made from outside its own folder: folders, and commits on the hub.
-
-    That is an adapter's base and the tokenizer set for a server's model. The network is not asked.
-    """
-    if address.is_address(name):
-        place = os.environ.get(TOKENIZER, "")
-    else:
-        try:
-            place = adapters.base(Path(name).expanduser(), name)
-        except (OSError, UserError):  # no adapter, or one that will be refused
-            return [], {}
-    if not place:
-        return [], {}
-    folder = checkpoints.WEIGHTS / place if place in checkpoints.bundled() else Path(place)
-    told = {place: checkpoints.commit(place) or ""}
-    folder = folder.expanduser()
-    return ([folder] if folder.is_dir() else []), told

@@ -133,9 +133,9 @@ def describe(lm: LanguageModel) -> dict[str, Any]:
     Returns
     -------
     dict
-        `name, slug, revision, weights_sha, files_sha, architecture, kind, n_parameters, max_length,
-        device, dtype, quantization, device_map, prompt_format, base`; of a GGUF file also `gguf` (its
-        name, checksum and quantization), of a model on a server `server`, dicts.
+        `name, slug, revision, weights_sha, files_sha, architecture, kind, n_parameters,
+        max_length, device, dtype, quantization, device_map, prompt_format, base`; of a GGUF file
+        also `gguf` (its name, checksum and quantization), of a model on a server `server`, dicts.
     """
     if not lm.at_hand:
         kept = ("name", "slug", "kind", "n_parameters", "max_length", "dtype", "prompt_format")
