@@ -97,8 +97,8 @@ def refuse_nan(model: LanguageModel, values: Iterable[float]) -> None:
     if not all(value <= ROUNDED for value in values):
         raise UserError(
             f"{model.name} gives probabilities that are not numbers (nan) in "
-            f"{str(model.dtype).removeprefix('torch.')}, or above 1; fetch or save its weights anew, or choose "
-            "another dtype (bfloat16, float32)."
+            f"{str(model.dtype).removeprefix('torch.')}, or above 1; fetch or save its weights "
+            "anew, or choose another dtype (bfloat16, float32)."
         )
 
 

@@ -18,9 +18,10 @@ from helpers.models import address as addresses
 from helpers.models import checkpoints, hub, identity, placement, tokens
 from helpers.models.address import Address, Limits, Server
 from helpers.models.checkpoints import slug
-from helpers.models.identity import TOKENIZER
 from helpers.models.language_model import LanguageModel
 from helpers.models.server import completions, exactness, session
+
+TOKENIZER = "SERVER_TOKENIZER"
 
 # Seconds in which a server must show up at the start; later it may be away for longer.
 START = 10.0
