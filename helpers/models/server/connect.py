@@ -15,13 +15,14 @@ from transformers import AutoConfig, AutoTokenizer, GenerationConfig, PreTrained
 
 from helpers import UserError
 from helpers.models import address as addresses
-from helpers.models import checkpoints, hub, placement, tokens
+from helpers.models import checkpoints, hub, identity, placement, tokens
 from helpers.models.address import Address, Limits, Server
 from helpers.models.checkpoints import slug
 from helpers.models.language_model import LanguageModel
 from helpers.models.server import completions, exactness, session
 
 TOKENIZER = "SERVER_TOKENIZER"
+
 # Seconds in which a server must show up at the start; later it may be away for longer.
 START = 10.0
 # Texts that tokenizers tell apart: spaces, digits, other scripts, a smiley.
@@ -52,6 +53,7 @@ def load(name: str, chat: bool = False) -> LanguageModel:
         weights_sha=None,
         revision=None,
         n_parameters=_count(place, folder),
+        files_sha=identity.files_sha([folder]),
     )
     _same_tokens(model, address, soon)
     ids = tokens.prompt_ids(model, [exactness.TEXT])[0]
