@@ -59,7 +59,7 @@ def test_make_hands_on_what_it_is_given(text, by, root, tmp_path):
     [
         (
             "book",
-            {"MODEL": "-x y", "SET": "n=1 'dataset=my $folder'", "CORES": "2"},
+            {"MODEL": "-x y", "SET": "n=1 'd=$f x'", "CORES": "2"},
             ["model=-x y"],
         ),
         ("sweep", {"MODELS": "'a b' c", "PROFILE": "p;q", "DRY": "1"}, ["models=['a b', 'c']"]),
