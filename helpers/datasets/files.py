@@ -16,7 +16,7 @@ def read_text(path: Path) -> str:
     """Return a file as text, a byte order mark taken off; a `UserError` says why it cannot be."""
     try:
         if path.exists() and not path.is_file():
-            raise UserError(f"{path} cannot be read: it is no plain file; give one that holds the text.")
+            raise UserError(f"{path} cannot be read: it is no plain file; name one that is.")
         if path.stat().st_size > LARGEST:
             raise UserError(f"{path} is larger than {LARGEST >> 20} MB: divide it.")
         return path.read_bytes().decode("utf-8-sig")
