@@ -69,7 +69,7 @@ def logs(args: argparse.Namespace) -> None:
     given = read_settings(args.set, study.from_logs.__kwdefaults__, "Logs have")
     found = study.from_logs(args.files, **given)
     for note in found.attrs["notes"]:
-        print(f"note: {note}", file=sys.stderr)
+        print(f"note: {printable(note)}", file=sys.stderr)
     if args.json:
         print(json.dumps(study.of_logs(found)))
         return
@@ -104,10 +104,10 @@ def verify(args: argparse.Namespace) -> None:
         except UserError as error:
             refused.append(str(error))
             continue
-        name = "".join(filter(str.isprintable, shared.record["model"]["name"]))
+        name = printable(shared.record["model"]["name"])
         for run in found:
             print(
-                f"{Path(path).name}, {name}, {run.study}: "
+                f"{printable(Path(path).name)}, {name}, {run.study}: "
                 f"{run.measures} measures hold, from {run.answers:,} answers"
             )
     if refused:
@@ -166,7 +166,7 @@ def run(
     try:
         return commands[args.command][0](args) or 0
     except UserError as error:
-        print(f"error: {error}", file=sys.stderr)
+        print(f"error: {printable(error)}", file=sys.stderr)
         return 2
     except ModuleNotFoundError as error:  # a light install
         if error.name is None or error.name.partition(".")[0] in ("helpers", "book", "notebooks"):
@@ -246,6 +246,15 @@ def read_value(name: str, text: str, default: Any) -> Any:
             f"The parameter {name} takes {KINDS.get(kind, kind.__name__)}, "
             f"as in {name}={default}, and '{text}' is none."
         ) from error
+
+
+def printable(text: object) -> str:
+    r"""Return a text without what a terminal, or the log of a workflow, takes for a command.
+
+    >>> printable("a\x1b[31m\n::error::b")
+    'a[31m ::error::b'
+    """
+    return "".join(filter(str.isprintable, " ".join(str(text).split())))
 
 
 def _table(summary: Any) -> str:

@@ -7,6 +7,7 @@ server's own: token ids are what prompts are sent as.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -67,8 +68,8 @@ def load(name: str, chat: bool = False) -> LanguageModel:
         found.fingerprint,
         _version(address, soon),
         place,
-        _read(AutoConfig, folder),
-        _read(GenerationConfig, folder),
+        _read(lambda: AutoConfig.from_pretrained(folder, trust_remote_code=False)),
+        _read(lambda: GenerationConfig.from_pretrained(folder)),
     )
     return replace(model, model=server, prompt_format="chat" if chat else "bare")
 
@@ -84,7 +85,8 @@ def _tokenizer(address: Address, root: str | None) -> tuple[PreTrainedTokenizerB
         try:
             folder = checkpoints.small_files(place)
             if checkpoints.has_tokenizer(folder):
-                return AutoTokenizer.from_pretrained(folder), place, folder
+                made = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
+                return made, place, folder
         except Exception:  # not there, or not to be read: the next place may do
             continue
     raise UserError(
@@ -144,8 +146,8 @@ def _count(place: str, folder: Path) -> int | None:
         return None
 
 
-def _read(kind: Any, folder: Path) -> Any:
+def _read(load: Callable[[], Any]) -> Any:
     try:
-        return kind.from_pretrained(folder)
+        return load()
     except (OSError, ValueError, KeyError):
         return None
