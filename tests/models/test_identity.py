@@ -115,6 +115,7 @@ def numbers(folder, cache):
     return found["logprobs"].tolist(), found["text"].tolist(), said["text"].tolist()
 
 
+@pytest.mark.slow
 def test_kept_answers_are_those_of_the_files_as_they_are(folder, tmp_path):
     stale, moved = [], 0
     before = numbers(folder, tmp_path / "kept")
