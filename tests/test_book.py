@@ -212,7 +212,9 @@ def test_the_front_page_works_without_scripts(browser):
     page.wait_for_timeout(700)
     assert bar.bounding_box()["width"] < first[0] / 2
     assert prompt.inner_text() != first[1]
-    assert page.locator("article figure img").is_visible()
+    figures = page.locator("article figure img").all()
+    assert figures
+    assert all(figure.is_visible() for figure in figures)
     assert page.locator("article .finding").count()
 
 
