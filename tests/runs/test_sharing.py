@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from helpers import UserError, runs
+from helpers.datasets import files
 from helpers.runs import measuring, sharing
 from helpers.runs.sharing import archive, record
 from helpers.studies import STUDIES, monitor
@@ -336,7 +337,7 @@ def test_a_table_of_something_else_is_refused(shared, tmp_path, change, reason):
     ids=["a text, often", "a list of them", "a number, often", "bytes"],
 )
 def test_a_small_file_of_a_large_table_is_refused(shared, tmp_path, monkeypatch, column, reason):
-    monkeypatch.setattr(record, "LARGEST", 2**20)
+    monkeypatch.setattr(files, "IN_MEMORY", 2**20)
     stream = io.BytesIO()
     pq.write_table(pa.table({"item": column}), stream, write_statistics=False)
     assert len(stream.getvalue()) < 2**14

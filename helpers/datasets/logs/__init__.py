@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 
 from helpers import UserError
+from helpers.datasets import files
 from helpers.datasets.logs import inspect_ai, lm_eval
 from helpers.datasets.logs.log import Log
 
@@ -109,10 +110,11 @@ def _joined(
 
 def _log(path: Path, rule: str, repeats: bool) -> Log:
     """Read one log of either tool."""
-    if path.suffix in (".eval", ".json"):
-        return inspect_ai.read(path, repeats)
-    if path.suffix == ".jsonl":
-        return lm_eval.read(path, rule, repeats)
+    with files.understood(path):
+        if path.suffix in (".eval", ".json"):
+            return inspect_ai.read(path, repeats)
+        if path.suffix == ".jsonl":
+            return lm_eval.read(path, rule, repeats)
     raise UserError(
         f"{path} is no log that can be read: give samples_*.jsonl of lm-evaluation-harness or "
         ".eval of Inspect."
