@@ -1,10 +1,11 @@
 """Every reader of strangers' files, given files that are broken in every way one can think of.
 
-Each gives a table or one sentence, in bounded time and memory. ``python -m tests.fuzz --minutes 60``
+Each gives a table or one sentence, in bounded time and memory. ``python -m tests.fuzz --minutes N``
 goes on for as long as one likes and prints each input that does neither; the tests take a few.
 """
 
 import argparse
+import contextlib
 import gzip
 import io
 import json
@@ -19,14 +20,18 @@ import warnings
 import zipfile
 from collections import Counter
 from pathlib import Path
+from unittest import mock
 
+import httpx2
 import pandas as pd
 
 from helpers import UserError, datasets
 from helpers.datasets import logs, multiple_choice, questions
 from helpers.models import adapters, checkpoints
+from helpers.models import address as addresses
 from helpers.models.server import completions, session
 from helpers.runs import sharing, store
+from helpers.runs.sharing import archive as archive_
 from notebooks.analysis import lpaqa
 from tests import tool_logs
 
@@ -49,10 +54,10 @@ SCORED = tool_logs.sample("s", "A", "C")
 PARAMETERS = {"name": "m", "dataset": "atlas", "seed": 0}
 MANIFEST = {"chapter": "monitor", "seed": 0, "finished": "2026", "seconds": 1.0, "device": "cpu",
             "parameters": PARAMETERS, "model": {"name": "m"}, "dataset": {"name": "d"}}  # fmt: skip
-ANSWER = {"usage": {"prompt_tokens": 2}, "choices": [{"finish_reason": "length", "logprobs": {
-    "tokens": ["token_id:1", "token_id:2"], "token_logprobs": [None, -1.0],
-    "top_logprobs": [{"token_id:1": -1.0, "token_id:2": -2.0}]}, "token_ids": [1],
-    "prompt_logprobs": [None, {"2": {"logprob": -1.0}}]}]}  # fmt: skip
+LOGPROBS = {"tokens": ["token_id:1", "token_id:2"], "token_logprobs": [-1.0, -2.0],
+            "top_logprobs": [{"token_id:1": -1.0, "token_id:2": -2.0}, {}]}  # fmt: skip
+ANSWER = {"usage": {"prompt_tokens": 2}, "choices": [{"finish_reason": "stop", "logprobs": LOGPROBS,
+          "prompt_logprobs": [None, {"2": {"logprob": -1.0}}]}]}  # fmt: skip
 
 
 def rows(*values):
@@ -63,7 +68,7 @@ def rows(*values):
 def zipped(members):
     """Return members as the bytes of a zip archive."""
     stream = io.BytesIO()
-    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
+    with zipfile.ZipFile(stream, "w") as archive:
         for name, data in members.items():
             archive.writestr(name, data)
     return stream.getvalue()
@@ -78,17 +83,17 @@ def parquet():
 
 def answered(path):
     """Let each reader of a server's answers read one."""
-    content = json.loads(path.read_bytes())
-    for ask in (completions.prompt_logprobs, completions.echo):
-        try:
-            ask({}, [1, 2])[1](content)
-        except session.Unusable:
-            continue
-    for read in (completions.node({}, [1, 2], [1, 2])[1], completions.greedy({}, [1, 2], 1)[1]):
-        try:
-            read(content)
-        except session.Unusable:
-            continue
+    asked = [ask({}, [1, 2]) for ask in (completions.prompt_logprobs, completions.echo)]
+    asked += [completions.node({}, [1, 2], [1, 2]), completions.greedy({}, [1, 2], 1)]
+    address = addresses.parse("http://localhost:1#m")
+    limits = addresses.Limits(patience=0.01, tries=1)
+
+    async def answer(*_):
+        return httpx2.Response(200), path.read_text(encoding="utf-8", errors="replace")
+
+    for _, read in asked:
+        with mock.patch.object(session.Session, "_answer", answer):
+            session.ask(address, limits, completions.PATH, {}, read)
 
 
 # A reader: the files that it is given (the first is broken), and what reads them.
@@ -98,7 +103,7 @@ READERS = {
     "choices.jsonl": ({"train.jsonl": rows(*pd.read_csv(io.StringIO(CHOICES)).to_dict("records")),
                        "test.csv": CHOICES.encode()}, None),
     "choices.parquet": ({"train.parquet": parquet(), "test.csv": CHOICES.encode()}, None),
-    "laureates": ({"nobel.csv": b'firstname,surname,born_date,gender\nA,B,1900-01-01,male\n'}, None),
+    "laureates": ({"nobel.csv": b"firstname,surname,born_date\nA,B,1900-01-01\n"}, None),
     "own": ({"own.csv": b'question,options,answer\nq,"[""a"", ""b""]",a\nr,c|d,1\n'}, "options"),
     "mc1": ({"mc_task.json": json.dumps(MC1).encode()}, "options"),
     "truthfulqa": ({"TruthfulQA.csv": b"Category,Question,Best Answer,Incorrect Answers\n"
@@ -189,13 +194,13 @@ def _bytes(data, chance):
 
 
 def tried(name, seed, folder):
-    """Give a reader a broken file; return the traceback if it ends in one, else what came of it."""
+    """Give a reader a file that a seed breaks; return what came of it, or a traceback."""
     files, read = READERS[name]
     chance = random.Random(seed)
     for number, (file, data) in enumerate(files.items()):
         (folder / file).parent.mkdir(parents=True, exist_ok=True)
-        if number == 0:
-            inside = file.endswith(".eval") and chance.random() < 0.7
+        if number == 0 and seed is not None:
+            inside = file.endswith((".eval", ".zip")) and chance.random() < 0.7
             data = _inside(data, chance) if inside else broken(data, chance)
         (folder / file).write_bytes(data)
     named = {"log": [f for f in files if "results" not in f], "corpus": [*files]}.get(read)
@@ -221,8 +226,12 @@ def _inside(data, chance):
     """Break a member of an archive."""
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         members = {name: archive.read(name) for name in archive.namelist()}
-    name = chance.choice(sorted(members))
-    return zipped(members | {name: broken(members[name], chance)})
+    name = archive_.MANIFEST if archive_.MANIFEST in members else chance.choice(sorted(members))
+    members[name] = broken(members[name].replace(b"\n", b""), chance)
+    with contextlib.suppress(ValueError, AttributeError):  # an archive's manifest is signed
+        record = json.loads(members[name])
+        members[name] = json.dumps(record | {"checksum": archive_.checksum(record)})
+    return zipped(members)
 
 
 def _late(*_):
@@ -245,12 +254,12 @@ def main():
             with tempfile.TemporaryDirectory() as folder:
                 said = tried(name, seed, Path(folder))
             counts[name, said if len(said) < 9 else "failed"] += 1
-            last = tuple(said.splitlines()[-4:])
-            if len(said) > 9 and (name, last) not in seen:
-                seen.add((name, last))
+            last = [line for line in said.splitlines() if line.startswith("  File")][-1:]
+            if len(said) > 9 and (name, *last) not in seen:
+                seen.add((name, *last))
                 print(f"{name}, seed {seed}:\n{said}", flush=True)
         seed += 1
-    print(pd.Series(counts).unstack(fill_value=0).to_string())
+    print(pd.Series(counts).to_string())
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
     print(f"{sum(counts.values()):,} inputs, at most {peak:,} MiB, {len(seen)} ways to fail")
     return 1 if seen else 0

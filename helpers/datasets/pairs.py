@@ -38,8 +38,7 @@ def facts(name: str, path: Path) -> pd.DataFrame:
     if name == "nobel":
         return _births(path)
     found = _splits(path)
-    with files.understood(path):
-        parts = [_multiple_choices(found[split], split) for split in ("train", "test")]
+    parts = [_multiple_choices(found[split], split) for split in ("train", "test")]
     return pd.concat(parts, ignore_index=True)
 
 

@@ -204,7 +204,7 @@ def test_other_files_are_refused(tmp_path):
     with pytest.raises(UserError, match="cannot be read: No such file"):
         logs.read([broken])
     broken.write_bytes(b"PK")
-    with pytest.raises(UserError, match="x.eval is not in its form"):
+    with pytest.raises(UserError, match=r"x\.eval is not in its form"):
         logs.read([broken])
 
 

@@ -343,8 +343,8 @@ def test_a_small_file_of_a_large_table_is_refused(shared, tmp_path, monkeypatch,
     assert len(stream.getvalue()) < 2**14
     told = copy.deepcopy(shared.record)
     told["runs"]["monitor"]["answers"]["sha256"] = hashlib.sha256(stream.getvalue()).hexdigest()
-    files = shared.files | {FILE: stream.getvalue()}
-    said = refused(sharing.pack(record.Shared(told, files), tmp_path))
+    found = shared.files | {FILE: stream.getvalue()}
+    said = refused(sharing.pack(record.Shared(told, found), tmp_path))
     assert reason in said
 
 
@@ -372,8 +372,8 @@ MORE = (zipfile.ZipInfo("../../evil.py"), b"import os")
         (lambda all_: [(compressed(info), data) for info, data in all_], "is compressed, as"),
         (lambda all_: [(zipfile.ZipInfo(f"{n}"), b"") for n in range(101)], "it has 101 members"),
         (lambda _: [("manifest.json", b"{")], "its manifest.json is not JSON"),
-        (lambda _: [("manifest.json", b"[" * 10**5)], "its manifest.json is not JSON"),
-        (lambda _: [("manifest.json", b'{"format": NaN}')], "NaN is no number of JSON"),
+        (lambda _: [("manifest.json", b"[" * 10**5)], "its manifest.json cannot be read"),
+        (lambda _: [("manifest.json", b'{"format": NaN}')], "its manifest.json is not JSON"),
         (lambda _: [("manifest.json", b"[]")], "does not fit the schema at its top"),
         (lambda _: [("manifest.json", b"\xff\xfe\xff")], "its manifest.json is not JSON"),
     ],

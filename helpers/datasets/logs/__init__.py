@@ -16,6 +16,7 @@ RULES = tuple(lm_eval.METRICS)
 COLUMNS = ["item", "relation", "variation", "option", "answer", "text", "right"]
 
 
+@files.understood("One of the logs")
 def read(paths: Sequence[str | Path], rule: str = "sum") -> pd.DataFrame:
     """Read several logs of one task, each with other prompts, as one table of choices.
 
@@ -40,6 +41,7 @@ def read(paths: Sequence[str | Path], rule: str = "sum") -> pd.DataFrame:
     return _table(rows, COLUMNS, logs, notes)
 
 
+@files.understood("One of the logs")
 def repeated(paths: Sequence[str | Path]) -> pd.DataFrame:
     """Read all answers to one prompt a document: repeats, epochs, or several runs of one prompt.
 
@@ -92,7 +94,10 @@ def _joined(
     paths = [Path(path) for path in paths]
     if len({path.resolve() for path in paths}) < len(paths):
         raise UserError("A log is named twice: name each file once.")
-    logs = [_log(path, rule, repeats) for path in paths]
+    logs = []
+    for path in paths:
+        with files.understood(path):
+            logs.append(_log(path, rule, repeats))
     if not logs:
         raise UserError("No log is named: name its file.")
     notes = [note for log in logs for note in log.notes]
@@ -110,11 +115,10 @@ def _joined(
 
 def _log(path: Path, rule: str, repeats: bool) -> Log:
     """Read one log of either tool."""
-    with files.understood(path):
-        if path.suffix in (".eval", ".json"):
-            return inspect_ai.read(path, repeats)
-        if path.suffix == ".jsonl":
-            return lm_eval.read(path, rule, repeats)
+    if path.suffix in (".eval", ".json"):
+        return inspect_ai.read(path, repeats)
+    if path.suffix == ".jsonl":
+        return lm_eval.read(path, rule, repeats)
     raise UserError(
         f"{path} is no log that can be read: give samples_*.jsonl of lm-evaluation-harness or "
         ".eval of Inspect."
