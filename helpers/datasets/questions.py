@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 
 from helpers import UserError
-from helpers.datasets import download, files
+from helpers.datasets import download, files, network
 from helpers.datasets.registry import SOURCES, of_kind
 
 PUBLISHED = of_kind("questions")
@@ -149,7 +149,7 @@ def read(source: str | Path) -> pd.DataFrame:
 
 def find(source: str | Path) -> tuple[str, list[Path]]:
     """Return the name of a source and its files, fetched first where they are elsewhere."""
-    text = str(source)
+    text = network.public(str(source))
     if text in PUBLISHED:
         found = SOURCES[text]
         return text, [_fetch(found.url, text, *found.files.values())]

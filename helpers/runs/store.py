@@ -11,7 +11,7 @@ import json
 import os
 import time
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -75,11 +75,37 @@ def start(chapter: str, parameters: dict[str, Any], folder: str | Path = "") -> 
             probe.touch()
             probe.unlink()
     except OSError as error:
-        raise UserError(
-            f"The run cannot write to {path} ({error.strerror}): "
-            "free it, or give another folder with run_dir or --runs."
-        ) from error
+        raise unwritable("run", path, error) from error
     return Run(chapter, dict(parameters), path, cache, time.monotonic())
+
+
+@contextlib.contextmanager
+def alone(folder: Path, what: str = "run") -> Iterator[None]:
+    """Hold a folder, made where it is missing, for one command; a lock ends with its process."""
+    from filelock import FileLock, Timeout
+
+    lock = FileLock(folder / ".lock", timeout=0)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        lock.acquire()
+    except Timeout as error:
+        raise UserError(
+            f"Another {what} is at work in {folder}: wait for it or end it, then run again."
+        ) from error
+    except OSError as error:
+        raise unwritable(what, folder, error) from error
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def unwritable(what: str, folder: Path, error: OSError) -> UserError:
+    """Return the sentence for a folder of runs that cannot be written to."""
+    return UserError(
+        f"The {what} cannot write to {folder} ({error.strerror or error}): "
+        "free it, or give another folder with run_dir or --runs."
+    )
 
 
 def save(

@@ -19,7 +19,14 @@ from helpers.runs import store
 from helpers.studies import STUDIES, fitting
 
 FORMAT = 1  # of archives: raise it with every change that older versions cannot read
-SAME = ("revision", "weights_sha", "architecture", "kind", "n_parameters")  # in all of its runs
+SAME = (
+    "revision",
+    "weights_sha",
+    "files_sha",
+    "architecture",
+    "kind",
+    "n_parameters",
+)  # in all of its runs
 ASKED = ("prompt_format", "dtype", "quantization")
 KEPT = ("seed", "versions", "commit", "device", "seconds", "peak_memory_mib", "finished")
 DATASET = ("title", "version", "licence", "checksum", "rows")
@@ -141,7 +148,7 @@ def _model(described: dict[str, Any]) -> dict[str, Any]:
     """
     name = described["name"]
     if "server" in described:
-        origin, name = "server", address.parse(name).model
+        origin, name = "server", _public(address.parse(name).model)
     elif name in bundled():
         origin = "bundled"
     else:
@@ -157,8 +164,8 @@ def _public(value: Any) -> Any:
 
     >>> _public(["popqa", "/home/ann/my questions.csv", "org/model@v1", "[X] is in [Y]", 3])
     ['popqa', 'my questions.csv', 'org/model@v1', '[X] is in [Y]', 3]
-    >>> _public("https://ann:secret@example.org/a.jsonl?token=1")
-    'https://example.org/a.jsonl'
+    >>> _public("https://ann:secret@example.org/a.jsonl?token=1"), _public("http://gpu7:8000#m")
+    ('https://example.org/a.jsonl', 'm')
     """
     if isinstance(value, list):
         return [_public(each) for each in value]
@@ -166,6 +173,8 @@ def _public(value: Any) -> Any:
         return value
     if re.match(r"https?://", value):
         parts = urlsplit(value)
+        if parts.fragment:  # a model on a server
+            return _public(parts.fragment)
         return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="").geturl()
     if value.startswith("hub:") or HUB_ID.fullmatch(value.partition("@")[0]):
         return value
