@@ -38,6 +38,12 @@ def test_every_load_says_whether_code_is_trusted(root):
     assert found >= 8
 
 
+def test_want_of_memory_is_told_in_one_place(root):
+    """Each device says it in its own way, so no clause may name one device's error."""
+    named = [p for p in (root / "helpers").rglob("*.py") if "OutOfMemoryError" in p.read_text()]
+    assert named == [root / "helpers" / "models" / "gpu.py"]
+
+
 @pytest.mark.parametrize(
     "index",
     [

@@ -18,7 +18,7 @@ from typing import Any
 from book.tools import others, settings
 from helpers.cli import FIXED
 from helpers.datasets import download
-from helpers.models import checkpoints
+from helpers.models import adapters, address, checkpoints, identity
 from helpers.models.checkpoints import slug
 from helpers.runs import ROOT, SYNTHESIS, environment, shown
 
@@ -32,6 +32,7 @@ PARTS = ("notebook.ipynb", "answers.parquet", "metrics.parquet", "run.json")
 LONGEST = ("monitor", "knowledge_base", "latent_knowledge", "multiplicity", "comparison")
 LONGEST += ("calibration", "atlas", "real_models", "published")
 KEY = "made_from"
+JITTER = 0.02  # by which a server's log-probabilities may differ from one time to the next
 
 
 @dataclass(frozen=True)
@@ -160,13 +161,34 @@ def made_from(job: Job, runs: Path, templates: Path = TEMPLATES) -> dict[str, An
         given = {name: value for name, value in values.items() if name not in FIXED}
         named = list(given.values())
     texts = [text for value in named for text in (value if isinstance(value, list) else [value])]
+    texts += _bases(job.model)
     outside = [ROOT / Path(t).expanduser() for t in (job.model, *texts) if t and isinstance(t, str)]
     found = {
         "settings": json.loads(json.dumps(given, default=environment.plain)),
         "files": digest(files(*CODE, *makers, *outside)),
     }
     found |= {"commit": commit} if (commit := checkpoints.commit(job.model)) else {}
+    found |= {"versions": identity.versions()} if job.model else {}
+    found |= _served(job.model) if address.is_address(job.model) else {}
     return found | ({"runs": _read(runs)} if "runs_dir" in values else {})
+
+
+def _bases(model: str) -> list[str]:
+    """Return the folders of the models that an adapter in a folder rests on."""
+    folder = ROOT / Path(model).expanduser()
+    if not model or not (folder / adapters.CONFIG).is_file():
+        return []
+    base = adapters.base(folder, model)
+    return [base, *_bases(base)] if base != model else []
+
+
+@functools.cache
+def _served(model: str) -> dict[str, Any]:
+    """Return what tells the model on a server from another of its name, asked once a process."""
+    from helpers.models.server import connect  # slow: not for those who need none
+
+    server = connect.load(model).model
+    return {"server": [server.version, server.tokenizer], "sample": list(server.sample)}
 
 
 def files(*places: Path) -> set[Path]:
@@ -197,7 +219,14 @@ def _hash(file: Path, size: int, time: int) -> str:
 def is_current(job: Job, runs: Path) -> bool:
     """Return whether the job's run is there, whole, and made from what it would be made from."""
     made = made_from(job, runs)
-    return all(_signed(runs / folder, job.parts) == made for folder in job.folders)
+    return all(_alike(_signed(runs / folder, job.parts), made) for folder in job.folders)
+
+
+def _alike(signed: dict[str, Any] | None, made: dict[str, Any]) -> bool:
+    """Tell whether a run was made from the same, a server's numbers aside that differ a little."""
+    one, other = ((each or {}).get("sample", []) for each in (signed, made))
+    near = len(one) == len(other) and all(abs(a - b) <= JITTER for a, b in zip(one, other))
+    return near and {**(signed or {}), "sample": []} == {**made, "sample": []}
 
 
 def sign(folder: Path, made: dict[str, Any]) -> None:

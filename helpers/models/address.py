@@ -5,6 +5,7 @@ the model.
 """
 
 import hashlib
+import json
 import os
 import re
 from dataclasses import dataclass, field
@@ -14,6 +15,7 @@ from urllib.parse import urlsplit
 from helpers import UserError
 
 KEY = "SERVER_API_KEY"
+DECIMALS = 2  # of the log-probabilities of a fingerprint
 LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 
 
@@ -49,12 +51,18 @@ class Server:
     ways: tuple[str, ...]  # that give exact log-probabilities (`server.completions`), best first
     settings: dict[str, Any] = field(hash=False)  # what each request says besides its prompt
     difference: float  # largest of a log-probability between two ways, at the start
-    fingerprint: str  # a hash of log-probabilities, which tells weights of one name apart
+    sample: tuple[float, ...]  # log-probabilities of one text, which tell weights of one name apart
     version: str  # what it says of itself; "": nothing
     tokenizer: str  # where the tokenizer came from
     # As transformers reads them, if they are there; they name the tokens that end a text.
     config: Any = field(hash=False, compare=False, default=None)
     generation_config: Any = field(hash=False, compare=False, default=None)
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash of the sample, rounded, for what a server gives differs a little between times."""
+        rounded = [f"{value:.{DECIMALS}f}" for value in self.sample]
+        return hashlib.sha256(json.dumps(rounded).encode()).hexdigest()
 
     def described(self) -> dict[str, Any]:
         """Return what a run's manifest says of the server, as plain values."""

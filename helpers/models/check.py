@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 from helpers import UserError, first_line
-from helpers.models import plain, tokens
+from helpers.models import gpu, plain, tokens
 from helpers.models.language_model import LanguageModel
 from helpers.models.tokens import Row
 
@@ -61,9 +61,9 @@ def _passes(model: LanguageModel) -> None:
     try:
         first, other = (plain.logits(model, row) for row in rows)
         first, other = (part.float().log_softmax(-1) for part in (first, other))
-    except torch.OutOfMemoryError:
-        raise
     except Exception as error:  # whatever a model raises that waits for pictures or sound
+        if gpu.out_of_memory(error):
+            raise
         raise _no_text(model, error) from error
     refuse_nan(model, torch.cat([first, other])[:, 0].tolist())
     # Eight or four bits round by the whole text.

@@ -11,10 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import lru_cache
+from typing import Any
+from unittest import mock
 from weakref import WeakKeyDictionary
 
 from transformers import PreTrainedTokenizerBase
+from transformers.utils import chat_template_utils
 
 from helpers import UserError, first_line
 from helpers.models import splice
@@ -22,6 +26,15 @@ from helpers.models.language_model import LanguageModel
 from helpers.models.splice import common_prefix
 
 ROOM = 10_000_000  # characters of texts whose ids are kept for the next time, some 100 MB
+
+
+class _Day(datetime):
+    """What templates that ask for the date are told: no prompt changes from day to day."""
+
+    @classmethod
+    def now(cls, tz: Any = None) -> datetime:
+        """Return the day that Meta's templates name where no clock is at hand."""
+        return cls(2024, 7, 26, tzinfo=tz)
 
 
 @dataclass(frozen=True)
@@ -244,13 +257,14 @@ def _template(model: LanguageModel, prompt: str) -> str:
     # Some templates read a text, some a list of parts; either drops the other without a word.
     for content in (prompt, [{"type": "text", "text": prompt}]):
         try:
-            text = model.tokenizer.apply_chat_template(
-                [{"role": "user", "content": content}],
-                tokenize=False,
-                add_generation_prompt=True,
-                enable_thinking=False,
-                thinking=False,
-            )
+            with mock.patch.object(chat_template_utils, "datetime", _Day):
+                text = model.tokenizer.apply_chat_template(
+                    [{"role": "user", "content": content}],
+                    tokenize=False,
+                    add_generation_prompt=True,
+                    enable_thinking=False,
+                    thinking=False,
+                )
         except Exception as error:  # whatever the model's template runs into, or raises itself
             why = first_line(error)
         else:

@@ -173,6 +173,7 @@ def test_each_text_is_tokenised_once_until_the_room_is_full(monkeypatch):
     [
         ("{{ messages[0].content[0].text }}:", "Up?:"),
         ("{{ messages[0].content }}{{ '' if enable_thinking else '<think></think>' }}", None),
+        ("{{ strftime_now('%Y-%m') }} {{ messages[0].content }}", "2024-07 Up?"),
         ("{{ raise_exception('System role needed') }}", "System role needed"),
         ("{% for %}", "cannot put a question"),
         ("{{ ''.__class__.__mro__ }}", "cannot put a question"),

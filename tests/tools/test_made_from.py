@@ -1,5 +1,6 @@
 """Tests of what makes a run out of date: its settings, and the content of what it is made from."""
 
+import json
 import shutil
 
 import pandas as pd
@@ -92,6 +93,42 @@ def test_a_list_of_folders_in_a_setting_and_a_folder_of_a_model_count(tmp_path):
         (tmp_path / name / "config.json").write_text("{}")
         seen.append(jobs.made_from(job, tmp_path)["files"])
     assert len(set(seen)) == 4
+
+
+def test_the_base_of_an_adapter_and_the_libraries_count(tmp_path, monkeypatch):
+    for name in ("base", "adapter"):
+        (tmp_path / name).mkdir()
+    told = {"base_model_name_or_path": str(tmp_path / "base")}
+    (tmp_path / "adapter" / "adapter_config.json").write_text(json.dumps(told))
+    job = jobs.Job("m/monitor", "monitor", str(tmp_path / "adapter"))
+    seen = [jobs.made_from(job, tmp_path)]
+    (tmp_path / "base" / "model.safetensors").write_text("weights")
+    seen.append(jobs.made_from(job, tmp_path))
+    monkeypatch.setattr(jobs.identity, "version", lambda _: "0")
+    seen.append(jobs.made_from(job, tmp_path))
+    assert seen[0] != seen[1] != seen[2]
+
+
+@pytest.mark.parametrize(
+    ("change", "current"),
+    [
+        ({}, True),
+        ({"sample": [-1.003, -2.0]}, True),
+        ({"sample": [-1.1, -2.0]}, False),
+        ({"sample": [-1.0]}, False),
+        ({"server": ["2", "m"]}, False),
+    ],
+)
+def test_a_server_is_asked_whether_it_holds_the_same(tmp_path, monkeypatch, change, current):
+    said = {"server": ["1", "m"], "sample": [-1.0, -2.0]}
+    monkeypatch.setattr(jobs, "_served", lambda _: dict(said))
+    job = jobs.Job("m/monitor", "monitor", "http://localhost:1#m")
+    for part in job.parts:
+        (tmp_path / "m" / "monitor" / part).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "m" / "monitor" / part).write_text("{}")
+    jobs.sign(tmp_path / "m" / "monitor", jobs.made_from(job, tmp_path))
+    said |= change
+    assert jobs.is_current(job, tmp_path) == current
 
 
 def test_what_lies_behind_a_link_counts_by_the_name_of_the_link(tmp_path):

@@ -65,7 +65,7 @@ def load(name: str, chat: bool = False) -> LanguageModel:
         found.ways,
         found.settings,
         found.difference,
-        found.fingerprint,
+        found.sample,
         _version(address, soon),
         place,
         _read(lambda: AutoConfig.from_pretrained(folder, trust_remote_code=False)),

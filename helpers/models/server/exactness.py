@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -21,8 +19,6 @@ from helpers.models.server.session import Refused, UnusableAnswer
 TOLERANCE = 0.2
 # The most probable of so many tokens has at least one part in as many of all probability.
 LEAST = -math.log(1 << 24)
-# Decimals to which the fingerprint's log-probabilities are rounded.
-DECIMALS = 2
 # Tokens at the end of the sample that are scored as a choice.
 CHOICE = 8
 TEXT = (
@@ -35,12 +31,12 @@ Ask = Callable[[tuple[dict[str, Any], Callable[[Any], Any]]], Any]
 
 @dataclass(frozen=True)
 class Found:
-    """What was found of a server: its ways, settings for each request, agreement, fingerprint."""
+    """What was found of a server: its ways, settings for each request, agreement, sample."""
 
     ways: tuple[str, ...]
     settings: dict[str, Any]
     difference: float
-    fingerprint: str
+    sample: tuple[float, ...]
 
 
 def examine(
@@ -73,7 +69,8 @@ def examine(
             f"The server at {address.url} gives one token the log-probabilities {first:.3f} and "
             f"{other:.3f}, asked for in two ways, so neither can be trusted; {REMEDY}."
         )
-    return Found(tuple(found), settings, abs(first - other), _fingerprint(found))
+    sample = found.get("prompt_logprobs") or found.get("echo") or found["nodes"]
+    return Found(tuple(found), settings, abs(first - other), tuple(sample))
 
 
 def _settings(ask: Ask, address: Address, ids: Sequence[int]) -> dict[str, Any]:
@@ -147,9 +144,3 @@ def _scores(
         named = list(dict.fromkeys([ids[at], *ids[1:4]]))
         values.append(ask(completions.node(settings, ids[:at], named))[ids[at]])
     return values
-
-
-def _fingerprint(found: dict[str, list[float]]) -> str:
-    whole = found.get("prompt_logprobs") or found.get("echo") or found["nodes"]
-    rounded = [f"{value:.{DECIMALS}f}" for value in whole]
-    return hashlib.sha256(json.dumps(rounded).encode()).hexdigest()

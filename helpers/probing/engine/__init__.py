@@ -25,8 +25,6 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any
 
-import torch
-
 from helpers import UserError
 from helpers.models import LanguageModel, check, families, gpu, plain
 from helpers.models.address import Server
@@ -222,9 +220,9 @@ def _batches(model: LanguageModel) -> str:
     for together in plain.TOGETHER:
         try:
             apart = trial.difference(model, partial(plain.run, model, batches=together), alone)
-        except (UserError, torch.OutOfMemoryError):
-            raise
         except Exception as error:  # whatever a model raises, smaller batches remain
+            if isinstance(error, UserError) or gpu.out_of_memory(error):
+                raise
             LOG.info("%s: batches %s fail (%s).", model.name, together, error)
             continue
         if apart <= check.limit(model):

@@ -177,9 +177,9 @@ def way_of(model: LanguageModel) -> Way:
         parts = [(tasks, more)] if way.together else [([t], [m]) for t, m in zip(tasks, more)]
         try:
             found = [steps for part in parts for steps in _chances(model, *part, way)]
-        except torch.OutOfMemoryError:
-            raise
-        except Exception:  # whatever a model raises, another way remains
+        except Exception as error:  # whatever a model raises, another way remains
+            if gpu.out_of_memory(error):
+                raise
             return False
         pairs = [(a, b) for x, y in zip(found, wanted) for a, b in zip(x, y)]
         return all(check.distance(a, b) <= check.limit(model) for a, b in pairs)

@@ -66,7 +66,9 @@ def halving(
                 for one in done:
                     del left[one]
                 yield done
-        except torch.OutOfMemoryError:
+        except Exception as error:
+            if not gpu.out_of_memory(error):
+                raise
             LOG.info("Packs of %d tokens do not fit; half goes on.", length)
         else:
             return

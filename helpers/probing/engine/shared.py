@@ -74,8 +74,9 @@ def _keep(model: LanguageModel, ids: tuple[int, ...]) -> Kept:
     while True:
         try:
             return _read(model, ids, length)
-        except torch.OutOfMemoryError:
-            pass  # the failed attempt's tensors are let go before the next
+        except Exception as error:  # the failed attempt's tensors are let go before the next
+            if not gpu.out_of_memory(error):
+                raise
         length = gpu.halved(length)
 
 
