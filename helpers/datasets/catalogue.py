@@ -179,7 +179,12 @@ def _files(name: str | Path) -> list[fktc.RelationFile]:
     if name == "fktc":
         return fktc.read(fetch(name))
     path = Path(name).expanduser()
-    if path.exists():
+    if path.suffix.casefold() == ".csv" and path.is_file():
+        raise UserError(
+            f"{path} is a table: make a data set of it with helpers.datasets.write, as the page "
+            "on Python shows."
+        )
+    if path.exists() and str(name):
         return fktc.read(path.resolve())
     raise absent(name, NAMES, "a folder of files in the format of FKTC")
 

@@ -5,6 +5,7 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 from helpers import UserError, check_columns
@@ -23,9 +24,10 @@ def write(
     ----------
     facts : DataFrame
         ``subject, object``; ``relation``, unless `questions` has only one; ``distractors``, a list
-        of wrong objects for each fact, by default five that are drawn from the other objects of
-        the relation and are not true of the same subject; ``exposure``, if you know it: how often
-        a corpus contains the fact, a whole number (:func:`helpers.datasets.cooccurrences`), missing
+        of wrong objects for each fact (or a text, parted by "|"), by default five that are drawn
+        from the other objects of the relation and are not true of the same subject; ``exposure``,
+        if you know it: how often a corpus contains the fact, a whole number
+        (:func:`helpers.datasets.cooccurrences`), missing
         where it is unknown.
     questions : mapping
         Relation to its question templates, each with one [X] for the subject; the first is the
@@ -82,6 +84,10 @@ def _complete(
     facts: pd.DataFrame, questions: Mapping[str, Sequence[str]], seed: int
 ) -> pd.DataFrame:
     """Return the facts as texts, with the only relation and with distractors where none are."""
+    if not isinstance(questions, Mapping):
+        raise UserError('`questions` names each relation\'s: give {"author": ["Who wrote [X]?"]}.')
+    if "aliases" in facts:
+        raise UserError("Facts have no aliases: give the one object that counts, without them.")
     if "relation" not in facts and len(questions) == 1:
         facts = facts.assign(relation=next(iter(questions)))
     columns = ["relation", "subject", "object"]
@@ -89,7 +95,10 @@ def _complete(
     empty = facts[columns].isna().any(axis=1)
     if facts.empty or empty.any():
         where = f"Row {facts.index[empty][0]} has an empty cell" if len(facts) else "There is none"
-        raise UserError(f"{where}: a fact needs its {', '.join(columns)}.")
+        raise UserError(
+            f"{where}: a fact needs its {', '.join(columns)} (pandas reads NA as empty; with "
+            "keep_default_na=False it does not)."
+        )
     if "exposure" in facts:
         counts = pd.to_numeric(facts["exposure"], errors="coerce")
         wrong = facts["exposure"].notna() & ~(counts.ge(0) & counts.mod(1).eq(0))
@@ -99,14 +108,39 @@ def _complete(
                 "give a whole number, 0 or more, or leave the cell empty."
             )
         facts = facts.assign(exposure=counts)
-    facts = facts.assign(**facts[columns].astype(str))
+    facts = facts.assign(**{column: facts[column].map(_text) for column in columns})
+    plain = facts["object"].str.casefold().str.split().str.join(" ")
+    spelt = facts.groupby([facts["relation"], plain])["object"].unique()
+    if len(double := spelt[spelt.str.len() > 1]):
+        raise UserError(
+            f"The objects {' and '.join(map(repr, double.iloc[0]))} differ in case or space alone, "
+            "so one would be a wrong answer beside the other: spell each object one way."
+        )
     for relation in facts["relation"].unique():
         if relation not in questions:
             raise UserError(f"The relation {relation} has no question: add it to `questions`.")
         if not re.fullmatch(r"[^-./\\]+", relation):
             raise UserError(f"{relation!r} is no name of a relation: use no '-', '.' or slash.")
-    if "distractors" not in facts:
+    if "distractors" in facts:
+        facts = facts.assign(distractors=facts["distractors"].map(_wrong))
+    else:
         places = facts.groupby("relation").cumcount().map("{:04d}".format)
         named = facts.assign(fact=facts["relation"] + "-" + places)
         facts = facts.assign(distractors=atlas_facts.draw_distractors(named, named, seed))
     return facts
+
+
+def _text(value: object) -> str:
+    """Return a cell as text; a whole number that pandas has made a float is one again."""
+    if isinstance(value, list | tuple | set | dict):
+        raise UserError(f"A cell holds {str(value)[:40]}: a fact has one text in each.")
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+
+
+def _wrong(value: object) -> list[str]:
+    """Return wrong objects: a list, or a text in which "|" parts them, as a CSV file has it."""
+    if isinstance(value, str):
+        return [part.strip() for part in value.split("|") if part.strip()]
+    if not isinstance(value, Sequence | np.ndarray):
+        raise UserError(f"A fact has the distractors {value}: give a list of texts to each.")
+    return [_text(each) for each in value]

@@ -4,12 +4,12 @@ A model may go on after its answer ("France. Which country is ..."), so an answe
 first line and sentence before it is judged (:func:`cut`); one that is the object as a whole is
 right in any case. What passes a rule passes every more lenient one.
 
-Rules of normalisation, in order: thousands joined ("8,849" is "8849"), decimals kept apart ("1.5"
-is not "15") and the sign of a number kept ("-40" is not "40"); Unicode NFKC; case folded; full
-stops and apostrophes dropped
+Rules of normalisation, in order: thousands joined ("8,849" and "1.000.000" are "8849" and
+"1000000"), decimals kept apart ("1.5" is not "15") and the sign of a number kept ("-40" is not
+"40"); Unicode NFKC; case folded; digits of any script the same; full stops and apostrophes dropped
 ("U.S." is "us", "Côte d'Ivoire" is "côte divoire"); every other punctuation character becomes a
-space ("Guinea-Bissau" is "guinea bissau"); surplus space dropped. Accents, articles ("the
-Netherlands" is not "Netherlands") and symbols such as + are kept.
+space ("Guinea-Bissau" is "guinea bissau"), but for the sharp of "C#"; surplus space dropped.
+Accents, articles ("the Netherlands" is not "Netherlands") and symbols such as + are kept.
 
 Source: Wang et al. 2024 ask for an "Exact Match" and judged whole sentences by hand; the rules are
 ours.
@@ -26,6 +26,8 @@ _END = re.compile(r"(?<!\bSt)(?<!\bDr)(?<!\bMr)(?<!\bMrs)(?<!\bMs)[.!?](?=\s|$)|
 _THOUGHTS = re.compile(r"^\s*<(think|thinking|thought)>(?:.*</\1>|.*)|^.*</think>", re.DOTALL)
 _GROUPS = re.compile(r"(?<=\d)[,\u00a0\u202f](?=\d{3}(?!\d))")
 _POINT = re.compile(r"(?<=\d)[.](?=\d)")
+_DOTS = re.compile(r"(?<!\d)(?<!\d\.)\d{1,3}(?:\.\d{3}){2,}(?!\.?\d)")
+_SHARP = re.compile(r"(?<=[A-Za-z])#(?!\w)")
 _MINUS = re.compile(r"(?<!\S)[-\N{MINUS SIGN}](?=\d)")
 
 
@@ -37,8 +39,10 @@ def normalise(text: str) -> str:
     >>> normalise("Guinea-Bissau") == normalise("guinea  bissau.")
     True
     """
-    text = _MINUS.sub("\N{MINUS SIGN}", _POINT.sub(" ", _GROUPS.sub("", text)))
+    text = _DOTS.sub(lambda found: found[0].replace(".", ""), _GROUPS.sub("", text))
+    text = _MINUS.sub("\N{MINUS SIGN}", _POINT.sub(" ", _SHARP.sub("\N{MUSIC SHARP SIGN}", text)))
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+    folded = folded.replace("i\N{COMBINING DOT ABOVE}", "i")  # of the Turkish capital
     kept = "".join(_kept(character) for character in folded if character not in _DROPPED)
     return " ".join(unicodedata.normalize("NFKC", kept).split())
 
@@ -145,4 +149,6 @@ def rule_of(name: str) -> Callable[[str, str], bool]:
 
 
 def _kept(character: str) -> str:
+    if character.isdecimal():  # of any script
+        return str(unicodedata.decimal(character))
     return " " if unicodedata.category(character).startswith("P") else character

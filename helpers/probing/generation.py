@@ -68,6 +68,8 @@ def generate(
         Where the column `prompt` is missing, anchors do not match prompts, or prompt and new
         tokens are longer than the model's context.
     """
+    if isinstance(prompts, str):
+        raise UserError("The prompts are one text: give a list, such as [prompt].")
     frame = prompts if isinstance(prompts, pd.DataFrame) else pd.DataFrame({"prompt": [*prompts]})
     scoring.check_texts(frame, ["prompt"])
     rules = _rules(model, max_new_tokens, stop)

@@ -98,11 +98,27 @@ def test_a_line_whose_exposure_is_no_count_is_refused(tmp_path, count):
         (BOOKS, QUESTIONS | {"year": ["When?"]}, r"each with one \[X\]"),
         (BOOKS.replace("year", "a-b"), QUESTIONS | {"a-b": ["[X]?"]}, "'a-b' is no name"),
         (BOOKS.assign(distractors=[["Goethe"]] * 4), QUESTIONS, "author.json, line 3 lists its"),
+        (BOOKS.assign(distractors=[["a"], None, ["a"], ["a"]]), QUESTIONS, "the distractors None"),
+        (BOOKS.assign(aliases="x"), QUESTIONS, "no aliases"),
+        (BOOKS.assign(object=[["a", "b"]] * 4), QUESTIONS, "A cell holds"),
+        (BOOKS.assign(object=["Goethe", "goethe", *BOOKS["object"][2:]]), QUESTIONS, "differ in"),
+        (BOOKS, ["Who wrote [X]?"], "names each relation's"),
+        (BOOKS, "Who wrote [X]?", "names each relation's"),
     ],
 )
 def test_what_cannot_be_a_data_set_is_refused(tmp_path, facts, questions, message):
     with pytest.raises(UserError, match=message):
         datasets.write(facts, questions, tmp_path)
+
+
+def test_a_table_as_pandas_reads_it_from_csv(tmp_path):
+    """Years beside an empty cell are floats, and a list is a text."""
+    told = pd.DataFrame({"subject": ["a", "b"], "object": [1685.0, 1813.0]})
+    found = datasets.load(
+        datasets.write(told.assign(distractors=["1 | 2", "3"]), {"y": ["[X]?"]}, tmp_path)
+    )
+    assert found["object"].tolist() == ["1685", "1813"]
+    assert found["distractors"].tolist() == [["1", "2"], ["3"]]
 
 
 def test_other_data_are_not_mixed_with(tmp_path):

@@ -29,6 +29,10 @@ from helpers.metrics.matching import (
         ("Ｆｒａｎｃｅ", "France"),
         ("STRASSE", "Straße"),
         ("+33", "+33"),
+        ("1.000.000.", "1,000,000"),
+        ("٣", "3"),
+        ("İstanbul", "Istanbul"),
+        ("C#.", "c#"),
     ],
 )
 def test_spellings_that_match(text, gold):
@@ -44,6 +48,9 @@ def test_spellings_that_match(text, gold):
         ("Sao Tome", "São Tomé"),
         ("Niger", "Nigeria"),
         ("33", "+33"),
+        ("C", "C#"),
+        ("1.000", "1000"),
+        ("one million", "1,000,000"),
         ("", "France"),
         ("?", "?"),
         ("", ""),

@@ -103,9 +103,12 @@ def read_csv(path: Path) -> Benchmark:
 def _row(number: int, row: dict[str, str]) -> dict:
     options = texts(row["options"])
     answer = row["answer"].strip()
-    double = next((text for text in options if options.count(text) > 1), None)
+    plain = [text.casefold() for text in options]
+    double = next((text for text in options if plain.count(text.casefold()) > 1), None)
     if double:
-        raise UserError(f"{row['where']} lists the option {double!r} twice: list each once.")
+        raise UserError(
+            f"{row['where']} lists the option {double!r} twice, or in other case: list each once."
+        )
     place = options.index(answer) if answer in options else -1
     if place < 0 and answer.isdecimal() and int(answer) < len(options):
         place = int(answer)
