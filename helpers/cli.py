@@ -18,6 +18,7 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     "archives": {"metavar": "FILE", "nargs": "+", "help": "as pack wrote them"},
     "files": {"metavar": "FILE", "nargs": "+", "help": "samples_*.jsonl of lm-eval, or .eval"},
     "name": {"metavar": "MODEL", "help": "bundled name, folder, hub id or a server's address"},
+    "model": {"metavar": "MODEL", "nargs": "?", "help": "as measure takes it, weights not needed"},
     "place": {"metavar": "RUN", "type": Path, "help": "a model's folder, such as runs/atlas-m"},
     "studies": {"metavar": "STUDY", "nargs": "*", "help": "all by default"},
     "--runs": {"metavar": "FOLDER", "type": Path, "help": "of the runs; runs by default"},
@@ -28,6 +29,10 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
         "help": "multiplicity of several prompts, or knowledge_base of repeated answers to one",
     },
     "--json": {"action": "store_true", "help": "print one object, without intervals"},
+    "run": {"metavar": "RUN", "type": Path, "help": "a model's folder of runs, or an archive"},
+    "--beside": {"metavar": "RUN", "type": Path, "help": "of another model, on the same facts"},
+    "--width": {"type": float, "default": 0.1, "help": "of an interval, bound to bound; 0.1"},
+    "--difference": {"type": float, "default": 0.1, "help": "between two models; 0.1"},
     "--folder": {"type": Path, "help": "where to write; one in build by default"},
 }
 FIXED = {"model": "MODEL= or --model", "run_dir": "--runs", "runs_dir": "--runs"}
@@ -64,7 +69,7 @@ def logs(args: argparse.Namespace) -> None:
     given = read_settings(args.set, study.from_logs.__kwdefaults__, "Logs have")
     found = study.from_logs(args.files, **given)
     for note in found.attrs["notes"]:
-        print(f"note: {note}", file=sys.stderr)
+        print(f"note: {printable(note)}", file=sys.stderr)
     if args.json:
         print(json.dumps(study.of_logs(found)))
         return
@@ -99,22 +104,52 @@ def verify(args: argparse.Namespace) -> None:
         except UserError as error:
             refused.append(str(error))
             continue
-        name = "".join(filter(str.isprintable, shared.record["model"]["name"]))
+        name = printable(shared.record["model"]["name"])
         for run in found:
             print(
-                f"{Path(path).name}, {name}, {run.study}: "
+                f"{printable(Path(path).name)}, {name}, {run.study}: "
                 f"{run.measures} measures hold, from {run.answers:,} answers"
             )
     if refused:
         raise UserError(" ".join(refused))
 
 
+def plan(args: argparse.Namespace) -> None:
+    """Say how many facts an interval or a difference needs, from finished runs."""
+    from helpers.runs import sharing
+
+    found = sharing.plan(args.run, args.beside, args.width, args.difference)
+    found["paired"] = found["paired"].replace(0, "none")
+    whole = {"for_width": "{:,.0f}".format, "for_difference": "{:,.0f}".format}
+    print(found.to_string(index=False, float_format="{:.3f}".format, formatters=whole))
+    print(
+        f"Facts for an interval {args.width:g} wide, and to tell a difference of "
+        f"{args.difference:g} in four of five samples. inf: more than 100,000."
+    )
+
+
+def devices(args: argparse.Namespace) -> None:
+    """Say what devices there are, and whether a model fits."""
+    from helpers.models import devices, gpu
+
+    declared = {"device": "", "dtype": "", "tokens": 1_000_000}
+    given = declared | read_settings(args.set, declared, "This command has")
+    print("\n".join(devices.found()))
+    if args.model:
+        need = devices.need(args.model, given["device"] or None, given["dtype"] or None)
+        number = gpu.dtype(given["dtype"] if given["dtype"] in gpu.DTYPES else None, need.device)
+        long = devices.seconds(need.parameters, given["tokens"], need.device, number)
+        print(f"{need}\nReading {given['tokens']:,} tokens would take about {long:.3g} seconds.")
+
+
 COMMANDS: Commands = {
     "measure": (measure, "name studies --runs --set"),
+    "devices": (devices, "model --set"),
     "logs": (logs, "files --study --json --set"),
     "card": (card, "place --folder"),
     "pack": (pack, "place --folder"),
     "verify": (verify, "archives"),
+    "plan": (plan, "run --beside --width --difference"),
 }
 
 
@@ -131,7 +166,7 @@ def run(
     try:
         return commands[args.command][0](args) or 0
     except UserError as error:
-        print(f"error: {error}", file=sys.stderr)
+        print(f"error: {printable(error)}", file=sys.stderr)
         return 2
     except ModuleNotFoundError as error:  # a light install
         if error.name is None or error.name.partition(".")[0] in ("helpers", "book", "notebooks"):
@@ -211,6 +246,15 @@ def read_value(name: str, text: str, default: Any) -> Any:
             f"The parameter {name} takes {KINDS.get(kind, kind.__name__)}, "
             f"as in {name}={default}, and '{text}' is none."
         ) from error
+
+
+def printable(text: object) -> str:
+    r"""Return a text without what a terminal, or the log of a workflow, takes for a command.
+
+    >>> printable("a\x1b[31m\n::error::b")
+    'a[31m ::error::b'
+    """
+    return "".join(filter(str.isprintable, " ".join(str(text).split())))
 
 
 def _table(summary: Any) -> str:

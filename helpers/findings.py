@@ -249,4 +249,4 @@ def _html(findings: list[Finding]) -> str:
 def _element(tag: str, finding: Finding) -> str:
     """Write one finding."""
     words = escape(finding.sentence)
-    return f'<{tag} class="finding finding-{finding.decision}">{words}</{tag}>'
+    return f'<{tag} class="finding finding-{escape(finding.decision)}">{words}</{tag}>'

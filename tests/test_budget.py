@@ -11,11 +11,11 @@ import pytest
 from helpers import findings
 
 LINES = {  # of Python below a folder
-    "helpers": 20_500,
+    "helpers": 21_200,
     "notebooks/analysis": 7_700,
-    "book/tools": 2_900,
-    "book/_ext": 800,
-    "tests": 35_500,
+    "book/tools": 3_050,
+    "book/_ext": 820,
+    "tests": 36_300,
 }
 MEASURES = ("monitor", "knowledge_base", "latent_knowledge", "multiplicity")
 CODE, FINDINGS = 150, 8  # of a chapter

@@ -442,7 +442,7 @@ def test_a_case_is_asked_with_the_answer_before_behind_it(cases):
     assert "France" in found
     assert found == {name: pytest.approx(100 * before[name], abs=0.1) for name in found}
     assert min(found.values()) > 0.5
-    assert "Hollow: the answer before, to “Which country is Lyon in?”" in cases.inner_text(
+    assert "Dashed outline: the answer before, to “Which country is Lyon in?”" in cases.inner_text(
         "caption"
     )
     france = cases.locator(".live-bars tr:has(th:text-is('France'))")
@@ -463,6 +463,63 @@ def test_a_change_leaves_the_case_and_keeps_its_answer_behind(cases):
     cases.select_option("select >> nth=0", "P30")  # other objects: nothing to compare
     told(cases)
     assert ghosts(cases) == {}
+
+
+LINKS = {  # of a sentence: what it asks, and what then stands in the box
+    "subject=Lyon&context=Peru": "Peru. Which country is Lyon in?",
+    "subject=Lyon&way=question&frame=999": "Lyon",
+    "subject=<b>Lyon</b>": "Which country is <b>Lyon</b> in?",
+}
+
+
+@pytest.mark.parametrize("width", [390, 1400])
+@pytest.mark.parametrize("link", LINKS)
+def test_a_link_in_the_text_sets_the_box(browser, tmp_path, width, link):
+    """From disk, by keyboard, on a phone; also when it is followed again, or the page opens so."""
+    address = write_page(tmp_path, CASES, live.bundle())
+    path = tmp_path / "index.html"
+    text = path.read_text(encoding="utf-8")
+    path.write_text(text.replace("<body>", f'<body><a href="#ask?{link}">say it</a>'), "utf-8")
+    page = opened(browser, address, viewport={"width": width, "height": 844})
+    for _ in range(2):
+        page.get_by_role("link", name="say it").focus()
+        page.keyboard.press("Enter")
+        page.wait_for_selector(".live-bars tbody tr")
+        told(page)
+        assert LINKS[link] in page.inner_text(".live-read")
+        assert (ghosts(page) != {}) == ("context" in link)
+        page.get_by_label("Subject", exact=True).fill("Gotham")
+        told(page)
+    other = opened(browser, f"{address}#ask?{link}")
+    other.wait_for_selector(".live-bars tbody tr")
+    told(other)
+    assert LINKS[link] in other.inner_text(".live-read")
+    assert page.errors == other.errors == []
+
+
+@pytest.mark.parametrize("link", ["relation=P0", "way=nonsense", "separator=none"])
+def test_a_link_to_nothing_leaves_the_box_as_it_is(cases, link):
+    cases.get_by_role("button", name="A capital").click()
+    before = told(cases)
+    cases.evaluate(f"""() => {{
+        const link = document.createElement("a");
+        link.href = "#ask?{link}";
+        document.body.append(link);
+        link.click();
+    }}""")
+    assert told(cases) == before
+
+
+@pytest.mark.parametrize(("typed", "kept"), [("-5", 1), ("0", 1), ("", 1), ("1000", 50), ("7", 7)])
+def test_a_number_outside_its_range_is_put_inside(page, typed, kept):
+    page.select_option("select >> nth=0", "P17")
+    page.get_by_label("Ask by").select_option("list")
+    box = page.get_by_label("Examples", exact=True)
+    box.fill(typed)
+    box.blur()
+    assert box.input_value() == str(kept)
+    told(page)
+    page.get_by_label("Ask by").select_option("question")
 
 
 def test_the_newest_case_wins(cases):
@@ -489,6 +546,11 @@ def test_the_slider_asks_about_a_fact_stated_that_often(page, relation):
         assert (fact["exposures"], fact["false_object"]) == (count, "")
         words = {0: "never", 1: "once", 2: "twice"}.get(count, f"{count} times")
         assert page.inner_text("output") == words == slider.get_attribute("aria-valuetext")
+        step = facts.query("exposures == @count and false_object == ''").set_index("subject")
+        said = page.locator(".live-step button").all_inner_texts()
+        assert len(said) == min(5, len(step))
+        for mark, name, best in (re.match("(.) (.+?): (.+)", one).groups() for one in said):
+            assert (mark == "✓") == (step.loc[name, "object"] == best)
     page.get_by_label("Subject", exact=True).fill("Gotham")
     told(page)
     assert page.inner_text("output") == "unknown"

@@ -50,7 +50,7 @@ def test_the_commands_of_python_take_these_words(command):
         allowed = set().union(*(measuring.declared(study) for study in args.studies))
         assert {word.partition("=")[0] for word in args.set} <= allowed
         return
-    if args.command in ("card", "pack", "verify"):
+    if args.command in ("card", "pack", "verify", "plan", "devices"):
         assert all(path.is_file() for path in map(ROOT.joinpath, getattr(args, "archives", [])))
         return
     for chapter in getattr(args, "chapters", None) or [args.chapter]:

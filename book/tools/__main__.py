@@ -20,6 +20,7 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     "--dry-run": {"action": "store_true", "help": "say what it would make"},
     "--facts": {"metavar": "N", "type": int, "default": 5, "help": "of each relation"},
     "--folder": {"type": Path, "help": "where to write; build/course by default"},
+    "--seed": {"type": int, "help": "draws other numbers for hidden tests and quizzes"},
     "--templates": {"metavar": "FOLDER", "type": Path, "help": "of the chapters' notebooks"},
 }
 
@@ -87,7 +88,7 @@ def course(args: argparse.Namespace) -> None:
     from book.tools.course import downloads, sheets, slides, weeks
 
     folder = args.folder or sheets.FOLDER
-    print(sheets.make(folder, args.templates or sheets.TEMPLATES))
+    print(sheets.make(folder, args.templates or sheets.TEMPLATES, args.seed))
     if args.folder is None:
         downloads.notebooks(weeks.of_the_book(), downloads.COPIES)
     print(slides.make(folder / slides.FOLDER))
@@ -116,7 +117,7 @@ COMMANDS: cli.Commands = {
     "noise": (noise, "--model --runs --facts"),
     "book": (book, "chapters --model --models --runs --set --cores"),
     "sweep": (sweep, "chapters --models --runs --set --cores --profile --dry-run"),
-    "course": (course, "--folder --templates"),
+    "course": (course, "--folder --seed --templates"),
     "pdf": (pdf, ""),
     "links": (links, ""),
 }

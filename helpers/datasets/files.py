@@ -6,12 +6,19 @@ import json
 from pathlib import Path
 from typing import Any
 
-from helpers import UserError
+from helpers import UserError, first_line
+
+LARGEST = 2**30  # bytes of a text file
+csv.field_size_limit(LARGEST)  # a cell may be a whole document
 
 
 def read_text(path: Path) -> str:
     """Return a file as text, a byte order mark taken off; a `UserError` says why it cannot be."""
     try:
+        if path.exists() and not path.is_file():
+            raise UserError(f"{path} cannot be read: it is no plain file; name one that is.")
+        if path.stat().st_size > LARGEST:
+            raise UserError(f"{path} is larger than {LARGEST >> 20} MB: divide it.")
         return path.read_bytes().decode("utf-8-sig")
     except OSError as error:
         raise UserError(f"{path} cannot be read: {error.strerror}.") from None
@@ -62,6 +69,8 @@ def parse_json(text: str, where: Path | str) -> Any:
         return json.loads(text)
     except json.JSONDecodeError as error:
         raise UserError(f"{where} is not JSON ({error.msg}, at character {error.pos}).") from None
+    except (ValueError, RecursionError) as error:  # endless digits, a thousand brackets
+        raise UserError(f"{where} cannot be read as JSON ({first_line(error)}).") from None
 
 
 def need(row: dict[str, Any], keys: tuple[str, ...], where: str) -> None:

@@ -50,7 +50,6 @@ def canonical(text: str) -> str:
     >>> canonical("14 December 1972") == canonical("1972-12-14") == canonical("Dec. 14th, 1972")
     True
     """
-    text = re.sub(r"(?<=\d)[,\u202f\u00a0](?=\d{3}(?!\d))", "", text)
     text = re.sub(r"(?<=\d)\.(?=\d)", " point ", text)
     text = re.sub(r"\b(\d{4})-(\d{2})-(\d{2})\b", _iso, text)
     words = normalise(_without_accents(text)).split()

@@ -4,7 +4,9 @@ A model may go on after its answer ("France. Which country is ..."), so an answe
 first line and sentence before it is judged (:func:`cut`); one that is the object as a whole is
 right in any case. What passes a rule passes every more lenient one.
 
-Rules of normalisation, in order: Unicode NFKC; case folded; full stops and apostrophes dropped
+Rules of normalisation, in order: thousands joined ("8,849" is "8849"), decimals kept apart ("1.5"
+is not "15") and the sign of a number kept ("-40" is not "40"); Unicode NFKC; case folded; full
+stops and apostrophes dropped
 ("U.S." is "us", "Côte d'Ivoire" is "côte divoire"); every other punctuation character becomes a
 space ("Guinea-Bissau" is "guinea bissau"); surplus space dropped. Accents, articles ("the
 Netherlands" is not "Netherlands") and symbols such as + are kept.
@@ -20,7 +22,11 @@ from collections.abc import Callable
 from helpers import UserError
 
 _DROPPED = frozenset(".'’‘`")
-_END = re.compile(r"(?<!\bSt)(?<!\bDr)(?<!\bMr)(?<!\bMrs)(?<!\bMs)[.!?](?=\s|$)")
+_END = re.compile(r"(?<!\bSt)(?<!\bDr)(?<!\bMr)(?<!\bMrs)(?<!\bMs)[.!?](?=\s|$)|[。！？।॥؟۔]")
+_THOUGHTS = re.compile(r"^\s*<(think|thinking|thought)>(?:.*</\1>|.*)|^.*</think>", re.DOTALL)
+_GROUPS = re.compile(r"(?<=\d)[,\u00a0\u202f](?=\d{3}(?!\d))")
+_POINT = re.compile(r"(?<=\d)[.](?=\d)")
+_MINUS = re.compile(r"(?<!\S)[-\N{MINUS SIGN}](?=\d)")
 
 
 def normalise(text: str) -> str:
@@ -31,9 +37,19 @@ def normalise(text: str) -> str:
     >>> normalise("Guinea-Bissau") == normalise("guinea  bissau.")
     True
     """
+    text = _MINUS.sub("\N{MINUS SIGN}", _POINT.sub(" ", _GROUPS.sub("", text)))
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
     kept = "".join(_kept(character) for character in folded if character not in _DROPPED)
     return " ".join(unicodedata.normalize("NFKC", kept).split())
+
+
+def without_thoughts(text: str) -> str:
+    """Return a response without the thoughts before it; nothing of thoughts that do not end.
+
+    >>> without_thoughts("<think>Peru? No.</think> Chad"), without_thoughts("<think>Is it")
+    (' Chad', '')
+    """
+    return _THOUGHTS.sub("", text) if "think" in text or "<thought>" in text else text
 
 
 def cut(text: str, gold: str = "") -> str:
@@ -47,6 +63,7 @@ def cut(text: str, gold: str = "") -> str:
     >>> cut("J. K. Rowling. She", "J. K. Rowling")
     'J. K. Rowling.'
     """
+    text = without_thoughts(text)
     line = next((line for line in text.splitlines() if line.strip()), "")
     ends = [mark.end() for mark in _END.finditer(line)]
     inside = sum(mark.end() < len(gold) for mark in _END.finditer(gold))
@@ -62,7 +79,7 @@ def exact_match(text: str, gold: str) -> bool:
     >>> exact_match(" France. It is", "France"), exact_match("France and Spain", "France")
     (True, False)
     """
-    wanted = normalise(gold)
+    wanted, text = normalise(gold), without_thoughts(text)
     return bool(wanted) and wanted in (normalise(text), normalise(cut(text, gold)))
 
 
@@ -79,7 +96,7 @@ def starts_with(text: str, gold: str) -> bool:
     """
     wanted = normalise(gold)
     head = ""
-    for word in text.split():
+    for word in without_thoughts(text).split():
         head = f"{head} {word}"
         seen = normalise(head)
         if wanted and seen == wanted:

@@ -10,7 +10,7 @@ The rules, each tried in this order; the first that holds decides.
 3. *none*: nothing but punctuation, a placeholder ("none", "n/a", "answer"), or the question again:
    at least nine tenths of the response's words stand in the question, and it holds at least six
    tenths of the question's words.
-4. *unsure*: one of the phrases of ``UNSURE_PHRASES``.
+4. *unsure*: one of the phrases of ``unsure.txt``, in English and twelve other languages.
 5. *wrong*: anything else.
 
 Source: Zheng, Lapata and Pan 2024, section 3.3 and Table 3, describe the kinds ("regular
@@ -19,12 +19,13 @@ expressions and word frequency analysis"); the rules and their limits are ours.
 
 import re
 from collections.abc import Callable, Iterable
+from importlib.resources import files
 
 import pandas as pd
 
 from helpers import UserError, check_columns
 from helpers.metrics.canonical import contains_answer, same_answer
-from helpers.metrics.matching import normalise
+from helpers.metrics.matching import normalise, without_thoughts
 
 KINDS = ("correct", "wrong", "repetition", "none", "unsure")
 UNINFORMATIVE = KINDS[2:]
@@ -38,24 +39,10 @@ PLACEHOLDERS = frozenset(
         *("your answer", "answer here", "question answer", "response", "instruction"),
     )
 )
-# Of the normalised response: lower case, without punctuation and apostrophes.
-UNSURE_PHRASES = (
-    r"\bunsure\b",
-    r"\b(?:not|never) (?:\w+ )?(?:sure|certain|aware of|familiar with)\b",
-    r"\b(?:dont|do not|did not|didnt|does not|doesnt) (?:\w+ )?(?:know|have|recall|possess)\b",
-    r"^(?:it is |its |this is |that is )?(?:un|not )(?:known|clear|available|certain|determined)$",
-    r"\b(?:not|isnt) (?:yet |\w+ly )?(?:be )?"
-    r"(?:known|available|disclosed|determined|announced|clear|provided|specified)\b",
-    r"\b(?:no|any|enough|sufficient|insufficient|more) (?:\w+ )?"
-    r"(?:information|info|data|records?|context|details|evidence)\b",
-    r"\b(?:can ?not|cant|could not|couldnt|unable to|not able to|impossible to) (?:\w+ )?"
-    r"(?:answer|say|tell|determine|find|provide|predict|verify|confirm|give|know|access|identif)",
-    r"\b(?:as|am|im) (?:just |only )?an? (?:ai|artificial|language model|llm|large language)\b",
-    r"\b(?:no (?:idea|clue|answer)|(?:no one|nobody) (?:knows|can))\b",
-    r"\b(?:has|have) (?:not|yet) (?:yet |to )?(?:\w+ )?"
-    r"(?:happened?|taken place|take place|occurr?(?:ed)?|been (?:held|decided|announced|born))\b",
-    r"\bsorry (?:but|i)\b",
-    r"\bdoes not (?:appear to )?exist\b",
+UNSURE_PHRASES = tuple(
+    line
+    for line in files(__package__).joinpath("unsure.txt").read_text("utf-8").splitlines()
+    if line and not line.startswith("#")
 )
 _UNSURE = re.compile("|".join(f"(?:{phrase})" for phrase in UNSURE_PHRASES))
 _LETTERS = re.compile(r"([^\W\d_]{1,4}?)\1{5,}|([^\W\d_]{5,50}?)\2{3,}")
@@ -73,6 +60,7 @@ def kind_of(
     """
     if match not in RULES:
         raise UserError(f'A response matches by {" or ".join(RULES)}, not by "{match}".')
+    text = without_thoughts(text)
     words = normalise(text)
     if RULES[match](text, answers):
         return "correct"

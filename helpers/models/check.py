@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable
 
 import numpy as np
@@ -13,6 +12,8 @@ from helpers.models import plain, tokens
 from helpers.models.language_model import LanguageModel
 from helpers.models.tokens import Row
 
+# A log-probability may be rounded to this much above 0.
+ROUNDED = 1e-4
 # Largest difference of a log-probability from the plain way at which a method counts as exact.
 # Wrong positions or a wrong mask move them by 0.05 to 1.7.
 TOLERANCE = {"float32": 1e-3, "float16": 3e-2, "bfloat16": 2e-1}
@@ -66,7 +67,7 @@ def _passes(model: LanguageModel) -> None:
         raise _no_text(model, error) from error
     refuse_nan(model, torch.cat([first, other])[:, 0].tolist())
     # Eight or four bits round by the whole text.
-    if distance(first[: len(head)], other[: len(head)]) > limit(model) * (
+    if not distance(first[: len(head)], other[: len(head)]) <= limit(model) * (
         5 if model.quantization else 1
     ):
         raise UserError(
@@ -92,12 +93,12 @@ def texts(model: LanguageModel) -> Callable[[int], tuple[int, ...]]:
 
 
 def refuse_nan(model: LanguageModel, values: Iterable[float]) -> None:
-    """Refuse log-probabilities of which one is not a number, as damaged weights give."""
-    if any(map(math.isnan, values)):
+    """Refuse log-probabilities of which one is above 0 or, as damaged weights give, no number."""
+    if not all(value <= ROUNDED for value in values):
         raise UserError(
             f"{model.name} gives probabilities that are not numbers (nan) in "
-            f"{str(model.dtype).removeprefix('torch.')}; fetch or save its weights anew, or choose "
-            "another dtype (bfloat16, float32)."
+            f"{str(model.dtype).removeprefix('torch.')}, or above 1; fetch or save its weights "
+            "anew, or choose another dtype (bfloat16, float32)."
         )
 
 

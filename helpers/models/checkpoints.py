@@ -17,6 +17,7 @@ INDEX = "model.safetensors.index.json"
 PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt", "*.h5", "*.msgpack")
 TOKENIZERS = ("tokenizer.json", "*.model", "vocab.*", "*.tiktoken", "tekken.json")
 SMALL_FILES = ("*.json", "*.txt", "*.model", "*.jinja", "*.tiktoken")
+SHARD = re.compile(r"[\w-][\w.+-]*\.safetensors")
 HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?")
 REVISION = re.compile(r"(?!.*\.\.)\w[\w.+/-]*")
 
@@ -239,10 +240,17 @@ def _weight_names(folder: Path) -> set[str]:
         adapter = (folder / adapters.CONFIG).is_file() and not (folder / SINGLE).is_file()
         return {adapters.WEIGHTS if adapter else SINGLE}
     try:
-        names = json.loads((folder / INDEX).read_text(encoding="utf-8"))["weight_map"].values()
-    except (ValueError, KeyError, AttributeError) as error:
+        index = json.loads((folder / INDEX).read_text(encoding="utf-8"))
+        names = set(index["weight_map"].values())
+        odd = sorted(name for name in names if not SHARD.fullmatch(name))
+    except (ValueError, KeyError, AttributeError, TypeError, RecursionError) as error:
         raise UserError(f"{folder / INDEX} is not an index of weights; fetch it anew.") from error
-    return set(names)
+    if odd or not names:  # transformers would read a pickle, or a file outside the folder
+        raise UserError(
+            f"{folder / INDEX} names {odd[0] if odd else 'nothing'!r} where weights should be; "
+            "name safetensors files of the same folder, as save_pretrained writes them."
+        )
+    return names
 
 
 def _current(name: str, repo: str, revision: str | None, patterns: tuple[str, ...]) -> Path:

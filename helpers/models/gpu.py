@@ -3,10 +3,11 @@
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 import torch
 
-from helpers import UserError
+from helpers import UserError, first_line
 
 # Logits of a large vocabulary in large pages of memory, of which the system clears fewer (Linux).
 # Read once, when the process makes its first tensor.
@@ -17,6 +18,8 @@ DTYPES = {
     "bfloat16": torch.bfloat16,
     "float16": torch.float16,
 }
+MEMORY, PROCESS = Path("/proc/meminfo"), Path("/proc/self/statm")
+CONTAINER = Path("/sys/fs/cgroup")
 NO_ROOM = (
     "A single prompt does not fit into the memory of the device; choose a smaller model, a "
     "shorter dtype (bfloat16) or another device."
@@ -70,13 +73,33 @@ def dtype(name: str | torch.dtype | None, on: torch.device) -> torch.dtype:
 def memory(on: torch.device) -> Memory:
     """Return the memory of a device, the machine's own for a CPU."""
     if on.type == "cuda":
-        free, total = torch.cuda.mem_get_info(on)
+        try:
+            free, total = torch.cuda.mem_get_info(on)
+        except RuntimeError as error:
+            raise UserError(
+                f"The device {on} does not answer ({first_line(error)}); mend its driver, or give "
+                "device=cpu."
+            ) from error
         return Memory(total, free)
-    page = os.sysconf("SC_PAGE_SIZE")
-    total = page * os.sysconf("SC_PHYS_PAGES")
-    # macOS does not count its free pages here; half of the whole is a careful guess.
-    known = "SC_AVPHYS_PAGES" in os.sysconf_names
-    return Memory(total, page * os.sysconf("SC_AVPHYS_PAGES") if known else total // 2)
+    total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return Memory(total, max(0, min(_free(total), *_limits())))
+
+
+def gigabytes(size: int) -> str:
+    """Return a size as people read it.
+
+    >>> gigabytes(3 << 29), gigabytes(5 << 20)
+    ('1.5 GiB', '0.005 GiB')
+    """
+    return f"{size / 2**30:.{1 if size >= 2**30 else 3}f} GiB"
+
+
+def out_of_memory(error: BaseException) -> bool:
+    """Tell whether an error is a lack of memory, which each device says in its own way."""
+    if isinstance(error, torch.OutOfMemoryError | MemoryError):
+        return True
+    said = ("out of memory", "allocate memory", "enough memory")
+    return isinstance(error, RuntimeError | OSError) and any(t in str(error).lower() for t in said)
 
 
 def tokens_per_batch(on: torch.device) -> int:
@@ -84,21 +107,27 @@ def tokens_per_batch(on: torch.device) -> int:
     return 2048 if on.type == "cpu" else 16384
 
 
-def pack_length(on: torch.device, width: int, vocabulary: int) -> int:
+def bytes_of_token(width: int, vocabulary: int) -> dict[str, int]:
+    """Return what a token of a pack takes: activations with its row of the mask, and logits."""
+    return {"activations": 4 * 40 * width + 2 * 8192, "logits": 8 * vocabulary}
+
+
+def pack_length(on: torch.device, width: int, vocabulary: int, weights: int = 0) -> int:
     """Return how many tokens a pack (`helpers.probing`) should hold on a device.
 
     On a CPU 512: longer packs gain nothing, for attention within a pack grows with its square. On
     a GPU as many as a quarter of the free memory holds, 512 to 8192: for each token its logits
     (read once more in float32), some forty activations as wide as the model, and a row of the
-    mask.
+    mask. `weights` are bytes that will be taken before.
 
     >>> pack_length(torch.device("cpu"), 768, 50257)
     512
     """
     if on.type == "cpu":
         return 512
-    token = 8 * vocabulary + 4 * 40 * width + 2 * 8192
-    return min(8192, max(512, memory(on).free // 4 // token // 512 * 512))
+    free = memory(on).free - weights
+    token = sum(bytes_of_token(width, vocabulary).values())
+    return min(8192, max(512, free // 4 // token // 512 * 512))
 
 
 def halved(length: int) -> int:
@@ -116,12 +145,39 @@ def in_halves(run: Callable[[list], list], batch: list) -> list:
     """
     try:
         return run(batch)
-    except torch.OutOfMemoryError as error:
+    except Exception as error:
+        if not out_of_memory(error):
+            raise
         if len(batch) == 1:
             raise UserError(NO_ROOM) from error
     # Outside the except clause, where the failed attempt's tensors are let go.
     middle = len(batch) // 2
     return in_halves(run, batch[:middle]) + in_halves(run, batch[middle:])
+
+
+def _free(total: int) -> int:
+    """Return the memory that programs can still have; half of the whole where nothing tells."""
+    if MEMORY.is_file():
+        told = dict(line.split(":", 1) for line in MEMORY.read_text().splitlines())
+        if "MemAvailable" in told:
+            return 1024 * int(told["MemAvailable"].split()[0])
+    return total // 2
+
+
+def _limits() -> list[int]:
+    """Return what is left of the limits of this process (ulimit) and of its container."""
+    left = [1 << 62]
+    if PROCESS.is_file():
+        import resource  # Linux has it wherever it has this file
+
+        most = resource.getrlimit(resource.RLIMIT_AS)[0]
+        if most != resource.RLIM_INFINITY:
+            left.append(most - resource.getpagesize() * int(PROCESS.read_text().split()[0]))
+    if (CONTAINER / "memory.max").is_file():
+        most = (CONTAINER / "memory.max").read_text().strip()
+        if most.isdecimal():
+            left.append(int(most) - int((CONTAINER / "memory.current").read_text()))
+    return left
 
 
 def _best() -> str:

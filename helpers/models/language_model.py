@@ -38,6 +38,9 @@ class LanguageModel:
         those of its base; None on a server.
     revision : str or None
         The hub's commit; None for a folder.
+    files_sha : str or None
+        SHA-256 (hex) over all that decides its numbers besides the weights: configuration,
+        tokenizer, template, an adapter's settings, code that was trusted (`identity.files_sha`).
     n_parameters : int or None
         None where the files of a model on a server are not to be found.
     prompt_format : str
@@ -67,6 +70,7 @@ class LanguageModel:
     quantization: str | None = None
     base: str | None = None
     gguf: dict[str, str] | None = None
+    files_sha: str | None = None
 
     @property
     def chat(self) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from helpers import UserError, first_line
 from helpers.datasets import download
-from helpers.models import adapters, address, checkpoints, fused
+from helpers.models import adapters, address, checkpoints, fused, identity
 from helpers.models.checkpoints import slug
 from helpers.models.language_model import LanguageModel
 
@@ -115,6 +115,9 @@ def load(
         quantization=placed.quantization,
         base=str(found.base) if found.base else None,
         gguf=found.gguf,
+        files_sha=identity.files_sha(
+            [found.folder, *([found.base] if found.base else [])], model, config, tokenizer
+        ),
     )
     check.refuse_unfit(loaded)
     return loaded
@@ -130,9 +133,9 @@ def describe(lm: LanguageModel) -> dict[str, Any]:
     Returns
     -------
     dict
-        `name, slug, revision, weights_sha, architecture, kind, n_parameters, max_length, device,
-        dtype, quantization, device_map, prompt_format, base`; of a GGUF file also `gguf` (its
-        name, checksum and quantization), of a model on a server `server`, dicts.
+        `name, slug, revision, weights_sha, files_sha, architecture, kind, n_parameters,
+        max_length, device, dtype, quantization, device_map, prompt_format, base`; of a GGUF file
+        also `gguf` (its name, checksum and quantization), of a model on a server `server`, dicts.
     """
     if not lm.at_hand:
         kept = ("name", "slug", "kind", "n_parameters", "max_length", "dtype", "prompt_format")
@@ -142,6 +145,7 @@ def describe(lm: LanguageModel) -> dict[str, Any]:
         "slug": lm.slug,
         "revision": lm.revision,
         "weights_sha": lm.weights_sha,
+        "files_sha": lm.files_sha,
         "architecture": type(lm.model).__name__,
         "kind": lm.kind,
         "n_parameters": lm.n_parameters,
@@ -222,6 +226,8 @@ def _model(
 ) -> PreTrainedModel:
     from transformers.utils import logging
 
+    from helpers.models import placement
+
     if not sys.stderr.isatty():
         logging.disable_progress_bar()  # its lines have no place in a notebook or a log file
     try:
@@ -233,6 +239,7 @@ def _model(
             output_loading_info=True,
         )
     except Exception as error:  # whatever the files, or code that comes with them, run into
+        placement.refuse(error, folder, name, place)
         raise UserError(
             f"The weights of {name} cannot be loaded ({first_line(error)}); fetch or save them "
             "anew."

@@ -7,6 +7,7 @@ bfloat16 does, at the price of slightly other answers.
 
 from __future__ import annotations
 
+import json
 import math
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -14,8 +15,9 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors import SafetensorError
 
-from helpers import UserError
+from helpers import UserError, first_line
 from helpers.models import gpu
 
 # Bytes a weight, and what bitsandbytes is told.
@@ -59,30 +61,64 @@ def place(
 ) -> Placement:
     """Return where a model's weights go, and in what format."""
     where = gpu.device(device)
+    number, share = number_format(name, where, dtype)
+    bits = dtype if dtype in BITS else None
+    if bits:
+        _need(f"For {bits} weights,", "accelerate", "bitsandbytes")
+    try:
+        size, free = int(count(weights) * share), gpu.memory(where).free
+    except SafetensorError:  # a file that was cut: loading it says so
+        return Placement(where, number, bits)
+    if device is None and where.type == "cuda" and size > ROOM * free:
+        _need(
+            f"The {gpu.gigabytes(size)} of {name} do not fit into the {gpu.gigabytes(free)} "
+            f"free on {where}, and to spread them over all devices",
+            "accelerate",
+        )
+        return Placement(where, number, bits, spread=True)
+    if size > free:
+        raise UserError(no_room(name, where, gpu.gigabytes(free), gpu.gigabytes(size)))
+    return Placement(where, number, bits)
+
+
+def no_room(name: str | Path, where: torch.device, free: str, size: str = "") -> str:
+    """Return the sentence on weights that a device's memory does not hold."""
+    weights = f"The weights of {name}" + (f" ({size})" if size else "")
+    return (
+        f"{weights} do not fit into the {free} of memory free on {where}; choose a smaller "
+        "model, a shorter dtype (bfloat16), another device or a server."
+    )
+
+
+def number_format(
+    name: str | Path, where: torch.device, dtype: str | None
+) -> tuple[torch.dtype, float]:
+    """Return the format to compute in on a device, and the bytes that a weight takes."""
     bits = dtype if dtype in BITS else None
     if dtype and not bits and str(dtype).removeprefix("torch.") not in gpu.DTYPES:
         known = ", ".join([*gpu.DTYPES, *BITS])
         raise UserError(f"The dtype {str(dtype)!r} is not known; give one of {known}.")
-    if bits:
-        if where.type != "cuda":
-            raise UserError(
-                f"{bits} weights need a GPU, and {name} goes to {where}; leave the dtype out, or "
-                "choose bfloat16."
-            )
-        _need(f"For {bits} weights,", "accelerate", "bitsandbytes")
-    number_format = gpu.dtype(None if bits or not dtype else dtype, where)
-    spread = False
-    if device is None and where.type == "cuda":
-        size = count(weights) * (BITS[bits][0] if bits else number_format.itemsize)
-        free = gpu.memory(where).free
-        spread = size > ROOM * free
-        if spread:
-            _need(
-                f"The {size / 2**30:.1f} GiB of {name} do not fit into the {free / 2**30:.1f} GiB "
-                f"free on {where}, and to spread them over all devices",
-                "accelerate",
-            )
-    return Placement(where, number_format, bits, spread)
+    if bits and where.type != "cuda":
+        raise UserError(
+            f"{bits} weights need a GPU, and {name} goes to {where}; leave the dtype out, or "
+            "choose bfloat16."
+        )
+    number = gpu.dtype(None if bits or not dtype else dtype, where)
+    return number, BITS[bits][0] if bits else number.itemsize
+
+
+def refuse(error: Exception, folder: Path, name: str | Path, place: Placement) -> None:
+    """Say of weights that cannot be loaded where memory or a quantised checkpoint is the cause."""
+    if gpu.out_of_memory(error):
+        free = gpu.gigabytes(gpu.memory(place.device).free)
+        raise UserError(no_room(name, place.device, free)) from error
+    told = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    if method := (told.get("quantization_config") or {}).get("quant_method"):
+        raise UserError(
+            f"The weights of {name} are already quantised ({method}), which cannot be read on "
+            f"{place.device} here ({first_line(error)}); install what it names, or choose the "
+            "model's unquantised weights."
+        ) from error
 
 
 def count(weights: tuple[Path, ...]) -> int:

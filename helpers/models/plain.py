@@ -25,6 +25,12 @@ CHUNK = 1 << 22
 TOGETHER = ("padded", "equal", "alone")
 
 
+def pack_length(on: torch.device, width: int, vocabulary: int, weights: int = 0) -> int:
+    """Return how many tokens a pack of a model holds, with the logits of all within memory."""
+    length = gpu.pack_length(on, width, vocabulary, weights)
+    return max(1, min(length, 4 * LOGITS // vocabulary))
+
+
 def run(
     model: LanguageModel,
     rows: list[Row],

@@ -16,7 +16,7 @@ from weakref import WeakKeyDictionary
 
 from transformers import PreTrainedTokenizerBase
 
-from helpers import UserError
+from helpers import UserError, first_line
 from helpers.models import splice
 from helpers.models.language_model import LanguageModel
 from helpers.models.splice import common_prefix
@@ -240,6 +240,24 @@ def _special_ids(model: LanguageModel) -> tuple[tuple[int, ...], tuple[int, ...]
 
 
 def _template(model: LanguageModel, prompt: str) -> str:
-    return model.tokenizer.apply_chat_template(
-        [{"role": "user", "content": prompt}], tokenize=False, add_generation_prompt=True
+    """Return a prompt in the model's template, without thoughts where the template offers both."""
+    # Some templates read a text, some a list of parts; either drops the other without a word.
+    for content in (prompt, [{"type": "text", "text": prompt}]):
+        try:
+            text = model.tokenizer.apply_chat_template(
+                [{"role": "user", "content": content}],
+                tokenize=False,
+                add_generation_prompt=True,
+                enable_thinking=False,
+                thinking=False,
+            )
+        except Exception as error:  # whatever the model's template runs into, or raises itself
+            why = first_line(error)
+        else:
+            if prompt.strip() in text:
+                return text
+            why = "it leaves the question out"
+    raise UserError(
+        f"The chat template of {model.name} cannot put a question ({why}); mend it, or set "
+        "prompt_format=bare."
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping
 from html import escape
 from pathlib import Path
@@ -18,6 +19,7 @@ from helpers.plots.style import OTHER
 if TYPE_CHECKING:
     from IPython.display import HTML
 
+NUMBERS = re.compile(r"[+-][\d.]+( \[[-+\d., ]+\])?")  # as `interval` writes them
 TOO_FEW = "fewer than six models"  # stats.FEWEST_MODELS
 
 
@@ -115,7 +117,7 @@ def export(table: pd.DataFrame, name: str, folder: str | Path) -> list[Path]:
     style = written.style.format(precision=3, na_rep="").hide(axis="index")
     style = style.format_index(lambda name: latex.escape(str(name)), axis="columns")
     texts = {
-        "csv": flat.to_csv(index=False),
+        "csv": flat.rename(columns=_csv_cell).map(_csv_cell).to_csv(index=False),
         "md": cells.to_markdown(index=False, floatfmt=".4g", disable_numparse=True) + "\n",
         "tex": style.to_latex(hrules=True),
     }
@@ -133,9 +135,19 @@ def export(table: pd.DataFrame, name: str, folder: str | Path) -> list[Path]:
     return paths
 
 
+def _csv_cell(value: object) -> object:
+    """Keep a text from being a spreadsheet's formula, and in one row."""
+    if not isinstance(value, str):
+        return value
+    text = value.replace("\r\n", "\n").replace("\r", "\n")  # a bare one parts rows unquoted
+    odd = text.startswith(("=", "+", "-", "@", "\t", "\n")) and not NUMBERS.fullmatch(text)
+    return f"'{text}" if odd else text
+
+
 def _markdown_cell(value: object) -> object:
     if isinstance(value, str):
-        return value.replace("|", r"\|")  # a bare pipe would end the cell
+        text = escape(" ".join(value.split()), quote=False)
+        return re.sub(r"([`|$]|(?<=])\()", r"\\\1", text)  # a bare pipe would end the cell
     if pd.api.types.is_scalar(value) and pd.isna(value):
         return ""
     return f"{value:.4g}" if isinstance(value, float) else value

@@ -24,11 +24,10 @@ from typing import Any, TypeVar
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-import torch
-import transformers
 
 from helpers import UserError
 from helpers.models import LanguageModel
+from helpers.models import identity as identities
 from helpers.models.address import Server
 
 T = TypeVar("T")
@@ -47,9 +46,7 @@ MOST_FILES = 64
 # Settings of a config that say where and with what it was saved, not what the model computes.
 INCIDENTAL = {
     "_name_or_path",
-    "architectures",
     "dtype",
-    "pad_token_id",
     "torch_dtype",
     "transformers_version",
     "use_cache",
@@ -66,16 +63,19 @@ class Result:
 
 
 def identity(model: LanguageModel) -> str:
-    """Return a hash of what a model computes: its weights, number format and configuration.
+    """Return a hash of what a model computes: its weights, number format, files and configuration.
 
     The versions of the libraries that compute it are part of it: some mend what others got wrong.
-    A server does not show them; its name of the model and numbers that it gave stand for them.
+    A server does not show them; its name of the model, its version and numbers that it gave stand
+    for them.
     """
     if isinstance(model.model, Server):
-        return _hash("server", model.model.address.model, model.model.fingerprint)
+        server = model.model
+        told = server.address.model, server.fingerprint, server.version, server.settings
+        return _hash("server", *told, model.files_sha, identities.versions())
     config = {k: v for k, v in model.model.config.to_dict().items() if k not in INCIDENTAL}
-    versions = torch.__version__, transformers.__version__
-    return _hash(model.weights_sha, str(model.dtype), model.kind, config, *versions)
+    told = model.weights_sha, model.files_sha, str(model.dtype), model.quantization, model.kind
+    return _hash(*told, config, identities.versions())
 
 
 def key(model_identity: str, ids: Sequence[int], *parts: Any) -> str:

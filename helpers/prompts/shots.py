@@ -93,7 +93,8 @@ def _sentences(asked: Sequence[str], repository: Sequence[str], name: str) -> np
             f'(pip install sentence-transformers), or take "{RETRIEVER}".'
         ) from None
     try:
-        model = SentenceTransformer(name)
+        safe = {"trust_remote_code": False, "model_kwargs": {"use_safetensors": True}}
+        model = SentenceTransformer(name, **safe)
     except (OSError, ValueError) as error:
         raise UserError(
             f'The sentence-transformers model "{name}" cannot be loaded ({type(error).__name__}): '

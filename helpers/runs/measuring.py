@@ -1,5 +1,6 @@
 """Measure a model by studies, without a notebook: ask, compute, save a run of each."""
 
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,7 +15,7 @@ from helpers.studies import STUDIES, Study, fitting, settings
 
 FOLDER = runs.RUNS / "measured"
 # What a run takes besides its study's own settings.
-ALSO = {"prompt_format": "", "dtype": "", "trust_remote_code": False, "n_panel": 0}
+ALSO = {"prompt_format": "", "device": "", "dtype": "", "trust_remote_code": False, "n_panel": 0}
 ALSO |= {"seed": 0, "n_bootstrap": 1000}
 
 
@@ -50,8 +51,11 @@ def measure(
         if not any(setting in each for each in known.values()):
             every = sorted(set().union(*known.values()))
             raise UserError(f"No study takes {setting}: they take {', '.join(every)}.")
-    of = {name: given.get(name, ALSO[name]) for name in ("dtype", "trust_remote_code")}
-    lm = models.load(model, **of)
+    of = {name: given.get(name, ALSO[name]) for name in ("device", "dtype", "trust_remote_code")}
+    lm = models.load(model, **of | {"device": of["device"] or None})
+    if lm.at_hand:
+        number = str(lm.dtype).removeprefix("torch.")
+        print(f"{lm.name} runs on {lm.device} in {lm.quantization or number}.", file=sys.stderr)
     for name in chosen:
         values = known[name] | {k: v for k, v in given.items() if k in known[name]}
         yield measure_one(name, lm, values, Path(folder) / lm.slug / name)

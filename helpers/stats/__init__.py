@@ -15,6 +15,13 @@ from helpers.stats.correlations import (
 )
 from helpers.stats.groups import averages, estimate, intervals, wilson
 from helpers.stats.paired import holm, mcnemar, paired_difference
+from helpers.stats.planning import (
+    Spread,
+    facts_for_difference,
+    facts_for_width,
+    planned_width,
+    spread,
+)
 from helpers.stats.ranks import (
     Grouped,
     RankTest,
@@ -38,6 +45,7 @@ __all__ = [
     "Interval",
     "Mcnemar",
     "RankTest",
+    "Spread",
     "Statistic",
     "averages",
     "bootstrap",
@@ -45,6 +53,8 @@ __all__ = [
     "bounds",
     "correlation",
     "estimate",
+    "facts_for_difference",
+    "facts_for_width",
     "fisher",
     "holm",
     "intervals",
@@ -55,9 +65,11 @@ __all__ = [
     "paired_difference",
     "partial_spearman",
     "pearson",
+    "planned_width",
     "rank_test",
     "replicates",
     "spearman",
+    "spread",
     "wilson",
     "without_each",
 ]

@@ -37,7 +37,12 @@ ACCURACIES = {  # a number a fact for each chapter; the first that has run is co
 }
 NEUTRAL = {  # parameters that leave the facts that are asked as they are
     *("model", "run_dir", "n_bootstrap"),
-    *("chat", "prompt_format", "trust_remote_code"),  # a model's own affair: see its label
+    *(
+        "chat",
+        "prompt_format",
+        "trust_remote_code",
+        "device",
+    ),  # a model's own affair: see its label
     "dataset",  # its name and checksum stand in the manifest, whatever path it was given by
     *("attribution", "siblings", "n_close", "n_seeds", "n_truth"),
     *("n_close_choices", "separators", "n_grid"),

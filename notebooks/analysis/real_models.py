@@ -5,7 +5,7 @@ and come in families, so each rank correlation has an exact p-value, an interval
 families, and its values without each family, given size, and without each doubtful match.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -85,7 +85,7 @@ def compare(
     """
     table = joined.joined(least)
     found = pd.DataFrame([_compared(table, x, y, n_resamples, seed) for x, y in pairs])
-    return found.assign(p_holm=holm(found["p"]))
+    return found.assign(p_holm=stats.holm(found["p"]))
 
 
 def _compared(table: pd.DataFrame, x: str, y: str, n_resamples: int, seed: int) -> dict:
@@ -116,18 +116,6 @@ def _compared(table: pd.DataFrame, x: str, y: str, n_resamples: int, seed: int) 
         row |= dict.fromkeys(("low", "high", "given_low", "given_high"), np.nan)
     alone = stats.rank_test(*base.T).rho if len(base) >= stats.FEWEST_MODELS else np.nan
     return row | {"base_n": len(base), "base": alone}
-
-
-def holm(p: Iterable[float]) -> np.ndarray:
-    """Correct p-values for their number after Holm; what is not a number does not count.
-
-    >>> holm([0.01, float("nan"), 0.03]).round(2).tolist()
-    [0.02, nan, 0.03]
-    """
-    p = np.asarray(list(p), dtype=float)
-    order = np.argsort(p)[: np.count_nonzero(~np.isnan(p))]  # those that are none come last
-    p[order] = np.maximum.accumulate(p[order] * np.arange(len(order), 0, -1)).clip(max=1)
-    return p
 
 
 def of(compared: pd.DataFrame, y: Collection[str], x: str = LKE) -> pd.DataFrame:
@@ -261,7 +249,7 @@ def sizes(
         row |= {"estimate": drawn.estimate, "low": drawn.low, "high": drawn.high}
         rows.append(row | {"p": stats.rank_test(*both.T, seed=seed).p})
     found = pd.DataFrame(rows)
-    return found.assign(p_holm=holm(found["p"]))
+    return found.assign(p_holm=stats.holm(found["p"]))
 
 
 def points(x: str = LKE, y: str = NCCR, least: str = "probably") -> pd.DataFrame:

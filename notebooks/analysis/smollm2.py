@@ -3,14 +3,18 @@
 from collections.abc import Mapping
 from pathlib import Path
 
+import matplotlib.pyplot as plt
 import pandas as pd
+from matplotlib.axes import Axes
 
 from helpers import stats
 from helpers.datasets.exposure import frequencies
 from helpers.metrics import accuracy
+from helpers.plots import primitives
 from helpers.runs import ROOT, sharing
 from helpers.runs.sharing import record
 from helpers.studies import STUDIES
+from notebooks.analysis.atlas import records
 
 ARCHIVE = ROOT / "results" / "smollm2.zip"
 GROUPS = (0, 30, 300, 3_000, 30_000)  # occurrences in a thousand million words, from which each is
@@ -62,6 +66,26 @@ def curves(facts: pd.DataFrame, **draws: int) -> pd.DataFrame:
         found = found[~found["often"].isin(["all", "mean"])]
         parts.append(found.assign(first=name, often=found["often"].astype(int)))
     return pd.concat(parts, ignore_index=True)
+
+
+def beside_atlas(facts: pd.DataFrame, **draws: int) -> tuple[Axes, Axes]:
+    """Draw accuracy by exposure in the atlas models, and by frequency of the name in SmolLM2."""
+    table = records.evaluation(records.untuned(records.members()))
+    alone = curves(facts, **draws).query("first == @WORDS['none']").assign(first="SmolLM2")
+    _, (left, right) = plt.subplots(1, 2, figsize=(9, 3.8), sharey=True, layout="constrained")
+    primitives.curves(
+        table[table["condition"] == records.ALONE],
+        "exposures",
+        "model",
+        left,
+        axis="doublings",
+        xlabel="times the training text states the fact",
+        ylabel="facts answered correctly",
+    )
+    primitives.curves(
+        alone, "often", "first", right, axis="even", xlabel="occurrences of the name, at least"
+    )
+    return left, right
 
 
 def row(facts: pd.DataFrame, columns: Mapping[str, str]) -> pd.DataFrame:

@@ -4,10 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.stats
-from hypothesis import given
-from hypothesis import strategies as st
 from matplotlib.legend import Legend
-from statsmodels.stats.multitest import multipletests
 
 from helpers import UserError, published
 from helpers.plots import style
@@ -86,16 +83,6 @@ def test_headline_pairs_are_of_different_papers_and_all_there():
     assert len(set(joint.HEADLINE)) == len(joint.HEADLINE) == 37
     assert all(paper[x] != paper[y] for x, y in joint.HEADLINE)
     assert set(joint.MAIN) <= set(paper.index)
-
-
-@given(st.lists(st.one_of(st.floats(0, 1), st.just(np.nan)), max_size=12))
-def test_holm_is_that_of_statsmodels(p):
-    p = np.array(p)
-    there = ~np.isnan(p)
-    expected = p.copy()
-    if there.any():
-        expected[there] = multipletests(p[there], method="holm")[1]
-    np.testing.assert_allclose(joint.holm(p), expected)
 
 
 def test_doubtful_matches_are_left_out_one_by_one(printed):

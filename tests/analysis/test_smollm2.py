@@ -1,5 +1,6 @@
 """The kept answers of SmolLM2: its numbers, worked out again from the table of answers alone."""
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -8,6 +9,7 @@ from helpers import stats
 from helpers.datasets.exposure import frequencies
 from helpers.metrics.matching import normalise
 from notebooks.analysis import smollm2
+from notebooks.analysis.atlas import records
 
 DRAWS = {"n_resamples": 50, "seed": 0}
 
@@ -65,3 +67,14 @@ def test_rank_correlation_is_that_of_pandas(facts):
     expected = facts["none"].corr(pd.Series(facts["occurrences"]), method="spearman")
     found = stats.spearman(facts[["none", "occurrences"]].to_numpy())
     assert float(found) == pytest.approx(expected, abs=1e-12)
+
+
+def test_both_panels_draw_the_shares_they_name(facts):
+    left, right = smollm2.beside_atlas(facts, **DRAWS)
+    table = records.evaluation(["atlas-m"]).query("condition == @records.ALONE")
+    drawn = [set(np.round(line.get_ydata(), 12)) for line in left.get_lines()]
+    assert set(table["estimate"].round(12)) in drawn
+    expected = facts.groupby("often")["none"].mean().to_numpy()
+    np.testing.assert_allclose(right.get_lines()[0].get_ydata(), expected, atol=1e-12)
+    assert left.get_ylim() == right.get_ylim()
+    plt.close("all")

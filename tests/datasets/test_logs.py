@@ -46,7 +46,9 @@ def test_options_are_chosen_as_acc_and_acc_norm_do(tmp_path):
     ]
     assert options(logs.read(runs)) == {"a": [0, 0], "b": [0, 0]}
     assert options(logs.read(runs, "per_character")) == {"a": [1, 1], "b": [0, 0]}
-    with pytest.raises(UserError, match="not tokens: rule is sum or per_character, not 'mean'"):
+    with pytest.raises(
+        UserError, match="not tokens: rule is sum or per_character or per_byte, not 'mean'"
+    ):
         logs.read(runs, "mean")
 
 
@@ -265,3 +267,23 @@ def test_archives_packed_by_zstandard_are_read(tmp_path):
             assert {each.compress_type for each in made.infolist()} == {logs.inspect_ai.ZSTANDARD}
         paths.append(path)
     assert list(options(logs.read(paths)).values()) == [[0, 2]]
+
+
+@pytest.mark.parametrize("scores", [("nan", -1, -2), ("inf", -1, -2), (0.5, -1, -2), ("-inf",) * 3])
+def test_scores_that_are_no_log_probabilities_are_refused(tmp_path, scores):
+    lines = [choice("a", 0, "p") | {"filtered_resps": [[str(s), "True"] for s in scores]}]
+    with pytest.raises(UserError, match="no log-probabilities"):
+        logs.read([write(tmp_path / "log", lines)])
+
+
+def test_ties_are_said_and_bytes_can_choose(tmp_path):
+    # By character -2 against -1.5, by byte -2 / 2 against -6 / 4.
+    lines = [
+        choice("a", (-2, -6, -9), "p", options=["é", "Lima", "x"]),
+        choice("b", (-1, -1, -2), "p"),
+    ]
+    path = write(tmp_path / "log", lines)
+    assert options(logs.read([path], "per_character"))["a"] == [1]
+    table = logs.read([path], "per_byte")
+    assert options(table)["a"] == [0]
+    assert any("equal scores at the top of 1 " in note for note in logs.read([path]).attrs["notes"])

@@ -141,3 +141,22 @@ def test_rules_have_names():
     assert rule_of("starts_with") is starts_with
     with pytest.raises(UserError, match='no rule "close"'):
         rule_of("close")
+
+
+@pytest.mark.parametrize(
+    ("text", "gold", "same"),
+    [
+        ("8,849 m", "8849 m", True),
+        ("1.5 m", "15 m", False),
+        ("40 °C", "-40 °C", False),
+        ("\N{MINUS SIGN}40", "-40", True),
+        ("1914-18", "1914–18", True),
+        ("東京。日本の首都は", "東京", True),
+        ("नई दिल्ली। यह", "नई दिल्ली", True),
+        ("ما؟ نعم", "ما", True),
+        ("<think>Rome. Or Bern?</think>Bern. It", "Bern", True),
+        ("<think>Bern", "Bern", False),
+    ],
+)
+def test_numbers_other_scripts_and_thoughts(text, gold, same):
+    assert exact_match(text, gold) == same

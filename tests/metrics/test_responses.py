@@ -211,3 +211,30 @@ def test_no_response_has_no_kind():
 def test_unknown_rules_are_refused():
     with pytest.raises(UserError, match='not by "fuzzy"'):
         responses.kind_of("a", match="fuzzy")
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("<think>Lima? No, Paris.</think>\n\nParis", "correct"),
+        ("Lima? No.</think> Paris", "correct"),
+        ("<think>It may be Paris, or", "none"),
+        ("<think>Paris</think>Lima", "wrong"),
+        ("I must decline to guess.", "unsure"),
+        ("I can't help with that.", "unsure"),
+        ("Das weiß ich leider nicht: keine Angaben.", "unsure"),
+        ("Je ne sais pas.", "unsure"),
+        ("No lo sé.", "unsure"),
+        ("Não sei", "unsure"),
+        ("Я не знаю.", "unsure"),
+        ("我不知道。", "unsure"),
+        ("わかりません。", "unsure"),
+        ("모르겠습니다.", "unsure"),
+        ("لا أعرف", "unsure"),
+        ("मुझे नहीं पता।", "unsure"),
+        ("Weißenfels", "wrong"),
+        ("Sékou Touré", "wrong"),
+    ],
+)
+def test_thoughts_and_refusals_of_today_and_of_other_languages(text, kind):
+    assert responses.kind_of(text, "Which city is it?", ["Paris"]) == kind

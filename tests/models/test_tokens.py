@@ -166,3 +166,25 @@ def test_each_text_is_tokenised_once_until_the_room_is_full(monkeypatch):
     assert one(lm, "Lyon lies in", " France", " Italy") == first
     assert len(given) > before
     assert sum(len(text) for _, text in tokens._known[lm.tokenizer].ids) <= 10
+
+
+@pytest.mark.parametrize(
+    ("template", "read"),
+    [
+        ("{{ messages[0].content[0].text }}:", "Up?:"),
+        ("{{ messages[0].content }}{{ '' if enable_thinking else '<think></think>' }}", None),
+        ("{{ raise_exception('System role needed') }}", "System role needed"),
+        ("{% for %}", "cannot put a question"),
+        ("{{ ''.__class__.__mro__ }}", "cannot put a question"),
+        ("fixed text", "leaves the question out"),
+    ],
+)
+def test_a_template_puts_the_question_or_is_refused(template, read):
+    tokenizer = tiny.chat_tokenizer()
+    lm = tiny.language_model("llama", tokenizer, chat=True)
+    lm.tokenizer.chat_template = template
+    if "messages" in template:
+        assert tokens.read(lm, ["Up?"]) == [read or "Up?<think></think>"]
+    else:
+        with pytest.raises(UserError, match=read):
+            tokens.read(lm, ["Up?"])

@@ -143,3 +143,19 @@ def test_folded_tables_keep_their_captions_behind_one_summary(tmp_path):
     assert page.count("<caption>Table &lt;") == 2
     assert page.endswith("</details>")
     assert "<summary>Table &lt;0&gt;.</summary>" in tables.folded(*shown).data
+
+
+CELLS = ["=cmd|' /C calc'!A0", "+1+1", "-2+3+cmd|x", "@SUM(A1)", "\t=1+1", "\r=1", "a\rb", "a\nb"]
+CELLS += ["<b>x</b>", "[x](javascript:y)", "a|b", "`c`", "Ke$ha"]
+
+
+def test_no_cell_is_a_formula_or_markup_elsewhere(tmp_path):
+    table = pd.DataFrame({"=2+2": CELLS, "r": "-0.5 [-0.6, -0.4]"})
+    csv_file, md_file, _ = tables.export(table, "t", tmp_path)
+    read = pd.read_csv(csv_file, dtype=str)
+    assert len(read) == len(CELLS)
+    assert not [cell for cell in [*read.columns, *read.iloc[:, 0]] if cell[0] in "=+-@\t\r\n"]
+    assert set(read["r"]) == {"-0.5 [-0.6, -0.4]"}
+    lines = md_file.read_text().splitlines()
+    assert len(lines) == len(CELLS) + 2
+    assert not any("<b>" in line or "](" in line for line in lines)

@@ -208,6 +208,7 @@ def test_what_another_version_of_a_library_scored_is_not_read_back(
 ):
     score(lm, PROBES, tmp_path, progress=False)
     forwarded.update(rows=0)
-    monkeypatch.setattr(getattr(cache, library), "__version__", "9.9.9")
+    other = cache.identities.versions() | {library: "9.9.9"}
+    monkeypatch.setattr(cache.identities, "versions", lambda: other)
     score(lm, PROBES, tmp_path, progress=False)
     assert forwarded["rows"] == len(PROBES)

@@ -141,13 +141,18 @@ def longer_packs(lm, monkeypatch):
     return lm
 
 
+def other_version(monkeypatch, library):
+    other = cache.identities.versions() | {library: "9.9.9"}
+    monkeypatch.setattr(cache.identities, "versions", lambda: other)
+
+
 def other_torch(lm, monkeypatch):
-    monkeypatch.setattr(cache.torch, "__version__", "9.9.9")
+    other_version(monkeypatch, "torch")
     return lm
 
 
 def other_transformers(lm, monkeypatch):
-    monkeypatch.setattr(cache.transformers, "__version__", "9.9.9")
+    other_version(monkeypatch, "transformers")
     return lm
 
 

@@ -79,7 +79,8 @@ def test_neighbours_do_not_hang_on_what_else_is_asked():
 
 def test_sentence_embeddings_are_used_where_a_model_is_named(monkeypatch):
     class Embedder:
-        def __init__(self, name):
+        def __init__(self, name, **safe):
+            assert safe == {"trust_remote_code": False, "model_kwargs": {"use_safetensors": True}}
             if name != "my-model":
                 raise OSError(name)
 

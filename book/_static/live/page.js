@@ -9,6 +9,9 @@
   const FLOOR = 1e-5; // an object that falls below on its way is not followed to its end
   const GHOST = 0.005; // a smaller probability has no hollow bar
   const PAUSE = 150; // milliseconds without a key before the model is asked
+  const MOST = 50; // examples in a list
+  const DRAWN = 5; // facts that a step of the slider asks about
+  const LINK = "#ask?"; // begins the address of a link that sets the box: #ask?subject=Lyon&context=Peru
 
   /* ---- pieces of a page ---- */
 
@@ -97,9 +100,41 @@
       }
     }
 
+    /** Show what a link in the text says: its question, behind it the same with nothing said first. */
+    async showLinked(link) {
+      if (!this.catalogue && !(await this.load())) return;
+      const asked = { ...this.told.cases[0].asked, context: "", frame: 0, turn: 0 };
+      for (const [name, text] of new URLSearchParams(link)) {
+        if (!(name in asked)) continue;
+        const number = Math.max(0, Math.round(Number(text)) || 0);
+        asked[name] = typeof asked[name] === "number" ? number : text.slice(0, 200);
+      }
+      const { relations, ways, separators } = this.catalogue;
+      const known = (list, name) => list.some((one) => one.name === name);
+      if (!known(relations, asked.relation) || !known(ways, asked.way)) return;
+      if (!known(separators, asked.separator)) return;
+      const relation = relations.find(({ name }) => name === asked.relation);
+      const kind = ways.find(({ name }) => name === asked.way).kind;
+      asked.frame = Math.min(asked.frame, Math.max(0, (relation.frames[kind] ?? []).length - 1));
+      asked.examples = this.clamped(asked.examples, relation);
+      const before = asked.context ? { ...asked, context: "" } : null;
+      this.box.scrollIntoView({ block: "start" });
+      await this.play({ asked, before, said: "" });
+    }
+
+    /** Return how many examples a list of the relation can have, nearest to a number. */
+    clamped(number, relation = this.relation) {
+      return Math.min(this.most(relation), Math.max(1, Math.round(Number(number)) || 1));
+    }
+
+    most(relation = this.relation) {
+      return Math.min(MOST, relation.facts.length - 1);
+    }
+
     /** Mark the case that is shown, and say why it was chosen; none once the reader goes on. */
     choose(one) {
       this.chosen = one;
+      this.drawnFacts = []; // those of the slider's step, until something else is asked
       this.cases.forEach((button, at) =>
         button.setAttribute("aria-pressed", String(this.told.cases[at] === one)),
       );
@@ -149,7 +184,7 @@
         way: make("select"),
         frame: make("select"),
         context: text(objects),
-        examples: make("input", { type: "number", min: 1, max: 50, step: 1 }),
+        examples: make("input", { type: "number", min: 1, max: MOST, step: 1 }),
         separator: make("select"),
       };
       const { controls } = this;
@@ -177,6 +212,7 @@
       const press = (label, act) => make("button", { type: "button", onclick: act }, label);
       this.turn = press("", () => this.set({ turn: this.asked.turn + 1 }));
       this.stated = make("output", {});
+      this.range = make("output", {});
       this.fields = {
         relation: field("Relation", controls.relation),
         subject: field("Subject", controls.subject, this.subjects),
@@ -189,7 +225,7 @@
         way: field("Ask by", controls.way),
         frame: field("Wording", controls.frame),
         context: field("Text before the question (optional)", controls.context, this.objects),
-        examples: field("Examples", controls.examples),
+        examples: field("Examples", controls.examples, this.range),
         separator: field("Written with", controls.separator),
         turn: make("div", { class: "live-field" }, this.turn),
       };
@@ -206,6 +242,9 @@
         control.addEventListener("focus", () => (this.previous = this.shown));
         control.addEventListener("input", () => this.typed(name, control));
       }
+      controls.examples.addEventListener("change", () => {
+        controls.examples.value = this.asked.examples; // what was typed may lie outside the range
+      });
       this.buildResult();
       this.follow();
     }
@@ -217,6 +256,7 @@
       this.read = make("pre", { class: "live-read", tabindex: "0", ...named });
       this.own = make("p", { class: "live-own" });
       this.offers = make("p", { class: "live-offers" });
+      this.step = make("div", { class: "live-step", role: "group", "aria-label": "Facts of this step" });
       this.caption = make("caption");
       this.rows = make("tbody");
       const head = ["Object", "Probability"].map((name) => make("th", { scope: "col" }, name));
@@ -235,6 +275,7 @@
         this.status,
         this.offers,
         this.own,
+        this.step,
         this.table,
       );
     }
@@ -259,6 +300,8 @@
         const counts = relation.facts.map(([, , exposures]) => exposures);
         this.steps = [...new Set(counts)].sort((one, other) => one - other);
         controls.exposure.max = this.steps.length - 1;
+        controls.examples.max = this.most();
+        this.range.textContent = `1 to ${this.most()}`;
       }
       this.followExposure();
       fields.frame.hidden = frames.length === 0;
@@ -289,12 +332,13 @@
 
     /** Take a new value from a control; ask once the reader pauses. */
     typed(name, control) {
-      const number = Math.min(50, Math.max(1, Math.round(Number(control.value)) || 1));
-      const value = { examples: number, frame: Number(control.value) }[name] ?? control.value;
+      const value = { examples: this.clamped(control.value), frame: Number(control.value) }[name] ?? control.value;
       this.choose(null);
       if (control.tagName === "SELECT") this.previous = this.shown;
-      if (name === "exposure") this.asked.subject = this.drawn(this.steps[control.value]);
-      else this.asked[name] = value;
+      if (name === "exposure") {
+        this.drawnFacts = this.drawnMany(this.steps[control.value]);
+        [this.asked.subject] = this.drawnFacts;
+      } else this.asked[name] = value;
       if (name === "relation")
         Object.assign(this.asked, { subject: this.drawn(), context: "", turn: 0, frame: 0 });
       if (name === "way") Object.assign(this.asked, { turn: 0, frame: 0 });
@@ -315,6 +359,14 @@
       const some = this.relation.facts.filter(fits);
       const facts = some.length ? some : this.relation.facts;
       return facts[Math.floor(Math.random() * facts.length)][0];
+    }
+
+    /** Return subjects of different facts stated so many times, drawn by lot. */
+    drawnMany(stated) {
+      const some = new Set();
+      for (let tries = 0; some.size < DRAWN && tries < 20 * DRAWN; tries += 1)
+        some.add(this.drawn(stated));
+      return [...some];
     }
 
     another() {
@@ -365,6 +417,7 @@
           };
         });
         this.draw({ asked, prompt, bars, own, relation });
+        await this.drawStep(asked, relation);
       } catch (error) {
         this.clear(error.message);
       }
@@ -372,7 +425,7 @@
 
     /** Leave nothing that belongs to an earlier question; say why. */
     clear(reason) {
-      for (const place of [this.read, this.own, this.offers, this.caption, this.rows])
+      for (const place of [this.read, this.own, this.offers, this.step, this.caption, this.rows])
         place.replaceChildren();
       this.shown = null;
       this.status.textContent = reason;
@@ -398,7 +451,7 @@
           : "all objects";
       const marked =
         shown.length > SHOWN && bars.length > shown.length ? " and those with a mark" : "";
-      const behind = before ? ` Hollow: the answer before, to “${ending(before.prompt)}”.` : "";
+      const behind = before ? ` Dashed outline: the answer before, to “${ending(before.prompt)}”.` : "";
       this.caption.textContent = `What ${catalogue.model} expects next: ${which}${marked}.${behind}`;
       this.rows.replaceChildren(
         ...shown.map((bar) => this.row(bar, before?.probabilities.get(bar.name))),
@@ -407,6 +460,29 @@
       this.offer(asked, relation);
       const probabilities = new Map(bars.map(({ name, probability }) => [name, probability]));
       this.shown = { relation, prompt, probabilities, first: first.name };
+    }
+
+    /** Say of each fact of the slider's step which object is likeliest; a press shows its bars. */
+    async drawStep(asked, relation) {
+      const drawn = this.drawnFacts;
+      const rows = [];
+      for (const subject of drawn) {
+        const { prompt, objects, continuations } = live.ask(this.catalogue, { ...asked, subject });
+        const scored = await live.request("score", { prompt, continuations, floor: FLOOR, keep: [] });
+        const best = scored.reduce((top, { logprob }, at) => (logprob > scored[top].logprob ? at : top), 0);
+        const right = objects[best] === live.factAbout(relation, subject)?.object;
+        rows.push({ subject, right, best: objects[best] });
+        if (this.again || this.drawnFacts !== drawn) return; // the reader went on
+      }
+      const show = (subject) => () => {
+        this.set({ subject });
+        this.drawnFacts = drawn;
+      };
+      const press = ({ subject, right, best }) =>
+        make("button", { type: "button", onclick: show(subject) }, `${right ? "✓" : "✗"} ${subject}: ${best}`);
+      const right = rows.filter((row) => row.right).length;
+      const head = `Right for ${right} of ${rows.length} facts stated ${this.stated.textContent}, drawn at random:`;
+      this.step.replaceChildren(...(rows.length ? [make("p", {}, head), ...rows.map(press)] : []));
     }
 
     /** Offer the subject as the training text writes it, or those with names like it. */
@@ -446,7 +522,13 @@
   }
 
   function begin() {
-    document.querySelectorAll(".live-probe").forEach((box) => new Place(box));
+    const [first] = [...document.querySelectorAll(".live-probe")].map((box) => new Place(box));
+    const follow = (hash) => hash.startsWith(LINK) && first?.showLinked(hash.slice(LINK.length));
+    document.addEventListener("click", ({ target }) => {
+      const link = target.closest?.(`a[href^="${LINK}"]`); // again and again, though the address stays
+      if (link) follow(link.hash);
+    });
+    follow(location.hash);
   }
 
   if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", begin);

@@ -10,7 +10,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_raw_
 
 from book.tools import render
 from book.tools.course.checks import stub
-from book.tools.course.exercises import Exercise, install_cell, plain
+from book.tools.course.exercises import Exercise, checker, install_cell, plain
 from book.tools.course.weeks import Week
 from book.tools.jobs import TEMPLATES
 
@@ -55,18 +55,23 @@ def nbgrader(week: Week) -> NotebookNode:
         if exercise.kind == "code":
             code = solution(exercise, "### BEGIN SOLUTION", "### END SOLUTION")
             yield _marked(new_code_cell(code), f"{name}-function", solution=True)
-            hidden = f"### BEGIN HIDDEN TESTS\n{exercise.hidden()}### END HIDDEN TESTS"
-            test = new_code_cell(f"{exercise.test}{hidden}")
-            yield _marked(test, f"{name}-test", points=exercise.difficulty, locked=True)
+            parts = exercise.parts()
+            for function, visible, hidden in parts:
+                hidden = f"### BEGIN HIDDEN TESTS\n{hidden}### END HIDDEN TESTS"
+                test = f"{name}-{function}-test" if len(parts) > 1 else f"{name}-test"
+                cell, points = new_code_cell(f"{visible}{hidden}"), exercise.difficulty / len(parts)
+                yield _marked(cell, test, points=points, locked=True)
         else:
             answer = f"### BEGIN SOLUTION\n{notes(exercise)}\n### END SOLUTION"
             cell = new_markdown_cell(answer)
             yield _marked(cell, f"{name}-answer", points=exercise.difficulty, solution=True)
 
-    return _notebook(week, cells)
+    made = _notebook(week, cells)
+    _marked(made.cells[2], "check", locked=True)
+    return made
 
 
-def _marked(cell: NotebookNode, name: str, points: int = 0, **kinds: bool) -> NotebookNode:
+def _marked(cell: NotebookNode, name: str, points: float = 0, **kinds: bool) -> NotebookNode:
     """Give a cell what nbgrader has to know of it."""
     flags = {"locked": False, "solution": False, "task": False, "grade": points > 0} | kinds
     worth = {"points": points} if points else {}
@@ -85,7 +90,9 @@ def otter(week: Week) -> NotebookNode:
     def cells(exercise: Exercise) -> Iterator[NotebookNode]:
         code = exercise.kind == "code"
         question = {"name": exercise.label, "points": exercise.difficulty}
-        question |= {"all_or_nothing": True} if code else {"manual": True}
+        parts = exercise.parts() if code else []
+        if len(parts) < 2:  # all or nothing; several functions earn points one by one
+            question |= {"all_or_nothing": True} if code else {"manual": True}
         yield _raw("BEGIN QUESTION", question)
         yield new_markdown_cell(task(exercise))
         yield _raw("BEGIN SOLUTION")
@@ -96,8 +103,13 @@ def otter(week: Week) -> NotebookNode:
         yield _raw("END SOLUTION")
         if code:
             yield _raw("BEGIN TESTS")
-            yield new_code_cell(exercise.test.rstrip())
-            yield new_code_cell(f"# HIDDEN\n{exercise.hidden().rstrip()}")
+            for _, visible, hidden in parts:
+                yield new_code_cell(visible.rstrip())
+                head = "# HIDDEN"
+                if len(parts) > 1:
+                    told = f"points: {exercise.difficulty / len(parts)}\nhidden: true"
+                    head = f'""" # BEGIN TEST CONFIG\n{told}\n""" # END TEST CONFIG'
+                yield new_code_cell(f"{head}\n{hidden.rstrip()}")
             yield _raw("END TESTS")
         yield _raw("END QUESTION")
 
@@ -118,7 +130,7 @@ def _notebook(week: Week, cells: Callable[[Exercise], Iterator[NotebookNode]]) -
         f"# Week {week.number}\n\nThe exercises are worth {week.points} points."
     )
     install = install_cell(TEMPLATES / f"{render.chapters()[0]}.ipynb")
-    made = [title, new_code_cell(install)]
+    made = [title, new_code_cell(install), new_code_cell(checker().rstrip())]
     made += [cell for exercise in week.exercises for cell in cells(exercise)]
     return _numbered(new_notebook(cells=made, metadata=METADATA))
 

@@ -26,6 +26,7 @@ from helpers import UserError
 
 KINDS = ("code", "on paper", "to be argued")
 DIRECTIVES = {"{exercise}": ExerciseDirective, "{solution}": SolutionDirective}
+CHECKER = Path(__file__).parents[3] / "notebooks" / "analysis" / "hidden_tests.py"
 _HEAD = re.compile(
     r"\*Difficulty (\d+) of 3, (\d+) minutes(?:, ([^*]+?))?\.\*\s*", flags=re.ASCII | re.IGNORECASE
 )
@@ -47,6 +48,7 @@ class Exercise:
     solution: str  # the code that solves it
     draw: str  # the code that draws inputs for the hidden test
     notes: str  # what the solution says
+    seed: int = 0  # of the hidden test's draws
 
     def functions(self) -> list[ast.FunctionDef]:
         """Return the functions to be written: those of the solution that the test names."""
@@ -60,14 +62,34 @@ class Exercise:
             )
         return functions
 
-    def hidden(self) -> str:
+    def parts(self) -> list[tuple[str, str, str]]:
+        """Return name, visible and hidden test of each function that is to be written."""
+        functions = {function.name for function in self.functions()}
+        body = _parsed(self.test, self.label).body
+        used = [functions & {n.id for n in ast.walk(s) if isinstance(n, ast.Name)} for s in body]
+        return [
+            (
+                name,
+                "".join(
+                    f"{ast.get_source_segment(self.test, statement)}\n"
+                    for statement, names in zip(body, used)
+                    if not names or name in names
+                )
+                if len(functions) > 1
+                else self.test,
+                self.hidden(name),
+            )
+            for name in sorted(functions)
+        ]
+
+    def hidden(self, *only: str) -> str:
         """Return the hidden test: the functions agree with the solution on drawn inputs."""
-        names = ", ".join(function.name for function in self.functions())
+        names = ", ".join(only or [function.name for function in self.functions()])
         solution = textwrap.indent(self.solution.rstrip(), "    ")
         return (
             f"from notebooks.analysis.hidden_tests import compare\n\n{self.draw}\n\n"
             f"def _solution():\n{solution}\n\n    return [{names}]\n\n\n"
-            f"compare([{names}], _solution(), {_name(self.label)})\n"
+            f"compare([{names}], _solution(), {_name(self.label)}, seed={self.seed})\n"
         )
 
 
@@ -94,6 +116,18 @@ def install_cell(path: Path) -> str:
     """Return the code of a chapter's cell that fetches the project where it is missing."""
     cells = nbformat.read(path, as_version=4).cells
     return next((c.source for c in cells if "install" in c.metadata.get("tags", [])), "")
+
+
+def checker() -> str:
+    """Return the code of `check`, for notebooks that stand alone."""
+    code = CHECKER.read_text(encoding="utf-8")
+    kept = ("TOLERANCE", "SHOWN", "check", "_shown", "agree")
+    parts = []
+    for node in ast.parse(code).body:
+        name = node.targets[0].id if isinstance(node, ast.Assign) else getattr(node, "name", "")
+        if name in kept or isinstance(node, ast.ImportFrom | ast.Import):
+            parts.append(ast.get_source_segment(code, node))
+    return "\n".join(parts) + "\n"
 
 
 def _directives(markdown: str, chapter: str) -> Iterator[tuple[str, str, str, str]]:

@@ -1,31 +1,38 @@
-"""Write a chapter's quiz as Markdown, with and without answers, and as a package of QTI 2.1.
+"""Write a chapter's quiz as Markdown, with and without answers, and for learning platforms.
 
-The questions are in ``notebooks/quiz/<chapter>.yaml``. A multiple-choice item has `options`, one of
-which is the `key`; a short one has the answers that it will `accept`. Each says `why`. Texts are
-plain, so that they read alike in Markdown and on a learning platform.
+The questions are in ``notebooks/quiz/<chapter>.yaml``. A multiple-choice item has `options`, each
+with its reason, and the key first; they are shown in an order drawn for the item. A numerical one
+has a `value` in the numbers of one of its `draws`: the first of them in the book, another one for
+a course with a seed. Texts are plain, so that they read alike everywhere.
 """
 
+import math
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
 
 import jinja2
+import numpy as np
 import yaml
 
 from book.tools.course import downloads
 
-TEMPLATE = Path(__file__).with_name("qti.xml.jinja")
+FOLDER = Path(__file__).parent
+TOLERANCE = 0.005  # of a numerical answer
+NAMES = {"log2": math.log2, "factorial": math.factorial, "sum": sum, "abs": abs}
 
 
 @dataclass(frozen=True)
 class Item:
-    """A question with its answer; one in short has no options."""
+    """A question with its answer; a numerical one has no options."""
 
     id: str
     ask: str
-    why: str
-    options: tuple[str, ...] = ()
-    key: str = ""
-    accept: tuple[str, ...] = ()
+    why: str  # of the answer
+    options: dict[str, str]  # with their reasons
+    answer: str
+    tolerance: float
+    reads: bool  # a result
 
     @property
     def letters(self) -> dict[str, str]:
@@ -33,28 +40,53 @@ class Item:
         return dict(zip(self.options, "abcdefgh"))
 
     @property
-    def answer(self) -> str:
-        """Return the right answer, as it is printed."""
-        return self.key or self.accept[0]
+    def low(self) -> str:
+        """Return the smallest number that is right."""
+        return f"{float(self.answer) - self.tolerance:.6g}"
+
+    @property
+    def high(self) -> str:
+        """Return the largest number that is right."""
+        return f"{float(self.answer) + self.tolerance:.6g}"
 
 
-def read(path: Path) -> list[Item]:
-    """Return the items of a chapter's quiz."""
-    found = yaml.safe_load(path.read_text(encoding="utf-8"))
-    return [Item(**{key: _fixed(value) for key, value in one.items()}) for one in found]
+def read(path: Path, seed: int | None = None) -> list[Item]:
+    """Return the items of a chapter's quiz, with the numbers of the book or of a seed."""
+    return [_item(seed=seed, **one) for one in yaml.safe_load(path.read_text(encoding="utf-8"))]
 
 
-def _fixed(value: object) -> str | tuple[str, ...]:
-    """Return a value of the file as text, or texts."""
-    return tuple(map(str, value)) if isinstance(value, list) else str(value)
+def _item(
+    id: str,
+    ask: str,
+    seed: int | None,
+    options: dict[str, str] | None = None,
+    draws: list[dict[str, float]] | None = None,
+    value: str | float = 0,
+    why: str = "",
+    tolerance: float = TOLERANCE,
+    reads: bool = False,
+) -> Item:
+    """Draw the order of an item's options, or its numbers."""
+    random = np.random.default_rng([zlib.crc32(id.encode()), seed or 0])
+    if options:
+        listed = [(str(text), reason) for text, reason in options.items()]
+        answer, why = listed[0]
+        shown = {listed[i][0]: listed[i][1] for i in random.permutation(len(listed))}
+        return Item(id, ask, why, shown, answer, 0.0, reads)
+    drawn = draws[0] if seed is None else draws[int(random.integers(1, len(draws)))]
+    found = eval(str(value), {"__builtins__": {}} | NAMES | drawn)
+    return Item(id, ask.format(**drawn), why, {}, f"{found:.6g}", tolerance, reads)
 
 
-def files(path: Path, title: str) -> dict[str, bytes]:
+def files(path: Path, title: str, seed: int | None = None) -> dict[str, bytes]:
     """Return the files of a chapter's quiz, by name."""
-    items, name = read(path), path.stem
+    items, name = read(path, seed), path.stem
     pages = {f"{name}.md": False, f"{name}-answers.md": True}
     made = {file: markdown(items, title, told).encode() for file, told in pages.items()}
-    return made | {f"{name}-qti.zip": downloads.zipped(package(items, name, title))}
+    made[f"{name}-moodle.xml"] = _template("moodle").quiz(items, title).encode()
+    for version in ("qti12", "qti21"):
+        made[f"{name}-{version}.zip"] = downloads.zipped(package(items, name, title, version))
+    return made
 
 
 def markdown(items: list[Item], title: str, answers: bool) -> str:
@@ -63,19 +95,35 @@ def markdown(items: list[Item], title: str, answers: bool) -> str:
     for number, item in enumerate(items, start=1):
         parts.append(f"**{number}.** {item.ask}")
         if item.options:
-            listed = (f"- ({letter}) {text}" for text, letter in item.letters.items())
+            listed = [
+                f"- ({letter}) {text}" + (f" *{item.options[text]}*" if answers else "")
+                for text, letter in item.letters.items()
+            ]
             parts.append("\n".join(listed))
         if answers:
-            letter = f"({item.letters[item.key]}) " if item.options else ""
+            letter = f"({item.letters[item.answer]}) " if item.options else ""
             parts.append(f"*Answer:* {letter}{item.answer}. {item.why}")
     return "\n\n".join(parts) + "\n"
 
 
-def package(items: list[Item], name: str, title: str) -> dict[str, bytes]:
-    """Return the files of a QTI package: its manifest, a test, and an item each."""
-    environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
-    xml = environment.from_string(TEMPLATE.read_text(encoding="utf-8")).module
-    made = {f"{item.id}.xml": xml.question(item, n) for n, item in enumerate(items, start=1)}
-    made["test.xml"] = xml.test(items, name, title)
+def package(items: list[Item], name: str, title: str, version: str) -> dict[str, bytes]:
+    """Return the files of a package: of QTI 1.2, one of all items; of 2.1, a test and an item each.
+
+    QTI 1.2 is read by Canvas and ILIAS, 2.1 by OpenOlat and TAO.
+    """
+    xml = _template(version)
+    if version == "qti12":
+        made = {f"{name}.xml": xml.test(items, name, title)}
+    else:
+        made = {f"{item.id}.xml": xml.question(item, n) for n, item in enumerate(items, start=1)}
+        made["test.xml"] = xml.test(items, name, title)
     made["imsmanifest.xml"] = xml.manifest(items, name)
     return {file: f"{text}\n".encode() for file, text in made.items()}
+
+
+def _template(name: str) -> jinja2.environment.TemplateModule:
+    loader = jinja2.FileSystemLoader(FOLDER)
+    environment = jinja2.Environment(
+        loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True
+    )
+    return environment.get_template(f"{name}.xml.jinja").module

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import jinja2
@@ -31,18 +32,21 @@ to be written.""",
 }
 
 
-def make(folder: Path = FOLDER, templates: Path = TEMPLATES) -> str:
-    """Check all exercises, write the course, and return a sentence that says what was done."""
+def make(folder: Path = FOLDER, templates: Path = TEMPLATES, seed: int | None = None) -> str:
+    """Check all exercises, write the course, and return a sentence that says what was done.
+
+    With a seed the hidden tests draw other inputs, and the quizzes have other numbers.
+    """
     began = time.perf_counter()
     chapters = {}
     for name in render.chapters():
         path = templates / f"{name}.ipynb"
-        chapters[path] = exercises.read(path)
+        chapters[path] = [replace(one, seed=seed or 0) for one in exercises.read(path)]
         for exercise in chapters[path]:
             if exercise.kind == "code":
                 checks.try_out(exercise)
     found = [exercise for several in chapters.values() for exercise in several]
-    write(chapters, folder)
+    write(chapters, folder, seed)
     code = sum(exercise.kind == "code" for exercise in found)
     return (
         f"{folder}: {len(found)} exercises of {len(chapters)} chapters; {code} stubs fail and "
@@ -50,14 +54,17 @@ def make(folder: Path = FOLDER, templates: Path = TEMPLATES) -> str:
     )
 
 
-def write(chapters: Mapping[Path, Sequence[Exercise]], folder: Path) -> list[Path]:
+def write(
+    chapters: Mapping[Path, Sequence[Exercise]], folder: Path, seed: int | None = None
+) -> list[Path]:
     """Write sets and quizzes, by chapter, and assignments, one a week; return the files."""
     planned = weeks.plan([exercise for found in chapters.values() for exercise in found])
     files: dict[Path, str | bytes] = {}
     for path in chapters:
         asked = path.parent / "quiz" / f"{path.stem}.yaml"
         if asked.is_file():
-            made = quiz.files(asked, title_of(nbformat.read(path, as_version=4).cells[0].source))
+            title = title_of(nbformat.read(path, as_version=4).cells[0].source)
+            made = quiz.files(asked, title, seed)
             files |= {folder / "quiz" / name: content for name, content in made.items()}
     for week in planned:
         name = f"{week.name}.ipynb"
@@ -98,6 +105,7 @@ def notebook(path: Path, found: Sequence[Exercise], audience: str) -> NotebookNo
     made = [new_markdown_cell(opening, id="title")]
     if source := exercises.install_cell(path):
         made.append(new_code_cell(source, id="install"))
+    made.append(new_code_cell(exercises.checker().rstrip(), id="check"))
     for number, exercise in enumerate(found, start=1):
         made += _cells(number, exercise, audience)
     return new_notebook(cells=made, metadata=METADATA)

@@ -11,15 +11,16 @@ from helpers import UserError
 from helpers.datasets.logs import inspect_ai, lm_eval
 from helpers.datasets.logs.log import Log
 
-RULES = ("sum", "per_character")  # lm-eval's acc and acc_norm
+RULES = tuple(lm_eval.METRICS)
 COLUMNS = ["item", "relation", "variation", "option", "answer", "text", "right"]
 
 
 def read(paths: Sequence[str | Path], rule: str = "sum") -> pd.DataFrame:
     """Read several logs of one task, each with other prompts, as one table of choices.
 
-    The first is the default prompt. By `rule`, "sum" or "per_character", lm-evaluation-harness'
-    log-likelihoods choose an option as its ``acc`` or ``acc_norm`` do, in a tie the first. `item`
+    The first is the default prompt. By `rule` ("sum", "per_character", "per_byte")
+    log-likelihoods choose an option as lm-evaluation-harness' ``acc``, ``acc_norm`` or
+    ``acc_bytes`` do, in a tie the first. `item`
     is the document's hash, `variation` the number of the log, `right` the log's own mark where
     answers are texts (`option` and `answer` are -1 then); ``attrs["notes"]`` are sentences on what
     is left out and what the logs do not say.

@@ -10,6 +10,9 @@ from helpers import UserError
 from helpers.datasets import files
 from helpers.datasets.logs.log import Log, mark
 
+# How log-likelihoods choose an option, and the metric of lm-eval that chooses so.
+METRICS = {"sum": "acc", "per_character": "acc_norm", "per_byte": "acc_bytes"}
+
 
 def read(path: Path, rule: str, repeats: bool) -> Log:
     """Read a log; of several answers to a prompt the one that it marks counts, or all do."""
@@ -33,6 +36,8 @@ def read(path: Path, rule: str, repeats: bool) -> Log:
         rows.setdefault(line["doc_hash"], row)
     if twice := len(lines) - len(rows):
         notes.append(f"{path.name} has {twice} documents once more: the first counts.")
+    if tied := sum(row.get("tied", False) for row in rows.values()):
+        notes.append(f"{path.name} has equal scores at the top of {tied} documents: the first.")
     several = (isinstance(line["resps"][0], list) and len(line["resps"][0]) > 1 for line in lines)
     if not repeats and any(several):
         notes.append(f"{path.name} has several answers to a prompt: the one it marks counts.")
@@ -72,9 +77,16 @@ def _chosen(line: dict[str, Any], rule: str) -> dict[str, Any]:
         )
     options = [str(said).strip() for (_, said), _ in pairs]
     sums, answer = np.array([score for _, score in pairs]), _correct(line, options)
+    if not (sums <= 0).all() or np.isneginf(sums).all():  # NaN is not at most 0 either
+        raise UserError(
+            f"{line['where']} has scores that are no log-probabilities ({sums.max():g}): each is a "
+            "number of at most 0, and one at least is finite; run the task again."
+        )
     scores = {"acc": sums, "acc_norm": sums / [max(len(text), 1) for text in options]}
+    scores["acc_bytes"] = sums / [max(len(text.encode()), 1) for text in options]
     _check_marks(line, scores, answer)
-    option = int(np.argmax(scores["acc" if rule == "sum" else "acc_norm"]))
+    chosen = scores[METRICS[rule]]
+    option = int(np.argmax(chosen))
     return {
         "prompt": prompts.pop(),
         "options": options,
@@ -82,6 +94,7 @@ def _chosen(line: dict[str, Any], rule: str) -> dict[str, Any]:
         "answer": answer,
         "text": options[option],
         "right": option == answer,
+        "tied": (chosen == chosen.max()).sum() > 1,
         "repeats": [],
     }
 

@@ -171,8 +171,8 @@ def _number(values: dict[str, Any], name: str) -> float:
     if name not in values:
         raise Unusable("no log-probability of a token that was asked for")
     value = values[name]
-    if isinstance(value, bool) or not isinstance(value, int | float) or math.isnan(value):
-        raise Unusable(f"a log-probability that is no number: {value}")
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise Unusable(f"a log-probability that is no finite number: {value}")
     if value > ROUNDED:
         raise Unusable(f"a log-probability of {value:.3g}, which is above 0")
     return float(min(value, 0.0))

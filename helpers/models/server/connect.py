@@ -7,6 +7,7 @@ server's own: token ids are what prompts are sent as.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,13 +16,14 @@ from transformers import AutoConfig, AutoTokenizer, GenerationConfig, PreTrained
 
 from helpers import UserError
 from helpers.models import address as addresses
-from helpers.models import checkpoints, hub, placement, tokens
+from helpers.models import checkpoints, hub, identity, placement, tokens
 from helpers.models.address import Address, Limits, Server
 from helpers.models.checkpoints import slug
 from helpers.models.language_model import LanguageModel
 from helpers.models.server import completions, exactness, session
 
 TOKENIZER = "SERVER_TOKENIZER"
+
 # Seconds in which a server must show up at the start; later it may be away for longer.
 START = 10.0
 # Texts that tokenizers tell apart: spaces, digits, other scripts, a smiley.
@@ -52,6 +54,7 @@ def load(name: str, chat: bool = False) -> LanguageModel:
         weights_sha=None,
         revision=None,
         n_parameters=_count(place, folder),
+        files_sha=identity.files_sha([folder]),
     )
     _same_tokens(model, address, soon)
     ids = tokens.prompt_ids(model, [exactness.TEXT])[0]
@@ -65,8 +68,8 @@ def load(name: str, chat: bool = False) -> LanguageModel:
         found.fingerprint,
         _version(address, soon),
         place,
-        _read(AutoConfig, folder),
-        _read(GenerationConfig, folder),
+        _read(lambda: AutoConfig.from_pretrained(folder, trust_remote_code=False)),
+        _read(lambda: GenerationConfig.from_pretrained(folder)),
     )
     return replace(model, model=server, prompt_format="chat" if chat else "bare")
 
@@ -82,7 +85,8 @@ def _tokenizer(address: Address, root: str | None) -> tuple[PreTrainedTokenizerB
         try:
             folder = checkpoints.small_files(place)
             if checkpoints.has_tokenizer(folder):
-                return AutoTokenizer.from_pretrained(folder), place, folder
+                made = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
+                return made, place, folder
         except Exception:  # not there, or not to be read: the next place may do
             continue
     raise UserError(
@@ -142,8 +146,8 @@ def _count(place: str, folder: Path) -> int | None:
         return None
 
 
-def _read(kind: Any, folder: Path) -> Any:
+def _read(load: Callable[[], Any]) -> Any:
     try:
-        return kind.from_pretrained(folder)
+        return load()
     except (OSError, ValueError, KeyError):
         return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -18,6 +19,8 @@ from helpers.models.server.session import Refused, UnusableAnswer
 # Largest difference of a log-probability between two ways that counts as agreement: bfloat16 moves
 # them by less; a wrong place, a template or a bent probability by more.
 TOLERANCE = 0.2
+# The most probable of so many tokens has at least one part in as many of all probability.
+LEAST = -math.log(1 << 24)
 # Decimals to which the fingerprint's log-probabilities are rounded.
 DECIMALS = 2
 # Tokens at the end of the sample that are scored as a choice.
@@ -50,6 +53,11 @@ def examine(
 
     settings = _settings(ask, address, ids[:-CHOICE])
     beginning, step = _next(ask, address, settings, ids)
+    if step.logprob < LEAST:
+        raise UserError(
+            f"The server at {address.url} gives the most probable token the log-probability "
+            f"{step.logprob:.3g}, which no vocabulary allows; {REMEDY}."
+        )
     found, missing = _offered(ask, settings, ids)
     if not found:
         raise UserError(
@@ -60,7 +68,7 @@ def examine(
     pairs = [(_scores(ask, settings, way, chosen, 1)[-1], step.logprob) for way in found]
     pairs += [pair for a, b in combinations(found.values(), 2) for pair in zip(a[::-1], b[::-1])]
     first, other = max(pairs, key=lambda pair: abs(pair[0] - pair[1]))
-    if abs(first - other) > TOLERANCE:
+    if not abs(first - other) <= TOLERANCE:
         raise UserError(
             f"The server at {address.url} gives one token the log-probabilities {first:.3f} and "
             f"{other:.3f}, asked for in two ways, so neither can be trusted; {REMEDY}."

@@ -195,8 +195,7 @@ def pack_length(model: LanguageModel) -> int:
     if isinstance(model.model, Server):
         return SERVED
     vocabulary, width = model.model.get_input_embeddings().weight.shape
-    length = gpu.pack_length(model.device, width, vocabulary)
-    return max(1, min(length, 4 * plain.LOGITS // vocabulary))
+    return plain.pack_length(model.device, width, vocabulary)
 
 
 def _chosen(model: LanguageModel, length: int) -> tuple[dict[str, Any], bool]:

@@ -1,7 +1,8 @@
 """Runs made public: a record of them, an archive that others can check, and the check."""
 
 from helpers.runs.sharing.archive import pack, read, unpack
+from helpers.runs.sharing.planning import plan
 from helpers.runs.sharing.record import describe, file_name
 from helpers.runs.sharing.verification import Verified, verify
 
-__all__ = ["Verified", "describe", "file_name", "pack", "read", "unpack", "verify"]
+__all__ = ["Verified", "describe", "file_name", "pack", "plan", "read", "unpack", "verify"]

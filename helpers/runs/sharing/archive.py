@@ -56,6 +56,8 @@ def read(path: str | Path) -> Shared:
         with zipfile.ZipFile(path) as archive:
             infos = archive.infolist()
             _check(infos)
+            if min((info.header_offset for info in infos), default=0):
+                raise UserError("something stands before its first member")
             files = {info.filename: archive.read(info) for info in infos}
     except (zipfile.BadZipFile, EOFError, OSError, ValueError, RuntimeError) as error:
         if isinstance(error, UserError):
@@ -65,6 +67,7 @@ def read(path: str | Path) -> Shared:
         raise UserError(f"it holds no {MANIFEST}")
     try:
         record = json.loads(files.pop(MANIFEST), parse_constant=_refuse)
+        _json(record).encode()  # half a character, which JSON can spell, is no text
     except (ValueError, RecursionError) as error:
         raise UserError(f"its {MANIFEST} is not JSON ({error})") from error
     return Shared(record, files)

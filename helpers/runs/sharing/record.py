@@ -77,13 +77,18 @@ def describe(folder: str | Path) -> Shared:
 def measures(name: str, given: dict[str, Any], answers: pd.DataFrame) -> list[dict[str, Any]]:
     """Compute a study's measures of all facts from the answers, as its summary does."""
     study = STUDIES[name]
-    facts = study.facts(answers, **fitting(study.facts, given))
     draws = {"n_resamples": given.get("n_bootstrap", 1000), "seed": given.get("seed") or 0}
-    found = study.summary(facts, **draws).head(len(study.MEASURES)).drop(columns="relation")
+    found = study.summary(facts(name, given, answers), **draws).head(len(study.MEASURES))
     return [
         {key: None if pd.isna(value) else value for key, value in row.items()}
-        for row in found.to_dict("records")
+        for row in found.drop(columns="relation").to_dict("records")
     ]
+
+
+def facts(name: str, given: dict[str, Any], answers: pd.DataFrame) -> pd.DataFrame:
+    """Return a study's table of facts, from its answers and settings."""
+    study = STUDIES[name]
+    return study.facts(answers, **fitting(study.facts, given))
 
 
 def table(data: bytes) -> pd.DataFrame:

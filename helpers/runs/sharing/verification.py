@@ -35,12 +35,15 @@ class Verified(NamedTuple):
 def verify(path: str | Path) -> tuple[Shared, list[Verified]]:
     """Return what is in an archive and what of it was verified."""
     try:
+        if Path(path).name.startswith("."):  # no glob of a shell would have shown it
+            raise UserError("its name begins with a dot")
         shared = archive.read(path)
         _form(shared)
         return shared, [_run(shared, name) for name in shared.record["runs"]]
     except UserError as error:
         reason = "".join(filter(str.isprintable, str(error).rstrip(".")))
-        raise UserError(f"{Path(path).name} is refused: {reason}.") from error
+        name = "".join(filter(str.isprintable, Path(path).name))
+        raise UserError(f"{name} is refused: {reason}.") from error
 
 
 def _form(shared: Shared) -> None:

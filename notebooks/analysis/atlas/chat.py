@@ -108,7 +108,7 @@ def _tune(base: Path, out: Path, design: Options) -> None:
     llama = LlamaForCausalLM.from_pretrained(
         base, dtype=torch.float32, attn_implementation="eager", local_files_only=True
     ).train()
-    tokenizer = AutoTokenizer.from_pretrained(base, local_files_only=True)
+    tokenizer = AutoTokenizer.from_pretrained(base, local_files_only=True, trust_remote_code=False)
     told = datasets.training(base.name, base.parent)
     facts = datasets.load("atlas")
     facts = facts[facts["fact"].isin(told.index)]

@@ -3,6 +3,8 @@
 import base64
 import pickle
 
+from notebooks.analysis.hidden_tests import check
+
 MEMORY = """import base64, pickle
 
 {name}_values = pickle.loads(base64.b64decode({values!r}))
@@ -20,7 +22,7 @@ def memorised(exercise):
     values = {function.name: {} for function in exercise.functions()}
     for name, seen in values.items():
         names[name] = _recorded(names[name], seen)
-    exec(exercise.test, names)
+    exec(exercise.test, names | {"check": check})
     return "\n\n".join(
         MEMORY.format(name=name, values=base64.b64encode(pickle.dumps(seen)).decode())
         for name, seen in values.items()
@@ -33,4 +35,5 @@ def _recorded(function, seen):
         seen[key] = function(*args, **kwargs)
         return seen[key]
 
+    call.__name__ = function.__name__
     return call

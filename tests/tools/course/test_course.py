@@ -58,7 +58,7 @@ def test_an_assignment_for_each_week_in_each_system(made):
 
 def test_a_quiz_on_two_pages_and_as_a_package(made):
     quizzes = [path.stem for path in (NOTEBOOKS / "quiz").glob("*.yaml")]
-    endings = (".md", "-answers.md", "-qti.zip")
+    endings = (".md", "-answers.md", "-moodle.xml", "-qti12.zip", "-qti21.zip")
     names = {f"{name}{ending}" for name in quizzes for ending in endings}
     assert {path.name for path in (made / "quiz").iterdir()} == names
     title = (made / "quiz" / "monitor.md").read_text(encoding="utf-8").splitlines()[0]

@@ -18,11 +18,12 @@ from book.tools import render
 from book.tools.course import exercises, weeks
 from book.tools.jobs import TEMPLATES
 from tests.tools.course.memorised import memorised
+from tests.tools.course.test_hidden import RIGHT, RIGHT_TOO
 
 ROOT = Path(__file__).resolve().parents[3]
 BUILT = ROOT / "build" / "grading" / "bin" / "python"
 PYTHON = os.environ.get("GRADING_PYTHON") or (str(BUILT) if BUILT.exists() else sys.executable)
-SUBMISSIONS = ("solved", "empty", "wrong", "half")
+SUBMISSIONS = ("solved", "other", "empty", "wrong", "half")
 
 pytestmark = pytest.mark.slow
 
@@ -81,6 +82,9 @@ def handed_in(released, week, kind):
         (cell,) = (c for c in notebook.cells if c.cell_type == "code" and head in c.source)
         if kind == "solved" or (kind == "half" and number % 2 == 0):
             cell.source = exercise.solution
+        elif kind == "other":
+            written = RIGHT | RIGHT_TOO
+            cell.source = written.get(exercise.label, exercise.solution)
         elif kind == "wrong":
             cell.source = memorised(exercise)
     return notebook
@@ -89,7 +93,7 @@ def handed_in(released, week, kind):
 def expected(week, kind):
     """Return the points of what is in code."""
     points = [exercise.difficulty for exercise in coded(week)]
-    return {"solved": sum(points), "half": sum(points[::2])}.get(kind, 0)
+    return {"solved": sum(points), "other": sum(points), "half": sum(points[::2])}.get(kind, 0)
 
 
 def leaks(released, week):
@@ -142,7 +146,7 @@ def test_otter_gives_the_marks(course, week, tmp_path):
         command("otter", "run", *words, at=place)
         results = json.loads((place / "results.json").read_text(encoding="utf-8"))
         visible = next(test for test in results["tests"] if test["name"] == "Public Tests")
-        assert (visible["status"] == "passed") is (kind in ("solved", "wrong"))
+        assert (visible["status"] == "passed") is (kind in ("solved", "other", "wrong"))
         questions = [test for test in results["tests"] if test.get("score") is not None]
         marks[kind] = sum(test["score"] for test in questions)
         most.add(sum(test["max_score"] for test in questions))

@@ -1,0 +1,75 @@
+"""The commands behind targets of the Makefile, whose variables come by the environment.
+
+No shell reads their values: texts are taken as they are, lists parted into words as a shell would.
+"""
+
+import os
+import shlex
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from book.tools import __main__ as tools
+from helpers import UserError
+
+FOUR = ("atlas-xs", "atlas-s", "atlas-m", "atlas-m-chat")
+
+
+def words(name: str, given: Mapping[str, str]) -> list[str]:
+    """Return the words of a variable that is a list; none of them may be taken for an option."""
+    try:
+        found = shlex.split(given.get(name, ""))
+    except ValueError as error:
+        raise UserError(f"{name}={given[name]} has an open quote or escape: close it.") from error
+    if odd := [word for word in found if word.startswith("-") and name != "ARGS"]:
+        raise UserError(f"{name} holds {odd[0]}, which is an option: write ./{odd[0]} for a file.")
+    return found
+
+
+def commands(target: str, given: Mapping[str, str]) -> list[list[str]]:
+    """Return what a target runs, one after the other, as words after ``python -m book.tools``."""
+    chapters, models, settings = (words(name, given) for name in ("CHAPTERS", "MODELS", "SET"))
+    model = f"--model={given.get('MODEL', '')}"
+    many = ["--models", *models, *([f"--cores={given['CORES']}"] if given.get("CORES") else [])]
+    if target == "book":
+        return [["book", *chapters, model, *many, "--set", *settings]]
+    if target == "sweep":
+        many += [f"--profile={given.get('PROFILE', '')}", *["--dry-run"] * bool(given.get("DRY"))]
+        return [["sweep", *chapters, *many, "--set", *settings]]
+    if target == "knowledge":
+        each = [f"--model={name}" for name in models or FOUR]
+        return [["run", "knowledge_base", name, "--set", *settings] for name in each]
+    if target == "questions":
+        fixed = ["dataset=seen_qa", f"sources={given.get('SOURCES', '')}", "n_seen=100"]
+        run = ["run", "knowledge_base", model, "--runs=runs/questions", "--set", *fixed]
+        return [[*run, "n_unseen=5", *settings]]
+    if target == "benchmarks":
+        run = ["run", "multiplicity", model]
+        sets = {
+            name: f"--runs=runs/benchmarks/{_stem(name)}" for name in words(target.upper(), given)
+        }
+        fixed = [(place, f"dataset={name}", "n_items=50") for name, place in sets.items()]
+        return [[*run, place, "--set", *rest, *settings] for place, *rest in fixed]
+    if target == "course":
+        return [["course", *([f"--seed={given['SEED']}"] if given.get("SEED") else [])]]
+    return [[target, model]]
+
+
+def _stem(name: str) -> str:
+    return Path(name).name.removesuffix(".csv") or "benchmark"
+
+
+def main(target: str, *rest: str) -> int:
+    """Run a target's commands up to the first that fails; of a module, run it with ARGS."""
+    try:
+        if target == "-m":
+            given = [sys.executable, target, *rest, *words("ARGS", os.environ)]
+            os.execv(sys.executable, given)
+        return next(filter(None, map(tools.main, commands(target, os.environ))), 0)
+    except UserError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

@@ -1,0 +1,57 @@
+"""What decides a model's numbers besides its weights: settings, tokenizer, template, code."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+from collections.abc import Iterable, Iterator
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from helpers.models import checkpoints
+
+# The libraries that turn texts into ids and ids into numbers: some mend what others got wrong.
+LIBRARIES = ("torch", "transformers", "tokenizers", "peft")
+CODE = "transformers_modules"  # where transformers puts code that it was trusted to run
+
+
+def files_sha(folders: Iterable[Path], *loaded: object) -> str:
+    """Return the SHA-256 over the files beside a model's weights, and over code that was trusted.
+
+    Whole files, since which of their fields matter is for the libraries to know. Of objects that
+    were `loaded`, the code counts where it came with the model, in whichever repository it lies.
+    """
+    digest = hashlib.sha256()
+    for top in folders:
+        found = {file for pattern in checkpoints.SMALL_FILES for file in top.glob(pattern)}
+        for file in sorted({*found, *top.glob("*/*.jinja")}):
+            if not file.name.endswith(".index.json"):  # it names the weights, which are hashed
+                _add(digest, file.relative_to(top).as_posix(), file)
+    for file in sorted({file for one in loaded for file in _code(one)}):
+        _add(digest, file.name, file)
+    return digest.hexdigest()
+
+
+def _add(digest: hashlib._Hash, name: str, file: Path) -> None:
+    digest.update(f"{name} {hashlib.sha256(file.read_bytes()).hexdigest()}\n".encode())
+
+
+def _code(loaded: object) -> Iterator[Path]:
+    for kind in type(loaded).__mro__:
+        if kind.__module__.startswith(CODE):
+            yield from Path(inspect.getfile(kind)).parent.glob("*.py")
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of the libraries that decide a number; those not installed are left out.
+
+    >>> sorted(versions())[-1]
+    'transformers'
+    """
+    found = {}
+    for name in LIBRARIES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found

@@ -1,0 +1,34 @@
+"""Plans from kept answers: the widths that the archive itself has, and two models."""
+
+import pytest
+
+from helpers import UserError
+from helpers.runs import sharing
+
+KEPT = "smollm2.zip", "atlas-xs.zip"
+
+
+@pytest.mark.slow
+def test_planned_widths_are_those_of_the_archive(root):
+    """Of SmolLM2's measures, but the one that is alike for all facts; 8 or 15 of a relation."""
+    planned = sharing.plan(root / "results" / KEPT[0]).set_index("measure")["width"]
+    runs = sharing.read(root / "results" / KEPT[0]).record["runs"].values()
+    told = {each["measure"]: each["high"] - each["low"] for r in runs for each in r["measures"]}
+    assert len(planned) == 16
+    assert "UR" not in planned
+    assert planned.to_dict() == pytest.approx({name: told[name] for name in planned.index}, rel=0.1)
+
+
+@pytest.mark.slow
+def test_a_model_does_not_differ_from_itself(root):
+    archive = root / "results" / KEPT[1]
+    with pytest.raises(UserError, match="no measure to plan from"):
+        sharing.plan(archive, archive)
+    alone = sharing.plan(archive)
+    assert (alone["paired"] == 0).all()
+    assert (alone["for_difference"] > alone["for_width"]).all()
+
+
+def test_what_is_no_run_is_said(tmp_path):
+    with pytest.raises(UserError, match="There is no folder"):
+        sharing.plan(tmp_path / "none")

@@ -1,0 +1,71 @@
+"""Planned sizes: by hand, against the widths that samples of a population show, and two models."""
+
+import numpy as np
+import pytest
+
+from helpers import UserError, stats
+
+
+def ratio(rows):
+    return rows[..., 0].sum(-1) / rows[..., 1].sum(-1)
+
+
+def population(kind, chance, n=4000):
+    """Return values, statistic and strata of many facts."""
+    strata = np.arange(n) % 10
+    if kind == "shares":
+        return (chance.random(n) < 0.1 + 0.08 * strata).astype(float), stats.mean, strata
+    if kind == "amounts":
+        return chance.gamma(2, 1, n) + strata, stats.mean, strata
+    asked = (chance.random(n) < 0.7).astype(float)
+    return np.column_stack([asked * (chance.random(n) < 0.4), asked]), ratio, None
+
+
+DESIGNS = [(k, p, n) for k in ("shares", "amounts", "ratio") for p in (100, 200, 800)
+           for n in (60, 150, 400)]  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "pilot", "n"), DESIGNS)
+def test_widths_are_those_planned(kind, pilot, n):
+    """From pilots of some size to runs of another: 27 designs, within ten per cent."""
+    chance = np.random.default_rng([pilot, n])
+    values, statistic, strata = population(kind, chance)
+
+    def sample(size):
+        rows = chance.choice(len(values) // 10, size // 10, replace=False)
+        chosen = (10 * rows[:, None] + np.arange(10)).ravel()  # as many of each relation
+        return values[chosen], None if strata is None else strata[chosen]
+
+    planned, seen = [], []
+    for _ in range(12):
+        rows, layers = sample(pilot)
+        planned.append(float(stats.planned_width(stats.spread(rows, statistic, layers), n)))
+        rows, layers = sample(n)
+        found = stats.bootstrap(rows, statistic, layers, n_resamples=400)
+        seen.append(found.high - found.low)
+    assert np.mean(planned) == pytest.approx(np.mean(seen), rel=0.1)
+
+
+def test_the_spread_of_a_mean_is_its_standard_deviation_within_relations():
+    values, relations = [0, 1, 0, 1, 1, 5, 6, 5, 6, 6], ["a"] * 5 + ["b"] * 5
+    found = stats.spread(values, strata=relations)
+    assert found == pytest.approx((np.sqrt(2 * 1.2 / 8), 10, 2))
+
+
+def test_a_difference_is_told_as_often_as_planned():
+    chance = np.random.default_rng(5)
+    n = stats.facts_for_difference(stats.Spread(1.0, 50, 1), 0.3)
+    gaps = chance.normal(0.3, 1, (2000, int(n)))
+    error = gaps.std(axis=1, ddof=1) / np.sqrt(n)
+    told = np.abs(gaps.mean(axis=1)) > 1.96 * error
+    assert told.mean() == pytest.approx(0.8, abs=0.04)
+
+
+def test_what_cannot_be_planned():
+    with pytest.raises(UserError, match="too few to plan from"):
+        stats.spread([1.0, 0.0])
+    with pytest.raises(UserError, match="all alike"):
+        stats.spread([1.0] * 30)
+    with pytest.raises(UserError, match="above 0"):
+        stats.facts_for_width(stats.Spread(0.5, 20, 1), 0)
+    assert stats.facts_for_width(stats.Spread(0.5, 20, 1), 1e-4) == np.inf

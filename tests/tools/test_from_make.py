@@ -1,0 +1,84 @@
+"""What a user gives to make reaches the commands as it is: no make, shell or glob reads it."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from book.tools import __main__ as tools
+from book.tools import from_make
+from helpers import UserError
+
+TEXTS = (
+    "`touch PWNED`",
+    '"; touch PWNED; "',
+    "a'; touch PWNED; '",
+    "$(touch PWNED)",
+    "$$(touch PWNED)",
+    "$(shell touch PWNED)",
+    "price$5",
+    'my model "q" ümläut',
+    "a;touch PWNED",
+    "n=1\n touch PWNED",
+    "*",
+    "-k x; touch PWNED",
+    "back\\slash # no comment",
+)
+NAMES = ("MODEL", "MODELS", "SET", "CHAPTERS", "SOURCES", "BENCHMARKS", "CORES", "PROFILE", "ARGS")
+
+
+@pytest.mark.parametrize("text", TEXTS)
+@pytest.mark.parametrize("by", ["argument", "environment"])
+def test_make_hands_on_what_it_is_given(text, by, root, tmp_path):
+    python = tmp_path / "bin" / "python"
+    python.parent.mkdir()
+    told = "import json, os; print(json.dumps(dict(os.environ)))"
+    python.write_text(f"#!/bin/sh\nexec '{sys.executable}' -c '{told}'\n")
+    python.chmod(0o755)
+    given = {name: text for name in NAMES}
+    words = [f"{name}={value}" for name, value in given.items()] if by == "argument" else []
+    command = ["make", "-s", "-f", root / "Makefile", "-o", "install", f"VENV={tmp_path}"]
+    done = subprocess.run(
+        [*command, "book", "questions", "noise", "faults", *words],
+        cwd=tmp_path,
+        env={"PATH": os.environ["PATH"], **(given if by == "environment" else {})},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    runs = [json.loads(line) for line in done.stdout.splitlines()]
+    assert len(runs) == 4
+    assert all(run[name] == text for run in runs for name in NAMES)
+    assert not (tmp_path / "PWNED").exists()
+
+
+@pytest.mark.parametrize(
+    ("target", "given", "expected"),
+    [
+        (
+            "book",
+            {"MODEL": "-x y", "SET": "n=1 'd=$f x'", "CORES": "2"},
+            ["model=-x y"],
+        ),
+        ("sweep", {"MODELS": "'a b' c", "PROFILE": "p;q", "DRY": "1"}, ["models=['a b', 'c']"]),
+        ("questions", {"MODEL": "m", "SOURCES": "a,b"}, ["set=['dataset=seen_qa', 'sources=a,b',"]),
+        ("knowledge", {"MODELS": "a b"}, ["model='a'", "model='b'"]),
+        ("benchmarks", {"MODEL": "m", "BENCHMARKS": "fever x/my.csv"}, ["/fever", "benchmarks/my"]),
+        ("noise", {"MODEL": "m"}, ["model='m'"]),
+    ],
+)
+def test_targets_are_commands(target, given, expected):
+    parsed = [str(tools.parser().parse_args(words)) for words in from_make.commands(target, given)]
+    assert len(parsed) == len(expected)
+    assert all(word.replace("model=-", "model='-") in text for word, text in zip(expected, parsed))
+
+
+@pytest.mark.parametrize("text", ["it's", "--help", "monitor -h", "a\\"])
+def test_lists_hold_whole_words_and_no_options(text, capsys, monkeypatch):
+    monkeypatch.setenv("CHAPTERS", text)
+    with pytest.raises(UserError):
+        from_make.words("CHAPTERS", os.environ)
+    assert from_make.main("book") == 2
+    assert capsys.readouterr().err.startswith("error: CHAPTERS")
