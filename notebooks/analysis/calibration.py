@@ -1,12 +1,9 @@
 """What the calibration chapter computes: verdicts of all methods, beside what models were shown."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import pairwise
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 from matplotlib.axes import Axes
 
@@ -16,203 +13,13 @@ from helpers.plots import primitives, tables
 from helpers.runs.panel import reading
 from helpers.stats import agreement, averages, dose_response
 from helpers.studies import FIRM, STUDIES, Study, fitting
+from notebooks.analysis.exposure_levels import ATLAS, OFTEN, SELDOM, SHOWN, Levels, of
 
-LEAST = 20  # facts of a group
-SHOWN, OFTEN, SELDOM = "shown or never", "often or seldom", "seldom or never"
-Range = tuple[int, float]  # the lowest count and the highest
-MANY, NONE = float("inf"), (1, 0)
-NOTHING = (float("nan"),) * 3
+__all__ = ["OFTEN", "SELDOM", "SHOWN", "of"]
 MARGIN = 0.02  # of an area: what counts as better at all
-
-
-@dataclass(frozen=True)
-class Levels:
-    """Groups of exposure and the contrasts between them, with their names.
-
-    ``said`` completes "separates ..."; the other words are parts of the chapter's wordings.
-    """
-
-    groups: dict[str, Range]  # of tables; the first is exposure 0
-    contrasts: dict[str, tuple[Range, Range]]  # name: the facts above, the facts below
-    said: dict[str, str]
-    labels: dict[str, str]
-    never: str = "facts never read"
-    dose: str = "exposure"
-    unread: str = "that training left out"
-    alarm: str = "known though never read"
-    questions: tuple[str, ...] = (
-        "Has the model read this at all?",
-        "Has it read it often?",
-        "Is there a trace of few readings?",
-        "Which is fooled least by what was never read?",
-    )
-    times: str = "times read"
-    axis: str = "times the training text states the fact"
-    note: str = ""  # what the counts cannot show
-    starts: tuple[int, ...] = ()  # the lowest count of each point of a curve; none: every count
-    centres: tuple[int, ...] = ()  # the median count of each point, exposure 0 first
-
-    def mark(self, table: pd.DataFrame) -> pd.DataFrame:
-        """Add what follows from ``exposures``: ``level`` (of a curve), ``group``, the contrasts.
-
-        A contrast is 1 for the facts above, 0 for those below and missing for the others.
-
-        >>> marked = ATLAS.mark(pd.DataFrame({"exposures": [0, 4, 64]}))
-        >>> marked[["level", "group", SELDOM]].values.tolist()
-        [[0, 'never', 0.0], [4, '1 to 8', 1.0], [64, '64 or more', nan]]
-        """
-        counts, names = table["exposures"], list(self.groups)
-        place = [counts.between(*ends) for ends in self.groups.values()]
-        marks = {
-            name: np.select([counts.between(*above), counts.between(*below)], [1.0, 0.0], np.nan)
-            for name, (above, below) in self.contrasts.items()
-        }
-        level = counts
-        if self.starts:
-            level = np.array(self.centres)[np.searchsorted(self.starts, counts, side="right")]
-        return table.assign(level=level, group=np.select(place, names, ""), **marks)
-
-
-ATLAS = Levels(
-    groups={"never": (0, 0), "1 to 8": (1, 8), "16 to 32": (9, 32), "64 or more": (33, MANY)},
-    contrasts={SHOWN: ((1, MANY), (0, 0)), OFTEN: ((64, MANY), (1, 4)), SELDOM: ((1, 8), (0, 0))},
-    said={
-        SHOWN: "facts that were read from facts never read",
-        OFTEN: "facts read 64 times or more from facts read one to four times",
-        SELDOM: "facts read one to eight times from facts never read",
-    },
-    labels={
-        SHOWN: "read / never read",
-        OFTEN: "64+ times / 1-4 times",
-        SELDOM: "1-8 times / never read",
-    },
-)
-
-
-def of(dataset: str, exposures: npt.ArrayLike, stand_in: str = "") -> Levels:
-    """Return the levels of a data set: those of the atlas, or some that its counts suggest.
-
-    Facts with count 0 are a group by themselves. The others are sorted by count and cut, never
-    between equal counts, into three groups of much the same size for contrasts, and up to eight for
-    curves; a group has at least `LEAST` facts, so there may be fewer.
-
-    >>> of("books", [0] * 20 + [1] * 30 + [5] * 20 + [7] * 30).groups
-    {'absent': (0, 0), '1 to 4': (1, 4), '5 or more': (5, inf)}
-    """
-    if stand_in:
-        return _frequent(pd.Series(np.asarray(exposures, dtype=float)).dropna(), stand_in)
-    if dataset == "atlas":
-        return ATLAS
-    counts = pd.Series(np.asarray(exposures, dtype=float)).dropna()
-    thirds, points = (_ranges(counts, most) for most in (3, 8))
-    low, high = (thirds[0], thirds[-1]) if thirds else (NONE, NONE)
-    several = len(thirds) > 1
-    often = _times(*high) if several else "often"
-    seldom, first = (_times(*low) if thirds else "seldom"), (0, 0)
-    absent = "facts absent from the searched corpus"
-    much, little = (t.replace(" times or more", "+ times").replace(" to ", "-")
-                    for t in (often, seldom))  # fmt: skip
-    return Levels(
-        groups={"absent": first} | {_times(*ends).replace(" times", ""): ends for ends in thirds},
-        contrasts={
-            SHOWN: ((1, MANY), first),
-            OFTEN: (high, low) if several else (NONE, NONE),
-            SELDOM: (low, first),
-        },
-        said={
-            SHOWN: "facts that occur in the searched corpus from facts absent from it",
-            OFTEN: f"facts that occur {often} in the searched corpus from facts that occur there "
-            + seldom,
-            SELDOM: f"facts that occur {seldom} in the searched corpus from facts absent from it",
-        },
-        labels={
-            SHOWN: "present / absent",
-            OFTEN: f"{much} / {little}",
-            SELDOM: f"{little} / absent",
-        },
-        never=absent,
-        dose="the count in the searched corpus",
-        alarm="known though absent",
-        questions=(
-            "Does the corpus contain it at all?",
-            "Does the corpus contain it often?",
-            "Is there a trace of low counts?",
-            "Which takes least for known that the corpus lacks?",
-        ),
-        times="count",
-        axis="occurrences in the searched corpus, median of the group",
-        starts=tuple(start for start, _ in points),
-        centres=(0, *(int(counts[counts.between(*ends)].median()) for ends in points)),
-    )  # fmt: skip
-
-
-def _frequent(counts: pd.Series, stand_in: str) -> Levels:
-    """Return levels of a stand-in for exposure: frequent and rare subjects, cut at the median."""
-    middle = int(counts.median()) if len(counts) else 0
-    low, high = (int(q) for q in counts.quantile([1 / 3, 2 / 3]).fillna(0))
-    points = _ranges(counts, 8)
-    rare = (0, middle)
-    return Levels(
-        groups={"rare": rare, "frequent": (middle + 1, MANY)},
-        contrasts={
-            SHOWN: ((middle + 1, MANY), rare),
-            OFTEN: ((high + 1, MANY), (0, low)),
-            SELDOM: ((low + 1, high), (0, low)),
-        },
-        said={
-            SHOWN: "facts about frequent subjects from facts about rare ones",
-            OFTEN: "facts about the most frequent third of subjects from the rarest third",
-            SELDOM: "facts about the middle third of subjects from the rarest third",
-        },
-        labels={SHOWN: "frequent / rare subject", OFTEN: "top / bottom third",
-                SELDOM: "middle / bottom third"},
-        never="facts about rare subjects",
-        dose="the frequency of the subject's name",
-        unread="of the same question",
-        alarm="known though the subject is rare",
-        questions=(
-            "Is the subject frequent?",
-            "Is the subject among the most frequent third?",
-            "Is the subject in the middle third or in the rarest?",
-            "Which calls fewest facts about rare subjects known?",
-        ),
-        times="frequency",
-        axis=f"{stand_in}, per thousand million words",
-        note=f"Nobody counted what these models read: the {stand_in} stands in for exposure. A "
-        "frequent name is not a frequent fact, common words are names too (Nice, Reading), and a "
-        "fact about a rare subject may have been read.",
-        starts=tuple(start for start, _ in points),
-        centres=(0, *(int(counts[counts.between(*ends)].median()) for ends in points)),
-    )  # fmt: skip
-
-
-def _ranges(counts: pd.Series, most: int) -> list[Range]:
-    """Cut counts above 0 into at most `most` groups, each of them of `LEAST` facts or more."""
-    sizes = counts[counts > 0].value_counts().sort_index()
-    least = max(LEAST, sizes.sum() / most)
-    starts: list[int] = []
-    size = least
-    for count, facts in sizes.items():
-        if size >= least:
-            starts.append(int(count))
-            size = 0
-        size += facts
-    if size < LEAST and len(starts) > 1:
-        starts.pop()
-    return [(low, high - 1) for low, high in pairwise([*starts, MANY])]
-
-
-def _times(low: int, high: float) -> str:
-    """Write a range of counts.
-
-    >>> _times(1, MANY), _times(2, 9), _times(1000, MANY)
-    ('once or more', '2 to 9 times', '1,000 times or more')
-    """
-    if low < high < MANY:
-        return f"{low:,} to {high:,} times"
-    return ("once" if low == 1 else f"{low:,} times") + " or more" * (high == MANY)
-
-
+NOTHING = (float("nan"),) * 3
+NOTHING_ASKED = "Too few facts of the panel were asked by all methods."
+SLOPE = "log odds a doubling"
 NUMBERS = ["known", "score", "blind", "misled", "exposures", "false_exposures"]
 
 
@@ -298,26 +105,35 @@ def truth(table: pd.DataFrame, items: pd.Index, column: str = "exposures") -> pd
     return table.drop_duplicates("item").set_index("item")[column].loc[items]
 
 
-def truth_told(dataset: str, n_plain: int = 0, n_misled: int = 0) -> str:
-    """Say what is known of the exposure of a panel's facts.
+def told(levels: Levels, dataset: str, n_plain: int, n_misled: int, models: Sequence[str]) -> str:
+    """Say how many facts were asked, and what is known of their exposure.
 
-    >>> truth_told("atlas", 602, 86).partition(";")[0]
-    'Of 602 the training text states only the truth, or nothing'
+    >>> told(ATLAS, "atlas", 602, 86, ["atlas-s"])[:56]
+    '602 facts were asked by every method; in 86 more the tex'
     """
+    said = f"{n_plain} facts were asked by every method"
+    if levels.note:
+        return f"{said}. {levels.note}"
     if dataset == "atlas":
-        return (
-            f"Of {n_plain} the training text states only the truth, or nothing; of {n_misled} it "
-            "also states something false."
-        )
+        return f"{said}; in {n_misled} more the text also states something false ({count(models)})."
     facts = datasets.load(dataset)
     missing = int(facts["exposure"].isna().sum()) if "exposure" in facts else len(facts)
     left_out = f" {missing} of the {len(facts)} facts have no count and are left out."
     return (
-        f"Exposure here is a count that comes with the data set {dataset}: how often the searched "
-        "corpus contains a fact. It is no record of what a model read: a corpus can name subject "
-        "and object without stating the fact, and state it in words that the search missed."
-        f"{left_out if missing else ''}"
+        f"{said}. Exposure here is a count that comes with the data set {dataset}: how often the "
+        "searched corpus contains a fact. It is no record of what a model read: a corpus can name "
+        "subject and object without stating the fact, and state it in words that the search "
+        f"missed.{left_out if missing else ''}"
     )
+
+
+def count(models: Sequence[str]) -> str:
+    """Write of how many models something is a mean.
+
+    >>> count(["atlas-s"]), count(["atlas-s", "atlas-m"])
+    ('1 model', 'mean of 2 models')
+    """
+    return f"mean of {len(models)} models" if len(models) > 1 else f"{len(models)} model"
 
 
 def lead(contest: pd.DataFrame, name: str, among: Sequence[str] = ()) -> tuple[list[float], str]:
@@ -356,7 +172,7 @@ def named(method: str) -> str:
 
 
 def nearest(areas: pd.DataFrame) -> list[float]:
-    """Return how far the nearest method that is clearly behind the best one is, else the nearest."""
+    """Return how far behind the best method the nearest one is, of those clearly behind if any."""
     mean = areas[(areas["model"] == "mean")].dropna(subset=["estimate"])
     mean = mean.sort_values("estimate", ascending=False)
     if len(mean) < 2:
@@ -381,47 +197,99 @@ def least(table: pd.DataFrame) -> tuple[list[float], pd.Series | None, pd.Series
     return row[columns].astype(float).tolist(), row, most
 
 
-def examples(known: pd.DataFrame, exposures: pd.Series, levels: Levels = ATLAS) -> list[str]:
+def odds(row: pd.Series | None, most: pd.Series | None) -> dict[str, str]:
+    """Write the odds ratios of two slopes, and whose they are."""
+    words = {"factor": "", "who": "", "most": "", "top": ""}
+    if row is None or most is None:
+        return words
+    for (number, name), of_row in zip((("factor", "who"), ("most", "top")), (row, most)):
+        ends = np.exp(of_row[["estimate", "low", "high"]].astype(float))
+        words |= {number: tables.interval(*ends, digits=2)}
+        words |= {name: f"{of_row['method']}, {of_row['model']}"}
+    return words
+
+
+def pairs(row: pd.Series | None, most: pd.Series | None) -> dict[str, str]:
+    """Name the pairs of methods that agree least and most, and how far the latter do."""
+    if row is None or most is None:
+        return {"pair": "", "top": "", "most": ""}
+    pair, top = (f"{each['first']} and {each['second']}" for each in (row, most))
+    return {"pair": pair, "top": top,
+            "most": tables.interval(*most[["estimate", "low", "high"]], digits=2)}  # fmt: skip
+
+
+def examples(known: pd.DataFrame, plain: pd.DataFrame, levels: Levels = ATLAS) -> list[str]:
     """Pick one fact shown often, one seldom and one never (or of the rarest subjects)."""
-    count, half = known.sum(axis=1), known.shape[1] / 2
+    exposures = truth(plain, known.index)
+    number, half = known.sum(axis=1), known.shape[1] / 2
     wanted = (
-        (exposures.between(*levels.contrasts[SHOWN][1]), count),
-        (exposures.between(*levels.contrasts[SELDOM][0]), -(count - half).abs()),
-        (exposures.between(*levels.contrasts[OFTEN][0]), count),
+        (exposures.between(*levels.contrasts[OFTEN][0]), number),
+        (exposures.between(*levels.contrasts[SELDOM][0]), -(number - half).abs()),
+        (exposures.between(*levels.contrasts[SHOWN][1]), number),
     )
     picked = [score[which.loc[score.index]] for which, score in wanted]
     return list(dict.fromkeys(str(score.idxmax()) for score in picked if len(score)))
 
 
-def strings(used: pd.DataFrame, model: str, fact: str) -> pd.DataFrame:
-    """Return how many strings a model reads of one fact in each chapter, and the first one's end."""
+def three(
+    plain: pd.DataFrame, picked: Sequence[str], model: str, dataset: str, levels: Levels = ATLAS
+) -> pd.DataFrame:
+    """Lay out the four verdicts on some facts, each with its score."""
+    rows = plain[(plain["model"] == model) & plain["item"].isin(picked)]
+    names = datasets.load(dataset).set_index("fact")[["subject", "object"]]
+    said = [f"{'yes' if row.known else 'no'}, {row.score:.2f}" for row in rows.itertuples()]
+    named = names.loc[rows["item"]].agg(", ".join, axis=1).to_list()
+    rows = rows.assign(verdict=said, fact=named)
+    wide = rows.pivot_table("verdict", ["exposures", "fact"], "method", aggfunc="first")
+    wide = wide.reindex(columns=list(titles().values())).sort_index(ascending=False)
+    return wide.rename_axis([levels.times, "fact"]).rename_axis(columns=None)
+
+
+def strings(used: pd.DataFrame, model: str, picked: Sequence[str]) -> pd.DataFrame:
+    """Return how many strings a model reads of the last fact in each chapter, and one's end."""
     rows = {}
-    for row in used[used["model"] == model].to_dict("records"):
-        said = reading.answers(row["folder"]).query("item == @fact")
-        if len(said):
-            end = said["read"].iloc[0][-90:].partition(" ")[2]
-            rows[STUDIES[row["chapter"]].TITLE] = len(said), f"… {end}"
+    for row in used[used["model"].eq(model) & bool(picked)].to_dict("records"):
+        said = reading.answers(row["folder"])
+        said = said[said["item"] == picked[-1]]
+        end = said["read"].iloc[0][-90:].partition(" ")[2]
+        rows[STUDIES[row["chapter"]].TITLE] = len(said), f"… {end}"
     return pd.DataFrame(rows, index=["strings", "the first one, its end"]).T.rename_axis("method")
+
+
+def square(above: pd.DataFrame, below: pd.DataFrame, methods: Sequence[str]) -> pd.DataFrame:
+    """Lay one measure of all pairs of methods above a diagonal and another below it.
+
+    >>> pair = pd.DataFrame({"first": ["a"], "second": ["b"], "estimate": [0.5]})
+    >>> square(pair, pair.assign(estimate=0.4), ["a", "b"]).fillna(1).to_numpy().tolist()
+    [[1.0, 0.5], [0.4, 1.0]]
+    """
+    table = pd.DataFrame(index=list(methods), columns=list(methods), dtype=float)
+    for row in above.itertuples():
+        table.loc[row.first, row.second] = row.estimate
+    for row in below.itertuples():
+        table.loc[row.second, row.first] = row.estimate
+    return table
 
 
 def area_dots(table: pd.DataFrame, label: str, by: str, xlabel: str) -> Axes:
     """Draw areas under ROC curves with their intervals, beside the line of a coin at one half."""
     shown = table.dropna(subset=["estimate"])
-    ax = primitives.forest(shown, 0.5, label=label, by=by, xlabel=xlabel,
-                           nothing="Too few facts of the panel were asked by all methods.")  # fmt: skip
+    ax = primitives.forest(
+        shown, 0.5, label=label, by=by, xlabel=xlabel, nothing=NOTHING_ASKED
+    )
     if len(shown):
         ax.set_xlim(0.35, 1.02)
     return ax
 
 
-def price(found: pd.DataFrame, used: pd.DataFrame, bits: pd.DataFrame) -> pd.DataFrame:
+def price(used: pd.DataFrame, bits: pd.DataFrame) -> pd.DataFrame:
     """Set what each method tells of a fact beside the tokens that it takes, means over models."""
     table = bits[bits["model"] == "mean"].set_index("method")
     table = table.join(tokens(used).groupby("method").mean())
     for name in ("tokens", "forwarded"):
         table[f"{name} per bit"] = table[name] / table["estimate"].where(table["low"] > 0)
     columns = ["estimate", "low", "high", "tokens", "tokens per bit", "forwarded"]
-    return table[[*columns, "forwarded per bit", "n"]].reindex(found)
+    return table[[*columns, "forwarded per bit", "n"]]
 
 
 def sizes(table: pd.DataFrame, levels: Levels = ATLAS) -> pd.DataFrame:
@@ -510,10 +378,13 @@ def contest(
     return rows[COLUMNS]
 
 
-def lines(contests: Mapping[str, tuple[str, bool, pd.DataFrame]]) -> pd.DataFrame:
+Contests = Mapping[str, tuple[str, bool, pd.DataFrame]]  # question: figure, higher is better
+
+
+def lines(contests: Contests, levels: Levels = ATLAS) -> pd.DataFrame:
     """Tell for each question which method answers it best, from its contest."""
     rows = []
-    for question, (figure, higher, found) in items():
+    for question, (figure, higher, found) in contests.items():
         mean = found[found["model"] == "mean"].set_index("method")
         cells = {
             name: f"{name} {tables.interval(row.estimate, row.low, row.high, digits=2)}"
@@ -526,7 +397,8 @@ def lines(contests: Mapping[str, tuple[str, bool, pd.DataFrame]]) -> pd.DataFram
         behind = (f"{name} {mean.loc[name, 'estimate']:.2f}" for name in others)
         row["behind"] = "; ".join(behind) or "–"
         rows.append(row | {"n": int(mean["n"].max()) if len(mean) else 0})
-    return pd.DataFrame(rows).set_index("question")
+    table = pd.DataFrame(rows).set_index("question")
+    return table.assign(figure=table["figure"].replace(levels.labels, regex=True))
 
 
 def ranking(found: pd.DataFrame, higher: bool = True) -> tuple[list[str], list[str]]:
@@ -551,6 +423,12 @@ UNREAD = {
 }
 # With every prompt read in full a list would be read again for each of its hundred objects.
 BY_TOKEN = "Which is most informative per token, if shared beginnings are read once?"
+
+
+PARTS = (  # of a method, compared
+    ("MONITOR: anchor", "MONITOR: deviation"),
+    ("multiplicity: accuracy", "multiplicity: self-consistency"),
+)
 
 
 def titles() -> dict[str, str]:
@@ -629,6 +507,23 @@ def unread(table: pd.DataFrame) -> pd.DataFrame:
     return pd.concat(rows, ignore_index=True)
 
 
+def fresh(plain: pd.DataFrame, levels: Levels = ATLAS, **draw: int) -> pd.DataFrame:
+    """Measure the areas of asking once in each unread wording, contrast by contrast."""
+    rows = unread(plain)
+    found = [areas(rows, "score", contrast, **draw) for contrast in levels.contrasts]
+    return pd.concat(found, ignore_index=True)
+
+
+def unread_lead(found: pd.DataFrame) -> tuple[list[float], dict[str, str]]:
+    """Return the lead of the better unread wording over the best measure, and what to say of it."""
+    mean = found[(found["model"] == "mean") & found["method"].isin(UNREAD)]
+    each = mean.sort_values("estimate", ascending=False, kind="stable")
+    first = each["method"].iloc[0] if len(each) else ""
+    result, rival = lead(found[~found["method"].isin(each["method"].iloc[1:])], first)
+    said = " and ".join(f"{value:.2f}" for value in each["estimate"])
+    return result, {"areas": said, "rival": named(rival), "best": written(found, rival)}
+
+
 def how_many(
     shown: pd.DataFrame,
     group: pd.Series,
@@ -646,6 +541,13 @@ def how_many(
             rows.append((name, f"by {count}", *found))
     columns = ["read", "measure", "estimate", "low", "high", "n"]
     return _with_width(pd.DataFrame(rows, columns=columns))
+
+
+def all_four(by_how_many: pd.DataFrame, levels: Levels = ATLAS) -> list[float]:
+    """Return the share of facts of the lowest group that all methods call known."""
+    rows = by_how_many[by_how_many["read"] == next(iter(levels.groups))]
+    row = rows[rows["measure"] == f"by {len(STUDIES)}"][["estimate", "low", "high", "n"]]
+    return row.iloc[0].tolist() if len(row) else [*NOTHING, 0]
 
 
 def tokens(used: pd.DataFrame) -> pd.DataFrame:
@@ -747,3 +649,113 @@ def _with_width(rows: pd.DataFrame) -> pd.DataFrame:
         found = stats.wilson(int(row["estimate"] * row["n"]), int(row["n"]))
         rows.loc[place, ["low", "high"]] = found.low, found.high
     return rows
+
+
+def comparisons(
+    areas: pd.DataFrame,
+    alone: pd.DataFrame,
+    anatomy: pd.DataFrame,
+    asked: Contests,
+    used: pd.DataFrame,
+    levels: Levels = ATLAS,
+) -> Iterator[tuple[str, list[float], float]]:
+    """Yield label, statistic and null of what is compared without a sentence."""
+    for contrast in levels.contrasts:
+        found = areas[areas["contrast"] == contrast]
+        yield f"asking once, less the best measure: {levels.labels[contrast]}", lead(
+            found, YARDSTICK
+        )[0], 0.0
+        row = found[(found["model"] == "mean") & (found["method"] == YARDSTICK)]
+        ends = row[["estimate", "low", "high", "n"]].to_numpy(dtype=float)
+        yield f"area of asking once: {levels.labels[contrast]}", (
+            ends[0].tolist() if len(ends) else [*NOTHING, 0]
+        ), 0.5
+    best = ranking(alone)[0][:1]
+    for row in alone[alone["model"] == "mean"].itertuples():
+        if row.method not in best:
+            ends = [row.behind, row.behind_low, row.behind_high, row.n]
+            yield f"{best[0]}, less {row.method}: {levels.labels[SHOWN]}", ends, 0.0
+    for contrast, found in anatomy.groupby("contrast", sort=False):
+        for first, second in PARTS:
+            pair = found[found["method"].isin([first, second])]
+            label = f"{first}, less {second.partition(': ')[2]}: {levels.labels[contrast]}"
+            yield label, lead(pair, first)[0], 0.0
+    few = tokens(used)["forwarded"].groupby("method").mean()
+    if len(few):
+        label = f"bits per 1,000 tokens: {few.idxmin()}, less the next"
+        yield label, lead(asked[BY_TOKEN][2], str(few.idxmin()))[0], 0.0
+
+
+def appendix(
+    doses: pd.DataFrame,
+    areas: pd.DataFrame,
+    by_how_many: pd.DataFrame,
+    misled: pd.DataFrame,
+    every: pd.DataFrame,
+    levels: Levels = ATLAS,
+) -> dict[str, pd.DataFrame]:
+    """Lay out the tables of the appendix."""
+    names = {name: name for name in [*titles().values(), YARDSTICK]}
+    found = {"panel": sizes(every, levels)}
+    for number, (_, rows) in enumerate(doses.groupby("measure", sort=False)):
+        found[f"regression_{number}"] = _by_method(rows, names, "model")
+    for contrast, rows in areas.groupby("contrast", sort=False):
+        found[f"area_{contrast.split()[0]}"] = _by_method(rows, names, "model")
+    numbers = {name: name for name in by_how_many["measure"].unique()}
+    found["by_how_many"] = tables.wide(by_how_many, numbers, percent=numbers, by="read")
+    for number, (_, rows) in enumerate(beliefs(misled).groupby("verdict", sort=False)):
+        table = tables.wide(rows.assign(measure=rows["method"]), names, names, by="lesson")
+        found[f"false_beliefs_{number}"] = table.dropna(axis=1, how="all")
+    return found
+
+
+def _by_method(rows: pd.DataFrame, names: Mapping[str, str], by: str) -> pd.DataFrame:
+    wide = tables.wide(rows.assign(measure=rows["method"]), names, digits=2, by=by)
+    return wide.dropna(axis=1, how="all")
+
+
+CAPTIONS = {
+    "panel": "The panel: facts by exposure.",
+    "regression_0": "Slopes: log odds of being called known for a doubling of exposure.",
+    "regression_1": "Odds ratios of a doubling of exposure.",
+    "regression_2": "After how many exposures half of the facts are called known; beyond the "
+    "largest of the figure an extrapolation.",
+    "regression_3": "False alarms: share called known of the facts never shown, or least likely.",
+    "area_shown": "Areas: shown, or the more frequent, against never.",
+    "area_often": "Areas: often against seldom.",
+    "area_seldom": "Areas: seldom against never.",
+    "by_how_many": "Share of facts, in percent, by how many of the methods call them known.",
+    "false_beliefs_0": "Truth called known, in percent, of facts also stated falsely.",
+    "false_beliefs_1": "False object named, in percent, of facts also stated falsely.",
+    "cost": "Bits and tokens per fact; forwarded: shared beginnings read once.",
+    "runs": "The runs, and which were not read.",
+    "compared": "Everything compared.",
+}
+
+
+def listed(there: pd.DataFrame) -> pd.DataFrame:
+    """Lay out the runs that were found, and why some are not read."""
+    columns = ["model", "chapter", "n_facts", "finished", "commit", "weights", "left_out"]
+    reasons = there["left_out"].replace("", "–")
+    return there.assign(finished=there["finished"].str[:16], left_out=reasons)[columns]
+
+
+def every_verdict(plain: pd.DataFrame, model: str, dataset: str) -> pd.DataFrame:
+    """Return each fact of the panel with a model's scores by all methods."""
+    rows = plain[plain["model"] == model]
+    wide = rows.pivot_table("score", "item", "method").round(4)
+    names = datasets.load(dataset).set_index("fact")[["subject", "object"]]
+    wide.insert(0, "exposures", truth(rows, wide.index) if len(wide) else [])
+    return names.loc[wide.index].join(wide)
+
+
+def metrics(
+    asked: Contests, found: pd.DataFrame, doses: pd.DataFrame, agreements: pd.DataFrame
+) -> pd.DataFrame:
+    """Return all figures of the chapter as the rows that its run saves."""
+    pairs = agreements["first"] + " and " + agreements["second"]
+    unread = found[found["method"].isin(UNREAD)].assign(measure="area, unread wording")
+    named = agreements.assign(model="mean", method=pairs)
+    rows = [rows.assign(measure=name) for name, _, rows in asked.values()]
+    columns = ["model", "method", "measure", "estimate", "low", "high", "n"]
+    return pd.concat([*rows, unread, doses, named])[columns]
