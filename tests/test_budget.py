@@ -21,7 +21,7 @@ MEASURES = ("monitor", "knowledge_base", "latent_knowledge", "multiplicity")
 CODE, FINDINGS = 150, 8  # of a chapter
 VISIBLE = {True: 60, False: 30}  # lines of code at least: in a measure's chapter, in another
 WORDS, FOLDS = (1_000, 2_400), 12  # words before the exercises
-CHAPTERS = ("atlas", *MEASURES, "comparison", "published", "real_models")  # not yet: calibration
+CHAPTERS = ("atlas", *MEASURES, "calibration", "comparison", "published", "real_models")
 HIDDEN = {"hide-input", "remove-input", "remove-cell"}
 
 

@@ -171,16 +171,21 @@ def named(method: str) -> str:
     return method.replace("knowledge base", "the knowledge base")
 
 
-def nearest(areas: pd.DataFrame) -> list[float]:
-    """Return how far behind the best method the nearest one is, of those clearly behind if any."""
+def nearest(areas: pd.DataFrame) -> tuple[list[float], str, str]:
+    """Return how far behind the best method the nearest one is, the best, and who is behind.
+
+    Of those that are clearly behind, if there are any.
+    """
     mean = areas[(areas["model"] == "mean")].dropna(subset=["estimate"])
     mean = mean.sort_values("estimate", ascending=False)
     if len(mean) < 2:
-        return [*NOTHING, 0]
+        return [*NOTHING, 0], "", ""
     late = mean[mean["behind_low"] > 0]
     rows = late if len(late) else mean.iloc[1:]
     columns = ["behind", "behind_low", "behind_high", "n"]
-    return rows.loc[rows["behind"].idxmin(), columns].astype(float).tolist()
+    statistic = rows.loc[rows["behind"].idxmin(), columns].astype(float).tolist()
+    best, *_ = mean["method"]
+    return statistic, named(best), " and ".join(map(named, rows["method"]))
 
 
 def least(table: pd.DataFrame) -> tuple[list[float], pd.Series | None, pd.Series | None]:
@@ -238,7 +243,7 @@ def three(
     rows = plain[(plain["model"] == model) & plain["item"].isin(picked)]
     names = datasets.load(dataset).set_index("fact")[["subject", "object"]]
     said = [f"{'yes' if row.known else 'no'}, {row.score:.2f}" for row in rows.itertuples()]
-    named = names.loc[rows["item"]].agg(", ".join, axis=1).to_list()
+    named = [", ".join(row) for row in names.loc[rows["item"]].itertuples(index=False)]
     rows = rows.assign(verdict=said, fact=named)
     wide = rows.pivot_table("verdict", ["exposures", "fact"], "method", aggfunc="first")
     wide = wide.reindex(columns=list(titles().values())).sort_index(ascending=False)
@@ -274,9 +279,7 @@ def square(above: pd.DataFrame, below: pd.DataFrame, methods: Sequence[str]) -> 
 def area_dots(table: pd.DataFrame, label: str, by: str, xlabel: str) -> Axes:
     """Draw areas under ROC curves with their intervals, beside the line of a coin at one half."""
     shown = table.dropna(subset=["estimate"])
-    ax = primitives.forest(
-        shown, 0.5, label=label, by=by, xlabel=xlabel, nothing=NOTHING_ASKED
-    )
+    ax = primitives.forest(shown, 0.5, label=label, by=by, xlabel=xlabel, nothing=NOTHING_ASKED)
     if len(shown):
         ax.set_xlim(0.35, 1.02)
     return ax
@@ -662,19 +665,23 @@ def comparisons(
     """Yield label, statistic and null of what is compared without a sentence."""
     for contrast in levels.contrasts:
         found = areas[areas["contrast"] == contrast]
-        yield f"asking once, less the best measure: {levels.labels[contrast]}", lead(
-            found, YARDSTICK
-        )[0], 0.0
+        yield (
+            f"asking once, less the best measure: {levels.labels[contrast]}",
+            lead(found, YARDSTICK)[0],
+            0.0,
+        )
         row = found[(found["model"] == "mean") & (found["method"] == YARDSTICK)]
         ends = row[["estimate", "low", "high", "n"]].to_numpy(dtype=float)
-        yield f"area of asking once: {levels.labels[contrast]}", (
-            ends[0].tolist() if len(ends) else [*NOTHING, 0]
-        ), 0.5
-    best = ranking(alone)[0][:1]
+        yield (
+            f"area of asking once: {levels.labels[contrast]}",
+            (ends[0].tolist() if len(ends) else [*NOTHING, 0]),
+            0.5,
+        )
+    best = next(iter(ranking(alone)[0]), "")
     for row in alone[alone["model"] == "mean"].itertuples():
-        if row.method not in best:
+        if best and row.method != best:
             ends = [row.behind, row.behind_low, row.behind_high, row.n]
-            yield f"{best[0]}, less {row.method}: {levels.labels[SHOWN]}", ends, 0.0
+            yield f"{best}, less {row.method}: {levels.labels[SHOWN]}", ends, 0.0
     for contrast, found in anatomy.groupby("contrast", sort=False):
         for first, second in PARTS:
             pair = found[found["method"].isin([first, second])]
