@@ -5,13 +5,12 @@ import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from book.tools import jobs, render, runner, settings
+from book.tools import jobs, render, runner, settings, suitability
 from helpers import UserError
 from helpers.models import address, checkpoints
 from helpers.models.checkpoints import slug
 from helpers.models.server import session
 from helpers.runs import ROOT, SYNTHESIS, store
-from helpers.studies import suitability
 
 
 def check(
