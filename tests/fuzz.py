@@ -35,7 +35,7 @@ from helpers.runs.sharing import archive as archive_
 from notebooks.analysis import lpaqa
 from tests import tool_logs
 
-SECONDS, BYTES = 20, 3 * 2**30  # for one input; more than the process has at its start
+SECONDS, BYTES = 60, 3 * 2**30  # for one input; more than the process has at its start
 ODD = [None, True, 5, -1, 1e400, float("nan"), "", " ", "²", "\ud800", "\x1b[2J\x00", "-" * 10**5]
 ODD += ["9" * 5000, "[" * 10**5, [], [[]], {}, {"a": None}, "x" * 10**5, 10**400, -0.0, "nan"]
 BYTES_OF = [b"[" * 10**5, b"9" * 5000, b'"', b"\\", b"\xff", b"\x00", b"\r", b",", b"NaN", b"\n"]
@@ -234,8 +234,12 @@ def _inside(data, chance):
     return zipped(members)
 
 
+class Late(BaseException):
+    """More seconds than an input may take; no reader may catch it."""
+
+
 def _late(*_):
-    raise TimeoutError(f"more than {SECONDS} seconds")
+    raise Late
 
 
 def main():

@@ -11,6 +11,7 @@ from helpers import UserError, cli
 from helpers.datasets import files
 from helpers.models import checkpoints
 from helpers.runs import measuring, store
+from tests import own_facts
 
 NO_CODE = {"PeftModel", "GenerationConfig", "LlamaForCausalLM"}  # classes that have no such setting
 
@@ -107,3 +108,11 @@ def test_two_commands_do_not_write_to_one_folder(tmp_path):
     with store.alone(place), pytest.raises(UserError, match=said):
         next(found)
     assert not list(tmp_path.rglob("run.json"))
+
+
+def test_a_study_that_cannot_be_done_stops_no_other(tmp_path):
+    given = {"dataset": str(own_facts.write(tmp_path / "few", 2)), "n_panel": 0}
+    found = measuring.measure("atlas-xs", ["latent_knowledge", "monitor"], given, tmp_path)
+    assert next(found).study == "monitor"
+    with pytest.raises(UserError, match="latent_knowledge: "):
+        next(found)

@@ -87,7 +87,7 @@ def generate(
     if reads is not None:
         columns["anchor_logprobs"] = [list(found[task].anchor_logprobs) for task in reads]
     made = frame.assign(**{k: scoring.column(v, frame.index) for k, v in columns.items()})
-    metering.add(lambda: scoring.work(model, scoring.spoken(made)))
+    metering.add(lambda: scoring.work(model, scoring.spoken(model, made)))
     return made
 
 
@@ -145,7 +145,7 @@ def score_and_generate(
     }
     said = {name: scoring.column(values, wanted.index) for name, values in said.items()}
     made = made.assign(**pd.DataFrame(said).reindex(made.index))
-    metering.add(lambda: scoring.work(model, probes, scoring.spoken(made.loc[wanted.index])))
+    metering.add(lambda: scoring.work(model, probes, scoring.spoken(model, made.loc[wanted.index])))
     return made
 
 

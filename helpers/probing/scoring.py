@@ -170,12 +170,14 @@ def work(model: LanguageModel, *probes: pd.DataFrame) -> dict[str, int]:
     return _work(model, [row for some in probes for row in prepared(model, some)[1]])
 
 
-def spoken(texts: pd.DataFrame) -> pd.DataFrame:
+def spoken(model: LanguageModel, texts: pd.DataFrame) -> pd.DataFrame:
     """Return probes that stand for greedy answers: what was read, and what was said after it.
 
-    An empty answer counts as a line's end, which ended it.
+    An empty answer counts as a line's end, which ended it; as a full stop for a tokenizer such as
+    T5's, which has no line's end.
     """
-    said = texts["text"].where(texts["text"] != "", "\n")
+    ended = model.tokenizer("\n", add_special_tokens=False)["input_ids"]
+    said = texts["text"].where(texts["text"] != "", "\n" if ended else ".")
     numbered = texts.assign(option=0, continuation=said, correct=True)
     for name in ("item", "variant"):
         if name not in numbered:
@@ -195,7 +197,15 @@ def prepared(model: LanguageModel, probes: pd.DataFrame) -> tuple[pd.DataFrame, 
     check_columns(probes, NAMES, "probes")
     groups = list(zip(probes["item"], probes["variant"]))
     texts = (list(probes[name]) for name in TEXTS)
-    return probes, tokens.rows(model, *texts, groups)
+    rows, marks = tokens.rows(model, *texts, groups), {}
+    for row, group, correct in zip(rows, groups, probes.get("correct", ())):
+        unknown = model.tokenizer.unk_token_id in row.scored
+        if unknown and marks.setdefault((group, row), correct) != correct:
+            raise UserError(
+                f"The tokenizer of {model.name} cannot write the options of item {group[0]!r} and "
+                "reads a right and a wrong one alike: choose a model that knows their script."
+            )
+    return probes, rows
 
 
 def check_lengths(model: LanguageModel, probes: pd.DataFrame, rows: list[Row]) -> None:

@@ -45,8 +45,8 @@ def measure(
     given: Mapping[str, Any] | None = None,
     folder: str | Path = FOLDER,
 ) -> Iterator[Measured]:
-    """Measure a model by one study after another, and save a run of each."""
-    given, chosen = dict(given or {}), list(names or STUDIES)
+    """Measure a model by one study after another, and save a run of each; none stops another."""
+    failed, given, chosen = [], dict(given or {}), list(names or STUDIES)
     known = {name: declared(name) for name in chosen}
     for setting in given:
         if not any(setting in each for each in known.values()):
@@ -60,9 +60,15 @@ def measure(
     for name in chosen:
         values = known[name] | {k: v for k, v in given.items() if k in known[name]}
         place = Path(folder) / lm.slug / name
-        with store.alone(place):
-            found = measure_one(name, lm, values, place)
-        yield found
+        try:
+            with store.alone(place):
+                found = measure_one(name, lm, values, place)
+        except UserError as error:
+            failed.append(f"{name}: {error}")
+        else:
+            yield found
+    if failed:
+        raise UserError(" ".join(failed))
 
 
 def measure_one(name: str, lm: LanguageModel, given: Mapping[str, Any], folder: Path) -> Measured:

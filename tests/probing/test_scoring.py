@@ -9,10 +9,11 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tokenizers import normalizers
 
 from helpers import UserError, probing
 from helpers.models import plain, tokens
-from helpers.probing import engine, score, work
+from helpers.probing import engine, score, scoring, work
 from tests import tiny
 
 PROMPTS = [
@@ -340,3 +341,19 @@ def test_an_empty_prompt_scores_the_continuation_as_a_text(special):
         <= 1e-5
     )
     assert found["read"].tolist() == ["<s>" if special == "bos" else ""] * len(found)
+
+
+@pytest.mark.parametrize("family", ["t5", "llama"])
+def test_options_that_the_tokenizer_cannot_write_are_refused(family):
+    lm = tiny.language_model(family, tiny.piece_tokenizer("eos" if family == "t5" else "bos"))
+    probes = pd.DataFrame({"item": "a", "variant": "v", "prompt": "x", "option": [0, 1]})
+    probes = probes.assign(continuation=[" 東京", " 北京"], correct=[True, False])
+    with pytest.raises(UserError, match="cannot write the options of item 'a'"):
+        probing.score(lm, probes)
+
+
+def test_an_empty_answer_is_counted_where_no_token_is_a_lines_end():
+    lm = tiny.language_model("t5", tiny.piece_tokenizer())
+    lm.tokenizer.backend_tokenizer.normalizer = normalizers.Replace("\n", "")
+    said = pd.DataFrame({"prompt": ["x"], "text": [""]})
+    assert scoring.work(lm, scoring.spoken(lm, said))["probes"] == 1

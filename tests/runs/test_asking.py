@@ -130,7 +130,7 @@ def test_spoken_counts_empty_answers_too(small):
     rows = pd.DataFrame(
         {"item": ["a", "b"], "variant": "x", "prompt": "Which?", "text": ["", " A"]}
     )
-    assert scoring.work(small, scoring.spoken(rows))["probes"] == 2
+    assert scoring.work(small, scoring.spoken(small, rows))["probes"] == 2
 
 
 @pytest.mark.parametrize("changed", [{"n_panel": 0}, {"dataset": "fktc"}])
