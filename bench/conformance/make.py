@@ -7,11 +7,10 @@ transformers alone. Every expected value comes from one forward pass of one text
 from __future__ import annotations
 
 import argparse
-import hashlib
 import json
 import tomllib
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -23,7 +22,6 @@ from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from transformers import AutoTokenizer, PreTrainedModel, PreTrainedTokenizerFast
 
 HERE = Path(__file__).parent
-CASES = HERE / "cases.jsonl"
 ATLAS = HERE.parents[1] / "helpers" / "models" / "weights" / "atlas-xs"
 LIMIT = 128  # tokens that each model reads
 WIDE = {
@@ -124,24 +122,31 @@ class Reading:
         ids, start = self.exact(prompt, said)
         yield "sliced", ids, len(self.begun(prompt))
         yield "sliced, space moved", ids, len(self.begun(head))
-        for name, left, right in (("apart", prompt, said), ("apart, space moved", head, tail)):
-            alone = self.begun(left)
-            yield name, alone + self.bare(right), len(alone)
-            yield f"{name}, end between", self.whole(left) + self.bare(right), len(self.whole(left))
+        for name, left, right in (("", prompt, said), (", space moved", head, tail)):
+            alone, ended, whole = self.begun(left), self.whole(left), self.whole(prompt + said)
             kept = alone[:-1] if alone[-1:] == [self.tokenizer.eos_token_id] else alone
-            yield f"{name}, end cut", kept + self.bare(right), len(kept)
-        yield "end scored", self.whole(prompt + said), start
-        yield "sliced, end counted", self.whole(prompt + said), len(self.whole(prompt))
-        yield "sliced, end counted, space moved", self.whole(prompt + said), len(self.whole(head))
+            yield f"apart{name}", alone + self.bare(right), len(alone)
+            yield f"apart{name}, end cut", kept + self.bare(right), len(kept)
+            yield f"spliced{name}", ended + whole[len(ended) :], len(ended)
+        padding = self.tokenizer.pad_token_id or self.tokenizer.eos_token_id
+        yield "end scored", whole, start
+        yield "sliced, end scored", whole, len(self.begun(prompt))
+        yield "padding not counted", whole, len([i for i in self.whole(prompt) if i != padding])
         yield "start added", [first, *ids], start + 1
-        yield "start added, all scored", [first, *ids], 1
         yield "start added, sliced", [first, *ids], len(self.begun(prompt)) + 1
-        yield "start and all", [first, *self.bare(prompt + said)], 1
-        yield "start and end, all", [first, *self.whole(prompt + said)], 1
+        yield "start scored", [first, *ids], 1
+        yield "start and end scored", [first, *whole], 1
         yield "no first token", self.bare(prompt + said), len(self.bare(head))
-        if len(ids) > LIMIT:
-            yield "cut on the left", ids[-LIMIT:], start - len(ids) + LIMIT
-            yield "cut on the left, one more", ids[-LIMIT - 1 :], start - len(ids) + LIMIT + 1
+        yield "start given", [first, *self.bare(said)], 1
+        yield "from the first character's token", ids, self.at(prompt, said)
+        yield "start added, from the first character's token", [first, *ids], 1 + self.at(prompt, said)
+        yield "read beyond the limit", ids, start
+
+    def at(self, prompt: str, said: str) -> int:
+        """Return the place of the token that holds the first character of a continuation."""
+        encoded = self.tokenizer(prompt + said)
+        places = (encoded.char_to_token(i) for i in range(len(prompt), len(prompt + said)))
+        return next((place for place in places if place is not None), 0)
 
 
 def situations(reading: Reading) -> Iterator[tuple[str, str, str]]:
@@ -178,28 +183,42 @@ def padded(reading: Reading, prompt: str, said: str, length: int) -> str:
     return found
 
 
-def cases(name: str, vocabulary: PreTrainedTokenizerFast) -> Iterator[dict[str, Any]]:
-    """Yield each case of a model with its expected value, and what other conventions give."""
-    model, reading = network(name, vocabulary).double(), Reading(vocabulary)
+class Chances:
+    """Sums of log-probabilities by a model, from one forward pass of each text."""
 
-    @cache
-    def chances(ids: tuple[int, ...]) -> list[float]:
+    def __init__(self, model: PreTrainedModel) -> None:
+        self.read = cache(self._read)
+        self.model = model.double()
+
+    def _read(self, ids: tuple[int, ...]) -> list[float]:
         with torch.no_grad():
-            logits = model(torch.tensor([ids[:-1]]), use_cache=False).logits[0].log_softmax(-1)
+            logits = self.model(torch.tensor([ids[:-1]]), use_cache=False).logits[0].log_softmax(-1)
         return logits[range(len(ids) - 1), ids[1:]].tolist()
 
-    def total(ids: Ids, start: int) -> float | None:
-        fits = 1 <= start < len(ids) <= LIMIT + 1
-        return round(sum(chances(tuple(ids))[start - 1 :]), 8) if fits else None
+    def total(self, ids: Ids, start: int) -> float | None:
+        """Return the sum over ids from a place on; none where nothing stands before it."""
+        try:
+            return round(sum(self.read(tuple(ids))[start - 1 :]), 8) if 1 <= start and ids[1:] else None
+        except IndexError:  # positions that the model lacks
+            return None
 
+
+def cases(name: str, vocabulary: PreTrainedTokenizerFast) -> Iterator[dict[str, Any]]:
+    """Yield each case of a model with its expected value, and what other conventions give."""
+    chances, reading = Chances(network(name, vocabulary)), Reading(vocabulary)
     for number, (group, prompt, said) in enumerate(dict.fromkeys(situations(reading))):
         ids, start = reading.exact(prompt, said)
-        value = total(ids, start)
-        also: dict[str, float] = {}
-        for convention, other, first in reading.others(prompt, said):
-            found = total(other, first)
-            if found is not None and all(abs(found - v) > 1e-3 for v in [value or 0, *also.values()]):
-                also[convention] = found
+        fits = start < len(ids) <= LIMIT + 1
+        value, also = chances.total(ids, start) if fits else None, {}
+        read = list(reading.others(prompt, said))
+        for keep in (LIMIT, LIMIT + 1):
+            cut = [(f"{n}, cut", i[-keep:], at - len(i) + keep) for n, i, at in read if len(i) > keep]
+            read += [("cut", ids[-keep:], start - len(ids) + keep), *cut] if len(ids) > LIMIT else cut
+        for convention, other, first in read:
+            found = chances.total(other, first)
+            known = [v for v in (value, *also.values()) if v is not None]
+            if found is not None and all(abs(found - v) > 1e-3 for v in known):
+                also.setdefault(convention, found)
         yield {
             "case": f"{name}-{number:03}",
             "model": name,
@@ -213,9 +232,25 @@ def cases(name: str, vocabulary: PreTrainedTokenizerFast) -> Iterator[dict[str, 
         }
 
 
-def checksum(path: Path) -> str:
-    """Return the SHA-256 of a file."""
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+def questions(vocabulary: PreTrainedTokenizerFast, model: PreTrainedModel) -> Iterator[dict]:
+    """Yield each option of the questions with its expected value, in alphabetical order."""
+    made = tomllib.loads((HERE / "situations.toml").read_text(encoding="utf-8"))
+    chances, reading = Chances(model), Reading(vocabulary)
+    capitals = list(made["capitals"].items())
+    for way, parts in made["ways"].items():
+        for place, (country, right) in enumerate(capitals):
+            wrong = [capitals[(place + step) % len(capitals)][1] for step in (7, 23, 41)]
+            for option in sorted([right, *wrong]):
+                prompt, said = (part.format(country=country, capital=option) for part in parts)
+                yield {
+                    "case": f"{way}-{country}-{option}",
+                    "model": "real",
+                    "group": way,
+                    "prompt": prompt,
+                    "continuation": said,
+                    "expected": chances.total(*reading.exact(prompt, said)),
+                    "right": option == right,
+                }
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -223,9 +258,13 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--models", type=Path, required=True, help="folder for the tiny models")
     parser.add_argument("--vocabularies", type=Path, help="folder of ggml-vocab-*.gguf files")
-    parser.add_argument("--cases", type=Path, default=CASES)
+    parser.add_argument("--real", type=Path, help="folder of a trained model, for the questions")
     settings = parser.parse_args(arguments)
-    lines = []
+    if settings.real:
+        loaded = AutoTokenizer, transformers.AutoModelForCausalLM
+        write(HERE / "questions.jsonl", questions(*(k.from_pretrained(settings.real) for k in loaded)))
+        return
+    made = []
     for name, (source, _, _) in MODELS.items():
         vocabulary = tokenizer(source, settings.vocabularies)
         if vocabulary is None:
@@ -233,9 +272,15 @@ def main(arguments: list[str] | None = None) -> None:
             continue
         network(name, vocabulary).save_pretrained(settings.models / name)
         vocabulary.save_pretrained(settings.models / name)
-        lines += [json.dumps(case, ensure_ascii=False) for case in cases(name, vocabulary)]
-    settings.cases.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    print(f"{len(lines)} cases")
+        made += cases(name, vocabulary)
+    write(HERE / "cases.jsonl", made)
+
+
+def write(path: Path, records: Iterable[dict[str, Any]]) -> None:
+    """Write records, one a line."""
+    lines = [json.dumps(record, ensure_ascii=False) for record in records]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    print(f"{path.name}: {len(lines)}")
 
 
 if __name__ == "__main__":

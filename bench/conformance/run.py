@@ -117,9 +117,11 @@ def lighteval(folder: str, whole: bool) -> Scorer:
 
     def run(pairs: Pairs, size: int) -> list[float]:
         peer.config.batch_size = size
+        # Its own tasks give whole texts as a question without choices.
+        asked = [(said, None) if whole else (prompt, [said]) for prompt, said in pairs]
         docs = [
-            Doc(query=said if whole else prompt, choices=[said], gold_index=0, id=str(i))
-            for i, (prompt, said) in enumerate(pairs)
+            Doc(query=query, choices=choices, gold_index=0, id=str(i))
+            for i, (query, choices) in enumerate(asked)
         ]
         return [answer.logprobs[0] for answer in kind(peer, docs)]
 
