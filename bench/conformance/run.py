@@ -148,25 +148,27 @@ def scores(run: Scorer, pairs: Pairs, size: int) -> list[tuple[float | None, str
         if len(pairs) > 1:
             half = len(pairs) // 2
             return scores(run, pairs[:half], size) + scores(run, pairs[half:], size)
-        return [(None, f"{type(error).__name__}: {error}".splitlines()[0][:120])]
+        return [(None, type(error).__name__)]
     return [(value, "") if math.isfinite(value) else (None, str(value)) for value, _ in found]
 
 
-def measured(tool: str, models: Path, cases: list[dict]) -> list[dict[str, str | float]]:
+def measured(
+    tool: str, models: Path, cases: list[dict], once: bool
+) -> list[dict[str, str | float]]:
     """Return one record a case: its score alone and among others, or the error."""
     adapter, package = TOOLS[tool]
     version = metadata.version(package) if package else ""
     records = []
     for name, whole in itertools.product(dict.fromkeys(c["model"] for c in cases), (False, True)):
-        part = [c for c in cases if c["model"] == name and (c["group"] == "sentence") == whole]
+        part = [c for c in cases if c["model"] == name and ("sentence" in c["group"]) == whole]
         if not part or not (models / name).is_dir():
             continue
         run = adapter(str(models / name), whole)
         pairs = [(case["prompt"], case["continuation"]) for case in part]
-        alone = [scores(run, [pair], 1)[0] for pair in pairs]
         batched = scores(run, pairs[::-1], 8)[::-1]
+        alone = batched if once else [scores(run, [pair], 1)[0] for pair in pairs]
         for case, (value, error), (other, _) in zip(part, alone, batched, strict=True):
-            shown = ["" if v is None else round(v, 6) for v in (value, other)]
+            shown = ["" if v is None else round(v, 5) for v in (value, other)]
             records.append(dict(zip(FIELDS, (tool, version, case["case"], *shown, error))))
     return records
 
@@ -183,13 +185,15 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--models", type=Path, required=True, help="folder that make.py wrote")
     parser.add_argument("--cases", type=Path, default=HERE / "cases.jsonl")
     parser.add_argument("--results", type=Path, default=RESULTS)
+    parser.add_argument("--once", action="store_true", help="among others only, not alone")
     settings = parser.parse_args(arguments)
     os.environ.setdefault("HF_HUB_OFFLINE", "1")
     kept: list[dict] = []
     if settings.results.is_file():
         with settings.results.open(encoding="utf-8", newline="") as file:
             kept = [row for row in csv.DictReader(file) if row["tool"] != settings.tool]
-    rows = kept + measured(settings.tool, settings.models, read(settings.cases))
+    cases = read(settings.cases)
+    rows = kept + measured(settings.tool, settings.models, cases, settings.once)
     rows.sort(key=lambda row: (list(TOOLS).index(row["tool"]), row["case"]))
     with settings.results.open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, FIELDS, lineterminator="\n")
