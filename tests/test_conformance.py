@@ -1,6 +1,7 @@
 """The conformance suite: its cases, its runner, and the tables of the page."""
 
 import json
+from dataclasses import replace
 
 import pandas as pd
 import pytest
@@ -50,8 +51,8 @@ def test_our_scores_are_exact_or_refused_where_there_is_no_value(made):
 
 def test_expected_values_are_those_of_one_text_read_token_by_token(made):
     name, vocabulary, _ = made
-    lm = tiny.language_model("llama", vocabulary)
-    lm.model = make.network(name, vocabulary).double()
+    model = make.network(name, vocabulary).double()
+    lm = replace(tiny.language_model("llama", vocabulary), model=model)
     for case in of(name)[::7]:
         text, ids = case["prompt"] + case["continuation"], case["ids"]
         whole = vocabulary(text)["input_ids"]
@@ -80,18 +81,24 @@ def test_a_case_that_fails_takes_no_other_with_it(bad):
     assert found == [(None, "ValueError") if n in bad else (-n, "") for n in range(6)]
 
 
-def test_an_outcome_is_the_first_value_that_is_equal():
+def test_an_outcome_is_a_convention_that_the_tool_follows():
     told = make.MADE_OF["conventions"]
-    assert tables._outcome(-1.0004, -1, {"apart": -1.0005}) == tables.EXACT
-    assert tables._outcome(-2, -1, {"apart": -3, "sliced": -2}) == told["sliced"]
-    assert tables._outcome(-2, -1, {"apart, cut": -2}) == told["cut"]
-    assert tables._outcome(-2, -1, {}) == tables.OTHER
-    assert tables._outcome(float("nan"), -1, {}) == tables.RAISED
+    also = {"apart": -1.0005, "sliced|first character": -2, "apart, cut to 128": -4}
+    for tool, value, expected in [
+        ("minicons", -1.0004, tables.EXACT),
+        ("minicons", -2, told["sliced"]),
+        ("lm-pub-quiz", -2, told["first character"]),
+        ("lighteval", -4, told["cut"]),
+        ("lighteval", -3, tables.OTHER),
+        ("lighteval", float("nan"), tables.RAISED),
+    ]:
+        assert tables.outcome(tool, value, -1, also) == expected
 
 
 def test_every_convention_of_the_cases_has_a_wording():
-    names = {name for case in CASES for name in case["also"] if not name.endswith(", cut")}
-    assert names <= {*make.MADE_OF["conventions"]}
+    names = {name for case in CASES for names in case["also"] for name in names.split("|")}
+    assert {name for name in names if ", cut to " not in name} <= {*make.MADE_OF["conventions"]}
+    assert {name for names in make.MADE_OF["followed"].values() for name in names} <= names
 
 
 @pytest.mark.parametrize("name", ["cases", "reasons", "accuracy"])

@@ -133,10 +133,11 @@ class Reading:
         """Yield the other conventions, and what is left of long texts that are cut on the left."""
         read = list(self.others(prompt, said))
         yield from read
-        for keep in (LIMIT, LIMIT + 1):
-            for name, ids, start in [("", *self.exact(prompt, said)), *read]:
+        long = [("", *self.exact(prompt, said)), *(r for r in read if r[0] in ("apart", "spliced"))]
+        for keep in (LIMIT, LIMIT + 1):  # the last token need not be fed
+            for name, ids, start in long:
                 if len(ids) > keep:
-                    yield f"{name}, cut", ids[-keep:], start - len(ids) + keep
+                    yield f"{name}, cut to {keep}", ids[-keep:], start - len(ids) + keep
 
 
 def situations(reading: Reading) -> Iterator[tuple[str, str, str]]:
@@ -183,14 +184,18 @@ def cases(name: str, vocabulary: Vocabulary) -> Iterator[dict[str, Any]]:
     total, reading = Sums(network(name, vocabulary).double()), Reading(vocabulary)
     for number, (group, prompt, said) in enumerate(dict.fromkeys(situations(reading))):
         ids, start = reading.exact(prompt, said)
-        known = {"": total(ids, start) if start < len(ids) <= LIMIT + 1 else None}
+        value = total(ids, start) if start < len(ids) <= LIMIT + 1 else None
+        values = [] if value is None else [(value, [])]  # each with the conventions that give it
         for convention, other, first in reading.cut(prompt, said):
-            found, values = total(other, first), [v for v in known.values() if v is not None]
-            if found is not None and all(abs(found - value) > 1e-3 for value in values):
-                known.setdefault(convention, found)
+            if (found := total(other, first)) is not None:
+                names = next((names for v, names in values if abs(v - found) <= 1e-3), None)
+                if names is None:
+                    values.append((found, names := []))
+                names.append(convention)
+        also = {"|".join(names): v for v, names in values if v != value}
         texts = {"group": group, "prompt": prompt, "continuation": said, "ids": ids, "start": start}
         case = {"case": f"{name}-{number:03}", "model": name, **texts}
-        yield {**case, "expected": known.pop(""), "also": known}
+        yield {**case, "expected": value, "also": also}
 
 
 def questions(vocabulary: Vocabulary, model: PreTrainedModel) -> Iterator[dict[str, Any]]:

@@ -168,7 +168,7 @@ def measured(
         batched = scores(run, pairs[::-1], 8)[::-1]
         alone = batched if once else [scores(run, [pair], 1)[0] for pair in pairs]
         for case, (value, error), (other, _) in zip(part, alone, batched, strict=True):
-            shown = ["" if v is None else round(v, 5) for v in (value, other)]
+            shown = ["" if v is None else round(v, 5) for v in (value, None if once else other)]
             records.append(dict(zip(FIELDS, (tool, version, case["case"], *shown, error))))
     return records
 

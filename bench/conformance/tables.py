@@ -18,21 +18,23 @@ def compared() -> pd.DataFrame:
     """Return each tool's cases with their outcome: exact, an error, or the convention it equals."""
     cases = pd.read_json(HERE / "cases.jsonl", lines=True)
     found = pd.read_csv(HERE / "results.csv").merge(cases, on="case")
-    rows = zip(found["alone"], found["expected"], found["also"])
+    rows = zip(found["tool"], found["alone"], found["expected"], found["also"])
     found["difference"] = found["alone"] - found["expected"]
     found["exact"] = found["difference"].abs() <= CLOSE
     moved = (found["alone"] - found["batched"]).abs() > CLOSE
     found["moved"] = moved | (found["alone"].isna() != found["batched"].isna())
-    return found.assign(outcome=[_outcome(*row) for row in rows])
+    return found.assign(outcome=[outcome(*row) for row in rows])
 
 
-def _outcome(value: float, expected: float, also: dict[str, float]) -> str:
+def outcome(tool: str, value: float, expected: float, also: dict[str, float]) -> str:
+    """Return what a tool's number equals; of several conventions, one that its code follows."""
     if pd.isna(value):
         return RAISED
     known = {EXACT: expected, **also}
     name = next((name for name, other in known.items() if abs(value - other) <= CLOSE), OTHER)
-    name = "cut" if name.endswith(", cut") else name
-    return MADE_OF["conventions"].get(name, name)
+    names = name.split("|")
+    name = next((name for name in MADE_OF["followed"].get(tool, ()) if name in names), names[0])
+    return MADE_OF["conventions"].get("cut" if ", cut to " in name else name, name)
 
 
 def by_group(found: pd.DataFrame) -> pd.DataFrame:
@@ -72,7 +74,9 @@ def accuracy() -> pd.DataFrame:
     found["question"] = found["case"].str.rpartition("-")[0]
     told = found[found["tool"] == "ours"].assign(tool=EXACT, alone=lambda x: x["expected"])
     rows = []
-    for way, part in pd.concat([told, found]).groupby("group", sort=False):
+    found = pd.concat([told, found])
+    for way in MADE_OF["ways"]:
+        part = found[found["group"] == way]
         best = part.groupby(["tool", "question"])["alone"].transform("max")
         chosen = part[part["alone"] >= best - 1e-6]
         right = chosen.pivot_table(index="question", columns="tool", values="right")
@@ -83,7 +87,7 @@ def accuracy() -> pd.DataFrame:
                 continue
             moved = right[tool] - right[EXACT]
             won, lost = moved.clip(lower=0).sum(), -moved.clip(upper=0).sum()
-            change = f" (+{won:g} −{lost:g})" if won or lost else ""
+            change = f" (+{won:.3g} −{lost:.3g})" if won or lost else ""
             row[tool] = f"{100 * right[tool].mean():.1f} %{change}"
         rows.append(row)
     return pd.DataFrame(rows)
