@@ -228,7 +228,9 @@ def _inside(data, chance):
         members = {name: archive.read(name) for name in archive.namelist()}
     name = archive_.MANIFEST if archive_.MANIFEST in members else chance.choice(sorted(members))
     members[name] = broken(members[name].replace(b"\n", b""), chance)
-    with contextlib.suppress(ValueError, AttributeError):  # an archive's manifest is signed
+    with contextlib.suppress(
+        ValueError, AttributeError, RecursionError
+    ):  # an archive's manifest is signed
         record = json.loads(members[name])
         members[name] = json.dumps(record | {"checksum": archive_.checksum(record)})
     return zipped(members)
@@ -255,6 +257,8 @@ def main():
     counts, seen = Counter(), set()
     while time.monotonic() < end:
         for name in READERS:
+            if name == "archive" and seed % 20:  # verified whole, it takes a second
+                continue
             with tempfile.TemporaryDirectory() as folder:
                 said = tried(name, seed, Path(folder))
             counts[name, said if len(said) < 9 else "failed"] += 1
