@@ -6,6 +6,7 @@ sentence on stderr and status 2. The book's own commands, ``python -m book.tools
 
 import argparse
 import difflib
+import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -188,6 +189,9 @@ def run(
             file=sys.stderr,
         )
         return 2
+    except BrokenPipeError:  # whoever read along has what they wanted
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
     except KeyboardInterrupt:
         print("error: Interrupted: the same command goes on where this stopped.", file=sys.stderr)
         return 130

@@ -38,7 +38,7 @@ class MainFindings(SphinxDirective):
         for chapter, decision, sentence in sentences(book, list(self.content)):
             self.env.note_dependency(str(book / "chapters" / chapter / "findings.json"))
             items += (
-                f'<li class="finding finding-{decision}">'
+                f'<li class="finding finding-{escape(decision)}">'
                 f'<a href="chapters/{chapter}.html">{escape(sentence)}</a></li>'
             )
         return [nodes.raw("", f'<ul class="findings">{items}</ul>' if items else "", format="html")]

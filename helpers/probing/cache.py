@@ -167,10 +167,13 @@ def _table(file: Path) -> pa.Table | None:
         content = file.read_bytes()
         if file.stem != f"answers-{_checksum(content)}":
             raise OSError("its content does not fit its name")
-        return pq.read_table(io.BytesIO(content))
+        table = pq.read_table(io.BytesIO(content))
+        if table.column_names != SCHEMA.names:
+            raise OSError("it holds other columns")
+        return table
     except FileNotFoundError:
         return None
-    except OSError as error:
+    except (OSError, pa.ArrowException) as error:
         aside = file.with_suffix(".corrupt")
         file.replace(aside)
         warnings.warn(

@@ -8,6 +8,8 @@ import pandas as pd
 from helpers import UserError, check_columns, stats
 from helpers.studies.measures import Measure, Study
 
+ROUNDING = 1e-6  # differences below it are those of sums in another order
+
 
 def compare(
     study: Study, facts: Mapping[str, pd.DataFrame], n_resamples: int = 1000, seed: int = 0
@@ -146,7 +148,9 @@ def numbers(rows: Sequence[Mapping[str, object]], columns: Sequence[str]) -> pd.
 
 
 def _better(row: Mapping[str, float | str], measure: Measure) -> str:
-    """Return the label of the better model if the interval leaves out 0."""
+    """Return the label of the better model if the interval leaves out 0, rounding aside."""
+    if abs(row["estimate"]) < ROUNDING:
+        return ""
     if measure.higher is None or not (row["low"] > 0 or row["high"] < 0):
         return ""
     return str(row["first"] if (row["low"] > 0) == measure.higher else row["second"])

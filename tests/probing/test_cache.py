@@ -128,7 +128,7 @@ def test_many_small_files_become_one(lm, forwarded, monkeypatch, tmp_path):
     assert forwarded["rows"] == 0
 
 
-@pytest.mark.parametrize("damage", ["cut", "flip", "other"])
+@pytest.mark.parametrize("damage", ["cut", "flip", "other", "no parquet", "other columns"])
 def test_a_broken_file_is_set_aside_and_computed_again(lm, forwarded, tmp_path, damage):
     whole = score(lm, PROBES, tmp_path, progress=False)
     file = next(tmp_path.glob("*.parquet"))
@@ -140,6 +140,10 @@ def test_a_broken_file_is_set_aside_and_computed_again(lm, forwarded, tmp_path, 
         file.write_bytes(content)
     else:
         pd.DataFrame({"key": ["a"]}).to_parquet(file)
+    if damage == "no parquet":
+        file.write_bytes(b"no parquet")
+    if damage.startswith(("no", "other c")):  # under the name that fits it
+        file.rename(file.with_stem(f"answers-{cache._checksum(file.read_bytes())}"))
     forwarded.update(rows=0)
     with pytest.warns(UserWarning, match=r"set aside as answers-.*\.corrupt"):
         found = score(lm, PROBES, tmp_path, progress=False)

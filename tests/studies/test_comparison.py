@@ -34,6 +34,12 @@ def test_equal_differences_of_many_facts_decide():
     assert found["better"].to_dict() == {("two", "one", "right"): "two", ("two", "one", "mass"): ""}
 
 
+def test_a_difference_of_rounding_has_no_winner():
+    models = {"one": facts(0.5, names := [f"f{k}" for k in range(20)]), "two": facts(0.5, names)}
+    models["two"]["right"] += 6e-9
+    assert rows(compare(STUDIES["latent_knowledge"], models, 200))["better"].tolist() == ["", ""]
+
+
 def test_every_pair_of_models_is_compared():
     models = {name: facts([1.0] * n + [0.0] * (8 - n)) for name, n in zip("xyz", (2, 4, 8))}
     found = rows(compare(STUDIES["latent_knowledge"], models, 50))
