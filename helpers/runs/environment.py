@@ -15,11 +15,11 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("torch", "transformers", "numpy", "pandas")
 
 
-def describe(started: float) -> dict[str, Any]:
-    """Return the circumstances of what began at ``started`` and ends now."""
+def describe(started: float, on: str = "") -> dict[str, Any]:
+    """Return the circumstances of what began at ``started`` and ends now, a model `on` a device."""
     return {
         "versions": {"python": platform.python_version()} | {p: version(p) for p in PACKAGES},
-        "device": _device(),
+        "device": _device(on),
         "seconds": round(time.monotonic() - started, 1),
         "peak_memory_mib": _peak_memory(),
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -40,10 +40,10 @@ def plain(value: object) -> object:
     return value.tolist()  # numpy scalars and arrays; anything else is a mistake worth raising
 
 
-def _device() -> str:
-    """Return the machine's accelerator if torch sees one, else the processor's kind."""
+def _device(on: str) -> str:
+    """Return the accelerator if torch sees one and the model is on it, else the processor."""
     torch = sys.modules.get("torch")  # never imported here: a run without a model needs none
-    if torch is not None and torch.cuda.is_available():
+    if torch is not None and torch.cuda.is_available() and not on.startswith("cpu"):
         return torch.cuda.get_device_name()
     return f"cpu ({platform.machine()}, {os.cpu_count()} cores)"
 

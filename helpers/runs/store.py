@@ -140,7 +140,8 @@ def save(
     UserError
         If a file cannot be written.
     """
-    manifest = {**_begun(run), "model": model, "dataset": dataset, **(extra or {})}
+    on = str(model.get("device", ""))
+    manifest = {**_begun(run, on), "model": model, "dataset": dataset, **(extra or {})}
     text = json.dumps(manifest, indent=2, ensure_ascii=False, default=environment.plain) + "\n"
     _write(run.folder, {"answers.parquet": answers, "metrics.parquet": metrics}, text)
     return run.folder
@@ -255,11 +256,11 @@ def _told(path: Path) -> dict[str, Any]:
         raise UserError(f"{path} is damaged ({error}): run the chapter again.") from error
 
 
-def _begun(run: Run) -> dict[str, Any]:
+def _begun(run: Run, on: str = "") -> dict[str, Any]:
     """Return what is known of a run without its model."""
     told = {"chapter": run.chapter, "parameters": run.parameters}
     told["seed"] = run.parameters.get("seed")
-    return told | environment.describe(run.started)
+    return told | environment.describe(run.started, on)
 
 
 def _row(manifest: dict[str, Any], folder: Path) -> dict[str, Any]:
