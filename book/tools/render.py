@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from importlib.metadata import version
 from pathlib import Path
 
 import nbformat
@@ -196,6 +197,8 @@ def sources() -> set[Path]:
 
 def build(builder: str, output: Path, log: Path, options: Sequence[str] = ()) -> tuple[int, str]:
     """Have jupyter-book make something of what is placed in the book."""
+    if (found := version("jupyter-book")).partition(".")[0] != "1":
+        raise UserError(f"The pages need jupyter-book 1, and here is {found}: run make install.")
     tool = Path(sys.executable).with_name("jupyter-book")
     command = [tool, "build", "book", "--config", "_config.yml", "--path-output", output]
     command += ["--builder", builder, *options]

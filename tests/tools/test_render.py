@@ -10,6 +10,7 @@ from nbformat.v4 import new_code_cell, new_notebook
 
 from book.tools import jobs, render
 from book.tools.course import exercises
+from helpers import UserError
 
 
 def executed(path: Path, **changes) -> Path:
@@ -125,3 +126,9 @@ def test_place_takes_a_synthesis_from_its_own_folder(tmp_path, book, monkeypatch
     copies = render.place("m", tmp_path / "runs")
     assert [path.name for path in copies] == ["monitor.ipynb", "published.ipynb"]
     assert "make book" not in page(copies[1])
+
+
+def test_another_jupyter_book_is_refused_in_a_sentence(monkeypatch, tmp_path):
+    monkeypatch.setattr(render, "version", lambda _: "2.1.7")
+    with pytest.raises(UserError, match=r"jupyter-book 1, and here is 2\.1\.7"):
+        render.build("html", tmp_path, tmp_path / "log")
