@@ -48,7 +48,7 @@ def test_strangers_files_are_opened_in_one_place(root):
             named = getattr(node.func, "attr", getattr(node.func, "id", ""))
             of = ast.unparse(node.func) + "".join(map(ast.unparse, node.args[:1]))
             bundled = any(word in of for word in COME_WITH_IT)
-            ours = of.startswith(("files.", "items.", "read_text"))
+            ours = of.startswith(("files.", "items.", "os.", "read_text"))
             if named in OPENS and not (bundled or ours):
                 found.setdefault(path.relative_to(root).as_posix(), of)
     assert {path: of for path, of in found.items() if path not in OWN} == {}
