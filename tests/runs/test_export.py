@@ -56,7 +56,7 @@ def test_each_study_is_an_aggregate_and_its_instances(shared, tmp_path):
 def back(shared, folder):
     """Return the facts of a run of multiplicity, and those that `logs` makes of its export."""
     run = shared.record["runs"]["multiplicity"]
-    table = record.table(shared.files[run["answers"]["file"]])
+    table = record.table(shared.files[run["answers"]["file"]], "it")
     only = shared._replace(record=shared.record | {"runs": {"multiplicity": run}})
     path = sharing.export(only, folder)[1]
     return record.facts("multiplicity", run["parameters"], table), multiplicity.from_logs([path])

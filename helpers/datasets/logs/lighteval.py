@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from helpers import UserError, first_line
+from helpers import UserError
+from helpers.datasets import files
 from helpers.datasets.logs import lm_eval
 from helpers.datasets.logs.formats import FORMATS, take
 from helpers.datasets.logs.log import Log
@@ -18,10 +18,7 @@ PATHS = FORMATS["lighteval"]["answer"]
 
 def read(path: Path, rule: str, repeats: bool) -> Log:
     """Read details; the folder above the run's is the model, as lighteval lays them."""
-    try:
-        records = pq.read_table(path).to_pylist()
-    except (OSError, pa.ArrowException) as error:
-        raise UserError(f"{path} cannot be read: {first_line(error)}.") from None
+    records = pa.Table.from_pandas(files.table(path, path), preserve_index=False).to_pylist()
     rows = [take(PATHS, each) for each in records]
     if not rows or any(row["answer"] is None or not row["prompt"] for row in rows):
         raise UserError(f"{path} is no file of details that lighteval has finished.")

@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 
 from helpers import UserError
+from helpers.datasets import files
 from helpers.datasets.logs.formats import FORMATS, put
 from helpers.metrics import accuracy, choices
 from helpers.runs import environment
@@ -45,7 +46,7 @@ def export(shared: record.Shared, folder: str | Path, organization: str = "unkno
     """
     paths = []
     for name, run in shared.record["runs"].items():
-        answers = record.table(shared.files[run["answers"]["file"]])
+        answers = files.table(shared.files[run["answers"]["file"]], "an archive")
         common = FORMAT["constants"] | _model(shared.record["model"], run) | {"task": name}
         when = datetime.fromisoformat(run["finished"])
         common |= {"seconds": str(int(when.timestamp())), "organization": organization}
