@@ -16,10 +16,10 @@ from typing import Any
 import pandas as pd
 
 from helpers import UserError, models
+from helpers.datasets import files
 from helpers.metrics import matching
 from helpers.models import LanguageModel, tokens
 from helpers.runs import sharing
-from helpers.runs.sharing import record
 
 HERE = Path(__file__).parent
 COPIED = (
@@ -49,7 +49,7 @@ def make(place: Path, folder: Path) -> list[Path]:
         given = {key: run["parameters"].get(key, value) for key, value in SETTINGS[name].items()}
         if given != SETTINGS[name]:
             raise UserError(f"The tasks compute {name} with {SETTINGS[name]}: measure it so.")
-        rows = docs(record.table(shared.files[run["answers"]["file"]]), lm)
+        rows = docs(files.table(shared.files[run["answers"]["file"]], "the archive"), lm)
         paths.append(folder / f"{name}.jsonl")
         paths[-1].write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
     for name in COPIED:
