@@ -38,7 +38,8 @@ class PromptLogprobs(ModelAPI):
 
         super().__init__(model_name, base_url, api_key, [], config or GenerateConfig())
         self.tokenizer = AutoTokenizer.from_pretrained(model_name)
-        self.model = AutoModelForCausalLM.from_pretrained(model_name, **args).eval()
+        given = {"dtype": "float32"} | args  # by default the file's, which may be half of it
+        self.model = AutoModelForCausalLM.from_pretrained(model_name, **given).eval()
 
     def max_connections(self):
         return 1
