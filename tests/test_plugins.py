@@ -97,9 +97,9 @@ def test_the_harness_finds_what_measure_does(measured, root, tmp_path):
 @pytest.mark.slow
 def test_inspect_finds_what_measure_does(measured, root, tmp_path):
     shared, tasks = measured
-    words = ["inspect_ai", "eval", tasks / "inspect_tasks.py", "--log-format", "json"]
+    words = ["inspect_ai", "eval", "inspect_tasks.py", "--log-format", "json"]
     words += ["-T", f"path={root}/helpers/models/weights/atlas-s", "--log-dir", tmp_path]
-    ran("PYTHON_OF_INSPECT", *words, "--display", "plain", folder=tmp_path)
+    ran("PYTHON_OF_INSPECT", *words, "--display", "plain", folder=tasks)
     found = {}
     for path in Path(tmp_path).glob("*.json"):
         log = json.loads(path.read_text())
