@@ -35,6 +35,7 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     "--width": {"type": float, "default": 0.1, "help": "of an interval, bound to bound; 0.1"},
     "--difference": {"type": float, "default": 0.1, "help": "between two models; 0.1"},
     "--organization": {"default": "unknown", "help": "who measured"},
+    "--wordings": {"type": int, "help": "of each fact, or samples; as in the run"},
     "--folder": {"type": Path, "help": "where to write; one in build by default"},
 }
 FIXED = {"model": "MODEL= or --model", "run_dir": "--runs", "runs_dir": "--runs"}
@@ -129,7 +130,7 @@ def plan(args: argparse.Namespace) -> None:
     """Say how many facts an interval or a difference needs, from finished runs."""
     from helpers.runs import sharing
 
-    found = sharing.plan(args.run, args.beside, args.width, args.difference)
+    found = sharing.plan(args.run, args.beside, args.width, args.difference, args.wordings)
     found["paired"] = found["paired"].replace(0, "none")
     whole = {"for_width": "{:,.0f}".format, "for_difference": "{:,.0f}".format}
     print(found.to_string(index=False, float_format="{:.3f}".format, formatters=whole))
@@ -161,7 +162,7 @@ COMMANDS: Commands = {
     "pack": (pack, "place --folder"),
     "verify": (verify, "archives"),
     "export": (export, "run --organization --folder"),
-    "plan": (plan, "run --beside --width --difference"),
+    "plan": (plan, "run --beside --width --difference --wordings"),
 }
 
 

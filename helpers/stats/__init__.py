@@ -20,6 +20,7 @@ from helpers.stats.planning import (
     facts_for_difference,
     facts_for_width,
     planned_width,
+    reworded,
     spread,
 )
 from helpers.stats.ranks import (
@@ -68,6 +69,7 @@ __all__ = [
     "planned_width",
     "rank_test",
     "replicates",
+    "reworded",
     "spearman",
     "spread",
     "wilson",

@@ -99,6 +99,45 @@ def planned_width(found: Spread, n: npt.ArrayLike) -> np.ndarray:
     return 2 * _reach(found, n, (1 + LEVEL) / 2)
 
 
+def reworded(whole: Spread, half: Spread, asked: int, asked_half: int, wanted: int) -> Spread:
+    r"""Return the spread if each fact were asked in more or fewer wordings, or samples.
+
+    Of r wordings drawn for each fact, the variance of a fact's value is :math:`a + b / r`; two
+    numbers of wordings give both parts, neither below 0.
+
+    Parameters
+    ----------
+    whole, half : Spread
+        From all wordings of a run, and from some of them.
+    asked, asked_half : int
+        How many these are.
+    wanted : int
+
+    Returns
+    -------
+    Spread
+
+    Raises
+    ------
+    UserError
+        If no wording is wanted.
+
+    Examples
+    --------
+    A variance of 1/4 + 1 / r, at r = 4 and 2; at 16 it is 5/16:
+
+    >>> found = reworded(Spread(0.5**0.5, 20, 1), Spread(0.75**0.5, 20, 1), 4, 2, 16)
+    >>> round(found.sd**2, 6)
+    0.3125
+    """
+    if wanted < 1:
+        raise UserError(f"The number of wordings is {wanted}: give 1 or more.")
+    slope = (half.sd**2 - whole.sd**2) / (1 / asked_half - 1 / asked)
+    slope = min(max(slope, 0.0), whole.sd**2 * asked)
+    variance = whole.sd**2 + slope * (1 / wanted - 1 / asked)
+    return whole._replace(sd=float(np.sqrt(variance)))
+
+
 def facts_for_width(found: Spread, width: float) -> float:
     """Return the fewest facts whose interval is at most so wide; infinity beyond `MOST`.
 

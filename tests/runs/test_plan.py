@@ -27,6 +27,10 @@ def test_a_model_does_not_differ_from_itself(root):
     alone = sharing.plan(archive)
     assert (alone["paired"] == 0).all()
     assert (alone["for_difference"] > alone["for_width"]).all()
+    asked = [sharing.plan(archive, wordings=n)["for_width"] for n in (2, 10, 1000)]
+    assert (asked[0] >= asked[1]).all()
+    assert (asked[1] >= asked[2]).all()
+    assert (asked[0] > asked[2]).any()  # some measures ask once
 
 
 def test_what_is_no_run_is_said(tmp_path):

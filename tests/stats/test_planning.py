@@ -46,6 +46,21 @@ def test_widths_are_those_planned(kind, pilot, n):
     assert np.mean(planned) == pytest.approx(np.mean(seen), rel=0.1)
 
 
+@pytest.mark.parametrize("asked", [4, 10])
+@pytest.mark.parametrize("wanted", [2, 5, 20, 100, 1000])
+@pytest.mark.parametrize("firm", [0.3, 2.0])
+def test_widths_in_other_numbers_of_wordings_are_those_planned(asked, wanted, firm):
+    """Shares of wordings that are right, facts between steady and chance: 20 designs."""
+    chance = np.random.default_rng([asked, wanted])
+    known = chance.beta(firm, firm, (2, 20_000))
+    right = chance.random((asked, 20_000)) < known[0]
+    spreads = [stats.Spread(rows.mean(0).std(ddof=1), 500, 1) for rows in (right, right[::2])]
+    planned = stats.reworded(*spreads, asked, len(right[::2]), wanted)
+    seen = stats.Spread((chance.binomial(wanted, known[1]) / wanted).std(ddof=1), 500, 1)
+    widths = [float(stats.planned_width(each, 500)) for each in (planned, seen)]
+    assert widths[0] == pytest.approx(widths[1], rel=0.1)
+
+
 def test_the_spread_of_a_mean_is_its_standard_deviation_within_relations():
     values, relations = [0, 1, 0, 1, 1, 5, 6, 5, 6, 6], ["a"] * 5 + ["b"] * 5
     found = stats.spread(values, strata=relations)
@@ -68,4 +83,6 @@ def test_what_cannot_be_planned():
         stats.spread([1.0] * 30)
     with pytest.raises(UserError, match="above 0"):
         stats.facts_for_width(stats.Spread(0.5, 20, 1), 0)
+    with pytest.raises(UserError, match="wordings is 0"):
+        stats.reworded(stats.Spread(0.5, 20, 1), stats.Spread(0.6, 20, 1), 4, 2, 0)
     assert stats.facts_for_width(stats.Spread(0.5, 20, 1), 1e-4) == np.inf

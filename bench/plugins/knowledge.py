@@ -1,0 +1,64 @@
+"""MONITOR and prompt multiplicity in plain Python, from what a tool's model answered."""
+
+import json
+import math
+from collections import Counter
+from pathlib import Path
+from statistics import fmean
+
+from matching import exact_match
+
+TAU = 0.75  # self-consistency from which a question is steady
+HIGHER = {"monitor": ("coverage", "base", "average"), "multiplicity": ("accuracy", "factuality")}
+
+
+def docs(name):
+    """Return the facts, or questions, of the file beside this one."""
+    text = (Path(__file__).parent / f"{name}.jsonl").read_text(encoding="utf-8")
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def multiplicity(doc, sums):
+    """Return a question's measures; `sums` are the log-probabilities of each prompt's options."""
+    chosen = []
+    for prompt, row in zip(doc["prompts"], sums):
+        means = [total / length for total, length in zip(row, prompt["lengths"])]
+        best = [place for place, mean in enumerate(means) if mean == max(means)]
+        chosen.append(min(best, key=lambda place: (place == doc["answer"], place)))
+    counts, r = Counter(chosen), len(chosen)
+    consistency = sum(m * (m - 1) for m in counts.values()) / (r * (r - 1))
+    steady = consistency >= TAU - 1e-12
+    right = counts.most_common(1)[0][0] == doc["answer"]
+    return {
+        "accuracy": counts[doc["answer"]] / r,
+        "self_consistency": consistency,
+        "factuality": float(steady and right),
+        "randomness": float(not steady),
+        "error": float(steady and not right),
+    }
+
+
+def monitor(doc, logprobs, texts):
+    """Return a fact's measures; `logprobs` are of the object's tokens in each prompt."""
+    variants = [prompt["variant"] for prompt in doc["prompts"]]
+    marks = {v: exact_match(text, doc["object"]) for v, text in zip(variants, texts)}
+    counted = doc["aligned"] and marks["right"]
+    found = {"coverage": float(counted), "base": float(marks["frame0"])}
+    found["average"] = fmean(mark for variant, mark in marks.items() if variant != "right")
+    found["MONITOR"] = [0.0, 0.0]
+    if counted:
+        p = {v: [math.exp(min(each, 0)) for each in row] for v, row in zip(variants, logprobs)}
+
+        def distance(role):
+            others = [row for variant, row in p.items() if variant.startswith(role)]
+            return fmean(abs(a - b) for row in others for a, b in zip(p["right"], row))
+
+        pfd, ird = distance("frame"), distance("wrong")
+        found["MONITOR"] = [math.sqrt((pfd**2 + ird**2 + pfd * ird) / 3), fmean(p["right"])]
+    return found
+
+
+def ratio(pairs):
+    """Return MONITOR of all facts, from the pairs of each: deviations over anchors."""
+    bottom = sum(pair[1] for pair in pairs)
+    return sum(pair[0] for pair in pairs) / bottom if bottom else math.nan
