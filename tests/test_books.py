@@ -40,9 +40,9 @@ def project(tmp_path_factory):
     """
     top = tmp_path_factory.mktemp("book") / "project"
     hidden = shutil.ignore_patterns("__pycache__", "_build", "chapters")
-    for name in ("helpers", "book", "notebooks"):
+    for name in ("helpers", "book", "notebooks", "results"):
         shutil.copytree(ROOT / name, top / name, ignore=hidden)
-    for name in ("_config.yml", ".importlinter", "Makefile", "requirements.txt"):
+    for name in ("_config.yml", ".importlinter", "CITATION.cff", "Makefile", "requirements.txt"):
         shutil.copy(ROOT / name, top)
     toc = top / "book" / "_toc.yml"
     toc.write_text(re.sub(r" +sections:\n( +- file: api/.*\n)+", "", toc.read_text()))
