@@ -1,5 +1,6 @@
 """Make the course: notebooks for students, instructors and grading systems, and quizzes."""
 
+import re
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -78,6 +79,11 @@ def write(
         files |= {path: nbformat.writes(made) + "\n" for path, made in sources.items()}
     for place in (*(folder / audience for audience in SETS), folder / "otter"):
         files |= {place / table.name: table.read_bytes() for table in downloads.TABLES}
+    for page in ("syllabus", "project"):  # labels are for the book alone
+        text = (render.BOOK / f"{page}.md").read_text(encoding="utf-8")
+        files[folder / "weeks" / f"{page}.md"] = plain(
+            re.sub(r"^\(.*\)=\n", "", text, flags=re.M), page
+        )
     given = [(week.name, week.exercises, week.minutes) for week in planned]
     for system in ("nbgrader", "otter"):
         files[folder / system / "README.md"] = readme(system, folder / system, given)
