@@ -4,13 +4,14 @@ import ast
 import textwrap
 from collections.abc import Callable, Iterator
 
+import nbformat
 import yaml
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_raw_cell
 
 from book.tools import render
 from book.tools.course.checks import stub
-from book.tools.course.exercises import Exercise, checker, install_cell, plain
+from book.tools.course.exercises import Exercise, checker, install_cell, plain, title_of
 from book.tools.course.weeks import Week
 from book.tools.jobs import TEMPLATES
 
@@ -21,6 +22,7 @@ METADATA = {
 BODY = "SOLUTION"  # what is put in the place of a function's body, and then replaced
 MARKING = "*For marking.*"
 RUBRIC = {  # where the notes have none
+    "code": "The point for the answer with its reason.",
     "on paper": "Half of the points for the method, half for the numbers.",
     "to be argued": "Full points also for another conclusion that comes with a control or a "
     "comparison that could have gone against it. No points for length.",
@@ -35,15 +37,10 @@ def student(week: Week) -> NotebookNode:
         if exercise.kind == "code":
             yield new_code_cell(stub(exercise).rstrip())
             yield new_code_cell(exercise.test.rstrip())
-        else:
+        if exercise.kind != "code" or exercise.words:
             yield new_markdown_cell("*Your answer:*")
 
-    made = _notebook(week, cells)
-    if not any("helpers" in cell.source for cell in made.cells[2:]):
-        del made.cells[1]  # nothing to install
-    else:  # the repository keeps these notebooks one folder deeper than the chapters
-        made.cells[1].source = made.cells[1].source.replace('".."', '"../.."')
-    return _numbered(made)
+    return _notebook(week, cells)
 
 
 def nbgrader(week: Week) -> NotebookNode:
@@ -61,13 +58,14 @@ def nbgrader(week: Week) -> NotebookNode:
                 test = f"{name}-{function}-test" if len(parts) > 1 else f"{name}-test"
                 cell, points = new_code_cell(f"{visible}{hidden}"), exercise.difficulty / len(parts)
                 yield _marked(cell, test, points=points, locked=True)
-        else:
+        if exercise.kind != "code" or exercise.words:
             answer = f"### BEGIN SOLUTION\n{notes(exercise)}\n### END SOLUTION"
-            cell = new_markdown_cell(answer)
-            yield _marked(cell, f"{name}-answer", points=exercise.difficulty, solution=True)
+            worth = 1 if exercise.words else exercise.difficulty
+            yield _marked(new_markdown_cell(answer), f"{name}-answer", worth, solution=True)
 
     made = _notebook(week, cells)
-    _marked(made.cells[2], "check", locked=True)
+    (check,) = (cell for cell in made.cells if cell.source == checker().rstrip())
+    _marked(check, "check", locked=True)
     return made
 
 
@@ -85,11 +83,13 @@ def otter(week: Week) -> NotebookNode:
         "name": week.name,
         "export_cell": {"pdf": False},
         "requirements": [f"git+{url}"] if (url := render.repository()) else [],
+        "files": ["smollm2.csv"] if any("smollm2.csv" in e.text for e in week.exercises) else [],
     }
 
     def cells(exercise: Exercise) -> Iterator[NotebookNode]:
         code = exercise.kind == "code"
-        question = {"name": exercise.label, "points": exercise.difficulty}
+        name = exercise.label
+        question = {"name": name, "points": exercise.difficulty}
         parts = exercise.parts() if code else []
         if len(parts) < 2:  # all or nothing; several functions earn points one by one
             question |= {"all_or_nothing": True} if code else {"manual": True}
@@ -112,6 +112,13 @@ def otter(week: Week) -> NotebookNode:
                 yield new_code_cell(f"{head}\n{hidden.rstrip()}")
             yield _raw("END TESTS")
         yield _raw("END QUESTION")
+        if exercise.words:
+            yield _raw("BEGIN QUESTION", {"name": f"{name}-words", "points": 1, "manual": True})
+            yield new_markdown_cell("*Your answer in words:*")
+            yield _raw("BEGIN SOLUTION")
+            yield new_markdown_cell(notes(exercise))
+            yield _raw("END SOLUTION")
+            yield _raw("END QUESTION")
 
     made = _notebook(week, cells)
     made.cells.insert(0, _raw("ASSIGNMENT CONFIG", config))
@@ -126,11 +133,21 @@ def _raw(words: str, settings: dict[str, object] | None = None) -> NotebookNode:
 
 def _notebook(week: Week, cells: Callable[[Exercise], Iterator[NotebookNode]]) -> NotebookNode:
     """Return a notebook with a title, the installing cell, and the cells of each exercise."""
-    title = new_markdown_cell(
-        f"# Week {week.number}\n\nThe exercises are worth {week.points} points."
+    templates = [TEMPLATES / f"{name}.ipynb" for name in render.chapters()]
+    asked = dict.fromkeys(exercise.chapter for exercise in week.exercises)
+    titles = [
+        f"- {title_of(nbformat.read(path, as_version=4).cells[0].source)}"
+        for path in templates
+        if path.stem in asked
+    ]
+    about = (
+        f"Exercises worth {week.points} points, on these chapters of *What Language Models Know*"
     )
-    install = install_cell(TEMPLATES / f"{render.chapters()[0]}.ipynb")
-    made = [title, new_code_cell(install), new_code_cell(checker().rstrip())]
+    opening = f"# Week {week.number}\n\n{about}:\n\n" + "\n".join(titles)
+    made = [new_markdown_cell(opening)]
+    if any("helpers" in exercise.text + exercise.test for exercise in week.exercises):
+        made.append(new_code_cell(install_cell(templates[0]).replace('".."', '"../.."')))
+    made.append(new_code_cell(checker().rstrip()))
     made += [cell for exercise in week.exercises for cell in cells(exercise)]
     return _numbered(new_notebook(cells=made, metadata=METADATA))
 
@@ -149,8 +166,8 @@ def task(exercise: Exercise) -> str:
 
 
 def worth(exercise: Exercise) -> str:
-    """Say what an exercise is worth: as many points as it is difficult."""
-    return f"{exercise.difficulty} point{'s' if exercise.difficulty > 1 else ''}"
+    """Say what an exercise is worth."""
+    return f"{exercise.points} point{'s' if exercise.points > 1 else ''}"
 
 
 def notes(exercise: Exercise) -> str:

@@ -20,7 +20,10 @@ from helpers.runs import ROOT
 
 PACKAGES = ("datasets", "metrics", "prompts", "published", "stats")  # that exercises import
 
+CHECKS = "hidden_tests"
+PROJECT = Path(__file__).with_name("grading.toml")
 COPIES = ROOT / "notebooks" / "weeks"  # those of the repository
+TABLES = sorted(COPIES.glob("*.csv"))  # that exercises read
 FOLDER = "exercises"  # in the rendered book
 FILES = {"zip": "zip", "notebook": "ipynb"}
 EPOCH = (1980, 1, 1, 0, 0, 0)  # of all files in a zip, so that the same files make the same bytes
@@ -35,22 +38,37 @@ def notebooks(planned: list[Week], folder: Path) -> list[Path]:
     return paths
 
 
-def write(folder: Path) -> None:
+def write(folder: Path, planned: list[Week] | None = None) -> None:
     """Write each week's notebook and its zip into a folder."""
-    for path in notebooks(weeks.of_the_book(), folder):
+    for path in notebooks(planned or weeks.of_the_book(), folder):
         pack(path)
 
 
 def pack(notebook: Path) -> Path:
-    """Put a notebook, and of the package what exercises import, into a zip beside it."""
-    package, needed = ROOT / "helpers", set()
-    if "from helpers" in notebook.read_text(encoding="utf-8"):
-        needed = jobs.files(package / "__init__.py", *(package / name for name in PACKAGES))
-    named = {str(file.relative_to(ROOT)): file for file in needed}
-    named[notebook.name] = notebook
-    contents = {f"{notebook.stem}/{name}": file.read_bytes() for name, file in named.items()}
-    made = notebook.with_suffix(".zip")
-    made.write_bytes(zipped(contents))
+    """Put a notebook and what its exercises read and import into a zip beside it."""
+    text = notebook.read_text(encoding="utf-8")
+    named = {file.name: file for file in TABLES if file.name in text} | {notebook.name: notebook}
+    return _zip(
+        notebook.with_suffix(".zip"), named | (_package() if "from helpers" in text else {})
+    )
+
+
+def grading(file: Path) -> Path:
+    """Write what the hidden tests import as a package for pip, which needs no torch."""
+    code = ROOT / "notebooks"
+    beside = (code / "__init__.py", *(code / "analysis" / f"{n}.py" for n in ("__init__", CHECKS)))
+    named = {str(path.relative_to(ROOT)): path for path in beside}
+    return _zip(file, _package() | named | {"pyproject.toml": PROJECT})
+
+
+def _package() -> dict[str, Path]:
+    package = ROOT / "helpers"
+    needed = jobs.files(package / "__init__.py", *(package / name for name in PACKAGES))
+    return {str(path.relative_to(ROOT)): path for path in needed}
+
+
+def _zip(made: Path, named: Mapping[str, Path]) -> Path:
+    made.write_bytes(zipped({f"{made.stem}/{n}": path.read_bytes() for n, path in named.items()}))
     return made
 
 

@@ -4,17 +4,21 @@ The chapter holds the master copy. An exercise begins with a line in italics, "D
 minutes, code."; one in code ends with a block of Python, the test that the reader runs, and its
 solution holds one block that defines what the test asks for. What the hidden tests draw is beside
 the chapters, in ``hidden/<chapter>.py``: for an exercise ``ex-name`` a function ``ex_name(random)``
-that returns arguments for the functions that are to be written.
+that returns arguments for the functions that are to be written. What is done on paper has its
+numbers in ``hidden/paper.yaml``. A question in words after a function is worth a point more.
 """
 
 import ast
 import re
 import textwrap
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+import jinja2
 import nbformat
+import numpy as np
+import yaml
 from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 from myst_parser.config.main import MdParserConfig
@@ -26,7 +30,10 @@ from helpers import UserError
 
 KINDS = ("code", "on paper", "to be argued")
 DIRECTIVES = {"{exercise}": ExerciseDirective, "{solution}": SolutionDirective}
-CHECKER = Path(__file__).parents[3] / "notebooks" / "analysis" / "hidden_tests.py"
+NOTEBOOKS = Path(__file__).parents[3] / "notebooks"
+CHECKER = NOTEBOOKS / "analysis" / "hidden_tests.py"
+PAPER = yaml.safe_load((NOTEBOOKS / "hidden" / "paper.yaml").read_text(encoding="utf-8"))
+WORDS = "*In words, 1 point:*"  # before the question in words of an exercise in code
 _HEAD = re.compile(
     r"\*Difficulty (\d+) of 3, (\d+) minutes(?:, ([^*]+?))?\.\*\s*", flags=re.ASCII | re.IGNORECASE
 )
@@ -49,6 +56,16 @@ class Exercise:
     draw: str  # the code that draws inputs for the hidden test
     notes: str  # what the solution says
     seed: int = 0  # of the hidden test's draws
+
+    @property
+    def words(self) -> str:
+        """Return the question in words that follows the function; "" if there is none."""
+        return self.text.partition(WORDS)[2].strip()
+
+    @property
+    def points(self) -> int:
+        """Return what it is worth: its difficulty, and a point for the question in words."""
+        return self.difficulty + bool(self.words)
 
     def functions(self) -> list[ast.FunctionDef]:
         """Return the functions to be written: those of the solution that the test names."""
@@ -104,12 +121,32 @@ def read(path: Path) -> list[Exercise]:
     ]
     solutions = {title: body for name, title, _, body in found if name == "{solution}"}
     beside = path.parent / "hidden" / f"{path.stem}.py"
-    drawn = beside.read_text(encoding="utf-8") if beside.is_file() else ""
+    draws = beside.read_text(encoding="utf-8") if beside.is_file() else ""
     return [
-        _exercise(path.stem, title, label, body, solutions, drawn)
+        _exercise(path.stem, title, label, body, solutions, draws)
         for name, title, label, body in found
         if name == "{exercise}"
     ]
+
+
+def drawn(exercise: Exercise, seed: int | None) -> Exercise:
+    """Return an exercise with the draws of a seed, and with other numbers if it is on paper."""
+    given = PAPER.get(exercise.label) if seed is not None else None
+    if given is None:
+        return replace(exercise, seed=seed or 0)
+    number = int(np.random.default_rng(seed).integers(1, len(given["draws"])))
+    return replace(exercise, seed=seed, **filled(exercise.label, number))
+
+
+def filled(label: str, number: int) -> dict[str, str]:
+    """Return text and notes of an exercise on paper with the numbers of one of its draws."""
+    brackets = ("[%", "%]", "[[", "]]")
+    environment = jinja2.Environment(*brackets, undefined=jinja2.StrictUndefined)
+    given = PAPER[label]
+    return {
+        part: environment.from_string(given[part]).render(given["draws"][number])
+        for part in ("text", "notes")
+    }
 
 
 def install_cell(path: Path) -> str:
@@ -261,12 +298,10 @@ def plain(markdown: str, where: str) -> str:
 
 
 def _in_words(role: str, content: str, where: str) -> str:
-    """Return what stands for a role: its title, its term, or the label of an equation."""
+    """Return what stands for a role: its title, or its term."""
     title = re.fullmatch(r"(.+?)\s*<[^<>]+>", content, flags=re.DOTALL)
     if title:
         return title[1]
-    if role == "eq":
-        return f"({content}, in the chapter)"
     if role == "term":
         return content
     raise UserError(

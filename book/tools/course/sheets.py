@@ -1,8 +1,8 @@
 """Make the course: notebooks for students, instructors and grading systems, and quizzes."""
 
+import re
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import jinja2
@@ -11,7 +11,7 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from book.tools import render
-from book.tools.course import assignments, checks, exercises, quiz, weeks
+from book.tools.course import assignments, checks, downloads, exercises, quiz, weeks
 from book.tools.course.assignments import METADATA, worth
 from book.tools.course.checks import stub
 from book.tools.course.exercises import Exercise, plain, title_of
@@ -41,7 +41,7 @@ def make(folder: Path = FOLDER, templates: Path = TEMPLATES, seed: int | None = 
     chapters = {}
     for name in render.chapters():
         path = templates / f"{name}.ipynb"
-        chapters[path] = [replace(one, seed=seed or 0) for one in exercises.read(path)]
+        chapters[path] = [exercises.drawn(one, seed) for one in exercises.read(path)]
         for exercise in chapters[path]:
             if exercise.kind == "code":
                 checks.try_out(exercise)
@@ -72,7 +72,18 @@ def write(
             folder / "nbgrader" / "source" / week.name / name: assignments.nbgrader(week),
             folder / "otter" / name: assignments.otter(week),
         }
+        tables = [table for table in downloads.TABLES if table.name in str(sources)]
+        files |= {
+            folder / "nbgrader" / "source" / week.name / t.name: t.read_bytes() for t in tables
+        }
         files |= {path: nbformat.writes(made) + "\n" for path, made in sources.items()}
+    for place in (*(folder / audience for audience in SETS), folder / "otter"):
+        files |= {place / table.name: table.read_bytes() for table in downloads.TABLES}
+    for page in ("syllabus", "project"):  # labels are for the book alone
+        text = (render.BOOK / f"{page}.md").read_text(encoding="utf-8")
+        files[folder / "weeks" / f"{page}.md"] = plain(
+            re.sub(r"^\(.*\)=\n", "", text, flags=re.M), page
+        )
     given = [(week.name, week.exercises, week.minutes) for week in planned]
     for system in ("nbgrader", "otter"):
         files[folder / system / "README.md"] = readme(system, folder / system, given)
@@ -89,6 +100,8 @@ def write(
         for file, text in files.items():
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_bytes(text if isinstance(text, bytes) else text.encode("utf-8"))
+        downloads.write(folder / "weeks", planned)
+        downloads.grading(folder / "grading.zip")
     except OSError as error:
         raise UserError(
             f"The course cannot be written to {folder} ({error.strerror}): "
@@ -106,17 +119,15 @@ def notebook(path: Path, found: Sequence[Exercise], audience: str) -> NotebookNo
     if source := exercises.install_cell(path):
         made.append(new_code_cell(source, id="install"))
     made.append(new_code_cell(exercises.checker().rstrip(), id="check"))
-    for number, exercise in enumerate(found, start=1):
-        made += _cells(number, exercise, audience)
+    for exercise in found:
+        made += _cells(exercise, audience)
     return new_notebook(cells=made, metadata=METADATA)
 
 
-def _cells(number: int, exercise: Exercise, audience: str) -> list[NotebookNode]:
+def _cells(exercise: Exercise, audience: str) -> list[NotebookNode]:
     """Return the cells of one exercise."""
     name, told = exercise.label, f"Difficulty {exercise.difficulty} of 3"
-    head = (
-        f"## {number}. {exercise.title}\n\n*{told}, {exercise.minutes} minutes, {exercise.kind}.*"
-    )
+    head = f"## {exercise.title}\n\n*{told}, {exercise.minutes} minutes, {exercise.kind}.*"
     cells = [new_markdown_cell(f"{head}\n\n{plain(exercise.text, name)}", id=name)]
     solved = audience == "instructor"
     if exercise.kind == "code":
@@ -128,7 +139,7 @@ def _cells(number: int, exercise: Exercise, audience: str) -> list[NotebookNode]
     if solved:
         notes = f"**Notes ({worth(exercise)}).** {plain(exercise.notes, name)}"
         cells.append(new_markdown_cell(notes, id=f"{name}-notes"))
-    elif exercise.kind != "code":
+    elif exercise.kind != "code" or exercise.words:
         cells.append(new_markdown_cell("*Your answer:*", id=f"{name}-answer"))
     return cells
 
@@ -141,11 +152,10 @@ def readme(kind: str, folder: Path, rows: Sequence[tuple[str, Sequence[Exercise]
             len(found),
             sum(exercise.kind == "code" for exercise in found),
             round(minutes),
-            sum(exercise.difficulty for exercise in found),
+            sum(exercise.points for exercise in found),
         )
         for name, found, minutes in rows
     ]
     words = " ".join(INTRODUCTION.get(kind, "").replace("chapter of this name", "chapters").split())
     template = jinja2.Template(README.read_text(encoding="utf-8"), keep_trailing_newline=True)
-    address = f"git+{url}" if (url := render.repository()) else "FOLDER_OF_THE_CLONE"
-    return template.render(kind=kind, folder=folder, rows=told, introduction=words, address=address)
+    return template.render(kind=kind, folder=folder, rows=told, introduction=words)

@@ -41,7 +41,7 @@ class Week:
     @property
     def points(self) -> int:
         """Return what its exercises are worth."""
-        return sum(exercise.difficulty for exercise in self.exercises)
+        return sum(exercise.points for exercise in self.exercises)
 
 
 def plan(found: Sequence[Exercise], table: Path = TABLE) -> list[Week]:

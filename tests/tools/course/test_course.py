@@ -34,7 +34,9 @@ def sources(notebook, ending):
 def test_a_notebook_for_each_chapter_in_each_set(made):
     for audience in SET:
         names = {path.name for path in (made / audience).iterdir()}
-        assert names == {"README.md"} | {f"{name}.ipynb" for name in render.chapters()}
+        assert names == {"README.md", "smollm2.csv"} | {
+            f"{name}.ipynb" for name in render.chapters()
+        }
 
 
 def test_an_assignment_for_each_week_in_each_system(made):
@@ -44,6 +46,7 @@ def test_an_assignment_for_each_week_in_each_system(made):
     assert all((source / name / f"{name}.ipynb").is_file() for name in names)
     assert {path.name for path in (made / "otter").iterdir()} == {
         "README.md",
+        "smollm2.csv",
         *(f"{name}.ipynb" for name in names),
     }
     for system in ("nbgrader", "otter"):
@@ -53,7 +56,7 @@ def test_an_assignment_for_each_week_in_each_system(made):
         found = [e for n in render.chapters() for e in exercises.read(NOTEBOOKS / f"{n}.ipynb")]
         assert totals[0] == len(found)
         assert totals[1] == sum(one.kind == "code" for one in found)
-        assert totals[3] == sum(one.difficulty for one in found)
+        assert totals[3] == sum(one.points for one in found)
 
 
 def test_a_quiz_on_two_pages_and_as_a_package(made):

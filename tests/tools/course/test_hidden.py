@@ -1,7 +1,9 @@
 """Hidden tests catch wrong solutions: some that the visible test lets through, and all mutants."""
 
+import re
 import signal
 import time
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -115,204 +117,13 @@ WRONG = [
     ("ex-published-grim", "0.005", "0.05"),
     ("ex-real-exact", "abs(one - middle) >= away", "one - middle >= away"),
     ("ex-real-partial", "ab - ac * bc", "ab - ac * ac"),
+    ("ex-real-smollm2", 'facts["none"] == 1', 'facts["none"] >= 0'),
 ]
-
-
-RIGHT = {  # written in another way
-    "ex-real-exact": """
-from itertools import permutations
-from scipy.stats import spearmanr
-def exact(a, b):
-    seen = abs(spearmanr(a, b)[0])
-    all_of_them = [abs(spearmanr(a, other)[0]) for other in permutations(b)]
-    return sum(one > seen - 1e-9 for one in all_of_them) / len(all_of_them)
-""",
-    "ex-atlas-half": """
-import numpy as np
-def half_point(curve):
-    items = sorted(curve.items())
-    if items[0][1] > 0.5 or items[-1][1] < 0.5:
-        return None
-    last = max(i for i, (k, share) in enumerate(items) if share < 0.5)
-    (a, low), (b, high) = items[last : last + 2]
-    return 2 ** np.interp(0.5, [low, high], np.log2([a, b]))
-""",
-    "ex-monitor-reversals": """
-from itertools import permutations
-def reversals(table):
-    table = table[["avg", "MONITOR"]]
-    pairs = permutations(reversed(table.index), 2)
-    return [(a, b) for a, b in pairs if (table.loc[a] > table.loc[b]).all()]
-""",
-    "ex-kb-even": """
-def even_price(first, second):
-    if first[1] == second[1]:
-        return None
-    price = (second[0] - first[0]) / (second[1] - first[1])
-    return price if price >= 0 else None
-""",
-    "ex-latent-floor": """
-import numpy as np
-def independent_rate(first, second, n, seed):
-    draw = np.random.default_rng(seed)
-    a, b = draw.binomial(1, first, n), draw.binomial(1, second, n)
-    return (a & b).sum() / a.sum()
-""",
-    "ex-latent-commonest": """
-from collections import Counter
-import pandas as pd
-def always_the_commonest(examples, tests):
-    rates = {}
-    for name, rows in tests.groupby("relation"):
-        counts = Counter(examples.loc[examples.relation == name, "object"])
-        best = min(counts, key=lambda o: (-counts[o], o))
-        rates[name] = sum(rows.object == best) / len(rows)
-    return pd.Series(rates)
-""",
-    "ex-multiplicity-rarefy": """
-from collections import Counter
-from math import comb
-def chance_of_change(choices, r):
-    alike = sum(comb(count, r) for count in Counter(choices).values())
-    return 1 - alike / comb(len(choices), r)
-""",
-    "ex-multiplicity-lazy": """
-import re
-def place_shares(prompts, chosen):
-    shares = None
-    for prompt, text in zip(prompts, chosen):
-        options = re.search("OPTIONS: (.*)", prompt)[1].split("; ")
-        shares = shares or [0] * len(options)
-        shares[options.index(text)] += 1 / len(prompts)
-    return [round(share, 12) for share in shares]
-""",
-    "ex-multiplicity-bounds": """
-def disagreement(a, b):
-    return max(a, b) - min(a, b), 1 - abs(1 - a - b)
-""",
-    "ex-published-fisher": """
-import numpy as np
-def interval(r, n):
-    z = 0.5 * np.log((1 + r) / (1 - r))
-    ends = z + np.array([-1.96, 1.96]) / (n - 3) ** 0.5
-    return np.tanh(ends)
-""",
-    "ex-comparison-holm": """
-from statsmodels.stats.multitest import multipletests
-def holm(p):
-    return multipletests(p, method="holm")[1].tolist()
-""",
-}
-RIGHT_TOO = {  # what tests refused once: ties, types, tolerances, missing rows
-    "ex-real-exact": """
-from itertools import permutations
-def exact(a, b):
-    n = len(a)
-    def rho(c):
-        return 1 - 6 * sum((x - y) ** 2 for x, y in zip(a, c)) / (n * (n * n - 1))
-    all_of_them = [abs(rho(c)) for c in permutations(b)]
-    return sum(one >= abs(rho(b)) for one in all_of_them) / len(all_of_them)
-""",
-    "ex-latent-end": """
-import pandas as pd
-def closed(begins, ends):
-    both = pd.Series(begins) * pd.Series(ends)
-    return both / both.sum()
-""",
-    "ex-monitor-readings": """
-def readings(table, start, name):
-    forced, free, own, last = [], [], start, start
-    for token in name:
-        forced.append(table.get(last, {}).get(token, 0.0))
-        row = table.get(own) or {None: 0.0}
-        free.append(row.get(token, 0.0))
-        own, last = max(row, key=row.get), token
-    return [forced, free]
-""",
-    "ex-published-grim": """
-def possible(percent, n):
-    return any(round(100 * k / n, 2) == percent for k in range(n + 1))
-""",
-    "ex-published-bounds": """
-from fractions import Fraction
-def bounds(a, b):
-    a, b = Fraction(a), Fraction(b)
-    return [max(Fraction(0), a + b - 1) / a, min(a, b) / a]
-""",
-    "ex-comparison-paired": """
-import statistics
-def two_errors(a, b):
-    n, apart = len(a), [x - y for x, y in zip(a, b)]
-    separate = (statistics.pvariance(a) + statistics.pvariance(b)) / n
-    return [separate**0.5, statistics.pstdev(apart) / n**0.5]
-""",
-    "ex-multiplicity-rarefy": """
-from collections import Counter
-from math import prod
-def chance_of_change(choices, r):
-    n = len(choices)
-    alike = sum(prod((c - i) / (n - i) for i in range(r)) for c in Counter(choices).values())
-    return 1 - alike
-""",
-    "ex-atlas-count": """
-import re
-def exposure(lines, frames, subject, obj):
-    filled = [f.replace("[X]", subject).replace("[Y]", obj) for f in frames]
-    pattern = "(" + "|".join(map(re.escape, filled)) + ")$"
-    return len([line for line in lines if re.search(pattern, line)])
-""",
-    "ex-atlas-n": """
-from itertools import count
-from statsmodels.stats.proportion import proportion_confint
-def facts_needed(share, reach):
-    for n in count(2):
-        low, high = proportion_confint(round(share * n), n, method="wilson")
-        if high - low <= 2 * reach:
-            return n
-""",
-    "ex-comparison-facts": """
-from fractions import Fraction
-from math import ceil
-def facts_needed(apart, win):
-    apart, win = Fraction(str(apart)), Fraction(str(win))
-    d = apart * (2 * win - 1)
-    return ceil(4 * (apart - d * d) / (d * d))
-""",
-    "ex-kb-hidden": """
-from itertools import permutations
-def hidden_pairs(table, gain):
-    rows = table.to_dict("index")
-    return {
-        (a, b)
-        for a, b in permutations(rows, 2)
-        if rows[a]["CR"] - rows[b]["CR"] >= gain and rows[a]["NCR"] < rows[b]["NCR"]
-    }
-""",
-    "ex-kb-k": """
-import statistics
-def errors(chosen, k):
-    shares = [float(sum(row[:k]) / k) for row in chosen]
-    squares = statistics.mean(s * (1 - s) / k for s in shares)
-    return [squares**0.5, statistics.stdev(shares) / len(shares) ** 0.5]
-""",
-    "ex-monitor-ratio": """
-def mean_of_ratios(facts):
-    ratios = [row.deviation / row.anchor for row in facts.itertuples() if row.counted]
-    return sum(ratios) / len(ratios)
-""",
-    "ex-real-partial": """
-from math import sqrt
-def partial(ab, ac, bc):
-    return (ab - ac * bc) / sqrt(1 - ac * ac) / sqrt(1 - bc * bc)
-""",
-    "ex-real-draws": """
-from itertools import combinations_with_replacement
-def draws(k):
-    return len(list(combinations_with_replacement(range(k), k)))
-def alone(k):
-    return (1 / k) ** (k - 1)
-""",
-}
+RIGHT = re.findall(  # written in another way
+    r"^## (\S+)\n\n```python\n(.*?)^```",
+    Path(__file__).with_name("right.md").read_text(encoding="utf-8"),
+    flags=re.MULTILINE | re.DOTALL,
+)
 
 
 def in_code(chapter):
@@ -353,7 +164,7 @@ def test_a_wrong_solution_fails(label, old, new):
     assert "expected:" in str(failure)
 
 
-@pytest.mark.parametrize(("label", "code"), [*RIGHT.items(), *RIGHT_TOO.items()])
+@pytest.mark.parametrize(("label", "code"), RIGHT)
 def test_another_right_solution_passes(label, code):
     found = {exercise.label: exercise for name in render.chapters() for exercise in in_code(name)}
     assert checks.run(code, found[label].test, label) is None

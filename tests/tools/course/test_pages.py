@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from book.tools import jobs, render
-from book.tools.course import exercises, weeks
+from book.tools.course import exercises, quiz, weeks
 
 ROOT = Path(__file__).resolve().parents[3]
 BOOK = ROOT / "book"
@@ -62,25 +62,25 @@ def test_the_guide_calls_exercises_by_their_titles():
         for name in render.chapters()
         for exercise in exercises.read(ROOT / "notebooks" / f"{name}.ipynb")
     }
-    text = page("instructors").partition("## Common misconceptions")[0]
+    text = page("instructors").partition("## Common misconceptions")[0] + page("syllabus")
     for title, label in re.findall(r"\{ref\}`([^`<]+) <(ex-[\w-]+)>`", text):
         assert title == titles[label]
 
 
 def test_the_rubric_has_five_criteria_and_three_proposals_are_complete():
-    text = page("instructors").partition("## Final project")[2].partition("\n## ")[0]
-    body, _, rubric = text.partition("### Rubric")
+    body, _, rubric = page("project").partition("## Rubric")
+    rubric = rubric.partition("\n## ")[0]
     rows = [row.strip("| ").split(" | ") for row in rubric.splitlines() if row.startswith("|")]
     assert [len(row) for row in rows[2:]] == [4] * 5
     points = [int(cell.partition("(")[2].rstrip(")")) for cell in rows[0][1:]]
     assert points == sorted(points, reverse=True)
     assert "Twenty points" in rubric
     assert points[0] * len(rows[2:]) == 20
-    proposals = re.split(r"^\*\*\d\. ", body.partition("### Where")[0], flags=re.M)[1:]
+    proposals = re.split(r"^\*\*\d\. ", body.partition("## Where")[0], flags=re.M)[1:]
     assert len(proposals) == 3
     for proposal in proposals:
         parts = re.findall(r"^- \*([\w ]+):\*", proposal, flags=re.M)
-        assert parts == ["Question", "Data", "Command", "Running time", "Trap"]
+        assert parts == ["Question", "Data", "Command", "Running time"]
 
 
 def test_a_misconception_has_a_place_where_it_shows():
@@ -97,3 +97,20 @@ def test_the_table_of_times_was_measured_for_every_chapter():
     assert (table[["minutes", "minutes of one core", "GB of memory"]] > 0).all(axis=None)
     assert table["measured"].str.fullmatch(r"20\d\d-\d\d-\d\d").all()
     assert not table.duplicated(["notebook", "model"]).any()
+
+
+def test_the_syllabus_names_what_there_is():
+    rows = re.findall(r"^\| .*\{ref\}.*\|$", page("syllabus"), flags=re.MULTILINE)
+    quizzes = (ROOT / "notebooks" / "quiz").glob("*.yaml")
+    items = {item.id for path in quizzes for item in quiz.read(path)}
+    rubric = page("project").partition("## Rubric")[2]
+    assert len(rows) >= 6
+    for row in rows:
+        _, _, asked, criterion = row.strip("| ").split(" | ")
+        assert set(asked.split(", ")) <= items
+        assert f"| {criterion} |" in rubric
+
+
+def test_the_handout_gives_no_trap_away():
+    assert "Trap" not in page("project")
+    assert "trap" in page("instructors")

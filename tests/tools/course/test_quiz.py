@@ -163,6 +163,8 @@ def test_platforms_get_key_and_reasons(path):
     new = opened(made[f"{path.stem}-qti21.zip"])
     old = opened(made[f"{path.stem}-qti12.zip"])[f"{path.stem}.xml"]
     moodle = ElementTree.fromstring(made[f"{path.stem}-moodle.xml"])
+    labels = [e.text for e in old.iter() if local(e) == "fieldlabel"]
+    assert labels[:2] == ["QUESTIONTYPE", "question_type"]  # Canvas takes the last
     olds = {e.get("ident"): e for e in old.iter() if local(e) == "item"}
     asked = {e.findtext("name/text"): e for e in moodle if e.get("type") != "category"}
     assert list(olds) == list(asked) == [item.id for item in quiz.read(path)]

@@ -183,7 +183,7 @@ def outlined(request):
 def test_a_slide_has_a_heading_minutes_notes_and_at_most_60_words(outlined):
     name, pages, _ = outlined
     assert 12 <= len(pages) + 2 <= 22
-    told = findings.wordings(name) if name != "calibration" else {}
+    told = findings.wordings(name)
     asked = {one.id: one for one in quiz.read(TEMPLATES / "quiz" / f"{name}.yaml")}
     given = {one.label: one for one in exercises.read(TEMPLATES / f"{name}.ipynb")}
     for page in pages:
