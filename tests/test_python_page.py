@@ -1,7 +1,5 @@
 """The page on scripts: its examples run as printed, and print what it shows."""
 
-import ast
-import re
 from pathlib import Path
 
 import matplotlib.pyplot as plt
