@@ -238,10 +238,14 @@ def read_value(name: str, text: str, default: Any) -> Any:
         words = [word.strip().strip("'\"") for word in text.strip("[]() ").split(",")]
         first = default[0] if default else ""
         return [read_value(name, word, first) for word in words if word]
+    from helpers.datasets import network
+
     kind = type(default)
     try:
-        return YES_NO[text.lower()] if kind is bool else kind(text)
+        return YES_NO[text.lower()] if kind is bool else kind(network.public(text))
     except (KeyError, ValueError) as error:
+        if isinstance(error, UserError):
+            raise
         raise UserError(
             f"The parameter {name} takes {KINDS.get(kind, kind.__name__)}, "
             f"as in {name}={default}, and '{text}' is none."

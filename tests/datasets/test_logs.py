@@ -6,7 +6,7 @@ import zipfile
 import pytest
 
 from helpers import UserError
-from helpers.datasets import logs
+from helpers.datasets import files, logs
 from tests.tool_logs import (
     BEST,
     OPTIONS,
@@ -204,7 +204,7 @@ def test_other_files_are_refused(tmp_path):
     with pytest.raises(UserError, match="cannot be read: No such file"):
         logs.read([broken])
     broken.write_bytes(b"PK")
-    with pytest.raises(UserError, match="no log of Inspect, or is damaged"):
+    with pytest.raises(UserError, match=r"x\.eval is not in its form"):
         logs.read([broken])
 
 
@@ -264,7 +264,7 @@ def test_archives_packed_by_zstandard_are_read(tmp_path):
         path = archive(tmp_path / f"{prompt}.eval", [sample("q1", letter, mark, prompt=prompt)])
         packed_by_zstandard(path)
         with zipfile.ZipFile(path) as made:
-            assert {each.compress_type for each in made.infolist()} == {logs.inspect_ai.ZSTANDARD}
+            assert {each.compress_type for each in made.infolist()} == {files.ZSTANDARD}
         paths.append(path)
     assert list(options(logs.read(paths)).values()) == [[0, 2]]
 

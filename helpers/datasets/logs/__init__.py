@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 
 from helpers import UserError
+from helpers.datasets import files
 from helpers.datasets.logs import inspect_ai, lm_eval
 from helpers.datasets.logs.log import Log
 
@@ -15,6 +16,7 @@ RULES = tuple(lm_eval.METRICS)
 COLUMNS = ["item", "relation", "variation", "option", "answer", "text", "right"]
 
 
+@files.understood("One of the logs")
 def read(paths: Sequence[str | Path], rule: str = "sum") -> pd.DataFrame:
     """Read several logs of one task, each with other prompts, as one table of choices.
 
@@ -39,6 +41,7 @@ def read(paths: Sequence[str | Path], rule: str = "sum") -> pd.DataFrame:
     return _table(rows, COLUMNS, logs, notes)
 
 
+@files.understood("One of the logs")
 def repeated(paths: Sequence[str | Path]) -> pd.DataFrame:
     """Read all answers to one prompt a document: repeats, epochs, or several runs of one prompt.
 
@@ -91,7 +94,10 @@ def _joined(
     paths = [Path(path) for path in paths]
     if len({path.resolve() for path in paths}) < len(paths):
         raise UserError("A log is named twice: name each file once.")
-    logs = [_log(path, rule, repeats) for path in paths]
+    logs = []
+    for path in paths:
+        with files.understood(path):
+            logs.append(_log(path, rule, repeats))
     if not logs:
         raise UserError("No log is named: name its file.")
     notes = [note for log in logs for note in log.notes]

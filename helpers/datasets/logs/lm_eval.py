@@ -115,7 +115,7 @@ def _check_marks(line: dict[str, Any], scores: dict[str, np.ndarray], answer: in
 def _correct(line: dict[str, Any], options: list[str]) -> int:
     """Return the number of the correct option; lm-eval logs it as a number or as its text."""
     target = str(line["target"]).strip()
-    if target.isdigit() and int(target) < len(options):
+    if target.isdecimal() and int(target) < len(options):
         return int(target)
     if target in options:
         return options.index(target)

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from helpers import UserError, stats
+from helpers.datasets.files import table
 from helpers.runs.sharing import record
 from helpers.runs.sharing.verification import verify
 from helpers.studies import STUDIES, Measure
@@ -82,7 +83,7 @@ def _tables(place: str | Path) -> dict[str, pd.DataFrame]:
     shared = verify(place)[0] if Path(place).is_file() else record.describe(place)
     return {
         name: record.facts(
-            name, run["parameters"], record.table(shared.files[run["answers"]["file"]])
+            name, run["parameters"], table(shared.files[run["answers"]["file"]], "it")
         )
         for name, run in shared.record["runs"].items()
     }

@@ -16,6 +16,7 @@ import jsonschema
 import pandas as pd
 
 from helpers import UserError, datasets, first_line, stats
+from helpers.datasets.files import table
 from helpers.runs.sharing import archive, record
 from helpers.runs.sharing.record import FORMAT, Shared
 from helpers.studies import STUDIES
@@ -82,7 +83,7 @@ def _run(shared: Shared, name: str) -> Verified:
     """Compare what the manifest says of one run with its answers."""
     run = shared.record["runs"][name]
     try:
-        answers = record.table(shared.files[run["answers"]["file"]])
+        answers = table(shared.files[run["answers"]["file"]], "it")
         if len(answers) != run["answers"]["rows"]:
             raise UserError(
                 f"its manifest says {run['answers']['rows']} answers, and it holds {len(answers)}"
