@@ -50,8 +50,9 @@ def _monitor(answers: pd.DataFrame, fact: pd.Series, truth: str) -> tuple[list[s
     prompts = [asked[name] for name in ("frame0", f"frame{fact['n_frames'] - 1}", "wrong0")]
     return prompts, (
         f"Over {fact['n_frames']} wordings and {fact['n_interferences']} wrong words the "
-        f"probability of {truth} is {fact['deviation']:.2f} away from the anchor, which is "
-        f"{fact['anchor']:.2f}; {percent(fact['average'])} of the answers are right."
+        f"probability of {truth} is on average {fact['deviation']:.2f} away from the "
+        f"{fact['anchor']:.2f} that it has once {truth} has been said; "
+        f"{percent(fact['average'])} of the answers are right."
     )
 
 
