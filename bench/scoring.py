@@ -255,7 +255,7 @@ def run(settings: argparse.Namespace) -> dict[str, Any]:
     model = workloads.random_model(settings.seed)
     probing.method(model)  # the first time it makes a check, which is not to be timed
     probes = workloads.lists(model, LISTS, settings.seed)
-    told = {"name": "lists, random GPT-2", **workloads.describe(model, probes)}
+    told = {"name": "lists, randomly initialised GPT-2", **workloads.describe(model, probes)}
     print(told["name"], file=sys.stderr, flush=True)
     records = compare(model, probes, settings.requests, settings.peers)
     result = {

@@ -84,7 +84,7 @@ def random_model(seed: int = 0, **changes: int) -> LanguageModel:
     torch.manual_seed(seed)
     network = fused.gelu(GPT2LMHeadModel(config)).float().eval()
     return LanguageModel(
-        name="random GPT-2",
+        name="randomly initialised GPT-2",
         slug="random-gpt-2",
         model=network,
         tokenizer=tokenizer(),

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 HOLDS, OPPOSITE, UNDECIDED, UNDEFINED = "holds", "opposite", "undecided", "undefined"
 FILE = "findings.json"
 CLAIMS = Path(__file__).parents[1] / "notebooks" / "claims"
-DOTTED = '<p class="note-below">A dotted bar: these facts do not decide.</p>'
+DOTTED = '<p class="note-below">Dotted bar: too few data to say.</p>'
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,8 @@ def wordings(chapter: str, folder: Path = CLAIMS) -> dict[str, dict[str, Any]]:
     """Return the wordings of a chapter's claims, and how their numbers are written.
 
     A claim has ``holds, opposite, undecided`` and may have ``undefined``, ``main: true`` (it stands
-    at the chapter's start), and ``null, digits, scale, unit`` as :func:`decide` takes them.
+    at the chapter's start), ``null, digits, scale, unit`` as :func:`decide` takes them, and
+    ``heading``: by decision, what the section of its statistic is called in the book.
     """
     path = folder / f"{chapter}.yaml"
     return yaml.safe_load(path.read_text(encoding="utf-8")) if path.is_file() else {}
@@ -147,6 +148,7 @@ class Findings:
                 raise UserError(f'"{claim}" has no wording: add it to the claims of the chapter.')
             told = dict(self._words[claim])
             main = told.pop("main", main)
+            told.pop("heading", None)
             finding = decide(claim, result, **(told | words))
         if finding.claim in self._kept and self._kept[finding.claim] != finding:
             raise UserError(f'Two findings are called "{finding.claim}": rename one.')

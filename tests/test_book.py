@@ -41,7 +41,7 @@ TOPS = """() => Object.fromEntries([["finding", ".finding"], ["figure", "figure 
 }))"""
 # Places that scroll, and whether each has something beyond its right edge and shows it.
 PLACES = """[...document.querySelectorAll(".bd-content :is(.cell_output .text_html, div.math, "
-    + ".pst-scrollable-table-container, .table-container, a.image-reference)")]"""
+    + ".pst-scrollable-table-container, .table-container)")]"""
 WIDE = f"""{PLACES}.map(box => ({{tag: box.tagName,
     wide: box.scrollWidth - box.clientWidth - box.scrollLeft > 1,
     shown: box.dataset.hasOwnProperty("moreRight")}}))"""
@@ -56,7 +56,6 @@ FORMULAS = """[...document.querySelectorAll("div.math")].filter(box => {
         || number && number.left < Math.min(formula.right, outer.getBoundingClientRect().right) - 1
             && number.top < formula.bottom - 1 && number.bottom > formula.top + 1);
 }).map(box => box.textContent.slice(0, 80))"""
-SMALLEST = 15  # pixels of the smallest text of a figure at its full size: 7.5 points at 144 dpi
 
 pytestmark = pytest.mark.skipif(not PAGES, reason="there is no book yet: run make book first")
 
@@ -161,7 +160,7 @@ def test_what_is_wider_than_its_place_shows_it(visits, name):
     page.wait_for_function(f"{WIDE}.every(box => box.shown === box.wide)")
     wide = page.evaluate(WIDE)
     if page.viewport_size["width"] == min(WIDTHS) and name in CHAPTERS:
-        assert {box["tag"] for box in wide if box["wide"]} >= {"A", "DIV"}  # figures, and tables
+        assert {box["tag"] for box in wide if box["wide"]} >= {"DIV"}  # tables
     page.evaluate(f"{PLACES}.forEach(box => {{ box.scrollLeft = 1e5 }})")
     page.wait_for_function(
         f"{PLACES}.every(box => !box.dataset.hasOwnProperty('moreRight') && "
@@ -177,17 +176,17 @@ def test_no_formula_is_cut_off_or_covered_by_its_number(visits, name):
 
 
 @every_chapter
-def test_text_in_figures_can_be_read_on_a_telephone(visits, name):
+def test_a_figure_is_whole_on_a_telephone_and_a_tap_enlarges_it(visits, name):
     page, _, _ = visits(name)
     if page.viewport_size["width"] > min(WIDTHS):
         return
-    shares = page.eval_on_selector_all(
+    shown = page.eval_on_selector_all(
         "article .cell_output figure img",
-        """nodes => nodes.filter(n => n.checkVisibility())
-            .map(n => n.getBoundingClientRect().width / n.naturalWidth)""",
+        """nodes => nodes.filter(n => n.checkVisibility()).map(n => ({
+            right: n.getBoundingClientRect().right, link: n.closest("a")?.href, source: n.src}))""",
     )
-    assert shares
-    assert min(shares) * SMALLEST > 8.99
+    assert shown
+    assert all(one["right"] <= min(WIDTHS) and one["link"] == one["source"] for one in shown)
 
 
 def test_figures_lie_on_the_page_in_the_dark(browser):

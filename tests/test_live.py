@@ -313,7 +313,7 @@ def test_the_page_tells_the_truth_of_each_subject(page):
     marks = page.locator(".live-mark").all_inner_texts()
     assert sorted(marks) == ["stated falsely", "true"]
     subject.fill("Gotham")
-    assert "does not tell this of Gotham" in told(page)
+    assert "no such fact of Gotham" in told(page)
     subject.fill(often["subject"].upper())
     assert f"The training text writes it {often['subject']}." in told(page)
     subject.fill(" ")

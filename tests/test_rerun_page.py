@@ -1,4 +1,4 @@
-"""The page that tells how to rerun a chapter: its commands are ones that work as written."""
+"""The pages that tell how to run the book: their commands are ones that work as written."""
 
 import re
 import shlex
@@ -13,7 +13,8 @@ from helpers import cli
 from helpers.runs import measuring
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGE = (ROOT / "book" / "rerun.md").read_text(encoding="utf-8")
+PAGES = [ROOT / "book" / f"{name}.md" for name in ("rerun", "logs", "archives")]
+PAGE = "".join(page.read_text(encoding="utf-8") for page in PAGES)
 BLOCKS = re.findall(r"```bash\n(.*?)```", PAGE, flags=re.DOTALL)
 LINES = "".join(BLOCKS).replace("\\\n", " ").splitlines()
 COMMANDS = [" ".join(line.split()) for line in LINES if line.strip()]

@@ -74,7 +74,7 @@ class ChapterFigure(SphinxDirective):
 
     required_arguments = 2
     has_content = True
-    option_spec: ClassVar = {"alt": directives.unchanged}
+    option_spec: ClassVar = {"alt": directives.unchanged, "width": directives.unchanged}
 
     def run(self) -> list[nodes.Node]:
         """Return the figure, or nothing."""
@@ -91,7 +91,8 @@ class ChapterFigure(SphinxDirective):
         caption = nodes.caption()
         caption += self.parse_inline("\n".join(self.content))[0]
         alt = self.options.get("alt", alt)
-        image = nodes.image(uri=f"/{STILLS}/{file.name}", alt=alt, width="100%")
+        width = self.options.get("width", "100%")
+        image = nodes.image(uri=f"/{STILLS}/{file.name}", alt=alt, width=width)
         return [nodes.figure("", image, caption)]
 
 

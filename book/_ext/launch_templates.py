@@ -1,13 +1,15 @@
-"""Point the buttons of a chapter (Colab, Binder, edit) at its template in ``notebooks/``.
+"""Where the repository is: buttons of a chapter (Colab, Binder, edit), and the line that clones it.
 
-The book renders executed copies in ``book/chapters/``, which the repository does not keep. Where
-the settings name no repository there are no such buttons.
+Buttons lead to templates in ``notebooks/``: the book renders executed copies, which the repository
+does not keep. Where the settings name no repository there are no buttons, and nothing is cloned.
 """
 
 from typing import Any
 
+from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.config import Config
+from sphinx.util.docutils import SphinxDirective
 
 COPIES, TEMPLATES = "book/chapters/", "notebooks/"
 
@@ -26,8 +28,21 @@ def without_address(app: Sphinx, config: Config) -> None:
         config.html_theme_options.pop("launch_buttons", None)
 
 
+class GetTheBook(SphinxDirective):
+    """How a reader comes by the folder of the book."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return the commands that clone it, or what to do where no address is set."""
+        if not (url := self.config.html_theme_options.get("repository_url")):
+            told = "Open a terminal in the folder of the book."
+            return [nodes.paragraph(told, told)]
+        text = f"git clone {url} what-language-models-know\ncd what-language-models-know"
+        return [nodes.literal_block(text, text, language="bash")]
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register with Sphinx, to run after the theme has made its buttons."""
+    app.add_directive("get-the-book", GetTheBook)
     app.connect("config-inited", without_address)
     app.connect(
         "html-page-context",

@@ -4,7 +4,7 @@
 
   const PLACES =
     ".bd-content :is(.cell_output .text_html, .table-container, .pst-scrollable-table-container, " +
-    "div.math, a.image-reference, .dt-scroll-body)";
+    "div.math, .dt-scroll-body)";
 
   const look = (place) => {
     const rest = place.scrollWidth - place.clientWidth - place.scrollLeft;

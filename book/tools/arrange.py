@@ -2,12 +2,14 @@
 
 import copy
 import re
+from collections.abc import Mapping
 
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 ANSWER, OPENING = "answer", "opening"
 TITLE = re.compile(r"^# (.+)$", flags=re.MULTILINE)
+HEADING = re.compile(r"^(##+ ).+$", flags=re.MULTILINE)
 REST = re.compile(r"^## (Exercises|Appendix)\b", flags=re.MULTILINE)
 
 
@@ -28,6 +30,30 @@ def answer_first(notebook: NotebookNode) -> NotebookNode:
     cell.outputs = []
     cell.metadata = NotebookNode({k: v for k, v in cell.metadata.items() if k != "mystnb"})
     page.cells.insert(opening + 1, shown)
+    return page
+
+
+def titled(
+    notebook: NotebookNode, words: Mapping[str, Mapping], decisions: Mapping[str, str]
+) -> NotebookNode:
+    """Return a chapter whose sections say what was found, where the wordings have a heading for it.
+
+    It takes the place of the question above the first such finding.
+    """
+    page, above = copy.deepcopy(notebook), None
+    for cell in page.cells:
+        if cell.cell_type == "markdown":
+            above = cell if HEADING.search(cell.source) else above
+            continue
+        told = (
+            words[claim].get("heading", {}).get(decisions.get(claim))
+            for claim in words
+            if f'"{claim}"' in cell.source
+        )
+        if above and (heading := next(filter(None, told), None)):
+            last = list(HEADING.finditer(above.source))[-1]
+            above.source = f"{above.source[: last.end(1)]}{heading}{above.source[last.end() :]}"
+            above = None
     return page
 
 

@@ -178,16 +178,21 @@ def form(found: Mapping[str, Any]) -> str:
     )
     read = _each([f"<q>{html.escape(state['prompt'])}</q>" for state in states])
     best = _each(
-        [f"{html.escape(name)}, {share:.0%}" for name, share in (s["best"] for s in states)]
+        [f"{html.escape(name)}, {percent(share)}" for name, share in (s["best"] for s in states)]
     )
     rows = "".join(_row(name, **one) for name, one in found["objects"].items())
     return (
-        f'<form class="front-fact"><fieldset><legend>Ask {MODEL}, a model of this book</legend>'
-        f'<div class="front-buttons">{buttons}</div></fieldset>'
+        f'<form class="front-fact"><fieldset><legend>Ask {MODEL}, a small model trained for this '
+        f'book</legend><div class="front-buttons">{buttons}</div></fieldset>'
         f'<div role="status"><p>It reads {read}</p><table><caption>and expects: {best}'
         f"</caption>{rows}</table></div>"
         f'<p class="front-note">{html.escape(found["truth"])}</p></form>'
     )
+
+
+def percent(share: float) -> str:
+    """Write a share as a percentage, with a no-break space."""
+    return f"{100 * share:.0f}\u00a0%"
 
 
 def _each(texts: Sequence[str]) -> str:
@@ -197,7 +202,7 @@ def _each(texts: Sequence[str]) -> str:
 
 def _row(name: str, kind: str, probabilities: Sequence[float]) -> str:
     widths = ";".join(f"--p{at}:{100 * value:.2f}%" for at, value in enumerate(probabilities))
-    told = _each([f"{value:.0%}" for value in probabilities])
+    told = _each([percent(value) for value in probabilities])
     return (
         f'<tr class="front-{kind}"><th scope="row">{html.escape(name)}</th><td>{told}</td>'
         f'<td aria-hidden="true"><span class="front-bar" style="{widths}"></span></td></tr>'

@@ -52,7 +52,7 @@ def place(model: str, top: Path, why: Mapping[str, str] | None = None) -> list[P
     published too, have them then.
     """
     folder, why = top.resolve() / slug(model), dict(why or {})
-    ready, beside = {}, []
+    ready, beside, found = {}, [], {}
     for name in chapters():
         synthesis = jobs.kind(name) == "synthesis"
         place = folder.with_name(SYNTHESIS) if synthesis else folder
@@ -61,6 +61,7 @@ def place(model: str, top: Path, why: Mapping[str, str] | None = None) -> list[P
                 raise UserError(why[name])
             ready[name] = _read(place / name / "notebook.ipynb", name, model)
             beside += [place / name / file for file in (findings.FILE, "run.json")]
+            found[name] = findings.load(place / name)
         except UserError as error:
             ready[name] = _stand_in(name, str(error))
     if hides_solutions():
@@ -71,7 +72,9 @@ def place(model: str, top: Path, why: Mapping[str, str] | None = None) -> list[P
     for old in (*target.glob("*.ipynb"), *target.glob("*/*.json")):
         old.unlink()
     for name, notebook in ready.items():
-        page = arrange.answer_first(notebook)
+        told = {one.claim: one.decision for one in found.get(name, ())}
+        page = arrange.titled(notebook, findings.wordings(name), told)
+        page = arrange.answer_first(page)
         if f"{name}{APPENDIX}" in _listed():
             page, appendix = arrange.split(page)
             nbformat.write(appendix, target / f"{name}{APPENDIX}.ipynb")

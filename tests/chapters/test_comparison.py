@@ -205,7 +205,7 @@ def test_the_chapter_runs_to_its_end_whatever_was_run(make, n_models, n_gaps, se
     assert len(gaps) == n_gaps
     exported = {path.stem for path in Path(where["run_dir"], "tables").iterdir()}
     boards = {f"board_{chapter}" for chapter in standing["chapter"]}
-    assert {"three_facts", "from_scratch", "runs", "overlap", *boards} <= exported
+    assert {"three_facts", "runs", "overlap", *boards} <= exported
     told = findings.load(where["run_dir"])
     assert len(told) == 6
     assert all(finding.sentence.endswith(".") for finding in told)

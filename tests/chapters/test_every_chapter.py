@@ -93,7 +93,7 @@ class TestParameters:
         assert all("#" in line for line in tagged[0].source.splitlines() if "=" in line)
 
     def test_the_book_tells_of_them(self, path):
-        page = (ROOT / "book" / "rerun.md").read_text(encoding="utf-8")
+        page = (ROOT / "book" / "parameters.md").read_text(encoding="utf-8")
         missing = [name for name in settings.declared(path) if f"`{name}`" not in page]
         assert set(missing) <= {"model", "run_dir"}
 

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from book.tools.live import percent
 from helpers import UserError, datasets, models
 from helpers.studies import STUDIES
 
@@ -49,8 +50,9 @@ def _monitor(answers: pd.DataFrame, fact: pd.Series, truth: str) -> tuple[list[s
     prompts = [asked[name] for name in ("frame0", f"frame{fact['n_frames'] - 1}", "wrong0")]
     return prompts, (
         f"Over {fact['n_frames']} wordings and {fact['n_interferences']} wrong words the "
-        f"probability of {truth} is {fact['deviation']:.2f} away from the anchor, which is "
-        f"{fact['anchor']:.2f}; {fact['average']:.0%} of the answers are right."
+        f"probability of {truth} is on average {fact['deviation']:.2f} away from the "
+        f"{fact['anchor']:.2f} that it has once {truth} has been said; "
+        f"{percent(fact['average'])} of the answers are right."
     )
 
 
@@ -60,7 +62,7 @@ def _knowledge_base(answers: pd.DataFrame, fact: pd.Series, truth: str) -> tuple
     result = f"The model answers “{fact['said'].strip()}”, which counts as {fact['label']}."
     if fact["tested"]:
         result += f" Asked {again} times with options, it picks it again in "
-        result += f"{fact['consistency']:.0%} of the cases."
+        result += f"{percent(fact['consistency'])} of the cases."
     return ["… " + " ".join(lines[-2:])], result
 
 
@@ -68,8 +70,8 @@ def _latent_knowledge(answers: pd.DataFrame, fact: pd.Series, truth: str) -> tup
     words = answers["prompt"].iloc[0]
     totals = np.array([sum(values) for values in answers["logprobs"]])
     rank = int((totals > totals[answers["correct"].to_numpy()].max()).sum()) + 1
-    result = f"Of {len(answers)} objects the likeliest is {fact['said']} ({fact['top']:.0%})"
-    result += "." if rank == 1 else f"; {truth} is number {rank} ({fact['mass']:.0%})."
+    result = f"Of {len(answers)} objects the likeliest is {fact['said']} ({percent(fact['top'])})"
+    result += "." if rank == 1 else f"; {truth} is number {rank} ({percent(fact['mass'])})."
     return ["… " + words[-60:].partition(" ")[2].replace("\n", " ⏎ ")], result
 
 
@@ -77,7 +79,7 @@ def _multiplicity(answers: pd.DataFrame, fact: pd.Series, truth: str) -> tuple[l
     asked = answers.drop_duplicates("variant")["prompt"]
     options = ", ".join(sorted(answers["text"].unique()))
     return [f"{asked.iloc[0]} ({options})", f"{asked.iloc[-1]} ({options})"], (
-        f"Over {len(asked)} prompts {fact['accuracy']:.0%} of the choices are right; two "
+        f"Over {len(asked)} prompts {percent(fact['accuracy'])} of the choices are right; two "
         "randomly drawn prompts agree with probability "
         f"{fact['self_consistency']:.2f}, most often on {fact['said']}."
     )

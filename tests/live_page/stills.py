@@ -16,13 +16,12 @@ def still(asked: Question, before: Question | None = None) -> dict[str, Any]:
         earlier = answers(before).set_index("object")["probability"]
         shown = table[table.index.isin(shown.index) | (table["object"] == earlier.idxmax())]
         shown = shown.assign(before=shown["object"].map(earlier))
-        behind = f" Hollow: after “{_in_line(before)}”."
+        behind = f" Dashed outline: after “{_in_line(before)}”."
     number = (
         f"the {SHOWN} likeliest of {len(table)} objects" if len(table) > SHOWN else "all options"
     )
-    if len(shown) > SHOWN:
-        number += ", and others that are true or were stated falsely"
-        number += " or were likeliest before" * (before is not None)
+    if more := list(shown["object"][shown.index >= SHOWN]):
+        number += f", and {' and '.join(more)}"
     caption = f"What {MODEL} expects after “{_in_line(asked)}”: {number}.{behind} {truth(asked)}"
     values = ", ".join(f"{row.object} {row.probability:.1%}" for row in shown.itertuples())
     alt = f"Bars of {number}: {values}."
@@ -33,11 +32,11 @@ def truth(asked: Question) -> str:
     """Return what the training text told of the subject, as a sentence.
 
     >>> truth(Question("P17", "Gotham"))
-    'The atlas does not tell this of Gotham.'
+    'The training text states no such fact of Gotham.'
     """
     found = about(asked.relation, asked.subject)
     if found.empty:
-        return f"The atlas does not tell this of {asked.subject}."
+        return f"The training text states no such fact of {asked.subject}."
     fact = found.iloc[0]
     count = fact["exposures"]
     stated = {0: "never stated", 1: "stated once"}.get(count, f"stated {count} times")

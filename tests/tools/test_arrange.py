@@ -1,8 +1,9 @@
 """A chapter's page begins with its answer; its appendix is another page."""
 
+import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
-from book.tools.arrange import answer_first, split
+from book.tools.arrange import answer_first, split, titled
 
 
 def chapter(*more):
@@ -39,3 +40,15 @@ def test_a_chapter_without_either_stays_as_it_is():
     page, rest = split(notebook)
     assert page == notebook
     assert "has none" in rest.cells[0].source
+
+
+@pytest.mark.parametrize(
+    ("decision", "shown"),
+    [("holds", "It rises"), ("undecided", "Results"), ("undefined", "Results")],
+)
+def test_a_section_is_called_by_what_its_first_finding_says(decision, shown):
+    words = {"rises": {"heading": {"holds": "It rises"}}, "more": {"heading": {"holds": "More"}}}
+    cells = [new_code_cell('found("rises", result)'), new_code_cell('found("more", result)')]
+    page = titled(chapter(*cells), words, {"rises": decision, "more": "undecided"})
+    assert page.cells[2].source == f"## {shown}"
+    assert page.cells[0].source == "(a)=\n# Is it so?"

@@ -123,7 +123,7 @@
     const { model } = catalogue;
     const known = live.factAbout(relation, subject);
     if (!known)
-      return `The atlas does not tell this of ${subject}, and nor did the training text of ${model}: what it says is a guess.`;
+      return `The training text of ${model} states no such fact of ${subject}: any answer is a guess.`;
     const { object, exposures, falseObject, falseExposures, pairExposures } = known;
     const said = [
       exposures

@@ -128,7 +128,7 @@ def test_the_still_figure_shows_the_answer_before():
     before = Question("P36", "Peru", "list", examples=4)
     made = live.still(Question("P36", "Peru", "list", examples=30), before)
     lines = live.ask(before)[0].split("\n")
-    assert f" Hollow: after “… / {' / '.join(lines[-3:])}”." in made["caption"]
+    assert f" Dashed outline: after “… / {' / '.join(lines[-3:])}”." in made["caption"]
     assert len(lines) == 5
     assert all(row["before"] >= 0 for row in made["bars"])
 
