@@ -27,6 +27,7 @@ PAGES = sorted(
 CHAPTERS = [
     name for name in PAGES if name.startswith("chapters/") and not name.endswith("_appendix.html")
 ]
+MEASURES = ("monitor", "knowledge_base", "latent_knowledge", "multiplicity")
 LOCAL = ("file:", "data:", "blob:")
 WIDTHS = (1400, 390)
 VISIBLE = """elements => elements.filter(e => e.checkVisibility({opacityProperty: true,
@@ -56,7 +57,7 @@ FORMULAS = """[...document.querySelectorAll("div.math")].filter(box => {
         || number && number.left < Math.min(formula.right, outer.getBoundingClientRect().right) - 1
             && number.top < formula.bottom - 1 && number.bottom > formula.top + 1);
 }).map(box => box.textContent.slice(0, 80))"""
-SMALLEST = 15  # pixels of the smallest text of a figure at its full size: 7.5 points at 144 dpi
+SMALLEST = 18  # pixels of the smallest text of a figure at its full size: 9 points at 144 dpi
 
 pytestmark = pytest.mark.skipif(not PAGES, reason="there is no book yet: run make book first")
 
@@ -161,7 +162,7 @@ def test_what_is_wider_than_its_place_shows_it(visits, name):
     page.wait_for_function(f"{WIDE}.every(box => box.shown === box.wide)")
     wide = page.evaluate(WIDE)
     if page.viewport_size["width"] == min(WIDTHS) and name in CHAPTERS:
-        assert {box["tag"] for box in wide if box["wide"]} >= {"A", "DIV"}  # figures, and tables
+        assert {box["tag"] for box in wide if box["wide"]} >= {"DIV"}  # tables
     page.evaluate(f"{PLACES}.forEach(box => {{ box.scrollLeft = 1e5 }})")
     page.wait_for_function(
         f"{PLACES}.every(box => !box.dataset.hasOwnProperty('moreRight') && "
@@ -188,6 +189,26 @@ def test_text_in_figures_can_be_read_on_a_telephone(visits, name):
     )
     assert shares
     assert min(shares) * SMALLEST > 8.99
+    if Path(name).stem in MEASURES:
+        boxes = page.evaluate(
+            "[...document.querySelectorAll('article .cell_output a.image-reference')]"
+            ".map(box => box.scrollWidth - box.clientWidth)"
+        )
+        assert max(boxes) <= 1
+
+
+@pytest.mark.slow
+@every_chapter
+def test_a_chapter_of_a_measure_is_ten_screens_and_its_results_begin_on_the_second(visits, name):
+    page, _, _ = visits(name)
+    if Path(name).stem not in MEASURES or page.viewport_size["width"] < max(WIDTHS):
+        return
+    height, results = page.evaluate(
+        "[document.documentElement.scrollHeight, "
+        "document.querySelector('#results h2').getBoundingClientRect().top + scrollY]"
+    )
+    assert height <= 10_000
+    assert results < 1_800
 
 
 def test_figures_lie_on_the_page_in_the_dark(browser):

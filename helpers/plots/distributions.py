@@ -10,6 +10,7 @@ from helpers.plots.style import (
     GREEN,
     GREY,
     RED,
+    WIDTH,
     empty,
     name_rows,
 )
@@ -32,7 +33,7 @@ def object_bars(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
     if table.empty:
         return empty(ax, "There is no object to draw.")
     table = table.sort_values("probability", ascending=False, kind="stable")
-    ax = ax or plt.subplots(figsize=(6, 0.8 + 0.3 * len(table)))[1]
+    ax = ax or plt.subplots(figsize=(WIDTH, 0.7 + 0.24 * len(table)))[1]
     places = range(len(table))
     ax.barh(places, table["probability"], height=0.7, color=table["told"].map(SHADES))
     if "before" in table:

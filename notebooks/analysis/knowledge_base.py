@@ -23,6 +23,7 @@ from helpers.prompts import consistency, wrapping
 from helpers.published import knowledge_base as paper
 from helpers.studies import knowledge_base as study
 from notebooks.analysis import beside as papers
+from notebooks.analysis import monitor
 
 OFTEN = 8  # times that the training text states a fact, to count as often
 UNSEEN = ("UR", "IUR")
@@ -42,6 +43,14 @@ def ask_again(
     """Ask for responses again by multiple choice, with wrong options that a writer offers first."""
     written = judges.distractors(writer, replies, cache=settings["cache"]) if writer else None
     return study.ask_again(lm, replies, bank.pool, written=written, **settings)
+
+
+def running_example(bank: Questions, dataset: str, model: str) -> pd.DataFrame:
+    """Return the question about Lyon, the first fact of all chapters; of other data the first."""
+    if dataset != "atlas":
+        return bank.asked[bank.asked["seen"]].head(1)
+    lyon = monitor.running_example(datasets.load("atlas", ["P17"]))
+    return datasets.knowledge("atlas", model, only=list(lyon["fact"])).asked
 
 
 def by_setting(said: pd.DataFrame, **draws: int) -> pd.DataFrame:
