@@ -194,7 +194,7 @@ def bars(
     names = [name for name in table if not str(name).endswith(("_low", "_high"))]
     if table.empty or table[names].isna().all(axis=None):
         return empty(ax, nothing)
-    ax = ax or plt.subplots(figsize=(WIDTH, 1 + 0.28 * len(table)))[1]
+    ax = ax or plt.subplots(figsize=(WIDTH, 0.8 + 0.15 * len(names) + 0.28 * len(table)))[1]
     own = colours(names) | dict(shades or {})
     places, start = np.arange(len(table)), np.zeros(len(table))
     for name in names:

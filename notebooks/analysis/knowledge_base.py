@@ -250,10 +250,20 @@ def beside(
     given: Mapping[str, Any],
     lm: LanguageModel,
     bank: Questions,
-) -> pd.DataFrame:
-    """Return this run above the 26 models of the paper, in percent."""
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return this run above the 26 models of the paper, in percent: each, and median and range."""
     this = {"dataset": bank.source, "parameters": given, "model": models.describe(lm)}
     ours = measured[measured["setting"] == setting].set_index("measure")["estimate"] * 100
     other = bool(papers.why("knowledge_base", this))
-    printed = paper.models(setting)[list(kb.MEASURES)] * 100
-    return tables.beside(ours, printed, wrapping.label(lm.name, lm.prompt_format), 1, other)
+    printed = paper.models(setting)
+    kind = printed["tuned"].map({True: "tuned models of the paper", False: "base models"})
+    printed = printed[list(kb.MEASURES)] * 100
+    ranges = {
+        f"{name} ({len(rows)})": rows.agg(["median", "min", "max"]).apply(
+            lambda column: "{:.1f} ({:.1f} to {:.1f})".format(*column)
+        )
+        for name, rows in printed.groupby(kind)
+    }
+    name = wrapping.label(lm.name, lm.prompt_format)
+    each = tables.beside(ours, printed, name, 1, other)
+    return each, tables.beside(ours, pd.DataFrame(ranges).T, name, 1, other)

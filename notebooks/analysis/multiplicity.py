@@ -215,7 +215,7 @@ def by_default(scores: pd.DataFrame) -> pd.DataFrame:
             shares = {title: (classes == kind).mean() for kind, title in NAMES.items()}
             ends = stats.wilson(int((classes == "error").sum()), len(classes))
             ends = {f"{NAMES['error']}_{end}": getattr(ends, end) for end in ("low", "high")}
-            rows[f"{name} under the default prompt ({len(classes)})"] = shares | ends
+            rows[f"{name} by default ({len(classes)})"] = shares | ends
     return pd.DataFrame(rows).T
 
 
