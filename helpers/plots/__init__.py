@@ -2,7 +2,7 @@
 
 Tables that hold figures carry their intervals beside them (``low``, ``high``, as
 :func:`helpers.stats.intervals` makes them), and the intervals are drawn. Colours are safe for
-colour-blind readers and a model keeps its colour in all chapters. A figure 4.8 inches wide fits a
+colour-blind readers and a model keeps its colour in all chapters. A figure 4.6 inches wide fits a
 phone at half its size; its white ground stays white on a dark page.
 """
 

@@ -86,7 +86,7 @@ _FAMILIES = {
     "Falcon": PINK,
 }
 INK = "#222222"
-WIDTH = 4.8  # inches of a figure: at half its size it fits a phone, and nine points are nine pixels
+WIDTH = 4.6  # inches of a figure: at half its size it fits a phone, and nine points are nine pixels
 OTHER = "other questions"  # than those of the paper whose models are drawn
 
 
@@ -98,13 +98,13 @@ def use_style() -> None:
     >>> import matplotlib
     >>> use_style()
     >>> matplotlib.rcParams["figure.figsize"], matplotlib.rcParams["figure.facecolor"]
-    ([4.8, 3.2], 'white')
+    ([4.6, 3.1], 'white')
     """
     sns.set_theme(
         style="whitegrid",
         palette=PALETTE,
         rc={
-            "figure.figsize": (WIDTH, 3.2),
+            "figure.figsize": (WIDTH, 3.1),
             "figure.dpi": 144,
             "figure.facecolor": "white",
             "figure.constrained_layout.use": True,
@@ -298,8 +298,8 @@ def legend_above(ax: Axes, title: str | None = None) -> None:
             handles,
             labels,
             title=title,
-            loc="lower left",
-            bbox_to_anchor=(0, 1),
+            loc="lower right",  # so that it reaches over the names of rows, which need the room
+            bbox_to_anchor=(1, 1),
             ncols=min(3, len(handles), max(1, 38 // longest)),  # 38 letters fill the width
             borderaxespad=0.3,
             alignment="left",
