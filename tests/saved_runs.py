@@ -11,10 +11,21 @@ import numpy as np
 import pandas as pd
 
 from helpers import runs
+from helpers.datasets.questions import PUBLISHED
+from helpers.datasets.registry import SOURCES
 from helpers.runs.panel import asking, reading
 
 DATASET = {"name": "atlas", "checksum": "cd" * 32}
 RELATIONS = ("P17", "P36", "P30")
+
+
+def published(name: str) -> dict[str, str]:
+    """Return the name of a data set with the checksum of its published files."""
+    files = PUBLISHED if name == "seen_qa" else [name]
+    return {
+        "name": name,
+        "checksum": "; ".join(getattr(SOURCES.get(f), "known", "") for f in files),
+    }
 
 
 def facts(n: int = 8, first: int = 0) -> pd.DataFrame:
@@ -64,7 +75,7 @@ def write(
             besides = makers[chapter](others, (others["hard"] < ability).to_numpy())[1]
             about_panel = {"settings": given | extra, "version": asking.VERSION}
             told["panel"] = reading.save(run.folder, besides, about_panel)
-        source = DATASET | ({"name": parameters["dataset"]} if "dataset" in parameters else {})
+        source = DATASET | (published(parameters["dataset"]) if "dataset" in parameters else {})
         saved = {"answers": answers, "metrics": metrics, "model": about, "dataset": source}
         runs.save(run, **saved, extra=told)
 

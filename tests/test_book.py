@@ -312,8 +312,6 @@ def test_headings_of_the_boards_sort_by_keyboard(visits):
 @every_chapter
 def test_a_chapter_begins_with_its_answer(visits, name):
     """Findings and figure first, no code above them."""
-    if name == "chapters/calibration.html":  # its experiment is folded still, above the opening
-        return
     tops = visits(name)[0].evaluate(TOPS)
     assert tops["finding"] < tops["figure"] < tops["code"]
     assert tops["figure"] < 2500  # on a phone; the first screen of a wide window

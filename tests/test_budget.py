@@ -11,17 +11,17 @@ import pytest
 from helpers import findings
 
 LINES = {  # of Python below a folder
-    "helpers": 21_200,
-    "notebooks/analysis": 7_700,
-    "book/tools": 3_050,
+    "helpers": 19_900,
+    "notebooks/analysis": 8_600,
+    "book/tools": 3_190,
     "book/_ext": 820,
-    "tests": 36_300,
+    "tests": 36_400,
 }
 MEASURES = ("monitor", "knowledge_base", "latent_knowledge", "multiplicity")
 CODE, FINDINGS = 150, 8  # of a chapter
 VISIBLE = {True: 60, False: 30}  # lines of code at least: in a measure's chapter, in another
 WORDS, FOLDS = (1_000, 2_400), 12  # words before the exercises
-CHAPTERS = ("atlas", *MEASURES, "comparison", "published", "real_models")  # not yet: calibration
+CHAPTERS = ("atlas", *MEASURES, "calibration", "comparison", "published", "real_models")
 HIDDEN = {"hide-input", "remove-input", "remove-cell"}
 
 

@@ -2,12 +2,15 @@
 
 import ast
 import json
+from pathlib import Path
 
 import pytest
 
+from book.tools import render
 from helpers import UserError, cli
 from helpers.datasets import files
 from helpers.models import checkpoints
+from helpers.runs import measuring, store
 
 NO_CODE = {"PeftModel", "GenerationConfig", "LlamaForCausalLM"}  # classes that have no such setting
 
@@ -62,3 +65,39 @@ def test_strange_json_is_one_sentence(text):
 @pytest.mark.parametrize("text", ["a\x1b]0;x\x07", "a\n::error::b", "a\r\x9b2J\u202eb"])
 def test_what_is_printed_is_one_plain_line(text):
     assert cli.printable(text).isprintable()
+
+
+@pytest.mark.parametrize(
+    ("value", "kept"),
+    [
+        ("http://ann:S3CRET@host/x.jsonl", False),
+        ("https://host/x.jsonl?a=1&access_token=S3CRET", False),
+        ("https://host/x.jsonl?X-Amz-Signature=S3CRET", False),
+        ("https://host/x.jsonl?author=ann&download=true", True),
+        ("my@file.jsonl", True),
+    ],
+)
+def test_no_setting_keeps_a_secret(value, kept):
+    for name, default in (("sources", []), ("dataset", "atlas")):
+        if kept:
+            assert value in cli.read_value(name, value, default)
+        else:
+            with pytest.raises(UserError, match="password or a token") as caught:
+                cli.read_value(name, value, default)
+            assert "S3CRET" not in str(caught.value)
+
+
+def test_pages_do_not_say_where_they_were_made(tmp_path, root):
+    texts = {f"{root}/helpers/a.py": "helpers/a.py", f'"{root}"': '""', f"{root}s": f"{root}s"}
+    texts |= {f"{Path.home()}/x": "~/x", f"{Path.home()}x": f"{Path.home()}x"}
+    (tmp_path / "a.html").write_text("\n".join(texts))
+    render._without_places(tmp_path)
+    assert (tmp_path / "a.html").read_text().splitlines() == list(texts.values())
+
+
+def test_two_commands_do_not_write_to_one_folder(tmp_path):
+    found = measuring.measure("atlas-xs", ["monitor"], {"n_facts": 1}, tmp_path)
+    place, said = tmp_path / "atlas-xs" / "monitor", "Another run is at work in"
+    with store.alone(place), pytest.raises(UserError, match=said):
+        next(found)
+    assert not list(tmp_path.rglob("run.json"))

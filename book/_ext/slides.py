@@ -25,9 +25,12 @@ class Slides(SphinxDirective):
         for name in render.chapters():
             self.env.note_dependency(str(render.BOOK / "chapters" / f"{name}.ipynb"))
         listed = nodes.bullet_list()
-        for name, chapter in slides.placed().items():
+        titles = {name: chapter.title for name, chapter in slides.placed().items()}
+        if titles:
+            titles["lecture"] = f"Ninety minutes: {slides.LECTURE}"
+        for name, title in titles.items():
             address = f"{slides.FOLDER}/{name}.html"
-            link = nodes.paragraph("", "", nodes.reference("", chapter.title, refuri=address))
+            link = nodes.paragraph("", "", nodes.reference("", title, refuri=address))
             listed += nodes.list_item("", link)
         return [addnodes.only("", listed, expr="builder_html")] if len(listed) else []
 

@@ -22,11 +22,12 @@ class Weeks(SphinxDirective):
     """Say what is read and solved in each week, and where its exercises are."""
 
     def run(self) -> list[nodes.Node]:
-        """Return two paragraphs for each week."""
+        """Return two paragraphs and a timetable for each week."""
         self.env.note_dependency(str(weeks.TABLE))
         plan = nodes.container()
         for week in weeks.of_the_book():
-            self.state.nested_parse(StringList([weeks.paragraph(week)]), 0, plan)
+            told = [weeks.paragraph(week), "", *weeks.timetable(week).split("\n")]
+            self.state.nested_parse(StringList(told), 0, plan)
             plan += addnodes.only("", _links(week), expr="builder_html")
         return plan.children
 

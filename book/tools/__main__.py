@@ -51,11 +51,14 @@ def others(args: argparse.Namespace) -> None:
 def noise(args: argparse.Namespace) -> None:
     """Measure how far a model lies from itself."""
     from book.tools import jobs, noise
+    from helpers.runs import store
 
-    made = jobs.made_from(jobs.noise(args.model), args.runs.resolve())
-    for folder in noise.run(args.model, args.runs, args.facts):
-        jobs.sign(folder, made)
-        print(folder, file=sys.stderr)
+    job = jobs.noise(args.model)
+    made = jobs.made_from(job, args.runs.resolve())
+    with store.alone(args.runs / job.name, "run"):
+        for folder in noise.run(args.model, args.runs, args.facts):
+            jobs.sign(folder, made)
+            print(folder, file=sys.stderr)
 
 
 def book(args: argparse.Namespace) -> None:

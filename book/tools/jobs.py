@@ -31,6 +31,7 @@ PARTS = ("notebook.ipynb", "answers.parquet", "metrics.parquet", "run.json")
 # Begun in this order, so that no core is idle for long while the last chapter runs.
 LONGEST = ("monitor", "knowledge_base", "latent_knowledge", "multiplicity", "comparison")
 LONGEST += ("calibration", "atlas", "real_models", "published")
+ALONE = "calibration"  # is about the book's model alone where it is not bundled
 KEY = "made_from"
 
 
@@ -110,6 +111,9 @@ def plan(
             found.append(Job(places[0], OTHERS, model, words, tuple(places[1:])))
     syntheses = [chapter for chapter, what in kinds.items() if what == "synthesis"]
     made = {chapter: tuple(fitting(chapter, given)) for chapter in syntheses}
+    if ALONE in made and slug(shown) not in checkpoints.bundled():
+        named = any(word.startswith("models=") for word in made[ALONE])
+        made[ALONE] += () if named else (f"models={shown}",)
     return found + [Job(f"{SYNTHESIS}/{name}", name, "", taken) for name, taken in made.items()]
 
 

@@ -6,40 +6,12 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from filelock import FileLock, Timeout
-
 from helpers import UserError
+from helpers.runs import store
 
 LOG = "run.log"
 MARK = "error: "
 OUTSIDE = "It was ended from outside: by a signal, for want of memory, or at its time limit."
-
-
-@contextlib.contextmanager
-def alone(folder: Path, what: str) -> Iterator[None]:
-    """Hold a folder, made where it is missing, for one command; a lock ends with its process."""
-    lock = FileLock(folder / ".lock", timeout=0)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        lock.acquire()
-    except Timeout as error:
-        raise UserError(
-            f"Another {what} is at work in {folder}: wait for it or end it, then run again."
-        ) from error
-    except OSError as error:
-        raise unwritable(what, folder, error) from error
-    try:
-        yield
-    finally:
-        lock.release()
-
-
-def unwritable(what: str, folder: Path, error: OSError) -> UserError:
-    """Return the sentence for a folder of runs that cannot be written to."""
-    return UserError(
-        f"The {what} cannot write to {folder} ({error.strerror or error}): "
-        "free it, or give another folder with --runs."
-    )
 
 
 class RunLog(logging.FileHandler):
@@ -61,16 +33,16 @@ class RunLog(logging.FileHandler):
 @contextlib.contextmanager
 def logged(folder: Path) -> Iterator[RunLog]:
     """Hold a run's folder and keep its log; write into it why the run failed, if it does."""
-    with alone(folder, "run"):
+    with store.alone(folder):
         try:
             log = RunLog(folder / LOG, mode="w", encoding="utf-8")
         except OSError as error:
-            raise unwritable("run", folder, error) from error
+            raise store.unwritable("run", folder, error) from error
         log.setFormatter(logging.Formatter("%(asctime)s %(message)s", "%H:%M:%S"))
         try:
             yield log
         except OSError as error:
-            raise log.end(unwritable("run", folder, error)) from error
+            raise log.end(store.unwritable("run", folder, error)) from error
         except UserError as error:
             log.end(error)
             raise

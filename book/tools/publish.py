@@ -5,13 +5,12 @@ import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from book.tools import jobs, locks, render, runner, settings
+from book.tools import jobs, render, runner, settings, suitability
 from helpers import UserError
 from helpers.models import address, checkpoints
 from helpers.models.checkpoints import slug
 from helpers.models.server import session
-from helpers.runs import ROOT, SYNTHESIS
-from helpers.studies import suitability
+from helpers.runs import ROOT, SYNTHESIS, store
 
 
 def check(
@@ -78,7 +77,7 @@ def book(
         known = checkpoints.bundled()  # of a large model the floor would cost too much
         needed.append(jobs.noise(model if model in known else min(known, default=model)))
     what = "sweep or make book"
-    with locks.alone(runs, what), locks.alone(render.HTML.parents[1], what):
+    with store.alone(runs, what), store.alone(render.HTML.parents[1], what):
         table = runner.make(needed, runs, cores)
         wrong = table[table["state"] != "done"]
         shown_runs = {

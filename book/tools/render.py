@@ -23,6 +23,7 @@ BOOK = ROOT / "book"
 HTML = BOOK / "_build" / "html" / "index.html"
 TIMES = "times.txt"
 APPENDIX = "_appendix"  # of a page's name: it has the tables of the chapter before it
+PUBLISHED = {".html", ".ipynb", ".json", ".js", ".md", ".txt"}  # what may name a folder
 CONFIG = ROOT / "_config.yml"
 SOLUTION = re.compile(r"^(`{3,}|:{3,})\{solution\}.*?^\1 *$\n?", flags=re.MULTILINE | re.DOTALL)
 
@@ -169,8 +170,22 @@ def render(log: Path) -> Path:
     if status:
         lines = [line for line in text.splitlines() if re.search(r"WARNING|ERROR|Error:", line)]
         raise UserError(f"The pages were not rendered: {lines[0] if lines else 'see'} (log: {log})")
+    _without_places(HTML.parent)
     made.write_text(now)
     return HTML
+
+
+def _without_places(folder: Path) -> None:
+    """Take out of what is published where it was made: the project's folder, and the user's."""
+    own = [(re.compile(re.escape(f"{ROOT}") + r"(?:/|(?=[\s\"'<&]))"), "")]
+    own += [(re.compile(re.escape(f"{Path.home()}") + r"(?=[/\s\"'<&\\])"), "~")]
+    for path in folder.rglob("*"):
+        if path.suffix in PUBLISHED and path.is_file():
+            text = told = path.read_text(encoding="utf-8")
+            for place, instead in own:
+                told = place.sub(instead, told)
+            if told != text:
+                path.write_text(told, encoding="utf-8")
 
 
 def sources() -> set[Path]:

@@ -18,7 +18,7 @@ from book.tools import locks, resources
 from book.tools.jobs import Job
 from helpers import UserError
 from helpers.models import checkpoints
-from helpers.runs import ROOT, shown
+from helpers.runs import ROOT, shown, store
 
 COLUMNS = ["run", "state", "new", "why", "log"]
 SILENT = "It did not start: see what is printed above, and the log that it names for the job."
@@ -134,7 +134,7 @@ def _there(jobs: Sequence[Job], runs: Path, profile: Path) -> None:
     try:
         config.write_text(json.dumps({"runs": str(runs), "jobs": given}), encoding="utf-8")
     except OSError as error:
-        raise locks.unwritable("sweep", runs, error) from error
+        raise store.unwritable("sweep", runs, error) from error
     call = [sys.executable, "-m", "snakemake", "-s", "notebooks/Snakefile", "--nolock"]
     call += ["--configfile", str(config), "--quiet", "host", "reason", "rules"]
     call += ["--profile", str(profile), "--force", "--rerun-incomplete"]

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pandas as pd
 
-from book.tools import jobs, locks, publish, render, resources, runner
+from book.tools import jobs, publish, render, resources, runner
 from book.tools.jobs import Job
 from helpers import UserError
 from helpers.models import checkpoints
-from helpers.runs import ROOT
+from helpers.runs import ROOT, store
 
 PROFILES = ROOT / "notebooks" / "profiles"
 
@@ -44,7 +44,7 @@ def run(
     planned: Sequence[Job], runs: Path, cores: int | None = None, chosen: Path | None = None
 ) -> pd.DataFrame:
     """Make what is missing or out of date, and say what came of it."""
-    with locks.alone(runs, "sweep or make book"):
+    with store.alone(runs, "sweep or make book"):
         runner.fetch(list(dict.fromkeys(job.model for job in planned if job.model)))
         return runner.make(planned, runs, cores, chosen)
 

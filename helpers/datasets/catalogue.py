@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from helpers import UserError
-from helpers.datasets import atlas_facts, fktc, pairs
+from helpers.datasets import atlas_facts, files, fktc, pairs
 from helpers.datasets.registry import SOURCES, fetch, of_kind
 
 NAMES = of_kind("facts", "pairs")
@@ -61,7 +61,8 @@ def load(
         pool = keep(atlas_facts.read_facts(), relations)
         facts = _sample(pool, n, seed)
         return facts.assign(distractors=atlas_facts.draw_distractors(facts, pool, seed))
-    table = pairs.facts(*found) if (found := _pairs(name)) else fktc.facts(_files(name))
+    with files.understood(name):
+        table = pairs.facts(*found) if (found := _pairs(name)) else fktc.facts(_files(name))
     return _sample(keep(table, relations), n, seed)
 
 
@@ -160,8 +161,8 @@ def notes(name: str | Path, relations: Sequence[str] | None = None) -> list[str]
     """
     if name == "atlas" or _pairs(name):
         return []
-    files = _files(name)
-    return fktc.notes([f for f in files if not relations or f.relation in relations])
+    read = _files(name)
+    return fktc.notes([f for f in read if not relations or f.relation in relations])
 
 
 def _pairs(name: str | Path) -> tuple[str, Path] | None:
@@ -183,12 +184,12 @@ def _files(name: str | Path) -> list[fktc.RelationFile]:
     raise absent(name, NAMES, "a folder of files in the format of FKTC")
 
 
-def absent(name: str | Path, names: Sequence[str], files: str) -> UserError:
+def absent(name: str | Path, names: Sequence[str], kind: str) -> UserError:
     """Return what to say of a data set that is neither a name nor a path."""
     if isinstance(name, Path) or "/" in name or Path(name).suffix:
         return UserError(f"There is no file or folder {name}: check the path of the data.")
     return UserError(
-        f"There is no data set {name!r}: give one of {', '.join(names)}, or the path of {files}."
+        f"There is no data set {name!r}: give one of {', '.join(names)}, or the path of {kind}."
     )
 
 

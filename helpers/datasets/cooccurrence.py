@@ -1,6 +1,5 @@
 """How often a corpus contains facts: documents, or sentences, that name subject and object."""
 
-import gzip
 import re
 import unicodedata
 from collections import Counter, defaultdict
@@ -10,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 
 from helpers import UserError, check_columns
-from helpers.datasets.files import parse_json
+from helpers.datasets.files import lines, parse_json
 
 WORD = re.compile(r"\w+")
 SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
@@ -120,21 +119,16 @@ def _kind(file: Path) -> str:
 
 
 def _texts(file: Path, key: str) -> Iterator[str]:
-    read = gzip.open if file.suffix == ".gz" else open
-    try:
-        with read(file, "rt", encoding="utf-8", errors="replace", newline="\n") as lines:
-            for number, line in enumerate(lines, 1):
-                if not line.strip():
-                    continue
-                if _kind(file) == ".jsonl":
-                    where = f"{file}, line {number}"
-                    row = parse_json(line, where)
-                    line = row.get(key) if isinstance(row, dict) else None
-                    if not isinstance(line, str):
-                        raise UserError(f"{where} has no text under {key!r}: name another key.")
-                yield line
-    except (OSError, EOFError) as error:
-        raise UserError(f"{file} cannot be read ({error}): fetch or unpack it again.") from None
+    for number, line in enumerate(lines(file), 1):
+        if not line.strip():
+            continue
+        if _kind(file) == ".jsonl":
+            where = f"{file}, line {number}"
+            row = parse_json(line, where)
+            line = row.get(key) if isinstance(row, dict) else None
+            if not isinstance(line, str):
+                raise UserError(f"{where} has no text under {key!r}: name another key.")
+        yield line
 
 
 def _plain(text: str, match_case: bool) -> str:

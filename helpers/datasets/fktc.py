@@ -55,7 +55,7 @@ def read(path: Path) -> list[RelationFile]:
 
 def _natural(relation: str) -> tuple:
     """Sort P9 before P17: split a name into text and numbers."""
-    return tuple((int(p), "") if p.isdigit() else (-1, p) for p in re.split(r"(\d+)", relation))
+    return tuple((int(p), "") if p.isdecimal() else (-1, p) for p in re.split(r"(\d+)", relation))
 
 
 @cache

@@ -12,6 +12,8 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 from urllib.request import getproxies
 
+from helpers import UserError
+
 TRIES = 3
 FIRST_WAIT = 1.0  # seconds before the second try; the third comes after twice as many
 LONGEST_WAIT = 20.0
@@ -19,6 +21,10 @@ LONGEST_WAIT = 20.0
 PASSING = {408, 425, 429, 500, 502, 503, 504}
 FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 CLOSED = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EEXIST}
+
+SECRET = re.compile(
+    r"(?i)https?://(?:[^/?#\s]*@|.*[?&][\w-]*(?:token|key|secret|passw|sig|auth(?!or))[\w-]*=)"
+)
 
 T = TypeVar("T")
 
@@ -51,6 +57,16 @@ def tried(
         reraise=True,
     )
     return tries(work)
+
+
+def public(text: str) -> str:
+    """Return a text; refuse an address with a secret in it, which runs would keep."""
+    if SECRET.match(text):
+        raise UserError(
+            "An address holds a password or a token, and runs would keep it: fetch the file and "
+            "give its path, or put user and password into ~/.netrc."
+        )
+    return text
 
 
 def failure(error: BaseException) -> tuple[str, str]:

@@ -8,22 +8,20 @@ Of laureates two tables are known. One has the columns ``firstname, surname, bor
 Latin-1.
 """
 
-import ast
-import json
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from helpers import UserError
-from helpers.datasets import download
+from helpers.datasets import download, files
 from helpers.datasets.registry import SOURCES
 
 COLUMNS = ("Relation_ID", "Subject", "Object", "Multiple Choices")
 READERS = {
-    ".parquet": pd.read_parquet,
-    ".csv": lambda path: pd.read_csv(path, keep_default_na=False),
-    ".jsonl": lambda path: pd.DataFrame(map(json.loads, path.read_text("utf-8").splitlines())),
+    ".parquet": lambda path: files.table(path, path),
+    ".csv": lambda path: pd.DataFrame(files.csv_rows(path)),
+    ".jsonl": lambda path: pd.DataFrame(files.json_lines(path)),
 }
 YEARS = {"born_date": r"^(\d{4})-", "born": r"^(\d{4})(?:\.0)?$"}
 
@@ -39,16 +37,16 @@ def facts(name: str, path: Path) -> pd.DataFrame:
     """Read one of the data sets: facts with the column ``label``, in the order of the files."""
     if name == "nobel":
         return _births(path)
-    files = _splits(path)
-    parts = [_multiple_choices(files[split], split) for split in ("train", "test")]
+    found = _splits(path)
+    parts = [_multiple_choices(found[split], split) for split in ("train", "test")]
     return pd.concat(parts, ignore_index=True)
 
 
 def about(name: str, path: Path) -> dict[str, str]:
     """Return the record of a run's manifest; of another table than the published what is known."""
     if name == "trex_mc":
-        files = _splits(path)
-        return SOURCES[name].about(download.checksum(files[split] for split in sorted(files)))
+        splits = _splits(path)
+        return SOURCES[name].about(download.checksum(splits[each] for each in sorted(splits)))
     checksum = download.checksum(_laureates(path)[:1])
     found = SOURCES[name].about(checksum)
     if checksum in SOURCES[name].files.values():
@@ -68,10 +66,7 @@ def _splits(path: Path) -> dict[str, Path]:
 
 def _multiple_choices(file: Path, split: str) -> pd.DataFrame:
     """Read one file of T-REx-MC."""
-    try:
-        table = READERS[file.suffix](file)
-    except (OSError, ValueError) as error:
-        raise UserError(f"{file} cannot be read ({type(error).__name__}: {error}).") from None
+    table = READERS[file.suffix](file)
     missing = [column for column in COLUMNS if column not in table]
     if missing:
         raise UserError(
@@ -89,10 +84,7 @@ def _multiple_choices(file: Path, split: str) -> pd.DataFrame:
 
 def _choices(value: Any, obj: str, where: str) -> list[str]:
     """Return the wrong objects of a row; the true one, should it be among them, is dropped."""
-    try:
-        listed = ast.literal_eval(value) if isinstance(value, str) else list(value)
-    except (ValueError, SyntaxError, TypeError):
-        listed = None
+    listed = files.literal(value) if isinstance(value, str) else list(value)
     if not isinstance(listed, list) or not all(isinstance(text, str) for text in listed):
         raise UserError(
             f"{where} has Multiple Choices {str(value)[:40]!r}: write a list of texts, such as "
@@ -107,7 +99,7 @@ def _births(path: Path) -> pd.DataFrame:
     if len(found) > 1:
         names = ", ".join(file.name for file in found)
         raise UserError(f"The folder {path} holds several tables, {names}: give one by its path.")
-    table = _texts(found[0])
+    table = pd.DataFrame(files.csv_rows(found[0], others=("latin-1",)))
     column = next(name for name in YEARS if name in table)
     years = table[column].str.extract(YEARS[column], expand=False)
     names = table["firstname"] + " " + table["surname"].replace("NA", "")
@@ -126,20 +118,7 @@ def _laureates(path: Path) -> list[Path]:
     found = []
     for file in sorted(path.iterdir()) if path.is_dir() else [path]:
         if file.suffix == ".csv" and file.is_file():
-            with file.open(encoding="latin-1") as lines:
-                header = lines.readline().replace('"', "").strip().split(",")
+            header = next(files.lines(file), "").replace('"', "").strip("\ufeff \r\n").split(",")
             if "firstname" in header and set(YEARS) & set(header):
                 found.append(file)
     return found
-
-
-def _texts(path: Path) -> pd.DataFrame:
-    """Return all cells as text, whichever of the two encodings the file is in."""
-    for encoding in ("utf-8", "latin-1"):
-        try:
-            return pd.read_csv(path, dtype=str, keep_default_na=False, encoding=encoding)
-        except UnicodeDecodeError:
-            continue
-        except (OSError, ValueError) as error:
-            raise UserError(f"{path} cannot be read ({type(error).__name__}: {error}).") from None
-    raise UserError(f"{path} is neither UTF-8 nor Latin-1 text.")

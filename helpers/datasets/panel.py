@@ -13,7 +13,7 @@ import pandas as pd
 
 from helpers import UserError
 from helpers.datasets import atlas_facts, catalogue, multiple_choice
-from helpers.datasets.exposure import WEIGHTS, training
+from helpers.datasets.exposure import WEIGHTS, frequencies, training
 
 # Objects of many tokens, which make choices among a hundred of them slow (IC-LKE leaves them out).
 LEFT_OUT = ("P231", "P238", "P239", "P300", "P421", "P1705")
@@ -49,6 +49,8 @@ def panel(n: int = 688, seed: int = 0, facts: pd.DataFrame | None = None) -> pd.
 def truth(dataset: str, model: str = "") -> pd.DataFrame | None:
     """Return how often facts were stated: to a bundled model, or the counts of a data set.
 
+    Of the atlas and a model that is not bundled, the frequency of the subject's name stands in.
+
     Parameters
     ----------
     dataset
@@ -61,16 +63,19 @@ def truth(dataset: str, model: str = "") -> pd.DataFrame | None:
     DataFrame or None
         Indexed by `fact`: `exposures, false_object, false_exposures, plain`, as from
         `helpers.datasets.training`. Of your own facts, those with a count; nothing is known of
-        false statements then. None where nothing is known of any fact.
+        false statements then. None where nothing is known of any fact. ``attrs["stand_in"]``
+        says what `exposures` are where nobody counted them.
 
     Examples
     --------
-    >>> truth("atlas", "gpt2") is truth("nobel") is None
+    >>> truth("nobel") is None
     True
+    >>> truth("atlas", "gpt2").attrs["stand_in"]
+    "frequency of the subject's name"
     """
     if dataset == "atlas":
         told = training(model)
-        return None if told is None else told[[*COLUMNS, "plain"]]
+        return stand_in() if told is None else told[[*COLUMNS, "plain"]]
     if dataset in multiple_choice.KNOWN or multiple_choice.shape(dataset) != "facts":
         return None
     facts = catalogue.load(dataset)
@@ -79,6 +84,20 @@ def truth(dataset: str, model: str = "") -> pd.DataFrame | None:
     counted = facts.dropna(subset="exposure").set_index("fact")
     told = pd.DataFrame({"exposures": counted["exposure"].astype(int)})
     return told.assign(false_object="", false_exposures=0, plain=True)
+
+
+def stand_in() -> pd.DataFrame:
+    """Return the frequency of each fact's subject in place of its exposure, as `truth` does.
+
+    >>> told = stand_in()
+    >>> bool(told["exposures"].gt(0).any()), bool(told["plain"].all())
+    (True, True)
+    """
+    facts = atlas_facts.read_facts().set_index("fact")
+    often = facts["subject"].map(frequencies()).fillna(0).astype(int)
+    told = pd.DataFrame({"exposures": often}).assign(false_object="", false_exposures=0, plain=True)
+    told.attrs["stand_in"] = "frequency of the subject's name"
+    return told
 
 
 def offered(options: dict[str, list[str]], facts: pd.DataFrame) -> dict[str, list[str]]:

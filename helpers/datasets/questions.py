@@ -9,9 +9,7 @@ Kept are questions without "why", with one answer (aliases aside) of at most fiv
 answer does not change with time. What changes is told by a stated rule, or by a judge.
 """
 
-import csv
 import hashlib
-import json
 import re
 import zlib
 from collections.abc import Callable, Sequence
@@ -22,8 +20,7 @@ import numpy as np
 import pandas as pd
 
 from helpers import UserError
-from helpers.datasets import download
-from helpers.datasets.files import json_lines, parse_json, read_text
+from helpers.datasets import download, files, network
 from helpers.datasets.registry import SOURCES, of_kind
 
 PUBLISHED = of_kind("questions")
@@ -137,12 +134,13 @@ def _typed(table: pd.DataFrame) -> pd.DataFrame:
 
 def read(source: str | Path) -> pd.DataFrame:
     """Read the questions behind a name, an address or a path."""
-    name, files = find(source)
+    name, paths = find(source)
     rows: dict[str, tuple] = {}
-    for path in files:
-        for number, row in enumerate(_rows(path), 1):
-            question, answers, n_answers = _parse(row, name, f"{path}, record {number}")
-            rows.setdefault(question, (question, answers, n_answers))
+    for path in paths:
+        with files.understood(path):
+            for number, row in enumerate(_rows(path), 1):
+                question, answers, n_answers = _parse(row, name, f"{path}, record {number}")
+                rows.setdefault(question, (question, answers, n_answers))
     if not rows:
         raise UserError(f"{source} holds no question: give a file with at least one.")
     table = [(f"{name}-{i:05d}", name, *row) for i, row in enumerate(rows.values())]
@@ -151,7 +149,7 @@ def read(source: str | Path) -> pd.DataFrame:
 
 def find(source: str | Path) -> tuple[str, list[Path]]:
     """Return the name of a source and its files, fetched first where they are elsewhere."""
-    text = str(source)
+    text = network.public(str(source))
     if text in PUBLISHED:
         found = SOURCES[text]
         return text, [_fetch(found.url, text, *found.files.values())]
@@ -173,10 +171,10 @@ def find(source: str | Path) -> tuple[str, list[Path]]:
             f"There is no question file or folder {source}: give a path, an address, or one of "
             f"{', '.join(PUBLISHED)}."
         )
-    files = [path] if path.is_file() else sorted(p for p in path.iterdir() if p.suffix in ENDINGS)
-    if not files:
+    paths = [path] if path.is_file() else sorted(p for p in path.iterdir() if p.suffix in ENDINGS)
+    if not paths:
         raise UserError(f"The folder {path} holds no file ending in {', '.join(ENDINGS)}.")
-    return (path.stem if path.is_file() else path.resolve().name), files
+    return (path.stem if path.is_file() else path.resolve().name), paths
 
 
 def about(sources: Sequence[str | Path]) -> dict[str, str]:
@@ -194,7 +192,7 @@ def about(sources: Sequence[str | Path]) -> dict[str, str]:
         "url": "; ".join(each.url if each else str(s) for s, each in zip(sources, known)),
         "version": "",
         "citation": joined("citation"),
-        "checksum": "; ".join(download.checksum(files) for _, files in found),
+        "checksum": "; ".join(download.checksum(paths) for _, paths in found),
     }
 
 
@@ -215,12 +213,10 @@ def _fetch(url: str, name: str, sha256: str = "") -> Path:
 def _rows(path: Path) -> list[dict]:
     """Return the records of a file as dicts."""
     if path.suffix == ".jsonl":
-        return json_lines(path)
-    text = read_text(path)
+        return files.json_lines(path)
     if path.suffix in (".tsv", ".csv"):
-        separator = "\t" if path.suffix == ".tsv" else ","
-        return list(csv.DictReader(text.splitlines(keepends=True), delimiter=separator))
-    value = parse_json(text, path)
+        return files.csv_rows(path, separator="\t" if path.suffix == ".tsv" else ",")
+    value = files.parse_json(files.read_text(path), path)
     rows = value.get("Data", [value]) if isinstance(value, dict) else value
     if not all(isinstance(row, dict) for row in rows):
         raise UserError(f"{path} must hold one JSON object a question.")
@@ -236,8 +232,8 @@ def _parse(row: dict, name: str, where: str) -> tuple[str, list[str], int]:
             answers, others = [value["Value"], *value.get("Aliases", [])], []
         elif "obj" in meta:
             given = row.get("golden_answers", row.get("possible_answers", []))
-            given = json.loads(given) if isinstance(given, str) else given
-            own = [meta["obj"], *json.loads(meta.get("o_aliases") or "[]")]
+            given = files.parse_json(given, where) if isinstance(given, str) else given
+            own = [meta["obj"], *files.parse_json(meta.get("o_aliases") or "[]", where)]
             known = {text.casefold() for text in own}
             others = [text for text in given if text.casefold() not in known]
             answers = [*own, *others]
@@ -246,7 +242,7 @@ def _parse(row: dict, name: str, where: str) -> tuple[str, list[str], int]:
             answers = answers.split("; ") if isinstance(answers, str) else list(answers)
             # TriviaQA's lists are aliases of one answer; elsewhere they may be different answers.
             others = [] if "trivia" in name.casefold() else answers[1:]
-    except (KeyError, TypeError, json.JSONDecodeError):
+    except (KeyError, TypeError, AttributeError):
         raise UserError(
             f"{where} is in no known form: it needs a question and answer, golden_answers, "
             "Answer.Value, or obj and possible_answers."

@@ -28,6 +28,12 @@ class Source:
     style: str = ""
     variations: tuple[str, ...] = ()
     n_shots: int = 0
+    checksum: str = ""
+
+    @property
+    def known(self) -> str:
+        """The checksum that a run's manifest gives of the published data; "" if nobody knows it."""
+        return self.checksum or (next(iter(self.files.values())) if len(self.files) == 1 else "")
 
     def about(self, checksum: str) -> dict[str, str]:
         """Return the record of a run's manifest."""

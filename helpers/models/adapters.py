@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from helpers import UserError, first_line
+from helpers.datasets import files
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -18,11 +18,11 @@ WEIGHTS = "adapter_model.safetensors"
 def base(folder: Path, name: str) -> str:
     """Return the name of the model that an adapter changes, with its revision if one is told."""
     try:
-        told = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
+        told = files.parse_json(files.read_text(folder / CONFIG), CONFIG)
         name_of_base = str(told["base_model_name_or_path"] or told["base"])
         revision = told.get("revision")
         return f"{name_of_base}@{revision}" if revision else name_of_base
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise UserError(
             f"The {CONFIG} of {name} names no base model; write its folder or hub id there as "
             "base_model_name_or_path."

@@ -2,13 +2,13 @@
 
 import glob
 import hashlib
-import json
 import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 from helpers import UserError
+from helpers.datasets.files import parse_json, read_text
 from helpers.models import adapters, address, dequantised, hub, packaged
 
 WEIGHTS = Path(__file__).resolve().parent / "weights"
@@ -240,10 +240,10 @@ def _weight_names(folder: Path) -> set[str]:
         adapter = (folder / adapters.CONFIG).is_file() and not (folder / SINGLE).is_file()
         return {adapters.WEIGHTS if adapter else SINGLE}
     try:
-        index = json.loads((folder / INDEX).read_text(encoding="utf-8"))
+        index = parse_json(read_text(folder / INDEX), INDEX)
         names = set(index["weight_map"].values())
         odd = sorted(name for name in names if not SHARD.fullmatch(name))
-    except (ValueError, KeyError, AttributeError, TypeError, RecursionError) as error:
+    except (ValueError, KeyError, AttributeError, TypeError) as error:
         raise UserError(f"{folder / INDEX} is not an index of weights; fetch it anew.") from error
     if odd or not names:  # transformers would read a pickle, or a file outside the folder
         raise UserError(

@@ -7,7 +7,6 @@ bfloat16 does, at the price of slightly other answers.
 
 from __future__ import annotations
 
-import json
 import math
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -18,6 +17,7 @@ import torch
 from safetensors import SafetensorError
 
 from helpers import UserError, first_line
+from helpers.datasets import files
 from helpers.models import gpu
 
 # Bytes a weight, and what bitsandbytes is told.
@@ -112,7 +112,7 @@ def refuse(error: Exception, folder: Path, name: str | Path, place: Placement) -
     if gpu.out_of_memory(error):
         free = gpu.gigabytes(gpu.memory(place.device).free)
         raise UserError(no_room(name, place.device, free)) from error
-    told = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    told = files.parse_json(files.read_text(folder / "config.json"), folder / "config.json")
     if method := (told.get("quantization_config") or {}).get("quant_method"):
         raise UserError(
             f"The weights of {name} are already quantised ({method}), which cannot be read on "

@@ -6,20 +6,15 @@ colour-blind readers and a model keeps its colour in all chapters. A figure 4.6 
 phone at half its size; its white ground stays white on a dark page.
 """
 
-from helpers.plots.calibration import agreement_map, area_dots, cost_plane, upset
 from helpers.plots.distributions import object_bars
 from helpers.plots.scatters import scatter
 from helpers.plots.style import PALETTE, empty, model_colour, use_style
 
 __all__ = [
     "PALETTE",
-    "agreement_map",
-    "area_dots",
-    "cost_plane",
     "empty",
     "model_colour",
     "object_bars",
     "scatter",
-    "upset",
     "use_style",
 ]

@@ -10,6 +10,7 @@ import pandas as pd
 from helpers import UserError, datasets, models, probing, runs
 from helpers.models import LanguageModel
 from helpers.probing import prompt_formats
+from helpers.runs import store
 from helpers.runs.panel import asking
 from helpers.studies import STUDIES, Study, fitting, settings
 
@@ -58,7 +59,10 @@ def measure(
         print(f"{lm.name} runs on {lm.device} in {lm.quantization or number}.", file=sys.stderr)
     for name in chosen:
         values = known[name] | {k: v for k, v in given.items() if k in known[name]}
-        yield measure_one(name, lm, values, Path(folder) / lm.slug / name)
+        place = Path(folder) / lm.slug / name
+        with store.alone(place):
+            found = measure_one(name, lm, values, place)
+        yield found
 
 
 def measure_one(name: str, lm: LanguageModel, given: Mapping[str, Any], folder: Path) -> Measured:

@@ -11,7 +11,7 @@ import json
 import os
 import time
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from typing import Any
 import pandas as pd
 
 from helpers import UserError
+from helpers.datasets import files
 from helpers.models.checkpoints import slug
 from helpers.runs import environment
 
@@ -74,11 +75,37 @@ def start(chapter: str, parameters: dict[str, Any], folder: str | Path = "") -> 
             probe.touch()
             probe.unlink()
     except OSError as error:
-        raise UserError(
-            f"The run cannot write to {path} ({error.strerror}): "
-            "free it, or give another folder with run_dir or --runs."
-        ) from error
+        raise unwritable("run", path, error) from error
     return Run(chapter, dict(parameters), path, cache, time.monotonic())
+
+
+@contextlib.contextmanager
+def alone(folder: Path, what: str = "run") -> Iterator[None]:
+    """Hold a folder, made where it is missing, for one command; a lock ends with its process."""
+    from filelock import FileLock, Timeout
+
+    lock = FileLock(folder / ".lock", timeout=0)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        lock.acquire()
+    except Timeout as error:
+        raise UserError(
+            f"Another {what} is at work in {folder}: wait for it or end it, then run again."
+        ) from error
+    except OSError as error:
+        raise unwritable(what, folder, error) from error
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def unwritable(what: str, folder: Path, error: OSError) -> UserError:
+    """Return the sentence for a folder of runs that cannot be written to."""
+    return UserError(
+        f"The {what} cannot write to {folder} ({error.strerror or error}): "
+        "free it, or give another folder with run_dir or --runs."
+    )
 
 
 def save(
@@ -175,11 +202,12 @@ def load(folder: str | Path | None = None) -> pd.DataFrame:
     rows = []
     for path in sorted(Path(folder or RUNS).glob("*/*/run.json")):
         try:
-            manifest = json.loads(path.read_text(encoding="utf-8"))
-            if manifest.get("kind") != SYNTHESIS:
-                rows.append(_row(manifest, path.parent))
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            warnings.warn(f"{path} is left out: {type(error).__name__} {error}", stacklevel=2)
+            manifest = _told(path)
+            with files.understood(path):
+                if manifest.get("kind") != SYNTHESIS:
+                    rows.append(_row(manifest, path.parent))
+        except UserError as error:
+            warnings.warn(f"{path} is left out: {error}", stacklevel=2)
     columns = ["model", "chapter", "folder", "dataset", "seed", "finished", "seconds", "device"]
     table = pd.DataFrame(rows, columns=[*columns, "parameters", "manifest"])
     return table.sort_values(["finished", "folder"], ignore_index=True)
@@ -200,7 +228,7 @@ def manifest(folder: str | Path) -> dict[str, Any]:
     path = Path(folder) / "run.json"
     if not path.is_file():
         raise UserError(f"{path.parent} holds no {path.name}: the run has not finished there.")
-    return json.loads(path.read_text(encoding="utf-8"))
+    return _told(path)
 
 
 def parameters(manifest: Mapping[str, Any]) -> dict[str, Any]:
@@ -218,6 +246,15 @@ def shown(path: Path) -> str:
     return str(path.relative_to(ROOT) if path.is_relative_to(ROOT) else path)
 
 
+def _told(path: Path) -> dict[str, Any]:
+    """Return what a manifest says."""
+    try:
+        with files.understood(path.name):
+            return dict(files.parse_json(files.read_text(path), path.name))
+    except UserError as error:
+        raise UserError(f"{path} is damaged ({error}): run the chapter again.") from error
+
+
 def _begun(run: Run) -> dict[str, Any]:
     """Return what is known of a run without its model."""
     told = {"chapter": run.chapter, "parameters": run.parameters}
@@ -228,8 +265,9 @@ def _begun(run: Run) -> dict[str, Any]:
 def _row(manifest: dict[str, Any], folder: Path) -> dict[str, Any]:
     """Return the row that ``load`` shows of one manifest."""
     kept = ("chapter", "seed", "finished", "seconds", "device", "parameters")
-    names = {key: manifest[key]["name"] for key in ("model", "dataset")}
-    return {**{key: manifest[key] for key in kept}, **names, "folder": folder, "manifest": manifest}
+    row = {key: manifest[key] for key in kept} | {"finished": str(manifest["finished"])}
+    names = {key: str(manifest[key]["name"]) for key in ("model", "dataset")}
+    return {**row, **names, "folder": folder, "manifest": manifest}
 
 
 def _origin(found: Any) -> dict[str, Any]:

@@ -1,14 +1,13 @@
 """How far several verdicts on the same facts agree, and what a verdict tells of the truth."""
 
 import warnings
-from collections.abc import Callable, Sequence
-from itertools import combinations as combinations_of
+from collections.abc import Callable
+from itertools import combinations
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
-from helpers import UserError, stats
+from helpers import stats
 
 
 def kappa(values: np.ndarray) -> np.ndarray:
@@ -27,48 +26,6 @@ def kappa(values: np.ndarray) -> np.ndarray:
     expected = one * two + (1 - one) * (1 - two)
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.where(expected < 1, (observed - expected) / (1 - expected), np.nan)
-
-
-def combinations(
-    verdicts: pd.DataFrame, groups: npt.ArrayLike | None = None, names: Sequence[str] = ()
-) -> pd.DataFrame:
-    """Count the facts of every combination of verdicts, as an UpSet chart shows them.
-
-    Parameters
-    ----------
-    verdicts : DataFrame of 0 and 1
-        One row a fact, one column a method.
-    groups : array_like, optional
-        The group of each fact; by default one group, ``facts``.
-    names : sequence of str
-        The groups, in order; by default as they appear.
-
-    Returns
-    -------
-    DataFrame
-        A level of the index for each method (bool), by number of methods that call the fact known
-        (from all to none) and then by count; a column of counts for each group.
-
-    Examples
-    --------
-    >>> table = pd.DataFrame({"a": [1, 1, 0], "b": [1, 1, 1]})
-    >>> found = combinations(table)
-    >>> [(row.tolist(), int(count)) for row, count in zip(found.index.to_frame().to_numpy(),
-    ...                                                   found["facts"])]
-    [([True, True], 2), ([False, True], 1)]
-    """
-    known = verdicts.astype(bool)
-    group = pd.Series("facts" if groups is None else np.asarray(groups), index=known.index)
-    names = list(names) or list(group.unique())
-    unnamed = sorted(set(group) - set(names))
-    if unnamed:
-        raise UserError(f"There are facts in the group {unnamed[0]!r}, which is not among {names}.")
-    rows = pd.crosstab([known[name] for name in known], group)
-    rows = rows.reindex(columns=names, fill_value=0).rename_axis(columns=None)
-    rows["(number)"] = rows.index.to_frame().sum(axis=1)
-    rows["(size)"] = rows[names].sum(axis=1)
-    rows = rows.sort_values(["(number)", "(size)"], ascending=False, kind="stable")
-    return rows[names].astype(int)
 
 
 def information(values: np.ndarray) -> np.ndarray:
@@ -131,7 +88,7 @@ def pairwise(
     methods = list(dict.fromkeys(method for _, method in wide.columns))
     models = list(dict.fromkeys(model for model, _ in wide.columns))
     rows = []
-    for first, second in combinations_of(methods, 2):
+    for first, second in combinations(methods, 2):
         pairs = [wide[[(model, first), (model, second)]].to_numpy() for model in models]
 
         def figure(values: np.ndarray) -> np.ndarray:

@@ -244,7 +244,8 @@ def why(
 
     `n_relations`: of the facts, None for a close-up on one. Without `measure`, of any measure.
 
-    >>> told = {"model": {}, "dataset": {"name": "fktc"}, "parameters": {"n_frames": 4}}
+    >>> data = {"name": "fktc", "checksum": PUBLISHERS["fktc"].known}
+    >>> told = {"model": {}, "dataset": data, "parameters": {"n_frames": 4}}
     >>> why("monitor", told, 12), why("monitor", told, 20)
     ('12 of 20 relations', 'n_frames 4, not 7')
     """
@@ -271,17 +272,29 @@ def why(
 
 
 def _other_questions(chapter: str, dataset: Mapping[str, Any], n_relations: int | None) -> str:
-    """Say if a data set is not the paper's, or not the whole of it."""
+    """Say if a data set is not the paper's, or not the whole of it; its name proves little."""
     name = dataset["name"]
     if chapter == "multiplicity":
         if name not in BENCHMARKS:
             return "other questions"
         rows, whole = int(dataset.get("rows") or 0), BENCHMARKS[name].rows
-        return f"{rows:,} questions in the files, not {whole[0]:,}" if rows not in whole else ""
+        if rows not in whole:
+            return f"{rows:,} questions in the files, not {whole[0]:,}"
+        return "" if rows != whole[0] else _other_files(dataset, name)  # others have no checksum
     if chapter == "knowledge_base":
-        same = name == "seen_qa" and dataset.get("title") == SOURCES
-        return "" if same else "other sources" if name == "seen_qa" else "other questions"
+        if name != "seen_qa" or dataset.get("title") != SOURCES:
+            return "other sources" if name == "seen_qa" else "other questions"
+        return _other_files(dataset, *PUBLISHED)
     if name != {"monitor": "fktc", "latent_knowledge": "trex_mc"}[chapter]:
         return "other facts"
     few = n_relations is not None and n_relations < RELATIONS[name]
-    return f"{n_relations} of {RELATIONS[name]} relations" if few else ""
+    part = f"{n_relations} of {RELATIONS[name]} relations" if few else ""
+    return _other_files(dataset, name) or part
+
+
+def _other_files(dataset: Mapping[str, Any], *names: str) -> str:
+    """Say if the files are not the published ones, where the checksums of these are known."""
+    known = [PUBLISHERS[name].known for name in names]
+    told = (dataset.get("checksum") or "").split("; ")
+    same = len(told) == len(known) and all(not k or k == each for k, each in zip(known, told))
+    return "" if same else "files that are not the published ones"

@@ -4,13 +4,13 @@ Its folder ``prompt`` holds ``mine/P17.jsonl`` and ``paraphrase/P17.jsonl`` (one
 "weight"}`` a line) and ``manual_paraphrase/P17.txt`` (one template a line).
 """
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 
 import pandas as pd
 
 from helpers import UserError
+from helpers.datasets import files
 
 # Folder of a source, its kind in the IC-LKE paper, and the ending of its files.
 SOURCES = {
@@ -39,8 +39,8 @@ def read(path: str | Path, relations: Sequence[str] | None = None) -> pd.DataFra
             f"{path} holds no prompts of LPAQA: give the folder with mine, paraphrase and "
             "manual_paraphrase in it."
         )
-    table = pd.DataFrame(rows, columns=["relation", "source", "kind", "template", "weight"])
-    return table.assign(usable=[usable(text) for text in table["template"]])
+    columns = ["relation", "source", "kind", "template", "weight", "usable"]
+    return pd.DataFrame(rows, columns=columns)
 
 
 def usable(template: str) -> bool:
@@ -76,15 +76,11 @@ def templates(prompts: pd.DataFrame, n: int = 3) -> tuple[pd.DataFrame, int]:
     return chosen.reset_index(drop=True), int((~asked["usable"]).sum())
 
 
-def _lines(file: Path) -> list[tuple[str, float]]:
-    """Return each template of a file with its weight."""
-    try:
-        lines = [line for line in file.read_text(encoding="utf-8").splitlines() if line.strip()]
+def _lines(file: Path) -> list[tuple[str, float, bool]]:
+    """Return each template of a file with its weight, and whether it is usable."""
+    with files.understood(file):
         if file.suffix == ".txt":
-            return [(line.strip(), float("nan")) for line in lines]
-        values = [json.loads(line) for line in lines]
-        return [(value["template"], float(value["weight"])) for value in values]
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise UserError(
-            f"{file} is not in the format of LPAQA ({type(error).__name__}: {error})."
-        ) from None
+            told = [(line.strip(), "nan") for line in files.lines(file) if line.strip()]
+        else:
+            told = [(value["template"], value["weight"]) for value in files.json_lines(file)]
+        return [(template, float(weight), usable(template)) for template, weight in told]

@@ -9,10 +9,10 @@ from matplotlib.axes import Axes
 
 from helpers import stats
 from helpers.datasets.exposure import frequencies
+from helpers.datasets.files import table as read_table
 from helpers.metrics import accuracy
 from helpers.plots import primitives
 from helpers.runs import ROOT, sharing
-from helpers.runs.sharing import record
 from helpers.studies import STUDIES
 from notebooks.analysis.atlas import records
 
@@ -34,7 +34,7 @@ def read(path: Path = ARCHIVE) -> tuple[pd.DataFrame, pd.DataFrame]:
         titles = {measure.name: measure.title for measure in STUDIES[name].MEASURES}
         rows += [{"study": name, "title": titles[m["measure"]], **m} for m in run["measures"]]
     table = pd.DataFrame(rows)[["study", "measure", "title", "estimate", "low", "high", "n"]]
-    return record.table(shared.files["monitor/answers.parquet"]), table
+    return read_table(shared.files["monitor/answers.parquet"], "it"), table
 
 
 def by_fact(answers: pd.DataFrame) -> pd.DataFrame:

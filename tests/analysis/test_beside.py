@@ -41,7 +41,7 @@ def lists(folder, right, dataset="trex_mc"):
     given = {"model": folder.parent.name, "dataset": dataset, "seed": 0}
     run = runs.start("latent_knowledge", given, folder)
     about = {"model": {"name": folder.parent.name, "prompt_format": "bare"}}
-    about |= {"dataset": {"name": dataset}}
+    about |= {"dataset": saved_runs.published(dataset)}
     return runs.save(run, answers=answers, metrics=answers[["item"]], **about)
 
 
@@ -124,6 +124,20 @@ def test_monitor_is_of_the_papers_questions_on_all_of_fktc_in_bare_prompts(tmp_p
         "qa (qa)": "prompts in format qa",
         "short": "n_frames 4, not 7",
     }
+
+
+@pytest.mark.parametrize(
+    ("chapter", "name"),
+    [("monitor", "fktc"), ("knowledge_base", "seen_qa"), ("multiplicity", "truthfulqa")],
+)
+def test_a_data_set_is_known_by_its_checksum_and_not_by_its_name(chapter, name):
+    told = saved_runs.published(name) | {"title": beside.SOURCES, "rows": "817"}
+    parameters = {"as_of": beside.PAPERS_DAY}
+    manifest = {"model": {}, "parameters": parameters}
+    assert beside.why(chapter, manifest | {"dataset": told}, 20) == ""
+    for checksum in ("x", "", None, "x; ; "):
+        data = told | {"checksum": checksum}
+        assert "not the published" in beside.why(chapter, manifest | {"dataset": data}, 20)
 
 
 def test_seen_questions_need_all_sources_and_unseen_ones_the_papers_day(tmp_path):

@@ -60,5 +60,5 @@ def test_a_folder_without_prompts_is_refused(tmp_path):
 def test_a_damaged_file_is_named(tmp_path):
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "P17.jsonl").write_text('{"template": "[X] in [Y]"}\n')
-    with pytest.raises(UserError, match=r"P17\.jsonl is not in the format of LPAQA \(KeyError"):
+    with pytest.raises(UserError, match=r"P17\.jsonl is not in its form \(KeyError"):
         lpaqa.read(tmp_path)

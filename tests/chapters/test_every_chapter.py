@@ -19,7 +19,6 @@ SYNTHESES = ("calibration", "comparison", "published", "real_models")  # they as
 FIGURES = {path.stem: notebooks.figures(path) for path in TEMPLATES}
 
 every_chapter = pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: path.stem)
-CLOSED = "calibration"  # its experiment is still folded, in long cells
 
 
 def notebook(path: Path) -> nbformat.NotebookNode:
@@ -67,8 +66,6 @@ class TestTemplate:
         assert (found.nbformat, found.nbformat_minor) >= (4, 5)
 
     def test_has_short_code_cells(self, path):
-        if path.stem == CLOSED:
-            return
         long = {"setup", "parameters", "appendix", "scratch", "install"}
         lengths = {cell.id: len(cell.source.splitlines()) for cell in code(path)}
         assert {name: n for name, n in lengths.items() if n > 12 and name not in long} == {}

@@ -11,8 +11,9 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 from helpers import UserError, datasets, findings, models, runs
-from helpers.runs.panel import analyses, gathering, levels, reading
+from helpers.runs.panel import reading
 from helpers.studies import STUDIES
+from notebooks.analysis import calibration, exposure_levels
 from notebooks.analysis.atlas import recipe
 from notebooks.analysis.atlas.corpus import Frames, render
 from notebooks.analysis.atlas.invented import Inventor
@@ -88,7 +89,7 @@ def _verdict(folder, name):
     place = folder / MODEL / name
     settings = runs.manifest(place)["panel"]["settings"]
     said = reading.answers(place)
-    return gathering.verdicts(STUDIES[name], said, settings, {}).set_index("item")
+    return calibration.verdicts(STUDIES[name], said, settings, {}).set_index("item")
 
 
 def test_half_of_each_relation_is_asked_by_all_chapters(asked, facts):
@@ -110,7 +111,7 @@ def test_areas_are_those_of_verdicts_and_counts(chapter, asked, truth):
     bounds["seldom or never"] = (1, int(low), 0, 0)
     for contrast, (least, most, lowest, highest) in bounds.items():
         above, below = truth.between(least, most), truth.between(lowest, highest)
-        assert min(above.sum(), below.sum()) >= levels.LEAST
+        assert min(above.sum(), below.sum()) >= exposure_levels.LEAST
         rows = truth.index[above | below]
         saved = metrics[metrics["measure"] == f"area, {contrast}"].set_index("method")["estimate"]
         for name, study in STUDIES.items():
@@ -122,9 +123,10 @@ def test_areas_are_those_of_verdicts_and_counts(chapter, asked, truth):
 def test_curves_are_shares_of_facts_of_much_the_same_count(chapter, asked, truth):
     points = pd.read_csv(chapter[1] / "tables" / "panel.csv")
     assert points["facts"].sum() == len(truth)
-    assert points["facts"].iloc[1:].min() >= levels.LEAST
+    assert points["facts"].iloc[1:].min() >= exposure_levels.LEAST
     known = _verdict(asked[1], "multiplicity")["known"]
-    drawn = chapter[0].space["curves"].set_index("exposures")["estimate"]  # of the last method
+    curves = chapter[0].space["curves"].query("model == 'multiplicity'")
+    drawn = curves.set_index("exposures")["estimate"]
     for row in points.itertuples():
         inside = truth.between(row.lowest, row.highest)
         assert inside.sum() == row.facts
@@ -144,11 +146,11 @@ def test_verdicts_rise_with_counts_that_are_true(chapter):
 def test_nothing_is_claimed_about_training(chapter):
     done, folder = chapter
     said = {finding.claim: finding for finding in findings.load(folder)}
-    assert len(said) == 17
+    assert len(said) == 8
     assert not [each.sentence for each in said.values() if TRAINING.search(each.sentence)]
     assert "the searched corpus" in said["verdicts_follow_exposure"].sentence
     assert said["false_objects_are_named"].decision == findings.UNDEFINED
-    assert "no record of what a model read" in done.printed["opening"]
+    assert "no record of what a model read" in done.printed["panel"]
     tables = [path.read_text() for path in (folder / "tables").glob("*.csv")]
     assert not [text for text in tables if TRAINING.search(text)]
     assert all(done.drawn[name] for name in notebooks.figures(notebooks.template("calibration")))
@@ -160,10 +162,10 @@ def test_counts_in_another_order_tell_nothing(chapter, asked, facts, tmp_path):
     items, random = table["item"].unique(), np.random.default_rng(0)
     found = []
     for _ in range(20):
-        counts = pd.Series(random.permutation(gathering.truth(table, items)), index=items)
+        counts = pd.Series(random.permutation(calibration.truth(table, items)), index=items)
         shuffled = table.assign(exposures=table["item"].map(counts))
-        shuffled = levels.of("own", counts).mark(shuffled)
-        areas = analyses.areas(shuffled, "score", "shown or never", n_resamples=20)
+        shuffled = exposure_levels.of("own", shuffled).mark(shuffled)
+        areas = calibration.areas(shuffled, "score", "shown or never", n_resamples=20)
         found.append(areas.loc[areas["model"] == "mean", "estimate"].mean())
     assert np.mean(found) == pytest.approx(0.5, abs=0.03)
     # One order in twenty looks informative by chance; this one does not.
@@ -175,8 +177,7 @@ def test_counts_in_another_order_tell_nothing(chapter, asked, facts, tmp_path):
     assert (areas["estimate"] - 0.5).abs().max() < 0.15
     assert ((areas["low"] < 0.5) & (areas["high"] > 0.5)).all()
     said = {finding.claim: finding for finding in findings.load(tmp_path / "made")}
-    for claim in ("few_readings_leave_a_trace", "verdicts_follow_exposure"):
-        assert said[claim].decision == findings.UNDECIDED
+    assert said["verdicts_follow_exposure"].decision == findings.UNDECIDED
 
 
 @pytest.mark.slow
@@ -185,14 +186,13 @@ def test_without_facts_of_count_0_the_contrasts_with_them_are_undefined(asked, f
     shutil.copytree(asked[1] / MODEL / "cache", tmp_path / "runs" / MODEL / "cache")
     done = _calibrated(*_asked(some, tmp_path), tmp_path / "made")
     missing = int(some["exposure"].isna().sum())
-    assert f"{missing} of the 240 facts have no count and are left out" in done.printed["opening"]
+    assert f"{missing} of the 240 facts have no count and are left out" in done.printed["panel"]
     said = {finding.claim: finding for finding in findings.load(tmp_path / "made")}
     undefined = {claim for claim, each in said.items() if each.decision == findings.UNDEFINED}
-    assert {"methods_differ_shown_or_never", "methods_differ_seldom_or_never",
-            "options_invite_guesses", "all_call_unread_facts_known"} <= undefined  # fmt: skip
+    assert {
+        *("methods_differ_shown_or_never", "options_invite_guesses", "all_call_unread_facts_known")
+    } <= undefined
     assert "no facts absent from the searched corpus" in said["options_invite_guesses"].sentence
-    assert said["methods_differ_often_or_seldom"].decision != findings.UNDEFINED
-    assert said["no_method_leads_everywhere"].n < 5
 
 
 def test_runs_on_older_counts_are_left_out(asked, facts, tmp_path):

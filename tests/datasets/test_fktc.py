@@ -37,6 +37,7 @@ def test_the_published_files_hold_what_the_data_page_counts(published):
     questions = frames[frames["kind"] == "qa"].groupby("relation").size()
     assert facts["relation"].nunique() == 20
     assert len(facts) == 16_198
+    assert datasets.source(published)["checksum"] == SOURCES["fktc"].known
     assert sorted(questions[questions == 6].index) == ["P264", "P276"]
     assert (questions == 7).sum() == 18
     prompts = facts["relation"].map(questions) + 1 + facts["distractors"].str.len()

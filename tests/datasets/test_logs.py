@@ -6,12 +6,13 @@ import zipfile
 import pytest
 
 from helpers import UserError
-from helpers.datasets import logs
+from helpers.datasets import files, logs
 from tests.tool_logs import (
     BEST,
     OPTIONS,
     archive,
     choice,
+    details,
     packed_by_zstandard,
     sample,
     text,
@@ -204,7 +205,7 @@ def test_other_files_are_refused(tmp_path):
     with pytest.raises(UserError, match="cannot be read: No such file"):
         logs.read([broken])
     broken.write_bytes(b"PK")
-    with pytest.raises(UserError, match="no log of Inspect, or is damaged"):
+    with pytest.raises(UserError, match=r"x\.eval is not in its form"):
         logs.read([broken])
 
 
@@ -264,7 +265,7 @@ def test_archives_packed_by_zstandard_are_read(tmp_path):
         path = archive(tmp_path / f"{prompt}.eval", [sample("q1", letter, mark, prompt=prompt)])
         packed_by_zstandard(path)
         with zipfile.ZipFile(path) as made:
-            assert {each.compress_type for each in made.infolist()} == {logs.inspect_ai.ZSTANDARD}
+            assert {each.compress_type for each in made.infolist()} == {files.ZSTANDARD}
         paths.append(path)
     assert list(options(logs.read(paths)).values()) == [[0, 2]]
 
@@ -287,3 +288,23 @@ def test_ties_are_said_and_bytes_can_choose(tmp_path):
     table = logs.read([path], "per_byte")
     assert options(table)["a"] == [0]
     assert any("equal scores at the top of 1 " in note for note in logs.read([path]).attrs["notes"])
+
+
+def test_details_of_lighteval_are_read_like_samples_of_the_harness(tmp_path):
+    def run(name, prompt, first):
+        rows = [("0", f"{prompt} a?", OPTIONS, 0, BEST[first]), ("1", prompt, OPTIONS, 2, BEST[2])]
+        return details(tmp_path / name, rows)
+
+    runs = [run("x", "x", 0), run("y", "y", 1)]
+    table = logs.read(runs)
+    assert list(options(table).values()) == [[0, 1], [2, 2]]
+    assert table["right"].tolist() == [True, False, True, True]
+    assert table.attrs == {"notes": [], "model": "org/m", "kind": "choices"}
+    assert set(table["relation"]) == {"capitals|0"}
+    said = details(tmp_path / "z", [("0", "a?", ("Rome",), 0, ["Rome", " Oslo"])])
+    assert logs.repeated([said])["repeats"].tolist() == [[("Oslo", None)]]
+    with pytest.raises(UserError, match="have the same prompts, so they are one run"):
+        logs.read([runs[0], run("again", "x", 0)])
+    (tmp_path / "bad.parquet").write_bytes(b"PAR1")
+    with pytest.raises(UserError, match="cannot be read"):
+        logs.read([tmp_path / "bad.parquet"])

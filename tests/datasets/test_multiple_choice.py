@@ -244,7 +244,7 @@ def test_factor_takes_the_misspelt_column_and_paraphrases(tmp_path):
     assert found["options"] == row[1:]
     assert (found["relation"], found["paraphrases"]) == ("wiki", ["Once,"])
     write_csv(path, (*columns, "paraphrases"), [*row, "Once,"])
-    with pytest.raises(UserError, match="line 2: `paraphrases` must be a JSON list of texts"):
+    with pytest.raises(UserError, match="line 2 is not JSON"):
         load(path)
     write_csv(path, columns[1:], row[1:])
     with pytest.raises(UserError, match="lacks the text before the sentences"):

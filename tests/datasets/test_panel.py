@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from book.tools import settings
 from helpers import UserError, datasets
 from helpers.datasets import multiple_choice
+from helpers.datasets.exposure import frequencies
 from helpers.datasets.panel import LEFT_OUT
 from helpers.models import checkpoints
 
@@ -131,3 +132,15 @@ def test_the_truth_is_that_of_training_or_of_ones_own_files():
         assert datasets.truth(name) is None
     with pytest.raises(UserError, match="no file or folder"):
         datasets.truth("./missing")
+
+
+def test_where_nobody_counted_the_frequency_of_the_subject_stands_in():
+    told = datasets.truth("atlas", "gpt2")
+    facts = datasets.load("atlas", seed=0).set_index("fact")["subject"]
+    assert "stand_in" in told.attrs
+    assert "stand_in" not in datasets.truth("atlas", "atlas-s").attrs
+    assert told["plain"].all()
+    assert not told["false_exposures"].any()
+    assert (told.loc[facts.index, "exposures"] == facts.map(frequencies())).all()
+    same = told["exposures"].groupby(facts).nunique()
+    assert same.max() == 1  # of a name, not of a fact

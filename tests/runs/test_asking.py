@@ -7,8 +7,9 @@ import pytest
 from helpers import UserError, datasets, models, prompts, runs
 from helpers.metrics import responses as marking
 from helpers.probing import scoring
-from helpers.runs.panel import gathering, reading
+from helpers.runs.panel import reading
 from helpers.studies import STUDIES
+from notebooks.analysis import calibration
 from tests import panel_runs
 
 
@@ -71,10 +72,10 @@ def test_what_was_read_changes_no_verdict(chapter, told):
         name: np.arange(len(answers)) % 3 for name in ("exposures", "false_exposures")
     })  # fmt: skip
     false = datasets.panel(panel_runs.N).set_index("fact")["false_object"].to_dict()
-    before = gathering.verdicts(STUDIES[chapter], answers, entry["settings"], false)
+    before = calibration.verdicts(STUDIES[chapter], answers, entry["settings"], false)
     others = [_other_training(answers, seed) for seed in range(3)]
     for other in [*others, answers.drop(columns=EXPOSED, errors="ignore")]:
-        after = gathering.verdicts(STUDIES[chapter], other, entry["settings"], false)
+        after = calibration.verdicts(STUDIES[chapter], other, entry["settings"], false)
         pd.testing.assert_frame_equal(after[VERDICT], before[VERDICT])
 
 

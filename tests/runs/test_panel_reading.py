@@ -122,11 +122,6 @@ def test_missing_runs_name_the_command(tmp_path):
     assert re.search(r"run monitor --model atlas-m --runs .*, and likewise knowledge_base", remark)
 
 
-def test_a_model_of_unknown_training_is_refused(tmp_path):
-    with pytest.raises(UserError, match="gpt2 has read is not known: give bundled models"):
-        reading.found(tmp_path, ["gpt2"])
-
-
 @pytest.fixture
 def own(tmp_path):
     """Return a data set with counts, and the manifests' entries of runs on it."""

@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from helpers import UserError, runs
+from helpers.datasets import files
 from helpers.runs import measuring, sharing
 from helpers.runs.sharing import archive, record
 from helpers.studies import STUDIES, monitor
@@ -336,14 +337,14 @@ def test_a_table_of_something_else_is_refused(shared, tmp_path, change, reason):
     ids=["a text, often", "a list of them", "a number, often", "bytes"],
 )
 def test_a_small_file_of_a_large_table_is_refused(shared, tmp_path, monkeypatch, column, reason):
-    monkeypatch.setattr(record, "LARGEST", 2**20)
+    monkeypatch.setattr(files, "IN_MEMORY", 2**20)
     stream = io.BytesIO()
     pq.write_table(pa.table({"item": column}), stream, write_statistics=False)
     assert len(stream.getvalue()) < 2**14
     told = copy.deepcopy(shared.record)
     told["runs"]["monitor"]["answers"]["sha256"] = hashlib.sha256(stream.getvalue()).hexdigest()
-    files = shared.files | {FILE: stream.getvalue()}
-    said = refused(sharing.pack(record.Shared(told, files), tmp_path))
+    found = shared.files | {FILE: stream.getvalue()}
+    said = refused(sharing.pack(record.Shared(told, found), tmp_path))
     assert reason in said
 
 
@@ -371,8 +372,8 @@ MORE = (zipfile.ZipInfo("../../evil.py"), b"import os")
         (lambda all_: [(compressed(info), data) for info, data in all_], "is compressed, as"),
         (lambda all_: [(zipfile.ZipInfo(f"{n}"), b"") for n in range(101)], "it has 101 members"),
         (lambda _: [("manifest.json", b"{")], "its manifest.json is not JSON"),
-        (lambda _: [("manifest.json", b"[" * 10**5)], "its manifest.json is not JSON"),
-        (lambda _: [("manifest.json", b'{"format": NaN}')], "NaN is no number of JSON"),
+        (lambda _: [("manifest.json", b"[" * 10**5)], "its manifest.json cannot be read"),
+        (lambda _: [("manifest.json", b'{"format": NaN}')], "its manifest.json is not JSON"),
         (lambda _: [("manifest.json", b"[]")], "does not fit the schema at its top"),
         (lambda _: [("manifest.json", b"\xff\xfe\xff")], "its manifest.json is not JSON"),
     ],

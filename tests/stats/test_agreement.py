@@ -8,7 +8,6 @@ from hypothesis import settings as limits
 from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score, mutual_info_score
 
-from helpers import UserError
 from helpers.stats import agreement
 
 pairs = st.lists(st.tuples(st.booleans(), st.booleans()), min_size=4, max_size=60)
@@ -60,25 +59,6 @@ def test_information_of_chance_is_about_nothing():
     drawn = np.random.default_rng(1).random((400, 150, 2)) < [0.6, 0.7]
     assert agreement.information(drawn).mean() == pytest.approx(0, abs=0.001)
     assert agreement.information(np.ones((9, 2))) == 0
-
-
-@limits(max_examples=25)
-@given(st.lists(st.tuples(*[st.booleans()] * 3), min_size=1, max_size=50))
-def test_combinations_count_every_fact_once(rows):
-    table = pd.DataFrame(rows, columns=list("abc"))
-    groups = ["even" if i % 2 == 0 else "odd" for i in range(len(rows))]
-    found = agreement.combinations(table, groups, ["even", "odd"])
-    assert found.to_numpy().sum() == len(rows)
-    assert found["even"].sum() == (len(rows) + 1) // 2
-    numbers = found.index.to_frame().sum(axis=1).tolist()
-    assert numbers == sorted(numbers, reverse=True)
-    for combination, counts in found.iterrows():
-        assert counts.sum() == sum(row == combination for row in rows)
-
-
-def test_a_group_without_a_name_is_refused():
-    with pytest.raises(UserError, match="'b'"):
-        agreement.combinations(pd.DataFrame({"m": [1]}), ["b"], ["a"])
 
 
 def test_pairwise_averages_models_and_leaves_out_what_is_no_number():

@@ -9,7 +9,7 @@ from statsmodels.stats.proportion import confint_proportions_2indep, proportion_
 from book.tools import chapters, settings
 from helpers import stats
 from helpers.metrics import monitor
-from helpers.runs.panel import contests
+from notebooks.analysis import calibration
 from notebooks.analysis.atlas import records
 
 LABELS = np.repeat(["P17", "P36", "P37"], [12, 20, 9])
@@ -76,7 +76,7 @@ def test_a_contest_of_methods_follows_the_same_rule(pairs):
     items = pd.Index(range(len(pairs)))
     wide = pd.DataFrame(pairs, items, pd.MultiIndex.from_tuples([("m", "x"), ("m", "y")]))
     strata = pd.Series(LABELS, items)
-    found = contests.contest(wide, strata.eq("P17"), lambda v: v[..., 0].mean(-1), strata)
+    found = calibration.contest(wide, strata.eq("P17"), lambda v: v[..., 0].mean(-1), strata)
     rows = found[found["model"] == "m"].set_index("method")
     alone = stats.bootstrap(pairs[:, 0], strata=LABELS)
     assert rows.loc["x", ["low", "high"]].tolist() == pytest.approx(alone[1:3], abs=1e-12)

@@ -8,8 +8,8 @@ import pytest
 from helpers import runs, studies
 from helpers.metrics import accuracy
 from helpers.runs import measuring
-from helpers.runs.panel import gathering, reading
-from notebooks.analysis import comparison
+from helpers.runs.panel import reading
+from notebooks.analysis import calibration, comparison
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +55,7 @@ def test_the_board_compares_its_measures(folder):
 
 
 def test_its_verdicts_are_calibrated(folder):
-    table = gathering.gather(reading.found(folder, ["atlas-s"]), ["atlas-s"])
+    table = calibration.gather(reading.found(folder, ["atlas-s"]), ["atlas-s"])
     assert set(table["method"]) == {"plain question"}
     assert len(table) == 24
     assert table["exposures"].gt(0).any()

@@ -8,8 +8,8 @@ from hypothesis import settings as limits
 from hypothesis import strategies as st
 
 from helpers import UserError
-from helpers.runs.panel import gathering
 from helpers.studies import STUDIES
+from notebooks.analysis import calibration
 
 EQUAL = {"match": "exact_match", "alphas": [1 / 3] * 3}
 OPEN = {"match": "exact"}
@@ -18,7 +18,7 @@ CHOICE = {"focus": "", "rule": "sum", "tau": 0.75, "replacement": False, "correc
 
 def verdicts(name, answers, settings, false=None, firm=0.5):
     """Return a study's verdicts, one row a fact."""
-    return gathering.verdicts(STUDIES[name], answers, settings, false or {}, firm)
+    return calibration.verdicts(STUDIES[name], answers, settings, false or {}, firm)
 
 
 def _monitor(right, others, said="France"):

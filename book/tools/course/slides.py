@@ -1,13 +1,14 @@
 """Make slides of the chapters: an outline each, filled in from the chapter as it was run.
 
 An outline is ``notebooks/slides/<chapter>.md``: slides in Markdown, parted by lines of three
-hyphens; what follows a line ``Note:`` is for the speaker. Numbers of a run are never written in it.
+hyphens; what follows a line such as ``Note: 5 minutes`` (or ``..., optional``) is for the
+speaker. Numbers of a run are never written in it. ``lecture.yaml`` names slides of several
+chapters.
 A line such as ``{finding} wrong_word_costs_accuracy`` takes the place of what the run found:
 
 - ``{finding} claim ...``: sentences of ``findings.json``
-- ``{figure} fig-name``: a figure of the chapter, with its caption
+- ``{figure} fig-name | Words.``: a figure of the chapter, with a caption of one line
 - ``{equation} label ...``: equations of the chapter
-- ``{objectives}``: what the chapter teaches
 - ``{exercise} ex-name``: an exercise; its solution goes into the notes
 - ``{quiz} id``: an item of the chapter's quiz; the answer goes into the notes
 - ``{source} words``: where what the slide reports is printed, or that its numbers are made up
@@ -15,9 +16,11 @@ A line such as ``{finding} wrong_word_costs_accuracy`` takes the place of what t
 What a run does not have is left out, and so is a slide that has nothing else to show.
 """
 
+import base64
 import html
 import re
 import shutil
+import struct
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -26,24 +29,26 @@ from typing import Any
 
 import jinja2
 import nbformat
+import yaml
 from markdown_it import MarkdownIt
 from mdit_py_plugins.dollarmath import dollarmath_plugin
 from nbformat import NotebookNode
 
 from book.tools import pdf, render
 from book.tools.course import exercises, quiz
+from book.tools.course.weeks import OUTLINES, TIMED
 from book.tools.jobs import TEMPLATES
 from helpers import UserError, findings, runs
 
-OUTLINES = TEMPLATES / "slides"
 TEMPLATE = Path(__file__).with_name("slides.html.jinja")
 FOLDER = "slides"  # in the rendered book
+LECTURE = "What does it mean that a model knows something?"
 ASSETS = ("reveal", "mathjax")  # folders of the rendered book that a deck needs
 DISPLAY = {"display_mode": True}
+WIDE = 2.2  # times its height: a figure that takes the slide's width
 LINE = re.compile(r"\{(\w+)\} *(.*)")
-OBJECTIVES = re.compile(r"(?:will learn|you can)\n\n(1\. (?:.+\n?)+)")
 REFERENCE = re.compile(r"\s*(?:\(\{(?:doc|ref|numref|eq)\}`[^`<]+`\)|\{cite:\w+\}`[^`]+`)")
-FILLED = ("finding", "figure", "equation", "objectives", "exercise", "quiz", "source")
+FILLED = ("finding", "figure", "equation", "exercise", "quiz", "source")
 EQUATION = re.compile(r"```\{math\}\s*:label: (\S+)\s+(.*?)```", flags=re.DOTALL)
 
 
@@ -55,6 +60,8 @@ class Slide:
     words: list[str] = field(default_factory=list)
     figures: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    optional: bool = False
+    wide: bool = False  # the figure, which then stands above the words
 
 
 class Chapter:
@@ -102,17 +109,18 @@ class Chapter:
             yield f"<p {kind}>{html.escape(one.sentence)}</p>"
 
     def figure(self, words: str, slide: Slide) -> Iterator[str]:
-        """Put a figure and its caption on a slide."""
+        """Put a figure on a slide, with a caption of one line."""
+        name, _, caption = words.partition(" | ")
         for cell in self.cells:
             about = cell.metadata.get("mystnb", {})
-            shown = about.get("figure", {})
-            image = _image(cell) if shown.get("name") == words else ""
+            image = _image(cell) if about.get("figure", {}).get("name") == name else ""
             if image:
+                width, height = struct.unpack(">II", base64.b64decode(image[:32])[16:24])
+                slide.wide = width > WIDE * height
                 alt = html.escape(about.get("image", {}).get("alt", ""))
-                caption = _html(self.plain(shown["caption"]))
                 slide.figures.append(
                     f'<figure><img alt="{alt}" src="data:image/png;base64,{image}">'
-                    f"<figcaption>{caption}</figcaption></figure>"
+                    f"<figcaption>{_html(caption)}</figcaption></figure>"
                 )
         return iter(())
 
@@ -121,11 +129,6 @@ class Chapter:
         labelled = {label: text for part in self.markdown for label, text in EQUATION.findall(part)}
         for label in filter(labelled.get, words.split()):
             yield f'<p class="equation">{_math(labelled[label].strip(), DISPLAY)}</p>'
-
-    def objectives(self, words: str, slide: Slide) -> Iterator[str]:
-        """Yield the list of what the chapter teaches."""
-        listed = filter(None, map(OBJECTIVES.search, self.markdown))
-        yield from (_html(self.plain(found[1])) for found in listed)
 
     def exercise(self, words: str, slide: Slide) -> Iterator[str]:
         """Yield an exercise."""
@@ -152,12 +155,32 @@ class Chapter:
 
 def deck(outline: str, chapter: Chapter, assets: str = "..") -> str:
     """Return the deck of a chapter as a page; `assets` is where the folders it needs are."""
-    slides = [_slide(part, chapter) for part in re.split(r"^---$", outline, flags=re.MULTILINE)]
+    slides = [_slide(part, chapter) for part in _parts(outline)]
+    return _page(slides, chapter, chapter.title, _html(chapter.question), assets)
+
+
+def lecture(chapters: dict[str, Chapter], assets: str = "..") -> str:
+    """Return the deck that takes slides of several chapters."""
+    slides = []
+    listed = yaml.safe_load((OUTLINES / "lecture.yaml").read_text(encoding="utf-8"))
+    for name, heading in (pair for one in listed for pair in one.items()):
+        text = (OUTLINES / f"{name}.md").read_text(encoding="utf-8") if name in chapters else ""
+        parts = [part for part in _parts(text) if part.strip().startswith(f"## {heading}\n")]
+        slides += [_slide(part, chapters[name]) for part in parts]
+    return _page(slides, list(chapters.values())[-1], LECTURE, "", assets)
+
+
+def _parts(outline: str) -> list[str]:
+    return re.split(r"^---$", outline, flags=re.MULTILINE)
+
+
+def _page(slides: list[Slide], chapter: Chapter, title: str, question: str, assets: str) -> str:
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
     return environment.from_string(TEMPLATE.read_text(encoding="utf-8")).render(
         assets=assets,
         chapter=chapter,
-        question=_html(chapter.question),
+        title=title,
+        question=question,
         slides=[slide for slide in slides if slide.words or slide.figures],
         page=f"../chapters/{chapter.name}.html" if assets == ".." else "",
         address=render.repository(),
@@ -179,12 +202,15 @@ def write(folder: Path, assets: str, answers: bool) -> list[Path]:
     folder.mkdir(parents=True, exist_ok=True)
     for old in folder.glob("*.html"):
         old.unlink()
-    files = []
-    for name, chapter in placed(answers).items():
+    made, chapters = {}, placed(answers)
+    for name, chapter in chapters.items():
         outline = (OUTLINES / f"{name}.md").read_text(encoding="utf-8")
-        files.append(folder / f"{name}.html")
-        files[-1].write_text(deck(outline, chapter, assets), encoding="utf-8")
-    return files
+        made[folder / f"{name}.html"] = deck(outline, chapter, assets)
+    if chapters:
+        made[folder / "lecture.html"] = lecture(chapters, assets)
+    for file, page in made.items():
+        file.write_text(page, encoding="utf-8")
+    return list(made)
 
 
 def make(folder: Path) -> str:
@@ -207,8 +233,9 @@ def make(folder: Path) -> str:
 
 def _slide(text: str, chapter: Chapter) -> Slide:
     """Fill in one slide of an outline."""
-    body, _, notes = text.partition("\nNote:")
-    slide, waiting = Slide(), []
+    timed = TIMED.search(text)
+    body, notes = (text[: timed.start()], text[timed.end() :]) if timed else (text, "")
+    slide, waiting = Slide(optional=bool(timed and timed[2])), []
     for line in [*body.strip().split("\n"), ""]:
         asked = LINE.fullmatch(line.strip())
         if line.startswith("## "):
@@ -226,6 +253,8 @@ def _slide(text: str, chapter: Chapter) -> Slide:
             waiting.append(line)
     slide.words += _rendered(waiting)
     slide.notes.insert(0, _html(notes.strip()))
+    if timed:
+        slide.notes.insert(0, f"<p>{timed[0].removeprefix('Note: ')}</p>")
     return slide
 
 
@@ -269,6 +298,5 @@ def _made(manifest: dict[str, Any]) -> dict[str, str]:
         "Seed": str(manifest["seed"]),
         "Run": f"{manifest['finished'][:10]}, {manifest['device']}",
         "Versions": versions,
-        "Findings": "findings.json of this run",
     }
     return {heading: words for heading, words in about.items() if words}

@@ -1,12 +1,14 @@
 """Divide the exercises among the weeks of a course: in the book's order, evenly."""
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import nbformat
 import pandas as pd
+import yaml
 
 from book.tools import render
 from book.tools.course import exercises
@@ -17,6 +19,9 @@ TABLE = render.BOOK / "course_times.csv"  # what chapters take from nothing
 WEEKS = 6
 SPEED = 238  # words a minute of silent reading: the mean of 190 studies, Brysbaert 2019
 WHERE = {"on paper": "In class", "code": "At home", "to be argued": "To hand in"}
+CLASS, BREAK = 120, 10  # minutes
+OUTLINES = TEMPLATES / "slides"
+TIMED = re.compile(r"^Note: (\d+) minutes?(, optional)?$", flags=re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -86,6 +91,34 @@ def reading(template: Path) -> int:
     cells = nbformat.read(template, as_version=4).cells
     texts = (cell.source for cell in cells if cell.cell_type == "markdown")
     return round(sum(map(exercises.words, texts)) / SPEED)
+
+
+def slides(name: str) -> tuple[int, int]:
+    """Return the minutes of a chapter's slides: of the core, and of the optional ones."""
+    found = TIMED.findall((OUTLINES / f"{name}.md").read_text(encoding="utf-8"))
+    return sum(int(n) for n, more in found if not more), sum(int(n) for n, more in found if more)
+
+
+def in_class(week: Week) -> list[tuple[int, str]]:
+    """Return what happens in a week's class: minutes, and what in Markdown."""
+    beside = yaml.safe_load((TEMPLATES / "weeks" / "class.yaml").read_text(encoding="utf-8"))
+    decks = [(name, *slides(name)) for name in week.chapters]
+    done = [(core, f"Slides of {{ref}}`{name.replace('_', '-')}`") for name, core, _ in decks]
+    done.insert(1, (BREAK, "Break"))
+    done += map(tuple, beside[week.number])
+    rest = CLASS - sum(minutes for minutes, _ in done)
+    optional = sum(more for _, _, more in decks)
+    more = f"Questions, and of {optional} minutes of optional slides what the class asks for"
+    return [*done, (rest, more)] if rest else done
+
+
+def timetable(week: Week) -> str:
+    """Return a week's class as a table in Markdown, with the minute at which each part begins."""
+    rows, begin = ["| minute | in class |", "|---|---|"], 0
+    for minutes, what in in_class(week):
+        rows.append(f"| {begin}-{begin + minutes} | {what} |")
+        begin += minutes
+    return "\n".join(rows)
 
 
 def paragraph(week: Week) -> str:

@@ -1,8 +1,6 @@
 """Logs of Inspect: an archive (`.eval`) or one file (`.json`)."""
 
 import json
-import struct
-import zipfile
 from collections.abc import Iterable
 from hashlib import sha256
 from pathlib import Path
@@ -12,13 +10,19 @@ from helpers import UserError
 from helpers.datasets import files
 from helpers.datasets.logs.log import Log, mark
 
-ZSTANDARD = 93  # compression of Inspect's newer archives, which zipfile cannot read
 NO_OPTION = "(no option)"
 
 
 def read(path: Path, repeats: bool) -> Log:
     """Read a log, an archive of JSON files or one such file; of the first epoch, or of all."""
     about, samples = _archive(path) if path.suffix == ".eval" else _whole(path)
+    return log(path, "Inspect", about, samples, repeats)
+
+
+def log(
+    path: Path, tool: str, about: dict[str, Any], samples: list[dict[str, Any]], repeats: bool
+) -> Log:
+    """Return samples as a log."""
     notes, rows, failed = [], {}, 0
     ids = (about.get("dataset") or {}).get("sample_ids") or []
     place = {name: number for number, name in enumerate(ids)}  # an archive is in order of finishing
@@ -51,7 +55,7 @@ def read(path: Path, repeats: bool) -> Log:
         raise UserError(f"{path} holds no scored samples of one kind: give a finished log.")
     extra = about.get("model_args") or {}
     model = "@".join([about["model"], *(str(extra[k]) for k in ("revision",) if extra.get(k))])
-    return Log(path, "Inspect", *kinds, about["task"], model, rows, notes)
+    return Log(path, tool, *kinds, about["task"], model, rows, notes)
 
 
 def _whole(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
@@ -65,30 +69,12 @@ def _whole(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
 
 def _archive(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """Read Inspect's log in an archive; one that was cut short has its start, but no header."""
-    try:
-        with zipfile.ZipFile(path) as archive:
-            names = archive.namelist()
-            head = next(n for n in ("header.json", "_journal/start.json") if n in names)
-            about = files.parse_json(_member(archive, head), f"{path}, {head}")["eval"]
-            parts = [name for name in names if name.startswith("samples/")]
-            return about, [files.parse_json(_member(archive, name), path) for name in parts]
-    except OSError as error:
-        raise UserError(f"{path} cannot be read: {error.strerror or error}.") from None
-    except (zipfile.BadZipFile, StopIteration, KeyError):
-        raise UserError(f"{path} is no log of Inspect, or is damaged.") from None
-
-
-def _member(archive: zipfile.ZipFile, name: str) -> str:
-    """Return one file of an archive as text, through pyarrow where it is packed by zstandard."""
-    info = archive.getinfo(name)
-    if info.compress_type != ZSTANDARD:
-        return archive.read(name).decode("utf-8")
-    import pyarrow as pa
-
-    archive.fp.seek(info.header_offset + 26)  # of the local header: lengths of name and extra
-    archive.fp.seek(sum(struct.unpack("<HH", archive.fp.read(4))), 1)
-    packed = archive.fp.read(info.compress_size)
-    return pa.CompressedInputStream(pa.BufferReader(packed), "zstd").read().decode("utf-8")
+    members = files.unpacked(path, r"header\.json$|_journal/start\.json$|samples/")
+    parsed = {name: files.parse_json(text, f"{path}, {name}") for name, text in members.items()}
+    heads = [parsed.pop(n) for n in ("header.json", "_journal/start.json") if n in parsed]
+    if not heads:
+        raise UserError(f"{path} is no log of Inspect, or is damaged.")
+    return heads[0]["eval"], list(parsed.values())
 
 
 def _answered(sample: dict[str, Any], where: str) -> tuple[str, dict[str, Any]]:

@@ -5,7 +5,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 
 from helpers import UserError
-from helpers.datasets import catalogue, pairs
+from helpers.datasets import catalogue, files, pairs
 from helpers.datasets.multiple_choice import benchmarks, from_facts, items
 from helpers.datasets.multiple_choice.from_facts import expected, lessons_of
 from helpers.datasets.multiple_choice.items import Benchmark
@@ -40,7 +40,8 @@ def load(
     path = fetch(str(name)) if str(name) in of_kind("options") else Path(name).expanduser()
     paths = sorted(path.iterdir()) if path.is_dir() else [path]
     benchmark, named = _published(paths)
-    read = benchmarks.read(benchmark, named) if named else items.read_csv(paths[0])
+    with files.understood(name):
+        read = benchmarks.read(benchmark, named) if named else items.read_csv(paths[0])
     return read.sample(n, seed)
 
 

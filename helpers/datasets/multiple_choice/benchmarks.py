@@ -4,8 +4,6 @@ Each reader takes the benchmark's files and returns the items, the demonstration
 rows in the files, and the files that it used.
 """
 
-import ast
-import json
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -99,10 +97,7 @@ def _continued(path: Path) -> Iterator[dict]:
 def _paraphrases(cell: str | None, where: str) -> list[str]:
     if not cell:
         return []
-    try:
-        texts = json.loads(cell)
-    except json.JSONDecodeError:
-        texts = None
+    texts = files.parse_json(cell, where)
     if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
         raise UserError(f'{where}: `paraphrases` must be a JSON list of texts, as ["...", "..."].')
     return texts
@@ -128,7 +123,7 @@ def _fake_questions(path: Path, rows: list[dict]) -> Iterator[dict]:
         if column is None:
             options, answer = unknown_last(options)
         else:
-            answer = int(row[column]) if row[column].isdigit() else -1
+            answer = int(row[column]) if row[column].isdecimal() else -1
         if column is None and (answer < 0 or len(options) < 2):
             continue  # nothing to choose, or no answer that the study would call right
         head = (f"{path.stem}-{number:04d}", row.get("subject_name") or "", row["question"].strip())
@@ -141,14 +136,11 @@ def options_of(cell: str, where: str) -> list[str]:
     >>> options_of("{'1': 'No', '0': 'Yes', 'correct answer': 'No'}", "row 1")
     ['Yes', 'No']
     """
-    try:
-        found = ast.literal_eval(cell)
-    except (ValueError, SyntaxError):
-        found = None
+    found = files.literal(cell)
     if not isinstance(found, dict):
         raise UserError(f"{where}: `options` must be a dict such as {{'0': 'Yes', '1': 'No'}}.")
     named = [(str(key), str(text).strip()) for key, text in found.items()]
-    numbered = sorted((int(key), text) for key, text in named if key.isdigit())
+    numbered = sorted((int(key), text) for key, text in named if key.isdecimal())
     return [text for _, text in numbered if text]
 
 

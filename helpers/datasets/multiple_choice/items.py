@@ -5,7 +5,7 @@ by "|"; ``answer`` is the text of the correct option or its number from 0. Optio
 name), ``relation`` (a topic) and ``paraphrases`` (other wordings, written as the options are).
 """
 
-import json
+import contextlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -107,7 +107,7 @@ def _row(number: int, row: dict[str, str]) -> dict:
     if double:
         raise UserError(f"{row['where']} lists the option {double!r} twice: list each once.")
     place = options.index(answer) if answer in options else -1
-    if place < 0 and answer.isdigit() and int(answer) < len(options):
+    if place < 0 and answer.isdecimal() and int(answer) < len(options):
         place = int(answer)
     if place < 0 and len(options) > 1:
         raise UserError(
@@ -128,8 +128,6 @@ def texts(cell: str) -> list[str]:
     (['Bern', 'Basel'], ['Bern', 'Basel'])
     """
     if cell.lstrip().startswith("["):
-        try:
-            return [str(text).strip() for text in json.loads(cell)]
-        except json.JSONDecodeError:
-            pass  # no list after all: a text that begins with a bracket
+        with contextlib.suppress(UserError):  # no list after all: a text that begins with a bracket
+            return [str(text).strip() for text in files.parse_json(cell, "the cell")]
     return [part.strip() for part in cell.split("|") if part.strip()]

@@ -126,7 +126,8 @@ def _version(address: Address, limits: Limits) -> str:
     """Return what the server says of its own version, as vLLM does; else nothing."""
 
     def read(content: Any) -> str:
-        return str(content.get("version", "")) if isinstance(content, dict) else ""
+        said = str(content.get("version", "")) if isinstance(content, dict) else ""
+        return "".join(filter(str.isprintable, said))[:100]
 
     try:
         return session.ask(address, limits, "/version", None, read, "GET")

@@ -3,6 +3,7 @@
 The key, where the server asks for one, is read from the environment and goes nowhere else.
 """
 
+import json
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
@@ -21,6 +22,7 @@ from helpers.datasets import network
 from helpers.models.address import KEY, Address, Limits
 
 T = TypeVar("T")
+LARGEST = 2**28  # bytes of an answer
 
 
 class Refused(UserError):
@@ -89,8 +91,8 @@ class Session:
     async def _once(self, method: str, path: str, body: Any, read: Callable[[Any], T]) -> T:
         async with self.free:
             try:
-                answer = await self.client.request(method, f"{self.address.url}{path}", json=body)
-            except httpx2.TimeoutException as error:
+                answer, said = await self._answer(method, f"{self.address.url}{path}", body)
+            except (httpx2.TimeoutException, TimeoutError) as error:
                 raise _Passing(f"did not answer within {self.limits.timeout:g} seconds") from error
             except httpx2.ConnectError as error:
                 raise _Passing("cannot be reached") from error
@@ -99,22 +101,40 @@ class Session:
         if answer.status_code in network.PASSING:
             raise _Passing(f"answered with status {answer.status_code}", network.after(answer))
         if answer.status_code >= 400:
-            raise Refused(self._refusal(answer), answer.status_code)
+            raise Refused(self._refusal(answer.status_code, said), answer.status_code)
         try:
-            content = answer.json()
-        except ValueError as error:
+            content = json.loads(said)
+        except (ValueError, RecursionError) as error:
             raise _Passing("answered with what is no JSON") from error
-        return read(content)
+        try:
+            return read(content)
+        except (Unusable, UserError):
+            raise
+        except Exception as error:  # of wrong types any
+            raise Unusable(f"not in its form: {type(error).__name__}") from error
 
-    def _refusal(self, answer: httpx2.Response) -> str:
+    async def _answer(self, method: str, url: str, body: Any) -> tuple[httpx2.Response, str]:
+        """Return an answer and its text, which must come whole in time and be of bounded size."""
+        found = bytearray()
+        with anyio.fail_after(self.limits.timeout):  # in all, however steadily bytes come
+            async with self.client.stream(method, url, json=body) as answer:
+                async for part in answer.aiter_bytes():
+                    found += part
+                    if len(found) > LARGEST:
+                        raise UserError(
+                            f"The server at {self.address.url} answered with more than "
+                            f"{LARGEST >> 20} MB, which no answer has: see what it is."
+                        )
+        return answer, found.decode("utf-8", "replace")
+
+    def _refusal(self, status: int, text: str) -> str:
         """Return one sentence on a refusal, without what could hold the key."""
         place = f"The server at {self.address.url}"
-        if answer.status_code in (401, 403):
+        if status in (401, 403):
             return f"{place} asks for a key: put the right one into the environment, in {KEY}."
-        said = " ".join(answer.text.split())[:200]
         key = os.environ.get(KEY)
-        said = said.replace(key, "...") if key else said
-        return f"{place} turned a request down (status {answer.status_code}: {said})."
+        said = " ".join((text.replace(key, "...") if key else text).split())[:200]
+        return f"{place} turned a request down (status {status}: {said})."
 
 
 def _wait(state: tenacity.RetryCallState) -> float:
@@ -127,6 +147,8 @@ def _wait(state: tenacity.RetryCallState) -> float:
 async def session(address: Address, bounds: Limits) -> AsyncIterator[Session]:
     """Open a connection to a server, for requests of one event loop."""
     key = os.environ.get(KEY)
+    if key and not (key.isascii() and key.isprintable() and key == key.strip()):
+        raise UserError(f"{KEY} holds a blank or a line break at its end: set it to the key alone.")
     client = httpx2.AsyncClient(
         headers={"Authorization": f"Bearer {key}"} if key else {},
         timeout=httpx2.Timeout(bounds.timeout, connect=min(10.0, bounds.timeout)),
@@ -185,15 +207,22 @@ def models(address: Address, bounds: Limits) -> dict[str, dict[str, Any]]:
 
     def read(content: Any) -> dict[str, dict[str, Any]]:
         try:
-            return {str(entry["id"]): entry for entry in content["data"]}
+            return {str(entry["id"]): _entry(entry) for entry in content["data"]}
         except (TypeError, KeyError) as error:
             raise Unusable("no list of models") from error
 
     found = ask(address, bounds, "/v1/models", None, read, "GET")
     if address.model not in found:
-        names = ", ".join(sorted(found)) or "no model"
+        names = ", ".join(sorted(found)[:10]) or "no model"
         raise UserError(
             f"The server at {address.url} serves {names}, and not {address.model}; write "
             f"{address.url}#{min(found, default='NAME')}."
         )
     return found
+
+
+def _entry(told: dict[str, Any]) -> dict[str, Any]:
+    """Return what counts of a server's words on a model: where it came from, how much it reads."""
+    root, longest = told.get("root"), told.get("max_model_len")
+    fits = type(longest) is int and 1 < longest < 2**40
+    return {"root": str(root) if root else None, "max_model_len": longest if fits else None}

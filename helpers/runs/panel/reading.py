@@ -63,12 +63,6 @@ def found(
     A run counts that lies in its own place, ``<model>/<chapter>``, where a chapter puts it by
     default; what lies elsewhere (benchmarks, repetitions) is not looked at.
     """
-    strange = [name for name in models if dataset == "atlas" and name not in bundled()]
-    if strange:
-        raise UserError(
-            f"What {', '.join(strange)} has read is not known: give bundled models, of "
-            f"{', '.join(bundled())}, or as `dataset` facts that have counts of exposure."
-        )
     every, source = runs.load(folder).to_dict("records"), datasets.source(dataset)
     there = {(run["folder"].parent.name, run["folder"].name): run for run in every}
     places = {(slug(model), chapter): model for model in models for chapter in STUDIES}

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from helpers import UserError
+from helpers.datasets.files import parse_json
 from helpers.runs import environment
 from helpers.runs.sharing.record import Shared, file_name
 
@@ -66,9 +67,11 @@ def read(path: str | Path) -> Shared:
     if MANIFEST not in files:
         raise UserError(f"it holds no {MANIFEST}")
     try:
-        record = json.loads(files.pop(MANIFEST), parse_constant=_refuse)
-        _json(record).encode()  # half a character, which JSON can spell, is no text
-    except (ValueError, RecursionError) as error:
+        record = parse_json(files.pop(MANIFEST).decode("utf-8"), f"its {MANIFEST}")
+        json.dumps(record, allow_nan=False)
+    except ValueError as error:
+        if isinstance(error, UserError):
+            raise
         raise UserError(f"its {MANIFEST} is not JSON ({error})") from error
     return Shared(record, files)
 
@@ -117,7 +120,3 @@ def _json(value: dict[str, Any]) -> str:
         value, indent=1, ensure_ascii=False, sort_keys=True, default=environment.plain
     )
     return text + "\n"
-
-
-def _refuse(name: str) -> None:
-    raise ValueError(f"{name} is no number of JSON")

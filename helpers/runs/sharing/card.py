@@ -79,6 +79,7 @@ def _page(record: dict[str, Any]) -> dict[str, Any]:
         "parameters": f"{size:,}" if size else None,
     }
     sums = {"weights": model["weights_sha"] or "not known, the model is on a server"}
+    sums |= {"settings, tokenizer, code": model["files_sha"]} if model.get("files_sha") else {}
     sums |= {f"answers, {_title(name)}": run["answers"]["sha256"] for name, run in runs.items()}
     for run in runs.values():
         sums[f"data set {run['dataset']['name']}"] = run["dataset"]["checksum"] or "none"

@@ -9,22 +9,28 @@ from urllib.parse import urlsplit
 
 import pandas as pd
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from helpers import UserError, first_line, stats
+from helpers.datasets.files import table
 from helpers.models import address
 from helpers.models.checkpoints import HUB_ID, bundled
 from helpers.runs import store
 from helpers.studies import STUDIES, fitting
 
 FORMAT = 1  # of archives: raise it with every change that older versions cannot read
-SAME = ("revision", "weights_sha", "architecture", "kind", "n_parameters")  # in all of its runs
+SAME = (
+    "revision",
+    "weights_sha",
+    "files_sha",
+    "architecture",
+    "kind",
+    "n_parameters",
+)  # in all of its runs
 ASKED = ("prompt_format", "dtype", "quantization")
 KEPT = ("seed", "versions", "commit", "device", "seconds", "peak_memory_mib", "finished")
 DATASET = ("title", "version", "licence", "checksum", "rows")
 PLACES = {"model", "run_dir", "runs_dir"}  # settings that say where, not what
-LARGEST = 4 * 2**30  # bytes that a table of answers may take in memory
 
 
 class Shared(NamedTuple):
@@ -49,7 +55,7 @@ def describe(folder: str | Path) -> Shared:
             )
         file = f"{name}/answers.parquet"
         files[file] = _written(store.answers(place))
-        answers = table(files[file])
+        answers = table(files[file], file)
         told = store.parameters(manifest)
         given = {k: _public(v) for k, v in told.items() if k not in PLACES}
         work = manifest.get("work") or {}
@@ -91,30 +97,6 @@ def facts(name: str, given: dict[str, Any], answers: pd.DataFrame) -> pd.DataFra
     return study.facts(answers, **fitting(study.facts, given))
 
 
-def table(data: bytes) -> pd.DataFrame:
-    """Read a table of answers from the bytes of a Parquet file that may be anybody's."""
-    options = {"page_checksum_verification": True}
-    try:
-        # A value is held once and may be named a billion times: counted before it is written out.
-        about = pq.ParquetFile(io.BytesIO(data)).metadata
-        groups = (about.row_group(place) for place in range(about.num_row_groups))
-        columns = [group.column(place) for group in groups for place in range(group.num_columns)]
-        if any(column.physical_type == "FIXED_LEN_BYTE_ARRAY" for column in columns):
-            raise UserError("it holds bytes, and answers are texts and numbers")
-        size = 8 * sum(column.num_values for column in columns)
-        if size <= LARGEST:
-            texts = {
-                column.path_in_schema for column in columns if column.physical_type == "BYTE_ARRAY"
-            }
-            short = pq.read_table(io.BytesIO(data), read_dictionary=sorted(texts), **options)
-            size = sum(map(_size, short.columns))
-        if size > LARGEST:
-            raise UserError(f"it takes more than {LARGEST >> 30} GB of memory")
-        return pq.read_table(io.BytesIO(data), **options).replace_schema_metadata().to_pandas()
-    except (OSError, ValueError, MemoryError, pa.ArrowException) as error:
-        raise UserError(f"it is no table of answers ({first_line(error)})") from error
-
-
 def file_name(record: dict[str, Any]) -> str:
     """Return what the files that are made of a record are called, without an ending.
 
@@ -123,17 +105,6 @@ def file_name(record: dict[str, Any]) -> str:
     """
     name = record["model"]["name"].replace("/", "--")
     return re.sub(r"[^A-Za-z0-9._-]", "_", name).lstrip(".") or "model"
-
-
-def _size(column: pa.ChunkedArray) -> int:
-    """Return at most how many bytes a column takes with its texts written out."""
-    total = column.nbytes
-    for chunk in column.chunks:
-        while pa.types.is_list(chunk.type):
-            chunk = chunk.flatten()
-        if pa.types.is_dictionary(chunk.type) and len(chunk):
-            total += len(chunk) * (pc.max(pc.binary_length(chunk.dictionary)).as_py() or 0)
-    return total
 
 
 def _places(folder: Path) -> list[Path]:
@@ -177,7 +148,7 @@ def _model(described: dict[str, Any]) -> dict[str, Any]:
     """
     name = described["name"]
     if "server" in described:
-        origin, name = "server", address.parse(name).model
+        origin, name = "server", _public(address.parse(name).model)
     elif name in bundled():
         origin = "bundled"
     else:
@@ -193,8 +164,8 @@ def _public(value: Any) -> Any:
 
     >>> _public(["popqa", "/home/ann/my questions.csv", "org/model@v1", "[X] is in [Y]", 3])
     ['popqa', 'my questions.csv', 'org/model@v1', '[X] is in [Y]', 3]
-    >>> _public("https://ann:secret@example.org/a.jsonl?token=1")
-    'https://example.org/a.jsonl'
+    >>> _public("https://ann:secret@example.org/a.jsonl?token=1"), _public("http://gpu7:8000#m")
+    ('https://example.org/a.jsonl', 'm')
     """
     if isinstance(value, list):
         return [_public(each) for each in value]
@@ -202,6 +173,8 @@ def _public(value: Any) -> Any:
         return value
     if re.match(r"https?://", value):
         parts = urlsplit(value)
+        if parts.fragment:  # a model on a server
+            return _public(parts.fragment)
         return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="").geturl()
     if value.startswith("hub:") or HUB_ID.fullmatch(value.partition("@")[0]):
         return value

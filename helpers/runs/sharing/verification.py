@@ -16,6 +16,7 @@ import jsonschema
 import pandas as pd
 
 from helpers import UserError, datasets, first_line, stats
+from helpers.datasets.files import table
 from helpers.runs.sharing import archive, record
 from helpers.runs.sharing.record import FORMAT, Shared
 from helpers.studies import STUDIES
@@ -44,6 +45,11 @@ def verify(path: str | Path) -> tuple[Shared, list[Verified]]:
         reason = "".join(filter(str.isprintable, str(error).rstrip(".")))
         name = "".join(filter(str.isprintable, Path(path).name))
         raise UserError(f"{name} is refused: {reason}.") from error
+
+
+def shared(place: str | Path) -> Shared:
+    """Return what is public of a folder of runs, or what is in an archive that holds."""
+    return verify(place)[0] if Path(place).is_file() else record.describe(place)
 
 
 def _form(shared: Shared) -> None:
@@ -82,7 +88,7 @@ def _run(shared: Shared, name: str) -> Verified:
     """Compare what the manifest says of one run with its answers."""
     run = shared.record["runs"][name]
     try:
-        answers = record.table(shared.files[run["answers"]["file"]])
+        answers = table(shared.files[run["answers"]["file"]], "it")
         if len(answers) != run["answers"]["rows"]:
             raise UserError(
                 f"its manifest says {run['answers']['rows']} answers, and it holds {len(answers)}"

@@ -2,7 +2,6 @@
 
 import re
 from collections import Counter
-from itertools import pairwise
 from pathlib import Path
 
 import nbformat
@@ -66,14 +65,6 @@ def test_the_guide_calls_exercises_by_their_titles():
     text = page("instructors").partition("## Common misconceptions")[0]
     for title, label in re.findall(r"\{ref\}`([^`<]+) <(ex-[\w-]+)>`", text):
         assert title == titles[label]
-
-
-def test_ninety_minutes_are_ninety():
-    text = page("instructors").partition("## Ninety-minute lecture")[2].partition("\n## ")[0]
-    spans = [tuple(map(int, span)) for span in re.findall(r"^\| (\d+)-(\d+) \|", text, re.M)]
-    assert spans[0][0] == 0
-    assert spans[-1][1] == 90
-    assert all(first[1] == second[0] for first, second in pairwise(spans))
 
 
 def test_the_rubric_has_five_criteria_and_three_proposals_are_complete():

@@ -9,18 +9,19 @@ from pathlib import Path
 
 import nbformat
 import pytest
+import yaml
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from book.tools import pdf, render
-from book.tools.course import exercises, quiz, slides
+from book.tools.course import exercises, quiz, slides, weeks
 from book.tools.jobs import TEMPLATES
-from helpers import UserError
+from helpers import UserError, findings
 from helpers.findings import Finding, load
 
 ROOT = Path(__file__).resolve().parents[3]
 HTML = ROOT / "book" / "_build" / "html"
-DECKS = sorted((HTML / slides.FOLDER).glob("*.html"))
-PIXEL = base64.b64encode(b"not really a picture").decode()
+DECKS = sorted(p for p in (HTML / slides.FOLDER).glob("*.html") if p.stem != "lecture")
+PIXEL = base64.b64encode(b"not really a picture, but long").decode()
 TEXT = """(x)=
 # Is it <so>?
 
@@ -37,8 +38,18 @@ TOLD = {"seed": 3, "finished": "2026-01-02T03:04", "device": "cpu", "versions": 
 # Where an outline has digits that no run computed: formulas, what is cited, and what is made up.
 CITED = re.compile(
     r"\$+[^$]*\$+|\{\w+\} .*|(?:Tables?|Figures?|sections?|Equations?|Appendix) [\w.]+"
-    r"(?:(?:,| and| to) [A-Z]?\.?\d[\w.]*)*|\b(?:19|20)\d\d\b|IC-LKE|`[^`]*`"
+    r"(?:(?:,| and| to) [A-Z]?\.?\d[\w.]*)*|\b(?:19|20)\d\d\b|IC-LKE|SmolLM2|`[^`]*`"
 )
+FIGURE_TEXT = 22  # pixels of a figure's labels: 11 points at 144 dots an inch
+WORDS = """() => {
+    const page = Reveal.getCurrentSlide().querySelector(".page").cloneNode(true);
+    page.querySelectorAll("aside").forEach(part => part.remove());
+    page.querySelectorAll("mjx-container").forEach(part => part.replaceWith(" x "));
+    return page.textContent.split(/\\s+/).filter(word => word).length;
+}"""
+SCALE = """() => Math.min(9, ...[...Reveal.getCurrentSlide().querySelectorAll("img")].map(
+    part => Math.min(part.clientWidth / part.naturalWidth,
+                     part.clientHeight / part.naturalHeight)))"""
 OUTSIDE = """() => {
     const page = Reveal.getCurrentSlide().getBoundingClientRect();
     const parts = "h1, h2, p, li, td, th, img, figcaption, mjx-container";
@@ -53,13 +64,10 @@ OUTSIDE = """() => {
 @pytest.fixture
 def chapter(tmp_path):
     """Return a chapter that is made up, with two findings, a figure and an equation."""
-    figure = {"name": "fig-x", "caption": "Shares, see {ref}`above <x>`."}
-    about = {"mystnb": {"figure": figure, "image": {"alt": 'A "curve"'}}}
+    about = {"mystnb": {"figure": {"name": "fig-x"}, "image": {"alt": 'A "curve"'}}}
     shown = new_output("display_data", {"image/png": PIXEL})
-    goals = "## What you will learn\n\n1. One.\n2. Two.\n\nMore."
     cells = [
         new_markdown_cell(TEXT),
-        new_markdown_cell(goals),
         new_markdown_cell(CONTENT),
         new_code_cell("plot()", metadata=about, outputs=[shown]),
     ]
@@ -81,10 +89,10 @@ def parts(page: str) -> list[str]:
 def test_an_outline_is_filled_in_from_the_run(chapter):
     outline = """## Does it rise?
 
-{figure} fig-x
+{figure} fig-x | Shares, as above.
 {finding} rises falls
 
-Note:
+Note: 4 minutes, optional
 Ask *first*.
 
 ---
@@ -92,20 +100,19 @@ Ask *first*.
 ## Meaning of $a$
 
 {equation} eq-x
-{objectives}
 {source} Made-up numbers & words.
 """
     title, result, meaning, made = parts(slides.deck(outline, chapter))
     assert "<h1>Is it &lt;so&gt;?</h1>" in title
     assert "<p>We ask &quot;why&quot;.</p>" in title
     assert f'alt="A &quot;curve&quot;" src="data:image/png;base64,{PIXEL}"' in result
-    assert "Shares, see above." in result
+    assert "<figcaption><p>Shares, as above.</p>" in result
+    assert '<h2 class="optional">' in result
     assert 'data-claim="rises">It rises &lt;by&gt; 12.5 [1.0, 20.0] points.</p>' in result
     assert 'class="finding undecided mathjax_ignore" data-claim="falls"' in result
-    assert re.search(r'<aside class="notes"><p>Ask <em>first</em>.</p>', result)
+    assert re.search(r"<p>4 minutes, optional</p>\s<p>Ask <em>first</em>.</p>", result)
     assert r"\(a\)</span></h2>" in meaning
     assert r"\[a &lt; b\]" in meaning
-    assert "<li>Two.</li>" in meaning
     assert "Made-up numbers &amp; words." in meaning
     assert "org/&lt;m&gt;, abc" in made
     assert "python 3" in made
@@ -149,7 +156,8 @@ def test_without_chapters_there_are_no_slides(tmp_path, monkeypatch):
 def test_a_deck_is_printed_a_page_a_slide(chapter, tmp_path, monkeypatch):
     monkeypatch.setattr(slides, "placed", lambda answers: {"monitor": chapter})
     outline = tmp_path / "monitor.md"
-    outline.write_text("## A\n\nOne.\n\n---\n\n## B\n\n$$a^2$$\n\nNote:\nSay it.")
+    outline.write_text("## A\n\nOne.\n\n---\n\n## B\n\n$$a^2$$\n\nNote: 1 minute\nSay it.")
+    (tmp_path / "lecture.yaml").write_text("- monitor: A\n- missing: B\n")
     monkeypatch.setattr(slides, "OUTLINES", tmp_path)
     try:
         pdf.browser()
@@ -157,10 +165,11 @@ def test_a_deck_is_printed_a_page_a_slide(chapter, tmp_path, monkeypatch):
         pytest.skip("no browser is installed")
     with ThreadPoolExecutor() as apart:  # the library bears one browser a thread
         said = apart.submit(slides.make, tmp_path / "out").result()
-    assert said.endswith("1 decks, as HTML and as PDF.")
+    assert said.endswith("2 decks, as HTML and as PDF.")
     data = (tmp_path / "out" / "monitor.pdf").read_bytes()
     assert data.startswith(b"%PDF-")
     assert data.count(b"/Type /Page\n") == 4
+    assert (tmp_path / "out" / "lecture.pdf").is_file()
 
 
 @pytest.fixture(scope="module", params=sorted(render.chapters()))
@@ -171,12 +180,45 @@ def outlined(request):
     return request.param, re.split(r"^---$", text, flags=re.MULTILINE), cells
 
 
-def test_a_deck_has_12_to_20_slides_each_with_a_heading_and_notes(outlined):
-    _, pages, _ = outlined
-    assert 12 <= len(pages) + 2 <= 20
+def test_a_slide_has_a_heading_minutes_notes_and_at_most_60_words(outlined):
+    name, pages, _ = outlined
+    assert 12 <= len(pages) + 2 <= 22
+    told = findings.wordings(name) if name != "calibration" else {}
+    asked = {one.id: one for one in quiz.read(TEMPLATES / "quiz" / f"{name}.yaml")}
+    given = {one.label: one for one in exercises.read(TEMPLATES / f"{name}.ipynb")}
     for page in pages:
         assert re.match(r"\s*## \S", page), page
-        assert re.search(r"^Note:\n\S", page, flags=re.MULTILINE), page
+        body, timed, notes = re.split(r"^(Note: .*)$", page, flags=re.MULTILINE)
+        assert weeks.TIMED.fullmatch(timed), page
+        assert notes.strip()
+        said = [re.sub(r"\$+[^$]*\$+", "x", re.sub(r"^\{\w+\}|[#|*-]", "", body, flags=re.M))]
+        for kind, words in re.findall(r"^\{(\w+)\} *(.*)$", body, flags=re.MULTILINE):
+            if kind == "finding":
+                claims = [told.get(claim, {}) for claim in words.split()]
+                said += [max(map(str, claim.values()), key=len, default="") for claim in claims]
+            elif kind == "quiz":
+                said += [asked[words].ask, *asked[words].options]
+            elif kind == "exercise":
+                assert body.strip().startswith(f"## {given[words].title}\n")
+                said.append(given[words].text)
+        assert sum(len(one.split()) for one in said) <= 66, page  # names and formulas count twice
+
+
+def test_no_deck_discusses_what_is_handed_in(outlined):
+    name, pages, _ = outlined
+    shown = re.findall(r"^\{exercise\} (.*)$", "\n".join(pages), flags=re.MULTILINE)
+    kinds = {one.label: one.kind for one in exercises.read(TEMPLATES / f"{name}.ipynb")}
+    assert {kinds[label] for label in shown} <= {"on paper"}
+
+
+def test_the_lecture_takes_ninety_minutes():
+    told = []
+    for one in yaml.safe_load((slides.OUTLINES / "lecture.yaml").read_text(encoding="utf-8")):
+        ((name, heading),) = one.items()
+        text = (slides.OUTLINES / f"{name}.md").read_text(encoding="utf-8")
+        (page,) = [part for part in text.split("\n---\n") if f"## {heading}\n" in part]
+        told.append(int(weeks.TIMED.search(page)[1]))
+    assert 80 <= sum(told) <= 90
 
 
 def test_outlines_name_what_is_in_the_chapter(outlined):
@@ -193,7 +235,7 @@ def test_outlines_name_what_is_in_the_chapter(outlined):
     for kind, words in asked:
         assert kind in slides.FILLED
         if kind in have:
-            assert set(words.split()) <= have[kind], words
+            assert set(words.partition(" | ")[0].split()) <= have[kind], words
     claims = [claim for kind, words in asked if kind == "finding" for claim in words.split()]
     assert len(set(claims)) == len(claims) >= 4
 
@@ -202,7 +244,7 @@ def test_outlines_have_no_numbers_of_a_run(outlined):
     _, pages, _ = outlined
     for page in pages:
         body, _, notes = page.partition("\nNote:")
-        said = notes if "{source} " in body else page
+        said = notes.partition("\n")[2] if "{source} " in body else weeks.TIMED.sub("", page)
         assert not re.search(r"\d", CITED.sub("", said)), page
 
 
@@ -234,10 +276,12 @@ def test_a_deck_opens_without_network_and_fits(deck, browser):
     page.goto(deck.as_uri())
     page.wait_for_function("window.Reveal?.isReady()")
     number = page.evaluate("Reveal.getTotalSlides()")
-    assert 12 <= number <= 20
+    assert 12 <= number <= 22
     for index in range(number):
         page.evaluate(f"Reveal.slide({index})")
         assert not page.evaluate(OUTSIDE), f"slide {index + 1}"
+        assert page.evaluate(WORDS) <= 60, f"slide {index + 1}"
+        assert page.evaluate(SCALE) * FIGURE_TEXT >= 13, f"slide {index + 1}"
     assert not errors
     assert not [address for address in asked if not address.startswith(("file:", "data:"))]
     assert page.evaluate("document.querySelectorAll('mjx-merror').length") == 0
@@ -247,4 +291,5 @@ def test_a_deck_opens_without_network_and_fits(deck, browser):
 @needs_book
 def test_the_page_of_the_course_links_to_every_deck():
     page = (HTML / "instructors.html").read_text(encoding="utf-8")
-    assert {f"slides/{deck.name}" for deck in DECKS} == set(re.findall(r'"(slides/.*?)"', page))
+    decks = {f"slides/{deck.name}" for deck in DECKS} | {"slides/lecture.html"}
+    assert decks == set(re.findall(r'"(slides/.*?)"', page))

@@ -60,3 +60,15 @@ def test_the_page_names_them_all(found):
     assert re.findall(r"`([^`]+) <(ex-[\w-]+)>`", text.replace("\n", " ")) != []
     assert sorted(re.findall(r"<(ex-[\w-]+)>", text)) == sorted(one.label for one in found)
     assert text.count("**Week ") == weeks.WEEKS
+
+
+@pytest.mark.parametrize("week", weeks.of_the_book(), ids=lambda week: week.name)
+def test_a_class_takes_two_hours(week):
+    minutes = [minutes for minutes, _ in weeks.in_class(week)]
+    assert all(minute > 0 for minute in minutes)
+    assert sum(minutes) == weeks.CLASS
+    assert weeks.timetable(week).endswith("|")
+    for name in week.chapters:
+        core, optional = weeks.slides(name)
+        assert 40 <= core <= 75
+        assert core + optional <= 90

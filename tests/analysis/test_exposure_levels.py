@@ -1,13 +1,25 @@
 """Groups of exposure: designed for the atlas, chosen by size for counts of one's own."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helpers.runs.panel import levels
-from helpers.runs.panel.levels import ATLAS, LEAST, OFTEN, SELDOM, SHOWN
+from notebooks.analysis import exposure_levels
+from notebooks.analysis.exposure_levels import ATLAS, LEAST, OFTEN, SELDOM, SHOWN
+
+TRAINING = re.compile(r"\bread\b|readings|training|shown")
+
+
+def of(dataset, counts, stand_in=""):
+    """Return the levels of facts with these counts."""
+    table = pd.DataFrame({"item": range(len(counts)), "exposures": np.array(counts, dtype=float)})
+    table.attrs["stand_in"] = stand_in
+    return exposure_levels.of(dataset, table)
+
 
 COUNTS = st.lists(st.integers(0, 12) | st.integers(0, 10**6), max_size=300)
 
@@ -22,12 +34,12 @@ def test_the_atlas_has_the_levels_of_its_design():
     assert sides[SHOWN].tolist() == [0] + [1] * 9
     assert sides[OFTEN].tolist() == [-1, 0, 0, 0, -1, -1, -1, 1, 1, 1]
     assert sides[SELDOM].tolist() == [0, 1, 1, 1, 1, -1, -1, -1, -1, -1]
-    assert levels.of("atlas", [0, 3, 500]) is ATLAS
+    assert of("atlas", [0, 3, 500]) is ATLAS
 
 
 @given(COUNTS)
 def test_every_count_is_in_one_group_that_is_large_enough(counts):
-    found = levels.of("own", counts)
+    found = of("own", counts)
     table = found.mark(pd.DataFrame({"exposures": np.array(counts, dtype=float)}))
     seen = table[table["exposures"] > 0]
     assert set(table.loc[table["exposures"] == 0, "group"]) <= {"absent"}
@@ -58,12 +70,38 @@ def test_every_count_is_in_one_group_that_is_large_enough(counts):
     ],
 )
 def test_groups_by_hand(counts, groups):
-    assert list(levels.of("own", counts).groups) == [name.removesuffix(" times") for name in groups]
+    assert list(of("own", counts).groups) == [name.removesuffix(" times") for name in groups]
 
 
 def test_without_two_groups_high_and_low_are_not_compared():
-    found = levels.of("own", [0] * 30 + [5] * 60)
+    found = of("own", [0] * 30 + [5] * 60)
     table = found.mark(pd.DataFrame({"exposures": [0, 5, 6]}))
     assert table[OFTEN].isna().all()
     assert table[SELDOM].tolist() == [0, 1, 1]
     assert found.said[OFTEN].startswith("facts that occur often in the searched corpus")
+
+
+def texts(found):
+    """Return all words that levels lend to sentences, tables and figures."""
+    own = [found.never, found.dose, found.alarm, found.times, found.axis, found.unread]
+    return [*own, *found.questions, *found.said.values(), *found.labels.values(), *found.groups]
+
+
+@pytest.mark.parametrize(
+    "found", [of("own", [0] * 30 + [1] * 30 + [5] * 30 + [80] * 30), of("own", [])]
+)
+def test_counts_of_ones_own_are_no_readings(found):
+    said = [text for text in texts(found) if text != ATLAS.unread]  # which is not asked there
+    assert not [text for text in said if TRAINING.search(text)]
+    assert not [text for text in texts(ATLAS) if "corpus" in text]
+
+
+def test_frequencies_that_stand_in_are_cut_in_halves_and_thirds():
+    counts = [0] * 40 + list(range(1, 81))
+    found = of("atlas", counts, "frequency of names")
+    marked = found.mark(pd.DataFrame({"exposures": np.array(counts, dtype=float)}))
+    assert marked[SHOWN].value_counts().to_dict() == {0.0: 60, 1.0: 60}
+    assert marked[OFTEN].notna().sum() == 80
+    assert (marked["group"] != "").all()
+    assert not [text for text in texts(found) if TRAINING.search(text)]
+    assert "frequency of names" in found.note

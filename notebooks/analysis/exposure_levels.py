@@ -1,14 +1,13 @@
 """Which exposures are compared with which, and how sentences, tables and figures call them.
 
 The bundled models read their facts 0, 1, 2, 4, ... 256 times by design. Counts of one's own may be
-any numbers, so their groups are chosen by size.
+any numbers, so their groups are chosen by size; so are those of frequencies that stand in.
 """
 
 from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 LEAST = 20  # facts of a group
@@ -21,7 +20,7 @@ MANY, NONE = float("inf"), (1, 0)
 class Levels:
     """Groups of exposure and the contrasts between them, with their names.
 
-    ``said`` completes "separates ..."; the other words are parts of sentences in `findings`.
+    ``said`` completes "separates ..."; the other words are parts of the chapter's wordings.
     """
 
     groups: dict[str, Range]  # of tables; the first is exposure 0
@@ -29,13 +28,9 @@ class Levels:
     said: dict[str, str]
     labels: dict[str, str]
     never: str = "facts never read"
-    read: str = "a fact was read"
     dose: str = "exposure"
-    trace: str = "Few readings leave a trace"
-    after: str = "after one to eight readings than after none"
+    unread: str = "that training left out"
     alarm: str = "known though never read"
-    fact: tuple[str, str, str] = ("never read", "read once", "read {:,} times")
-    guess: str = ", a guess"
     questions: tuple[str, ...] = (
         "Has the model read this at all?",
         "Has it read it often?",
@@ -44,6 +39,7 @@ class Levels:
     )
     times: str = "times read"
     axis: str = "times the training text states the fact"
+    note: str = ""  # what the counts cannot show
     starts: tuple[int, ...] = ()  # the lowest count of each point of a curve; none: every count
     centres: tuple[int, ...] = ()  # the median count of each point, exposure 0 first
 
@@ -84,19 +80,22 @@ ATLAS = Levels(
 )
 
 
-def of(dataset: str, exposures: npt.ArrayLike) -> Levels:
+def of(dataset: str, table: pd.DataFrame) -> Levels:
     """Return the levels of a data set: those of the atlas, or some that its counts suggest.
 
     Facts with count 0 are a group by themselves. The others are sorted by count and cut, never
     between equal counts, into three groups of much the same size for contrasts, and up to eight for
     curves; a group has at least `LEAST` facts, so there may be fewer.
 
-    >>> of("books", [0] * 20 + [1] * 30 + [5] * 20 + [7] * 30).groups
+    >>> counts = [0] * 20 + [1] * 30 + [5] * 20 + [7] * 30
+    >>> of("books", pd.DataFrame({"item": range(100), "exposures": counts})).groups
     {'absent': (0, 0), '1 to 4': (1, 4), '5 or more': (5, inf)}
     """
+    counts = table.drop_duplicates("item")["exposures"].dropna()
+    if table.attrs.get("stand_in"):
+        return _frequent(counts, table.attrs["stand_in"])
     if dataset == "atlas":
         return ATLAS
-    counts = pd.Series(np.asarray(exposures, dtype=float)).dropna()
     thirds, points = (_ranges(counts, most) for most in (3, 8))
     low, high = (thirds[0], thirds[-1]) if thirds else (NONE, NONE)
     several = len(thirds) > 1
@@ -124,14 +123,8 @@ def of(dataset: str, exposures: npt.ArrayLike) -> Levels:
             SELDOM: f"{little} / absent",
         },
         never=absent,
-        read="a fact occurs in the searched corpus",
         dose="the count in the searched corpus",
-        trace="Low counts already show",
-        after=f"for facts that occur {seldom} in the searched corpus than for absent ones",
         alarm="known though absent",
-        fact=("absent from the searched corpus", "that occurs there once",
-              "that occurs there {:,} times"),
-        guess="",
         questions=(
             "Does the corpus contain it at all?",
             "Does the corpus contain it often?",
@@ -140,6 +133,46 @@ def of(dataset: str, exposures: npt.ArrayLike) -> Levels:
         ),
         times="count",
         axis="occurrences in the searched corpus, median of the group",
+        starts=tuple(start for start, _ in points),
+        centres=(0, *(int(counts[counts.between(*ends)].median()) for ends in points)),
+    )  # fmt: skip
+
+
+def _frequent(counts: pd.Series, stand_in: str) -> Levels:
+    """Return levels of a stand-in for exposure: frequent and rare subjects, cut at the median."""
+    middle = int(counts.median()) if len(counts) else 0
+    low, high = (int(q) for q in counts.quantile([1 / 3, 2 / 3]).fillna(0))
+    points = _ranges(counts, 8)
+    rare = (0, middle)
+    return Levels(
+        groups={"rare": rare, "frequent": (middle + 1, MANY)},
+        contrasts={
+            SHOWN: ((middle + 1, MANY), rare),
+            OFTEN: ((high + 1, MANY), (0, low)),
+            SELDOM: ((low + 1, high), (0, low)),
+        },
+        said={
+            SHOWN: "facts about frequent subjects from facts about rare ones",
+            OFTEN: "facts about the most frequent third of subjects from the rarest third",
+            SELDOM: "facts about the middle third of subjects from the rarest third",
+        },
+        labels={SHOWN: "frequent / rare subject", OFTEN: "top / bottom third",
+                SELDOM: "middle / bottom third"},
+        never="facts about rare subjects",
+        dose="the frequency of the subject's name",
+        unread="of the same question",
+        alarm="known though the subject is rare",
+        questions=(
+            "Is the subject frequent?",
+            "Is the subject among the most frequent third?",
+            "Is the subject in the middle third or in the rarest?",
+            "Which calls fewest facts about rare subjects known?",
+        ),
+        times="frequency",
+        axis=f"{stand_in}, per thousand million words",
+        note=f"Nobody counted what these models read: the {stand_in} stands in for exposure. A "
+        "frequent name is not a frequent fact, common words are names too (Nice, Reading), and a "
+        "fact about a rare subject may have been read.",
         starts=tuple(start for start, _ in points),
         centres=(0, *(int(counts[counts.between(*ends)].median()) for ends in points)),
     )  # fmt: skip

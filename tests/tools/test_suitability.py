@@ -4,10 +4,10 @@ import re
 
 import pytest
 
+from book.tools import suitability
+from book.tools.suitability import TAKES
 from helpers import UserError, datasets
 from helpers.datasets import download
-from helpers.studies import suitability
-from helpers.studies.suitability import TAKES
 from tests import own_facts
 
 

@@ -1,0 +1,771 @@
+"""What the calibration chapter computes: verdicts of all methods, beside what models were shown."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+
+from helpers import datasets, stats
+from helpers.metrics import canonical, detection
+from helpers.plots import primitives, tables
+from helpers.runs.panel import reading
+from helpers.stats import agreement, averages, dose_response
+from helpers.studies import FIRM, STUDIES, Study, fitting
+from notebooks.analysis.exposure_levels import ATLAS, OFTEN, SELDOM, SHOWN, Levels, of
+
+__all__ = ["OFTEN", "SELDOM", "SHOWN", "of"]
+MARGIN = 0.02  # of an area: what counts as better at all
+NOTHING = (float("nan"),) * 3
+NOTHING_ASKED = "Too few facts of the panel were asked by all methods."
+SLOPE = "log odds a doubling"
+NUMBERS = ["known", "score", "blind", "misled", "exposures", "false_exposures"]
+
+
+def gather(
+    found: pd.DataFrame, models: Sequence[str], firm: float = FIRM, dataset: str = "atlas"
+) -> pd.DataFrame:
+    """Return one row for each model, method and fact of the panel."""
+    parts = []
+    good = found[(found["left_out"] == "") & found["model"].isin(models)]
+    truths = {model: datasets.truth(dataset, model) for model in models}
+    named = next((t for t in truths.values() if t is not None and "stand_in" in t.attrs), None)
+    place = good["model"].map({model: number for number, model in enumerate(models)})
+    for run in good.loc[place.sort_values(kind="stable").index].to_dict("records"):
+        told = truths[run["model"]] if named is None else named
+        false = told.loc[told["false_exposures"] > 0, "false_object"].to_dict()
+        said = reading.answers(run["folder"])
+        study = STUDIES[run["chapter"]]
+        table = verdicts(study, said, run["settings"], false, firm)
+        table.insert(0, "method", study.TITLE)
+        table.insert(0, "model", run["model"])
+        parts.append(table.join(told, on="item"))
+    if not parts:
+        columns = [*("model", "method", "item", "relation", "false_object", "plain"), *NUMBERS]
+        kinds = dict.fromkeys(NUMBERS, float) | {"plain": bool}
+        parts = [pd.DataFrame(columns=columns).astype(kinds)]
+    table = pd.concat(parts, ignore_index=True)
+    table.attrs["stand_in"] = "" if named is None else named.attrs["stand_in"]
+    return table
+
+
+def verdicts(
+    study: Study,
+    answers: pd.DataFrame,
+    settings: Mapping[str, Any],
+    false: Mapping[str, str],
+    firm: float = FIRM,
+) -> pd.DataFrame:
+    """Return one row a fact: what a study found of it, and its verdict.
+
+    A verdict follows from the answers and the answer key alone: that a fact was never in the
+    training text makes no right answer wrong. ``seen`` is taken away before it is asked for.
+    """
+    found = study.facts(answers, **fitting(study.facts, settings))
+    said = study.verdict(found.drop(columns="seen", errors="ignore"), firm)
+    told = [false.get(item, "") for item in found["item"]]
+    misled = [
+        float(canonical.same_answer(text, [wrong])) if wrong and text is not None else np.nan
+        for text, wrong in zip(said.pop("asserted"), told)
+    ]
+    verdict = said.assign(misled=misled)
+    own = found.drop(columns=["stratum", *verdict], errors="ignore")
+    return pd.concat([own[["item", "relation"]], verdict, own.iloc[:, 2:]], axis=1)
+
+
+def spread(table: pd.DataFrame, column: str) -> pd.DataFrame:
+    """Lay one column out with a row a fact and a column a model and method.
+
+    Facts that some method was not asked are left out, and so are methods without the figure.
+
+    >>> table = pd.DataFrame({"model": "m", "method": ["x", "x", "y"], "item": ["a", "b", "a"],
+    ...                       "score": [0.1, 0.2, 0.3]})
+    >>> spread(table, "score").reset_index().values.tolist()
+    [['a', 0.1, 0.3]]
+    """
+    parts = {
+        pair: rows.set_index("item")[column].astype(float)
+        for pair, rows in table.groupby(["model", "method"], sort=False)
+    }
+    names = ["model", "method"]
+    if not parts:
+        return pd.DataFrame(columns=pd.MultiIndex.from_arrays([[], []], names=names))
+    wide = pd.concat(parts, axis=1, names=names)
+    return wide.dropna(axis=1, how="all").dropna()
+
+
+def truth(table: pd.DataFrame, items: pd.Index, column: str = "exposures") -> pd.Series:
+    """Return a column that is the same for all models and methods, one entry a fact.
+
+    >>> table = pd.DataFrame({"item": ["a", "a", "b"], "exposures": [4, 4, 0]})
+    >>> truth(table, pd.Index(["b", "a"])).tolist()
+    [0, 4]
+    """
+    return table.drop_duplicates("item").set_index("item")[column].loc[items]
+
+
+def told(levels: Levels, dataset: str, n_plain: int, n_misled: int, models: Sequence[str]) -> str:
+    """Say how many facts were asked, and what is known of their exposure.
+
+    >>> told(ATLAS, "atlas", 602, 86, ["atlas-s"])[:56]
+    '602 facts were asked by every method; in 86 more the tex'
+    """
+    said = f"{n_plain} facts were asked by every method"
+    if levels.note:
+        return f"{said}. {levels.note}"
+    if dataset == "atlas":
+        return f"{said}; in {n_misled} more the text also states something false ({count(models)})."
+    facts = datasets.load(dataset)
+    missing = int(facts["exposure"].isna().sum()) if "exposure" in facts else len(facts)
+    left_out = f" {missing} of the {len(facts)} facts have no count and are left out."
+    return (
+        f"{said}. Exposure here is a count that comes with the data set {dataset}: how often the "
+        "searched corpus contains a fact. It is no record of what a model read: a corpus can name "
+        "subject and object without stating the fact, and state it in words that the search "
+        f"missed.{left_out if missing else ''}"
+    )
+
+
+def count(models: Sequence[str]) -> str:
+    """Write of how many models something is a mean.
+
+    >>> count(["atlas-s"]), count(["atlas-s", "atlas-m"])
+    ('1 model', 'mean of 2 models')
+    """
+    return f"mean of {len(models)} models" if len(models) > 1 else f"{len(models)} model"
+
+
+def lead(contest: pd.DataFrame, name: str, among: Sequence[str] = ()) -> tuple[list[float], str]:
+    """Return a method's lead over the best other one, on average over models, and its rival.
+
+    The lead (estimate, low, high, n) is negative where the method is behind.
+
+    >>> rows = [["mean", "x", 0.9, 0.0, 0.0, 0.0, 9], ["mean", "y", 0.7, 0.2, 0.1, 0.3, 9]]
+    >>> columns = ["model", "method", "estimate", "behind", "behind_low", "behind_high", "n"]
+    >>> table = pd.DataFrame(rows, columns=columns)
+    >>> lead(table, "x"), lead(table, "y")
+    (([0.2, 0.1, 0.3, 9], 'y'), ([-0.2, -0.3, -0.1, 9], 'x'))
+    """
+    mean = contest[(contest["model"] == "mean") & contest["estimate"].notna()].set_index("method")
+    mean = mean.loc[[m for m in mean.index if not among or m in (name, *among)]]
+    others = mean.drop(index=name, errors="ignore")
+    if name not in mean.index or others.empty:
+        return [*NOTHING, 0], ""
+    gap, n = ["behind", "behind_low", "behind_high"], int(mean["n"].max())
+    leads = (others["behind"] >= 0).all() and mean.loc[name, gap].fillna(0).eq(0).all()
+    rival = str((others if leads else mean)["behind"].idxmin())
+    behind, low, high = mean.loc[rival if leads else name, gap].astype(float).tolist()
+    return ([behind, low, high, n] if leads else [-behind, -high, -low, n]), rival
+
+
+def written(contest: pd.DataFrame, name: str, digits: int = 2, scale: float = 1) -> str:
+    """Write a method's figure, on average over models, with its interval."""
+    row = contest[(contest["model"] == "mean") & (contest["method"] == name)]
+    ends = row[["estimate", "low", "high"]].to_numpy(dtype=float)
+    return tables.interval(*ends[0], digits=digits, scale=scale) if len(ends) else "n/a"
+
+
+def named(method: str) -> str:
+    """Name a method as a sentence does."""
+    return method.replace("knowledge base", "the knowledge base")
+
+
+def nearest(areas: pd.DataFrame) -> tuple[list[float], str, str]:
+    """Return how far behind the best method the nearest one is, the best, and who is behind.
+
+    Of those that are clearly behind, if there are any.
+    """
+    mean = areas[(areas["model"] == "mean")].dropna(subset=["estimate"])
+    mean = mean.sort_values("estimate", ascending=False)
+    if len(mean) < 2:
+        return [*NOTHING, 0], "", ""
+    late = mean[mean["behind_low"] > 0]
+    rows = late if len(late) else mean.iloc[1:]
+    columns = ["behind", "behind_low", "behind_high", "n"]
+    statistic = rows.loc[rows["behind"].idxmin(), columns].astype(float).tolist()
+    best, *_ = mean["method"]
+    return statistic, named(best), " and ".join(map(named, rows["method"]))
+
+
+def least(table: pd.DataFrame) -> tuple[list[float], pd.Series | None, pd.Series | None]:
+    """Return the statistic that decides whether all rows are above 0, its row and the largest.
+
+    Where every interval is above 0 (or below) the row nearest to 0 decides, else the least certain.
+    """
+    rows, columns = table.dropna(subset=["low", "high"]), ["estimate", "low", "high", "n"]
+    if rows.empty:
+        return [*NOTHING, 0], None, None
+    above, below = (rows["low"] > 0).all(), (rows["high"] < 0).all()
+    place = rows["estimate"].idxmax() if below else rows["estimate" if above else "low"].idxmin()
+    row, most = rows.loc[place], rows.loc[rows["estimate"].idxmax()]
+    return row[columns].astype(float).tolist(), row, most
+
+
+def odds(row: pd.Series | None, most: pd.Series | None) -> dict[str, str]:
+    """Write the odds ratios of two slopes, and whose they are."""
+    words = {"factor": "", "who": "", "most": "", "top": ""}
+    if row is None or most is None:
+        return words
+    for (number, name), of_row in zip((("factor", "who"), ("most", "top")), (row, most)):
+        ends = np.exp(of_row[["estimate", "low", "high"]].astype(float))
+        words |= {number: tables.interval(*ends, digits=2)}
+        words |= {name: f"{of_row['method']}, {of_row['model']}"}
+    return words
+
+
+def pairs(row: pd.Series | None, most: pd.Series | None) -> dict[str, str]:
+    """Name the pairs of methods that agree least and most, and how far the latter do."""
+    if row is None or most is None:
+        return {"pair": "", "top": "", "most": ""}
+    pair, top = (f"{each['first']} and {each['second']}" for each in (row, most))
+    return {"pair": pair, "top": top,
+            "most": tables.interval(*most[["estimate", "low", "high"]], digits=2)}  # fmt: skip
+
+
+def examples(known: pd.DataFrame, plain: pd.DataFrame, levels: Levels = ATLAS) -> list[str]:
+    """Pick one fact shown often, one seldom and one never (or of the rarest subjects)."""
+    exposures = truth(plain, known.index)
+    number, half = known.sum(axis=1), known.shape[1] / 2
+    wanted = (
+        (exposures.between(*levels.contrasts[OFTEN][0]), number),
+        (exposures.between(*levels.contrasts[SELDOM][0]), -(number - half).abs()),
+        (exposures.between(*levels.contrasts[SHOWN][1]), number),
+    )
+    picked = [score[which.loc[score.index]] for which, score in wanted]
+    return list(dict.fromkeys(str(score.idxmax()) for score in picked if len(score)))
+
+
+def three(
+    plain: pd.DataFrame, picked: Sequence[str], model: str, dataset: str, levels: Levels = ATLAS
+) -> pd.DataFrame:
+    """Lay out the four verdicts on some facts, each with its score."""
+    rows = plain[(plain["model"] == model) & plain["item"].isin(picked)]
+    names = datasets.load(dataset).set_index("fact")[["subject", "object"]]
+    said = [f"{'yes' if row.known else 'no'}, {row.score:.2f}" for row in rows.itertuples()]
+    named = [", ".join(row) for row in names.loc[rows["item"]].itertuples(index=False)]
+    rows = rows.assign(verdict=said, fact=named)
+    wide = rows.pivot_table("verdict", ["exposures", "fact"], "method", aggfunc="first")
+    wide = wide.reindex(columns=list(titles().values())).sort_index(ascending=False)
+    return wide.rename_axis([levels.times, "fact"]).rename_axis(columns=None)
+
+
+def strings(used: pd.DataFrame, model: str, picked: Sequence[str]) -> pd.DataFrame:
+    """Return how many strings a model reads of the last fact in each chapter, and one's end."""
+    rows = {}
+    for row in used[used["model"].eq(model) & bool(picked)].to_dict("records"):
+        said = reading.answers(row["folder"])
+        said = said[said["item"] == picked[-1]]
+        end = said["read"].iloc[0][-90:].partition(" ")[2]
+        rows[STUDIES[row["chapter"]].TITLE] = len(said), f"… {end}"
+    return pd.DataFrame(rows, index=["strings", "the first one, its end"]).T.rename_axis("method")
+
+
+def square(above: pd.DataFrame, below: pd.DataFrame, methods: Sequence[str]) -> pd.DataFrame:
+    """Lay one measure of all pairs of methods above a diagonal and another below it.
+
+    >>> pair = pd.DataFrame({"first": ["a"], "second": ["b"], "estimate": [0.5]})
+    >>> square(pair, pair.assign(estimate=0.4), ["a", "b"]).fillna(1).to_numpy().tolist()
+    [[1.0, 0.5], [0.4, 1.0]]
+    """
+    table = pd.DataFrame(index=list(methods), columns=list(methods), dtype=float)
+    for row in above.itertuples():
+        table.loc[row.first, row.second] = row.estimate
+    for row in below.itertuples():
+        table.loc[row.second, row.first] = row.estimate
+    return table
+
+
+def area_dots(table: pd.DataFrame, label: str, by: str, xlabel: str) -> Axes:
+    """Draw areas under ROC curves with their intervals, beside the line of a coin at one half."""
+    shown = table.dropna(subset=["estimate"]).replace(
+        {by: {n: n.partition(", ")[2] for n in UNREAD}}
+    )
+    ax = primitives.dots(shown, label, by, xlabel=xlabel, nothing=NOTHING_ASKED)
+    if len(shown):
+        ax.axvline(0.5, color="black", lw=1, ls=":")
+        ax.set_xlim(0.35, 1.02)
+    return ax
+
+
+def price(used: pd.DataFrame, bits: pd.DataFrame) -> pd.DataFrame:
+    """Set what each method tells of a fact beside the tokens that it takes, means over models."""
+    table = bits[bits["model"] == "mean"].set_index("method")
+    table = table.join(tokens(used).groupby("method").mean())
+    for name in ("tokens", "forwarded"):
+        table[f"{name} per bit"] = table[name] / table["estimate"].where(table["low"] > 0)
+    columns = ["estimate", "low", "high", "tokens", "tokens per bit", "forwarded"]
+    return table[[*columns, "forwarded per bit", "n"]]
+
+
+def sizes(table: pd.DataFrame, levels: Levels = ATLAS) -> pd.DataFrame:
+    """Count the facts of a panel at each point of the curves, and those also stated falsely.
+
+    >>> table = pd.DataFrame({"item": list("aab"), "exposures": [4, 4, 0], "plain": True})
+    >>> sizes(ATLAS.mark(table))["facts"].to_dict()
+    {0: 1, 4: 1}
+    """
+    each = table.drop_duplicates("item")
+    found = each.groupby("level").agg(
+        facts=("item", "size"),
+        plain=("plain", "sum"),
+        lowest=("exposures", "min"),
+        highest=("exposures", "max"),
+    )
+    found["also stated falsely"] = found["facts"] - found.pop("plain")
+    shown = ["facts", *(["lowest", "highest"] if levels.starts else ["also stated falsely"])]
+    return found[shown].rename_axis("median" if levels.starts else "exposures")
+
+
+COLUMNS = ["model", "method", "estimate", "low", "high", "n"]
+COLUMNS += ["behind", "behind_low", "behind_high", "tied"]
+Measure = Callable[[np.ndarray], np.ndarray]
+
+
+def contest(
+    wide: pd.DataFrame,
+    truth: pd.Series,
+    measure: Measure,
+    strata: pd.Series,
+    higher: bool = True,
+    scale: Mapping[tuple[str, str], float] | None = None,
+    n_resamples: int = 1000,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Measure every method, by model and on average, and compare each with the best one.
+
+    All columns are resampled together: a fact that is hard for every method and every model does
+    not blur their differences.
+
+    >>> wide = pd.DataFrame({("m", "x"): [1.0, 1.0, 0.0], ("m", "y"): [1.0, 0.0, 0.0]})
+    >>> ones = pd.Series([1, 1, 1])
+    >>> found = contest(wide, ones, lambda pairs: pairs[..., 0].mean(-1), ones, n_resamples=99)
+    >>> found[["model", "method", "tied"]].values.tolist()
+    [['m', 'x', True], ['m', 'y', True], ['mean', 'x', True], ['mean', 'y', True]]
+    """
+    if wide.empty:
+        kinds = dict.fromkeys(COLUMNS[2:], float) | {"n": int, "tied": bool}
+        return pd.DataFrame(columns=COLUMNS).astype(kinds)
+    keys, factors = list(wide.columns), dict(scale or {})
+    methods = list(dict.fromkeys(method for _, method in keys))
+    marks = truth.loc[wide.index].to_numpy(dtype=float)
+
+    def figures(values: np.ndarray) -> np.ndarray:
+        said, true = values[..., :-1], values[..., -1]
+        each = [
+            measure(np.stack([said[..., place], true], axis=-1)) * factors.get(key, 1.0)
+            for place, key in enumerate(keys)
+        ]
+        means = [
+            np.mean([each[place] for place, key in enumerate(keys) if key[1] == method], axis=0)
+            for method in methods
+        ]
+        return np.stack([*each, *means], axis=-1)
+
+    values = np.column_stack([wide.to_numpy(dtype=float), marks])
+    layers = strata.loc[wide.index].to_numpy()
+    estimates = figures(values)
+    draws = stats.replicates(values, figures, layers, n_resamples, seed)
+    rows = pd.DataFrame([*keys, *(("mean", method) for method in methods)])
+    rows.columns = ["model", "method"]
+    rows["estimate"], rows["n"] = estimates, len(values)
+    if own := getattr(measure, "bounds", None):
+        rows["low"], rows["high"] = own(estimates, draws, values)
+    else:
+        rows["low"], rows["high"] = stats.bounds(draws, len(values), layers)
+    sign = 1 if higher else -1
+    for places in rows.groupby("model").indices.values():
+        best = places[np.nan_to_num(sign * estimates[places], nan=-np.inf).argmax()]
+        behind = sign * (draws[:, [best]] - draws[:, places])
+        rows.loc[places, "behind"] = sign * (estimates[best] - estimates[places])
+        low, high = stats.bounds(behind, len(values), layers)
+        rows.loc[places, "behind_low"], rows.loc[places, "behind_high"] = low, high
+    rows["tied"] = ~(rows["behind_low"] > 0)
+    return rows[COLUMNS]
+
+
+Contests = Mapping[str, tuple[str, bool, pd.DataFrame]]  # question: figure, higher is better
+
+
+def lines(contests: Contests, levels: Levels = ATLAS) -> pd.DataFrame:
+    """Tell for each question which method answers it best, from its contest."""
+    rows = []
+    for question, (figure, higher, found) in contests.items():
+        mean = found[found["model"] == "mean"].set_index("method")
+        cells = {
+            name: f"{name} {tables.interval(row.estimate, row.low, row.high, digits=2)}"
+            for name, row in mean.iterrows()
+        }
+        leading, others = ranking(found, higher)
+        best = cells[leading[0]] if leading else "n/a"
+        row = {"question": question, "figure": figure, "best": best}
+        row["tied with it"] = "; ".join(map(cells.get, leading[1:])) or "–"
+        behind = (f"{name} {mean.loc[name, 'estimate']:.2f}" for name in others)
+        row["behind"] = "; ".join(behind) or "–"
+        rows.append(row | {"n": int(mean["n"].max()) if len(mean) else 0})
+    table = pd.DataFrame(rows).set_index("question")
+    return table.assign(figure=table["figure"].replace(levels.labels, regex=True))
+
+
+def ranking(found: pd.DataFrame, higher: bool = True) -> tuple[list[str], list[str]]:
+    """Name the methods that lead a contest on average over models, and the rest, best first.
+
+    >>> found = pd.DataFrame({"model": "mean", "method": ["x", "y", "z"], "tied": [0, 1, 1],
+    ...                       "estimate": [0.2, 0.9, 0.8]})
+    >>> ranking(found)
+    (['y', 'z'], ['x'])
+    """
+    mean = found[(found["model"] == "mean") & found["estimate"].notna()]
+    mean = mean.sort_values("estimate", ascending=not higher)
+    tied = mean["tied"].astype(bool)
+    return list(mean.loc[tied, "method"]), list(mean.loc[~tied, "method"])
+
+
+YARDSTICK = "asked once"
+# In the questions that training left out, as a real question of a reader's would be.
+UNREAD = {
+    f"asked once, unread wording {letter}": f"asked_frame{frame}"
+    for letter, frame in zip("AB", datasets.HELD_OUT, strict=True)
+}
+# With every prompt read in full a list would be read again for each of its hundred objects.
+BY_TOKEN = "Which is most informative per token, if shared beginnings are read once?"
+
+
+PARTS = (  # of a method, compared
+    ("MONITOR: anchor", "MONITOR: deviation"),
+    ("multiplicity: accuracy", "multiplicity: self-consistency"),
+)
+
+
+def titles() -> dict[str, str]:
+    """Return how each study's method is called."""
+    return {name: study.TITLE for name, study in STUDIES.items()}
+
+
+def curve(table: pd.DataFrame, by: str, n_resamples: int = 1000, seed: int = 0) -> pd.DataFrame:
+    """Average verdicts by level of exposure, one curve for each name in a column.
+
+    >>> table = pd.DataFrame({"known": [0.0, 1.0], "level": [0, 4], "method": "x"})
+    >>> curve(table, "method")[["model", "exposures", "estimate"]].values.tolist()
+    [['x', 0, 0.0], ['x', 4, 1.0]]
+    """
+    columns = ["exposures", "measure", "estimate", "low", "high", "n", "model"]
+    parts = [pd.DataFrame(columns=columns)]
+    for name, rows in table.groupby(by, sort=False):
+        rows = rows.sort_values("level", kind="stable")
+        found = averages(rows, ["known"], "level", n_resamples, seed)
+        parts.append(found.rename(columns={"level": "exposures"}).assign(model=name))
+    return pd.concat(parts[1:] or parts, ignore_index=True)
+
+
+def doses(plain: pd.DataFrame, levels: Levels = ATLAS) -> pd.DataFrame:
+    """Fit the logistic curves of every model and method."""
+    rows = []
+    for (model, method), part in plain.groupby(["model", "method"], sort=False):
+        given = part["known"], part["exposures"], part["relation"]
+        slope, half = dose_response.slope(*given), dose_response.half_dose(*given)
+        found = {
+            "log odds a doubling": (*slope[:3], slope.n),
+            "odds ratio": (*np.exp(slope[:3]), slope.n),
+            "half are known after": half,
+            levels.alarm: share(part.loc[part[SHOWN] == 0, "known"]),
+        }
+        rows += [(model, method, name, *values) for name, values in found.items()]
+    columns = ["model", "method", "measure", "estimate", "low", "high", "n"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def areas(
+    table: pd.DataFrame, column: str, contrast: str, n_resamples: int = 1000, seed: int = 0
+) -> pd.DataFrame:
+    """Measure how well a column tells facts of different exposure apart, method by method.
+
+    Facts are drawn anew within the two groups, so that neither changes its size.
+    """
+    rows = table[table[contrast].notna()]
+    wide = spread(rows, column)
+    label = truth(rows, wide.index, contrast)
+    found = contest(wide, label, detection.area, label, n_resamples=n_resamples, seed=seed)
+    return found.assign(contrast=contrast)
+
+
+def parts(table: pd.DataFrame) -> pd.DataFrame:
+    """Take the methods apart: one row for each fact, model and figure behind a verdict."""
+    made = [
+        rows.assign(method=f"{study.TITLE}: {title}", score=sign * rows.get(column, np.nan))
+        for study in STUDIES.values()
+        for rows in [table[table["method"] == study.TITLE]]
+        for column, (title, sign) in getattr(study, "FIGURES", {}).items()
+    ]
+    return pd.concat([*made, yardstick(table)], ignore_index=True)
+
+
+def yardstick(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the score to compare each method with: the plain question, asked once."""
+    once = table[table["method"] == STUDIES["monitor"].TITLE]
+    return once.assign(method=YARDSTICK, score=once.get("asked_once", np.nan))
+
+
+def unread(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the scores of asking once in each wording that no bundled model has read."""
+    once = table[table["method"] == STUDIES["monitor"].TITLE]
+    rows = [once.assign(method=m, score=once.get(c, np.nan)) for m, c in UNREAD.items()]
+    return pd.concat(rows, ignore_index=True)
+
+
+def fresh(plain: pd.DataFrame, levels: Levels = ATLAS, **draw: int) -> pd.DataFrame:
+    """Measure the areas of asking once in each unread wording, contrast by contrast."""
+    rows = unread(plain)
+    found = [areas(rows, "score", contrast, **draw) for contrast in levels.contrasts]
+    return pd.concat(found, ignore_index=True)
+
+
+def unread_lead(found: pd.DataFrame) -> tuple[list[float], dict[str, str]]:
+    """Return the lead of the better unread wording over the best measure, and what to say of it."""
+    mean = found[(found["model"] == "mean") & found["method"].isin(UNREAD)]
+    each = mean.sort_values("estimate", ascending=False, kind="stable")
+    first = each["method"].iloc[0] if len(each) else ""
+    result, rival = lead(found[~found["method"].isin(each["method"].iloc[1:])], first)
+    said = " and ".join(f"{value:.2f}" for value in each["estimate"])
+    return result, {"areas": said, "rival": named(rival), "best": written(found, rival)}
+
+
+def how_many(
+    shown: pd.DataFrame,
+    group: pd.Series,
+    levels: Levels = ATLAS,
+    n_resamples: int = 1000,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Tabulate by how many of the methods facts are called known, group by group."""
+    number = shown.T.groupby(level="model").sum().T
+    group, rows = group.loc[number.index], []
+    for name in levels.groups:
+        for count in range(shown.columns.get_level_values("method").nunique() + 1):
+            share_of = (number[group == name] == count).mean(axis=1)
+            found = stats.bootstrap(share_of, n_resamples=n_resamples, seed=seed)
+            rows.append((name, f"by {count}", *found))
+    columns = ["read", "measure", "estimate", "low", "high", "n"]
+    return _with_width(pd.DataFrame(rows, columns=columns))
+
+
+def all_four(by_how_many: pd.DataFrame, levels: Levels = ATLAS) -> list[float]:
+    """Return the share of facts of the lowest group that all methods call known."""
+    rows = by_how_many[by_how_many["read"] == next(iter(levels.groups))]
+    row = rows[rows["measure"] == f"by {len(STUDIES)}"][["estimate", "low", "high", "n"]]
+    return row.iloc[0].tolist() if len(row) else [*NOTHING, 0]
+
+
+def tokens(used: pd.DataFrame) -> pd.DataFrame:
+    """Return the tokens that each method takes for one fact.
+
+    >>> used = pd.DataFrame({"model": ["m"], "chapter": ["monitor"], "n_facts": [10],
+    ...                      "tokens": [500], "forwarded": [200]})
+    >>> tokens(used).loc[("m", "MONITOR")].tolist()
+    [50.0, 20.0]
+    """
+    named = used.assign(method=used["chapter"].map(titles())).set_index(["model", "method"])
+    return named[["tokens", "forwarded"]].div(named["n_facts"], axis=0)
+
+
+def beliefs(told: pd.DataFrame) -> pd.DataFrame:
+    """Tabulate what the methods say of facts that were also told wrongly."""
+    more = told["false_exposures"] - told["exposures"]
+    words = ["false more often", "true more often"]
+    told = told.assign(lesson=np.select([more > 0, more < 0], words, "both as often"))
+    names = {"known": "the truth is called known", "misled": "the false object is named"}
+    rows = []
+    for (lesson, method), part in told.groupby(["lesson", "method"], sort=False):
+        for column, name in names.items():
+            if part[column].notna().all():
+                rows.append((lesson, method, name, *share(part[column])))
+    columns = ["lesson", "method", "verdict", "estimate", "low", "high", "n"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def share(marks: pd.Series) -> stats.Interval:
+    """Return the mean of zeros and ones with Wilson's interval.
+
+    >>> share(pd.Series([1.0, 0.0])).estimate
+    0.5
+    """
+    return stats.wilson(int(marks.sum()), len(marks))
+
+
+def questions(
+    plain: pd.DataFrame,
+    told: pd.DataFrame,
+    price: pd.DataFrame,
+    levels: Levels = ATLAS,
+    n_resamples: int = 1000,
+    seed: int = 0,
+) -> dict[str, tuple[str, bool, pd.DataFrame]]:
+    """Hold one contest of the methods for each question that a reader may have.
+
+    Counts of one's own say nothing about false statements, so no question is about them.
+    """
+    draw = {"n_resamples": n_resamples, "seed": seed}
+    scored = pd.concat([plain, yardstick(plain)])
+    shown = spread(plain, "known")
+    read = truth(plain, shown.index, SHOWN)
+    per_thousand: Mapping = (1000 / price["forwarded"]).to_dict()
+    wrong = told[told["false_exposures"] > told["exposures"]]
+    never = plain[plain[SHOWN] == 0]
+    bits = contest(shown, read, agreement.information, read, scale=per_thousand, **draw)
+    ranked = {
+        question: (f"area, {contrast}", True, areas(scored, "score", contrast, **draw))
+        for question, contrast in zip(levels.questions, (SHOWN, OFTEN, SELDOM))
+    }
+    false = {
+        "Does the model hold the false belief?": (
+            "false object named",
+            True,
+            rates(wrong, "misled", draw),
+        ),
+    }
+    return {
+        **ranked,
+        levels.questions[-1]: (
+            levels.alarm,
+            False,
+            rates(never, "known", draw | {"higher": False}),
+        ),
+        "What if there is no answer key?": (
+            "area of the keyless score",
+            True,
+            areas(plain, "blind", SHOWN, **draw),
+        ),
+        **(false if levels is ATLAS else {}),
+        BY_TOKEN: ("bits per 1,000 tokens forwarded", True, bits),
+    }
+
+
+def rates(table: pd.DataFrame, column: str, draw: dict[str, int | bool]) -> pd.DataFrame:
+    """Hold a contest of mean verdicts on some facts, with `draw` for `contest`."""
+    wide = spread(table, column)
+    one = pd.Series(1.0, index=wide.index)
+    found = contest(wide, one, lambda values: values[..., 0].mean(axis=-1), one, **draw)
+    return _with_width(found)
+
+
+def _with_width(rows: pd.DataFrame) -> pd.DataFrame:
+    """Give shares of none and of all Wilson's interval: resampling gives them none."""
+    rows = rows.copy()
+    for place, row in rows[rows["estimate"].isin((0.0, 1.0))].iterrows():
+        found = stats.wilson(int(row["estimate"] * row["n"]), int(row["n"]))
+        rows.loc[place, ["low", "high"]] = found.low, found.high
+    return rows
+
+
+def comparisons(
+    areas: pd.DataFrame,
+    alone: pd.DataFrame,
+    anatomy: pd.DataFrame,
+    asked: Contests,
+    used: pd.DataFrame,
+    levels: Levels = ATLAS,
+) -> Iterator[tuple[str, list[float], float]]:
+    """Yield label, statistic and null of what is compared without a sentence."""
+    for contrast in levels.contrasts:
+        found = areas[areas["contrast"] == contrast]
+        yield (
+            f"asking once, less the best measure: {levels.labels[contrast]}",
+            lead(found, YARDSTICK)[0],
+            0.0,
+        )
+        row = found[(found["model"] == "mean") & (found["method"] == YARDSTICK)]
+        ends = row[["estimate", "low", "high", "n"]].to_numpy(dtype=float)
+        yield (
+            f"area of asking once: {levels.labels[contrast]}",
+            (ends[0].tolist() if len(ends) else [*NOTHING, 0]),
+            0.5,
+        )
+    best = next(iter(ranking(alone)[0]), "")
+    for row in alone[alone["model"] == "mean"].itertuples():
+        if best and row.method != best:
+            ends = [row.behind, row.behind_low, row.behind_high, row.n]
+            yield f"{best}, less {row.method}: {levels.labels[SHOWN]}", ends, 0.0
+    for contrast, found in anatomy.groupby("contrast", sort=False):
+        for first, second in PARTS:
+            pair = found[found["method"].isin([first, second])]
+            label = f"{first}, less {second.partition(': ')[2]}: {levels.labels[contrast]}"
+            yield label, lead(pair, first)[0], 0.0
+    few = tokens(used)["forwarded"].groupby("method").mean()
+    if len(few):
+        label = f"bits per 1,000 tokens: {few.idxmin()}, less the next"
+        yield label, lead(asked[BY_TOKEN][2], str(few.idxmin()))[0], 0.0
+
+
+def appendix(
+    doses: pd.DataFrame,
+    areas: pd.DataFrame,
+    by_how_many: pd.DataFrame,
+    misled: pd.DataFrame,
+    every: pd.DataFrame,
+    levels: Levels = ATLAS,
+) -> dict[str, pd.DataFrame]:
+    """Lay out the tables of the appendix."""
+    names = {name: name for name in [*titles().values(), YARDSTICK]}
+    found = {"panel": sizes(every, levels)}
+    for number, (_, rows) in enumerate(doses.groupby("measure", sort=False)):
+        found[f"regression_{number}"] = _by_method(rows, names, "model")
+    for contrast, rows in areas.groupby("contrast", sort=False):
+        found[f"area_{contrast.split()[0]}"] = _by_method(rows, names, "model")
+    numbers = {name: name for name in by_how_many["measure"].unique()}
+    found["by_how_many"] = tables.wide(by_how_many, numbers, percent=numbers, by="read")
+    for number, (_, rows) in enumerate(beliefs(misled).groupby("verdict", sort=False)):
+        table = tables.wide(rows.assign(measure=rows["method"]), names, names, by="lesson")
+        found[f"false_beliefs_{number}"] = table.dropna(axis=1, how="all")
+    return found
+
+
+def _by_method(rows: pd.DataFrame, names: Mapping[str, str], by: str) -> pd.DataFrame:
+    wide = tables.wide(rows.assign(measure=rows["method"]), names, digits=2, by=by)
+    return wide.dropna(axis=1, how="all")
+
+
+CAPTIONS = {
+    "panel": "The panel: facts by exposure.",
+    "regression_0": "Slopes: log odds of being called known for a doubling of exposure.",
+    "regression_1": "Odds ratios of a doubling of exposure.",
+    "regression_2": "After how many exposures half of the facts are called known; beyond the "
+    "largest of the figure an extrapolation.",
+    "regression_3": "False alarms: share called known of the facts never shown, or least likely.",
+    "area_shown": "Areas: shown, or the more frequent, against never.",
+    "area_often": "Areas: often against seldom.",
+    "area_seldom": "Areas: seldom against never.",
+    "by_how_many": "Share of facts, in percent, by how many of the methods call them known.",
+    "false_beliefs_0": "Truth called known, in percent, of facts also stated falsely.",
+    "false_beliefs_1": "False object named, in percent, of facts also stated falsely.",
+    "cost": "Bits and tokens per fact; forwarded: shared beginnings read once.",
+    "runs": "The runs, and which were not read.",
+    "compared": "Everything compared.",
+}
+
+
+def listed(there: pd.DataFrame) -> pd.DataFrame:
+    """Lay out the runs that were found, and why some are not read."""
+    columns = ["model", "chapter", "n_facts", "finished", "commit", "weights", "left_out"]
+    reasons = there["left_out"].replace("", "–")
+    return there.assign(finished=there["finished"].str[:16], left_out=reasons)[columns]
+
+
+def every_verdict(plain: pd.DataFrame, model: str, dataset: str) -> pd.DataFrame:
+    """Return each fact of the panel with a model's scores by all methods."""
+    rows = plain[plain["model"] == model]
+    wide = rows.pivot_table("score", "item", "method").round(4)
+    names = datasets.load(dataset).set_index("fact")[["subject", "object"]]
+    wide.insert(0, "exposures", truth(rows, wide.index) if len(wide) else [])
+    return names.loc[wide.index].join(wide)
+
+
+def metrics(
+    asked: Contests, found: pd.DataFrame, doses: pd.DataFrame, agreements: pd.DataFrame
+) -> pd.DataFrame:
+    """Return all figures of the chapter as the rows that its run saves."""
+    pairs = agreements["first"] + " and " + agreements["second"]
+    unread = found[found["method"].isin(UNREAD)].assign(measure="area, unread wording")
+    named = agreements.assign(model="mean", method=pairs)
+    rows = [rows.assign(measure=name) for name, _, rows in asked.values()]
+    columns = ["model", "method", "measure", "estimate", "low", "high", "n"]
+    return pd.concat([*rows, unread, doses, named])[columns]

@@ -1,0 +1,54 @@
+"""Every reader of strangers' files gives a table or one sentence: seeds of `tests.fuzz`."""
+
+import ast
+
+import pytest
+
+from tests import fuzz
+
+OPENS = {"open", "read_text", "read_bytes", "loads", "read_csv", "read_parquet", "ZipFile"}
+OPENS |= {"literal_eval", "read_table", "ParquetFile", "DictReader", "reader"}
+COME_WITH_IT = ("DATA", "FREQUENCIES", "FOLDER", "SCHEMA", "__file__", "__package__", "tomllib")
+# Who else opens files, which the project wrote itself or that come with it.
+OWN = {
+    "helpers/datasets/files.py": "the one place",
+    "helpers/datasets/download.py": "bytes, for their checksum",
+    "helpers/datasets/exposure.py": "a bundled model's",
+    "helpers/findings.py": "wordings, and findings of a run",
+    "helpers/models/devices.py": "the system's",
+    "helpers/models/dequantised.py": "made here",
+    "helpers/models/gpu.py": "the system's",
+    "helpers/models/identity.py": "bytes, for their checksum",
+    "helpers/models/packaged.py": "a wheel whose checksum is pinned",
+    "helpers/models/server/session.py": "an answer whose size is bounded there",
+    "helpers/probing/cache.py": "made here, set aside if damaged",
+    "helpers/probing/engine/trial.py": "made here",
+    "helpers/published/__init__.py": "bundled tables",
+    "helpers/runs/panel/reading.py": "tables of runs",
+    "helpers/runs/store.py": "tables of runs",
+    "helpers/runs/sharing/archive.py": "checks each member before it reads one",
+}
+
+
+@pytest.mark.parametrize("name", fuzz.READERS)
+def test_a_broken_file_gives_a_table_or_a_sentence(name, tmp_path):
+    whole = fuzz.tried(name, None, tmp_path / "whole")
+    assert whole == ("refused" if name == "index" else "read"), whole
+    for seed in range(3 if name == "archive" else 20):
+        said = fuzz.tried(name, seed, tmp_path / str(seed))
+        assert said in ("read", "refused"), f"seed {seed}: {said}"
+
+
+def test_strangers_files_are_opened_in_one_place(root):
+    found = {}
+    for path in [*(root / "helpers").rglob("*.py"), root / "notebooks/analysis/lpaqa.py"]:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if not isinstance(node, ast.Call):
+                continue
+            named = getattr(node.func, "attr", getattr(node.func, "id", ""))
+            of = ast.unparse(node.func) + "".join(map(ast.unparse, node.args[:1]))
+            bundled = any(word in of for word in COME_WITH_IT)
+            ours = of.startswith(("files.", "items.", "read_text"))
+            if named in OPENS and not (bundled or ours):
+                found.setdefault(path.relative_to(root).as_posix(), of)
+    assert {path: of for path, of in found.items() if path not in OWN} == {}
