@@ -33,7 +33,7 @@ def object_bars(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
     if table.empty:
         return empty(ax, "There is no object to draw.")
     table = table.sort_values("probability", ascending=False, kind="stable")
-    ax = ax or plt.subplots(figsize=(WIDTH, 0.7 + 0.24 * len(table)))[1]
+    ax = ax or plt.subplots(figsize=(WIDTH - 0.5, 0.7 + 0.24 * len(table))  # in a box)[1]
     places = range(len(table))
     ax.barh(places, table["probability"], height=0.7, color=table["told"].map(SHADES))
     if "before" in table:
