@@ -27,6 +27,7 @@ PAGES = sorted(
 CHAPTERS = [
     name for name in PAGES if name.startswith("chapters/") and not name.endswith("_appendix.html")
 ]
+MEASURES = ("monitor", "knowledge_base", "latent_knowledge", "multiplicity")
 LOCAL = ("file:", "data:", "blob:")
 WIDTHS = (1400, 390)
 VISIBLE = """elements => elements.filter(e => e.checkVisibility({opacityProperty: true,
@@ -56,6 +57,7 @@ FORMULAS = """[...document.querySelectorAll("div.math")].filter(box => {
         || number && number.left < Math.min(formula.right, outer.getBoundingClientRect().right) - 1
             && number.top < formula.bottom - 1 && number.bottom > formula.top + 1);
 }).map(box => box.textContent.slice(0, 80))"""
+SMALLEST = 18  # pixels of the smallest text of a figure at its full size: 9 points at 144 dpi
 
 pytestmark = pytest.mark.skipif(not PAGES, reason="there is no book yet: run make book first")
 
@@ -183,10 +185,27 @@ def test_a_figure_is_whole_on_a_telephone_and_a_tap_enlarges_it(visits, name):
     shown = page.eval_on_selector_all(
         "article .cell_output figure img",
         """nodes => nodes.filter(n => n.checkVisibility()).map(n => ({
-            right: n.getBoundingClientRect().right, link: n.closest("a")?.href, source: n.src}))""",
+            right: n.getBoundingClientRect().right, link: n.closest("a")?.href, source: n.src,
+            share: n.getBoundingClientRect().width / n.naturalWidth}))""",
     )
     assert shown
     assert all(one["right"] <= min(WIDTHS) and one["link"] == one["source"] for one in shown)
+    if Path(name).stem in MEASURES:
+        assert min(one["share"] for one in shown) * SMALLEST > 8.99
+
+
+@pytest.mark.slow
+@every_chapter
+def test_a_chapter_of_a_measure_is_ten_screens_and_its_results_begin_on_the_second(visits, name):
+    page, _, _ = visits(name)
+    if Path(name).stem not in MEASURES or page.viewport_size["width"] < max(WIDTHS):
+        return
+    height, results = page.evaluate(
+        "[document.documentElement.scrollHeight, "
+        "document.querySelector('#results h2').getBoundingClientRect().top + scrollY]"
+    )
+    assert height <= 10_000
+    assert results < 1_800
 
 
 def test_figures_lie_on_the_page_in_the_dark(browser):

@@ -614,14 +614,14 @@ def test_only_pages_with_a_place_to_ask_load_it_and_little():
             assert scripts == set(LOADED), path
         else:
             assert not scripts, path
-    chapters = {"monitor", "knowledge_base", "latent_knowledge", "multiplicity", "calibration"}
-    assert users == chapters | {"try"}
+    beside = {f"{name}_appendix" for name in ("knowledge_base", "latent_knowledge", "multiplicity")}
+    assert users == {"monitor", "calibration", "try"} | beside
     added = sum((SCRIPTS / name).stat().st_size for name in LOADED)
     assert added < 100_000
 
 
 @needs_book
-@pytest.mark.parametrize("name", ["try.html", "chapters/multiplicity.html"])
+@pytest.mark.parametrize("name", ["try.html", "chapters/multiplicity_appendix.html"])
 def test_the_book_answers(browser, name):
     page = browser.new_page()
     page.set_default_timeout(PATIENCE)
@@ -642,9 +642,9 @@ def test_the_book_answers(browser, name):
     ("name", "case"),
     [
         ("monitor", "flipped"),
-        ("knowledge_base", "invented"),
-        ("latent_knowledge", "examples"),
-        ("multiplicity", "order"),
+        ("knowledge_base_appendix", "invented"),
+        ("latent_knowledge_appendix", "examples"),
+        ("multiplicity_appendix", "order"),
         ("calibration", "guess"),
     ],
 )

@@ -44,7 +44,7 @@ class LiveProbe(SphinxDirective):
         folder.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(drawn)
         self.env.metadata[self.env.docname][USED] = "yes"
-        image = nodes.image(uri=f"/{STILLS}/{name}", alt=still["alt"], width="100%")
+        image = nodes.image(uri=f"/{STILLS}/{name}", alt=still["alt"], width="60%")
         figure = nodes.figure("", image, nodes.caption("", still["caption"]))
         tags = [nodes.raw("", text, format="html") for text in (live.opening(cases), "</div>")]
         return [tags[0], figure, tags[1]]

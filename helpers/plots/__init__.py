@@ -2,8 +2,8 @@
 
 Tables that hold figures carry their intervals beside them (``low``, ``high``, as
 :func:`helpers.stats.intervals` makes them), and the intervals are drawn. Colours are safe for
-colour-blind readers and a model keeps its colour in all chapters. A figure six inches wide reads
-well on a phone; its white ground stays white on a dark page.
+colour-blind readers and a model keeps its colour in all chapters. A figure 4.6 inches wide fits a
+phone at half its size; its white ground stays white on a dark page.
 """
 
 from helpers.plots.distributions import object_bars

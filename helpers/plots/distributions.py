@@ -10,6 +10,7 @@ from helpers.plots.style import (
     GREEN,
     GREY,
     RED,
+    WIDTH,
     empty,
     name_rows,
 )
@@ -32,7 +33,8 @@ def object_bars(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
     if table.empty:
         return empty(ax, "There is no object to draw.")
     table = table.sort_values("probability", ascending=False, kind="stable")
-    ax = ax or plt.subplots(figsize=(6, 0.8 + 0.3 * len(table)))[1]
+    size = (WIDTH - 0.5, 0.7 + 0.24 * len(table))  # stands in a box with margins
+    ax = ax or plt.subplots(figsize=size)[1]
     places = range(len(table))
     ax.barh(places, table["probability"], height=0.7, color=table["told"].map(SHADES))
     if "before" in table:

@@ -19,6 +19,7 @@ from helpers.plots.style import (
     GREY,
     INK,
     RED,
+    WIDTH,
     band,
     colour_bar,
     colours,
@@ -57,7 +58,7 @@ def dots(
     if table.empty or table["estimate"].isna().all():
         return empty(ax, nothing)
     rows = list(dict.fromkeys(table[label]))
-    ax = ax or plt.subplots(figsize=(6, 1.3 + 0.16 * (len(table) * bool(by) + 2 * len(rows))))[1]
+    ax = ax or plt.subplots(figsize=(WIDTH, 1.1 + 0.13 * (len(table) + len(rows))))[1]
     named = table[by or label].astype(str)
     own = colours(named) if by else dict.fromkeys(named, BLUE)
     own |= {str(name): shade for name, shade in (shades or {}).items()}
@@ -156,7 +157,7 @@ def heat_map(
     if table.isna().all(axis=None):
         return empty(ax, nothing)
     if ax is None:
-        size = (max(4.2, 2.6 + 0.8 * table.shape[1]), 1.2 + 0.26 * len(table))
+        size = (max(4.2, 2.4 + 0.6 * table.shape[1]), 1.1 + 0.24 * len(table))
         _, ax = plt.subplots(figsize=size)
     values = table.to_numpy(dtype=float)
     settings = {"cmap": "cividis", "aspect": "auto"} | shading
@@ -193,7 +194,7 @@ def bars(
     names = [name for name in table if not str(name).endswith(("_low", "_high"))]
     if table.empty or table[names].isna().all(axis=None):
         return empty(ax, nothing)
-    ax = ax or plt.subplots(figsize=(6, 1.2 + 0.34 * len(table)))[1]
+    ax = ax or plt.subplots(figsize=(WIDTH, 0.8 + 0.15 * len(names) + 0.28 * len(table)))[1]
     own = colours(names) | dict(shades or {})
     places, start = np.arange(len(table)), np.zeros(len(table))
     for name in names:

@@ -86,6 +86,7 @@ _FAMILIES = {
     "Falcon": PINK,
 }
 INK = "#222222"
+WIDTH = 4.6  # inches of a figure: at half its size it fits a phone, and nine points are nine pixels
 OTHER = "other questions"  # than those of the paper whose models are drawn
 
 
@@ -97,13 +98,13 @@ def use_style() -> None:
     >>> import matplotlib
     >>> use_style()
     >>> matplotlib.rcParams["figure.figsize"], matplotlib.rcParams["figure.facecolor"]
-    ([6.0, 4.0], 'white')
+    ([4.6, 3.1], 'white')
     """
     sns.set_theme(
         style="whitegrid",
         palette=PALETTE,
         rc={
-            "figure.figsize": (6, 4),
+            "figure.figsize": (WIDTH, 3.1),
             "figure.dpi": 144,
             "figure.facecolor": "white",
             "figure.constrained_layout.use": True,
@@ -188,10 +189,10 @@ def empty(ax: Axes | None, reason: str) -> Axes:
     >>> [text.get_text() for text in empty(None, "No fact counts.").texts]
     ['No fact counts.']
     """
-    ax = ax or plt.subplots(figsize=(6, 1.6))[1]
+    ax = ax or plt.subplots(figsize=(WIDTH, 1.3))[1]
     ax.set(xticks=[], yticks=[])
     middle = {"ha": "center", "va": "center", "transform": ax.transAxes}
-    ax.text(0.5, 0.5, fill(plain(reason), 64), color=GREY, **middle)
+    ax.text(0.5, 0.5, fill(plain(reason), 50), color=GREY, **middle)
     return ax
 
 
@@ -297,9 +298,9 @@ def legend_above(ax: Axes, title: str | None = None) -> None:
             handles,
             labels,
             title=title,
-            loc="lower left",
-            bbox_to_anchor=(0, 1),
-            ncols=min(3, len(handles), max(1, 48 // longest)),  # 48 letters fill six inches
+            loc="lower right",  # so that it reaches over the names of rows, which need the room
+            bbox_to_anchor=(1, 1),
+            ncols=min(3, len(handles), max(1, 38 // longest)),  # 38 letters fill the width
             borderaxespad=0.3,
             alignment="left",
         )

@@ -23,6 +23,7 @@ from helpers.prompts import consistency, wrapping
 from helpers.published import knowledge_base as paper
 from helpers.studies import knowledge_base as study
 from notebooks.analysis import beside as papers
+from notebooks.analysis import monitor
 
 OFTEN = 8  # times that the training text states a fact, to count as often
 UNSEEN = ("UR", "IUR")
@@ -42,6 +43,14 @@ def ask_again(
     """Ask for responses again by multiple choice, with wrong options that a writer offers first."""
     written = judges.distractors(writer, replies, cache=settings["cache"]) if writer else None
     return study.ask_again(lm, replies, bank.pool, written=written, **settings)
+
+
+def running_example(bank: Questions, dataset: str, model: str) -> pd.DataFrame:
+    """Return the question about Lyon, the first fact of all chapters; of other data the first."""
+    if dataset != "atlas":
+        return bank.asked[bank.asked["seen"]].head(1)
+    lyon = monitor.running_example(datasets.load("atlas", ["P17"]))
+    return datasets.knowledge("atlas", model, only=list(lyon["fact"])).asked
 
 
 def by_setting(said: pd.DataFrame, **draws: int) -> pd.DataFrame:
@@ -241,10 +250,20 @@ def beside(
     given: Mapping[str, Any],
     lm: LanguageModel,
     bank: Questions,
-) -> pd.DataFrame:
-    """Return this run above the 26 models of the paper, in percent."""
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return this run above the 26 models of the paper, in percent: each, and median and range."""
     this = {"dataset": bank.source, "parameters": given, "model": models.describe(lm)}
     ours = measured[measured["setting"] == setting].set_index("measure")["estimate"] * 100
     other = bool(papers.why("knowledge_base", this))
-    printed = paper.models(setting)[list(kb.MEASURES)] * 100
-    return tables.beside(ours, printed, wrapping.label(lm.name, lm.prompt_format), 1, other)
+    printed = paper.models(setting)
+    kind = printed["tuned"].map({True: "tuned models of the paper", False: "base models"})
+    printed = printed[list(kb.MEASURES)] * 100
+    ranges = {
+        f"{name} ({len(rows)})": rows.agg(["median", "min", "max"]).apply(
+            lambda column: "{:.1f} ({:.1f} to {:.1f})".format(*column)
+        )
+        for name, rows in printed.groupby(kind)
+    }
+    name = wrapping.label(lm.name, lm.prompt_format)
+    each = tables.beside(ours, printed, name, 1, other)
+    return each, tables.beside(ours, pd.DataFrame(ranges).T, name, 1, other)

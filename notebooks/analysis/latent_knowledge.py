@@ -48,13 +48,6 @@ def separators_tried(lm: LanguageModel, given: Mapping[str, Any]) -> pd.DataFram
     return study.try_separators(lm, **fitting(study.try_separators, given))
 
 
-def running_example(facts: pd.DataFrame, focus: str) -> pd.DataFrame:
-    """Return Lyon's fact of the relation, else its first; of the first relation if it is absent."""
-    here = facts[facts["relation"] == focus]
-    here = facts if here.empty else here
-    return here.iloc[here["subject"].ne("Lyon").argsort(kind="stable")].head(1)
-
-
 def commonest(tests: pd.DataFrame, pool: pd.DataFrame) -> pd.Series:
     """Tell of each fact whether its object is the commonest among its relation's examples.
 

@@ -38,6 +38,13 @@ def plainly(facts: pd.DataFrame, training: pd.DataFrame | None) -> pd.DataFrame:
     return facts[facts["plain"]] if facts["plain"].any() else facts
 
 
+def running_example(facts: pd.DataFrame, focus: str = "P17") -> pd.DataFrame:
+    """Return Lyon's fact of the relation, else its first; of the first relation if it is absent."""
+    here = facts[facts["relation"] == focus]
+    here = facts if here.empty else here
+    return here.iloc[here["subject"].ne("Lyon").argsort(kind="stable")].head(1)
+
+
 def three_facts(
     dataset: str, focus: str, facts: pd.DataFrame, training: pd.DataFrame | None
 ) -> pd.DataFrame:

@@ -5,14 +5,16 @@ training should lead to; ``draws`` are ``n_resamples`` and ``seed`` of the boots
 """
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from itertools import combinations
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from helpers import datasets, models, published, stats
+from helpers import datasets, models, probing, published, stats
 from helpers.datasets import multiple_choice
 from helpers.datasets.multiple_choice import Benchmark
 from helpers.findings import HOLDS, UNDECIDED, UNDEFINED
@@ -22,6 +24,7 @@ from helpers.plots import tables
 from helpers.plots.style import BLUE, GREEN, GREY, ORANGE, RED
 from helpers.probing import paraphrasing
 from helpers.prompts import variations
+from notebooks.analysis import monitor
 
 FLAGS = ["accuracy", "ambiguous", "ambiguous_binary", "self_consistency"]
 FLAGS += ["factuality", "randomness", "error", "default"]
@@ -82,6 +85,27 @@ def probes(
         return len(lm.tokenizer(text)["input_ids"])
 
     return variations.fitting(made, n_shots, count, lm.max_length)
+
+
+def running_example(
+    lm: LanguageModel,
+    bench: Benchmark,
+    given: Mapping[str, Any],
+    way: Mapping[str, int],
+    n_shots: int,
+    frames: pd.DataFrame | None,
+    cache: Path,
+) -> pd.DataFrame:
+    """Ask in one way for the country of Lyon, which all chapters ask about.
+
+    Of other data than the atlas, or with paraphrases, it asks the first question.
+    """
+    one = replace(bench, items=bench.items.head(1))
+    if given["dataset"] == "atlas" and "paraphrases" not in bench.items:
+        only = monitor.running_example(datasets.load("atlas", ["P17"]))["fact"]
+        seed, n_options, model = (given[name] for name in ("seed", "n_options", "model"))
+        one = multiple_choice.load("atlas", None, seed, n_options, None, model, set(only))
+    return probing.score(lm, probes(lm, one, way, n_shots, frames, given["seed"]), cache=cache)
 
 
 def first_and_last(right: pd.DataFrame) -> Iterator[Any]:
@@ -191,7 +215,7 @@ def by_default(scores: pd.DataFrame) -> pd.DataFrame:
             shares = {title: (classes == kind).mean() for kind, title in NAMES.items()}
             ends = stats.wilson(int((classes == "error").sum()), len(classes))
             ends = {f"{NAMES['error']}_{end}": getattr(ends, end) for end in ("low", "high")}
-            rows[f"{name} under the default prompt ({len(classes)})"] = shares | ends
+            rows[f"{name} by default ({len(classes)})"] = shares | ends
     return pd.DataFrame(rows).T
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from matplotlib import pyplot as plt
 from sklearn.calibration import calibration_curve
 
-from helpers import UserError, datasets, stats
+from helpers import UserError, stats
 from helpers.metrics import subsumption
 from helpers.models import LanguageModel
 from notebooks.analysis import latent_knowledge as analysis
@@ -50,14 +50,6 @@ def test_examples_and_tests_are_of_other_subjects():
 def test_an_unknown_separator_is_refused_before_anything_is_loaded():
     with pytest.raises(UserError, match="no separator"):
         analysis.sides(SETTINGS | {"separators": ["tab"], "dataset": "nowhere"})
-
-
-def test_the_running_example_is_lyon_where_it_is():
-    facts = datasets.load("atlas", ["P36", "P17"])
-    assert analysis.running_example(facts, "P17")["subject"].tolist() == ["Lyon"]
-    first = analysis.running_example(facts, "P36")
-    assert first["fact"].item() == facts.loc[facts["relation"] == "P36", "fact"].iloc[0]
-    assert len(analysis.running_example(facts, "no such")) == 1
 
 
 def test_a_separator_that_is_set_is_not_tried():

@@ -30,6 +30,14 @@ def facts(n=40, **columns):
 EMPTY = facts(0, counted=[], pfd=[], ird=[], anchor=[], deviation=[], exposures=[])
 
 
+def test_the_running_example_is_lyon_where_it_is():
+    facts = datasets.load("atlas", ["P36", "P17"])
+    assert analysis.running_example(facts, "P17")["subject"].tolist() == ["Lyon"]
+    first = analysis.running_example(facts, "P36")
+    assert first["fact"].item() == facts.loc[facts["relation"] == "P36", "fact"].iloc[0]
+    assert len(analysis.running_example(facts, "no such")) == 1
+
+
 def test_the_running_example_comes_first_and_the_fact_read_least_last():
     training = datasets.training("atlas-m")
     rows = pd.DataFrame({"relation": ["P36", "P17"]})

@@ -66,8 +66,8 @@ def test_classes_of_right_and_wrong_answers_are_their_shares():
     kinds = ["factuality", "randomness", "randomness", "error", "error", "error"]
     rows = analysis.by_default(scored(kinds, default=[1, 1, 0, 0, 0, 0]))
     assert rows.index.tolist() == [
-        "right under the default prompt (2)",
-        "wrong under the default prompt (4)",
+        "right by default (2)",
+        "wrong by default (4)",
     ]
     names = list(analysis.NAMES.values())
     assert rows[names].to_numpy().tolist() == [[0, 0.5, 0.5], [0.75, 0.25, 0]]

@@ -1,9 +1,12 @@
 """One look for all figures: colours of models, and text that is no formula."""
 
 import pandas as pd
+import pytest
+from matplotlib.text import Text
 
 from helpers import plots, published
 from helpers.plots import primitives
+from helpers.plots.style import WIDTH
 from tests.plots.drawn import draw
 
 
@@ -28,3 +31,30 @@ def test_curves_of_one_figure_differ_in_colour(ax):
 def test_a_name_with_dollars_is_no_formula(ax):
     ax.set_title("$_$")  # as a formula, it would be a mistake and stop the run
     draw(ax)
+
+
+ROWS = pd.DataFrame(
+    {"label": list("abc"), "estimate": 0.5, "low": 0.4, "high": 0.6, "x": [0, 1, 4]}
+)
+SHARES = pd.DataFrame({"known": [0.4, 0.6], "unknown": [0.6, 0.4]}, index=["a", "b"])
+OBJECTS = pd.DataFrame({"object": ["Peru"], "probability": 0.5, "told": ""})
+FIGURES = {
+    "dots": lambda: primitives.dots(ROWS, by="label", share=True),
+    "forest": lambda: primitives.forest(ROWS),
+    "curves": lambda: primitives.curves(ROWS, "x", "label", axis="doublings"),
+    "scatter": lambda: primitives.scatter(ROWS, "x", "estimate"),
+    "heat map": lambda: primitives.heat_map(SHARES, "share"),
+    "bars": lambda: primitives.bars(SHARES, xlabel="share"),
+    "objects": lambda: plots.object_bars(OBJECTS),
+    "empty": lambda: plots.empty(None, "There is nothing to draw."),
+}
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_a_figure_fits_a_phone_and_its_text_can_be_read_there(name):
+    """At half its size, as the pages show it there: 9 points at 144 dpi are then 9 pixels."""
+    plots.use_style()
+    figure = FIGURES[name]().figure
+    draw(figure.axes[0])
+    assert figure.get_figwidth() <= WIDTH
+    assert min(text.get_fontsize() for text in figure.findobj(Text) if text.get_text()) >= 9
