@@ -16,7 +16,7 @@ from helpers import UserError
 Commands = Mapping[str, tuple[Callable[[argparse.Namespace], int | None], str]]
 ARGUMENTS: dict[str, dict[str, Any]] = {
     "archives": {"metavar": "FILE", "nargs": "+", "help": "as pack wrote them"},
-    "files": {"metavar": "FILE", "nargs": "+", "help": "samples_*.jsonl of lm-eval, or .eval"},
+    "files": {"metavar": "FILE", "nargs": "+", "help": "of lm-eval, Inspect, ..."},
     "name": {"metavar": "MODEL", "help": "bundled name, folder, hub id or a server's address"},
     "model": {"metavar": "MODEL", "nargs": "?", "help": "as measure takes it, weights not needed"},
     "place": {"metavar": "RUN", "type": Path, "help": "a model's folder, such as runs/atlas-m"},
@@ -33,6 +33,7 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     "--beside": {"metavar": "RUN", "type": Path, "help": "of another model, on the same facts"},
     "--width": {"type": float, "default": 0.1, "help": "of an interval, bound to bound; 0.1"},
     "--difference": {"type": float, "default": 0.1, "help": "between two models; 0.1"},
+    "--organization": {"default": "unknown", "help": "who measured"},
     "--folder": {"type": Path, "help": "where to write; one in build by default"},
 }
 FIXED = {"model": "MODEL= or --model", "run_dir": "--runs", "runs_dir": "--runs"}
@@ -114,6 +115,15 @@ def verify(args: argparse.Namespace) -> None:
         raise UserError(" ".join(refused))
 
 
+def export(args: argparse.Namespace) -> None:
+    """Write runs in the format Every Eval Ever."""
+    from helpers.runs import sharing, shown
+
+    runs = sharing.shared(args.run)
+    for path in sharing.export(runs, args.folder or _results(), args.organization):
+        print(shown(path))
+
+
 def plan(args: argparse.Namespace) -> None:
     """Say how many facts an interval or a difference needs, from finished runs."""
     from helpers.runs import sharing
@@ -149,6 +159,7 @@ COMMANDS: Commands = {
     "card": (card, "place --folder"),
     "pack": (pack, "place --folder"),
     "verify": (verify, "archives"),
+    "export": (export, "run --organization --folder"),
     "plan": (plan, "run --beside --width --difference"),
 }
 

@@ -11,11 +11,11 @@ import pytest
 from helpers import findings
 
 LINES = {  # of Python below a folder
-    "helpers": 21_200,
-    "notebooks/analysis": 7_700,
-    "book/tools": 3_050,
+    "helpers": 19_900,
+    "notebooks/analysis": 8_600,
+    "book/tools": 3_190,
     "book/_ext": 820,
-    "tests": 36_300,
+    "tests": 36_400,
 }
 MEASURES = ("monitor", "knowledge_base", "latent_knowledge", "multiplicity")
 CODE, FINDINGS = 150, 8  # of a chapter

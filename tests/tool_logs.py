@@ -4,6 +4,7 @@ import json
 import zipfile
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 OPTIONS = ("Rome", "New York", "Oslo")
 STAMP = "2026-01-02T03-04-05.678901"
@@ -89,3 +90,20 @@ def packed_by_zstandard(path):
         first, *rest = whole.split(head)
         whole = head.join([first, *(x[: at - 4] + b"\x5d\0" + x[at - 2 :] for x in rest)])
     path.write_bytes(whole)
+
+
+def details(folder, rows, model="org/m", task="capitals|0"):
+    """Write details as lighteval 0.13 does: a row is (id, query, choices, gold, answer)."""
+    place = folder / "details" / model / STAMP
+    place.mkdir(parents=True)
+    records = []
+    for name, query, choices, gold, said in rows:
+        texts = isinstance(said[0], str)
+        doc = {"id": name, "query": query, "choices": list(choices), "gold_index": gold}
+        answer = {"input": query, "text": said if texts else [], "text_post_processed": None}
+        answer |= {"logprobs": [] if texts else [float(score) for score in said]}
+        right = said[0].strip() == choices[gold] if texts else said.index(max(said)) == gold
+        metric = {"em" if texts else "acc": float(right)}
+        records.append({"doc": doc, "model_response": answer, "metric": metric})
+    pq.write_table(pa.Table.from_pylist(records), place / f"details_{task}_{STAMP}.parquet")
+    return place / f"details_{task}_{STAMP}.parquet"

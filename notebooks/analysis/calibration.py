@@ -278,9 +278,12 @@ def square(above: pd.DataFrame, below: pd.DataFrame, methods: Sequence[str]) -> 
 
 def area_dots(table: pd.DataFrame, label: str, by: str, xlabel: str) -> Axes:
     """Draw areas under ROC curves with their intervals, beside the line of a coin at one half."""
-    shown = table.dropna(subset=["estimate"])
-    ax = primitives.forest(shown, 0.5, label=label, by=by, xlabel=xlabel, nothing=NOTHING_ASKED)
+    shown = table.dropna(subset=["estimate"]).replace(
+        {by: {n: n.partition(", ")[2] for n in UNREAD}}
+    )
+    ax = primitives.dots(shown, label, by, xlabel=xlabel, nothing=NOTHING_ASKED)
     if len(shown):
+        ax.axvline(0.5, color="black", lw=1, ls=":")
         ax.set_xlim(0.35, 1.02)
     return ax
 

@@ -12,6 +12,7 @@ from tests.tool_logs import (
     OPTIONS,
     archive,
     choice,
+    details,
     packed_by_zstandard,
     sample,
     text,
@@ -287,3 +288,23 @@ def test_ties_are_said_and_bytes_can_choose(tmp_path):
     table = logs.read([path], "per_byte")
     assert options(table)["a"] == [0]
     assert any("equal scores at the top of 1 " in note for note in logs.read([path]).attrs["notes"])
+
+
+def test_details_of_lighteval_are_read_like_samples_of_the_harness(tmp_path):
+    def run(name, prompt, first):
+        rows = [("0", f"{prompt} a?", OPTIONS, 0, BEST[first]), ("1", prompt, OPTIONS, 2, BEST[2])]
+        return details(tmp_path / name, rows)
+
+    runs = [run("x", "x", 0), run("y", "y", 1)]
+    table = logs.read(runs)
+    assert list(options(table).values()) == [[0, 1], [2, 2]]
+    assert table["right"].tolist() == [True, False, True, True]
+    assert table.attrs == {"notes": [], "model": "org/m", "kind": "choices"}
+    assert set(table["relation"]) == {"capitals|0"}
+    said = details(tmp_path / "z", [("0", "a?", ("Rome",), 0, ["Rome", " Oslo"])])
+    assert logs.repeated([said])["repeats"].tolist() == [[("Oslo", None)]]
+    with pytest.raises(UserError, match="have the same prompts, so they are one run"):
+        logs.read([runs[0], run("again", "x", 0)])
+    (tmp_path / "bad.parquet").write_bytes(b"PAR1")
+    with pytest.raises(UserError, match="cannot be read"):
+        logs.read([tmp_path / "bad.parquet"])

@@ -1,8 +1,9 @@
 """Make slides of the chapters: an outline each, filled in from the chapter as it was run.
 
 An outline is ``notebooks/slides/<chapter>.md``: slides in Markdown, parted by lines of three
-hyphens; what follows a line such as ``Note: 5 minutes`` or ``Note: 2 minutes, optional`` is for the
-speaker. Numbers of a run are never written in it. ``lecture.yaml`` names slides of several chapters.
+hyphens; what follows a line such as ``Note: 5 minutes`` (or ``..., optional``) is for the
+speaker. Numbers of a run are never written in it. ``lecture.yaml`` names slides of several
+chapters.
 A line such as ``{finding} wrong_word_costs_accuracy`` takes the place of what the run found:
 
 - ``{finding} claim ...``: sentences of ``findings.json``

@@ -1,4 +1,4 @@
-"""Logs of lm-evaluation-harness (`--log_samples`) and Inspect (`.eval`), joined by document."""
+"""Logs of lm-evaluation-harness, Inspect, lighteval and Every Eval Ever, joined by document."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ import pandas as pd
 
 from helpers import UserError
 from helpers.datasets import files
-from helpers.datasets.logs import inspect_ai, lm_eval
+from helpers.datasets.logs import every_eval_ever, inspect_ai, lighteval, lm_eval
 from helpers.datasets.logs.log import Log
 
 RULES = tuple(lm_eval.METRICS)
@@ -97,7 +97,7 @@ def _joined(
     logs = []
     for path in paths:
         with files.understood(path):
-            logs.append(_log(path, rule, repeats))
+            logs += _logs(path, rule, repeats)
     if not logs:
         raise UserError("No log is named: name its file.")
     notes = [note for log in logs for note in log.notes]
@@ -113,16 +113,23 @@ def _joined(
     return logs, shared, notes
 
 
-def _log(path: Path, rule: str, repeats: bool) -> Log:
-    """Read one log of either tool."""
+def _logs(path: Path, rule: str, repeats: bool) -> list[Log]:
+    """Read a file of any tool: one log, or one of each variation that it tells apart."""
     if path.suffix in (".eval", ".json"):
-        return inspect_ai.read(path, repeats)
-    if path.suffix == ".jsonl":
-        return lm_eval.read(path, rule, repeats)
-    raise UserError(
-        f"{path} is no log that can be read: give samples_*.jsonl of lm-evaluation-harness or "
-        ".eval of Inspect."
-    )
+        return [inspect_ai.read(path, repeats)]
+    if path.suffix == ".parquet":
+        return [lighteval.read(path, rule, repeats)]
+    if path.suffix != ".jsonl":
+        raise UserError(
+            f"{path} is no log that can be read: give samples_*.jsonl of lm-evaluation-harness or "
+            "Every Eval Ever, .eval of Inspect or details_*.parquet of lighteval."
+        )
+    lines = files.json_lines(path)
+    if not lines:
+        raise UserError(f"{path} is empty: give a file that its tool has finished.")
+    if "evaluation_id" in lines[0]:
+        return every_eval_ever.read(path, lines, repeats)
+    return [lm_eval.read(path, lines, rule, repeats)]
 
 
 def _alike(logs: list[Log]) -> list[str]:
@@ -154,7 +161,7 @@ def _same_prompts(logs: list[Log], shared: list[str]) -> list[str]:
     asked = Counter(tuple(log.rows[item]["prompt"] for item in shared) for log in logs)
     if len(asked) == len(logs):
         return []
-    if logs[0].kind == "choices" and logs[0].tool == "lm-evaluation-harness":
+    if logs[0].kind == "choices" and logs[0].tool in ("lm-evaluation-harness", "lighteval"):
         raise UserError(
             "Two of the logs have the same prompts, so they are one run: give runs with other "
             "few-shot seeds, prompts or templates."

@@ -16,6 +16,13 @@ NO_OPTION = "(no option)"
 def read(path: Path, repeats: bool) -> Log:
     """Read a log, an archive of JSON files or one such file; of the first epoch, or of all."""
     about, samples = _archive(path) if path.suffix == ".eval" else _whole(path)
+    return log(path, "Inspect", about, samples, repeats)
+
+
+def log(
+    path: Path, tool: str, about: dict[str, Any], samples: list[dict[str, Any]], repeats: bool
+) -> Log:
+    """Return samples as a log."""
     notes, rows, failed = [], {}, 0
     ids = (about.get("dataset") or {}).get("sample_ids") or []
     place = {name: number for number, name in enumerate(ids)}  # an archive is in order of finishing
@@ -48,7 +55,7 @@ def read(path: Path, repeats: bool) -> Log:
         raise UserError(f"{path} holds no scored samples of one kind: give a finished log.")
     extra = about.get("model_args") or {}
     model = "@".join([about["model"], *(str(extra[k]) for k in ("revision",) if extra.get(k))])
-    return Log(path, "Inspect", *kinds, about["task"], model, rows, notes)
+    return Log(path, tool, *kinds, about["task"], model, rows, notes)
 
 
 def _whole(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:

@@ -14,15 +14,25 @@ from helpers.datasets.logs.log import Log, mark
 METRICS = {"sum": "acc", "per_character": "acc_norm", "per_byte": "acc_bytes"}
 
 
-def read(path: Path, rule: str, repeats: bool) -> Log:
-    """Read a log; of several answers to a prompt the one that it marks counts, or all do."""
-    lines = files.json_lines(path)
-    if not lines:
-        raise UserError(f"{path} is empty: give a file that lm-evaluation-harness has finished.")
+def read(path: Path, lines: list[dict[str, Any]], rule: str, repeats: bool) -> Log:
+    """Read the lines of a log."""
     for line in lines:
         files.need(
             line, ("doc_hash", "target", "arguments", "resps", "filtered_resps"), line["where"]
         )
+    return log(path, "lm-evaluation-harness", lines, *_named(path), rule, repeats)
+
+
+def log(
+    path: Path,
+    tool: str,
+    lines: list[dict[str, Any]],
+    task: str,
+    model: str,
+    rule: str,
+    repeats: bool,
+) -> Log:
+    """Return lines as a log; of several answers to a prompt the marked one counts, or all do."""
     notes, rows = [], {}
     filters = list(dict.fromkeys(line.get("filter", "none") for line in lines))
     if len(filters) > 1:
@@ -41,7 +51,7 @@ def read(path: Path, rule: str, repeats: bool) -> Log:
     several = (isinstance(line["resps"][0], list) and len(line["resps"][0]) > 1 for line in lines)
     if not repeats and any(several):
         notes.append(f"{path.name} has several answers to a prompt: the one it marks counts.")
-    return Log(path, "lm-evaluation-harness", *kinds, *_named(path), rows, notes)
+    return Log(path, tool, *kinds, task, model, rows, notes)
 
 
 def _kind(line: dict[str, Any]) -> str:

@@ -8,7 +8,7 @@ import pandas as pd
 from helpers import UserError, stats
 from helpers.datasets.files import table
 from helpers.runs.sharing import record
-from helpers.runs.sharing.verification import verify
+from helpers.runs.sharing.verification import shared
 from helpers.studies import STUDIES, Measure
 
 
@@ -80,10 +80,10 @@ def _row(
 
 def _tables(place: str | Path) -> dict[str, pd.DataFrame]:
     """Return each study's table of facts, of a folder of runs or of an archive that holds."""
-    shared = verify(place)[0] if Path(place).is_file() else record.describe(place)
+    found = shared(place)
     return {
         name: record.facts(
-            name, run["parameters"], table(shared.files[run["answers"]["file"]], "it")
+            name, run["parameters"], table(found.files[run["answers"]["file"]], "it")
         )
-        for name, run in shared.record["runs"].items()
+        for name, run in found.record["runs"].items()
     }

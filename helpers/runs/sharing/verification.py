@@ -47,6 +47,11 @@ def verify(path: str | Path) -> tuple[Shared, list[Verified]]:
         raise UserError(f"{name} is refused: {reason}.") from error
 
 
+def shared(place: str | Path) -> Shared:
+    """Return what is public of a folder of runs, or what is in an archive that holds."""
+    return verify(place)[0] if Path(place).is_file() else record.describe(place)
+
+
 def _form(shared: Shared) -> None:
     """Compare the manifest with the schema, and the files with the manifest."""
     found = shared.record.get("format") if isinstance(shared.record, dict) else None

@@ -1,0 +1,105 @@
+"""Write the tables of the page: ``python -m bench.conformance.tables`` reads cases and results."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import pandas as pd
+
+HERE = Path(__file__).parent
+BOOK = HERE.parents[1] / "book"
+MADE_OF = tomllib.loads((HERE / "situations.toml").read_text(encoding="utf-8"))
+CLOSE = 1e-3  # of sums in float32
+EXACT, RAISED, OTHER = "exact", "raises an error", "not traced"
+
+
+def compared() -> pd.DataFrame:
+    """Return each tool's cases with their outcome: exact, an error, or the convention it equals."""
+    cases = pd.read_json(HERE / "cases.jsonl", lines=True)
+    found = pd.read_csv(HERE / "results.csv").merge(cases, on="case")
+    rows = zip(found["tool"], found["alone"], found["expected"], found["also"])
+    found["difference"] = found["alone"] - found["expected"]
+    found["exact"] = found["difference"].abs() <= CLOSE
+    moved = (found["alone"] - found["batched"]).abs() > CLOSE
+    found["moved"] = moved | (found["alone"].isna() != found["batched"].isna())
+    return found.assign(outcome=[outcome(*row) for row in rows])
+
+
+def outcome(tool: str, value: float, expected: float, also: dict[str, float]) -> str:
+    """Return what a tool's number equals; of several conventions, one that its code follows."""
+    if pd.isna(value):
+        return RAISED
+    known = {EXACT: expected, **also}
+    name = next((name for name, other in known.items() if abs(value - other) <= CLOSE), OTHER)
+    names = name.split("|")
+    name = next((name for name in MADE_OF["followed"].get(tool, ()) if name in names), names[0])
+    return MADE_OF["conventions"].get("cut" if ", cut to " in name else name, name)
+
+
+def by_group(found: pd.DataFrame) -> pd.DataFrame:
+    """Return how many of the cases with an exact value each tool scores exactly, by group."""
+    known = found[found["expected"].notna()]
+    tools = list(found["tool"].unique())
+    table = known.pivot_table(index="group", columns="tool", values="exact", aggfunc="sum")[tools]
+    table.insert(0, "cases", known.groupby("group")["case"].nunique())
+    table = table.reindex(list(MADE_OF["groups"])).rename(MADE_OF["groups"])
+    table.loc["all"] = table.sum()
+    moved = found.groupby("tool")["moved"].sum()
+    table.loc["another number, or an error, when asked among others"] = moved
+    return table.fillna(found["case"].nunique()).astype(int).rename_axis("cases on").reset_index()
+
+
+def by_convention(found: pd.DataFrame) -> pd.DataFrame:
+    """Return what each tool does where it is not exact: cases, and the size of the difference."""
+    known = found[found["expected"].notna() & ~found["exact"]]
+    order = {tool: place for place, tool in enumerate(found["tool"].unique())}
+    rows = []
+    for (tool, outcome), part in known.groupby(["tool", "outcome"]):
+        size, higher = part["difference"].abs().median(), (part["difference"] > 0).mean()
+        told = ("", "") if outcome == RAISED else (f"{size:.1f}", f"{100 * higher:.0f} %")
+        rows.append((tool, outcome, len(part), *told))
+    rows.sort(key=lambda row: (order[row[0]], -row[2]))
+    names = ["tool", "what it does", "cases", "median difference", "scored higher"]
+    return pd.DataFrame(rows, columns=names)
+
+
+def accuracy() -> pd.DataFrame:
+    """Return accuracy by way of asking and tool; in brackets, the answers won and lost.
+
+    Options that tie share the point.
+    """
+    asked = pd.read_json(HERE / "questions.jsonl", lines=True)
+    found = pd.read_csv(HERE / "answers.csv").merge(asked, on="case")
+    found["question"] = found["case"].str.rpartition("-")[0]
+    told = found[found["tool"] == "ours"].assign(tool=EXACT, alone=lambda x: x["expected"])
+    rows = []
+    found = pd.concat([told, found])
+    for way in MADE_OF["ways"]:
+        part = found[found["group"] == way]
+        best = part.groupby(["tool", "question"])["alone"].transform("max")
+        chosen = part[part["alone"] >= best - 1e-6]
+        right = chosen.pivot_table(index="question", columns="tool", values="right")
+        row = {"way of asking": way}
+        for tool in part["tool"].unique():
+            if tool not in right:
+                row[tool] = RAISED
+                continue
+            moved = right[tool] - right[EXACT]
+            won, lost = moved.clip(lower=0).sum(), -moved.clip(upper=0).sum()
+            change = f" (+{won:.3g} −{lost:.3g})" if won or lost else ""
+            row[tool] = f"{100 * right[tool].mean():.1f} %{change}"
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def main() -> None:
+    """Write the three tables."""
+    found = compared()
+    made = {"cases": by_group(found), "reasons": by_convention(found), "accuracy": accuracy()}
+    for name, table in made.items():
+        table.to_csv(BOOK / f"conformance_{name}.csv", index=False, lineterminator="\n")
+
+
+if __name__ == "__main__":
+    main()

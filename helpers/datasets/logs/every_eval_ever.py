@@ -1,0 +1,68 @@
+"""Instance files of Every Eval Ever, ours and those that its converters write."""
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from helpers import UserError
+from helpers.datasets.logs import inspect_ai
+from helpers.datasets.logs.formats import FORMATS, take
+from helpers.datasets.logs.log import Log
+
+PATHS = FORMATS["every_eval_ever"]["answer"]
+
+
+def read(path: Path, lines: list[dict[str, Any]], repeats: bool) -> list[Log]:
+    """Read a log of each variation of the prompt in a file, the first metric's lines alone."""
+    rows = [take(PATHS, line) | {"where": line["where"]} for line in lines]
+    for row in rows:
+        absent = [
+            name for name in ("model", "task", "item", "target", "right") if row[name] is None
+        ]
+        if absent or not (row["texts"] or row["chosen"]):
+            raise UserError(f"{row['where']} lacks {', '.join(absent) or 'an answer'}.")
+    if len({row["model"] for row in rows}) > 1:
+        raise UserError(f"{path} holds answers of several models: give one file a model.")
+    first = rows[0]["measure"]
+    by_variation: dict[str, list[dict[str, Any]]] = {}
+    for row in rows:
+        if row["measure"] == first:
+            by_variation.setdefault((row["about"] or {}).get("variation", ""), []).append(row)
+    return [_log(path, part, repeats) for part in by_variation.values()]
+
+
+def _log(path: Path, rows: list[dict[str, Any]], repeats: bool) -> Log:
+    """Return answers as samples of Inspect, and these as a log."""
+    seen: Counter[str] = Counter()
+    samples = []
+    for row in rows:
+        seen[row["item"]] += 1
+        samples.append(_sample(row, seen[row["item"]]))
+    about = {"task": rows[0]["task"], "model": rows[0]["model"]}
+    return inspect_ai.log(path, "Every Eval Ever", about, samples, repeats)
+
+
+def _sample(row: dict[str, Any], epoch: int) -> dict[str, Any]:
+    said = [each["extracted_value"] for each in row["chosen"] or () if each.get("is_terminal")]
+    answer, options = (said or row["texts"])[-1], row["options"] or []
+    target = row["target"]
+    if options:
+        answer, target = _letter(answer, options), [_letter(text, options) for text in target]
+    return {
+        "id": row["item"],
+        "epoch": epoch,
+        "input": row["read"] or row["prompt"],
+        "choices": options,
+        "target": target,
+        "scores": {"is_correct": {"value": bool(row["right"]), "answer": answer}},
+        "output": {},
+    }
+
+
+def _letter(text: str, options: list[str]) -> str:
+    """Return the letter of an option that is named by its text, its number or its letter."""
+    known = [each.strip() for each in options]
+    text = text.strip()
+    if text in known:
+        return chr(ord("A") + known.index(text))
+    return chr(ord("A") + int(text)) if text.isdecimal() and int(text) < len(options) else text

@@ -1,0 +1,184 @@
+"""A model's runs in a format of others: Every Eval Ever, an aggregate and its instances."""
+
+import hashlib
+import json
+import uuid
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from helpers import UserError
+from helpers.datasets import files
+from helpers.datasets.logs.formats import FORMATS, put
+from helpers.metrics import accuracy, choices
+from helpers.runs import environment
+from helpers.runs.sharing import record
+from helpers.stats.resampling import LEVEL
+from helpers.studies import STUDIES, Measure, settings
+
+FORMAT = FORMATS["every_eval_ever"]
+COLLECTION = "what-language-models-know"
+# The measure that is the mean over a study's instances: these name it.
+MEAN_OF_INSTANCES = {"multiplicity": "accuracy", "latent_knowledge": "right"}
+# Between which values a measure lies, where not between 0 and 1.
+BOUNDS = {"NCR": (-1, 1), "NCCR": (-1, 1), "MONITOR": (0, "Infinity")}
+
+
+def export(shared: record.Shared, folder: str | Path, organization: str = "unknown") -> list[Path]:
+    """Write a model's runs as Every Eval Ever has them, and return the paths of the files.
+
+    Parameters
+    ----------
+    shared : Shared
+        From :func:`describe` or :func:`read`.
+    folder : path
+        Written are ``data/<collection>/<developer>/<model>/<uuid>.json``, one a study, and beside
+        it ``<uuid>_samples.jsonl``; both are the same whenever they are written.
+    organization : str
+        Who measured.
+
+    Returns
+    -------
+    list of Path
+        For each study its aggregate and its instances.
+    """
+    paths = []
+    for name, run in shared.record["runs"].items():
+        answers = files.table(shared.files[run["answers"]["file"]], "an archive")
+        common = FORMAT["constants"] | _model(shared.record["model"], run) | {"task": name}
+        when = datetime.fromisoformat(run["finished"])
+        common |= {"seconds": str(int(when.timestamp())), "organization": organization}
+        common["run"] = f"{name}/{common['model']}/{common['seconds']}"
+        lines = [
+            json.dumps(put(FORMAT["answer"], common | row), ensure_ascii=False, allow_nan=False)
+            for row in instances(name, run["parameters"], answers)
+        ]
+        data = ("\n".join(lines) + "\n").encode()
+        key = hashlib.sha256(data + json.dumps(run, sort_keys=True).encode()).digest()[:16]
+        stem = f"data/{COLLECTION}/{common['model']}/{uuid.UUID(bytes=key, version=4)}"
+        results = [
+            put(FORMAT["measure"], common | _measure(name, measure, told, run))
+            for measure, told in zip(STUDIES[name].MEASURES, run["measures"], strict=True)
+            if told["estimate"] is not None
+        ]
+        whole = common | {
+            "finished": run["finished"],
+            "package_version": run.get("commit") or "unknown",
+            "versions": _texts(run["versions"]),
+            "measures": results,
+            "path": f"{stem}_samples.jsonl",
+            "checksum": hashlib.sha256(data).hexdigest(),
+            "rows": len(lines),
+        }
+        text = json.dumps(put(FORMAT["run"], whole), indent=1, ensure_ascii=False) + "\n"
+        for path, content in ((f"{stem}.json", text.encode()), (whole["path"], data)):
+            paths.append(_written(Path(folder) / path, content))
+    return paths
+
+
+def instances(name: str, given: dict[str, Any], answers: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return what was said under each prompt of a study, by the names of the format's table."""
+    rows = _said(name, given, answers)
+    rows["about"] = [
+        _texts({key: row.get(key) for key in ("relation", "variant", "variation", "logprobs")})
+        for row in rows.to_dict("records")
+    ]
+    rows["texts"] = [[text.strip()] for text in rows["said"]]
+    rows["target"] = [[text.strip() for text in texts] for texts in rows["target"]]
+    rows["chosen"] = [
+        [FORMAT["constants"]["chosen"] | {"extracted_value": text}] for (text,) in rows["texts"]
+    ]
+    rows["right"] = rows["right"].astype(bool)
+    rows["score"] = rows["right"].astype(float)
+    if name in MEAN_OF_INSTANCES:
+        options = answers.sort_values("option").groupby(["item", "variant"])
+        options = options["choice" if "choice" in answers else "text"].agg(list)
+        rows = rows.join(options.rename("options"), on=["item", "variant"])
+        rows["measure"] = f"{name}/{MEAN_OF_INSTANCES[name]}"
+    return rows[rows.columns.intersection(FORMAT["answer"].values())].to_dict("records")
+
+
+def _said(name: str, given: dict[str, Any], answers: pd.DataFrame) -> pd.DataFrame:
+    """Return a row for each prompt: `said`, `right` and `target`, the texts that are right."""
+    given = settings(STUDIES[name]) | given
+    if name == "monitor":
+        marked = accuracy.mark_texts(answers[answers["text"].notna()], rule=given["match"])
+        return marked.assign(said=marked["text"], target=[[text] for text in marked["object"]])
+    if name == "multiplicity":
+        kind = given["focus"] or answers["kind"].iloc[0]
+        answers = answers[answers["kind"] == kind]
+        chosen = choices.choose(answers, given["rule"])
+        right = answers[answers["correct"]].set_index(["item", "variant"])["text"]
+        keys = pd.MultiIndex.from_frame(chosen[["item", "variant"]])
+        return chosen.assign(said=chosen["text"], target=[[t] for t in right[keys]])
+    found = record.facts(name, given, answers).set_index("item")[["right", "said"]]
+    if name == "knowledge_base":
+        asked = answers[answers["variant"] == given["setting"]].join(found, on="item")
+        return asked.rename(columns={"answers": "target", "group": "relation"})
+    asked = answers[answers["correct"]].drop_duplicates("item").drop(columns="logprobs")
+    return asked.join(found, on="item").assign(target=[[t] for t in asked["choice"]])
+
+
+def _model(model: dict[str, Any], run: dict[str, Any]) -> dict[str, Any]:
+    """Return who the model is; the format files it by developer and name."""
+    developer, _, name = model["name"].rpartition("/")
+    if model["origin"] != "hub":
+        developer = COLLECTION if model["origin"] == "bundled" else "local"
+    name = record.file_name({"model": {"name": name}})
+    details = {key: value for key, value in (model | run["model"]).items() if key != "name"}
+    server, public = model["origin"] == "server", model["origin"] in ("hub", "bundled")
+    return {
+        "name": model["name"],
+        "model": f"{developer}/{name}",
+        "engine": "server" if server else "transformers",
+        "engine_version": (run["versions"] or {}).get("transformers"),
+        "model_details": _texts(details)
+        | {
+            "deployment_type": "unknown" if server else "self_deployed",
+            "model_availability": "open_weights" if public else "unknown",
+        },
+    }
+
+
+def _measure(
+    name: str, measure: Measure, told: dict[str, Any], run: dict[str, Any]
+) -> dict[str, Any]:
+    least, most = BOUNDS.get(measure.name, (0, 1))
+    dataset = {key: value for key, value in run["dataset"].items() if key != "name"}
+    return {key: told[key] for key in ("estimate", "low", "high", "n")} | {
+        "measure": f"{name}/{measure.name}",
+        "metric": f"{COLLECTION}.{measure.name}",
+        "title": measure.title,
+        "meaning": measure.meaning,
+        "unit": "proportion" if measure.percent else "ratio",
+        "lower": measure.higher is False,
+        "least": least,
+        "most": most,
+        "level": LEVEL,
+        "resamples": run["parameters"].get("n_bootstrap"),
+        "dataset": run["dataset"]["name"],
+        "dataset_details": _texts(dataset),
+        "settings": _texts(run["parameters"]),
+    }
+
+
+def _texts(values: dict[str, Any]) -> dict[str, str]:
+    """Return values as the texts that the format wants for whatever it does not name."""
+    return {
+        key: value if isinstance(value, str) else json.dumps(value, default=environment.plain)
+        for key, value in values.items()
+        if not pd.api.types.is_scalar(value) or pd.notna(value)
+    }
+
+
+def _written(path: Path, content: bytes) -> Path:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    except OSError as error:
+        raise UserError(
+            f"{path} cannot be written ({error.strerror or error}): give another --folder."
+        ) from error
+    return path
