@@ -365,32 +365,6 @@ def _legends(ax: Axes, rows: pd.DataFrame) -> None:
     ax.add_artist(above).set_clip_on(False)  # else the layout leaves it no room
 
 
-def two_orders(table: pd.DataFrame, names: tuple[str, str], ax: Axes | None = None) -> Axes:
-    """Draw the places of models by two measures, a line per model, the best on top.
-
-    `table` is that of :func:`apart`; lines of tuned models are dashed.
-    """
-    if table.empty:
-        return empty(ax, f"No model has both {names[0]} and {names[1]}.")
-    ax = ax or plt.subplots(figsize=(6, 1 + 0.27 * len(table)))[1]
-    for row in table.to_dict("records"):
-        style = "-" if row["kind"] == "base" else "--"
-        look = {"color": family_colour(row["family"]), "lw": 1.8, "marker": "o", "ms": 5}
-        ax.plot([0, 1], [row["rank_x"], row["rank_y"]], style, **look)
-    for at, column, align in ((-0.04, "rank_x", "right"), (1.04, "rank_y", "left")):
-        for place, rows in table.groupby(column):
-            text = plain(", ".join(rows.index))
-            ax.text(at, place, text, ha=align, va="center", fontsize=9)
-    ax.set_xlim(-0.9, 1.9)
-    ax.invert_yaxis()
-    ax.set_xticks([0, 1], [plain(name) for name in names])
-    ax.xaxis.tick_top()
-    ax.set_yticks([])
-    ax.grid(visible=False)
-    ax.spines[:].set_visible(False)
-    return ax
-
-
 def robust(compared: pd.DataFrame) -> Axes:
     """Draw correlations with their intervals, their values at equal size and without a family."""
     rows = compared.dropna(subset=["rho"])

@@ -7,17 +7,21 @@ import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.axes import Axes
 
-from helpers import stats
-from helpers.datasets.exposure import frequencies
+from helpers import datasets, stats
+from helpers.datasets.exposure import frequencies, training
 from helpers.datasets.files import table as read_table
-from helpers.metrics import accuracy
-from helpers.plots import primitives
+from helpers.metrics import accuracy, detection
+from helpers.plots import primitives, tables
 from helpers.runs import ROOT, sharing
-from helpers.studies import STUDIES
+from helpers.runs.sharing import record
+from helpers.studies import STUDIES, compare
+from helpers.studies.comparison import by_item
 from notebooks.analysis.atlas import records
 
 ARCHIVE = ROOT / "results" / "smollm2.zip"
+CHAT = ROOT / "results" / "smollm2-chat.zip"  # fewer questions, in the model's chat template
 GROUPS = (0, 30, 300, 3_000, 30_000)  # occurrences in a thousand million words, from which each is
+MAIN = ("MONITOR", "base", "average", "NCR", "right", "accuracy", "self_consistency")  # measures
 WORDS = {
     "right": "right answer first",
     "none": "nothing first",
@@ -86,6 +90,88 @@ def beside_atlas(facts: pd.DataFrame, **draws: int) -> tuple[Axes, Axes]:
         alone, "often", "first", right, axis="even", xlabel="occurrences of the name, at least"
     )
     return left, right
+
+
+def formats(**draws: int) -> pd.DataFrame:
+    """Return how much higher each measure is in the kept format than in the chat template."""
+    kept, chat = sharing.read(ARCHIVE), sharing.verify(CHAT)[0]
+    parts = []
+    for name in chat.record["runs"]:
+        asked = {_format(run, name): _study(run, name) for run in (chat, kept)}
+        titles = {measure.name: measure.title for measure in STUDIES[name].MEASURES}
+        found = compare(STUDIES[name], asked, **draws)
+        parts.append(found.assign(study=name, title=found["measure"].map(titles)))
+    return pd.concat(parts, ignore_index=True).dropna(subset=["estimate"])
+
+
+def _format(shared: record.Shared, name: str) -> str:
+    return shared.record["runs"][name]["model"]["prompt_format"]
+
+
+def _study(shared: record.Shared, name: str) -> pd.DataFrame:
+    """Return the facts of a study in an archive."""
+    answers = read_table(shared.files[f"{name}/answers.parquet"], name)
+    return record.facts(name, shared.record["runs"][name]["parameters"], answers)
+
+
+def rising(facts: pd.DataFrame, **draws: int) -> pd.DataFrame:
+    """Return how scores go with the frequency of the name, and tell the frequent from the rare.
+
+    Of asking once, of each method, and of what the facts known alone keep (`facts` of `by_fact`).
+    ``what``; ``estimate, low, high, n`` (Spearman's rho); ``area`` (under the ROC curve, the more
+    frequent half of the names against the other), with its interval.
+    """
+    shared = sharing.read(ARCHIVE)
+    studies = {name: by_item(_study(shared, name)) for name in STUDIES}
+    known = facts[facts["none"] == 1].set_index("item")
+    scores = {"asked once": studies["monitor"]["asked_once"]}
+    for name, found in studies.items():
+        seen = found[found["seen"] > 0] if "seen" in found else found
+        scores[name.replace("_", " ")] = STUDIES[name].verdict(seen)["score"]
+    scores |= {f"kept: {WORDS[said]}": known[said] for said in ("unrelated", "wrong")}
+    scores["kept: another wording"] = known["reworded"]
+    atlas = datasets.load("atlas").set_index("fact")
+    rows = []
+    for what, score in scores.items():
+        table = atlas.loc[score.index, ["relation", "subject"]].assign(score=score)
+        table = table.assign(often=table["subject"].map(frequencies())).dropna()
+        table["more"] = table["often"] > table["often"].median()
+        rank, area = (
+            stats.bootstrap(table[["score", with_]].astype(float), of, table["relation"], **draws)
+            for with_, of in (("often", stats.spearman), ("more", detection.area))
+        )
+        rows.append({"what": what, **rank._asdict(), "area": tables.interval(*area[:3], digits=2)})
+    return pd.DataFrame(rows)
+
+
+def agreement(model: str = "atlas-m", **draws: int) -> pd.DataFrame:
+    """Return by relation how the frequency of a name goes with the times a model read its fact."""
+    atlas = datasets.load("atlas")
+    told = atlas["fact"].map(training(model)["exposures"])
+    table = atlas.assign(told=told, often=atlas["subject"].map(frequencies())).dropna()
+    return stats.intervals(table, {"ρ": (["told", "often"], stats.spearman)}, **draws)
+
+
+def everything(
+    measured: pd.DataFrame, formats: pd.DataFrame, rising: pd.DataFrame, **draws: int
+) -> dict[str, tuple[pd.DataFrame, str]]:
+    """Return the appendix's tables of SmolLM2, each with its caption, by the names of their files.
+
+    With the times that the text of atlas-m states a fact beside the frequency of the name.
+    """
+    return {
+        "smollm2_all": (measured, "SmolLM2 by all four methods, all measures."),
+        "formats": (
+            formats.drop(columns=["second", "study"]),
+            "How much higher measures are in one format than in the chat template, same facts.",
+        ),
+        "rising_all": (rising, "Scores, what known facts keep, and the frequency of the name."),
+        "agreement": (
+            agreement(**draws),
+            "Times that the text of atlas-m states a fact, and frequency of the subject's name: "
+            "Spearman's ρ by relation.",
+        ),
+    }
 
 
 def row(facts: pd.DataFrame, columns: Mapping[str, str]) -> pd.DataFrame:

@@ -220,14 +220,6 @@ def test_scatter_shows_the_models_that_have_both():
     assert "No model has both x and y." in texts(nothing.texts)
 
 
-def test_two_orders_join_the_places_of_each_model():
-    ax = draw(joint.two_orders(DRAWN, ("first", "second")))
-    assert [tuple(line.get_ydata()) for line in ax.lines] == [(3, 2.5), (2, 2.5), (1, 1), (4, 4)]
-    assert [line.get_linestyle() for line in ax.lines] == ["-", "--", "-", "-"]
-    assert "Llama 2 7B, Llama 2 7B Chat" in texts(ax.texts)  # they share a place on the right
-    assert ax.yaxis_inverted()
-
-
 def test_a_robust_pair_has_its_range_and_its_value_at_equal_size():
     row = {"y": joint.NCCR, "rho": 0.9, "low": 0.5, "high": 1.0, "least": 0.8, "most": 0.95}
     ax = joint.robust(pd.DataFrame([{**row, "given_size": 0.7}, {"y": joint.LKE, "rho": np.nan}]))

@@ -1,14 +1,20 @@
 """The kept answers of SmolLM2: its numbers, worked out again from the table of answers alone."""
 
+import subprocess
+import sys
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import spearmanr
+from sklearn.metrics import roc_auc_score
 
-from helpers import stats
-from helpers.datasets.exposure import frequencies
+from helpers import datasets, stats
+from helpers.datasets.exposure import frequencies, training
 from helpers.metrics.matching import normalise
-from notebooks.analysis import smollm2
+from helpers.models import packaged
+from notebooks.analysis import beside, smollm2
 from notebooks.analysis.atlas import records
 
 DRAWS = {"n_resamples": 50, "seed": 0}
@@ -78,3 +84,56 @@ def test_both_panels_draw_the_shares_they_name(facts):
     np.testing.assert_allclose(right.get_lines()[0].get_ydata(), expected, atol=1e-12)
     assert left.get_ylim() == right.get_ylim()
     plt.close("all")
+
+
+def test_formats_are_compared_on_the_facts_asked_in_both():
+    found = smollm2.formats(**DRAWS).set_index("measure")
+    kept, chat = (
+        smollm2.by_fact(smollm2.read(path)[0]).set_index("item")["none"]
+        for path in (smollm2.ARCHIVE, smollm2.CHAT)
+    )
+    both = kept.index.intersection(chat.index)
+    assert found.loc["base", "n"] == len(both) == len(chat)
+    expected = (kept[both] - chat[both]).mean()
+    assert found.loc["base", "estimate"] == pytest.approx(expected, abs=1e-12)
+    assert found.loc["base", "first"] != found.loc["base", "second"] == "chat"
+
+
+def test_scores_rise_as_scipy_and_sklearn_say(facts):
+    found = smollm2.rising(facts, **DRAWS).set_index("what")
+    known = facts[facts["none"] == 1]
+    kept, often = known["reworded"], known["occurrences"]
+    row = found.loc["kept: another wording"]
+    assert row["estimate"] == pytest.approx(spearmanr(kept, often).statistic, abs=1e-12)
+    area = roc_auc_score(often > often.median(), kept)
+    assert row["area"].startswith(f"{area:.2f} [")
+    assert len(found) == 1 + 4 + 3
+    assert found.loc["asked once", "n"] == len(facts)
+
+
+def test_names_and_counts_are_compared_within_a_relation():
+    found = smollm2.agreement(**DRAWS).set_index("relation")
+    atlas = datasets.load("atlas").query("relation == 'P36'").set_index("fact")
+    both = atlas.assign(told=training("atlas-m")["exposures"]).dropna()
+    expected = spearmanr(both["told"], both["subject"].map(frequencies())).statistic
+    assert found.loc["P36", "estimate"] == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("study", "folder", "given", "measure"),
+    [
+        ("monitor", "fktc/FKTC", ["n_facts=1", "prompt_format=bare"], "MONITOR: mean accuracy"),
+        ("multiplicity", "truthfulqa", ["n_items=6"], "multiplicity: TruthfulQA accuracy"),
+    ],
+)
+def test_a_papers_questions_place_it_among_the_papers_models(
+    shared, root, tmp_path, study, folder, given, measure
+):
+    if not list((packaged.download.cache("packages") / "smollm2").glob("*.gguf")):
+        pytest.skip("needs the file of smollm2, which its first load fetches")
+    call = [sys.executable, "-m", "helpers", "measure", "smollm2", study, "--runs", str(tmp_path)]
+    data = f"dataset={shared / 'data' / folder}"
+    subprocess.run([*call, "--set", data, *given], cwd=root, check=True, capture_output=True)
+    row = beside.runs_beside(tmp_path, n_resamples=50).set_index("measure").loc[measure]
+    assert (row["model"], row["same_questions"], row["why"]) == ("smollm2", True, "")
