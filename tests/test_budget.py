@@ -11,11 +11,11 @@ import pytest
 from helpers import findings
 
 LINES = {  # of Python below a folder
-    "helpers": 19_900,
-    "notebooks/analysis": 8_600,
-    "book/tools": 3_220,
-    "book/_ext": 820,
-    "tests": 36_400,
+    "helpers": 20_500,
+    "notebooks/analysis": 8_700,
+    "book/tools": 3_340,
+    "book/_ext": 780,
+    "tests": 37_000,
 }
 MEASURES = ("monitor", "knowledge_base", "latent_knowledge", "multiplicity")
 CODE, FINDINGS = 150, 8  # of a chapter

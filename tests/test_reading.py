@@ -230,22 +230,6 @@ def test_the_search_works_without_a_server(page):
     assert all(link.startswith("file:") for link in links)
 
 
-def test_tables_that_sort_are_fetched_when_they_come_near(page):
-    text = {name: (HTML / name).read_text(encoding="utf-8") for name in PAGES}
-    holding = [name for name in PAGES if "tables_on_demand.js" in text[name]]
-    if not holding:
-        pytest.skip("no chapter of this book has a sortable table")
-    assert all('<table id="itables_' in text[name] for name in holding)
-    asked = []
-    page.on("request", lambda request: asked.append(request.url))
-    page.goto((HTML / holding[0]).as_uri(), wait_until="load")
-    assert not [url for url in asked if "/itables_" in url]
-    page.evaluate("document.querySelectorAll('details').forEach(each => each.open = true)")
-    page.locator("div:has(> table[id^=itables_])").last.scroll_into_view_if_needed()
-    page.wait_for_selector(".dt-container table.dataTable tbody tr", timeout=PATIENCE)
-    assert [url for url in asked if "/itables_" in url]
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("name", CHAPTERS, scope="module")
 def test_figures_are_told_in_full(visit, name):

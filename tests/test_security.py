@@ -91,10 +91,6 @@ def test_the_browser_takes_no_word_for_markup(browser, pages, chapter):
     page.on("request", lambda request: said.append(request.url) if _strange(request.url) else None)
     page.goto((pages / f"{chapter}.html").as_uri(), wait_until="load")
     page.evaluate("window.MathJax?.startup?.promise")
-    if page.locator("table[id^=itables_]").count():  # tables that a library draws
-        page.evaluate("document.querySelectorAll('details').forEach(each => each.open = true)")
-        page.locator("div:has(> table[id^=itables_])").last.scroll_into_view_if_needed()
-        page.wait_for_selector("table.dataTable tbody tr", timeout=30_000)
     assert page.evaluate(DONE) == NOTHING
     assert not said
     page.close()

@@ -17,7 +17,7 @@ INDEX = "model.safetensors.index.json"
 PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt", "*.h5", "*.msgpack")
 TOKENIZERS = ("tokenizer.json", "*.model", "vocab.*", "*.tiktoken", "tekken.json")
 SMALL_FILES = ("*.json", "*.txt", "*.model", "*.jinja", "*.tiktoken")
-SHARD = re.compile(r"[\w-][\w.+-]*\.safetensors")
+SHARD = re.compile(r"[\w-][\w.+-]{0,200}\.safetensors")
 HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?")
 REVISION = re.compile(r"(?!.*\.\.)\w[\w.+/-]*")
 
