@@ -321,6 +321,13 @@ def test_the_first_page_has_a_finding_of_each_chapter_that_it_names(visits):
     assert links.count() == page.locator("article .finding").count()
 
 
+@pytest.mark.parametrize("name", ["index", "tour"])
+def test_pages_have_the_figures_of_chapters_that_they_name(visits, name):
+    page, _, _ = visits(f"{name}.html")
+    named = (ROOT / "book" / f"{name}.md").read_text(encoding="utf-8").count("{chapter-figure}")
+    assert page.locator("article figure img").count() == named > 0
+
+
 def test_the_fact_of_the_first_page_moves_with_its_buttons(visits):
     page, _, _ = visits("index.html")
     bar = page.locator(".front-fact tr:has(th:text-is('France')) .front-bar")

@@ -81,7 +81,8 @@ class ChapterFigure(SphinxDirective):
         chapter, name = self.arguments
         path = Path(self.env.srcdir) / "chapters" / f"{chapter}.ipynb"
         self.env.note_dependency(str(path))
-        found = figure(path, name)
+        pages = [path, path.with_stem(f"{chapter}_appendix")]  # parted by book.tools.arrange
+        found = next(filter(None, (figure(page, name) for page in pages if page.is_file())), None)
         if found is None:
             return []
         data, alt = found
