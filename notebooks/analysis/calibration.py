@@ -159,6 +159,15 @@ def lead(contest: pd.DataFrame, name: str, among: Sequence[str] = ()) -> tuple[l
     return ([behind, low, high, n] if leads else [-behind, -high, -low, n]), rival
 
 
+def how_good(lead: Sequence[float]) -> str:
+    """Say how a lead compares asking once with a measure that may be ahead by less than `MARGIN`.
+
+    >>> how_good([0.03, 0.02, 0.04, 9]), how_good([0.01, -0.01, 0.03, 9])
+    ('better than', 'no worse, by 0.02 or more, than')
+    """
+    return "better than" if lead[1] > 0 else f"no worse, by {MARGIN} or more, than"
+
+
 def written(contest: pd.DataFrame, name: str, digits: int = 2, scale: float = 1) -> str:
     """Write a method's figure, on average over models, with its interval."""
     row = contest[(contest["model"] == "mean") & (contest["method"] == name)]
