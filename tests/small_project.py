@@ -38,7 +38,6 @@ def make(top: Path, *models: str, chapters: Iterable[str] = ("monitor",)) -> Pat
     for name in ("helpers", "book"):
         shutil.copytree(ROOT / name, top / name, ignore=hidden)
     shutil.copytree(ROOT / "notebooks" / "profiles", top / "notebooks" / "profiles")
-    shutil.copytree(ROOT / "notebooks" / "hidden", top / "notebooks" / "hidden", ignore=hidden)
     shutil.copy(ROOT / "notebooks" / "Snakefile", top / "notebooks")
     for name in ("_config.yml", "Makefile", "requirements.txt"):
         shutil.copy(ROOT / name, top)

@@ -32,7 +32,8 @@ KINDS = ("code", "on paper", "to be argued")
 DIRECTIVES = {"{exercise}": ExerciseDirective, "{solution}": SolutionDirective}
 NOTEBOOKS = Path(__file__).parents[3] / "notebooks"
 CHECKER = NOTEBOOKS / "analysis" / "hidden_tests.py"
-PAPER = yaml.safe_load((NOTEBOOKS / "hidden" / "paper.yaml").read_text(encoding="utf-8"))
+DRAWN = NOTEBOOKS / "hidden" / "paper.yaml"  # a book without the course has none
+PAPER = yaml.safe_load(DRAWN.read_text(encoding="utf-8")) if DRAWN.is_file() else {}
 WORDS = "*In words, 1 point:*"  # before the question in words of an exercise in code
 _HEAD = re.compile(
     r"\*Difficulty (\d+) of 3, (\d+) minutes(?:, ([^*]+?))?\.\*\s*", flags=re.ASCII | re.IGNORECASE
