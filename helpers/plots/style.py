@@ -196,19 +196,6 @@ def empty(ax: Axes | None, reason: str) -> Axes:
     return ax
 
 
-def set_apart(ax: Axes) -> None:
-    """Hatch the ground of a panel whose models were asked other questions than the paper's.
-
-    >>> from matplotlib.figure import Figure
-    >>> ax = Figure().subplots()
-    >>> set_apart(ax)
-    >>> ax.patch.get_hatch()
-    '///'
-    """
-    ax.patch.set(hatch="///", edgecolor="#e4e4e4", linewidth=0)
-    ax.grid(visible=False)
-
-
 def reach(row: Mapping[str, float], column: str) -> list[list[float]] | None:
     """Return how far the interval of `column` reaches below and above it, for ``errorbar``.
 
