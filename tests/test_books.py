@@ -76,8 +76,9 @@ def check_slides(project: Path) -> None:
     """Each chapter in the book has its slides, with the findings of this very run."""
     decks = {deck.stem: deck for deck in (project / "book/_build/html/slides").glob("*.html")}
     shown = {chapter for chapter in CHAPTERS if chapter not in absent(project)}
-    assert decks.keys() == shown
-    for chapter, deck in decks.items():
+    assert decks.keys() - {"lecture"} == shown  # which takes slides of several chapters
+    for chapter in shown:
+        deck = decks[chapter]
         found = {one.claim: one for one in findings.load(project / "book/chapters" / chapter)}
         text = deck.read_text(encoding="utf-8")
         for claim, words in re.findall(r'data-claim="([^"]+)">(.*?)</p>', text):
