@@ -31,14 +31,9 @@ def models() -> pd.DataFrame:
 
 
 def matches(least: str = CERTAINTIES[-1]) -> pd.DataFrame:
-    """Return which name in which paper means which model, how surely, and why.
+    """Return which name in which paper means which model, at least how surely, and why.
 
-    ``model, paper, name`` (as in that paper's tables here), ``certainty, reason``; `least` is the
-    least certainty.
-
-    >>> found = matches().query("name == 'Bloom-3B'")
-    >>> found[["model", "paper", "certainty"]].to_numpy().tolist()[0]
-    ['BLOOMZ 3B', 'IC-LKE', 'probably']
+    ``name`` is that in the paper's tables here.
     """
     if least not in CERTAINTIES:
         raise UserError(f'"{least}" is no certainty: choose from {", ".join(CERTAINTIES)}.')
@@ -56,11 +51,7 @@ def doubtful() -> pd.DataFrame:
 def measures() -> pd.DataFrame:
     """Return the measures of a model that the four papers print, by name ("IC-LKE: accuracy").
 
-    ``paper``; ``source``, its table; ``better``: 1 if higher is better, -1 if lower is, 0 if
-    neither.
-
-    >>> measures().loc["MONITOR: score", ["source", "better"]].astype(str).tolist()
-    ['Wang et al. 2024, Table 4', '-1']
+    ``better`` is 1 if higher is better, -1 if lower is, 0 if neither; ``source`` is the table.
     """
     rows = [
         (name, paper, table.attrs["sources"][name], table.attrs["better"][name])
@@ -71,13 +62,7 @@ def measures() -> pd.DataFrame:
 
 
 def joined(least: str = "probably", without: Collection[tuple[str, str]] = ()) -> pd.DataFrame:
-    """Put what the four papers print of each model side by side.
-
-    >>> table = joined()
-    >>> both = ["IC-LKE: accuracy", "knowledge bases: NCCR, zero-shot"]
-    >>> table.loc["Llama 2 7B", both].astype(float).round(4).tolist()
-    [0.7494, 0.0939]
-    """
+    """Put what the four papers print of each model side by side."""
     found = matches(least)
     left_out = pd.MultiIndex.from_frame(found[["model", "paper"]]).isin(list(without))
     found, table = found[~left_out], models()
@@ -88,11 +73,7 @@ def joined(least: str = "probably", without: Collection[tuple[str, str]] = ()) -
 
 
 def shared(least: str = "probably") -> pd.DataFrame:
-    """Count the models that two papers share; on the diagonal, all that a paper prints.
-
-    >>> int(shared().loc["IC-LKE", "knowledge bases"])
-    15
-    """
+    """Count the models that two papers share; on the diagonal, all that a paper prints."""
     found = matches(least)
     there = pd.crosstab(found["model"], found["paper"])[list(PAPERS)].clip(upper=1)
     counts = (there.T @ there).rename_axis(index="paper", columns=None)
