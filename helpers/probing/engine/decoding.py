@@ -243,11 +243,7 @@ def add(model: LanguageModel, text: Text, token: int, logprob: float, rules: Rul
 
 
 def stop_at(text: str, stop: Sequence[str]) -> int | None:
-    """Return where the first of the stop strings begins in a text; None where there is none.
-
-    >>> stop_at(" France and Italy", [" or", " and"])
-    7
-    """
+    """Return where the first of the stop strings begins in a text; None where there is none."""
     return min((text.index(word) for word in stop if word in text), default=None)
 
 
