@@ -126,14 +126,19 @@ def fitting(
     found = make(n_shots)
     if limit is None or _fits(found, count, limit):
         return found
-    fit = next((n for n in range(n_shots - 1, -1, -1) if _possible(make, n, count, limit)), None)
-    if fit is None:
-        raise UserError(
-            f"The longest question does not fit into the context of {limit} tokens, even with the "
-            "fewest demonstrations that can be varied: leave it out or take another model."
-        )
+    for fewer in range(n_shots - 1, -1, -1):
+        try:
+            fits = _fits(make(fewer), count, limit)
+        except UserError:  # so few demonstrations have too few orders
+            break
+        if fits:
+            raise UserError(
+                f"{n_shots} demonstrations do not fit into the context of {limit} tokens; {fewer} "
+                "do."
+            )
     raise UserError(
-        f"{n_shots} demonstrations do not fit into the context of {limit} tokens; {fit} do."
+        f"The longest question does not fit into the context of {limit} tokens, even with the "
+        "fewest demonstrations that can be varied: leave it out or take another model."
     )
 
 
@@ -290,16 +295,6 @@ def _after(
             for shots in ways
         ]
         yield [(style.head + shots + asked, scored) for shots in told]
-
-
-def _possible(
-    make: Callable[[int], pd.DataFrame], n: int, count: Callable[[str], int], limit: int
-) -> bool:
-    """Say whether probes with n demonstrations can be made and fit."""
-    try:
-        return _fits(make(n), count, limit)
-    except UserError:  # so few demonstrations have too few orders
-        return False
 
 
 def _fits(table: pd.DataFrame, count: Callable[[str], int], limit: int) -> bool:
