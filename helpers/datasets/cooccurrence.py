@@ -38,9 +38,8 @@ def cooccurrences(
         Documents, such as those of :func:`documents`.
     aliases : mapping, optional
         A subject or an object to its other names, any of which counts.
-    by : str
-        ``"document"``, or ``"sentence"``: count sentences that hold both, which end at ``.``,
-        ``!`` or ``?`` before white space, or with the line.
+    by : {"document", "sentence"}
+        Sentences end at ``.``, ``!`` or ``?`` before white space, or with the line.
     match_case : bool
         Whether Nice and nice differ.
 
@@ -55,8 +54,6 @@ def cooccurrences(
     >>> texts = ["Lyon, in France, is old. A nice day!", "FRANCE: Lyon and\nNice."]
     >>> cooccurrences(facts, texts).tolist()
     [2, 2]
-    >>> cooccurrences(facts, texts, by="sentence", match_case=True).tolist()
-    [1, 0]
     """
     check_columns(facts, ["subject", "object"], "facts")
     if by not in ("document", "sentence"):
@@ -85,12 +82,6 @@ def documents(*paths: str | Path, key: str = "text") -> Iterator[str]:
     ------
     str
         A document; empty ones are left out.
-
-    Examples
-    --------
-    >>> list(documents("no-such-file.txt"))
-    Traceback (most recent call last):
-    helpers.UserError: There is no file or folder no-such-file.txt: check the path of the corpus.
     """
     for path in map(Path, paths):
         files = sorted(file for file in path.rglob("*") if _kind(file)) if path.is_dir() else [path]
