@@ -514,8 +514,8 @@ def leaders(standing: pd.DataFrame, gaps: pd.DataFrame, twins: Pairs = ()) -> pd
 
 def but_for_tuning(lead: pd.DataFrame, tuned: Pairs) -> str:
     """Say in how many measures a model leads all but its tuned copy or its base, if any has one."""
-    told = f" Its tuned or untuned copy aside, one leads in {lead['leads'].sum()} of {len(lead)}."
-    return told if tuned and len(lead) else ""
+    k, n = lead["leads"].sum(), len(lead)
+    return f" One does in {k} of {n} but for its tuned or untuned copy." if tuned and n else ""
 
 
 def wide(found: pd.DataFrame, measures: Iterable[str], by: str = "model") -> pd.DataFrame:
