@@ -234,7 +234,7 @@ def test_sizes_the_wrong_way_round_are_turned_and_a_reset_ends_every_choice(page
     choose(page, least="13.0", most="7.0", kind="base")
     table = with_both(X, Y).query("kind == 'base' and 7 <= billion <= 13")
     assert count(page).startswith(f"{len(table)} of ")
-    page.click("[name=reset]")
+    page.click("[name=restore]")
     page.wait_for_timeout(100)
     assert count(page).startswith(f"{len(with_both(X, Y))} of ")
 
@@ -321,7 +321,7 @@ def test_the_keyboard_is_enough(page):
         lines.append(found[1] != "none" and found[2] >= 2)
         page.keyboard.press("Tab")
     assert list(dict.fromkeys(seen)) == [
-        *("x", "y", "model", "kind", "least", "most", "family", "none", "all", "reset"),
+        *("x", "y", "model", "kind", "least", "most", "family", "none", "all", "restore"),
         *("benchmark", "SUMMARY", "A"),
     ]
     assert all(lines)
