@@ -3,16 +3,15 @@
 import functools
 import re
 
-import numpy as np
 import pandas as pd
 import pytest
-import torch
 import transformers
 
 from helpers.models import LanguageModel, families, plain
 from helpers.probing import engine
-from helpers.probing.engine import encoder, packing, trial
+from helpers.probing.engine import trial
 from tests import architectures, tiny
+from tests.probing.test_engine import wrong_mask, wrong_positions
 
 pytestmark = pytest.mark.slow
 
@@ -90,24 +89,6 @@ def built(name: str) -> LanguageModel:
 def difference(lm: LanguageModel) -> float:
     packed = engine.scorer_by(lm, engine.Method("packed", ""), length=24, price=0)
     return trial.difference(lm, packed.score, lambda rows: plain.run(lm, rows))
-
-
-def wrong_positions(monkeypatch):
-    right = packing.positions
-
-    def by_place(model, queries, keys):
-        places = torch.arange(keys.shape[1]).expand_as(keys)
-        return right(model, places[:, keys.shape[1] - queries.shape[1] :], places)
-
-    monkeypatch.setattr(packing, "positions", by_place)
-
-
-def wrong_mask(monkeypatch):
-    def causal(tree, nodes, kept=0, window=None):
-        return np.tril(np.ones((len(nodes), kept + len(nodes)), dtype=bool), kept)
-
-    monkeypatch.setattr(packing, "sees", causal)
-    monkeypatch.setattr(encoder, "sees", causal)
 
 
 @pytest.mark.parametrize("spoil", [wrong_positions, wrong_mask])
