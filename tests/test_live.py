@@ -655,14 +655,3 @@ def test_the_box_of_a_chapter_opens_on_the_case_that_shows_its_point(browser, na
     assert held == [asdict(live.case(case))]
     assert page.inner_text(".live-probe .live-said") == live.case(case).said
     assert page.is_visible(".live-probe figure img")
-
-
-@needs_book
-def test_the_books_figure_stands_without_scripts(browser):
-    page = browser.new_context(java_script_enabled=False).new_page()
-    page.goto((HTML / "try.html").as_uri())
-    image = page.locator(".live-probe figure img")
-    assert image.evaluate("(one) => one.complete && one.naturalWidth > 0")
-    assert "What atlas-s expects after" in page.inner_text(".live-probe figcaption")
-    assert page.inner_text(".live-probe .live-said")
-    assert page.locator(".live-load").count() == 0
