@@ -472,8 +472,9 @@ LINKS = {  # of a sentence: what it asks, and what then stands in the box
 }
 
 
-@pytest.mark.parametrize("width", [390, 1400])
-@pytest.mark.parametrize("link", LINKS)
+@pytest.mark.parametrize(
+    ("link", "width"), [*((link, 390) for link in LINKS), (next(iter(LINKS)), 1400)]
+)
 def test_a_link_in_the_text_sets_the_box(browser, tmp_path, width, link):
     """From disk, by keyboard, on a phone; also when it is followed again, or the page opens so."""
     address = write_page(tmp_path, CASES, live.bundle())
@@ -532,7 +533,7 @@ def test_the_newest_case_wins(cases):
     assert ghosts(cases) == {}
 
 
-@pytest.mark.parametrize("relation", ["P17", "P575"])
+@pytest.mark.parametrize("relation", ["P17", pytest.param("P575", marks=pytest.mark.slow)])
 def test_the_slider_asks_about_a_fact_stated_that_often(page, relation):
     facts = live.facts().query("relation == @relation")
     page.select_option("select >> nth=0", relation)

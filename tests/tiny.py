@@ -73,8 +73,7 @@ def _piece_tokenizer(special: str) -> PreTrainedTokenizerFast:
     )
     tokenizer.train_from_iterator(TEXTS, trainer)
     tokenizer.post_processor = processors.TemplateProcessing(
-        single="$A </s>" if special == "eos" else "<s> $A",
-        special_tokens=[("</s>", 1), ("<s>", 3)],
+        single="$A </s>" if special == "eos" else "<s> $A", special_tokens=[("</s>", 1), ("<s>", 3)]
     )
     return PreTrainedTokenizerFast(
         tokenizer_object=tokenizer,

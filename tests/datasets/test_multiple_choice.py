@@ -206,10 +206,7 @@ def test_medhalt_options_are_python_dicts_in_cells(tmp_path):
     path = write_csv(tmp_path / "reasoning_fake.csv", ("question", "options"), *rows)
     found = load(path).items
     assert found["item"].tolist() == ["reasoning_fake-0000", "reasoning_fake-0003"]
-    assert found["options"].tolist() == [
-        ["it's", "no", "I do not know."],
-        ["a", "I do not know"],
-    ]
+    assert found["options"].tolist() == [["it's", "no", "I do not know."], ["a", "I do not know"]]
     assert found["answer"].tolist() == [2, 1]
     write_csv(path, ("question", "options"), ("Q", '["a", "b"]'))
     with pytest.raises(UserError, match="line 2: `options` must be a dict"):

@@ -116,14 +116,17 @@ def test_halves_take_classes_from_even_prompts_and_uncertainty_from_odd_ones():
     assert found["default"].tolist() == [1, 0]
 
 
+STEADY = np.zeros((2, 8), dtype=int)
+STEADY[0, ::2] = [0, 1, 1, 2]
+HALVES = choices.halves(made(STEADY, [0, 0]))
+
+
 @given(st.lists(st.integers(0, 2), min_size=8, max_size=8))
 def test_what_odd_prompts_answer_changes_no_class_of_halves(odd):
-    table = np.zeros((2, 8), dtype=int)
-    table[0, ::2] = [0, 1, 1, 2]
-    plain = choices.halves(made(table, [0, 0]))
+    table = STEADY.copy()
     table[:, 1::2] = np.reshape(odd, (2, 4))
     moved = choices.halves(made(table, [0, 0]))
-    assert moved["class"].tolist() == plain["class"].tolist()
+    assert moved["class"].tolist() == HALVES["class"].tolist()
     assert moved["entropy"].tolist() == multiplicity.entropy(table[:, 1::2]).tolist()
 
 

@@ -156,14 +156,8 @@ EDGES = [
         [(True, "correct", 20), (True, "wrong", 10), SILENT],
         {"Cons_w": 0.5, "Cons_w_seen": 0.5, "Cons_w_unseen": np.nan},
     ),
-    (
-        [(True, "correct", 10)] * 3 + [SILENT],
-        {"CR": 1, "WR": 0, "CCR": 0.5, "CWR": 0, "NCCR": 0.5},
-    ),
-    (
-        [(True, "wrong", 10)] * 3 + [SILENT],
-        {"CR": 0, "WR": 1, "CCR": 0, "CWR": 0.5, "NCCR": -0.5},
-    ),
+    ([(True, "correct", 10)] * 3 + [SILENT], {"CR": 1, "WR": 0, "CCR": 0.5, "CWR": 0, "NCCR": 0.5}),
+    ([(True, "wrong", 10)] * 3 + [SILENT], {"CR": 0, "WR": 1, "CCR": 0, "CWR": 0.5, "NCCR": -0.5}),
 ]
 
 

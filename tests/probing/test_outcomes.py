@@ -48,9 +48,7 @@ def packed(lm, length: int, price: float = PASS):
 
 def short_difference(lm) -> float:
     return trial.difference(
-        lm,
-        lambda rows: packed(lm, 8, 0).score(rows),
-        lambda rows: plain.run(lm, rows),
+        lm, lambda rows: packed(lm, 8, 0).score(rows), lambda rows: plain.run(lm, rows)
     )
 
 

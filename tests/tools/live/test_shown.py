@@ -218,10 +218,7 @@ def page():
 def test_each_state_has_a_button_and_its_own_bars(page):
     assert re.findall(
         r'<input type="radio" name="front-fact" id="(front-\d)"( checked)?>', page
-    ) == [
-        ("front-0", " checked"),
-        ("front-1", ""),
-    ]
+    ) == [("front-0", " checked"), ("front-1", "")]
     for at, (_, asked) in enumerate(STATES):
         expected = answers(asked).set_index("object")["probability"]
         row = re.search(r'<th scope="row">France</th>.*?style="([^"]+)"', page)[1]
