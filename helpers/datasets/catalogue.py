@@ -41,12 +41,6 @@ def load(
         `fact` (unique), `relation`, `subject`, `object`, `distractors` (a list of wrong objects,
         five in the bundled data sets) and, where your own files have it, `exposure`.
 
-    Raises
-    ------
-    UserError
-        If there is no such data set, file or relation, a line is malformed, or `n` or `seed`
-        is out of range.
-
     Examples
     --------
     >>> facts = load("atlas", relations=["P246"], n=2, seed=1)
@@ -83,11 +77,6 @@ def frames(name: str | Path, relations: Sequence[str] | None = None) -> pd.DataF
         published, and one frame each of the other kinds; other files may have questions only, and
         T-REx-MC and Nobel have none.
 
-    Raises
-    ------
-    UserError
-        As in `load`.
-
     Examples
     --------
     >>> frames("atlas", relations=["P17"]).query("kind == 'qa' and frame == 0")["template"].item()
@@ -102,21 +91,11 @@ def frames(name: str | Path, relations: Sequence[str] | None = None) -> pd.DataF
 def relations(name: str | Path) -> pd.DataFrame:
     """Return one row a relation of a data set.
 
-    Parameters
-    ----------
-    name
-        As in `load`.
-
     Returns
     -------
     DataFrame
         `relation`, `label`, `subject_type`, `object_type`, `n_facts`, `n_objects`; for the atlas
         also `source` and `licence`.
-
-    Examples
-    --------
-    >>> relations("atlas").set_index("relation").loc["P36", "label"]
-    'capital'
     """
     if found := _pairs(name):
         groups = pairs.facts(*found).groupby(["relation", "label"], sort=False)
@@ -130,21 +109,11 @@ def relations(name: str | Path) -> pd.DataFrame:
 def source(name: str | Path) -> dict[str, str]:
     """Return where a data set comes from: a record for a run's manifest.
 
-    Parameters
-    ----------
-    name
-        As in `load`.
-
     Returns
     -------
     dict
         `name`, `title`, `licence`, `url`, `version`, `checksum` (SHA-256 of the data as read),
         `citation`. For your own files what is not known is "".
-
-    Examples
-    --------
-    >>> sorted(source("atlas"))
-    ['checksum', 'citation', 'licence', 'name', 'title', 'url', 'version']
     """
     if name == "atlas":
         return SOURCES["atlas"].about(atlas_facts.checksum())
@@ -154,15 +123,21 @@ def source(name: str | Path) -> dict[str, str]:
 
 
 def notes(name: str | Path, relations: Sequence[str] | None = None) -> list[str]:
-    """Return sentences on what a reader should know of facts: repeated rows, several objects.
-
-    >>> notes("atlas")
-    []
-    """
+    """Return sentences on what a reader should know of facts: repeated rows, several objects."""
     if name == "atlas" or _pairs(name):
         return []
     read = _files(name)
     return fktc.notes([f for f in read if not relations or f.relation in relations])
+
+
+def questions(name: str | Path, facts: pd.DataFrame) -> list[str]:
+    """Put each fact of a data set into the base question of its relation."""
+    asked = frames(name).query("kind == 'qa'").sort_values("frame", kind="stable")
+    template = asked.drop_duplicates("relation").set_index("relation")["template"]
+    if template.empty:
+        raise UserError(f"{name} has no questions: name another data set.")
+    pairs = zip(facts["relation"], facts["subject"])
+    return [template[relation].replace("[X]", subject) for relation, subject in pairs]
 
 
 def _pairs(name: str | Path) -> tuple[str, Path] | None:

@@ -28,11 +28,6 @@ def correlation(x: npt.ArrayLike, y: npt.ArrayLike, method: str = "pearson") -> 
         r in [-1, 1]; not a number for fewer than two pairs or a column that is constant but for
         rounding, bounds not numbers for fewer than four pairs.
 
-    Raises
-    ------
-    UserError
-        For another method or columns of different lengths.
-
     Examples
     --------
     >>> found = correlation([1, 2, 3, 4], [2, 1, 4, 3])
@@ -59,13 +54,7 @@ def correlation(x: npt.ArrayLike, y: npt.ArrayLike, method: str = "pearson") -> 
 
 
 def over_models(x: npt.ArrayLike, y: npt.ArrayLike, method: str = "pearson") -> Correlation:
-    """Correlate two figures over models, one pair each, if at least ``FEWEST_MODELS`` have both.
-
-    >>> over_models([1, 2, 3, 4, 5], [2, 1, 4, 3, 5])
-    Correlation(r=nan, low=nan, high=nan, p=nan, n=5)
-    >>> round(over_models([1, 2, 3, 4, 5, 6], [2, 1, 4, 3, 6, 5]).r, 3)
-    0.829
-    """
+    """Correlate two figures over models, one pair each, if at least ``FEWEST_MODELS`` have both."""
     found = correlation(x, y, method)
     return found if found.n >= FEWEST_MODELS else Correlation(*[float("nan")] * 4, found.n)
 

@@ -58,11 +58,6 @@ def rank_test(
     RankTest
         rho in [-1, 1]; rho and p not numbers for fewer than two pairs or a constant column.
 
-    Raises
-    ------
-    UserError
-        For columns of different lengths.
-
     Examples
     --------
     Of the 24 pairings of four ranks, one gives rho = 1 and one gives rho = -1:
@@ -86,11 +81,7 @@ def rank_test(
 
 
 def spearman(rows: np.ndarray) -> np.ndarray:
-    """Correlate the ranks of two columns: a statistic, as :func:`helpers.stats.pearson` is.
-
-    >>> round(float(spearman(np.array([[1.0, 2], [2, 1], [3, 9], [4, 3]]))), 3)
-    0.6
-    """
+    """Correlate the ranks of two columns: a statistic, as :func:`helpers.stats.pearson` is."""
     return pearson(scipy.stats.rankdata(rows, axis=-2))
 
 

@@ -231,15 +231,6 @@ def test_order_of_rows_frames_and_interferences_changes_nothing():
         pd.testing.assert_frame_equal(found, expected, check_exact=False, rtol=1e-12)
 
 
-def test_fewer_frames():
-    facts = monitor.fact_scores(table(THREE), frames=range(1))
-    np.testing.assert_allclose(facts["pfd"], [1 / 20, 0, 0], atol=1e-12)
-    assert facts["n_frames"].tolist() == [1, 1, 1]
-    other = monitor.fact_scores(table(THREE), frames=[1])
-    np.testing.assert_allclose(other["pfd"], [13 / 40, 1 / 4, 0], atol=1e-12)
-    np.testing.assert_allclose(other["ird"], [float(x) for x in IRD], atol=1e-12)
-
-
 def test_free_running_column_and_zeros_past_the_end():
     answers = table(THREE, "anchor_logprobs")
     answers["tokens"] = [[str(n)] for n in range(len(answers))]  # of the model's own text: differ

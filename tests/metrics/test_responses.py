@@ -8,14 +8,15 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helpers import UserError, datasets
+from helpers import UserError
 from helpers.metrics import responses
 from helpers.metrics.canonical import canonical, contains_answer, same_answer
 
 
 @pytest.fixture(scope="module")
 def labelled():
-    table = datasets.labelled_responses()
+    path = Path(__file__).with_name("labelled_responses.csv")
+    table = pd.read_csv(path, dtype=str, keep_default_na=False)
     found = [responses.kind_of(text, q) for q, text in zip(table["question"], table["text"])]
     return table.assign(found=["informative" if kind == "wrong" else kind for kind in found])
 
@@ -23,6 +24,7 @@ def labelled():
 def test_there_are_enough_labelled_responses(labelled):
     assert len(labelled) >= 60
     assert labelled["kind"].value_counts().min() >= 15
+    assert set(labelled["kind"]) == {"repetition", "none", "unsure", "informative"}
     assert not labelled.duplicated(["question", "text"]).any()
 
 
