@@ -38,8 +38,9 @@ def cooccurrences(
         Documents, such as those of :func:`documents`.
     aliases : mapping, optional
         A subject or an object to its other names, any of which counts.
-    by : {"document", "sentence"}
-        Sentences end at ``.``, ``!`` or ``?`` before white space, or with the line.
+    by : str
+        ``"document"``, or ``"sentence"``: count sentences that hold both, which end at ``.``,
+        ``!`` or ``?`` before white space, or with the line.
     match_case : bool
         Whether Nice and nice differ.
 
@@ -48,12 +49,19 @@ def cooccurrences(
     Series
         Counts of at least 0 named ``exposure``, indexed as `facts`.
 
+    Raises
+    ------
+    UserError
+        If a column is missing, `by` is another word, or a name holds no letter or digit.
+
     Examples
     --------
     >>> facts = pd.DataFrame({"subject": ["Lyon", "Nice"], "object": "France"})
     >>> texts = ["Lyon, in France, is old. A nice day!", "FRANCE: Lyon and\nNice."]
     >>> cooccurrences(facts, texts).tolist()
     [2, 2]
+    >>> cooccurrences(facts, texts, by="sentence", match_case=True).tolist()
+    [1, 0]
     """
     check_columns(facts, ["subject", "object"], "facts")
     if by not in ("document", "sentence"):
@@ -82,6 +90,17 @@ def documents(*paths: str | Path, key: str = "text") -> Iterator[str]:
     ------
     str
         A document; empty ones are left out.
+
+    Raises
+    ------
+    UserError
+        If there is no such file, it is of another kind or damaged, or a line lacks its text.
+
+    Examples
+    --------
+    >>> list(documents("no-such-file.txt"))
+    Traceback (most recent call last):
+    helpers.UserError: There is no file or folder no-such-file.txt: check the path of the corpus.
     """
     for path in map(Path, paths):
         files = sorted(file for file in path.rglob("*") if _kind(file)) if path.is_dir() else [path]
