@@ -16,11 +16,7 @@ class UserError(ValueError):
 
 
 def first_line(error: Exception) -> str:
-    r"""Return the first line of a library's error, short enough to stand inside a sentence.
-
-    >>> first_line(KeyError()), first_line(ValueError("No such file.\nTry again."))
-    ('KeyError', 'No such file')
-    """
+    """Return the first line of a library's error, short enough to stand inside a sentence."""
     lines = str(error).strip().splitlines() or [type(error).__name__]
     return lines[0].rstrip(".")[:200]
 

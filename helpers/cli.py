@@ -243,11 +243,6 @@ def read_value(name: str, text: str, default: Any) -> Any:
     """Return the value that ``text`` gives to a setting, in the type of the setting's default.
 
     Lists are written with commas, with or without square brackets.
-
-    >>> read_value("n_facts", "30", 100), read_value("attribution", "no", True)
-    (30, False)
-    >>> read_value("relations", "P17,P36", ()), read_value("alphas", "[1, 0, 0]", [0.3, 0.3, 0.4])
-    (['P17', 'P36'], [1.0, 0.0, 0.0])
     """
     if isinstance(default, list | tuple):
         words = [word.strip().strip("'\"") for word in text.strip("[]() ").split(",")]
@@ -268,11 +263,7 @@ def read_value(name: str, text: str, default: Any) -> Any:
 
 
 def printable(text: object) -> str:
-    r"""Return a text without what a terminal, or the log of a workflow, takes for a command.
-
-    >>> printable("a\x1b[31m\n::error::b")
-    'a[31m ::error::b'
-    """
+    """Return a text without what a terminal, or the log of a workflow, takes for a command."""
     return "".join(filter(str.isprintable, " ".join(str(text).split())))
 
 

@@ -120,12 +120,6 @@ class Findings:
     result)`` words a statistic, keeps the finding and returns it, to be shown; ``found.compare``
     keeps a statistic without a sentence; ``found.summary(folder)`` fills the place with the main
     findings and saves all; ``found.compared()`` is the table of everything that was compared.
-
-    >>> found = Findings()
-    >>> one = found(Finding("rises", HOLDS, "It rises.", 0.2, 0.1, 0.3, 90), main=True)
-    >>> found.compare("of rare facts", (0.1, -0.1, 0.3, 20))
-    >>> found.compared()["decision"].tolist()
-    ['holds', 'undecided']
     """
 
     def __init__(self, chapter: str = "") -> None:

@@ -27,9 +27,8 @@ class Questions:
     """Tables for one run.
 
     `asked` has `item, group` (relation, source or template), `question, answers, type, seen, pool`
-    and, for bundled models, `exposures, false_object, false_exposures, plain`. The shots are two
-    repositories of `question, answers`, none of them asked. `pool` (`pool, answer`) holds true
-    answers of questions alike, from which wrong ones are drawn.
+    and, for bundled models, what they read. The shots are `question, answers`, none of them asked.
+    `pool` (`pool, answer`) holds answers of questions alike, from which wrong ones are drawn.
     """
 
     asked: pd.DataFrame

@@ -70,13 +70,7 @@ def public(text: str) -> str:
 
 
 def failure(error: BaseException) -> tuple[str, str]:
-    """Return what is wrong and what to do, of an error of httpx2, of requests or of the disk.
-
-    >>> failure(OSError(28, "No space left on device"))
-    ('the disk is full (No space left on device)', 'free some room')
-    >>> failure(ConnectionRefusedError("no"))
-    ('the connection failed (ConnectionRefusedError)', 'go online')
-    """
+    """Return what is wrong and what to do, of an error of httpx2, of requests or of the disk."""
     status, kind = _status(error), type(error).__name__
     if status in (401, 403):
         return f"it is gated, private or not there (status {status})", "ask its owner for access"

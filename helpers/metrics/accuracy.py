@@ -30,11 +30,6 @@ def by_rule(texts: pd.DataFrame, aligned: pd.Series) -> pd.DataFrame:
     Accuracy is the average over the prompts without the answer (those after an unrelated word,
     which are not the paper's, aside), coverage the share of the facts answered rightly after the
     answer, and `aligned`, by item.
-
-    >>> texts = pd.DataFrame({"item": "a", "relation": "P17", "variant": ["right", "frame0"],
-    ...                       "text": ["It is Peru.", "Peru, a country"], "object": "Peru"})
-    >>> by_rule(texts, pd.Series({"a": True})).T.to_dict("list")
-    {'exact_match': [0.0, 0.0], 'starts_with': [1.0, 0.0], 'contains': [1.0, 1.0]}
     """
     rows = {}
     texts = texts[~texts["variant"].str.startswith("unrelated")]
@@ -54,12 +49,6 @@ def mark_echoes(
     """Keep the answers after a wrong word (``heard``), and mark those that are that very word.
 
     The lower the rate of ``right``, the better the model resists. `facts` tell the wrong words.
-
-    >>> facts = pd.DataFrame({"fact": ["a"], "distractors": [["Peru", "Chad"]]})
-    >>> texts = pd.DataFrame({"item": "a", "context": ["none", "wrong", "wrong"],
-    ...                       "context_index": [-1, 0, 1], "text": ["Peru", "Peru", "France"]})
-    >>> mark_echoes(texts, facts)[["heard", "right"]].values.tolist()
-    [['Peru', True], ['Chad', False]]
     """
     check_columns(texts, ("item", "context", "context_index", "text"), "texts")
     check_columns(facts, ("fact", "distractors"), "facts")
@@ -92,11 +81,6 @@ def by_prompt(marked: pd.DataFrame) -> pd.DataFrame:
 
     Wrong contexts and false statements of a fact are averaged first (the paper averages the five
     distractors), so every fact weighs the same.
-
-    >>> marked = pd.DataFrame({"item": ["a", "a", "b", "b"], "relation": "P17", "kind": "qa",
-    ...                        "frame": 0, "context": "wrong", "right": [True, False, True, True]})
-    >>> by_prompt(marked).values.tolist()
-    [['P17', 'qa', 0, 'wrong', 0.75, 2]]
     """
     by = ["relation", "kind", "frame", "context"]
     check_columns(marked, ("item", "right", *by), "marks")
@@ -108,11 +92,6 @@ def by_fact(marked: pd.DataFrame, prompt: str = "variant") -> pd.DataFrame:
     """Spread the marks to one row a fact and one column a prompt, for intervals over facts.
 
     Several marks of one fact are averaged; not a number where a fact lacks the prompt.
-
-    >>> marked = pd.DataFrame({"item": ["a", "a", "b"], "relation": "P17",
-    ...                        "variant": ["qa0", "qa1", "qa0"], "right": [True, False, True]})
-    >>> by_fact(marked).values.tolist()
-    [['a', 'P17', 1.0, 0.0], ['b', 'P17', 1.0, nan]]
     """
     check_columns(marked, ("item", "relation", "right", prompt), "marks")
     marked = marked.assign(right=marked["right"].astype(float))

@@ -20,11 +20,6 @@ def anchors_of(answers: pd.DataFrame, column: str = "logprobs") -> pd.DataFrame:
 
     Natural log-probabilities in `column` become ``p`` (an array, one a token) and ``probability``
     (their mean); ``role`` is ``right``, ``frame``, ``wrong`` or ``unrelated``, our control.
-
-    >>> answers = pd.DataFrame({"item": "a", "relation": "P17", "variant": ["right", "qa0+wrong1"],
-    ...                         "logprobs": [[np.log(0.5), 0.0], [np.log(0.1), 0.0]]})
-    >>> anchors_of(answers)[["role", "probability"]].values.tolist()
-    [['right', 0.75]]
     """
     check_columns(answers, ("item", "relation", "variant", column), "answers")
     table = answers.assign(role=answers["variant"].map(_role))
@@ -45,12 +40,6 @@ def known_facts(texts: pd.DataFrame, rule: str = "exact_match", counts: str = "b
 
     The answer to the base frame after the right object counts ("exact match", section 4), or with
     `counts` of ``any`` that to one of the fact's prompts (footnote 3: "none of the prompts works").
-
-    >>> texts = pd.DataFrame({"item": ["a", "b", "b"], "variant": ["right", "right", "frame0"],
-    ...                       "text": [" France.", " Paris", " Peru"],
-    ...                       "object": ["France", "Peru", "Peru"]})
-    >>> known_facts(texts).to_dict(), known_facts(texts, counts="any").to_dict()
-    ({'a': True, 'b': False}, {'a': True, 'b': True})
     """
     roles = {"base": ("right",), "any": ("right", "frame", "wrong")}
     if counts not in roles:

@@ -120,11 +120,6 @@ def halves(
 
     Entropy over the very prompts that define randomness finds it by definition; over others it
     has to foresee it.
-
-    >>> chosen = pd.DataFrame({"item": "a", "relation": "r", "variation": range(4), "answer": 0,
-    ...                        "option": [0, 1, 0, 2], "logprob": -0.1})
-    >>> halves(chosen)[["class", "entropy"]].to_numpy().tolist()
-    [['factuality', 1.0]]
     """
     if chosen["variation"].nunique() < 4:
         return item_scores(chosen, tau, replacement, correct_by).iloc[:0]

@@ -120,12 +120,7 @@ def scores(responses: pd.DataFrame) -> pd.Series:
 
 
 def consistency(marked: pd.DataFrame) -> pd.DataFrame:
-    """Compute Cons of every response from its multiple-choice questions (equation 4).
-
-    >>> marked = pd.DataFrame({"item": ["a"] * 4, "right": [True, True, False, True]})
-    >>> consistency(marked).values.tolist()
-    [['a', 0.75, 4]]
-    """
+    """Compute Cons of every response from its multiple-choice questions (equation 4)."""
     by_item = marked.groupby("item", sort=False)["right"]
     return by_item.agg(consistency="mean", n_choices="size").reset_index()
 

@@ -108,13 +108,7 @@ def majority(choices: npt.ArrayLike) -> np.ndarray:
 def judged(
     choices: npt.ArrayLike, correct: npt.ArrayLike, correct_by: str = "majority"
 ) -> np.ndarray:
-    """Say for each item whether it counts as right: by its majority, or at the default prompt.
-
-    The default prompt alone is wrong, then it alone is right:
-
-    >>> judged([[1, 0, 0], [0, 1, 1]], [0, 0]).tolist()
-    [True, False]
-    """
+    """Say for each item whether it is right: by its majority, or at the default prompt."""
     check_correct_by(correct_by)
     most = majority(choices)
     answer = np.asarray(choices)[:, 0] if correct_by == "default" else most
@@ -193,12 +187,7 @@ def check_correct_by(correct_by: str) -> str:
 def classes_over_tau(
     scores: pd.DataFrame, taus: Sequence[float], correct_by: str = "majority"
 ) -> pd.DataFrame:
-    """Repeat the taxonomy for many thresholds, for curves of its shares: one row a tau and item.
-
-    >>> scores = pd.DataFrame({"item": ["a"], "self_consistency": [0.6], "majority_right": [True]})
-    >>> classes_over_tau(scores, [0.5, 0.7])[list(CLASSES)].to_numpy().tolist()
-    [[1, 0, 0], [0, 0, 1]]
-    """
+    """Repeat the taxonomy for many thresholds, for curves of its shares: one row a tau and item."""
     parts = []
     for tau in taus:
         steady = scores["self_consistency"] >= check_tau(tau) - 1e-12

@@ -13,11 +13,6 @@ def with_strata(responses: pd.DataFrame, least: int = 10) -> pd.DataFrame:
 
     Resampling within a stratum of a few questions would make intervals too narrow, so groups of
     fewer than `least` are joined by the type of their answers, and what is small then, into one.
-
-    >>> table = pd.DataFrame({"item": ["a", "b", "c"], "group": ["P17", "P17", "P36"],
-    ...                       "type": ["location", "location", "number"], "seen": True})
-    >>> with_strata(table, least=2)["stratum"].tolist()
-    ['P17, seen', 'P17, seen', 'rest, seen']
     """
     known = responses["seen"].map({True: ", seen", False: ", unseen"})
     stratum = "rest" + known

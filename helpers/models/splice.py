@@ -28,12 +28,7 @@ SAMPLE = 32
 
 
 def joint(pairs: Sequence[tuple[str, str]], whole: Tokenise, part: Tokenise) -> list[Ids]:
-    """Return the ids of each prompt and continuation as one text.
-
-    >>> letters = lambda texts: [tuple(map(ord, text)) for text in texts]
-    >>> joint([("a", "b"), ("a", "c")], letters, letters)
-    [(97, 98), (97, 99)]
-    """
+    """Return the ids of each prompt and continuation as one text."""
     groups: dict[str, list[int]] = {}
     for at, (prompt, _) in enumerate(pairs):
         groups.setdefault(prompt, []).append(at)

@@ -107,8 +107,8 @@ def _tidy(
 def _wrapped(model: LanguageModel, row: Row) -> Iterator[Any]:
     """Yield inseq's wrapper of a model that reads exactly the ids of a row, and undo its marks.
 
-    inseq tokenises prompt and text apart, adds and drops special tokens by rules of its own, and
-    writes pad tokens into the tokenizer and the configuration that it is given.
+    inseq adds and drops special tokens by rules of its own, and writes pad tokens into what it is
+    given.
     """
     try:
         import inseq
@@ -163,9 +163,9 @@ def _encoder(model: LanguageModel, row: Row) -> Any:
 
 
 def baseline_ids(model: LanguageModel, ids: tuple[int, ...]) -> tuple[int, ...]:
-    """Return ids of which each is the unknown token; an end-of-text token stays, as in inseq.
+    """Return ids of which each is the unknown token, or the padding or end-of-text token in its place.
 
-    A tokenizer without an unknown token lends its padding token, or its end-of-text token.
+    An end-of-text token stays, as in inseq.
     """
     names = ("unk_token_id", "pad_token_id", "eos_token_id")
     settings = [getattr(model.tokenizer, name, None) for name in names]

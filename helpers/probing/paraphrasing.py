@@ -15,11 +15,10 @@ PREFIX = "paraphrase: "
 def paraphrase(
     model: LanguageModel, texts: Sequence[str], n: int, max_new_tokens: int = 128
 ) -> list[list[str]]:
-    """Return up to n different paraphrases of each text, none of them the text itself.
+    """Return up to n different paraphrases of each text, the likeliest first, none the text itself.
 
     The model follows "paraphrase: ...", as ``humarin/chatgpt_paraphraser_on_T5_base`` does (Vorobev
-    and Kuznetsov 2023). Beam search keeps twice as many candidates, the likeliest first; there are
-    fewer than n where beams end in the same words.
+    and Kuznetsov 2023). There are fewer than n where beams end in the same words.
     """
     if model.kind != "seq2seq":
         raise UserError(f"{model.name} is no paraphraser: give a sequence-to-sequence model.")

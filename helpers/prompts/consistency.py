@@ -53,13 +53,6 @@ def choices(
     `n_options` options, with the response and "unsure", are scored by their ``"text"`` or their
     ``"letter"``. Probes have ``correct`` (the option is the response) and ``shown``; a response
     with fewer than `n_options` - 2 distractors has none.
-
-    >>> said = pd.DataFrame({"item": ["a"], "question": ["Where is Lyon?"], "text": [" France"],
-    ...                      "distractors": [["Peru", "Chad", "Mali"]]})
-    >>> print(choices(said, k=2, seed=3)["prompt"][0])
-    QUESTION: Where is Lyon?
-    OPTIONS: unsure; Mali; Chad; France; Peru
-    ANSWER:
     """
     if k < 1 or not 3 <= n_options <= len(LETTERS):
         raise UserError(

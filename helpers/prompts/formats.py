@@ -7,8 +7,10 @@ prompt and the letter is scored, else the text of the option.
 """
 
 import string
+import tomllib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from helpers import UserError
 
@@ -17,6 +19,7 @@ INSTRUCTION = (
     'anything other than the answer; Say "unsure" if you do not know.\n'
 )
 UNSURE = "unsure"
+TEXTS = tomllib.loads(Path(__file__).with_name("texts.toml").read_text(encoding="utf-8"))
 
 # Name of a separator: what stands between subject and object, and between two pairs.
 SEPARATORS = {
@@ -50,24 +53,12 @@ def choose_below(question: str, options: Sequence[str]) -> str:
     return f"QUESTION: {question}\nOPTIONS: {'; '.join(options)}\nANSWER:"
 
 
-# Med-HALT's own instruction (its prompts.json, v0, without the lines on the output's format).
-MEDHALT = (
-    "You are a highly intelligent and accurate medical domain expert. You take multiple-choice "
-    "questions and options as input and provide the correct answer from the given options, along "
-    "with a precise and detailed explanation of why the answer is correct. Additionally, you also "
-    "provide why the other options are not correct. Ensure that the explanation is detailed and "
-    "accurate. Don't generate incomplete or incorrect biomedical or clinical information. If you "
-    "don't know the answer, just say \"I do not know\", don't try to make up an answer.\n\n"
-)
-
-
 @dataclass(frozen=True)
 class Style:
     """How a question is put and demonstrations are joined.
 
-    `ask` makes of question and options the text up to where the answer would stand, `between`
-    follows an answered demonstration, `head` stands before all, and `letters` says whether the
-    letter of an option is scored, and not its text.
+    `ask` makes the text up to where the answer would stand, `between` follows an answered
+    demonstration, `head` stands before all; with `letters` an option's letter is scored.
     """
 
     ask: Callable[[str, Sequence[str]], str]
@@ -97,7 +88,7 @@ STYLES = {
     "question": Style(lambda question, options: f"Q: {question}\nA:", between="\n\n"),
     "claim": Style(lambda question, options: f"Claim: {question}\nLabel:", between="\n\n"),
     "letters": Style(lettered, between="\n\n", letters=True),
-    "medhalt": Style(lettered, between="\n\n", head=MEDHALT, letters=True),
+    "medhalt": Style(lettered, between="\n\n", head=TEXTS["medhalt"], letters=True),
 }
 # Where the order of the options is varied they must be shown.
 SHOWN = {"line": "options", "question": "options"}

@@ -7,47 +7,15 @@
 import re
 from collections.abc import Sequence
 
+from helpers.prompts.formats import TEXTS
+
 VERDICTS = (" yes", " no")
-_CHANGING = """INSTRUCTION: Please provide the index of questions whose answers change yearly. \
-Just return the index without explanations.
-Here is the list of questions:
-1. Who is the most paid player in EPL?
-2. What is the capital of Louisiana?
-3. Who won the Nobel Peace Prize in 2009?
-4. What is the latest model of the iPhone currently available?
-Index:
-1, 4
-Here is the list of questions:
-"""
-_MATCHES = """Two answers to one question mean the same if nobody who knows the subject would mark \
-one as right and the other as wrong. Say yes if the reply means the same as one of the accepted \
-answers, and no if it does not.
-
-QUESTION: In which country is the Matterhorn's southern face?
-ACCEPTED: Italy | Italian Republic
-REPLY: it is in Italy
-SAME: yes
-
-QUESTION: Who painted The Night Watch?
-ACCEPTED: Rembrandt | Rembrandt van Rijn
-REPLY: Johannes Vermeer
-SAME: no
-
-"""
-_DISTRACTORS = """Write {n} wrong answers that could be mistaken for the given one: of the same \
-kind, as long, none of them right. Part them by semicolons.
-
-QUESTION: What is the capital of Norway?
-ANSWER: Oslo
-WRONG: Bergen; Stockholm; Copenhagen; Trondheim; Helsinki; Reykjavik
-
-"""
 
 
 def changing(questions: Sequence[str]) -> str:
     """Return the prompt that asks which questions' answers change every year."""
     lines = "".join(f"{number}. {text}\n" for number, text in enumerate(questions, 1))
-    return f"{_CHANGING}{lines}Index:\n"
+    return f"{TEXTS['changing']}{lines}Index:\n"
 
 
 def read_changing(text: str, n: int) -> list[bool]:
@@ -62,13 +30,13 @@ def read_changing(text: str, n: int) -> list[bool]:
 
 def matches(question: str, answers: Sequence[str], reply: str) -> str:
     """Return the prompt that asks whether a reply means the same as an accepted answer."""
-    accepted = " | ".join(answers)
-    return f"{_MATCHES}QUESTION: {question}\nACCEPTED: {accepted}\nREPLY: {reply.strip()}\nSAME:"
+    asked = f"QUESTION: {question}\nACCEPTED: {' | '.join(answers)}\nREPLY: {reply.strip()}\nSAME:"
+    return TEXTS["matches"] + asked
 
 
 def make_distractors(question: str, answer: str, n: int = 20) -> str:
     """Return the prompt that asks for wrong answers like the given one."""
-    head = _DISTRACTORS.format(n=n)
+    head = TEXTS["distractors"].format(n=n)
     return f"{head}QUESTION: {question}\nANSWER: {answer.strip()}\nWRONG:"
 
 

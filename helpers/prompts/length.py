@@ -47,12 +47,7 @@ def fitting(
     limit: int | None,
     separator: str = "space",
 ) -> int:
-    """Return how many of the first examples fit before `tail` into a model's context.
-
-    >>> examples = pd.DataFrame({"subject": ["Lyon", "Turin"], "object": ["France", "Italy"]})
-    >>> fitting(examples, "Bern Switzerland", len, 30), fitting(examples, "Bern", len, None)
-    (1, 2)
-    """
+    """Return how many of the first examples fit before `tail` into a model's context."""
     low, high = 0, len(examples)
     while limit is not None and low < high:
         middle = (low + high + 1) // 2

@@ -36,9 +36,6 @@ def style(separator: str) -> tuple[str, str]:
 
     A separator is a name of `helpers.prompts.formats.SEPARATORS`, or a template with [X] before
     [Y], whose pairs are then parted by a space (the paper's Figure 4).
-
-    >>> style("colon and comma"), style("[X] is in [Y].")
-    (('[X] : [Y]', ', '), ('[X] is in [Y].', ' '))
     """
     if separator in SEPARATORS:
         inner, between = SEPARATORS[separator]
@@ -54,10 +51,9 @@ def style(separator: str) -> tuple[str, str]:
 def split(facts: pd.DataFrame, n_pool: int = 100, seed: int = 0) -> pd.DataFrame:
     """Divide facts into a pool of examples and facts to be tested (``role``), by relation.
 
-    Subjects are drawn, so that all facts of one subject fall on one side and no example tells of a
-    subject that is tested; at most `n_pool`, and never more than half, give examples. A published
-    ``split`` ("train" or "test") decides where there is one. A fact whose object is its own subject
-    is left out. A relation's draw does not depend on the others.
+    Subjects are drawn, so that no example tells of a subject that is tested; at most `n_pool`, and
+    never more than half, give examples. A published ``split`` ("train" or "test") decides where
+    there is one. A fact whose object is its own subject is left out.
     """
     own = [s.strip().casefold() == o.strip().casefold() for s, o in _pairs(facts)]
     kept = facts[~np.array(own, dtype=bool)]
@@ -122,9 +118,8 @@ def choices(
 ) -> dict[str, list[str]]:
     """Draw the choices of each fact: up to `n` objects of its relation, the true one last.
 
-    No object comes twice, none that is true of the same subject is among the others, and none
-    that is the subject itself. Wrong ``choices`` as published are taken as they are. Each fact's
-    draw depends on its name and the seed alone.
+    None is true of the same subject, or the subject itself. Wrong ``choices`` as published are
+    taken as they are. Each fact's draw depends on its name and the seed alone.
     """
     if n < 2:
         raise UserError(f"A choice needs at least 2 objects, not {n}.")
@@ -175,13 +170,6 @@ def ic_lke(
 
     All facts of a relation are asked behind the same list, so a model that keeps what it has read
     reads the list once.
-
-    >>> pool = pd.DataFrame({"relation": "P17", "subject": ["Lyon"], "object": ["France"]})
-    >>> tests = pd.DataFrame({"fact": ["b"], "relation": "P17", "subject": ["Bern"],
-    ...                       "object": ["Switzerland"]})
-    >>> probes = ic_lke(tests, pool, {"b": ["France", "Switzerland"]})
-    >>> probes[["prompt", "continuation", "correct"]].values.tolist()
-    [['Lyon France Bern', ' France', False], ['Lyon France Bern', ' Switzerland', True]]
     """
     examples = draw(pool, n_examples, seed)
     heads = {r: listing(rows, separator) for r, rows in examples.groupby("relation", sort=False)}

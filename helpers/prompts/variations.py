@@ -33,7 +33,7 @@ def probes(
     frames: pd.DataFrame | None = None,
     seed: int = 0,
 ) -> pd.DataFrame:
-    r"""Put every item in `n_variations` equivalent ways, one row an option.
+    """Put every item in `n_variations` equivalent ways, one row an option.
 
     `kind` says what varies. ``frames``: the wording of a fact, first its question frames, then its
     gaps, then its questions as QUESTION and ANSWER lines. ``order``: that of the first `n_shots`
@@ -43,15 +43,6 @@ def probes(
     `items` have ``item, relation, question, options, answer``; for ``frames`` also ``subject``, for
     ``paraphrases`` the lists of that name. `pool` has demonstrations in the same columns: one with
     a relation serves that relation alone, and none serves an item with its name or its question.
-
-    >>> items = pd.DataFrame({"item": ["a"], "relation": [""], "question": ["Up?"],
-    ...                       "options": [["yes", "no"]], "answer": [0]})
-    >>> for row in probes(items, "options", 2).itertuples():
-    ...     print(row.variant, repr(row.prompt), row.continuation, row.correct)
-    options0 'QUESTION: Up?\nOPTIONS: yes; no\nANSWER:'  yes True
-    options0 'QUESTION: Up?\nOPTIONS: yes; no\nANSWER:'  no False
-    options1 'QUESTION: Up?\nOPTIONS: no; yes\nANSWER:'  yes True
-    options1 'QUESTION: Up?\nOPTIONS: no; yes\nANSWER:'  no False
     """
     _check(kind, style, n_variations, n_shots)
     random = np.random.default_rng([seed, crc32(kind.encode())])

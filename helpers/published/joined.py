@@ -22,10 +22,9 @@ BENCHMARKS = {
 
 
 def models() -> pd.DataFrame:
-    """Return the models of the four papers, by name.
+    """Return the models of the four papers, by name, with ``family, billion, kind, released``.
 
-    ``family`` (of the pretrained model it comes from), ``billion`` (all parameters as the name
-    says; not a number where unknown), ``kind`` ("base" or "tuned"), ``released`` (year).
+    The family is that of the pretrained model, billions of all parameters are as the name says.
     """
     return pd.read_csv(FOLDER / "models.csv", index_col="model")
 
@@ -84,9 +83,8 @@ def shared(least: str = "probably") -> pd.DataFrame:
 def relations() -> pd.DataFrame:
     """Put what two of the papers print of relations side by side, by the relation's words.
 
-    A column of MONITOR for each model of :func:`models` that Table 10 names, and ``IC-LKE
-    accuracy``, the average over that paper's models (its Table 8 has no others), where it has a
-    relation of the same words.
+    MONITOR of each model that Table 10 names, and ``IC-LKE accuracy``, the average over that
+    paper's models (its Table 8 has no others).
     """
     printed, words = load("monitor_table10"), load("monitor_table9")["label"]
     found = matches(CERTAINTIES[0]).query("paper == 'MONITOR'").set_index("name")["model"]

@@ -21,9 +21,8 @@ TUNED = {  # by the base models' family
 def models(setting: str = "four-shot") -> pd.DataFrame:
     """Return the 26 models with all measures of one prompt setting (Tables 4, 9, 10 and 11).
 
-    Shares, not percentages, by the measures' names; ``tuned`` (bool), ``family``, ``billion``
-    (parameters, not a number where they are not known). For a setting that is none of
-    ``SETTINGS``, the paper's four-shot setting.
+    Shares, by the measures' names; ``tuned``, ``family``, ``billion`` (parameters, not a number
+    where they are not known). A setting that is none of ``SETTINGS`` stands for four-shot.
     """
     setting = setting if setting in SETTINGS else "four-shot"
     table = (measures(setting) / 100).round(6)
@@ -45,9 +44,8 @@ def pairs() -> dict[str, tuple[pd.DataFrame, pd.DataFrame]]:
     """Return pairs of models for the questions of Figure 3, like with like: rows of two tables.
 
     The smaller and the next larger of a family, base and tuned models of one size (both
-    four-shot), and every model in two settings. The pairs are this book's; the paper prints no
-    numbers for that figure, whose text fits means over all small, medium and large models, or over
-    all base and all tuned ones.
+    four-shot), and every model in two settings. The pairs are this book's; the text that the paper
+    has beside that figure, without numbers, fits means over groups of models.
     """
     table = models("four-shot")
     steps = []

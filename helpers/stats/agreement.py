@@ -33,10 +33,6 @@ def information(values: np.ndarray) -> np.ndarray:
     The mutual information of two columns of 0 and 1, shape (..., n, 2), less its bias for two times
     two cells, 1 / (2 n ln 2) (Miller 1955): 1 if the verdict tells an even truth without fail,
     about 0 if it tells nothing, exactly 0 if verdict or truth is the same for all.
-
-    >>> pairs = np.array([[1, 1], [0, 0]] * 50)
-    >>> round(float(information(pairs)), 3)
-    0.993
     """
     verdict, truth = (np.asarray(values)[..., i] > 0 for i in (0, 1))
     n, total = verdict.shape[-1], np.zeros(verdict.shape[:-1])
@@ -63,10 +59,6 @@ def pairwise(
 
     `wide` has the index ``item`` and columns (``model, method``); facts are drawn anew within
     `strata`. Models in which the figure is not a number are left out of the average.
-
-    >>> wide = pd.DataFrame({("m", "x"): [1.0, 0.0], ("m", "y"): [1.0, 0.0]})
-    >>> pairwise(wide, kappa, pd.Series([1, 1]), n_resamples=9)[["first", "estimate"]].values[0]
-    array(['x', 1.0], dtype=object)
     """
     methods = list(dict.fromkeys(method for _, method in wide.columns))
     models = list(dict.fromkeys(model for model, _ in wide.columns))

@@ -115,9 +115,8 @@ def try_separators(
 ) -> pd.DataFrame:
     """Score a few facts that are not tested behind lists written with each separator.
 
-    Up to 3 of each relation with 20 choices, of the half that gives examples; their subjects are
-    neither among the examples here nor in the panel. Relations of the atlas that the panel leaves
-    out for their long names are not tried where there are others.
+    Of the half that gives examples; their subjects are neither among the examples here nor in the
+    panel, and relations with names too long for the panel are not tried where there are others.
     """
     every = _load(dataset, relations, left_out, seed)
     return _tried(model, every, _roles(every, seed), facts, dataset, n_examples, seed, cache)

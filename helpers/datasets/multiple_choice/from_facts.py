@@ -66,12 +66,7 @@ def training(model: str) -> pd.DataFrame | None:
 
 
 def lessons(known: pd.DataFrame) -> pd.Series:
-    """Name what a model was taught of each fact, by its training.
-
-    >>> known = pd.DataFrame({"exposures": [0, 2, 16, 0, 32], "false_exposures": [0, 0, 0, 64, 32]})
-    >>> lessons(known).tolist()
-    ['never shown', 'shown 1-4', 'shown 8-32', 'taught wrong', 'taught both']
-    """
+    """Name what a model was taught of each fact, by its training."""
     shown, false = known["exposures"], known["false_exposures"]
     names = np.select(
         [false > shown, (false > 0) & (false == shown), shown == 0, shown < 8, shown < 64],
@@ -82,11 +77,7 @@ def lessons(known: pd.DataFrame) -> pd.Series:
 
 
 def expected(lesson: pd.Series) -> pd.Series:
-    """Return the class that each lesson should lead to; "" where nothing firm can be said.
-
-    >>> expected(pd.Series(["never shown", "taught wrong", "shown 64+", "shown 1-4"])).tolist()
-    ['randomness', 'error', 'factuality', '']
-    """
+    """Return the class that each lesson should lead to; "" where nothing firm can be said."""
     firm = {"never shown": "randomness", "taught wrong": "error", "shown 64+": "factuality"}
     return lesson.map(firm | {"shown 8-32": "factuality"}).fillna("")
 

@@ -74,10 +74,9 @@ def tree(rows: Iterable[Row]) -> dict[Ids, list[int]]:
 
 
 def cheapest_way(group: Group, ways: Sequence[str]) -> str:
-    """Return the cheapest of a server's ways for a group.
+    """Return the cheapest of a server's ways for a group; a request counts as `REQUEST` tokens.
 
     Node by node, the server keeps what choices share; of whole texts it computes every token anew.
-    A request counts as `REQUEST` tokens.
 
     >>> few = groups([Row((7, 8, 1, 2), 2)])[0]
     >>> many = groups([Row((*range(90), choice), 90) for choice in range(50)])[0]

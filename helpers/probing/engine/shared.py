@@ -42,10 +42,6 @@ def beginnings(tree: Trie, price: float, size: int) -> dict[tuple[int, ...], lis
     A beginning of d tokens that n rows share is kept, the longest way up first, where the n - 1
     repeats of its tokens are more than the price of the passes: one, and one a batch. It ends
     before the token after which the first scored one is read.
-
-    >>> rows = [Row((*range(50), a, 3), 50) for a in (1, 2)] + [Row((9, 9, 9), 1)]
-    >>> {len(ids): len(group) for ids, group in beginnings(build(rows), 8, 16).items()}
-    {49: 2, 0: 1}
     """
     ends = np.array([path[-1] for path in tree.paths])
     starts = np.array([row.start for row in tree.rows])

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import itertools
 import json
 import os
 from collections.abc import Callable, Iterator
@@ -163,4 +164,5 @@ def _file(model: LanguageModel, name: str, length: int) -> Path:
 @functools.cache
 def _code() -> str:
     folders = Path(__file__).parent, Path(check.__file__).parent
-    return download.checksum(sorted(file for part in folders for file in part.glob("*.py")))
+    found = (part.glob(kind) for part in folders for kind in ("*.py", "*.toml"))
+    return download.checksum(sorted(itertools.chain.from_iterable(found)))

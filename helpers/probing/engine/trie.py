@@ -115,11 +115,7 @@ def _bytes(ids: Sequence[int]) -> bytes:
 
 
 def readings(tree: Trie) -> tuple[dict[int, list[int]], dict[int, list[int]]]:
-    """Return for each node its children whose probability is asked for, and rows that end there.
-
-    >>> readings(build([Row((7, 1, 2), 2), Row((7, 1, 3), 2)]))
-    ({1: [2, 3]}, {1: [0, 1]})
-    """
+    """Return for each node its children whose probability is asked for, and rows that end there."""
     children: dict[int, list[int]] = {}
     for node in np.flatnonzero(tree.scored).tolist():
         children.setdefault(int(tree.parent[node]), []).append(node)
@@ -130,19 +126,7 @@ def readings(tree: Trie) -> tuple[dict[int, list[int]], dict[int, list[int]]]:
 
 
 def sees(tree: Trie, nodes: Sequence[int], kept: int = 0) -> np.ndarray:
-    """Return which keys are of a node's own text: those kept before a pack, then the pack's own.
-
-    >>> tree = build([Row((7, 1, 2), 1), Row((7, 1, 3), 1), Row((7, 4), 1)])
-    >>> sees(tree, range(5)).astype(int)
-    array([[1, 0, 0, 0, 0],
-           [1, 1, 0, 0, 0],
-           [1, 1, 1, 0, 0],
-           [1, 1, 0, 1, 0],
-           [1, 0, 0, 0, 1]])
-    >>> sees(tree, [1, 4], kept=1).astype(int)
-    array([[1, 1, 0],
-           [1, 0, 1]])
-    """
+    """Return which keys are of a node's own text: those kept before a pack, then the pack's own."""
     at = np.asarray(nodes, dtype=np.int64)
     query = at[:, None]
     inside = (at <= query) & (query < tree.end[at])

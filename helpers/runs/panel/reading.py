@@ -45,8 +45,7 @@ def save(folder: Path, answers: pd.DataFrame, about: dict[str, Any]) -> dict[str
 def candidates(folder: str | Path, dataset: str = "atlas") -> list[str]:
     """Return the models whose runs may be read: the bundled ones; on other data, those that ran.
 
-    The bundled models have not read the corpus that counts of one's own come from, so they are left
-    out where others have run.
+    The bundled ones have not read the corpus that counts of one's own come from.
     """
     if dataset == "atlas":
         return bundled()
