@@ -108,7 +108,8 @@ def fact_scores(
     table = anchors_of(answers, column)
     pieces = table["tokens"] if column == "logprobs" and "tokens" in table else [()] * len(table)
     by_item: dict[str, list[_Anchor]] = {}
-    for item, *anchor, tokens in zip(*(table[c] for c in _ANCHOR_COLUMNS), pieces):
+    told = (table[name] for name in ("item", "relation", "variant", "role", "p"))
+    for item, *anchor, tokens in zip(*told, pieces):
         by_item.setdefault(item, []).append(_Anchor(*anchor, tuple(tokens)))
     rows = [_fact(item, anchors) for item, anchors in by_item.items()]
     result = pd.DataFrame(rows, columns=_FACT_COLUMNS)
@@ -171,7 +172,6 @@ def ratio_of_sums(values: np.ndarray) -> np.ndarray:
     return np.divide(sums[..., 0], bottom, out=np.full(bottom.shape, np.nan), where=bottom > 0)
 
 
-_ANCHOR_COLUMNS = ("item", "relation", "variant", "role", "p")
 _FACT_COLUMNS = [
     "item",
     "relation",
@@ -186,6 +186,9 @@ _FACT_COLUMNS = [
 ]
 
 
+_NEEDED = {"right": "right", "frame": "frame0", "wrong": "wrong0"}  # roles, with a prompt of each
+
+
 class _Anchor(NamedTuple):
     relation: str
     variant: str
@@ -198,11 +201,9 @@ def _fact(item: str, anchors: list[_Anchor]) -> tuple:
     """Return one fact's row, without its deviation."""
     control = [anchor for anchor in anchors if anchor.role == "unrelated"]
     asked = [anchor for anchor in anchors if anchor.role != "unrelated"]
-    by_role: dict[str, list[np.ndarray]] = {}
-    for anchor in asked:
-        by_role.setdefault(anchor.role, []).append(anchor.p)
-    for role, name in (("right", "right"), ("frame", "frame0"), ("wrong", "wrong0")):
-        if role not in by_role:
+    by_role = {role: [anchor.p for anchor in asked if anchor.role == role] for role in _NEEDED}
+    for role, name in _NEEDED.items():
+        if not by_role[role]:
             raise UserError(f"Fact {item} has no answer to a prompt such as {name}; ask it first.")
     variants = Counter(anchor.variant for anchor in anchors)
     twice, times = variants.most_common(1)[0]

@@ -163,7 +163,7 @@ def _encoder(model: LanguageModel, row: Row) -> Any:
 
 
 def baseline_ids(model: LanguageModel, ids: tuple[int, ...]) -> tuple[int, ...]:
-    """Return ids of which each is the unknown token, or the padding or end-of-text token in its place.
+    """Return ids of which each is the unknown token, else the padding or end-of-text token.
 
     An end-of-text token stays, as in inseq.
     """

@@ -44,13 +44,7 @@ CHUNK_ROWS = 500
 CHUNK_SECONDS = 5.0
 MOST_FILES = 64
 # Settings of a config that say where and with what it was saved, not what the model computes.
-INCIDENTAL = {
-    "_name_or_path",
-    "dtype",
-    "torch_dtype",
-    "transformers_version",
-    "use_cache",
-}
+INCIDENTAL = {"_name_or_path", "dtype", "torch_dtype", "transformers_version", "use_cache"}
 
 
 @dataclass(frozen=True)

@@ -46,11 +46,7 @@ def dose(exposures: npt.ArrayLike) -> np.ndarray:
     return np.log2(1 + counts)
 
 
-def slope(
-    known: npt.ArrayLike,
-    exposures: npt.ArrayLike,
-    relation: npt.ArrayLike,
-) -> Slope:
+def slope(known: npt.ArrayLike, exposures: npt.ArrayLike, relation: npt.ArrayLike) -> Slope:
     r"""Estimate how much the log odds of being known rise with every doubling of exposure.
 
     .. math:: \operatorname{logit} P(\mathrm{known}_c) = \alpha_{r(c)} + \beta \log_2(1 + e_c)
@@ -94,11 +90,7 @@ def slope(
     return Slope(estimate, estimate - reach, estimate + reach, p, n, count)
 
 
-def half_dose(
-    known: npt.ArrayLike,
-    exposures: npt.ArrayLike,
-    relation: npt.ArrayLike,
-) -> HalfDose:
+def half_dose(known: npt.ArrayLike, exposures: npt.ArrayLike, relation: npt.ArrayLike) -> HalfDose:
     r"""Estimate after how many exposures half of the facts are known.
 
     With the logistic curve :math:`a + b \log_2(1 + e)` these are :math:`2^{-a/b} - 1`; the interval
