@@ -27,12 +27,11 @@ ARROWS = re.compile(r'<summary>(?=<span class="toctree-toggle")')
 # Spaces that hold together what is read together; and where spaces are not for reading.
 HOLDING = re.compile(r"(?<=[\d\]]) (?=%)|(?<=\d,) (?=[-\u2212]?[\d.]+\])")
 KEPT = r"<pre\b.*?</pre>|<script\b.*?</script>|<code\b.*?</code>|\\\(.*?\\\)|\\\[.*?\\\]"
-PARTS = re.compile(f"({KEPT})", re.DOTALL)
 
 
 def lean(page: str) -> str:
     """Return a page made light."""
-    parts = PARTS.split(ROLES.sub("", ICONS.sub("", page)))
+    parts = re.split(f"(?s)({KEPT})", ROLES.sub("", ICONS.sub("", page)))
     parts[::2] = [HOLDING.sub("\u00a0", text) for text in parts[::2]]
     return ARROWS.sub('<summary aria-label="the pages below">', "".join(parts))
 
