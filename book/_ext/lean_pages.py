@@ -24,9 +24,9 @@ ICONS = re.compile(r'<script[^>]* src="[^"]*scripts/fontawesome\.js[^"]*"></scri
 ROLES = re.compile(r' role="(?:doc-biblioentry|list)"')
 # The theme's arrow beside a page with pages below it says nothing to a screen reader.
 ARROWS = re.compile(r'<summary>(?=<span class="toctree-toggle")')
-# Spaces that hold together what is read together; and where spaces are not for reading.
+# Spaces that hold together what is read together; code, tags and formulas, which stay as they are.
 HOLDING = re.compile(r"(?<=[\d\]]) (?=%)|(?<=\d,) (?=[-\u2212]?[\d.]+\])")
-KEPT = r"<pre\b.*?</pre>|<script\b.*?</script>|<code\b.*?</code>|\\\(.*?\\\)|\\\[.*?\\\]"
+KEPT = r"<(?:pre|script|code)\b.*?</(?:pre|script|code)>|<[^>]+>|\\\(.*?\\\)|\\\[.*?\\\]"
 
 
 def lean(page: str) -> str:
