@@ -6,6 +6,7 @@ sentence on stderr and status 2. The book's own commands, ``python -m book.tools
 
 import argparse
 import difflib
+import json
 import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -243,7 +244,7 @@ def read_settings(words: Iterable[str], declared: Mapping[str, Any], taker: str)
 def read_value(name: str, text: str, default: Any) -> Any:
     """Return the value that ``text`` gives to a setting, in the type of the setting's default.
 
-    Lists are written with commas, with or without square brackets.
+    Lists are written with commas, with or without square brackets, or as JSON.
 
     >>> read_value("n_facts", "30", 100), read_value("attribution", "no", True)
     (30, False)
@@ -251,8 +252,11 @@ def read_value(name: str, text: str, default: Any) -> Any:
     (['P17', 'P36'], [1.0, 0.0, 0.0])
     """
     if isinstance(default, list | tuple):
-        words = [word.strip().strip("'\"") for word in text.strip("[]() ").split(",")]
         first = default[0] if default else ""
+        try:
+            words = [str(word) for word in json.loads(text if text[:1] == "[" else "")]
+        except (ValueError, RecursionError):  # not JSON: as people write them
+            words = [word.strip().strip("'\"") for word in text.strip("[]() ").split(",")]
         return [read_value(name, word, first) for word in words if word]
     from helpers.datasets import network
 

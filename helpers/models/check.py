@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable
 
 import numpy as np
@@ -12,6 +13,7 @@ from helpers.models import gpu, plain, tokens
 from helpers.models.language_model import LanguageModel
 from helpers.models.tokens import Row
 
+LOG = logging.getLogger(__name__)
 # A log-probability may be rounded to this much above 0.
 ROUNDED = 1e-4
 # Largest difference of a log-probability from the plain way at which a method counts as exact.
@@ -23,7 +25,7 @@ def refuse_unfit(model: LanguageModel) -> None:
     """Refuse a model that cannot be asked, in two short passes.
 
     Its tokenizer must fit, text alone be enough for it, its reading go in order, and its
-    probabilities be numbers.
+    probabilities be numbers. A first token that its tokenizer leaves out is told.
     """
     rows = _embedding(model)
     known = model.tokenizer.get_vocab()
@@ -42,6 +44,13 @@ def refuse_unfit(model: LanguageModel) -> None:
             "so it must be another model's; put the model's own tokenizer beside its weights."
         )
     _passes(model)
+    tell_unbegun(model)
+
+
+def tell_unbegun(model: LanguageModel) -> None:
+    """Log that a model gets no first token, where its family reads one."""
+    if said := tokens.unbegun(model):
+        LOG.warning(said)
 
 
 def _embedding(model: LanguageModel) -> int:

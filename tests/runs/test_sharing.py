@@ -53,6 +53,17 @@ def measured(tmp_path_factory):
     return made.folder.parent
 
 
+@pytest.fixture(scope="module")
+def all_measured(tmp_path_factory):
+    """Return a record of runs of all studies on a bundled model."""
+    few = FEW | {"n_items": 2, "n_variations": 2, "n_seen": 1, "n_unseen": 1, "max_new_tokens": 2}
+    few |= {"n_choices": 5, "n_examples": 2, "n_frames": 2}
+    top = tmp_path_factory.mktemp("all")
+    for _ in measuring.measure("atlas-xs", (), few, top):
+        pass
+    return sharing.describe(top / "atlas-xs")
+
+
 def amend(folder, chapter="*", **model):
     """Change what saved runs say of their model."""
     for path in folder.glob(f"{chapter}/run.json"):
@@ -312,6 +323,35 @@ def test_a_changed_answer_is_refused(shared, tmp_path):
     assert f"{FILE} has the SHA-256 " in refused(other_answers(shared, tmp_path, right, sign=False))
     said = refused(other_answers(shared, tmp_path, right))
     assert "monitor: base is reported with estimate " in said
+
+
+def swapped(answers, column, right):
+    """Exchange what counts as right of the first two items of a table."""
+    one, two = answers["item"].drop_duplicates()[:2]
+    said = {
+        item: answers.loc[right & (answers["item"] == item), column].iloc[0] for item in (one, two)
+    }
+    for item, other in ((one, two), (two, one)):
+        rows = right & (answers["item"] == item)
+        answers.loc[rows, column] = pd.Series([said[other]] * rows.sum(), answers.index[rows])
+    return answers
+
+
+@pytest.mark.parametrize("study", sorted(STUDIES))
+def test_each_item_of_the_atlas_is_held_against_what_is_right(all_measured, tmp_path, study):
+    """Of two items of which each counts the other's answer as right, the sums may be the same."""
+    name = f"{study}/answers.parquet"
+    answers = pd.read_parquet(io.BytesIO(all_measured.files[name]))
+    column = {"knowledge_base": "answers", "multiplicity": "text"}.get(study, "continuation")
+    right = answers.get("correct", pd.Series(True, answers.index)).astype(bool)
+    stream = io.BytesIO()
+    swapped(answers, column, right).to_parquet(stream, index=False)
+    told = copy.deepcopy(all_measured.record)
+    digest = hashlib.sha256(stream.getvalue()).hexdigest()
+    told["runs"][study]["answers"]["sha256"] = digest
+    files = all_measured.files | {name: stream.getvalue()}
+    said = refused(sharing.pack(record.Shared(told, files), tmp_path))
+    assert f"{study}: it counts " in said
 
 
 @pytest.mark.parametrize(

@@ -39,14 +39,16 @@ class Found:
     sample: tuple[float, ...]
 
 
+def refuse_unfit(address: Address, limits: Limits) -> None:
+    """Refuse a server that takes no token ids or tells no log-probabilities of any model."""
+    _settings(_asker(address, limits), address, (1, 2, 3))
+
+
 def examine(
     address: Address, limits: Limits, ids: Sequence[int], name_to_id: Callable[[str], int]
 ) -> Found:
     """Return what a server offers, if it is enough for exact scores."""
-
-    def ask(request: tuple[dict[str, Any], Callable[[Any], Any]]) -> Any:
-        return session.ask(address, limits, completions.PATH, *request)
-
+    ask = _asker(address, limits)
     settings = _settings(ask, address, ids[:-CHOICE])
     beginning, step = _next(ask, address, settings, ids)
     if step.logprob < LEAST:
@@ -71,6 +73,10 @@ def examine(
         )
     sample = found.get("prompt_logprobs") or found.get("echo") or found["nodes"]
     return Found(tuple(found), settings, abs(first - other), tuple(sample))
+
+
+def _asker(address: Address, limits: Limits) -> Ask:
+    return lambda request: session.ask(address, limits, completions.PATH, *request)
 
 
 def _settings(ask: Ask, address: Address, ids: Sequence[int]) -> dict[str, Any]:

@@ -156,7 +156,7 @@ def _logits(
     """Return the logits of some of the nodes that are forwarded, shape (heads, vocabulary)."""
     ids = torch.from_numpy(tree.token[list(nodes)]).to(model.device)[None]
     places = {node: at for at, node in enumerate(nodes)}
-    wanted = torch.tensor([places[node] for node in heads], dtype=torch.long, device=model.device)
+    wanted = torch.tensor([places[node] for node in heads], dtype=torch.long)
     if plain.takes(model, "logits_to_keep"):
         return model.model(input_ids=ids, logits_to_keep=wanted, **inputs).logits[0]
     return model.model(input_ids=ids, **inputs).logits[0][wanted]
