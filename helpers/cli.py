@@ -5,8 +5,8 @@ sentence on stderr and status 2. The book's own commands, ``python -m book.tools
 """
 
 import argparse
+import contextlib
 import difflib
-import json
 import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -251,15 +251,15 @@ def read_value(name: str, text: str, default: Any) -> Any:
     >>> read_value("relations", "P17,P36", ()), read_value("alphas", "[1, 0, 0]", [0.3, 0.3, 0.4])
     (['P17', 'P36'], [1.0, 0.0, 0.0])
     """
+    from helpers.datasets import files, network
+
     if isinstance(default, list | tuple):
         first = default[0] if default else ""
-        try:
-            words = [str(word) for word in json.loads(text if text[:1] == "[" else "")]
-        except (ValueError, RecursionError):  # not JSON: as people write them
-            words = [word.strip().strip("'\"") for word in text.strip("[]() ").split(",")]
+        words = [word.strip().strip("'\"") for word in text.strip("[]() ").split(",")]
+        if text.startswith("["):
+            with contextlib.suppress(UserError):  # not JSON: as people write lists
+                words = [str(word) for word in files.parse_json(text, name)]
         return [read_value(name, word, first) for word in words if word]
-    from helpers.datasets import network
-
     kind = type(default)
     try:
         return YES_NO[text.lower()] if kind is bool else kind(network.public(text))

@@ -13,7 +13,6 @@ from helpers.models import gpu, plain, tokens
 from helpers.models.language_model import LanguageModel
 from helpers.models.tokens import Row
 
-LOG = logging.getLogger(__name__)
 # A log-probability may be rounded to this much above 0.
 ROUNDED = 1e-4
 # Largest difference of a log-probability from the plain way at which a method counts as exact.
@@ -50,7 +49,7 @@ def refuse_unfit(model: LanguageModel) -> None:
 def tell_unbegun(model: LanguageModel) -> None:
     """Log that a model gets no first token, where its family reads one."""
     if said := tokens.unbegun(model):
-        LOG.warning(said)
+        logging.getLogger(__name__).warning(said)
 
 
 def _embedding(model: LanguageModel) -> int:

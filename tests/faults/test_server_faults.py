@@ -39,7 +39,7 @@ FAULTS = {
     "server: 500, its own error": Fault(stub_server.status(500), "answered with status 500"),
     "server cuts the connection": Fault(stub_server.cut, "cut the connection"),
     "server: log-probabilities NaN": Fault(
-        stub_server.no_number, r"cannot be used, again and again \(a log-prob.* no number: nan\)"
+        stub_server.no_number, r"cannot be used, again and again \(a log-prob.* number: nan\)"
     ),
     "server answers on fewer tokens": Fault(
         stub_server.fewer, r"cannot be used, again and again \(\d+ tokens read, where \d+ were"
@@ -156,5 +156,5 @@ def test_a_server_that_is_not_there_or_holds_another_model(serve, tmp_path):
         url = f"http://127.0.0.1:{stub.port}"
         with pytest.raises(UserError, match=rf"serves /.*served, and not other; write {url}#/"):
             models.load(f"{url}#other")
-    with pytest.raises(UserError, match=r"cannot be reached, 1 seconds; see its log, start it"):
+    with pytest.raises(UserError, match=r"cannot be reached, .* 1 seconds; see its log, start it"):
         models.load(f"{url}#other")

@@ -199,7 +199,6 @@ NO_FIRST = tiny.TEMPLATE.replace("{{ bos_token }}", "")
     ("family", "special", "template", "told"),
     [
         ("gemma2", "none", None, True),
-        ("gemma3", "none", None, True),
         ("mistral", "none", None, True),
         ("gemma2", "none", NO_FIRST, True),
         ("gemma2", "bos", NO_FIRST, True),

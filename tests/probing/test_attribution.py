@@ -91,18 +91,8 @@ def test_a_prompt_over_the_context_is_refused():
         attribute(tiny.language_model("llama"), PROMPT * 20, " Italy")
 
 
-@pytest.mark.parametrize("family", ["llama", "t5"])
-def test_points_forwarded_together_change_nothing(family, monkeypatch):
-    lm, found = tiny.language_model(family), []
-    for points in (1, 4, 20):
-        monkeypatch.setattr(attribution, "POINTS", points)
-        found.append(attribute(lm, PROMPT, " Italy", n_steps=20)["score"].tolist())
-    assert found[1] == pytest.approx(found[0], abs=1e-7)
-    assert found[2] == pytest.approx(found[0], abs=1e-7)
-
-
-@pytest.mark.parametrize("most", [5, 0])
-def test_want_of_memory_is_met_with_fewer_points(most, monkeypatch):
+@pytest.mark.parametrize("most", [5, 1, 0])
+def test_want_of_memory_is_met_with_fewer_points(most):
     lm = tiny.language_model("llama")
     wanted = attribute(lm, PROMPT, " Italy", n_steps=20)
 
@@ -111,12 +101,12 @@ def test_want_of_memory_is_met_with_fewer_points(most, monkeypatch):
             raise torch.OutOfMemoryError("no memory")
 
     lm.model.model.layers[0].register_forward_pre_hook(scarce)
-    if most:
-        found = attribute(lm, PROMPT, " Italy", n_steps=20)
-        pd.testing.assert_frame_equal(found, wanted, atol=1e-7)
-    else:
+    if not most:
         with pytest.raises(UserError, match="does not fit into the memory"):
             attribute(lm, PROMPT, " Italy", n_steps=20)
+    else:
+        found = attribute(lm, PROMPT, " Italy", n_steps=20)
+        pd.testing.assert_frame_equal(found, wanted, atol=1e-7)
 
 
 def test_a_templates_tokens_have_their_share():

@@ -126,19 +126,6 @@ def test_order_and_batch_size_change_nothing(seed, size):
     assert largest_difference(found["logprobs"].sort_index(), whole["logprobs"]) <= 1e-5
 
 
-def test_half_precision_scores_are_the_same_in_any_order():
-    """Options tie in it, and a tie must not fall otherwise where the rows are shuffled."""
-    lm = tiny.language_model("llama")
-    lm = dataclasses.replace(lm, model=lm.model.bfloat16(), dtype=torch.bfloat16, weights_sha="")
-    words = [f" {word}{n}" for n in range(10) for word in ("France", "Italy", "Lyon", "Bern", "19")]
-    probes = table(PROMPTS[:2], words)
-    whole = score(lm, probes, progress=False)["logprobs"]
-    assert whole.map(tuple).nunique() < len(whole)
-    for seed in range(3):
-        mixed = score(lm, probes.sample(frac=1, random_state=seed), progress=False)["logprobs"]
-        assert mixed.sort_index().tolist() == whole.tolist()
-
-
 MODELS = {name: tiny.language_model(name) for name in ("gpt2", "falcon_alibi")}
 
 

@@ -5,6 +5,7 @@ torch refuses them, and what accelerate moves before and after a module is moved
 """
 
 from dataclasses import replace
+from functools import partial
 
 import pytest
 import torch
@@ -20,6 +21,8 @@ from tests import tiny
 
 LATE = {name: ("model.layers.1", "model.norm") for name in ("llama", "gemma3")}
 LATE["t5"] = ("decoder.block.1", "decoder.final_layer_norm")
+RULES = Rules(3, (), ())
+moved = partial(send_to_device, skip_keys=["past_key_values"])
 HOST, FIRST, SECOND = map(torch.device, ("cpu", "cpu:1", "cpu:2"))
 
 
@@ -57,10 +60,6 @@ class Devices(TorchFunctionMode):
         return made
 
 
-def moved(values, device):
-    return send_to_device(values, device, skip_keys=["past_key_values"])
-
-
 def split(lm, late):
     """Put some of a model's modules, and its head, on the second device."""
     network, head = lm.model, lm.model.get_output_embeddings()
@@ -79,20 +78,13 @@ def split(lm, late):
     return replace(lm, device=FIRST)
 
 
-def continued(way):
-    def run(lm, rows):
-        decoding._known[lm.model] = way
-        tasks = [Task(row.ids, row.source, (5, 6)) for row in rows]
-        texts = decoding.continue_batch(lm, Rules(3, (), ()), tasks)
-        return [(text.ids, text.logprobs, text.anchor_logprobs) for text in texts]
-
-    return run
+def continued(lm, rows, way):
+    decoding._known[lm.model] = way
+    return decoding.continue_batch(lm, RULES, [Task(row.ids, row.source, (5, 6)) for row in rows])
 
 
 def grown(lm, rows):
-    tasks, rules = [Task(row.ids, (), (5, 6)) for row in rows], Rules(3, (), ())
-    texts = [each for part in branching.run(lm, tasks, 512, rules=rules) for each in part.values()]
-    return {text.task: (text.ids, text.logprobs, text.anchor_logprobs) for text in texts}
+    return [*branching.run(lm, [Task(row.ids, (), (5, 6)) for row in rows], 512, rules=RULES)]
 
 
 WAYS = {
@@ -100,8 +92,8 @@ WAYS = {
     "packed": lambda lm, rows: [*packing.run(lm, rows, 512)],
     "encoded": lambda lm, rows: [*encoder.run(lm, rows, 512)],
     "shared": lambda lm, rows: [*shared.run(lm, rows, price=0)],
-    "from its state": continued(decoding.WAYS[0]),
-    "from the whole text": continued(decoding.WAYS[-1]),
+    "from its state": partial(continued, way=decoding.WAYS[0]),
+    "from the whole text": partial(continued, way=decoding.WAYS[-1]),
     "grown": grown,
 }
 EACH = [(f, w) for f in ("llama", "gemma3", "bloom", "gpt2") for w in WAYS if w != "encoded"]

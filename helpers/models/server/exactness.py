@@ -39,17 +39,11 @@ class Found:
     sample: tuple[float, ...]
 
 
-def refuse_unfit(address: Address, limits: Limits) -> None:
-    """Refuse a server that takes no token ids or tells no log-probabilities of any model."""
-    _settings(_asker(address, limits), address, (1, 2, 3))
-
-
 def examine(
     address: Address, limits: Limits, ids: Sequence[int], name_to_id: Callable[[str], int]
 ) -> Found:
     """Return what a server offers, if it is enough for exact scores."""
-    ask = _asker(address, limits)
-    settings = _settings(ask, address, ids[:-CHOICE])
+    ask, settings = _asker(address, limits), taken(address, limits, ids[:-CHOICE])
     beginning, step = _next(ask, address, settings, ids)
     if step.logprob < LEAST:
         raise UserError(
@@ -79,8 +73,12 @@ def _asker(address: Address, limits: Limits) -> Ask:
     return lambda request: session.ask(address, limits, completions.PATH, *request)
 
 
-def _settings(ask: Ask, address: Address, ids: Sequence[int]) -> dict[str, Any]:
-    """Return the settings that the server takes, those that tell token ids only if it does."""
+def taken(address: Address, limits: Limits, ids: Sequence[int]) -> dict[str, Any]:
+    """Return the settings that a server takes, those that tell token ids only if it does.
+
+    One that takes no token ids or tells no log-probabilities is refused, whatever its model.
+    """
+    ask = _asker(address, limits)
     plain = {"model": address.model, **completions.PLAIN}
     for settings in ({**plain, **completions.EXTRAS}, plain):
         try:

@@ -175,10 +175,9 @@ def _right(name: str, answers: pd.DataFrame) -> set[tuple[str, str]]:
     if "answers" in answers:
         found = answers.explode("answers")
         return set(zip(found["item"], found["answers"].fillna("")))
-    found = answers[answers["correct"].astype(bool)]
+    found = answers[answers["correct"].astype(bool) | (name == "monitor")]
     texts = found["text" if name == "multiplicity" else "continuation"].str.strip()
-    without = {*answers["item"]} - {*found["item"]}
-    return {*zip(found["item"], texts), *((item, "") for item in without)}
+    return {*zip(found["item"], texts), *((i, "") for i in {*answers["item"]} - {*found["item"]})}
 
 
 @cache
