@@ -74,10 +74,7 @@ def _passes(model: LanguageModel) -> None:
             raise
         raise _no_text(model, error) from error
     refuse_nan(model, torch.cat([first, other])[:, 0].tolist())
-    # Eight or four bits round by the whole text.
-    if not distance(first[: len(head)], other[: len(head)]) <= limit(model) * (
-        5 if model.quantization else 1
-    ):
+    if not distance(first[: len(head)], other[: len(head)]) <= limit(model):
         raise UserError(
             f"{model.name} reads a text in both directions: a word's probability depends on the "
             "words after it; choose a causal or a sequence-to-sequence language model."

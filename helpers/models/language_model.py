@@ -47,7 +47,7 @@ class LanguageModel:
         One of `helpers.prompts.wrapping.FORMATS`: the form in which it is asked. In ``chat``,
         prompts go through the tokenizer's chat template here; `wrapping.wrap` makes the others.
     quantization : str or None
-        ``"8bit"`` or ``"4bit"`` where the weights are; then `dtype` is that of the rest.
+        ``"4bit"`` where the weights are; then `dtype` is that of the rest.
     base : str or None
         For an adapter, the folder of the model into which it is merged.
     gguf : dict or None

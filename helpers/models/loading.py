@@ -43,8 +43,8 @@ def load(
         As in `gpu.device`; where it is left out and one GPU does not hold the model, its
         layers are spread over all of them.
     dtype : str, optional
-        As in `helpers.models.gpu.dtype`: float32 on a CPU by default, whatever the files hold; or
-        ``"8bit"`` or ``"4bit"`` (see `helpers.models.placement`).
+        As in `helpers.models.gpu.dtype`, by default float32 on a CPU and for small models, whatever
+        the files hold; or ``"4bit"`` (see `helpers.models.placement`).
     revision : str, optional
         Branch, tag or commit on the hub, as after the ``@``.
     trust_remote_code : bool

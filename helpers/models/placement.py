@@ -1,8 +1,9 @@
 """In what number format a model's weights are loaded, and on which devices.
 
 One device holds a model where it can. Where a GPU cannot, transformers spreads the layers over all
-GPUs and the machine's memory; and 8 or 4 bits a weight make a model two or four times smaller than
-bfloat16 does, at the price of slightly other answers.
+GPUs and the machine's memory; and 4 bits a weight make a model four times smaller than bfloat16
+does, at the price of slightly other answers. (8 bits are not offered: bitsandbytes rounds them by
+what else is in a batch, so that a text has no score of its own.)
 """
 
 from __future__ import annotations
@@ -20,11 +21,7 @@ from helpers import UserError, first_line
 from helpers.datasets import files
 from helpers.models import gpu
 
-# Bytes a weight, and what bitsandbytes is told.
-BITS = {
-    "8bit": (1.0, {"load_in_8bit": True}),
-    "4bit": (0.5, {"load_in_4bit": True, "bnb_4bit_quant_type": "nf4"}),
-}
+BITS = "4bit"
 PACKAGES = {"accelerate": "accelerate==1.15.0", "bitsandbytes": "bitsandbytes==0.50.2"}
 # Share of a GPU's free memory that weights may take; the rest is for what is computed.
 ROOM = 0.8
@@ -36,7 +33,7 @@ class Placement:
 
     device: torch.device  # where inputs go; all weights too, unless they are spread
     dtype: torch.dtype  # of the weights, or of what is computed with quantized ones
-    quantization: str | None = None  # "8bit" or "4bit"
+    quantization: str | None = None  # BITS
     spread: bool = False  # whether transformers chooses a device for each layer
 
     @property
@@ -48,10 +45,9 @@ class Placement:
         if self.quantization:
             from transformers import BitsAndBytesConfig
 
-            bits = dict(BITS[self.quantization][1])
-            if self.quantization == "4bit":
-                bits["bnb_4bit_compute_dtype"] = self.dtype
-            told["quantization_config"] = BitsAndBytesConfig(**bits)
+            told["quantization_config"] = BitsAndBytesConfig(
+                load_in_4bit=True, bnb_4bit_quant_type="nf4", bnb_4bit_compute_dtype=self.dtype
+            )
             told.setdefault("device_map", {"": str(self.device)})
         return told
 
@@ -61,14 +57,15 @@ def place(
 ) -> Placement:
     """Return where a model's weights go, and in what format."""
     where = gpu.device(device)
-    number, share = number_format(name, where, dtype)
-    bits = dtype if dtype in BITS else None
+    try:
+        parameters = count(weights)
+    except SafetensorError:  # a file that was cut: loading it says so
+        parameters = 0
+    number, share = number_format(name, where, dtype, parameters)
+    bits = BITS if dtype == BITS else None
     if bits:
         _need(f"For {bits} weights,", "accelerate", "bitsandbytes")
-    try:
-        size, free = int(count(weights) * share), gpu.memory(where).free
-    except SafetensorError:  # a file that was cut: loading it says so
-        return Placement(where, number, bits)
+    size, free = int(parameters * share), gpu.memory(where).free
     if device is None and where.type == "cuda" and size > ROOM * free:
         _need(
             f"The {gpu.gigabytes(size)} of {name} do not fit into the {gpu.gigabytes(free)} "
@@ -91,20 +88,21 @@ def no_room(name: str | Path, where: torch.device, free: str, size: str = "") ->
 
 
 def number_format(
-    name: str | Path, where: torch.device, dtype: str | None
+    name: str | Path, where: torch.device, dtype: str | None, parameters: int
 ) -> tuple[torch.dtype, float]:
     """Return the format to compute in on a device, and the bytes that a weight takes."""
-    bits = dtype if dtype in BITS else None
-    if dtype and not bits and str(dtype).removeprefix("torch.") not in gpu.DTYPES:
-        known = ", ".join([*gpu.DTYPES, *BITS])
+    if dtype == BITS:
+        if where.type != "cuda":
+            raise UserError(
+                f"{BITS} weights need a GPU, and {name} goes to {where}; leave the dtype out, or "
+                "choose bfloat16."
+            )
+        return gpu.dtype(None, where, math.inf), 0.5
+    if dtype and str(dtype).removeprefix("torch.") not in gpu.DTYPES:
+        known = ", ".join([*gpu.DTYPES, BITS])
         raise UserError(f"The dtype {str(dtype)!r} is not known; give one of {known}.")
-    if bits and where.type != "cuda":
-        raise UserError(
-            f"{bits} weights need a GPU, and {name} goes to {where}; leave the dtype out, or "
-            "choose bfloat16."
-        )
-    number = gpu.dtype(None if bits or not dtype else dtype, where)
-    return number, BITS[bits][0] if bits else number.itemsize
+    number = gpu.dtype(dtype or None, where, parameters)
+    return number, number.itemsize
 
 
 def refuse(error: Exception, folder: Path, name: str | Path, place: Placement) -> None:

@@ -55,7 +55,7 @@ def test_a_config_alone_tells_what_loading_finds(name, saved, tmp_path):
     if name == "tiny":
         shutil.copy(saved / "config.json", tmp_path)
         name = str(tmp_path)
-    need = devices.need(name)
+    need = devices.need(name, "cpu")
     assert (need.parameters, need.weights) == (lm.n_parameters, 4 * lm.n_parameters)
     assert (str(need.device), need.format, need.fits) == ("cpu", "float32", True)
 
@@ -63,9 +63,9 @@ def test_a_config_alone_tells_what_loading_finds(name, saved, tmp_path):
 @pytest.mark.parametrize(
     ("rooms", "device", "dtype", "on", "form", "fits", "spread"),
     [
-        ([(8 * GIB, 8 * GIB)], None, None, "cuda", "bfloat16", True, True),
-        ([(1000, 8 * GIB)], None, None, "cuda", "bfloat16", False, True),
-        ([(1000, 8 * GIB), (GIB, GIB)], "cuda:1", "float32", "cuda:1", "float32", True, False),
+        ([(8 * GIB, 8 * GIB)], None, None, "cuda", "float32", True, True),
+        ([(1000, 8 * GIB)], None, None, "cuda", "float32", False, True),
+        ([(1000, 8 * GIB), (GIB, GIB)], "cuda:1", "bfloat16", "cuda:1", "bfloat16", True, False),
         ([(8 * GIB, 8 * GIB)], "cpu", None, "cpu", "float32", True, False),
         ([(8 * GIB, 8 * GIB)], None, "4bit", "cuda", "4bit", True, True),
         ([], None, "bfloat16", "cpu", "bfloat16", True, False),
@@ -82,12 +82,14 @@ def test_where_and_in_what_format_a_model_would_run(
     assert ("spread over all GPUs" in str(need)) == (spread and not fits)
 
 
-def test_a_model_of_any_size_is_told_at_once(tmp_path):
+def test_a_model_of_any_size_is_told_at_once(tmp_path, machine):
     config = {"model_type": "llama", "architectures": ["LlamaForCausalLM"], "vocab_size": 128256}
     config |= {"hidden_size": 8192, "intermediate_size": 28672, "num_attention_heads": 64}
     config |= {"num_hidden_layers": 80, "num_key_value_heads": 8}
     (tmp_path / "config.json").write_text(json.dumps(config))
-    need = devices.need(str(tmp_path), dtype="bfloat16")
+    machine((80 * GIB, 80 * GIB))
+    need = devices.need(str(tmp_path))
+    assert (need.format, need.fits, need.spread) == ("bfloat16", False, True)
     assert need.parameters == 70_553_706_496  # as the model's card says
     assert need.logits == need.pack * 8 * 128256
     quantised = {"quantization_config": {"quant_method": "gptq", "bits": 4}}

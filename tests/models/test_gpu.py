@@ -60,15 +60,17 @@ def test_a_name_that_is_no_device_is_refused(name):
 )
 def test_the_number_format_suits_the_device(monkeypatch, device, bf16, chosen):
     machine(monkeypatch, cuda=1, mps=True, bf16=bf16)
-    assert gpu.dtype(None, torch.device(device)) == chosen
-    assert gpu.dtype("float32", torch.device(device)) == torch.float32
-    assert gpu.dtype(torch.bfloat16, torch.device(device)) == torch.bfloat16
+    on, large = torch.device(device), gpu.SMALL + 1
+    assert gpu.dtype(None, on, large) == chosen
+    assert gpu.dtype(None, on, gpu.SMALL) == torch.float32
+    assert gpu.dtype("float32", on, large) == torch.float32
+    assert gpu.dtype(torch.bfloat16, on, 1) == torch.bfloat16
 
 
 @pytest.mark.parametrize("name", ["int8", "fp32", "double"])
 def test_an_unknown_number_format_is_refused(name):
     with pytest.raises(UserError, match="give one of float32, bfloat16, float16"):
-        gpu.dtype(name, torch.device("cpu"))
+        gpu.dtype(name, torch.device("cpu"), 1)
 
 
 def test_memory_is_counted():

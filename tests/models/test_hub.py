@@ -67,7 +67,9 @@ def test_a_revision_is_loaded_scored_and_recorded(hub, folders):
     lm = models.load("owner/tiny@v1", device="cpu")
     probes = pd.DataFrame([{"item": 0, "variant": 0, "option": 0, "prompt": "Lyon is in"}])
     probes["continuation"] = " France"
-    found, local = (score(m, probes, progress=False) for m in (lm, models.load(folders[0])))
+    found, local = (
+        score(m, probes, progress=False) for m in (lm, models.load(folders[0], device="cpu"))
+    )
     assert found["logprobs"].iloc[0] == local["logprobs"].iloc[0]
     assert models.describe(lm)["revision"] == lm.revision == first
     assert lm.slug == checkpoints.slug("owner/tiny@v1") != checkpoints.slug("owner/tiny")
