@@ -196,7 +196,8 @@ def attribution_map(lm: LanguageModel, misled: pd.DataFrame) -> Axes:
     if misled.empty or not lm.at_hand:
         return plots.empty(None, "No answer repeats the wrong word, or attribution is turned off.")
     prompt, text, heard = misled[["prompt", "text", "heard"]].iloc[0]
-    gradients = attribution.attribute_well(lm, prompt, text[: text.find(text.lstrip()) + len(heard)])
+    word = text[: text.find(text.lstrip()) + len(heard)]
+    gradients = attribution.attribute_well(lm, prompt, word)
     wide = gradients.pivot_table("score", "position", "step")
     names = gradients.drop_duplicates("position").set_index("position")["token"]
     said = gradients.drop_duplicates("step").set_index("step")["step_token"]
