@@ -133,7 +133,7 @@ def _forward(
     past, depth = before[0][0].shape[-2] if before else 0, tree.depth[list(nodes)]
     places = {node: at for at, node in enumerate(nodes)}
     heads = [node for node in nodes if node in wanted]
-    rows = torch.tensor([places[n] for n in heads], dtype=torch.long, device=model.device)
+    rows = torch.tensor([places[n] for n in heads], dtype=torch.long)
     inputs: dict[str, Any] = {"use_cache": False}
     if before or keys:
         inputs = {"past_key_values": cache(before), "use_cache": True}
