@@ -20,6 +20,7 @@ import numpy as np
 import pandas as pd
 import torch
 import transformers
+import yaml
 from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM, PretrainedConfig
 from transformers.models.auto import modeling_auto
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING
@@ -37,83 +38,8 @@ SEQ2SEQ = modeling_auto.MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES
 AUTO = {"causal": (CAUSAL, AutoModelForCausalLM), "seq2seq": (SEQ2SEQ, AutoModelForSeq2SeqLM)}
 EXACT = 1e-5
 PROMPTS = ["Which country is Lyon in?", "Lyon is located in", "The"]
-# Small values of settings, by patterns of their names; the first that fits counts.
-SIZES: list[tuple[str, Any]] = [
-    (r"(bos|decoder_start)_token_id", 0),
-    (r"eos_token_id", 1),
-    (r"pad_token_id", 2),
-    (r"\w*max_(position_embeddings|seq_len|source_positions)|n_positions|n_ctx", 128),
-    (r"(sliding_)?window(_size)?|sliding_window_size|attention_window(_size)?", 6),
-    (r"\w*(experts_per_tok|top_?k|moe_k|experts_per_token)|n_group|\w*n_groups", 2),
-    (r"\w*num_shared_experts|n_shared_experts|topk_group", 1),
-    (r"(moe_)?(num|n)_(local_|routed_)?experts|zero_expert_num", 4),
-    (r"(q|kv|o)_lora_rank|moe_latent_size", 8),
-    (r"qk_(rope|nope)_head_dim|rotary_dim|\w*d_state|\w*state_size|d_rel", 4),
-    (r"mamba_(d_head|headdim|head_dim)", 16),
-    (r"\w*(head_dim|d_kv|d_head|dim_head|kv_channels)", 8),
-    (r"\w*(num|n|attention)_heads?", 4),
-    (r"\w*intermediate_size(_mlp)?|\w*ffn_dim|d_ff|dff|dim_ff|\w*ffn_hidden_size", 48),
-    (
-        r"\w*hidden_(size|dim)(_global)?|adapter_(in|out)_dim|adapter_input_size|d_model|n_embd|\w*embed\w*_dim|emb_dim|embedding_size|lru_width",
-        32,
-    ),
-    (r"(num_|n_|num_hidden_|\w*encoder_|\w*decoder_)(layers?|blocks)", 2),
-]
-# What is filled in where the default leaves it out.
-FILLED = r"head_dim|num_experts_per_tok|n_(shared|routed)_experts|linear_num_\w+_heads"
-ROPE = {"rope_type": "default", "rope_theta": 10000.0}
-INDEXER = {
-    "indexer_n_heads": 4,
-    "indexer_kv_heads": 1,
-    "indexer_head_dim": 8,
-    "indexer_budget": 8,
-    "indexer_compress_ratio": 2,
-}
-SPECIAL: dict[str, dict[str, Any]] = {
-    "bamba": {"attn_layer_indices": [1]},
-    "blt": {"encoder_hash_byte_group_vocab": 50},
-    "cohere": {"logit_scale": 1.0},
-    "cohere2": {"logit_scale": 1.0},
-    "cohere_compass_text": {"rope_parameters": {"full_attention": ROPE, "sliding_attention": ROPE}},
-    "cpmant": {"prompt_types": 4, "prompt_length": 2},
-    "dbrx": {"attn_config": {"rope_theta": 10000.0, "clip_qkv": 8.0}},
-    "encoder-decoder": {"encoder": {"is_decoder": False}, "decoder": {"add_cross_attention": True}},
-    "falcon_h1": {"mamba_d_ssm": 32},
-    "gemma3n_text": {"num_kv_shared_layers": 0},
-    "gpt_neo": {"attention_types": [[["global", "local"], 1]]},
-    "granitemoehybrid": {"layer_types": ["linear_attention", "full_attention"]},
-    "jamba": {"attn_layer_period": 2, "attn_layer_offset": 1},
-    "lfm2": {"layer_types": ["conv", "full_attention"]},
-    "lfm2_moe": {"layer_types": ["conv", "full_attention"]},
-    "longcat_flash": {"head_dim": 4},
-    "mamba2": {"head_dim": 16},
-    "nemotron": {"num_key_value_heads": 2},
-    "qwen4_exp": {"text_config": INDEXER},
-    "qwen4_exp_text": INDEXER,
-    "recurrent_gemma": {"num_hidden_layers": 3},
-    "reformer": {"axial_pos_embds": False},
-    "xlstm": {"hidden_size": 128, "embedding_dim": 128},
-    "xmod": {"default_language": "en_XX"},
-    "zamba": {
-        "num_hidden_layers": 3,
-        "layers_block_type": ["linear_attention", "hybrid", "hybrid"],
-        "attention_hidden_size": 64,
-        "attention_head_dim": 16,
-    },
-    "zaya": {"num_experts_per_tok": 1},
-}
-
-SOUND = "the part that hears has no small form"
-DRAFTS = "drafts for another model, from whose states it starts"
-UNTRIED = {
-    "gemma3n": "the part that sees needs the package timm",
-    "gemma4_assistant": DRAFTS,
-    "gemma4_unified_assistant": DRAFTS,
-    "musicgen": "cannot be made from its own configuration",
-    "musicgen_melody": "cannot be made from its own configuration",
-    "nemo_speechlm": SOUND,
-    "vibevoice_asr": SOUND,
-}
+_READ = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
+SIZES, FILLED, SPECIAL, UNTRIED = (_READ[n] for n in ("sizes", "filled", "special", "untried"))
 
 
 def small(model_type: str, vocabulary: int) -> PretrainedConfig:

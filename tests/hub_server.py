@@ -5,17 +5,16 @@ branches and tags, and files, whole or from a byte on. It offers no xet storage.
 """
 
 import hashlib
-import json
 import os
 import re
 import socket
 import struct
-import threading
 from collections import Counter
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
+
+from tests.local_server import LocalServer, send
 
 API = re.compile(
     r"/api/models/(?P<repo>[^/]+/[^/]+)/(?P<what>revision|tree|refs)(/(?P<rev>[^/]+))?"
@@ -32,7 +31,7 @@ class Repository:
     tags: dict[str, str] = field(default_factory=dict)
 
 
-class HubServer:
+class HubServer(LocalServer):
     """Serve repositories on this machine; use it with ``with``."""
 
     def __init__(self):
@@ -40,34 +39,6 @@ class HubServer:
         self.fault = None  # a function of the request that answers it, and says so, or does not
         self.requests = []
         self.served = Counter()  # bytes of the files' bodies, by name
-
-    def __enter__(self):
-        hub = self
-
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-            wbufsize = -1  # headers and body leave together
-
-            def log_message(self, *args):
-                pass
-
-            def do_GET(self):
-                hub.answer(self)
-
-            do_HEAD = do_GET
-
-        self.http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.http.daemon_threads = True
-        threading.Thread(target=self.http.serve_forever, args=(0.02,), daemon=True).start()
-        return self
-
-    def __exit__(self, *error):
-        self.http.shutdown()
-        self.http.server_close()
-
-    @property
-    def url(self):
-        return f"http://127.0.0.1:{self.http.server_address[1]}"
 
     def push(self, repo, folder, branch="main", tag=None):
         """Add a commit with a folder's files to a branch; return it."""
@@ -82,7 +53,7 @@ class HubServer:
             found.tags[tag] = commit
         return commit
 
-    def answer(self, request):
+    def get(self, request):
         path = unquote(urlsplit(request.path).path)
         raw = urlsplit(request.path).path
         match = API.fullmatch(raw) or FILE.fullmatch(raw)
@@ -150,17 +121,6 @@ def ref(name, commit):
 def entry(name, content):
     blob = hashlib.sha1(content).hexdigest()
     return {"type": "file", "path": name, "size": len(content), "oid": blob}
-
-
-def send(request, status, content, **headers):
-    """Send an answer as JSON."""
-    data = json.dumps(content).encode()
-    request.send_response(status)
-    for name, value in {"Content-Length": len(data), **headers}.items():
-        request.send_header(name.replace("_", "-"), str(value))
-    request.end_headers()
-    if request.command == "GET":
-        request.wfile.write(data)
 
 
 def refuse(request, status, code, said, **headers):

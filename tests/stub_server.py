@@ -8,9 +8,10 @@ import json
 import threading
 import time
 from collections import deque
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import torch
+
+from tests.local_server import LocalServer, send
 
 # What each personality takes part in: named tokens, prompt_logprobs, echo, token ids in answers.
 OFFERS = {
@@ -33,7 +34,7 @@ KNOWN = {
 }  # fmt: skip
 
 
-class StubServer:
+class StubServer(LocalServer):
     """Serve a LanguageModel under the name of its tokenizer's folder; use it with ``with``."""
 
     def __init__(self, lm, folder, personality="vllm", port=0):
@@ -45,36 +46,9 @@ class StubServer:
         self.busiest = self.busy = 0
         self.lock, self.port = threading.Lock(), port
 
-    def __enter__(self):
-        stub = self
-
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-            wbufsize = -1  # headers and body leave together, or each answer waits for a timer
-
-            def log_message(self, *args):
-                pass
-
-            def do_GET(self):
-                stub.get(self)
-
-            def do_POST(self):
-                length = int(self.headers["Content-Length"])
-                stub.post(self, json.loads(self.rfile.read(length)))
-
-        self.http = ThreadingHTTPServer(("127.0.0.1", self.port), Handler)
-        self.http.daemon_threads = True
-        self.port = self.http.server_address[1]
-        threading.Thread(target=self.http.serve_forever, args=(0.02,), daemon=True).start()
-        return self
-
-    def __exit__(self, *error):
-        self.http.shutdown()
-        self.http.server_close()
-
     @property
     def address(self):
-        return f"http://127.0.0.1:{self.port}#{self.folder}"
+        return f"{self.url}#{self.folder}"
 
     def get(self, handler):
         self.keys.add(handler.headers.get("Authorization"))
@@ -177,16 +151,6 @@ class StubServer:
         if "ids" in self.offers:
             return [f"token_id:{i}" for i in ids]
         return [self.lm.tokenizer.decode([i]) for i in ids]
-
-
-def send(handler, status, content, **headers):
-    """Send an answer as JSON."""
-    data = json.dumps(content).encode()
-    handler.send_response(status)
-    for name, value in {"Content-Length": len(data), **headers}.items():
-        handler.send_header(name.replace("_", "-"), str(value))
-    handler.end_headers()
-    handler.wfile.write(data)
 
 
 def slow(seconds):

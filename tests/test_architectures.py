@@ -3,35 +3,28 @@
 import functools
 import re
 
-import numpy as np
 import pandas as pd
 import pytest
-import torch
 import transformers
 
 from helpers.models import LanguageModel, families, plain
 from helpers.probing import engine
-from helpers.probing.engine import encoder, packing, trial
+from helpers.probing.engine import trial
 from tests import architectures, tiny
+from tests.probing.test_engine import wrong_mask, wrong_positions
 
 pytestmark = pytest.mark.slow
 
 TABLE = pd.read_csv(architectures.TABLE, keep_default_na=False, dtype=str)
-# Of each kind one or two: attention, experts, states, both, windows, encoders, what is refused.
-SHORT = [
-    *("bert", "falcon_mamba", "gemma3", "jamba", "lfm2", "mamba", "mamba2", "olmoe", "prophetnet"),
-    *("qwen3_next", "recurrent_gemma", "rwkv", "switch_transformers", "t5", "voxtral_realtime"),
-    *("xlnet", "xlstm"),
-]
 COUNTS = (
     r"(\d+) classes[^:]*: (\d+) packed, (\d+) in rows.*?, (\d+) in plain batches.*?, (\d+) refuse"
 )
 PACKED = TABLE.loc[(TABLE["outcome"] == "packed") & (TABLE["kind"] == "causal"), "model_type"]
 
 
-def again(names: list[str]) -> None:
+def test_all_classes_end_as_the_table_says():
     fixed = ["model_type", "class", "kind", "outcome", "batches", "state", "text_as"]
-    found = architectures.survey(names).set_index(["kind", "model_type"])
+    found = architectures.survey().set_index(["kind", "model_type"])
     wanted = TABLE.set_index(["kind", "model_type"]).loc[found.index]
     pd.testing.assert_frame_equal(found.reset_index()[fixed], wanted.reset_index()[fixed])
 
@@ -52,15 +45,6 @@ def test_nothing_in_the_table_is_wrong():
     assert (tried["difference"].astype(float) <= architectures.EXACT).all()
     assert set(tried["text_as"]) <= set(architectures.GREEDY)
     assert (TABLE.loc[TABLE["difference"] == "", "why"] != "").all()
-
-
-@pytest.mark.parametrize("name", SHORT)
-def test_a_class_ends_as_the_table_says(name):
-    again([name])
-
-
-def test_all_classes_end_as_the_table_says():
-    again([])
 
 
 @pytest.mark.parametrize("page", ["README.md", "book/scoring.md"])
@@ -90,24 +74,6 @@ def built(name: str) -> LanguageModel:
 def difference(lm: LanguageModel) -> float:
     packed = engine.scorer_by(lm, engine.Method("packed", ""), length=24, price=0)
     return trial.difference(lm, packed.score, lambda rows: plain.run(lm, rows))
-
-
-def wrong_positions(monkeypatch):
-    right = packing.positions
-
-    def by_place(model, queries, keys):
-        places = torch.arange(keys.shape[1]).expand_as(keys)
-        return right(model, places[:, keys.shape[1] - queries.shape[1] :], places)
-
-    monkeypatch.setattr(packing, "positions", by_place)
-
-
-def wrong_mask(monkeypatch):
-    def causal(tree, nodes, kept=0, window=None):
-        return np.tril(np.ones((len(nodes), kept + len(nodes)), dtype=bool), kept)
-
-    monkeypatch.setattr(packing, "sees", causal)
-    monkeypatch.setattr(encoder, "sees", causal)
 
 
 @pytest.mark.parametrize("spoil", [wrong_positions, wrong_mask])

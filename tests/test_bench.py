@@ -77,6 +77,8 @@ def test_each_way_scores_as_one_text_at_a_time(run):
     expected = one_by_one(probes())
     assert methods.largest_difference(run(model(), probes()), expected) <= 1e-5
     assert np.ptp([sum(values) for values in expected]) > 1
+    assert methods.largest_difference([[-1.0, -2.0]], [[-1.0, -2.5]]) == 0.5
+    assert methods.largest_difference([[-1.0, -2.0]], [[-3.25]]) == 0.25
 
 
 @pytest.mark.parametrize("size", [1, 7, 64])
@@ -85,24 +87,20 @@ def test_the_batch_does_not_matter(size):
     assert methods.largest_difference(found, methods.naive(model(), probes(), size)) <= 1e-5
 
 
-def test_differences_are_seen():
-    assert methods.largest_difference([[-1.0, -2.0]], [[-1.0, -2.5]]) == 0.5
-    assert methods.largest_difference([[-1.0, -2.0]], [[-3.25]]) == 0.25
+def length() -> int:
+    """Return how many tokens all texts have."""
+    texts = (probes()["prompt"] + probes()["continuation"]).tolist()
+    return sum(map(len, model().tokenizer(texts)["input_ids"]))
 
 
 def test_work_is_counted_inside_the_model():
     with measure.counted(model()) as work:
         methods.naive(model(), probes(), size=1)
-    lengths = [len(model().tokenizer(p + c)["input_ids"]) for p, c in pairs()]
-    assert work.tokens == work.head_rows == sum(lengths)
+    assert work.tokens == work.head_rows == length()
     methods.ours(model(), probes())  # a model is tried once, before its first scores
     with measure.counted(model()) as less:
         methods.ours(model(), probes())
     assert less.tokens <= work.tokens
-
-
-def pairs():
-    return list(zip(probes()["prompt"], probes()["continuation"]))
 
 
 def test_operations_are_those_of_the_weights_and_of_attention():
@@ -134,8 +132,7 @@ def test_the_comparison_has_all_fields():
     assert max(record["max_abs_diff"] for record in records) <= 1e-5
     naive = next(record for record in records if record["name"].startswith("naive"))
     assert (naive["measured_requests"], naive["scaled"]) == (6, True)
-    whole = sum(len(model().tokenizer(p + c)["input_ids"]) for p, c in pairs())
-    assert naive["tokens"] == pytest.approx(whole, rel=0.1)
+    assert naive["tokens"] == pytest.approx(length(), rel=0.1)
     shown = scoring.table({"workload": {"name": "tiny"}, "methods": records})
     assert all(record["name"] in shown for record in records)
 
@@ -187,15 +184,12 @@ def test_the_results_file_keeps_its_form():
             assert record["ratio_to_ours"] == pytest.approx(ratio)
 
 
-def test_the_results_file_names_both_peers():
+def test_the_page_shows_the_results_file_with_both_peers():
+    page = figures.PAGE.read_text(encoding="utf-8")
+    assert figures.MARKED.search(page)[0] == figures.measured(results())
     names = " ".join(record["name"] for record in results()["methods"])
     assert re.search(r"lm-evaluation-harness \d", names)
     assert re.search(r"minicons \d", names)
-
-
-def test_the_page_shows_the_results_file():
-    page = figures.PAGE.read_text(encoding="utf-8")
-    assert figures.MARKED.search(page)[0] == figures.measured(results())
 
 
 def test_the_page_counts_its_example_right():
@@ -222,11 +216,6 @@ def test_the_code_on_the_page_runs(monkeypatch):
     found = {}
     exec(f"{head}\nfound = {last}", found)
     assert [len(values) > 0 for values in found["found"]["logprobs"]] == [True, True]
-
-
-def test_the_page_names_the_families_that_fall_back():
-    page = figures.PAGE.read_text(encoding="utf-8")
-    assert "Falcon with ALiBi and GPT-Neo take rows" in page
 
 
 def test_the_pictures_are_those_of_the_script(tmp_path, monkeypatch):

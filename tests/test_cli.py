@@ -11,19 +11,6 @@ import pytest
 from helpers import cli, runs, studies
 from tests import saved_runs
 
-SCREEN = 24
-
-
-@pytest.mark.parametrize("name", ["", *cli.COMMANDS])
-def test_help_fits_a_screen(name, capsys, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "80")
-    with pytest.raises(SystemExit) as ended:
-        cli.main([*name.split(), "--help"])
-    assert ended.value.code == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert len(lines) <= SCREEN
-    assert max(map(len, lines)) <= 80
-
 
 def test_help_needs_no_library(root):
     loaded = "import sys, helpers.cli as c; c.parser().format_help(); "

@@ -147,12 +147,7 @@ def test_all_views_are_drawn_and_the_figure_gives_way(page):
 def test_hovering_tells_who_a_point_is(page):
     page.hover('[data-view=scatter] path[aria-label^="Llama 2 7B\\a "]')
     lines = page.inner_text(".explorer-tooltip").splitlines()
-    assert lines == [
-        "Llama 2 7B",
-        "Llama 2, 7 billion, base, 2023",
-        f"{X}: 0.094",
-        f"{Y}: 0.749",
-    ]
+    assert lines == ["Llama 2 7B", "Llama 2, 7 billion, base, 2023", f"{X}: 0.094", f"{Y}: 0.749"]
     page.mouse.move(0, 0)
     page.wait_for_selector(".explorer-tooltip", state="hidden")
 

@@ -472,8 +472,9 @@ LINKS = {  # of a sentence: what it asks, and what then stands in the box
 }
 
 
-@pytest.mark.parametrize("width", [390, 1400])
-@pytest.mark.parametrize("link", LINKS)
+@pytest.mark.parametrize(
+    ("link", "width"), [*((link, 390) for link in LINKS), (next(iter(LINKS)), 1400)]
+)
 def test_a_link_in_the_text_sets_the_box(browser, tmp_path, width, link):
     """From disk, by keyboard, on a phone; also when it is followed again, or the page opens so."""
     address = write_page(tmp_path, CASES, live.bundle())
@@ -532,7 +533,7 @@ def test_the_newest_case_wins(cases):
     assert ghosts(cases) == {}
 
 
-@pytest.mark.parametrize("relation", ["P17", "P575"])
+@pytest.mark.parametrize("relation", ["P17", pytest.param("P575", marks=pytest.mark.slow)])
 def test_the_slider_asks_about_a_fact_stated_that_often(page, relation):
     facts = live.facts().query("relation == @relation")
     page.select_option("select >> nth=0", relation)
@@ -655,14 +656,3 @@ def test_the_box_of_a_chapter_opens_on_the_case_that_shows_its_point(browser, na
     assert held == [asdict(live.case(case))]
     assert page.inner_text(".live-probe .live-said") == live.case(case).said
     assert page.is_visible(".live-probe figure img")
-
-
-@needs_book
-def test_the_books_figure_stands_without_scripts(browser):
-    page = browser.new_context(java_script_enabled=False).new_page()
-    page.goto((HTML / "try.html").as_uri())
-    image = page.locator(".live-probe figure img")
-    assert image.evaluate("(one) => one.complete && one.naturalWidth > 0")
-    assert "What atlas-s expects after" in page.inner_text(".live-probe figcaption")
-    assert page.inner_text(".live-probe .live-said")
-    assert page.locator(".live-load").count() == 0

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import torch
 import transformers
+import yaml
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 from transformers import AutoTokenizer, PreTrainedTokenizerBase, PreTrainedTokenizerFast
 
@@ -19,193 +20,12 @@ TEXTS = [
     "Alan Kay was born in 1940. Ada Lovelace was born in 1815. He was born in 1945, she in 1946.",
     "a smile :) and another smile :) in a café, deux cafés, trois cafés, a code: 1940 1945 1946",
 ] * 3
-VOCABULARY = 420
-SMALL = {
-    "hidden_size": 32,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 4,
-    "intermediate_size": 48,
-    "max_position_embeddings": 128,
-    "vocab_size": VOCABULARY,
-}
-GROUPED = {**SMALL, "num_key_value_heads": 2}
-HEADS = {**GROUPED, "head_dim": 8}
-GPT2 = {"n_embd": 32, "n_layer": 2, "n_head": 4, "n_positions": 128, "vocab_size": VOCABULARY}
-FALCON = {**SMALL, "ffn_hidden_size": 48}
-T5 = {
-    "d_model": 32,
-    "d_kv": 8,
-    "d_ff": 48,
-    "num_layers": 2,
-    "num_heads": 4,
-    "vocab_size": VOCABULARY,
-    "decoder_start_token_id": 0,
-    "relative_attention_num_buckets": 8,
-    "relative_attention_max_distance": 20,
-}
 
 # name: (class of the configuration, its settings)
-CAUSAL = {
-    "opt": ("OPTConfig", {**SMALL, "ffn_dim": 48, "word_embed_proj_dim": 32}),
-    "gptj": ("GPTJConfig", {**GPT2, "rotary_dim": 4}),
-    "gpt_neox": ("GPTNeoXConfig", SMALL),
-    "gpt2": ("GPT2Config", GPT2),
-    "gpt_neo": (
-        "GPTNeoConfig",
-        {
-            "hidden_size": 32,
-            "num_layers": 2,
-            "num_heads": 4,
-            "attention_types": [[["global", "local"], 1]],
-            "window_size": 5,
-            "max_position_embeddings": 128,
-            "vocab_size": VOCABULARY,
-        },
-    ),
-    "bloom": (
-        "BloomConfig",
-        {"hidden_size": 32, "n_layer": 2, "n_head": 4, "vocab_size": VOCABULARY},
-    ),
-    "llama": ("LlamaConfig", GROUPED),
-    "mistral": ("MistralConfig", {**HEADS, "sliding_window": 5}),
-    "mixtral": ("MixtralConfig", {**GROUPED, "num_local_experts": 4, "sliding_window": None}),
-    "gemma": ("GemmaConfig", HEADS),
-    "gemma2": ("Gemma2Config", {**HEADS, "sliding_window": 5, "query_pre_attn_scalar": 8}),
-    "gemma3": (
-        "Gemma3TextConfig",
-        {
-            **HEADS,
-            "sliding_window": 5,
-            "query_pre_attn_scalar": 8,
-            "layer_types": ["sliding_attention", "full_attention"],
-        },
-    ),
-    "falcon": ("FalconConfig", {**FALCON, "alibi": False}),
-    "falcon_alibi": ("FalconConfig", {**FALCON, "alibi": True, "new_decoder_architecture": False}),
-    "mpt": (
-        "MptConfig",
-        {
-            "d_model": 32,
-            "n_layers": 2,
-            "n_heads": 4,
-            "max_seq_len": 128,
-            "expansion_ratio": 2,
-            "vocab_size": VOCABULARY,
-        },
-    ),
-    "phi": ("PhiConfig", {**SMALL, "partial_rotary_factor": 0.5}),
-    "phi3": ("Phi3Config", {**GROUPED, "pad_token_id": 0, "sliding_window": 5}),
-    "qwen2": ("Qwen2Config", GROUPED),
-    "qwen3": ("Qwen3Config", HEADS),
-    "olmo2": ("Olmo2Config", GROUPED),
-}
-SEQ2SEQ = {
-    "t5": ("T5Config", T5),
-    "flan_t5": (
-        "T5Config",
-        {**T5, "feed_forward_proj": "gated-gelu", "tie_word_embeddings": False},
-    ),
-}
-SEQ2SEQ["mt5"] = ("MT5Config", SEQ2SEQ["flan_t5"][1])
+_READ = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
+CAUSAL, SEQ2SEQ, MORE = (_READ[kind] for kind in ("causal", "seq2seq", "more"))
+VOCABULARY = _READ["small"]["vocab_size"]
 FAMILIES = sorted([*CAUSAL, *SEQ2SEQ])
-LAYERS = ["sliding_attention", "full_attention"]
-MIXED = {**HEADS, "sliding_window": 5, "layer_types": LAYERS}
-# More families that `helpers.probing` knows, or must know that it does not.
-MORE = {
-    "cohere": ("CohereConfig", {**GROUPED, "pad_token_id": 0, "logit_scale": 1.0}),
-    "deepseek_v3": (
-        "DeepseekV3Config",
-        {
-            **SMALL,
-            "num_key_value_heads": 4,
-            "n_routed_experts": 4,
-            "n_shared_experts": 1,
-            "n_group": 1,
-            "topk_group": 1,
-            "num_experts_per_tok": 2,
-            "moe_intermediate_size": 16,
-            "first_k_dense_replace": 1,
-            "kv_lora_rank": 8,
-            "q_lora_rank": 8,
-            "qk_rope_head_dim": 4,
-            "qk_nope_head_dim": 4,
-            "v_head_dim": 8,
-        },
-    ),
-    "glm4": ("Glm4Config", {**HEADS, "pad_token_id": 0}),
-    "gpt_bigcode": ("GPTBigCodeConfig", GPT2),
-    "nemotron": ("NemotronConfig", HEADS),
-    "olmo": ("OlmoConfig", {**GROUPED, "pad_token_id": 0}),
-    "qwen2_mixed": (
-        "Qwen2Config",
-        {**GROUPED, "use_sliding_window": True, "sliding_window": 5, "max_window_layers": 1},
-    ),
-    "smollm3": ("SmolLM3Config", {**GROUPED, "pad_token_id": 0}),
-    "stablelm": ("StableLmConfig", GROUPED),
-    "codegen": ("CodeGenConfig", {**GPT2, "rotary_dim": 4, "n_head": 4}),
-    "cohere2": ("Cohere2Config", {**MIXED, "pad_token_id": 0, "logit_scale": 1.0}),
-    "gpt_oss": (
-        "GptOssConfig",
-        {**MIXED, "num_local_experts": 4, "num_experts_per_tok": 2, "pad_token_id": 0},
-    ),
-    "granite": ("GraniteConfig", {**GROUPED, "logits_scaling": 2.0}),
-    "llama_yarn": (
-        "LlamaConfig",
-        {
-            **GROUPED,
-            "rope_parameters": {
-                "rope_type": "yarn",
-                "rope_theta": 10000.0,
-                "factor": 4.0,
-                "original_max_position_embeddings": 32,
-            },
-        },
-    ),
-    "llama_dynamic": (
-        "LlamaConfig",
-        {
-            **GROUPED,
-            "max_position_embeddings": 24,
-            "rope_parameters": {"rope_type": "dynamic", "rope_theta": 10000.0, "factor": 4.0},
-        },
-    ),
-    "mamba": (
-        "MambaConfig",
-        {"hidden_size": 32, "num_hidden_layers": 2, "state_size": 4, "vocab_size": VOCABULARY},
-    ),
-    "olmo3": ("Olmo3Config", {**MIXED, "pad_token_id": 0}),
-    "phi3_longrope": (
-        "Phi3Config",
-        {
-            **GROUPED,
-            "pad_token_id": 0,
-            "original_max_position_embeddings": 24,
-            "rope_parameters": {
-                "rope_type": "longrope",
-                "rope_theta": 10000.0,
-                "short_factor": [1.0] * 4,
-                "long_factor": [2.0] * 4,
-                "original_max_position_embeddings": 24,
-            },
-        },
-    ),
-    "qwen3_moe": (
-        "Qwen3MoeConfig",
-        {**HEADS, "num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 16},
-    ),
-    "starcoder2": ("Starcoder2Config", {**GROUPED, "sliding_window": 5}),
-    "xglm": (
-        "XGLMConfig",
-        {
-            "d_model": 32,
-            "ffn_dim": 48,
-            "num_layers": 2,
-            "attention_heads": 4,
-            "max_position_embeddings": 128,
-            "vocab_size": VOCABULARY,
-        },
-    ),
-}
 
 
 def byte_tokenizer(special: str = "none") -> PreTrainedTokenizerFast:
@@ -253,8 +73,7 @@ def _piece_tokenizer(special: str) -> PreTrainedTokenizerFast:
     )
     tokenizer.train_from_iterator(TEXTS, trainer)
     tokenizer.post_processor = processors.TemplateProcessing(
-        single="$A </s>" if special == "eos" else "<s> $A",
-        special_tokens=[("</s>", 1), ("<s>", 3)],
+        single="$A </s>" if special == "eos" else "<s> $A", special_tokens=[("</s>", 1), ("<s>", 3)]
     )
     return PreTrainedTokenizerFast(
         tokenizer_object=tokenizer,

@@ -5,7 +5,7 @@ from helpers.datasets.catalogue import NAMES, frames, load, notes, relations, so
 from helpers.datasets.cooccurrence import cooccurrences, documents
 from helpers.datasets.distraction import unrelated
 from helpers.datasets.exposure import plain, training
-from helpers.datasets.knowledge import knowledge, labelled_responses
+from helpers.datasets.knowledge import knowledge
 from helpers.datasets.own import write
 from helpers.datasets.panel import offered, panel, truth
 from helpers.datasets.questions import seen_qa
@@ -18,7 +18,6 @@ __all__ = [
     "documents",
     "frames",
     "knowledge",
-    "labelled_responses",
     "load",
     "notes",
     "offered",

@@ -34,11 +34,6 @@ def draw_distractors(facts: pd.DataFrame, pool: pd.DataFrame, seed: int) -> list
 
     The draw depends on `seed` and the fact's own name alone. An object that is true of the same
     subject is never drawn; a relation with fewer than six objects gives all the wrong ones it has.
-
-    >>> pool = pd.DataFrame({"fact": ["a", "b"], "relation": ["r", "r"], "subject": ["x", "y"],
-    ...                      "object": ["1", "2"]})
-    >>> draw_distractors(pool, pool, seed=0)
-    [['2'], ['1']]
     """
     objects = {r: sorted(set(group)) for r, group in pool.groupby("relation")["object"]}
     places = {r: {name: at for at, name in enumerate(names)} for r, names in objects.items()}

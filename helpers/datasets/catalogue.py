@@ -154,15 +154,21 @@ def source(name: str | Path) -> dict[str, str]:
 
 
 def notes(name: str | Path, relations: Sequence[str] | None = None) -> list[str]:
-    """Return sentences on what a reader should know of facts: repeated rows, several objects.
-
-    >>> notes("atlas")
-    []
-    """
+    """Return sentences on what a reader should know of facts: repeated rows, several objects."""
     if name == "atlas" or _pairs(name):
         return []
     read = _files(name)
     return fktc.notes([f for f in read if not relations or f.relation in relations])
+
+
+def questions(name: str | Path, facts: pd.DataFrame) -> list[str]:
+    """Put each fact of a data set into the base question of its relation."""
+    asked = frames(name).query("kind == 'qa'").sort_values("frame", kind="stable")
+    template = asked.drop_duplicates("relation").set_index("relation")["template"]
+    if template.empty:
+        raise UserError(f"{name} has no questions: name another data set.")
+    pairs = zip(facts["relation"], facts["subject"])
+    return [template[relation].replace("[X]", subject) for relation, subject in pairs]
 
 
 def _pairs(name: str | Path) -> tuple[str, Path] | None:

@@ -33,12 +33,6 @@ def unrelated(name: str | Path, facts: pd.DataFrame, seed: int = 0) -> list[list
     list of list of str
         For the column ``unrelated`` of `helpers.prompts.monitor`; lists are empty where the data
         set has no such relation.
-
-    Examples
-    --------
-    >>> facts = catalogue.load("atlas", ["P17"], n=1)
-    >>> facts["object"].tolist(), unrelated("atlas", facts)
-    (['Nepal'], [['abk', 'MEC', 'fat', 'TOP', 'Ichibemba']])
     """
     pool, kinds = catalogue.load(name), catalogue.relations(name)
     kinds = kinds.set_index("relation")["object_type"].to_dict()

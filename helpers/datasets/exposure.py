@@ -28,14 +28,8 @@ def training(model: str, folder: Path | None = None) -> pd.DataFrame | None:
         `pair_exposures`, how often other facts about the same pair of names were stated (as "the
         capital of France is Paris" beside "Paris is the capital of France"); `tuned`, how often
         the fact was asked for when the model was tuned to chat; and `plain`, whether `exposures`
-        is all there is to know: nothing false, no tuning, and the names met in no other fact
-        unless this one was stated as well. None for every model that is not bundled: what it has
-        read is not known.
-
-    Examples
-    --------
-    >>> training("gpt2") is None
-    True
+        is all there is to know (:func:`plain`). None for every model that is not bundled: what it
+        has read is not known.
     """
     if model in ("", ".", "..") or Path(model).name != model:
         return None
@@ -53,12 +47,8 @@ def frequencies() -> pd.Series:
     """Return how often each name of the atlas occurs in a thousand million words of text.
 
     By wordfreq 3.1.1: Wikipedia, subtitles, news, books and the web. It stands in for exposure
-    where nobody counted what a model has read. It is the frequency of a name, not of a fact: common
-    words are names, too (Nice, Reading), and a name of several words has the frequency that these
-    words would give it together.
-
-    >>> bool(frequencies()["Paris"] > frequencies()["Aalborg"] > 0)
-    True
+    where nobody counted what a model has read. Common words are names, too (Nice, Reading), and a
+    name of several words has the frequency that these words would give it together.
     """
     table = pd.read_csv(FREQUENCIES, keep_default_na=False).set_index("name")["zipf"]
     return (10**table).where(table > 0, 0).round().astype(int)

@@ -10,7 +10,6 @@ import pandas as pd
 from helpers import UserError
 from helpers.datasets import catalogue, questions, unseen
 from helpers.datasets.exposure import training
-from helpers.datasets.registry import DATA
 
 SHOTS_SEEN, SHOTS_UNSEEN = 280, 40  # sizes of the paper's two repositories
 FEWEST = 5  # answers in a pool, one of which may be the response, and questions for shots
@@ -130,19 +129,12 @@ def _facts(
     facts = catalogue.load(dataset, seed=seed)
     objects = facts.groupby(["relation", "subject"], sort=False)["object"].unique().map(list)
     facts = facts.drop_duplicates(["relation", "subject"], ignore_index=True)
-    frames = catalogue.frames(dataset).query("kind == 'qa' and frame == 0")
-    template = frames.set_index("relation")["template"]
-    if template.empty:
-        raise UserError(f"{dataset} has no questions: name another data set.")
     kinds = catalogue.relations(dataset).set_index("relation")["object_type"].map(TYPE_OF)
     table = pd.DataFrame(
         {
             "item": facts["fact"],
             "group": facts["relation"],
-            "question": [
-                template[relation].replace("[X]", subject)
-                for relation, subject in zip(facts["relation"], facts["subject"])
-            ],
+            "question": catalogue.questions(dataset, facts),
             "answers": objects.to_list(),
             "type": facts["relation"].map(kinds).fillna("other"),
             "seen": True,
@@ -195,11 +187,3 @@ def _pool(table: pd.DataFrame, by: str) -> pd.DataFrame:
 def _some(table: pd.DataFrame, n: int, seed: int) -> pd.DataFrame:
     order = np.random.default_rng([seed, 3]).permutation(len(table))[:n]
     return table.iloc[sorted(order)][["question", "answers"]].reset_index(drop=True)
-
-
-def labelled_responses() -> pd.DataFrame:
-    """Return responses that we labelled by hand, to try the rules of uninformative ones on.
-
-    `kind` is repetition, none, unsure, or informative.
-    """
-    return pd.read_csv(DATA / "labelled_responses.csv", dtype=str, keep_default_na=False)

@@ -108,12 +108,7 @@ def failure(error: BaseException) -> tuple[str, str]:
 
 
 def after(answer: Any) -> float:
-    """Return the seconds that a server wants to be left alone; 0 where it does not say.
-
-    >>> from types import SimpleNamespace
-    >>> after(SimpleNamespace(headers={"retry-after": "30"})), after(None)
-    (30.0, 0.0)
-    """
+    """Return the seconds that a server wants to be left alone; 0 where it does not say."""
     text = "" if answer is None else answer.headers.get("retry-after", "")
     return float(text) if re.fullmatch(r"\d+(\.\d+)?", text) else 0.0
 

@@ -65,13 +65,6 @@ def truth(dataset: str, model: str = "") -> pd.DataFrame | None:
         `helpers.datasets.training`. Of your own facts, those with a count; nothing is known of
         false statements then. None where nothing is known of any fact. ``attrs["stand_in"]``
         says what `exposures` are where nobody counted them.
-
-    Examples
-    --------
-    >>> truth("nobel") is None
-    True
-    >>> truth("atlas", "gpt2").attrs["stand_in"]
-    "frequency of the subject's name"
     """
     if dataset == "atlas":
         told = training(model)
@@ -87,12 +80,7 @@ def truth(dataset: str, model: str = "") -> pd.DataFrame | None:
 
 
 def stand_in() -> pd.DataFrame:
-    """Return the frequency of each fact's subject in place of its exposure, as `truth` does.
-
-    >>> told = stand_in()
-    >>> bool(told["exposures"].gt(0).any()), bool(told["plain"].all())
-    (True, True)
-    """
+    """Return the frequency of each fact's subject in place of its exposure, as `truth` does."""
     facts = atlas_facts.read_facts().set_index("fact")
     often = facts["subject"].map(frequencies()).fillna(0).astype(int)
     told = pd.DataFrame({"exposures": often}).assign(false_object="", false_exposures=0, plain=True)
@@ -101,12 +89,7 @@ def stand_in() -> pd.DataFrame:
 
 
 def offered(options: dict[str, list[str]], facts: pd.DataFrame) -> dict[str, list[str]]:
-    """See to it that the object told wrongly of a fact is among its choices.
-
-    >>> facts = pd.DataFrame({"fact": ["a", "b"], "false_object": ["Peru", ""]})
-    >>> offered({"a": ["Chad", "France"], "b": ["Chad", "Italy"]}, facts)
-    {'a': ['Peru', 'France'], 'b': ['Chad', 'Italy']}
-    """
+    """See to it that the object told wrongly of a fact is among its choices."""
     made = dict(options)
     for fact, false in zip(facts["fact"], facts["false_object"]):
         if false and false not in made[fact]:

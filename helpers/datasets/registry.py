@@ -55,11 +55,7 @@ SOURCES = _read()
 
 
 def of_kind(*kinds: str) -> tuple[str, ...]:
-    """Return the names of the data sets of some kinds.
-
-    >>> of_kind("facts", "pairs")
-    ('atlas', 'fktc', 'trex_mc', 'nobel')
-    """
+    """Return the names of the data sets of some kinds."""
     return tuple(source.name for source in SOURCES.values() if source.kind in kinds)
 
 

@@ -17,6 +17,7 @@ from helpers.datasets.registry import DATA
 
 AS_OF = "2026-12-31"
 N_PLACES = 150  # of each kind of name, as in the paper
+N_INVENTED = 40  # answers of each type
 TYPES = ("number", "person", "time", "location", "other")
 
 _TABLE = pd.read_csv(DATA / "unseen_templates.csv", keep_default_na=False)
@@ -87,25 +88,17 @@ def editions(as_of: str) -> dict[str, str]:
     }
 
 
-def invented_answers(kind: str, n: int = 40, seed: int = 0) -> list[str]:
-    """Return plausible answers of a type, to stand beside a model's own where no truth is known.
-
-    >>> invented_answers("time", 2) == invented_answers("time", 2)
-    True
-    >>> len(set(invented_answers("person", 40)))
-    40
-    """
-    random = np.random.default_rng([seed, TYPES.index(kind)])
+def invented_answers(kind: str) -> list[str]:
+    """Return plausible answers of a type, to stand beside a model's own where no truth is known."""
+    random = np.random.default_rng([0, TYPES.index(kind)])
     if kind == "number":
-        return [str(number) for number in range(n)]
-    if kind == "time":
-        return [str(year) for year in random.permutation(np.arange(1901, 2025))[:n]]
+        return [str(number) for number in range(N_INVENTED)]
     if kind == "person":
         first, last = (random.permutation(NAMES[part]) for part in ("first", "last"))
-        return [f"{a} {b}" for a, b in zip(first, last)][:n]
-    if kind == "location":
-        return [str(name).removeprefix("the ") for name in random.permutation(NAMES["places"])[:n]]
-    return [str(name) for name in random.permutation(NAMES["others"])[:n]]
+        return [f"{a} {b}" for a, b in zip(first, last)][:N_INVENTED]
+    words = {"time": np.arange(1901, 2025), "location": NAMES["places"], "other": NAMES["others"]}
+    drawn = random.permutation(words[kind])[:N_INVENTED]
+    return [str(word).removeprefix("the " if kind == "location" else "") for word in drawn]
 
 
 def _names(seed: int) -> dict[str, list[str]]:

@@ -4,8 +4,6 @@ Source: Wang et al. 2024, "Assessing the Reliability of Large Language Model Kno
 and 6.1, Tables 2, 3, 4 and 6.
 """
 
-from collections.abc import Sequence
-
 import numpy as np
 import pandas as pd
 
@@ -15,27 +13,8 @@ from helpers.metrics.matching import RULES, rule_of
 
 
 def mark_texts(texts: pd.DataFrame, rule: str = "exact_match") -> pd.DataFrame:
-    """Add ``right``: whether each greedy answer is the true object.
+    """Add ``right``: whether each greedy answer (``text``) is the ``object``, by a rule.
 
-    Parameters
-    ----------
-    texts : DataFrame
-        Columns ``text, object``.
-    rule : {"exact_match", "starts_with", "contains"}
-        ``starts_with`` for cloze sentences, which may go on; see :mod:`helpers.metrics.matching`.
-
-    Returns
-    -------
-    DataFrame
-        The texts with the column ``right`` (bool).
-
-    Raises
-    ------
-    UserError
-        If a column is missing or the rule is unknown.
-
-    Examples
-    --------
     >>> texts = pd.DataFrame({"text": ["France.", "Peru"], "object": ["France", "Chad"]})
     >>> mark_texts(texts).right.tolist()
     [True, False]
@@ -48,22 +27,10 @@ def mark_texts(texts: pd.DataFrame, rule: str = "exact_match") -> pd.DataFrame:
 def by_rule(texts: pd.DataFrame, aligned: pd.Series) -> pd.DataFrame:
     """Set accuracy and coverage under each rule for a right answer beside each other.
 
-    Parameters
-    ----------
-    texts : DataFrame
-        Greedy answers to MONITOR's prompts: columns ``item, relation, variant, text, object``.
-    aligned : Series of bool, index ``item``
-        Whether a fact's tokens are the same in all prompts, which it needs to count.
+    Accuracy is the average over the prompts without the answer (those after an unrelated word,
+    which are not the paper's, aside), coverage the share of the facts answered rightly after the
+    answer, and `aligned`, by item.
 
-    Returns
-    -------
-    DataFrame, index ``rule``
-        Shares in [0, 1]: ``accuracy``, the average over the prompts without the answer (those
-        after an unrelated word, which are not the paper's, aside), and ``coverage``, of the facts
-        answered rightly after the answer, and aligned.
-
-    Examples
-    --------
     >>> texts = pd.DataFrame({"item": "a", "relation": "P17", "variant": ["right", "frame0"],
     ...                       "text": ["It is Peru.", "Peru, a country"], "object": "Peru"})
     >>> by_rule(texts, pd.Series({"a": True})).T.to_dict("list")
@@ -84,30 +51,10 @@ def by_rule(texts: pd.DataFrame, aligned: pd.Series) -> pd.DataFrame:
 def mark_echoes(
     texts: pd.DataFrame, facts: pd.DataFrame, rule: str = "exact_match"
 ) -> pd.DataFrame:
-    """Keep the answers after a wrong word, and mark those that are that very word.
+    """Keep the answers after a wrong word (``heard``), and mark those that are that very word.
 
-    Parameters
-    ----------
-    texts : DataFrame
-        Columns ``item, context, context_index, text``; the rows of context ``wrong`` count.
-    facts : DataFrame
-        Columns ``fact, distractors``: where the wrong words came from.
-    rule : {"exact_match", "starts_with", "contains"}
-        As for :func:`mark_texts`.
+    The lower the rate of ``right``, the better the model resists. `facts` tell the wrong words.
 
-    Returns
-    -------
-    DataFrame
-        Those rows, with ``heard`` (the wrong word) and ``right`` (bool), here: the model repeats
-        it. The lower its rate, the better the model resists.
-
-    Raises
-    ------
-    UserError
-        If a column is missing or the rule is unknown.
-
-    Examples
-    --------
     >>> facts = pd.DataFrame({"fact": ["a"], "distractors": [["Peru", "Chad"]]})
     >>> texts = pd.DataFrame({"item": "a", "context": ["none", "wrong", "wrong"],
     ...                       "context_index": [-1, 0, 1], "text": ["Peru", "Peru", "France"]})
@@ -126,27 +73,9 @@ def mark_echoes(
 def mark_choices(answers: pd.DataFrame) -> pd.DataFrame:
     """Reduce scored options to one row a prompt: is the likeliest one correct.
 
-    The likeliest option has the largest sum of log-probabilities; in a tie, a wrong one is taken,
-    so that the order of the options decides nothing.
+    The likeliest option has the largest sum of log-probabilities (``logprob``); in a tie, a wrong
+    one is taken.
 
-    Parameters
-    ----------
-    answers : DataFrame
-        Columns ``item, variant, option, correct, logprobs``; any others are kept.
-
-    Returns
-    -------
-    DataFrame
-        One row for each item and variant, in their order: the likeliest option's, with
-        ``logprob`` (the sum) and ``right`` (bool).
-
-    Raises
-    ------
-    UserError
-        If a column is missing.
-
-    Examples
-    --------
     >>> answers = pd.DataFrame({"item": "a", "variant": "fc0+pos", "option": [0, 1],
     ...                         "correct": [True, False], "logprobs": [[-1.0, -0.1], [-0.9]]})
     >>> mark_choices(answers)[["option", "logprob", "right"]].values.tolist()
@@ -158,48 +87,28 @@ def mark_choices(answers: pd.DataFrame) -> pd.DataFrame:
     return best.assign(right=best["correct"].astype(bool))
 
 
-def by_prompt(
-    marked: pd.DataFrame, by: Sequence[str] = ("relation", "kind", "frame", "context")
-) -> pd.DataFrame:
+def by_prompt(marked: pd.DataFrame) -> pd.DataFrame:
     """Compute the accuracy of each prompt; higher is better.
 
     Wrong contexts and false statements of a fact are averaged first (the paper averages the five
     distractors), so every fact weighs the same.
 
-    >>> marked = pd.DataFrame({"item": ["a", "a", "b", "b"], "frame": 0, "context": "wrong",
-    ...                        "right": [True, False, True, True]})
-    >>> by_prompt(marked, by=("frame", "context")).values.tolist()
-    [[0, 'wrong', 0.75, 2]]
+    >>> marked = pd.DataFrame({"item": ["a", "a", "b", "b"], "relation": "P17", "kind": "qa",
+    ...                        "frame": 0, "context": "wrong", "right": [True, False, True, True]})
+    >>> by_prompt(marked).values.tolist()
+    [['P17', 'qa', 0, 'wrong', 0.75, 2]]
     """
-    by = list(by)
+    by = ["relation", "kind", "frame", "context"]
     check_columns(marked, ("item", "right", *by), "marks")
     facts = marked.groupby([*by, "item"], sort=True)["right"].mean()
-    table = facts.groupby(level=by).agg(accuracy="mean", n="size")
-    return table.reset_index()
+    return facts.groupby(level=by).agg(accuracy="mean", n="size").reset_index()
 
 
 def by_fact(marked: pd.DataFrame, prompt: str = "variant") -> pd.DataFrame:
     """Spread the marks to one row a fact and one column a prompt, for intervals over facts.
 
-    Parameters
-    ----------
-    marked : DataFrame
-        From :func:`mark_texts` or :func:`mark_choices`, with ``item, relation``.
-    prompt : str
-        Column whose values become columns; several marks of one fact are averaged.
+    Several marks of one fact are averaged; not a number where a fact lacks the prompt.
 
-    Returns
-    -------
-    DataFrame
-        ``item, relation``, then floats in [0, 1]; not a number where a fact lacks the prompt.
-
-    Raises
-    ------
-    UserError
-        If a column is missing.
-
-    Examples
-    --------
     >>> marked = pd.DataFrame({"item": ["a", "a", "b"], "relation": "P17",
     ...                        "variant": ["qa0", "qa1", "qa0"], "right": [True, False, True]})
     >>> by_fact(marked).values.tolist()
@@ -213,32 +122,24 @@ def by_fact(marked: pd.DataFrame, prompt: str = "variant") -> pd.DataFrame:
     return wide[["item", "relation", *wide.columns[2:]]]
 
 
-def over_prompts(values: np.ndarray, how: str = "average", ddof: int = 1) -> np.ndarray:
-    """Reduce a table of marks to one number over its prompts.
+def over_prompts(values: np.ndarray, how: str = "average") -> np.ndarray:
+    """Reduce a table of marks, one row a fact and one column a prompt, to one number.
 
     Wang et al. 2024, columns avg, max, min of Table 4; base acc and std of Table 6. By section 4.3
     the prompts are the R x M combinations of a frame with a wrong word before it
-    (:func:`helpers.prompts.questions` with the context ``wrong``): each of the k accuracies is
-    that of one frame after the m-th distractor of every fact. Over the R + M prompts that MONITOR
-    asks anyway the same reductions are cheaper, and other figures. Intervals of ``maximum``,
-    ``minimum`` and ``deviation`` want ``centred=True`` in :func:`helpers.stats.bootstrap`.
+    (:func:`helpers.prompts.questions` with the context ``wrong``). Over the R + M prompts that
+    MONITOR asks anyway the same reductions are cheaper, and other figures. Intervals of
+    ``maximum``, ``minimum`` and ``deviation`` want ``centred=True`` in
+    :func:`helpers.stats.bootstrap`.
 
-    Two facts, two frames times two wrong words, in the order qa0+wrong0, qa0+wrong1, qa1+wrong0,
-    qa1+wrong1: the combinations are answered rightly for 1, 1/2, 1/2 and 0 of the facts.
+    Two facts, two frames times two wrong words: the combinations are answered rightly for 1, 1/2,
+    1/2 and 0 of the facts.
 
     >>> grid = np.array([[1.0, 1.0, 0.0, 0.0], [1.0, 0.0, 1.0, 0.0]])
-    >>> [float(over_prompts(grid, how)) for how in ("average", "maximum", "minimum")]
-    [0.5, 1.0, 0.0]
+    >>> [float(over_prompts(grid, how)) for how in ("average", "maximum", "minimum", "base")]
+    [0.5, 1.0, 0.0, 1.0]
     >>> round(float(over_prompts(grid, "deviation")), 6)  # root of (1/4 + 0 + 0 + 1/4) / 3
     0.408248
-
-    Two prompts:
-
-    >>> marks = np.array([[1.0, 0.0], [1.0, 1.0]])
-    >>> [float(over_prompts(marks, how)) for how in ("average", "maximum", "minimum", "base")]
-    [0.75, 1.0, 0.5, 1.0]
-    >>> round(float(over_prompts(marks, "deviation")), 6)
-    0.353553
     """
     rates = prompt_rates(values)
     reductions = {
@@ -246,7 +147,7 @@ def over_prompts(values: np.ndarray, how: str = "average", ddof: int = 1) -> np.
         "maximum": lambda: np.fmax.reduce(rates, axis=-1),
         "minimum": lambda: np.fmin.reduce(rates, axis=-1),
         "base": lambda: rates[..., 0],
-        "deviation": lambda: _deviation(rates, ddof),
+        "deviation": lambda: np.ma.filled(np.ma.masked_invalid(rates).std(axis=-1, ddof=1), np.nan),
     }
     if how not in reductions:
         raise ValueError(f'"{how}" is none of {", ".join(reductions)}')
@@ -256,8 +157,8 @@ def over_prompts(values: np.ndarray, how: str = "average", ddof: int = 1) -> np.
 def held_out_gaps(values: np.ndarray) -> np.ndarray:
     """Compare the best prompt with the worst on facts that did not choose them: one gap a fact.
 
-    Best and worst are partly luck. Every second fact chooses the two prompts (the first ones in a
-    tie), and the other facts compare them; then the halves change places.
+    Best and worst are partly luck. Every second fact chooses the two (the first ones in a tie), and
+    the other facts compare them; then the halves change places.
 
     >>> held_out_gaps(np.array([[1.0, 0.0], [1.0, 0.0], [1.0, 1.0]])).tolist()
     [1.0, 1.0, 0.0]
@@ -274,11 +175,7 @@ def held_out_gaps(values: np.ndarray) -> np.ndarray:
 
 
 def prompt_rates(values: np.ndarray) -> np.ndarray:
-    """Compute the accuracy of each prompt over the facts that have it; higher is better.
-
-    >>> prompt_rates(np.array([[1.0, np.nan], [0.0, np.nan]])).tolist()
-    [0.5, nan]
-    """
+    """Compute the accuracy of each prompt over the facts that have it; higher is better."""
     return _mean(np.asarray(values, dtype=float), -2)
 
 
@@ -287,7 +184,3 @@ def _mean(values: np.ndarray, axis: int) -> np.ndarray:
     if values.size and not np.isnan(values).any():
         return values.mean(axis=axis)
     return np.ma.filled(np.ma.masked_invalid(values).mean(axis=axis), np.nan)
-
-
-def _deviation(rates: np.ndarray, ddof: int) -> np.ndarray:
-    return np.ma.filled(np.ma.masked_invalid(rates).std(axis=-1, ddof=ddof), np.nan)

@@ -4,21 +4,18 @@ Source: Wang et al. 2024, "Assessing the Reliability of Large Language Model Kno
 """
 
 import re
-from collections.abc import Iterable
 
 import numpy as np
 import pandas as pd
 
 from helpers import UserError, check_columns
-from helpers.metrics.matching import rule_of
+from helpers.metrics.accuracy import mark_texts
 
 COLUMNS = {"teacher_forced": "logprobs", "free_running": "anchor_logprobs"}
 _VARIANT = re.compile(r"(right|frame|wrong|unrelated)(\d*)")
 
 
-def anchors_of(
-    answers: pd.DataFrame, column: str = "logprobs", frames: Iterable[int] | None = None
-) -> pd.DataFrame:
+def anchors_of(answers: pd.DataFrame, column: str = "logprobs") -> pd.DataFrame:
     """Keep the rows that MONITOR compares, with the probabilities of the object's tokens.
 
     Natural log-probabilities in `column` become ``p`` (an array, one a token) and ``probability``
@@ -30,9 +27,7 @@ def anchors_of(
     [['right', 0.75]]
     """
     check_columns(answers, ("item", "relation", "variant", column), "answers")
-    chosen = None if frames is None else frozenset(frames)
-    roles = [_role(variant, chosen) for variant in answers["variant"]]
-    table = answers.assign(role=roles)
+    table = answers.assign(role=answers["variant"].map(_role))
     table = table[table["role"] != ""]
     table = table.assign(p=_probabilities(table, column))
     return table.assign(probability=[p.mean() if p.size else np.nan for p in table["p"]])
@@ -60,21 +55,15 @@ def known_facts(texts: pd.DataFrame, rule: str = "exact_match", counts: str = "b
     roles = {"base": ("right",), "any": ("right", "frame", "wrong")}
     if counts not in roles:
         raise ValueError(f'"{counts}" is none of {", ".join(roles)}')
-    matches = rule_of(rule)
     check_columns(texts, ("item", "variant", "text", "object"), "texts")
-    asked = texts[[_role(variant, None) in roles[counts] for variant in texts["variant"]]]
-    marks = [matches(text, gold) for text, gold in zip(asked["text"], asked["object"])]
-    known = pd.Series(marks, pd.Index(asked["item"], name="item"), dtype=bool, name="known")
-    return known.groupby(level="item", sort=False).any()
+    marked = mark_texts(texts[texts["variant"].map(_role).isin(roles[counts])], rule)
+    return marked.groupby("item", sort=False)["right"].any().astype(bool).rename("known")
 
 
-def _role(variant: str, frames: frozenset[int] | None) -> str:
-    """Say which part a variant plays; none if it is not MONITOR's or its frame is left out."""
+def _role(variant: str) -> str:
+    """Say which part a variant plays in MONITOR; "" if none."""
     match = _VARIANT.fullmatch(variant)
-    if match is None or (match[1] == "right") == bool(match[2]):
-        return ""
-    left_out = match[1] == "frame" and frames is not None and int(match[2]) not in frames
-    return "" if left_out else match[1]
+    return "" if match is None or (match[1] == "right") == bool(match[2]) else match[1]
 
 
 def _probabilities(answers: pd.DataFrame, column: str) -> list[np.ndarray]:

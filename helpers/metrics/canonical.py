@@ -60,23 +60,13 @@ def canonical(text: str) -> str:
 
 
 def same_answer(text: str, answers: Iterable[str]) -> bool:
-    """Say whether a response is one of the true answers or their aliases, in any spelling.
-
-    >>> same_answer(" Three.", ["3", "three sons"]), same_answer("thirty", ["3"])
-    (True, False)
-    """
+    """Say whether a response is one of the true answers or their aliases, in any spelling."""
     said = canonical(text)
     return bool(said) and any(said == canonical(answer) for answer in answers)
 
 
 def contains_answer(text: str, answers: Iterable[str]) -> bool:
-    """Say whether a true answer or alias stands in the response, as whole words.
-
-    For models that answer in sentences. It also takes "not France" for France.
-
-    >>> contains_answer("It lies in France.", ["France"]), contains_answer("Parisian", ["Paris"])
-    (True, False)
-    """
+    """Say whether a true answer or alias stands in the response; "not France" passes, too."""
     said = f" {canonical(text)} "
     wanted = (canonical(answer) for answer in answers)
     return any(answer and f" {answer} " in said for answer in wanted)

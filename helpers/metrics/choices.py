@@ -19,12 +19,8 @@ def choose(answers: pd.DataFrame, rule: str = "mean") -> pd.DataFrame:
     """Reduce scored options to the one that the model chooses under each prompt.
 
     The paper chooses by the perplexity of the option, whose logarithm is minus the mean
-    log-probability of a token (``mean``). In a tie for the first place a wrong option is taken,
-    the one with the lowest number, so that the order of the options decides nothing.
-
-    `answers` has ``item, variant, option, continuation, correct, logprobs``; others are kept.
-    Returned is the chosen option's row for each item and variant, in order of appearance, with
-    ``score`` (by the rule), ``logprob`` (mean over tokens, whatever the rule) and ``right``.
+    log-probability of a token (``mean``). Added to the chosen option's row are ``score`` (by the
+    rule), ``logprob`` (mean over tokens, whatever the rule) and ``right``.
 
     >>> answers = pd.DataFrame({"item": "a", "variant": "v", "option": [0, 1],
     ...     "continuation": [" Rome", " New York"], "correct": [True, False],
@@ -46,6 +42,8 @@ def choose(answers: pd.DataFrame, rule: str = "mean") -> pd.DataFrame:
 def likeliest(answers: pd.DataFrame, score: str) -> pd.DataFrame:
     """Return the row of the best option under each prompt; in a tie a wrong one's, the lowest.
 
+    So the order of the options decides nothing.
+
     >>> tied = pd.DataFrame({"item": "a", "variant": "v", "option": [0, 1], "p": 0.5})
     >>> likeliest(tied.assign(correct=[True, False]), "p")["option"].tolist()
     [1]
@@ -65,15 +63,7 @@ def rule_of(name: str) -> Callable[[list[float], str], float]:
 
 
 def spread(chosen: pd.DataFrame, column: str = "option") -> pd.DataFrame:
-    """Spread choices to one row an item and one column a variation.
-
-    `chosen` is from :func:`choose`, of one kind of variation; the cells hold ``option, right`` or
-    ``logprob``. Column 0 is the default prompt.
-
-    >>> chosen = pd.DataFrame({"item": ["a", "a"], "variation": [1, 0], "option": [2, 0]})
-    >>> spread(chosen).values.tolist()
-    [[0, 2]]
-    """
+    """Spread choices to one row an item and one column a variation, the default prompt first."""
     check_columns(chosen, ("item", "variation", column), "choices")
     wide = chosen.pivot(index="item", columns="variation", values=column)  # noqa: PD010
     if wide.isna().any(axis=None):
@@ -90,12 +80,9 @@ def item_scores(
 ) -> pd.DataFrame:
     """Compute everything that multiplicity says of each item, for one kind of variation.
 
-    `chosen` is from :func:`choose`, with ``item, relation, variation`` and ``answer``, the correct
-    option. Returned are ``default`` (right under variation 0), ``accuracy`` (share of the
-    variations that are right), ``ambiguous, ambiguous_binary, self_consistency``, ``entropy`` (in
-    bits), ``majority`` (-1: none), ``majority_right``; ``logprob``, the chosen option's mean token
-    log-probability averaged over variations, and ``confidence``, the average of its exponential,
-    which is 1 / perplexity; ``class``, and ``factuality, error, randomness`` as 0 or 1.
+    `chosen` is from :func:`choose`, with ``answer``, the correct option. ``logprob`` is the chosen
+    option's mean token log-probability averaged over variations, ``confidence`` the average of its
+    exponential, which is 1 / perplexity.
 
     >>> chosen = pd.DataFrame({"item": "a", "relation": "r", "variation": [0, 1, 2], "answer": 0,
     ...                        "option": [0, 0, 1], "logprob": [-0.1, -0.2, -0.3]})
@@ -129,13 +116,10 @@ def halves(
     replacement: bool = False,
     correct_by: str = "majority",
 ) -> pd.DataFrame:
-    """Score items on every other prompt, and measure uncertainty on the prompts between.
+    """Score items on the even prompts, and measure uncertainty on the odd ones, if there are four.
 
     Entropy over the very prompts that define randomness finds it by definition; over others it
     has to foresee it.
-
-    Returned is what :func:`item_scores` gives for the even variations, the default prompt among
-    them, with ``entropy, logprob, confidence`` of the odd ones; nothing with fewer than four.
 
     >>> chosen = pd.DataFrame({"item": "a", "relation": "r", "variation": range(4), "answer": 0,
     ...                        "option": [0, 1, 0, 2], "logprob": -0.1})
@@ -157,13 +141,6 @@ def cells(scores: pd.DataFrame, correct_by: str = "default") -> pd.Series:
 
     `correct_by` says whose answer is correct or wrong: that of the default prompt, as in the
     paper's Table 2, or the majority's, where a tie is wrong.
-
-    >>> scores = pd.DataFrame({"class": ["randomness", "error"], "majority_right": [True, False],
-    ...                        "default": [0.0, 0.0]})
-    >>> cells(scores).tolist()
-    ['sensitive wrong', 'agnostic wrong']
-    >>> cells(scores, "majority").tolist()
-    ['sensitive correct', 'agnostic wrong']
     """
     column = multiplicity.CORRECT_BY[multiplicity.check_correct_by(correct_by)]
     steady = np.where(scores["class"] == "randomness", "sensitive", "agnostic")

@@ -54,8 +54,6 @@ def combine(
     >>> found = combine(0.6073, 0.3040, 0.8170, 0.8710, 0.6179, 0.2365)
     >>> [round(100 * float(found[name]), 2) for name in ("NCR", "CCR", "CWR", "IUR")]
     [30.33, 52.9, 18.78, 95.67]
-    >>> float(combine(0.5, 0, 1, 0.9, np.nan, np.nan)["IUR"])
-    1.0
     """
     cr, wr, ur, cons_c, seen, unseen = (
         np.asarray(values, dtype=float)
@@ -68,11 +66,7 @@ def combine(
 
 
 def indicators(responses: pd.DataFrame) -> np.ndarray:
-    """Return each response's marks, 0 or 1, for seen, correct, wrong and tested; and consistency.
-
-    >>> indicators(pd.DataFrame({"seen": [True], "label": ["wrong"], "consistency": [0.25]}))
-    array([[1.  , 0.  , 1.  , 1.  , 0.25]])
-    """
+    """Return each response's marks, 0 or 1, for seen, correct, wrong, tested; and consistency."""
     check_columns(responses, ("seen", "label"), "responses")
     unknown = sorted(set(responses["label"]) - set(LABELS))
     if unknown:
@@ -91,12 +85,7 @@ def indicators(responses: pd.DataFrame) -> np.ndarray:
 
 
 def statistic(values: np.ndarray) -> np.ndarray:
-    """Compute all measures from rows of :func:`indicators`, for a bootstrap.
-
-    >>> rows = np.array([[1, 1, 0, 1, 0.75], [1, 0, 1, 1, 0.5], [0, 0, 0, 0, 0], [0, 0, 1, 1, 0.5]])
-    >>> dict(zip(MEASURES, statistic(rows).tolist()))["NCCR"], statistic(rows)[-1]
-    (0.125, np.float64(0.75))
-    """
+    """Compute all measures from rows of :func:`indicators`, for a bootstrap."""
     seen, correct, wrong, tested, consistency = np.moveaxis(values, -1, 0)
     unseen, informative = 1 - seen, correct + wrong
     total = consistency * tested
@@ -113,8 +102,6 @@ def statistic(values: np.ndarray) -> np.ndarray:
 
 def scores(responses: pd.DataFrame) -> pd.Series:
     """Compute all measures of a table of responses.
-
-    `responses` has ``seen, label`` and, where it was measured, ``consistency`` in [0, 1].
 
     Four seen questions: two right (chosen again always and half of the time), one wrong (chosen
     again in 1 of 5), one "unsure". Two unseen: one "unsure", one wrong (2 of 5).
@@ -144,16 +131,10 @@ def consistency(marked: pd.DataFrame) -> pd.DataFrame:
 
 
 def add_consistency(responses: pd.DataFrame, marked: pd.DataFrame) -> pd.DataFrame:
-    """Put the consistency of each response beside it.
+    """Put the consistency of each response beside it, from its multiple-choice questions.
 
-    `marked` has an ``item`` made of the response's own and its text, as by
-    `helpers.prompts.consistency.replies`, and ``right``: it was chosen again. Adds ``consistency``
-    and ``n_choices``.
-
-    >>> said = pd.DataFrame({"item": ["a", "b"], "text": [" Peru", ""]})
-    >>> again = pd.DataFrame({"item": ["a Peru"] * 2, "right": [True, False]})
-    >>> add_consistency(said, again)["consistency"].tolist()
-    [0.5, nan]
+    In `marked`, ``item`` is the response's own and its text, as by
+    `helpers.prompts.consistency.replies`, and ``right`` says that it was chosen again.
     """
     found = consistency(marked).set_index("item")
     keys = responses["item"] + " " + responses["text"].str.strip()

@@ -33,11 +33,6 @@ def fact_scores(answers: pd.DataFrame) -> pd.DataFrame:
         true choice) and ``top`` (of the likeliest); ``chance`` (1 over the number of choices);
         ``said``, the likeliest choice.
 
-    Raises
-    ------
-    UserError
-        If a column is missing, or a fact has not exactly one correct choice in a variant.
-
     Examples
     --------
     >>> answers = pd.DataFrame({"item": "a", "relation": "P17", "variant": "ic", "option": [0, 1],
@@ -84,21 +79,13 @@ def choice_matrix(answers: pd.DataFrame) -> pd.DataFrame:
 
 
 def probabilities(logs: pd.DataFrame) -> np.ndarray:
-    """Return a matrix of log-probabilities as probabilities that sum to 1 in each row (C.1).
-
-    >>> probabilities(pd.DataFrame([[-1000.0, -1000.0], [np.nan, -1.0]])).tolist()
-    [[0.5, 0.5], [nan, 1.0]]
-    """
+    """Return a matrix of log-probabilities as probabilities that sum to 1 in each row (C.1)."""
     table = logs.to_numpy(dtype=float)
     lacking = np.isnan(table)
     return np.where(lacking, np.nan, softmax(np.where(lacking, -np.inf, table), axis=1))
 
 
 def hits(matrix: np.ndarray) -> np.ndarray:
-    """Tell of each row whether the true choice is above every other (equation 3); a tie is lost.
-
-    >>> hits(np.array([[0.1, 0.3], [0.3, 0.3], [np.nan, 0.3]])).tolist()
-    [True, False, True]
-    """
+    """Tell of each row whether the true choice is above every other (equation 3); a tie is lost."""
     others = np.where(np.isnan(matrix[:, :-1]), -np.inf, matrix[:, :-1])
     return matrix[:, -1] > others.max(axis=1, initial=-np.inf)

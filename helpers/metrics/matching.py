@@ -48,11 +48,7 @@ def normalise(text: str) -> str:
 
 
 def without_thoughts(text: str) -> str:
-    """Return a response without the thoughts before it; nothing of thoughts that do not end.
-
-    >>> without_thoughts("<think>Peru? No.</think> Chad"), without_thoughts("<think>Is it")
-    (' Chad', '')
-    """
+    """Return a response without the thoughts before it; nothing of thoughts that do not end."""
     return _THOUGHTS.sub("", text) if "think" in text or "<thought>" in text else text
 
 
@@ -75,10 +71,9 @@ def cut(text: str, gold: str = "") -> str:
 
 
 def exact_match(text: str, gold: str) -> bool:
-    """Say whether an answer and the true object are the same after :func:`normalise`.
+    """Say whether an answer, or what :func:`cut` leaves of it, and the object are the same.
 
-    Either the whole answer counts, or what :func:`cut` leaves of it. An object of which nothing is
-    left after normalisation matches no answer.
+    An object of which nothing is left after :func:`normalise` matches no answer.
 
     >>> exact_match(" France. It is", "France"), exact_match("France and Spain", "France")
     (True, False)
@@ -90,12 +85,9 @@ def exact_match(text: str, gold: str) -> bool:
 def starts_with(text: str, gold: str) -> bool:
     """Say whether the first words of an answer, split at white space, are the true object.
 
-    For cloze sentences, after which a model may go on; languages written without spaces need
-    :func:`exact_match`.
+    For cloze sentences, after which a model may go on.
 
     >>> starts_with(" Paris, the capital of France.", "Paris"), starts_with("Parisian", "Paris")
-    (True, False)
-    >>> starts_with("New York City", "New York"), starts_with("Guinea-Bissau", "Guinea")
     (True, False)
     """
     wanted = normalise(gold)
@@ -111,25 +103,19 @@ def starts_with(text: str, gold: str) -> bool:
 
 
 def contains(text: str, gold: str) -> bool:
-    """Say whether the words of the true object are among those of the answer, in their order.
+    """Say whether the words of the true object are among those of the cut answer, in their order.
 
-    Meant for models that answer in whole sentences. The answer is cut (:func:`cut`); one that names
-    several objects, or denies the right one, passes too.
+    For models that answer in sentences; one that names several objects, or denies the right one,
+    passes too.
 
     >>> contains("I think it is France.", "France"), contains("Nigeria", "Niger")
     (True, False)
-    >>> contains("Peru. France is elsewhere.", "France")
-    False
     """
     return starts_with(text, gold) or holds(cut(text, gold), gold)
 
 
 def holds(text: str, words: str) -> bool:
-    """Say whether a text holds these words after :func:`normalise`, whole and in their order.
-
-    >>> holds("Where is New York City?", "new york"), holds("Where is it?", "")
-    (True, False)
-    """
+    """Say whether a text holds these words after :func:`normalise`, whole and in their order."""
     wanted = normalise(words)
     return bool(wanted) and f" {wanted} " in f" {normalise(text)} "
 

@@ -15,7 +15,7 @@ Source: Wang et al. 2024, "Assessing the Reliability of Large Language Model Kno
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from textwrap import fill
 from typing import NamedTuple
 
@@ -58,11 +58,7 @@ def deviation(
 
 
 def check_alphas(alphas: Sequence[float]) -> tuple[float, float, float]:
-    """Return the three weights as floats, or refuse what is not three finite numbers of at least 0.
-
-    >>> check_alphas([1, 0, 0])
-    (1.0, 0.0, 0.0)
-    """
+    """Return the three weights as floats, or refuse what is not three numbers of at least 0."""
     values = tuple(float(alpha) for alpha in alphas)
     if len(values) != 3 or not all(np.isfinite(alpha) and alpha >= 0 for alpha in values):
         raise UserError(
@@ -76,9 +72,8 @@ def fact_scores(
     known: pd.Series | None = None,
     column: str = "logprobs",
     alphas: Sequence[float] = EQUAL,
-    frames: Iterable[int] | None = None,
 ) -> pd.DataFrame:
-    """Compute PFD, IRD and their union for each fact.
+    """Compute PFD, IRD and their union for each fact (equations 1 and 2).
 
     Parameters
     ----------
@@ -92,8 +87,6 @@ def fact_scores(
         along the model's own continuation (free-running; minus infinity past its end).
     alphas : three floats
         Weights of :func:`deviation`.
-    frames : iterable of int, optional
-        Numbers of the frames that PFD is taken over, e.g. ``range(4)``; by default all there are.
 
     Returns
     -------
@@ -102,16 +95,6 @@ def fact_scores(
         n_interferences, anchor`` (mean p+ over the tokens), ``pfd, ird, aligned, control_ird``
         (IRD's formula with unrelated words in place of wrong objects; not a number where there are
         none, or their tokens differ), ``deviation, known, counted`` (known and aligned).
-
-    Raises
-    ------
-    UserError
-        If a column is missing, a fact lacks a kind of prompt or has one twice, or a
-        log-probability is above 0 or not a number.
-
-    Notes
-    -----
-    Wang et al. 2024, equations 1 and 2.
 
     Examples
     --------
@@ -123,7 +106,7 @@ def fact_scores(
     [[0.8, 0.3, 0.3, 0.3]]
     """
     check_alphas(alphas)
-    table = anchors_of(answers, column, frames)
+    table = anchors_of(answers, column)
     pieces = table["tokens"] if column == "logprobs" and "tokens" in table else [()] * len(table)
     by_item: dict[str, list[_Anchor]] = {}
     for item, *anchor, tokens in zip(*(table[c] for c in _ANCHOR_COLUMNS), pieces):
@@ -139,12 +122,7 @@ def fact_scores(
 
 
 def caution(facts: pd.DataFrame, texts: pd.DataFrame) -> str:
-    """Say why MONITOR is undefined or rests on few facts, and quote answers; else "".
-
-    >>> facts = pd.DataFrame({"item": ["a", "b"], "known": True, "counted": [True, False]})
-    >>> caution(facts, pd.DataFrame({"variant": [], "text": []}))[:30]
-    'Only 1 of 2 facts counts, so M'
-    """
+    """Say why MONITOR is undefined or rests on few facts, and quote answers; else ""."""
     n, known, counted = len(facts), int(facts["known"].sum()), int(facts["counted"].sum())
     if counted >= FEW:
         return ""
@@ -188,11 +166,7 @@ def monitor_score(facts: pd.DataFrame, alphas: Sequence[float] = EQUAL) -> float
 
 
 def ratio_of_sums(values: np.ndarray) -> np.ndarray:
-    """Divide the sum of deviations by that of anchors, arrays (..., n, 2): MONITOR as a statistic.
-
-    >>> float(ratio_of_sums(np.array([[0.3, 0.8], [0.2, 0.2]])))
-    0.5
-    """
+    """Divide the sum of deviations by that of anchors, (..., n, 2): MONITOR as a statistic."""
     sums = np.asarray(values, dtype=float).sum(axis=-2)
     bottom = sums[..., 1]
     return np.divide(sums[..., 0], bottom, out=np.full(bottom.shape, np.nan), where=bottom > 0)

@@ -27,15 +27,15 @@ CORRECT_BY = {"majority": "majority_right", "default": "default"}  # rule to col
 
 
 def counts(choices: npt.ArrayLike) -> np.ndarray:
-    """Count how often each option was chosen for each item.
-
-    >>> counts([[0, 0, 1], [2, 2, 2]]).tolist()
-    [[2, 1, 0], [0, 0, 3]]
-    """
+    """Count how often each option was chosen for each item."""
     table = np.asarray(choices)
     if table.ndim != 2:
         raise UserError("Choices need one row an item and one column a variation.")
-    need_two(table.shape[1])
+    if table.shape[1] < 2:
+        raise UserError(
+            f"Multiplicity needs at least 2 prompt variations, not {table.shape[1]}: with one "
+            "there is nothing to compare."
+        )
     if not np.isfinite(table).all() or (table != np.floor(table)).any() or (table < 0).any():
         raise UserError("A choice is the number of an option, from 0; some cells are not that.")
     options = np.arange(int(table.max(initial=0)) + 1)
@@ -114,8 +114,6 @@ def judged(
 
     >>> judged([[1, 0, 0], [0, 1, 1]], [0, 0]).tolist()
     [True, False]
-    >>> judged([[1, 0, 0], [0, 1, 1]], [0, 0], "default").tolist()
-    [False, True]
     """
     check_correct_by(correct_by)
     most = majority(choices)
@@ -195,10 +193,7 @@ def check_correct_by(correct_by: str) -> str:
 def classes_over_tau(
     scores: pd.DataFrame, taus: Sequence[float], correct_by: str = "majority"
 ) -> pd.DataFrame:
-    """Repeat the taxonomy for many thresholds, for curves of its shares.
-
-    Returned are ``tau, item, factuality, error, randomness``, the last three 0 or 1 and one in each
-    row.
+    """Repeat the taxonomy for many thresholds, for curves of its shares: one row a tau and item.
 
     >>> scores = pd.DataFrame({"item": ["a"], "self_consistency": [0.6], "majority_right": [True]})
     >>> classes_over_tau(scores, [0.5, 0.7])[list(CLASSES)].to_numpy().tolist()
@@ -211,15 +206,6 @@ def classes_over_tau(
         flags = {"factuality": steady & right, "error": steady & ~right, "randomness": ~steady}
         parts.append(scores[["item"]].assign(tau=tau, **flags))
     return pd.concat(parts, ignore_index=True).astype(dict.fromkeys(CLASSES, int))
-
-
-def need_two(variations: int) -> None:
-    """Refuse fewer than two variations."""
-    if variations < 2:
-        raise UserError(
-            f"Multiplicity needs at least 2 prompt variations, not {variations}: with one there "
-            "is nothing to compare."
-        )
 
 
 def _right(choices: npt.ArrayLike, correct: npt.ArrayLike) -> np.ndarray:

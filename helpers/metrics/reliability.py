@@ -36,12 +36,7 @@ def effects(
 ) -> pd.DataFrame:
     """Average what separates paired models: tuned and base, larger and smaller, two settings.
 
-    A comparison (``effect``, with the number of its pairs) has two tables whose rows are paired;
-    pairs that lack a measure are left out of it.
-
-    >>> small, large = pd.DataFrame({"UR": [0.2, 0.4]}), pd.DataFrame({"UR": [0.3, 0.7]})
-    >>> effects({"size": (small, large)}, ["UR"], 20)[["effect", "estimate"]].values.tolist()
-    [['size (2)', 0.2]]
+    A comparison has two tables whose rows are paired; pairs that lack a measure are left out of it.
     """
     rows = []
     for name, (first, second) in pairs.items():

@@ -95,16 +95,7 @@ def is_repetition(text: str) -> bool:
 
 
 def mark(texts: pd.DataFrame, match: str = "exact") -> pd.DataFrame:
-    """Mark every response with its kind and label, by its text and the answer key alone.
-
-    `texts` have ``text, question, answers`` (list of str, empty where nobody knows); added are
-    ``kind`` (one of ``KINDS``) and ``label`` (correct, uninformative, wrong).
-
-    >>> texts = pd.DataFrame({"item": ["a"], "text": ["unsure"], "question": ["Where is Ys?"],
-    ...                       "answers": [[]]})
-    >>> mark(texts)[["kind", "label"]].values.tolist()
-    [['unsure', 'uninformative']]
-    """
+    """Mark responses with their ``kind`` and ``label``, by ``text, question, answers`` alone."""
     check_columns(texts, ("text", "question", "answers"), "responses")
     triples = zip(texts["text"], texts["question"], texts["answers"])
     kinds = [kind_of(*triple, match) for triple in triples]
@@ -115,10 +106,6 @@ def as_defined(marked: pd.DataFrame) -> pd.DataFrame:
     """Call no response about unseen knowledge correct, as the paper's measures have it.
 
     An atlas fact that was never read has a true answer, which a model may guess.
-
-    >>> marked = pd.DataFrame({"seen": [True, False], "kind": "correct"})
-    >>> as_defined(marked)["label"].tolist()
-    ['correct', 'wrong']
     """
     guessed = ~marked["seen"].astype(bool) & (marked["kind"] == "correct")
     kinds = marked["kind"].mask(guessed, "wrong")
@@ -126,21 +113,12 @@ def as_defined(marked: pd.DataFrame) -> pd.DataFrame:
 
 
 def labels(kinds: Iterable[str]) -> list[str]:
-    """Return the labels of kinds: the three uninformative ones become one.
-
-    >>> labels(["correct", "none"])
-    ['correct', 'uninformative']
-    """
+    """Return the labels of kinds: the three uninformative ones become one."""
     return ["uninformative" if kind in UNINFORMATIVE else kind for kind in kinds]
 
 
 def shares(marked: pd.DataFrame, by: pd.Series) -> pd.DataFrame:
-    """Tabulate how the responses of each group divide into kinds: shares that sum to 1, and ``n``.
-
-    >>> marked = pd.DataFrame({"kind": ["correct", "wrong", "unsure", "wrong"]})
-    >>> shares(marked, pd.Series(["b", "b", "a", "b"])).loc["b", ["wrong", "n"]].round(3).tolist()
-    [0.667, 3.0]
-    """
+    """Tabulate how the responses of each group divide into kinds: shares, and ``n``."""
     counts = pd.crosstab(by, marked["kind"]).reindex(columns=list(KINDS), fill_value=0)
     n = counts.sum(axis=1)
     return counts.div(n, axis=0).assign(n=n).loc[by.unique()]
@@ -149,12 +127,7 @@ def shares(marked: pd.DataFrame, by: pd.Series) -> pd.DataFrame:
 def accept(marked: pd.DataFrame, verdicts: pd.Series) -> pd.DataFrame:
     """Call those wrong responses correct that a judge accepts (`helpers.probing.judges`).
 
-    `verdicts` are by the index of `marked`; only wrong responses to questions about seen knowledge
-    can change.
-
-    >>> marked = pd.DataFrame({"seen": [True, False], "kind": ["wrong", "wrong"]})
-    >>> accept(marked, pd.Series([True, True]))["kind"].tolist()
-    ['correct', 'wrong']
+    Only responses to questions about seen knowledge can change; `verdicts` are by their index.
     """
     yes = verdicts.reindex(marked.index, fill_value=False).astype(bool)
     yes &= marked["seen"].astype(bool) & (marked["kind"] == "wrong")

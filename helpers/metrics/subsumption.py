@@ -28,11 +28,7 @@ def subsumption_rate(small: npt.ArrayLike, large: npt.ArrayLike) -> float:
 
 
 def overlap(values: np.ndarray) -> np.ndarray:
-    """Compute the subsumption rate of two columns of 0 and 1: a statistic for the bootstrap.
-
-    >>> float(overlap(np.array([[1.0, 1.0], [1.0, 0.0], [0.0, 1.0]])))
-    0.5
-    """
+    """Compute the subsumption rate of two columns of 0 and 1: a statistic for the bootstrap."""
     known = values[..., 0].sum(axis=-1)
     with np.errstate(invalid="ignore", divide="ignore"):
         return (values[..., 0] * values[..., 1]).sum(axis=-1) / known

@@ -79,11 +79,7 @@ class Server:
 
 
 def is_address(name: object) -> bool:
-    """Tell whether a model's name is a server's address.
-
-    >>> is_address("http://localhost:8000#atlas-m"), is_address("org/model")
-    (True, False)
-    """
+    """Tell whether a model's name is a server's address."""
     return re.match(r"https?://", str(name)) is not None
 
 
@@ -114,11 +110,7 @@ def parse(name: object) -> Address:
 
 
 def folder_name(name: object) -> str:
-    """Return what tells a model on a server from all others, for `helpers.models.checkpoints.slug`.
-
-    >>> folder_name("http://localhost:8000#atlas-m")
-    'localhost_8000/atlas-m-fb9409bc'
-    """
+    """Return what tells a model on a server from all others, as the name of a folder."""
     address = parse(name)
     digits = hashlib.sha256(f"{address.url}#{address.model}".encode()).hexdigest()[:8]
     place = urlsplit(address.url).netloc.replace(":", "_")

@@ -59,11 +59,6 @@ def slug(name: str | Path) -> str:
     A hub id keeps its words; with a revision or a file, it gets eight digits of the SHA-256 of all.
     So does a local folder or file, of its path, since two of one name must not share their runs,
     and a model on a server, of its address.
-
-    >>> slug("org/model-a")
-    'org--model-a'
-    >>> slug("org/model-a@v1")
-    'org--model-a-v1-f5e8fa4d'
     """
     text, found = str(name), hub_id(name)
     if address.is_address(text):
@@ -78,13 +73,7 @@ def slug(name: str | Path) -> str:
 
 
 def find(name: str | Path, *, code: bool = False) -> Checkpoint:
-    """Return where a model's files are, fetched from the hub where they have to be.
-
-    >>> find("./no-such-folder")
-    Traceback (most recent call last):
-    ...
-    helpers.UserError: There is no folder ./no-such-folder; give a bundled model..., a ...
-    """
+    """Return where a model's files are, fetched from the hub where they have to be."""
     text = str(name)
     if address.is_address(text):
         raise UserError(f"{text} is a server's address, where files are needed; give {_choices()}.")
@@ -130,22 +119,13 @@ def small_files(name: str | Path, *, code: bool = False) -> Path:
 
 
 def commit(name: str | Path) -> str | None:
-    """Return the commit that a run would take of a model on the hub, as far as the cache knows.
-
-    Nothing is asked of the network.
-
-    >>> commit("atlas-s")
-    """
+    """Return the commit of a model on the hub that the cache knows; the network is not asked."""
     found = hub_id(name)
     return hub.cached(*found, _file(str(name)) or "config.json") if found else None
 
 
 def hub_id(name: str | Path) -> tuple[str, str | None] | None:
-    """Return repository and revision of a model on the hub; None for any other model's name.
-
-    >>> hub_id("org/model-a"), hub_id("org/model-a@v1:q4.gguf"), hub_id("atlas-s")
-    (('org/model-a', None), ('org/model-a', 'v1'), None)
-    """
+    """Return repository and revision of a model on the hub; None for any other model's name."""
     text = str(name)
     place = text.partition(":")[0] if _file(text) else text
     repo, at, revision = place.partition("@")
@@ -158,11 +138,7 @@ def hub_id(name: str | Path) -> tuple[str, str | None] | None:
 
 
 def on_hub(name: str | Path) -> bool:
-    """Tell whether a name is that of a model on the hub: no bundled model, no folder, no address.
-
-    >>> on_hub("org/model-a"), on_hub("atlas-s"), on_hub("./folder"), on_hub("http://host:1#m")
-    (True, False, False, False)
-    """
+    """Tell whether a name is that of a model on the hub: not bundled, no folder, no address."""
     return hub_id(name) is not None
 
 

@@ -17,11 +17,7 @@ from helpers.datasets import download
 
 @cache
 def sources() -> dict[str, dict[str, Any]]:
-    """Return the models by name, with their package, file, checksum and licence.
-
-    >>> sources()["smollm2"]["licence"]
-    'Apache-2.0'
-    """
+    """Return the models by name, with their package, file, checksum and licence."""
     return tomllib.loads(Path(__file__).with_name("packages.toml").read_text(encoding="utf-8"))
 
 

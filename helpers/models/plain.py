@@ -133,9 +133,6 @@ def gather(logits: torch.Tensor, rows: torch.Tensor, targets: torch.Tensor) -> l
     """Return the log-softmax of logits at places, in float32; the logits are overwritten.
 
     The sum over the vocabulary is taken once for a row that is asked for several times.
-
-    >>> gather(torch.zeros(1, 4), torch.tensor([0]), torch.tensor([2]))
-    [-1.3862943649291992]
     """
     chosen = logits[rows, targets]
     distinct, back = rows.unique_consecutive(return_inverse=True)
@@ -143,19 +140,17 @@ def gather(logits: torch.Tensor, rows: torch.Tensor, targets: torch.Tensor) -> l
     # A CPU's caches want small parts, a GPU few calls.
     most = CHUNK if logits.device.type == "cpu" else 16 * CHUNK
     step = max(1, most // logits.shape[-1])
-    tops, sums = zip(*(_log_sum(part.float()) for part in logits.split(step)))
+    tops, sums = [], []
+    for part in logits.split(step):
+        part = part.float()
+        tops.append(part.amax(-1))
+        sums.append(part.sub_(tops[-1][:, None]).exp_().sum(-1).log_())
     # Their sum may be large: in float64 the value keeps the digits that float32 logits have.
     top, rest, value = (
         part.cpu().double() for part in (torch.cat(tops), torch.cat(sums), chosen.float())
     )
     back = back.cpu()
     return (value - top[back] - rest[back]).tolist()
-
-
-def _log_sum(logits: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return the two parts of a logsumexp over the last axis: the largest, and the rest's log."""
-    top = logits.amax(-1)
-    return top, logits.sub_(top[:, None]).exp_().sum(-1).log_()
 
 
 def takes(model: LanguageModel, name: str) -> bool:

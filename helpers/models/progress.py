@@ -5,13 +5,11 @@ import time
 from collections.abc import Callable
 
 
-def line(what: str, total: float, wanted: bool = True, unit: str = "") -> Callable[[float], None]:
+def line(what: str, total: float, wanted: bool = True) -> Callable[[float], None]:
     """Return a function that shows how much of a piece of work is done.
 
     On a terminal one line is rewritten twice a second; elsewhere (a log file, a notebook) a line
     is added every 30 seconds, and the book drops what stands on stderr.
-
-    >>> line("score", 10, wanted=False)(5)
     """
     began = last = time.monotonic()
     live = sys.stderr.isatty()
@@ -25,7 +23,7 @@ def line(what: str, total: float, wanted: bool = True, unit: str = "") -> Callab
             return
         last = now
         left = (now - began) / done * (total - done)
-        text = f"{what}: {done}/{total}{unit and f' {unit}'}, {_clock(left)} left"
+        text = f"{what}: {done}/{total}, {_clock(left)} left"
         end = "\n" if done == total or not live else ""
         print(f"\r{text:<60}" if live else text, end=end, file=sys.stderr, flush=True)
 

@@ -78,11 +78,7 @@ def attribute_well(model: LanguageModel, prompt: str, continuation: str) -> pd.D
 
 
 def converged(table: pd.DataFrame) -> bool:
-    """Say whether the scores of each step sum to the change that they divide.
-
-    >>> converged(pd.DataFrame({"step": 0, "score": [0.9, -0.2], "change": 0.7}))
-    True
-    """
+    """Say whether the scores of each step sum to the change that they divide."""
     steps = table.groupby("step").agg(score=("score", "sum"), change=("change", "first"))
     errors = (steps["score"] - steps["change"]).abs()
     return bool((errors <= TOLERANCE * steps["change"].abs().max()).all())

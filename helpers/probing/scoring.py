@@ -77,7 +77,7 @@ def score(
     check_lengths(model, probes, rows)
     shown = "score" if progress else ""
     found = answered(model, rows, cache=cache, shown=shown, batch_size=batch_size)
-    metering.add(lambda: _work(model, [row for row in rows if row.scored]))
+    metering.add(lambda: _work(model, rows))
     return scored(model, probes, rows, found)
 
 
@@ -139,14 +139,14 @@ def score_sentences(
     shown = "score" if progress else ""
     results = answered(model, rows, cache=cache, shown=shown, batch_size=batch_size)
     metering.add(lambda: _work(model, [row for row in rows if row.scored]))
-    lists = column(_lists(rows, results), found.index)
+    lists = [list(results[row].logprobs) if row.scored else [] for row in rows]
     sums = [sum(values) if values else float("nan") for values in lists]
     found = found.assign(n_tokens=[len(values) for values in lists], logprob=sums)
     alone = not tokens.begins(model)
     first = ["".join(tokens.pieces(model, row.ids[:alone])) for row in rows]
     return found.assign(
         mean=found["logprob"] / found["n_tokens"],
-        logprobs=lists,
+        logprobs=column(lists, found.index),
         tokens=column([tokens.pieces(model, row.scored) for row in rows], found.index),
         unscored=column(first, found.index),
     )
@@ -164,8 +164,7 @@ def work(model: LanguageModel, *probes: pd.DataFrame) -> dict[str, int]:
     Returns
     -------
     dict
-        `probes`, `tokens` (of all probes one by one), `forwarded` (what goes through the model
-        where it takes packs, see `method`).
+        `probes`, `tokens` (of all one by one), `forwarded` (by a model that takes packs).
     """
     return _work(model, [row for some in probes for row in prepared(model, some)[1]])
 
@@ -173,8 +172,8 @@ def work(model: LanguageModel, *probes: pd.DataFrame) -> dict[str, int]:
 def spoken(model: LanguageModel, texts: pd.DataFrame) -> pd.DataFrame:
     """Return probes that stand for greedy answers: what was read, and what was said after it.
 
-    An empty answer counts as a line's end, which ended it; as a full stop for a tokenizer such as
-    T5's, which has no line's end.
+    An empty answer counts as the line's end that ended it; as a full stop where a tokenizer (T5's)
+    has none.
     """
     ended = model.tokenizer("\n", add_special_tokens=False)["input_ids"]
     said = texts["text"].where(texts["text"] != "", "\n" if ended else ".")
@@ -186,10 +185,7 @@ def spoken(model: LanguageModel, texts: pd.DataFrame) -> pd.DataFrame:
 
 
 def prepared(model: LanguageModel, probes: pd.DataFrame) -> tuple[pd.DataFrame, list[Row]]:
-    """Return probes with all of their names, and their rows.
-
-    Where they have no names, each prompt is an item and its continuations are the options.
-    """
+    """Return probes with all of their names, and their rows."""
     check_texts(probes, TEXTS)
     if not set(NAMES) & set(probes.columns):
         option = probes.groupby("prompt").cumcount()
@@ -219,14 +215,10 @@ def scored(
 ) -> pd.DataFrame:
     """Return probes with the results of their rows."""
     return probes.assign(
-        logprobs=column(_lists(rows, found), probes.index),
+        logprobs=column([list(found[row].logprobs) for row in rows], probes.index),
         tokens=column([tokens.pieces(model, row.scored) for row in rows], probes.index),
         read=column(tokens.read(model, list(probes["prompt"])), probes.index),
     )
-
-
-def _lists(rows: list[Row], found: Mapping[Row, Result]) -> list[list[float]]:
-    return [list(found[row].logprobs) if row.scored else [] for row in rows]
 
 
 def _work(model: LanguageModel, rows: list[Row]) -> dict[str, int]:

@@ -26,12 +26,8 @@ def distractors(
 ) -> list[list[str]]:
     """Draw wrong answers that look like each response from the answers of questions alike.
 
-    `responses` has ``item, text`` and ``pool``, the pool to draw from. The draw hangs on seed, item
-    and text alone; none equals the response or another, by their `spelling`.
-
-    >>> said = pd.DataFrame({"item": ["a"], "text": [" Peru"], "pool": ["places"]})
-    >>> distractors(said, {"places": ["Peru", "Chad", "Chad"]})
-    [['Chad']]
+    `responses` has ``item, text`` and ``pool``, the pool to draw from. The draw hangs on seed,
+    item and text alone; none equals the response or another, by their `spelling`.
     """
     spelt = {name: {spelling(answer): answer for answer in pool[name]} for name in pool}
     found = []
@@ -51,19 +47,16 @@ def choices(
     by: str = "text",
     seed: int = 0,
 ) -> pd.DataFrame:
-    r"""Make K multiple-choice questions of every response.
+    """Make K multiple-choice questions of every response.
 
-    `responses` has ``item`` (unique), ``question, text, distractors``; `k` questions of `n_options`
-    options, with the response and "unsure", are scored by their ``"text"`` or their ``"letter"``.
-    Probes with ``correct`` (the option is the response) and ``shown``; none for a response with
-    fewer than `n_options` - 2 distractors. The draws hang on seed, item and text alone.
+    `responses` has ``item`` (unique), ``question, text, distractors``; `k` questions of
+    `n_options` options, with the response and "unsure", are scored by their ``"text"`` or their
+    ``"letter"``. Probes have ``correct`` (the option is the response) and ``shown``; a response
+    with fewer than `n_options` - 2 distractors has none.
 
     >>> said = pd.DataFrame({"item": ["a"], "question": ["Where is Lyon?"], "text": [" France"],
     ...                      "distractors": [["Peru", "Chad", "Mali"]]})
-    >>> probes = choices(said, k=2, seed=3)
-    >>> probes.groupby("variant").size().tolist(), int(probes["correct"].sum())
-    ([5, 5], 2)
-    >>> print(probes["prompt"][0])
+    >>> print(choices(said, k=2, seed=3)["prompt"][0])
     QUESTION: Where is Lyon?
     OPTIONS: unsure; Mali; Chad; France; Peru
     ANSWER:
@@ -97,11 +90,6 @@ def replies(responses: pd.DataFrame) -> pd.DataFrame:
     """Return what is to be asked again: every informative response to every question, once.
 
     ``item`` now holds the response, too, and is unique.
-
-    >>> said = pd.DataFrame({"item": ["a", "a", "b"], "text": [" Peru", " Peru", "unsure"],
-    ...                      "label": ["correct", "correct", "uninformative"]})
-    >>> replies(said)["item"].tolist()
-    ['a Peru']
     """
     told = responses[responses["label"] != "uninformative"]
     told = told.assign(item=told["item"] + " " + told["text"].str.strip())

@@ -34,33 +34,19 @@ SEPARATORS = {
 
 
 def shot(question: str, answer: str = "") -> str:
-    r"""Return a question as a prompt shows it, with its answer or up to where that would stand.
-
-    >>> shot("Where is Lyon?", "France")
-    'QUESTION: Where is Lyon?\nANSWER: France\n'
-    >>> shot("Where is Lyon?")
-    'QUESTION: Where is Lyon?\nANSWER:'
-    """
+    """Return a question as a prompt shows it, with its answer or up to where that would stand."""
     given = f" {answer}\n" if answer else ""
     return f"QUESTION: {question}\nANSWER:{given}"
 
 
 def choose_before(question: str, options: Sequence[str]) -> str:
-    """Return a question after its options in one sentence.
-
-    >>> choose_before("Where is Lyon?", ["Peru", "France", "Chad"])
-    'Peru, France or Chad? Where is Lyon?'
-    """
+    """Return a question after its options in one sentence: "Peru, France or Chad? ..."."""
     shown = ", ".join(options[:-1]) + f" or {options[-1]}" if len(options) > 1 else options[0]
     return f"{shown}? {question}"
 
 
 def choose_below(question: str, options: Sequence[str]) -> str:
-    r"""Return a question with its options on a line below it, up to where the answer would stand.
-
-    >>> choose_below("Where is Lyon?", ["Peru", "France"])
-    'QUESTION: Where is Lyon?\nOPTIONS: Peru; France\nANSWER:'
-    """
+    """Return a question with its options on a line below it, up to where the answer would stand."""
     return f"QUESTION: {question}\nOPTIONS: {'; '.join(options)}\nANSWER:"
 
 
@@ -91,21 +77,13 @@ class Style:
 
 
 def lettered(question: str, options: Sequence[str]) -> str:
-    r"""Return a question with its options on lines of their own, each after a letter.
-
-    >>> lettered("Up?", ["yes", "no"])
-    'Question: Up?\nA. yes\nB. no\nAnswer:'
-    """
+    """Return a question with its options on lines of their own, each after a letter."""
     lines = [f"{letter(place)}. {text}" for place, text in enumerate(options)]
     return "\n".join([f"Question: {question}", *lines, "Answer:"])
 
 
 def letter(place: int) -> str:
-    """Return the letter of an option, A for 0; there are 26.
-
-    >>> letter(2)
-    'C'
-    """
+    """Return the letter of an option, A for 0; there are 26."""
     if place >= 26:
         raise UserError("An item has more than 26 options, and there are no letters for the rest.")
     return string.ascii_uppercase[place]
@@ -126,20 +104,12 @@ SHOWN = {"line": "options", "question": "options"}
 
 
 def continuations(style: Style, options: Sequence[str]) -> list[str]:
-    """Return what is scored for each option, in their order, with its leading space.
-
-    >>> continuations(STYLES["letters"], ["yes", "no"])
-    [' A', ' B']
-    """
+    """Return what is scored for each option, in their order, with its leading space."""
     if style.letters:
         return [f" {letter(place)}" for place in range(len(options))]
     return [f" {text}" for text in options]
 
 
 def demonstrate(style: Style, question: str, options: Sequence[str], answer: int) -> str:
-    r"""Return a question with its answer, as an example that stands before another question.
-
-    >>> demonstrate(STYLES["line"], "Up?", ["yes", "no"], 1)
-    'Up? no\n'
-    """
+    """Return a question with its answer, as an example that stands before another question."""
     return style.ask(question, options) + continuations(style, options)[answer] + style.between

@@ -221,8 +221,6 @@ def fact_checks(
 def fill(template: str, subject: str, obj: str = "") -> str:
     """Put the subject for ``[X]`` and the object for ``[Y]``, both in one pass.
 
-    >>> fill("[X] is in [Y].", "Lyon", "France")
-    'Lyon is in France.'
     >>> fill("[X] is in [Y].", "the [Y] tower", "France")
     'the [Y] tower is in France.'
     """

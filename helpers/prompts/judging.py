@@ -45,11 +45,7 @@ WRONG: Bergen; Stockholm; Copenhagen; Trondheim; Helsinki; Reykjavik
 
 
 def changing(questions: Sequence[str]) -> str:
-    """Return the prompt that asks which questions' answers change every year.
-
-    >>> changing(["Who is king?"]).splitlines()[-2:]
-    ['1. Who is king?', 'Index:']
-    """
+    """Return the prompt that asks which questions' answers change every year."""
     lines = "".join(f"{number}. {text}\n" for number, text in enumerate(questions, 1))
     return f"{_CHANGING}{lines}Index:\n"
 
@@ -65,21 +61,13 @@ def read_changing(text: str, n: int) -> list[bool]:
 
 
 def matches(question: str, answers: Sequence[str], reply: str) -> str:
-    """Return the prompt that asks whether a reply means the same as an accepted answer.
-
-    >>> matches("Who?", ["A", "B"], " C").splitlines()[-3:]
-    ['ACCEPTED: A | B', 'REPLY: C', 'SAME:']
-    """
+    """Return the prompt that asks whether a reply means the same as an accepted answer."""
     accepted = " | ".join(answers)
     return f"{_MATCHES}QUESTION: {question}\nACCEPTED: {accepted}\nREPLY: {reply.strip()}\nSAME:"
 
 
 def make_distractors(question: str, answer: str, n: int = 20) -> str:
-    """Return the prompt that asks for wrong answers like the given one.
-
-    >>> make_distractors("Who?", " A").splitlines()[-2:]
-    ['ANSWER: A', 'WRONG:']
-    """
+    """Return the prompt that asks for wrong answers like the given one."""
     head = _DISTRACTORS.format(n=n)
     return f"{head}QUESTION: {question}\nANSWER: {answer.strip()}\nWRONG:"
 

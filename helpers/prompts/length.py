@@ -18,10 +18,7 @@ def check(
     separator: str = "space",
     seed: int = 0,
 ) -> None:
-    """Refuse lists that are longer than a model can read, and say how many examples fit.
-
-    The probes are from `lists.ic_lke` with the same pool, separator and seed.
-    """
+    """Refuse lists that are longer than a model can read, and say how many examples fit."""
     if limit is None:
         return
     most, worst = n_examples, ("", 0)
@@ -70,11 +67,6 @@ def readable(
     """Keep the ways of asking (``variant``) of which a model can read every text whole.
 
     With `more` tokens generated in the place of the continuation; the last need not be read.
-
-    >>> probes = pd.DataFrame({"variant": ["a", "b", "b"], "prompt": ["Bern", "Lyon", "Lyon"],
-    ...                        "continuation": [" Peru", " Peru", " Switzerland"]})
-    >>> readable(probes, len, 12)["variant"].tolist(), len(readable(probes, len, None))
-    (['a'], 3)
     """
     if limit is None:
         return probes.reset_index(drop=True)

@@ -58,12 +58,6 @@ def split(facts: pd.DataFrame, n_pool: int = 100, seed: int = 0) -> pd.DataFrame
     subject that is tested; at most `n_pool`, and never more than half, give examples. A published
     ``split`` ("train" or "test") decides where there is one. A fact whose object is its own subject
     is left out. A relation's draw does not depend on the others.
-
-    >>> facts = pd.DataFrame({"fact": list("abcd"), "relation": "P17",
-    ...                       "subject": ["Lyon", "Turin", "Bern", "Oslo"],
-    ...                       "object": ["France", "Italy", "Switzerland", "Norway"]})
-    >>> sorted(split(facts)["role"])
-    ['example', 'example', 'test', 'test']
     """
     own = [s.strip().casefold() == o.strip().casefold() for s, o in _pairs(facts)]
     kept = facts[~np.array(own, dtype=bool)]
@@ -84,21 +78,19 @@ def split(facts: pd.DataFrame, n_pool: int = 100, seed: int = 0) -> pd.DataFrame
         else:
             subjects = rows["subject"].unique()
             examples = rows["subject"].isin(subjects[: min(n_pool, len(subjects) // 2)])
-        _check_sides(relation, int(examples.sum()), int((~examples).sum()))
+        if examples.all():
+            raise UserError(f"Relation {relation} has nothing to test: take more of its facts.")
+        if (n := int(examples.sum())) < 2:
+            raise UserError(
+                f"Relation {relation} leaves {n} example{'s' * (n != 1)}, and a list needs at "
+                "least 2: take more of its facts, or leave it out."
+            )
         parts.append(rows.assign(role=np.where(examples, "example", "test")))
     return pd.concat(parts, ignore_index=True) if parts else kept.assign(role="")
 
 
 def divisible(facts: pd.DataFrame, seed: int = 0) -> tuple[pd.DataFrame, list[str]]:
-    """Keep the relations that can be divided and offer a choice; a sentence on each other one.
-
-    >>> facts = pd.DataFrame({"fact": list("abcde"), "relation": ["P17"] * 4 + ["P36"],
-    ...                       "subject": ["Lyon", "Turin", "Bern", "Oslo", "Chad"],
-    ...                       "object": ["France", "Italy", "Switzerland", "Norway", "N'Djamena"]})
-    >>> kept, notes = divisible(facts)
-    >>> len(kept), notes[0].partition(",")[0]
-    (4, 'Relation P36 has fewer than 2 different objects')
-    """
+    """Keep the relations that can be divided and offer a choice; a sentence on each other one."""
     short, notes = [], []
     for relation, rows in facts.groupby("relation", sort=False):
         try:
@@ -115,14 +107,7 @@ def divisible(facts: pd.DataFrame, seed: int = 0) -> tuple[pd.DataFrame, list[st
 
 
 def draw(pool: pd.DataFrame, n: int = 50, seed: int = 0) -> pd.DataFrame:
-    """Draw examples of each relation; those for a smaller `n` begin those for a larger one.
-
-    A relation with fewer than `n` gives all.
-
-    >>> pool = pd.DataFrame({"relation": "P17", "subject": list("abc"), "object": list("xyz")})
-    >>> draw(pool, 2)["subject"].tolist() == draw(pool, 3)["subject"].tolist()[:2]
-    True
-    """
+    """Draw examples of each relation; those for a smaller `n` begin those for a larger one."""
     if n < 1:
         raise UserError(f"A list needs at least 1 example, not {n}.")
     drawn = []
@@ -140,12 +125,6 @@ def choices(
     No object comes twice, none that is true of the same subject is among the others, and none
     that is the subject itself. Wrong ``choices`` as published are taken as they are. Each fact's
     draw depends on its name and the seed alone.
-
-    >>> facts = pd.DataFrame({"fact": list("abc"), "relation": "P17",
-    ...                       "subject": ["Lyon", "Nice", "Bern"],
-    ...                       "object": ["France", "France", "Switzerland"]})
-    >>> choices(facts, facts)["b"]
-    ['Switzerland', 'France']
     """
     if n < 2:
         raise UserError(f"A choice needs at least 2 objects, not {n}.")
@@ -167,12 +146,7 @@ def choices(
 
 
 def listing(examples: pd.DataFrame, separator: str = "space") -> str:
-    """Write examples as a list, up to where the next subject would stand.
-
-    >>> examples = pd.DataFrame({"subject": ["Lyon", "Turin"], "object": ["France", "Italy"]})
-    >>> listing(examples, "colon and comma")
-    'Lyon : France, Turin : Italy, '
-    """
+    """Write examples as a list, up to where the next subject would stand."""
     template, between = style(separator)
     return "".join(fill(template, s, o) + between for s, o in _pairs(examples))
 
@@ -197,10 +171,10 @@ def ic_lke(
     seed: int = 0,
     variant: str = "ic",
 ) -> pd.DataFrame:
-    """Put each fact behind one list of examples of its relation, with all its choices.
+    """Put each fact behind one list of examples of its relation, with all its choices: a row each.
 
     All facts of a relation are asked behind the same list, so a model that keeps what it has read
-    reads the list once. A row a choice, in the columns :data:`COLUMNS`.
+    reads the list once.
 
     >>> pool = pd.DataFrame({"relation": "P17", "subject": ["Lyon"], "object": ["France"]})
     >>> tests = pd.DataFrame({"fact": ["b"], "relation": "P17", "subject": ["Bern"],
@@ -235,13 +209,3 @@ def choose(
 
 def _pairs(facts: pd.DataFrame) -> Iterable[tuple[str, str]]:
     return zip(facts["subject"], facts["object"])
-
-
-def _check_sides(relation: object, examples: int, tests: int) -> None:
-    if not tests:
-        raise UserError(f"Relation {relation} has nothing to test: take more of its facts.")
-    if examples < 2:
-        raise UserError(
-            f"Relation {relation} leaves {examples} example{'s' * (examples != 1)}, and a list "
-            "needs at least 2: take more of its facts, or leave it out."
-        )

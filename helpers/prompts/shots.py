@@ -24,15 +24,10 @@ def ask(
     unseen_shots: pd.DataFrame,
     retriever: str = RETRIEVER,
 ) -> pd.DataFrame:
-    r"""Return the prompt of every question in one setting.
+    """Return the prompt of every question in one setting: ``variant`` and ``prompt`` are added.
 
-    The repositories have ``question, answers`` (the first is shown); `retriever` is ``"tf-idf"`` or
-    a sentence-transformers model. Adds ``variant`` (the setting) and ``prompt``.
-
-    >>> asked = pd.DataFrame({"item": ["a"], "question": ["Where is Lyon?"]})
-    >>> print(ask(asked, "zero-shot", asked, asked)["prompt"][0].partition("\n")[2])
-    QUESTION: Where is Lyon?
-    ANSWER:
+    The repositories have ``question, answers`` (the first is shown); `retriever` is ``"tf-idf"``
+    or a sentence-transformers model.
     """
     check([setting])
     if not len(questions):
@@ -61,11 +56,7 @@ def check(settings: Sequence[str]) -> list[str]:
 def nearest(
     asked: Sequence[str], repository: Sequence[str], n: int, retriever: str = RETRIEVER
 ) -> np.ndarray:
-    """Find the texts of a repository that are nearest to each question, the question itself aside.
-
-    >>> nearest(["capital of Peru?"], ["mouth of the Nile?", "capital of Chad?"], 1).tolist()
-    [[1]]
-    """
+    """Find the texts that are nearest to each question, the question itself aside."""
     if len(set(repository)) <= n:
         raise UserError(
             f"The repository of shots holds {len(set(repository))} questions, too few to find "

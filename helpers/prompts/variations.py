@@ -43,8 +43,6 @@ def probes(
     `items` have ``item, relation, question, options, answer``; for ``frames`` also ``subject``, for
     ``paraphrases`` the lists of that name. `pool` has demonstrations in the same columns: one with
     a relation serves that relation alone, and none serves an item with its name or its question.
-    Returned are ``item, relation, variant, prompt, continuation, option, correct``, and ``kind,
-    variation`` (from 0), ``answer`` (the correct option), ``text`` (of the option).
 
     >>> items = pd.DataFrame({"item": ["a"], "relation": [""], "question": ["Up?"],
     ...                       "options": [["yes", "no"]], "answer": [0]})
@@ -82,16 +80,6 @@ def plan(
 
     That is each kind with its number of variations (kinds with fewer than two are left out), the
     demonstrations that every item can have, and a sentence on each thing that there is less of.
-
-    >>> items = pd.DataFrame({"item": ["a", "b"], "relation": "", "question": ["Up?", "Down?"],
-    ...                       "options": [["yes", "no"]] * 2, "answer": [0, 1]})
-    >>> ways, n_shots, notes = plan(items, ["order", "options"], 2, items, 6)
-    >>> ways, n_shots
-    ({'options': 2}, 1)
-    >>> for note in notes:
-    ...     print(note)
-    Prompts have 1 demonstration, not 6: the data hold no more.
-    The kind "order" is left out: it needs two demonstrations or more.
     """
     for kind in kinds:
         _check(kind, "line", n_variations, n_shots)
@@ -134,34 +122,28 @@ def fitting(
     count: Callable[[str], int],
     limit: int | None,
 ) -> pd.DataFrame:
-    """Make probes with so many demonstrations, or say how many a model's context can hold.
-
-    >>> make = lambda n: pd.DataFrame({"prompt": ["shot " * n + "Up?"], "continuation": [" yes"]})
-    >>> fitting(make, 9, lambda text: len(text.split()), 5)
-    Traceback (most recent call last):
-        ...
-    helpers.UserError: 9 demonstrations do not fit into the context of 5 tokens; 3 do.
-    """
+    """Make probes with so many demonstrations, or say how many a model's context can hold."""
     found = make(n_shots)
     if limit is None or _fits(found, count, limit):
         return found
-    fit = next((n for n in range(n_shots - 1, -1, -1) if _possible(make, n, count, limit)), None)
-    if fit is None:
-        raise UserError(
-            f"The longest question does not fit into the context of {limit} tokens, even with the "
-            "fewest demonstrations that can be varied: leave it out or take another model."
-        )
+    for fewer in range(n_shots - 1, -1, -1):
+        try:
+            fits = _fits(make(fewer), count, limit)
+        except UserError:  # so few demonstrations have too few orders
+            break
+        if fits:
+            raise UserError(
+                f"{n_shots} demonstrations do not fit into the context of {limit} tokens; {fewer} "
+                "do."
+            )
     raise UserError(
-        f"{n_shots} demonstrations do not fit into the context of {limit} tokens; {fit} do."
+        f"The longest question does not fit into the context of {limit} tokens, even with the "
+        "fewest demonstrations that can be varied: leave it out or take another model."
     )
 
 
 def orders(n_things: int, n: int, random: np.random.Generator) -> list[list[int]]:
-    """Return n orders of so many things, the given one first, none twice while there are others.
-
-    >>> orders(2, 3, np.random.default_rng(0))
-    [[0, 1], [1, 0], [0, 1]]
-    """
+    """Return n orders of so many things, the given one first, none twice while there are others."""
     distinct = min(n, math.factorial(n_things))
     found = [tuple(range(n_things))]
     while len(found) < distinct:
@@ -313,16 +295,6 @@ def _after(
             for shots in ways
         ]
         yield [(style.head + shots + asked, scored) for shots in told]
-
-
-def _possible(
-    make: Callable[[int], pd.DataFrame], n: int, count: Callable[[str], int], limit: int
-) -> bool:
-    """Say whether probes with n demonstrations can be made and fit."""
-    try:
-        return _fits(make(n), count, limit)
-    except UserError:  # so few demonstrations have too few orders
-        return False
 
 
 def _fits(table: pd.DataFrame, count: Callable[[str], int], limit: int) -> bool:

@@ -5,7 +5,7 @@ expects its chat template. Sentences to complete and statements to judge have a 
 ``qa`` and ``shots`` leave them as they are.
 """
 
-from collections.abc import Iterator
+from itertools import islice
 from zlib import crc32
 
 import pandas as pd
@@ -20,32 +20,20 @@ SPARE = 40  # demonstrations to choose five from that do not touch the fact aske
 
 
 def check(name: str, more: tuple[str, ...] = ("", "auto")) -> str:
-    """Return the name of a prompt format; `more` is what else a chapter accepts.
-
-    >>> check("qa")
-    'qa'
-    """
+    """Return the name of a prompt format; `more` is what else a chapter accepts."""
     if name not in (*FORMATS, *more):
         raise UserError(f'prompt_format is one of {", ".join(FORMATS)} or auto, not "{name}".')
     return name
 
 
 def label(name: str, prompt_format: str) -> str:
-    """Return a model's name as tables show it: its last part, and a format other than the papers'.
-
-    >>> label("org/small", "bare"), label("models/small/", "chat")
-    ('small', 'small (chat)')
-    """
+    """Return a model's name as tables show it: its last part, and a format but for bare."""
     last = str(name).rstrip("/").rpartition("/")[2]
     return last if prompt_format == "bare" else f"{last} ({prompt_format})"
 
 
 def qa(question: str, answer: str = "") -> str:
-    r"""Return a question with its answer, or up to where that would stand.
-
-    >>> qa("Where is Lyon?"), qa("Where is Lyon?", "France")
-    ('Question: Where is Lyon?\nAnswer:', 'Question: Where is Lyon?\nAnswer: France\n\n')
-    """
+    """Return a question with its answer, or up to where that would stand."""
     given = f" {answer}\n\n" if answer else ""
     return f"Question: {question}\nAnswer:{given}"
 
@@ -53,13 +41,7 @@ def qa(question: str, answer: str = "") -> str:
 def wrap(
     probes: pd.DataFrame, prompt_format: str, shots: pd.DataFrame | None = None
 ) -> pd.DataFrame:
-    r"""Put the questions of a table into a format; nothing but the column `prompt` changes.
-
-    >>> probes = pd.DataFrame({"kind": ["qa", "wp"], "prompt": ["Where is Lyon?", "Lyon is in"],
-    ...                        "subject": "Lyon", "object": "France"})
-    >>> wrap(probes, "qa")["prompt"].tolist()
-    ['Question: Where is Lyon?\nAnswer:', 'Lyon is in']
-    """
+    """Put the questions of a table into a format; nothing but the column `prompt` changes."""
     check(prompt_format, ())
     if prompt_format in ("bare", "chat"):
         return probes
@@ -76,15 +58,7 @@ def wrap(
 def demonstrations(
     facts: pd.DataFrame, frames: pd.DataFrame, asked: pd.DataFrame, seed: int = 0
 ) -> pd.DataFrame:
-    """Draw answered questions of many relations, of facts that are not asked while there are some.
-
-    >>> facts = pd.DataFrame({"fact": ["a", "b"], "relation": "P17",
-    ...                       "subject": ["Lyon", "Lima"], "object": ["France", "Peru"]})
-    >>> frames = pd.DataFrame({"relation": ["P17"], "kind": ["qa"], "frame": [0],
-    ...                        "template": ["Where is [X]?"]})
-    >>> demonstrations(facts, frames, facts.head(1)).values.tolist()
-    [['Where is Lima?', 'Lima', 'Peru'], ['Where is Lyon?', 'Lyon', 'France']]
-    """
+    """Draw answered questions of many relations, first of facts that are not asked."""
     questions = frames[frames["kind"] == "qa"].sort_values("frame", kind="stable")
     template = questions.drop_duplicates("relation").set_index("relation")["template"]
     known = facts[facts["relation"].isin(template.index)]
@@ -99,13 +73,10 @@ def demonstrations(
 
 
 def _before(shots: pd.DataFrame, subject: str, obj: str) -> str:
-    """Return the demonstrations before a question about a fact."""
-    free = list(_apart(shots, subject, obj))
-    return "".join(qa(question, answer) for question, answer in free[:N_SHOTS])
-
-
-def _apart(shots: pd.DataFrame, subject: str, obj: str) -> Iterator[tuple[str, str]]:
-    """Yield the demonstrations that name neither the subject nor the object."""
-    for texts in shots[["question", "object", "subject"]].itertuples(index=False):
-        if not any(holds(text, name) for text in texts for name in (subject, obj)):
-            yield texts[:2]
+    """Return the demonstrations before a question that name neither its subject nor its object."""
+    free = (
+        texts[:2]
+        for texts in shots[["question", "object", "subject"]].itertuples(index=False)
+        if not any(holds(text, name) for text in texts for name in (subject, obj))
+    )
+    return "".join(qa(*texts) for texts in islice(free, N_SHOTS))

@@ -49,11 +49,6 @@ def load(name: str, folder: Path = FOLDER) -> pd.DataFrame:
         Rows and columns in the printed order, numbers as floats, a printed dash among numbers as
         not a number; ``attrs["source"]`` cites it.
 
-    Raises
-    ------
-    UserError
-        If there is no such table; the message lists those there are.
-
     Examples
     --------
     >>> table = load("monitor_table4")
@@ -89,11 +84,7 @@ def restored() -> pd.DataFrame:
 
 
 def unknown(name: str, table: pd.DataFrame) -> pd.DataFrame:
-    """Blank the numbers of a table whose sign we set as other tables have it: they confirm nothing.
-
-    >>> unknown("kb_table2", load("kb_table2")).isna().to_numpy().sum()
-    np.int64(2)
-    """
+    """Blank numbers whose sign we set as other tables have it: they confirm nothing."""
     table = table.copy()
     signs = restored().query("table == @name and reason.str.startswith('sign')")
     for place in signs["place"]:
@@ -111,11 +102,6 @@ def claims() -> pd.DataFrame:
         ``says`` (what these print), ``verdict``: "supported", "partly", "contradicted" or "not
         decided", and ``severity`` of what is contradicted: "substance", "exceptions" or
         "description". Our judgements, by the rules of the chapter on the papers' tables.
-
-    Examples
-    --------
-    >>> claims().set_index("claim").loc["strong_interference", ["verdict", "severity"]].tolist()
-    ['contradicted', 'exceptions']
     """
     return _texts(FOLDER / "claims.csv")
 
@@ -130,12 +116,6 @@ def comparisons() -> pd.DataFrame:
         recomputed``, and ``tolerance``, how far rounding of the printed numbers can move them
         apart. Where the check is an inequality, ``recomputed`` is the nearest number that fulfils
         it.
-
-    Examples
-    --------
-    >>> found = comparisons().query("check == 'Table 8: ratio'")
-    >>> found[["published", "recomputed"]].round(3).to_numpy().tolist()
-    [[2.97, 2.965]]
     """
     return pd.read_csv(FOLDER / "comparisons.csv")
 
@@ -146,11 +126,7 @@ def checks() -> pd.DataFrame:
 
 
 def parameters(text: str) -> float:
-    """Read a number of parameters as the papers write it.
-
-    >>> parameters("125m"), parameters("7.1B")
-    (125000000.0, 7100000000.0)
-    """
+    """Read a number of parameters as the papers write it."""
     units = {"m": 1e6, "b": 1e9}
     try:
         return float(text[:-1]) * units[text[-1].lower()]

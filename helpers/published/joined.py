@@ -31,14 +31,9 @@ def models() -> pd.DataFrame:
 
 
 def matches(least: str = CERTAINTIES[-1]) -> pd.DataFrame:
-    """Return which name in which paper means which model, how surely, and why.
+    """Return which name in which paper means which model, at least how surely, and why.
 
-    ``model, paper, name`` (as in that paper's tables here), ``certainty, reason``; `least` is the
-    least certainty.
-
-    >>> found = matches().query("name == 'Bloom-3B'")
-    >>> found[["model", "paper", "certainty"]].to_numpy().tolist()[0]
-    ['BLOOMZ 3B', 'IC-LKE', 'probably']
+    ``name`` is that in the paper's tables here.
     """
     if least not in CERTAINTIES:
         raise UserError(f'"{least}" is no certainty: choose from {", ".join(CERTAINTIES)}.')
@@ -56,43 +51,29 @@ def doubtful() -> pd.DataFrame:
 def measures() -> pd.DataFrame:
     """Return the measures of a model that the four papers print, by name ("IC-LKE: accuracy").
 
-    ``paper``; ``source``, its table; ``better``: 1 if higher is better, -1 if lower is, 0 if
-    neither.
-
-    >>> measures().loc["MONITOR: score", ["source", "better"]].astype(str).tolist()
-    ['Wang et al. 2024, Table 4', '-1']
+    ``better`` is 1 if higher is better, -1 if lower is, 0 if neither; ``source`` is the table.
     """
     rows = [
-        (name, paper, table.attrs["sources"][name], table.attrs["better"][name])
-        for paper, table in _figures().items()
-        for name in table
+        (f"{paper}: {name}", paper, table.attrs["source"], better)
+        for paper, name, _, table, better in _printed()
     ]
     return pd.DataFrame(rows, columns=["measure", "paper", "source", "better"]).set_index("measure")
 
 
 def joined(least: str = "probably", without: Collection[tuple[str, str]] = ()) -> pd.DataFrame:
-    """Put what the four papers print of each model side by side.
-
-    >>> table = joined()
-    >>> both = ["IC-LKE: accuracy", "knowledge bases: NCCR, zero-shot"]
-    >>> table.loc["Llama 2 7B", both].astype(float).round(4).tolist()
-    [0.7494, 0.0939]
-    """
+    """Put what the four papers print of each model side by side."""
     found = matches(least)
     left_out = pd.MultiIndex.from_frame(found[["model", "paper"]]).isin(list(without))
     found, table = found[~left_out], models()
-    for paper, figures in _figures().items():
+    for paper, name, values, *_ in _printed():
         names = found[found["paper"] == paper].set_index("model")["name"]
-        table = table.join(figures.reindex(names).set_axis(names.index))
+        printed = values.reindex(names).set_axis(names.index).rename(f"{paper}: {name}")
+        table = table.join(printed)
     return table.dropna(how="all", subset=list(measures().index))
 
 
 def shared(least: str = "probably") -> pd.DataFrame:
-    """Count the models that two papers share; on the diagonal, all that a paper prints.
-
-    >>> int(shared().loc["IC-LKE", "knowledge bases"])
-    15
-    """
+    """Count the models that two papers share; on the diagonal, all that a paper prints."""
     found = matches(least)
     there = pd.crosstab(found["model"], found["paper"])[list(PAPERS)].clip(upper=1)
     counts = (there.T @ there).rename_axis(index="paper", columns=None)
@@ -116,43 +97,26 @@ def relations() -> pd.DataFrame:
 
 
 @cache
-def _figures() -> dict[str, pd.DataFrame]:
-    """Return each paper's measures by its own names of models, with sources and directions."""
-    monitor = load("monitor_table4")
-    printed = {
-        "score": (monitor["MONITOR"], monitor.attrs["source"], -1),
-        "mean accuracy": (monitor["avg"] / 100, monitor.attrs["source"], 1),
-        "mean anchor": (monitor["probs"], monitor.attrs["source"], 1),
-    }
-    knowing = {
-        f"{name}, {setting}": (
-            knowledge_base.measures(setting)[name] / 100,
-            load("kb_table11" if name in ("NCCR", "IUR") else "kb_table9").attrs["source"],
-            1,
-        )
-        for setting in knowledge_base.SETTINGS
-        for name in ("CR", "NCR", "UR", "NCCR", "IUR")
-    }
-    lists = load("lke_table7")
-    latent = {
-        "accuracy": (lists["accuracy"], lists.attrs["source"], 1),
-        "deviation over relations": (lists["deviation"], lists.attrs["source"], 0),
-    }
-    multiplicity = {
-        f"{benchmark} {name}": (load(table)[f"{benchmark} {column}"] / 100, source, better)
-        for table, benchmarks in BENCHMARKS.items()
-        for source in [load(table).attrs["source"]]
-        for benchmark in benchmarks
-        for name, column, better in (
-            ("accuracy", "accuracy", 1),
-            ("ambiguity", "ambiguity", -1),
-            ("binary ambiguity", "ambiguity_binary", -1),
-        )
-    }
-    tables = {}
-    for paper, columns in zip(PAPERS, (printed, knowing, latent, multiplicity), strict=True):
-        named = {f"{paper}: {name}": parts for name, parts in columns.items()}
-        tables[paper] = pd.DataFrame({name: values for name, (values, _, _) in named.items()})
-        tables[paper].attrs["sources"] = {name: source for name, (_, source, _) in named.items()}
-        tables[paper].attrs["better"] = {name: better for name, (_, _, better) in named.items()}
-    return tables
+def _printed() -> list[tuple[str, str, pd.Series, pd.DataFrame, int]]:
+    """Return paper, measure, its values by the paper's models, its table, and its direction."""
+    monitor, lists = load("monitor_table4"), load("lke_table7")
+    found = [
+        ("MONITOR", "score", monitor["MONITOR"], monitor, -1),
+        ("MONITOR", "mean accuracy", monitor["avg"] / 100, monitor, 1),
+        ("MONITOR", "mean anchor", monitor["probs"], monitor, 1),
+    ]
+    for setting in knowledge_base.SETTINGS:
+        shares = knowledge_base.measures(setting) / 100
+        for name in ("CR", "NCR", "UR", "NCCR", "IUR"):
+            table = load("kb_table11" if name in ("NCCR", "IUR") else "kb_table9")
+            found.append(("knowledge bases", f"{name}, {setting}", shares[name], table, 1))
+    found.append(("IC-LKE", "accuracy", lists["accuracy"], lists, 1))
+    found.append(("IC-LKE", "deviation over relations", lists["deviation"], lists, 0))
+    for table, benchmarks in ((load(name), names) for name, names in BENCHMARKS.items()):
+        for benchmark in benchmarks:
+            shares = table.filter(regex=f"^{benchmark} ") / 100
+            for name, better in (("accuracy", 1), ("ambiguity", -1), ("binary ambiguity", -1)):
+                column = {"binary ambiguity": "ambiguity_binary"}.get(name, name)
+                values = shares[f"{benchmark} {column}"]
+                found.append(("multiplicity", f"{benchmark} {name}", values, table, better))
+    return found

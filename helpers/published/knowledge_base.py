@@ -24,9 +24,6 @@ def models(setting: str = "four-shot") -> pd.DataFrame:
     Shares, not percentages, by the measures' names; ``tuned`` (bool), ``family``, ``billion``
     (parameters, not a number where they are not known). For a setting that is none of
     ``SETTINGS``, the paper's four-shot setting.
-
-    >>> models("zero-shot").loc["GPT-3.5 Turbo", ["CR", "Cons_c"]].to_dict()
-    {'CR': 0.6073, 'Cons_c': 0.871}
     """
     setting = setting if setting in SETTINGS else "four-shot"
     table = (measures(setting) / 100).round(6)
@@ -38,26 +35,19 @@ def models(setting: str = "four-shot") -> pd.DataFrame:
 
 
 def measures(setting: str, load: Callable[[str], pd.DataFrame] = load) -> pd.DataFrame:
-    """Return all printed measures of one prompt setting, in percent.
-
-    >>> measures("four-two").loc["Phi2 3B", ["CR", "IUR"]].tolist()
-    [19.33, 92.14]
-    """
+    """Return all printed measures of one prompt setting, in percent."""
     parts = [load(f"kb_table{number}").filter(regex=f"^{setting} ") for number in (9, 10, 11)]
     table = pd.concat(parts, axis=1)
     return table.set_axis([name.partition(" ")[2] for name in table], axis=1)
 
 
 def pairs() -> dict[str, tuple[pd.DataFrame, pd.DataFrame]]:
-    """Return pairs of models for the questions of Figure 3, like with like.
+    """Return pairs of models for the questions of Figure 3, like with like: rows of two tables.
 
-    Name to two tables whose rows are paired: the smaller and the next larger of a family, base and
-    tuned models of one size (both four-shot), and every model in two settings. The pairs are this
-    book's; the paper prints no numbers for that figure, whose text fits means over all small,
-    medium and large models, or over all base and all tuned ones.
-
-    >>> {name: len(first) for name, (first, _) in pairs().items()}
-    {'larger': 14, 'tuned': 8, 'shots': 26, 'unsure shots': 26}
+    The smaller and the next larger of a family, base and tuned models of one size (both
+    four-shot), and every model in two settings. The pairs are this book's; the paper prints no
+    numbers for that figure, whose text fits means over all small, medium and large models, or over
+    all base and all tuned ones.
     """
     table = models("four-shot")
     steps = []
@@ -82,9 +72,6 @@ def lines() -> dict[str, dict[str, pd.DataFrame]]:
     Each line is a table of :func:`models` with ``place``: a family by the logarithm of its billions
     of parameters, base and tuned model of one size (0 and 1), every model in the three settings
     (0 to 2); ``family`` is that of the base models, and "others" for models without kin.
-
-    >>> lines()["tuning"]["Gemma 2B"].index.tolist()
-    ['Gemma 2B', 'Gemma-Instruct 2B']
     """
     table, (base, tuned) = models(), pairs()["tuned"]
     sizes = table.assign(place=np.log10(table["billion"])).groupby("family", sort=False)

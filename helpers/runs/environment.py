@@ -28,11 +28,7 @@ def describe(started: float, on: str = "") -> dict[str, Any]:
 
 
 def plain(value: object) -> object:
-    """Return a path, a numpy number or a set as something that JSON can hold.
-
-    >>> plain({"b", "a"}), plain(Path("runs"))
-    (['a', 'b'], 'runs')
-    """
+    """Return a path, a numpy number or a set as something that JSON can hold."""
     if isinstance(value, Path):
         return str(value)
     if isinstance(value, set | frozenset):

@@ -29,11 +29,7 @@ class Measured(NamedTuple):
 
 
 def declared(name: str) -> dict[str, Any]:
-    """Return the settings of a run of a study, with their defaults.
-
-    >>> declared("latent_knowledge")["n_choices"]
-    100
-    """
+    """Return the settings of a run of a study, with their defaults."""
     if name not in STUDIES:
         raise UserError(f"There is no study {name}: choose from {', '.join(STUDIES)}.")
     return ALSO | settings(STUDIES[name])

@@ -233,11 +233,7 @@ def manifest(folder: str | Path) -> dict[str, Any]:
 
 
 def parameters(manifest: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings of a run, those that it left open as they came out.
-
-    >>> parameters({"parameters": {"separator": "", "seed": 0}, "separator": "space"})
-    {'separator': 'space', 'seed': 0}
-    """
+    """Return the settings of a run, those that it left open as they came out."""
     came_out = {name: manifest[name] for name in LEFT_OPEN if name in manifest}
     return manifest["parameters"] | came_out
 

@@ -14,8 +14,7 @@ def kappa(values: np.ndarray) -> np.ndarray:
     """Compute Cohen's kappa (1960) of two verdicts: agreement beyond that by their rates alone.
 
     (p_o - p_e) / (1 - p_e); a statistic for :func:`helpers.stats.bootstrap` of 0 and 1, shape
-    (..., n, 2). 1 for verdicts that always agree, 0 for agreement as by chance, at least -1; not a
-    number where both say the same of all facts.
+    (..., n, 2). Not a number where both say the same of all facts.
 
     >>> float(kappa(np.array([[1, 1], [1, 0], [0, 0], [0, 0]])))
     0.5
@@ -60,27 +59,11 @@ def pairwise(
     n_resamples: int = 1000,
     seed: int = 0,
 ) -> pd.DataFrame:
-    """Measure how far every two methods agree, on average over models.
+    """Measure how far every two methods agree, on average over models: a row for two methods.
 
-    Parameters
-    ----------
-    wide : DataFrame
-        Index ``item``; columns (``model``, ``method``).
-    measure : callable
-        :func:`kappa` or :func:`helpers.stats.spearman`.
-    strata : Series
-        Index ``item``: facts are drawn anew within these.
-    n_resamples, seed
-        As for :func:`helpers.stats.bootstrap`.
+    `wide` has the index ``item`` and columns (``model, method``); facts are drawn anew within
+    `strata`. Models in which the figure is not a number are left out of the average.
 
-    Returns
-    -------
-    DataFrame
-        ``first, second`` (methods), ``estimate, low, high, n``; models in which the figure is not a
-        number are left out of the average.
-
-    Examples
-    --------
     >>> wide = pd.DataFrame({("m", "x"): [1.0, 0.0], ("m", "y"): [1.0, 0.0]})
     >>> pairwise(wide, kappa, pd.Series([1, 1]), n_resamples=9)[["first", "estimate"]].values[0]
     array(['x', 1.0], dtype=object)

@@ -23,11 +23,7 @@ _CHUNK = 4_000_000  # numbers drawn at once: 32 MB
 
 
 def mean(values: np.ndarray) -> np.ndarray:
-    """Average the one column, shape (..., n, 1): the statistic of a rate.
-
-    >>> float(mean(np.array([[1.0], [0.0]])))
-    0.5
-    """
+    """Average the one column, shape (..., n, 1): the statistic of a rate."""
     return values[..., 0].mean(axis=-1)
 
 
@@ -38,11 +34,7 @@ def replicates(
     n_resamples: int = 1000,
     seed: int | Sequence[int] = 0,
 ) -> np.ndarray:
-    """Return a statistic's values on bootstrap samples of rows, as for :func:`bootstrap`.
-
-    >>> replicates([3.0, 3.0], n_resamples=2).tolist()
-    [3.0, 3.0]
-    """
+    """Return a statistic's values on bootstrap samples of rows, as for :func:`bootstrap`."""
     table = as_table(values)
     if n_resamples < 1:
         raise UserError(f"A bootstrap needs at least 1 resample, not {n_resamples}.")
@@ -196,10 +188,6 @@ def bounds(
 
 
 def as_table(values: npt.ArrayLike) -> np.ndarray:
-    """Return values as numbers in rows and columns, one column where there is but one number each.
-
-    >>> as_table([1, 0]).tolist()
-    [[1.0], [0.0]]
-    """
+    """Return values as numbers in rows and columns, one column of single numbers."""
     table = np.asarray(values, dtype=float)
     return table[:, None] if table.ndim == 1 else table

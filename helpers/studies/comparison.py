@@ -64,12 +64,7 @@ def compare(
 
 
 def by_item(facts: pd.DataFrame) -> pd.DataFrame:
-    """Index facts by item, in order; ``relation`` becomes the stratum of the bootstrap.
-
-    >>> rows = pd.DataFrame({"item": ["b", "a"], "relation": ["P1", "P2"], "stratum": "all"})
-    >>> by_item(rows).to_dict("index")
-    {'a': {'relation': 'all'}, 'b': {'relation': 'all'}}
-    """
+    """Index facts by item, in order; a ``stratum`` of the bootstrap stands in for ``relation``."""
     if "stratum" in facts:
         facts = facts.assign(relation=facts["stratum"]).drop(columns="stratum")
     return facts.set_index("item").sort_index()
@@ -84,17 +79,9 @@ def difference(
 ) -> stats.Difference:
     """Compare two models in one measure on the facts that count for both: first minus second.
 
-    Tables are from :func:`by_item`; both are resampled together. A fact that counts for one alone
-    (MONITOR asks each model for an anchor of its own) is left out, so the difference may not be
-    that of the models' summaries. Not numbers where no fact counts for both.
-
-    >>> from numpy import nan
-    >>> from helpers.studies import measure_named
-    >>> one = pd.DataFrame({"relation": "P17", "right": [1.0, 1.0, 0.0]}, index=list("abc"))
-    >>> two = pd.DataFrame({"relation": "P17", "right": [0.0, 1.0, nan]}, index=list("abc"))
-    >>> found = difference(one, two, measure_named("right"), n_resamples=50)
-    >>> found.estimate, found.n
-    (0.5, 2)
+    Tables are from :func:`by_item`. A fact that counts for one alone (MONITOR asks each model for
+    an anchor of its own) is left out, so the difference may not be that of the models' summaries.
+    Not numbers where no fact counts for both.
     """
     columns = list(measure.columns)
     left, right = (table.dropna(subset=columns) for table in (first, second))
@@ -120,15 +107,7 @@ def differences(
     n_resamples: int = 1000,
     seed: int = 0,
 ) -> pd.DataFrame:
-    """Compare pairs of models in all measures, each on the facts that count for both.
-
-    >>> from helpers.studies import measure_named
-    >>> new = pd.DataFrame({"relation": "P17", "right": 1.0}, index=range(30))
-    >>> models = {"old": new.assign(right=0.0), "new": new}
-    >>> found = differences(models, [measure_named("right")], n_resamples=50)
-    >>> found[["first", "second", "estimate", "better"]].values.tolist()
-    [['new', 'old', 1.0, 'new']]
-    """
+    """Compare pairs of models in all measures, each on the facts that count for both."""
     chosen = [(b, a) for a, b in combinations(models, 2)] if pairs is None else pairs
     measures = list(measures)
     rows = []

@@ -121,11 +121,7 @@ def respond(
     cache: str | Path | None = None,
     progress: bool = True,
 ) -> pd.DataFrame:
-    """Let the model respond to questions in one prompt setting.
-
-    `bank` is from `helpers.datasets.knowledge`; the other settings are those of :func:`ask`. Adds
-    ``variant`` (the setting), ``prompt`` and ``text`` to the questions.
-    """
+    """Let the model respond to questions in one prompt setting, with the shots of a bank."""
     from helpers import probing
 
     asked = shots.ask(questions, setting, bank.seen_shots, bank.unseen_shots, retriever)
@@ -148,9 +144,8 @@ def ask_again(
 ) -> pd.DataFrame:
     """Score the multiple-choice questions that put each response among wrong answers.
 
-    `replies` are from `helpers.prompts.consistency.replies`, `pool` is `Questions.pool`, `written`
-    are wrong answers to each response that come before those drawn. One row an option; ``correct``
-    tells the response given before.
+    `replies` are from `helpers.prompts.consistency.replies`; `written` wrong answers to each come
+    before those drawn from the `pool`. ``correct`` tells the response given before.
     """
     from helpers import probing
 
@@ -212,10 +207,6 @@ def from_logs(paths: Sequence[str | Path], *, seen: bool = True) -> pd.DataFrame
 
     So the rates are the paper's, and what rests on Cons is not to be compared with its tables.
     Texts are the same with case and punctuation aside, and where the log marks both as right.
-
-    >>> from_logs([])
-    Traceback (most recent call last):
-    helpers.UserError: No log is named: name its file.
     """
     answers = logs.repeated(paths)
     texts = answers["text"].mask(answers["text"] == logs.inspect_ai.NO_OPTION, "")

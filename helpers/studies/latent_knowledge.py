@@ -79,10 +79,6 @@ def ask(
         continuation, logprobs, tokens, read``. A separator that was chosen stands in
         ``attrs["chosen"]``.
 
-    Raises
-    ------
-    UserError
-        If a list is longer than the model can read: with the number of examples that fit.
     """
     from helpers import probing
 
@@ -119,10 +115,9 @@ def try_separators(
 ) -> pd.DataFrame:
     """Score a few facts that are not tested behind lists written with each separator.
 
-    The facts, up to 3 of each relation with 20 choices, are of the half that gives examples, and
-    their subjects are neither among the examples here nor in the panel (`helpers.datasets.panel`).
-    Relations of the atlas that the panel leaves out for their long names are not tried where there
-    are others.
+    Up to 3 of each relation with 20 choices, of the half that gives examples; their subjects are
+    neither among the examples here nor in the panel. Relations of the atlas that the panel leaves
+    out for their long names are not tried where there are others.
     """
     every = _load(dataset, relations, left_out, seed)
     return _tried(model, every, _roles(every, seed), facts, dataset, n_examples, seed, cache)
@@ -207,18 +202,7 @@ def _tests(roles: pd.DataFrame, n_facts: int) -> pd.DataFrame:
 
 
 def facts(answers: pd.DataFrame) -> pd.DataFrame:
-    """Reduce the choices of each fact to one row.
-
-    Parameters
-    ----------
-    answers : DataFrame
-        From :func:`ask`; of a chapter's run, those of its part ``lists`` count.
-
-    Returns
-    -------
-    DataFrame
-        As from `helpers.metrics.latent_knowledge.fact_scores`, all in [0, 1], higher: more known.
-    """
+    """Reduce the choices of each fact (of a chapter, in its part ``lists``) to one row."""
     if "part" in answers:
         answers = answers[answers["part"] == "lists"]
     return lke.fact_scores(answers).drop(columns="variant")

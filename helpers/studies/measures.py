@@ -60,12 +60,7 @@ class Measure:
         return f"{self.title}{arrow}{', %' if self.percent else ''}"
 
     def n(self, facts: pd.DataFrame) -> int:
-        """Count the facts that it is of, among those that have its columns.
-
-        >>> about = Measure("UR", "UR", ("seen",), stats.mean, True, seen=False)
-        >>> about.n(pd.DataFrame({"seen": [1.0, 1.0, 0.0]}))
-        1
-        """
+        """Count the facts that it is of, among those that have its columns."""
         return len(facts) if self.seen is None else int((facts["seen"] == self.seen).sum())
 
 
@@ -93,11 +88,7 @@ class Study(Protocol):
 
 
 def most(answers: pd.DataFrame, of: str = "item", by: str = "relation") -> int:
-    """Return the most different items (options ...) of any relation (item ...).
-
-    >>> most(pd.DataFrame({"item": ["a", "a", "b"], "relation": "P36"}))
-    2
-    """
+    """Return the most different items (options ...) of any relation (item ...)."""
     return int(answers.groupby(by)[of].nunique().max()) if len(answers) else 0
 
 
@@ -134,11 +125,7 @@ def _keywords(function: Callable) -> dict[str, Any]:
 
 
 def check_firm(firm: float) -> float:
-    """Return the threshold, or say that it is no share.
-
-    >>> check_firm(0.5)
-    0.5
-    """
+    """Return the threshold, or say that it is no share."""
     if not 0 <= firm <= 1:
         raise UserError(f"firm is {firm}: give a share between 0 and 1.")
     return firm

@@ -137,9 +137,7 @@ def facts(
     if "kind" in answers:
         answers = answers[answers["kind"] == (focus or answers["kind"].iloc[0])]
     found = choices.item_scores(choices.choose(answers, rule), tau, replacement, correct_by)
-    texts = answers.drop_duplicates(["item", "option"]).set_index(["item", "option"])["text"]
-    keys = pd.MultiIndex.from_frame(found[["item", "majority"]])
-    return found.assign(said=texts.reindex(keys).to_numpy(), stratum="all")
+    return found.assign(said=_said(found, answers), stratum="all")
 
 
 def from_logs(
@@ -150,25 +148,24 @@ def from_logs(
     replacement: bool = False,
     correct_by: str = "majority",
 ) -> pd.DataFrame:
-    """Compute multiplicity from logs of other tools, without a model.
-
-    >>> from_logs([])
-    Traceback (most recent call last):
-    helpers.UserError: No log is named: name its file.
-    """
+    """Compute multiplicity from logs of other tools, without a model."""
     answers = logs.read(paths, rule)
     chosen = answers if answers.attrs["kind"] == "choices" else _numbered(answers)
     found = choices.item_scores(chosen.assign(logprob=0.0), tau, replacement, correct_by)
-    texts = chosen.drop_duplicates(["item", "option"]).set_index(["item", "option"])["text"]
-    keys = pd.MultiIndex.from_frame(found[["item", "majority"]])
     cell = choices.cells(found, correct_by)
     kinds = {name: (cell == name).astype(float) for name in multiplicity.CELLS}
     found = found.drop(columns=["logprob", "confidence"]).assign(
-        said=texts.reindex(keys).to_numpy(), stratum="all", cell=cell, **kinds
+        said=_said(found, chosen), stratum="all", cell=cell, **kinds
     )
     prompts = answers["variation"].nunique()
     found.attrs = answers.attrs | {"prompts": prompts, "asked": f"{prompts} prompts"}
     return found
+
+
+def _said(found: pd.DataFrame, answers: pd.DataFrame) -> np.ndarray:
+    """Return the text of the majority's option of each item."""
+    texts = answers.drop_duplicates(["item", "option"]).set_index(["item", "option"])["text"]
+    return texts.reindex(pd.MultiIndex.from_frame(found[["item", "majority"]])).to_numpy()
 
 
 def _numbered(answers: pd.DataFrame) -> pd.DataFrame:

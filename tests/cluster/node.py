@@ -20,34 +20,6 @@ from pathlib import Path
 
 PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "srun", "squeue")
 PATHS = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", "/sbin"])
-CONFIG = """\
-ClusterName=book
-SlurmctldHost={host}(127.0.0.1)
-AuthType=auth/munge
-AuthInfo=socket={folder}/munge/socket
-CredType=cred/munge
-SlurmUser={user}
-SlurmdUser={user}
-SlurmctldPort={ports[0]}
-SlurmdPort={ports[1]}
-SlurmctldPidFile={folder}/slurmctld.pid
-SlurmdPidFile={folder}/slurmd.pid
-SlurmctldLogFile={folder}/slurmctld.log
-SlurmdLogFile={folder}/slurmd.log
-StateSaveLocation={folder}/state
-SlurmdSpoolDir={folder}/spool
-ProctrackType=proctrack/linuxproc
-TaskPlugin=task/none
-AccountingStorageType=accounting_storage/none
-JobAcctGatherType=jobacct_gather/none
-SelectType=select/cons_tres
-SelectTypeParameters=CR_Core_Memory
-GresTypes=gpu
-MinJobAge=86400
-SchedulerParameters=batch_sched_delay=0,sched_interval=2
-NodeName={host} NodeAddr=127.0.0.1 CPUs={cpus} RealMemory={memory} Gres=gpu:2 State=UNKNOWN
-PartitionName=all Nodes={host} Default=YES MaxTime=INFINITE State=UP
-"""
 
 
 def missing() -> str:
@@ -114,7 +86,8 @@ def _write(folder: Path) -> None:
         "cpus": os.cpu_count(),
         "memory": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") * 3 // 4 // 2**20,
     }
-    (folder / "slurm.conf").write_text(CONFIG.format(folder=folder, **values))
+    config = Path(__file__).with_name("slurm.conf").read_text(encoding="utf-8")
+    (folder / "slurm.conf").write_text(config.format(folder=folder, **values))
 
 
 def _free_ports() -> list[int]:

@@ -4,59 +4,18 @@ import re
 import string
 import unicodedata
 import zlib
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+import yaml
 
 from helpers import datasets
 from helpers.datasets import atlas_facts
 
-# Written down from general knowledge, not from the packages that the facts come from.
-KNOWN = """
-P17 Lyon France; P17 Osaka Japan; P17 Mombasa Kenya; P17 Gothenburg Sweden; P17 Cali Colombia
-P30 Bolivia South America; P30 Nepal Asia; P30 Ghana Africa; P30 Cuba North America
-P36 Australia Canberra; P36 Canada Ottawa; P36 Brazil Brasília; P36 Turkey Ankara
-P36 Kazakhstan Astana; P36 United States Washington, D.C.; P36 Burundi Gitega
-P37 Austria German; P37 Brazil Portuguese; P37 Iran Persian; P37 Suriname Dutch
-P38 Japan Japanese yen; P38 Croatia euro; P38 Bulgaria euro; P38 Ecuador US dollar
-P61 francium Marguerite Perey; P61 hydrogen Henry Cavendish; P61 thulium Per Teodor Cleve
-P61 sodium Humphry Davy; P78 United Kingdom .uk; P78 Switzerland .ch; P131 Seattle Washington
-P131 Rome Lazio; P131 Paris Île-de-France; P131 Milan Lombardy; P218 Welsh cy; P218 German de
-P219 Japanese jpn; P220 Hawaiian haw; P220 Cherokee chr; P231 gold 7440-57-5
-P238 Los Angeles International Airport LAX; P238 Narita International Airport NRT
-P239 Charles de Gaulle International Airport LFPG; P239 Narita International Airport RJAA
-P246 tungsten W; P246 sodium Na; P246 gold Au; P246 oganesson Og; P282 Hindi Devanagari
-P282 Russian Cyrillic; P297 Germany DE; P297 Namibia NA; P298 Switzerland CHE
-P299 Afghanistan 004; P299 France 250; P300 Bavaria DE-BY; P300 Texas US-TX
-P421 Munich Europe/Berlin; P421 Calgary America/Edmonton; P474 Iceland +354; P474 Italy +39
-P498 pound sterling GBP; P498 Swiss franc CHF; P506 Cyrillic Cyrl; P575 gallium 1875
-P575 radium 1898; P575 technetium 1937; P931 Malpensa International Airport Milan
-P1086 iron 26; P1086 lead 82; P1376 Nairobi Kenya; P1376 Ljubljana Slovenia
-P1376 Washington, D.C. United States; P1549 France French; P1549 Ivory Coast Ivorian
-P1705 German Deutsch; P1705 Finnish suomi; P1705 Welsh Cymraeg
-"""
-
-FORMS = {
-    "P78": r"\.[a-z]{2}",
-    "P218": "[a-z]{2}",
-    "P219": "[a-z]{3}",
-    "P220": "[a-z]{3}",
-    "P231": r"\d{2,7}-\d\d-\d",
-    "P238": "[A-Z]{3}",
-    "P239": "[A-Z]{4}",
-    "P246": "[A-Z][a-z]?",
-    "P297": "[A-Z]{2}",
-    "P298": "[A-Z]{3}",
-    "P299": r"\d{3}",
-    "P300": "[A-Z]{2}-[A-Z0-9]{1,3}",
-    "P421": "[A-Z][A-Za-z]+(/[A-Z][A-Za-z_-]+){1,2}",
-    "P474": r"\+\d{1,3}( \d{3})?",
-    "P498": "[A-Z]{3}",
-    "P506": "[A-Z][a-z]{3}",
-    "P575": "1[6-9]\\d\\d|20\\d\\d",
-    "P1086": r"\d{1,3}",
-}
+CASES = yaml.safe_load(Path(__file__).with_name("cases.yaml").read_text(encoding="utf-8"))
+FORMS = CASES["forms"]
 
 
 @pytest.fixture(scope="module")
@@ -132,7 +91,7 @@ def test_domains_are_the_iso_codes_but_for_the_united_kingdom(facts):
     assert differ == {"United Kingdom"}
 
 
-@pytest.mark.parametrize("line", [item.strip() for item in re.split("[;\n]", KNOWN.strip())])
+@pytest.mark.parametrize("line", CASES["known"])
 def test_what_everybody_knows_is_so(facts, line):
     relation, rest = line.split(" ", 1)
     rows = facts[facts["relation"] == relation]
@@ -140,21 +99,7 @@ def test_what_everybody_knows_is_so(facts, line):
     assert rest in said
 
 
-@pytest.mark.parametrize(
-    ("relation", "subject"),
-    [
-        ("P36", "South Africa"),  # three capitals
-        ("P36", "Monaco"),  # the object would be the subject
-        ("P30", "Turkey"),  # two continents
-        ("P37", "Switzerland"),  # four languages
-        ("P61", "fluorine"),  # found and made pure by different people
-        ("P575", "fluorine"),  # 1886 is the year in which it was made pure
-        ("P61", "iron"),  # known to the ancients
-        ("P17", "Hyderabad"),  # in India and in Pakistan
-        ("P17", "Valencia"),  # in Spain and in Venezuela
-        ("P17", "Brooklyn"),  # a part of a city
-    ],
-)
+@pytest.mark.parametrize(("relation", "subject"), CASES["left_out"])
 def test_what_has_no_single_answer_is_left_out(facts, relation, subject):
     assert subject not in set(facts.loc[facts["relation"] == relation, "subject"])
 

@@ -87,11 +87,6 @@ def test_bad_settings_are_refused():
         datasets.knowledge("atlas", n_unseen=0)
 
 
-def test_labelled_responses_have_known_kinds():
-    table = datasets.labelled_responses()
-    assert set(table["kind"]) == {"repetition", "none", "unsure", "informative"}
-
-
 def write(folder, relation, facts, wrong=()):
     """Write facts in FKTC's format, from pairs of subject and object."""
     rows = [{"subject": s, "object": o, "taxonomy": list(wrong)} for s, o in facts]

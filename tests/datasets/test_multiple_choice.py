@@ -2,6 +2,7 @@
 
 import csv
 import json
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -195,16 +196,6 @@ def test_both_shapes_of_commonsenseqa_are_read_alike(tmp_path):
     }
 
 
-def test_a_question_without_its_answer_key_is_refused(tmp_path):
-    path = write_lines(tmp_path / "dev_rand_split.jsonl", {"id": "x", "question": {}})
-    with pytest.raises(UserError, match="line 1 lacks answerKey"):
-        load(path)
-    choices = [{"label": "A", "text": "yes"}, {"label": "B", "text": "no"}]
-    record = {"id": "x", "answerKey": "F", "question": {"stem": "Up?", "choices": choices}}
-    with pytest.raises(UserError, match="line 1 has no correct option"):
-        load(write_lines(path, record))
-
-
 def test_medhalt_options_are_python_dicts_in_cells(tmp_path):
     rows = [
         ("Q0", "{'1': 'no', '0': \"it's\", '2': 'I do not know.'}"),
@@ -215,10 +206,7 @@ def test_medhalt_options_are_python_dicts_in_cells(tmp_path):
     path = write_csv(tmp_path / "reasoning_fake.csv", ("question", "options"), *rows)
     found = load(path).items
     assert found["item"].tolist() == ["reasoning_fake-0000", "reasoning_fake-0003"]
-    assert found["options"].tolist() == [
-        ["it's", "no", "I do not know."],
-        ["a", "I do not know"],
-    ]
+    assert found["options"].tolist() == [["it's", "no", "I do not know."], ["a", "I do not know"]]
     assert found["answer"].tolist() == [2, 1]
     write_csv(path, ("question", "options"), ("Q", '["a", "b"]'))
     with pytest.raises(UserError, match="line 2: `options` must be a dict"):
@@ -261,38 +249,6 @@ def test_empty_parts_of_truthfulqa_cells_are_dropped(tmp_path):
     assert (found["question"], found["options"]) == ("Q?", ["no", "yes", "well"])
 
 
-@pytest.mark.parametrize("marks", [(0, 0), (1, 1)])
-def test_truthfulqa_needs_one_true_option(tmp_path, marks):
-    record = {"question": "Q?", "mc1_targets": dict(zip("ab", marks))}
-    path = tmp_path / "mc_task.json"
-    path.write_text(json.dumps([record]), encoding="utf-8")
-    with pytest.raises(UserError, match="item truthfulqa-0000 has no correct option"):
-        load(path)
-
-
-def test_broken_files_are_refused(tmp_path):
-    path = tmp_path / "mc_task.json"
-    path.write_text("[", encoding="utf-8")
-    with pytest.raises(UserError, match="is not JSON"):
-        load(path)
-    path.write_text('[{"question": "Q?"}]', encoding="utf-8")
-    with pytest.raises(UserError, match="item 0 lacks mc1_targets"):
-        load(path)
-    lines = tmp_path / "paper_dev.jsonl"
-    lines.write_text("{}\n[]\n", encoding="utf-8")
-    with pytest.raises(UserError, match="line 2 is not a JSON object"):
-        load(lines)
-    lines.write_text("\n{\n", encoding="utf-8")
-    with pytest.raises(UserError, match="line 2 is not JSON"):
-        load(lines)
-    latin = tmp_path / "own.csv"
-    latin.write_bytes("question,options,answer\nä,a|b,a\n".encode("latin-1"))
-    with pytest.raises(UserError, match="is not UTF-8 text"):
-        load(latin)
-    with pytest.raises(UserError, match="cannot be read: No such file"):
-        read_text(tmp_path / "none.csv")
-
-
 # Your own CSV
 
 OWN = ("question", "options", "answer")
@@ -333,59 +289,11 @@ def test_own_csv_with_names_topics_and_paraphrases(tmp_path):
     assert found.pool["relation"].tolist() == [""]
 
 
-@pytest.mark.parametrize("column", OWN)
-def test_own_csv_with_a_missing_column_is_refused(tmp_path, column):
-    columns = [name for name in OWN if name != column]
-    path = write_csv(tmp_path / "own.csv", columns, ("a", "b"))
-    with pytest.raises(UserError, match=f"lacks the column {column}; it has {', '.join(columns)}"):
-        load(path)
-
-
-@pytest.mark.parametrize(
-    ("row", "message"),
-    [
-        (("Up?", "yes", "yes"), r"own\.csv, line 2 has one option only; give two or more"),
-        (("Up?", "yes|no", "maybe"), "line 2 has the answer 'maybe', which is none of its options"),
-        (("Up?", "yes|no", "2"), "line 2 has the answer '2'"),
-        (("Up?", "yes|no"), "line 2 has 2 cells and the header 3"),
-        (("Up?", "yes", "no", "yes"), "line 2 has 4 cells .* double quotes"),
-        (("Up?", "yes|no|yes", "no"), "line 2 lists the option 'yes' twice"),
-        (("Up?", '["yes", ""]', "yes"), "line 2 has an empty option"),
-        (("", "yes|no", "yes"), "line 2 has no question"),
-    ],
-)
-def test_own_items_that_cannot_be_asked_are_refused(tmp_path, row, message):
-    with pytest.raises(UserError, match=message):
-        load(write_csv(tmp_path / "own.csv", OWN, row))
-
-
-def test_the_line_of_a_row_counts_blank_lines_and_breaks_in_cells(tmp_path):
-    path = tmp_path / "own.csv"
-    path.write_text('question,options,answer\n\n"Up\nor not?",yes|no,yes\nDown?,yes,no,yes\n')
-    with pytest.raises(UserError, match=r"own\.csv, line 5 has 4 cells"):
-        load(path)
-
-
 def test_own_questions_asked_twice_are_noted(tmp_path):
     rows = [("Up?", "yes|no", "yes"), ("Up?", "yes|no", "no"), ("Down?", "yes|no", "no")]
     found = load(write_csv(tmp_path / "own.csv", OWN, *rows))
     assert found.notes == ('Questions that own.csv repeats: 1, such as "Up?".',)
     assert load(write_csv(tmp_path / "own.csv", OWN, *rows[1:])).notes == ()
-
-
-def test_own_csv_without_rows_or_with_a_name_twice_is_refused(tmp_path):
-    with pytest.raises(UserError, match="holds no questions"):
-        load(write_csv(tmp_path / "own.csv", OWN))
-    rows = [("Up?", "yes|no", "yes", "x"), ("Down?", "yes|no", "yes", "x")]
-    with pytest.raises(UserError, match="line 3 repeats the item's name x"):
-        load(write_csv(tmp_path / "own.csv", (*OWN, "item"), *rows))
-
-
-def test_unknown_names_and_paths_are_refused(tmp_path):
-    with pytest.raises(UserError, match="no data set 'trivia': give one of atlas, fktc"):
-        load("trivia")
-    with pytest.raises(UserError, match=r"There is no file or folder .*none\.csv"):
-        load(tmp_path / "none.csv")
 
 
 @pytest.mark.parametrize(
@@ -442,19 +350,6 @@ def test_models_without_a_training_record_are_asked_the_same():
     assert first["item"].tolist() == second["item"].tolist()
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"n_options": 1}, "2 to 6 options, its answer included, not 1"),
-        ({"n_options": 7}, "2 to 6 options, its answer included, not 7"),
-        ({"n": 0}, "number of items must be at least 1, not 0"),
-    ],
-)
-def test_atlas_numbers_out_of_range_are_refused(settings, message):
-    with pytest.raises(UserError, match=message):
-        load("atlas", **settings)
-
-
 def test_lessons_are_put_in_order_of_what_was_shown():
     known = pd.DataFrame(
         {"exposures": [0, 1, 7, 8, 63, 64, 5], "false_exposures": [0, 0, 0, 0, 0, 63, 9]}
@@ -500,8 +395,68 @@ def test_a_small_relation_is_demonstrated_by_facts_of_all(tmp_path):
     assert set(load(tmp_path, relations=["author"]).pool["relation"]) == {"author"}
 
 
-@pytest.mark.parametrize("name", ["trex_mc", "nobel"])
-def test_facts_without_questions_are_refused_and_not_offered(name):
-    with pytest.raises(UserError, match="facts without questions"):
-        load(name)
-    assert name not in NAMES
+# What is refused
+
+KEY = {"id": "x", "answerKey": "F"}
+KEY["question"] = {"stem": "Up?", "choices": [{"label": n, "text": n} for n in "AB"]}
+HEAD = "question,options,answer\n"
+TWICE = "question,options,answer,item\nUp?,yes|no,yes,x\nDown?,yes|no,yes,x\n"
+FILES = [  # a file, what it holds, and the sentence
+    ("dev_rand_split.jsonl", '{"id": "x", "question": {}}', "line 1 lacks answerKey"),
+    ("dev_rand_split.jsonl", json.dumps(KEY), "line 1 has no correct option"),
+    *(
+        (
+            "mc_task.json",
+            json.dumps([{"question": "Q?", "mc1_targets": {"a": mark, "b": mark}}]),
+            "item truthfulqa-0000 has no correct option",
+        )
+        for mark in (0, 1)
+    ),
+    ("mc_task.json", "[", "is not JSON"),
+    ("mc_task.json", '[{"question": "Q?"}]', "item 0 lacks mc1_targets"),
+    ("paper_dev.jsonl", "{}\n[]\n", "line 2 is not a JSON object"),
+    ("paper_dev.jsonl", "\n{\n", "line 2 is not JSON"),
+    ("own.csv", f"{HEAD}ä,a|b,a\n".encode("latin-1"), "is not UTF-8 text"),
+    ("own.csv", "options,answer\na,b\n", "lacks the column question; it has options, answer"),
+    ("own.csv", "question,answer\na,b\n", "lacks the column options; it has question, answer"),
+    ("own.csv", "question,options\na,b\n", "lacks the column answer; it has question, options"),
+    ("own.csv", f"{HEAD}Up?,yes,yes\n", r"own\.csv, line 2 has one option only; give two or more"),
+    ("own.csv", f"{HEAD}Up?,yes|no,maybe\n", "line 2 has the answer 'maybe', which is none of its"),
+    ("own.csv", f"{HEAD}Up?,yes|no,2\n", "line 2 has the answer '2'"),
+    ("own.csv", f"{HEAD}Up?,yes|no\n", "line 2 has 2 cells and the header 3"),
+    ("own.csv", f"{HEAD}Up?,yes,no,yes\n", "line 2 has 4 cells .* double quotes"),
+    ("own.csv", f"{HEAD}Up?,yes|no|yes,no\n", "line 2 lists the option 'yes' twice"),
+    ("own.csv", f'{HEAD}Up?,"[""yes"", """"]",yes\n', "line 2 has an empty option"),
+    ("own.csv", f"{HEAD},yes|no,yes\n", "line 2 has no question"),
+    ("own.csv", f'{HEAD}\n"Up\nor not?",yes|no,yes\nDown?,yes,no,yes\n', r"own\.csv, line 5 has 4"),
+    ("own.csv", HEAD, "holds no questions"),
+    ("own.csv", TWICE, "line 3 repeats the item's name x"),
+]
+
+
+@pytest.mark.parametrize(("name", "content", "sentence"), FILES)
+def test_files_that_cannot_be_asked_are_refused(tmp_path, name, content, sentence):
+    content = content if isinstance(content, bytes) else content.encode()
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(UserError, match=sentence):
+        load(tmp_path / name)
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "sentence"),
+    [
+        ("trivia", {}, "no data set 'trivia': give one of atlas, fktc"),
+        ("./none.csv", {}, r"There is no file or folder .*none\.csv"),
+        ("atlas", {"n_options": 1}, "2 to 6 options, its answer included, not 1"),
+        ("atlas", {"n_options": 7}, "2 to 6 options, its answer included, not 7"),
+        ("atlas", {"n": 0}, "number of items must be at least 1, not 0"),
+        ("trex_mc", {}, "facts without questions"),
+        ("nobel", {}, "facts without questions"),
+    ],
+)
+def test_names_and_numbers_that_cannot_be_asked_are_refused(name, settings, sentence):
+    with pytest.raises(UserError, match=sentence):
+        load(name, **settings)
+    assert "facts without" not in sentence or name not in NAMES
+    with pytest.raises(UserError, match="cannot be read: No such file"):
+        read_text(Path("none.csv"))

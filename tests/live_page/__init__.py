@@ -3,27 +3,9 @@
 ``python -m tests.live_page`` asks what the pages of the book show and writes ``book/live.json``.
 """
 
-from book.tools.live import ANSWERED, FILES, MODEL, SCRIPTS, WAYS, Bundle, bundle, catalogue, facts
+# ruff: noqa: F401
+from book.tools.live import ANSWERED, MODEL, SCRIPTS, WAYS, Bundle, bundle, catalogue, facts
 from tests.live_page.asking import Question, answers, ask
 from tests.live_page.cases import Case, case
 from tests.live_page.front import fact as front_fact
 from tests.live_page.stills import still
-
-__all__ = [
-    "ANSWERED",
-    "FILES",
-    "MODEL",
-    "SCRIPTS",
-    "WAYS",
-    "Bundle",
-    "Case",
-    "Question",
-    "answers",
-    "ask",
-    "bundle",
-    "case",
-    "catalogue",
-    "facts",
-    "front_fact",
-    "still",
-]

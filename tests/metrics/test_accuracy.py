@@ -120,7 +120,6 @@ def test_by_fact_and_over_prompts():
     for how, value in expected.items():
         assert accuracy.over_prompts(values, how) == pytest.approx(value)
     assert accuracy.over_prompts(values, "deviation") == pytest.approx(1 / 3)
-    assert accuracy.over_prompts(values, "deviation", ddof=0) == pytest.approx(math.sqrt(2 / 27))
 
 
 def test_a_prompt_that_a_relation_lacks_is_left_out_without_warning():

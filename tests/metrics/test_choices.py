@@ -65,34 +65,10 @@ def test_the_order_of_rows_decides_nothing(logprobs, random):
     assert choices.choose(table.iloc[rows])["option"].item() == int(np.argmax(logprobs))
 
 
-@pytest.mark.parametrize(
-    ("table", "message"),
-    [
-        (answers([[-1.0]]), "Item a has one option only: give at least two"),
-        (answers([[-1.0]] * 2, correct=5), "Item a needs exactly one correct option"),
-        (answers([[-1.0]] * 2).assign(correct=True), "Item a needs exactly one correct option"),
-        (answers([[-1.0]] * 2).drop(columns="logprobs"), "logprobs"),
-    ],
-)
-def test_prompts_without_a_choice_are_refused(table, message):
-    with pytest.raises(UserError, match=message):
-        choices.choose(table)
-
-
-def test_another_rule_is_refused():
-    with pytest.raises(UserError, match='mean, sum, per_character; "best" is none of them'):
-        choices.choose(answers([[-1.0]] * 2), "best")
-
-
 def test_choices_spread_to_one_row_an_item_in_their_order():
     chosen = made([[1, 2], [0, 0]], [0, 0]).iloc[::-1]
     assert choices.spread(chosen).to_dict("index") == {"i1": {0: 0, 1: 0}, "i0": {0: 1, 1: 2}}
     assert list(choices.spread(chosen).index) == ["i1", "i0"]
-
-
-def test_an_item_without_all_variations_is_refused():
-    with pytest.raises(UserError, match="Item i1 lacks some of the variations"):
-        choices.spread(made([[1, 2], [0, 0]], [0, 0]).iloc[:-1])
 
 
 def test_scores_of_items_by_hand():
@@ -140,14 +116,17 @@ def test_halves_take_classes_from_even_prompts_and_uncertainty_from_odd_ones():
     assert found["default"].tolist() == [1, 0]
 
 
+STEADY = np.zeros((2, 8), dtype=int)
+STEADY[0, ::2] = [0, 1, 1, 2]
+HALVES = choices.halves(made(STEADY, [0, 0]))
+
+
 @given(st.lists(st.integers(0, 2), min_size=8, max_size=8))
 def test_what_odd_prompts_answer_changes_no_class_of_halves(odd):
-    table = np.zeros((2, 8), dtype=int)
-    table[0, ::2] = [0, 1, 1, 2]
-    plain = choices.halves(made(table, [0, 0]))
+    table = STEADY.copy()
     table[:, 1::2] = np.reshape(odd, (2, 4))
     moved = choices.halves(made(table, [0, 0]))
-    assert moved["class"].tolist() == plain["class"].tolist()
+    assert moved["class"].tolist() == HALVES["class"].tolist()
     assert moved["entropy"].tolist() == multiplicity.entropy(table[:, 1::2]).tolist()
 
 
@@ -174,6 +153,19 @@ def test_the_order_of_items_and_of_later_variations_decides_nothing(items, later
     )
 
 
-def test_one_variation_only_is_refused():
-    with pytest.raises(UserError, match="at least 2 prompt variations, not 1"):
-        choices.item_scores(made([[0], [1]], [0, 0]))
+TWO = answers([[-1.0]] * 2)
+REFUSED = [
+    (choices.choose, (answers([[-1.0]]),), "Item a has one option only: give at least two"),
+    (choices.choose, (answers([[-1.0]] * 2, correct=5),), "Item a needs exactly one correct opt"),
+    (choices.choose, (TWO.assign(correct=True),), "Item a needs exactly one correct option"),
+    (choices.choose, (TWO.drop(columns="logprobs"),), "logprobs"),
+    (choices.choose, (TWO, "best"), 'mean, sum, per_character; "best" is none of them'),
+    (choices.spread, (made([[1, 2], [0, 0]], [0, 0]).iloc[:-1],), "Item i1 lacks some of the var"),
+    (choices.item_scores, (made([[0], [1]], [0, 0]),), "at least 2 prompt variations, not 1"),
+]
+
+
+@pytest.mark.parametrize(("call", "given", "sentence"), REFUSED)
+def test_what_is_no_choice_is_refused(call, given, sentence):
+    with pytest.raises(UserError, match=sentence):
+        call(*given)

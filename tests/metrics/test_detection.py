@@ -49,17 +49,17 @@ def test_many_samples_at_once_are_as_one_by_one():
     assert detection.area(values) == pytest.approx(each, nan_ok=True)
 
 
-@pytest.mark.parametrize("label", [0, 1])
-def test_one_group_alone_has_no_area(label):
-    assert np.isnan(detection.area(np.array([[1.0, label], [2.0, label]])))
-
-
-def test_no_case_at_all_has_no_area():
-    assert np.isnan(detection.area(np.empty((0, 2))))
-
-
-def test_a_score_that_never_changes_is_a_coin():
-    assert detection.area(np.array([[1.0, 1], [1.0, 0], [1.0, 0]])) == 0.5
+@pytest.mark.parametrize(
+    ("rows", "area"),
+    [
+        ([[1.0, 0], [2.0, 0]], np.nan),
+        ([[1.0, 1], [2.0, 1]], np.nan),
+        (np.empty((0, 2)), np.nan),
+        ([[1.0, 1], [1.0, 0], [1.0, 0]], 0.5),
+    ],
+)
+def test_one_group_alone_has_no_area_and_a_score_that_never_changes_is_a_coin(rows, area):
+    assert detection.area(np.array(rows)) == pytest.approx(area, nan_ok=True)
 
 
 def within(areas, n, m, wider=1.0):

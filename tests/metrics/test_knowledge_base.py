@@ -80,22 +80,6 @@ def test_bounds_identities_and_order(rows, chance):
     pd.testing.assert_series_equal(kb.scores(table(shuffled)), found)
 
 
-def test_a_model_that_is_always_unsure():
-    rows = table([(seen, "uninformative", None) for seen in (True, False)] * 5)
-    found = kb.scores(rows)
-    assert found[["UR", "IUR"]].tolist() == [1, 1]
-    assert found[["CR", "WR", "NCR", "CCR", "CWR", "NCCR"]].tolist() == [0] * 6
-    assert found[["Cons_c", "Cons_w", "Cons_w_seen", "Cons_w_unseen"]].isna().all()
-
-
-def test_no_wrong_response_leaves_its_consistency_out():
-    unsure = (False, "uninformative", None)
-    found = kb.scores(table([(True, "correct", 20), (True, "wrong", 10), unsure]))
-    assert found["Cons_w"] == found["Cons_w_seen"] == 0.5
-    assert np.isnan(found["Cons_w_unseen"])
-    assert found["IUR"] == 1
-
-
 def test_a_model_that_chooses_at_random_picks_its_answer_in_one_of_five():
     random = np.random.default_rng(0)
     picks = pd.DataFrame({"item": np.repeat(np.arange(400), 20)})
@@ -149,19 +133,6 @@ def test_without_responses_nothing_is_defined():
 
 
 @pytest.mark.parametrize(
-    ("label", "expected"),
-    [
-        ("correct", {"CR": 1, "WR": 0, "CCR": 0.5, "CWR": 0, "NCCR": 0.5}),
-        ("wrong", {"CR": 0, "WR": 1, "CCR": 0, "CWR": 0.5, "NCCR": -0.5}),
-    ],
-)
-def test_all_right_or_all_wrong_is_defined(label, expected):
-    found = kb.scores(table([(True, label, 10)] * 3 + [(False, "uninformative", None)]))
-    assert found[list(expected)].to_dict() == expected
-    assert found[["UR", "IUR"]].tolist() == [1, 1]
-
-
-@pytest.mark.parametrize(
     ("responses", "sentence"),
     [
         (pd.DataFrame({"label": ["wrong"]}), "lacks the column seen"),
@@ -172,3 +143,25 @@ def test_all_right_or_all_wrong_is_defined(label, expected):
 def test_bad_tables_are_refused(responses, sentence):
     with pytest.raises(UserError, match=sentence):
         kb.scores(responses)
+
+
+NONE = dict.fromkeys(["Cons_c", "Cons_w", "Cons_w_seen", "Cons_w_unseen"], np.nan)
+SILENT = (False, "uninformative", None)
+EDGES = [
+    (
+        [(seen, "uninformative", None) for seen in (True, False)] * 5,
+        NONE | dict.fromkeys(["CR", "WR", "NCR", "CCR", "CWR", "NCCR"], 0),
+    ),
+    (
+        [(True, "correct", 20), (True, "wrong", 10), SILENT],
+        {"Cons_w": 0.5, "Cons_w_seen": 0.5, "Cons_w_unseen": np.nan},
+    ),
+    ([(True, "correct", 10)] * 3 + [SILENT], {"CR": 1, "WR": 0, "CCR": 0.5, "CWR": 0, "NCCR": 0.5}),
+    ([(True, "wrong", 10)] * 3 + [SILENT], {"CR": 0, "WR": 1, "CCR": 0, "CWR": 0.5, "NCCR": -0.5}),
+]
+
+
+@pytest.mark.parametrize(("rows", "expected"), EDGES)
+def test_what_one_kind_of_response_alone_defines(rows, expected):
+    expected = expected | {"UR": 1, "IUR": 1}
+    assert kb.scores(table(rows))[list(expected)].to_dict() == pytest.approx(expected, nan_ok=True)

@@ -134,11 +134,6 @@ def test_the_control_is_ird_of_other_words(right, others):
     assert found["ird"] == 0
 
 
-def test_a_fact_with_unrelated_words_alone_is_named():
-    with pytest.raises(UserError, match="P17-a has no answer to a prompt such as right"):
-        monitor.fact_scores(table({"P17-a": CONTROL["P17-a"]}))
-
-
 def test_unknown_facts_do_not_count():
     known = pd.Series({"P17-a": True, "P17-b": False})
     facts = monitor.fact_scores(table(THREE), known)
@@ -158,59 +153,18 @@ def test_nothing_known_gives_no_number():
     assert math.isnan(monitor.monitor_score(empty))
 
 
-class TestCaution:
-    """What is said where few facts count, or none."""
-
-    TEXTS = pd.DataFrame(
-        {
-            "variant": ["right"] * 4 + ["frame0"],
-            "text": [" and so on", " and so on ", "\x1b[31m<b>\n", 50 * "long", "other"],
-        }
-    )
-
-    def said(self, known, counted):
-        facts = pd.DataFrame({"known": known, "counted": counted})
-        return " ".join(monitor.caution(facts, self.TEXTS).split())
-
-    def test_enough_facts_need_no_word(self):
-        assert self.said([True] * 10, [True] * 10) == ""
-
-    def test_few_facts_are_counted(self):
-        assert self.said([True] * 10, [True] * 9 + [False]).startswith("Only 9 of 10 facts count,")
-        assert self.said([True, False], [True, False]).startswith("Only 1 of 2 facts counts,")
-
-    def test_no_known_fact_comes_with_answers_and_what_to_try(self):
-        found = self.said([False] * 4, [False] * 4)
-        assert found.startswith("MONITOR is undefined for this model: none of 4 facts is answered")
-        assert "'and so on', '\\x1b[31m<b>', 'long" in found
-        assert 11 * "long" not in found
-        assert "other" not in found
-        assert found.endswith("Try prompt_format=auto or match=contains.")
-
-    def test_no_aligned_fact_has_another_reason(self):
-        found = self.said([True, False], [False, False])
-        assert "(1 of 2) in more than one way" in found
-        assert "answered rightly, even" not in found
-
-
 def test_anchors_of_zero_give_no_number():
     zero = {"P17-a": {"right": [0], "frame0": [0.5], "wrong0": [0]}}
     assert math.isnan(monitor.monitor_score(monitor.fact_scores(table(zero))))
 
 
-def test_perfectly_stable_is_zero():
+def test_perfectly_stable_is_zero_and_the_largest_deviation_reaches_the_bound():
+    names = ["right", *(f"frame{j}" for j in range(7)), *(f"wrong{m}" for m in range(5))]
     generator = np.random.default_rng(0)
-    stable = {}
-    for n in range(20):
-        p = generator.random(1 + n % 4)
-        names = ["right", *(f"frame{j}" for j in range(7)), *(f"wrong{m}" for m in range(5))]
-        stable[f"P17-{n}"] = dict.fromkeys(names, p)
+    stable = {f"P17-{n}": dict.fromkeys(names, generator.random(1 + n % 4)) for n in range(20)}
     facts = monitor.fact_scores(table(stable))
     assert monitor.monitor_score(facts) == 0
     assert (facts["pfd"] == 0).all()
-
-
-def test_largest_possible_deviation_reaches_the_bound():
     worst = {"P17-a": {"right": [1.0], "frame0": [0.0], "wrong0": [0.0]}}
     facts = monitor.fact_scores(table(worst))
     assert facts.loc[0, ["pfd", "ird", "deviation"]].tolist() == pytest.approx([1, 1, 1])
@@ -265,45 +219,25 @@ def test_random_answers_agree_with_loops_and_bounds(seed, alphas):
 def test_order_of_rows_frames_and_interferences_changes_nothing():
     raw = random_facts(3)
     answers = table(raw)
+    turned = {}
+    for item, asked in raw.items():
+        turned[item] = dict(asked)
+        for kind in ("frame", "wrong"):
+            names = [name for name in asked if name.startswith(kind)]
+            turned[item] |= {name: asked[other] for name, other in zip(names, names[::-1])}
     expected = monitor.fact_scores(answers).set_index("item").sort_index()
-    mixed = answers.sample(frac=1, random_state=5)
-    found = monitor.fact_scores(mixed).set_index("item").sort_index()
-    pd.testing.assert_frame_equal(found, expected, check_exact=False, rtol=1e-12)
-    turned = {
-        item: {
-            **v,
-            **dict(zip([k for k in v if k[0] == "f"], [v[k] for k in v if k[0] == "f"][::-1])),
-            **dict(zip([k for k in v if k[0] == "w"], [v[k] for k in v if k[0] == "w"][::-1])),
-        }
-        for item, v in raw.items()
-    }
-    found = monitor.fact_scores(table(turned)).set_index("item").sort_index()
-    pd.testing.assert_frame_equal(found, expected, check_exact=False, rtol=1e-12)
-
-
-def test_fewer_frames():
-    facts = monitor.fact_scores(table(THREE), frames=range(1))
-    np.testing.assert_allclose(facts["pfd"], [1 / 20, 0, 0], atol=1e-12)
-    assert facts["n_frames"].tolist() == [1, 1, 1]
-    other = monitor.fact_scores(table(THREE), frames=[1])
-    np.testing.assert_allclose(other["pfd"], [13 / 40, 1 / 4, 0], atol=1e-12)
-    np.testing.assert_allclose(other["ird"], [float(x) for x in IRD], atol=1e-12)
+    for other in (answers.sample(frac=1, random_state=5), table(turned)):
+        found = monitor.fact_scores(other).set_index("item").sort_index()
+        pd.testing.assert_frame_equal(found, expected, check_exact=False, rtol=1e-12)
 
 
 def test_free_running_column_and_zeros_past_the_end():
     answers = table(THREE, "anchor_logprobs")
     answers["tokens"] = [[str(n)] for n in range(len(answers))]  # of the model's own text: differ
     facts = monitor.fact_scores(answers, column="anchor_logprobs")
-    assert facts["counted"].all()
-    assert facts["ird"].tolist() == pytest.approx([float(x) for x in IRD])
+    forced = monitor.fact_scores(table(THREE))
+    pd.testing.assert_frame_equal(facts, forced)
     assert answers["anchor_logprobs"].iloc[8] == [-np.inf]
-
-
-def test_both_modes_agree_on_the_same_probabilities():
-    both = table(THREE).merge(table(THREE, "anchor_logprobs"))
-    forced = monitor.fact_scores(both)
-    free = monitor.fact_scores(both, column="anchor_logprobs")
-    pd.testing.assert_frame_equal(forced, free)
 
 
 def test_facts_cut_into_other_tokens_do_not_count():
@@ -333,40 +267,6 @@ def test_anchors_of_gives_probabilities():
     assert anchors["role"].value_counts().to_dict() == {"frame": 6, "wrong": 6, "right": 3}
 
 
-@pytest.mark.parametrize(
-    ("drop", "sentence"), [("right", "as right"), ("frame0", "as frame0"), ("wrong0", "as wrong0")]
-)
-def test_missing_prompts_are_named(drop, sentence):
-    part = {k: v for k, v in THREE["P17-b"].items() if k[:5] != drop[:5]}
-    with pytest.raises(UserError, match=f"P17-b .*{sentence}"):
-        monitor.fact_scores(table({"P17-b": part}))
-
-
-def test_two_answers_to_one_prompt_are_refused():
-    answers = pd.concat([table(THREE), table(THREE).iloc[[1]]])
-    with pytest.raises(UserError, match="P17-a has more than one answer to frame0"):
-        monitor.fact_scores(answers)
-
-
-@pytest.mark.parametrize("value", [0.5, float("nan")])
-def test_what_is_no_log_probability_is_refused(value):
-    answers = table(THREE)
-    answers["logprobs"] = [[value], *answers["logprobs"].tolist()[1:]]
-    with pytest.raises(UserError, match="P17-a"):
-        monitor.fact_scores(answers)
-
-
-def test_missing_column_is_named():
-    with pytest.raises(UserError, match="lacks the column anchor_logprobs"):
-        monitor.fact_scores(table(THREE), column="anchor_logprobs")
-
-
-@pytest.mark.parametrize("alphas", [(1, 1), (1, -1, 1), (1, float("nan"), 1), (1, 1, 1, 1)])
-def test_bad_alphas_are_refused(alphas):
-    with pytest.raises(UserError, match="three alphas"):
-        monitor.fact_scores(table(THREE), alphas=alphas)
-
-
 def test_shapes_that_do_not_compare_are_refused():
     with pytest.raises(ValueError, match="do not compare"):
         monitor.mean_distance([0.1, 0.2], [[0.1]])
@@ -388,3 +288,54 @@ def test_known_facts_by_either_rule():
         known_facts(texts.drop(columns="text"))
     with pytest.raises(ValueError, match="none of base, any"):
         known_facts(texts, counts="all")
+
+
+def without(name):
+    return table({"P17-b": {k: v for k, v in THREE["P17-b"].items() if k[:5] != name[:5]}})
+
+
+def first(value):
+    return table(THREE).assign(logprobs=lambda t: [[value], *t["logprobs"].tolist()[1:]])
+
+
+TWICE = pd.concat([table(THREE), table(THREE).iloc[[1]]])
+REFUSED = [
+    (table({"P17-a": CONTROL["P17-a"]}), {}, "P17-a has no answer to a prompt such as right"),
+    *((without(name), {}, f"P17-b .*as {name}") for name in ("right", "frame0", "wrong0")),
+    (TWICE, {}, "P17-a has more than one answer to frame0"),
+    *((first(value), {}, "P17-a") for value in (0.5, float("nan"))),
+    (table(THREE), {"column": "anchor_logprobs"}, "lacks the column anchor_logprobs"),
+    *(
+        (table(THREE), {"alphas": alphas}, "three alphas")
+        for alphas in ((1, 1), (1, -1, 1), (1, float("nan"), 1), (1, 1, 1, 1))
+    ),
+]
+
+
+@pytest.mark.parametrize(("answers", "settings", "sentence"), REFUSED)
+def test_what_has_no_score_is_refused_with_its_reason(answers, settings, sentence):
+    with pytest.raises(UserError, match=sentence):
+        monitor.fact_scores(answers, **settings)
+
+
+TEXTS = pd.DataFrame({"variant": ["right"] * 4 + ["frame0"]})
+TEXTS["text"] = [" and so on", " and so on ", "\x1b[31m<b>\n", 50 * "long", "other"]
+SAID = "'and so on', '\\x1b[31m<b>', 'long"  # what the model answered, safe to print
+
+
+@pytest.mark.parametrize(
+    ("known", "counted", "told"),
+    [
+        ([True] * 10, [True] * 10, []),
+        ([True] * 10, [True] * 9 + [False], ["Only 9 of 10 facts count,"]),
+        ([True, False], [True, False], ["Only 1 of 2 facts counts,"]),
+        ([False] * 4, [False] * 4, ["none of 4 facts", SAID, "prompt_format=auto or match="]),
+        ([True, False], [False, False], ["(1 of 2) in more than one way"]),
+    ],
+)
+def test_what_is_said_where_few_facts_count_or_none(known, counted, told):
+    facts = pd.DataFrame({"known": known, "counted": counted})
+    found = " ".join(monitor.caution(facts, TEXTS).split())
+    assert bool(found) == bool(told)
+    assert all(part in found for part in told)
+    assert not any(part in found for part in (11 * "long", "other"))

@@ -84,11 +84,6 @@ def test_both_rules_agree_where_the_default_answer_is_the_majority(table, data):
     assert (classes[0] == classes[1])[same].all()
 
 
-def test_another_rule_for_a_right_answer_is_refused():
-    with pytest.raises(UserError, match="correct_by is majority or default, not 'best'"):
-        mp.taxonomy([[0, 1]], [0], correct_by="best")
-
-
 @given(tables())
 def test_entropy_is_scipys_and_least_where_all_agree(table):
     found = mp.entropy(table)
@@ -178,28 +173,6 @@ def test_shares_sum_to_one_at_every_tau_and_randomness_grows_with_it(table, data
         assert named.tolist() == mp.taxonomy(table, correct, tau).tolist()
 
 
-@pytest.mark.parametrize(
-    "measure", [mp.counts, mp.ambiguous, mp.self_consistency, mp.majority, mp.entropy]
-)
-def test_one_variation_only_is_refused(measure):
-    with pytest.raises(
-        UserError, match="at least 2 prompt variations, not 1: with one there is no"
-    ):
-        measure([[0], [1]])
-
-
-@pytest.mark.parametrize("table", [[[0, -1]], [[0, 0.5]], [[0, np.nan]]])
-def test_what_is_no_option_is_refused(table):
-    with pytest.raises(UserError, match="A choice is the number of an option"):
-        mp.counts(table)
-
-
-@pytest.mark.parametrize("table", [[0, 1], np.zeros((2, 2, 2))])
-def test_what_is_no_table_of_choices_is_refused(table):
-    with pytest.raises(UserError, match="one row an item and one column a variation"):
-        mp.counts(table)
-
-
 def test_no_item_has_no_score():
     nothing = np.empty((0, 3))
     alone = (mp.ambiguous, mp.self_consistency, mp.majority, mp.entropy)
@@ -209,23 +182,24 @@ def test_no_item_has_no_score():
         assert measure(nothing, []).shape == (0,)
 
 
-@pytest.mark.parametrize("tau", [-0.1, 1.1, float("nan")])
-def test_a_tau_out_of_range_is_refused(tau):
-    with pytest.raises(UserError, match="between 0 and 1, not"):
-        mp.taxonomy([[0, 1]], [0], tau)
-    with pytest.raises(UserError, match="between 0 and 1, not"):
-        mp.classes_over_tau(
-            pd.DataFrame({"item": [1], "self_consistency": [1.0], "majority_right": [True]}), [tau]
-        )
+ONE = pd.DataFrame({"item": [1], "self_consistency": [1.0], "majority_right": [True]})
+ALONE = (mp.counts, mp.ambiguous, mp.self_consistency, mp.majority, mp.entropy)
+REFUSED = [
+    (mp.taxonomy, ([[0, 1]], [0], 0.75, False, "best"), "majority or default, not 'best'"),
+    *((measure, ([[0], [1]],), "at least 2 prompt variations, not 1") for measure in ALONE),
+    *((mp.counts, ([[0, odd]],), "A choice is the number of") for odd in (-1, 0.5, np.nan)),
+    *((mp.counts, (odd,), "one row an item and one") for odd in ([0, 1], np.zeros((2, 2, 2)))),
+    *((mp.taxonomy, ([[0, 1]], [0], tau), "between 0 and 1, not") for tau in (-0.1, 1.1, np.nan)),
+    *((mp.classes_over_tau, (ONE, [tau]), "between 0 and 1, not") for tau in (-0.1, np.nan)),
+    *((mp.rarefied_ambiguity, ([[0, 0, 1]], r), f"the 3 .* are, not {r}") for r in (0, 4)),
+    *(
+        (measure, ([[0, 1], [1, 1]], [0, 1, 1]), "2 items need as many correct options, not 3")
+        for measure in (mp.ambiguous_binary, mp.taxonomy)
+    ),
+]
 
 
-@pytest.mark.parametrize("r", [0, 4])
-def test_more_variations_than_there_are_cannot_be_drawn(r):
-    with pytest.raises(UserError, match=f"between 1 and the 3 variations there are, not {r}"):
-        mp.rarefied_ambiguity([[0, 0, 1]], r)
-
-
-@pytest.mark.parametrize("measure", [mp.ambiguous_binary, mp.taxonomy])
-def test_every_item_needs_its_correct_option(measure):
-    with pytest.raises(UserError, match="2 items need as many correct options, not 3"):
-        measure([[0, 1], [1, 1]], [0, 1, 1])
+@pytest.mark.parametrize(("measure", "given", "sentence"), REFUSED)
+def test_what_cannot_be_measured_is_refused(measure, given, sentence):
+    with pytest.raises(UserError, match=sentence):
+        measure(*given)

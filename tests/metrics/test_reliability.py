@@ -2,9 +2,7 @@
 
 import numpy as np
 import pandas as pd
-import pytest
 
-from helpers import published, stats
 from helpers.metrics import reliability
 from helpers.published import knowledge_base as paper
 
@@ -29,16 +27,6 @@ def test_small_groups_share_a_stratum():
     assert set(reliability.with_strata(twice)["stratum"]) == {"rest, seen", "rest, unseen"}
     mixed = said(24).assign(group=[f"P{i}" for i in range(24)])
     assert set(reliability.with_strata(mixed)["stratum"]) == {"location, seen", "location, unseen"}
-
-
-@pytest.mark.parametrize("setting", paper.SETTINGS)
-def test_table_2_follows_from_the_other_tables(setting):
-    printed, table = published.load("kb_table2")[setting], paper.models(setting)
-    for pair, value in printed.items():
-        first, second = pair.split(" vs. ")
-        r = stats.correlation(table[first], table[second]).r
-        # The four-shot column is off by up to 0.03, the others by rounding.
-        assert r == pytest.approx(value, abs=0.031 if setting == "four-shot" else 0.0061), pair
 
 
 def test_models_are_paired_with_their_kin():

@@ -1,18 +1,22 @@
 """Kinds of responses: the rules on labelled responses, and what spells the same."""
 
+from pathlib import Path
+
 import pandas as pd
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helpers import UserError, datasets
+from helpers import UserError
 from helpers.metrics import responses
 from helpers.metrics.canonical import canonical, contains_answer, same_answer
 
 
 @pytest.fixture(scope="module")
 def labelled():
-    table = datasets.labelled_responses()
+    path = Path(__file__).with_name("labelled_responses.csv")
+    table = pd.read_csv(path, dtype=str, keep_default_na=False)
     found = [responses.kind_of(text, q) for q, text in zip(table["question"], table["text"])]
     return table.assign(found=["informative" if kind == "wrong" else kind for kind in found])
 
@@ -20,6 +24,7 @@ def labelled():
 def test_there_are_enough_labelled_responses(labelled):
     assert len(labelled) >= 60
     assert labelled["kind"].value_counts().min() >= 15
+    assert set(labelled["kind"]) == {"repetition", "none", "unsure", "informative"}
     assert not labelled.duplicated(["question", "text"]).any()
 
 
@@ -37,56 +42,16 @@ def test_an_answer_is_rarely_taken_for_none(labelled):
     assert (answers["found"] != "informative").mean() <= 0.05
 
 
-@pytest.mark.parametrize(
-    ("text", "answers"),
-    [
-        ("the Netherlands", ["Netherlands"]),
-        ("A Tale of Two Cities", ["tale of 2 cities"]),
-        ("Sao Tome", ["São Tomé"]),
-        ("three", ["3"]),
-        ("Twenty-one", ["21"]),
-        ("one hundred and five", ["105"]),
-        ("two thousand three hundred", ["2,300"]),
-        ("5 million", ["5,000,000"]),
-        ("a hundred", ["100"]),
-        ("nineteen", ["19"]),
-        ("three point five", ["3.5"]),
-        ("the twentieth century", ["20th century"]),
-        ("Twenty-First", ["21st"]),
-        ("the third", ["3rd"]),
-        ("December 14, 1972", ["14 December 1972"]),
-        ("14th of Dec. 1972", ["1972-12-14"]),
-        ("Sept 3 1939", ["September 3rd, 1939"]),
-        ("May 2004", ["may, 2004"]),
-        ("first of May", ["May 1"]),
-        ("Clemens", ["Mark Twain", "Clemens"]),
-        ("U.S.A.", ["USA"]),
-        ("“Lyon”.", ["lyon"]),
-    ],
-)
+CASES = yaml.safe_load(Path(__file__).with_name("spellings.yaml").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize(("text", "answers"), CASES["one_answer"])
 def test_spellings_of_one_answer(text, answers):
     assert same_answer(text, answers)
     assert contains_answer(f"It is {text}, surely", answers) or text[0] in "Aat"
 
 
-@pytest.mark.parametrize(
-    ("text", "answers"),
-    [
-        ("3.5", ["35"]),
-        ("31", ["3"]),
-        ("1972", ["14 December 1972"]),
-        ("May 2005", ["May 2004"]),
-        ("13 December 1972", ["14 December 1972"]),
-        ("Vitamin A", ["Vitamin"]),
-        ("two three", ["5"]),
-        ("twenty twenty", ["40"]),
-        ("one million", ["1,000"]),
-        ("the", ["a"]),
-        ("", [""]),
-        ("?", ["?"]),
-        ("Niger", ["Nigeria"]),
-    ],
-)
+@pytest.mark.parametrize(("text", "answers"), CASES["another_answer"])
 def test_answers_that_differ(text, answers):
     assert not same_answer(text, answers)
 
@@ -213,28 +178,6 @@ def test_unknown_rules_are_refused():
         responses.kind_of("a", match="fuzzy")
 
 
-@pytest.mark.parametrize(
-    ("text", "kind"),
-    [
-        ("<think>Lima? No, Paris.</think>\n\nParis", "correct"),
-        ("Lima? No.</think> Paris", "correct"),
-        ("<think>It may be Paris, or", "none"),
-        ("<think>Paris</think>Lima", "wrong"),
-        ("I must decline to guess.", "unsure"),
-        ("I can't help with that.", "unsure"),
-        ("Das weiß ich leider nicht: keine Angaben.", "unsure"),
-        ("Je ne sais pas.", "unsure"),
-        ("No lo sé.", "unsure"),
-        ("Não sei", "unsure"),
-        ("Я не знаю.", "unsure"),
-        ("我不知道。", "unsure"),
-        ("わかりません。", "unsure"),
-        ("모르겠습니다.", "unsure"),
-        ("لا أعرف", "unsure"),
-        ("मुझे नहीं पता।", "unsure"),
-        ("Weißenfels", "wrong"),
-        ("Sékou Touré", "wrong"),
-    ],
-)
+@pytest.mark.parametrize(("text", "kind"), CASES["kinds"])
 def test_thoughts_and_refusals_of_today_and_of_other_languages(text, kind):
     assert responses.kind_of(text, "Which city is it?", ["Paris"]) == kind

@@ -69,28 +69,6 @@ def test_the_tokenizer_beside_an_adapter_is_taken(folder):
     assert models.load(folder, device="cpu", chat=True).chat
 
 
-def test_a_missing_base_is_one_sentence(folder, tmp_path):
-    settings_of(folder, base_model_name_or_path=str(tmp_path / "gone"))
-    with pytest.raises(UserError, match=r"adapter of .*gone, which is missing: There is no folder"):
-        models.load(folder)
-    settings_of(folder, base_model_name_or_path=None)
-    with pytest.raises(UserError, match="names no base model; write"):
-        models.load(folder)
-
-
-def test_another_base_is_one_sentence(folder, tmp_path):
-    settings_of(folder, base_model_name_or_path=str(tiny.save(tmp_path / "gpt2", "gpt2")))
-    with pytest.raises(UserError, match="does not fit its base model"):
-        models.load(folder, device="cpu")
-
-
-def test_a_pickle_is_refused(folder):
-    torch.save(load_file(folder / "adapter_model.safetensors"), folder / "adapter_model.bin")
-    (folder / "adapter_model.safetensors").unlink()
-    with pytest.raises(UserError, match="pickles only"):
-        models.load(folder)
-
-
 def test_an_adapter_that_changes_no_weights_is_refused(base, tmp_path):
     config = peft.PromptTuningConfig(task_type="CAUSAL_LM", num_virtual_tokens=3)
     adapted(base, config).save_pretrained(tmp_path / "prompt")
@@ -102,3 +80,33 @@ def test_a_whole_model_beside_an_adapter_is_the_model(base, folder):
     for file in base.iterdir():
         shutil.copy(file, folder)
     assert models.describe(models.load(folder, device="cpu"))["base"] is None
+
+
+def pickled(folder):
+    torch.save(load_file(folder / "adapter_model.safetensors"), folder / "adapter_model.bin")
+    (folder / "adapter_model.safetensors").unlink()
+
+
+def based(base):
+    """Return what gives an adapter another base: a family, a path, or none."""
+
+    def change(folder):
+        other = tiny.save(folder.parent / base, base) if base == "gpt2" else base
+        settings_of(folder, base_model_name_or_path=other and str(other))
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("spoil", "sentence"),
+    [
+        (based("./gone"), r"adapter of .*gone, which is missing: There is no folder"),
+        (based(None), "names no base model; write"),
+        (based("gpt2"), "does not fit its base model"),
+        (pickled, "pickles only"),
+    ],
+)
+def test_what_is_wrong_with_an_adapter_is_one_sentence(folder, spoil, sentence):
+    spoil(folder)
+    with pytest.raises(UserError, match=sentence):
+        models.load(folder, device="cpu")

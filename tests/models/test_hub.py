@@ -65,8 +65,7 @@ def test_a_revision_is_loaded_scored_and_recorded(hub, folders):
     first = hub.repositories["owner/tiny"].tags["v1"]
     second = hub.push("owner/tiny", folders[1])
     lm = models.load("owner/tiny@v1", device="cpu")
-    probes = pd.DataFrame([{"item": 0, "variant": 0, "option": 0, "prompt": "Lyon is in"}])
-    probes["continuation"] = " France"
+    probes = pd.DataFrame({"prompt": ["Lyon is in"], "continuation": " France"})
     found, local = (
         score(m, probes, progress=False) for m in (lm, models.load(folders[0], device="cpu"))
     )
@@ -132,23 +131,22 @@ def test_a_branch_that_moved_is_fetched_anew_and_one_line_says_so(hub, folders, 
     hub.push("owner/tiny", folders[0])
     offline()
     assert checkpoints.find("owner/tiny").revision == checkpoints.commit("owner/tiny") == second
-    assert capsys.readouterr().err == ""
+    assert capsys.readouterr() == ("", "")
 
 
-def test_a_lost_connection_goes_on_where_it_was(hub, folders, monkeypatch, waits):
-    monkeypatch.setattr("huggingface_hub.constants.DOWNLOAD_CHUNK_SIZE", 1000)
-    hub.fault = cut(WEIGHTS, 50_000, times=2)
+@pytest.mark.parametrize(
+    ("reset", "times", "again"), [(False, 2, 0), (True, 1, 50_000)], ids=["lost", "reset"]
+)
+def test_a_lost_connection_goes_on_where_it_was(
+    hub, folders, monkeypatch, waits, reset, times, again
+):
+    """After a reset, which the library does not mend, the file is fetched again."""
+    if not reset:
+        monkeypatch.setattr("huggingface_hub.constants.DOWNLOAD_CHUNK_SIZE", 1000)
+    hub.fault = cut(WEIGHTS, 50_000, times=times, reset=reset)
     file = checkpoints.find("owner/tiny").weights[0]
-    assert waits == [1, 1]
-    assert hub.served[WEIGHTS] == (folders[0] / WEIGHTS).stat().st_size
-    assert file.read_bytes() == (folders[0] / WEIGHTS).read_bytes()
-
-
-def test_after_a_reset_which_the_library_does_not_mend_a_file_is_fetched_again(hub, folders, waits):
-    hub.fault = cut(WEIGHTS, 50_000, times=1, reset=True)
-    file = checkpoints.find("owner/tiny").weights[0]
-    assert waits == [1]
-    assert hub.served[WEIGHTS] == (folders[0] / WEIGHTS).stat().st_size + 50_000
+    assert waits == [1] * times
+    assert hub.served[WEIGHTS] == (folders[0] / WEIGHTS).stat().st_size + again
     assert file.read_bytes() == (folders[0] / WEIGHTS).read_bytes()
 
 
@@ -220,18 +218,15 @@ def test_what_is_cached_needs_no_hub(hub, waits):
     assert not waits
 
 
-def test_offline_a_model_that_is_not_cached_is_one_sentence(hub, offline):
-    offline()
-    with pytest.raises(UserError, match=r"no model owner/tiny here.*HF_HUB_OFFLINE .* unset it"):
-        checkpoints.find("owner/tiny")
-    assert not hub.requests
-
-
-def test_offline_a_model_that_came_in_part_is_one_sentence(hub, offline):
+def test_offline_a_model_that_is_not_cached_whole_is_one_sentence(hub, offline, monkeypatch):
     checkpoints.small_files("owner/tiny")
+    asked = len(hub.requests)
     offline()
     with pytest.raises(UserError, match="not all of its files, and HF_HUB_OFFLINE"):
         checkpoints.find("owner/tiny")
+    with pytest.raises(UserError, match=r"no model owner/none here.*HF_HUB_OFFLINE .* unset it"):
+        checkpoints.find("owner/none")
+    assert len(hub.requests) == asked
 
 
 def test_without_a_network_the_other_models_are_named(hub):
@@ -290,11 +285,6 @@ def test_data_sets_fail_in_the_same_words(hub, tmp_path, monkeypatch, fault, sen
         UserError, match=rf"Fetching set.jsonl from {hub.url}/\S+ failed: .*{sentence}"
     ):
         questions.read(f"{hub.url}/set.jsonl")
-
-
-def test_a_page_sees_nothing(hub, capfd):
-    checkpoints.find("owner/tiny")
-    assert capfd.readouterr() == ("", "")
 
 
 def test_the_command_takes_a_revision_from_the_hub_that_the_environment_names(hub, root, tmp_path):

@@ -47,11 +47,12 @@ def test_a_folder_loads(saved):
         lm.name = "another"
 
 
+PROBE = pd.DataFrame({"prompt": ["Lyon is in"], "continuation": " France"})
+
+
 def test_loaded_and_saved_models_score_alike(saved):
-    probes = pd.DataFrame([{"item": 0, "variant": 0, "option": 0, "prompt": "Lyon is in"}])
-    probes["continuation"] = " France"
-    loaded = score(models.load(saved, device="cpu"), probes, progress=False)
-    made = score(tiny.language_model("llama"), probes, progress=False)
+    loaded = score(models.load(saved, device="cpu"), PROBE, progress=False)
+    made = score(tiny.language_model("llama"), PROBE, progress=False)
     assert loaded["logprobs"].iloc[0] == pytest.approx(made["logprobs"].iloc[0], abs=1e-6)
 
 
@@ -71,22 +72,16 @@ def test_a_gelu_that_is_spelt_out_becomes_one_kernel(tmp_path, family, act):
         torch.testing.assert_close(loaded(ids).logits, plain(ids).logits, rtol=1e-5, atol=1e-6)
 
 
-def test_a_seq2seq_folder_loads(tmp_path):
-    lm = models.load(tiny.save(tmp_path / "t5", "t5"), device="cpu")
-    assert (lm.kind, lm.max_length) == ("seq2seq", None)
-
-
 @pytest.mark.parametrize(
-    ("family", "limit"), [("opt", 128), ("gpt2", 128), ("mpt", 128), ("bloom", None)]
+    ("family", "limit"), [("opt", 128), ("gpt2", 128), ("mpt", 128), ("bloom", None), ("t5", None)]
 )
 def test_the_context_is_read_from_the_configuration(tmp_path, family, limit):
-    assert models.load(tiny.save(tmp_path / family, family), device="cpu").max_length == limit
+    lm = models.load(tiny.save(tmp_path / family, family), device="cpu")
+    assert (lm.max_length, lm.kind) == (limit, "seq2seq" if family == "t5" else "causal")
 
 
 def test_bfloat16_files_load_as_float32_on_a_cpu(folder):
-    file = folder / "model.safetensors"
-    halves = {name: tensor.bfloat16() for name, tensor in load_file(file).items()}
-    save_file(halves, file, {"format": "pt"})
+    weights(folder, lambda state: {name: tensor.bfloat16() for name, tensor in state.items()})
     for choice in (None, ""):
         assert models.load(folder, device="cpu", dtype=choice).model.dtype == torch.float32
     assert models.load(folder, device="cpu", dtype="bfloat16").model.dtype == torch.bfloat16
@@ -122,86 +117,10 @@ def test_slugs_are_safe_and_differ(tmp_path):
     assert set(models.slug(strange)) <= set("einModell1_-0123456789abcdef")
 
 
-def test_pickles_are_refused(folder):
-    state = load_file(folder / "model.safetensors")
-    (folder / "model.safetensors").unlink()
-    torch.save(state, folder / "pytorch_model.bin")
-    with pytest.raises(UserError, match=r"pickles only.*convert them to safetensors"):
-        models.load(folder)
-
-
-def test_a_folder_without_weights_is_refused(folder):
-    (folder / "model.safetensors").unlink()
-    with pytest.raises(UserError, match="has no weights"):
-        models.load(folder)
-
-
-def test_an_adapter_without_its_settings_is_refused(folder):
-    (folder / "model.safetensors").rename(folder / "adapter_model.safetensors")
-    with pytest.raises(UserError, match=r"without its adapter_config\.json"):
-        models.load(folder)
-
-
-def test_a_file_that_is_only_called_gguf_is_refused(folder):
-    file = folder / "model.gguf"
-    (folder / "model.safetensors").rename(file)
-    with pytest.raises(UserError, match="is not a whole GGUF file"):
-        models.load(file)
-    with pytest.raises(UserError, match=r"There is no file org/model-Q4\.gguf; give the path"):
-        models.load("org/model-Q4.gguf")
-
-
-def test_a_cut_file_is_refused(folder):
-    file = folder / "model.safetensors"
-    file.write_bytes(file.read_bytes()[:5000])
-    with pytest.raises(UserError, match=r"weights of .* cannot be loaded"):
-        models.load(folder)
-
-
-def test_weights_that_lack_tensors_are_refused(folder):
-    file = folder / "model.safetensors"
-    state = load_file(file)
-    del state["model.layers.1.mlp.up_proj.weight"]
-    save_file(state, file, {"format": "pt"})
-    with pytest.raises(UserError, match=r"lack 1 tensors .*layers\.1\.mlp\.up_proj"):
-        models.load(folder)
-
-
-def test_a_folder_without_tokenizer_is_refused(folder):
-    for file in folder.glob("tokenizer*"):
-        file.unlink()
-    with pytest.raises(UserError, match="no tokenizer"):
-        models.load(folder)
-
-
-def test_a_broken_tokenizer_is_refused(folder):
-    (folder / "tokenizer.json").write_text('{"model": 1}')
-    with pytest.raises(UserError, match="no tokenizer that can be loaded"):
-        models.load(folder)
-
-
 def settings_of(folder, **changes):
     file = folder / "config.json"
     config = json.loads(file.read_text()) | changes
     file.write_text(json.dumps({k: v for k, v in config.items() if v is not None}))
-
-
-def test_an_unknown_architecture_is_refused(folder):
-    settings_of(folder, model_type="madeup")
-    with pytest.raises(UserError, match=r"architecture of .* is not known"):
-        models.load(folder)
-
-
-def test_a_folder_without_configuration_is_refused(folder):
-    (folder / "config.json").unlink()
-    with pytest.raises(UserError, match=r"config\.json"):
-        models.load(folder)
-
-
-def test_an_encoder_is_refused(folder):
-    settings_of(folder, model_type="bert", architectures=["BertForMaskedLM"])
-    with pytest.raises(UserError, match=r"\(bert\) does not write text"):
-        models.load(folder)
 
 
 def test_code_of_a_model_does_not_run_unasked(folder):
@@ -224,10 +143,8 @@ def test_code_of_a_model_runs_where_it_is_trusted(folder, saved, tmp_path, monke
     )
     trusted = models.load(folder, device="cpu", trust_remote_code=True)
     assert type(trusted.model).__name__ == "Model"
-    probes = pd.DataFrame([{"item": 0, "variant": 0, "option": 0, "prompt": "Lyon is in"}])
-    probes["continuation"] = " France"
     found, own = (
-        score(lm, probes, progress=False)["logprobs"].iloc[0]
+        score(lm, PROBE, progress=False)["logprobs"].iloc[0]
         for lm in (trusted, models.load(saved, device="cpu"))
     )
     assert found == pytest.approx(own, abs=1e-5)
@@ -236,22 +153,86 @@ def test_code_of_a_model_runs_where_it_is_trusted(folder, saved, tmp_path, monke
         models.load(folder, device="cpu", trust_remote_code=True)
 
 
-def spoilt(folder, family="llama", size=None, **weights):
-    """Save a tiny model whose embedding has another size, or whose weights are set to a number."""
-    lm = tiny.language_model(family)
-    if size is not None:
-        lm.model.resize_token_embeddings(size, mean_resizing=False)
-    with torch.no_grad():
-        for name, value in weights.items():
-            dict(lm.model.named_parameters())[name.replace("__", ".")].fill_(value)
+def weights(folder, change):
+    """Change the weights of a folder; what is returned is written in their place."""
+    file = folder / "model.safetensors"
+    save_file(change(load_file(file)), file, {"format": "pt"})
+
+
+def pickled(folder):
+    torch.save(load_file(folder / "model.safetensors"), folder / "pytorch_model.bin")
+    (folder / "model.safetensors").unlink()
+
+
+def moved(folder, name):
+    (folder / "model.safetensors").rename(folder / name)
+
+
+def gone(folder, pattern):
+    for file in folder.glob(pattern):
+        file.unlink()
+
+
+def cut(folder):
+    file = folder / "model.safetensors"
+    file.write_bytes(file.read_bytes()[:5000])
+
+
+def resized(folder, size):
+    lm = tiny.language_model("llama")
+    lm.model.resize_token_embeddings(size, mean_resizing=False)
     lm.model.save_pretrained(folder)
-    lm.tokenizer.save_pretrained(folder)
-    return folder
 
 
-def test_a_tokenizer_with_more_ids_than_the_embedding_is_refused(tmp_path):
-    with pytest.raises(UserError, match=r"has 8 ids, from \d+ \('.*'\) on, that its embedding"):
-        models.load(spoilt(tmp_path, size=len(tiny.byte_tokenizer("bos")) - 8), device="cpu")
+def filled(value):
+    """Return a change that sets the last norm to a number."""
+    name = "model.norm.weight"
+    return lambda state: state | {name: torch.full_like(state[name], value)}
+
+
+UP, SIZE = "model.layers.1.mlp.up_proj.weight", len(tiny.byte_tokenizer("bos"))
+ENCODER = {"model_type": "bert", "architectures": ["BertForMaskedLM"]}
+SPOILT = [
+    (pickled, r"pickles only.*convert them to safetensors"),
+    (lambda f: gone(f, "model.safetensors"), "has no weights"),
+    (lambda f: moved(f, "adapter_model.safetensors"), r"without its adapter_config\.json"),
+    (cut, r"weights of .* cannot be loaded"),
+    (
+        lambda f: weights(f, lambda s: {k: w for k, w in s.items() if k != UP}),
+        r"lack 1 tensors .*layers\.1\.mlp\.up_proj",
+    ),
+    (lambda f: gone(f, "tokenizer*"), "no tokenizer"),
+    (lambda f: (f / "tokenizer.json").write_text('{"model": 1}'), "no tokenizer that can be load"),
+    (lambda f: settings_of(f, model_type="madeup"), r"architecture of .* is not known"),
+    (lambda f: gone(f, "config.json"), r"config\.json"),
+    (lambda f: settings_of(f, **ENCODER), r"\(bert\) does not write text"),
+    (lambda f: resized(f, SIZE - 8), r"has 8 ids, from \d+ \('.*'\) on, that its embedding"),
+    (lambda f: resized(f, 3 * SIZE), "so it must be another model's"),
+    (lambda f: weights(f, filled(torch.nan)), r"not numbers \(nan\) in float32"),
+    (lambda f: weights(f, filled(torch.inf)), r"not numbers \(nan\) in float32"),
+]
+
+
+@pytest.mark.parametrize(("spoil", "sentence"), SPOILT)
+def test_what_is_wrong_with_a_folder_is_one_sentence(folder, spoil, sentence):
+    spoil(folder)
+    with pytest.raises(UserError, match=sentence) as told:
+        models.load(folder, device="cpu")
+    assert "\n" not in str(told.value)
+
+
+def test_a_file_that_is_only_called_gguf_is_refused(folder):
+    moved(folder, "model.gguf")
+    with pytest.raises(UserError, match="is not a whole GGUF file"):
+        models.load(folder / "model.gguf")
+    with pytest.raises(UserError, match=r"There is no file org/model-Q4\.gguf; give the path"):
+        models.load("org/model-Q4.gguf")
+
+
+def test_an_embedding_may_have_rows_to_spare(folder):
+    resized(folder, SIZE + 100)
+    lm = models.load(folder, device="cpu")
+    assert lm.model.get_input_embeddings().weight.shape[0] == SIZE + 100
 
 
 def test_a_pad_token_of_the_tokenizer_alone_does_no_harm(folder):
@@ -262,30 +243,13 @@ def test_a_pad_token_of_the_tokenizer_alone_does_no_harm(folder):
     assert len(loaded.tokenizer) == loaded.model.get_input_embeddings().weight.shape[0] + 1
 
 
-def test_an_embedding_may_have_rows_to_spare_but_not_twice_as_many(tmp_path):
-    size = len(tiny.byte_tokenizer("bos"))
-    lm = models.load(spoilt(tmp_path / "padded", size=size + 100), device="cpu")
-    assert lm.model.get_input_embeddings().weight.shape[0] == size + 100
-    with pytest.raises(UserError, match="so it must be another model's"):
-        models.load(spoilt(tmp_path / "other", size=3 * size), device="cpu")
-
-
-@pytest.mark.parametrize("value", [float("nan"), float("inf")])
-def test_weights_that_are_not_numbers_are_refused(tmp_path, value):
-    folder = spoilt(tmp_path, model__norm__weight=value)
-    with pytest.raises(UserError, match=r"not numbers \(nan\) in float32"):
-        models.load(folder, device="cpu")
-
-
 def test_a_score_that_is_not_a_number_is_refused(saved):
     lm = models.load(saved, device="cpu")
-    probes = pd.DataFrame([{"item": 0, "variant": 0, "option": 0, "prompt": "Lyon is in"}])
-    probes["continuation"] = " France"
-    score(lm, probes, progress=False)
+    score(lm, PROBE, progress=False)
     with torch.no_grad():
         lm.model.model.norm.weight.fill_(float("nan"))
     with pytest.raises(UserError, match="not numbers"):
-        score(lm, probes, progress=False)
+        score(lm, PROBE, progress=False)
     with pytest.raises(UserError, match="not numbers"):
         generate(lm, ["Lyon is in"], progress=False)
 

@@ -92,48 +92,33 @@ PAIRS = [(prompt, end) for prompt in prompts(" is in ") for end in ENDS]
 WHOLE = letters(["".join(pair) for pair in PAIRS])
 
 
-def test_tokens_that_depend_on_the_far_beginning_are_seen_and_read_whole(caplog):
-    # This tokenizer ends one word in another way where it does not see the text from its start on.
-    def part(texts):
-        return letters([text.removesuffix("and") + "ern" * text.endswith("and") for text in texts])
+PARTS = {  # ways to cut a text that does not begin where the whole one does
+    "far beginning": lambda t: t.removesuffix("and") + "ern" * t.endswith("and"),
+    "last text": lambda t: t[:-1] + "?" if t.endswith(")") else t,
+    "example's beginning": lambda t: "\0" * 9 + t[9:],
+}
 
+
+@pytest.mark.parametrize("name", PARTS)
+def test_tokens_that_a_part_has_otherwise_are_seen_and_read_whole(name, caplog):
     with caplog.at_level("INFO"):
-        assert splice.joint(PAIRS, letters, part) == WHOLE
-    assert "all texts are tokenised whole" in caplog.text
-
-
-def test_a_prompt_whose_last_text_differs_is_read_whole(caplog):
-    def part(texts):
-        return letters([text[:-1] + "?" if text.endswith(")") else text for text in texts])
-
-    with caplog.at_level("INFO"):
-        assert splice.joint(PAIRS, letters, part) == WHOLE
-    assert caplog.text == ""
-
-
-def test_an_example_that_begins_too_differently_is_read_whole():
-    def part(texts):
-        return [(0,) * 9 + ids[9:] for ids in letters(texts)]
-
-    assert splice.joint(PAIRS, letters, part) == WHOLE
+        found = splice.joint(PAIRS, letters, lambda texts: letters(map(PARTS[name], texts)))
+    assert found == WHOLE
+    assert ("all texts are tokenised whole" in caplog.text) == (name == "far beginning")
 
 
 @pytest.mark.parametrize(
-    "prompt", ["Lyon is in", "x" * 500, "Lyon is in\n" * 2, "x\n\n" + "x" * 500]
+    "pairs",
+    [
+        *([(prompt, end) for end in ENDS] for prompt in ("Lyon is in", "x" * 500)),
+        *([(prompt, end) for end in ENDS] for prompt in ("Lyon is in\n" * 2, "x\n\n" + "x" * 500)),
+        PAIRS[: splice.FEW - 1],
+    ],
 )
-def test_prompts_without_a_short_last_example_are_read_whole(prompt):
+def test_few_and_prompts_without_a_short_last_example_are_read_whole(pairs):
     read = []
-    pairs = [(prompt, end) for end in ENDS]
     found = splice.joint(pairs, letters, lambda texts: read.extend(texts) or letters(texts))
     assert found == letters(["".join(pair) for pair in pairs])
-    assert read == []
-
-
-def test_few_continuations_are_read_whole():
-    read = []
-    few = PAIRS[: splice.FEW - 1]
-    found = splice.joint(few, letters, lambda texts: read.extend(texts) or letters(texts))
-    assert found == WHOLE[: splice.FEW - 1]
     assert read == []
 
 

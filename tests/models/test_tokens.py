@@ -107,15 +107,11 @@ def test_chat_template_is_read_and_the_first_token_not_doubled():
     assert lm.tokenizer.decode(list(one(plain, "Lyon is in", " France")[0].ids)).endswith(" France")
 
 
-def test_empty_continuation_is_refused():
+def test_a_continuation_needs_tokens_and_something_before_it():
     with pytest.raises(UserError, match="item / variant has no tokens"):
         one(LM, "Lyon", "")
-
-
-def test_nothing_before_the_continuation_is_refused():
-    lm = tiny.language_model("gpt2", tiny.byte_tokenizer())
     with pytest.raises(UserError, match="has nothing before it"):
-        one(lm, "", " France")
+        one(tiny.language_model("gpt2", tiny.byte_tokenizer()), "", " France")
     assert one(LM, "", " France")[0].start == 1  # after the token that the tokenizer adds
 
 

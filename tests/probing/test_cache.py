@@ -155,20 +155,18 @@ def test_a_broken_file_is_set_aside_and_computed_again(lm, forwarded, tmp_path, 
 
 def test_other_models_formats_and_starts_have_other_keys(lm, tmp_path):
     other = tiny.language_model("llama", seed=1)
-    first, second = (score(m, PROBES, tmp_path, progress=False) for m in (lm, other))
-    assert first["logprobs"].iloc[0] != second["logprobs"].iloc[0]
-    pd.testing.assert_frame_equal(second, score(other, PROBES, progress=False))
+    chat, bare = (
+        tiny.language_model("llama", tiny.chat_tokenizer(), chat=c) for c in (True, False)
+    )
+    for one, two in ((lm, other), (chat, bare)):
+        first, second = (score(m, PROBES, tmp_path, progress=False) for m in (one, two))
+        assert first["logprobs"].iloc[0] != second["logprobs"].iloc[0]
+        pd.testing.assert_frame_equal(second, score(two, PROBES, progress=False))
     theta = tiny.language_model("llama", rope_theta=50.0)
     theta.model.config.rope_theta_note = "another configuration, the same weights"
-    assert cache.identity(theta) != cache.identity(lm)
-
-
-def test_chat_and_plain_answers_do_not_mix(tmp_path):
-    tokenizer = tiny.chat_tokenizer()
-    chat, plain = (tiny.language_model("llama", tokenizer, chat=c) for c in (True, False))
-    first = score(chat, PROBES, tmp_path, progress=False)
-    second = score(plain, PROBES, tmp_path, progress=False)
-    assert first["logprobs"].iloc[0] != second["logprobs"].iloc[0]
+    half = tiny.language_model("llama")
+    object.__setattr__(half, "dtype", torch.bfloat16)
+    assert len({cache.identity(each) for each in (lm, theta, half)}) == 3
 
 
 def test_changed_rules_of_generation_are_not_read_from_the_cache(lm, tmp_path):
@@ -198,12 +196,6 @@ def test_values_come_back_exactly(tmp_path):
     result = cache.Result((-0.1, float("-inf")), (3, 4), (-1e-30,))
     cache.write(tmp_path, {"a": result, "b": cache.Result((-1.0,))})
     assert cache.read(tmp_path, ["a"]) == {"a": result}
-
-
-def test_number_format_decides_the_key(lm):
-    half = tiny.language_model("llama")
-    object.__setattr__(half, "dtype", torch.bfloat16)
-    assert cache.identity(half) != cache.identity(lm)
 
 
 @pytest.mark.parametrize("library", ["torch", "transformers"])

@@ -123,49 +123,47 @@ def test_every_family_by_its_method_is_exact(family):
     assert difference(run(lm, rows, told["method"], 512), expected) <= limit
 
 
-@pytest.mark.parametrize("family", ATTENTION)
-def test_wrong_positions_fail(family, monkeypatch):
-    lm, rows, expected = case(family)
+def wrong_positions(monkeypatch):
     right = packing.positions
 
     def by_place(model, queries, keys):
-        past = keys.shape[1] - queries.shape[1]
         places = torch.arange(keys.shape[1]).expand_as(keys)
-        return right(model, places[:, past:], places)
+        return right(model, places[:, keys.shape[1] - queries.shape[1] :], places)
 
     monkeypatch.setattr(packing, "positions", by_place)
-    assert difference(run(lm, rows, "packed"), expected) > 1000 * EXACT
-    assert engine.method(lm)["method"] == "plain"
 
 
-@pytest.mark.parametrize("family", ATTENTION)
-def test_a_plain_causal_mask_fails(family, monkeypatch):
-    lm, rows, expected = case(family)
-
+def wrong_mask(monkeypatch):
     def causal(tree, nodes, kept=0):
         return np.tril(np.ones((len(nodes), kept + len(nodes)), dtype=bool), kept)
 
     monkeypatch.setattr(packing, "sees", causal)
     monkeypatch.setattr(encoder, "sees", causal)
-    assert difference(run(lm, rows, "packed"), expected) > 1000 * EXACT
-    assert engine.method(lm)["method"] == "plain"
 
 
-@pytest.mark.parametrize("family", WINDOWED)
-def test_a_mask_without_the_window_fails(family, monkeypatch):
-    lm, rows, expected = case(family)
-    assert lm.model.config.sliding_window == 5 < 40
+def no_window(monkeypatch):
     monkeypatch.setattr(families, "windows", lambda config: None)
-    assert difference(run(lm, rows, "packed"), expected) > 1000 * EXACT
-    assert engine.method(lm)["method"] == "plain"
 
 
-@pytest.mark.parametrize("family", ["llama", "t5"])
-def test_a_head_read_at_the_wrong_place_fails(family, monkeypatch):
-    lm, rows, expected = case(family)
+def wrong_head(monkeypatch):
     gather = plain.gather
     monkeypatch.setattr(plain, "gather", lambda x, r, t: gather(x, (r + 1) % len(x), t))
+
+
+SPOILT = {wrong_positions: ATTENTION, wrong_mask: ATTENTION, no_window: WINDOWED}
+SPOILT |= {wrong_head: ["llama", "t5"]}
+
+
+@pytest.mark.parametrize(
+    ("spoil", "family"), [(s, f) for s, names in SPOILT.items() for f in names]
+)
+def test_packing_wrongly_is_seen_and_not_used(spoil, family, monkeypatch):
+    lm, rows, expected = case(family)
+    assert spoil is not no_window or lm.model.config.sliding_window == 5 < 40
+    spoil(monkeypatch)
     assert difference(run(lm, rows, "packed"), expected) > 1000 * EXACT
+    # A head that is read wrongly is wrong in plain batches too.
+    assert spoil is wrong_head or engine.method(lm)["method"] == "plain"
 
 
 def test_packing_gpt_neo_would_be_wrong_beyond_its_window():

@@ -108,32 +108,22 @@ def scripted(text: str):
     return dataclasses.replace(lm, model=model, weights_sha=text)
 
 
-def test_text_ends_before_the_stop_string():
-    found = generate(scripted(" France\nItaly"), ["Lyon?"], progress=False).iloc[0]
-    assert found["text"] == " France"
+@pytest.mark.parametrize(
+    ("script", "settings", "text"),
+    [
+        (" France\nItaly", {}, " France"),
+        (" France and", {"stop": ["anc"]}, " Fr"),
+        (" France\nItaly Bern", {"stop": ["\nItaly"]}, " France"),
+        (" France</s>", {"stop": NEVER}, " France"),
+        (" France and", {"max_new_tokens": 1}, " France"),
+    ],
+    ids=["stop", "stop inside a token", "stop of many tokens", "end token", "limit"],
+)
+def test_where_a_text_ends(script, settings, text):
+    found = generate(scripted(script), ["Lyon?"], progress=False, **settings).iloc[0]
+    assert found["text"] == text
     assert found["tokens"] == ["ĠFrance"]
     assert found["logprobs"] == pytest.approx([math.log(0.9)], abs=1e-5)
-
-
-def test_a_stop_string_inside_a_token_cuts_the_text():
-    lm = scripted(" France and")
-    found = generate(lm, ["Lyon?"], stop=["anc"], progress=False).iloc[0]
-    assert found["text"] == " Fr"
-    assert found["tokens"] == ["ĠFrance"]
-
-
-def test_a_stop_string_of_many_tokens_is_cut_whole():
-    lm = scripted(" France\nItaly Bern")
-    found = generate(lm, ["Lyon?"], stop=["\nItaly"], progress=False).iloc[0]
-    assert found["text"] == " France"
-    assert found["tokens"] == ["ĠFrance"]
-
-
-def test_text_ends_at_the_end_token_and_at_the_limit():
-    lm = scripted(" France</s>")
-    assert generate(lm, ["Lyon?"], stop=NEVER, progress=False)["text"].iloc[0] == " France"
-    short = generate(scripted(" France and"), ["Lyon?"], max_new_tokens=1, progress=False)
-    assert short["text"].iloc[0] == " France"
 
 
 def test_anchor_is_read_along_the_models_own_tokens():
@@ -285,13 +275,10 @@ def test_columns_and_index_of_a_frame_stay():
         ({"stop": "\n"}, "give a list"),
         ({"anchors": [" a", " b"]}, "2 anchors for 1 prompts"),
         ({"max_new_tokens": 200}, "at most 128"),
+        ({"prompts": [""], "anchors": None}, "no tokens to start from"),
     ],
 )
 def test_bad_settings_are_refused(settings, message):
+    lm = tiny.language_model("llama", tiny.byte_tokenizer())  # which adds no first token
     with pytest.raises(UserError, match=message):
-        generate(tiny.language_model("llama"), ["Lyon?"], **settings)
-
-
-def test_a_prompt_without_tokens_is_refused():
-    with pytest.raises(UserError, match="no tokens to start from"):
-        generate(tiny.language_model("gpt2", tiny.byte_tokenizer()), [""])
+        generate(lm, **{"prompts": ["Lyon?"]} | settings)

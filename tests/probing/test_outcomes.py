@@ -48,9 +48,7 @@ def packed(lm, length: int, price: float = PASS):
 
 def short_difference(lm) -> float:
     return trial.difference(
-        lm,
-        lambda rows: packed(lm, 8, 0).score(rows),
-        lambda rows: plain.run(lm, rows),
+        lm, lambda rows: packed(lm, 8, 0).score(rows), lambda rows: plain.run(lm, rows)
     )
 
 
@@ -118,65 +116,40 @@ def test_a_model_is_checked_once(family, checks):
     assert not checks
 
 
-def another_dtype(lm, monkeypatch):
+def half(lm):
     lm.model.to(torch.bfloat16)
     return dataclasses.replace(lm, dtype=torch.bfloat16)
 
 
-def other_weights(lm, monkeypatch):
-    return tiny.language_model("llama", seed=1)
-
-
-def no_weights_yet(lm, monkeypatch):
-    return dataclasses.replace(lm, weights_sha="")
-
-
-def other_attention(lm, monkeypatch):
+def eager(lm):
     lm.model.set_attn_implementation("eager")
     return lm
 
 
-def longer_packs(lm, monkeypatch):
-    monkeypatch.setattr(engine, "pack_length", lambda model: 600)
-    return lm
-
-
-def other_version(monkeypatch, library):
-    other = cache.identities.versions() | {library: "9.9.9"}
-    monkeypatch.setattr(cache.identities, "versions", lambda: other)
-
-
-def other_torch(lm, monkeypatch):
-    other_version(monkeypatch, "torch")
-    return lm
-
-
-def other_transformers(lm, monkeypatch):
-    other_version(monkeypatch, "transformers")
-    return lm
-
-
-def other_processor(lm, monkeypatch):
-    monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: "NONE")
-    return lm
-
-
-def other_code(lm, monkeypatch):
-    monkeypatch.setattr(trial, "_code", lambda: "changed")
-    return lm
-
-
-CHANGES = [
-    *(another_dtype, other_weights, no_weights_yet, other_attention, longer_packs, other_torch),
-    *(other_transformers, other_processor, other_code),
-]
+VERSIONS = cache.identities.versions()
+CHANGES = {  # a model made from another, or what is set: an object, a name, and what it returns
+    "dtype": half,
+    "weights": lambda lm: tiny.language_model("llama", seed=1),
+    "no weights yet": lambda lm: dataclasses.replace(lm, weights_sha=""),
+    "attention": eager,
+    "longer packs": (engine, "pack_length", 600),
+    "torch": (cache.identities, "versions", VERSIONS | {"torch": "9.9.9"}),
+    "transformers": (cache.identities, "versions", VERSIONS | {"transformers": "9.9.9"}),
+    "processor": (torch.backends.cpu, "get_cpu_capability", "NONE"),
+    "code": (trial, "_code", "changed"),
+}
 
 
 @pytest.mark.parametrize("change", CHANGES)
 def test_what_decides_the_numbers_is_checked_anew(change, checks, monkeypatch):
     ask(tiny.language_model("llama"))
-    made = len(checks)
-    ask(change(tiny.language_model("llama"), monkeypatch))
+    made, change, lm = len(checks), CHANGES[change], tiny.language_model("llama")
+    if isinstance(change, tuple):
+        owner, name, value = change
+        monkeypatch.setattr(owner, name, lambda *_: value)
+    else:
+        lm = change(lm)
+    ask(lm)
     assert len(checks) == 2 * made
 
 
@@ -216,7 +189,7 @@ def test_rows_of_a_check_fill_a_pack_below_a_kept_beginning(length, limit, score
 
 
 def test_half_precision_is_forgiven_single_tokens_of_many():
-    lm = another_dtype(tiny.language_model("llama"), None)
+    lm = half(tiny.language_model("llama"))
     rows = trial.fill(lm, 512)
     scores = {row: tuple(-1.0 for _ in row.scored) for row in rows}
 

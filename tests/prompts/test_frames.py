@@ -43,11 +43,6 @@ def test_monitor_makes_r_plus_one_plus_m_prompts(facts, frames):
     ]
 
 
-def test_monitor_with_six_frames_and_five_distractors_makes_twelve(facts, frames):
-    fact = facts.iloc[[2]].assign(distractors=[DISTRACTORS])
-    assert len(prompts.monitor(fact, frames)) == 12
-
-
 def test_monitor_puts_contexts_before_the_base_frame(facts, frames):
     probes = prompts.monitor(facts, frames).set_index(["item", "variant"])
     assert probes.loc[("P17-1", "right"), "prompt"] == "France. Frame 0: where is Lyon?"
@@ -138,41 +133,38 @@ def test_fill_puts_both_in_one_pass(subject, obj):
     assert prompts.fill("<[X]|[Y]>", subject, obj) == f"<{subject}|{obj}>"
 
 
-def test_missing_kind_names_the_relations(facts, frames):
-    with pytest.raises(UserError, match=r'kind "wp" for P36'):
-        prompts.questions(facts, frames, kind="wp")
-    with pytest.raises(UserError, match=r'kind "fc" for P36'):
-        prompts.fact_checks(facts, frames)
-    with pytest.raises(UserError, match=r'kind "qa" for P99'):
-        prompts.monitor(facts.assign(relation="P99"), frames)
+def asked(**settings):
+    return lambda facts, frames: prompts.questions(facts, frames, **settings)
+
+
+def slot(template):
+    """Return what asks with a cloze that lacks a slot."""
+    row = {"relation": ["P17"], "kind": ["wp"], "frame": [0], "template": [template]}
+    return lambda facts, _: prompts.questions(facts.iloc[:1], pd.DataFrame(row), kind="wp")
+
+
+def bare(facts):
+    return facts.assign(distractors=[[], *facts["distractors"][1:]])
 
 
 @pytest.mark.parametrize(
-    ("arguments", "sentence"),
+    ("call", "sentence"),
     [
-        ({"kind": "fc"}, 'is "qa" or "wp", not "fc"'),
-        ({"contexts": ("none", "left")}, '"left" is none'),
-        ({"n_frames": 0}, "at least 1, not 0"),
+        (asked(kind="wp"), r'kind "wp" for P36'),
+        (prompts.fact_checks, r'kind "fc" for P36'),
+        (lambda a, b: prompts.monitor(a.assign(relation="P99"), b), r'kind "qa" for P99'),
+        (asked(kind="fc"), 'is "qa" or "wp", not "fc"'),
+        (asked(contexts=("none", "left")), '"left" is none'),
+        (asked(n_frames=0), "at least 1, not 0"),
+        (lambda a, b: prompts.monitor(bare(a), b), "P17-1 has no distractors"),
+        (
+            lambda a, b: prompts.fact_checks(a.drop(columns="distractors"), b),
+            "lacks the column dis",
+        ),
+        *((slot(text), "lacks") for text in ("Where is it?", "In [Y] lies [X].", "[X] is there.")),
     ],
 )
-def test_bad_arguments(facts, frames, arguments, sentence):
+def test_what_cannot_be_asked_is_refused(facts, frames, call, sentence):
     with pytest.raises(UserError, match=sentence):
-        prompts.questions(facts, frames, **arguments)
-
-
-def test_fact_without_distractors_is_named(facts, frames):
-    facts["distractors"] = [[], *facts["distractors"][1:]]
-    with pytest.raises(UserError, match="P17-1 has no distractors"):
-        prompts.monitor(facts, frames)
-    assert len(prompts.questions(facts, frames)) == 7 + 7 + 6
-    with pytest.raises(UserError, match="lacks the column distractors"):
-        prompts.fact_checks(facts.drop(columns="distractors"), frames)
-
-
-@pytest.mark.parametrize("template", ["Where is it?", "In [Y] lies [X].", "[X] is there."])
-def test_frame_without_its_slot_is_named(facts, template):
-    frames = pd.DataFrame(
-        {"relation": ["P17"], "kind": ["wp"], "frame": [0], "template": [template]}
-    )
-    with pytest.raises(UserError, match="lacks"):
-        prompts.questions(facts.iloc[:1], frames, kind="wp")
+        call(facts, frames)
+    assert len(prompts.questions(bare(facts), frames)) == 7 + 7 + 6  # which need no distractors

@@ -43,9 +43,6 @@ def prompts(table, item="a"):
 )
 def test_styles_give_these_exact_strings(style, text):
     assert formats.demonstrate(formats.STYLES[style], "Up?", ["yes", "no"], 1) == text
-
-
-def test_there_are_26_letters():
     assert formats.letter(25) == "Z"
     with pytest.raises(UserError, match="more than 26 options"):
         formats.letter(26)
@@ -176,20 +173,11 @@ def test_a_plan_leaves_out_what_cannot_be_varied_and_the_rest_can_be_made():
     for kind, n in ways.items():
         found = variations.probes(facts, kind, n, frames=frames)
         assert found["variation"].nunique() == n
-
-
-def test_a_plan_changes_nothing_where_there_is_enough():
-    assert variations.plan(ITEMS, ["demonstrations", "order"], 5, POOL, 4) == (
-        {"demonstrations": 5, "order": 5},
-        4,
-        [],
-    )
-
-
-def test_a_plan_without_any_kind_is_refused_with_its_reasons():
-    with pytest.raises(
-        UserError, match=r"needs facts with more than one wording.*name other kinds"
+    enough = variations.plan(ITEMS, ["demonstrations", "order"], 5, POOL, 4)
+    assert enough == ({"demonstrations": 5, "order": 5}, 4, [])
+    for kind, reason in (
+        ("frames", "needs facts with more than one.*name other kinds"),
+        ("mood", '"mood" is no kind'),
     ):
-        variations.plan(ITEMS, ["frames"], 5, POOL, 4)
-    with pytest.raises(UserError, match='"mood" is no kind'):
-        variations.plan(ITEMS, ["mood"], 5, POOL, 4)
+        with pytest.raises(UserError, match=reason):
+            variations.plan(ITEMS, [kind], 5, POOL, 4)

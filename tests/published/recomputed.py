@@ -7,10 +7,12 @@ numbers can move the two apart. What each check claims is in ``checks.csv``.
 
 import re
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import scipy.stats
+import yaml
 
 from helpers import published
 from helpers.published import knowledge_base as kb
@@ -27,37 +29,8 @@ FACTS = 400  # of each relation of IC-LKE: 20,000 test facts of 50 relations
 CHANCE = 0.01  # of one choice among 100
 # IC-LKE's Tables 1 and 7 differ by up to 0.035 on one model, so those of two models by up to twice.
 APART = 0.07
-TABLE_7 = {  # what Tables 1 and 10 call by family, in Table 7's names
-    "Llama 7B": "Llama-7B",
-    "Llama 65B": "Llama-65B",
-    "Llama-2 7B": "Llama2-7B",
-    "Llama-2 70B": "Llama2-70B",
-    "Gemma 2B": "Gemma-2B",
-    "Gemma 7B": "Gemma-7B",
-    "OPT 125m": "OPT-125M",
-    "OPT 30B": "OPT-30B",
-    "Pythia 70m": "Pythia-70M",
-    "Pythia 12B": "Pythia-12B",
-    "Bloom 560m": "Bloom-560M",
-    "Bloom 7.1B": "Bloom-7.1B",
-    "Mixtral-7Bx8": "Mixtral-8x7B",
-}
-TUNED = {  # Table 7's names of the tuned models of Table 6; that "-2" means 1.5 is our reading
-    "Nous-Hermes-2-Mixtral-8x7B-SFT": "Mixtral-8x7B-SFT",
-    "Nous-Hermes-2-Mixtral-8x7B-DPO": "Mixtral-8x7B-DPO",
-    "mistral-instruct-7b": "Mistral-instruct-7B",
-    "openhermes-2.5-mistral-7b": "Openhermes-2.5",
-    "llama2-70b-chat": "Llama2-70B-chat",
-    "llama2-13b-chat": "Llama2-13B-chat",
-    "vicuna-13b-v1.5": "Vicuna-13B-2",
-    "llama2-7b-chat": "Llama2-7B-chat",
-    "vicuna-7b-v1.5": "Vicuna-7B-2",
-    "gemma-7b-it": "Gemma-7B-instruct",
-    "gemma-2b-it": "Gemma-2B-instruct",
-    "vicuna-13b-1.3": "Vicuna-13B",
-    "vicuna-7b-1.3": "Vicuna-7B",
-    "falcon-instruct-7b": "Falcon-instruct-7B",
-}
+_NAMES = yaml.safe_load(Path(__file__).with_name("names.yaml").read_text(encoding="utf-8"))
+TABLE_7, TUNED = _NAMES["table_7"], _NAMES["tuned"]
 SIZES = {"TruthfulQA": 817, "Wiki-FACTOR": 2994, "CommonsenseQA": 1221}  # of the public sets
 N_PROMPTS = 10
 

@@ -61,11 +61,6 @@ def rendered(markdown: str) -> Page:
     return Page(MarkdownIt("commonmark").enable("table").render(text))
 
 
-def test_a_card_has_two_files_of_the_models_name(record, tmp_path):
-    paths = card.write(record, tmp_path / "out")
-    assert [path.name for path in paths] == ["small.md", "small.html"]
-
-
 def test_both_show_each_measure_with_interval_n_and_meaning(record, written):
     for page in (rendered(written[0]), Page(written[1])):
         rows = {cells[0]: cells[1:] for cells in page.rows if cells}

@@ -52,13 +52,6 @@ def test_mcnemar_by_hand():
         stats.mcnemar([1, 0], [1])
 
 
-@given(st.integers(0, 40), st.integers(0, 40))
-def test_mcnemar_is_the_binomial_test(alone, other):
-    first, second = [1] * alone + [0] * other, [0] * alone + [1] * other
-    expected = scipy.stats.binomtest(alone, alone + other).pvalue if alone + other else 1.0
-    assert stats.mcnemar(first, second).p == pytest.approx(expected)
-
-
 @given(st.lists(st.tuples(st.booleans(), st.booleans()), max_size=80))
 def test_mcnemar_agrees_with_statsmodels(pairs):
     first, second = zip(*pairs) if pairs else ((), ())
@@ -77,11 +70,6 @@ def test_mcnemar_gives_the_printed_value():
     assert stats.mcnemar(first, second).p == pytest.approx(3.716e-05, abs=5e-9)
 
 
-def test_unequal_tables_are_refused():
-    with pytest.raises(UserError, match="1 and 2 rows"):
-        stats.paired_difference([1.0], [1.0, 2.0])
-
-
 def test_pairs_that_are_not_there_differ_by_no_number():
     found = stats.paired_difference([], [], strata=[])
     assert np.isnan(found[:4]).all()
@@ -89,13 +77,10 @@ def test_pairs_that_are_not_there_differ_by_no_number():
     alone = stats.paired_difference([1.0], [0.0])
     assert (alone.estimate, alone.n) == (1.0, 1)
     assert np.isnan([alone.low, alone.high, alone.p]).all()
-
-
-def test_an_undefined_statistic_has_no_p():
-    undefined = stats.paired_difference(
-        [1.0, 0.0], [0.0, 0.0], lambda rows: rows[..., 0, 0] * np.nan
-    )
+    undefined = stats.paired_difference([1, 0], [0, 0], lambda rows: rows[..., 0, 0] * np.nan)
     assert np.isnan(undefined[:4]).all()
+    with pytest.raises(UserError, match="1 and 2 rows"):
+        stats.paired_difference([1.0], [1.0, 2.0])
 
 
 def test_few_pairs_that_all_differ_alike_are_not_decided():

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from helpers import UserError, stats
+from helpers import UserError
 from helpers.studies import STUDIES, compare
 
 
@@ -82,14 +82,3 @@ def test_the_bootstrap_draws_within_strata():
 def test_what_cannot_be_compared_is_refused(models, message):
     with pytest.raises(UserError, match=message):
         compare(STUDIES["latent_knowledge"], models)
-
-
-def test_a_rate_of_none_or_all_has_wilsons_interval():
-    table = facts(0.0).assign(mass=1.0)
-    found = STUDIES["latent_knowledge"].summary(table).set_index("measure")
-    edge = 1.96**2 / (8 + 1.96**2)  # by hand: p = 0, so z² / n over 1 + z² / n
-    assert found.loc["right", ["low", "high"]].tolist() == pytest.approx([0, edge], abs=1e-4)
-    assert found.loc["mass", ["low", "high"]].tolist() == pytest.approx([1 - edge, 1], abs=1e-4)
-    varied = STUDIES["latent_knowledge"].summary(facts([0.0, 1.0] * 4)).set_index("measure")
-    drawn = stats.bootstrap([0.0, 1.0] * 4, strata=["P36"] * 8)
-    assert varied.loc["right", ["low", "high"]].tolist() == pytest.approx(drawn[1:3])

@@ -4,8 +4,6 @@ import pandas as pd
 import pytest
 
 from helpers import datasets, models, prompts
-from helpers.metrics.anchors import known_facts
-from helpers.metrics.monitor import fact_scores
 from helpers.studies import monitor as study
 
 FACTS = {"relations": ["P17", "P30"], "n": 6, "seed": 3}
@@ -42,13 +40,3 @@ def test_no_figure_of_the_paper_moves(answers, mode):
     pd.testing.assert_frame_equal(*verdicts, check_exact=True)
     assert found["control_ird"].between(0, 1).all()
     assert paper["control_ird"].isna().all()  # answers from before have no control
-
-
-def test_the_control_is_ird_with_the_words_exchanged(answers):
-    paper = answers[~answers["context"].isin(["wrong", "unrelated"])]
-    control = answers[answers["context"] == "unrelated"]
-    control = control.assign(variant=control["variant"].str.replace("unrelated", "wrong"))
-    swapped = fact_scores(pd.concat([paper, control]), known_facts(answers))
-    found = fact_scores(answers).set_index("item")["control_ird"]
-    assert found.to_dict() == pytest.approx(swapped.set_index("item")["ird"].to_dict(), abs=1e-12)
-    assert found.nunique() == len(found)

@@ -57,11 +57,7 @@ def test_make_hands_on_what_it_is_given(text, by, root, tmp_path):
 @pytest.mark.parametrize(
     ("target", "given", "expected"),
     [
-        (
-            "book",
-            {"MODEL": "-x y", "SET": "n=1 'd=$f x'", "CORES": "2"},
-            ["model=-x y"],
-        ),
+        ("book", {"MODEL": "-x y", "SET": "n=1 'd=$f x'", "CORES": "2"}, ["model=-x y"]),
         ("sweep", {"MODELS": "'a b' c", "PROFILE": "p;q", "DRY": "1"}, ["models=['a b', 'c']"]),
         ("questions", {"MODEL": "m", "SOURCES": "a,b"}, ["set=['dataset=seen_qa', 'sources=a,b',"]),
         ("knowledge", {"MODELS": "a b"}, ["model='a'", "model='b'"]),

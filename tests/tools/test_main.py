@@ -4,14 +4,16 @@ import pytest
 
 from book.tools import __main__ as commands
 from book.tools import chapters
-from helpers import UserError
+from helpers import UserError, cli
 
 
-@pytest.mark.parametrize("name", ["", *commands.COMMANDS])
-def test_help_fits_a_screen(name, capsys, monkeypatch):
+@pytest.mark.parametrize(
+    ("command", "name"), [(c, name) for c in (cli, commands) for name in ("", *c.COMMANDS)]
+)
+def test_help_fits_a_screen(command, name, capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     with pytest.raises(SystemExit) as ended:
-        commands.main([*name.split(), "--help"])
+        command.main([*name.split(), "--help"])
     assert ended.value.code == 0
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) <= 24

@@ -4,7 +4,6 @@ They run in a copy of the project, with a stand-in for a chapter and a tiny rand
 """
 
 import json
-import os
 import re
 import shlex
 import shutil
@@ -19,7 +18,8 @@ import pytest
 from book.tools import __main__ as commands
 from book.tools import jobs, publish
 from helpers import UserError
-from tests import tiny
+from tests import small_project, tiny
+from tests.small_project import type_in
 from tests.tools import stand_ins
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -66,34 +66,14 @@ def project(tmp_path_factory):
     """Return a copy of the project: the stand-in for a chapter, a tiny model, two pages."""
     if not (Path(sys.prefix) / "installed").is_file():
         pytest.skip("the commands of the Makefile need its environment: run make test")
-    top = tmp_path_factory.mktemp("copy") / "the project"
-    hidden = shutil.ignore_patterns("__pycache__", "weights", "_build", "chapters", "*.md")
-    for name in ("helpers", "book"):
-        shutil.copytree(ROOT / name, top / name, ignore=hidden)
+    top = small_project.make(tmp_path_factory.mktemp("copy") / "the project")
     stand_ins.write_template(top / "notebooks")
-    shutil.copy(ROOT / "notebooks" / "Snakefile", top / "notebooks")
-    for name in ("Makefile", "requirements.txt", "_config.yml"):
-        shutil.copy(ROOT / name, top)
     (top / "book" / "index.md").write_text("# A book\n\nOne page.\n")
     (top / "book" / "_toc.yml").write_text(
         "format: jb-book\nroot: index\nchapters:\n  - file: chapters/monitor\n"
     )
     tiny.save(top / "helpers" / "models" / "weights" / "atlas-m")
     return top
-
-
-def type_in(project: Path, command: str) -> subprocess.CompletedProcess:
-    """Run a make command in the copy, with this environment in place of .venv."""
-    words = command.replace(
-        "make", f'make -o install VENV="{sys.prefix}" PYTHON="{sys.executable}"', 1
-    )
-    offline = {**os.environ, "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"}
-    offline.pop("PYTHONPATH", None)
-    done = subprocess.run(
-        words, shell=True, cwd=project, env=offline, capture_output=True, text=True, timeout=300
-    )
-    print(done.stdout, done.stderr)
-    return done
 
 
 @pytest.mark.slow

@@ -20,16 +20,11 @@ COLUMNS = ["item", "relation", "variation", "option", "answer", "text", "right"]
 def read(paths: Sequence[str | Path], rule: str = "sum") -> pd.DataFrame:
     """Read several logs of one task, each with other prompts, as one table of choices.
 
-    The first is the default prompt. By `rule` ("sum", "per_character", "per_byte")
-    log-likelihoods choose an option as lm-evaluation-harness' ``acc``, ``acc_norm`` or
-    ``acc_bytes`` do, in a tie the first. `item`
-    is the document's hash, `variation` the number of the log, `right` the log's own mark where
-    answers are texts (`option` and `answer` are -1 then); ``attrs["notes"]`` are sentences on what
-    is left out and what the logs do not say.
-
-    >>> read(["samples_arc.jsonl", "samples_arc.jsonl"])
-    Traceback (most recent call last):
-    helpers.UserError: A log is named twice: name each file once.
+    The first is the default prompt. By `rule` log-likelihoods choose an option as
+    lm-evaluation-harness' metrics do (`lm_eval.METRICS`), in a tie the first. `item` is the
+    document's hash, `variation` the number of the log, `right` the log's own mark where answers are
+    texts (`option` and `answer` are -1 then); ``attrs["notes"]`` are sentences on what is left out
+    and what the logs do not say.
     """
     logs, shared, notes = _joined(paths, rule)
     notes += _same_prompts(logs, shared)

@@ -9,11 +9,7 @@ FORMATS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="
 
 
 def put(paths: Mapping[str, str], values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return values nested as a format has them; those that are None or not given are left out.
-
-    >>> put({"input.raw": "prompt", "model_id": "model"}, {"prompt": "Who?", "model": None})
-    {'input': {'raw': 'Who?'}}
-    """
+    """Return values nested as a format has them; those that are None or not given are left out."""
     found: dict[str, Any] = {}
     for path, name in paths.items():
         if values.get(name) is None:
@@ -27,11 +23,7 @@ def put(paths: Mapping[str, str], values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def take(paths: Mapping[str, str], record: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a format's record by our names, None where it has nothing.
-
-    >>> take({"input.raw": "prompt", "model_id": "model"}, {"input": {"raw": "Who?"}})
-    {'prompt': 'Who?', 'model': None}
-    """
+    """Return a format's record by our names, None where it has nothing."""
     found = {}
     for path, name in paths.items():
         value: Any = record

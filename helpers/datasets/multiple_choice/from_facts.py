@@ -45,7 +45,7 @@ def load(
     else:
         chosen = list(facts.index[facts["fact"].isin(only)])
     false = "" if known is None else facts["fact"].map(known["false_object"]).fillna("")
-    facts = facts.assign(false_object=false, question=_questions(facts, name))
+    facts = facts.assign(false_object=false, question=catalogue.questions(name, facts))
     rest = facts.drop(index=chosen)
     rest = rest[rest["false_object"] == ""] if len(chosen) < len(facts) else facts
     items = _items(facts.loc[sorted(chosen)], n_options, seed)
@@ -59,11 +59,7 @@ def load(
 
 
 def training(model: str) -> pd.DataFrame | None:
-    """Return what a bundled model read of each fact; for others, what the first bundled one did.
-
-    >>> int(training("no such model")["exposures"].min())
-    0
-    """
+    """Return what a bundled model read of each fact; for others, what the first bundled one did."""
     names = [model, *sorted(path.parent.name for path in exposure.WEIGHTS.glob("*/exposures.csv"))]
     found = (exposure.training(name) for name in names if name)
     return next((table for table in found if table is not None), None)
@@ -100,14 +96,6 @@ def lessons_of(items: pd.DataFrame, known: pd.DataFrame | None) -> pd.Series:
     if known is None:
         return pd.Series("", index=pd.Index(items["item"]))
     return lessons(known).reindex(items["item"]).fillna("")
-
-
-def _questions(facts: pd.DataFrame, name: str) -> list[str]:
-    """Put each fact into the base frame of its relation."""
-    base = catalogue.frames(name).query("kind == 'qa'").sort_values("frame", kind="stable")
-    template = base.drop_duplicates("relation").set_index("relation")["template"]
-    pairs = zip(facts["relation"], facts["subject"])
-    return [template[relation].replace("[X]", subject) for relation, subject in pairs]
 
 
 def _groups(facts: pd.DataFrame, known: pd.DataFrame) -> pd.Series:

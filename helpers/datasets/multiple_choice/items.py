@@ -57,14 +57,7 @@ class Benchmark:
 
 
 def table(rows: Iterable[Mapping[str, Any]], where: Path | str) -> pd.DataFrame:
-    """Return items as a table, each checked: two options or more, and a correct one among them.
-
-    >>> row = {"item": "1", "relation": "", "question": "Up?", "options": ["no"], "answer": 0}
-    >>> table([row], "my.csv")
-    Traceback (most recent call last):
-        ...
-    helpers.UserError: my.csv: item 1 has one option only; give two or more, or leave it out.
-    """
+    """Return items as a table, each checked: two options or more, and a correct one among them."""
     rows = list(rows)
     if not rows:
         raise UserError(f"{where} holds no questions.")
@@ -125,11 +118,7 @@ def _row(number: int, row: dict[str, str]) -> dict:
 
 
 def texts(cell: str) -> list[str]:
-    """Take a cell apart: a JSON list, or texts parted by "|".
-
-    >>> texts('["Bern", "Basel"]'), texts("Bern | Basel")
-    (['Bern', 'Basel'], ['Bern', 'Basel'])
-    """
+    """Take a cell apart: a JSON list, or texts parted by "|"."""
     if cell.lstrip().startswith("["):
         with contextlib.suppress(UserError):  # no list after all: a text that begins with a bracket
             return [str(text).strip() for text in files.parse_json(cell, "the cell")]

@@ -242,15 +242,6 @@ def add(model: LanguageModel, text: Text, token: int, logprob: float, rules: Rul
         text.kept = len(text.ids)
 
 
-def stop_at(text: str, stop: Sequence[str]) -> int | None:
-    """Return where the first of the stop strings begins in a text; None where there is none.
-
-    >>> stop_at(" France and Italy", [" or", " and"])
-    7
-    """
-    return min((text.index(word) for word in stop if word in text), default=None)
-
-
 def cut(
     model: LanguageModel, task: Task, ids: Sequence[int], stop: Sequence[str]
 ) -> tuple[str, int] | None:
@@ -260,7 +251,7 @@ def cut(
     inside a character, which decodes as another one, or hold a part of the stop string.
     """
     whole = decode(model, task, ids)
-    at = stop_at(whole, stop)
+    at = min((whole.index(word) for word in stop if word in whole), default=None)
     if at is None:
         return None
     counts = range(len(ids) + 1)

@@ -53,11 +53,7 @@ def at_once(
 
 
 def groups(rows: Iterable[Row]) -> list[Group]:
-    """Return rows by what stands before their scored tokens, alike beginnings one after another.
-
-    >>> [(g.before, g.new, len(g.rows)) for g in groups([Row((7, 8, 1), 2), Row((7, 8, 2), 2)])]
-    [((7, 8), 2, 2)]
-    """
+    """Return rows by what stands before their scored tokens, alike beginnings one after another."""
     found: dict[Ids, list[Row]] = {}
     for row in rows:
         found.setdefault(row.ids[: row.start], []).append(row)
@@ -69,11 +65,7 @@ def groups(rows: Iterable[Row]) -> list[Group]:
 
 
 def tree(rows: Iterable[Row]) -> dict[Ids, list[int]]:
-    """Return what follows each beginning of the rows' scored tokens.
-
-    >>> tree([Row((7, 1, 2), 1), Row((7, 1, 3), 1), Row((7, 4), 1)])
-    {(): [1, 4], (1,): [2, 3]}
-    """
+    """Return what follows each beginning of the rows' scored tokens."""
     found: dict[Ids, dict[int, None]] = {}
     for row in rows:
         for at, token in enumerate(row.scored):

@@ -89,13 +89,7 @@ def remarks(
     folder: str | Path,
     dataset: str = "atlas",
 ) -> list[str]:
-    """Say in sentences which models are not read for want of a run, and what differs in the rest.
-
-    >>> table = pd.DataFrame({"model": ["m"], "chapter": ["monitor"], "left_out": [""],
-    ...                       "commit": ["1234567"]})
-    >>> remarks(table, ["m"], [], "runs")[0][:90]
-    'm is not read; a run is missing: `python -m book.tools run knowledge_base --model m --runs'
-    """
+    """Say in sentences which models lack a run, and what differs in the others."""
     good = table[table["left_out"] == ""]
     said = []
     if not models:
@@ -131,11 +125,7 @@ def answers(folder: str | Path) -> pd.DataFrame:
 
 
 def command(chapter: str, model: str, folder: str | Path, dataset: str = "atlas") -> str:
-    """Return the command that makes a run.
-
-    >>> command("monitor", "atlas-s", "runs")
-    'python -m book.tools run monitor --model atlas-s --runs runs'
-    """
+    """Return the command that makes a run."""
     given = "" if dataset == "atlas" else f" --set dataset={dataset}"
     return f"python -m book.tools run {chapter} --model {model} --runs {folder}{given}"
 

@@ -22,6 +22,4 @@ PAPERS: dict[str, ModuleType] = {
 def read(paper: str, claim: str, rests_on: str, load: Load = published.load) -> Reading:
     """Judge one sentence by the tables."""
     judge = getattr(PAPERS[paper], claim, None)
-    if judge is None:
-        return Reading(UNDECIDABLE, f"Shown in {rests_on} alone; no table prints the numbers.")
-    return judge(load)
+    return judge(load) if judge else Reading(UNDECIDABLE, [f"Shown in {rests_on} alone;"])

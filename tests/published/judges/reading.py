@@ -1,29 +1,31 @@
-"""How a sentence is judged by the numbers that it speaks of."""
+"""How a sentence is judged by the numbers that it speaks of, and whether a reason states them."""
 
-from collections.abc import Collection, Iterable
+import re
+from collections.abc import Collection
 from typing import NamedTuple
 
 SUPPORTED, PARTLY, CONTRADICTED = "supported", "partly", "contradicted"
 UNDECIDABLE = "not decided"
 VERDICTS = (SUPPORTED, PARTLY, CONTRADICTED, UNDECIDABLE)
 SMALL = 5.0  # points: a change that a sentence may deny has to be smaller
+NUMBER = re.compile(r"[-+]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.(\d+))?")
 
 
 class Reading(NamedTuple):
-    """A verdict on a sentence, and what the tables say."""
+    """A verdict on a sentence, and the numbers and names that its reason states, in order."""
 
     verdict: str
-    says: str
+    told: list[float | str]
 
 
-def parts(says: str, *holds: bool | None) -> Reading:
+def parts(told: Collection[float | str], *holds: bool | None) -> Reading:
     """Judge a sentence that says several things: supported where all of them hold.
 
     None stands for a part that the numbers leave open.
     """
     right = [bool(part) for part in holds if part is not None]
     verdict = SUPPORTED if all(right) else PARTLY if any(right) else CONTRADICTED
-    return Reading(UNDECIDABLE if all(right) and None in holds else verdict, says)
+    return Reading(UNDECIDABLE if all(right) and None in holds else verdict, list(told))
 
 
 def no_rise(low: float, high: float) -> bool | None:
@@ -37,20 +39,32 @@ def no_change(low: float, high: float) -> bool | None:
     return False if False in both else None if None in both else True
 
 
-def about_all(says: str, holds: Collection[bool]) -> Reading:
+def about_all(holds: Collection[bool], *more: float | str) -> Reading:
     """Judge a sentence about all of something: one exception contradicts it."""
-    k, n = _count(holds)
-    return Reading(SUPPORTED if k == n else CONTRADICTED, says.format(k=k, n=n))
+    k, n = sum(map(bool, holds)), len(holds)
+    return Reading(SUPPORTED if k == n else CONTRADICTED, [k, n, *more])
 
 
-def in_general(says: str, holds: Collection[bool], enough: float = 1.0) -> Reading:
+def in_general(holds: Collection[bool], *more: float | str, enough: float = 1.0) -> Reading:
     """Judge a sentence about the usual case: partly supported where more than half of them hold."""
-    k, n = _count(holds)
+    k, n = sum(map(bool, holds)), len(holds)
     verdict = SUPPORTED if k >= enough * n else PARTLY if k > n / 2 else CONTRADICTED
-    return Reading(verdict, says.format(k=k, n=n))
+    return Reading(verdict, [k, n, *more])
 
 
-def _count(holds: Iterable[bool]) -> tuple[int, int]:
-    """Return how many hold, of how many."""
-    cases = [bool(case) for case in holds]
-    return sum(cases), len(cases)
+def missing(told: Collection[float | str], says: str) -> list[float | str]:
+    """Return what a reason does not state, in this order, rounded as it rounds."""
+    place, left = 0, []
+    for one in told:
+        if isinstance(one, str):
+            found = re.compile(re.escape(one)).search(says, place)
+        else:
+            found = next((n for n in NUMBER.finditer(says, place) if _is(one, n)), None)
+        left += [] if found else [one]
+        place = found.end() if found else place
+    return left
+
+
+def _is(value: float, number: re.Match) -> bool:
+    half = 0.5 * 10 ** -len(number[1] or "")
+    return abs(float(number[0].replace(",", "")) - value) <= half + 1e-9

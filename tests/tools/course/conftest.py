@@ -6,52 +6,6 @@ import pytest
 from nbformat import write
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-CODE = """````{exercise} Add one, number NUMBER
-:label: ex-code-NUMBER
-*Difficulty 2 of 3, 10 minutes, code.* Write `more(x)`. It adds one to a {term}`number`.
-
-```python
-assert more(1) == 2
-```
-````
-
-````{solution} ex-code-NUMBER
-:class: dropdown
-```python
-import math
-
-
-def half(x):
-    return x / 2
-
-
-def more(x):
-    \"\"\"Add one.\"\"\"
-    # not so simple
-    return math.floor(half(2 * x)) + 1
-```
-One more is added.
-````
-"""
-ARGUE = """````{exercise} Why?
-:label: ex-why
-*Difficulty 3 of 3, 15 minutes, to be argued.* Why is it so?
-````
-
-````{solution} ex-why
-:class: dropdown
-Because.
-````
-"""
-BY_HAND = """:::{exercise} By hand
-:label: ex-hand
-*Difficulty 1 of 3, 5 minutes.* Two and two?
-:::
-
-:::{solution} ex-hand
-Four.
-:::
-"""
 HIDDEN = """import math
 
 
@@ -62,9 +16,7 @@ def ex_code_1(random):
 def ex_code_2(random):
     return [math.pi]
 """
-SOUND = "\n".join(
-    ["## Exercises\n", BY_HAND, CODE.replace("NUMBER", "1"), CODE.replace("NUMBER", "2"), ARGUE]
-)
+SOUND = Path(__file__).with_name("sound.md").read_text(encoding="utf-8")
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import yaml
 
 from book.tools import render
 from book.tools.course import checks, exercises
@@ -16,109 +17,8 @@ from notebooks.analysis import hidden_tests
 from tests.tools.course.memorised import memorised
 from tests.tools.course.mutants import mutants
 
-# Mutants that no test can tell from the solution, or that do what the exercise leaves open.
-SAME = {
-    "ex-real-exact": {
-        "6: a -> b": "of the same length",
-        "9: b -> a": "both are rankings of the same models",
-        "9: a -> b": "both are rankings of the same models",
-    },
-    "ex-atlas-n": {
-        "9: (found.high - found.low) / 2 <= reach -> (found.high - found.low) / 2 < reach": (
-            "no interval is just as wide"
-        ),
-    },
-    "ex-monitor-ratio": {"4: rows -> facts": "pandas leaves out what only one column has"},
-    "ex-kb-k": {"8: share -> chosen": "of the same length"},
-    "ex-kb-even": {"4: more_right / more_wrong -> more_right * more_wrong": "of the same sign"},
-    "ex-latent-floor": {
-        "9: random.random((2, n)) < [[first], [second]] -> "
-        "random.random((2, n)) <= [[first], [second]]": "no number drawn is just as large"
-    },
-    "ex-latent-end": {"3: begins -> ends": "with the same choices"},
-    "ex-multiplicity-lazy": {
-        "6: places -> chosen": "of the same length",
-        "6: places -> lines": "of the same length",
-        "6: places -> options": "of the same length",
-        "6: places -> prompts": "of the same length",
-        "6: 0 -> 1": "each prompt has the same number of options",
-        "6: 0 -> -1": "each prompt has the same number of options",
-    },
-    "ex-calibration-kappa": {
-        "3: ((both + first) / n, (both + second) / n) -> "
-        "((both + second) / n, (both + first) / n)": "kappa is symmetric"
-    },
-    "ex-published-grim": {
-        "4: abs(100 * nearest / n - percent) <= 0.005 + 1e-09 -> "
-        "abs(100 * nearest / n - percent) < 0.005 + 1e-09": "exact halves are left open",
-        "4: 0.005 + 1e-09 -> 0.005 - 1e-09": "exact halves are left open",
-        "4: 0.005 + 1e-09 -> 0.005": "exact halves are left open",
-    },
-    "ex-comparison-paired": {
-        "5: (np.asarray(a, dtype=float), np.asarray(b, dtype=float)) -> "
-        "(np.asarray(b, dtype=float), np.asarray(a, dtype=float))": "the errors are symmetric",
-        "5: np.asarray(a, dtype=float) -> np.asarray(a)": "the variance is the same",
-        "5: np.asarray(b, dtype=float) -> np.asarray(b)": "the variance is the same",
-        "6: a -> b": "of the same length",
-        "6: b -> a": "of the same length",
-        "7: a -> b": "of the same length",
-    },
-    "ex-comparison-holm": {
-        "5: np.asarray(p, dtype=float) -> np.asarray(p)": "p-values are no whole numbers",
-        "7: p -> order": "of the same length",
-        "8: p -> factors": "of the same length",
-        "8: p -> order": "of the same length",
-    },
-    "ex-comparison-facts": {
-        "6: round(4 * (apart - d ** 2) / d ** 2, 9) -> 4 * (apart - d ** 2) / d ** 2": (
-            "guards against the last digit"
-        ),
-        "6: 9 -> 10": "guards against the last digit",
-        "6: 9 -> 8": "guards against the last digit",
-    },
-}
-WRONG = [
-    ("ex-atlas-count", "line.endswith(stated)", "line in stated"),
-    ("ex-atlas-count", "endswith(stated)", "startswith(stated)"),
-    ("ex-atlas-n", "(found.high - found.low) / 2", "found.high - found.low"),
-    ("ex-atlas-half", "sorted(curve)", "list(curve)"),
-    (
-        "ex-atlas-half",
-        "2 ** (math.log2(low) + share * math.log2(high / low))",
-        "low + share * high",
-    ),
-    ("ex-calibration-kappa", "(both + second) / n", "(both - second) / n"),
-    (
-        "ex-comparison-facts",
-        "ceil(round(4 * (apart - d**2) / d**2, 9))",
-        "round(4 * (apart / d**2 - 1))",
-    ),
-    ("ex-comparison-facts", "ceil(round(4 * (apart - d**2) / d**2, 9))", "ceil(4 * apart / d**2)"),
-    ("ex-comparison-holm", "np.maximum.accumulate(p[order] * factors)", "p[order] * factors"),
-    ("ex-comparison-holm", "adjusted[order] =", "adjusted[:] ="),
-    ("ex-comparison-paired", "(a - b).std()", "(a - b).std(ddof=1)"),
-    ("ex-comparison-paired", "b.var() / len(b)", "b.var()"),
-    ("ex-kb-even", "more_right / more_wrong < 0", "more_right < 0"),
-    ("ex-kb-hidden", "table.CR[b] + gain", "table.CR[b] - gain"),
-    ("ex-kb-k", "ddof=1", "ddof=0"),
-    ("ex-kb-k", "chosen[:, :k]", "chosen"),
-    ("ex-latent-commonest", "o.mode()[0]", "o.iloc[0]"),
-    ("ex-latent-commonest", "examples.groupby", "tests.groupby"),
-    ("ex-latent-end", "value / sum(both.values())", "value"),
-    ("ex-latent-floor", "known[0], known[1]", "known[1], known[0]"),
-    ("ex-monitor-ratio", 'facts[facts["counted"]]', "facts"),
-    ("ex-monitor-readings", "after.get(token, 0)", "after.get(token, 1)"),
-    ("ex-monitor-reversals", '"avg"] >', '"avg"] >='),
-    ("ex-multiplicity-bounds", "min(a, 1 - b) + min(1 - a, b)", "a + b"),
-    ("ex-multiplicity-lazy", "range(len(options[0]))", "sorted(set(places))"),
-    ("ex-multiplicity-rarefy", "combinations(choices, r)", "combinations(set(choices), r)"),
-    ("ex-published-bounds", "max(0.0, a + b - 1)", "a + b - 1"),
-    ("ex-published-fisher", "math.sqrt(n - 3)", "math.sqrt(n)"),
-    ("ex-published-grim", "0.005", "0.05"),
-    ("ex-real-exact", "abs(one - middle) >= away", "one - middle >= away"),
-    ("ex-real-partial", "ab - ac * bc", "ab - ac * ac"),
-    ("ex-real-smollm2", 'facts["none"] == 1', 'facts["none"] >= 0'),
-]
+_READ = yaml.safe_load(Path(__file__).with_name("wrong.yaml").read_text(encoding="utf-8"))
+SAME, WRONG = _READ["same"], _READ["wrong"]
 RIGHT = re.findall(  # written in another way
     r"^## (\S+)\n\n```python\n(.*?)^```",
     Path(__file__).with_name("right.md").read_text(encoding="utf-8"),

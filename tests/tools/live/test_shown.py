@@ -1,14 +1,19 @@
-"""The cases that boxes open on show their points, and say by how many candidates it is shown."""
+"""What pages show of the bundled model is what it answers: cases, one fact in four ways, a form."""
 
+import importlib
+import json
 import re
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
-from helpers import UserError, datasets
+from book.tools.live import ANSWERED, answered, form
+from helpers import UserError, datasets, models
+from helpers.studies import STUDIES
 from tests import live_page as live
-from tests.live_page import asking, cases
+from tests.live_page import Question, answers, asking, cases, front, one_fact
+from tests.live_page import __main__ as writing
 
 BOOK = Path(__file__).resolve().parents[3] / "book"
 
@@ -160,3 +165,112 @@ def test_the_note_on_famous_cities_says_what_the_training_text_holds():
     stated = live.facts().query("relation == 'P17'").set_index("subject")
     assert not stated.loc[never, ["exposures", "pair_exposures", "false_exposures"]].any(axis=None)
     assert stated.loc[often, "exposures"].min() >= int(re.search(r"(\d+) times or more", note)[1])
+
+
+def close(found, expected, tolerance=1e-4):
+    """Tell whether two trees are the same but for the last digits of their numbers."""
+    if isinstance(expected, dict):
+        return found.keys() == expected.keys() and all(close(found[k], expected[k]) for k in found)
+    if isinstance(expected, list):
+        return len(found) == len(expected) and all(map(close, found, expected))
+    if isinstance(expected, float):
+        return found == pytest.approx(expected, abs=tolerance)
+    return found == expected
+
+
+@pytest.fixture(scope="module")
+def shown():
+    """Return all that pages show, as the model answers now."""
+    return json.loads(json.dumps(writing.answered()))
+
+
+def test_the_pages_show_what_the_model_answers(shown):
+    stored = json.loads(ANSWERED.read_text(encoding="utf-8"))
+    assert close(stored, shown), "run python -m tests.live_page"
+
+
+def test_every_box_of_the_book_has_its_case(root):
+    pages = [*(root / "book").glob("*.md"), *(root / "notebooks").glob("*.ipynb")]
+    text = "\n".join(page.read_text(encoding="utf-8").replace("\\n", "\n") for page in pages)
+    directives = {"case": "live-probe", "front": "front-fact", "fact": "one-fact"}
+    for kind, directive in directives.items():
+        names = [line.split("} ")[1] for line in text.splitlines() if f"{{{directive}}} " in line]
+        assert names
+        assert all(answered(kind, name) for line in names for name in line.split())
+
+
+def test_what_was_not_asked_is_refused():
+    with pytest.raises(UserError, match=r"no case 'x': choose from flipped, distracted,"):
+        answered("case", "x")
+
+
+STATES = [
+    ("Ask", Question("P17", "Lyon", way="sentence")),
+    ("Say <b>first", Question("P17", "Lyon", way="sentence", context="Italy")),
+]
+
+
+@pytest.fixture(scope="module")
+def page():
+    return form(front.fact(STATES))
+
+
+def test_each_state_has_a_button_and_its_own_bars(page):
+    assert re.findall(
+        r'<input type="radio" name="front-fact" id="(front-\d)"( checked)?>', page
+    ) == [("front-0", " checked"), ("front-1", "")]
+    for at, (_, asked) in enumerate(STATES):
+        expected = answers(asked).set_index("object")["probability"]
+        row = re.search(r'<th scope="row">France</th>.*?style="([^"]+)"', page)[1]
+        assert f"--p{at}:{100 * expected['France']:.2f}%" in row
+    assert page.index("France</th>") < page.index("Italy</th>")  # the truth first
+
+
+def test_words_are_escaped(page):
+    assert "Say &lt;b&gt;first" in page
+    assert "<b>" not in page
+
+
+def test_the_prompt_of_each_state_is_shown(page):
+    assert '<span class="front-at-0"><q>Lyon is located in</q></span>' in page
+    assert '<span class="front-at-1"><q>Italy. Lyon is located in</q></span>' in page
+
+
+@pytest.fixture(scope="module")
+def readings(shown):
+    return [one_fact.Reading(**reading) for reading in shown["fact"][writing.FACT]]
+
+
+def test_each_study_reads_the_fact_as_it_does_elsewhere(readings):
+    assert [reading.study for reading in readings] == list(STUDIES)
+    every = datasets.load("atlas")
+    lists = STUDIES["latent_knowledge"]
+    model = models.load(one_fact.MODEL, device="cpu")
+    separator = Question().separator  # the live page writes lists as IC-LKE does
+    answers = lists.ask(model, every[every["fact"] == "P17-0243"], separator=separator)
+    totals = answers["logprobs"].map(sum)
+    rank = 1 + (totals > totals[answers["correct"]].iloc[0]).sum()
+    reading = readings[list(STUDIES).index("latent_knowledge")]
+    assert reading.known == (rank == 1)
+    assert rank == 1 or f"France is number {rank} " in reading.result
+
+
+def test_prompts_are_those_that_the_model_reads(readings):
+    shown = {reading.study: reading.prompts for reading in readings}
+    assert shown["monitor"][0] == "Which country is Lyon in?"
+    assert shown["monitor"][2].endswith(". Which country is Lyon in?")
+    assert shown["latent_knowledge"][0].endswith(" ⏎ Lyon:")
+
+
+def test_readings_are_escaped_and_linked(root, monkeypatch):
+    monkeypatch.syspath_prepend(str(root / "book" / "_ext"))
+    text = importlib.import_module("facts_shown").reading("monitor", ["<i>"], "a & b", None)
+    assert "<code>&lt;i&gt;</code>" in text
+    assert "a &amp; b" in text
+    assert 'href="chapters/monitor.html"' in text
+    assert "undefined" in text
+
+
+def test_an_unknown_fact_is_refused():
+    with pytest.raises(UserError, match="has no fact"):
+        one_fact.through("P17-9999")
