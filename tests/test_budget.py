@@ -11,7 +11,7 @@ import pytest
 from helpers import findings
 
 LINES = {  # of Python below a folder
-    "helpers": 19_700,
+    "helpers": 19_400,
     "notebooks/analysis": 8_690,
     "book/tools": 3_340,
     "book/_ext": 780,
