@@ -41,6 +41,11 @@ def test_the_board_in_view_has_one_measure_of_each_chapter(folder):
     assert float(written) == pytest.approx(100 * right, abs=0.05)
 
 
+def test_the_bundled_run_is_as_good_as_the_model_card_says(folder):
+    places = pd.read_csv(folder / "tables" / "places.csv").set_index(["recipe", "run"])
+    assert (places.loc[("atlas-s", "run 1")] == 1).all()
+
+
 def test_its_three_facts_are_named_by_what_was_asked(folder):
     three = pd.read_csv(folder / "tables" / "three_facts.csv")
     assert list(three) == ["prompt", "large", "atlas-xs", "difference"]
