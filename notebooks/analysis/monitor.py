@@ -108,9 +108,8 @@ def curves(rows: pd.DataFrame, ylabel: str, share: bool = True, points: bool = T
     """Draw what :func:`by_exposure` returns: curves, or dots where exposures are not known."""
     if "exposures" not in rows:
         return primitives.dots(rows, "measure", xlabel=ylabel, share=share)
-    words = {"xlabel": "times the training text states the fact", "ylabel": ylabel}
-    words |= {"axis": "doublings", "share": share, "points": points}
-    return primitives.curves(rows, "exposures", "measure", **words)
+    words = {"xlabel": "times the training text states the fact", "ylabel": ylabel, "share": share}
+    return primitives.curves(rows, "exposures", "measure", axis="doublings", points=points, **words)
 
 
 def control_and_accuracies(

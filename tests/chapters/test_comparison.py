@@ -31,6 +31,8 @@ def test_the_run_is_whole(folder):
     boards = {f"board_{name}" for name in ("monitor", "knowledge_base", "multiplicity")}
     tables = {"differences", "pairs", "pairs_paper", "runs", "overlap", "compared", *boards}
     notebooks.check(folder, MANY, n_figures=3, tables=tables)
+    places = pd.read_csv(folder / "tables" / "places.csv").set_index(["recipe", "run"])
+    assert (places.loc[("atlas-s", "run 1")] == 1).all()  # as the model card says
 
 
 def test_the_board_in_view_has_one_measure_of_each_chapter(folder):
