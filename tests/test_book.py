@@ -196,16 +196,16 @@ def test_a_figure_is_whole_on_a_telephone_and_a_tap_enlarges_it(visits, name):
 
 @pytest.mark.slow
 @every_chapter
-def test_a_chapter_of_a_measure_is_ten_screens_and_its_results_begin_on_the_second(visits, name):
+def test_a_chapter_is_ten_screens_and_its_results_begin_on_the_second(visits, name):
     page, _, _ = visits(name)
-    if Path(name).stem not in MEASURES or page.viewport_size["width"] < max(WIDTHS):
+    if page.viewport_size["width"] < max(WIDTHS):
         return
     height, results = page.evaluate(
         "[document.documentElement.scrollHeight, "
-        "document.querySelector('#results h2').getBoundingClientRect().top + scrollY]"
+        "document.querySelector('#results h2')?.getBoundingClientRect().top + scrollY]"
     )
     assert height <= 10_000
-    assert results < 1_800
+    assert not results or results < 1_800  # some begin with them
 
 
 def test_figures_lie_on_the_page_in_the_dark(browser):

@@ -11,11 +11,11 @@ import pytest
 from helpers import findings
 
 LINES = {  # of Python below a folder
-    "helpers": 20_500,
+    "helpers": 19_700,
     "notebooks/analysis": 8_700,
     "book/tools": 3_340,
-    "book/_ext": 780,
-    "tests": 37_000,
+    "book/_ext": 800,
+    "tests": 35_300,
 }
 MEASURES = ("monitor", "knowledge_base", "latent_knowledge", "multiplicity")
 CODE, FINDINGS = 150, 8  # of a chapter

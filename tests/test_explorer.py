@@ -220,7 +220,18 @@ def test_no_correlation_of_fewer_than_six(page):
     choose(page, x="MONITOR: score ↓")
     assert count(page).startswith(f"{len(with_both('MONITOR: score', Y))} of 69")
     assert "fewer than six models: no correlation" in count(page)
+    choose(page, x=Y)
+    assert "the same measure: no correlation" in count(page)
     assert "ρ" not in count(page)
+
+
+def test_sizes_the_wrong_way_round_are_turned_and_a_reset_ends_every_choice(page):
+    choose(page, least="13.0", most="7.0", kind="base")
+    table = with_both(X, Y).query("kind == 'base' and 7 <= billion <= 13")
+    assert count(page).startswith(f"{len(table)} of ")
+    page.click("[name=restore]")
+    page.wait_for_timeout(100)
+    assert count(page).startswith(f"{len(with_both(X, Y))} of ")
 
 
 def test_a_pair_that_no_model_has_gives_a_sentence(page):
@@ -305,7 +316,7 @@ def test_the_keyboard_is_enough(page):
         lines.append(found[1] != "none" and found[2] >= 2)
         page.keyboard.press("Tab")
     assert list(dict.fromkeys(seen)) == [
-        *("x", "y", "model", "kind", "least", "most", "family", "none", "all"),
+        *("x", "y", "model", "kind", "least", "most", "family", "none", "all", "restore"),
         *("benchmark", "SUMMARY", "A"),
     ]
     assert all(lines)

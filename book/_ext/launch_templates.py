@@ -23,8 +23,13 @@ def redirect(buttons: list[dict[str, Any]]) -> None:
 
 
 def without_address(app: Sphinx, config: Config) -> None:
-    """Leave out the buttons that open notebooks of a repository, if there is none."""
-    if not config.html_theme_options.get("repository_url"):
+    """Leave out the buttons that open notebooks of a repository, and what tells of them, if none.
+
+    Such text stands in a directive ``only`` with the tag ``repository``.
+    """
+    if config.html_theme_options.get("repository_url"):
+        app.tags.add("repository")
+    else:
         config.html_theme_options.pop("launch_buttons", None)
 
 

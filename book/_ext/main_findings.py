@@ -8,6 +8,8 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
+from helpers import findings
+
 
 def sentences(book: Path, lines: list[str]) -> list[tuple[str, str, str]]:
     """Return chapter, decision and sentence of each finding that the book has.
@@ -34,14 +36,17 @@ class MainFindings(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Return the list."""
-        book, items = Path(self.env.srcdir), ""
+        book, items, told = Path(self.env.srcdir), "", self.env.temp_data
         for chapter, decision, sentence in sentences(book, list(self.content)):
             self.env.note_dependency(str(book / "chapters" / chapter / "findings.json"))
             items += (
                 f'<li class="finding finding-{escape(decision)}">'
                 f'<a href="chapters/{chapter}.html">{escape(sentence)}</a></li>'
             )
-        return [nodes.raw("", f'<ul class="findings">{items}</ul>' if items else "", format="html")]
+        note = "" if told.get("dotted") or findings.UNDECIDED not in items else findings.DOTTED
+        told["dotted"] = told.get("dotted") or note  # once a page
+        html = f'<ul class="findings">{items}</ul>{note}' if items else ""
+        return [nodes.raw("", html, format="html")]
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

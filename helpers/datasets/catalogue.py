@@ -41,6 +41,12 @@ def load(
         `fact` (unique), `relation`, `subject`, `object`, `distractors` (a list of wrong objects,
         five in the bundled data sets) and, where your own files have it, `exposure`.
 
+    Raises
+    ------
+    UserError
+        If there is no such data set, file or relation, a line is malformed, or `n` or `seed`
+        is out of range.
+
     Examples
     --------
     >>> facts = load("atlas", relations=["P246"], n=2, seed=1)
@@ -77,6 +83,11 @@ def frames(name: str | Path, relations: Sequence[str] | None = None) -> pd.DataF
         published, and one frame each of the other kinds; other files may have questions only, and
         T-REx-MC and Nobel have none.
 
+    Raises
+    ------
+    UserError
+        As in `load`.
+
     Examples
     --------
     >>> frames("atlas", relations=["P17"]).query("kind == 'qa' and frame == 0")["template"].item()
@@ -91,11 +102,21 @@ def frames(name: str | Path, relations: Sequence[str] | None = None) -> pd.DataF
 def relations(name: str | Path) -> pd.DataFrame:
     """Return one row a relation of a data set.
 
+    Parameters
+    ----------
+    name
+        As in `load`.
+
     Returns
     -------
     DataFrame
         `relation`, `label`, `subject_type`, `object_type`, `n_facts`, `n_objects`; for the atlas
         also `source` and `licence`.
+
+    Examples
+    --------
+    >>> relations("atlas").set_index("relation").loc["P36", "label"]
+    'capital'
     """
     if found := _pairs(name):
         groups = pairs.facts(*found).groupby(["relation", "label"], sort=False)
@@ -109,11 +130,21 @@ def relations(name: str | Path) -> pd.DataFrame:
 def source(name: str | Path) -> dict[str, str]:
     """Return where a data set comes from: a record for a run's manifest.
 
+    Parameters
+    ----------
+    name
+        As in `load`.
+
     Returns
     -------
     dict
         `name`, `title`, `licence`, `url`, `version`, `checksum` (SHA-256 of the data as read),
         `citation`. For your own files what is not known is "".
+
+    Examples
+    --------
+    >>> sorted(source("atlas"))
+    ['checksum', 'citation', 'licence', 'name', 'title', 'url', 'version']
     """
     if name == "atlas":
         return SOURCES["atlas"].about(atlas_facts.checksum())

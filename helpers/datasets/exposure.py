@@ -57,9 +57,19 @@ def frequencies() -> pd.Series:
 def plain(table: pd.DataFrame) -> pd.Series:
     """Return for each fact whether its exposures are all there is to know of it.
 
-    That is: nothing false was stated, no tuning asked for the fact, and its names met in no other
-    fact unless it was stated itself.
+    Parameters
+    ----------
+    table : DataFrame
+        As of :func:`training`, `plain` aside.
 
+    Returns
+    -------
+    Series of bool
+        True where nothing false was stated, no tuning asked for the fact, and its names met in no
+        other fact unless it was stated itself.
+
+    Examples
+    --------
     >>> table = pd.DataFrame({"exposures": [4, 0, 0, 4], "pair_exposures": [9, 0, 9, 0],
     ...                       "false_exposures": [0, 0, 0, 1], "tuned": 0})
     >>> plain(table).tolist()

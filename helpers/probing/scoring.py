@@ -58,6 +58,13 @@ def score(
         most 0, one a token; higher is more probable), `tokens` (list of str) and `read` (str, what
         the model read before the continuation).
 
+    Raises
+    ------
+    UserError
+        Where a column is missing, a continuation is empty or has no token with another before it,
+        prompt and continuation are longer than the model's context, or a probability is not a
+        number.
+
     Examples
     --------
     >>> from helpers import models
@@ -106,6 +113,12 @@ def score_sentences(
         natural logarithm, at most 0) and `mean` (a token; its exponential with the sign changed is
         the perplexity), not numbers where no token is scored; `logprobs` and `tokens` (lists, one a
         scored token); `unscored` (the first token where it is not scored, else "").
+
+    Raises
+    ------
+    UserError
+        Where a text is empty, no string, or longer than the model's context, or a probability is
+        not a number.
 
     Examples
     --------

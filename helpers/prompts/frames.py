@@ -67,6 +67,11 @@ def questions(
         Probes, one option each, which is correct; variants are named ``qa0``, ``qa0+right``,
         ``qa0+wrong2``, ``qa0+unrelated2``, ``wp3``.
 
+    Raises
+    ------
+    UserError
+        For an unknown kind or context, or a relation that has no frames of the kind.
+
     Examples
     --------
     >>> facts = pd.DataFrame({"fact": ["P17-1"], "relation": ["P17"], "subject": ["Lyon"],
@@ -115,6 +120,16 @@ def monitor(facts: pd.DataFrame, frames: pd.DataFrame, n_frames: int = 7) -> pd.
     n_frames : int
         R: the first so many question frames. A relation that has fewer gives fewer prompts.
 
+    Returns
+    -------
+    DataFrame
+        Probes of kind ``qa``, one option each.
+
+    Raises
+    ------
+    UserError
+        For a relation without question frames, or a fact without distractors.
+
     Examples
     --------
     >>> facts = pd.DataFrame({"fact": ["P17-1"], "relation": ["P17"], "subject": ["Lyon"],
@@ -151,7 +166,7 @@ def monitor(facts: pd.DataFrame, frames: pd.DataFrame, n_frames: int = 7) -> pd.
 def fact_checks(
     facts: pd.DataFrame, frames: pd.DataFrame, n_frames: int | None = None
 ) -> pd.DataFrame:
-    """Let the model judge true and false statements of every fact: options True (0), False (1).
+    """Let the model judge true and false statements of every fact: options True and False.
 
     Here ``context`` says which object stands in the statement: ``right`` (the fact's own, variant
     ``fc0+pos``) or ``wrong`` (distractor m, variant ``fc0+neg{m}``).
@@ -162,6 +177,16 @@ def fact_checks(
         As for :func:`questions`; distractors are needed, and frames of kind ``fc``.
     n_frames : int, optional
         Only the first so many frames of each relation; by default all.
+
+    Returns
+    -------
+    DataFrame
+        Probes with two options, ``" True"`` (0) and ``" False"`` (1).
+
+    Raises
+    ------
+    UserError
+        For a relation without fact-checking frames, or a fact without distractors.
 
     Examples
     --------

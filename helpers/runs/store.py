@@ -53,7 +53,17 @@ def start(chapter: str, parameters: dict[str, Any], folder: str | Path = "") -> 
         The chapter's parameters; ``model`` names the folder. A chapter without one is a synthesis.
     folder : str or Path, default ""
         Where the run's files go; by default ``runs/<model-slug>/<chapter>`` in the project, or
-        ``runs/synthesis/<chapter>``. ``cache``, beside it, is shared by all of a model's chapters.
+        ``runs/synthesis/<chapter>``.
+
+    Returns
+    -------
+    Run
+        ``run.cache``, beside the chapters' folders, is shared by all chapters of one model.
+
+    Raises
+    ------
+    UserError
+        If the folder cannot be made or written to.
     """
     of = slug(parameters["model"]) if "model" in parameters else SYNTHESIS
     path = Path(folder) if folder else RUNS / of / chapter
@@ -119,6 +129,16 @@ def save(
         As ``helpers.models.describe`` and ``helpers.datasets.source`` return them.
     extra : dict, optional
         Further entries of the manifest.
+
+    Returns
+    -------
+    Path
+        The run's folder.
+
+    Raises
+    ------
+    UserError
+        If a file cannot be written.
     """
     on = str(model.get("device", ""))
     manifest = {**_begun(run, on), "model": model, "dataset": dataset, **(extra or {})}
@@ -139,7 +159,7 @@ def save_synthesis(
     Parameters
     ----------
     run : Run
-        As ``start`` returned it; ``load`` leaves it out.
+        As ``start`` returned it.
     metrics : DataFrame
         The chapter's main table.
     read : DataFrame, optional
@@ -147,6 +167,16 @@ def save_synthesis(
         model, chapter, data set, seed and end, and the SHA-256 of its ``metrics.parquet``.
     extra : dict, optional
         Further entries of the manifest.
+
+    Returns
+    -------
+    Path
+        The run's folder, which ``load`` leaves out.
+
+    Raises
+    ------
+    UserError
+        If a file cannot be written, or a run that was read has lost its metrics.
     """
     rows = [] if read is None else [_origin(row) for row in read.itertuples()]
     told = {**_begun(run), "kind": SYNTHESIS, "read": rows, **(extra or {})}

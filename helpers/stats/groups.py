@@ -55,6 +55,11 @@ def intervals(
         a group where the figure is not a number is left out). Without any facts those two rows
         stand alone, with n = 0 and no numbers. A mean of zeros or ones alone has Wilson's interval.
 
+    Raises
+    ------
+    UserError
+        If the table lacks a column.
+
     Examples
     --------
     >>> from helpers.stats import mean
@@ -140,9 +145,14 @@ def averages(
     columns : sequence of str
         Columns of numbers.
     by : str, optional
-        Column of groups, in order of appearance; by default all rows are one.
+        Column of groups; by default all rows are one.
     n_resamples, seed
         As for :func:`bootstrap`.
+
+    Returns
+    -------
+    DataFrame
+        `by` (if given), ``measure, estimate, low, high, n``; groups in order of appearance.
 
     Examples
     --------
@@ -167,16 +177,28 @@ def averages(
 
 
 def wilson(successes: float, n: float) -> Interval:
-    """Estimate a share with Wilson's 95 % score interval (1927), for n independent trials.
-
-    For facts that cluster in relations use :func:`bootstrap`.
+    """Estimate a share with Wilson's 95 % score interval, for n independent trials.
 
     Parameters
     ----------
     successes : float
         How many; a trial that was repeated may count by the share of its successes.
     n : float
-        Of how many trials; of none the result is not a number.
+        Of how many trials.
+
+    Returns
+    -------
+    Interval
+        Within [0, 1]; not numbers if n is 0.
+
+    Raises
+    ------
+    UserError
+        If there are more successes than trials, or fewer than 0.
+
+    Notes
+    -----
+    Wilson 1927. For facts that cluster in relations use :func:`bootstrap`.
 
     Examples
     --------

@@ -37,6 +37,11 @@ def paired_difference(
         p: twice the smaller share of resamples at or beyond 0, one resample added to each count.
         Not numbers without rows; bounds and p are none either for one row alone.
 
+    Raises
+    ------
+    UserError
+        If the shapes differ.
+
     Examples
     --------
     >>> found = paired_difference([1, 1, 1, 0], [0, 0, 1, 0], n_resamples=99)
@@ -67,14 +72,27 @@ def paired_difference(
 def mcnemar(first: npt.ArrayLike, second: npt.ArrayLike) -> Mcnemar:
     """Test whether two models, or two prompts, are right equally often on the same facts, exactly.
 
-    McNemar 1947. Only facts on which the two differ tell: under the null hypothesis each is a fair
-    coin. It takes facts as independent; for facts that cluster in relations see
-    :func:`paired_difference`.
+    Only facts on which the two differ tell: under the null hypothesis each is a fair coin.
 
     Parameters
     ----------
     first, second : array_like of bool, shape (n,)
         Row i of both is the same fact.
+
+    Returns
+    -------
+    Mcnemar
+        p is 1 where the two never differ. It takes facts as independent; for facts that cluster
+        in relations see :func:`paired_difference`.
+
+    Raises
+    ------
+    UserError
+        If the two differ in length.
+
+    Notes
+    -----
+    McNemar 1947, by the binomial distribution, as statsmodels computes it.
 
     Examples
     --------

@@ -47,6 +47,11 @@ def spread(
     Spread
         Of the jackknife's influences, (n - 1) times what leaving the fact out takes away.
 
+    Raises
+    ------
+    UserError
+        If there are fewer than two facts more than strata, or all facts of a stratum are alike.
+
     Examples
     --------
     >>> found = spread([1.0, 0.0] * 10)
@@ -73,6 +78,19 @@ def spread(
 def planned_width(found: Spread, n: npt.ArrayLike) -> np.ndarray:
     """Return how wide the 95 % interval of a measure is with n facts in as many strata.
 
+    Parameters
+    ----------
+    found : Spread
+    n : array_like of int
+        Numbers of facts.
+
+    Returns
+    -------
+    ndarray
+        Widths on the measure's scale; not a number where n leaves no degree of freedom.
+
+    Examples
+    --------
     Half of the facts known, in one relation: 100 facts tell the share to ten points each way.
 
     >>> round(float(planned_width(Spread(0.5, 20, 1), 100)), 3)
@@ -82,11 +100,31 @@ def planned_width(found: Spread, n: npt.ArrayLike) -> np.ndarray:
 
 
 def reworded(whole: Spread, half: Spread, asked: int, asked_half: int, wanted: int) -> Spread:
-    """Return the spread if each fact were asked in more or fewer wordings, or samples.
+    r"""Return the spread if each fact were asked in more or fewer wordings, or samples.
 
-    Of r wordings drawn for each fact, the variance of a fact's value is a + b / r; two numbers of
-    wordings, `asked` in the whole run and `asked_half` in some of it, give both parts, neither
-    below 0. A variance of 1/4 + 1 / r, at r = 4 and 2; at 16 it is 5/16:
+    Of r wordings drawn for each fact, the variance of a fact's value is :math:`a + b / r`; two
+    numbers of wordings give both parts, neither below 0.
+
+    Parameters
+    ----------
+    whole, half : Spread
+        From all wordings of a run, and from some of them.
+    asked, asked_half : int
+        How many these are.
+    wanted : int
+
+    Returns
+    -------
+    Spread
+
+    Raises
+    ------
+    UserError
+        If no wording is wanted.
+
+    Examples
+    --------
+    A variance of 1/4 + 1 / r, at r = 4 and 2; at 16 it is 5/16:
 
     >>> found = reworded(Spread(0.5**0.5, 20, 1), Spread(0.75**0.5, 20, 1), 4, 2, 16)
     >>> round(found.sd**2, 6)
@@ -101,10 +139,25 @@ def reworded(whole: Spread, half: Spread, asked: int, asked_half: int, wanted: i
 
 
 def facts_for_width(found: Spread, width: float) -> float:
-    """Return the fewest facts whose interval, bound to bound, is at most so wide.
+    """Return the fewest facts whose interval is at most so wide; infinity beyond `MOST`.
 
-    Infinity beyond `MOST`.
+    Parameters
+    ----------
+    found : Spread
+    width : float
+        From bound to bound, on the measure's scale.
 
+    Returns
+    -------
+    float
+
+    Raises
+    ------
+    UserError
+        If the width is not above 0.
+
+    Examples
+    --------
     >>> facts_for_width(Spread(0.5, 20, 1), 0.1)
     387.0
     """
@@ -114,7 +167,25 @@ def facts_for_width(found: Spread, width: float) -> float:
 def facts_for_difference(found: Spread, difference: float) -> float:
     """Return the fewest facts that tell a difference from none in four of five samples.
 
-    `found` is of the difference between two models on the same facts. Infinity beyond `MOST`.
+    Parameters
+    ----------
+    found : Spread
+        Of the difference between two models on the same facts.
+    difference : float
+        True difference to be told, on the measure's scale; its sign does not matter.
+
+    Returns
+    -------
+    float
+        Infinity beyond `MOST`.
+
+    Raises
+    ------
+    UserError
+        If the difference is 0.
+
+    Examples
+    --------
     Ten points between two models that are right on other facts each:
 
     >>> facts_for_difference(Spread(0.7, 20, 1), 0.1)

@@ -77,8 +77,10 @@ def bootstrap(
     strata : array_like, shape (n,), optional
         Labels, such as relations; each resample holds as many rows of each as there are. Strata
         of fewer than five rows count as one.
-    n_resamples, seed
-        How many samples, and what seeds numpy's generator.
+    n_resamples : int
+        How many samples.
+    seed : int or sequence of int
+        For numpy's generator; the same seed gives the same samples.
     centred : bool
         Move the interval by the resamples' bias. Resampling adds noise, so the largest of several
         rates, or their standard deviation, is larger on resamples than on the facts themselves,
@@ -89,6 +91,11 @@ def bootstrap(
     Interval
         Not numbers if there are no rows; bounds are none either for one row alone, nor where
         fewer than twenty rows give an interval of width zero.
+
+    Raises
+    ------
+    UserError
+        If fewer than one resample is asked for.
 
     Notes
     -----

@@ -34,7 +34,13 @@ def compare(
     DataFrame
         ``first, second, measure, estimate, low, high, p, n, better``: `estimate` is the measure of
         `first`, the later one in the mapping, minus that of `second`; `n` facts count for both;
-        ``better`` names the better model, "" if the interval holds 0, or neither side is better.
+        ``better`` names the better model, "" if the interval holds 0, if there is none, or if
+        neither side is better.
+
+    Raises
+    ------
+    UserError
+        If there is only one model, a table lacks a column, or two models share no fact.
 
     Examples
     --------

@@ -93,7 +93,23 @@ def most(answers: pd.DataFrame, of: str = "item", by: str = "relation") -> int:
 
 
 def settings(study: Study) -> dict[str, Any]:
-    """Return the settings of a study with their defaults: what its `ask` and `facts` take."""
+    """Return the settings of a study with their defaults: what its `ask` and `facts` take.
+
+    Parameters
+    ----------
+    study : Study
+
+    Returns
+    -------
+    dict
+        Name to default.
+
+    Examples
+    --------
+    >>> from helpers.studies import monitor
+    >>> settings(monitor)["n_frames"]
+    7
+    """
     taken = [*_keywords(study.ask).items(), *_keywords(study.facts).items()]
     return {name: value for name, value in taken if name not in OUTSIDE}
 

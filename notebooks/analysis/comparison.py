@@ -484,17 +484,19 @@ def directed(gaps: pd.DataFrame) -> pd.DataFrame:
     return rows.assign(up=(rows["estimate"].to_numpy() > 0) == more)
 
 
-def leaders(standing: pd.DataFrame, gaps: pd.DataFrame) -> pd.DataFrame:
+def leaders(standing: pd.DataFrame, gaps: pd.DataFrame, twins: Pairs = ()) -> pd.DataFrame:
     """Return for each main measure the best model and its lead over the nearest rival.
 
     ``leads``: whether it is better than each other model after Holm's correction for all of `gaps`.
+    A pair of `twins`, a tuned model and its base, are no rivals.
     The nearest rival is one that is better on the facts that count for both, if there is any, else
     one whose distance the correction does not keep.
     """
-    rows, firm = [], kept(gaps)
+    rows, firm, same_run = [], kept(gaps), {frozenset(pair) for pair in twins}
     for name in (name for name in MAIN if name in set(standing["measure"])):
         ahead = against(standing[standing["measure"] == name], gaps[gaps["measure"] == name])
         ahead = ahead.dropna(subset=["estimate"])
+        ahead = ahead[[{*pair} not in same_run for pair in zip(ahead["first"], ahead["second"])]]
         if ahead.empty:
             continue
         ahead = ahead if measure_named(name).higher is False else negative(ahead)
@@ -508,6 +510,12 @@ def leaders(standing: pd.DataFrame, gaps: pd.DataFrame) -> pd.DataFrame:
                      bool(held.all()) and beaten.empty])  # fmt: skip
     found = pd.DataFrame(rows, columns=["measure", "best", "rival", *ENDS, "n", "leads"])
     return found.assign(title=[measure_named(name).title for name in found["measure"]])
+
+
+def but_for_tuning(lead: pd.DataFrame, tuned: Pairs) -> str:
+    """Say in how many measures a model leads all but its tuned copy or its base, if any has one."""
+    k, n = lead["leads"].sum(), len(lead)
+    return f" One does in {k} of {n} but for its tuned or untuned copy." if tuned and n else ""
 
 
 def wide(found: pd.DataFrame, measures: Iterable[str], by: str = "model") -> pd.DataFrame:

@@ -19,6 +19,7 @@ from helpers.prompts import lists
 from helpers.studies import fitting
 from helpers.studies import latent_knowledge as study
 
+JOINED = {"HGP 1": "people's sentence", "MMP 1": "mined sentence", "released": "authors' code"}
 MEASURES = {name: ([name], stats.mean) for name in ("right", "mass", "chance")}
 
 
@@ -129,7 +130,9 @@ def two_groups(groups: Mapping[str, pd.DataFrame], chance: float) -> Axes:
     """
     rows = []
     for what, table in groups.items():
-        label = table.iloc[:, 0].map(lambda way: way if isinstance(way, str) else f"{way} examples")
+        label = table.iloc[:, 0].map(
+            lambda way: JOINED.get(way, way) if isinstance(way, str) else f"{way} examples"
+        )
         rows.append(table.assign(what=what, label=label))
     ax = primitives.dots(pd.concat(rows), by="what", xlabel="accuracy", share=True)
     if ax.get_lines():

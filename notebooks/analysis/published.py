@@ -251,7 +251,7 @@ def differences(cells: pd.DataFrame) -> Axes:
 
 def bounded(rows: pd.DataFrame) -> list[Axes]:
     """Draw subsumption rates on what is possible, with the rate of unrelated models, read twice."""
-    _, axes = plt.subplots(2, figsize=(6, 11), layout="constrained")
+    _, axes = plt.subplots(2, figsize=(6, 8.8), layout="constrained")
     named = rows.assign(label=rows["table"] + ": " + rows["pair"], estimate=rows["printed"])
     turned = named.assign(low=rows["low_turned"], high=rows["high_turned"])
     for ax, part, chance, share in (

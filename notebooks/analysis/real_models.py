@@ -305,13 +305,6 @@ def turned(doubted: pd.DataFrame, least: str) -> tuple[pd.DataFrame, pd.Series]:
     return rows, before & (rows["largest"] >= LEVEL) | ~before & (rows["smallest"] < LEVEL)
 
 
-def lost(doubted: pd.DataFrame, least: str) -> pd.Series:
-    """Return the pairs whose p crosses 0.05 with surely the same weights alone."""
-    sure = f"p, {joined.CERTAINTIES[0]}"
-    rows = doubted.dropna(subset=[sure, f"p, {least}"])
-    return rows.loc[(rows[sure] < LEVEL) != (rows[f"p, {least}"] < LEVEL), "pair"]
-
-
 def better(sized: pd.DataFrame) -> pd.DataFrame:
     """Turn the correlations of measures of which a lower one is better, so that up is better."""
     rows = sized.dropna(subset=["estimate"])

@@ -183,7 +183,6 @@ def test_a_match_decides_where_p_crosses_the_level_without_it():
     rows |= {"largest": [0.04, 0.0, 0.5, 0.0], "p, same weights": [0.2, 0.01, 0.3, np.nan]}
     resting, crossed = joint.turned(pd.DataFrame(rows), "probably")
     assert dict(zip(resting["pair"], crossed)) == {"a": False, "c": True}
-    assert joint.lost(pd.DataFrame(rows), "probably").tolist() == ["a"]
 
 
 def test_lower_is_better_is_turned_round():

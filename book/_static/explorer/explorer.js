@@ -50,6 +50,19 @@
     return product(a, b) / Math.sqrt(product(a, a) * product(b, b));
   };
 
+  const written = (rho) => rho.toFixed(2).replace("-", "−");
+
+  /** Say between what a correlation lies without each family, where enough models remain. */
+  const without = (rows, pair) => {
+    const left = [...new Set(rows.map((row) => row.family))]
+      .map((name) => rows.filter((row) => row.family !== name))
+      .filter((rest) => rest.length >= FEWEST)
+      .map((rest) => spearman(rest.map(pair)))
+      .filter((rho) => !Number.isNaN(rho));
+    if (!left.length) return "";
+    return `; without one family, ${written(Math.min(...left))} to ${written(Math.max(...left))}`;
+  };
+
   /* ---- what is shown at the pointer ---- */
 
   let bubble;
@@ -149,11 +162,12 @@
       const families = [...form.querySelectorAll("[name=family]:checked")].map((box) => box.value);
       const { least, most } = control;
       const all = least.selectedIndex === 0 && most.selectedIndex === most.length - 1;
+      const [from, to] = [+least.value, +most.value].sort((a, b) => a - b);
       return papers.filter(
         (row) =>
           families.includes(row.family) &&
           (control.kind.value === "" || row.kind === control.kind.value) &&
-          (row.billion === null ? all : row.billion >= least.value && row.billion <= most.value),
+          (row.billion === null ? all : row.billion >= from && row.billion <= to),
       );
     };
 
@@ -170,13 +184,16 @@
       const { x, y, names } = state;
       const has = holds.scatter;
       const [both, all] = [rows.filter(has), papers.filter(has)];
-      const rho = spearman(both.map((row) => [row[x], row[y]]));
+      const pair = (row) => [row[x], row[y]];
+      const rho = spearman(both.map(pair));
       const correlation =
-        both.length < FEWEST
-          ? "fewer than six models: no correlation"
-          : Number.isNaN(rho)
-            ? "all are equal in one of the two: no correlation"
-            : `Spearman’s ρ of those shown is ${rho.toFixed(2).replace("-", "−")}`;
+        x === y
+          ? "both axes show the same measure: no correlation"
+          : both.length < FEWEST
+            ? "fewer than six models: no correlation"
+            : Number.isNaN(rho)
+              ? "all are equal in one of the two: no correlation"
+              : `Spearman’s ρ of those shown is ${written(rho)}${without(both, pair)}`;
       find(".explorer-count").textContent =
         `${both.length} of ${papers.length} models have both figures and are shown; ` +
         `${correlation}.`;
@@ -211,6 +228,10 @@
 
     const update = async () => {
       const rows = kept();
+      for (const option of control.y.options) {
+        const shared = (row) => row[control.x.value] !== undefined && row[option.value] !== undefined;
+        option.toggleAttribute("data-empty", !papers.some(shared));
+      }
       const chosen = control.model.value === "" ? undefined : data.models[control.model.value];
       Object.assign(state, {
         x: control.x.value,
@@ -237,6 +258,7 @@
     };
 
     form.addEventListener("submit", (event) => event.preventDefault());
+    form.addEventListener("reset", () => setTimeout(update)); // after the controls have changed
     root.addEventListener("change", update);
     root.addEventListener("click", ({ target }) => {
       if (!["all", "none"].includes(target.name)) return;
