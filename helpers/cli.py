@@ -5,6 +5,7 @@ sentence on stderr and status 2. The book's own commands, ``python -m book.tools
 """
 
 import argparse
+import contextlib
 import difflib
 import os
 import sys
@@ -242,19 +243,22 @@ def read_settings(words: Iterable[str], declared: Mapping[str, Any], taker: str)
 def read_value(name: str, text: str, default: Any) -> Any:
     """Return the value that ``text`` gives to a setting, in the type of the setting's default.
 
-    Lists are written with commas, with or without square brackets.
+    Lists are written with commas, with or without square brackets, or as JSON.
 
     >>> read_value("n_facts", "30", 100), read_value("attribution", "no", True)
     (30, False)
     >>> read_value("relations", "P17,P36", ()), read_value("alphas", "[1, 0, 0]", [0.3, 0.3, 0.4])
     (['P17', 'P36'], [1.0, 0.0, 0.0])
     """
-    if isinstance(default, list | tuple):
-        words = [word.strip().strip("'\"") for word in text.strip("[]() ").split(",")]
-        first = default[0] if default else ""
-        return [read_value(name, word, first) for word in words if word]
-    from helpers.datasets import network
+    from helpers.datasets import files, network
 
+    if isinstance(default, list | tuple):
+        first = default[0] if default else ""
+        words = [word.strip().strip("'\"") for word in text.strip("[]() ").split(",")]
+        if text.startswith("["):
+            with contextlib.suppress(UserError):  # not JSON: as people write lists
+                words = [str(word) for word in files.parse_json(text, name)]
+        return [read_value(name, word, first) for word in words if word]
     kind = type(default)
     try:
         return YES_NO[text.lower()] if kind is bool else kind(network.public(text))

@@ -208,12 +208,7 @@ def _row(label: str, numbers: tuple[float, float, float, float], decision: str) 
 
 
 def listed(*found: Finding, fold: str = "") -> HTML:
-    """Show findings as one list.
-
-    >>> one = Finding("rises", HOLDS, "It rises.", 0.2, 0.1, 0.3, 90)
-    >>> listed(one, one, fold="Two <more>").data[:62]
-    '<details class="tables"><summary>Two &lt;more&gt;</summary><ul'
-    """
+    """Show findings as one list, behind a fold if that has a name."""
     from IPython.display import HTML
 
     text = _html(list(found)) if found else ""

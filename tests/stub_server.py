@@ -27,6 +27,9 @@ OFFERS = {
     "bent": {"nodes", "prompt_logprobs", "ids"},
     "logits": {"nodes", "prompt_logprobs", "ids"},
     "truncating": {"nodes", "prompt_logprobs", "ids"},
+    "spelled": {"echo"},  # names tokens by pieces that do not make up the text, special ones too
+    "llama.cpp": set(),
+    "ollama": set(),  # puts every prompt into a template, and takes texts alone
 }
 KNOWN = {
     "model", "prompt", "max_tokens", "temperature", "top_p", "presence_penalty", "stop", "seed",
@@ -84,6 +87,12 @@ class StubServer(LocalServer):
             return 404, {"error": "no completions"}
         if self.personality == "text" and not isinstance(ids, str):
             return 422, {"error": "prompt must be a string"}
+        if self.personality == "ollama" and not isinstance(ids, str):
+            return 400, {"error": {"message": "invalid prompt type"}}
+        if self.personality == "ollama":
+            ids = f"<|user|>{ids}<|assistant|>"
+        if self.personality == "llama.cpp" and body.get("echo"):
+            return 400, {"error": {"message": "Only no echo is supported"}}
         if self.personality == "strict" and not set(body) <= KNOWN:
             return 400, {"error": "unknown field"}
         if isinstance(ids, str):
@@ -130,7 +139,11 @@ class StubServer(LocalServer):
             part["token_logprobs"] = own + values
             part["tokens"] = self.names(ids) + part["tokens"]
             part["top_logprobs"] = None
-        if body.get("logprobs") is not None and self.personality != "none":
+        if self.personality == "llama.cpp" and body.get("logprobs"):
+            each = zip(part["tokens"], new, values)
+            content = [{"token": t, "id": i, "logprob": v, "top_logprobs": []} for t, i, v in each]
+            choice["logprobs"] = {"content": content}
+        elif body.get("logprobs") is not None and self.personality not in ("none", "ollama"):
             choice["logprobs"] = part
         if body.get("prompt_logprobs") is not None and "prompt_logprobs" in self.offers:
             rows = zip(self.chances(ids), ids[1:])
@@ -150,6 +163,8 @@ class StubServer(LocalServer):
     def names(self, ids):
         if "ids" in self.offers:
             return [f"token_id:{i}" for i in ids]
+        if self.personality == "spelled":
+            return self.lm.tokenizer.convert_ids_to_tokens(ids)
         return [self.lm.tokenizer.decode([i]) for i in ids]
 
 

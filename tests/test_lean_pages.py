@@ -18,7 +18,8 @@ SPEC.loader.exec_module(lean_pages)
         ("<p>[-0.58, \u22121.00], 95 %</p>", "<p>[-0.58,\u00a0\u22121.00], 95\u00a0%</p>"),
         ("<p>10, 20 and [1, 2, 3]</p>", "<p>10, 20 and [1, 2,\u00a03]</p>"),
         *((kept, kept) for kept in ("<pre>7 % 2</pre>", "<code>[1, 2]</code>",
-                                    "<script>[1, 2]</script>", r"<i>\([0, 1]\)</i>")),
+                                    "<script>[1, 2]</script>", r"<i>\([0, 1]\)</i>",
+                                    '<i data-of="[1, 2]"></i>')),
     ],
 )  # fmt: skip
 def test_numbers_hold_together_but_not_in_code(page, expected):

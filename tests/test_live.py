@@ -615,8 +615,8 @@ def test_only_pages_with_a_place_to_ask_load_it_and_little():
             assert scripts == set(LOADED), path
         else:
             assert not scripts, path
-    beside = {f"{name}_appendix" for name in ("knowledge_base", "latent_knowledge", "multiplicity")}
-    assert users == {"monitor", "calibration", "try"} | beside
+    others = ("knowledge_base", "latent_knowledge", "multiplicity", "calibration")
+    assert users == {"monitor", "try"} | {f"{name}_appendix" for name in others}
     added = sum((SCRIPTS / name).stat().st_size for name in LOADED)
     assert added < 100_000
 
@@ -646,7 +646,7 @@ def test_the_book_answers(browser, name):
         ("knowledge_base_appendix", "invented"),
         ("latent_knowledge_appendix", "examples"),
         ("multiplicity_appendix", "order"),
-        ("calibration", "guess"),
+        ("calibration_appendix", "guess"),
     ],
 )
 def test_the_box_of_a_chapter_opens_on_the_case_that_shows_its_point(browser, name, case):

@@ -91,6 +91,7 @@ def test_the_browser_takes_no_word_for_markup(browser, pages, chapter):
     page.goto((pages / f"{chapter}.html").as_uri(), wait_until="load")
     page.evaluate("window.MathJax?.startup?.promise")
     assert page.evaluate(DONE) == NOTHING
+    assert page.locator("mjx-container").count()  # formulas are set, but for those of the outputs
     assert not said
     page.close()
 

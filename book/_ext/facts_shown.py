@@ -8,7 +8,6 @@ it has none, nothing.
 import base64
 import hashlib
 import json
-import sys
 from html import escape
 from pathlib import Path
 from typing import Any, ClassVar
@@ -17,8 +16,6 @@ from docutils import nodes
 from docutils.parsers.rst import directives
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
-
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent))
 
 from book.tools import live
 from helpers import UserError

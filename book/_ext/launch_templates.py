@@ -23,14 +23,10 @@ def redirect(buttons: list[dict[str, Any]]) -> None:
 
 
 def without_address(app: Sphinx, config: Config) -> None:
-    """Leave out the buttons that open notebooks of a repository, and what tells of them, if none.
-
-    Such text stands in a directive ``only`` with the tag ``repository``.
-    """
+    """Leave out buttons that open notebooks, and text on them (``only`` with this tag), if none."""
     if config.html_theme_options.get("repository_url"):
-        app.tags.add("repository")
-    else:
-        config.html_theme_options.pop("launch_buttons", None)
+        return app.tags.add("repository")
+    config.html_theme_options.pop("launch_buttons", None)
 
 
 class GetTheBook(SphinxDirective):

@@ -24,15 +24,14 @@ ICONS = re.compile(r'<script[^>]* src="[^"]*scripts/fontawesome\.js[^"]*"></scri
 ROLES = re.compile(r' role="(?:doc-biblioentry|list)"')
 # The theme's arrow beside a page with pages below it says nothing to a screen reader.
 ARROWS = re.compile(r'<summary>(?=<span class="toctree-toggle")')
-# Spaces that hold together what is read together; and where spaces are not for reading.
+# Spaces that hold together what is read together; code, tags and formulas, which stay as they are.
 HOLDING = re.compile(r"(?<=[\d\]]) (?=%)|(?<=\d,) (?=[-\u2212]?[\d.]+\])")
-KEPT = r"<pre\b.*?</pre>|<script\b.*?</script>|<code\b.*?</code>|\\\(.*?\\\)|\\\[.*?\\\]"
-PARTS = re.compile(f"({KEPT})", re.DOTALL)
+KEPT = r"<(?:pre|script|code)\b.*?</(?:pre|script|code)>|<[^>]+>|\\\(.*?\\\)|\\\[.*?\\\]"
 
 
 def lean(page: str) -> str:
     """Return a page made light."""
-    parts = PARTS.split(ROLES.sub("", ICONS.sub("", page)))
+    parts = re.split(f"(?s)({KEPT})", ROLES.sub("", ICONS.sub("", page)))
     parts[::2] = [HOLDING.sub("\u00a0", text) for text in parts[::2]]
     return ARROWS.sub('<summary aria-label="the pages below">', "".join(parts))
 

@@ -7,15 +7,12 @@ time the book is rendered; it is no part of any page until the reader asks for i
 """
 
 import hashlib
-import sys
 from pathlib import Path
 
 import apart
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
-
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent))
 
 from book.tools import live
 from helpers import UserError

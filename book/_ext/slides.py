@@ -3,15 +3,12 @@
 The book as one page has none: it is printed.
 """
 
-import sys
 from pathlib import Path
 
 from docutils import nodes
 from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
-
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent))
 
 from book.tools import render
 from book.tools.course import slides

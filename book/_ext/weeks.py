@@ -4,7 +4,6 @@ Each week has links to its exercises, which are written beside the pages, and to
 The book as one page has none: it is printed.
 """
 
-import sys
 from pathlib import Path
 
 from docutils import nodes
@@ -12,8 +11,6 @@ from docutils.statemachine import StringList
 from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
-
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent))
 
 from book.tools.course import downloads, weeks
 

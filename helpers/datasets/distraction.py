@@ -38,7 +38,11 @@ def unrelated(name: str | Path, facts: pd.DataFrame, seed: int = 0) -> list[list
     kinds = kinds.set_index("relation")["object_type"].to_dict()
     objects = pool.groupby("relation")["object"].agg(set)
     answers = pool.groupby("relation")["distractors"].agg(lambda lists: set().union(*lists))
-    answers = {r: {_folded(word) for word in objects[r] | answers[r]} for r in objects.index}
+    # By their letters and digits: ".fr" would be right where "FR" is asked for.
+    answers = {
+        r: {re.sub(r"[\W_]", "", word.casefold()) or word for word in objects[r] | answers[r]}
+        for r in objects.index
+    }
     far = {}
     for relation in facts["relation"].unique():
         kept = [
@@ -63,8 +67,3 @@ def unrelated(name: str | Path, facts: pd.DataFrame, seed: int = 0) -> list[list
         picked = [words[at] for at in picked if words[at] not in skipped]
         drawn.append(picked[: len(fact.distractors)])
     return drawn
-
-
-def _folded(word: str) -> str:
-    """Reduce a word to its letters and digits: ".fr" would be right where "FR" is asked for."""
-    return re.sub(r"[\W_]", "", word.casefold()) or word

@@ -52,7 +52,8 @@ def canonical(text: str) -> str:
     """
     text = re.sub(r"(?<=\d)\.(?=\d)", " point ", text)
     text = re.sub(r"\b(\d{4})-(\d{2})-(\d{2})\b", _iso, text)
-    words = normalise(_without_accents(text)).split()
+    apart = unicodedata.normalize("NFKD", text)
+    words = normalise("".join(c for c in apart if not unicodedata.combining(c))).split()
     plain = " ".join(_figures(words))
     for pattern in _DATES:
         plain = pattern.sub(_date, plain)
@@ -70,11 +71,6 @@ def contains_answer(text: str, answers: Iterable[str]) -> bool:
     said = f" {canonical(text)} "
     wanted = (canonical(answer) for answer in answers)
     return any(answer and f" {answer} " in said for answer in wanted)
-
-
-def _without_accents(text: str) -> str:
-    apart = unicodedata.normalize("NFKD", text)
-    return "".join(c for c in apart if not unicodedata.combining(c))
 
 
 def _figures(words: list[str]) -> list[str]:

@@ -105,7 +105,6 @@ def fact_scores(
     >>> fact_scores(answers)[["anchor", "pfd", "ird", "deviation"]].round(6).values.tolist()
     [[0.8, 0.3, 0.3, 0.3]]
     """
-    check_alphas(alphas)
     table = anchors_of(answers, column)
     pieces = table["tokens"] if column == "logprobs" and "tokens" in table else [()] * len(table)
     by_item: dict[str, list[_Anchor]] = {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable
 
 import numpy as np
@@ -23,7 +24,7 @@ def refuse_unfit(model: LanguageModel) -> None:
     """Refuse a model that cannot be asked, in two short passes.
 
     Its tokenizer must fit, text alone be enough for it, its reading go in order, and its
-    probabilities be numbers.
+    probabilities be numbers. A first token that its tokenizer leaves out is told.
     """
     rows = _embedding(model)
     known = model.tokenizer.get_vocab()
@@ -42,6 +43,13 @@ def refuse_unfit(model: LanguageModel) -> None:
             "so it must be another model's; put the model's own tokenizer beside its weights."
         )
     _passes(model)
+    tell_unbegun(model)
+
+
+def tell_unbegun(model: LanguageModel) -> None:
+    """Log that a model gets no first token, where its family reads one."""
+    if said := tokens.unbegun(model):
+        logging.getLogger(__name__).warning(said)
 
 
 def _embedding(model: LanguageModel) -> int:

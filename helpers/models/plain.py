@@ -108,7 +108,8 @@ def read_rows(
     last = max(len(row.ids) for row in batch) - 1 - past
     settings = {"use_cache": False, **inputs}
     if takes(model, "logits_to_keep"):
-        settings["logits_to_keep"] = torch.arange(first, last, device=model.device)
+        # On the processor, where an index fits a head on whichever of several devices.
+        settings["logits_to_keep"] = torch.arange(first, last)
         logits = model.model(**settings).logits
     else:
         logits = model.model(**settings).logits[:, first:last]

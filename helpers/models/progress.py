@@ -3,6 +3,7 @@
 import sys
 import time
 from collections.abc import Callable
+from datetime import timedelta
 
 
 def line(what: str, total: float, wanted: bool = True) -> Callable[[float], None]:
@@ -23,13 +24,8 @@ def line(what: str, total: float, wanted: bool = True) -> Callable[[float], None
             return
         last = now
         left = (now - began) / done * (total - done)
-        text = f"{what}: {done}/{total}, {_clock(left)} left"
+        text = f"{what}: {done}/{total}, {timedelta(seconds=round(left))} left"
         end = "\n" if done == total or not live else ""
         print(f"\r{text:<60}" if live else text, end=end, file=sys.stderr, flush=True)
 
     return show
-
-
-def _clock(seconds: float) -> str:
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes // 60}:{minutes % 60:02d}:{rest:02d}"

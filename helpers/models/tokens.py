@@ -21,10 +21,12 @@ from transformers import PreTrainedTokenizerBase
 from transformers.utils import chat_template_utils
 
 from helpers import UserError, first_line
-from helpers.models import splice
+from helpers.models import families, splice
 from helpers.models.language_model import LanguageModel
 from helpers.models.splice import common_prefix
 
+# Families whose models read a first token before every text; without it Gemma falls apart.
+BEGUN = ("cohere", "gemma", "ministral", "mistral", "mixtral", "recurrent_gemma")
 ROOM = 10_000_000  # characters of texts whose ids are kept for the next time, some 100 MB
 
 
@@ -114,6 +116,20 @@ def sentences(model: LanguageModel, texts: Sequence[str]) -> list[Row]:
 def begins(model: LanguageModel) -> bool:
     """Return whether a token comes before any text, so that the text's first one is scored."""
     return model.kind == "seq2seq" or bool(_special_ids(model)[0])
+
+
+def unbegun(model: LanguageModel) -> str:
+    """Say so where a model's family reads a first token before every text, and it gets none."""
+    config = model.model.config and families.text(model.model.config)
+    if config is None or model.kind != "causal" or not config.model_type.startswith(BEGUN):
+        return ""
+    if config.bos_token_id is None or config.bos_token_id in prompt_ids(model, ["a"])[0]:
+        return ""
+    return (
+        f"{model.name} gets no first token, though models of its family ({config.model_type}) are "
+        "trained with one before every text and may err without: if its maker adds one, save "
+        "AutoTokenizer.from_pretrained(FOLDER, add_bos_token=True) into its folder."
+    )
 
 
 def check_length(model: LanguageModel, row: Row, name: object, more: int = 0) -> None:

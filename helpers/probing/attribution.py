@@ -14,8 +14,9 @@ import torch
 from helpers import UserError
 from helpers.models import LanguageModel, tokens
 from helpers.models.tokens import Row
+from helpers.probing.engine import packing
 
-# Points of the path that are forwarded together; more only costs memory.
+# Points of the path that are forwarded together, fewer where memory is short; more only costs it.
 POINTS = 10
 STEPS = (50, 200)  # points of the integral, tried in this order
 TOLERANCE = 0.05  # of the change of probability: a larger error has not converged
@@ -33,18 +34,23 @@ def attribute(
     row = tokens.rows(model, [prompt], [continuation], [("the prompt", repr(prompt))])[0]
     tokens.check_length(model, row, f"The prompt {prompt!r}")
     with _wrapped(model, row) as wrapped:
-        # The texts only name what `_Encoder` returns; inseq insists that one starts the other.
-        found = wrapped.attribute(
-            "prompt",
-            "prompt and continuation",
-            attr_pos_start=row.start,
-            n_steps=n_steps,
-            internal_batch_size=POINTS,
-            attributed_fn="probability",
-            return_convergence_delta=True,
-            show_progress=False,
-            pretty_progress=False,
-        ).sequence_attributions[0]
+
+        def run(rows: list[Row], points: int) -> Iterator[dict[Row, Any]]:
+            # The texts only name what `_encoder` returns; inseq insists that one starts the other.
+            found = wrapped.attribute(
+                "prompt",
+                "prompt and continuation",
+                attr_pos_start=row.start,
+                n_steps=n_steps,
+                internal_batch_size=points,
+                attributed_fn="probability",
+                return_convergence_delta=True,
+                show_progress=False,
+                pretty_progress=False,
+            )
+            yield {row: found.sequence_attributions[0]}
+
+        found = next(packing.halving(run, [row], POINTS))[row]
     causal = model.kind == "causal"
     values = found.target_attributions if causal else found.source_attributions
     errors = found.step_scores["deltas"].detach().float().cpu().flatten()

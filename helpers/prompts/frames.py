@@ -97,7 +97,7 @@ def questions(
     rows = []
     for fact in facts.to_dict("records"):
         for frame, template in by_relation[fact["relation"]]:
-            prompt = _question(template, fact["subject"], kind)
+            prompt = fill(template, fact["subject"])
             for context, index, word in _contexts(fact, contexts):
                 suffix = {"none": "", "right": "+right"}.get(context, f"+{context}{index}")
                 variant = f"{kind}{frame}{suffix}"
@@ -149,7 +149,7 @@ def monitor(facts: pd.DataFrame, frames: pd.DataFrame, n_frames: int = 7) -> pd.
     rows = []
     for fact in facts.to_dict("records"):
         asked = [
-            (frame, _question(template, fact["subject"], "qa"))
+            (frame, fill(template, fact["subject"]))
             for frame, template in by_relation[fact["relation"]]
         ]
         base, base_prompt = asked[0]
@@ -207,7 +207,6 @@ def fact_checks(
     for fact in facts.to_dict("records"):
         head = (fact["fact"], fact["relation"])
         for frame, template in by_relation[fact["relation"]]:
-            _need_slots(template, ("X", "Y"))
             for context, index, word in _contexts(fact, ("right", "wrong")):
                 prompt = fill(template, fact["subject"], word)
                 variant = f"fc{frame}+pos" if context == "right" else f"fc{frame}+neg{index}"
@@ -226,15 +225,6 @@ def fill(template: str, subject: str, obj: str = "") -> str:
     """
     values = {"X": subject, "Y": obj}
     return _SLOT.sub(lambda match: values[match.group(1)], template)
-
-
-def _question(template: str, subject: str, kind: str) -> str:
-    """Return the prompt of a question, or of a cloze sentence up to its object."""
-    if kind == "wp":
-        _need_slots(template, ("X", "Y"))
-        template = template.partition("[Y]")[0].rstrip()
-    _need_slots(template, ("X",))
-    return fill(template, subject)
 
 
 def _with_context(word: str | None, prompt: str) -> str:
@@ -285,25 +275,28 @@ def _frames_of(
     check_columns(frames, ("relation", "kind", "frame", "template"), "frames")
     if n_frames is not None and n_frames < 1:
         raise UserError(f"The number of frames must be at least 1, not {n_frames}.")
-    chosen = frames[frames["kind"] == kind].sort_values("frame", kind="stable")
-    found = {
-        relation: list(zip(group["frame"].astype(int), group["template"]))[:n_frames]
-        for relation, group in chosen.groupby("relation", sort=False)
-    }
-    missing = sorted(set(facts["relation"]) - set(found))
+    chosen = frames[(frames["kind"] == kind) & frames["relation"].isin(facts["relation"])]
+    missing = sorted(set(facts["relation"]) - set(chosen["relation"]))
     if missing:
         raise UserError(
             f'There are no frames of kind "{kind}" for {", ".join(missing)}; '
             "choose other relations or another kind, or add frames."
         )
+    found = {}
+    for relation, group in chosen.sort_values("frame", kind="stable").groupby("relation"):
+        rows = list(zip(group["frame"].astype(int), group["template"]))[:n_frames]
+        found[relation] = [(frame, _asked(template, kind)) for frame, template in rows]
     return found
 
 
-def _need_slots(template: str, slots: tuple[str, ...]) -> None:
-    present = set(_SLOT.findall(template))
-    missing = [slot for slot in slots if slot not in present]
+def _asked(template: str, kind: str) -> str:
+    """Return a frame's template, of a cloze sentence the part before its object."""
+    asked = template.partition("[Y]")[0].rstrip() if kind == "wp" else template
+    needed = [("[X]", asked)] + [("[Y]", template)] * (kind != "qa")
+    missing = [slot for slot, text in needed if slot not in text]
     if missing:
         raise UserError(
-            f'The frame "{template}" lacks [{missing[0]}]; '
+            f'The frame "{template}" lacks {missing[0]}; '
             "a cloze frame needs [X] before [Y], a question [X], a statement both."
         )
+    return asked

@@ -36,7 +36,11 @@ def ask(
     asked = list(questions["question"])
     for shots, n, known in zip((seen_shots, unseen_shots), SETTINGS[setting], (True, False)):
         if n:
-            texts = [_shown(q, a, known) for q, a in zip(shots["question"], shots["answers"])]
+            for text, answers in zip(shots["question"], shots["answers"]):
+                if known and not len(answers):
+                    raise UserError(f'The shot "{text}" has no answer; add one or leave it out.')
+            said = [answers[0] if known else UNSURE for answers in shots["answers"]]
+            texts = list(map(shot, shots["question"], said))
             near = nearest(asked, list(shots["question"]), n, retriever)
             prompts = [p + "".join(texts[i] for i in row) for p, row in zip(prompts, near)]
     prompts = [prompt + shot(question) for prompt, question in zip(prompts, asked)]
@@ -96,9 +100,3 @@ def _sentences(asked: Sequence[str], repository: Sequence[str], name: str) -> np
         for texts in (asked, repository)
     )
     return np.asarray(first @ second.T, dtype=float)
-
-
-def _shown(question: str, answers: Sequence[str], known: bool) -> str:
-    if known and not len(answers):
-        raise UserError(f'The shot "{question}" has no answer; add one or leave it out.')
-    return shot(question, answers[0] if known else UNSURE)

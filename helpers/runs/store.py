@@ -142,8 +142,7 @@ def save(
     """
     on = str(model.get("device", ""))
     manifest = {**_begun(run, on), "model": model, "dataset": dataset, **(extra or {})}
-    text = json.dumps(manifest, indent=2, ensure_ascii=False, default=environment.plain) + "\n"
-    _write(run.folder, {"answers.parquet": answers, "metrics.parquet": metrics}, text)
+    _write(run.folder, {"answers.parquet": answers, "metrics.parquet": metrics}, manifest)
     return run.folder
 
 
@@ -180,8 +179,7 @@ def save_synthesis(
     """
     rows = [] if read is None else [_origin(row) for row in read.itertuples()]
     told = {**_begun(run), "kind": SYNTHESIS, "read": rows, **(extra or {})}
-    text = json.dumps(told, indent=2, ensure_ascii=False, default=environment.plain) + "\n"
-    _write(run.folder, {"metrics.parquet": metrics}, text)
+    _write(run.folder, {"metrics.parquet": metrics}, told)
     return run.folder
 
 
@@ -280,17 +278,18 @@ def _origin(found: Any) -> dict[str, Any]:
     }
 
 
-def _write(folder: Path, tables: dict[str, pd.DataFrame], manifest: str) -> None:
+def _write(folder: Path, tables: dict[str, pd.DataFrame], manifest: dict[str, Any]) -> None:
     """Write a run's tables and its manifest, all of them or none, whenever the process ends.
 
     Each is written beside its place first. Then the manifest, notebook and findings of an earlier
     run go, since they would lie beside newer tables; the manifest comes last.
     """
+    text = json.dumps(manifest, indent=2, ensure_ascii=False, default=environment.plain) + "\n"
     parts = {name: folder / f".{name}.{os.getpid()}.tmp" for name in (*tables, "run.json")}
     try:
         for name, table in tables.items():
             table.to_parquet(parts[name], index=False, write_page_checksum=True)
-        parts["run.json"].write_text(manifest, encoding="utf-8")
+        parts["run.json"].write_text(text, encoding="utf-8")
         for old in ("run.json", "notebook.ipynb", "findings.json"):
             (folder / old).unlink(missing_ok=True)
         for name, part in parts.items():

@@ -78,7 +78,7 @@ def intervals(
         values, labels = ordered[list(columns)].to_numpy(dtype=float), ordered[by].to_numpy()
         found, draws, sizes, shared = [], [], [], pooled(labels)
         for label in pd.unique(labels):
-            inside, own_seed = labels == label, [seed, _number(label)]
+            inside, own_seed = labels == label, [seed, crc32(str(label).encode())]
             part, pool = values[inside], values[np.isin(shared, shared[inside])]
             found.append(float(statistic(part)))
             sizes.append(len(part))
@@ -236,8 +236,3 @@ def _moved(
 def _mean_of_numbers(values: np.ndarray) -> np.ndarray:
     """Average over the first axis what is a number."""
     return np.ma.filled(np.ma.masked_invalid(values).mean(axis=0), np.nan)
-
-
-def _number(label: object) -> int:
-    """Return a number that a label always has, to seed its group apart from the others."""
-    return crc32(str(label).encode())

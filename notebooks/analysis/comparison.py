@@ -487,8 +487,8 @@ def directed(gaps: pd.DataFrame) -> pd.DataFrame:
 def leaders(standing: pd.DataFrame, gaps: pd.DataFrame, twins: Pairs = ()) -> pd.DataFrame:
     """Return for each main measure the best model and its lead over the nearest rival.
 
-    ``leads``: whether it is better than each other model after Holm's correction for all of `gaps`.
-    A pair of `twins`, a tuned model and its base, are no rivals.
+    ``leads``: whether it is better than each other model after Holm's correction for all of `gaps`,
+    a pair of `twins` (a tuned model and its base) being no rivals.
     The nearest rival is one that is better on the facts that count for both, if there is any, else
     one whose distance the correction does not keep.
     """
@@ -512,10 +512,10 @@ def leaders(standing: pd.DataFrame, gaps: pd.DataFrame, twins: Pairs = ()) -> pd
     return found.assign(title=[measure_named(name).title for name in found["measure"]])
 
 
-def but_for_tuning(lead: pd.DataFrame, tuned: Pairs) -> str:
+def but_for_tuning(standing: pd.DataFrame, gaps: pd.DataFrame, tuned: Pairs) -> str:
     """Say in how many measures a model leads all but its tuned copy or its base, if any has one."""
-    k, n = lead["leads"].sum(), len(lead)
-    return f" One does in {k} of {n} but for its tuned or untuned copy." if tuned and n else ""
+    k = leaders(standing, gaps, tuned)["leads"].sum()
+    return f" (but for its own tuned or untuned copy, one does in {k})" if tuned else ""
 
 
 def wide(found: pd.DataFrame, measures: Iterable[str], by: str = "model") -> pd.DataFrame:

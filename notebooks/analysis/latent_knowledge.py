@@ -130,9 +130,8 @@ def two_groups(groups: Mapping[str, pd.DataFrame], chance: float) -> Axes:
     """
     rows = []
     for what, table in groups.items():
-        label = table.iloc[:, 0].map(
-            lambda way: JOINED.get(way, way) if isinstance(way, str) else f"{way} examples"
-        )
+        ways = table.iloc[:, 0].replace(JOINED)
+        label = ways.map(lambda way: way if isinstance(way, str) else f"{way} examples")
         rows.append(table.assign(what=what, label=label))
     ax = primitives.dots(pd.concat(rows), by="what", xlabel="accuracy", share=True)
     if ax.get_lines():

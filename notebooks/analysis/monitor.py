@@ -195,7 +195,9 @@ def attribution_map(lm: LanguageModel, misled: pd.DataFrame) -> Axes:
     """Draw what each token of a prompt adds to each token of a misled answer (their Figure 6)."""
     if misled.empty or not lm.at_hand:
         return plots.empty(None, "No answer repeats the wrong word, or attribution is turned off.")
-    gradients = attribution.attribute_well(lm, *misled[["prompt", "text"]].iloc[0])
+    prompt, text, heard = misled[["prompt", "text", "heard"]].iloc[0]
+    word = text[: text.find(text.lstrip()) + len(heard)]
+    gradients = attribution.attribute_well(lm, prompt, word)
     wide = gradients.pivot_table("score", "position", "step")
     names = gradients.drop_duplicates("position").set_index("position")["token"]
     said = gradients.drop_duplicates("step").set_index("step")["step_token"]

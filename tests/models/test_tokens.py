@@ -5,8 +5,9 @@ import dataclasses
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from transformers import AutoTokenizer
 
-from helpers import UserError
+from helpers import UserError, models, probing
 from helpers.models import tokens
 from tests import tiny
 
@@ -185,3 +186,38 @@ def test_a_template_puts_the_question_or_is_refused(template, read):
     else:
         with pytest.raises(UserError, match=read):
             tokens.read(lm, ["Up?"])
+
+
+NO_FIRST = tiny.TEMPLATE.replace("{{ bos_token }}", "")
+
+
+@pytest.mark.parametrize(
+    ("family", "special", "template", "told"),
+    [
+        ("gemma2", "none", None, True),
+        ("mistral", "none", None, True),
+        ("gemma2", "none", NO_FIRST, True),
+        ("gemma2", "bos", NO_FIRST, True),
+        ("gemma2", "none", tiny.TEMPLATE, False),
+        ("gemma2", "bos", None, False),
+        ("mixtral", "bos+eos", None, False),
+        ("llama", "none", None, False),  # some of this family are trained without
+        ("gpt2", "none", None, False),
+    ],
+)
+def test_a_missing_first_token_is_told(family, special, template, told):
+    tokenizer = tiny.byte_tokenizer(special)
+    tokenizer.chat_template = template
+    lm = tiny.language_model(family, tokenizer, chat=bool(template))
+    assert bool(tokens.unbegun(lm)) == told
+    assert ("warning" in probing.method(lm)) == told
+
+
+def test_what_is_told_of_a_first_token_mends_it(tmp_path, caplog):
+    tiny.save(tmp_path, "gemma2", tiny.byte_tokenizer())
+    told = tokens.unbegun(models.load(tmp_path))
+    assert caplog.messages == [told]
+    assert "AutoTokenizer.from_pretrained(FOLDER, add_bos_token=True)" in told
+    AutoTokenizer.from_pretrained(tmp_path, add_bos_token=True).save_pretrained(tmp_path)
+    assert not tokens.unbegun(models.load(tmp_path))
+    assert len(caplog.messages) == 1

@@ -89,3 +89,29 @@ def test_the_model_is_left_as_it_was():
 def test_a_prompt_over_the_context_is_refused():
     with pytest.raises(UserError, match="at most 128"):
         attribute(tiny.language_model("llama"), PROMPT * 20, " Italy")
+
+
+@pytest.mark.parametrize("most", [5, 1, 0])
+def test_want_of_memory_is_met_with_fewer_points(most):
+    lm = tiny.language_model("llama")
+    wanted = attribute(lm, PROMPT, " Italy", n_steps=20)
+
+    def scarce(module, inputs):
+        if len(inputs[0]) > most:
+            raise torch.OutOfMemoryError("no memory")
+
+    lm.model.model.layers[0].register_forward_pre_hook(scarce)
+    if not most:
+        with pytest.raises(UserError, match="does not fit into the memory"):
+            attribute(lm, PROMPT, " Italy", n_steps=20)
+    else:
+        found = attribute(lm, PROMPT, " Italy", n_steps=20)
+        pd.testing.assert_frame_equal(found, wanted, atol=1e-7)
+
+
+def test_a_templates_tokens_have_their_share():
+    lm = tiny.language_model("llama", tiny.chat_tokenizer(), chat=True)
+    found = attribute(lm, PROMPT, " Italy", n_steps=60)
+    first = "".join(found.loc[found["step"] == 0, "token"])
+    assert first.replace("Ġ", " ").replace("Ċ", "\n") == tokens.read(lm, [PROMPT])[0].strip()
+    assert converged(found)

@@ -27,6 +27,7 @@ WORKING = {
     "nodes": ("nodes",),
     "echo": ("echo",),
     "strict": ("echo",),
+    "spelled": ("echo",),
 }
 REFUSED = {
     "chat": "has no completions .* only chat, which gives no exact scores; serve the model with",
@@ -36,7 +37,10 @@ REFUSED = {
     "bent": r"gives one token the log-probabilities -[\d.]+ and -[\d.]+, asked for in two ways",
     "logits": "a log-probability of .*, which is above 0",
     "truncating": "12 tokens read, where",
+    "llama.cpp": "gives no log-probabilities with its answers .*; serve the model with vLLM",
+    "ollama": "does not take a prompt of token ids",
 }
+UNFIT = ("chat", "none", "text", "logits", "llama.cpp", "ollama")  # whatever their model
 
 
 @pytest.fixture(scope="module")
@@ -168,6 +172,20 @@ def test_a_server_without_exact_scores_is_refused_in_one_sentence(serve, persona
     with serve(personality) as stub, pytest.raises(UserError, match=REFUSED[personality]) as told:
         models.load(stub.address)
     assert "\n" not in str(told.value)
+
+
+@pytest.mark.parametrize("personality", UNFIT)
+def test_of_an_unfit_server_no_tokenizer_is_missed(lm, personality):
+    stub, refused = StubServer(lm, "no-such-tokenizer", personality), REFUSED[personality]
+    with stub, pytest.raises(UserError, match=refused):
+        models.load(stub.address)
+
+
+def test_a_served_model_is_told_that_its_first_token_is_missing(tmp_path, caplog):
+    folder = tiny.save(tmp_path, "gemma2", tiny.byte_tokenizer())
+    with StubServer(tiny.language_model("gemma2", tiny.byte_tokenizer()), folder) as stub:
+        served = models.load(stub.address)
+    assert caplog.messages == [probing.method(served)["warning"]]
 
 
 def test_what_the_cache_holds_is_not_asked_again(serve, tmp_path):

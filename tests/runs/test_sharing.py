@@ -53,6 +53,15 @@ def measured(tmp_path_factory):
     return made.folder.parent
 
 
+@pytest.fixture(scope="module")
+def every(tmp_path_factory):
+    """Return a record of runs of all studies on a bundled model."""
+    few = FEW | {"n_items": 2, "n_variations": 2, "n_seen": 1, "n_unseen": 1, "max_new_tokens": 2}
+    top = tmp_path_factory.mktemp("every")
+    made = list(measuring.measure("atlas-xs", (), few | {"n_choices": 5, "n_examples": 2}, top))
+    return sharing.describe(made[0].folder.parent)
+
+
 def amend(folder, chapter="*", **model):
     """Change what saved runs say of their model."""
     for path in folder.glob(f"{chapter}/run.json"):
@@ -288,17 +297,16 @@ def test_a_run_of_no_study_is_refused(shared, tmp_path):
     assert "a run of 'toy', which is no study here" in refused(path)
 
 
-def other_answers(shared, folder, change, sign=True):
+def other_answers(shared, folder, change, sign=True, study="monitor"):
     """Pack other answers, and sign them with their own checksum."""
-    answers = pd.read_parquet(io.BytesIO(shared.files[FILE]))
+    file = f"{study}/answers.parquet"
     stream = io.BytesIO()
-    change(answers).to_parquet(stream, index=False)
+    change(pd.read_parquet(io.BytesIO(shared.files[file]))).to_parquet(stream, index=False)
     told = copy.deepcopy(shared.record)
     if sign:
         digest = hashlib.sha256(stream.getvalue()).hexdigest()
-        told["runs"]["monitor"]["answers"]["sha256"] = digest
-    files = shared.files | {FILE: stream.getvalue()}
-    return sharing.pack(record.Shared(told, files), folder)
+        told["runs"][study]["answers"]["sha256"] = digest
+    return sharing.pack(record.Shared(told, shared.files | {file: stream.getvalue()}), folder)
 
 
 def right(answers):
@@ -312,6 +320,20 @@ def test_a_changed_answer_is_refused(shared, tmp_path):
     assert f"{FILE} has the SHA-256 " in refused(other_answers(shared, tmp_path, right, sign=False))
     said = refused(other_answers(shared, tmp_path, right))
     assert "monitor: base is reported with estimate " in said
+
+
+@pytest.mark.parametrize("study", sorted(STUDIES))
+def test_each_item_of_the_atlas_is_held_against_what_is_right(every, tmp_path, study):
+    """Of two items, each counts the other's answer as right: sums may stay."""
+    column = {"knowledge_base": "answers", "multiplicity": "text"}.get(study, "continuation")
+
+    def swap(answers):
+        right = answers[answers.get("correct", pd.Series(True, answers.index)).astype(bool)]
+        said = right.drop_duplicates("item").set_index("item")[column][:2]
+        other = right["item"].map(dict(zip(said.index, said[::-1])))
+        return answers.assign(**{column: other.combine_first(answers[column])})
+
+    assert f"{study}: it counts " in refused(other_answers(every, tmp_path, swap, study=study))
 
 
 @pytest.mark.parametrize(

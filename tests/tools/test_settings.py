@@ -1,13 +1,19 @@
 """Tests of book.tools.settings: declared parameters, and what is refused at once."""
 
+import json
+import shlex
+
+import hypothesis
 import nbformat
 import papermill
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from nbformat.v4 import new_code_cell, new_notebook
+from papermill.iorw import load_notebook_node
+from papermill.parameterize import parameterize_notebook
 
-from book.tools import settings
+from book.tools import from_make, settings
 from helpers import UserError, cli
 
 SOURCE = '''model = "atlas-s"  # bundled name, folder or "hub id"
@@ -93,6 +99,23 @@ def test_what_is_refused(template, word, sentence):
 def test_an_unknown_chapter_names_the_known(template):
     with pytest.raises(UserError, match=r"no chapter 'moniter': choose from monitor\."):
         settings.read(template.with_name("moniter.ipynb"), [])
+
+
+TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0@")) | st.text("'\"\\\n{}$,[] ")
+
+
+@given(TEXTS, st.lists(TEXTS.filter(bool)))
+@hypothesis.settings(suppress_health_check=[hypothesis.HealthCheck.function_scoped_fixture])
+def test_texts_come_unchanged_from_the_command_line_into_the_chapter(template, text, texts):
+    given = [f"mode={text}", f"relations={json.dumps(texts)}"]
+    words = from_make.words("SET", {"SET": shlex.join(given)})
+    values = settings.read(template, words)
+    made = parameterize_notebook(
+        load_notebook_node(str(template)), values, kernel_name="python3", language="python"
+    )
+    found = {}
+    exec(next(cell.source for cell in made.cells if "injected" in str(cell.metadata)), found)
+    assert (found["mode"], found["relations"]) == (text, texts)
 
 
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=False)))

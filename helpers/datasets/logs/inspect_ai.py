@@ -1,7 +1,6 @@
 """Logs of Inspect: an archive (`.eval`) or one file (`.json`)."""
 
 import json
-from collections.abc import Iterable
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -80,8 +79,10 @@ def _archive(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
 def _answered(sample: dict[str, Any], where: str) -> tuple[str, dict[str, Any]]:
     """Return a sample's hash and its answer; Inspect has no hash of documents, but an id."""
     scorer, score = next(iter(sample["scores"].items()))
-    options, target = sample.get("choices") or [], _texts(sample["target"])
-    row = {"prompt": json.dumps(_prompt(sample)), "options": options, "target": target}
+    options, target = sample.get("choices") or [], sample["target"]
+    target = [target] if isinstance(target, str) else list(target)
+    asked = [each.get("content") for each in (sample.get("messages") or [])[:-1]]
+    row = {"prompt": json.dumps(asked or [sample["input"]]), "options": options, "target": target}
     row["right"] = mark(score["value"], scorer, where)
     if not options:
         said = score.get("answer")
@@ -101,17 +102,6 @@ def _letter(said: list[str], options: list[str]) -> int:
     letter = said[0].strip() if len(said) == 1 else ""
     place = ord(letter) - ord("A") if len(letter) == 1 else -1
     return place if 0 <= place < len(options) else len(options)
-
-
-def _prompt(sample: dict[str, Any]) -> list[Any]:
-    """Return what the model read: the messages before its last answer."""
-    messages = sample.get("messages") or []
-    return [each.get("content") for each in messages[:-1]] or [sample["input"]]
-
-
-def _texts(value: str | Iterable[str]) -> list[str]:
-    """Return one text or several as a list."""
-    return [value] if isinstance(value, str) else list(value)
 
 
 def _hash(parts: list[Any]) -> str:

@@ -6,6 +6,7 @@ rows in the files, and the files that it used.
 
 import re
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -154,12 +155,8 @@ def unknown_last(options: list[str]) -> tuple[list[str], int]:
     return kept, places[-1] - len(places) + 1
 
 
-def commonsenseqa(paths: list[Path]) -> Read:
-    """Read CommonsenseQA: the development set, and the training set for demonstrations if there."""
-    return _with_training(paths, _five_options)
-
-
 def _five_options(lines: list[dict]) -> Iterator[dict]:
+    """Yield CommonsenseQA's questions, in the original's form or the hub's."""
     for number, one in enumerate(lines, 1):
         files.need(one, ("question", "answerKey"), one["where"])
         nested = isinstance(one["question"], dict)  # the original; the hub's is flat
@@ -175,13 +172,8 @@ def _five_options(lines: list[dict]) -> Iterator[dict]:
         yield _item(name, "", about[stem].strip(), options, answer, where=one["where"])
 
 
-def fever(paths: list[Path]) -> Read:
-    """Read FEVER's claims: a development set, and the training set for demonstrations if there."""
-    return _with_training(paths, _supported_or_refuted)
-
-
 def _supported_or_refuted(lines: list[dict]) -> Iterator[dict]:
-    """Yield the claims, but for those with "not enough info"."""
+    """Yield FEVER's claims, but for those with "not enough info"."""
     for one in lines:
         files.need(one, ("id", "claim", "label"), one["where"])
     told = [one for one in lines if one["label"] in FEVER]
@@ -231,7 +223,7 @@ READERS: dict[str, Callable[[list[Path]], Read]] = {
     "truthfulqa": truthfulqa,
     "factor": factor,
     "medhalt": medhalt,
-    "commonsenseqa": commonsenseqa,
-    "fever": fever,
+    "commonsenseqa": partial(_with_training, items_of=_five_options),
+    "fever": partial(_with_training, items_of=_supported_or_refuted),
     "truefalse": truefalse,
 }

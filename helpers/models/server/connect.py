@@ -16,7 +16,7 @@ from transformers import AutoConfig, AutoTokenizer, GenerationConfig, PreTrained
 
 from helpers import UserError
 from helpers.models import address as addresses
-from helpers.models import checkpoints, hub, identity, placement, tokens
+from helpers.models import check, checkpoints, hub, identity, placement, tokens
 from helpers.models.address import Address, Limits, Server
 from helpers.models.checkpoints import slug
 from helpers.models.language_model import LanguageModel
@@ -35,6 +35,7 @@ def load(name: str, chat: bool = False) -> LanguageModel:
     address, limits = addresses.parse(name), addresses.limits()
     soon = replace(limits, patience=min(START, limits.patience), tries=1)
     entry = session.models(address, soon)[address.model]
+    exactness.taken(address, soon, (1, 2, 3))  # an unfit one misses no tokenizer
     tokenizer, place, folder = _tokenizer(address, entry.get("root"))
     if chat and not tokenizer.chat_template:
         raise UserError(
@@ -71,7 +72,9 @@ def load(name: str, chat: bool = False) -> LanguageModel:
         _read(lambda: AutoConfig.from_pretrained(folder, trust_remote_code=False)),
         _read(lambda: GenerationConfig.from_pretrained(folder)),
     )
-    return replace(model, model=server, prompt_format="chat" if chat else "bare")
+    model = replace(model, model=server, prompt_format="chat" if chat else "bare")
+    check.tell_unbegun(model)
+    return model
 
 
 def _tokenizer(address: Address, root: str | None) -> tuple[PreTrainedTokenizerBase, str, Path]:

@@ -43,11 +43,7 @@ def examine(
     address: Address, limits: Limits, ids: Sequence[int], name_to_id: Callable[[str], int]
 ) -> Found:
     """Return what a server offers, if it is enough for exact scores."""
-
-    def ask(request: tuple[dict[str, Any], Callable[[Any], Any]]) -> Any:
-        return session.ask(address, limits, completions.PATH, *request)
-
-    settings = _settings(ask, address, ids[:-CHOICE])
+    ask, settings = _asker(address, limits), taken(address, limits, ids[:-CHOICE])
     beginning, step = _next(ask, address, settings, ids)
     if step.logprob < LEAST:
         raise UserError(
@@ -73,8 +69,16 @@ def examine(
     return Found(tuple(found), settings, abs(first - other), tuple(sample))
 
 
-def _settings(ask: Ask, address: Address, ids: Sequence[int]) -> dict[str, Any]:
-    """Return the settings that the server takes, those that tell token ids only if it does."""
+def _asker(address: Address, limits: Limits) -> Ask:
+    return lambda request: session.ask(address, limits, completions.PATH, *request)
+
+
+def taken(address: Address, limits: Limits, ids: Sequence[int]) -> dict[str, Any]:
+    """Return the settings that a server takes, those that tell token ids only if it does.
+
+    One that takes no token ids or tells no log-probabilities is refused, whatever its model.
+    """
+    ask = _asker(address, limits)
     plain = {"model": address.model, **completions.PLAIN}
     for settings in ({**plain, **completions.EXTRAS}, plain):
         try:

@@ -23,6 +23,7 @@ from helpers.models.address import KEY, Address, Limits
 
 T = TypeVar("T")
 LARGEST = 2**28  # bytes of an answer
+LOWER = "lower SERVER_IN_FLIGHT or vLLM's --max-num-batched-tokens and --gpu-memory-utilization"
 
 
 class Refused(UserError):
@@ -57,6 +58,7 @@ class Session:
     limits: Limits
     client: httpx2.AsyncClient
     free: anyio.Semaphore
+    reached: bool = False  # whether it has answered at all
 
     async def ask(
         self, path: str, body: dict[str, Any] | None, read: Callable[[Any], T], method: str = "POST"
@@ -77,10 +79,11 @@ class Session:
                 f"again ({error}); nothing of it is kept."
             ) from error
         except _Passing as error:
+            memory = f"if it ran out of memory, {LOWER}; " if self.reached else ""
             raise UserError(
                 f"The server at {self.address.url} {error}, tried again for up to "
-                f"{self.limits.patience:g} seconds; see its log, start it again if it is down, and "
-                "run this again: what it answered is kept."
+                f"{self.limits.patience:g} seconds; see its log, {memory}start it again if it is "
+                "down, and run this again: what it answered is kept."
             ) from error
 
     def _stop(self, state: tenacity.RetryCallState) -> bool:
@@ -98,6 +101,7 @@ class Session:
                 raise _Passing("cannot be reached") from error
             except httpx2.TransportError as error:
                 raise _Passing(f"cut the connection ({type(error).__name__})") from error
+        self.reached = True
         if answer.status_code in network.PASSING:
             raise _Passing(f"answered with status {answer.status_code}", network.after(answer))
         if answer.status_code >= 400:

@@ -26,7 +26,7 @@ from functools import partial
 from typing import Any
 
 from helpers import UserError
-from helpers.models import LanguageModel, check, families, gpu, plain
+from helpers.models import LanguageModel, check, families, gpu, plain, tokens
 from helpers.models.address import Server
 from helpers.models.tokens import Row
 from helpers.probing.engine import (
@@ -183,9 +183,11 @@ def method(model: LanguageModel) -> dict[str, Any]:
     -------
     dict
         `method` ("packed", "rows", "plain", "server"), `reason`, `checked_max_abs_diff` (float or
-        None) and `batches` (of the plain method; see `plain.TOGETHER`).
+        None) and `batches` (of the plain method; see `plain.TOGETHER`); `warning` (str) where the
+        model gets no first token, though its family reads one.
     """
-    return asdict(scorer(model).method)
+    said = tokens.unbegun(model)
+    return asdict(scorer(model).method) | ({"warning": said} if said else {})
 
 
 def pack_length(model: LanguageModel) -> int:

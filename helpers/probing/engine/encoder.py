@@ -119,7 +119,7 @@ def _decode(model: LanguageModel, packs: list[Pack]) -> list[dict[int, float]]:
 @contextmanager
 def _only(model: LanguageModel, places: list[tuple[int, int]]) -> Iterator[None]:
     """Let the model's head compute some (row, position) only; its logits have one row for each."""
-    at = torch.tensor(places, device=model.device).T
+    at = torch.tensor(places).T
     head = model.model.get_output_embeddings()
     hook = head.register_forward_pre_hook(lambda _, inputs: (inputs[0][at[0], at[1]],))
     try:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -96,13 +96,13 @@ def passes(
             held = {n: kept for n, kept in held.items() if n == -1 or n <= first < tree.end[n]}
             before = held[step.prefix]
             for at in range(0, len(step.nodes), length):
-                done = _way(model, tree, step.nodes[at : at + length], new, before)
+                done = _forward(model, tree, step.nodes[at : at + length], new, before)
                 before = done.keys
                 yield done
                 del done  # its logits are let go before the next pass
             held[step.nodes[-1]] = before
         else:
-            yield _pack(model, tree, step.nodes, new, held[step.prefix], keys)
+            yield _forward(model, tree, step.nodes, new, held[step.prefix], keys, packed=True)
 
 
 @torch.inference_mode()
@@ -120,46 +120,32 @@ def read(
 
 
 @torch.inference_mode()
-def _way(
-    model: LanguageModel, tree: Trie, nodes: Sequence[int], wanted: set[int], before: Kept
-) -> Pass:
-    """Forward a part of one way down as the model itself does."""
-    heads, grown = [node for node in nodes if node in wanted], cache(before)
-    past = before[0][0].shape[-2] if before else 0
-    logits = _logits(model, tree, nodes, heads, past_key_values=grown, use_cache=True)
-    return Pass(nodes, heads, logits, kept(grown), past)
-
-
-@torch.inference_mode()
-def _pack(
+def _forward(
     model: LanguageModel,
     tree: Trie,
     nodes: Sequence[int],
     wanted: set[int],
     before: Kept,
-    keys: bool,
+    keys: bool = True,
+    packed: bool = False,
 ) -> Pass:
-    """Forward branches side by side below a kept beginning."""
+    """Forward a part of one way down, as the model itself does, or branches side by side."""
     past, depth = before[0][0].shape[-2] if before else 0, tree.depth[list(nodes)]
-    heads = [node for node in nodes if node in wanted]
-    settings: dict[str, Any] = {"use_cache": False}
-    if before or keys:
-        settings = {"past_key_values": cache(before), "use_cache": True}
-    with placed(model, sees(tree, nodes, past), depth, np.append(np.arange(past), depth)) as given:
-        logits = _logits(model, tree, nodes, heads, **settings, **given)
-    return Pass(nodes, heads, logits, kept(settings["past_key_values"]) if keys else [], past)
-
-
-def _logits(
-    model: LanguageModel, tree: Trie, nodes: Sequence[int], heads: Sequence[int], **inputs: Any
-) -> torch.Tensor:
-    """Return the logits of some of the nodes that are forwarded, shape (heads, vocabulary)."""
-    ids = torch.from_numpy(tree.token[list(nodes)]).to(model.device)[None]
     places = {node: at for at, node in enumerate(nodes)}
-    wanted = torch.tensor([places[node] for node in heads], dtype=torch.long, device=model.device)
-    if plain.takes(model, "logits_to_keep"):
-        return model.model(input_ids=ids, logits_to_keep=wanted, **inputs).logits[0]
-    return model.model(input_ids=ids, **inputs).logits[0][wanted]
+    heads = [node for node in nodes if node in wanted]
+    rows = torch.tensor([places[n] for n in heads], dtype=torch.long)
+    inputs: dict[str, Any] = {"use_cache": False}
+    if before or keys:
+        inputs = {"past_key_values": cache(before), "use_cache": True}
+    inputs["input_ids"] = torch.from_numpy(tree.token[list(nodes)]).to(model.device)[None]
+    above = np.append(np.arange(past), depth)
+    beside = placed(model, sees(tree, nodes, past), depth, above) if packed else nullcontext({})
+    with beside as given:
+        if plain.takes(model, "logits_to_keep"):
+            logits = model.model(**inputs, **given, logits_to_keep=rows).logits[0]
+        else:
+            logits = model.model(**inputs, **given).logits[0][rows]
+    return Pass(nodes, heads, logits, kept(inputs["past_key_values"]) if keys else [], past)
 
 
 def cache(kept: Kept, rows: int = 1) -> DynamicCache:

@@ -1,7 +1,8 @@
 """Check an archive of runs: its form, its files, its settings, and each measure computed again.
 
-A check shows that the measures follow from the answers, and that the answers are of the questions
-that the settings name. It cannot show that they are the answers of that model.
+A check shows that the measures follow from the answers, and of the atlas that the answers are of
+the questions that the settings name, each held against what is right. It cannot show that they are
+the answers of that model.
 """
 
 import hashlib
@@ -163,6 +164,20 @@ def _settings(
             f"its settings draw {len(drawn)} questions from the atlas, and its answers are about "
             f"{len(asked)}, {len(asked - drawn)} of which are not among them"
         )
+    true = datasets.load("atlas").set_index("fact")["object"]
+    for item, said in _right(name, answers):
+        if said != true.get(item, ""):
+            raise UserError(f"it counts {said!r:.60} as right of {item}, and the atlas another")
+
+
+def _right(name: str, answers: pd.DataFrame) -> set[tuple[str, str]]:
+    """Return each question with what counts as right; "" where nothing is."""
+    if "answers" in answers:
+        found = answers.explode("answers")
+        return set(zip(found["item"], found["answers"].fillna("")))
+    found = answers[answers["correct"].astype(bool) | (name == "monitor")]
+    texts = found["text" if name == "multiplicity" else "continuation"].str.strip()
+    return {*zip(found["item"], texts), *((i, "") for i in {*answers["item"]} - {*found["item"]})}
 
 
 @cache
