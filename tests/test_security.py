@@ -64,7 +64,8 @@ def pages(root, folder, tmp_path_factory) -> Path:
     ignored = shutil.ignore_patterns("_build", "chapters", "_extra")
     shutil.copytree(root / "book", top / "book", ignore=ignored)
     (top / "book" / "_extra").symlink_to(root / "book" / "_extra")
-    shutil.copy(root / "_config.yml", top)
+    for name in ("_config.yml", "CITATION.cff"):
+        shutil.copy(root / name, top)
     names = sorted(path.name for path in folder.iterdir() if (path / "notebook.ipynb").is_file())
     for name in names:
         target = top / "book" / "chapters" / f"{name}.ipynb"

@@ -107,7 +107,8 @@ def by_prompt(marked: pd.DataFrame) -> pd.DataFrame:
 def by_fact(marked: pd.DataFrame, prompt: str = "variant") -> pd.DataFrame:
     """Spread the marks to one row a fact and one column a prompt, for intervals over facts.
 
-    Several marks of one fact are averaged; not a number where a fact lacks the prompt.
+    Several marks of one fact are averaged; not a number where a fact lacks the prompt, as all do
+    that unrelated words are said before if no other relation lends any.
 
     >>> marked = pd.DataFrame({"item": ["a", "a", "b"], "relation": "P17",
     ...                        "variant": ["qa0", "qa1", "qa0"], "right": [True, False, True]})
@@ -118,6 +119,8 @@ def by_fact(marked: pd.DataFrame, prompt: str = "variant") -> pd.DataFrame:
     marked = marked.assign(right=marked["right"].astype(float))
     keys = ["relation", "item"]
     wide = marked.pivot_table(index=keys, columns=prompt, values="right", aggfunc="mean")
+    if prompt == "context":
+        wide = wide.reindex(columns=wide.columns.union(["none", "right", "unrelated", "wrong"]))
     wide = wide.rename_axis(columns=None).reset_index()
     return wide[["item", "relation", *wide.columns[2:]]]
 

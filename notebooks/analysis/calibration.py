@@ -180,23 +180,6 @@ def named(method: str) -> str:
     return method.replace("knowledge base", "the knowledge base")
 
 
-def nearest(areas: pd.DataFrame) -> tuple[list[float], str, str]:
-    """Return how far behind the best method the nearest one is, the best, and who is behind.
-
-    Of those that are clearly behind, if there are any.
-    """
-    mean = areas[(areas["model"] == "mean")].dropna(subset=["estimate"])
-    mean = mean.sort_values("estimate", ascending=False)
-    if len(mean) < 2:
-        return [*NOTHING, 0], "", ""
-    late = mean[mean["behind_low"] > 0]
-    rows = late if len(late) else mean.iloc[1:]
-    columns = ["behind", "behind_low", "behind_high", "n"]
-    statistic = rows.loc[rows["behind"].idxmin(), columns].astype(float).tolist()
-    best, *_ = mean["method"]
-    return statistic, named(best), " and ".join(map(named, rows["method"]))
-
-
 def least(table: pd.DataFrame) -> tuple[list[float], pd.Series | None, pd.Series | None]:
     """Return the statistic that decides whether all rows are above 0, its row and the largest.
 
@@ -614,7 +597,7 @@ def questions(
     Counts of one's own say nothing about false statements, so no question is about them.
     """
     draw = {"n_resamples": n_resamples, "seed": seed}
-    scored = pd.concat([plain, yardstick(plain)])
+    scored = pd.concat([plain, yardstick(plain), unread(plain)])
     shown = spread(plain, "known")
     read = truth(plain, shown.index, SHOWN)
     per_thousand: Mapping = (1000 / price["forwarded"]).to_dict()

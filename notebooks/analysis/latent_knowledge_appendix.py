@@ -73,14 +73,14 @@ def comparisons(
         analysis.paired(change, "examples", *ends, **draws),
     )
     for name in dict.fromkeys(apart["separator"]):
-        if name not in ("space", "released"):
+        if name not in ("space", "released code"):
             gain = analysis.paired(apart, "separator", name, "space", **draws)
             yield f"accuracy: separator {name}, less space", gain
     none = curve[curve["examples"] == 0].assign(separator="none")
     both = pd.concat([none, apart])
     outweighed = analysis.paired(both, "separator", "none", "space", **draws)
     yield f"accuracy: no example, less {counts[-1]} with space", outweighed
-    released = analysis.paired(apart, "separator", "colon and comma", "released", **draws)
+    released = analysis.paired(apart, "separator", "colon and comma", "released code", **draws)
     yield "accuracy: colon and comma, less the strings of the released code", released
     yield "accuracy: list, less MMP", analysis.paired(ways, "way", "IC-LKE", "MMP", **draws)
     for way in ("HGP", "MMP"):

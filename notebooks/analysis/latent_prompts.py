@@ -162,6 +162,6 @@ def as_released(
     for relation, rows in examples.groupby("relation", sort=False):
         pairs = zip(rows["subject"], rows["object"])
         heads[relation] = ", ".join(f"{subject}{inner}{obj} " for subject, obj in pairs)
-    end, way = inner + inner.rstrip(), "released"
+    end, way = inner + inner.rstrip(), "released code"
     asked = [(t, way, heads[t.relation] + t.subject + end, " ") for t in tests.itertuples()]
     return choose(asked, options)

@@ -104,12 +104,13 @@ def by_exposure(
     return rows.query("exposures not in ['all', 'mean']").astype({"exposures": int})
 
 
-def curves(rows: pd.DataFrame, ylabel: str, share: bool = True) -> Axes:
+def curves(rows: pd.DataFrame, ylabel: str, share: bool = True, points: bool = True) -> Axes:
     """Draw what :func:`by_exposure` returns: curves, or dots where exposures are not known."""
     if "exposures" not in rows:
         return primitives.dots(rows, "measure", xlabel=ylabel, share=share)
     words = {"xlabel": "times the training text states the fact", "ylabel": ylabel}
-    return primitives.curves(rows, "exposures", "measure", axis="doublings", share=share, **words)
+    words |= {"axis": "doublings", "share": share, "points": points}
+    return primitives.curves(rows, "exposures", "measure", **words)
 
 
 def control_and_accuracies(
@@ -277,7 +278,7 @@ def comparisons(
     by_kind: Mapping[str, pd.DataFrame],
     facts: pd.DataFrame,
     seen: pd.DataFrame,
-    steady: pd.DataFrame,
+    relations: pd.DataFrame,
     match: str,
     **draws: Any,
 ) -> Iterator[tuple[str, Any, float]]:
@@ -319,10 +320,11 @@ def comparisons(
     yield "facts that footnote 3 counts, too", (more, np.nan, np.nan, len(scores)), 0.0
     weights = range_over_weights(counted, **draws)
     yield "range of MONITOR over all weights (against 0.1)", weights, 0.1
-    spread = spread_at_equal_accuracy(steady[["MONITOR", "base", "deviation"]])
+    spread = spread_at_equal_accuracy(relations[["MONITOR", "base", "deviation"]])
     yield "MONITOR and spread over prompts, base accuracy fixed, r", spread, 0.0
-    own = stats.correlation(-steady["MONITOR"], steady["average"])
-    yield "stability and accuracy over its own prompts, r", own, 0.0
+    for prompts_of, name in (("its own prompts", "average"), ("all combinations", "grid average")):
+        found = stats.correlation(-relations["MONITOR"], relations[name])
+        yield f"stability and accuracy over {prompts_of}, r", found, 0.0
     yield "MONITOR: never read, less read once or twice", first_readings(seen, **draws), 0.0
     areas = anchor_or_deviation(seen, **draws)
     yield "area under the curve, read or not: anchor, less deviation", areas, 0.0

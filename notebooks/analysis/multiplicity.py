@@ -42,6 +42,7 @@ MARKS = {  # right under the default prompt, right under another one
 }
 MARK_SHADES = dict(zip(MARKS.values(), (GREEN, ORANGE, BLUE, RED)))
 LESSONS = ["never shown", "shown 1-4", "shown 8-32", "shown 64+", "taught both", "taught wrong"]
+DEFAULTS = {1: "right by default", 0: "wrong by default"}
 
 
 def questions(
@@ -206,17 +207,24 @@ def metrics(measured: pd.DataFrame, scores: Mapping[str, pd.DataFrame], focus: s
     return pd.concat([main.assign(**level), named.assign(**level), each])
 
 
-def by_default(scores: pd.DataFrame) -> pd.DataFrame:
-    """Divide what the default prompt gets right and wrong into the three classes, with Wilson's."""
+def divided(scores: pd.DataFrame, by: str, groups: Mapping[Any, str]) -> pd.DataFrame:
+    """Divide groups of answers into the three classes, with Wilson's interval of steady errors."""
     rows = {}
-    for mark, name in ((1, "right"), (0, "wrong")):
-        classes = scores.loc[scores["default"] == mark, "class"]
+    for value, name in groups.items():
+        classes = scores.loc[scores[by] == value, "class"]
         if len(classes):
             shares = {title: (classes == kind).mean() for kind, title in NAMES.items()}
             ends = stats.wilson(int((classes == "error").sum()), len(classes))
             ends = {f"{NAMES['error']}_{end}": getattr(ends, end) for end in ("low", "high")}
-            rows[f"{name} by default ({len(classes)})"] = shares | ends
+            rows[f"{name} ({len(classes)})"] = shares | ends
     return pd.DataFrame(rows).T
+
+
+def unplanted(wrong: pd.DataFrame, lesson: pd.Series) -> str:
+    """Say how many errors are steady of those about facts not stated wrongly, if some are such."""
+    rest = wrong[~wrong["item"].map(lesson).str.startswith("taught").eq(True)]
+    share = f"{100 * rest['error'].mean():.1f} % of the {len(rest)}"
+    return f", and {share} about facts never stated wrongly" * (0 < len(rest) < len(wrong))
 
 
 def beside_default(marks: pd.DataFrame) -> pd.DataFrame:
@@ -354,15 +362,6 @@ def told(
         times=scores["item"].map(times),
         planted=planted.astype(float),
     )
-
-
-def by_times(close: pd.DataFrame, **draws: int) -> pd.DataFrame:
-    """Estimate the classes by how often the training text states a fact, never the opposite."""
-    plain = close[close["times"].notna() & ~close["lesson"].str.startswith("taught")]
-    if plain.empty:
-        return pd.DataFrame(columns=["times", "measure", *stats.Interval._fields])
-    rates = stats.averages(plain.sort_values("times"), list(NAMES), by="times", **draws)
-    return rates.replace({"measure": NAMES})
 
 
 def by_lesson(close: pd.DataFrame, **draws: int) -> pd.DataFrame:

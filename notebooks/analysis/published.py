@@ -44,7 +44,6 @@ VERDICTS = {
     "supported": style.GREEN,
     "partly": style.ORANGE,
     "contradicted": style.RED,
-    "not decided": style.GREY,
 }
 
 Pair = tuple[str, str, float, pd.Series, pd.Series]  # paper, name, printed r, both measures

@@ -204,20 +204,6 @@ def test_the_better_of_the_unread_wordings_is_compared_with_the_best_measure(row
 
 
 @pytest.mark.parametrize(
-    ("rows", "gap"),
-    [
-        ([LIST, AHEAD, ("knowledge base", 0.8, 0.1, 0.04, 0.16)], [0.1, 0.04, 0.16]),
-        ([("multiplicity", 0.88, 0.02, -0.01, 0.05), AHEAD, LIST], [0.2, 0.1, 0.3]),
-        ([AHEAD, ("IC-LKE", 0.88, 0.02, -0.1, 0.1)], [0.02, -0.1, 0.1]),
-        ([AHEAD, ("IC-LKE", nan, nan, nan, nan)], [nan] * 3),
-        ([], [nan] * 3),
-    ],
-)
-def test_the_nearest_is_one_that_is_clearly_behind_where_there_is_one(rows, gap):
-    np.testing.assert_allclose(analysis.nearest(contest(*rows))[0][:3], gap)
-
-
-@pytest.mark.parametrize(
     ("rows", "decides", "largest"),
     [
         ([(1.0, 0.5, 1.5), (0.7, 0.6, 0.8)], 1, 0),

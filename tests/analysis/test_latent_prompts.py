@@ -116,7 +116,7 @@ def test_other_lists_have_templates_between_names_and_the_released_strings():
     )
     made = latent_prompts.other_lists(table(1, 9), table(1), {"r-9": ["o9"]}, templates)
     texts = pd.concat(made).set_index("variant")["prompt"].to_dict()
-    assert texts == {"HGP 1": "s0 is o0 s9 is", "released": "s0 : o0 s9 :  :"}
+    assert texts == {"HGP 1": "s0 is o0 s9 is", "released code": "s0 : o0 s9 :  :"}
 
 
 def test_templates_of_lpaqa_can_be_asked(shared):

@@ -167,7 +167,7 @@ def test_attribution_keeps_tokens_in_order_though_they_repeat(monkeypatch):
     table = pd.concat([pd.DataFrame(part).assign(change=10.0) for part in parts])
     table["position"] = table.groupby("step").cumcount()
     lm = SimpleNamespace(at_hand=True)
-    misled = pd.DataFrame({"prompt": ["Danish. Who?"], "text": ["Finnish"]})
+    misled = pd.DataFrame({"prompt": ["Danish. Who?"], "text": ["Finnish"], "heard": ["Finnish"]})
     monkeypatch.setattr(attribution, "attribute_well", lambda *asked: table)
     ax = draw(analysis.attribution_map(lm, misled))
     assert texts(ax.get_yticklabels()) == ["Danish", ".", "␣the", "␣the", "$"]

@@ -64,16 +64,21 @@ def test_marks_beside_the_default_give_accuracies_and_differences():
 
 def test_classes_of_right_and_wrong_answers_are_their_shares():
     kinds = ["factuality", "randomness", "randomness", "error", "error", "error"]
-    rows = analysis.by_default(scored(kinds, default=[1, 1, 0, 0, 0, 0]))
-    assert rows.index.tolist() == [
-        "right by default (2)",
-        "wrong by default (4)",
-    ]
+    rows = analysis.divided(scored(kinds, default=[1, 1, 0, 0, 0, 0]), "default", analysis.DEFAULTS)
+    assert rows.index.tolist() == ["right by default (2)", "wrong by default (4)"]
     names = list(analysis.NAMES.values())
     assert rows[names].to_numpy().tolist() == [[0, 0.5, 0.5], [0.75, 0.25, 0]]
     low, high = rows.iloc[1][[f"{names[0]}_low", f"{names[0]}_high"]]
     assert low < 0.75 < high
-    assert len(analysis.by_default(scored(["factuality"], default=[1]))) == 1
+    assert len(analysis.divided(scored(["error"], default=[1]), "default", analysis.DEFAULTS)) == 1
+
+
+def test_errors_about_facts_never_stated_wrongly_are_counted_apart():
+    wrong = pd.DataFrame({"item": list("abc"), "error": [1.0, 1.0, 0.0]})
+    lesson = pd.Series(["taught wrong", "never shown", "shown 64+"], index=list("abc"))
+    said = analysis.unplanted(wrong, lesson)
+    assert said == ", and 50.0 % of the 2 about facts never stated wrongly"
+    assert analysis.unplanted(wrong, lesson[1:]) == analysis.unplanted(wrong[:1], lesson) == ""
 
 
 def test_examples_show_each_class_once_by_its_lesson_then_by_how_clear_it_is():
@@ -155,13 +160,4 @@ def test_a_steady_error_is_planted_if_it_names_the_false_object():
     assert analysis.told(close, items, lesson, None)["planted"].tolist() == [1, 0, 0]
     own = analysis.told(close, items[["item"]], lesson.replace("taught wrong", ""), None)
     assert own["planted"].tolist() == [0, 0, 0]
-    assert analysis.by_times(own, **DRAW).empty
     assert analysis.by_lesson(own, **DRAW).empty
-
-
-def test_classes_by_times_stated_leave_out_what_is_also_stated_wrongly():
-    close = scored(["error", "factuality", "factuality"], item=list("abc"), times=[0.0, 4.0, 4.0])
-    close["lesson"] = ["never shown", "shown 1-4", "taught both"]
-    rates = analysis.by_times(close, **DRAW).set_index(["times", "measure"])
-    assert rates.loc[(4.0, "prompt-agnostic factuality"), ["estimate", "n"]].tolist() == [1, 1]
-    assert rates.loc[(0.0, "prompt-agnostic error"), "estimate"] == 1

@@ -23,7 +23,7 @@ def folder(tmp_path_factory):
 
 
 def test_the_run_is_whole(folder):
-    tables = {"three_questions", "from_scratch", "overall", "beside_paper", "cells", "truth"}
+    tables = {"three_questions", "overall", "beside_paper", "cells", "truth"}
     tables |= {"kinds", "every_item", "compared", "this_run"}
     notebooks.check(folder, SMALL, n_figures=6, tables=tables)
 
