@@ -11,6 +11,8 @@ from pathlib import Path
 import nbformat
 from nbformat.v4 import new_code_cell, new_notebook
 
+from tests import commands as programs
+
 ROOT = Path(__file__).resolve().parent.parent
 PARAMETERS = """model = "a"  # a folder
 n_facts = 3  # facts a relation
@@ -68,11 +70,7 @@ def type_in(top: Path, line: str, **more: str) -> subprocess.CompletedProcess:
     """Type a make command into the copy; this environment takes the place of .venv as it is."""
     words = line.replace("make", f'make -o install VENV="{sys.prefix}"', 1)
     variables = environment() | more
-    done = subprocess.run(
-        words, shell=True, cwd=top, env=variables, capture_output=True, text=True, timeout=1500
-    )
-    print(done.stdout, done.stderr)
-    return done
+    return programs.call("sh", "-c", words, code=None, cwd=top, env=variables, timeout=1500)
 
 
 def command(*words: str) -> list[str]:
@@ -92,8 +90,5 @@ def environment() -> dict[str, str]:
 
 def call(top: Path, *words: str) -> subprocess.CompletedProcess:
     """Run a command of the copy."""
-    done = subprocess.run(
-        command(*words), cwd=top, env=environment(), capture_output=True, text=True, timeout=1500
-    )
-    print(done.stdout, done.stderr)
-    return done
+    asked = dict(code=None, cwd=top, env=environment(), timeout=1500)
+    return programs.call(*command(*words), **asked)

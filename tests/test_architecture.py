@@ -1,12 +1,12 @@
 """How the package is laid out: layers that import downwards only, and a core without machinery."""
 
 import configparser
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from importlinter import cli
+
+from tests.commands import python
 
 CONTRACT = ".importlinter"
 MACHINERY = ("cli", "runs")
@@ -59,10 +59,7 @@ def test_the_package_is_seen_at_a_glance(root):
 
 @pytest.mark.slow
 def test_the_core_works_without_the_machinery(root):
-    code = ALONE.format(machinery=MACHINERY)
-    command = [sys.executable, "-c", code]
-    done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    done = python("-c", ALONE.format(machinery=MACHINERY), cwd=root)
     imported = set(done.stdout.split())
     modules = {
         ".".join(path.relative_to(root).with_suffix("").parts).removesuffix(".__init__")

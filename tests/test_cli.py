@@ -1,7 +1,5 @@
 """Tests of the command line: help that fits a screen, and what commands are given."""
 
-import subprocess
-import sys
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -10,16 +8,14 @@ import pytest
 
 from helpers import cli, runs, studies
 from tests import saved_runs
+from tests.commands import python
 
 
 def test_help_needs_no_library(root):
     loaded = "import sys, helpers.cli as c; c.parser().format_help(); "
     loaded += "print(sorted({name.partition('.')[0] for name in sys.modules} & set(sys.argv)))"
     heavy = ["torch", "pandas", "numpy", "papermill", "transformers"]
-    done = subprocess.run(
-        [sys.executable, "-c", loaded, *heavy], cwd=root, capture_output=True, text=True
-    )
-    assert done.stdout == "[]\n", done.stderr
+    assert python("-c", loaded, *heavy, cwd=root).stdout == "[]\n"
 
 
 @pytest.fixture

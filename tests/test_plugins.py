@@ -2,7 +2,6 @@
 
 import json
 import os
-import subprocess
 import sys
 from pathlib import Path
 
@@ -11,6 +10,7 @@ import pytest
 from bench.plugins.make import make
 from helpers.datasets import files
 from helpers.runs import measuring, sharing
+from tests.commands import call
 
 STUDIES = ("monitor", "multiplicity")
 RELATIONS = ["P17", "P36", "P30", "P37"]
@@ -74,10 +74,7 @@ def ran(variable, *words, folder):
     """Run a tool by the interpreter that a variable names; skip where there is none."""
     if not (python := os.environ.get(variable)):
         pytest.skip(f"{variable} names no interpreter")
-    given = {**os.environ, "HF_HUB_OFFLINE": "1"}
-    command = [python, "-m", *map(str, words)]
-    done = subprocess.run(command, cwd=folder, env=given, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr[-2000:]
+    call(python, "-m", *words, cwd=folder, env={**os.environ, "HF_HUB_OFFLINE": "1"})
 
 
 @pytest.mark.slow

@@ -2,7 +2,6 @@
 
 import ast
 import re
-import subprocess
 import sys
 import tomllib
 from collections.abc import Iterable
@@ -13,6 +12,8 @@ import nbformat
 import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
+
+from tests.commands import python
 
 ROOT = Path(__file__).resolve().parent.parent
 TEMPLATES = sorted((ROOT / "notebooks").glob("*.ipynb"))
@@ -78,10 +79,7 @@ def imported_by(sources: Iterable[str]) -> set[str]:
 
 
 def test_installed_packages_fit_together():
-    done = subprocess.run(
-        [sys.executable, "-m", "pip", "check"], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stdout
+    python("-m", "pip", "check")
 
 
 def test_requirements_are_installed_as_pinned():
@@ -127,7 +125,7 @@ def test_the_library_declares_what_it_imports_and_nothing_else():
 
 def test_import_helpers_is_cheap():
     code = "import helpers, helpers.runs, sys; sys.exit('torch' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0
+    python("-c", code, cwd=ROOT)
 
 
 def test_the_configuration_asks_nothing_of_the_network():

@@ -1,13 +1,13 @@
 """Workflows, hooks and the papers of the house: valid, pinned, and no more rights than needed."""
 
 import re
-import subprocess
-import sys
 from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 import yaml
+
+from tests.commands import call, python
 
 ROOT = Path(__file__).resolve().parent.parent
 CARE = ROOT / ".github"
@@ -27,8 +27,8 @@ TOP_LEVEL = {  # the user's names, and what tools look for at the top and nowher
 
 def tracked() -> list[str]:
     """Return the paths that git keeps, or would keep."""
-    command = ["git", "-C", str(ROOT), "ls-files", "--cached", "--others", "--exclude-standard"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    words = ("ls-files", "--cached", "--others", "--exclude-standard")
+    done = call("git", "-C", ROOT, *words, code=None)
     if done.returncode:
         pytest.skip("this copy of the project is no git repository")
     return done.stdout.splitlines()
@@ -58,17 +58,14 @@ def test_there_is_a_workflow_for_each_duty():
     ids=["workflows", "dependabot", "citation"],
 )
 def test_it_follows_its_schema(schema, files):
-    command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", f"vendor.{schema}"]
-    done = subprocess.run([*command, *files], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
+    python("-m", "check_jsonschema", "--builtin-schema", f"vendor.{schema}", *files)
 
 
 def test_the_schema_can_refuse(tmp_path):
     wrong = tmp_path / "wrong.yml"
     wrong.write_text(WORKFLOWS[0].read_text().replace("runs-on:", "runs-upon:"))
-    command = [sys.executable, "-m", "check_jsonschema"]
-    command += ["--builtin-schema", "vendor.github-workflows", wrong]
-    assert subprocess.run(command, capture_output=True, check=False).returncode == 1
+    words = ("--builtin-schema", "vendor.github-workflows", wrong)
+    python("-m", "check_jsonschema", *words, code=1)
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)

@@ -2,7 +2,6 @@
 
 import re
 import shlex
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -11,6 +10,7 @@ from book.tools import __main__ as commands
 from book.tools import jobs, publish, settings
 from helpers import cli
 from helpers.runs import measuring
+from tests.commands import call
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [ROOT / "book" / f"{name}.md" for name in ("rerun", "logs", "archives")]
@@ -31,10 +31,7 @@ def test_the_page_has_commands_of_each_kind():
 
 @pytest.mark.parametrize("command", MAKE)
 def test_make_knows_target_and_variables(command):
-    done = subprocess.run(
-        ["make", "-n", *shlex.split(command)[1:]], cwd=ROOT, capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stderr
+    call("make", "-n", *shlex.split(command)[1:], cwd=ROOT)
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     for word in shlex.split(command)[2:]:
         name, _, value = word.partition("=")

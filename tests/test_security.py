@@ -6,7 +6,6 @@ takes a reader's own model and data; the pages are rendered and opened in a real
 
 import re
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from book.tools import chapters
 from helpers import runs
 from tests import hostile
 from tests.chapters import in_process
+from tests.commands import call
 
 pytestmark = pytest.mark.slow
 
@@ -76,8 +76,7 @@ def pages(root, folder, tmp_path_factory) -> Path:
     (top / "book" / "_toc.yml").write_text(yaml.safe_dump(contents))
     tool = Path(sys.executable).with_name("jupyter-book")
     command = [tool, "build", "book", "--config", "_config.yml", "--path-output", "book"]
-    done = subprocess.run(command, cwd=top, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout[-2000:]
+    call(*command, cwd=top)
     return top / "book" / "_build" / "html" / "chapters"
 
 

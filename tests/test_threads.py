@@ -1,10 +1,10 @@
 """Threads that wait do not spin: on shared cores a spinning one takes the time of those at work."""
 
 import os
-import subprocess
-import sys
 
 import pytest
+
+from tests.commands import python
 
 PACKAGES = ("models", "studies")
 SAYS = "import os, {first}, torch; print(os.environ['OMP_WAIT_POLICY'])"
@@ -18,6 +18,5 @@ SAYS = "import os, {first}, torch; print(os.environ['OMP_WAIT_POLICY'])"
 def test_threads_wait_passively_unless_the_user_says_otherwise(first, given):
     environment = {k: v for k, v in os.environ.items() if k != "OMP_WAIT_POLICY"}
     environment |= {"OMP_WAIT_POLICY": given} if given else {}
-    command = [sys.executable, "-c", SAYS.format(first=first)]
-    told = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    told = python("-c", SAYS.format(first=first), env=environment)
     assert told.stdout.strip() == (given or "PASSIVE")

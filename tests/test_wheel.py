@@ -4,7 +4,6 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 import tomllib
 import zipfile
 from importlib import metadata
@@ -20,6 +19,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from helpers import runs
+from tests.commands import python
 
 pytestmark = pytest.mark.slow
 
@@ -70,10 +70,8 @@ def wheel(root, tmp_path_factory) -> Path:
         shutil.copy(root / name, source)
     for name in ("helpers", "notebooks"):
         shutil.copytree(root / name, source / name, ignore=shutil.ignore_patterns("__pycache__"))
-    command = [sys.executable, "-m", "pip", "wheel", "--no-deps", "--no-build-isolation"]
-    command += ["--quiet", "--wheel-dir", target, source]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    words = ("--no-deps", "--no-build-isolation", "--quiet", "--wheel-dir", target, source)
+    python("-m", "pip", "wheel", *words)
     return next(target.glob("*.whl"))
 
 
@@ -143,11 +141,8 @@ def test_a_chapter_opened_elsewhere_runs_from_its_first_cell(root, elsewhere, in
 
 def test_what_is_run_elsewhere_is_the_installed_package(elsewhere, installed):
     code = "import helpers, helpers.runs as r; print(helpers.__file__); print(r.RUNS)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == [
-        str(installed / "helpers" / "__init__.py"),
-        str(elsewhere / "runs"),
-    ]
+    said = python("-c", code).stdout.split()
+    assert said == [str(installed / "helpers" / "__init__.py"), str(elsewhere / "runs")]
 
 
 def test_a_script_and_measure_need_none_of_the_books_packages(elsewhere):
@@ -170,10 +165,7 @@ def test_nothing_names_an_address_that_the_books_settings_do_not(root):
 def light(folder: Path, call: str, *words: str) -> subprocess.CompletedProcess:
     """Run code where no package can be found but those that the library asks for."""
     code = LIGHT.format(absent=sorted(absent()), call=call)
-    command = [sys.executable, "-c", code, *words]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return done
+    return python("-c", code, *words, cwd=folder)
 
 
 def absent() -> set[str]:

@@ -2,13 +2,13 @@
 
 import json
 import shutil
-import subprocess
 import sys
 
 import pytest
 
 from helpers import runs
 from tests.cluster import node
+from tests.commands import call
 
 pytestmark = [
     pytest.mark.cluster,
@@ -50,11 +50,7 @@ def sweep(root, environment, models, folder, *more):
     command = [sys.executable, "-m", "book.tools", "sweep", *words, *more, "--set", *SMALL]
     # the profile's times are those of a real cluster
     quick = {"PYTHONUNBUFFERED": "1"}
-    done = subprocess.run(
-        command, cwd=root, env=environment | quick, capture_output=True, text=True, timeout=1500
-    )
-    print(done.stdout[-3000:], done.stderr[-6000:])
-    return done
+    return call(*command, code=None, cwd=root, env=environment | quick, timeout=1500)
 
 
 def finished(folder):

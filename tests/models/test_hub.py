@@ -2,8 +2,6 @@
 
 import os
 import re
-import subprocess
-import sys
 from unittest.mock import Mock
 
 import httpx2
@@ -16,6 +14,7 @@ from helpers.datasets import questions
 from helpers.models import checkpoints
 from helpers.probing import score
 from tests import tiny
+from tests.commands import python
 from tests.hub_server import HubServer, cut, gated, status, vanish
 
 WEIGHTS = "model.safetensors"
@@ -292,13 +291,8 @@ def test_the_command_takes_a_revision_from_the_hub_that_the_environment_names(hu
     environment |= {"HF_ENDPOINT": hub.url, "HF_HOME": str(tmp_path / "home")}
     check = "from book.tools import publish; publish.check(['monitor'], 'owner/tiny@v1', [])"
     book = ["-m", "book.tools", "book", "monitor", "--runs", str(tmp_path), "--model", "owner/none"]
-    results = [
-        subprocess.run(
-            [sys.executable, *words], cwd=root, env=environment, capture_output=True, text=True
-        )
-        for words in (["-c", check], book)
-    ]
-    assert [(done.returncode, done.stdout) for done in results] == [(0, ""), (2, "")]
-    assert results[0].stderr == ""
-    assert results[1].stderr.startswith("error: There is no model owner/none here, and the hub")
-    assert results[1].stderr.count("\n") == 1
+    done = python("-c", check, cwd=root, env=environment)
+    none = python(*book, code=2, cwd=root, env=environment)
+    assert (done.stdout, done.stderr, none.stdout) == ("", "", "")
+    assert none.stderr.startswith("error: There is no model owner/none here, and the hub")
+    assert none.stderr.count("\n") == 1

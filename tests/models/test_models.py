@@ -4,8 +4,6 @@ import dataclasses
 import hashlib
 import json
 import shutil
-import subprocess
-import sys
 
 import pandas as pd
 import pytest
@@ -17,6 +15,7 @@ from helpers import UserError, models
 from helpers.models import checkpoints
 from helpers.probing import generate, score
 from tests import tiny
+from tests.commands import python
 
 
 @pytest.fixture(scope="module")
@@ -306,4 +305,4 @@ def test_a_hub_model_is_read_from_its_snapshot(saved, tmp_path, monkeypatch):
 
 def test_names_of_models_need_no_torch(root):
     code = "import sys, helpers.models; assert not {'torch', 'transformers'} & {*sys.modules}"
-    subprocess.run([sys.executable, "-c", code], check=True, cwd=root)
+    python("-c", code, cwd=root)

@@ -2,7 +2,6 @@
 
 import json
 import os
-import subprocess
 
 import pytest
 
@@ -12,6 +11,7 @@ from helpers.runs import sharing
 from helpers.runs.sharing import record
 from helpers.studies import multiplicity
 from tests import saved_runs
+from tests.commands import call
 
 
 @pytest.fixture
@@ -84,9 +84,7 @@ def test_kept_runs_pass_the_formats_own_validator(name, root, tmp_path):
     paths = [path.relative_to(tmp_path) for path in sharing.export(shared, tmp_path)]
     if not (python := os.environ.get("PYTHON_OF_EVERY_EVAL_EVER")):
         pytest.skip("PYTHON_OF_EVERY_EVAL_EVER names no interpreter")
-    command = [python, "-m", "every_eval_ever", "validate", *map(str, paths)]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout
+    done = call(python, "-m", "every_eval_ever", "validate", *paths, cwd=tmp_path)
     assert "8 passed, 0 warning-only, 0 failed" in done.stdout
 
 

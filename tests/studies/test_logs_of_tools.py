@@ -5,7 +5,6 @@ The tools are in the environment of `make bench`; BENCH_PYTHON names another int
 
 import json
 import os
-import subprocess
 import sys
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from helpers.datasets import multiple_choice
 from helpers.metrics import matching
 from helpers.prompts import variations
 from helpers.studies import knowledge_base, multiplicity
+from tests.commands import call
 
 ROOT = Path(__file__).resolve().parents[2]
 BENCH = ROOT / "build" / "bench" / "bin" / "python"
@@ -80,7 +80,7 @@ for k in range(len(docs[0]["prompts"])):
 def needs(module):
     """Skip where the benchmark's environment lacks a tool."""
     found = f"import importlib.util as u, sys; sys.exit(u.find_spec({module!r}) is None)"
-    if subprocess.run([PYTHON, "-c", found], check=False).returncode:
+    if call(PYTHON, "-c", found, code=None).returncode:
         pytest.skip(f"{module} is not installed: make bench installs it, or set BENCH_PYTHON")
 
 
@@ -88,14 +88,7 @@ def execute(*words, cwd):
     """Run a tool offline, where the user's own settings are."""
     offline = {"HF_HUB_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1", "OMP_NUM_THREADS": "1"}
     offline |= {"HF_DATASETS_CACHE": str(cwd / "cache")}
-    done = subprocess.run(
-        [PYTHON, *map(str, words)],
-        cwd=cwd,
-        env=os.environ | offline,
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr[-2000:]
+    call(PYTHON, *words, cwd=cwd, env=os.environ | offline)
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,6 @@
 
 import json
 import os
-import subprocess
 import sys
 
 import pytest
@@ -10,6 +9,7 @@ import pytest
 from book.tools import __main__ as tools
 from book.tools import from_make
 from helpers import UserError
+from tests.commands import call
 
 TEXTS = (
     "`touch PWNED`",
@@ -40,14 +40,9 @@ def test_make_hands_on_what_it_is_given(text, by, root, tmp_path):
     given = {name: text for name in NAMES}
     words = [f"{name}={value}" for name, value in given.items()] if by == "argument" else []
     command = ["make", "-s", "-f", root / "Makefile", "-o", "install", f"VENV={tmp_path}"]
-    done = subprocess.run(
-        [*command, "book", "questions", "noise", "faults", *words],
-        cwd=tmp_path,
-        env={"PATH": os.environ["PATH"], **(given if by == "environment" else {})},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    around = {"PATH": os.environ["PATH"], **(given if by == "environment" else {})}
+    targets = ("book", "questions", "noise", "faults")
+    done = call(*command, *targets, *words, cwd=tmp_path, env=around)
     runs = [json.loads(line) for line in done.stdout.splitlines()]
     assert len(runs) == 4
     assert all(run[name] == text for run in runs for name in NAMES)

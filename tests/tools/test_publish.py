@@ -7,7 +7,6 @@ import json
 import re
 import shlex
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
@@ -19,6 +18,7 @@ from book.tools import __main__ as commands
 from book.tools import jobs, publish
 from helpers import UserError
 from tests import small_project, tiny
+from tests.commands import call, python
 from tests.small_project import type_in
 from tests.tools import stand_ins
 
@@ -182,22 +182,15 @@ def test_the_commands_of_the_readme_work(command, project, tmp_path):
         return  # its exercises are those of the whole project: tests/tools/course
     if command.startswith(".venv/bin/python -m helpers measure "):  # on a model of the project
         words = shlex.split(command.replace("n_facts=5", "n_facts=1"))
-        words = [sys.executable, *words[1:], "--runs", str(tmp_path)]
-        done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True)
+        done = python(*words[1:], "--runs", tmp_path, cwd=ROOT)
         assert re.search(r"MONITOR +0\.\d+", done.stdout)
     else:
         done = type_in(project, command)
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("python", ["false", "no-such-python"])
-def test_make_names_the_pythons_it_can_use(project, python):
-    done = subprocess.run(
-        ["make", "install", f"PYTHON={python}", "VENV=new"],
-        cwd=project,
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode != 0
+@pytest.mark.parametrize("interpreter", ["false", "no-such-python"])
+def test_make_names_the_pythons_it_can_use(project, interpreter):
+    done = call("make", "install", f"PYTHON={interpreter}", "VENV=new", code=2, cwd=project)
     assert "Python 3.11, 3.12 or 3.13 is needed" in done.stderr
     assert not (project / "new").exists()

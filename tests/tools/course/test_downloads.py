@@ -2,8 +2,6 @@
 
 import ast
 import json
-import subprocess
-import sys
 import zipfile
 
 import nbformat
@@ -11,6 +9,7 @@ import pytest
 
 from book.tools import render
 from book.tools.course import assignments, checks, downloads, weeks
+from tests.commands import python
 
 PLANNED = weeks.of_the_book()
 RUN = """
@@ -77,14 +76,8 @@ def test_a_zip_needs_nothing_of_the_clone(made, week, tmp_path):
     solved = {_stub(one): one.solution for one in week.exercises if one.kind == "code"}
     cells = [c.source for c in notebook.cells if c.cell_type == "code"]
     assert set(solved) <= set(cells)
-    done = subprocess.run(
-        [sys.executable, "-c", RUN],
-        cwd=place,
-        input=json.dumps([solved.get(cell, cell) for cell in cells]),
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
+    given = json.dumps([solved.get(cell, cell) for cell in cells])
+    done = python("-c", RUN, cwd=place, input=given)
     heavy, package = done.stdout.splitlines()[-2:]
     assert heavy == "[]"
     assert package == "None" or str(place) in package

@@ -6,7 +6,6 @@ Both are in the environment of `make test-grading`; GRADING_PYTHON names another
 import csv
 import json
 import os
-import subprocess
 import sys
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from book.tools import __main__ as commands
 from book.tools import render
 from book.tools.course import exercises, weeks
 from book.tools.jobs import TEMPLATES
+from tests.commands import call
 from tests.tools.course.memorised import memorised
 from tests.tools.course.test_hidden import RIGHT
 
@@ -35,15 +35,7 @@ def command(module, *words, at):
         "PYTHONPATH": os.pathsep.join(path),
         "PATH": f"{Path(PYTHON).parent}{os.pathsep}{os.environ['PATH']}",
     }
-    done = subprocess.run(
-        [PYTHON, "-m", module, *map(str, words)],
-        cwd=at,
-        env=os.environ | found,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
+    done = call(PYTHON, "-m", module, *words, cwd=at, env=os.environ | found)
     return done.stdout + done.stderr
 
 
@@ -62,8 +54,7 @@ def week():
 @pytest.fixture(scope="module")
 def course(tmp_path_factory):
     """Return the folder of the course, where both systems are installed."""
-    test = [PYTHON, "-c", "import nbgrader, otter"]
-    if subprocess.run(test, capture_output=True, check=False).returncode:
+    if call(PYTHON, "-c", "import nbgrader, otter", code=None).returncode:
         pytest.skip("neither nbgrader nor Otter-Grader here: make test-grading")
     folder = tmp_path_factory.mktemp("course")
     assert commands.main(["course", "--folder", str(folder)]) == 0
