@@ -23,7 +23,7 @@ def redirect(buttons: list[dict[str, Any]]) -> None:
 
 
 def without_address(app: Sphinx, config: Config) -> None:
-    """Leave out buttons that open notebooks, and text on them (``only`` with this tag), if none."""
+    """Leave out buttons that open notebooks, and text on them (``only:: repository``), if none."""
     if config.html_theme_options.get("repository_url"):
         return app.tags.add("repository")
     config.html_theme_options.pop("launch_buttons", None)

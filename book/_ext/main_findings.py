@@ -37,13 +37,15 @@ class MainFindings(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """Return the list."""
         book, items, told = Path(self.env.srcdir), "", self.env.temp_data
-        for chapter, decision, sentence in sentences(book, list(self.content)):
+        listed = sentences(book, list(self.content))
+        for chapter, decision, sentence in listed:
             self.env.note_dependency(str(book / "chapters" / chapter / "findings.json"))
             items += (
                 f'<li class="finding finding-{escape(decision)}">'
                 f'<a href="chapters/{chapter}.html">{escape(sentence)}</a></li>'
             )
-        note = "" if told.get("dotted") or findings.UNDECIDED not in items else findings.DOTTED
+        dotted = any(decision == findings.UNDECIDED for _, decision, _ in listed)
+        note = findings.DOTTED if dotted and not told.get("dotted") else ""
         told["dotted"] = told.get("dotted") or note  # once a page
         html = f'<ul class="findings">{items}</ul>{note}' if items else ""
         return [nodes.raw("", html, format="html")]

@@ -91,8 +91,8 @@ def by_prompt(marked: pd.DataFrame) -> pd.DataFrame:
 def by_fact(marked: pd.DataFrame, prompt: str = "variant") -> pd.DataFrame:
     """Spread the marks to one row a fact and one column a prompt, for intervals over facts.
 
-    Several marks of one fact are averaged; not a number where a fact lacks the prompt, as all do
-    that unrelated words are said before if no other relation lends any.
+    Several marks of one fact are averaged; not a number where a fact lacks the prompt. By
+    ``context``, all four contexts are columns, also one that nothing was asked in.
     """
     check_columns(marked, ("item", "relation", "right", prompt), "marks")
     marked = marked.assign(right=marked["right"].astype(float))

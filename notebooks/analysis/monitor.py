@@ -196,7 +196,8 @@ def attribution_map(lm: LanguageModel, misled: pd.DataFrame) -> Axes:
     if misled.empty or not lm.at_hand:
         return plots.empty(None, "No answer repeats the wrong word, or attribution is turned off.")
     prompt, text, heard = misled[["prompt", "text", "heard"]].iloc[0]
-    word = text[: text.find(text.lstrip()) + len(heard)]
+    at = text.casefold().find(heard.casefold())  # what is said after the word takes long
+    word = text[: at + len(heard)] if at >= 0 else text
     gradients = attribution.attribute_well(lm, prompt, word)
     wide = gradients.pivot_table("score", "position", "step")
     names = gradients.drop_duplicates("position").set_index("position")["token"]

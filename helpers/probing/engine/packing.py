@@ -69,7 +69,7 @@ def halving(
         except Exception as error:
             if not gpu.out_of_memory(error):
                 raise
-            LOG.info("Packs of %d tokens do not fit; half goes on.", length)
+            LOG.info("%d at once do not fit; half goes on.", length)
         else:
             return
         length = gpu.halved(length)  # outside the clause, where the failed pass is let go

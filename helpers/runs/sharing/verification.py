@@ -141,7 +141,7 @@ def _figure(value: object) -> str:
 def _settings(
     name: str, run: Mapping[str, Any], model: Mapping[str, Any], answers: pd.DataFrame
 ) -> None:
-    """Refuse settings that ask for less than the answers hold, or that draw other questions.
+    """Refuse settings that ask for less than is answered, or draw others, or count others right.
 
     Where a data set has fewer facts than were asked for, the answers hold fewer. Only the atlas,
     which is at hand, can be drawn from again.
