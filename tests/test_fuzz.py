@@ -1,6 +1,8 @@
 """Every reader of strangers' files gives a table or one sentence: seeds of `tests.fuzz`."""
 
 import ast
+import subprocess
+import sys
 
 import pytest
 
@@ -37,6 +39,24 @@ def test_a_broken_file_gives_a_table_or_a_sentence(name, tmp_path):
     for seed in range(3 if name == "archive" else 20):
         said = fuzz.tried(name, seed, tmp_path / str(seed))
         assert said in ("read", "refused"), f"seed {seed}: {said}"
+
+
+FLIPPED = """
+from helpers import UserError
+from helpers.datasets import files
+from tests import fuzz
+data = fuzz.parquet()
+start = len(data) - 8 - int.from_bytes(data[-8:-4], "little")  # of what is said of the columns
+for at in range(start, start + 600):
+    try:
+        files.table(data[:at] + bytes([data[at] ^ 2]) + data[at + 1:], "it")
+    except UserError:
+        pass
+"""
+
+
+def test_no_damage_of_a_table_ends_the_process(root):
+    assert subprocess.run([sys.executable, "-c", FLIPPED], cwd=root).returncode == 0
 
 
 def test_strangers_files_are_opened_in_one_place(root):

@@ -162,8 +162,11 @@ def table(data: bytes | Path, where: Path | str) -> pd.DataFrame:
     options = {"page_checksum_verification": True}
     try:
         # A value is held once and may be named a billion times: counted before it is written out.
-        about = pq.ParquetFile(io.BytesIO(data)).metadata
-        groups = (about.row_group(place) for place in range(about.num_row_groups))
+        file = pq.ParquetFile(io.BytesIO(data), **options)
+        about, places = file.metadata, range(file.num_row_groups)
+        for place in places:  # what is damaged is refused here; `column` below ends the process
+            next(file.iter_batches(1, row_groups=[place], use_threads=False), None)
+        groups = (about.row_group(place) for place in places)
         columns = [group.column(place) for group in groups for place in range(group.num_columns)]
         if any(column.physical_type == "FIXED_LEN_BYTE_ARRAY" for column in columns):
             raise UserError(f"{where} holds bytes, and should hold texts and numbers.")
