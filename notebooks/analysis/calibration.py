@@ -384,15 +384,16 @@ def lines(contests: Contests, levels: Levels = ATLAS) -> pd.DataFrame:
     rows = []
     for question, (figure, higher, found) in contests.items():
         mean = found[found["model"] == "mean"].set_index("method")
+        short = {name: name.removeprefix(f"{YARDSTICK}, ") for name in mean.index}
         cells = {
-            name: f"{name} {tables.interval(row.estimate, row.low, row.high, digits=2)}"
+            name: f"{short[name]} {tables.interval(row.estimate, row.low, row.high, digits=2)}"
             for name, row in mean.iterrows()
         }
         leading, others = ranking(found, higher)
         best = cells[leading[0]] if leading else "n/a"
         row = {"question": question, "figure": figure, "best": best}
         row["tied with it"] = "; ".join(map(cells.get, leading[1:])) or "–"
-        behind = (f"{name} {mean.loc[name, 'estimate']:.2f}" for name in others)
+        behind = (f"{short[name]} {mean.loc[name, 'estimate']:.2f}" for name in others)
         row["behind"] = "; ".join(behind) or "–"
         rows.append(row | {"n": int(mean["n"].max()) if len(mean) else 0})
     table = pd.DataFrame(rows).set_index("question")
@@ -592,7 +593,7 @@ def questions(
     n_resamples: int = 1000,
     seed: int = 0,
 ) -> dict[str, tuple[str, bool, pd.DataFrame]]:
-    """Hold one contest of the methods for each question that a reader may have.
+    """Hold one contest of the methods, and of asking once, for each question of a reader's.
 
     Counts of one's own say nothing about false statements, so no question is about them.
     """
