@@ -56,15 +56,24 @@ def running_example(bank: Questions, dataset: str, model: str) -> pd.DataFrame:
 def by_setting(said: pd.DataFrame, **draws: int) -> pd.DataFrame:
     """Compute all measures of every prompt setting, with intervals within strata.
 
+    Shares of none or all of the questions have Wilson's, for their resamples are all alike.
+
     >>> said = pd.DataFrame({"variant": "zero-shot", "stratum": "a", "seen": [True, True],
     ...                      "label": ["correct", "wrong"], "consistency": [1.0, 0.5]})
     >>> by_setting(said, n_resamples=10).set_index("measure").loc["NCCR", "estimate"]
     np.float64(0.25)
+    >>> unseen = said.assign(seen=False, label="wrong")
+    >>> round(by_setting(unseen, n_resamples=10).set_index("measure").loc["UR", "high"], 2)
+    np.float64(0.66)
     """
     found = []
     for name, rows in said.groupby("variant", sort=False):
         *figures, n = stats.bootstrap(kb.indicators(rows), kb.statistic, rows["stratum"], **draws)
-        found += [(name, *row, n) for row in zip(kb.MEASURES, *figures)]
+        sizes = dict.fromkeys(("CR", "WR"), int(rows["seen"].sum())) | {"UR": sum(~rows["seen"])}
+        for title, estimate, *ends in zip(kb.MEASURES, *figures):
+            if title in sizes and estimate in (0.0, 1.0):
+                ends = stats.wilson(int(estimate * sizes[title]), sizes[title])[1:3]
+            found.append((name, title, estimate, *ends, n))
     return pd.DataFrame(found, columns=["setting", "measure", *stats.Interval._fields])
 
 
