@@ -110,6 +110,16 @@ def test_two_commands_do_not_write_to_one_folder(tmp_path):
     assert not list(tmp_path.rglob("run.json"))
 
 
+def test_a_run_with_other_settings_is_not_replaced_without_a_word(tmp_path, capsys):
+    for n_facts in (1, 1, 2):
+        given = {"n_facts": n_facts, "relations": ["P36"], "n_panel": 0}
+        [made] = measuring.measure("atlas-xs", ["monitor"], given, tmp_path)
+        told = (
+            f"{made.folder}: the run with another n_facts is replaced." in capsys.readouterr().err
+        )
+        assert told == (n_facts == 2)
+
+
 def test_a_study_that_cannot_be_done_stops_no_other(tmp_path):
     given = {"dataset": str(own_facts.write(tmp_path / "few", 2)), "n_panel": 0}
     found = measuring.measure("atlas-xs", ["latent_knowledge", "monitor"], given, tmp_path)

@@ -87,6 +87,15 @@ _FAMILIES = {
 }
 INK = "#222222"
 WIDTH = 4.6  # inches of a figure: at half its size it fits a phone, and nine points are nine pixels
+# Of other scripts, where they are installed; matplotlib does not join Arabic letters.
+FONTS = (
+    "Noto Sans CJK SC",
+    "Noto Sans CJK JP",
+    "Noto Sans SC",
+    "Source Han Sans SC",
+    "PingFang SC",
+)
+FONTS += ("Hiragino Sans", "Microsoft YaHei", "Malgun Gothic", "WenQuanYi Micro Hei", "SimHei")
 OTHER = "other questions"  # than those of the paper whose models are drawn
 
 
@@ -109,6 +118,7 @@ def use_style() -> None:
             "figure.facecolor": "white",
             "figure.constrained_layout.use": True,
             "savefig.facecolor": "white",
+            "font.family": _fonts(),
             "font.size": 11,
             "axes.titlesize": 12,
             "axes.titlelocation": "left",
@@ -304,7 +314,13 @@ def plain(text: str) -> str:
     return "".join(c if c == "\n" or _has_glyph(c) else "▯" for c in text)
 
 
+def _fonts() -> list[str]:
+    """Return the font of all figures, which comes with matplotlib, and those that help it out."""
+    there = set(font_manager.get_font_names())
+    return ["DejaVu Sans", *(name for name in FONTS if name in there)]
+
+
 @cache
 def _has_glyph(character: str) -> bool:
-    font = font_manager.get_font(font_manager.findfont("DejaVu Sans"))
-    return font.get_char_index(ord(character)) != 0
+    fonts = (font_manager.get_font(font_manager.findfont(name)) for name in _fonts())
+    return any(font.get_char_index(ord(character)) for font in fonts)

@@ -1,5 +1,7 @@
 """Measure a model by studies, without a notebook: ask, compute, save a run of each."""
 
+import contextlib
+import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -58,6 +60,7 @@ def measure(
         place = Path(folder) / lm.slug / name
         try:
             with store.alone(place):
+                _tell_replaced(place, values)
                 found = measure_one(name, lm, values, place)
         except UserError as error:
             failed.append(f"{name}: {error}")
@@ -65,6 +68,15 @@ def measure(
             yield found
     if failed:
         raise UserError(" ".join(failed))
+
+
+def _tell_replaced(place: Path, values: Mapping[str, Any]) -> None:
+    """Say that a run with other settings gives way to the one that begins, if one is there."""
+    with contextlib.suppress(UserError):
+        before = store.manifest(place)["parameters"]
+        now = json.loads(json.dumps(values, default=str))
+        if other := [name for name in now if before.get(name, now[name]) != now[name]]:
+            print(f"{place}: the run with another {', '.join(other)} is replaced.", file=sys.stderr)
 
 
 def measure_one(name: str, lm: LanguageModel, given: Mapping[str, Any], folder: Path) -> Measured:

@@ -5,7 +5,7 @@ import pytest
 from matplotlib.text import Text
 
 from helpers import plots, published
-from helpers.plots import primitives
+from helpers.plots import primitives, style
 from helpers.plots.style import WIDTH
 from tests.plots.drawn import draw
 
@@ -26,6 +26,16 @@ def test_curves_of_one_figure_differ_in_colour(ax):
     seen = [line.get_color() for line in ax.get_lines()][::2]
     assert len(set(seen)) == len(names)
     assert seen[-1] == plots.model_colour("atlas-s")
+
+
+def test_a_glyph_of_a_font_at_hand_is_drawn(monkeypatch):
+    symbols = style.font_manager.get_font(style.font_manager.findfont("STIXNonUnicode"))
+    own = next(chr(code) for code in symbols.get_charmap() if style.plain(chr(code)) == "▯")
+    style._has_glyph.cache_clear()
+    monkeypatch.setattr(style, "FONTS", ("STIXNonUnicode", "No Such Font"))
+    assert style.plain(own) == own
+    assert style._fonts() == ["DejaVu Sans", "STIXNonUnicode"]
+    style._has_glyph.cache_clear()
 
 
 def test_a_name_with_dollars_is_no_formula(ax):
