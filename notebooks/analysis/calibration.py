@@ -542,7 +542,7 @@ def how_many(
     return _with_width(pd.DataFrame(rows, columns=columns))
 
 
-def all_four(by_how_many: pd.DataFrame, levels: Levels = ATLAS) -> list[float]:
+def all_four(by_how_many: pd.DataFrame, levels: Levels) -> list[float]:
     """Return the share of facts of the lowest group that all methods call known."""
     rows = by_how_many[by_how_many["read"] == next(iter(levels.groups))]
     row = rows[rows["measure"] == f"by {len(STUDIES)}"][["estimate", "low", "high", "n"]]

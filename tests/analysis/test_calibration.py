@@ -1,5 +1,7 @@
 """Paired comparisons of methods, and the analyses that are made of them."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -136,6 +138,11 @@ def test_how_many_sums_to_one_and_never_lacks_width():
     sums = found.groupby("read")["estimate"].sum()
     np.testing.assert_allclose(sums, 1)
     assert (found["high"] > found["low"]).all()
+    rare, named = (
+        found.replace({"read": {"never": "rare"}}),
+        replace(ATLAS, groups={"rare": (0, 0)}),
+    )
+    assert analysis.all_four(rare, named) == analysis.all_four(found, ATLAS)
 
 
 def test_beliefs_by_lesson():
