@@ -4,6 +4,7 @@ import contextlib
 import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -74,8 +75,9 @@ def _tell_replaced(place: Path, values: Mapping[str, Any]) -> None:
     """Say that a run with other settings gives way to the one that begins, if one is there."""
     with contextlib.suppress(UserError):
         before = store.manifest(place)["parameters"]
-        now = json.loads(json.dumps(values, default=str))
-        if other := [name for name in now if before.get(name, now[name]) != now[name]]:
+        text = partial(json.dumps, default=str)  # a tuple comes back as a list
+        kept = [name for name in values if name in before]
+        if other := [name for name in kept if text(before[name]) != text(values[name])]:
             print(f"{place}: the run with another {', '.join(other)} is replaced.", file=sys.stderr)
 
 
