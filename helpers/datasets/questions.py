@@ -21,7 +21,7 @@ import pandas as pd
 
 from helpers import UserError
 from helpers.datasets import download, files, network
-from helpers.datasets.registry import DATA, SOURCES, of_kind
+from helpers.datasets.registry import DATA, SOURCES, fetch, of_kind, retrieve
 
 PUBLISHED = of_kind("questions")
 ENDINGS = (".jsonl", ".json", ".tsv", ".csv")
@@ -128,8 +128,7 @@ def find(source: str | Path) -> tuple[str, list[Path]]:
     """Return the name of a source and its files, fetched first where they are elsewhere."""
     text = network.public(str(source))
     if text in PUBLISHED:
-        found = SOURCES[text]
-        return text, [_fetch(found.url, text, *found.files.values())]
+        return text, [fetch(text) / file for file in SOURCES[text].files]
     if text.startswith("hub:"):
         path, _, revision = text.removeprefix("hub:").partition("@")
         owner, name, *inside = path.split("/")
@@ -139,9 +138,9 @@ def find(source: str | Path) -> tuple[str, list[Path]]:
                 "hub:akariasai/PopQA/test.tsv@main."
             )
         hub = f"https://huggingface.co/datasets/{owner}/{name}/resolve/{revision or 'main'}"
-        return name, [_fetch(f"{hub}/{'/'.join(inside)}", name)]
+        return name, [_fetch(f"{hub}/{'/'.join(inside)}")]
     if text.startswith(("http://", "https://")):
-        return Path(urlsplit(text).path).stem, [_fetch(text, "address")]
+        return Path(urlsplit(text).path).stem, [_fetch(text)]
     path = Path(text).expanduser()
     if not path.exists():
         raise UserError(
@@ -173,18 +172,12 @@ def about(sources: Sequence[str | Path]) -> dict[str, str]:
     }
 
 
-def _fetch(url: str, name: str, sha256: str = "") -> Path:
+def _fetch(url: str) -> Path:
     """Fetch a file into the user's cache, once."""
-    import pooch
-
-    file = Path(urlsplit(url).path).name
-    place = f"{hashlib.sha256(url.encode()).hexdigest()[:12]}-{file}"
-    folder = download.cache("questions") / name
-    known = f"sha256:{sha256}" if sha256 else None
+    base, _, file = url.rpartition("/")
+    folder = f"questions/{hashlib.sha256(url.encode()).hexdigest()[:12]}"
     instead = "download it and give the path of the file"
-    return Path(
-        download.tried(lambda: pooch.retrieve(url, known, place, folder), file, url, instead)
-    )
+    return retrieve(folder, f"{base}/", {file: ""}, file, instead) / file
 
 
 def _rows(path: Path) -> list[dict]:

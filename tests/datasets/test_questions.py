@@ -151,7 +151,7 @@ def test_hub_files_and_addresses_are_fetched_from_where_they_say(monkeypatch, tm
 def test_without_network_a_sentence_says_so(monkeypatch, tmp_path):
     fetching(monkeypatch, tmp_path, None, [])
     monkeypatch.setattr("time.sleep", lambda seconds: None)
-    with pytest.raises(UserError, match=r"Fetching test.tsv from .*; go online, or download"):
+    with pytest.raises(UserError, match=r"Fetching the data set popqa from .*; go online, or download"):
         questions.read("popqa")
 
 
