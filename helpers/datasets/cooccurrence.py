@@ -166,10 +166,10 @@ def _finder(
             for form, offset in forms.get(match[0], ()):
                 start = match.start() - offset
                 end = start + len(form)
-                if start >= 0 and text.startswith(form, start):
-                    if not WORD.search(text[max(start - 1, 0) : start] + text[end : end + 1]):
-                        for name in names[form]:
-                            spans[name].append((start, end))
+                beside = text[max(start - 1, 0) : max(start, 0)] + text[end : end + 1]
+                if start >= 0 and text.startswith(form, start) and not WORD.search(beside):
+                    for name in names[form]:
+                        spans[name].append((start, end))
         for subject in objects.keys() & spans.keys():
             for obj in objects[subject] & spans.keys():
                 if _apart(spans[subject], spans[obj]):

@@ -18,11 +18,7 @@ from helpers.datasets import download, files
 from helpers.datasets.registry import FRAMES, SOURCES, Facts
 
 COLUMNS = ("Relation_ID", "Subject", "Object", "Multiple Choices")
-READERS = {
-    ".parquet": lambda path: files.table(path, path),
-    ".csv": lambda path: pd.DataFrame(files.csv_rows(path)),
-    ".jsonl": lambda path: pd.DataFrame(files.json_lines(path)),
-}
+ENDINGS = (".parquet", ".csv", ".jsonl")
 YEARS = {"born_date": r"^(\d{4})-", "born": r"^(\d{4})(?:\.0)?$"}
 
 
@@ -52,19 +48,14 @@ def _splits(path: Path) -> dict[str, Path]:
     found = {}
     for file in sorted(path.rglob("*")):
         split = file.stem.partition("-")[0]
-        if split in ("train", "test") and file.suffix in READERS:
+        if split in ("train", "test") and file.suffix in ENDINGS:
             found[split] = file
     return found
 
 
 def _multiple_choices(file: Path, split: str) -> pd.DataFrame:
     """Read one file of T-REx-MC."""
-    table = READERS[file.suffix](file)
-    missing = [column for column in COLUMNS if column not in table]
-    if missing:
-        raise UserError(
-            f"{file} lacks the column {', '.join(missing)}: T-REx-MC has {', '.join(COLUMNS)}."
-        )
+    table = pd.DataFrame(files.records(file, COLUMNS))
     numbers = table["Relation_ID"].astype(str)
     rows = enumerate(zip(table["Multiple Choices"], table["Object"].astype(str)))
     wrong = [_choices(value, obj, f"{file}, row {row}") for row, (value, obj) in rows]

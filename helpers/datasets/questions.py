@@ -115,9 +115,10 @@ def read(source: str | Path) -> pd.DataFrame:
     rows: dict[str, tuple] = {}
     for path in paths:
         with files.understood(path):
-            for number, row in enumerate(_rows(path), 1):
-                question, answers, n_answers = _parse(row, name, f"{path}, record {number}")
-                rows.setdefault(question, (question, answers, n_answers))
+            for record in files.records(path):
+                for row in record.get("Data", [record]):  # TriviaQA's are in one object
+                    question, answers, n_answers = _parse(row, name, record["where"])
+                    rows.setdefault(question, (question, answers, n_answers))
     if not rows:
         raise UserError(f"{source} holds no question: give a file with at least one.")
     table = [(f"{name}-{i:05d}", name, *row) for i, row in enumerate(rows.values())]
@@ -178,19 +179,6 @@ def _fetch(url: str) -> Path:
     folder = f"questions/{hashlib.sha256(url.encode()).hexdigest()[:12]}"
     instead = "download it and give the path of the file"
     return retrieve(folder, f"{base}/", {file: ""}, file, instead) / file
-
-
-def _rows(path: Path) -> list[dict]:
-    """Return the records of a file as dicts."""
-    if path.suffix == ".jsonl":
-        return files.json_lines(path)
-    if path.suffix in (".tsv", ".csv"):
-        return files.csv_rows(path, separator="\t" if path.suffix == ".tsv" else ",")
-    value = files.parse_json(files.read_text(path), path)
-    rows = value.get("Data", [value]) if isinstance(value, dict) else value
-    if not all(isinstance(row, dict) for row in rows):
-        raise UserError(f"{path} must hold one JSON object a question.")
-    return rows
 
 
 def _parse(row: dict, name: str, where: str) -> tuple[str, list[str], int]:

@@ -83,7 +83,7 @@ def test_quotes_left_over_from_csv_are_undone(tmp_path):
     [
         ("empty.jsonl", "", "holds no question"),
         ("bad.jsonl", "{not json", "is not JSON"),
-        ("list.json", "[1, 2]", "one JSON object a question"),
+        ("list.json", "[1, 2]", "one JSON object a record"),
         ("form.jsonl", {"q": "who"}, "is in no known form"),
         ("none.jsonl", {"question": "who", "answer": []}, '"who", has no answer'),
         ("blank.jsonl", {"question": "who", "answer": [" "]}, "has no answer"),
