@@ -130,18 +130,11 @@ def find(source: str | Path) -> tuple[str, list[Path]]:
     text = network.public(str(source))
     if text in PUBLISHED:
         return text, [fetch(text) / file for file in SOURCES[text].files]
-    if text.startswith("hub:"):
-        path, _, revision = text.removeprefix("hub:").partition("@")
-        owner, name, *inside = path.split("/")
-        if not inside:
-            raise UserError(
-                f"{text} names no file on the hub: write hub:owner/name/path@revision, such as "
-                "hub:akariasai/PopQA/test.tsv@main."
-            )
-        hub = f"https://huggingface.co/datasets/{owner}/{name}/resolve/{revision or 'main'}"
-        return name, [_fetch(f"{hub}/{'/'.join(inside)}")]
     if text.startswith(("http://", "https://")):
-        return Path(urlsplit(text).path).stem, [_fetch(text)]
+        file = Path(urlsplit(text).path)
+        folder = f"questions/{hashlib.sha256(text.encode()).hexdigest()[:12]}"
+        instead = "download it and give the path of the file"
+        return file.stem, [retrieve(folder, {text: ""}, file.name, text, instead) / file.name]
     path = Path(text).expanduser()
     if not path.exists():
         raise UserError(
@@ -171,14 +164,6 @@ def about(sources: Sequence[str | Path]) -> dict[str, str]:
         "citation": joined("citation"),
         "checksum": "; ".join(download.checksum(paths) for _, paths in found),
     }
-
-
-def _fetch(url: str) -> Path:
-    """Fetch a file into the user's cache, once."""
-    base, _, file = url.rpartition("/")
-    folder = f"questions/{hashlib.sha256(url.encode()).hexdigest()[:12]}"
-    instead = "download it and give the path of the file"
-    return retrieve(folder, f"{base}/", {file: ""}, file, instead) / file
 
 
 def _parse(row: dict, name: str, where: str) -> tuple[str, list[str], int]:

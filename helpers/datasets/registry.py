@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
+from urllib.parse import urlsplit
 
 import pandas as pd
 
@@ -80,29 +81,30 @@ def fetch(name: str) -> Path:
     """Fetch a data set's files into the user's cache, once, and return their folder."""
     source = SOURCES[name]
     instead = f"download {source.url} and give its path in place of the name '{name}'"
-    return retrieve(name, source.base, source.files, f"the data set {name}", instead)
+    files = {f"{source.base}{file}": sha256 for file, sha256 in source.files.items()}
+    return retrieve(name, files, f"the data set {name}", source.base, instead)
 
 
-def retrieve(folder: str, base: str, known: Mapping[str, str], what: str, instead: str) -> Path:
-    """Fetch files, which their SHA-256 is `known` of or "", into a folder of the user's cache."""
+def retrieve(folder: str, files: Mapping[str, str], what: str, origin: str, instead: str) -> Path:
+    """Fetch files by address into a folder of the cache, checked by their SHA-256 if it is told."""
     import pooch
 
-    files = pooch.create(
-        download.cache(folder), base, registry={file: sha or None for file, sha in known.items()}
-    )
+    names = {Path(urlsplit(url).path).name: url for url in files}
+    known = {name: files[url] or None for name, url in names.items()}
+    kept = pooch.create(download.cache(folder), "", registry=known, urls=names)
     try:
-        network.tried(lambda: [files.fetch(file) for file in known], what)
+        network.tried(lambda: [kept.fetch(name) for name in names], what)
     except OSError as error:  # the errors of requests are OSErrors
         wrong, remedy = network.failure(error)
         raise UserError(
-            f"Fetching {what} from {base} failed: {wrong}; {remedy}, or {instead}."
+            f"Fetching {what} from {origin} failed: {wrong}; {remedy}, or {instead}."
         ) from error
     except ValueError as error:  # pooch's word for a wrong checksum
         raise UserError(
-            f"What came from {base} for {what} is not the published file (its SHA-256 differs): "
+            f"What came from {origin} for {what} is not the published file (its SHA-256 differs): "
             f"try again, or {instead}."
         ) from error
-    return files.abspath
+    return kept.abspath
 
 
 def unpublished(name: str, path: Path, checksum: str) -> dict[str, str]:
