@@ -16,9 +16,7 @@ from tests.probing.test_engine import wrong_mask, wrong_positions
 pytestmark = pytest.mark.slow
 
 TABLE = pd.read_csv(architectures.TABLE, keep_default_na=False, dtype=str)
-COUNTS = (
-    r"(\d+) classes[^:]*: (\d+) packed, (\d+) in plain batches.*?, (\d+) refuse"
-)
+COUNTS = r"(\d+) classes[^:]*: (\d+) packed, (\d+) in plain batches.*?, (\d+) refuse"
 PACKED = TABLE.loc[(TABLE["outcome"] == "packed") & (TABLE["kind"] == "causal"), "model_type"]
 
 

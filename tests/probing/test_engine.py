@@ -457,7 +457,7 @@ def test_one_text_scored_from_two_places():
 def test_pack_length_keeps_the_logits_in_bounds(monkeypatch):
     lm = case("llama")[0]
     assert engine.pack_length(lm) == 512
-    monkeypatch.setattr(plain, "LOGITS", 25 * lm.model.config.vocab_size)
+    monkeypatch.setattr(gpu, "LOGITS", 25 * lm.model.config.vocab_size)
     assert engine.pack_length(lm) == 100
 
 

@@ -78,8 +78,8 @@ def split(lm, late):
     return replace(lm, device=FIRST)
 
 
-def continued(lm, rows, way):
-    decoding._known[lm.model] = way
+def continued(lm, rows, kept):
+    decoding._known[lm.model] = kept
     return decoding.continue_batch(lm, RULES, [Task(row.ids, row.source, (5, 6)) for row in rows])
 
 
@@ -91,8 +91,8 @@ WAYS = {
     "plain": lambda lm, rows: [*plain.run(lm, rows)],
     "packed": lambda lm, rows: [*packing.run(lm, rows, 512)],
     "encoded": lambda lm, rows: [*encoder.run(lm, rows, 512)],
-    "from its state": partial(continued, way=decoding.WAYS[0]),
-    "from the whole text": partial(continued, way=decoding.WAYS[-1]),
+    "from its state": partial(continued, kept=True),
+    "from the whole text": partial(continued, kept=False),
     "grown": grown,
 }
 EACH = [(f, w) for f in ("llama", "gemma3", "bloom", "gpt2") for w in WAYS if w != "encoded"]

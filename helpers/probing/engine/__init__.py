@@ -46,7 +46,7 @@ LOG = logging.getLogger(__name__)
 Texts = Iterator[list[Text]]
 NONE: Set[Task] = frozenset()
 SERVED = 512  # tokens of a pack by which the work of a server's model is counted
-_known: weakref.WeakKeyDictionary[Any, Method] = weakref.WeakKeyDictionary()
+_known: weakref.WeakKeyDictionary[Any, tuple[Method, int]] = weakref.WeakKeyDictionary()
 _grows: weakref.WeakKeyDictionary[Any, bool] = weakref.WeakKeyDictionary()
 
 
@@ -132,15 +132,15 @@ def scorer(model: LanguageModel) -> Scorer:
     if isinstance(model.model, Server):
         ways = " or ".join(model.model.ways)
         return Served(model, Method("server", ways, model.model.difference), SERVED)
-    length = pack_length(model)
     if model.model not in _known:
+        length = pack_length(model)
         found = trial.outcome(model, "scored", length, lambda: _chosen(model, length))
-        _known[model.model] = found = Method(**found)
-        if found.method == "plain":
+        _known[model.model] = Method(**found), length
+        if found["method"] == "plain":
             LOG.warning(
-                "%s is scored in plain batches, which is slow: %s.", model.name, found.reason
+                "%s is scored in plain batches, which is slow: %s.", model.name, found["reason"]
             )
-    return scorer_by(model, _known[model.model], length)
+    return scorer_by(model, *_known[model.model])
 
 
 def scorer_by(
@@ -179,7 +179,7 @@ def pack_length(model: LanguageModel) -> int:
     if isinstance(model.model, Server):
         return SERVED
     vocabulary, width = model.model.get_input_embeddings().weight.shape
-    return plain.pack_length(model.device, width, vocabulary)
+    return gpu.pack_length(model.device, width, vocabulary)
 
 
 def _chosen(model: LanguageModel, length: int) -> tuple[dict[str, Any], bool]:
