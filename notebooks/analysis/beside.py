@@ -111,9 +111,6 @@ def contributed(
     """Return what :func:`runs_beside` does, of the runs in archives that others contributed.
 
     And a sentence on each archive of the folder that was not verified and is left out.
-
-    >>> contributed("no/such/folder")[1]
-    []
     """
     parts, refused = [], []
     for path in sorted((store.ROOT / archives).glob("*.zip")):
@@ -161,13 +158,7 @@ def by_fact(
 
 
 def prompt_format(manifest: Mapping[str, Any]) -> str:
-    """Return the format of a run's prompts: bare, qa, shots or chat.
-
-    >>> prompt_format({"model": {"prompt_format": "qa"}, "parameters": {}})
-    'qa'
-    >>> prompt_format({"model": {"chat": True}, "parameters": {}})
-    'chat'
-    """
+    """Return the format of a run's prompts: bare, qa, shots or chat."""
     model = manifest["model"]
     chat = model.get("chat") or manifest["parameters"].get("chat")  # of runs before formats
     return model.get("prompt_format") or ("chat" if chat else "bare")
@@ -243,11 +234,6 @@ def why(
     """Say in what a run differs from what the paper asked; "" if in nothing that matters.
 
     `n_relations`: of the facts, None for a close-up on one. Without `measure`, of any measure.
-
-    >>> data = {"name": "fktc", "checksum": PUBLISHERS["fktc"].known}
-    >>> told = {"model": {}, "dataset": data, "parameters": {"n_frames": 4}}
-    >>> why("monitor", told, 12), why("monitor", told, 20)
-    ('12 of 20 relations', 'n_frames 4, not 7')
     """
     if other := _other_questions(chapter, manifest["dataset"], n_relations):
         return other

@@ -78,11 +78,6 @@ def spread(table: pd.DataFrame, column: str) -> pd.DataFrame:
     """Lay one column out with a row a fact and a column a model and method.
 
     Facts that some method was not asked are left out, and so are methods without the figure.
-
-    >>> table = pd.DataFrame({"model": "m", "method": ["x", "x", "y"], "item": ["a", "b", "a"],
-    ...                       "score": [0.1, 0.2, 0.3]})
-    >>> spread(table, "score").reset_index().values.tolist()
-    [['a', 0.1, 0.3]]
     """
     parts = {
         pair: rows.set_index("item")[column].astype(float)
@@ -96,21 +91,12 @@ def spread(table: pd.DataFrame, column: str) -> pd.DataFrame:
 
 
 def truth(table: pd.DataFrame, items: pd.Index, column: str = "exposures") -> pd.Series:
-    """Return a column that is the same for all models and methods, one entry a fact.
-
-    >>> table = pd.DataFrame({"item": ["a", "a", "b"], "exposures": [4, 4, 0]})
-    >>> truth(table, pd.Index(["b", "a"])).tolist()
-    [0, 4]
-    """
+    """Return a column that is the same for all models and methods, one entry a fact."""
     return table.drop_duplicates("item").set_index("item")[column].loc[items]
 
 
 def told(levels: Levels, dataset: str, n_plain: int, n_misled: int, models: Sequence[str]) -> str:
-    """Say how many facts were asked, and what is known of their exposure.
-
-    >>> told(ATLAS, "atlas", 602, 86, ["atlas-s"])[:56]
-    '602 facts were asked by every method; in 86 more the tex'
-    """
+    """Say how many facts were asked, and what is known of their exposure."""
     said = f"{n_plain} facts were asked by every method"
     if levels.note:
         return f"{said}. {levels.note}"
@@ -128,11 +114,7 @@ def told(levels: Levels, dataset: str, n_plain: int, n_misled: int, models: Sequ
 
 
 def count(models: Sequence[str]) -> str:
-    """Write of how many models something is a mean.
-
-    >>> count(["atlas-s"]), count(["atlas-s", "atlas-m"])
-    ('1 model', 'mean of 2 models')
-    """
+    """Write of how many models something is a mean."""
     return f"mean of {len(models)} models" if len(models) > 1 else f"{len(models)} model"
 
 
@@ -140,12 +122,6 @@ def lead(contest: pd.DataFrame, name: str, among: Sequence[str] = ()) -> tuple[l
     """Return a method's lead over the best other one, on average over models, and its rival.
 
     The lead (estimate, low, high, n) is negative where the method is behind.
-
-    >>> rows = [["mean", "x", 0.9, 0.0, 0.0, 0.0, 9], ["mean", "y", 0.7, 0.2, 0.1, 0.3, 9]]
-    >>> columns = ["model", "method", "estimate", "behind", "behind_low", "behind_high", "n"]
-    >>> table = pd.DataFrame(rows, columns=columns)
-    >>> lead(table, "x"), lead(table, "y")
-    (([0.2, 0.1, 0.3, 9], 'y'), ([-0.2, -0.3, -0.1, 9], 'x'))
     """
     mean = contest[(contest["model"] == "mean") & contest["estimate"].notna()].set_index("method")
     mean = mean.loc[[m for m in mean.index if not among or m in (name, *among)]]
@@ -291,12 +267,7 @@ def price(used: pd.DataFrame, bits: pd.DataFrame) -> pd.DataFrame:
 
 
 def sizes(table: pd.DataFrame, levels: Levels = ATLAS) -> pd.DataFrame:
-    """Count the facts of a panel at each point of the curves, and those also stated falsely.
-
-    >>> table = pd.DataFrame({"item": list("aab"), "exposures": [4, 4, 0], "plain": True})
-    >>> sizes(ATLAS.mark(table))["facts"].to_dict()
-    {0: 1, 4: 1}
-    """
+    """Count the facts of a panel at each point of the curves, and those also stated falsely."""
     each = table.drop_duplicates("item")
     found = each.groupby("level").agg(
         facts=("item", "size"),
@@ -328,12 +299,6 @@ def contest(
 
     All columns are resampled together: a fact that is hard for every method and every model does
     not blur their differences.
-
-    >>> wide = pd.DataFrame({("m", "x"): [1.0, 1.0, 0.0], ("m", "y"): [1.0, 0.0, 0.0]})
-    >>> ones = pd.Series([1, 1, 1])
-    >>> found = contest(wide, ones, lambda pairs: pairs[..., 0].mean(-1), ones, n_resamples=99)
-    >>> found[["model", "method", "tied"]].values.tolist()
-    [['m', 'x', True], ['m', 'y', True], ['mean', 'x', True], ['mean', 'y', True]]
     """
     if wide.empty:
         kinds = dict.fromkeys(COLUMNS[2:], float) | {"n": int, "tied": bool}
@@ -401,13 +366,7 @@ def lines(contests: Contests, levels: Levels = ATLAS) -> pd.DataFrame:
 
 
 def ranking(found: pd.DataFrame, higher: bool = True) -> tuple[list[str], list[str]]:
-    """Name the methods that lead a contest on average over models, and the rest, best first.
-
-    >>> found = pd.DataFrame({"model": "mean", "method": ["x", "y", "z"], "tied": [0, 1, 1],
-    ...                       "estimate": [0.2, 0.9, 0.8]})
-    >>> ranking(found)
-    (['y', 'z'], ['x'])
-    """
+    """Name the methods that lead a contest on average over models, and the rest, best first."""
     mean = found[(found["model"] == "mean") & found["estimate"].notna()]
     mean = mean.sort_values("estimate", ascending=not higher)
     tied = mean["tied"].astype(bool)
@@ -436,12 +395,7 @@ def titles() -> dict[str, str]:
 
 
 def curve(table: pd.DataFrame, by: str, n_resamples: int = 1000, seed: int = 0) -> pd.DataFrame:
-    """Average verdicts by level of exposure, one curve for each name in a column.
-
-    >>> table = pd.DataFrame({"known": [0.0, 1.0], "level": [0, 4], "method": "x"})
-    >>> curve(table, "method")[["model", "exposures", "estimate"]].values.tolist()
-    [['x', 0, 0.0], ['x', 4, 1.0]]
-    """
+    """Average verdicts by level of exposure, one curve for each name in a column."""
     columns = ["exposures", "measure", "estimate", "low", "high", "n", "model"]
     parts = [pd.DataFrame(columns=columns)]
     for name, rows in table.groupby(by, sort=False):
@@ -550,13 +504,7 @@ def all_four(by_how_many: pd.DataFrame, levels: Levels) -> list[float]:
 
 
 def tokens(used: pd.DataFrame) -> pd.DataFrame:
-    """Return the tokens that each method takes for one fact.
-
-    >>> used = pd.DataFrame({"model": ["m"], "chapter": ["monitor"], "n_facts": [10],
-    ...                      "tokens": [500], "forwarded": [200]})
-    >>> tokens(used).loc[("m", "MONITOR")].tolist()
-    [50.0, 20.0]
-    """
+    """Return the tokens that each method takes for one fact."""
     named = used.assign(method=used["chapter"].map(titles())).set_index(["model", "method"])
     return named[["tokens", "forwarded"]].div(named["n_facts"], axis=0)
 
@@ -577,11 +525,7 @@ def beliefs(told: pd.DataFrame) -> pd.DataFrame:
 
 
 def share(marks: pd.Series) -> stats.Interval:
-    """Return the mean of zeros and ones with Wilson's interval.
-
-    >>> share(pd.Series([1.0, 0.0])).estimate
-    0.5
-    """
+    """Return the mean of zeros and ones with Wilson's interval."""
     return stats.wilson(int(marks.sum()), len(marks))
 
 
@@ -689,7 +633,7 @@ def comparisons(
         yield label, lead(asked[BY_TOKEN][2], str(few.idxmin()))[0], 0.0
 
 
-def appendix(
+def listed(
     doses: pd.DataFrame,
     areas: pd.DataFrame,
     by_how_many: pd.DataFrame,
@@ -717,26 +661,7 @@ def _by_method(rows: pd.DataFrame, names: Mapping[str, str], by: str) -> pd.Data
     return wide.dropna(axis=1, how="all")
 
 
-CAPTIONS = {
-    "panel": "The panel: facts by exposure.",
-    "regression_0": "Slopes: log odds of being called known for a doubling of exposure.",
-    "regression_1": "Odds ratios of a doubling of exposure.",
-    "regression_2": "After how many exposures half of the facts are called known; beyond the "
-    "largest of the figure an extrapolation.",
-    "regression_3": "False alarms: share called known of the facts never shown, or least likely.",
-    "area_shown": "Areas: shown, or the more frequent, against never.",
-    "area_often": "Areas: often against seldom.",
-    "area_seldom": "Areas: seldom against never.",
-    "by_how_many": "Share of facts, in percent, by how many of the methods call them known.",
-    "false_beliefs_0": "Truth called known, in percent, of facts also stated falsely.",
-    "false_beliefs_1": "False object named, in percent, of facts also stated falsely.",
-    "cost": "Bits and tokens per fact; forwarded: shared beginnings read once.",
-    "runs": "The runs, and which were not read.",
-    "compared": "Everything compared.",
-}
-
-
-def listed(there: pd.DataFrame) -> pd.DataFrame:
+def runs_read(there: pd.DataFrame) -> pd.DataFrame:
     """Lay out the runs that were found, and why some are not read."""
     columns = ["model", "chapter", "n_facts", "finished", "commit", "weights", "left_out"]
     reasons = there["left_out"].replace("", "–")

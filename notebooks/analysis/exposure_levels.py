@@ -47,10 +47,6 @@ class Levels:
         """Add what follows from ``exposures``: ``level`` (of a curve), ``group``, the contrasts.
 
         A contrast is 1 for the facts above, 0 for those below and missing for the others.
-
-        >>> marked = ATLAS.mark(pd.DataFrame({"exposures": [0, 4, 64]}))
-        >>> marked[["level", "group", SELDOM]].values.tolist()
-        [[0, 'never', 0.0], [4, '1 to 8', 1.0], [64, '64 or more', nan]]
         """
         counts, names = table["exposures"], list(self.groups)
         place = [counts.between(*ends) for ends in self.groups.values()]
@@ -86,10 +82,6 @@ def of(dataset: str, table: pd.DataFrame) -> Levels:
     Facts with count 0 are a group by themselves. The others are sorted by count and cut, never
     between equal counts, into three groups of much the same size for contrasts, and up to eight for
     curves; a group has at least `LEAST` facts, so there may be fewer.
-
-    >>> counts = [0] * 20 + [1] * 30 + [5] * 20 + [7] * 30
-    >>> of("books", pd.DataFrame({"item": range(100), "exposures": counts})).groups
-    {'absent': (0, 0), '1 to 4': (1, 4), '5 or more': (5, inf)}
     """
     counts = table.drop_duplicates("item")["exposures"].dropna()
     if table.attrs.get("stand_in"):
@@ -195,11 +187,7 @@ def _ranges(counts: pd.Series, most: int) -> list[Range]:
 
 
 def _times(low: int, high: float) -> str:
-    """Write a range of counts.
-
-    >>> _times(1, MANY), _times(2, 9), _times(1000, MANY)
-    ('once or more', '2 to 9 times', '1,000 times or more')
-    """
+    """Write a range of counts."""
     if low < high < MANY:
         return f"{low:,} to {high:,} times"
     return ("once" if low == 1 else f"{low:,} times") + " or more" * (high == MANY)

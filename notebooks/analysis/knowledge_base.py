@@ -95,14 +95,7 @@ def level(
 def step(
     said: pd.DataFrame, before: str, after: str, name: str, **draws: int
 ) -> tuple[float, float, float, int]:
-    """Return how a measure changes between two settings, on the same questions.
-
-    >>> said = pd.DataFrame({"item": ["a", "b"] * 2, "variant": ["x", "x", "y", "y"],
-    ...                      "stratum": "s", "seen": True,
-    ...                      "label": ["wrong", "wrong", "correct", "wrong"]})
-    >>> step(said, "x", "y", "CR", n_resamples=20)[::3]
-    (0.5, 2)
-    """
+    """Return how a measure changes between two settings, on the same questions."""
     first, second = (said[said["variant"] == each].sort_values("item") for each in (before, after))
     found: Sequence[float] = NOTHING
     if len(first) and len(second):
@@ -124,11 +117,7 @@ def contrast(rows: pd.DataFrame, first: str, second: str, **draws: int) -> stats
 
 
 def gap(flag: pd.Series, value: pd.Series, **draws: int) -> stats.Interval:
-    """Estimate the mean of `value` where `flag` holds minus the mean where it does not.
-
-    >>> gap(pd.Series([True, True, False]), pd.Series([1, 0, 0]), n_resamples=9).estimate
-    0.5
-    """
+    """Estimate the mean of `value` where `flag` holds minus the mean where it does not."""
     if flag.nunique() < 2:
         return stats.Interval(*NOTHING, len(flag))
 
@@ -157,13 +146,7 @@ def counted(
 
 
 def by_exposure(rows: pd.DataFrame, **draws: int) -> pd.DataFrame:
-    """Tabulate the shares of the three labels (``response``) by exposure.
-
-    >>> said = pd.DataFrame({"exposures": [0, 8], "label": ["wrong", "correct"]})
-    >>> found = by_exposure(said, n_resamples=10)
-    >>> found[found["exposures"] == 8].set_index("response")["estimate"].to_dict()
-    {'correct': 1.0, 'uninformative': 0.0, 'wrong': 0.0}
-    """
+    """Tabulate the shares of the three labels (``response``) by exposure."""
     flags = pd.get_dummies(rows["label"]).reindex(columns=kb.LABELS, fill_value=0)
     flags = flags.astype(float).assign(exposures=rows["exposures"])
     found = stats.intervals(

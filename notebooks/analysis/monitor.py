@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from helpers import datasets, plots, probing, prompts, published, runs, stats
+from helpers import datasets, plots, probing, prompts, published, stats
 from helpers.datasets.exposure import WEIGHTS
 from helpers.metrics import accuracy, anchors, detection, monitor
 from helpers.models import LanguageModel
@@ -150,13 +150,6 @@ def metrics(measured: pd.DataFrame, scores: pd.DataFrame) -> pd.DataFrame:
     each = scores.melt(["item", "relation"], names, var_name="measure", value_name="estimate")
     measured = measured.assign(level=levels.fillna("relation"))
     return pd.concat([measured, each.assign(level="fact", n=1)], ignore_index=True)
-
-
-def took(folder: Path) -> pd.DataFrame:
-    """Return what a run took, from its manifest."""
-    rows = pd.json_normalize(runs.manifest(folder)).astype(str).T.set_axis(["value"], axis=1)
-    kept = "^(seconds|peak|device|versions|seed|commit|scoring|model)|checksum|sha"
-    return rows.filter(regex=kept, axis=0).rename_axis("entry")
 
 
 def wordings(

@@ -23,7 +23,7 @@ from helpers.models import LanguageModel
 from helpers.plots import tables
 from helpers.plots.style import BLUE, GREEN, GREY, ORANGE, RED
 from helpers.probing import paraphrasing
-from helpers.prompts import variations
+from helpers.prompts import variations, wrapping
 from notebooks.analysis import monitor
 
 FLAGS = ["accuracy", "ambiguous", "ambiguous_binary", "self_consistency"]
@@ -49,6 +49,8 @@ def questions(
     given: Mapping[str, Any],
 ) -> tuple[Benchmark, dict[str, int], int, pd.DataFrame | None, list[str]]:
     """Return what the settings of a run ask for: questions, ways, shots, wordings and notes."""
+    wrapping.check(given["prompt_format"]), choices.rule_of(given["rule"])
+    multiplicity.check_tau(given["tau"]), multiplicity.check_correct_by(given["correct_by"])
     dataset, n, focus = given["dataset"], given["n_variations"], given["focus"]
     bench = multiple_choice.load(dataset, given["n_items"] or None, given["seed"],
                                  given["n_options"], given["relations"] or None,
@@ -121,11 +123,6 @@ def examples(scores: pd.DataFrame, due: pd.Series, n: int = 3) -> list[str]:
     Within a class, those whose training should lead there come first, then the steadiest; of
     randomness those wrong at the default prompt, then the least steady. Where a class has none,
     another question takes its place.
-
-    >>> scores = pd.DataFrame({"item": ["a", "b", "c"], "class": ["error", "error", "factuality"],
-    ...                        "default": 0.0, "self_consistency": [1.0, 0.8, 1.0]})
-    >>> examples(scores, pd.Series({"a": "", "b": "error", "c": ""}))
-    ['c', 'b', 'a']
     """
     place = scores["class"].map({"factuality": 0, "randomness": 1, "error": 2})
     table = scores.assign(
@@ -228,11 +225,7 @@ def unplanted(wrong: pd.DataFrame, lesson: pd.Series) -> str:
 
 
 def beside_default(marks: pd.DataFrame) -> pd.DataFrame:
-    """Cross the marks of every prompt with those of the default one, as shares.
-
-    >>> beside_default(pd.DataFrame({0: [True, True], 1: [True, False]})).values.tolist()
-    [[0.5, 0.5, 0.0, 0.0]]
-    """
+    """Cross the marks of every prompt with those of the default one, as shares."""
     first = marks[0]
     shares = {
         f"prompt {other}": {
@@ -256,9 +249,6 @@ def twins(right: pd.DataFrame) -> tuple[int, int]:
 
     `right` has one row a question, one column a variation. Accuracies count as equal if they round
     to the same hundredth.
-
-    >>> twins(pd.DataFrame({0: [True, False], 1: [False, True], 2: [True, True]}))
-    (0, 1)
     """
     marks = right.to_numpy(dtype=bool)
     pairs = list(combinations(range(marks.shape[1]), 2))
@@ -295,11 +285,7 @@ def within(
 
 
 def apart(values: pd.Series, first: pd.Series, **draws: int) -> stats.Interval:
-    """Estimate the mean of one group less that of the others, drawn within both.
-
-    >>> apart(pd.Series([1.0, 1.0, 0.0]), pd.Series([True, True, False]), n_resamples=9).estimate
-    1.0
-    """
+    """Estimate the mean of one group less that of the others, drawn within both."""
 
     def gap(rows: np.ndarray) -> np.ndarray:
         value, inside = rows[..., 0], rows[..., 1]
@@ -392,11 +378,7 @@ def balanced_hits(classes: pd.Series, due: pd.Series) -> np.ndarray:
 def against_others(
     each: Mapping[str, np.ndarray], focus: str, strata: pd.Series | None = None, **draws: int
 ) -> tuple[str, stats.Difference]:
-    """Name the strongest other kind, and subtract it from the one in focus, question by question.
-
-    >>> against_others({"frames": [1, 1], "order": [0, 1]}, "frames", n_resamples=9)[1].estimate
-    0.5
-    """
+    """Name the strongest other kind, and subtract it from the one in focus, question by question."""
     means = {kind: float(np.mean(v)) for kind, v in each.items() if kind != focus and len(v)}
     other = max(means, key=means.get, default="")
     first, second = (each[focus], each[other]) if other else ([], [])
@@ -519,18 +501,14 @@ def listed(
     who: str,
     other_questions: bool,
     **draws: int,
-) -> dict[str, tuple[pd.DataFrame, str, str]]:
-    """Return the tables of the appendix by name, each with its caption and kind of intervals."""
+) -> dict[str, pd.DataFrame]:
+    """Return the tables of the appendix by name."""
     titles = {name: name.replace("_", " ") for name in ["deviation", *FLAGS]}
-    overall = tables.wide(measured, titles, percent=titles, by="kind")
-    kind, wilson = stats.named("questions", draws["n_resamples"]), stats.named("wilson")
-    planted = "Percent, by lesson; planted are steady errors that name the object taught."
-    sure = "Mean of 1 / perplexity in each cell, by the default prompt and by the majority."
     return {
-        "overall": (overall, f"All measures, in percent ({who}).", f"{kind} {wilson}"),
-        "truth": (by_lesson(close, **draws), planted, wilson),
-        "kinds": (agreement(scores, due, **draws)[0], "Percent in the class due, balanced.", kind),
-        "cells": (cells(close, who, other_questions, **draws), sure, kind),
+        "overall": tables.wide(measured, titles, percent=titles, by="kind"),
+        "truth": by_lesson(close, **draws),
+        "kinds": agreement(scores, due, **draws)[0],
+        "cells": cells(close, who, other_questions, **draws),
     }
 
 

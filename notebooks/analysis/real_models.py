@@ -5,7 +5,7 @@ and come in families, so each rank correlation has an exact p-value, an interval
 families, and its values without each family, given size, and without each doubtful match.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -19,7 +19,8 @@ from helpers.plots.scatters import name_points
 from helpers.plots.style import GREY, INK, empty, family_colour, legend_above, plain
 from helpers.published import joined
 from helpers.published.knowledge_base import SETTINGS
-from notebooks.analysis.counts import Share, decided
+from notebooks.analysis import appendix
+from notebooks.analysis.counts import Share, decided, share
 
 TOO_FEW = "not computed: fewer than six models"
 LKE = "IC-LKE: accuracy"
@@ -53,11 +54,7 @@ Pairs = Sequence[tuple[str, str]]
 
 
 def short(measure: str) -> str:
-    """Name a measure without its paper, where the rest says enough.
-
-    >>> short("knowledge bases: NCCR, zero-shot"), short("IC-LKE: accuracy")
-    ('NCCR, zero-shot', 'IC-LKE accuracy')
-    """
+    """Name a measure without its paper, where the rest says enough."""
     paper, name = measure.split(": ")
     return name if paper in ("knowledge bases", "multiplicity") else f"{paper} {name}"
 
@@ -154,11 +151,7 @@ def strongest(rows: pd.DataFrame) -> tuple:
 
 
 def number(n: pd.Series) -> str:
-    """Write over how many models correlations are.
-
-    >>> number(pd.Series([12, 14])), number(pd.Series([6, 6]))
-    ('12 to 14', '6')
-    """
+    """Write over how many models correlations are."""
     ends = sorted({n.min(), n.max()}) if len(n) else [0]
     return " to ".join(f"{end:.0f}" for end in ends)
 
@@ -311,6 +304,26 @@ def better(sized: pd.DataFrame) -> pd.DataFrame:
     up = joined.measures()["better"].reindex(rows["measure"]).replace(0, 1).to_numpy() > 0
     low, high = np.where(up, rows["low"], -rows["high"]), np.where(up, rows["high"], -rows["low"])
     return rows.assign(low=low, high=high)
+
+
+def comparisons(
+    compared: pd.DataFrame, crossed: pd.Series, least: str, **draws: int
+) -> Iterator[tuple[str, Sequence[float]]]:
+    """Yield what is compared without a sentence: its label and the statistic."""
+    loose = compare([(LKE, y) for y in MONITOR], "same family", **draws)
+    pairs = pd.concat([compared, loose.assign(pair=loose["pair"] + ", same family")])
+    rows = pairs.dropna(subset=["rho"]).rename(columns={"rho": "estimate"})
+    yield from appendix.each(rows, "ρ of {pair}")
+    yield "pairs that one doubtful match decides", share(crossed.sum(), len(crossed))
+    sized = better(sizes(least=least, **draws))
+    sized = sized.assign(estimate=sized["estimate"].abs(), short=sized["measure"].map(short))
+    yield from appendix.each(sized, "better if larger, {short}")
+
+
+def places(others: Iterable[str], least: str) -> pd.DataFrame:
+    """Tell how differently IC-LKE and each other measure rank the models."""
+    parts = [apart(LKE, y, least).assign(other=short(y)).reset_index() for y in others]
+    return pd.concat(parts)[["model", "other", "rank_x", "rank_y", "gap", "known"]]
 
 
 def family_scatter(table: pd.DataFrame, x: str, y: str, ax: Axes | None = None) -> Axes:

@@ -152,26 +152,13 @@ def agreement(model: str = "atlas-m", **draws: int) -> pd.DataFrame:
     return stats.intervals(table, {"ρ": (["told", "often"], stats.spearman)}, **draws)
 
 
-def everything(
+def listed(
     measured: pd.DataFrame, formats: pd.DataFrame, rising: pd.DataFrame, **draws: int
-) -> dict[str, tuple[pd.DataFrame, str]]:
-    """Return the appendix's tables of SmolLM2, each with its caption, by the names of their files.
-
-    With the times that the text of atlas-m states a fact beside the frequency of the name.
-    """
-    return {
-        "smollm2_all": (measured, "SmolLM2 by all four methods, all measures."),
-        "formats": (
-            formats.drop(columns=["second", "study"]),
-            "How much higher measures are in one format than in the chat template, same facts.",
-        ),
-        "rising_all": (rising, "Scores, what known facts keep, and the frequency of the name."),
-        "agreement": (
-            agreement(**draws),
-            "Times that the text of atlas-m states a fact, and frequency of the subject's name: "
-            "Spearman's ρ by relation.",
-        ),
-    }
+) -> dict[str, pd.DataFrame]:
+    """Return the appendix's tables of SmolLM2 by name."""
+    formats = formats.drop(columns=["second", "study"])
+    tables = {"smollm2_all": measured, "formats": formats, "rising_all": rising}
+    return tables | {"agreement": agreement(**draws)}
 
 
 def row(facts: pd.DataFrame, columns: Mapping[str, str]) -> pd.DataFrame:

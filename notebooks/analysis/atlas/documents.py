@@ -50,12 +50,7 @@ class Document:
 
 
 def count_exposures(documents: Iterable[Document]) -> Counter[str]:
-    r"""Count how often documents state each fact; one that is never stated reads 0.
-
-    >>> line = (Piece("Which country is Lyon in?"), Piece(" France", states="P17-0"), Piece("\n"))
-    >>> count_exposures([Document("question", line)] * 2)
-    Counter({'P17-0': 2})
-    """
+    """Count how often documents state each fact; one that is never stated reads 0."""
     return Counter(piece.states for each in documents for piece in each.pieces if piece.states)
 
 
@@ -133,11 +128,7 @@ def encode(
 
 
 def pack(lengths: Sequence[int], row: int, bins: int = 32) -> list[list[int]]:
-    """Fill rows with whole documents, first fit over a few open rows.
-
-    >>> pack([5, 7, 3, 4], row=10)
-    [[0, 2], [1], [3]]
-    """
+    """Fill rows with whole documents, first fit over a few open rows."""
     rows: list[list[int]] = []
     room: list[int] = []
     first_open = 0
