@@ -283,7 +283,7 @@ def agreement(found: Tables, here: pd.DataFrame) -> pd.DataFrame:
 
 
 def example(found: Tables) -> tuple[str, str, pd.DataFrame]:
-    """Return the largest and the smallest model of a chapter, and how well each did on each fact."""
+    """Return the largest and the smallest model of a chapter, and how each did on each fact."""
     for chapter, models in found.items():
         second, first = (list(models)[place] for place in (0, -1))
         column = ACCURACIES.get(chapter, "average") if chapter != "latent_knowledge" else "mass"

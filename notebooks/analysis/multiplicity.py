@@ -378,7 +378,7 @@ def balanced_hits(classes: pd.Series, due: pd.Series) -> np.ndarray:
 def against_others(
     each: Mapping[str, np.ndarray], focus: str, strata: pd.Series | None = None, **draws: int
 ) -> tuple[str, stats.Difference]:
-    """Name the strongest other kind, and subtract it from the one in focus, question by question."""
+    """Name the strongest other kind, and subtract it from the one in focus, by question."""
     means = {kind: float(np.mean(v)) for kind, v in each.items() if kind != focus and len(v)}
     other = max(means, key=means.get, default="")
     first, second = (each[focus], each[other]) if other else ([], [])

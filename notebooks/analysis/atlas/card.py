@@ -81,11 +81,7 @@ def _command(report: dict, folder: Path) -> str:
 
 
 def fill(page: str, tables: Mapping[str, str]) -> str:
-    r"""Put tables into the blocks of a page that bear their names.
-
-    >>> fill("% table: one\nold\n% end\n", {"one": "| 1 |"})
-    '% table: one\n\n| 1 |\n\n% end\n'
-    """
+    """Put tables into the blocks of a page that bear their names."""
 
     def written(block: re.Match) -> str:
         if block[1] not in tables:
