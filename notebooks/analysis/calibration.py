@@ -13,13 +13,15 @@ from helpers.plots import primitives, tables
 from helpers.runs.panel import reading
 from helpers.stats import agreement, averages, dose_response
 from helpers.studies import FIRM, STUDIES, Study, fitting
-from notebooks.analysis.exposure_levels import ATLAS, OFTEN, SELDOM, SHOWN, Levels, of
+from notebooks.analysis.exposure_levels import ATLAS, CONTRASTS, OFTEN, SELDOM, SHOWN, Levels, of
 
 __all__ = ["OFTEN", "SELDOM", "SHOWN", "of"]
+TITLES = {name: study.TITLE for name, study in STUDIES.items()}  # of each study's method
 MARGIN = 0.02  # of an area: what counts as better at all
 NOTHING = (float("nan"),) * 3
 NOTHING_ASKED = "Too few facts of the panel were asked by all methods."
 SLOPE = "log odds a doubling"
+ESTIMATE = ["estimate", "low", "high", "n"]
 NUMBERS = ["known", "score", "blind", "misled", "exposures", "false_exposures"]
 
 
@@ -144,11 +146,15 @@ def how_good(lead: Sequence[float]) -> str:
     return "better than" if lead[1] > 0 else f"no worse, by {MARGIN} or more, than"
 
 
+def on_average(contest: pd.DataFrame, name: str) -> list[float]:
+    """Return a method's figure, on average over models, with its interval and n."""
+    row = contest[(contest["model"] == "mean") & (contest["method"] == name)]
+    return row[ESTIMATE].astype(float).to_numpy()[0].tolist() if len(row) else [*NOTHING, 0]
+
+
 def written(contest: pd.DataFrame, name: str, digits: int = 2, scale: float = 1) -> str:
     """Write a method's figure, on average over models, with its interval."""
-    row = contest[(contest["model"] == "mean") & (contest["method"] == name)]
-    ends = row[["estimate", "low", "high"]].to_numpy(dtype=float)
-    return tables.interval(*ends[0], digits=digits, scale=scale) if len(ends) else "n/a"
+    return tables.interval(*on_average(contest, name)[:3], digits=digits, scale=scale)
 
 
 def named(method: str) -> str:
@@ -161,13 +167,13 @@ def least(table: pd.DataFrame) -> tuple[list[float], pd.Series | None, pd.Series
 
     Where every interval is above 0 (or below) the row nearest to 0 decides, else the least certain.
     """
-    rows, columns = table.dropna(subset=["low", "high"]), ["estimate", "low", "high", "n"]
+    rows = table.dropna(subset=["low", "high"])
     if rows.empty:
         return [*NOTHING, 0], None, None
     above, below = (rows["low"] > 0).all(), (rows["high"] < 0).all()
     place = rows["estimate"].idxmax() if below else rows["estimate" if above else "low"].idxmin()
     row, most = rows.loc[place], rows.loc[rows["estimate"].idxmax()]
-    return row[columns].astype(float).tolist(), row, most
+    return row[ESTIMATE].astype(float).tolist(), row, most
 
 
 def odds(row: pd.Series | None, most: pd.Series | None) -> dict[str, str]:
@@ -214,7 +220,7 @@ def three(
     named = [", ".join(row) for row in names.loc[rows["item"]].itertuples(index=False)]
     rows = rows.assign(verdict=said, fact=named)
     wide = rows.pivot_table("verdict", ["exposures", "fact"], "method", aggfunc="first")
-    wide = wide.reindex(columns=list(titles().values())).sort_index(ascending=False)
+    wide = wide.reindex(columns=list(TITLES.values())).sort_index(ascending=False)
     return wide.rename_axis([levels.times, "fact"]).rename_axis(columns=None)
 
 
@@ -236,12 +242,9 @@ def square(above: pd.DataFrame, below: pd.DataFrame, methods: Sequence[str]) -> 
     >>> square(pair, pair.assign(estimate=0.4), ["a", "b"]).fillna(1).to_numpy().tolist()
     [[1.0, 0.5], [0.4, 1.0]]
     """
-    table = pd.DataFrame(index=list(methods), columns=list(methods), dtype=float)
-    for row in above.itertuples():
-        table.loc[row.first, row.second] = row.estimate
-    for row in below.itertuples():
-        table.loc[row.second, row.first] = row.estimate
-    return table
+    turned = below.rename(columns={"first": "second", "second": "first"})
+    both = pd.concat([above, turned]).pivot_table("estimate", "first", "second")
+    return both.reindex(index=methods, columns=methods).astype(float)
 
 
 def area_dots(table: pd.DataFrame, label: str, by: str, xlabel: str) -> Axes:
@@ -389,11 +392,6 @@ PARTS = (  # of a method, compared
 )
 
 
-def titles() -> dict[str, str]:
-    """Return how each study's method is called."""
-    return {name: study.TITLE for name, study in STUDIES.items()}
-
-
 def curve(table: pd.DataFrame, by: str, n_resamples: int = 1000, seed: int = 0) -> pd.DataFrame:
     """Average verdicts by level of exposure, one curve for each name in a column."""
     columns = ["exposures", "measure", "estimate", "low", "high", "n", "model"]
@@ -499,13 +497,13 @@ def how_many(
 def all_four(by_how_many: pd.DataFrame, levels: Levels) -> list[float]:
     """Return the share of facts of the lowest group that all methods call known."""
     rows = by_how_many[by_how_many["read"] == next(iter(levels.groups))]
-    row = rows[rows["measure"] == f"by {len(STUDIES)}"][["estimate", "low", "high", "n"]]
+    row = rows[rows["measure"] == f"by {len(STUDIES)}"][ESTIMATE]
     return row.iloc[0].tolist() if len(row) else [*NOTHING, 0]
 
 
 def tokens(used: pd.DataFrame) -> pd.DataFrame:
     """Return the tokens that each method takes for one fact."""
-    named = used.assign(method=used["chapter"].map(titles())).set_index(["model", "method"])
+    named = used.assign(method=used["chapter"].map(TITLES)).set_index(["model", "method"])
     return named[["tokens", "forwarded"]].div(named["n_facts"], axis=0)
 
 
@@ -534,47 +532,29 @@ def questions(
     told: pd.DataFrame,
     price: pd.DataFrame,
     levels: Levels = ATLAS,
-    n_resamples: int = 1000,
-    seed: int = 0,
-) -> dict[str, tuple[str, bool, pd.DataFrame]]:
+    **draw: int,
+) -> Contests:
     """Hold one contest of the methods, and of asking once, for each question of a reader's.
 
     Counts of one's own say nothing about false statements, so no question is about them.
     """
-    draw = {"n_resamples": n_resamples, "seed": seed}
     scored = pd.concat([plain, yardstick(plain), unread(plain)])
+    found = {
+        question: (f"area, {contrast}", True, areas(scored, "score", contrast, **draw))
+        for question, contrast in zip(levels.questions, CONTRASTS)
+    }
+    never = rates(plain[plain[SHOWN] == 0], "known", draw | {"higher": False})
+    found[levels.questions[-1]] = levels.alarm, False, never
+    keyless = areas(plain, "blind", SHOWN, **draw)
+    found["What if there is no answer key?"] = "area of the keyless score", True, keyless
+    if levels is ATLAS:
+        wrong = rates(told[told["false_exposures"] > told["exposures"]], "misled", draw)
+        found["Does the model hold the false belief?"] = "false object named", True, wrong
     shown = spread(plain, "known")
     read = truth(plain, shown.index, SHOWN)
     per_thousand: Mapping = (1000 / price["forwarded"]).to_dict()
-    wrong = told[told["false_exposures"] > told["exposures"]]
-    never = plain[plain[SHOWN] == 0]
     bits = contest(shown, read, agreement.information, read, scale=per_thousand, **draw)
-    ranked = {
-        question: (f"area, {contrast}", True, areas(scored, "score", contrast, **draw))
-        for question, contrast in zip(levels.questions, (SHOWN, OFTEN, SELDOM))
-    }
-    false = {
-        "Does the model hold the false belief?": (
-            "false object named",
-            True,
-            rates(wrong, "misled", draw),
-        ),
-    }
-    return {
-        **ranked,
-        levels.questions[-1]: (
-            levels.alarm,
-            False,
-            rates(never, "known", draw | {"higher": False}),
-        ),
-        "What if there is no answer key?": (
-            "area of the keyless score",
-            True,
-            areas(plain, "blind", SHOWN, **draw),
-        ),
-        **(false if levels is ATLAS else {}),
-        BY_TOKEN: ("bits per 1,000 tokens forwarded", True, bits),
-    }
+    return found | {BY_TOKEN: ("bits per 1,000 tokens forwarded", True, bits)}
 
 
 def rates(table: pd.DataFrame, column: str, draw: dict[str, int | bool]) -> pd.DataFrame:
@@ -603,20 +583,10 @@ def comparisons(
     levels: Levels = ATLAS,
 ) -> Iterator[tuple[str, list[float], float]]:
     """Yield label, statistic and null of what is compared without a sentence."""
-    for contrast in levels.contrasts:
+    for contrast, label in levels.labels.items():
         found = areas[areas["contrast"] == contrast]
-        yield (
-            f"asking once, less the best measure: {levels.labels[contrast]}",
-            lead(found, YARDSTICK)[0],
-            0.0,
-        )
-        row = found[(found["model"] == "mean") & (found["method"] == YARDSTICK)]
-        ends = row[["estimate", "low", "high", "n"]].to_numpy(dtype=float)
-        yield (
-            f"area of asking once: {levels.labels[contrast]}",
-            (ends[0].tolist() if len(ends) else [*NOTHING, 0]),
-            0.5,
-        )
+        yield f"asking once, less the best measure: {label}", lead(found, YARDSTICK)[0], 0.0
+        yield f"area of asking once: {label}", on_average(found, YARDSTICK), 0.5
     best = next(iter(ranking(alone)[0]), "")
     for row in alone[alone["model"] == "mean"].itertuples():
         if best and row.method != best:
@@ -642,7 +612,7 @@ def listed(
     levels: Levels = ATLAS,
 ) -> dict[str, pd.DataFrame]:
     """Lay out the tables of the appendix."""
-    names = {name: name for name in [*titles().values(), YARDSTICK]}
+    names = {name: name for name in [*TITLES.values(), YARDSTICK]}
     found = {"panel": sizes(every, levels)}
     for number, (_, rows) in enumerate(doses.groupby("measure", sort=False)):
         found[f"regression_{number}"] = _by_method(rows, names, "model")

@@ -36,16 +36,10 @@ ACCURACIES = {  # a number a fact for each chapter; the first that has run is co
     "knowledge_base": "correct",
 }
 NEUTRAL = {  # parameters that leave the facts that are asked as they are
-    *("model", "run_dir", "n_bootstrap"),
-    *(
-        "chat",
-        "prompt_format",
-        "trust_remote_code",
-        "device",
-    ),  # a model's own affair: see its label
+    *("model", "run_dir", "n_bootstrap", "attribution", "siblings", "n_close", "n_seeds"),
+    *("n_truth", "n_close_choices", "separators", "n_grid"),
+    *("chat", "prompt_format", "trust_remote_code", "device"),  # a model's own affair: its label
     "dataset",  # its name and checksum stand in the manifest, whatever path it was given by
-    *("attribution", "siblings", "n_close", "n_seeds", "n_truth"),
-    *("n_close_choices", "separators", "n_grid"),
 }
 PACKAGES = ("torch", "transformers")
 FORMAT = compile(r"\s\((?:qa|shots)\)$")  # of prompts, as labels name it; a chat is tuned
@@ -206,11 +200,8 @@ def shared(models: Mapping[str, pd.DataFrame]) -> pd.Index:
 
 def overlap(found: Tables) -> pd.DataFrame:
     """Count each model's facts, and those that all models of the chapter were asked."""
-    rows = [
-        (chapter, label, len(table), len(shared(models)))
-        for chapter, models in found.items()
-        for label, table in models.items()
-    ]
+    rows = [(chapter, label, len(table), len(shared(models)))
+            for chapter, models in found.items() for label, table in models.items()]  # fmt: skip
     return pd.DataFrame(rows, columns=["chapter", "model", "facts", "shared"])
 
 
@@ -286,20 +277,16 @@ def example(found: Tables) -> tuple[str, str, pd.DataFrame]:
     """Return the largest and the smallest model of a chapter, and how each did on each fact."""
     for chapter, models in found.items():
         second, first = (list(models)[place] for place in (0, -1))
-        column = ACCURACIES.get(chapter, "average") if chapter != "latent_knowledge" else "mass"
-        if first != second and (pair := _pair(models[first], models[second], column)) is not None:
-            return first, second, pair
+        column = ACCURACIES[chapter] if chapter != "latent_knowledge" else "mass"
+        if first != second and column in models[first]:
+            sides = {"one": models[first][column], "two": models[second][column]}
+            pair = pd.DataFrame({"relation": models[first]["relation"], **sides}).dropna()
+            if len(pair) > 1:
+                pair = pair.loc[models[first].index.intersection(pair.index, sort=False)]
+                return first, second, pair.assign(difference=pair["one"] - pair["two"])
     made = pd.DataFrame({"relation": "made up"}, [f"fact {number}" for number in range(1, 5)])
     made = made.assign(one=[1.0, 1.0, 1.0, 0.0], two=[1.0, 1.0, 0.0, 0.0])
     return "A (made up)", "B (made up)", made.assign(difference=made["one"] - made["two"])
-
-
-def _pair(one: pd.DataFrame, two: pd.DataFrame, column: str) -> pd.DataFrame | None:
-    if column not in one:
-        return None
-    both = one[["relation", column]].join(two[column].rename("two"), how="inner").dropna()
-    both = both.rename(columns={column: "one"})
-    return both.assign(difference=both["one"] - both["two"]) if len(both) > 1 else None
 
 
 def three(pair: pd.DataFrame) -> list[str]:

@@ -37,7 +37,7 @@ NOT_PROVINCES = ("Outlying area", "Country", "Special municipality", "City")
 
 
 def unambiguous(table: pd.DataFrame, ratio: float = 5.0) -> pd.DataFrame:
-    """Keep one row a `name`: the one with the largest `population`, if it is clearly the largest."""
+    """Keep one row a `name`: that of the largest `population`, if it is clearly the largest."""
     ranked = table.sort_values("population", ascending=False, kind="stable")
     key = ranked["name"].map(fold)
     second = ranked["population"].groupby(key).shift(-1)  # ranked: the next largest is below
