@@ -19,6 +19,7 @@ from helpers.prompts import lists
 from helpers.studies import fitting
 from helpers.studies import latent_knowledge as study
 from notebooks.analysis import beside, latent_subsumption
+from notebooks.analysis.groups import gap
 
 JOINED = {"HGP 1": "people's sentence", "MMP 1": "mined sentence", "released": "authors' code"}
 SURE = 0.5  # the confidence above which a model is called sure
@@ -167,19 +168,6 @@ def reliability_diagram(scores: pd.DataFrame) -> Axes:
     return ax
 
 
-def sure_and_not(scores: pd.DataFrame, **draws: int) -> stats.Interval:
-    """Estimate how much more often a model is right where its confidence is above one half."""
-
-    def apart(rows: np.ndarray) -> np.ndarray:
-        sure, right = rows[..., 0], rows[..., 1]
-        with np.errstate(invalid="ignore", divide="ignore"):  # a resample may hold one side alone
-            high = (sure * right).sum(-1) / sure.sum(-1)
-            return high - ((1 - sure) * right).sum(-1) / (1 - sure).sum(-1)
-
-    both = np.column_stack([scores["top"] > SURE, scores["right"]]).astype(float)
-    return stats.bootstrap(both, apart, scores["relation"], **draws)
-
-
 def unsteady(curve: pd.DataFrame) -> pd.DataFrame:
     """Return how often two draws of examples differ on a fact, by the number of examples."""
     found = curve.groupby(["relation", "item", "examples"])["right"].agg(["mean", "size"])
@@ -231,7 +219,8 @@ def comparisons(
         stacked = ranked_and_written(ways, texts, way)
         chosen = paired(stacked, "by", "ranked", "written", **draws)
         yield f"after {way}: ranked first, less written", chosen
-    yield f"right: confidence above {SURE}, less the others", sure_and_not(scores, **draws)
+    sure = gap(scores["right"], scores["top"] > SURE, scores["relation"], **draws)
+    yield f"right: confidence above {SURE}, less the others", sure
     yield "never read: known, less guessing", unread_known(frames["truth"])
     small, large = pair
     fields = known.assign(relation=known.index.map(scores.set_index("item")["relation"]))

@@ -162,9 +162,11 @@ def test_the_sure_ones_are_compared_with_the_others():
     scores = confident()
     sure = scores["top"] > 0.5
     means = scores["right"].groupby(sure).mean()
-    found = analysis.sure_and_not(scores, n_resamples=50)
+    found = analysis.gap(scores["right"], sure, scores["relation"], n_resamples=50)
     assert found.estimate == pytest.approx(means[True] - means[False])
-    assert np.isnan(analysis.sure_and_not(scores[sure], n_resamples=50).estimate)
+    some = scores[sure]
+    alone = analysis.gap(some["right"], sure[sure], some["relation"], n_resamples=50)
+    assert np.isnan(alone.estimate)
 
 
 def test_two_draws_differ_as_often_as_pairs_of_them():

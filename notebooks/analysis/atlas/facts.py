@@ -16,6 +16,7 @@ import pandas as pd
 
 from helpers import UserError
 from notebooks.analysis.atlas import sources
+from notebooks.analysis.atlas.commands import finish
 from notebooks.analysis.atlas.sources import DATA, corrections, fold
 
 Pairs = dict[str, str]
@@ -193,7 +194,7 @@ def collect() -> pd.DataFrame:
         if stray:
             raise UserError(
                 f"helpers/datasets/data/atlas_corrections.csv corrects {sorted(stray)} of "
-                f"{relation}, which the sources do not have: remove these lines"
+                f"{relation}, which the sources do not have: remove these lines."
             )
         pairs = found[relation] | fixed.get(relation, {})
         kept = sorted((fold(s), s, o) for s, o in pairs.items() if o and fold(s) != fold(o))
@@ -219,25 +220,22 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m notebooks.analysis.atlas.facts")
     parser.add_argument("--out", type=Path, default=DATA, help="folder to write into")
     folder = parser.parse_args(arguments).out
+    return finish(lambda: _build(folder))
+
+
+def _build(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         facts = collect()
         write(facts, folder)
     except ModuleNotFoundError as error:
-        print(
+        raise UserError(
             f"The package {error.name} is missing: install what rebuilding the facts needs with "
-            "`pip install -r notebooks/analysis/atlas/requirements.txt`.",
-            file=sys.stderr,
-        )
-        return 2
-    except UserError as error:
-        print(f"{error}.", file=sys.stderr)
-        return 2
+            "`pip install -r notebooks/analysis/atlas/requirements.txt`."
+        ) from error
     except OSError as error:
-        print(f"The facts cannot be written to {folder}: {error}.", file=sys.stderr)
-        return 2
+        raise UserError(f"The facts cannot be written to {folder}: {error}.") from error
     print(f"{len(facts)} facts in {facts['relation'].nunique()} relations written to {folder}")
-    return 0
 
 
 if __name__ == "__main__":

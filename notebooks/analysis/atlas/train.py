@@ -22,6 +22,7 @@ from transformers import LlamaForCausalLM
 
 from helpers import UserError, datasets
 from notebooks.analysis.atlas import copying, documents, loop, model
+from notebooks.analysis.atlas.commands import finish
 from notebooks.analysis.atlas.loop import Stage
 from notebooks.analysis.atlas.recipe import Options, changes, load, sizes
 from notebooks.analysis.atlas.release import release
@@ -42,29 +43,18 @@ def _train(recipe: Options, out: Path, work: Path, resume: bool, stop_after: int
     frames = datasets.frames("atlas")
     _prepare(work, fingerprint(recipe, facts, frames), resume)
     text = write(recipe, facts, frames)
-    encoded, steps = steps_of(text, recipe)
+    steps = steps_of(text, recipe)
+    n_tokens = steps.encoded.starts[-1]
     _say(f"{len(text.about_facts):,} documents about facts, {len(text.to_read):,} to read,")
-    _say(f"{encoded.starts[-1]:,} tokens, written in {time.monotonic() - began:.0f} s")
+    _say(f"{n_tokens:,} tokens, written in {time.monotonic() - began:.0f} s")
 
     llama = model.build(recipe.shape, recipe.start)
     stages = [copy_stage(llama, recipe, work), Stage("facts and reading")]
-
-    def batches_at(step: int, _memory: dict):
-        pad = text.tokenizer.pad_token_id
-        return [documents.batch(encoded, r.members, r.length, pad) for r in steps[step]]
-
-    finished = loop.run(
-        llama,
-        stages[1],
-        batches_at,
-        len(steps),
-        recipe.second,
-        heavy=1.0,
-        checkpoint=work / "reading.pt",
-        stop_after=stop_after,
-    )
+    path = work / "reading.pt"
+    finished = loop.run(llama, stages[1], steps.batches, len(steps.rows), recipe.second,
+                        checkpoint=path, stop_after=stop_after)  # fmt: skip
     if finished:
-        report = _report(recipe, text, encoded, stages)
+        report = _report(recipe, text, steps.encoded, stages)
         release(llama, text.tokenizer, text.exposures, report, out)
     return finished
 
@@ -158,14 +148,13 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--change", type=Path, help="a file of options that differ")
     given = parser.parse_args(arguments)
     work = given.work or Path("build") / f"atlas-{given.size}-{given.seed}-{given.start}"
-    try:
+
+    def work_through() -> None:
         other = changes(given.change) if given.change else {}
         recipe = load(given.size, given.seed, given.start, given.threads, given.facts, **other)
         train(recipe, given.out, work, given.resume)
-    except UserError as error:
-        _say(str(error))
-        return 2
-    return 0
+
+    return finish(work_through)
 
 
 if __name__ == "__main__":
