@@ -178,14 +178,12 @@ def least(table: pd.DataFrame) -> tuple[list[float], pd.Series | None, pd.Series
 
 def odds(row: pd.Series | None, most: pd.Series | None) -> dict[str, str]:
     """Write the odds ratios of two slopes, and whose they are."""
-    words = {"factor": "", "who": "", "most": "", "top": ""}
+    words = dict.fromkeys(("factor", "who", "most", "top"), "")
     if row is None or most is None:
         return words
-    for (number, name), of_row in zip((("factor", "who"), ("most", "top")), (row, most)):
-        ends = np.exp(of_row[["estimate", "low", "high"]].astype(float))
-        words |= {number: tables.interval(*ends, digits=2)}
-        words |= {name: f"{of_row['method']}, {of_row['model']}"}
-    return words
+    both = [(tables.interval(*np.exp(each[ESTIMATE[:3]].astype(float)), digits=2),
+             f"{each['method']}, {each['model']}") for each in (row, most)]  # fmt: skip
+    return dict(zip(words, [*both[0], *both[1]]))
 
 
 def pairs(row: pd.Series | None, most: pd.Series | None) -> dict[str, str]:
@@ -377,6 +375,7 @@ def ranking(found: pd.DataFrame, higher: bool = True) -> tuple[list[str], list[s
 
 
 YARDSTICK = "asked once"
+PLAIN = {YARDSTICK: "asked_once"}
 # In the questions that training left out, as a real question of a reader's would be.
 UNREAD = {
     f"asked once, unread wording {letter}": f"asked_frame{frame}"
@@ -442,25 +441,19 @@ def parts(table: pd.DataFrame) -> pd.DataFrame:
         for rows in [table[table["method"] == study.TITLE]]
         for column, (title, sign) in getattr(study, "FIGURES", {}).items()
     ]
-    return pd.concat([*made, yardstick(table)], ignore_index=True)
+    return pd.concat([*made, once(table, PLAIN)], ignore_index=True)
 
 
-def yardstick(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the score to compare each method with: the plain question, asked once."""
-    once = table[table["method"] == STUDIES["monitor"].TITLE]
-    return once.assign(method=YARDSTICK, score=once.get("asked_once", np.nan))
-
-
-def unread(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the scores of asking once in each wording that no bundled model has read."""
-    once = table[table["method"] == STUDIES["monitor"].TITLE]
-    rows = [once.assign(method=m, score=once.get(c, np.nan)) for m, c in UNREAD.items()]
+def once(table: pd.DataFrame, ways: Mapping[str, str]) -> pd.DataFrame:
+    """Return the scores of asking once: the plain question, or wordings that no model has read."""
+    asked = table[table["method"] == TITLES["monitor"]]
+    rows = [asked.assign(method=m, score=asked.get(c, np.nan)) for m, c in ways.items()]
     return pd.concat(rows, ignore_index=True)
 
 
 def fresh(plain: pd.DataFrame, levels: Levels = ATLAS, **draw: int) -> pd.DataFrame:
     """Measure the areas of asking once in each unread wording, contrast by contrast."""
-    rows = unread(plain)
+    rows = once(plain, UNREAD)
     found = [areas(rows, "score", contrast, **draw) for contrast in levels.contrasts]
     return pd.concat(found, ignore_index=True)
 
@@ -538,7 +531,7 @@ def questions(
 
     Counts of one's own say nothing about false statements, so no question is about them.
     """
-    scored = pd.concat([plain, yardstick(plain), unread(plain)])
+    scored = pd.concat([plain, once(plain, PLAIN | UNREAD)])
     found = {
         question: (f"area, {contrast}", True, areas(scored, "score", contrast, **draw))
         for question, contrast in zip(levels.questions, CONTRASTS)

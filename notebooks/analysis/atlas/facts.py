@@ -21,14 +21,10 @@ from notebooks.analysis.atlas.sources import DATA, corrections, fold
 
 Pairs = dict[str, str]
 
-CONTINENTS = {
-    "AF": "Africa",
-    "AS": "Asia",
-    "EU": "Europe",
-    "NA": "North America",
-    "OC": "Oceania",
-    "SA": "South America",
-}
+CONTINENTS = {"AF": "Africa", "AS": "Asia", "EU": "Europe"}
+CONTINENTS |= {"NA": "North America", "OC": "Oceania", "SA": "South America"}
+
+
 # First-level subdivisions are taken from these countries, whose names need little cleaning.
 DIVIDED = (
     *("US", "CA", "MX", "BR", "AR", "CO", "AU", "IN", "JP", "TR", "NG", "ZA"),
@@ -56,9 +52,8 @@ def country_relations() -> dict[str, Pairs]:
     seats = unambiguous(capitals.assign(country=capitals["name"], name=capitals["capital"]))
 
     def look_up(found: dict) -> Pairs:
-        return {
-            name: found[iso] for iso, name in zip(table["iso"], table["name"]) if found.get(iso)
-        }
+        pairs = zip(table["name"], table["iso"])
+        return {name: found[iso] for name, iso in pairs if found.get(iso)}
 
     def only(found: dict[str, list[str]]) -> dict[str, str]:
         return {iso: values[0] for iso, values in found.items() if len(values) == 1}
@@ -87,19 +82,15 @@ def city_relations() -> dict[str, Pairs]:
     served = sources.airports()
     flown = set(zip(served["country"], served["city"].map(fold)))
     capitals = set(sources.countries()["capital"].map(fold))
-    known = [
-        (iso, fold(name)) in flown or fold(name) in capitals
-        for iso, name in zip(cities["iso"], cities["name"])
-    ]
-    cities = cities[known]
+    pairs = [(iso, fold(name)) for iso, name in zip(cities["iso"], cities["name"])]
+    cities = cities[[pair in flown or pair[1] in capitals for pair in pairs]]
     large = cities.groupby("iso", sort=False).head(4).head(450)
     # Vietnam and Xinjiang are left out: the zone in use there is not the one in the database.
     zoned = cities[~cities["iso"].eq("VN") & ~cities["timezone"].eq("Asia/Urumqi")]
     own = [fold(n) in fold(z.replace("_", " ")) for n, z in zip(zoned["name"], zoned["timezone"])]
     zoned = zoned[~pd.Series(own, index=zoned.index)].groupby("timezone", sort=False).head(3)
-    american = cities[cities["iso"] == "US"].assign(
-        state=lambda t: t["state"].map(sources.us_states())
-    )
+    american = cities[cities["iso"] == "US"]
+    american = american.assign(state=american["state"].map(sources.us_states()))
     american = american[american["population"] >= 40_000].groupby("state").head(6)
     return {
         "P17": _pairs(large, "name", "country"),
@@ -180,14 +171,8 @@ def _pairs(table: pd.DataFrame, subject: str, value: str) -> Pairs:
 
 def collect() -> pd.DataFrame:
     """Return all facts: `fact`, `relation`, `subject`, `object`, sorted by relation and subject."""
-    found = (
-        country_relations()
-        | city_relations()
-        | subdivision_relations()
-        | element_relations()
-        | airport_relations()
-        | language_relations()
-    )
+    found = country_relations() | city_relations() | subdivision_relations()
+    found |= element_relations() | airport_relations() | language_relations()
     fixed, rows = corrections(), []
     for relation in sorted(found, key=lambda p: int(p[1:])):
         stray = fixed.get(relation, {}).keys() - found[relation].keys()
