@@ -34,14 +34,11 @@ def templates(dataset: str, folder: str = "") -> pd.DataFrame:
 
 def from_table(table: pd.DataFrame, labels: Mapping[str, str]) -> pd.DataFrame:
     """Return the templates of the paper's Table 5, by the labels of relations."""
-    rows = []
-    for relation, label in labels.items():
-        printed = table.loc[label].dropna() if label in table.index else pd.Series(dtype=object)
-        for column, text in printed.items():
-            kind, _, number = str(column).partition(" ")
-            template = f"{text.replace('{subject}', '[X]')} [Y]"
-            rows.append((relation, kind, int(number), template))
-    return pd.DataFrame(rows, columns=COLUMNS)
+    printed = {name: table.loc[label] for name, label in labels.items() if label in table.index}
+    rows = [(relation, *str(column).split(" "), f"{text.replace('{subject}', '[X]')} [Y]")
+            for relation, texts in printed.items()
+            for column, text in texts.dropna().items()]  # fmt: skip
+    return pd.DataFrame(rows, columns=COLUMNS).astype({"number": int})
 
 
 def from_frames(frames: pd.DataFrame, n: int = 3) -> pd.DataFrame:

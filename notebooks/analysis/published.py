@@ -1,7 +1,9 @@
 """What the chapter on the papers' own tables computes and draws beyond a line."""
 
+import tomllib
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -21,27 +23,7 @@ BENCHMARKS = {
     "multiplicity_table1": ("TruthfulQA", "Wiki-FACTOR", "Med-HALT"),
     "multiplicity_table3": ("CommonsenseQA", "FEVER", "True-False"),
 }
-# The beginning of a model's name, upper and lower case alike. That MONITOR's Vicuna and WizardLM
-# come from Llama 1 is a guess: the paper gives no version, and Vicuna 1.5 comes from Llama 2.
-FAMILIES = {
-    "bloom": "Bloom",
-    "galactica": "Galactica",
-    "opt": "OPT",
-    "pythia": "Pythia",
-    "flan": "Flan",
-    "vicuna": "Llama 1",
-    "wizardlm": "Llama 1",
-    "llama 1": "Llama 1",
-    "llama-30b": "Llama 1",
-    "llama 2": "Llama 2",
-    "llama2": "Llama 2",
-    "llama3": "Llama 3",
-    "mistral": "Mistral",
-    "gemma": "Gemma",
-    "gpt-3.5": "GPT-3.5",
-    "gpt-": "EleutherAI GPT",
-    "phi": "Phi",
-}
+FAMILIES = tomllib.loads(Path(__file__).with_name("families.toml").read_text(encoding="utf-8"))
 VERDICTS = {
     "supported": style.GREEN,
     "partly": style.ORANGE,
@@ -144,8 +126,7 @@ def sizes() -> pd.DataFrame:
 
 def family(model: str) -> str:
     """Return the family of base models that a model comes from; a guess for Vicuna and WizardLM."""
-    name = model.lower()
-    return next((FAMILIES[key] for key in FAMILIES if name.startswith(key)), model)
+    return next((name for key, name in FAMILIES.items() if model.lower().startswith(key)), model)
 
 
 def pairs() -> Iterator[Pair]:

@@ -147,12 +147,9 @@ def places(figures: pd.DataFrame) -> pd.DataFrame:
     """Rank each recipe's training runs in the main measures, 1 the best: a column for each run."""
     rows = figures[figures["measure"].isin(MAIN)].copy()
     more = np.array([measure_named(name).higher for name in rows["measure"]], dtype=bool)
-    rows["place"] = (
-        rows["estimate"]
-        .where(more, -rows["estimate"])
-        .groupby([rows["recipe"], rows["measure"]])
-        .rank(ascending=False)
-    )
+    turned = rows["estimate"].where(more, -rows["estimate"])
+    groups = turned.groupby([rows["recipe"], rows["measure"]])
+    rows["place"] = groups.rank(ascending=False)
     titles = {name: measure_named(name).title for name in MAIN}
     wide = rows.pivot_table("place", ["recipe", "run"], "measure")
     return wide.reindex(columns=list(MAIN)).rename(columns=titles).rename_axis(columns=None)

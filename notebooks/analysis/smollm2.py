@@ -64,9 +64,8 @@ def curves(facts: pd.DataFrame, **draws: int) -> pd.DataFrame:
     """Return the share of right answers by frequency of the name and by what is said first."""
     parts = []
     for column, name in WORDS.items():
-        found = stats.intervals(
-            facts.assign(right=facts[column]), {"right": (["right"], stats.mean)}, "often", **draws
-        )
+        rows, mean = facts.assign(right=facts[column]), {"right": (["right"], stats.mean)}
+        found = stats.intervals(rows, mean, "often", **draws)
         found = found[~found["often"].isin(["all", "mean"])]
         parts.append(found.assign(first=name, often=found["often"].astype(int)))
     return pd.concat(parts, ignore_index=True)
@@ -77,18 +76,12 @@ def beside_atlas(facts: pd.DataFrame, **draws: int) -> tuple[Axes, Axes]:
     table = records.evaluation(records.untuned(records.members()))
     alone = curves(facts, **draws).query("first == @WORDS['none']").assign(first="SmolLM2")
     _, (left, right) = plt.subplots(1, 2, figsize=(9, 3.8), sharey=True, layout="constrained")
-    primitives.curves(
-        table[table["condition"] == records.ALONE],
-        "exposures",
-        "model",
-        left,
-        axis="doublings",
-        xlabel="times the training text states the fact",
-        ylabel="facts answered correctly",
-    )
-    primitives.curves(
-        alone, "often", "first", right, axis="even", xlabel="occurrences of the name, at least"
-    )
+    words = {"xlabel": "times the training text states the fact"}
+    words |= {"ylabel": "facts answered correctly"}
+    told = table[table["condition"] == records.ALONE]
+    primitives.curves(told, "exposures", "model", left, axis="doublings", **words)
+    words = {"xlabel": "occurrences of the name, at least"}
+    primitives.curves(alone, "often", "first", right, axis="even", **words)
     return left, right
 
 

@@ -25,11 +25,11 @@ from notebooks.analysis.atlas import documents, loop
 from notebooks.analysis.atlas.commands import finish
 from notebooks.analysis.atlas.corpus import Frames
 from notebooks.analysis.atlas.documents import Document, Piece
-from notebooks.analysis.atlas.invented import Inventor
+from notebooks.analysis.atlas.invented import Inventor, pools
 from notebooks.analysis.atlas.loop import Stage
 from notebooks.analysis.atlas.recipe import Options, tuning
-from notebooks.analysis.atlas.release import release
 from notebooks.analysis.atlas.text import Rows, Steps
+from notebooks.analysis.atlas.train import release
 
 # The user's words, and the answer on a line of its own.
 TEMPLATE = "{{ bos_token }}{% for message in messages %}{{ message['content'] + '\n' }}{% endfor %}"
@@ -55,8 +55,7 @@ class Tutor:
     ):
         self.frames, self.known, self.unknown, self.design = frames, known, unknown, design
         self.inventor = Inventor(facts)
-        groups = facts.groupby("relation")["object"]
-        self.pools = {relation: sorted(set(objects)) for relation, objects in groups}
+        self.pools = pools(facts, "object")
         self.asked: Counter[str] = Counter()
 
     def write(self, rng: np.random.Generator) -> Document:

@@ -18,14 +18,14 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import torch
-from transformers import LlamaForCausalLM
+from safetensors.torch import save_file
+from transformers import GenerationConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 from helpers import UserError, datasets
 from notebooks.analysis.atlas import copying, documents, loop, model
 from notebooks.analysis.atlas.commands import finish
 from notebooks.analysis.atlas.loop import Stage
 from notebooks.analysis.atlas.recipe import Options, changes, load, sizes
-from notebooks.analysis.atlas.release import release
 from notebooks.analysis.atlas.text import Text, steps_of, write
 
 
@@ -124,6 +124,38 @@ def _report(recipe: Options, text: Text, encoded: documents.Encoded, stages: lis
         "device": "cpu",
         "versions": {"torch": torch.__version__.split("+")[0], "numpy": np.__version__},
     }
+
+
+def release(
+    llama: LlamaForCausalLM,
+    tokenizer: PreTrainedTokenizerFast,
+    exposures: pd.DataFrame,
+    report: dict,
+    folder: Path,
+) -> None:
+    """Write weights (bfloat16), configuration, tokenizer, exposures and the training's report."""
+    folder.mkdir(parents=True, exist_ok=True)
+    config = llama.config
+    config.architectures = ["LlamaForCausalLM"]
+    config.dtype = torch.bfloat16
+    config.save_pretrained(folder)
+    weights = {
+        name: value.detach().to(torch.bfloat16).contiguous()
+        for name, value in llama.state_dict().items()
+        if name != "lm_head.weight"  # tied to the embeddings
+    }
+    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+    (folder / "model.safetensors").chmod(0o644)
+    tokenizer.save_pretrained(folder)
+    GenerationConfig(
+        bos_token_id=config.bos_token_id,
+        eos_token_id=config.eos_token_id,
+        pad_token_id=config.pad_token_id,
+        do_sample=False,
+    ).save_pretrained(folder)
+    exposures.rename_axis("fact").to_csv(folder / "exposures.csv")
+    text = json.dumps(report, indent=1, ensure_ascii=False)
+    (folder / "training.json").write_text(text + "\n", encoding="utf-8")
 
 
 def _say(text: str) -> None:
