@@ -22,6 +22,7 @@ from notebooks.analysis import beside, latent_subsumption
 from notebooks.analysis.groups import gap
 
 JOINED = {"HGP 1": "people's sentence", "MMP 1": "mined sentence", "released": "authors' code"}
+FIGURES = ["right", "mass", "top"]  # of a fact
 SURE = 0.5  # the confidence above which a model is called sure
 MEASURES = {name: ([name], stats.mean) for name in ("right", "mass", "chance")}
 
@@ -324,13 +325,3 @@ def listed(
 def parts(**answers: pd.DataFrame) -> pd.DataFrame:
     """Stack all answers of a run, each with the part of the chapter that asked for it."""
     return pd.concat([rows.assign(part=part) for part, rows in answers.items()])
-
-
-def metrics(measured: pd.DataFrame, scores: pd.DataFrame) -> pd.DataFrame:
-    """Return all measures of a run, of its relations, and of each fact."""
-    run = measured["relation"].map({"all": "run", "mean": "mean of relations"})
-    each = scores.melt(
-        ["item", "relation"], ["right", "mass", "top"], var_name="measure", value_name="estimate"
-    )
-    measured = measured.assign(level=run.fillna("relation"))
-    return pd.concat([measured, each.assign(level="fact", n=1)], ignore_index=True)
