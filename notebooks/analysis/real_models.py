@@ -30,7 +30,7 @@ KNOWING = tuple(
 NCCR = "knowledge bases: NCCR, zero-shot"
 LIMITS = ("knowledge bases: UR, zero-shot", "knowledge bases: IUR, zero-shot")
 MONITOR = ("MONITOR: score", "MONITOR: mean accuracy")
-BENCHMARKS = tuple(name for names in joined.BENCHMARKS.values() for name in names)
+BENCHMARKS = ("TruthfulQA", "Wiki-FACTOR", "Med-HALT", "CommonsenseQA", "FEVER", "True-False")
 ACCURACIES, AMBIGUITIES, BINARY = (
     tuple(f"multiplicity: {name} {what}" for name in BENCHMARKS)
     for what in ("accuracy", "ambiguity", "binary ambiguity")
