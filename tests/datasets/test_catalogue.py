@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers import UserError, datasets
-from helpers.datasets import exposure
+from helpers.datasets import exposure, multiple_choice, questions
 
 RELATIONS = ["P30", "P61", "P246", "P575"]
 
@@ -103,3 +103,26 @@ def test_exposures_of_shipped_models_are_about_atlas_facts():
         counts = datasets.training(model)["exposures"]
         assert set(counts.index) <= known
         assert (counts >= 0).all()
+
+
+FETCHED = {"fktc": datasets.load, "fever": multiple_choice.load, "popqa": questions.read}
+
+
+@pytest.mark.parametrize("name", FETCHED)
+@pytest.mark.parametrize(
+    ("error", "sentence"),
+    [
+        (ConnectionError("no network"), "failed: .*; go online, or .*(give|path)"),
+        (OSError("down"), r"failed: down \(OSError\); check your network, or"),
+        (ValueError("hash"), "is not the published file .*: try again, or"),
+    ],
+)
+def test_what_cannot_be_fetched_is_one_sentence(monkeypatch, tmp_path, name, error, sentence):
+    def fail(*_, **__):
+        raise error
+
+    monkeypatch.setattr("pooch.os_cache", lambda _: tmp_path)
+    monkeypatch.setattr("pooch.core.stream_download", fail)
+    monkeypatch.setattr("time.sleep", lambda _: None)
+    with pytest.raises(UserError, match=sentence):
+        FETCHED[name](name)

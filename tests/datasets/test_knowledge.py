@@ -78,13 +78,17 @@ def test_published_files_become_seen_questions(shared):
     assert not set(bank.asked["question"]) & set(bank.seen_shots["question"])
 
 
-def test_bad_settings_are_refused():
-    with pytest.raises(UserError, match="no data set 'trivia'"):
-        datasets.knowledge("trivia")
-    with pytest.raises(UserError, match="at least one question of each kind"):
-        datasets.knowledge("atlas", n_seen=0)
-    with pytest.raises(UserError, match="at least one question of each kind"):
-        datasets.knowledge("atlas", n_unseen=0)
+@pytest.mark.parametrize(
+    ("settings", "sentence"),
+    [
+        ({"name": "trivia"}, "no data set 'trivia'"),
+        ({"name": "atlas", "n_seen": 0}, "at least one question of each kind"),
+        ({"name": "atlas", "n_unseen": 0}, "at least one question of each kind"),
+    ],
+)
+def test_bad_settings_are_refused(settings, sentence):
+    with pytest.raises(UserError, match=sentence):
+        datasets.knowledge(**settings)
 
 
 def write(folder, relation, facts, wrong=()):
