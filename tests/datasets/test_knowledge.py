@@ -81,9 +81,9 @@ def test_published_files_become_seen_questions(shared):
 @pytest.mark.parametrize(
     ("settings", "sentence"),
     [
-        ({"name": "trivia"}, "no data set 'trivia'"),
-        ({"name": "atlas", "n_seen": 0}, "at least one question of each kind"),
-        ({"name": "atlas", "n_unseen": 0}, "at least one question of each kind"),
+        ({"dataset": "trivia"}, "no data set 'trivia'"),
+        ({"dataset": "atlas", "n_seen": 0}, "at least one question of each kind"),
+        ({"dataset": "atlas", "n_unseen": 0}, "at least one question of each kind"),
     ],
 )
 def test_bad_settings_are_refused(settings, sentence):

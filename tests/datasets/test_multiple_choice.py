@@ -14,7 +14,7 @@ from helpers.datasets.files import read_text
 from helpers.datasets.multiple_choice import NAMES, Benchmark, from_facts, load
 from helpers.datasets.multiple_choice.items import COLUMNS
 
-# Items, rows in the files, style, kinds of variation, demonstrations in the study, the tables' hash.
+# Items, rows in the files, style, kinds of variation, demonstrations in the study, tables' hash.
 REAL = {
     "truthfulqa": (817, 817, "question", ("order", "demonstrations"), 6, "3f740cf90e84"),
     "factor": (236 + 1036, 236 + 1036, "text", ("paraphrases",), 0, "f9eff3c20959"),

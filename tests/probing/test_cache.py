@@ -107,18 +107,10 @@ def test_a_killed_run_keeps_what_was_flushed(lm, forwarded, monkeypatch, tmp_pat
     pd.testing.assert_frame_equal(found, score(lm, PROBES, progress=False))
 
 
-def test_chunking_changes_nothing(lm, forwarded, monkeypatch, tmp_path):
+def test_many_small_files_hold_the_same_and_become_one(lm, forwarded, monkeypatch, tmp_path):
     whole = score(lm, PROBES, progress=False)
     monkeypatch.setattr(cache, "CHUNK_ROWS", 1)
-    found = score(lm, PROBES, tmp_path, progress=False)
-    assert len(list(tmp_path.glob("*.parquet"))) == len(PROBES) / 2
-    pd.testing.assert_frame_equal(found, whole)
     pd.testing.assert_frame_equal(score(lm, PROBES, tmp_path, progress=False), whole)
-
-
-def test_many_small_files_become_one(lm, forwarded, monkeypatch, tmp_path):
-    monkeypatch.setattr(cache, "CHUNK_ROWS", 1)
-    whole = score(lm, PROBES, tmp_path, progress=False)
     assert len(list(tmp_path.iterdir())) == 6
     monkeypatch.setattr(cache, "MOST_FILES", 5)
     forwarded.update(rows=0)
