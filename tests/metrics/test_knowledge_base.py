@@ -108,25 +108,3 @@ def test_without_responses_nothing_is_defined():
 def test_bad_tables_are_refused(responses, sentence):
     with pytest.raises(UserError, match=sentence):
         kb.scores(responses)
-
-
-NONE = dict.fromkeys(["Cons_c", "Cons_w", "Cons_w_seen", "Cons_w_unseen"], np.nan)
-SILENT = (False, "uninformative", None)
-EDGES = [
-    (
-        [(seen, "uninformative", None) for seen in (True, False)] * 5,
-        NONE | dict.fromkeys(["CR", "WR", "NCR", "CCR", "CWR", "NCCR"], 0),
-    ),
-    (
-        [(True, "correct", 20), (True, "wrong", 10), SILENT],
-        {"Cons_w": 0.5, "Cons_w_seen": 0.5, "Cons_w_unseen": np.nan},
-    ),
-    ([(True, "correct", 10)] * 3 + [SILENT], {"CR": 1, "WR": 0, "CCR": 0.5, "CWR": 0, "NCCR": 0.5}),
-    ([(True, "wrong", 10)] * 3 + [SILENT], {"CR": 0, "WR": 1, "CCR": 0, "CWR": 0.5, "NCCR": -0.5}),
-]
-
-
-@pytest.mark.parametrize(("rows", "expected"), EDGES)
-def test_what_one_kind_of_response_alone_defines(rows, expected):
-    expected = expected | {"UR": 1, "IUR": 1}
-    assert kb.scores(table(rows))[list(expected)].to_dict() == pytest.approx(expected, nan_ok=True)

@@ -141,7 +141,8 @@ def test_lines_hold_the_printed_figures_in_order():
 
 
 LINED = {  # tables whose rows stand on lines of the paper, by the name after the paper's
-    "monitor": "table2 table4 table4_correlation table5 table6 table7 table8 table9 table10 figure5",
+    "monitor": "table2 table4 table4_correlation table5 table6 table7 table8 table9 table10 "
+    "figure5",
     "kb": "table9 table10 table11",
     "lke": "table1 table2 table7 table8 table10",
     "multiplicity": "table1 table2 table3 appendix",

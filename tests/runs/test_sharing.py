@@ -477,31 +477,26 @@ def test_runs_of_different_weights_are_not_mixed(tmp_path):
     assert list(sharing.describe(folder / "monitor").record["runs"]) == ["monitor"]
 
 
-@pytest.mark.parametrize("harm", ["nothing", "empty", "other", "manifest", "answers", "entry"])
-def test_what_is_no_run_is_refused_in_a_sentence(tmp_path, harm):
+HARM = {  # what is done to the folder of a run, and what is said of it
+    "There is no folder": lambda folder: shutil.rmtree(folder),
+    "holds no finished run of a study": lambda folder: shutil.rmtree(folder / "monitor"),
+    "is a run of atlas: give one of monitor": lambda folder: said(folder, chapter="atlas"),
+    r"run\.json is damaged": lambda folder: (folder / "monitor/run.json").write_text("{"),
+    "is damaged": lambda folder: (folder / "monitor/run.json").write_text('{"chapter": "monitor"}'),
+    "holds no answers.parquet": lambda folder: (folder / "monitor/answers.parquet").unlink(),
+}
+
+
+def said(folder, **changes):
+    path = folder / "monitor" / "run.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+
+
+@pytest.mark.parametrize("reason", HARM)
+def test_what_is_no_run_is_refused_in_a_sentence(tmp_path, reason):
     folder = saved(tmp_path, chapters=("monitor",))
-    file = folder / "monitor" / "run.json"
-    if harm in ("nothing", "empty"):
-        shutil.rmtree(folder)
-    if harm == "empty":
-        folder.mkdir()
-    if harm == "other":
-        file.write_text(file.read_text().replace('"chapter": "monitor"', '"chapter": "atlas"'))
-    if harm == "manifest":
-        file.write_text("{")
-    if harm == "entry":
-        file.write_text('{"chapter": "monitor"}')
-    if harm == "answers":
-        (folder / "monitor" / "answers.parquet").unlink()
-    reasons = {
-        "nothing": "There is no folder",
-        "empty": "holds no finished run of a study",
-        "other": "is a run of atlas: give one of monitor",
-        "manifest": "is damaged",
-        "entry": "is damaged",
-        "answers": "holds no answers.parquet",
-    }
-    with pytest.raises(UserError, match=reasons[harm]):
+    HARM[reason](folder)
+    with pytest.raises(UserError, match=reason):
         sharing.describe(folder)
 
 
