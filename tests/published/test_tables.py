@@ -117,11 +117,8 @@ def test_what_is_no_size_or_table_is_refused(text):
         published.load("monitor_tabel4")
 
 
-def test_settings_other_than_the_papers_show_four_shots():
-    assert kb.models("six-shot").equals(kb.models("four-shot"))
-
-
 def test_lines_hold_the_printed_figures_in_order():
+    assert kb.models("six-shot").equals(kb.models("four-shot"))  # no setting of the paper's
     found = kb.lines()
     for rows in found["size"].values():
         assert rows["place"].is_monotonic_increasing
