@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -117,3 +118,27 @@ def test_what_cannot_be_fetched_is_one_sentence(monkeypatch, tmp_path, name, err
     monkeypatch.setattr("time.sleep", lambda _: None)
     with pytest.raises(UserError, match=sentence):
         FETCHED[name](name)
+
+
+READERS = {
+    "facts": datasets.load,
+    "options": multiple_choice.load,
+    "questions": questions.read,
+    "documents": lambda path: [*datasets.documents(path)],
+}
+REFUSED = yaml.safe_load(Path(__file__).with_name("refused.yaml").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "content", "sentence"),
+    [(kind, *case) for kind in READERS for case in REFUSED[kind]],
+)
+def test_a_file_that_cannot_be_read_is_named_in_one_sentence(
+    tmp_path, kind, name, content, sentence
+):
+    content = content if isinstance(content, bytes) else "\n".join(content).encode()
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(UserError, match=sentence) as told:
+        READERS[kind](tmp_path / name)
+    assert name in str(told.value) or "item" in sentence
+    assert "\n" not in str(told.value)

@@ -105,18 +105,3 @@ def test_documents_come_one_by_one_from_files_of_every_kind(tmp_path):
     assert [*datasets.documents(tmp_path / "z.jsonl", tmp_path / "a.txt", key="body")][:1] == [
         "five"
     ]
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "message"),
-    [
-        ("c.jsonl", b'{"text": "a"}\n{"text": ', r"c\.jsonl, line 2 is not JSON"),
-        ("c.jsonl", b'{"body": "a"}\n', r"c\.jsonl, line 1 has no text under 'text'"),
-        ("c.txt.gz", gzip.compress(b"one two three\n" * 99)[:-9], r"c\.txt\.gz cannot be read .*"),
-        ("c.md", b"a", "is or holds no .txt or .jsonl file"),
-    ],
-)
-def test_damaged_files_end_in_one_sentence(tmp_path, name, content, message):
-    (tmp_path / name).write_bytes(content)
-    with pytest.raises(UserError, match=message):
-        list(datasets.documents(tmp_path))

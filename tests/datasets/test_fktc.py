@@ -77,34 +77,6 @@ def test_a_changed_file_is_read_again(tmp_path):
     assert len(datasets.load(path)) == 2
 
 
-@pytest.mark.parametrize(
-    ("lines", "words"),
-    [
-        ([HEADER, ROW, "{oops"], "line 3 is not JSON"),
-        ([HEADER, "", "[1, 2]"], "line 3 is not a JSON object"),
-        ([HEADER, {"subject": "Hamlet", "object": "Shakespeare"}], "line 2 must be"),
-        ([HEADER, {**ROW, "object": " "}], "line 2 must be"),
-        ([HEADER, {**ROW, "taxonomy": "Dante"}], "line 2 must be"),
-        ([HEADER, {**ROW, "taxonomy": ["Shakespeare"]}], "line 2 lists its own object"),
-        (
-            [HEADER, ROW, {**ROW, "taxonomy": ["Dante", "Ibsen", "Dante"]}],
-            "line 3 lists 'Dante' twice",
-        ),
-        (["", ROW], "line 2 must be"),
-        ([ROW], "line 1 must be"),
-        ([{"relations": []}, ROW], "line 1 must be"),
-        ([{"relations": ["Who wrote it?"]}, ROW], r"one \[X\]"),
-        ([HEADER], "holds no facts"),
-        ([""], "is empty"),
-    ],
-)
-def test_a_malformed_file_is_named_with_its_line(tmp_path, lines, words):
-    path = write(tmp_path / "P9.json", *lines)
-    with pytest.raises(UserError, match=words) as caught:
-        datasets.load(path)
-    assert "P9.json" in str(caught.value)
-
-
 def test_other_unusable_files_are_named(tmp_path):
     with pytest.raises(UserError, match=r"no \.json file"):
         datasets.load(tmp_path)

@@ -333,50 +333,6 @@ def test_a_small_relation_is_demonstrated_by_facts_of_all(tmp_path):
 
 # What is refused
 
-KEY = {"id": "x", "answerKey": "F"}
-KEY["question"] = {"stem": "Up?", "choices": [{"label": n, "text": n} for n in "AB"]}
-HEAD = "question,options,answer\n"
-TWICE = "question,options,answer,item\nUp?,yes|no,yes,x\nDown?,yes|no,yes,x\n"
-FILES = [  # a file, what it holds, and the sentence
-    ("dev_rand_split.jsonl", '{"id": "x", "question": {}}', "line 1 lacks answerKey"),
-    ("dev_rand_split.jsonl", json.dumps(KEY), "line 1 has no correct option"),
-    *(
-        (
-            "mc_task.json",
-            json.dumps([{"question": "Q?", "mc1_targets": {"a": mark, "b": mark}}]),
-            "item truthfulqa-0000 has no correct option",
-        )
-        for mark in (0, 1)
-    ),
-    ("mc_task.json", "[", "is not JSON"),
-    ("mc_task.json", '[{"question": "Q?"}]', "item 0 lacks mc1_targets"),
-    ("paper_dev.jsonl", "{}\n[]\n", "line 2 is not a JSON object"),
-    ("paper_dev.jsonl", "\n{\n", "line 2 is not JSON"),
-    ("own.csv", f"{HEAD}ä,a|b,a\n".encode("latin-1"), "is not UTF-8 text"),
-    ("own.csv", "options,answer\na,b\n", "lacks the column question; it has options, answer"),
-    ("own.csv", "question,answer\na,b\n", "lacks the column options; it has question, answer"),
-    ("own.csv", "question,options\na,b\n", "lacks the column answer; it has question, options"),
-    ("own.csv", f"{HEAD}Up?,yes,yes\n", r"own\.csv, line 2 has one option only; give two or more"),
-    ("own.csv", f"{HEAD}Up?,yes|no,maybe\n", "line 2 has the answer 'maybe', which is none of its"),
-    ("own.csv", f"{HEAD}Up?,yes|no,2\n", "line 2 has the answer '2'"),
-    ("own.csv", f"{HEAD}Up?,yes|no\n", "line 2 has 2 cells and the header 3"),
-    ("own.csv", f"{HEAD}Up?,yes,no,yes\n", "line 2 has 4 cells .* double quotes"),
-    ("own.csv", f"{HEAD}Up?,yes|no|yes,no\n", "line 2 lists the option 'yes' twice"),
-    ("own.csv", f'{HEAD}Up?,"[""yes"", """"]",yes\n', "line 2 has an empty option"),
-    ("own.csv", f"{HEAD},yes|no,yes\n", "line 2 has no question"),
-    ("own.csv", f'{HEAD}\n"Up\nor not?",yes|no,yes\nDown?,yes,no,yes\n', r"own\.csv, line 5 has 4"),
-    ("own.csv", HEAD, "holds no questions"),
-    ("own.csv", TWICE, "line 3 repeats the item's name x"),
-]
-
-
-@pytest.mark.parametrize(("name", "content", "sentence"), FILES)
-def test_files_that_cannot_be_asked_are_refused(tmp_path, name, content, sentence):
-    content = content if isinstance(content, bytes) else content.encode()
-    (tmp_path / name).write_bytes(content)
-    with pytest.raises(UserError, match=sentence):
-        load(tmp_path / name)
-
 
 @pytest.mark.parametrize(
     ("name", "settings", "sentence"),

@@ -78,26 +78,6 @@ def test_quotes_left_over_from_csv_are_undone(tmp_path):
     assert table["question"].tolist() == ['Who wrote "It"?', quoting]
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "sentence"),
-    [
-        ("empty.jsonl", "", "holds no question"),
-        ("bad.jsonl", "{not json", "is not JSON"),
-        ("list.json", "[1, 2]", "one JSON object a question"),
-        ("form.jsonl", {"q": "who"}, "is in no known form"),
-        ("none.jsonl", {"question": "who", "answer": []}, '"who", has no answer'),
-        ("blank.jsonl", {"question": "who", "answer": [" "]}, "has no answer"),
-        ("number.jsonl", {"question": "who", "answer": [3]}, "that are texts"),
-        ("quiet.jsonl", {"question": "", "answer": ["a"]}, "needs a question"),
-    ],
-)
-def test_bad_files_end_in_a_sentence_that_names_them(tmp_path, name, content, sentence):
-    path = write(tmp_path, name, content)
-    with pytest.raises(UserError, match=sentence) as caught:
-        questions.read(path)
-    assert name in str(caught.value)
-
-
 def test_sources_that_are_not_there(tmp_path):
     with pytest.raises(UserError, match="There is no question file or folder nowhere"):
         questions.read("nowhere")
