@@ -27,7 +27,7 @@ POINTS = "20.0 [{}] points."
         ((0.2, 0.0004, 0.3, 90), "undecided", f"90 facts: {POINTS.format('0.0, 30.0')}"),
         ((0.2, 0.0006, 0.3, 90), "holds", f"More, by {POINTS.format('0.1, 30.0')}"),
         ((0.2, nan, nan, 1), "undecided", "1 facts: 20.0 points."),
-        ((1.0, 1.0, 1.0, 19), "undecided", "19 facts: 100.0 [100.0, 100.0] points."),
+        ((1.0, 1.0, 1.0, 19), "undecided", "19 facts: 100.0 points."),
         ((1.0, 1.0, 1.0, 20), "holds", "More, by 100.0 [100.0, 100.0] points."),
         ((nan, nan, nan, 0), "undefined", "Is more: undefined for this run."),
     ],
