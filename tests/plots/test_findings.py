@@ -104,9 +104,3 @@ def test_one_name_is_one_finding():
     found(findings.decide("is_more", (0.2, 0.1, 0.3, 9), **WORDS))
     with pytest.raises(UserError, match='Two findings are called "is_more"'):
         found(findings.decide("is_more", (0.1, 0.0, 0.3, 9), **WORDS))
-
-
-def test_a_folder_that_takes_no_file(tmp_path):
-    found = findings.Findings()
-    with pytest.raises(UserError, match="The findings cannot be saved"):
-        found.summary(tmp_path / "missing")

@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from helpers import UserError, stats
+from helpers import stats
 from helpers.plots import tables
 
 
@@ -65,12 +65,6 @@ def test_a_row_on_other_questions_says_so():
 def test_a_correlation_over_few_models_is_not_written(n, said):
     found = stats.correlation(range(n), range(n))
     assert tables.over_models(found, digits=1).startswith(said)
-
-
-def test_folder_that_is_a_file_is_refused_in_one_sentence(table, tmp_path):
-    (tmp_path / "file").write_text("")
-    with pytest.raises(UserError, match="cannot be saved"):
-        tables.export(table, "t", tmp_path / "file")
 
 
 def test_a_sortable_table_is_a_plain_one_with_a_class(tmp_path):

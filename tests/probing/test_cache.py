@@ -12,15 +12,10 @@ from helpers import UserError
 from helpers.probing import cache, engine, generate, score
 from helpers.probing.engine import Packed
 from tests import tiny
+from tests.probing.test_scoring import table
 
-PROBES = pd.DataFrame(
-    [
-        (f"item{i}", "base", j, f"Which country is {city} in?", option, j == 0)
-        for i, city in enumerate(["Lyon", "Bern", "Turin", "Rome", "Nice", "Bari"])
-        for j, option in enumerate([" France", " Italy"])
-    ],
-    columns=["item", "variant", "option", "prompt", "continuation", "correct"],
-)
+CITIES = ("Lyon", "Bern", "Turin", "Rome", "Nice", "Bari")
+PROBES = table([f"Which country is {city} in?" for city in CITIES], [" France", " Italy"])
 
 
 @pytest.fixture
@@ -166,12 +161,6 @@ def test_changed_rules_of_generation_are_not_read_from_the_cache(lm, tmp_path):
     long = generate(lm, ["Lyon"], 6, **settings)["tokens"].iloc[0]
     short = generate(lm, ["Lyon"], np.int64(3), **settings)["tokens"].iloc[0]
     assert short == long[:3]
-
-
-def test_a_folder_that_cannot_be_written_is_one_sentence(lm, tmp_path):
-    (tmp_path / "file").write_text("in the way")
-    with pytest.raises(UserError, match=r"cache folder .* cannot be written"):
-        score(lm, PROBES, tmp_path / "file", progress=False)
 
 
 def test_a_full_disk_is_one_sentence(lm, monkeypatch, tmp_path):

@@ -8,7 +8,6 @@ import pytest
 from huggingface_hub import ModelCard
 from markdown_it import MarkdownIt
 
-from helpers import UserError
 from helpers.runs import sharing
 from helpers.runs.sharing import card
 from helpers.studies import STUDIES
@@ -170,9 +169,3 @@ def test_the_page_fits_its_width_and_a_screen(record, tmp_path, browser, width):
         colours.append(page.evaluate("getComputedStyle(document.body).backgroundColor"))
     assert colours[0] == "rgb(255, 255, 255)" != colours[1]
     page.close()
-
-
-def test_a_card_that_cannot_be_written_is_one_sentence(record, tmp_path):
-    (tmp_path / "file").write_text("")
-    with pytest.raises(UserError, match=r"cannot be written .*: give another --folder"):
-        card.write(record, tmp_path / "file")

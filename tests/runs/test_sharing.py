@@ -467,12 +467,6 @@ def test_what_is_no_run_is_refused_in_a_sentence(tmp_path, reason):
         sharing.describe(folder)
 
 
-def test_an_archive_that_cannot_be_written_is_one_sentence(shared, tmp_path):
-    (tmp_path / "file").write_text("")
-    with pytest.raises(UserError, match=r"cannot be written .*: give another --folder"):
-        sharing.pack(shared, tmp_path / "file")
-
-
 @pytest.mark.slow
 def test_the_bundled_archives_and_the_schema_are_good(root):
     found = sorted((root / "results").glob("*.zip"))
