@@ -140,5 +140,5 @@ def test_a_file_that_cannot_be_read_is_named_in_one_sentence(
     (tmp_path / name).write_bytes(content)
     with pytest.raises(UserError, match=sentence) as told:
         READERS[kind](tmp_path / name)
-    assert name in str(told.value) or "item" in sentence
+    assert name in str(told.value)
     assert "\n" not in str(told.value)

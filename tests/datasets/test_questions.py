@@ -83,8 +83,6 @@ def test_sources_that_are_not_there(tmp_path):
         questions.read("nowhere")
     with pytest.raises(UserError, match="holds no file ending in"):
         questions.read(tmp_path)
-    with pytest.raises(UserError, match="names no file on the hub"):
-        questions.read("hub:owner/name")
 
 
 def fetching(monkeypatch, tmp_path, content, asked):
@@ -113,14 +111,12 @@ def test_files_are_fetched_once_and_checked(monkeypatch, tmp_path):
     assert asked == [pinned.url]
 
 
-def test_hub_files_and_addresses_are_fetched_from_where_they_say(monkeypatch, tmp_path):
+def test_addresses_are_fetched_from_where_they_say(monkeypatch, tmp_path):
     asked = []
     fetching(monkeypatch, tmp_path, TSV.encode(), asked)
-    table = questions.read("hub:akariasai/PopQA/test.tsv@abc")
-    assert asked == ["https://huggingface.co/datasets/akariasai/PopQA/resolve/abc/test.tsv"]
-    assert table["group"].tolist() == ["PopQA"]
-    questions.read("https://example.org/data/other.tsv")
-    assert asked[1] == "https://example.org/data/other.tsv"
+    for address in ("https://example.org/data/a.tsv?download=true", "https://example.org/b/a.tsv"):
+        assert questions.read(address)["group"].tolist() == ["a"]
+        assert asked[-1] == address
 
 
 def test_published_addresses_are_pinned_to_commits():
