@@ -11,8 +11,8 @@ from sphinx.util.docutils import SphinxDirective
 from helpers import findings
 
 FEWER = (
-    '<p class="note-below">Sentences and figures are left out here and below where these runs asked '
-    "too little to tell.</p>"
+    '<p class="note-below">Sentences and figures are left out here and below where these runs '
+    "asked too little to tell.</p>"
 )
 
 
