@@ -30,6 +30,12 @@ def test_where_both_say_the_same_of_all():
     assert agreement.information(np.ones((9, 2))) == 0
 
 
+@pytest.mark.parametrize("measure", [agreement.kappa, agreement.information])
+def test_many_samples_at_once_are_as_one_by_one(measure):
+    drawn = (np.random.default_rng(0).random((4, 30, 2)) < [0.7, 0.4]).astype(float)
+    assert measure(drawn) == pytest.approx([float(measure(sample)) for sample in drawn])
+
+
 @limits(max_examples=40)
 @given(pairs)
 def test_information_is_that_of_scikit_learn_less_its_bias(rows):
