@@ -97,20 +97,8 @@ MODELS = {name: tiny.language_model(name) for name in ("gpt2", "falcon_alibi")}
 def test_plain_batches_give_the_same(family, monkeypatch):
     lm, probes = tiny.language_model(family), table()
     whole = score(lm, probes, progress=False)["logprobs"]
-<<<<<<< HEAD
-    monkeypatch.setitem(engine._known, lm.model, engine.Method("plain", "the test wants it"))
-=======
-    one_pass = plain.score_batch
-
-    def narrow(model, batch):
-        if len(batch) > most:
-            raise torch.OutOfMemoryError("no memory")
-        return one_pass(model, batch)
-
-    monkeypatch.setattr(plain, "score_batch", narrow)
     plainly = engine.Method("plain", "the test wants it")
     monkeypatch.setitem(engine._known, lm.model, (plainly, 512))
->>>>>>> main
     assert largest_difference(score(lm, probes, progress=False)["logprobs"], whole) <= 1e-5
 
 
