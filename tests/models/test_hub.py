@@ -165,7 +165,7 @@ def faults():
         "revision": (
             None,
             "owner/tiny@v9",
-            "no revision 'v9' on the hub: give one of its branches",
+            "no revision 'v9' on the hub: give one of its",
         ),
         "commit": (None, "owner/tiny@" + "1" * 40, "no revision '1{40}' on the hub: give one of"),
         "token": (
