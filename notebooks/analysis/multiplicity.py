@@ -222,15 +222,12 @@ def unplanted(wrong: pd.DataFrame, lesson: pd.Series) -> str:
 
 def beside_default(marks: pd.DataFrame) -> pd.DataFrame:
     """Cross the marks of every prompt with those of the default one, as shares."""
-    first = marks[0]
+    others = marks.columns[1:]
     shares = {
-        f"prompt {other}": {
-            name: ((first == one) & (marks[other] == two)).mean()
-            for (one, two), name in MARKS.items()
-        }
-        for other in marks.columns[1:]
+        name: [((marks[0] == one) & (marks[other] == two)).mean() for other in others]
+        for (one, two), name in MARKS.items()
     }
-    return pd.DataFrame(shares).T
+    return pd.DataFrame(shares, index=[f"prompt {other}" for other in others])
 
 
 def by_threshold(close: pd.DataFrame, correct_by: str, **draws: int) -> pd.DataFrame:
