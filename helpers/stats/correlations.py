@@ -6,7 +6,7 @@ import pandas as pd
 import scipy.stats
 
 from helpers import UserError
-from helpers.stats.resampling import LEVEL
+from helpers.stats.resampling import LEVEL, ROUNDING
 from helpers.stats.results import Correlation
 
 FEWEST_MODELS = 6  # fewer give no correlation: it would be one of chance or of a family
@@ -118,4 +118,4 @@ def pearson(rows: np.ndarray) -> np.ndarray:
 
 def _flat(values: np.ndarray, axis: int = 0) -> np.ndarray:
     """Whether numbers are alike but for rounding: their correlation would be the rounding's."""
-    return np.ptp(values, axis=axis) <= 1e-12 * np.abs(values).max(axis=axis)
+    return np.ptp(values, axis=axis) <= ROUNDING * np.abs(values).max(axis=axis)

@@ -5,9 +5,19 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 from statsmodels.stats import contingency_tables
+from statsmodels.stats.proportion import confint_proportions_2indep
 
 from helpers import UserError
-from helpers.stats.resampling import Statistic, as_table, bounds, mean, replicates
+from helpers.stats.resampling import (
+    FEW,
+    LEVEL,
+    Statistic,
+    as_table,
+    bounds,
+    is_share,
+    mean,
+    replicates,
+)
 from helpers.stats.results import Difference, Mcnemar
 
 
@@ -35,7 +45,9 @@ def paired_difference(
     -------
     Difference
         p: twice the smaller share of resamples at or beyond 0, one resample added to each count.
-        Not numbers without rows; bounds and p are none either for one row alone.
+        Not numbers without rows; bounds and p are none either for one row alone, nor where all
+        resamples are alike, but for means of zeros and ones of twenty rows or more: these have
+        Newcombe's interval (1998) of the share that the first alone has less that of the second.
 
     Raises
     ------
@@ -54,19 +66,22 @@ def paired_difference(
             f"A paired difference needs the same facts in both tables, not {len(first)} and "
             f"{len(second)} rows."
         )
-    width = first.shape[1]
+    n, width = first.shape
 
     def difference(rows: np.ndarray) -> np.ndarray:
         return np.asarray(statistic(rows[..., :width])) - np.asarray(statistic(rows[..., width:]))
 
     both, nothing = np.hstack([first, second]), float("nan")
-    if not len(both):
+    if not n:
         return Difference(nothing, nothing, nothing, nothing, 0)
     draws = replicates(both, difference, strata, n_resamples, seed)
-    low, high = bounds(draws, len(both), strata)
+    low, high = bounds(draws, n, strata)
+    if np.isnan(low) and n >= FEW and width == 1 and is_share(both, statistic):
+        one, other = int((first > second).sum()), int((second > first).sum())
+        low, high = confint_proportions_2indep(one, n, other, n, "newcomb", alpha=1 - LEVEL)
     tail, drawn = min((draws <= 0).sum(), (draws >= 0).sum()), (~np.isnan(draws)).sum()
     p = nothing if np.isnan(low) else min(1.0, 2 * (tail + 1) / (drawn + 1))
-    return Difference(float(difference(both)), float(low), float(high), float(p), len(both))
+    return Difference(float(difference(both)), float(low), float(high), float(p), n)
 
 
 def mcnemar(first: npt.ArrayLike, second: npt.ArrayLike) -> Mcnemar:

@@ -1,8 +1,8 @@
 """Bootstrap of any statistic, drawing facts with replacement within their strata.
 
 Strata of fewer than five facts are drawn from as one. The bounds are percentiles of the resamples,
-at a level expanded to cover what they promise; fewer than twenty facts that are all alike have
-none.
+at a level expanded to cover what they promise. Resamples that are all alike say nothing of how far
+others may be: they give no bounds, but for a share of twenty facts or more, which has Wilson's.
 """
 
 from collections.abc import Callable, Sequence
@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import numpy.typing as npt
 import scipy.stats
+from statsmodels.stats.proportion import proportion_confint
 
 from helpers import UserError
 from helpers.stats.results import Interval
@@ -19,6 +20,7 @@ Statistic = Callable[[np.ndarray], np.ndarray | float]
 FEWEST = 5  # facts of a stratum of its own; fewer show too little of their spread
 FEW = 20  # facts: fewer that are all alike decide nothing
 LEVEL = 0.95  # of confidence, of every interval
+ROUNDING = 1e-12  # numbers that differ by less, relatively, are alike
 _CHUNK = 4_000_000  # numbers drawn at once: 32 MB
 
 
@@ -90,7 +92,8 @@ def bootstrap(
     -------
     Interval
         Not numbers if there are no rows; bounds are none either for one row alone, nor where
-        fewer than twenty rows give an interval of width zero.
+        fewer than twenty rows give an interval of width zero, or more give resamples that are all
+        alike: then a share of twenty rows or more has the bounds of :func:`wilson`.
 
     Raises
     ------
@@ -123,6 +126,8 @@ def bootstrap(
         low, high = own(estimate, draws, table)
     else:
         low, high = bounds(draws, len(table), strata, estimate if centred else None)
+    if len(table) >= FEW and is_share(table, statistic):
+        low, high = or_wilson((low, high), estimate, len(table))
     if estimate.ndim == 0:
         return Interval(float(estimate), float(low), float(high), len(table))
     return Interval(estimate, low, high, len(table))
@@ -171,8 +176,9 @@ def bounds(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the bounds of an interval: the one rule for all that is resampled.
 
-    Draws that are not a number are left out. With twenty facts, 96.8 % of the resamples instead of
-    95 %:
+    Draws that are not a number are left out; where all are alike but for rounding, nothing tells
+    how far the estimate may be off, and there are no bounds. With twenty facts, 96.8 % of the
+    resamples instead of 95 %:
 
     >>> low, high = bounds(np.arange(1001.0), n=20)
     >>> round(float(low)), round(float(high))
@@ -181,10 +187,59 @@ def bounds(
     level = expanded(n, strata)
     nothing = np.isnan(draws).all(axis=0) | (n < 2)
     filled = np.where(nothing, 0.0, draws)
-    low, high = np.nanquantile(filled, [(1 - level) / 2, (1 + level) / 2], axis=0)
+    shares = [0, (1 - level) / 2, (1 + level) / 2, 1]
+    least, low, high, most = np.nanquantile(filled, shares, axis=0)
     nothing |= (low == high) & (n < FEW)
+    nothing |= most - least <= ROUNDING * np.maximum(np.abs(least), np.abs(most))
     bias = 0.0 if centre is None else np.nanmean(filled, axis=0) - centre
     return np.where(nothing, np.nan, low - bias), np.where(nothing, np.nan, high - bias)
+
+
+def wilson(successes: float, n: float) -> Interval:
+    """Estimate a share with Wilson's 95 % score interval, for n independent trials.
+
+    Parameters
+    ----------
+    successes : float
+        How many; a trial that was repeated may count by the share of its successes.
+    n : float
+        Of how many trials.
+
+    Returns
+    -------
+    Interval
+        Within [0, 1]; not numbers if n is 0.
+
+    Raises
+    ------
+    UserError
+        If there are more successes than trials, or fewer than 0.
+
+    Notes
+    -----
+    Wilson 1927. For facts that cluster in relations use :func:`bootstrap`.
+
+    Examples
+    --------
+    >>> [round(value, 3) for value in wilson(8, 10)]
+    [0.8, 0.49, 0.943, 10]
+    """
+    if not 0 <= successes <= n:
+        raise UserError(f"{successes} successes of {n} trials cannot be; give 0 to {n}.")
+    if n == 0:
+        return Interval(float("nan"), float("nan"), float("nan"), 0)
+    low, high = proportion_confint(successes, n, 1 - LEVEL, method="wilson")
+    return Interval(successes / n, max(0.0, float(low)), min(1.0, float(high)), n)
+
+
+def is_share(table: np.ndarray, statistic: Statistic) -> bool:
+    """Say whether a statistic is the mean of zeros and ones."""
+    return statistic is mean and len(table) > 0 and bool(np.isin(table, (0.0, 1.0)).all())
+
+
+def or_wilson(ends: tuple[float, float], share: float, n: float) -> tuple[float, float]:
+    """Return the bounds of a share of n facts; Wilson's where its resamples give none."""
+    return wilson(share * n, n)[1:3] if np.isnan(ends[0]) else ends
 
 
 def as_table(values: npt.ArrayLike) -> np.ndarray:

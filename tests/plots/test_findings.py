@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import pytest
 from hypothesis import given, strategies
 
@@ -39,9 +40,13 @@ def test_a_difference_gives_its_number_of_pairs():
     assert findings.decide("is_more", difference, **WORDS).n == 36
 
 
-@pytest.mark.parametrize(("n", "decision"), [(19, "undecided"), (20, "holds")])
-def test_few_facts_that_are_all_alike_decide_nothing(n, decision):
-    assert findings.decide("is_more", (1.0, 1.0, 1.0, n), **WORDS).decision == decision
+@pytest.mark.parametrize("n", [2, 19, 20, 2000])
+def test_an_interval_that_cannot_vary_decides_nothing(n):
+    finding = findings.decide("is_more", (1.0, 1.0, 1.0, n), **WORDS)
+    assert (finding.decision, np.isnan(finding.low)) == (findings.UNDECIDED, True)
+    kept = findings.Findings()
+    kept.compare("all alike", (1.0, 1.0, 1.0, n))
+    assert kept.compared()["decision"].tolist() == [findings.UNDECIDED]
 
 
 @pytest.mark.parametrize(("low", "decision"), [(0.0004, "undecided"), (0.0006, "holds")])
