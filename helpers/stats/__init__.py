@@ -15,14 +15,6 @@ from helpers.stats.correlations import (
 )
 from helpers.stats.groups import averages, estimate, intervals
 from helpers.stats.paired import holm, mcnemar, paired_difference
-from helpers.stats.planning import (
-    Spread,
-    facts_for_difference,
-    facts_for_width,
-    planned_width,
-    reworded,
-    spread,
-)
 from helpers.stats.ranks import (
     Grouped,
     RankTest,
@@ -45,7 +37,6 @@ __all__ = [
     "Interval",
     "Mcnemar",
     "RankTest",
-    "Spread",
     "Statistic",
     "averages",
     "bootstrap",
@@ -53,8 +44,6 @@ __all__ = [
     "bounds",
     "correlation",
     "estimate",
-    "facts_for_difference",
-    "facts_for_width",
     "fisher",
     "holm",
     "intervals",
@@ -65,12 +54,9 @@ __all__ = [
     "paired_difference",
     "partial_spearman",
     "pearson",
-    "planned_width",
     "rank_test",
     "replicates",
-    "reworded",
     "spearman",
-    "spread",
     "wilson",
     "without_each",
 ]
