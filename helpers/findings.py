@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 import yaml
 
-from helpers import UserError
+from helpers import UserError, writing
 from helpers.plots import tables
 
 if TYPE_CHECKING:
@@ -181,13 +181,8 @@ class Findings:
 
         path, kept = Path(folder) / FILE, list(self)
         text = json.dumps([_plain(finding) for finding in kept], indent=1, ensure_ascii=False)
-        try:
+        with writing(path, "make room or give the folder free, then run again"):
             path.write_text(text + "\n", encoding="utf-8")
-        except OSError as error:
-            raise UserError(
-                f"The findings cannot be saved in {path} ({error.strerror}): make room or give "
-                "the folder free, then run again."
-            ) from error
         main = [self._kept[name] for name in self._main]
         opening = [finding for finding in main if finding.decision != UNDEFINED] or main or kept
         head = "<p><strong>What this run found.</strong></p>"

@@ -1,20 +1,16 @@
 """The one style: settings, colours, and what the figures share."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from textwrap import fill
 from zlib import crc32
 
 import matplotlib.pyplot as plt
 import numpy as np
-import numpy.typing as npt
-import pandas as pd
 import seaborn as sns
 from matplotlib import font_manager
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
-from matplotlib.cm import ScalarMappable
-from matplotlib.image import AxesImage
 from matplotlib.ticker import FuncFormatter, NullFormatter, PercentFormatter
 
 BLUE, ORANGE, GREEN, RED, PINK, TAN, GREY, SKY = (
@@ -225,40 +221,6 @@ def name_rows(ax: Axes, names: Iterable[object], edge: float = 0.6, **text: obje
     shown = [plain(str(name)) for name in names]
     ax.set_yticks(range(len(shown)), shown, **text)
     ax.set_ylim(len(shown) - 1 + edge, -edge)
-
-
-def band(
-    ax: Axes, x: npt.ArrayLike, part: pd.DataFrame, colour: str, name: str | None, **line: object
-) -> None:
-    """Draw a line of estimates over the band of their intervals, if they have any."""
-    label = None if name is None else plain(str(name))
-    ax.plot(x, part["estimate"], color=colour, lw=2, label=label, **line)
-    if {"low", "high"} <= set(part.columns):
-        ax.fill_between(x, part["low"], part["high"], color=colour, alpha=0.15, lw=0)
-
-
-def number_map(
-    ax: Axes,
-    values: np.ndarray,
-    write: Callable[[float], str],
-    white: Callable[[float], bool],
-    **shades: object,
-) -> AxesImage:
-    """Draw a table as a map, each number written in its field: in white where `white` says so."""
-    shown = ax.imshow(values, **shades)
-    for (row, column), value in np.ndenumerate(values):
-        if not np.isnan(value):
-            ink = "white" if white(value) else INK
-            ax.text(column, row, write(value), ha="center", va="center", color=ink, fontsize=9)
-    ax.grid(visible=False)
-    return shown
-
-
-def colour_bar(shown: ScalarMappable, ax: Axes, label: str, **settings: object) -> None:
-    """Put a bar beside the axes that says what the shades mean."""
-    bar = ax.figure.colorbar(shown, ax=ax, **settings)
-    bar.set_label(label)
-    bar.outline.set_visible(False)
 
 
 def log_scale(ax: Axes) -> None:

@@ -18,7 +18,7 @@ from typing import Any
 
 import pandas as pd
 
-from helpers import UserError
+from helpers import UserError, writing
 from helpers.datasets import files
 from helpers.models.checkpoints import slug
 from helpers.runs import environment
@@ -28,6 +28,7 @@ _ABOVE = Path(__file__).resolve().parents[2]
 ROOT = _ABOVE if (_ABOVE / "_config.yml").is_file() else Path.cwd()
 RUNS = ROOT / "runs"
 LEFT_OPEN = ("focus", "separator")  # settings that a run may choose itself: in its manifest
+ELSEWHERE = "free the folder, or give another with run_dir or --runs"
 SYNTHESIS = "synthesis"  # folder, among those of the models, of chapters that read runs
 
 
@@ -68,14 +69,12 @@ def start(chapter: str, parameters: dict[str, Any], folder: str | Path = "") -> 
     of = slug(parameters["model"]) if "model" in parameters else SYNTHESIS
     path = Path(folder) if folder else RUNS / of / chapter
     cache = path.parent / "cache"
-    try:
-        for needed in (path, cache) if "model" in parameters else (path,):
+    for needed in (path, cache) if "model" in parameters else (path,):
+        probe = needed / f".write-{os.getpid()}.tmp"
+        with writing(needed, ELSEWHERE):
             needed.mkdir(parents=True, exist_ok=True)
-            probe = needed / f".write-{os.getpid()}.tmp"
             probe.touch()
             probe.unlink()
-    except OSError as error:
-        raise unwritable("run", path, error) from error
     return Run(chapter, dict(parameters), path, cache, time.monotonic())
 
 
@@ -85,27 +84,18 @@ def alone(folder: Path, what: str = "run") -> Iterator[None]:
     from filelock import FileLock, Timeout
 
     lock = FileLock(folder / ".lock", timeout=0)
-    try:
+    with writing(folder, ELSEWHERE):
         folder.mkdir(parents=True, exist_ok=True)
-        lock.acquire()
-    except Timeout as error:
-        raise UserError(
-            f"Another {what} is at work in {folder}: wait for it or end it, then run again."
-        ) from error
-    except OSError as error:
-        raise unwritable(what, folder, error) from error
+        try:
+            lock.acquire()
+        except Timeout as error:
+            raise UserError(
+                f"Another {what} is at work in {folder}: wait for it or end it, then run again."
+            ) from error
     try:
         yield
     finally:
         lock.release()
-
-
-def unwritable(what: str, folder: Path, error: OSError) -> UserError:
-    """Return the sentence for a folder of runs that cannot be written to."""
-    return UserError(
-        f"The {what} cannot write to {folder} ({error.strerror or error}): "
-        "free it, or give another folder with run_dir or --runs."
-    )
 
 
 def save(
@@ -286,22 +276,16 @@ def _write(folder: Path, tables: dict[str, pd.DataFrame], manifest: dict[str, An
     """
     text = json.dumps(manifest, indent=2, ensure_ascii=False, default=environment.plain) + "\n"
     parts = {name: folder / f".{name}.{os.getpid()}.tmp" for name in (*tables, "run.json")}
-    try:
-        for name, table in tables.items():
+    remedy = "make room or give the folder free, then run again; finished work is kept"
+    for name, table in tables.items():
+        with writing(folder / name, remedy, *parts.values()):
             table.to_parquet(parts[name], index=False, write_page_checksum=True)
+    with writing(folder / "run.json", remedy, *parts.values()):
         parts["run.json"].write_text(text, encoding="utf-8")
         for old in ("run.json", "notebook.ipynb", "findings.json"):
             (folder / old).unlink(missing_ok=True)
         for name, part in parts.items():
             part.replace(folder / name)
-    except OSError as error:
-        with contextlib.suppress(OSError):
-            for part in parts.values():
-                part.unlink(missing_ok=True)
-        raise UserError(
-            f"{folder / name} cannot be written ({error.strerror or error}): "
-            "make room or give the folder free, then run again; finished work is kept."
-        ) from error
 
 
 def _read(path: Path) -> pd.DataFrame:

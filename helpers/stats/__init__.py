@@ -14,7 +14,7 @@ from helpers.stats.correlations import (
     without_each,
 )
 from helpers.stats.groups import averages, estimate, intervals
-from helpers.stats.paired import holm, mcnemar, paired_difference
+from helpers.stats.paired import holm, paired_difference
 from helpers.stats.ranks import (
     Grouped,
     RankTest,
@@ -24,7 +24,7 @@ from helpers.stats.ranks import (
     spearman,
 )
 from helpers.stats.resampling import Statistic, bootstrap, bounds, mean, replicates, wilson
-from helpers.stats.results import Correlation, Difference, Interval, Mcnemar, named
+from helpers.stats.results import Correlation, Difference, Interval, named
 
 VERSION = "4"  # of the intervals: raise it where the same facts and seed give other bounds
 
@@ -35,7 +35,6 @@ __all__ = [
     "Difference",
     "Grouped",
     "Interval",
-    "Mcnemar",
     "RankTest",
     "Statistic",
     "averages",
@@ -47,7 +46,6 @@ __all__ = [
     "fisher",
     "holm",
     "intervals",
-    "mcnemar",
     "mean",
     "named",
     "over_models",

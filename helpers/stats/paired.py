@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
-from statsmodels.stats import contingency_tables
 from statsmodels.stats.proportion import confint_proportions_2indep
 
 from helpers import UserError
@@ -18,7 +17,7 @@ from helpers.stats.resampling import (
     mean,
     replicates,
 )
-from helpers.stats.results import Difference, Mcnemar
+from helpers.stats.results import Difference
 
 
 def paired_difference(
@@ -82,45 +81,6 @@ def paired_difference(
     tail, drawn = min((draws <= 0).sum(), (draws >= 0).sum()), (~np.isnan(draws)).sum()
     p = nothing if np.isnan(low) else min(1.0, 2 * (tail + 1) / (drawn + 1))
     return Difference(float(difference(both)), float(low), float(high), float(p), n)
-
-
-def mcnemar(first: npt.ArrayLike, second: npt.ArrayLike) -> Mcnemar:
-    """Test whether two models, or two prompts, are right equally often on the same facts, exactly.
-
-    Only facts on which the two differ tell: under the null hypothesis each is a fair coin.
-
-    Parameters
-    ----------
-    first, second : array_like of bool, shape (n,)
-        Row i of both is the same fact.
-
-    Returns
-    -------
-    Mcnemar
-        p is 1 where the two never differ. It takes facts as independent; for facts that cluster
-        in relations see :func:`paired_difference`.
-
-    Raises
-    ------
-    UserError
-        If the two differ in length.
-
-    Notes
-    -----
-    McNemar 1947, by the binomial distribution, as statsmodels computes it.
-
-    Examples
-    --------
-    >>> mcnemar([1, 1, 1, 1, 0], [0, 0, 0, 1, 0])
-    Mcnemar(first_only=3, second_only=0, p=0.25, n=5)
-    """
-    one, two = np.asarray(first, dtype=bool), np.asarray(second, dtype=bool)
-    if one.shape != two.shape:
-        raise UserError(f"McNemar's test needs pairs, not {one.size} and {two.size} marks.")
-    alone, other = int((one & ~two).sum()), int((two & ~one).sum())
-    table = [[0, alone], [other, 0]]
-    p = float(contingency_tables.mcnemar(table, exact=True).pvalue) if alone + other else 1.0
-    return Mcnemar(alone, other, min(1.0, p), one.size)
 
 
 def holm(p: npt.ArrayLike) -> np.ndarray:

@@ -120,5 +120,5 @@ def test_one_name_is_one_finding():
 
 def test_a_folder_that_takes_no_file(tmp_path):
     found = findings.Findings()
-    with pytest.raises(UserError, match="The findings cannot be saved"):
+    with pytest.raises(UserError, match=r"findings\.json cannot be written"):
         found.summary(tmp_path / "missing")

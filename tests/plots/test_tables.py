@@ -78,7 +78,7 @@ def test_a_correlation_over_few_models_is_not_written(n, said):
 
 def test_folder_that_is_a_file_is_refused_in_one_sentence(table, tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(UserError, match="cannot be saved"):
+    with pytest.raises(UserError, match="cannot be written"):
         tables.export(table, "t", tmp_path / "file")
 
 

@@ -100,7 +100,7 @@ def test_a_failed_write_leaves_the_old_file_and_no_half_one(tmp_path, monkeypatc
 
 def test_a_folder_that_cannot_be_made_is_refused(tmp_path):
     (tmp_path / "file").write_text("in the way")
-    with pytest.raises(UserError, match=r"cannot write to .*file/monitor.*run_dir"):
+    with pytest.raises(UserError, match=r"file/monitor cannot be written .*run_dir"):
         runs.start("monitor", {"model": "m"}, tmp_path / "file" / "monitor")
 
 

@@ -1,11 +1,10 @@
-"""Paired differences against the t test; McNemar and Holm by hand and by statsmodels."""
+"""Paired differences against the t test; Holm by hand and by statsmodels."""
 
 import numpy as np
 import pytest
 import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
-from statsmodels.stats import contingency_tables
 from statsmodels.stats.multitest import multipletests
 
 from helpers import UserError, stats
@@ -39,36 +38,6 @@ def test_paired_difference_of_ratios(sample, ratio):
     same = stats.paired_difference(sample, sample, ratio, n_resamples=500)
     assert same.estimate == 0
     assert np.isnan(same[1:4]).all()
-
-
-def test_mcnemar_by_hand():
-    first, second = [1] * 8 + [0] * 2 + [1] * 5, [0] * 8 + [1] * 2 + [1] * 5
-    found = stats.mcnemar(first, second)
-    # Ten facts differ; at most 2 or at least 8 heads of ten: 2 (1 + 10 + 45) / 1024.
-    assert found.p == pytest.approx(112 / 1024)
-    assert (found.first_only, found.second_only, found.n) == (8, 2, 15)
-    assert stats.mcnemar(second, first).p == found.p
-    assert stats.mcnemar(first, first).p == 1.0
-    with pytest.raises(UserError, match="needs pairs, not 2 and 1 marks"):
-        stats.mcnemar([1, 0], [1])
-
-
-@given(st.lists(st.tuples(st.booleans(), st.booleans()), max_size=80))
-def test_mcnemar_agrees_with_statsmodels(pairs):
-    first, second = zip(*pairs) if pairs else ((), ())
-    counts = [[sum(p == (a, b) for p in pairs) for b in (True, False)] for a in (True, False)]
-    found = stats.mcnemar(first, second)
-    assert (found.first_only, found.second_only) == (counts[0][1], counts[1][0])
-    if counts[0][1] + counts[1][0]:
-        theirs = contingency_tables.mcnemar(counts, exact=True)
-        assert found.p == pytest.approx(min(1, theirs.pvalue))
-
-
-def test_mcnemar_gives_the_printed_value():
-    """Agresti's approval ratings (1990, p. 350); R's exact2x2 prints p = 3.716e-05."""
-    first = [1] * 794 + [1] * 86 + [0] * 150 + [0] * 570
-    second = [1] * 794 + [0] * 86 + [1] * 150 + [0] * 570
-    assert stats.mcnemar(first, second).p == pytest.approx(3.716e-05, abs=5e-9)
 
 
 def test_pairs_that_are_not_there_differ_by_no_number():

@@ -142,5 +142,5 @@ def test_a_refused_setting_runs_nothing(run, tmp_path):
 def test_a_folder_that_cannot_be_written_is_refused(tmp_path):
     templates = stand_ins.write_template(tmp_path / "notebooks")
     (tmp_path / "runs").write_text("in the way")
-    with pytest.raises(UserError, match=r"cannot write to .*--runs"):
+    with pytest.raises(UserError, match=r"cannot be written .*--runs"):
         chapters.run("monitor", "m", (), tmp_path / "runs", templates)

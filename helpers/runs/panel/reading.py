@@ -11,7 +11,7 @@ from typing import Any
 
 import pandas as pd
 
-from helpers import UserError, datasets, runs
+from helpers import UserError, datasets, runs, writing
 from helpers.models.checkpoints import bundled, slug
 from helpers.studies import STUDIES
 
@@ -33,12 +33,8 @@ ALIKE = {  # column: what it means if it differs, and among which runs it must n
 def save(folder: Path, answers: pd.DataFrame, about: dict[str, Any]) -> dict[str, Any]:
     """Write the answers about the panel into a run's folder, before the run itself is saved."""
     path = folder / FILE
-    try:
+    with writing(path, "make room, then run again"):
         answers.to_parquet(path, index=False)
-    except OSError as error:
-        raise UserError(
-            f"{path} cannot be written ({error.strerror or error}): make room, then run again."
-        ) from error
     return {"n_facts": int(answers["item"].nunique()), "sha256": _sha256(path), **about}
 
 

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import jsonschema
 import pandas as pd
 
-from helpers import UserError, datasets, first_line, stats
+from helpers import UserError, datasets, first_line, printable, stats
 from helpers.datasets.files import table
 from helpers.runs.sharing import archive, record
 from helpers.runs.sharing.record import FORMAT, Shared
@@ -43,9 +43,8 @@ def verify(path: str | Path) -> tuple[Shared, list[Verified]]:
         _form(shared)
         return shared, [_run(shared, name) for name in shared.record["runs"]]
     except UserError as error:
-        reason = "".join(filter(str.isprintable, str(error).rstrip(".")))
-        name = "".join(filter(str.isprintable, Path(path).name))
-        raise UserError(f"{name} is refused: {reason}.") from error
+        reason = printable(str(error).rstrip("."))
+        raise UserError(f"{printable(Path(path).name)} is refused: {reason}.") from error
 
 
 def shared(place: str | Path) -> Shared:
