@@ -5,7 +5,7 @@ and returns the axes, so that a chapter can add what is its own. A table without
 panel that says so.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -143,7 +143,6 @@ def curves(
 def heat_map(
     table: pd.DataFrame,
     label: str = "",
-    write: Callable[[float], str] = "{:.2f}".format,
     ax: Axes | None = None,
     nothing: str = "There is nothing to draw.",
     **shading: object,
@@ -165,7 +164,7 @@ def heat_map(
         if not np.isnan(value):
             dark = np.dot(shown.cmap(shown.norm(value))[:3], (0.3, 0.59, 0.11)) < 0.5
             ink = {"color": "white" if dark else INK, "ha": "center", "va": "center"}
-            ax.text(column, row, write(value), fontsize=9, **ink)
+            ax.text(column, row, f"{value:.2f}", fontsize=9, **ink)
     ax.grid(visible=False)
     ax.set_xticks(range(table.shape[1]), [plain(str(name)) for name in table.columns])
     ax.tick_params(axis="x", rotation=30)

@@ -58,9 +58,9 @@ def correlation(x: npt.ArrayLike, y: npt.ArrayLike, method: str = "pearson") -> 
     return Correlation(r, *fisher(r, n, method), float(p), n)
 
 
-def over_models(x: npt.ArrayLike, y: npt.ArrayLike, method: str = "pearson") -> Correlation:
+def over_models(x: npt.ArrayLike, y: npt.ArrayLike) -> Correlation:
     """Correlate two figures over models, one pair each, if at least ``FEWEST_MODELS`` have both."""
-    found = correlation(x, y, method)
+    found = correlation(x, y)
     return found if found.n >= FEWEST_MODELS else Correlation(*[float("nan")] * 4, found.n)
 
 

@@ -229,8 +229,8 @@ def put(place, value):
         (put("answers.sha256", "0" * 64), f"{FILE} has the SHA-256 "),
         (put("answers.rows", 3), "its manifest says 3 answers, and it holds 96"),
         (put("answers.file", "../../x"), "schema at runs/monitor/answers/file"),
-        (put("answers.file", "multiplicity/answers.parquet"), "name one file of answers"),
-        (put("answers.file", "other/answers.parquet"), "it lacks 'other/answers.parquet', which"),
+        (put("answers.file", "multiplicity/answers.parquet"), "its manifest names ['"),
+        (put("answers.file", "other/answers.parquet"), "['other/answers.parquet'], and it"),
         (put("dataset.checksum", 5), "does not fit the schema at runs/monitor/dataset/checksum"),
         (put("parameters.\x1b[31m", {}), "schema at runs/monitor/parameters/[31m: {} is not valid"),
         (put("user", "ann"), "schema at runs/monitor: Additional properties are not allowed"),
@@ -386,9 +386,12 @@ MORE = (zipfile.ZipInfo("../../evil.py"), b"import os")
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        (lambda all_: [each for each in all_ if each[0].filename != FILE], f"it lacks '{FILE}'"),
+        (
+            lambda all_: [each for each in all_ if each[0].filename != FILE],
+            f"names ['{FILE}'], and it holds []",
+        ),
         (lambda all_: all_[1:2], "it holds no manifest.json"),
-        (lambda all_: [*all_, MORE], "it holds '../../evil.py', which its manifest does not name"),
+        (lambda all_: [*all_, MORE], "and it holds ['../../evil.py', '"),
         (lambda all_: [*all_, (zipfile.ZipInfo("x/"), b"")], "its member 'x/' is no plain file"),
         (lambda all_: [(linked(info), data) for info, data in all_], "is no plain file"),
         (lambda all_: [(compressed(info), data) for info, data in all_], "is compressed, as"),
