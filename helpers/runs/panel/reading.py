@@ -78,13 +78,9 @@ def complete(table: pd.DataFrame) -> list[str]:
 
 
 def remarks(
-    table: pd.DataFrame,
-    models: Sequence[str],
-    whole: Sequence[str],
-    folder: str | Path,
-    dataset: str = "atlas",
+    table: pd.DataFrame, models: Sequence[str], folder: str | Path, dataset: str = "atlas"
 ) -> list[str]:
-    """Say in sentences which models lack a run, and what differs in the others."""
+    """Say in sentences which models lack a run."""
     good = table[table["left_out"] == ""]
     said = []
     if not models:
@@ -99,12 +95,6 @@ def remarks(
                 f"`{command(missing[0], model, folder, dataset)}`"
                 + (f", and likewise {', '.join(missing[1:])}." if missing[1:] else ".")
             )
-    commits = good.loc[good["model"].isin(whole), "commit"]
-    if len(set(commits)) > 1:
-        said.append(
-            f"The runs were made at {len(set(commits))} states of the project (column commit), all "
-            "with the same way of asking."
-        )
     return said
 
 
