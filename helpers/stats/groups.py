@@ -13,7 +13,7 @@ from helpers.stats.resampling import (
     as_table,
     bootstrap,
     bounds,
-    is_share,
+    marks,
     mean,
     or_wilson,
     pooled,
@@ -87,8 +87,7 @@ def intervals(
             drawn = replicates(part, statistic, layer, n_resamples, own_seed)
             centre = found[-1] if centred else None
             ends = bounds(drawn, len(part), layer, centre)
-            if is_share(part, statistic):
-                ends = or_wilson(ends, found[-1], len(part))
+            ends = or_wilson(ends, found[-1], len(marks(part, statistic)))
             rows.append((label, name, found[-1], *map(float, ends), len(part)))
             if len(pool) > len(part):  # of too few facts to show in the mean how far they vary
                 drawn = _moved(part, pool, statistic, n_resamples, own_seed)
@@ -101,7 +100,7 @@ def intervals(
         # A mean over groups of n facts each varies as a rate of the groups' harmonic size does.
         weight = len(sizes) ** 2 / sum(1 / size for size in sizes) if sizes else 0
         ends = bounds(means, len(values), both, middle if centred else None)
-        if is_share(values, statistic):
+        if statistic is mean and len(marks(values, statistic)):
             ends = or_wilson(ends, middle, weight)
         rows.append(("mean", name, middle, *map(float, ends), len(values)))
     columns = [by, "measure", "estimate", "low", "high", "n"]
@@ -123,9 +122,8 @@ def estimate(
     """
     table = as_table(values)
     found = bootstrap(table, statistic, strata, n_resamples, seed, centred)
-    if not is_share(table, statistic):
-        return found
-    return Interval(found.estimate, *or_wilson(found[1:3], found.estimate, found.n), found.n)
+    ends = or_wilson(found[1:3], found.estimate, len(marks(table, statistic)))
+    return Interval(found.estimate, *ends, found.n)
 
 
 def averages(

@@ -9,11 +9,10 @@ from statsmodels.stats.proportion import confint_proportions_2indep
 from helpers import UserError
 from helpers.stats.resampling import (
     FEW,
-    LEVEL,
     Statistic,
     as_table,
     bounds,
-    is_share,
+    marks,
     mean,
     replicates,
 )
@@ -75,9 +74,10 @@ def paired_difference(
         return Difference(nothing, nothing, nothing, nothing, 0)
     draws = replicates(both, difference, strata, n_resamples, seed)
     low, high = bounds(draws, n, strata)
-    if np.isnan(low) and n >= FEW and width == 1 and is_share(both, statistic):
-        one, other = int((first > second).sum()), int((second > first).sum())
-        low, high = confint_proportions_2indep(one, n, other, n, "newcomb", alpha=1 - LEVEL)
+    one, two = marks(first, statistic), marks(second, statistic)
+    if np.isnan(low) and FEW <= (size := len(one)) == len(two):
+        alone = int((one > two).sum()), int((two > one).sum())
+        low, high = confint_proportions_2indep(alone[0], size, alone[1], size, "newcomb")
     tail, drawn = min((draws <= 0).sum(), (draws >= 0).sum()), (~np.isnan(draws)).sum()
     p = nothing if np.isnan(low) else min(1.0, 2 * (tail + 1) / (drawn + 1))
     return Difference(float(difference(both)), float(low), float(high), float(p), n)

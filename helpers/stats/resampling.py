@@ -75,7 +75,8 @@ def bootstrap(
     statistic : callable
         Takes an array of shape (..., n, k), with k = 1 for one column, and reduces its last two
         axes; see :func:`mean`. An attribute ``bounds`` of it, as the area under a ROC curve has
-        one (:func:`helpers.metrics.detection.bounds`), stands in for the percentiles.
+        one (:func:`helpers.metrics.detection.bounds`), stands in for the percentiles. An attribute
+        ``marks`` says of which zeros and ones of the table it is the share, as a mean is of all.
     strata : array_like, shape (n,), optional
         Labels, such as relations; each resample holds as many rows of each as there are. Strata
         of fewer than five rows count as one.
@@ -126,8 +127,8 @@ def bootstrap(
         low, high = own(estimate, draws, table)
     else:
         low, high = bounds(draws, len(table), strata, estimate if centred else None)
-    if len(table) >= FEW and is_share(table, statistic):
-        low, high = or_wilson((low, high), estimate, len(table))
+    if len(found := marks(table, statistic)) >= FEW:
+        low, high = or_wilson((low, high), float(estimate), len(found))
     if estimate.ndim == 0:
         return Interval(float(estimate), float(low), float(high), len(table))
     return Interval(estimate, low, high, len(table))
@@ -232,14 +233,19 @@ def wilson(successes: float, n: float) -> Interval:
     return Interval(successes / n, max(0.0, float(low)), min(1.0, float(high)), n)
 
 
-def is_share(table: np.ndarray, statistic: Statistic) -> bool:
-    """Say whether a statistic is the mean of zeros and ones."""
-    return statistic is mean and len(table) > 0 and bool(np.isin(table, (0.0, 1.0)).all())
+def marks(table: np.ndarray, statistic: Statistic) -> np.ndarray:
+    """Return the zeros and ones of which a statistic is the share; none if it is something else."""
+    found = table[:, 0] if statistic is mean else getattr(statistic, "marks", _none)(table)
+    return found if np.isin(found, (0.0, 1.0)).all() else found[:0]
+
+
+def _none(table: np.ndarray) -> np.ndarray:
+    return table[:0, 0]
 
 
 def or_wilson(ends: tuple[float, float], share: float, n: float) -> tuple[float, float]:
     """Return the bounds of a share of n facts; Wilson's where its resamples give none."""
-    return wilson(share * n, n)[1:3] if np.isnan(ends[0]) else ends
+    return wilson(share * n, n)[1:3] if n and np.isnan(ends[0]) else ends
 
 
 def as_table(values: npt.ArrayLike) -> np.ndarray:

@@ -77,12 +77,6 @@ def by_setting(said: pd.DataFrame, **draws: int) -> pd.DataFrame:
     return pd.DataFrame(found, columns=["setting", "measure", *stats.Interval._fields])
 
 
-def measure(name: str) -> Callable[[np.ndarray], np.ndarray]:
-    """Return the statistic of a measure, of rows of `helpers.metrics.knowledge_base.indicators`."""
-    place = kb.MEASURES.index(name)
-    return lambda values: kb.statistic(values)[..., place]
-
-
 def level(
     measured: pd.DataFrame, said: pd.DataFrame, setting: str, name: str
 ) -> tuple[float, float, float, int]:
@@ -107,7 +101,7 @@ def step(
     found: Sequence[float] = NOTHING
     if len(first) and len(second):
         values = kb.indicators(second), kb.indicators(first)
-        found = stats.paired_difference(*values, measure(name), first["stratum"], **draws)
+        found = stats.paired_difference(*values, kb.measure(name), first["stratum"], **draws)
     return (*found[:3], _asked(said, after, name))
 
 
@@ -118,7 +112,7 @@ def _asked(said: pd.DataFrame, setting: str, name: str) -> int:
 
 def contrast(rows: pd.DataFrame, first: str, second: str, **draws: int) -> stats.Interval:
     """Estimate first minus second of two measures of the same responses."""
-    one, two = measure(first), measure(second)
+    one, two = kb.measure(first), kb.measure(second)
     values = kb.indicators(rows)
     return stats.bootstrap(values, lambda v: one(v) - two(v), rows["stratum"], **draws)
 
@@ -250,7 +244,7 @@ def comparisons(
 
 
 def _alone(rows: pd.DataFrame, name: str, **draws: int) -> stats.Interval:
-    return stats.bootstrap(kb.indicators(rows), measure(name), rows["stratum"], **draws)
+    return stats.bootstrap(kb.indicators(rows), kb.measure(name), rows["stratum"], **draws)
 
 
 def beside(
