@@ -215,7 +215,7 @@ def put(place, value):
             put("measures.0.n", 24),
             "monitor: MONITOR is reported with n 24, and its answers give 20",
         ),
-        (put("measures.0.low", None), "MONITOR is reported with low undefined, and its answers"),
+        (put("measures.1.low", None), "coverage is reported with low undefined, and its answers"),
         (put("measures.3.measure", "best"), "monitor: its measures are not the study's, which are"),
         (lambda run: run["measures"].pop(), "monitor: its measures are not the study's, which are"),
         (lambda run: run["measures"].append(run["measures"][0]), "are not the study's"),
