@@ -167,10 +167,10 @@ def share_axis(axis: Axis) -> None:
     axis.set_major_formatter(PercentFormatter(1))
 
 
-def name_rows(ax: Axes, names: Iterable[object]) -> None:
+def name_rows(ax: Axes, names: Iterable[object], **text: object) -> None:
     """Name the rows of a figure, the first on top, with half a row of room above and below."""
     shown = [plain(str(name)) for name in names]
-    ax.set_yticks(range(len(shown)), shown)
+    ax.set_yticks(range(len(shown)), shown, **text)
     ax.set_ylim(len(shown) - 0.4, -0.6)
 
 
