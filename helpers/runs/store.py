@@ -101,75 +101,51 @@ def alone(folder: Path, what: str = "run") -> Iterator[None]:
 def save(
     run: Run,
     *,
-    answers: pd.DataFrame,
     metrics: pd.DataFrame,
-    model: dict[str, Any],
-    dataset: dict[str, Any],
-    extra: dict[str, Any] | None = None,
-) -> Path:
-    """Write a run's two tables and, last of all, its manifest; each file whole or not at all.
-
-    Parameters
-    ----------
-    run : Run
-        As ``start`` returned it.
-    answers, metrics : DataFrame
-        What the model said, and what was computed from it.
-    model, dataset : dict
-        As ``helpers.models.describe`` and ``helpers.datasets.source`` return them.
-    extra : dict, optional
-        Further entries of the manifest.
-
-    Returns
-    -------
-    Path
-        The run's folder.
-
-    Raises
-    ------
-    UserError
-        If a file cannot be written.
-    """
-    on = str(model.get("device", ""))
-    manifest = {**_begun(run, on), "model": model, "dataset": dataset, **(extra or {})}
-    _write(run.folder, {"answers.parquet": answers, "metrics.parquet": metrics}, manifest)
-    return run.folder
-
-
-def save_synthesis(
-    run: Run,
-    *,
-    metrics: pd.DataFrame,
+    answers: pd.DataFrame | None = None,
+    model: dict[str, Any] | None = None,
+    dataset: dict[str, Any] | None = None,
     read: pd.DataFrame | None = None,
     extra: dict[str, Any] | None = None,
 ) -> Path:
-    """Write the main table of a chapter that asks no model, and last of all its manifest.
+    """Write a run's tables and, last of all, its manifest; each file whole or not at all.
 
     Parameters
     ----------
     run : Run
         As ``start`` returned it.
-    metrics : DataFrame
-        The chapter's main table.
+    metrics, answers : DataFrame
+        What was computed, and what the model said; a run without answers is a synthesis.
+    model, dataset : dict
+        As ``helpers.models.describe`` and ``helpers.datasets.source`` return them; none of a
+        synthesis.
     read : DataFrame, optional
-        The runs that it was made from, rows of ``load``; the manifest tells each one's folder,
-        model, chapter, data set, seed and end, and the SHA-256 of its ``metrics.parquet``.
+        The runs that a synthesis was made from, rows of ``load``; the manifest tells each one's
+        folder, model, chapter, data set, seed and end, and the SHA-256 of its ``metrics.parquet``.
     extra : dict, optional
         Further entries of the manifest.
 
     Returns
     -------
     Path
-        The run's folder, which ``load`` leaves out.
+        The run's folder; ``load`` leaves out that of a synthesis.
 
     Raises
     ------
     UserError
         If a file cannot be written, or a run that was read has lost its metrics.
     """
-    rows = [] if read is None else [_origin(row) for row in read.itertuples()]
-    told = {**_begun(run), "kind": SYNTHESIS, "read": rows, **(extra or {})}
-    _write(run.folder, {"metrics.parquet": metrics}, told)
+    told = {"chapter": run.chapter, "parameters": run.parameters}
+    told["seed"] = run.parameters.get("seed")
+    told |= environment.describe(run.started, str((model or {}).get("device", "")))
+    tables = {"metrics.parquet": metrics}
+    if answers is None:
+        rows = [] if read is None else [_origin(row) for row in read.itertuples()]
+        told |= {"kind": SYNTHESIS, "read": rows}
+    else:
+        tables["answers.parquet"] = answers
+        told |= {"model": model, "dataset": dataset}
+    _write(run.folder, tables, told | (extra or {}))
     return run.folder
 
 
@@ -214,10 +190,7 @@ def metrics(folder: str | Path) -> pd.DataFrame:
 
 def manifest(folder: str | Path) -> dict[str, Any]:
     """Return the manifest of the run in ``folder``; a ``UserError`` says if it has none."""
-    path = Path(folder) / "run.json"
-    if not path.is_file():
-        raise UserError(f"{path.parent} holds no {path.name}: the run has not finished there.")
-    return _told(path)
+    return _told(_there(Path(folder) / "run.json"))
 
 
 def parameters(manifest: Mapping[str, Any]) -> dict[str, Any]:
@@ -240,13 +213,6 @@ def _told(path: Path) -> dict[str, Any]:
         raise UserError(f"{path} is damaged ({error}): run the chapter again.") from error
 
 
-def _begun(run: Run, on: str = "") -> dict[str, Any]:
-    """Return what is known of a run without its model."""
-    told = {"chapter": run.chapter, "parameters": run.parameters}
-    told["seed"] = run.parameters.get("seed")
-    return told | environment.describe(run.started, on)
-
-
 def _row(manifest: dict[str, Any], folder: Path) -> dict[str, Any]:
     """Return the row that ``load`` shows of one manifest."""
     kept = ("chapter", "seed", "finished", "seconds", "device", "parameters")
@@ -257,14 +223,11 @@ def _row(manifest: dict[str, Any], folder: Path) -> dict[str, Any]:
 
 def _origin(found: Any) -> dict[str, Any]:
     """Return what a synthesis keeps of a run that it read: a row of ``load``."""
+    table = _there(found.folder / "metrics.parquet")
     kept = ("model", "chapter", "dataset", "seed", "finished")
-    table = found.folder / "metrics.parquet"
-    if not table.is_file():
-        raise UserError(f"{found.folder} holds no {table.name}: run its chapter again.")
-    checksum = hashlib.sha256(table.read_bytes()).hexdigest()
     return {name: getattr(found, name) for name in kept} | {
         "folder": os.path.relpath(found.folder, ROOT),
-        "sha256": checksum,
+        "sha256": hashlib.sha256(table.read_bytes()).hexdigest(),
     }
 
 
@@ -288,12 +251,17 @@ def _write(folder: Path, tables: dict[str, pd.DataFrame], manifest: dict[str, An
             part.replace(folder / name)
 
 
+def _there(path: Path) -> Path:
+    """Return the path of a finished run's file."""
+    if not path.is_file():
+        raise UserError(f"{path.parent} holds no {path.name}: run the chapter to its end there.")
+    return path
+
+
 def _read(path: Path) -> pd.DataFrame:
     """Return a run's table."""
-    if not path.is_file():
-        raise UserError(f"{path.parent} holds no {path.name}: the run has not finished there.")
     try:
-        return pd.read_parquet(path, page_checksum_verification=True)
+        return pd.read_parquet(_there(path), page_checksum_verification=True)
     except (OSError, ValueError) as error:
         raise UserError(
             f"{path} is damaged ({' '.join(str(error).split())[:120]}): run the chapter again; "

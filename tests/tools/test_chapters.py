@@ -121,7 +121,7 @@ def test_a_synthesis_reads_the_runs_of_all_models(tmp_path):
         about = {"model": {"name": name}, "dataset": {"name": "none"}}
         runs.save(begun, answers=table, metrics=table, **about)
     earlier = runs.start("summary", {"seed": 0}, folder / "synthesis" / "earlier")
-    runs.save_synthesis(earlier, metrics=table)  # not among what is read
+    runs.save(earlier, metrics=table)  # not among what is read
     stand_ins.write_synthesis(tmp_path)
     with pytest.raises(UserError, match="runs_dir is set with --runs"):
         chapters.run("summary", "ignored", ["runs_dir=here"], folder, tmp_path)
