@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+from sphinx.application import Sphinx
 
 from helpers import findings
 
@@ -44,3 +45,24 @@ def test_what_is_not_there_is_left_out(book, line):
 def test_pages_name_findings_that_chapters_have(line):
     chapter, _, claims = line.partition(": ")
     assert {claim.strip() for claim in claims.split(",")} <= set(findings.wordings(chapter))
+
+
+@pytest.mark.parametrize("text", re.findall(r"\{when-found\} (.+)", TEXT))
+def test_conditions_name_a_finding_of_the_page(text):
+    assert text in LINES.splitlines()
+
+
+def test_a_page_shows_what_was_found_and_the_text_that_rests_on_it(book):
+    told = "```{when-found} monitor: {}\nText on *{}*.\n```\n"
+    lines = "# Page\n\n```{main-findings}\nmonitor: wrong_hint\nmonitor: level\n```\n\n"
+    page = lines + "".join(told.replace("{}", claim) for claim in ("wrong_hint", "level"))
+    (book / "index.md").write_text(page, encoding="utf-8")
+    given = {"extensions": ["myst_parser"], "html_theme": "basic"}
+    app = Sphinx(book, None, book / "html", book / "trees", "html", given, status=None)
+    main_findings.setup(app)
+    app.build()
+    made = (book / "html" / "index.html").read_text(encoding="utf-8")
+    assert made.count("A wrong word costs 10 points.") == 1
+    assert made.count("left out here and below") == 1
+    assert "Text on <em>wrong_hint</em>" in made
+    assert "Text on <em>level</em>" not in made

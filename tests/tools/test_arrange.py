@@ -3,7 +3,7 @@
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
-from book.tools.arrange import answer_first, split, titled
+from book.tools.arrange import answer_first, described, split, titled
 
 
 def chapter(*more):
@@ -52,3 +52,27 @@ def test_a_section_is_called_by_what_its_first_finding_says(decision, shown):
     page = titled(chapter(*cells), words, {"rises": decision, "more": "undecided"})
     assert page.cells[2].source == f"## {shown}"
     assert page.cells[0].source == "(a)=\n# Is it so?"
+
+
+@pytest.mark.parametrize(
+    ("said", "alt"),
+    [
+        ({"rises": "It rises.", "more": "More."}, "Dots. It rises."),
+        ({"more": "More.", "other": "Other."}, "Dots. More."),
+        ({"before": "Before.", "other": "Other."}, "Dots. Before."),
+        ({"other": "Other."}, "Dots."),
+    ],
+)
+def test_a_figure_is_described_by_what_was_found_beside_it(said, alt):
+    figure = new_code_cell("draw()")
+    figure.metadata = {"mystnb": {"image": {"alt": "Dots."}}}
+    named = {claim: new_code_cell(f'found("{claim}", x)') for claim in said.keys() | {"rises"}}
+    cells = [named["rises"]] if "rises" in said else []
+    cells += [named["more"]] if "more" in said else []
+    first = [named["before"]] if "before" in said else []
+    rest = [named["other"]] if "other" in said else []
+    page = described(
+        new_notebook(cells=[*first, figure, *cells, new_markdown_cell("## Next"), *rest]), said
+    )
+    shown = next(cell for cell in page.cells if cell.metadata.get("mystnb"))
+    assert shown.metadata["mystnb"]["image"]["alt"] == alt
