@@ -138,12 +138,12 @@ def save(
     told = {"chapter": run.chapter, "parameters": run.parameters}
     told["seed"] = run.parameters.get("seed")
     told |= environment.describe(run.started, str((model or {}).get("device", "")))
-    tables = {"metrics.parquet": metrics}
+    tables = {"answers.parquet": answers, "metrics.parquet": metrics}
     if answers is None:
+        del tables["answers.parquet"]
         rows = [] if read is None else [_origin(row) for row in read.itertuples()]
         told |= {"kind": SYNTHESIS, "read": rows}
     else:
-        tables["answers.parquet"] = answers
         told |= {"model": model, "dataset": dataset}
     _write(run.folder, tables, told | (extra or {}))
     return run.folder

@@ -9,6 +9,7 @@ from statsmodels.stats.proportion import confint_proportions_2indep
 from helpers import UserError
 from helpers.stats.resampling import (
     FEW,
+    LEVEL,
     Statistic,
     as_table,
     bounds,
@@ -77,7 +78,8 @@ def paired_difference(
     one, two = marks(first, statistic), marks(second, statistic)
     if np.isnan(low) and FEW <= (size := len(one)) == len(two):
         alone = int((one > two).sum()), int((two > one).sum())
-        low, high = confint_proportions_2indep(alone[0], size, alone[1], size, "newcomb")
+        ways = {"method": "newcomb", "alpha": 1 - LEVEL}
+        low, high = confint_proportions_2indep(alone[0], size, alone[1], size, **ways)
     tail, drawn = min((draws <= 0).sum(), (draws >= 0).sum()), (~np.isnan(draws)).sum()
     p = nothing if np.isnan(low) else min(1.0, 2 * (tail + 1) / (drawn + 1))
     return Difference(float(difference(both)), float(low), float(high), float(p), n)

@@ -229,8 +229,11 @@ def put(place, value):
         (put("answers.sha256", "0" * 64), f"{FILE} has the SHA-256 "),
         (put("answers.rows", 3), "its manifest says 3 answers, and it holds 96"),
         (put("answers.file", "../../x"), "schema at runs/monitor/answers/file"),
-        (put("answers.file", "multiplicity/answers.parquet"), "its manifest names ['"),
-        (put("answers.file", "other/answers.parquet"), "['other/answers.parquet'], and it"),
+        (
+            put("answers.file", "multiplicity/answers.parquet"),
+            "does not name once what it holds: see monitor/",
+        ),
+        (put("answers.file", "other/answers.parquet"), "see monitor/answers.parquet, other/"),
         (put("dataset.checksum", 5), "does not fit the schema at runs/monitor/dataset/checksum"),
         (put("parameters.\x1b[31m", {}), "schema at runs/monitor/parameters/[31m: {} is not valid"),
         (put("user", "ann"), "schema at runs/monitor: Additional properties are not allowed"),

@@ -70,7 +70,8 @@ def _form(shared: Shared) -> None:
             raise UserError(f"it holds a run of {name!r}, which is no study here")
     named = sorted(run["answers"]["file"] for run in runs.values())
     if named != sorted(shared.files):
-        raise UserError(f"its manifest names {named}, and it holds {sorted(shared.files)}")
+        odd = sorted({*named} ^ {*shared.files}) or named
+        raise UserError(f"its manifest does not name once what it holds: see {', '.join(odd)}")
     for told in (run["answers"] for run in runs.values()):
         digest = hashlib.sha256(shared.files[file := told["file"]]).hexdigest()
         if digest != told["sha256"]:
