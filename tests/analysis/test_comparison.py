@@ -328,10 +328,13 @@ def test_a_table_says_why_no_side_is_better():
 
 
 def test_an_unknown_reference_is_refused():
+    runs = pd.DataFrame({"label": ["a", "b"], "manifest": [{"model": {}}] * 2})
+    found = {"monitor": dict.fromkeys("ab", pd.DataFrame())}
+    assert analysis.sizes(runs, found, "b") == {"a": None, "b": None}
     with pytest.raises(UserError, match="The reference z is not compared here: name one of a, b"):
-        analysis.check("z", ["a", "b"])
+        analysis.sizes(runs, found, "z")
     with pytest.raises(UserError, match="z is not compared here: no model has finished runs"):
-        analysis.check("z", [])
+        analysis.sizes(runs, {}, "z")
 
 
 @given(st.lists(st.integers(1, 999), min_size=1, max_size=8))

@@ -23,7 +23,7 @@ class Executed:
 
 
 def execute(chapter: str, words: list[str], **fixed: str) -> Executed:
-    """Execute all cells of a chapter but its installation; render all that it shows.
+    """Execute all cells of a chapter; render all that it shows.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ def execute(chapter: str, words: list[str], **fixed: str) -> Executed:
     given = settings.read(template, words) | fixed
     for cell in nbformat.read(template, 4).cells:
         tags = cell.metadata.get("tags", [])
-        if cell.cell_type != "code" or "install" in tags:
+        if cell.cell_type != "code":
             continue
         said = io.StringIO()
         with contextlib.redirect_stdout(said):

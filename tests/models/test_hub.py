@@ -110,7 +110,7 @@ def test_revisions_are_of_models_on_the_hub_only(tmp_path, monkeypatch, name, se
     (tmp_path / "here").mkdir()
     with pytest.raises(UserError, match=sentence):
         checkpoints.find(name)
-    assert not checkpoints.on_hub(name)
+    assert checkpoints.hub_id(name) is None
     assert checkpoints.commit(name) is None
 
 
