@@ -45,8 +45,8 @@ def paired_difference(
     Difference
         p: twice the smaller share of resamples at or beyond 0, one resample added to each count.
         Not numbers without rows; bounds and p are none either for one row alone, nor where all
-        resamples are alike, but for means of zeros and ones of twenty rows or more: these have
-        Newcombe's interval (1998) of the share that the first alone has less that of the second.
+        resamples are alike, but for shares of twenty zeros and ones or more: these have Newcombe's
+        interval (1998), of the share that the first alone has less that of the second alone.
 
     Raises
     ------
