@@ -2,7 +2,6 @@
 
 import json
 
-import numpy as np
 import pytest
 from hypothesis import given, strategies
 
@@ -28,8 +27,7 @@ POINTS = "20.0 [{}] points."
         ((0.2, 0.0004, 0.3, 90), "undecided", f"90 facts: {POINTS.format('0.0, 30.0')}"),
         ((0.2, 0.0006, 0.3, 90), "holds", f"More, by {POINTS.format('0.1, 30.0')}"),
         ((0.2, nan, nan, 1), "undecided", "1 facts: 20.0 points."),
-        ((1.0, 1.0, 1.0, 19), "undecided", "19 facts: 100.0 points."),
-        ((1.0, 1.0, 1.0, 20), "holds", "More, by 100.0 [100.0, 100.0] points."),
+        ((1.0, 1.0, 1.0, 2000), "undecided", "2,000 facts: 100.0 points."),
         ((nan, nan, nan, 0), "undefined", "Is more: undefined for this run."),
     ],
 )
@@ -43,12 +41,9 @@ def test_a_difference_gives_its_number_of_pairs():
     assert findings.decide("is_more", difference, **WORDS).n == 36
 
 
-@pytest.mark.parametrize("n", [2, 19, 20, 2000])
-def test_an_interval_that_cannot_vary_decides_nothing(n):
-    finding = findings.decide("is_more", (1.0, 1.0, 1.0, n), **WORDS)
-    assert (finding.decision, np.isnan(finding.low)) == (findings.UNDECIDED, True)
+def test_an_interval_that_cannot_vary_decides_nothing_that_is_compared():
     kept = findings.Findings()
-    kept.compare("all alike", (1.0, 1.0, 1.0, n))
+    kept.compare("all alike", (1.0, 1.0, 1.0, 2000))
     assert kept.compared()["decision"].tolist() == [findings.UNDECIDED]
 
 
