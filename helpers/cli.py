@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from helpers import UserError
+from helpers import UserError, printable
 
 Commands = Mapping[str, tuple[Callable[[argparse.Namespace], int | None], str]]
 ARGUMENTS: dict[str, dict[str, Any]] = {
@@ -273,11 +273,6 @@ def read_value(name: str, text: str, default: Any) -> Any:
             f"The parameter {name} takes {KINDS.get(kind, kind.__name__)}, "
             f"as in {name}={default}, and '{text}' is none."
         ) from error
-
-
-def printable(text: object) -> str:
-    """Return a text without what a terminal, or the log of a workflow, takes for a command."""
-    return "".join(filter(str.isprintable, " ".join(str(text).split())))
 
 
 def _table(summary: Any) -> str:
