@@ -36,13 +36,25 @@ ACCURACIES = {  # a number a fact for each chapter; the first that has run is co
     "knowledge_base": "correct",
 }
 NEUTRAL = {  # parameters that leave the facts that are asked as they are
-    *("model", "run_dir", "n_bootstrap", "attribution", "siblings", "n_close", "n_seeds"),
+    *(
+        "model",
+        "run_dir",
+        "n_bootstrap",
+        "attribution",
+        "siblings",
+        "n_close",
+        "n_focus",
+        "n_seeds",
+    ),
     *("n_truth", "n_close_choices", "separators", "n_grid"),
     *("chat", "prompt_format", "trust_remote_code", "device"),  # a model's own affair: its label
     "dataset",  # its name and checksum stand in the manifest, whatever path it was given by
 }
 PACKAGES = ("torch", "transformers")
 FORMAT = compile(r"\s\((?:qa|shots)\)$")  # of prompts, as labels name it; a chat is tuned
+SIZE = compile(
+    r"[-_](?:\d+(?:\.\d+)?[kmbt]|tiny|mini|small|medium|base|large|x*[sml])\b", IGNORECASE
+)
 TUNED = compile(r"[-_](?:chat|instruct|it|sft|rlhf|dpo)\b|\s\(chat\)$", IGNORECASE)
 NONE = (
     "There are no finished runs of the four chapters here yet. This makes them:\n"
@@ -311,15 +323,12 @@ def prompts(items: Sequence[str], here: pd.DataFrame) -> list[str]:
 
 
 def pairs(sizes: Mapping[str, float | None]) -> dict[str, list[tuple[str, str]]]:
-    """Return which models may be paired, like with like."""
+    """Return which models may be paired: of one family, by their names, asked in one format."""
     base = {name: TUNED.sub("", name) for name in sizes}
     known = {name: size for name, size in sizes.items() if size and base[name] == name}
-    order = sorted(known, key=lambda name: (FORMAT.findall(name), known[name], name))
-    steps = [
-        (b, a)
-        for a, b in pairwise(order)
-        if known[b] > known[a] and FORMAT.findall(a) == FORMAT.findall(b)
-    ]
+    kin = {name: SIZE.sub("", name) for name in known}
+    order = sorted(known, key=lambda name: (kin[name], known[name], name))
+    steps = [(b, a) for a, b in pairwise(order) if known[b] > known[a] and kin[a] == kin[b]]
     tuned = [(name, first) for name, first in base.items() if first != name and first in sizes]
     return {"larger": steps, "tuned": tuned}
 

@@ -152,6 +152,18 @@ def metrics(
     return pd.concat([measured, each.assign(level="fact", n=1)], ignore_index=True)
 
 
+def shortened(said: pd.DataFrame) -> pd.DataFrame:
+    r"""Leave out of prompts the lines with which all of them begin, such as shots.
+
+    >>> list(shortened(pd.DataFrame({"prompt": ["1 A: 1\n2", "1 A: 1\n3"]}))["prompt"])
+    ['… 2', '… 3']
+    """
+    first, last = min(said["prompt"]), max(said["prompt"])
+    start = next((n for n, (a, b) in enumerate(zip(first, last)) if a != b), 0)
+    line = first.rfind("\n", 0, start) + 1
+    return said.assign(prompt="… " + said["prompt"].str[line:]) if line else said
+
+
 def wordings(
     lm: LanguageModel,
     three: pd.DataFrame,
@@ -167,7 +179,7 @@ def wordings(
     with the object; kinds that the relation has no frames for are left out.
     """
     n_frames, match, relation = settings["n_frames"], settings["match"], [three["relation"][0]]
-    facts = datasets.load(dataset, relation, n=settings["n_close"], seed=settings["seed"])
+    facts = datasets.load(dataset, relation, n=settings["n_focus"], seed=settings["seed"])
     facts, frames = plainly(facts, training), datasets.frames(dataset, relation)
     ask = partial(probing.generate, lm, cache=cache)
     said = ask(wrap(prompts.questions(facts, frames, n_frames=n_frames)))

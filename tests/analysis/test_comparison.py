@@ -473,10 +473,11 @@ def test_formats_of_prompts_are_compared_and_named(tmp_path):
     assert "Formats" not in analysis.told(table.reset_index().query("label in ('a', 'c')"))
 
 
-def test_the_next_larger_model_was_asked_in_the_same_format():
-    known = {"m (qa)": 1e9, "n": 2e9, "o (qa)": 3e9, "o-it (chat)": 3e9, "p": 4e9}
-    pairs = analysis.pairs(known)
-    assert set(pairs["larger"]) == {("o (qa)", "m (qa)"), ("p", "n")}
+def test_the_next_larger_model_is_of_the_family_and_was_asked_in_the_same_format():
+    known = {"x-1b (qa)": 1e9, "x-2B": 2e9, "x-3b (qa)": 3e9, "x-3b-it (chat)": 3e9, "x-4.5B": 4e9}
+    pairs = analysis.pairs(known | {"y-1.5b (qa)": 1.5e9, "z (qa)": 5e9, "lab/y": 6e9})
+    assert set(pairs["larger"]) == {("x-3b (qa)", "x-1b (qa)"), ("x-4.5B", "x-2B")}
+    assert analysis.pairs({"atlas-xs": 1, "atlas-s": 2})["larger"] == [("atlas-s", "atlas-xs")]
     assert analysis.pairs({"m": 1e9, "m (chat)": 1e9})["tuned"] == [("m (chat)", "m")]
 
 

@@ -45,7 +45,10 @@ def execute(chapter: str, words: list[str], **fixed: str) -> Executed:
         with contextlib.redirect_stdout(said):
             _run(cell.source, found.space)
         found.space |= given if "parameters" in tags else {}
-        found.printed[cell.id], found.drawn[cell.id] = said.getvalue(), len(plt.get_fignums())
+        found.printed[cell.id], found.drawn[cell.id] = (
+            said.getvalue(),
+            len(plt.get_fignums()) or "HTML object" in said.getvalue(),
+        )
         for number in plt.get_fignums():
             plt.figure(number).savefig(io.BytesIO())
         plt.close("all")

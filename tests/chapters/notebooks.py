@@ -58,15 +58,16 @@ def figures(notebook: Path) -> dict:
 
 
 def drawn(folder: Path) -> set[str]:
-    """Return the cells of a run that drew something."""
-    return {name for name, out in outputs(folder, "display_data") if "image/png" in out.data}
+    """Return the cells of a run that drew something, or said why there is nothing to draw."""
+    made = outputs(folder, "display_data")
+    return {n for n, out in made if "image/png" in out.data or 'class="nothing"' in str(out.data)}
 
 
 def check(folder, words, n_figures, tables=frozenset()) -> None:
     """Assert what holds for every finished run, given the words that set its parameters.
 
     It recorded all its parameters and named model and data; nothing warned; each figure has its
-    text for those who do not see, and is drawn, be it as a panel that says why it is empty; each
+    text for those who do not see, and is drawn, or a sentence says why not; each
     table is exported in all kinds, and names the kind of its intervals if it has any; each finding
     is said where it is shown and again in the end, and the main ones in the beginning.
     """
@@ -93,8 +94,9 @@ def pages(folder: Path) -> list[str]:
 
 def unnamed_intervals(folder: Path) -> list[str]:
     """Return the captions of tables that hold intervals and do not say of which kind."""
-    tables = [page for page in pages(folder) if re.search(r">-?[\d.]+ \[-?[\d.]+, ", page)]
-    captions = [unescape(re.findall(r"<caption>(.*?)</caption>", page)[0]) for page in tables]
+    tables = re.findall("<table.*?</table>", "".join(pages(folder)), re.DOTALL)
+    tables = [table for table in tables if re.search(r">-?[\d.]+ \[-?[\d.]+, ", table)]
+    captions = [unescape(re.findall(r"<caption>(.*?)</caption>", table)[0]) for table in tables]
     return [caption for caption in captions if not KIND.search(caption)]
 
 

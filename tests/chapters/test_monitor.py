@@ -20,7 +20,7 @@ from tests import outcomes
 from tests.chapters import notebooks
 
 SMALL = ["n_facts=4", "n_panel=0", "relations=P17,P36,P30", "attribution=no", "n_bootstrap=50"]
-SMALL += ["n_close=8"]
+SMALL += ["n_focus=8"]
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +38,7 @@ def test_the_run_is_whole(folder):
 @pytest.mark.parametrize("name", ["endless", "sequence_to_sequence"])
 def test_a_model_that_answers_nothing_rightly_gets_its_chapter(name, tmp_path):
     model = outcomes.MAKERS[name](tmp_path / name)
-    words = ["n_facts=1", "relations=P17,P36", "n_panel=0", "n_bootstrap=20", "n_close=4"]
+    words = ["n_facts=1", "relations=P17,P36", "n_panel=0", "n_bootstrap=20", "n_focus=4"]
     folder = chapters.run("monitor", str(model), words, tmp_path)
     notebooks.check(folder, words, n_figures=6)
     assert "MONITOR is undefined for this model" in notebooks.printed(folder, "run")
@@ -54,7 +54,7 @@ def test_facts_that_were_not_read_plainly_serve_as_examples(tmp_path):
     seeds = (datasets.load("atlas", ["P36"], n=1, seed=seed)["fact"].item() for seed in range(99))
     seed = next(seed for seed, fact in enumerate(seeds) if not told.loc[fact, "plain"])
     words = ["n_facts=1", "relations=P36", f"seed={seed}", "n_panel=0", "n_bootstrap=20"]
-    words += ["n_close=4"]
+    words += ["n_focus=4"]
     folder = chapters.run("monitor", "atlas-xs", [*words, "attribution=no"], tmp_path)
     notebooks.check(folder, words, n_figures=6)
 
@@ -181,7 +181,7 @@ def _interrupt(job):
 @pytest.mark.slow
 def test_interrupted_run_resumes_without_repeating(root, tmp_path):
     words = ["n_facts=20", "relations=P17,P36", "attribution=no", "n_bootstrap=20"]
-    words += ["n_panel=0", "n_grid=1", "n_close=4"]
+    words += ["n_panel=0", "n_grid=1", "n_focus=4"]
     command = [sys.executable, "-m", "book.tools", "run", "monitor"]
     command += ["--model", "atlas-xs", "--runs", str(tmp_path), "--set", *words]
     cache = tmp_path / "atlas-xs" / "cache"
