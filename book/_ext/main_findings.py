@@ -9,7 +9,10 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 from helpers import findings
+from helpers.prompts import wrapping
+from helpers.studies import STUDIES
 
+MEASURED = {name: study.TITLE for name, study in STUDIES.items()} | {"calibration": "calibration"}
 FEWER = (
     '<p class="note-below">Sentences and figures are left out here and below where these runs '
     "asked too little to tell.</p>"
@@ -34,6 +37,19 @@ def sentences(book: Path, lines: list[str]) -> list[tuple[str, str, str]]:
     return found
 
 
+def asked(book: Path) -> str:
+    """Say which models the chapters of the measures asked, as their runs name them."""
+    by: dict[str, list[str]] = {}
+    for chapter, title in MEASURED.items():
+        path = book / "chapters" / chapter / "run.json"
+        if path.is_file():
+            run = json.loads(path.read_text(encoding="utf-8"))
+            one = run.get("model")
+            names = [wrapping.label(one["name"], one["prompt_format"])] if one else run["models"]
+            by.setdefault(", ".join(names), []).append(title)
+    return "; ".join(f"{names} by {', '.join(titles)}" for names, titles in by.items())
+
+
 class MainFindings(SphinxDirective):
     """List findings, each a link to its chapter: a line ``chapter: claim`` in the body for each."""
 
@@ -55,6 +71,9 @@ class MainFindings(SphinxDirective):
         html = f'<ul class="findings">{items}</ul>{note}' if items else ""
         if len(listed) < len(list(filter(str.strip, self.content))) and not told.get("fewer"):
             told["fewer"] = html = html + FEWER
+        if MEASURED.keys() & {chapter for chapter, _, _ in listed} and not told.get("asked"):
+            told["asked"] = names = escape(asked(book))
+            html += f'<p class="note-below">Asked: {names}.</p>' if names else ""
         return [nodes.raw("", html, format="html")]
 
 

@@ -2,12 +2,12 @@
 
 import copy
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-ANSWER, OPENING = "answer", "opening"
+ANSWER, OPENING, WHEN = "answer", "opening", "when:"
 TITLE = re.compile(r"^# (.+)$", flags=re.MULTILINE)
 HEADING = re.compile(r"^(##+ ).+$", flags=re.MULTILINE)
 REST = re.compile(r"^## (Exercises|Appendix)\b", flags=re.MULTILINE)
@@ -30,6 +30,18 @@ def answer_first(notebook: NotebookNode) -> NotebookNode:
     cell.outputs = []
     cell.metadata = NotebookNode({k: v for k, v in cell.metadata.items() if k != "mystnb"})
     page.cells.insert(opening + 1, shown)
+    return page
+
+
+def fitting(notebook: NotebookNode, claims: Collection[str]) -> NotebookNode:
+    """Return a chapter without the cells, tagged ``when:CLAIM``, about what its run did not find.
+
+    So a text or a figure that needs a known training text is left out where nobody knows it.
+    """
+    page = copy.deepcopy(notebook)
+    tags = [cell.metadata.get("tags", []) for cell in page.cells]
+    needed = [{tag.removeprefix(WHEN) for tag in own if tag.startswith(WHEN)} for own in tags]
+    page.cells = [cell for cell, names in zip(page.cells, needed) if names <= set(claims)]
     return page
 
 

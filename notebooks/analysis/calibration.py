@@ -376,9 +376,9 @@ def ranking(found: pd.DataFrame, higher: bool = True) -> tuple[list[str], list[s
 
 YARDSTICK = "asked once"
 PLAIN = {YARDSTICK: "asked_once"}
-# In the questions that training left out, as a real question of a reader's would be.
+# In the questions that the atlas models' training left out: a reader's would be such, too.
 UNREAD = {
-    f"asked once, unread wording {letter}": f"asked_frame{frame}"
+    f"asked once, other wording {letter}": f"asked_frame{frame}"
     for letter, frame in zip("AB", datasets.HELD_OUT, strict=True)
 }
 # With every prompt read in full a list would be read again for each of its hundred objects.
@@ -639,7 +639,7 @@ def metrics(
 ) -> pd.DataFrame:
     """Return all figures of the chapter as the rows that its run saves."""
     pairs = agreements["first"] + " and " + agreements["second"]
-    unread = found[found["method"].isin(UNREAD)].assign(measure="area, unread wording")
+    unread = found[found["method"].isin(UNREAD)].assign(measure="area, other wording")
     named = agreements.assign(model="mean", method=pairs)
     rows = [rows.assign(measure=name) for name, _, rows in asked.values()]
     columns = ["model", "method", "measure", "estimate", "low", "high", "n"]

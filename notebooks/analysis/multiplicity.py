@@ -132,13 +132,21 @@ def examples(scores: pd.DataFrame, due: pd.Series, n: int = 3) -> list[str]:
     return [*first, *(item for item in ordered["item"] if item not in first)][:n]
 
 
-def tallied(said: pd.DataFrame, items: pd.DataFrame, picked: list[str]) -> pd.DataFrame:
-    """Write for some questions what is right, and how often each answer was chosen."""
+def tallied(
+    said: pd.DataFrame, items: pd.DataFrame, picked: list[str], lesson: pd.Series
+) -> pd.DataFrame:
+    """Write for some questions what is right, and how often each answer was chosen.
+
+    First comes what the training text says of each, if it is known.
+    """
     rows = items.set_index("item").loc[picked]
     right = [options[n] for options, n in zip(rows["options"], rows["answer"])]
     each = [said.loc[said["item"] == item, "text"].value_counts().items() for item in picked]
     chosen = [", ".join(f"{text} ×{n}" for text, n in counts) for counts in each]
-    return pd.DataFrame({"question": rows["question"], "correct": right, "chosen": chosen})
+    told = {"question": rows["question"], "correct": right, "chosen": chosen}
+    table = pd.DataFrame({"training text": lesson[picked]} | told)
+    table = table.loc[:, table.ne("").any()]
+    return table.set_index(table.columns[0])
 
 
 def drawn_again(answers: pd.DataFrame, r: int) -> pd.DataFrame:

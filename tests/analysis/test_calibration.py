@@ -193,7 +193,7 @@ def test_a_lead_is_over_the_best_other_method(rows, lead, rival):
     assert (found[3], other) == (168 if rival else 0, rival)
 
 
-UNREAD, OTHER = "asked once, unread wording A", ("asked once, unread wording B", 0.5, 0.4, 0.3, 0.5)
+UNREAD, OTHER = "asked once, other wording A", ("asked once, other wording B", 0.5, 0.4, 0.3, 0.5)
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
-from book.tools.arrange import answer_first, described, split, titled
+from book.tools.arrange import answer_first, described, fitting, split, titled
 
 
 def chapter(*more):
@@ -40,6 +40,24 @@ def test_a_chapter_without_either_stays_as_it_is():
     page, rest = split(notebook)
     assert page == notebook
     assert "has none" in rest.cells[0].source
+
+
+@pytest.mark.parametrize(
+    ("tags", "found", "kept"),
+    [
+        ([], "", True),
+        (["hide-input"], "", True),
+        (["when:rises"], "", False),
+        (["when:rises"], "rises", True),
+        (["answer", "when:rises", "when:more"], "rises", False),
+        (["answer", "when:rises", "when:more"], "rises more", True),
+    ],
+)
+@pytest.mark.parametrize("make", [new_markdown_cell, new_code_cell])
+def test_a_cell_about_what_was_not_found_is_left_out(make, tags, found, kept):
+    cell = make("Look at the left end.", metadata={"tags": tags})
+    page = fitting(chapter(cell), found.split())
+    assert (cell in page.cells, len(page.cells)) == (kept, 4 + kept)
 
 
 @pytest.mark.parametrize(
