@@ -73,14 +73,6 @@ def test_groups_by_hand(counts, groups):
     assert list(of("own", counts).groups) == [name.removesuffix(" times") for name in groups]
 
 
-def test_without_two_groups_high_and_low_are_not_compared():
-    found = of("own", [0] * 30 + [5] * 60)
-    table = found.mark(pd.DataFrame({"exposures": [0, 5, 6]}))
-    assert table[OFTEN].isna().all()
-    assert table[SELDOM].tolist() == [0, 1, 1]
-    assert found.said[OFTEN].startswith("facts that occur often in the searched corpus")
-
-
 def texts(found):
     """Return all words that levels lend to sentences, tables and figures."""
     own = [found.never, found.dose, found.alarm, found.times, found.axis, found.unread]

@@ -9,7 +9,7 @@ import contextlib
 import io
 import sys
 import warnings
-from typing import Any
+from typing import Any, ClassVar
 
 import nbformat
 from IPython.core.displayhook import DisplayHook
@@ -58,11 +58,12 @@ class Hook(DisplayHook):
 
 
 class InProcess(Engine):
-    """Execute the cells one after another, up to one that fails."""
+    """Execute the cells one after another, up to one that fails; keep the last one's names."""
+
+    left: ClassVar[dict[str, Any]] = {}
 
     @classmethod
     def execute_managed_notebook(cls, nb_man, kernel_name, **settings) -> None:
-        """Execute a notebook."""
         nb_man.output_path = None  # papermill writes it in the end, as after every cell
         main = sys.modules["__main__"]
         shell = InteractiveShell.instance(
@@ -78,6 +79,7 @@ class InProcess(Engine):
                     break
                 nb_man.cell_complete(cell, number)
         finally:
+            cls.left = dict(shell.user_ns)
             shell.restore_sys_module_state()
             InteractiveShell.clear_instance()
             sys.modules["__main__"] = main

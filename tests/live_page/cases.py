@@ -13,7 +13,6 @@ import numpy as np
 import pandas as pd
 
 from book.tools.live import MODEL, facts
-from helpers import UserError
 from tests.live_page.asking import Question, shares
 
 MOST = 24  # candidates of a case
@@ -54,23 +53,11 @@ def lead(probabilities: pd.Series, name: str) -> float:
 
 @cache
 def case(name: str) -> Case:
-    """Return a case by its name in `KINDS`, as the model's answers make it.
-
-    Raises
-    ------
-    UserError
-        If there is no such case; the sentence lists them.
-    """
-    if name not in KINDS:
-        raise UserError(f"There is no case '{name}': choose from {', '.join(KINDS)}.")
-    return clearest(KINDS[name], shares)
-
-
-def clearest(kind: Kind, answer: Callable[[list[Question]], list[pd.Series]]) -> Case:
-    """Put all candidates of a point to a model and return the case that shows it best."""
+    """Put all candidates of a point to the model and return the case that shows it best."""
+    kind = KINDS[name]
     rows = [row for _, row in kind.candidates().iterrows()]
     asked = [kind.questions(row) for row in rows]
-    told = iter(answer([question for questions in asked for question in questions]))
+    told = iter(shares([question for questions in asked for question in questions]))
     found = [[next(told) for _ in questions] for questions in asked]
     margins = np.array([kind.margin(*pair) for pair in zip(rows, found, strict=True)])
     best, count = int(margins.argmax()), int((margins >= MARGIN).sum())

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from book.tools.live import percent
-from helpers import UserError, datasets, models
+from helpers import datasets, models
 from helpers.studies import STUDIES
 
 MODEL = "atlas-s"
@@ -23,17 +23,8 @@ class Reading(NamedTuple):
 
 
 def through(fact: str, model: str = MODEL) -> list[Reading]:
-    """Ask a model one fact of the atlas in the way of each study.
-
-    Raises
-    ------
-    UserError
-        If the atlas has no such fact.
-    """
-    every = datasets.load("atlas")
-    one = every[every["fact"] == fact]
-    if one.empty:
-        raise UserError(f'The atlas has no fact "{fact}": see datasets.load("atlas").')
+    """Ask a model one fact of the atlas in the way of each study."""
+    one = datasets.load("atlas").query("fact == @fact")
     lm = models.load(model, device="cpu")
     readings = []
     for name, study in STUDIES.items():

@@ -68,10 +68,3 @@ def test_otter_finds_the_parts_of_each_question(week):
     ]
     hidden = [cell.source for cell in made.cells if cell.source.startswith("# HIDDEN\n")]
     assert hidden == [f"# HIDDEN\n{week.exercises[1].hidden()}".rstrip()]
-
-
-def test_a_rubric_of_its_own_comes_first(week):
-    why = week.exercises[2]
-    assert assignments.notes(why) == f"Because.\n\n*For marking.* {assignments.RUBRIC[why.kind]}"
-    own = type(why)(**{**vars(why), "notes": "So.\n\n*For marking.* One point."})
-    assert assignments.notes(own) == own.notes

@@ -9,35 +9,27 @@ from helpers import UserError
 
 
 @pytest.fixture
-def sound_exercises(chapter):
-    return exercises.read(chapter())
+def one(chapter):
+    return exercises.read(chapter())[1]
 
 
-@pytest.fixture
-def one(sound_exercises):
-    return sound_exercises[1]
+LONG = 'def more(x: int, y=1) -> int:\n    """Add one.\n\n    Or two.\n    """\n'
+MORE = 'def more(x):\n    """Add one."""\n'
 
 
-def test_the_stub_keeps_imports_signature_and_docstring(one):
-    assert checks.stub(one) == (
-        'import math\n\n\ndef more(x):\n    """Add one."""\n    raise NotImplementedError\n'
-    )
-
-
-def test_the_stub_keeps_annotations_defaults_and_long_docstrings(one):
-    head = 'def more(x: int, y=1) -> int:\n    """Add one.\n\n    Or two.\n    """\n'
-    made = checks.stub(replace(one, solution=f"{head}    return 2\n"))
-    assert made == f"{head}    raise NotImplementedError\n"
-
-
-def test_the_title_serves_where_there_is_no_docstring(one):
-    made = checks.stub(replace(one, solution="def more(x): return 2\n", title="How many?"))
-    assert made == 'def more(x):\n    """How many."""\n    raise NotImplementedError\n'
-
-
-def test_the_stub_gives_no_constant_away(one):
-    solution = "import re\nANSWER = 2\nimport math\ndef more(x):\n    return ANSWER\n"
-    assert "ANSWER" not in checks.stub(replace(one, solution=solution))
+@pytest.mark.parametrize(
+    ("solution", "head"),
+    [
+        (None, f"import math\n\n\n{MORE}"),
+        (f"{LONG}    return 2\n", LONG),  # annotations, defaults, and a docstring of paragraphs
+        ("def more(x): return 2\n", 'def more(x):\n    """How many."""\n'),  # else its title
+        (f"import re\nANSWER = 2\nimport math\n{MORE}    return ANSWER\n",
+         f"import re\nimport math\n\n\n{MORE}"),
+    ],
+)  # fmt: skip
+def test_the_stub_keeps_imports_signature_and_docstring(one, solution, head):
+    changed = replace(one, solution=solution or one.solution, title="How many?")
+    assert checks.stub(changed) == f"{head}    raise NotImplementedError\n"
 
 
 @pytest.mark.parametrize(

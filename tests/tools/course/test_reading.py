@@ -36,11 +36,6 @@ def test_a_broken_exercise_ends_in_a_sentence(chapter, sound, old, new, message)
         exercises.read(chapter(sound.replace(old, new, 1)))
 
 
-def test_code_in_another_language_stays_in_the_text():
-    text = "Say\n\n```text\nhello\n```\n\nand end."
-    assert exercises.without_code(text) == (text, [])
-
-
 @pytest.mark.parametrize(
     ("markdown", "shown"),
     [

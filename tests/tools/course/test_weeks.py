@@ -17,14 +17,6 @@ def found():
     return [e for name in render.chapters() for e in exercises.read(TEMPLATES / f"{name}.ipynb")]
 
 
-@pytest.fixture
-def times(tmp_path):
-    """Return a table in which one chapter takes a quarter of an hour."""
-    path = tmp_path / "times.csv"
-    pd.DataFrame({"notebook": ["b"], "minutes": [15.0]}).to_csv(path)
-    return path
-
-
 def test_weeks_are_as_even_as_the_order_allows():
     minutes = [5, 10, 30, 5, 10, 20, 15, 5, 40, 10]
     cuts = [(0, *ends, 10) for ends in combinations(range(1, 10), 3)]
@@ -33,15 +25,13 @@ def test_weeks_are_as_even_as_the_order_allows():
     assert sum(sum(minutes[a:b]) ** 2 for a, b in pairwise(ends)) == best
 
 
-def test_a_run_counts_where_its_chapter_begins(found, times):
+def test_a_run_counts_where_its_chapter_begins(found, tmp_path):
+    times = tmp_path / "times.csv"
+    pd.DataFrame({"notebook": ["b"], "minutes": [15.0]}).to_csv(times)
     made = [replace(found[0], chapter=c, label=l, minutes=10) for c, l in ("ax", "by", "bz", "cw")]
     planned = [week for week in weeks.plan(made, times) if week.exercises]
-    assert {one.label: week.minutes for week in planned for one in week.exercises} == {
-        "x": 10,
-        "y": 25,
-        "z": 10,
-        "w": 10,
-    }
+    minutes = {one.label: week.minutes for week in planned for one in week.exercises}
+    assert minutes == {"x": 10, "y": 25, "z": 10, "w": 10}
     assert [week.chapters for week in planned] == [["a"], ["b"], [], ["c"]]
 
 
