@@ -61,7 +61,6 @@ ANSWER = {"usage": {"prompt_tokens": 2}, "choices": [{"finish_reason": "stop", "
 
 
 def rows(*values):
-    """Return values as JSON lines."""
     return "\n".join(json.dumps(value) for value in values).encode()
 
 

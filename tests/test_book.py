@@ -16,6 +16,8 @@ import pytest
 from PIL import Image
 from playwright.sync_api import Page
 
+from tests.in_page import script
+
 ROOT = Path(__file__).resolve().parent.parent
 HTML = ROOT / "book" / "_build" / "html"
 SKIPPED = {"genindex.html", "py-modindex.html", "search.html"}  # without text of ours
@@ -31,13 +33,6 @@ MEASURES = ("monitor", "knowledge_base", "latent_knowledge", "multiplicity")
 LOCAL = ("file:", "data:", "blob:")
 WIDTHS = (1400, 390)
 
-# Where a chapter's findings and its first figure begin, and the first fold of code.
-TOPS = """() => Object.fromEntries([["finding", ".finding"], ["figure", "figure img"],
-    ["code", ".cell details, .cell_input"]].map(([name, selector]) => {
-    const shown = [...document.querySelectorAll("article " + selector)].filter(node =>
-        node.checkVisibility());
-    return [name, shown.length ? shown[0].getBoundingClientRect().top + scrollY : Infinity];
-}))"""
 # Places that scroll, and whether each has something beyond its right edge and shows it.
 PLACES = """[...document.querySelectorAll(".bd-content :is(.cell_output .text_html, div.math, "
     + ".pst-scrollable-table-container, .table-container)")]"""
@@ -46,46 +41,6 @@ WIDE = f"""{PLACES}.map(box => ({{tag: box.tagName,
     shown: box.dataset.hasOwnProperty("moreRight")}}))"""
 SMALLEST = 18  # pixels of the smallest text of a figure at its full size: 9 points at 144 dpi
 
-# What is wrong with a page, each a list that has to be empty: formulas reach beyond what can be
-# scrolled to, or into their own number; a search is offered in one way; a line that names authors.
-WRONG = """() => {
-    const all = selector => [...document.querySelectorAll(selector)];
-    const said = nodes => nodes.map(node => node.outerHTML.slice(0, 200));
-    const chapter = location.pathname.includes("/chapters/");
-    const searches = all(".search-button, .search-button-field, form.bd-search:not(dialog *)")
-        .filter(e => e.checkVisibility({opacityProperty: true, visibilityProperty: true})
-            && e.getBoundingClientRect().width > 0);
-    const levels = all("article :is(h1, h2, h3, h4, h5, h6)").filter(e => e.checkVisibility())
-        .map(e => Number(e.tagName[1]));
-    const cut = all("div.math").filter(box => {
-        const formula = box.querySelector("mjx-math").getBoundingClientRect();
-        const number = box.querySelector(".eqno")?.getBoundingClientRect();
-        const outer = box.querySelector("mjx-container");
-        const right = outer.scrollWidth + outer.offsetLeft - box.offsetLeft;
-        const end = Math.max(box.scrollWidth, right);
-        const over = Math.min(formula.right, outer.getBoundingClientRect().right) - 1;
-        return box.checkVisibility() && formula.width > 0 && (
-            formula.right - box.getBoundingClientRect().left > end + 2
-            || number && number.left < over
-                && number.top < formula.bottom - 1 && number.bottom > formula.top + 1);
-    });
-    const addresses = /colab.research.google.com|mybinder.org|\\/(edit|blob)\\/main\\//;
-    return {
-        width: document.documentElement.scrollWidth > innerWidth ? [innerWidth] : [],
-        searches: searches.length === 1 ? [] : said(searches).concat("not one"),
-        words: said(all("article img").filter(img => img.alt.trim().length < (chapter ? 20 : 1)
-            || img.alt.endsWith(".png"))),
-        broken: all("img").filter(img => img.complete && !img.naturalWidth).map(img => img.src),
-        unset: said(all("article .math").filter(box => !box.querySelector("mjx-container"))
-            .concat(all("mjx-merror"))),
-        cut: said(cut),
-        headings: levels.filter((n, at) => n > (levels[at - 1] ?? 1) + 1)
-            .concat(levels.filter(n => n === 1).length === 1 ? [] : ["not one title"]),
-        repository: all("a[href]").map(a => a.href)
-            .filter(to => addresses.test(to) && to.includes("notebooks")),
-        authors: document.querySelector("footer.bd-footer-content").innerText.match(/^By /m) ?? [],
-    };
-}"""
 
 pytestmark = pytest.mark.skipif(not PAGES, reason="there is no book yet: run make book first")
 
@@ -133,7 +88,7 @@ def test_the_book_has_its_pages():
 @every_page
 def test_nothing_is_wrong_and_nothing_comes_from_outside(visits, name):
     page, asked, errors = visits(name)
-    wrong = page.evaluate(WRONG)
+    wrong = page.evaluate(script("wrong"))
     links = page.eval_on_selector_all("article a[href]", "nodes => nodes.map(n => n.href)")
     files = {link.partition("#")[0] for link in links if link.startswith("file:")}
     wrong["links"] = [f for f in files if not Path(unquote(urlsplit(f).path)).exists()]
@@ -281,27 +236,19 @@ def test_headings_of_the_boards_sort_by_keyboard(visits):
 @every_chapter
 def test_a_chapter_begins_with_its_answer(visits, name):
     """Findings and figure first, no code above them."""
-    tops = visits(name)[0].evaluate(TOPS)
+    tops = visits(name)[0].evaluate(script("tops"))
     assert tops["finding"] < tops["figure"] < tops["code"]
     assert tops["figure"] < 2500  # on a phone; the first screen of a wide window
 
 
-def test_the_first_page_has_a_finding_of_each_chapter_that_it_names(visits):
-    page, _, _ = visits("index.html")
-    assert page.locator("article .finding").count() >= 3
-    links = page.locator("article .finding a[href^='chapters/']")
-    assert links.count() == page.locator("article .finding").count()
-
-
-@pytest.mark.parametrize("name", ["index", "tour"])
-def test_pages_have_the_figures_of_chapters_that_they_name(visits, name):
-    page, _, _ = visits(f"{name}.html")
-    named = (ROOT / "book" / f"{name}.md").read_text(encoding="utf-8").count("{chapter-figure}")
-    assert page.locator("article figure img").count() == named > 0
-
-
-def test_the_build_says_what_it_took(visits):
+def test_the_first_pages_have_the_findings_and_figures_that_they_name(visits):
     page, _, _ = visits("times.html")
     rows = page.locator("article table tbody tr").all_inner_texts()
     assert len(rows) >= 8
-    assert all(int(row.split()[-1]) > 0 for row in rows)
+    assert all(int(row.split()[-1]) > 0 for row in rows)  # what the build took
+    for name in ("tour", "index"):
+        page, _, _ = visits(f"{name}.html")
+        text = (ROOT / "book" / f"{name}.md").read_text(encoding="utf-8")
+        assert page.locator("article figure img").count() == text.count("{chapter-figure}") > 0
+    findings = page.locator("article .finding").count()
+    assert page.locator("article .finding a[href^='chapters/']").count() == findings >= 3

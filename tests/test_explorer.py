@@ -12,6 +12,7 @@ from scipy.stats import spearmanr
 from helpers.published import joined
 from notebooks.analysis import explorer
 from tests import hostile
+from tests.in_page import script
 
 ROOT = Path(__file__).resolve().parent.parent
 PATIENCE = 120_000  # milliseconds, for a machine with much else to do
@@ -24,18 +25,6 @@ THEME = """
     --pst-color-border: #48566b; --pst-color-text-muted: #9ca4af; --pst-color-primary: #3fb1c5; }
 body { background: var(--pst-color-background); color: var(--pst-color-text-base); margin: 1rem; }
 a { color: var(--pst-color-primary); }"""
-MARKS = """view => [...document.querySelectorAll(`[data-view=${view}] [aria-label]`)]
-    .filter(node => node.tagName === "path" && node.ariaLabel.includes("\\n"))
-    .map(node => ({name: node.ariaLabel.split("\\n")[0], said: node.ariaLabel,
-        x: node.getBoundingClientRect().x, y: node.getBoundingClientRect().y,
-        stroke: node.getAttribute("stroke"), opacity: Number(node.getAttribute("opacity"))}))"""
-BOLD = """view => [...document.querySelectorAll(`[data-view=${view}] text`)]
-    .filter(node => node.getAttribute("font-weight") === "bold" && node.textContent)
-    .map(node => node.textContent)"""
-SERIOUS = """async () => (await axe.run(".explorer",
-    {preload: false, resultTypes: ["violations"]})).violations
-    .filter(v => ["serious", "critical"].includes(v.impact))
-    .map(v => `${v.id}: ${v.nodes[0].html.slice(0, 200)}`)"""
 
 
 def run(label: str, measure: str, value: float, same: bool = True) -> dict:
@@ -121,7 +110,7 @@ def settle(page) -> None:
 
 def marks(page, view: str = "scatter") -> dict[str, dict]:
     """Return the points, bars or cells of models in a view, by name."""
-    return {mark["name"]: mark for mark in page.evaluate(MARKS, view)}
+    return {mark["name"]: mark for mark in page.evaluate(script("marks"), view)}
 
 
 def named(measure: str) -> str:
@@ -229,7 +218,7 @@ def test_the_ranking_is_in_order_and_a_benchmark_is_shown_alone(page):
     ranked = sorted(marks(page, "ranking").values(), key=lambda mark: mark["y"])
     values = joined.joined()["multiplicity: FEVER ambiguity"].dropna()
     assert [values[mark["name"]] for mark in ranked] == sorted(values)  # the lowest is the best
-    said = [mark["said"] for mark in page.evaluate(MARKS, "changes")]
+    said = [mark["said"] for mark in page.evaluate(script("marks"), "changes")]
     assert said
     assert all("\nFEVER: " in text for text in said)
 
@@ -237,7 +226,7 @@ def test_the_ranking_is_in_order_and_a_benchmark_is_shown_alone(page):
 def test_a_model_is_highlighted_in_all_views(page):
     choose(page, model="Llama 2 7B")
     for view in ("scatter", "ranking", "changes"):
-        assert page.evaluate(BOLD, view) == ["Llama 2 7B"], view
+        assert page.evaluate(script("bold"), view) == ["Llama 2 7B"], view
         shown = marks(page, view)
         assert shown["Llama 2 7B"]["opacity"] == 1
         assert shown["Llama 2 7B Chat"]["opacity"] < 1
@@ -246,9 +235,11 @@ def test_a_model_is_highlighted_in_all_views(page):
     rank = int(table[Y].rank(ascending=False)["Llama 2 7B"])
     assert f"{Y}: 0.749 (rank {rank} of {table[Y].count()} shown)" in figures
     choose(page, model="Flan-T5 XXL")
-    assert {part["opacity"] for part in page.evaluate(MARKS, "changes")} == {1}  # it is not there
-    assert page.evaluate(BOLD, "relations") == ["Flan-T5 XXL"]
-    cells = page.evaluate(MARKS, "relations")
+    assert {part["opacity"] for part in page.evaluate(script("marks"), "changes")} == {
+        1
+    }  # it is not there
+    assert page.evaluate(script("bold"), "relations") == ["Flan-T5 XXL"]
+    cells = page.evaluate(script("marks"), "relations")
     outlined = {cell["name"] for cell in cells if "text-base" in cell["stroke"]}
     assert outlined == {"Flan-T5 XXL"}
 
@@ -319,7 +310,7 @@ def test_it_is_legible(page, width, theme):
     fill = "() => getComputedStyle(document.querySelector('[data-view=ranking] text')).fill"
     assert page.evaluate(fill) == {"light": "rgb(34, 40, 50)", "dark": "rgb(206, 214, 221)"}[theme]
     page.evaluate(Path(AXE_FILE_PATH).read_text(encoding="utf-8"))
-    assert page.evaluate(SERIOUS) == []
+    assert page.evaluate(script("serious")) == []
 
 
 def test_print_shows_the_figure(page):

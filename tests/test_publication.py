@@ -85,13 +85,3 @@ def test_links_of_the_house_papers_lead_somewhere():
         links = re.findall(r"\]\(([^)#]+)", paper.read_text(encoding="utf-8"))
         files = [CARE / link for link in links if not link.startswith("https:")]
         assert not [path for path in files if not path.resolve().is_file()], paper
-
-
-def test_licences_are_named_where_people_look():
-    assert (ROOT / "LICENSE").read_text().startswith("MIT License")
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    for named in ("MIT", "CC BY 4.0", "book/data.md", "weights"):
-        assert named in readme.partition("## Licence")[2]
-    cards = sorted((ROOT / "helpers" / "models" / "weights").glob("*/README.md"))
-    assert cards
-    assert all("\nlicense: mit\n" in card.read_text(encoding="utf-8") for card in cards)

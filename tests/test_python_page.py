@@ -36,7 +36,3 @@ def test_the_figure_is_the_one_shown(printed):
     shown = plt.imread(ROOT / "book" / "_static" / "python_figure.png")
     assert drawn.shape == shown.shape
     assert np.abs(drawn - shown).mean() < 0.0005  # 0.001 if one dot moves by its width
-
-
-def test_the_first_example_is_short():
-    assert len(BLOCKS[0][0].strip().splitlines()) < 10

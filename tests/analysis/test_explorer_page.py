@@ -27,7 +27,6 @@ def runs(*rows: dict) -> pd.DataFrame:
 
 
 def page(**settings) -> str:
-    """Return the explorer of the published models as HTML."""
     return explorer.show(joined.joined(), joined.measures(), **settings).data
 
 

@@ -15,7 +15,6 @@ TRAINING = re.compile(r"\bread\b|readings|training|shown")
 
 
 def of(dataset, counts, stand_in=""):
-    """Return the levels of facts with these counts."""
     table = pd.DataFrame({"item": range(len(counts)), "exposures": np.array(counts, dtype=float)})
     table.attrs["stand_in"] = stand_in
     return exposure_levels.of(dataset, table)

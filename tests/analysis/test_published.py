@@ -14,7 +14,6 @@ from notebooks.analysis import published as analysis
 
 @pytest.fixture(scope="module")
 def table():
-    """Return the table of correlations with few resamples."""
     return analysis.correlations(n_resamples=300, seed=0)
 
 

@@ -11,13 +11,11 @@ pytest.register_assert_rewrite("tests.chapters.notebooks")
 
 @pytest.fixture(scope="module")
 def answers(folder):
-    """Return the answers that the run saved."""
     return runs.answers(folder)
 
 
 @pytest.fixture(scope="module")
 def metrics(folder):
-    """Return the figures that the run saved."""
     return runs.metrics(folder)
 
 
@@ -29,12 +27,10 @@ def found(folder):
 
 @pytest.fixture(scope="module")
 def compared(folder):
-    """Return the run's table of everything compared."""
     return pd.read_csv(folder / "tables" / "compared.csv").set_index("what")
 
 
 @pytest.fixture(scope="module", autouse=True)
 def _without_kernels():
-    """Let chapters run in this process."""
     with in_process.instead_of_kernels():
         yield

@@ -45,7 +45,6 @@ def printed(folder: Path, cell: str | None = None) -> str:
 
 
 def prose(folder: Path) -> str:
-    """Return the text of a chapter."""
     cells = executed(folder).values()
     return "\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
 

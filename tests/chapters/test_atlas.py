@@ -15,7 +15,6 @@ SMALL += ["toy_relations=P17,P36,P246", "toy_facts=50"]
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """Return the folder of a small run on the smallest bundled model."""
     return chapters.run("atlas", records.members()[0], SMALL, tmp_path_factory.mktemp("runs"))
 
 

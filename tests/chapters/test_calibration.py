@@ -22,13 +22,11 @@ SMALL = ["n_bootstrap=40"]
 
 @pytest.fixture(scope="module")
 def family(tmp_path_factory):
-    """Return a folder with runs of two models."""
     return panel_runs.family(tmp_path_factory.mktemp("runs"))
 
 
 @pytest.fixture(scope="module")
 def folder(family):
-    """Return the folder of the chapter's run."""
     return chapters.run("calibration", "", SMALL, family)
 
 

@@ -17,7 +17,6 @@ SMALL += ["n_bootstrap=40", "max_new_tokens=12"]
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """Return the folder of a small run on the atlas."""
     return chapters.run("knowledge_base", "atlas-s", SMALL, tmp_path_factory.mktemp("runs"))
 
 

@@ -16,7 +16,6 @@ SMALL = ["n_panel=0", "relations=P17,P36,P575", "n_facts=4", "n_examples=12", *C
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """Return the folder of a small run on the atlas."""
     return chapters.run("latent_knowledge", "atlas-s", SMALL, tmp_path_factory.mktemp("runs"))
 
 

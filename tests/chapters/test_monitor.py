@@ -23,7 +23,6 @@ SMALL += ["n_close=8"]
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """Return the folder of a small run on the atlas."""
     return chapters.run("monitor", "atlas-s", SMALL, tmp_path_factory.mktemp("runs"))
 
 

@@ -16,7 +16,6 @@ CLASSES = ["factuality", "randomness", "error"]
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """Return the folder of a small run on the atlas."""
     return chapters.run("multiplicity", "atlas-s", SMALL, tmp_path_factory.mktemp("runs"))
 
 

@@ -12,7 +12,6 @@ SMALL = ["n_bootstrap=50"]
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """Return the folder of a run with few resamples."""
     return chapters.run("published", "", SMALL, tmp_path_factory.mktemp("runs"))
 
 

@@ -1,5 +1,7 @@
 """The chapter that joins the four papers, run as a reader would run it."""
 
+import shutil
+
 import pandas as pd
 import pytest
 
@@ -13,13 +15,20 @@ SMALL = ["n_bootstrap=50"]
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    """Return the folder of a run with few draws of families."""
-    return chapters.run("real_models", "", SMALL, tmp_path_factory.mktemp("runs"))
+def given(root, tmp_path_factory):
+    """Return the words that set few draws of families, and one contributed archive."""
+    place = tmp_path_factory.mktemp("given")
+    shutil.copy(root / "results" / "atlas-xs.zip", place)
+    return [*SMALL, f"contributed={place}"]
 
 
-def test_the_run_is_whole(folder):
-    notebooks.check(folder, SMALL)
+@pytest.fixture(scope="module")
+def folder(given, tmp_path_factory):
+    return chapters.run("real_models", "", given, tmp_path_factory.mktemp("runs"))
+
+
+def test_the_run_is_whole(folder, given):
+    notebooks.check(folder, given)
     assert notebooks.said(folder, "stderr") == ""
 
 

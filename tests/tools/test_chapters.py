@@ -131,7 +131,3 @@ def test_a_synthesis_reads_the_runs_of_all_models(tmp_path):
     assert files == {"metrics.parquet", "run.json", "notebook.ipynb", "run.log"}
     assert sorted(runs.metrics(made)["model"]) == ["other/model", "some/model"]
     assert json.loads((made / "run.json").read_text())["seed"] == 4
-
-
-
-

@@ -35,8 +35,6 @@ def test_the_family_is_what_is_bundled_and_the_books_model_comes_last(tmp_path):
     assert list(jobs.family(two[0], two).values()) == two[::-1]
 
 
-
-
 def test_each_chapter_runs_where_its_kind_says():
     asked = ["atlas", "monitor", "comparison"], "atlas-m", ["atlas-s", "atlas-m"]
     few = ("n_facts=5", "n_bootstrap=70")

@@ -29,10 +29,6 @@ def test_a_missing_network_is_not_a_broken_link(status, info, read):
     assert links.read(answer(status, info))["status"].tolist() == [read]
 
 
-
-
-
-
 BROKEN = answer("broken", "404 Not Found", uri="https://example.org/gone")
 
 
@@ -50,10 +46,6 @@ def test_a_broken_link_is_named_with_its_place(answers, status, lines):
     found, text = links.tell(links.read("\n".join(answers)))
     assert found == status
     assert "No server could be reached" in text if lines is None else text.splitlines() == lines
-
-
-
-
 
 
 def test_old_answers_are_not_taken_for_new_and_a_book_that_cannot_be_read_is_a_sentence(

@@ -74,8 +74,6 @@ def test_an_edit_makes_what_it_belongs_to_out_of_date(project, before, edited):
     assert ("own" in changed) == bool(expected & {"own", "monitor"})
 
 
-
-
 def test_settings_their_folders_a_model_its_base_and_the_libraries_count(tmp_path, monkeypatch):
     for name in ("one", "two", "base", "model"):
         (tmp_path / name).mkdir()
@@ -97,8 +95,6 @@ def test_settings_their_folders_a_model_its_base_and_the_libraries_count(tmp_pat
     few, more = made("n_seen=5"), made("n_seen=6")
     assert more["settings"] == few["settings"] | {"n_seen": 6}
     assert more["files"] == few["files"]
-
-
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,6 @@ from tests import tiny
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    """Return the folder of a tiny model's noise runs."""
     folder = tmp_path_factory.mktemp("noise")
     making.run(str(tiny.save(folder / "tiny")), folder / "runs", n_facts=1)
     return folder / "runs"
@@ -77,5 +76,3 @@ def test_the_change_that_counts_is_the_one_whose_interval_reaches_farthest():
     found = noise.farthest({"m": far, "s": far.assign(estimate=0.0, low=-0.01, high=0.01)})
     assert (found["who"], found["variant"], found["n"]) == ("m", "half", 90)
     assert found["most"] == pytest.approx(0.041)
-
-

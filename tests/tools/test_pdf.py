@@ -58,7 +58,3 @@ def test_what_cannot_be_printed_is_a_sentence(tmp_path, monkeypatch):
     monkeypatch.setattr(shutil, "which", lambda name: None)
     with pytest.raises(UserError, match="install chromium"):
         pdf.browser()
-
-
-
-

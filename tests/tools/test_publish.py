@@ -23,8 +23,6 @@ from tests.tools import stand_ins
 ROOT = Path(__file__).resolve().parents[2]
 
 
-
-
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
@@ -111,8 +109,6 @@ def test_make_book_runs_the_measures_on_all_models_and_repeats_only_what_changed
         toc.write_text(text)
         shutil.rmtree(small)
         (project / "notebooks" / "summary.ipynb").unlink()
-
-
 
 
 def test_a_chapter_that_fails_has_a_page_and_the_others_are_rendered(project):

@@ -25,7 +25,6 @@ def executed(path: Path, **changes) -> Path:
 
 @pytest.fixture
 def book(tmp_path, monkeypatch):
-    """Return an empty book of one chapter."""
     folder = tmp_path / "book"
     folder.mkdir()
     (folder / "_toc.yml").write_text("chapters:\n  - file: chapters/monitor\n  - file: data\n")
@@ -95,8 +94,6 @@ def test_a_chapter_that_failed_or_was_not_executed_has_a_page_that_says_so(tmp_p
     nbformat.write(notebook, path)
     (copy,) = render.place("m", tmp_path / "runs")
     assert "failed: run make book again" in page(copy)
-
-
 
 
 def test_a_page_in_place_of_a_chapter_keeps_its_title_and_escapes_the_reason(tmp_path, book):

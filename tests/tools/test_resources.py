@@ -11,8 +11,6 @@ from helpers import UserError
 SLURM = "notebooks/profiles/slurm/resources.yaml"
 
 
-
-
 def test_the_profiles_table_serves_every_chapter_and_size(root):
     table = resources.read(root / SLURM)
     for chapter in [*render.chapters(), "noise"]:
@@ -36,10 +34,6 @@ def test_a_larger_model_never_asks_for_less(one, other):
     assert resources.need(table, "any", None)["gpu"] == 3
 
 
-
-
-
-
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
@@ -60,8 +54,6 @@ def test_a_wrong_table_is_one_sentence(root, tmp_path, change, sentence):
         with pytest.raises(UserError, match=sentence) as caught:
             resources.read(place)
         assert "\n" not in str(caught.value)
-
-
 
 
 def test_needs_by_hand(tmp_path):

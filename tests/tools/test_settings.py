@@ -100,12 +100,12 @@ def test_an_unknown_chapter_names_the_known(template):
         settings.read(template.with_name("moniter.ipynb"), [])
 
 
-
-
 TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0@")) | st.text("'\"\\\n{}$,[] ")
 
 
-@given(TEXTS, st.lists(TEXTS.filter(bool)), st.lists(st.floats(allow_nan=False, allow_infinity=False)))
+@given(
+    TEXTS, st.lists(TEXTS.filter(bool)), st.lists(st.floats(allow_nan=False, allow_infinity=False))
+)
 @hypothesis.settings(suppress_health_check=[hypothesis.HealthCheck.function_scoped_fixture])
 def test_values_come_unchanged_from_the_command_line_into_the_chapter(
     template, text, texts, numbers
@@ -120,9 +120,3 @@ def test_values_come_unchanged_from_the_command_line_into_the_chapter(
     exec(next(cell.source for cell in made.cells if "injected" in str(cell.metadata)), found)
     assert (found["mode"], found["relations"], found["alphas"]) == (text, texts, numbers)
     assert cli.read_value("alphas", ",".join(map(repr, numbers)), [0.5]) == numbers
-
-
-
-
-
-

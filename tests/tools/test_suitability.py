@@ -61,8 +61,6 @@ def test_small_data_are_refused_by_the_chapters_that_need_more(tmp_path):
     assert suitability.unsuited("latent_knowledge", folder, ["editor"])
 
 
-
-
 def test_mistakes_are_raised(tmp_path):
     with pytest.raises(UserError, match="no data set 'trivia'"):
         suitability.unsuited("monitor", "trivia")

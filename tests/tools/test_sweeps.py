@@ -179,12 +179,8 @@ def test_a_mistake_ends_a_sweep_at_once_with_one_sentence(words, sentence, capfd
     assert not (tmp_path / "runs").exists()
 
 
-
-
 def test_a_sweep_of_all_chapters_asks_no_chapter_of_one_model_and_none_twice():
     names = [job.name for job in sweeps.plan(["atlas-s", "atlas-s", "atlas-xs"], [], [])]
     assert len(set(names)) == len(names)
     assert {"atlas-s/monitor", "atlas-xs/monitor", "synthesis/comparison"} <= set(names)
     assert "atlas-s/atlas" not in names
-
-

@@ -24,7 +24,6 @@ print(globals().get("helpers") or sys.modules.get("helpers"))
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    """Return a folder with all downloads."""
     folder = tmp_path_factory.mktemp("downloads")
     downloads.write(folder)
     return folder

@@ -17,6 +17,7 @@ from book.tools.course import exercises, quiz, slides, weeks
 from book.tools.jobs import TEMPLATES
 from helpers import UserError, findings
 from helpers.findings import Finding, load
+from tests.in_page import script
 
 ROOT = Path(__file__).resolve().parents[3]
 HTML = ROOT / "book" / "_build" / "html"
@@ -41,24 +42,6 @@ CITED = re.compile(
     r"(?:(?:,| and| to) [A-Z]?\.?\d[\w.]*)*|\b(?:19|20)\d\d\b|IC-LKE|SmolLM2|`[^`]*`"
 )
 FIGURE_TEXT = 22  # pixels of a figure's labels: 11 points at 144 dots an inch
-WORDS = """() => {
-    const page = Reveal.getCurrentSlide().querySelector(".page").cloneNode(true);
-    page.querySelectorAll("aside").forEach(part => part.remove());
-    page.querySelectorAll("mjx-container").forEach(part => part.replaceWith(" x "));
-    return page.textContent.split(/\\s+/).filter(word => word).length;
-}"""
-SCALE = """() => Math.min(9, ...[...Reveal.getCurrentSlide().querySelectorAll("img")].map(
-    part => Math.min(part.clientWidth / part.naturalWidth,
-                     part.clientHeight / part.naturalHeight)))"""
-OUTSIDE = """() => {
-    const page = Reveal.getCurrentSlide().getBoundingClientRect();
-    const parts = "h1, h2, p, li, td, th, img, figcaption, mjx-container";
-    return [...Reveal.getCurrentSlide().querySelectorAll(parts)].filter(part => {
-        const box = part.getBoundingClientRect();
-        return !part.closest("aside") && box.width > 0
-            && (box.bottom > page.bottom + 1 || box.right > page.right + 1);
-    }).map(part => part.textContent.slice(0, 60));
-}"""
 
 
 @pytest.fixture
@@ -82,7 +65,6 @@ def chapter(tmp_path):
 
 
 def parts(page: str) -> list[str]:
-    """Return the slides of a deck."""
     return re.findall(r"<section>.*?</section>", page, flags=re.DOTALL)
 
 
@@ -257,9 +239,9 @@ def test_a_deck_opens_without_network_and_fits(deck, browser):
     assert 12 <= number <= 22
     for index in range(number):
         page.evaluate(f"Reveal.slide({index})")
-        assert not page.evaluate(OUTSIDE), f"slide {index + 1}"
-        assert page.evaluate(WORDS) <= 60, f"slide {index + 1}"
-        assert page.evaluate(SCALE) * FIGURE_TEXT >= 13, f"slide {index + 1}"
+        assert not page.evaluate(script("outside")), f"slide {index + 1}"
+        assert page.evaluate(script("words")) <= 60, f"slide {index + 1}"
+        assert page.evaluate(script("scale")) * FIGURE_TEXT >= 13, f"slide {index + 1}"
     assert not errors
     assert not [address for address in asked if not address.startswith(("file:", "data:"))]
     assert page.evaluate("document.querySelectorAll('mjx-merror').length") == 0

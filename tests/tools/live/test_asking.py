@@ -12,7 +12,8 @@ from helpers import datasets, models, prompts
 from helpers.prompts import lists
 from helpers.prompts.formats import SEPARATORS
 from tests import live_page as live
-from tests.live_page import Question, asking, stills
+from tests.live_page import Question, asking
+from tests.live_page import __main__ as writing
 
 RELATIONS = sorted(datasets.relations("atlas")["relation"])
 
@@ -92,13 +93,13 @@ def test_answers_are_the_products_of_all_tokens():
 
 
 def test_the_still_figure_has_its_words_and_shows_the_answer_before():
-    made, table = (put(Question("P17", "Lyon", "form")) for put in (live.still, live.answers))
+    made, table = (put(Question("P17", "Lyon", "form")) for put in (writing.still, live.answers))
     assert bars(made["bars"]).startswith(b"\x89PNG")
     assert "“QUESTION: Which country is Lyon in? / ANSWER:”" in made["caption"]
     assert f"{table['object'][0]} {table['probability'][0]:.1%}" in made["alt"]
     assert "8 likeliest of 157 objects" in made["alt"]
     before = Question("P36", "Peru", "list", examples=4)
-    made = live.still(Question("P36", "Peru", "list", examples=30), before)
+    made = writing.still(Question("P36", "Peru", "list", examples=30), before)
     lines = live.ask(before)[0].split("\n")
     assert f" Dashed outline: after “… / {' / '.join(lines[-3:])}”." in made["caption"]
     assert len(lines) == 5
@@ -110,7 +111,7 @@ def test_the_still_figure_has_its_words_and_shows_the_answer_before():
 )
 def test_the_truth_is_told_as_often_as_it_stood_in_the_text(exposures, words):
     fact = live.facts().query("exposures == @exposures").iloc[0]
-    told = stills.truth(Question(fact["relation"], fact["subject"]))
+    told = writing.truth(Question(fact["relation"], fact["subject"]))
     assert fact["object"] in told
     assert words in told
 

@@ -11,7 +11,7 @@ from book.tools.live import ANSWERED, answered, form
 from helpers import UserError, datasets, models
 from helpers.studies import STUDIES
 from tests import live_page as live
-from tests.live_page import Question, answers, asking, cases, front, one_fact
+from tests.live_page import Question, answers, asking, cases
 from tests.live_page import __main__ as writing
 
 BOOK = Path(__file__).resolve().parents[3] / "book"
@@ -117,7 +117,7 @@ def close(found, expected, tolerance=1e-4):
 @pytest.mark.parametrize("name", cases.KINDS)
 def test_the_pages_show_what_the_model_answers(name):
     case, last, before = stored(name)
-    still = live.still(last, before)
+    still = writing.still(last, before)
     assert close({part: case[part] for part in still}, still), "run python -m tests.live_page"
 
 
@@ -149,7 +149,7 @@ STATES = [
 
 
 def test_each_state_has_a_button_its_prompt_and_its_own_bars():
-    page = form(front.fact(STATES))
+    page = form(writing.front(STATES))
     buttons = r'<input type="radio" name="front-fact" id="(front-\d)"( checked)?>'
     assert re.findall(buttons, page) == [("front-0", " checked"), ("front-1", "")]
     for at, (_, asked) in enumerate(STATES):
@@ -166,9 +166,9 @@ def test_each_state_has_a_button_its_prompt_and_its_own_bars():
 @pytest.fixture(scope="module")
 def readings():
     shown = answered("fact", writing.FACT)
-    found = one_fact.through(writing.FACT)
+    found = writing.through(writing.FACT)
     assert close(shown, [reading._asdict() for reading in found])
-    assert close(answered("front", "Lyon"), live.front_fact())
+    assert close(answered("front", "Lyon"), writing.front())
     return found
 
 
@@ -176,7 +176,7 @@ def test_each_study_reads_the_fact_as_it_does_elsewhere(readings):
     assert [reading.study for reading in readings] == list(STUDIES)
     every = datasets.load("atlas")
     lists = STUDIES["latent_knowledge"]
-    model = models.load(one_fact.MODEL, device="cpu")
+    model = models.load(live.MODEL, device="cpu")
     separator = Question().separator  # the live page writes lists as IC-LKE does
     answers = lists.ask(model, every[every["fact"] == "P17-0243"], separator=separator)
     totals = answers["logprobs"].map(sum)
