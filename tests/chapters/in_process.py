@@ -1,7 +1,7 @@
 """Execute notebooks in the process of the tests, for papermill: no kernel to start and fill.
 
 A kernel takes five seconds to import what every chapter imports. `make book` has one for each run,
-as do the slow tests that make books; `tests/test_in_process.py` compares what both leave.
+as do the slow tests that make books.
 """
 
 import base64

@@ -156,8 +156,7 @@ def test_nothing_is_claimed_about_training(folder, found):
     assert not [text for text in tables if TRAINING.search(text)]
 
 
-@pytest.mark.slow
-def test_counts_in_another_order_tell_nothing(calibrated, asked, facts, tmp_path):
+def test_counts_in_another_order_tell_nothing(calibrated):
     table = calibrated[1]["plain"]
     items, random = table["item"].unique(), np.random.default_rng(0)
     found = []
@@ -168,16 +167,6 @@ def test_counts_in_another_order_tell_nothing(calibrated, asked, facts, tmp_path
         areas = calibration.areas(shuffled, "score", "shown or never", n_resamples=20)
         found.append(areas.loc[areas["model"] == "mean", "estimate"].mean())
     assert np.mean(found) == pytest.approx(0.5, abs=0.03)
-    # One order in twenty looks informative by chance; this one does not.
-    mixed = facts.assign(exposure=np.random.default_rng(1).permutation(facts["exposure"]))
-    shutil.copytree(asked[1] / MODEL / "cache", tmp_path / "runs" / MODEL / "cache")
-    made, _ = _calibrated(*_asked(mixed, tmp_path))
-    metrics = runs.metrics(made).query("model == 'mean'")
-    areas = metrics[metrics["measure"].str.startswith("area, ")]
-    assert (areas["estimate"] - 0.5).abs().max() < 0.15
-    assert ((areas["low"] < 0.5) & (areas["high"] > 0.5)).all()
-    said = {finding.claim: finding for finding in findings.load(made)}
-    assert said["verdicts_follow_exposure"].decision == findings.UNDECIDED
 
 
 @pytest.mark.slow
