@@ -33,6 +33,8 @@ LOADED = ("live.css", "client.js", "prompts.js", "page.js")  # by a page, before
 N_PROMPTS, N_OBJECTS = 50, 20
 TRIES = 20  # until the first answer comes in time: the best counts, others have work too
 INVENTED = ("Gotham", "Saint-Étienne-sur-Nulle", "Xq", "東京 2", "it's", " ".join(["Nowhere"] * 9))
+CONTROLS = {"subject": "Subject", "before": "Text before the question (optional)",
+            "way": "Ask by", "examples": "Examples"}  # fmt: skip
 SCORE = """([prompt, continuations, floor]) =>
     LiveProbe.request("score", {prompt, continuations, floor})"""
 needs_book = pytest.mark.skipif(
@@ -77,6 +79,19 @@ def told(page) -> str:
     """Return the status line, once the model has answered what was typed last."""
     page.wait_for_selector(".live-result[aria-busy=false]")
     return page.inner_text("[role=status]")
+
+
+def put(page, relation: str = "", subject: str | None = None, **others: str) -> str:
+    """Choose a relation, fill in a subject or what the labels of `CONTROLS` name; see `told`."""
+    if relation:
+        page.select_option("select >> nth=0", relation)
+    for name, text in ({"subject": subject} | others).items():
+        control = page.get_by_label(CONTROLS[name], exact=True)
+        if name == "way":
+            control.select_option(text)
+        elif text is not None:
+            control.fill(text)
+    return told(page)
 
 
 @pytest.fixture(scope="module")
@@ -279,50 +294,38 @@ def test_the_page_tells_the_truth_of_each_subject(page):
     facts = live.facts().query("relation == 'P17'")
     often = facts.query("exposures > 2 and false_object == ''").iloc[0]
     fooled = facts.query("false_object != ''").iloc[0]
-    page.select_option("select >> nth=0", "P17")
-    subject = page.get_by_label("Subject", exact=True)
-    subject.fill(often["subject"])
-    said = told(page)
+    said = put(page, "P17", often["subject"])
     assert f"The truth is {often['object']}" in said
     assert f"stated it {often['exposures']} times" in said
-    subject.fill(fooled["subject"])
-    assert f"It named {fooled['false_object']} in its place" in told(page)
+    assert f"It named {fooled['false_object']} in its place" in put(page, "", fooled["subject"])
     marks = page.locator(".live-mark").all_inner_texts()
     assert sorted(marks) == ["stated falsely", "true"]
-    subject.fill("Gotham")
-    assert "no such fact of Gotham" in told(page)
-    subject.fill(often["subject"].upper())
-    assert f"The training text writes it {often['subject']}." in told(page)
-    subject.fill(" ")
-    assert "Type a subject" in told(page)
+    assert "no such fact of Gotham" in put(page, "", "Gotham")
+    said = put(page, "", often["subject"].upper())
+    assert f"The training text writes it {often['subject']}." in said
+    assert "Type a subject" in put(page, "", " ")
     assert page.locator(".live-bars tbody tr").count() == 0  # nothing of an earlier question
 
 
 def test_bars_are_the_likeliest_objects_with_their_values(page):
-    page.select_option("select >> nth=0", "P36")
-    page.get_by_label("Subject", exact=True).fill("Poland")
-    told(page)
+    put(page, "P36", "Poland")
     table = live.answers(Question("P36", "Poland"))
-    rows = page.locator(".live-bars tbody tr")
     names = page.locator(".live-bars tbody th").all_inner_texts()
     assert [name.removesuffix(" true") for name in names[:10]] == list(table["object"][:10])
-    value = rows.first.locator("td").inner_text().strip()
-    assert value == f"{table['probability'][0]:.1%}".replace("%", " %")
-    width = rows.first.locator(".live-bar").evaluate("(bar) => parseFloat(bar.style.width)")
+    first = page.locator(".live-bars tbody tr").first
+    value = f"{table['probability'][0]:.1%}".replace("%", " %")
+    assert first.locator("td").inner_text().strip() == value
+    width = first.locator(".live-bar").evaluate("(bar) => parseFloat(bar.style.width)")
     assert width == pytest.approx(100 * table["probability"][0], abs=0.1)
 
 
 def test_what_is_typed_is_shown_and_never_run(page):
-    page.select_option("select >> nth=0", "P17")
-    before = page.get_by_label("Text before the question")
     for text in ("<script>hit=1</script>", "<img src=x onerror='hit=1'>", "[Y]</pre><b>x</b>"):
-        page.get_by_label("Subject", exact=True).fill(text)
-        before.fill(text)
-        assert text in told(page)
+        assert text in put(page, "P17", text, before=text)
         assert text in page.inner_text(".live-read")
         assert page.evaluate("window.hit") is None
         assert page.locator(".live-result :is(script, img, b)").count() == 0
-    before.fill("")
+    put(page, before="")
 
 
 def test_nothing_is_loaded_before_the_reader_asks_and_the_keyboard_is_enough(browser, address):
@@ -354,11 +357,9 @@ def test_nothing_is_loaded_before_the_reader_asks_and_the_keyboard_is_enough(bro
 
 
 def test_each_way_shows_its_own_controls(page):
-    page.select_option("select >> nth=0", "P17")
     seen = {}
     for way in WAYS:
-        page.get_by_label("Ask by").select_option(way)
-        told(page)
+        put(page, "P17", way=way)
         labels = page.locator(".live-field:visible :is(label, button)").all_inner_texts()
         seen[way] = set(labels[5:])
     spoken = {"Wording", "Text before the question (optional)"}
@@ -372,7 +373,7 @@ def test_each_way_shows_its_own_controls(page):
     after = page.inner_text(".live-read")
     offered = [text.split("OPTIONS: ")[1].split("\n")[0].split("; ") for text in (before, after)]
     assert offered[1] == offered[0][1:] + offered[0][:1]
-    page.get_by_label("Ask by").select_option("question")
+    put(page, way="question")
 
 
 PERU = Question("P17", "Lyon", context="Peru")
@@ -444,14 +445,12 @@ def test_the_newest_case_wins_and_a_link_to_nothing_leaves_it(cases):
 def test_a_change_leaves_the_case_and_keeps_its_answer_behind(cases):
     cases.get_by_role("button", name="A wrong word").click()
     told(cases)
-    cases.get_by_label("Text before the question").fill("Chad")
-    told(cases)
+    put(cases, before="Chad")
     after_peru = live.answers(PERU).set_index("object")["probability"]
     assert ghosts(cases)["France"] == pytest.approx(100 * after_peru["France"], abs=0.1)
     assert cases.inner_text(".live-said") == ""
     assert cases.locator(".live-cases [aria-pressed=true]").count() == 0
-    cases.select_option("select >> nth=0", "P30")  # other objects: nothing to compare
-    told(cases)
+    put(cases, "P30")  # other objects: nothing to compare
     assert ghosts(cases) == {}
 
 
@@ -476,8 +475,7 @@ def test_a_link_in_the_text_sets_the_box(browser, tmp_path):
         told(page)
         assert read in page.inner_text(".live-read")
         assert (ghosts(page) != {}) == ("context" in link)
-        page.get_by_label("Subject", exact=True).fill("Gotham")
-        told(page)
+        put(page, "", "Gotham")
     for link, read in LINKS.items():
         page.goto("about:blank")
         page.goto(f"{address}#ask?{link}")
@@ -488,27 +486,23 @@ def test_a_link_in_the_text_sets_the_box(browser, tmp_path):
 
 
 def test_a_number_outside_its_range_is_put_inside(page):
-    page.select_option("select >> nth=0", "P17")
-    page.get_by_label("Ask by").select_option("list")
-    box = page.get_by_label("Examples", exact=True)
+    put(page, "P17", way="list")
+    box = page.get_by_label(CONTROLS["examples"], exact=True)
     for typed, kept in {"-5": 1, "0": 1, "": 1, "1000": 50, "7": 7}.items():
         box.fill(typed)
         box.blur()
         assert box.input_value() == str(kept)
-    told(page)
-    page.get_by_label("Ask by").select_option("question")
+    put(page, way="question")
 
 
 @pytest.mark.parametrize("relation", ["P30", pytest.param("P17", marks=pytest.mark.slow)])
 def test_the_slider_asks_about_a_fact_stated_that_often(page, relation):
-    facts = live.facts().query("relation == @relation")
-    page.select_option("select >> nth=0", relation)
-    slider = page.get_by_label("Times stated")
-    told(page)
+    facts, slider = live.facts().query("relation == @relation"), page.get_by_label("Times stated")
+    put(page, relation)
     for place, count in enumerate(sorted(facts["exposures"].unique())):
         slider.fill(str(place))
         told(page)
-        subject = page.get_by_label("Subject", exact=True).input_value()
+        subject = page.get_by_label(CONTROLS["subject"], exact=True).input_value()
         fact = facts.set_index("subject").loc[subject]
         assert (fact["exposures"], fact["false_object"]) == (count, "")
         words = {0: "never", 1: "once", 2: "twice"}.get(count, f"{count} times")
@@ -518,26 +512,21 @@ def test_the_slider_asks_about_a_fact_stated_that_often(page, relation):
         assert len(said) == min(5, len(step))
         for mark, name, best in (re.match("(.) (.+?): (.+)", one).groups() for one in said):
             assert (mark == "✓") == (step.loc[name, "object"] == best)
-    page.get_by_label("Subject", exact=True).fill("Gotham")
-    told(page)
+    put(page, "", "Gotham")
     assert page.inner_text("output") == "unknown"
 
 
 def test_a_name_written_otherwise_is_put_right_by_a_click(page):
-    page.select_option("select >> nth=0", "P17")
-    subject = page.get_by_label("Subject", exact=True)
     for typed, offered in {"lyon": "Lyon", "DUSHANBE": "Dushanbe", "Lyone": "Lyon"}.items():
-        subject.fill(typed)
-        told(page)
+        put(page, "P17", typed)
         right = page.locator(".live-mark", has_text="true").count()
         assert right == (typed.lower() == offered.lower())
         page.get_by_role("button", name=f"Ask about {offered}", exact=True).click()
         assert "The truth is" in told(page)
-        assert subject.input_value() == offered
+        assert page.get_by_label(CONTROLS["subject"], exact=True).input_value() == offered
         assert page.inner_text(".live-offers") == ""
         assert page.evaluate("document.activeElement.labels?.[0].textContent") == "Subject"
-    subject.fill("東京東京東京")  # like no other
-    told(page)
+    put(page, "", "東京東京東京")  # like no other
     assert page.locator(".live-offers button").count() == 0
 
 
@@ -558,16 +547,14 @@ def test_the_first_answer_comes_in_a_second(browser, address):
 
 
 def test_it_fits_the_window(page):
-    usual = page.viewport_size
-    page.get_by_label("Subject", exact=True).fill("Llanfairpwllgwyngyllgogerychwyrndrobwll" * 3)
+    usual, long = page.viewport_size, "Llanfairpwllgwyngyllgogerychwyrndrobwll" * 3
     for way in WAYS:
-        page.get_by_label("Ask by").select_option(way)
-        told(page)
+        put(page, "", long, way=way)
         for width in (1400, 390):
             page.set_viewport_size({"width": width, "height": 900})
             assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), way
-    page.get_by_label("Ask by").select_option("question")
     page.set_viewport_size(usual)
+    put(page, way="question")
 
 
 @needs_book

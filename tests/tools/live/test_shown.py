@@ -76,7 +76,7 @@ def test_examples_and_order_change_and_nothing_else():
 
 def test_candidates_are_counted_and_the_clearest_is_shown():
     (case, last, _), shown = stored("guess"), {}
-    for row in cases.KINDS["guess"].candidates().itertuples():
+    for row in cases.candidates("guess").itertuples():
         table = live.answers(live.Question(row.relation, row.subject))
         right = table["object"][0] == row.object
         shown[row.subject] = right * (table["probability"][0] - table["probability"][1])
