@@ -1,13 +1,5 @@
 """The MONITOR chapter, run on the bundled model as a reader would run it."""
 
-import contextlib
-import json
-import os
-import signal
-import subprocess
-import sys
-import time
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -110,41 +102,3 @@ def test_fktc_folder_runs_through(shared, tmp_path):
     assert (counts[relations.isin(["P264", "P276"])] == 12 + 5).all()
     assert (counts[~relations.isin(["P264", "P276"])] == 13 + 5).all()
     assert runs.manifest(done)["dataset"]["name"] == "fktc"
-
-
-def _interrupt(job):
-    """Press Ctrl-C until the run ends, as a user does; return what it printed."""
-    for _ in range(60):
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(job.pid, signal.SIGINT)
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            return job.communicate(timeout=2)[1].decode()
-    raise TimeoutError("the run does not end")
-
-
-@pytest.mark.slow
-def test_interrupted_run_resumes_without_repeating(root, tmp_path):
-    words = ["n_facts=20", "relations=P17,P36", "attribution=no", "n_bootstrap=20"]
-    words += ["n_panel=0", "n_grid=1", "n_close=4"]
-    command = [sys.executable, "-m", "book.tools", "run", "monitor"]
-    command += ["--model", "atlas-xs", "--runs", str(tmp_path), "--set", *words]
-    cache = tmp_path / "atlas-xs" / "cache"
-    options = {"stderr": subprocess.PIPE, "start_new_session": True}
-    # Tests started in the background inherit that Ctrl-C is ignored; the run must not.
-    options["preexec_fn"] = lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)
-    with subprocess.Popen(command, cwd=root, **options) as job:
-        until = time.time() + 120
-        while not list(cache.glob("*.parquet")) and time.time() < until:
-            time.sleep(0.05)
-        message = _interrupt(job)
-    assert job.returncode != 0
-    assert "Traceback" not in message.splitlines()[-1]
-    kept = {path: path.stat().st_mtime_ns for path in cache.glob("*.parquet")}
-    assert kept
-    assert not (tmp_path / "atlas-xs" / "monitor" / "run.json").exists()
-    folder = chapters.run("monitor", "atlas-xs", words, tmp_path)
-    assert {path: path.stat().st_mtime_ns for path in kept} == kept
-    whole = chapters.run("monitor", "atlas-xs", words, tmp_path / "whole")
-    # Packs differ behind the place of the interruption, and with them the last digits.
-    pd.testing.assert_frame_equal(runs.answers(folder), runs.answers(whole), atol=1e-5)
-    assert json.loads((folder / "run.json").read_text())["parameters"]["n_facts"] == 20
