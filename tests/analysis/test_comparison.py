@@ -1,6 +1,7 @@
 """The board of models: the same facts, counted, and their sums."""
 
 import json
+import shutil
 
 import numpy as np
 import pandas as pd
@@ -15,12 +16,19 @@ from notebooks.analysis import comparison as analysis
 from tests import saved_runs
 
 
+@pytest.fixture(scope="module")
+def written(tmp_path_factory):
+    """Return two models' runs, asked 16 more facts of each relation; the second knows more."""
+    folder = tmp_path_factory.mktemp("runs")
+    saved_runs.write(folder, "small", 0.3, panel=16)
+    saved_runs.write(folder, "large", 0.7, size=4_000_000, panel=16)
+    return folder
+
+
 @pytest.fixture
-def two(tmp_path):
-    """Return the folder of two models' runs; the second knows more."""
-    saved_runs.write(tmp_path, "small", 0.3)
-    saved_runs.write(tmp_path, "large", 0.7, size=4_000_000)
-    return tmp_path
+def two(written, tmp_path):
+    """Return a copy of these runs, to be changed."""
+    return shutil.copytree(written, tmp_path / "runs")
 
 
 def load(folder):
@@ -72,9 +80,9 @@ def test_a_paired_difference_is_that_of_the_means(pairs):
     assert back.estimate == pytest.approx(-gap.estimate)
 
 
-def test_every_measure_is_computed_from_columns_that_facts_have(two):
+def test_every_measure_is_computed_from_columns_that_facts_have(written):
     for chapter in STUDIES:
-        table = beside.facts(chapter, two / "small" / chapter)
+        table = beside.facts(chapter, written / "small" / chapter)
         for measure in STUDIES[chapter].MEASURES:
             assert set(measure.columns) <= set(table.columns)
     names = [measure.name for study in STUDIES.values() for measure in study.MEASURES]
@@ -98,16 +106,8 @@ def test_models_that_are_chosen_are_compared_among_themselves(two, tmp_path):
         analysis.choose(str(tmp_path / "empty"), ["medium"])
 
 
-@pytest.fixture
-def asked_more(tmp_path):
-    """Return the folder of two models' runs that were asked 16 more facts of each relation."""
-    saved_runs.write(tmp_path, "small", 0.3, panel=16)
-    saved_runs.write(tmp_path, "large", 0.7, size=4_000_000, panel=16)
-    return tmp_path
-
-
-def test_the_panels_facts_are_read_beside_the_runs_own(asked_more):
-    table, own = load(asked_more)
+def test_the_panels_facts_are_read_beside_the_runs_own(written):
+    table, own = load(written)
     found = analysis.panels(table)
     assert list(found) == list(own) == list(STUDIES)
     others = saved_runs.facts(16, first=100).set_index("item")
@@ -125,25 +125,18 @@ def test_the_panels_facts_are_read_beside_the_runs_own(asked_more):
     ]
 
 
-def _never_asked(folder):
-    saved_runs.write(folder, "small", 0.3, ("monitor",))
-
-
-def _asked_otherwise(folder):
-    place = folder / "small" / "monitor" / "run.json"
-    told = json.loads(place.read_text())
-    told["panel"]["version"] -= 1
-    place.write_text(json.dumps(told))
-
-
-def _file_is_gone(folder):
-    (folder / "small" / "monitor" / "panel.parquet").unlink()
-
-
-@pytest.mark.parametrize("change", [_never_asked, _asked_otherwise, _file_is_gone])
-def test_a_chapter_whose_runs_were_not_all_asked_the_same_panel_has_none(asked_more, change):
-    change(asked_more)
-    assert list(analysis.panels(load(asked_more)[0])) == list(STUDIES)[1:]
+@pytest.mark.parametrize("change", ["not asked", "asked otherwise", "its file is gone"])
+def test_a_chapter_whose_runs_were_not_all_asked_the_same_panel_has_none(two, change):
+    place = two / "small" / "monitor"
+    told = json.loads((place / "run.json").read_text())
+    if change == "not asked":
+        del told["panel"]
+    elif change == "asked otherwise":
+        told["panel"]["version"] -= 1
+    else:
+        (place / "panel.parquet").unlink()
+    (place / "run.json").write_text(json.dumps(told))
+    assert list(analysis.panels(load(two)[0])) == list(STUDIES)[1:]
 
 
 def test_without_runs_every_table_is_empty_and_has_its_columns(tmp_path):
@@ -170,21 +163,17 @@ def test_tables_hold_numbers_whoever_has_run_what(two):
         assert kinds == ["float64"] * 3 + ["int64"]
 
 
-@pytest.mark.parametrize("chapter", STUDIES)
-def test_the_example_is_taken_from_two_models_that_share_facts(two, chapter):
-    table, found = load(two)
-    first, second, pair = analysis.example({chapter: found[chapter]})
-    assert (first, second) == ("large", "small")
-    assert (pair["difference"] == pair["one"] - pair["two"]).all()
-    items = analysis.three(pair)
-    prompts = analysis.prompts(items, table)
-    assert len(prompts) == len(items)
-    assert not set(prompts) & set(items)
-
-
-def test_the_example_passes_over_chapters_of_one_model_or_of_other_facts(two):
-    _, found = load(two)
-    later = found["latent_knowledge"]
+def test_the_example_is_taken_from_two_models_that_share_facts(written):
+    table, found = load(written)
+    for chapter in STUDIES:
+        first, second, pair = analysis.example({chapter: found[chapter]})
+        assert (first, second) == ("large", "small")
+        assert (pair["difference"] == pair["one"] - pair["two"]).all()
+        items = analysis.three(pair)
+        prompts = analysis.prompts(items, table)
+        assert len(prompts) == len(items)
+        assert not set(prompts) & set(items)
+    later = found["latent_knowledge"]  # of one model, or of other facts: passed over
     apart = {"small": later["small"], "large": later["large"].rename(index=str.lower)}
     tables = {"monitor": {"small": found["monitor"]["small"]}, "latent_knowledge": apart}
     assert analysis.example(tables)[0] == "A (made up)"
@@ -202,14 +191,12 @@ def test_figures_without_facts_are_undefined_and_agree_with_what_was_saved(tmp_p
     assert set(again.index[again["again"].isna()]) == undefined
 
 
-def test_relations_are_correlated_as_numpy_does(tmp_path):
-    for name, ability in (("a", 0.3), ("b", 0.6)):
-        saved_runs.write(tmp_path, name, ability)
-    models = load(tmp_path)[1]["latent_knowledge"]
+def test_relations_are_correlated_as_numpy_does(written):
+    models = load(written)[1]["latent_knowledge"]
     (row,) = analysis.relations_alike(models, "right").itertuples()
     means = [table.groupby("relation")["right"].mean() for table in models.values()]
     assert row.r == pytest.approx(np.corrcoef(*means)[0, 1])
-    assert (row.first, row.second, row.n) == ("a", "b", 3)
+    assert (row.first, row.second, row.n) == ("small", "large", 3)
 
 
 @pytest.mark.parametrize(
