@@ -145,13 +145,11 @@ def devices(args: argparse.Namespace) -> None:
     """Say what devices there are, and whether a model fits."""
     from helpers.models import devices
 
-    declared = {"device": "", "dtype": "", "tokens": 1_000_000}
+    declared = {"device": "", "dtype": ""}
     given = declared | read_settings(args.set, declared, "This command has")
     print("\n".join(devices.found()))
     if args.model:
-        need = devices.need(args.model, given["device"] or None, given["dtype"] or None)
-        long = devices.seconds(need.parameters, given["tokens"], need.device, need.number)
-        print(f"{need}\nReading {given['tokens']:,} tokens would take about {long:.3g} seconds.")
+        print(devices.need(args.model, given["device"] or None, given["dtype"] or None))
 
 
 COMMANDS: Commands = {

@@ -116,11 +116,11 @@ def outcome(model_type: str, kind: str) -> dict[str, Any]:
         except UserError as error:
             return found | {"outcome": "refused", "why": str(error).replace(folder, "The model")}
     difference, greedy = _difference(lm), _greedy(lm)
-    way, continued = engine.scorer(lm).method, decoding.way_of(lm)
+    way, kept = engine.scorer(lm).method, decoding.keeps_state(lm)
     told = {
         "outcome": way.method,
         "batches": way.batches or "",
-        "state": continued.state,
+        "state": "kept" if kept else "none",
         "difference": f"{difference:.0e}",
         "text_as": greedy,
     }

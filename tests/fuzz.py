@@ -87,7 +87,7 @@ def answered(path):
     address = addresses.parse("http://localhost:1#m")
     limits = addresses.Limits(patience=0.01, tries=1)
 
-    async def answer(*_):
+    def answer(*_):
         return httpx2.Response(200), path.read_text(encoding="utf-8", errors="replace")
 
     for _, read in asked:

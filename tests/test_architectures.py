@@ -16,9 +16,7 @@ from tests.probing.test_engine import wrong_mask, wrong_positions
 pytestmark = pytest.mark.slow
 
 TABLE = pd.read_csv(architectures.TABLE, keep_default_na=False, dtype=str)
-COUNTS = (
-    r"(\d+) classes[^:]*: (\d+) packed, (\d+) in rows.*?, (\d+) in plain batches.*?, (\d+) refuse"
-)
+COUNTS = r"(\d+) classes[^:]*: (\d+) packed, (\d+) in plain batches.*?, (\d+) refuse"
 PACKED = TABLE.loc[(TABLE["outcome"] == "packed") & (TABLE["kind"] == "causal"), "model_type"]
 
 
@@ -40,7 +38,7 @@ def mapping(kind: str) -> dict[str, str]:
 
 
 def test_nothing_in_the_table_is_wrong():
-    assert set(TABLE["outcome"]) == {"packed", "rows", "plain", "refused", "not tried"}
+    assert set(TABLE["outcome"]) == {"packed", "plain", "refused", "not tried"}
     tried = TABLE[TABLE["difference"] != ""]
     assert (tried["difference"].astype(float) <= architectures.EXACT).all()
     assert set(tried["text_as"]) <= set(architectures.GREEDY)
@@ -53,14 +51,14 @@ def test_the_pages_count_as_the_table_does(root, page):
     told = re.search(COUNTS, text)
     assert told, "the sentence with the counts is missing"
     counts = TABLE["outcome"].value_counts()
-    kinds = ["packed", "rows", "plain", "refused"]
+    kinds = ["packed", "plain", "refused"]
     assert [*map(int, told.groups())] == [counts[kinds].sum(), *counts[kinds]]
 
 
 def test_every_packed_family_is_in_the_table():
     loaded = {architectures.CONFIG_MAPPING[name].model_type for name in TABLE["model_type"]}
     inside = {"emu3_text_model", "mllama_text_model"}  # which their classes take out of the whole
-    assert loaded | inside >= families.PACKED | families.HOOKED | families.ROWS
+    assert loaded | inside >= families.PACKED | families.HOOKED
 
 
 @functools.cache

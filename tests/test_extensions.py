@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 from docutils import nodes
+from sphinx.application import Sphinx
 
 from helpers import findings
 
@@ -31,6 +32,18 @@ def test_pages_name_findings_that_chapters_have(line):
     assert {claim.strip() for claim in claims.split(",")} <= set(findings.wordings(chapter))
 
 
+@pytest.fixture
+def book(tmp_path):
+    found = [
+        {"claim": "wrong_hint", "decision": "holds", "sentence": "A wrong word costs 10 points."},
+        {"claim": "level", "decision": "undefined", "sentence": "Nothing counts."},
+    ]
+    path = tmp_path / "chapters" / "monitor" / "findings.json"
+    path.parent.mkdir(parents=True)
+    path.write_text(json.dumps(found), encoding="utf-8")
+    return tmp_path
+
+
 @pytest.mark.parametrize(
     ("line", "there"),
     [
@@ -41,16 +54,30 @@ def test_pages_name_findings_that_chapters_have(line):
         ("atlas: wrong_hint", False),
     ],
 )
-def test_a_line_names_a_finding_of_a_chapter(tmp_path, line, there):
-    found = [
-        {"claim": "wrong_hint", "decision": "holds", "sentence": "A wrong word costs 10 points."},
-        {"claim": "level", "decision": "undefined", "sentence": "Nothing counts."},
-    ]
-    (tmp_path / "chapters" / "monitor").mkdir(parents=True)
-    path = tmp_path / "chapters" / "monitor" / "findings.json"
-    path.write_text(json.dumps(found), encoding="utf-8")
+def test_a_line_names_a_finding_of_a_chapter(book, line, there):
     expected = [("monitor", "holds", "A wrong word costs 10 points.")] * there
-    assert extension("main_findings").sentences(tmp_path, [line, ""]) == expected
+    assert extension("main_findings").sentences(book, [line, ""]) == expected
+
+
+@pytest.mark.parametrize("text", re.findall(r"\{when-found\} (.+)", TEXT))
+def test_conditions_name_a_finding_of_the_page(text):
+    assert text in LINES.splitlines()
+
+
+def test_a_page_shows_what_was_found_and_the_text_that_rests_on_it(book):
+    told = "```{when-found} monitor: {}\nText on *{}*.\n```\n"
+    lines = "# Page\n\n```{main-findings}\nmonitor: wrong_hint\nmonitor: level\n```\n\n"
+    page = lines + "".join(told.replace("{}", claim) for claim in ("wrong_hint", "level"))
+    (book / "index.md").write_text(page, encoding="utf-8")
+    given = {"extensions": ["myst_parser"], "html_theme": "basic"}
+    app = Sphinx(book, None, book / "html", book / "trees", "html", given, status=None)
+    extension("main_findings").setup(app)
+    app.build()
+    made = (book / "html" / "index.html").read_text(encoding="utf-8")
+    assert made.count("A wrong word costs 10 points.") == 1
+    assert made.count("left out here and below") == 1
+    assert "Text on <em>wrong_hint</em>" in made
+    assert "Text on <em>level</em>" not in made
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,11 @@ from sphinx.util.docutils import SphinxDirective
 
 from helpers import findings
 
+FEWER = (
+    '<p class="note-below">Sentences and figures are left out here and below where these runs '
+    "asked too little to tell.</p>"
+)
+
 
 def sentences(book: Path, lines: list[str]) -> list[tuple[str, str, str]]:
     """Return chapter, decision and sentence of each finding that the book has.
@@ -48,10 +53,26 @@ class MainFindings(SphinxDirective):
         note = findings.DOTTED if dotted and not told.get("dotted") else ""
         told["dotted"] = told.get("dotted") or note  # once a page
         html = f'<ul class="findings">{items}</ul>{note}' if items else ""
+        if len(listed) < len(list(filter(str.strip, self.content))) and not told.get("fewer"):
+            told["fewer"] = html = html + FEWER
         return [nodes.raw("", html, format="html")]
+
+
+class WhenFound(SphinxDirective):
+    """Show its text if a finding, ``chapter: claim``, holds in this book."""
+
+    required_arguments = 1
+    final_argument_whitespace = True
+    has_content = True
+
+    def run(self) -> list[nodes.Node]:
+        """Return the text, or nothing."""
+        found = sentences(Path(self.env.srcdir), self.arguments)
+        return self.parse_content_to_nodes() if [d for _, d, _ in found] == [findings.HOLDS] else []
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register with Sphinx."""
     app.add_directive("main-findings", MainFindings)
+    app.add_directive("when-found", WhenFound)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -57,6 +57,27 @@ def titled(
     return page
 
 
+def described(notebook: NotebookNode, sentences: Mapping[str, str]) -> NotebookNode:
+    """Return a chapter whose figures' alternative texts end with what was found beside them.
+
+    That is the first finding after the figure in its section, or else the last before it.
+    """
+    page, before, figures = copy.deepcopy(notebook), "", []
+    for cell in page.cells:
+        if cell.cell_type == "markdown":
+            if HEADING.search(cell.source):
+                before, figures = "", []
+            continue
+        told = [said for claim, said in sentences.items() if f'"{claim}"' in cell.source]
+        if image := cell.metadata.get("mystnb", {}).get("image"):
+            figures.append((image, image["alt"]))
+            image["alt"] += f" {before}".rstrip()
+        for image, alt in figures if told else ():
+            image["alt"] = f"{alt} {told[0]}"
+        before, figures = (told[-1], []) if told else (before, figures)
+    return page
+
+
 def split(notebook: NotebookNode) -> tuple[NotebookNode, NotebookNode]:
     """Return the page of a chapter, and that of its exercises and its appendix."""
     page = copy.deepcopy(notebook)

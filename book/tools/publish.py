@@ -7,7 +7,7 @@ from pathlib import Path
 
 from book.tools import jobs, render, runner, settings, suitability
 from helpers import UserError
-from helpers.models import address, checkpoints
+from helpers.models import address, checkpoints, packaged
 from helpers.models.checkpoints import slug
 from helpers.models.server import session
 from helpers.runs import ROOT, SYNTHESIS, store
@@ -60,6 +60,19 @@ def suited(names: Sequence[str], given: Sequence[str]) -> tuple[list[str], dict[
     return kept, why
 
 
+def sized(model: str, given: Sequence[str]) -> list[str]:
+    """Return settings with those that a model from a package begins with, unless given."""
+    named = {word.partition("=")[0] for word in given}
+    own = packaged.sources().get(model, {}).get("book", {})
+    added = [f"{name}={value}" for name, value in own.items() if name not in named]
+    if added:
+        print(
+            f"{model} is asked less than other models unless SET says more: {' '.join(added)}.",
+            file=sys.stderr,
+        )
+    return [*added, *given]
+
+
 def book(
     names: Sequence[str],
     model: str,
@@ -70,7 +83,7 @@ def book(
 ) -> None:
     """Run what is missing or out of date, and render the book, whatever becomes of the runs."""
     check(names, model, given, models)
-    runs = runs.resolve()
+    runs, given = runs.resolve(), sized(model, given)
     kept, why = suited(names or render.chapters(), given)
     needed = jobs.plan(kept, model, [model] if names else models, given)
     if any(job.chapter == "comparison" for job in needed):

@@ -72,8 +72,11 @@ def place(model: str, top: Path, why: Mapping[str, str] | None = None) -> list[P
     for old in (*target.glob("*.ipynb"), *target.glob("*/*.json")):
         old.unlink()
     for name, notebook in ready.items():
-        told = {one.claim: one.decision for one in found.get(name, ())}
-        page = arrange.titled(notebook, findings.wordings(name), told)
+        told = {one.claim: one for one in found.get(name, ()) if one.decision != findings.UNDEFINED}
+        said = {claim: one.sentence for claim, one in told.items()}
+        page = arrange.described(notebook, said)
+        decided = {claim: one.decision for claim, one in told.items()}
+        page = arrange.titled(page, findings.wordings(name), decided)
         page = arrange.answer_first(page)
         if f"{name}{APPENDIX}" in _listed():
             page, appendix = arrange.split(page)

@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 import pandas as pd
 
-from helpers.datasets.registry import DATA
+from helpers.datasets.registry import DATA, SOURCES, Facts
 
 FILES = ("atlas.csv.gz", "atlas_frames.csv", "atlas_relations.csv")
 N_DISTRACTORS = 5
@@ -19,9 +19,10 @@ def read_facts() -> pd.DataFrame:
     return pd.read_csv(DATA / "atlas.csv.gz", dtype=str, keep_default_na=False)
 
 
-def read_frames() -> pd.DataFrame:
-    """Return the frames of the atlas: `relation`, `kind`, `frame`, `template`."""
-    return pd.read_csv(DATA / "atlas_frames.csv", dtype={"frame": int}, keep_default_na=False)
+def read() -> Facts:
+    """Return the facts, frames and source of the atlas."""
+    frames = pd.read_csv(DATA / "atlas_frames.csv", dtype={"frame": int}, keep_default_na=False)
+    return Facts(read_facts(), frames, SOURCES["atlas"].about(_checksum()))
 
 
 def read_relations() -> pd.DataFrame:
@@ -56,7 +57,8 @@ def _picked(seed: int, fact: str, count: int) -> tuple[int, ...]:
     return tuple(random.choice(count, size=min(N_DISTRACTORS, count), replace=False).tolist())
 
 
-def checksum() -> str:
+@cache
+def _checksum() -> str:
     """Return the SHA-256 of the files of the atlas, unpacked, one after the other."""
     digest = hashlib.sha256()
     digest.update(read_facts().to_csv(index=False, lineterminator="\n").encode())

@@ -9,7 +9,7 @@ import pandas as pd
 
 from helpers import UserError
 from helpers.datasets import atlas_facts, files, fktc, pairs
-from helpers.datasets.registry import SOURCES, fetch, of_kind
+from helpers.datasets.registry import Facts, fetch, of_kind
 
 NAMES = of_kind("facts", "pairs")
 
@@ -57,13 +57,11 @@ def load(
         raise UserError(f"n is {n}, the number of facts a relation: give at least 1, or None.")
     if seed < 0:
         raise UserError(f"The seed is {seed}: give 0 or a positive whole number.")
-    if name == "atlas":
-        pool = keep(atlas_facts.read_facts(), relations)
-        facts = _sample(pool, n, seed)
-        return facts.assign(distractors=atlas_facts.draw_distractors(facts, pool, seed))
-    with files.understood(name):
-        table = pairs.facts(*found) if (found := _pairs(name)) else fktc.facts(_files(name))
-    return _sample(keep(table, relations), n, seed)
+    pool = keep(_read(name).facts.drop(columns="place", errors="ignore"), relations)
+    facts = _sample(pool, n, seed)
+    if "distractors" not in facts:
+        facts = facts.assign(distractors=atlas_facts.draw_distractors(facts, pool, seed))
+    return facts
 
 
 def frames(name: str | Path, relations: Sequence[str] | None = None) -> pd.DataFrame:
@@ -93,10 +91,8 @@ def frames(name: str | Path, relations: Sequence[str] | None = None) -> pd.DataF
     >>> frames("atlas", relations=["P17"]).query("kind == 'qa' and frame == 0")["template"].item()
     'Which country is [X] in?'
     """
-    if _pairs(name):
-        return pd.DataFrame(columns=["relation", "kind", "frame", "template"])
-    table = atlas_facts.read_frames() if name == "atlas" else fktc.frames(_files(name))
-    return keep(table, relations)
+    table = _read(name).frames
+    return table if table.empty else keep(table, relations)
 
 
 def relations(name: str | Path) -> pd.DataFrame:
@@ -118,13 +114,17 @@ def relations(name: str | Path) -> pd.DataFrame:
     >>> relations("atlas").set_index("relation").loc["P36", "label"]
     'capital'
     """
-    if found := _pairs(name):
-        groups = pairs.facts(*found).groupby(["relation", "label"], sort=False)
-        table = groups.agg(n_facts=("fact", "size"), n_objects=("object", "nunique")).reset_index()
-        table.insert(2, "subject_type", "")
-        table.insert(3, "object_type", "")
-        return table
-    return atlas_facts.read_relations() if name == "atlas" else fktc.relations(_files(name))
+    if name == "atlas":
+        return atlas_facts.read_relations()
+    facts, known = _read(name).facts, fktc.templates().set_index("relation")
+    groups = facts.groupby("relation", sort=False)
+    table = groups.agg(n_facts=("fact", "size"), n_objects=("object", "nunique")).reset_index()
+    names = table["relation"]
+    labels = groups["label"].first() if "label" in facts else known["label"]
+    table.insert(1, "label", [labels.get(name, name) for name in names])
+    table.insert(2, "subject_type", "")
+    table.insert(3, "object_type", [known["object_type"].get(name, "") for name in names])
+    return table
 
 
 def source(name: str | Path) -> dict[str, str]:
@@ -146,19 +146,27 @@ def source(name: str | Path) -> dict[str, str]:
     >>> sorted(source("atlas"))
     ['checksum', 'citation', 'licence', 'name', 'title', 'url', 'version']
     """
-    if name == "atlas":
-        return SOURCES["atlas"].about(atlas_facts.checksum())
-    if found := _pairs(name):
-        return pairs.about(*found)
-    return fktc.about(_files(name), Path(name).expanduser())
+    return _read(name).about
 
 
 def notes(name: str | Path, relations: Sequence[str] | None = None) -> list[str]:
     """Return sentences on what a reader should know of facts: repeated rows, several objects."""
-    if name == "atlas" or _pairs(name):
+    facts, same = keep(_read(name).facts, relations), ["relation", "subject"]
+    if "place" not in facts:
         return []
-    read = _files(name)
-    return fktc.notes([f for f in read if not relations or f.relation in relations])
+    again = facts.duplicated([*same, "object"])
+    repeated, others = facts.loc[again, "place"], facts[~again]
+    several = others[others.duplicated(same)].drop_duplicates(same)["place"]
+    found = []
+    if len(repeated):
+        first = repeated.iloc[0]
+        found.append(f"Facts that repeat an earlier one: {len(repeated)}, such as {first}.")
+    if len(several):
+        found.append(
+            f"Subjects with more than one object: {len(several)}, such as that of "
+            f"{several.iloc[0]}. Where one of them is asked for, the others are wrong."
+        )
+    return found
 
 
 def questions(name: str | Path, facts: pd.DataFrame) -> list[str]:
@@ -171,27 +179,21 @@ def questions(name: str | Path, facts: pd.DataFrame) -> list[str]:
     return [template[relation].replace("[X]", subject) for relation, subject in pairs]
 
 
-def _pairs(name: str | Path) -> tuple[str, Path] | None:
-    """Return the name and path of a data set without frames; None for the rest."""
-    if name in of_kind("pairs"):
-        return str(name), fetch(str(name))
-    path = Path(name).expanduser()
-    found = pairs.recognised(path)
-    return (found, path.resolve()) if found else None
-
-
-def _files(name: str | Path) -> list[fktc.RelationFile]:
-    """Return the files in FKTC's format behind a name or path."""
-    if name == "fktc":
-        return fktc.read(fetch(name))
-    path = Path(name).expanduser()
-    if path.suffix.casefold() == ".csv" and path.is_file():
-        raise UserError(
-            f"{path} is a table: make a data set of it with helpers.datasets.write, as the page "
-            "on Python shows."
-        )
-    if path.exists() and str(name):
-        return fktc.read(path.resolve())
+def _read(name: str | Path) -> Facts:
+    """Read the data set behind a name or path."""
+    if name == "atlas":
+        return atlas_facts.read()
+    path = fetch(str(name)) if name in NAMES else Path(name).expanduser()
+    with files.understood(name):
+        if found := pairs.recognised(path):
+            return pairs.read(found, path.resolve())
+        if path.suffix.casefold() == ".csv" and path.is_file():
+            raise UserError(
+                f"{path} is a table: make a data set of it with helpers.datasets.write, as the "
+                "page on Python shows."
+            )
+        if path.exists() and str(name):
+            return fktc.read(path.resolve())
     raise absent(name, NAMES, "a folder of files in the format of FKTC")
 
 

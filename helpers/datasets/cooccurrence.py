@@ -3,7 +3,7 @@
 import re
 import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -67,11 +67,11 @@ def cooccurrences(
     if by not in ("document", "sentence"):
         raise UserError(f"by is {by!r}: give document or sentence.")
     pairs = list(zip(facts["subject"].astype(str), facts["object"].astype(str)))
-    search = _Search(pairs, aliases or {}, match_case)
+    find = _finder(pairs, aliases or {}, match_case)
     counts: Counter[tuple[str, str]] = Counter()
     for document in corpus:
         for text in SENTENCE.split(document) if by == "sentence" else (document,):
-            counts.update(search.pairs(_plain(text, match_case)))
+            counts.update(find(_plain(text, match_case)))
     return pd.Series([counts[pair] for pair in pairs], facts.index, dtype=int, name="exposure")
 
 
@@ -138,75 +138,47 @@ def _plain(text: str, match_case: bool) -> str:
     return " ".join(text.split())
 
 
-class _Search:
-    """The names of subjects and objects, laid out so that a text is searched for few of them."""
+def _finder(
+    pairs: Sequence[tuple[str, str]], aliases: Mapping[str, Sequence[str]], case: bool
+) -> Callable[[str], Iterator[tuple[str, str]]]:
+    """Return what finds the pairs whose names both occur in a text, at places apart."""
+    objects: dict[str, set[str]] = defaultdict(set)
+    names: dict[str, set[str]] = defaultdict(set)
+    for subject, obj in pairs:
+        objects[subject].add(obj)
+        for name in (subject, obj):
+            for form in (name, *aliases.get(name, ())):
+                names[_plain(form, case)].add(name)
+    words = {form: WORD.findall(form) for form in names}
+    if bare := [form for form, parts in words.items() if not parts]:
+        raise UserError(f"The name {bare[0]!r} holds no letter or digit: leave it out.")
+    # A form is looked for only where that word of it stands that fewest forms share.
+    shared = Counter(word for parts in words.values() for word in set(parts))
+    forms: dict[str, list[tuple[str, int]]] = defaultdict(list)
+    for form, parts in words.items():
+        word = min(parts, key=shared.__getitem__)
+        offset = next(match.start() for match in WORD.finditer(form) if match[0] == word)
+        forms[word].append((form, offset))
 
-    def __init__(
-        self, pairs: Sequence[tuple[str, str]], aliases: Mapping[str, Sequence[str]], case: bool
-    ) -> None:
-        names = dict.fromkeys(name for pair in pairs for name in pair)
-        self.forms = {
-            name: {_plain(each, case) for each in (name, *aliases.get(name, ()))} for name in names
-        }
-        words = {form: WORD.findall(form) for own in self.forms.values() for form in own}
-        if bare := [form for form, parts in words.items() if not parts]:
-            raise UserError(f"The name {bare[0]!r} holds no letter or digit: leave it out.")
-        self.single = {form for form, parts in words.items() if parts == [form]}
-        # A text is searched for a form only if it holds that word of it that fewest forms share.
-        shared = Counter(word for parts in words.values() for word in set(parts))
-        self.key = {form: min(parts, key=shared.__getitem__) for form, parts in words.items()}
-        self.objects: dict[str, dict[str, bool]] = defaultdict(dict)
-        self.subjects: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
-        parts = {name: {word for form in own for word in words[form]}
-                 for name, own in self.forms.items()}  # fmt: skip
-        for subject, obj in pairs:
-            # Names without a common word cannot overlap.
-            self.objects[subject][obj] = not parts[subject].isdisjoint(parts[obj])
-            for form in self.forms[subject]:
-                self.subjects[self.key[form]][form].add(subject)
-
-    def pairs(self, text: str) -> Iterator[tuple[str, str]]:
-        """Find the pairs whose names both occur in a text, at places that do not overlap."""
-        words = set(WORD.findall(text))
-        there: dict[str, bool] = {}
-
-        def occurs(form: str) -> bool:
-            if form not in there:
-                there[form] = self.key[form] in words and (
-                    form in self.single or next(_places(form, text), None) is not None
-                )
-            return there[form]
-
-        found = {
-            subject
-            for key in self.subjects.keys() & words
-            for form, subjects in self.subjects[key].items()
-            if occurs(form)
-            for subject in subjects
-        }
-        for subject in found:
-            for obj, close in self.objects[subject].items():
-                if any(map(occurs, self.forms[obj])) and not (
-                    close and self._overlap(subject, obj, text)
-                ):
+    def found(text: str) -> Iterator[tuple[str, str]]:
+        spans: dict[str, list[tuple[int, int]]] = defaultdict(list)
+        for match in WORD.finditer(text):
+            for form, offset in forms.get(match[0], ()):
+                start = match.start() - offset
+                end = start + len(form)
+                beside = text[max(start - 1, 0) : max(start, 0)] + text[end : end + 1]
+                if start >= 0 and text.startswith(form, start) and not WORD.search(beside):
+                    for name in names[form]:
+                        spans[name].append((start, end))
+        for subject in objects.keys() & spans.keys():
+            for obj in objects[subject] & spans.keys():
+                if _apart(spans[subject], spans[obj]):
                     yield subject, obj
 
-    def _overlap(self, first: str, second: str, text: str) -> bool:
-        """Tell whether each occurrence of one name overlaps each of the other."""
-        spans = [
-            [(place, place + len(form)) for form in self.forms[name]
-             for place in _places(form, text)]
-            for name in (first, second)
-        ]  # fmt: skip
-        (starts, ends), (others, other_ends) = (zip(*each) for each in spans)
-        return min(ends) > max(others) and min(other_ends) > max(starts)
+    return found
 
 
-def _places(form: str, text: str) -> Iterator[int]:
-    """Find where a name stands in a text as whole words."""
-    place = text.find(form)
-    while place >= 0:
-        end = place + len(form)
-        if not WORD.search(text[max(place - 1, 0) : place] + text[end : end + 1]):
-            yield place
-        place = text.find(form, place + 1)
+def _apart(first: list[tuple[int, int]], second: list[tuple[int, int]]) -> bool:
+    """Tell whether some place of one name does not overlap some place of the other."""
+    (starts, ends), (others, other_ends) = zip(*first), zip(*second)
+    return min(ends) <= max(others) or min(other_ends) <= max(starts)

@@ -79,6 +79,31 @@ def lines(path: Path) -> Iterator[str]:
         raise UserError(f"{path} cannot be read ({error}): fetch or unpack it again.") from None
 
 
+def records(path: Path, columns: tuple[str, ...] = ()) -> list[dict[str, Any]]:
+    """Read a file of records, each with its place under ``"where"``; refuse one without a column.
+
+    A CSV or TSV file with a header, JSON lines, a list in JSON (or one object), or Parquet.
+    """
+    kind = path.suffix.casefold()
+    if kind in (".csv", ".tsv"):
+        return csv_rows(path, columns, "\t" if kind == ".tsv" else ",")
+    if kind == ".jsonl":
+        found = json_lines(path)
+    else:
+        import pyarrow as pa
+
+        value = parse_json(read_text(path), path) if kind == ".json" else table(path, path)
+        if isinstance(value, pd.DataFrame):
+            value = pa.Table.from_pandas(value, preserve_index=False).to_pylist()
+        found = value if isinstance(value, list) else [value]
+        if not all(isinstance(row, dict) for row in found):
+            raise UserError(f"{path} must hold one JSON object a record.")
+        found = [{**row, "where": f"{path}, record {n}"} for n, row in enumerate(found, 1)]
+    for row in found:
+        need(row, columns, row["where"])
+    return found
+
+
 def csv_rows(
     path: Path, columns: tuple[str, ...] = (), separator: str = ",", others: tuple[str, ...] = ()
 ) -> list[dict[str, Any]]:

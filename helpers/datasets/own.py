@@ -64,8 +64,10 @@ def write(
         for row in rows.itertuples():
             wrong = list(row.distractors)
             line = {"subject": row.subject, "object": row.object, "taxonomy": wrong}
-            known = "exposure" in facts and pd.notna(row.exposure)
-            lines.append(line | ({"exposure": int(row.exposure)} if known else {}))
+            if "exposure" in facts and pd.notna(row.exposure):
+                line["exposure"] = _whole(row.exposure)
+            fktc.fact(line | {"where": f"Row {row.Index}"})
+            lines.append(line)
         texts[f"{relation}.json"] = [json.dumps(line, ensure_ascii=False) for line in lines]
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -76,7 +78,7 @@ def write(
             (folder / name).write_text("\n".join(lines) + "\n", encoding="utf-8")
     except OSError as error:
         raise UserError(f"The facts cannot be written to {folder}: {error.strerror}.") from None
-    fktc.read(folder)  # refuses what is malformed, with its line
+    fktc.read(folder)  # refuses malformed questions
     return folder
 
 
@@ -99,15 +101,6 @@ def _complete(
             f"{where}: a fact needs its {', '.join(columns)} (pandas reads NA as empty; with "
             "keep_default_na=False it does not)."
         )
-    if "exposure" in facts:
-        counts = pd.to_numeric(facts["exposure"], errors="coerce")
-        wrong = facts["exposure"].notna() & ~(counts.ge(0) & counts.mod(1).eq(0))
-        if wrong.any():
-            raise UserError(
-                f"Row {facts.index[wrong][0]} has the exposure {facts['exposure'][wrong].iloc[0]}: "
-                "give a whole number, 0 or more, or leave the cell empty."
-            )
-        facts = facts.assign(exposure=counts)
     facts = facts.assign(**{column: facts[column].map(_text) for column in columns})
     plain = facts["object"].str.casefold().str.split().str.join(" ")
     spelt = facts.groupby([facts["relation"], plain])["object"].unique()
@@ -131,10 +124,15 @@ def _complete(
 
 
 def _text(value: object) -> str:
-    """Return a cell as text; a whole number that pandas has made a float is one again."""
+    """Return a cell as text."""
     if isinstance(value, list | tuple | set | dict):
         raise UserError(f"A cell holds {str(value)[:40]}: a fact has one text in each.")
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+    return str(_whole(value))
+
+
+def _whole(value: object) -> object:
+    """Return a whole number that pandas has made a float as one again, and others as they are."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def _wrong(value: object) -> list[str]:

@@ -15,14 +15,10 @@ import pandas as pd
 
 from helpers import UserError
 from helpers.datasets import download, files
-from helpers.datasets.registry import SOURCES
+from helpers.datasets.registry import FRAMES, SOURCES, Facts
 
 COLUMNS = ("Relation_ID", "Subject", "Object", "Multiple Choices")
-READERS = {
-    ".parquet": lambda path: files.table(path, path),
-    ".csv": lambda path: pd.DataFrame(files.csv_rows(path)),
-    ".jsonl": lambda path: pd.DataFrame(files.json_lines(path)),
-}
+ENDINGS = (".parquet", ".csv", ".jsonl")
 YEARS = {"born_date": r"^(\d{4})-", "born": r"^(\d{4})(?:\.0)?$"}
 
 
@@ -33,25 +29,18 @@ def recognised(path: Path) -> str:
     return "nobel" if _laureates(path) else ""
 
 
-def facts(name: str, path: Path) -> pd.DataFrame:
+def read(name: str, path: Path) -> Facts:
     """Read one of the data sets: facts with the column ``label``, in the order of the files."""
     if name == "nobel":
-        return _births(path)
-    found = _splits(path)
-    parts = [_multiple_choices(found[split], split) for split in ("train", "test")]
-    return pd.concat(parts, ignore_index=True)
-
-
-def about(name: str, path: Path) -> dict[str, str]:
-    """Return the record of a run's manifest; of another table than the published what is known."""
-    if name == "trex_mc":
-        splits = _splits(path)
-        return SOURCES[name].about(download.checksum(splits[each] for each in sorted(splits)))
-    checksum = download.checksum(_laureates(path)[:1])
-    found = SOURCES[name].about(checksum)
-    if checksum in SOURCES[name].files.values():
-        return found
-    return found | {"licence": "", "url": str(path), "version": "", "citation": ""}
+        table, paths = _births(path), _laureates(path)
+    else:
+        found = _splits(path)
+        parts = [_multiple_choices(found[split], split) for split in ("train", "test")]
+        table, paths = pd.concat(parts, ignore_index=True), [found["test"], found["train"]]
+    about = SOURCES[name].about(download.checksum(paths))
+    if name == "nobel" and about["checksum"] not in SOURCES[name].files.values():
+        about |= {"licence": "", "url": str(path), "version": "", "citation": ""}
+    return Facts(table, pd.DataFrame(columns=FRAMES), about)
 
 
 def _splits(path: Path) -> dict[str, Path]:
@@ -59,19 +48,14 @@ def _splits(path: Path) -> dict[str, Path]:
     found = {}
     for file in sorted(path.rglob("*")):
         split = file.stem.partition("-")[0]
-        if split in ("train", "test") and file.suffix in READERS:
+        if split in ("train", "test") and file.suffix in ENDINGS:
             found[split] = file
     return found
 
 
 def _multiple_choices(file: Path, split: str) -> pd.DataFrame:
     """Read one file of T-REx-MC."""
-    table = READERS[file.suffix](file)
-    missing = [column for column in COLUMNS if column not in table]
-    if missing:
-        raise UserError(
-            f"{file} lacks the column {', '.join(missing)}: T-REx-MC has {', '.join(COLUMNS)}."
-        )
+    table = pd.DataFrame(files.records(file, COLUMNS))
     numbers = table["Relation_ID"].astype(str)
     rows = enumerate(zip(table["Multiple Choices"], table["Object"].astype(str)))
     wrong = [_choices(value, obj, f"{file}, row {row}") for row, (value, obj) in rows]

@@ -21,7 +21,7 @@ import pandas as pd
 
 from helpers import UserError
 from helpers.datasets import download, files, network
-from helpers.datasets.registry import DATA, SOURCES, of_kind
+from helpers.datasets.registry import DATA, SOURCES, fetch, of_kind, retrieve
 
 PUBLISHED = of_kind("questions")
 ENDINGS = (".jsonl", ".json", ".tsv", ".csv")
@@ -115,9 +115,10 @@ def read(source: str | Path) -> pd.DataFrame:
     rows: dict[str, tuple] = {}
     for path in paths:
         with files.understood(path):
-            for number, row in enumerate(_rows(path), 1):
-                question, answers, n_answers = _parse(row, name, f"{path}, record {number}")
-                rows.setdefault(question, (question, answers, n_answers))
+            for record in files.records(path):
+                for row in record.get("Data", [record]):  # TriviaQA's are in one object
+                    question, answers, n_answers = _parse(row, name, record["where"])
+                    rows.setdefault(question, (question, answers, n_answers))
     if not rows:
         raise UserError(f"{source} holds no question: give a file with at least one.")
     table = [(f"{name}-{i:05d}", name, *row) for i, row in enumerate(rows.values())]
@@ -128,20 +129,12 @@ def find(source: str | Path) -> tuple[str, list[Path]]:
     """Return the name of a source and its files, fetched first where they are elsewhere."""
     text = network.public(str(source))
     if text in PUBLISHED:
-        found = SOURCES[text]
-        return text, [_fetch(found.url, text, *found.files.values())]
-    if text.startswith("hub:"):
-        path, _, revision = text.removeprefix("hub:").partition("@")
-        owner, name, *inside = path.split("/")
-        if not inside:
-            raise UserError(
-                f"{text} names no file on the hub: write hub:owner/name/path@revision, such as "
-                "hub:akariasai/PopQA/test.tsv@main."
-            )
-        hub = f"https://huggingface.co/datasets/{owner}/{name}/resolve/{revision or 'main'}"
-        return name, [_fetch(f"{hub}/{'/'.join(inside)}", name)]
+        return text, [fetch(text) / file for file in SOURCES[text].files]
     if text.startswith(("http://", "https://")):
-        return Path(urlsplit(text).path).stem, [_fetch(text, "address")]
+        file = Path(urlsplit(text).path)
+        folder = f"questions/{hashlib.sha256(text.encode()).hexdigest()[:12]}"
+        instead = "download it and give the path of the file"
+        return file.stem, [retrieve(folder, {text: ""}, file.name, text, instead) / file.name]
     path = Path(text).expanduser()
     if not path.exists():
         raise UserError(
@@ -171,33 +164,6 @@ def about(sources: Sequence[str | Path]) -> dict[str, str]:
         "citation": joined("citation"),
         "checksum": "; ".join(download.checksum(paths) for _, paths in found),
     }
-
-
-def _fetch(url: str, name: str, sha256: str = "") -> Path:
-    """Fetch a file into the user's cache, once."""
-    import pooch
-
-    file = Path(urlsplit(url).path).name
-    place = f"{hashlib.sha256(url.encode()).hexdigest()[:12]}-{file}"
-    folder = download.cache("questions") / name
-    known = f"sha256:{sha256}" if sha256 else None
-    instead = "download it and give the path of the file"
-    return Path(
-        download.tried(lambda: pooch.retrieve(url, known, place, folder), file, url, instead)
-    )
-
-
-def _rows(path: Path) -> list[dict]:
-    """Return the records of a file as dicts."""
-    if path.suffix == ".jsonl":
-        return files.json_lines(path)
-    if path.suffix in (".tsv", ".csv"):
-        return files.csv_rows(path, separator="\t" if path.suffix == ".tsv" else ",")
-    value = files.parse_json(files.read_text(path), path)
-    rows = value.get("Data", [value]) if isinstance(value, dict) else value
-    if not all(isinstance(row, dict) for row in rows):
-        raise UserError(f"{path} must hold one JSON object a question.")
-    return rows
 
 
 def _parse(row: dict, name: str, where: str) -> tuple[str, list[str], int]:

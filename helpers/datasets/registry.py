@@ -4,11 +4,29 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import urlsplit
 
-from helpers.datasets import download
+import pandas as pd
+
+from helpers import UserError
+from helpers.datasets import download, network
 
 DATA = Path(__file__).resolve().parent / "data"
 ABOUT = ("name", "title", "licence", "url", "version", "citation")
+FRAMES = ["relation", "kind", "frame", "template"]
+
+
+class Facts(NamedTuple):
+    """What a reader makes of files of facts.
+
+    `facts` may have a ``label`` of each relation, and ``place``, where a fact stands, for notes;
+    without ``distractors`` these are drawn. `about` is the record of a run's manifest.
+    """
+
+    facts: pd.DataFrame
+    frames: pd.DataFrame
+    about: dict[str, str]
 
 
 @dataclass(frozen=True)
@@ -61,19 +79,32 @@ def of_kind(*kinds: str) -> tuple[str, ...]:
 
 def fetch(name: str) -> Path:
     """Fetch a data set's files into the user's cache, once, and return their folder."""
+    source = SOURCES[name]
+    instead = f"download {source.url} and give its path in place of the name '{name}'"
+    files = {f"{source.base}{file}": sha256 for file, sha256 in source.files.items()}
+    return retrieve(name, files, f"the data set {name}", source.base, instead)
+
+
+def retrieve(folder: str, files: Mapping[str, str], what: str, origin: str, instead: str) -> Path:
+    """Fetch files by address into a folder of the cache, checked by their SHA-256 if it is told."""
     import pooch
 
-    source, folder = SOURCES[name], download.cache(name)
-    known = {file: sha256 or None for file, sha256 in source.files.items()}
-    files = pooch.create(folder, source.base, registry=known)
-    instead = f"download {source.url} and give its path in place of the name '{name}'"
-
-    def get() -> None:
-        for file in known:
-            files.fetch(file)
-
-    download.tried(get, f"the data set {name}", source.base, instead)
-    return folder
+    names = {Path(urlsplit(url).path).name: url for url in files}
+    known = {name: files[url] or None for name, url in names.items()}
+    kept = pooch.create(download.cache(folder), "", registry=known, urls=names)
+    try:
+        network.tried(lambda: [kept.fetch(name) for name in names], what)
+    except OSError as error:  # the errors of requests are OSErrors
+        wrong, remedy = network.failure(error)
+        raise UserError(
+            f"Fetching {what} from {origin} failed: {wrong}; {remedy}, or {instead}."
+        ) from error
+    except ValueError as error:  # pooch's word for a wrong checksum
+        raise UserError(
+            f"What came from {origin} for {what} is not the published file (its SHA-256 differs): "
+            f"try again, or {instead}."
+        ) from error
+    return kept.abspath
 
 
 def unpublished(name: str, path: Path, checksum: str) -> dict[str, str]:

@@ -2,7 +2,6 @@
 
 ========  =========================================================================================
 packed    branches of many rows in one sequence, with a mask and positions of their own
-rows      batches of rows over the kept keys of what they share
 plain     batches of whole rows
 ========  =========================================================================================
 """
@@ -17,11 +16,10 @@ if TYPE_CHECKING:
     from transformers import PretrainedConfig
 
 FAMILIES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
-PACKED, HOOKED, ROWS = (frozenset(FAMILIES[name]) for name in ("packed", "hooked", "rows"))
+PACKED, HOOKED = (frozenset(FAMILIES[name]) for name in ("packed", "hooked"))
 # Kinds of rotary positions whose values depend on the longest text of a batch.
 LENGTH_BOUND = ("dynamic", "longrope")
 LAYERS = {"full_attention", "sliding_attention"}
-NAMES = ("packed", "rows", "plain")
 
 
 def method_and_reason(config: PretrainedConfig, attention: str) -> tuple[str, str]:
@@ -35,10 +33,6 @@ def method_and_reason(config: PretrainedConfig, attention: str) -> tuple[str, st
         return "plain", f"its rotary positions ({_rope_types(config)}) depend on the batch"
     if getattr(config, "attention_chunk_size", None) or not layers <= LAYERS:
         return "plain", f"{name} has layers other than full or sliding attention"
-    if name in ROWS:
-        return "rows", f"{name} counts its window in places of the sequence"
-    if name == "falcon" and config.alibi:
-        return "rows", "falcon builds its position bias from a mask of two dimensions"
     if name in PACKED:
         return "packed", f"{name} with {attention} attention"
     if name in HOOKED:

@@ -23,6 +23,7 @@ DTYPES = {
 SMALL = 10**9
 MEMORY, PROCESS = Path("/proc/meminfo"), Path("/proc/self/statm")
 CONTAINER = Path("/sys/fs/cgroup")
+LOGITS = 1 << 27  # the most numbers of one batch's logits
 NO_ROOM = (
     "A single prompt does not fit into the memory of the device; choose a smaller model, a "
     "shorter dtype (bfloat16) or another device."
@@ -55,23 +56,20 @@ def device(name: str | torch.device | None = None) -> torch.device:
     return wanted
 
 
-def dtype(name: str | torch.dtype | None, on: torch.device, parameters: float) -> torch.dtype:
-    """Return the number format for weights: the one asked for, else what suits device and size.
+def best_dtype(on: torch.device, parameters: float) -> torch.dtype:
+    """Return the number format for weights that suits a device and a model's size.
 
     Float32 on the CPU, where it is exact and no slower, and for small models; for larger ones on a
     GPU bfloat16, or float16 without it.
 
-    >>> dtype(None, torch.device("cpu"), 7 * SMALL)
+    >>> best_dtype(torch.device("cpu"), 7 * SMALL)
     torch.float32
-    >>> dtype("bfloat16", torch.device("cpu"), 1000)
-    torch.bfloat16
     """
-    if name is None:
-        return _best_dtype(on, parameters)
-    text = str(name).removeprefix("torch.")
-    if text not in DTYPES:
-        raise UserError(f"The dtype {text!r} is not known; give one of {', '.join(DTYPES)}.")
-    return DTYPES[text]
+    if on.type == "cpu" or parameters <= SMALL:
+        return torch.float32
+    if on.type == "cuda" and torch.cuda.is_bf16_supported(including_emulation=False):
+        return torch.bfloat16
+    return torch.float16
 
 
 def memory(on: torch.device) -> Memory:
@@ -122,16 +120,17 @@ def pack_length(on: torch.device, width: int, vocabulary: int, weights: int = 0)
     On a CPU 512: longer packs gain nothing, for attention within a pack grows with its square. On
     a GPU as many as a quarter of the free memory holds, 512 to 8192: for each token its logits
     (read once more in float32), some forty activations as wide as the model, and a row of the
-    mask. `weights` are bytes that will be taken before.
+    mask. `weights` are bytes that will be taken before. With a huge vocabulary, fewer.
 
     >>> pack_length(torch.device("cpu"), 768, 50257)
     512
     """
-    if on.type == "cpu":
-        return 512
-    free = memory(on).free - weights
-    token = sum(bytes_of_token(width, vocabulary).values())
-    return min(8192, max(512, free // 4 // token // 512 * 512))
+    length = 512
+    if on.type != "cpu":
+        token = sum(bytes_of_token(width, vocabulary).values())
+        room = (memory(on).free - weights) // 4 // token
+        length = min(8192, max(512, room // 512 * 512))
+    return max(1, min(length, 4 * LOGITS // vocabulary))
 
 
 def halved(length: int) -> int:
@@ -196,11 +195,3 @@ def _present(wanted: torch.device) -> bool:
     if wanted.type == "mps":
         return torch.backends.mps.is_available()
     return wanted.type == "cpu"
-
-
-def _best_dtype(on: torch.device, parameters: float) -> torch.dtype:
-    if on.type == "cpu" or parameters <= SMALL:
-        return torch.float32
-    if on.type == "cuda" and torch.cuda.is_bf16_supported(including_emulation=False):
-        return torch.bfloat16
-    return torch.float16

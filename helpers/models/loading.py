@@ -43,8 +43,8 @@ def load(
         As in `gpu.device`; where it is left out and one GPU does not hold the model, its
         layers are spread over all of them.
     dtype : str, optional
-        As in `helpers.models.gpu.dtype`, by default float32 on a CPU and for small models, whatever
-        the files hold; or ``"4bit"`` (see `helpers.models.placement`).
+        float32, bfloat16 or float16, by default what `helpers.models.gpu.best_dtype` finds,
+        whatever the files hold; or ``"4bit"`` (see `helpers.models.placement`).
     revision : str, optional
         Branch, tag or commit on the hub, as after the ``@``.
     trust_remote_code : bool
@@ -140,24 +140,13 @@ def describe(lm: LanguageModel) -> dict[str, Any]:
     if not lm.at_hand:
         kept = ("name", "slug", "kind", "n_parameters", "max_length", "dtype", "prompt_format")
         return {name: getattr(lm, name) for name in kept} | {"server": lm.model.described()}
-    return {
-        "name": lm.name,
-        "slug": lm.slug,
-        "revision": lm.revision,
-        "weights_sha": lm.weights_sha,
-        "files_sha": lm.files_sha,
+    told = {k: v for k, v in vars(lm).items() if k not in ("model", "tokenizer", "gguf")} | {
         "architecture": type(lm.model).__name__,
-        "kind": lm.kind,
-        "n_parameters": lm.n_parameters,
-        "max_length": lm.max_length,
         "device": str(lm.device),
         "dtype": str(lm.dtype).removeprefix("torch."),
-        "quantization": lm.quantization,
         "device_map": sorted({str(at) for at in getattr(lm.model, "hf_device_map", {}).values()}),
-        "prompt_format": lm.prompt_format,
-        "base": lm.base,
-        **({"gguf": lm.gguf} if lm.gguf else {}),
     }
+    return told | ({"gguf": lm.gguf} if lm.gguf else {})
 
 
 def _config(folder: Path, name: str | Path, code: bool) -> PretrainedConfig:

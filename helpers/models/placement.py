@@ -97,11 +97,14 @@ def number_format(
                 f"{BITS} weights need a GPU, and {name} goes to {where}; leave the dtype out, or "
                 "choose bfloat16."
             )
-        return gpu.dtype(None, where, math.inf), 0.5
-    if dtype and str(dtype).removeprefix("torch.") not in gpu.DTYPES:
+        return gpu.best_dtype(where, math.inf), 0.5
+    if dtype:
+        number = gpu.DTYPES.get(str(dtype).removeprefix("torch."))
+    else:
+        number = gpu.best_dtype(where, parameters)
+    if number is None:
         known = ", ".join([*gpu.DTYPES, BITS])
         raise UserError(f"The dtype {str(dtype)!r} is not known; give one of {known}.")
-    number = gpu.dtype(dtype or None, where, parameters)
     return number, number.itemsize
 
 

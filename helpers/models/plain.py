@@ -18,17 +18,10 @@ from helpers.models import families, gpu
 from helpers.models.language_model import LanguageModel
 from helpers.models.tokens import Row
 
-# The most numbers of one batch's logits, and of the part of it that is turned to float32 at once.
-LOGITS = 1 << 27
+# The most numbers of the part of a batch's logits that is turned to float32 at once.
 CHUNK = 1 << 22
 # Rows of any length, of equal length only, or none.
 TOGETHER = ("padded", "equal", "alone")
-
-
-def pack_length(on: torch.device, width: int, vocabulary: int, weights: int = 0) -> int:
-    """Return how many tokens a pack of a model holds, with the logits of all within memory."""
-    length = gpu.pack_length(on, width, vocabulary, weights)
-    return max(1, min(length, 4 * LOGITS // vocabulary))
 
 
 def run(
@@ -62,7 +55,7 @@ def _batches(
             full = len(batch) + 1 > (batch_size or budget)
             wide = batch_size is None and _lengths(batch[0])[0] * (len(batch) + 1) > budget
             fits = ragged or _lengths(row) == _lengths(batch[0])
-            if full or wide or heads > LOGITS or not fits:
+            if full or wide or heads > gpu.LOGITS or not fits:
                 yield batch
                 batch = []
         if not batch:

@@ -86,10 +86,12 @@ def rows(
     Rows of one group are the options of one probe, scored from the same token on. Refused are
     continuations without tokens, or with but one and nothing before it.
     """
+    # After a template, a text begins without a space.
+    said = [c.removeprefix(" ") for c in continuations] if model.chat else continuations
     if model.kind == "seq2seq":
-        made = _seq2seq_rows(model, prompts, continuations)
+        made = _seq2seq_rows(model, prompts, said)
     else:
-        made = _causal_rows(model, prompts, continuations, groups)
+        made = _causal_rows(model, prompts, said, groups)
     for row, group, continuation in zip(made, groups, continuations):
         name = f"The continuation {continuation!r} of {' / '.join(map(str, group))}"
         if row.start == 0 or row.start == len(row.ids) == 1:
@@ -155,11 +157,6 @@ def decoder_start(model: LanguageModel) -> tuple[int, ...]:
     return (first, *_special_ids(model)[0])
 
 
-def spoken(model: LanguageModel, continuation: str) -> str:
-    """Return a continuation as it follows the prompt: after a template without leading space."""
-    return continuation.removeprefix(" ") if model.chat else continuation
-
-
 def pieces(model: LanguageModel, ids: Sequence[int]) -> list[str]:
     """Return tokens as the tokenizer names them; an id of the model alone as ``<id>``."""
     names = model.tokenizer.convert_ids_to_tokens(list(ids))
@@ -199,7 +196,7 @@ def _causal_rows(
     alone = dict(zip(distinct, prompt_ids(model, distinct)))
     shown = dict(zip(distinct, read(model, distinct) if model.chat else distinct))
     joint = splice.joint(
-        [(shown[p], spoken(model, c)) for p, c in zip(prompts, continuations)],
+        [(shown[p], c) for p, c in zip(prompts, continuations)],
         whole=lambda texts: _causal(model, texts),
         part=lambda texts: _encode(model, texts, special=False),
     )
@@ -216,7 +213,7 @@ def _seq2seq_rows(
     distinct = list(dict.fromkeys(prompts))
     sources = dict(zip(distinct, prompt_ids(model, distinct)))
     start = decoder_start(model)
-    targets = _encode(model, [spoken(model, c) for c in continuations], special=False)
+    targets = _encode(model, continuations, special=False)
     return [Row(start + ids, len(start), sources[p]) for ids, p in zip(targets, prompts)]
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
+from html import escape
 from textwrap import fill
 from zlib import crc32
 
@@ -10,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 import seaborn as sns
+from IPython.display import HTML, display
 from matplotlib import font_manager
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
@@ -181,7 +183,7 @@ def empty(ax: Axes | None, reason: str) -> Axes:
     Parameters
     ----------
     ax : Axes, optional
-        By default a new figure, low enough for a line of text.
+        By default one that is not shown: the reason is displayed as text.
     reason : str
         One sentence.
 
@@ -192,10 +194,13 @@ def empty(ax: Axes | None, reason: str) -> Axes:
 
     Examples
     --------
-    >>> [text.get_text() for text in empty(None, "No fact counts.").texts]
+    >>> [text.get_text() for text in empty(plt.gca(), "No fact counts.").texts]
     ['No fact counts.']
     """
-    ax = ax or plt.subplots(figsize=(WIDTH, 1.3))[1]
+    if ax is None:  # a figure of text would be a picture without a description
+        display(HTML(f"<p>{escape(reason)}</p>"))
+        figure, ax = plt.subplots(figsize=(WIDTH, 1.3))
+        plt.close(figure)
     ax.set(xticks=[], yticks=[])
     middle = {"ha": "center", "va": "center", "transform": ax.transAxes}
     ax.text(0.5, 0.5, fill(plain(reason), 50), color=GREY, **middle)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import itertools
+import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from helpers.models import LanguageModel, check, progress
+from tqdm import tqdm
+
+from helpers.models import LanguageModel, check
 from helpers.models.tokens import Row
 from helpers.probing import cache as caches
 from helpers.probing import engine
@@ -30,16 +33,13 @@ def answered(
     `shown` names the work in the line of progress; "": none is shown.
     """
     rows, tasks = [row for row in dict.fromkeys(rows) if row.scored], list(dict.fromkeys(tasks))
-    show = progress.line(shown, len(rows) + len(tasks), bool(shown))
-    identity = caches.identity(model)
-    keys: dict[Row | Task, str] = {
-        row: caches.key(identity, (*row.source, *row.ids), "score", len(row.source), row.start)
-        for row in rows
-    }
+    identity = caches.identity(model) if cache is not None else ""
     said = (VERSION, rules.max_new_tokens, rules.stop, rules.ends) if rules else ()
-    for task in tasks:
-        parts = ("generate", len(task.source), task.anchor, *said)
-        keys[task] = caches.key(identity, (*task.source, *task.ids), *parts)
+
+    def key(one: Row | Task) -> str:
+        parts = ("score", len(one.source), one.start) if isinstance(one, Row) else ()
+        parts = parts or ("generate", len(one.source), one.anchor, *said)
+        return caches.key(identity, (*one.source, *one.ids), *parts)
 
     def run(missing: list[Row | Task]) -> Iterator[dict[Row | Task, Result]]:
         scorer = engine.scorer(model)
@@ -58,7 +58,11 @@ def answered(
             check.refuse_nan(model, itertools.chain.from_iterable(done.values()))
             yield {row: Result(values) for row, values in done.items()}
 
-    return caches.completed(cache, keys, run, show)
+    # In a log file, a line after half a minute and then every half.
+    seconds = {} if sys.stderr.isatty() else {"delay": 30, "mininterval": 30}
+    total = len(rows) + len(tasks)
+    with tqdm(desc=shown, total=total, disable=not shown, **seconds) as line:
+        return caches.completed(cache, [*rows, *tasks], key, run, line.update)
 
 
 def _result(text: Text) -> Result:

@@ -85,32 +85,37 @@ def key(model_identity: str, ids: Sequence[int], *parts: Any) -> str:
 
 def completed(
     folder: str | Path | None,
-    keys: dict[T, str],
+    tasks: list[T],
+    key: Callable[[T], str],
     run: Callable[[list[T]], Iterable[dict[T, Result]]],
-    show: Callable[[int], None],
+    show: Callable[[int], object],
 ) -> dict[T, Result]:
-    """Return the result of each task by its key: from a folder, or from `run`, some at a time.
+    """Return the result of each task: by its key from a folder, or from `run`, some at a time.
 
-    What is new is put on disk every few hundred results, or few seconds.
+    What is new is put on disk every few hundred results, or few seconds. `show` is told how many
+    more there are.
     """
-    known = {} if folder is None else read(Path(folder), keys.values())
-    missing = [task for task, key in keys.items() if key not in known]
+    keys = {} if folder is None else {task: key(task) for task in tasks}
+    kept = {} if folder is None else read(Path(folder), keys.values())
+    known = {task: kept[name] for task, name in keys.items() if name in kept}
+    missing = [task for task in tasks if task not in known]
+    show(len(known))
     pending: dict[str, Result] = {}
     flushed = time.monotonic()
     try:
         for done in run(missing) if missing else ():
-            new = {keys[task]: result for task, result in done.items()}
-            known |= new
-            pending |= new if folder is not None else {}
+            known |= done
+            show(len(done))
+            if folder is not None:
+                pending |= {keys[task]: result for task, result in done.items()}
             late = time.monotonic() - flushed >= CHUNK_SECONDS
             if pending and (late or len(pending) >= CHUNK_ROWS):
                 write(Path(folder), pending)
                 pending, flushed = {}, time.monotonic()
-            show(len(known))
     finally:
         if pending:
             write(Path(folder), pending)
-    return {task: known[key] for task, key in keys.items()}
+    return known
 
 
 def read(folder: Path, keys: Iterable[str]) -> dict[str, Result]:

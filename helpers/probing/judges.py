@@ -1,5 +1,10 @@
-"""A model as judge: what means the same, what changes with time, what could be mistaken for it."""
+"""A model as judge: what means the same, what changes with time, what could be mistaken for it.
 
+What changes is asked for in the words of Zheng, Lapata and Pan 2024, Table 5; the others ask what
+their Tables 7 and 8 ask in words of our own.
+"""
+
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -9,8 +14,9 @@ from helpers import UserError, models
 from helpers.models import LanguageModel
 from helpers.probing.generation import generate
 from helpers.probing.scoring import score
-from helpers.prompts import judging
+from helpers.prompts.formats import TEXTS
 
+VERDICTS = (" yes", " no")
 _BLOCK = 20  # questions judged in one prompt
 
 
@@ -34,18 +40,24 @@ def same_meaning(
     if not len(rows):
         return pd.Series(dtype=bool)
     prompts = [
-        judging.matches(question, answers, text)
+        matches(question, answers, text)
         for question, answers, text in zip(rows["question"], rows["answers"], rows["text"])
     ]
     probes = [
         (index, "match", option, prompt, word)
         for index, prompt in zip(rows.index, prompts)
-        for option, word in enumerate(judging.VERDICTS)
+        for option, word in enumerate(VERDICTS)
     ]
     columns = ["item", "variant", "option", "prompt", "continuation"]
     answers = score(judge, pd.DataFrame(probes, columns=columns), cache=cache, progress=False)
     yes, no = answers["logprobs"].map(sum).to_numpy(dtype=float).reshape(-1, 2).T
     return pd.Series(yes > no, index=rows.index)
+
+
+def matches(question: str, answers: Sequence[str], reply: str) -> str:
+    """Return the prompt that asks whether a reply means the same as an accepted answer."""
+    asked = f"QUESTION: {question}\nACCEPTED: {' | '.join(answers)}\nREPLY: {reply.strip()}\nSAME:"
+    return TEXTS["matches"] + asked
 
 
 def changes_with_time(
@@ -55,10 +67,11 @@ def changes_with_time(
 
     def ask(questions: Sequence[str]) -> list[bool]:
         blocks = [list(questions[i : i + _BLOCK]) for i in range(0, len(questions), _BLOCK)]
-        prompts = [judging.changing(block) for block in blocks]
+        listed = ["".join(f"{n}. {text}\n" for n, text in enumerate(b, 1)) for b in blocks]
+        prompts = [f"{TEXTS['changing']}{lines}Index:\n" for lines in listed]
         texts = generate(judge, prompts, max_new_tokens=80, cache=cache, progress=False)["text"]
-        found = [judging.read_changing(text, len(block)) for text, block in zip(texts, blocks)]
-        return [changing for block in found for changing in block]
+        named = [set(re.findall(r"\d+", text.partition("\n")[0])) for text in texts]
+        return [str(n) in said for b, said in zip(blocks, named) for n in range(1, len(b) + 1)]
 
     return ask
 
@@ -71,6 +84,8 @@ def distractors(
 ) -> list[list[str]]:
     """Let a model write up to n wrong answers that look like each response."""
     rows = zip(responses["question"], responses["text"])
-    prompts = [judging.make_distractors(question, text, n) for question, text in rows]
+    head = TEXTS["distractors"].format(n=n)
+    prompts = [f"{head}QUESTION: {asked}\nANSWER: {text.strip()}\nWRONG:" for asked, text in rows]
     texts = generate(judge, prompts, max_new_tokens=12 * n, cache=cache, progress=False)["text"]
-    return [judging.read_distractors(text)[:n] for text in texts]
+    lists = ([part.strip(" .\n") for part in text.split(";")] for text in texts)
+    return [list(dict.fromkeys(filter(None, parts)))[:n] for parts in lists]

@@ -1,5 +1,6 @@
 """How many examples of a list fit into what a model can read."""
 
+from bisect import bisect_right
 from collections.abc import Callable
 from functools import cache
 
@@ -48,12 +49,13 @@ def fitting(
     separator: str = "space",
 ) -> int:
     """Return how many of the first examples fit before `tail` into a model's context."""
-    low, high = 0, len(examples)
-    while limit is not None and low < high:
-        middle = (low + high + 1) // 2
-        fits = count(listing(examples[:middle], separator) + tail) <= limit
-        low, high = (middle, high) if fits else (low, middle - 1)
-    return high
+    if limit is None:
+        return len(examples)
+    return bisect_right(
+        range(1, len(examples) + 1),
+        limit,
+        key=lambda n: count(listing(examples[:n], separator) + tail),
+    )
 
 
 def readable(

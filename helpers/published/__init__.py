@@ -28,20 +28,18 @@ from helpers import UserError
 FOLDER = Path(__file__).parent
 
 
-def names(folder: Path = FOLDER) -> list[str]:
-    """List the tables there are in a folder, by default the book's own, in alphabetical order."""
-    return sorted(path.stem for path in folder.glob("*_*.csv"))
+def names() -> list[str]:
+    """List the tables in alphabetical order."""
+    return sorted(path.stem for path in FOLDER.glob("*_*.csv"))
 
 
-def load(name: str, folder: Path = FOLDER) -> pd.DataFrame:
+def load(name: str) -> pd.DataFrame:
     """Read one published table in its printed shape.
 
     Parameters
     ----------
     name : str
         As in :func:`names`, such as ``"monitor_table10"``.
-    folder : Path
-        Where the files are.
 
     Returns
     -------
@@ -55,7 +53,7 @@ def load(name: str, folder: Path = FOLDER) -> pd.DataFrame:
     >>> float(table.loc["Vicuna-7b", "MONITOR"]), table.attrs["source"]
     (0.504, 'Wang et al. 2024, Table 4')
     """
-    return wide(load_tidy(name, folder))
+    return wide(load_tidy(name))
 
 
 def wide(tidy: pd.DataFrame) -> pd.DataFrame:
@@ -70,12 +68,12 @@ def wide(tidy: pd.DataFrame) -> pd.DataFrame:
     return table
 
 
-def load_tidy(name: str, folder: Path = FOLDER) -> pd.DataFrame:
+def load_tidy(name: str) -> pd.DataFrame:
     """Read one published table as it is stored: ``table, row, column, value, source``, all text."""
-    known = names(folder)
+    known = names()
     if name not in known:
         raise UserError(f'There is no published table "{name}"; there are {", ".join(known)}.')
-    return _texts(folder / f"{name}.csv")
+    return _texts(FOLDER / f"{name}.csv")
 
 
 def restored() -> pd.DataFrame:
@@ -123,15 +121,6 @@ def comparisons() -> pd.DataFrame:
 def checks() -> pd.DataFrame:
     """Return the checks behind :func:`comparisons`: ``paper, check, claim, tables``."""
     return _texts(FOLDER / "checks.csv")
-
-
-def parameters(text: str) -> float:
-    """Read a number of parameters as the papers write it."""
-    units = {"m": 1e6, "b": 1e9}
-    try:
-        return float(text[:-1]) * units[text[-1].lower()]
-    except (ValueError, KeyError, IndexError):
-        raise UserError(f'"{text}" is no number of parameters such as 125m or 7B.') from None
 
 
 def _texts(path: Path) -> pd.DataFrame:

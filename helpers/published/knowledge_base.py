@@ -4,7 +4,6 @@ import re
 from collections.abc import Callable
 from itertools import pairwise
 
-import numpy as np
 import pandas as pd
 
 from helpers.published import load
@@ -62,27 +61,3 @@ def pairs() -> dict[str, tuple[pd.DataFrame, pd.DataFrame]]:
     }
     zero, unsure = models("zero-shot"), models("four-two")
     return compared | {"shots": (zero, table), "unsure shots": (table, unsure)}
-
-
-def lines() -> dict[str, dict[str, pd.DataFrame]]:
-    """Return what Figures 8 to 10 detail: comparison to lines by name, each line's models in order.
-
-    Each line is a table of :func:`models` with ``place``: a family by the logarithm of its billions
-    of parameters, base and tuned model of one size (0 and 1), every model in the three settings
-    (0 to 2); ``family`` is that of the base models, and "others" for models without kin.
-    """
-    table, (base, tuned) = models(), pairs()["tuned"]
-    sizes = table.assign(place=np.log10(table["billion"])).groupby("family", sort=False)
-    both = pd.concat([base.assign(place=0), tuned.assign(place=1)])
-    settings = pd.concat([models(name).assign(place=at) for at, name in enumerate(SETTINGS)])
-    found = {
-        "size": {name: rows.sort_values("place") for name, rows in sizes if len(rows) > 1},
-        "tuning": {name: both.loc[[name, other]] for name, other in zip(base.index, tuned.index)},
-        "prompt": {name: settings.loc[[name]] for name in table.index},
-    }
-    kin = {other: name for name, other in TUNED.items()}
-    kin |= dict.fromkeys(("GPT-3.5 Turbo", "Phi2"), "others")
-    return {
-        comparison: {name: rows.replace({"family": kin}) for name, rows in lines.items()}
-        for comparison, lines in found.items()
-    }

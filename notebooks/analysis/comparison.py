@@ -515,7 +515,7 @@ def leaders(standing: pd.DataFrame, gaps: pd.DataFrame, twins: Pairs = ()) -> pd
 def but_for_tuning(standing: pd.DataFrame, gaps: pd.DataFrame, tuned: Pairs) -> str:
     """Say in how many measures a model leads all but its tuned copy or its base, if any has one."""
     k = leaders(standing, gaps, tuned)["leads"].sum()
-    return f" (but for its own tuned or untuned copy, one does in {k})" if tuned and k else ""
+    return f"; in {k} only its own tuned or untuned copy stands in the way" if tuned and k else ""
 
 
 def wide(found: pd.DataFrame, measures: Iterable[str], by: str = "model") -> pd.DataFrame:

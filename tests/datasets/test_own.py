@@ -97,7 +97,7 @@ def test_a_line_whose_exposure_is_no_count_is_refused(tmp_path, count):
         (BOOKS, {"author": ["Who wrote [X]?"]}, "year has no question"),
         (BOOKS, QUESTIONS | {"year": ["When?"]}, r"each with one \[X\]"),
         (BOOKS.replace("year", "a-b"), QUESTIONS | {"a-b": ["[X]?"]}, "'a-b' is no name"),
-        (BOOKS.assign(distractors=[["Goethe"]] * 4), QUESTIONS, "author.json, line 3 lists its"),
+        (BOOKS.assign(distractors=[["Goethe"]] * 4), QUESTIONS, "Row 1 lists its own"),
         (BOOKS.assign(distractors=[["a"], None, ["a"], ["a"]]), QUESTIONS, "the distractors None"),
         (BOOKS.assign(aliases="x"), QUESTIONS, "no aliases"),
         (BOOKS.assign(object=[["a", "b"]] * 4), QUESTIONS, "A cell holds"),

@@ -36,7 +36,7 @@ def write(folder, ending=".parquet", rows=ROWS):
     return folder
 
 
-@pytest.mark.parametrize("ending", pairs.READERS)
+@pytest.mark.parametrize("ending", pairs.ENDINGS)
 def test_published_columns_become_facts(tmp_path, ending):
     facts = datasets.load(write(tmp_path, ending))
     assert facts["fact"].tolist()[:3] == ["T7-train-00000", "T7-train-00001", "T50-train-00002"]

@@ -65,18 +65,19 @@ def scored(folder: Path | None, pause: float = 0.0) -> pd.DataFrame:
     """Score the probes a few at a time, with a pause after each pass."""
     way = engine.Packed
     engine.scorer(model())  # tried
-    passes, length, rows = way.score, engine.pack_length, caches.CHUNK_ROWS
+    passes, rows, known = way.score, caches.CHUNK_ROWS, engine._known[model().model]
 
     def slow(*arguments):
         for done in passes(*arguments):
             yield done
             time.sleep(pause)
 
-    way.score, engine.pack_length, caches.CHUNK_ROWS = slow, lambda _: 9, CHUNK
+    way.score, caches.CHUNK_ROWS = slow, CHUNK
+    engine._known[model().model] = known[0], 9
     try:
         return score(model(), PROBES, folder, progress=False)
     finally:
-        way.score, engine.pack_length, caches.CHUNK_ROWS = passes, length, rows
+        way.score, caches.CHUNK_ROWS, engine._known[model().model] = passes, rows, known
 
 
 def score_into(folder: Path, pause: float = 0.0, out: Path | None = None) -> None:

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from helpers import UserError
-from helpers.models import gpu
+from helpers.models import gpu, placement
 
 
 def machine(monkeypatch, cuda=0, mps=False, bf16=True):
@@ -61,16 +61,16 @@ def test_a_name_that_is_no_device_is_refused(name):
 def test_the_number_format_suits_the_device(monkeypatch, device, bf16, chosen):
     machine(monkeypatch, cuda=1, mps=True, bf16=bf16)
     on, large = torch.device(device), gpu.SMALL + 1
-    assert gpu.dtype(None, on, large) == chosen
-    assert gpu.dtype(None, on, gpu.SMALL) == torch.float32
-    assert gpu.dtype("float32", on, large) == torch.float32
-    assert gpu.dtype(torch.bfloat16, on, 1) == torch.bfloat16
+    assert gpu.best_dtype(on, large) == chosen
+    assert gpu.best_dtype(on, gpu.SMALL) == torch.float32
+    for dtype in ("float32", torch.float32, "torch.float32"):
+        assert placement.number_format("m", on, dtype, large) == (torch.float32, 4)
 
 
 @pytest.mark.parametrize("name", ["int8", "fp32", "double"])
 def test_an_unknown_number_format_is_refused(name):
-    with pytest.raises(UserError, match="give one of float32, bfloat16, float16"):
-        gpu.dtype(name, torch.device("cpu"), 1)
+    with pytest.raises(UserError, match="give one of float32, bfloat16, float16, 4bit"):
+        placement.number_format("m", torch.device("cpu"), name, 1)
 
 
 def test_memory_is_counted():

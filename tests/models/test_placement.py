@@ -23,7 +23,7 @@ def with_gpu(monkeypatch):
 
     def pretend(free: int, packages=("accelerate", "bitsandbytes")):
         monkeypatch.setattr(gpu, "device", lambda name=None: CUDA)
-        monkeypatch.setattr(gpu, "_best_dtype", lambda on, parameters: torch.bfloat16)
+        monkeypatch.setattr(gpu, "best_dtype", lambda on, parameters: torch.bfloat16)
         monkeypatch.setattr(gpu, "memory", lambda on: gpu.Memory(free, free))
         monkeypatch.setattr(placement, "find_spec", lambda name: name in packages or None)
 

@@ -1,5 +1,6 @@
-"""A figure without data is a panel that says why, and so is one whose numbers are undefined."""
+"""A panel without data says why, and so does one whose numbers are undefined; alone, as text."""
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -26,9 +27,11 @@ EMPTY += [(figure, (), row, 0) for figure, row in BARE.items()]
     ("figure", "words", "row", "rows"), EMPTY, ids=lambda value: getattr(value, "__name__", None)
 )
 @pytest.mark.parametrize("given", [True, False], ids=["given axes", "its own"])
-def test_nothing_to_draw_is_said(figure, words, row, rows, given, ax):
+def test_nothing_to_draw_is_said(figure, words, row, rows, given, ax, capsys):
     made = draw(figure(pd.DataFrame([row]).head(rows), *words, ax=ax if given else None))
     assert (made is ax) == given
+    assert bool(capsys.readouterr().out) != given
+    assert not plt.get_fignums()
     (reason,) = texts(made.texts)
     assert reason.endswith(".")
     assert not made.lines

@@ -31,7 +31,7 @@ def lm():
 
 
 @pytest.fixture
-def forwarded(monkeypatch):
+def forwarded(lm, monkeypatch):
     """Count the finished rows; raise KeyboardInterrupt before the pass of number "stop".
 
     Packs are so short that each holds one prompt with its two options.
@@ -55,7 +55,7 @@ def forwarded(monkeypatch):
             count(len(done))
             yield done
 
-    monkeypatch.setattr(engine, "pack_length", lambda model: 9)
+    monkeypatch.setitem(engine._known, lm.model, (engine._known[lm.model][0], 9))
     monkeypatch.setattr(Packed, "score", counted_scores)
     monkeypatch.setattr(Packed, "texts", counted_texts)
     return seen

@@ -39,12 +39,12 @@ def texts(lm) -> list[str]:
     return list(found["text"])
 
 
-@pytest.mark.parametrize(("family", "state"), [("llama", "kept"), ("mamba", "bare")])
-def test_a_right_state_is_kept(family, state, caplog):
+@pytest.mark.parametrize("family", ["llama", "mamba"])
+def test_a_right_state_is_kept(family, caplog):
     lm, read = spoilt(family, lambda given: 0)
     engine.scorer(lm)  # tried
     caplog.clear()
-    assert decoding.way_of(lm) == decoding.Way(state, together=True)
+    assert decoding.keeps_state(lm)
     del read[:]
     texts(lm)
     lengths = {len(ids) for ids in tokens.prompt_ids(lm, PROMPTS)}
@@ -55,15 +55,16 @@ def test_a_right_state_is_kept(family, state, caplog):
 def test_a_wrong_state_is_not_used_and_that_is_told(caplog):
     lm, read = spoilt("llama", lambda given: given.get("past_key_values") is not None)
     with caplog.at_level(logging.WARNING):
-        assert decoding.way_of(lm) == decoding.Way("none", together=True)
+        assert not decoding.keeps_state(lm)
     assert "reading the whole text at each step, which is slow" in caplog.text
     assert texts(lm) == texts(spoilt("llama", lambda given: 0)[0])
     assert min(length for _, length in read[-5:]) > 1
 
 
 def test_texts_that_change_each_other_are_continued_one_by_one():
-    lm, _ = spoilt("llama", lambda given: len(given["input_ids"]) > 1)
-    assert decoding.way_of(lm) == decoding.Way("kept", together=False)
+    lm, read = spoilt("llama", lambda given: len(given["input_ids"]) > 1)
+    assert not decoding.keeps_state(lm)
+    del read[:]
     assert texts(lm) == texts(spoilt("llama", lambda given: 0)[0])
 
 

@@ -10,6 +10,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from transformers.models.falcon import modeling_falcon
 
 from helpers import UserError
 from helpers.models import check, families, gpu, plain
@@ -22,14 +23,13 @@ from tests import tiny
 
 METHODS = {
     **dict.fromkeys([*tiny.FAMILIES, *tiny.MORE], "packed"),
-    **dict.fromkeys(["falcon_alibi", "gpt_neo"], "rows"),
     **dict.fromkeys(["llama_dynamic", "mamba", "phi3_longrope"], "plain"),
 }
 # One family of each kind of attention: a bias by distance, latent keys, windows with a soft cap,
 # learned positions, rotary ones, relative ones after an encoder. All families that are packed, as
 # their own classes: tests/test_architectures.py, in the slow tier.
 ATTENTION = ["bloom", "deepseek_v3", "gemma2", "gpt2", "llama", "t5"]
-EAGER = {"bloom", "codegen", "gemma2", "gpt_oss", "gptj", "mpt", "xglm"}
+EAGER = {"bloom", "codegen", "gemma2", "gpt_neo", "gpt_oss", "gptj", "mpt", "xglm"}
 WINDOWED = ["cohere2", "gemma2", "gemma3", "gpt_oss", "mistral", "olmo3", "phi3", "qwen2_mixed"]
 WINDOWED.append("starcoder2")
 EXACT = 1e-5
@@ -103,7 +103,7 @@ def tokens_forwarded(lm):
 
 def test_every_kind_of_family_is_tested():  # each packed one: tests/test_architectures.py
     tested = {tiny.network(name).config.model_type for name in METHODS}
-    assert tested >= families.HOOKED | families.ROWS
+    assert tested >= packing.PATCHES.keys() >= families.HOOKED
 
 
 @pytest.mark.parametrize("family", sorted(METHODS))
@@ -166,16 +166,9 @@ def test_packing_wrongly_is_seen_and_not_used(spoil, family, monkeypatch):
     assert spoil is wrong_head or engine.method(lm)["method"] == "plain"
 
 
-def test_packing_gpt_neo_would_be_wrong_beyond_its_window():
-    lm, rows, expected = case("gpt_neo")
-    assert difference(run(lm, rows, "packed"), expected) > 1000 * EXACT
-
-
 def test_a_method_that_fails_its_check_is_left_loudly(monkeypatch, caplog):
     lm, rows, expected = case("gpt_neo")
-    monkeypatch.setattr(
-        families, "method_and_reason", lambda config, attention: ("packed", "a wrong table")
-    )
+    monkeypatch.delitem(packing.PATCHES, "gpt_neo")  # whose window counts places of the pack
     with caplog.at_level(logging.WARNING):
         told = engine.method(lm)
     assert told["method"] == "plain"
@@ -255,13 +248,19 @@ def test_the_check_is_longer_than_its_window_and_leaves_the_config_alone():
     assert lm.model.config.to_dict() == before
 
 
-@pytest.mark.parametrize("family", ["bloom", "mpt", "t5"])
+@pytest.mark.parametrize("family", ["bloom", "falcon_alibi", "gpt_neo", "mpt", "t5"])
 def test_hooks_are_gone_afterwards(family):
     lm = tiny.language_model(family)
-    before = {name: set(vars(part)) for name, part in lm.model.named_modules()}
-    rows = sample(lm)
-    run(lm, rows, "packed")
-    assert {name: set(vars(part)) for name, part in lm.model.named_modules()} == before
+    build = modeling_falcon.build_alibi_tensor
+
+    def state() -> list:
+        parts = [(name, set(vars(part))) for name, part in lm.model.named_modules()]
+        return parts + [(name, id(buffer)) for name, buffer in lm.model.named_buffers()]
+
+    before = state()
+    run(lm, sample(lm), "packed")
+    assert state() == before
+    assert modeling_falcon.build_alibi_tensor is build
     assert not any(part._forward_pre_hooks for part in lm.model.modules())
 
 
@@ -401,7 +400,7 @@ def short_of_memory(lm, most: int):
         hook.remove()
 
 
-@pytest.mark.parametrize("family", ["llama", "bloom", "t5", "gpt_neo", "phi3_longrope"])
+@pytest.mark.parametrize("family", ["llama", "bloom", "t5", "phi3_longrope"])
 def test_passes_that_do_not_fit_are_halved(family):
     lm, rows, expected = case(family)
     name = engine.method(lm)["method"]
@@ -421,7 +420,7 @@ def test_a_pack_length_that_did_not_fit_is_not_tried_again():
     assert sum(size <= 100 for size in seen) > 3
 
 
-@pytest.mark.parametrize("family", ["llama", "t5", "gpt_neo"])
+@pytest.mark.parametrize("family", ["llama", "t5", "mamba"])
 def test_a_text_that_does_not_fit_at_all_is_one_sentence(family):
     lm, rows, _ = case(family)
     name = engine.method(lm)["method"]
@@ -458,7 +457,7 @@ def test_one_text_scored_from_two_places():
 def test_pack_length_keeps_the_logits_in_bounds(monkeypatch):
     lm = case("llama")[0]
     assert engine.pack_length(lm) == 512
-    monkeypatch.setattr(plain, "LOGITS", 25 * lm.model.config.vocab_size)
+    monkeypatch.setattr(gpu, "LOGITS", 25 * lm.model.config.vocab_size)
     assert engine.pack_length(lm) == 100
 
 

@@ -8,7 +8,6 @@ import pytest
 from helpers import UserError
 from helpers.metrics import responses
 from helpers.probing import judges
-from helpers.prompts import judging
 from tests import tiny
 
 
@@ -31,10 +30,10 @@ def marked():
 
 
 def test_the_verdict_is_the_more_probable_word(lm):
-    prompt = judging.matches("Capital of Peru?", ["Lima"], "city of Lima")
+    prompt = judges.matches("Capital of Peru?", ["Lima"], "city of Lima")
     ids = lm.tokenizer(prompt)["input_ids"]
     sums = []
-    for word in judging.VERDICTS:
+    for word in judges.VERDICTS:
         whole = lm.tokenizer(prompt + word)["input_ids"]
         assert whole[: len(ids)] == ids
         sums.append(sum(tiny.naive_logprobs(lm, whole, len(ids))))

@@ -77,7 +77,7 @@ def test_a_kernel_that_is_wrong_in_long_packs_alone_is_refused(family, dropping,
     assert not engine.scorer(lm).joins
     wanted = naive(lm)
     assert apart(score(lm, PROBES, progress=False), wanted) <= 1e-5
-    engine._known[lm.model] = engine.Method("packed", "unchecked")
+    engine._known[lm.model] = engine.Method("packed", "unchecked"), 512
     assert apart(score(lm, PROBES, progress=False), wanted) > 1e-3
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tokenizers import normalizers
 
 from helpers import UserError, probing
-from helpers.models import plain, tokens
+from helpers.models import gpu, plain, tokens
 from helpers.probing import engine, score, scoring, work
 from tests import tiny
 
@@ -127,7 +127,7 @@ def test_plain_batches_give_the_same_even_where_they_do_not_fit(family, most, mo
 
     monkeypatch.setattr(plain, "score_batch", narrow)
     plainly = engine.Method("plain", "the test wants it")
-    monkeypatch.setitem(engine._known, lm.model, plainly)
+    monkeypatch.setitem(engine._known, lm.model, (plainly, 512))
     assert largest_difference(score(lm, probes, progress=False)["logprobs"], whole) <= 1e-5
 
 
@@ -135,7 +135,7 @@ def test_splitting_the_logits_changes_nothing(monkeypatch):
     lm, probes = tiny.language_model("gemma2"), table()
     whole = score(lm, probes, progress=False)["logprobs"]
     monkeypatch.setattr(plain, "CHUNK", 500)
-    monkeypatch.setattr(plain, "LOGITS", 5000)
+    monkeypatch.setattr(gpu, "LOGITS", 5000)
     assert largest_difference(score(lm, probes, progress=False)["logprobs"], whole) <= 1e-5
 
 

@@ -15,7 +15,7 @@ from torch.utils._pytree import tree_leaves
 
 from helpers.models import plain
 from helpers.models.tokens import Row
-from helpers.probing.engine import branching, decoding, encoder, packing, shared
+from helpers.probing.engine import branching, decoding, encoder, packing
 from helpers.probing.engine.decoding import Rules, Task
 from tests import tiny
 
@@ -78,8 +78,8 @@ def split(lm, late):
     return replace(lm, device=FIRST)
 
 
-def continued(lm, rows, way):
-    decoding._known[lm.model] = way
+def continued(lm, rows, kept):
+    decoding._known[lm.model] = kept
     return decoding.continue_batch(lm, RULES, [Task(row.ids, row.source, (5, 6)) for row in rows])
 
 
@@ -91,13 +91,12 @@ WAYS = {
     "plain": lambda lm, rows: [*plain.run(lm, rows)],
     "packed": lambda lm, rows: [*packing.run(lm, rows, 512)],
     "encoded": lambda lm, rows: [*encoder.run(lm, rows, 512)],
-    "shared": lambda lm, rows: [*shared.run(lm, rows, price=0)],
-    "from its state": partial(continued, way=decoding.WAYS[0]),
-    "from the whole text": partial(continued, way=decoding.WAYS[-1]),
+    "from its state": partial(continued, kept=True),
+    "from the whole text": partial(continued, kept=False),
     "grown": grown,
 }
 EACH = [(f, w) for f in ("llama", "gemma3", "bloom", "gpt2") for w in WAYS if w != "encoded"]
-EACH += [("gpt_neo", "shared"), ("t5", "plain"), ("t5", "encoded"), ("t5", "from its state")]
+EACH += [("gpt_neo", "packed"), ("t5", "plain"), ("t5", "encoded"), ("t5", "from its state")]
 
 
 @pytest.mark.parametrize(("family", "way"), EACH)

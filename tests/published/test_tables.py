@@ -2,11 +2,11 @@
 
 import re
 
-import numpy as np
 import pytest
 
 from helpers import UserError, published
 from helpers.published import knowledge_base as kb
+from tests.published.judges.reading import parameters
 
 PAPERS = {
     "monitor": "000_a0160f3987283b5d.txt",
@@ -94,7 +94,7 @@ def test_figures_are_within_their_range(name, columns, low, high):
 def test_larger_models_of_a_family_know_more():
     table = published.load("lke_table1")
     assert (table["largest accuracy"] > table["smallest accuracy"]).all()
-    sizes = table[["smallest", "largest"]].map(published.parameters)
+    sizes = table[["smallest", "largest"]].map(parameters)
     assert (sizes["largest"] > sizes["smallest"]).all()
 
 
@@ -108,12 +108,6 @@ def test_a_dash_is_a_missing_number():
     assert published.load_tidy("kb_table10")["value"].isin(["-"]).sum() == 2
 
 
-@pytest.mark.parametrize("text", ["", "B", "many", "7X"])
-def test_what_is_no_size_is_refused(text):
-    with pytest.raises(UserError, match="no number of parameters"):
-        published.parameters(text)
-
-
 def test_unknown_name_lists_those_there_are():
     with pytest.raises(UserError, match=r"monitor_tabel4.*monitor_table10"):
         published.load("monitor_tabel4")
@@ -121,22 +115,6 @@ def test_unknown_name_lists_those_there_are():
 
 def test_settings_other_than_the_papers_show_four_shots():
     assert kb.models("six-shot").equals(kb.models("four-shot"))
-
-
-def test_lines_hold_the_printed_figures_in_order():
-    found = kb.lines()
-    for rows in found["size"].values():
-        assert rows["place"].is_monotonic_increasing
-        assert rows["family"].nunique() == 1
-    for rows in found["tuning"].values():
-        assert rows["tuned"].tolist() == [False, True]
-        assert rows["billion"].nunique() == 1
-    assert found["tuning"]["Llama3 8B"]["family"].tolist() == ["Llama3"] * 2
-    table = published.load("kb_table9")
-    for name, rows in found["prompt"].items():
-        printed = [table.loc[name, f"{setting} UR"] for setting in kb.SETTINGS]
-        np.testing.assert_allclose(100 * rows["UR"], printed)
-    assert set(found["prompt"]["Phi2 3B"]["family"]) == {"others"}
 
 
 # Held against the papers' text once more.

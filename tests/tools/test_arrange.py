@@ -3,7 +3,7 @@
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
-from book.tools.arrange import answer_first, split, titled
+from book.tools.arrange import answer_first, described, split, titled
 
 
 def chapter(*more):
@@ -52,3 +52,26 @@ def test_a_section_is_called_by_what_its_first_finding_says(decision, shown):
     page = titled(chapter(*cells), words, {"rises": decision, "more": "undecided"})
     assert page.cells[2].source == f"## {shown}"
     assert page.cells[0].source == "(a)=\n# Is it so?"
+
+
+@pytest.mark.parametrize(
+    ("above", "beside", "alt"),
+    [
+        ("before", "rises more", "Dots. It rises."),
+        ("", "more", "Dots. More."),
+        ("before", "", "Dots. Before."),
+        ("", "", "Dots."),
+    ],
+)
+def test_a_figure_is_described_by_what_was_found_beside_it(above, beside, alt):
+    said = {"rises": "It rises.", "more": "More.", "before": "Before.", "other": "Other."}
+    figure = new_code_cell("draw()")
+    figure.metadata = {"mystnb": {"image": {"alt": "Dots."}}}
+    first, near, rest = (
+        [new_code_cell(f'found("{claim}", x)') for claim in claims.split()]
+        for claims in (above, beside, "other")
+    )
+    cells = [*first, figure, *near, new_markdown_cell("## Next"), *rest]
+    page = described(new_notebook(cells=cells), said)
+    shown = next(cell for cell in page.cells if cell.metadata.get("mystnb"))
+    assert shown.metadata["mystnb"]["image"]["alt"] == alt

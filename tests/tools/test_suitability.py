@@ -7,14 +7,14 @@ import pytest
 from book.tools import suitability
 from book.tools.suitability import TAKES
 from helpers import UserError, datasets
-from helpers.datasets import download
+from helpers.datasets import network
 from tests import own_facts
 
 
 @pytest.fixture(autouse=True)
 def offline(monkeypatch):
     """Nothing may be fetched to answer."""
-    monkeypatch.setattr(download, "tried", lambda *_: pytest.fail("a data set was fetched"))
+    monkeypatch.setattr(network, "tried", lambda *_: pytest.fail("a data set was fetched"))
 
 
 def test_the_table_of_the_data_page_is_true(root, tmp_path):

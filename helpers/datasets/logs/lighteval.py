@@ -5,8 +5,6 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-
 from helpers import UserError
 from helpers.datasets import files
 from helpers.datasets.logs import lm_eval
@@ -18,28 +16,29 @@ PATHS = FORMATS["lighteval"]["answer"]
 
 def read(path: Path, rule: str, repeats: bool) -> Log:
     """Read details; the folder above the run's is the model, as lighteval lays them."""
-    records = pa.Table.from_pandas(files.table(path, path), preserve_index=False).to_pylist()
-    rows = [take(PATHS, each) for each in records]
+    rows = [take(PATHS, each) | {"where": each["where"]} for each in files.records(path)]
     if not rows or any(row["answer"] is None or not row["prompt"] for row in rows):
         raise UserError(f"{path} is no file of details that lighteval has finished.")
     stamp, *above = path.parent.name, *reversed(path.parent.parts[:-1])
     task = path.stem.removeprefix("details_").removesuffix(f"_{stamp}")
     model = "/".join(reversed(above[: above.index("details")])) if "details" in above else ""
-    lines = [_line(row, f"{path}, row {number}") for number, row in enumerate(rows, 1)]
+    lines = [_line(row) for row in rows]
     return lm_eval.log(path, "lighteval", lines, task, model, rule, repeats)
 
 
-def _line(row: dict[str, Any], where: str) -> dict[str, Any]:
+def _line(row: dict[str, Any]) -> dict[str, Any]:
     """Return a row as lm-evaluation-harness would have logged it."""
     gold = row["answer"] if isinstance(row["answer"], list) else [row["answer"]]
     options, texts = row["options"] or [], row["texts"] or []
     named = json.dumps([row["id"], sorted(options), [options[each] for each in gold]])
     marks = {name: value for name, value in (row["marks"] or {}).items() if value is not None}
     prompt = str(row["read"] or row["prompt"])
-    line = {"doc_hash": sha256(named.encode()).hexdigest(), "where": where}
+    line = {"doc_hash": sha256(named.encode()).hexdigest(), "where": row["where"]}
     if row["scores"] and not texts:
         if len(gold) != 1:
-            raise UserError(f"{where} has {len(gold)} correct options: multiplicity needs one.")
+            raise UserError(
+                f"{row['where']} has {len(gold)} correct options: multiplicity needs one."
+            )
         pairs = [[score, False] for score in row["scores"]]
         return line | {
             "target": gold[0],

@@ -69,7 +69,8 @@ def table(rows: Iterable[Mapping[str, Any]], where: Path | str) -> pd.DataFrame:
         if not all(isinstance(text, str) and text.strip() for text in row["options"]):
             raise UserError(f"{name} has an empty option; give each a text.")
         if not 0 <= row["answer"] < len(row["options"]):
-            raise UserError(f"{name} has no correct option; name one of its options as the answer.")
+            known = ", ".join(row["options"])
+            raise UserError(f"{name} has no correct option; give as its answer one of {known}.")
         if not str(row["question"]).strip():
             raise UserError(f"{name} has no question.")
         if row["item"] in names:
@@ -105,11 +106,6 @@ def _row(number: int, row: dict[str, str]) -> dict:
     place = options.index(answer) if answer in options else -1
     if place < 0 and answer.isdecimal() and int(answer) < len(options):
         place = int(answer)
-    if place < 0 and len(options) > 1:
-        raise UserError(
-            f"{row['where']} has the answer {answer!r}, which is none of its options "
-            f"{', '.join(options)}: write one of them, or its number from 0."
-        )
     name, topic = row.get("item") or f"row-{number:04d}", row.get("relation") or ""
     values = dict(zip(COLUMNS, (name, topic, row["question"].strip(), options, place)))
     if "paraphrases" in row:

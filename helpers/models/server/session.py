@@ -5,17 +5,17 @@ The key, where the server asks for one, is read from the environment and goes no
 
 import json
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, wait
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from itertools import islice
+from threading import Event
+from time import monotonic
 from typing import Any, TypeVar
 
-import anyio
 import httpx2
 import tenacity
-from anyio.from_thread import start_blocking_portal
 
 from helpers import UserError
 from helpers.datasets import network
@@ -52,27 +52,27 @@ class _Passing(Exception):
 
 @dataclass
 class Session:
-    """An open connection to a server, and the bound on its requests in flight."""
+    """An open connection to a server, which several threads may use."""
 
     address: Address
     limits: Limits
-    client: httpx2.AsyncClient
-    free: anyio.Semaphore
-    reached: bool = False  # whether it has answered at all
+    client: httpx2.Client
+    left: Event = field(default_factory=Event)  # set once nobody waits for answers any more
+    reached: bool = False  # whether the server has answered at all
 
-    async def ask(
+    def ask(
         self, path: str, body: dict[str, Any] | None, read: Callable[[Any], T], method: str = "POST"
     ) -> T:
         """Return what `read` makes of a server's answer, asked for again while that may help."""
-        tries = tenacity.AsyncRetrying(
+        tries = tenacity.Retrying(
             retry=tenacity.retry_if_exception_type((_Passing, Unusable)),
             stop=self._stop,
             wait=_wait,
-            sleep=anyio.sleep,
+            sleep=tenacity.sleep_using_event(self.left),
             reraise=True,
         )
         try:
-            return await tries(self._once, method, path, body, read)
+            return tries(self._once, method, path, body, read)
         except Unusable as error:
             raise UnusableAnswer(
                 f"The server at {self.address.url} gave an answer that cannot be used, again and "
@@ -87,20 +87,21 @@ class Session:
             ) from error
 
     def _stop(self, state: tenacity.RetryCallState) -> bool:
+        if self.left.is_set():
+            return True
         if isinstance(state.outcome.exception(), Unusable):
             return state.attempt_number >= self.limits.tries
         return state.seconds_since_start + state.upcoming_sleep > self.limits.patience
 
-    async def _once(self, method: str, path: str, body: Any, read: Callable[[Any], T]) -> T:
-        async with self.free:
-            try:
-                answer, said = await self._answer(method, f"{self.address.url}{path}", body)
-            except (httpx2.TimeoutException, TimeoutError) as error:
-                raise _Passing(f"did not answer within {self.limits.timeout:g} seconds") from error
-            except httpx2.ConnectError as error:
-                raise _Passing("cannot be reached") from error
-            except httpx2.TransportError as error:
-                raise _Passing(f"cut the connection ({type(error).__name__})") from error
+    def _once(self, method: str, path: str, body: Any, read: Callable[[Any], T]) -> T:
+        try:
+            answer, said = self._answer(method, f"{self.address.url}{path}", body)
+        except (httpx2.TimeoutException, TimeoutError) as error:
+            raise _Passing(f"did not answer within {self.limits.timeout:g} seconds") from error
+        except httpx2.ConnectError as error:
+            raise _Passing("cannot be reached") from error
+        except httpx2.TransportError as error:
+            raise _Passing(f"cut the connection ({type(error).__name__})") from error
         self.reached = True
         if answer.status_code in network.PASSING:
             raise _Passing(f"answered with status {answer.status_code}", network.after(answer))
@@ -117,18 +118,19 @@ class Session:
         except Exception as error:  # of wrong types any
             raise Unusable(f"not in its form: {type(error).__name__}") from error
 
-    async def _answer(self, method: str, url: str, body: Any) -> tuple[httpx2.Response, str]:
+    def _answer(self, method: str, url: str, body: Any) -> tuple[httpx2.Response, str]:
         """Return an answer and its text, which must come whole in time and be of bounded size."""
-        found = bytearray()
-        with anyio.fail_after(self.limits.timeout):  # in all, however steadily bytes come
-            async with self.client.stream(method, url, json=body) as answer:
-                async for part in answer.aiter_bytes():
-                    found += part
-                    if len(found) > LARGEST:
-                        raise UserError(
-                            f"The server at {self.address.url} answered with more than "
-                            f"{LARGEST >> 20} MB, which no answer has: see what it is."
-                        )
+        found, end = bytearray(), monotonic() + self.limits.timeout
+        with self.client.stream(method, url, json=body) as answer:
+            for part in answer.iter_bytes():
+                found += part
+                if len(found) > LARGEST:
+                    raise UserError(
+                        f"The server at {self.address.url} answered with more than "
+                        f"{LARGEST >> 20} MB, which no answer has: see what it is."
+                    )
+                if monotonic() > end:  # in all, however steadily bytes come
+                    raise TimeoutError
         return answer, found.decode("utf-8", "replace")
 
     def _refusal(self, status: int, text: str) -> str:
@@ -147,49 +149,44 @@ def _wait(state: tenacity.RetryCallState) -> float:
     return max(backoff, min(getattr(state.outcome.exception(), "after", 0.0), network.LONGEST_WAIT))
 
 
-@asynccontextmanager
-async def session(address: Address, bounds: Limits) -> AsyncIterator[Session]:
-    """Open a connection to a server, for requests of one event loop."""
+@contextmanager
+def session(address: Address, bounds: Limits) -> Iterator[Session]:
+    """Open a connection to a server."""
     key = os.environ.get(KEY)
     if key and not (key.isascii() and key.isprintable() and key == key.strip()):
         raise UserError(f"{KEY} holds a blank or a line break at its end: set it to the key alone.")
-    client = httpx2.AsyncClient(
+    client = httpx2.Client(
         headers={"Authorization": f"Bearer {key}"} if key else {},
         timeout=httpx2.Timeout(bounds.timeout, connect=min(10.0, bounds.timeout)),
         limits=httpx2.Limits(max_connections=bounds.in_flight),
         trust_env=not address.local,  # a proxy for the world outside has no place on the way here
     )
-    async with client:
-        yield Session(address, bounds, client, anyio.Semaphore(bounds.in_flight))
+    with client:
+        yield Session(address, bounds, client)
 
 
 def results(
-    address: Address, bounds: Limits, jobs: Iterable[Callable[[Session], Awaitable[T]]]
+    address: Address, bounds: Limits, jobs: Iterable[Callable[[Session], T]]
 ) -> Iterator[T]:
-    """Yield the results of asynchronous jobs as they come, some of them at work at once.
+    """Yield the results of jobs as they come; so many are at work as requests may be in flight.
 
-    They run in an event loop of their own thread, so that a notebook's loop is not disturbed. Where
-    one fails, no further ones begin, those at work end, and then its error is raised.
+    Where one fails, no further ones begin, those at work end, and then its error is raised.
     """
     waiting: set[Future] = set()
     failed: Future | None = None
     left = iter(jobs)
-    with (
-        start_blocking_portal() as portal,
-        portal.wrap_async_context_manager(session(address, bounds)) as opened,
-    ):
+    with session(address, bounds) as opened, ThreadPoolExecutor(bounds.in_flight) as pool:
         try:
             while True:
                 room = 0 if failed else bounds.in_flight - len(waiting)
-                waiting |= {portal.start_task_soon(job, opened) for job in islice(left, room)}
+                waiting |= {pool.submit(job, opened) for job in islice(left, room)}
                 if not waiting:
                     break
                 done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
                 failed = next((f for f in done if f.exception()), failed)
                 yield from (f.result() for f in done if not f.exception())
         finally:
-            for future in waiting:
-                future.cancel()
+            opened.left.set()
     if failed:
         raise failed.exception()
 
@@ -203,7 +200,8 @@ def ask(
     method: str = "POST",
 ) -> T:
     """Return what `read` makes of a server's answer to a single request."""
-    return next(results(address, bounds, [lambda s: s.ask(path, body, read, method)]))
+    with session(address, bounds) as opened:
+        return opened.ask(path, body, read, method)
 
 
 def models(address: Address, bounds: Limits) -> dict[str, dict[str, Any]]:

@@ -8,8 +8,7 @@ Scorer     for                      scores by
 =========  =======================  ==============================================================
 `Packed`   most causal models       `packing`: branches of a tree of rows in one sequence (`trie`)
 `Encoded`  T5 and mT5               `encoder`: the same below each source's encoder states
-`Shared`   position bias by place   `shared`: rows over the kept keys of what they share
-`Plain`    all others               `models.plain`: whole rows, the reference of all the others
+`Scorer`   all others               `models.plain`: whole rows, the reference of all the others
 `Served`   models on a server       `server`: requests
 =========  =======================  ==============================================================
 
@@ -35,7 +34,6 @@ from helpers.probing.engine import (
     encoder,
     packing,
     server,
-    shared,
     trial,
     trie,
 )
@@ -48,7 +46,7 @@ LOG = logging.getLogger(__name__)
 Texts = Iterator[list[Text]]
 NONE: Set[Task] = frozenset()
 SERVED = 512  # tokens of a pack by which the work of a server's model is counted
-_known: weakref.WeakKeyDictionary[Any, Method] = weakref.WeakKeyDictionary()
+_known: weakref.WeakKeyDictionary[Any, tuple[Method, int]] = weakref.WeakKeyDictionary()
 _grows: weakref.WeakKeyDictionary[Any, bool] = weakref.WeakKeyDictionary()
 
 
@@ -56,7 +54,7 @@ _grows: weakref.WeakKeyDictionary[Any, bool] = weakref.WeakKeyDictionary()
 class Method:
     """How a model is scored."""
 
-    method: str  # "packed", "rows" or "plain" (see `families`), or "server"
+    method: str  # "packed" or "plain" (see `families`), or "server"
     reason: str
     checked_max_abs_diff: float | None = None  # of a log-probability from plain batches
     batches: str | None = None  # the rows that plain batches put together (`plain.TOGETHER`)
@@ -64,7 +62,7 @@ class Method:
 
 @dataclass(frozen=True)
 class Scorer:
-    """A model as it is scored and continued."""
+    """A model as it is scored and continued: whole rows in batches, and texts of equal length."""
 
     model: LanguageModel
     method: Method
@@ -74,7 +72,7 @@ class Scorer:
 
     def score(self, rows: list[Row], size: int | None = None) -> Scores:
         """Yield the log-probabilities of distinct rows, in batches of at most `size`."""
-        raise NotImplementedError
+        return plain.run(self.model, rows, size, self.method.batches or plain.TOGETHER[0])
 
     def texts(
         self, tasks: list[Task], rules: Rules, size: int | None = None, scored: Set[Task] = NONE
@@ -82,20 +80,6 @@ class Scorer:
         """Yield the continuations of distinct tasks, some at a time; `scored`: see `joins`."""
         for batch in decoding.batches(self.model, tasks, rules, size):
             yield gpu.in_halves(partial(decoding.continue_batch, self.model, rules), batch)
-
-
-class Plain(Scorer):
-    """Rows whole, in batches."""
-
-    def score(self, rows: list[Row], size: int | None = None) -> Scores:
-        return plain.run(self.model, rows, size, self.method.batches or plain.TOGETHER[0])
-
-
-class Shared(Scorer):
-    """Rows in batches over the keys of what they share."""
-
-    def score(self, rows: list[Row], size: int | None = None) -> Scores:
-        return shared.run(self.model, rows, size, self.price)
 
 
 class Encoded(Scorer):
@@ -140,7 +124,7 @@ class Served(Scorer):
         return server.continuations(self.model, tasks, rules, size)
 
 
-SCORERS = {"packed": Packed, "encoded": Encoded, "rows": Shared, "plain": Plain}
+SCORERS = {"packed": Packed, "encoded": Encoded, "plain": Scorer}
 
 
 def scorer(model: LanguageModel) -> Scorer:
@@ -148,15 +132,15 @@ def scorer(model: LanguageModel) -> Scorer:
     if isinstance(model.model, Server):
         ways = " or ".join(model.model.ways)
         return Served(model, Method("server", ways, model.model.difference), SERVED)
-    length = pack_length(model)
     if model.model not in _known:
+        length = pack_length(model)
         found = trial.outcome(model, "scored", length, lambda: _chosen(model, length))
-        _known[model.model] = found = Method(**found)
-        if found.method == "plain":
+        _known[model.model] = Method(**found), length
+        if found["method"] == "plain":
             LOG.warning(
-                "%s is scored in plain batches, which is slow: %s.", model.name, found.reason
+                "%s is scored in plain batches, which is slow: %s.", model.name, found["reason"]
             )
-    return scorer_by(model, _known[model.model], length)
+    return scorer_by(model, *_known[model.model])
 
 
 def scorer_by(
@@ -182,7 +166,7 @@ def method(model: LanguageModel) -> dict[str, Any]:
     Returns
     -------
     dict
-        `method` ("packed", "rows", "plain", "server"), `reason`, `checked_max_abs_diff` (float or
+        `method` ("packed", "plain", "server"), `reason`, `checked_max_abs_diff` (float or
         None) and `batches` (of the plain method; see `plain.TOGETHER`); `warning` (str) where the
         model gets no first token, though its family reads one.
     """
@@ -195,7 +179,7 @@ def pack_length(model: LanguageModel) -> int:
     if isinstance(model.model, Server):
         return SERVED
     vocabulary, width = model.model.get_input_embeddings().weight.shape
-    return plain.pack_length(model.device, width, vocabulary)
+    return gpu.pack_length(model.device, width, vocabulary)
 
 
 def _chosen(model: LanguageModel, length: int) -> tuple[dict[str, Any], bool]:

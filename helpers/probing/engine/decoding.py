@@ -3,7 +3,7 @@
 This is for models that take no packs (`branching`), and encoder-decoder models.
 Prompts of equal length go through the model together, so no padding is needed and every position
 is what it would be alone. What a model returns to go on from (keys and values, a state) is given
-back to it. Whether that works is tried on first use; where it does not, the whole text is read
+back to it. Whether that works is tried on first use; where it does not, each text is read whole
 again at each step, which is slow and right.
 """
 
@@ -19,6 +19,7 @@ from typing import Any
 import torch
 
 from helpers.models import LanguageModel, check, gpu, plain
+from helpers.models.tokens import Row
 
 LOG = logging.getLogger(__name__)
 # What models return to go on from, and take back under the same name.
@@ -28,6 +29,7 @@ MOST_TEXTS = 100_000
 BROKEN = "\N{REPLACEMENT CHARACTER}"
 LONGEST = 4
 _texts: weakref.WeakKeyDictionary[Any, dict[tuple, str]] = weakref.WeakKeyDictionary()
+_known: weakref.WeakKeyDictionary[Any, bool] = weakref.WeakKeyDictionary()
 
 
 @dataclass(frozen=True)
@@ -75,31 +77,20 @@ def batches(
             yield group[at : at + step]
 
 
-@dataclass(frozen=True)
-class Way:
-    """How a model is continued."""
-
-    # "kept": from its state, with a mask of all tokens; "bare": from its state, without a mask;
-    # "none": the whole text is read at each step.
-    state: str
-    together: bool  # whether texts of equal length are continued together
-
-
-WAYS = [Way(*way) for way in itertools.product(("kept", "bare", "none"), (True, False))]
-_known: weakref.WeakKeyDictionary[Any, Way] = weakref.WeakKeyDictionary()
-
-
 @torch.inference_mode()
 def continue_batch(model: LanguageModel, rules: Rules, batch: list[Task]) -> list[Text]:
     """Return the continuations of tasks of equal length, in their order.
 
     Rows that have ended leave the batch once they are half of it.
     """
-    way = way_of(model)
-    if len(batch) > 1 and not way.together:
-        return [text for task in batch for text in continue_batch(model, rules, [task])]
     texts = live = [Text(task) for task in batch]
-    reading = _Reading(model, batch, way)
+    if not keeps_state(model):
+        for text in texts:
+            while text.kept is None:
+                row = Row((*text.task.ids, *text.ids), 1, text.task.source)
+                advance(model, [text], plain.logits(model, row)[-1:], rules)
+        return texts
+    reading = _Reading(model, batch)
     for _ in range(rules.max_new_tokens):
         chosen = advance(model, live, reading.logits(), rules)
         going = [i for i, text in enumerate(live) if text.kept is None]
@@ -114,8 +105,8 @@ def continue_batch(model: LanguageModel, rules: Rules, batch: list[Task]) -> lis
 class _Reading:
     """Texts of equal length in the reading: what the model has read, and its state after that."""
 
-    def __init__(self, model: LanguageModel, batch: list[Task], way: Way) -> None:
-        self.model, self.way = model, way
+    def __init__(self, model: LanguageModel, batch: list[Task]) -> None:
+        self.model = model
         self.ids = torch.tensor([task.ids for task in batch], device=model.device)
         self.encoded: dict[str, Any] = {}
         self.state: dict[str, Any] = {}
@@ -127,21 +118,18 @@ class _Reading:
 
     def logits(self) -> torch.Tensor:
         """Return the logits of the next token of each text."""
-        new = self.ids[:, -1:] if self.state else self.ids
-        given = {**self.state, "use_cache": self.way.state != "none"}
-        if self.encoded:
-            given |= {**self.encoded, "decoder_input_ids": new}
-        else:
-            given["input_ids"] = new
-            if self.way.state != "bare" or not self.state:
-                given["attention_mask"] = torch.ones_like(self.ids)
+        given = {**self.state, **self.encoded, "use_cache": True}
+        given["decoder_input_ids" if self.encoded else "input_ids"] = (
+            self.ids[:, -1:] if self.state else self.ids
+        )
+        if not self.encoded and not self.state:  # later none is needed, and Mamba takes none
+            given["attention_mask"] = torch.ones_like(self.ids)
         if plain.takes(self.model, "logits_to_keep"):
             given["logits_to_keep"] = 1
         output = self.model.model(**given)
-        if self.way.state != "none":
-            offered = {name: getattr(output, name, None) for name in STATES}
-            taken = (n for n, s in offered.items() if s is not None and plain.takes(self.model, n))
-            self.state = {name: offered[name] for name in itertools.islice(taken, 1)}
+        offered = {name: getattr(output, name, None) for name in STATES}
+        taken = (n for n, s in offered.items() if s is not None and plain.takes(self.model, n))
+        self.state = {name: offered[name] for name in itertools.islice(taken, 1)}
         return output.logits[:, -1]
 
     def append(self, tokens: torch.Tensor) -> None:
@@ -164,49 +152,49 @@ class _Reading:
 
 
 @torch.inference_mode()
-def way_of(model: LanguageModel) -> Way:
-    """Return how a model is continued: the first way that gives what single whole texts give."""
+def keeps_state(model: LanguageModel) -> bool:
+    """Tell whether texts that a model continues from its state are what whole single texts give."""
     if model.model in _known:
         return _known[model.model]
     text = check.texts(model)
     tasks = [Task(text(12), text(9) if model.kind == "seq2seq" else ()) for _ in range(2)]
     more = [text(3) for _ in tasks]
-    wanted = [_chances(model, [t], [m], WAYS[-1])[0] for t, m in zip(tasks, more)]
-
-    def exact(way: Way) -> bool:
-        parts = [(tasks, more)] if way.together else [([t], [m]) for t, m in zip(tasks, more)]
-        try:
-            found = [steps for part in parts for steps in _chances(model, *part, way)]
-        except Exception as error:  # whatever a model raises, another way remains
-            if gpu.out_of_memory(error):
-                raise
-            return False
-        pairs = [(a, b) for x, y in zip(found, wanted) for a, b in zip(x, y)]
-        return all(check.distance(a, b) <= check.limit(model) for a, b in pairs)
-
-    _known[model.model] = next(filter(exact, WAYS[:-1]), WAYS[-1])
-    if _known[model.model].state == "none":
+    try:
+        pairs = list(_chances(model, tasks, more))
+        exact = all(check.distance(a, b) <= check.limit(model) for a, b in pairs)
+    except Exception as error:  # whatever a model raises, whole texts remain
+        if gpu.out_of_memory(error):
+            raise
+        exact = False
+    if not exact:
         LOG.warning(
             "%s is continued by reading the whole text at each step, which is slow: it keeps no "
             "state that leads to the same text.",
             model.name,
         )
-    return _known[model.model]
+    _known[model.model] = exact
+    return exact
 
 
 def _chances(
-    model: LanguageModel, tasks: list[Task], more: list[tuple[int, ...]], way: Way
-) -> list[list[torch.Tensor]]:
-    """Return for each text the next tokens' log-probabilities along it; all but the last leave."""
-    found: list[list[torch.Tensor]] = [[] for _ in tasks]
-    reading = _Reading(model, tasks, way)
-    for column in zip(*more):
-        for steps, logits in zip(found, reading.logits()):
-            steps.append(logits.float().log_softmax(-1))
+    model: LanguageModel, tasks: list[Task], more: list[tuple[int, ...]]
+) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
+    """Yield the next tokens' log-probabilities along texts, from the state and from whole texts.
+
+    In the end all texts but the last leave.
+    """
+    rows = [Row((*task.ids, *ids), 1, task.source) for task, ids in zip(tasks, more)]
+    whole = [plain.logits(model, row)[-1 - len(more[0]) :] for row in rows]
+    reading = _Reading(model, tasks)
+    for step, column in enumerate(zip(*more)):
+        yield _chance(reading.logits()), _chance(torch.stack([part[step] for part in whole]))
         reading.append(torch.tensor(column, device=model.device))
     reading.keep([len(tasks) - 1])
-    found[-1].append(reading.logits()[-1].float().log_softmax(-1))
-    return found
+    yield _chance(reading.logits()[-1:]), _chance(whole[-1][-1:])
+
+
+def _chance(logits: torch.Tensor) -> torch.Tensor:
+    return logits.float().log_softmax(-1)
 
 
 def advance(

@@ -9,10 +9,13 @@ parents only, and its log-softmax is read at their children.
 from __future__ import annotations
 
 import logging
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import torch
@@ -148,7 +151,7 @@ def _forward(
     return Pass(nodes, heads, logits, kept(inputs["past_key_values"]) if keys else [], past)
 
 
-def cache(kept: Kept, rows: int = 1) -> DynamicCache:
+def cache(kept: Kept) -> DynamicCache:
     """Return a cache that refers to kept keys, which grow in the cache alone and are not copied.
 
     It is not made from the model's configuration, for it would cut keys outside a sliding window.
@@ -157,7 +160,7 @@ def cache(kept: Kept, rows: int = 1) -> DynamicCache:
     for keys, values in kept:
         layer = DynamicLayer()
         layer.lazy_initialization(keys, values)
-        layer.keys, layer.values = (part.expand(rows, -1, -1, -1) for part in (keys, values))
+        layer.keys, layer.values = keys, values
         made.layers.append(layer)
     return made
 
@@ -199,42 +202,36 @@ def as_mask(model: LanguageModel, allowed: np.ndarray) -> torch.Tensor:
 def positions(
     model: LanguageModel, queries: torch.Tensor, keys: torch.Tensor
 ) -> Iterator[dict[str, Any]]:
-    """Yield what tells a model the positions of a pack, hooking families without such an input."""
+    """Yield what tells a model the positions of a pack; what counts them itself is patched."""
     name = model.model.config.model_type
-    if name not in families.HOOKED:
-        yield {"position_ids": queries}
-        return
-    place, method, made = {"bloom": _bloom, "mpt": _mpt, "t5": _t5, "mt5": _t5}[name](
-        model.model, queries, keys
-    )
-    # An attribute of the instance hides the method of its class, and only until it is deleted.
-    setattr(place, method, made)
-    try:
-        yield {}
-    finally:
-        delattr(place, method)
+    with ExitStack() as patched:
+        for patch in PATCHES.get(name, lambda *_: ())(model.model, queries, keys):
+            patched.enter_context(patch)
+        yield {} if name in families.HOOKED else {"position_ids": queries}
 
 
-def _bloom(network: Any, queries: torch.Tensor, keys: torch.Tensor) -> tuple[Any, str, Any]:
-    original = network.transformer.build_alibi_tensor
-
-    def alibi(attention_mask: torch.Tensor, num_heads: int, dtype: torch.dtype) -> torch.Tensor:
-        whole = torch.ones(1, int(keys.max()) + 1, dtype=torch.long, device=keys.device)
-        return original(whole, num_heads, dtype)[..., keys[0]]
-
-    return network.transformer, "build_alibi_tensor", alibi
+Patches = Iterator[AbstractContextManager]
 
 
-def _mpt(network: Any, queries: torch.Tensor, keys: torch.Tensor) -> tuple[Any, str, Any]:
-    original = network.transformer.build_mpt_alibi_tensor
+def _alibi(
+    path: str, method: str, network: Any, queries: torch.Tensor, keys: torch.Tensor
+) -> Patches:
+    """Have the biases of a whole text built, and those of the keys taken."""
+    place = network.get_submodule(path) if path else sys.modules[type(network).__module__]
+    original, length = getattr(place, method), int(keys.max()) + 1
 
-    def alibi(num_heads: int, sequence_length: int, *args: Any, **settings: Any) -> torch.Tensor:
-        return original(num_heads, int(keys.max()) + 1, *args, **settings)[..., keys[0]]
+    def built(first: Any, *others: Any, **settings: Any) -> torch.Tensor:
+        if isinstance(first, torch.Tensor):  # a mask, then the number of heads
+            first = torch.ones(1, length, dtype=torch.long, device=keys.device)
+        else:  # the number of heads, then a length
+            others = (length, *others[1:])
+        return original(first, *others, **settings)[..., keys[0]]
 
-    return network.transformer, "build_mpt_alibi_tensor", alibi
+    yield mock.patch.object(place, method, built)
 
 
-def _t5(network: Any, queries: torch.Tensor, keys: torch.Tensor) -> tuple[Any, str, Any]:
+def _relative(network: Any, queries: torch.Tensor, keys: torch.Tensor) -> Patches:
+    """Have T5's relative positions told from those of the pack."""
     attention = network.decoder.block[0].layer[0].SelfAttention
 
     def bias(*args: Any, **settings: Any) -> torch.Tensor:
@@ -246,4 +243,25 @@ def _t5(network: Any, queries: torch.Tensor, keys: torch.Tensor) -> tuple[Any, s
         )
         return attention.relative_attention_bias(buckets).permute(0, 3, 1, 2)
 
-    return attention, "compute_bias", bias
+    yield mock.patch.object(attention, "compute_bias", bias)
+
+
+def _places(network: Any, queries: torch.Tensor, keys: torch.Tensor) -> Patches:
+    """Have GPT-Neo's masks, which count places of the sequence, replaced; the pack has its own."""
+    near = (queries[0][:, None] - keys[0] < network.config.window_size)[None, None]
+    for block in network.transformer.h:
+        own = block.attn.attention
+        seen = near if own.attention_type == "local" else torch.ones_like(near)
+        # It takes the last rows of a square.
+        square = torch.nn.functional.pad(seen, (0, 0, keys.shape[1] - queries.shape[1], 0))
+        yield mock.patch.dict(own._buffers, bias=square.to(own.bias.device))
+
+
+PATCHES: dict[str, Callable[..., Patches]] = {
+    "bloom": partial(_alibi, "transformer", "build_alibi_tensor"),
+    "falcon": partial(_alibi, "", "build_alibi_tensor"),
+    "gpt_neo": _places,
+    "mpt": partial(_alibi, "transformer", "build_mpt_alibi_tensor"),
+    "mt5": _relative,
+    "t5": _relative,
+}

@@ -1,12 +1,14 @@
-"""Exact scores and greedy text from a server, each group of choices in its cheapest way."""
+"""Exact scores and greedy text from a server, each group of choices in its cheapest way.
+
+A job asks its requests one after another; jobs run side by side.
+"""
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from helpers import UserError
 from helpers.models import LanguageModel, tokens
@@ -39,13 +41,12 @@ class Group:
 def score(
     model: LanguageModel, rows: Sequence[Row], batch_size: int | None = None
 ) -> Iterator[Scores]:
-    """Yield the log-probabilities of rows, a group of choices at a time."""
-    jobs = (partial(score_group, model.model, group) for group in groups(rows))
-    yield from at_once(model.model, jobs, batch_size)
+    """Yield the log-probabilities of rows, a text or a group of choices at a time."""
+    yield from at_once(model.model, scoring(model.model, rows), batch_size)
 
 
 def at_once(
-    server: Server, jobs: Iterable[Callable[[Session], Awaitable[T]]], batch_size: int | None
+    server: Server, jobs: Iterable[Callable[[Session], T]], batch_size: int | None
 ) -> Iterator[T]:
     """Yield the results of jobs as they come, at most `batch_size` requests waiting at once."""
     bounds = replace(server.limits, in_flight=batch_size or server.limits.in_flight)
@@ -93,50 +94,33 @@ def cheapest_way(group: Group, ways: Sequence[str]) -> str:
     return "nodes" if nodes < texts else whole[0]
 
 
-async def score_group(server: Server, group: Group, session: Session) -> Scores:
-    """Return the log-probabilities of one group's rows."""
-    way = cheapest_way(group, server.ways)
-    if way == "nodes":
-        return await _by_nodes(server, group, session)
-    ask = completions.prompt_logprobs if way == "prompt_logprobs" else completions.echo
-
-    async def one(row: Row) -> tuple[float, ...]:
-        values = await session.ask(completions.PATH, *ask(server.settings, row.ids))
-        return tuple(values[row.start :])
-
-    return dict(zip(group.rows, await together(one(row) for row in group.rows)))
+def scoring(server: Server, rows: Iterable[Row]) -> Iterator[Callable[[Session], Scores]]:
+    """Yield what asks for the log-probabilities of rows: of a text, or of a group by its nodes."""
+    for group in groups(rows):
+        way = cheapest_way(group, server.ways)
+        if way == "nodes":
+            yield partial(_by_nodes, server, group)
+        else:
+            yield from (partial(_whole, server, way, row) for row in group.rows)
 
 
-async def _by_nodes(server: Server, group: Group, session: Session) -> Scores:
-    branches = tree(group.rows)
+def _whole(server: Server, way: str, row: Row, session: Session) -> Scores:
+    request = getattr(completions, way)(server.settings, row.ids)
+    return {row: tuple(session.ask(completions.PATH, *request)[row.start :])}
 
-    async def one(beginning: Ids) -> dict[int, float]:
-        """Return the log-probability of each token that a row has after a beginning."""
-        ids, named = (*group.before, *beginning), branches[beginning]
-        parts = [
-            named[at : at + completions.NAMED] for at in range(0, len(named), completions.NAMED)
-        ]
-        asked = (completions.node(server.settings, ids, part) for part in parts)
-        answers = await together(session.ask(completions.PATH, *each) for each in asked)
-        return {token: value for answer in answers for token, value in answer.items()}
 
+def _by_nodes(server: Server, group: Group, session: Session) -> Scores:
+    known: dict[Ids, dict[int, float]] = {}
     # The first request leaves the text before the choices in the server's prefix cache.
-    known = {(): await one(())}
-    rest = [beginning for beginning in branches if beginning]
-    known |= dict(zip(rest, await together(one(beginning) for beginning in rest)))
+    for beginning, named in tree(group.rows).items():
+        ids, known[beginning] = (*group.before, *beginning), {}
+        for at in range(0, len(named), completions.NAMED):
+            request = completions.node(server.settings, ids, named[at : at + completions.NAMED])
+            known[beginning] |= session.ask(completions.PATH, *request)
     return {
         row: tuple(known[row.scored[:at]][token] for at, token in enumerate(row.scored))
         for row in group.rows
     }
-
-
-async def together(waiting: Iterable[Awaitable[T]]) -> list[T]:
-    """Return the results of all, once all have ended; then the first error, if there is one."""
-    ended: list[Any] = await asyncio.gather(*waiting, return_exceptions=True)
-    for result in ended:
-        if isinstance(result, BaseException):
-            raise result
-    return ended
 
 
 def continuations(
@@ -151,7 +135,7 @@ def continuations(
     yield from at_once(model.model, jobs, batch_size)
 
 
-async def _continue(model: LanguageModel, task: Task, rules: Rules, session: Session) -> list[Text]:
+def _continue(model: LanguageModel, task: Task, rules: Rules, session: Session) -> list[Text]:
     server: Server = model.model
     text = Text(task)
     named = sorted(set(task.anchor)) if "nodes" in server.ways else []
@@ -162,7 +146,7 @@ async def _continue(model: LanguageModel, task: Task, rules: Rules, session: Ses
         asked = completions.greedy(
             server.settings, (*task.ids, *text.ids), room, rules.stop, rules.ends, named
         )
-        steps, reason = await session.ask(completions.PATH, *asked)
+        steps, reason = session.ask(completions.PATH, *asked)
         taken += _take(model, text, steps, rules, bool(named))
         if text.kept is None and not isinstance(reason, str):
             taken += _end(text, reason)
@@ -172,7 +156,7 @@ async def _continue(model: LanguageModel, task: Task, rules: Rules, session: Ses
                 "reason; nothing of it is kept."
             )
     if task.anchor and not named:
-        await _read_anchor(server, text, taken, session)
+        _read_anchor(server, text, taken, session)
     return [text]
 
 
@@ -200,11 +184,10 @@ def _end(text: Text, token: int | None) -> int:
     return 0 if shown else 1
 
 
-async def _read_anchor(server: Server, text: Text, taken: int, session: Session) -> None:
+def _read_anchor(server: Server, text: Text, taken: int, session: Session) -> None:
     """Ask for the anchor's tokens after the model's own, where no step has told them."""
     ids, anchor = text.task.ids, text.task.anchor
     steps = min(len(anchor), text.kept + 1, taken)
     rows = [Row((*ids, *text.ids[:at], anchor[at]), len(ids) + at) for at in range(steps)]
-    found = await together(score_group(server, group, session) for group in groups(rows))
-    values = {row: value for part in found for row, (value,) in part.items()}
+    values = {row: v for job in scoring(server, rows) for row, (v,) in job(session).items()}
     text.anchor_logprobs = [values[row] for row in rows]

@@ -176,7 +176,7 @@ def _public(value: Any) -> Any:
         if parts.fragment:  # a model on a server
             return _public(parts.fragment)
         return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="").geturl()
-    if value.startswith("hub:") or HUB_ID.fullmatch(value.partition("@")[0]):
+    if HUB_ID.fullmatch(value.partition("@")[0]):
         return value
     return _last(value)
 

@@ -5,9 +5,8 @@ from itertools import pairwise
 
 import pandas as pd
 
-from helpers.published import parameters
 from tests.published import recomputed as grid
-from tests.published.judges.reading import about_all, in_general, parts
+from tests.published.judges.reading import about_all, in_general, parameters, parts
 
 KNOWING = ["Mistral-7B", "Llama2-7B", "Gemma-7B"]  # of about 7B, by which families are compared
 OTHERS = ["Llama-7B", "Falcon-7B", "MPT-7B", "OPT-6.7B", "GPT-J-6B", "Pythia-6.9B", "Bloom-7.1B"]

@@ -68,3 +68,8 @@ def missing(told: Collection[float | str], says: str) -> list[float | str]:
 def _is(value: float, number: re.Match) -> bool:
     half = 0.5 * 10 ** -len(number[1] or "")
     return abs(float(number[0].replace(",", "")) - value) <= half + 1e-9
+
+
+def parameters(text: str) -> float:
+    """Read a number of parameters as the papers write it."""
+    return float(text[:-1]) * {"m": 1e6, "b": 1e9}[text[-1].lower()]
