@@ -8,6 +8,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
+import yaml
 
 from book.tools import settings
 from tests import saved_runs, tiny
@@ -172,31 +173,10 @@ FEW = {
 }
 
 
-@pytest.mark.parametrize(
-    ("chapter", "word", "sentence"),
-    [
-        ("atlas", "focus=P9999", "P9999"),
-        ("monitor", "relations=P9999", "P9999"),
-        ("monitor", "dataset=no-such-data", "no-such-data"),
-        ("monitor", "match=close_enough", "close_enough"),
-        ("monitor", "alphas=1,2", "three alphas"),
-        ("monitor", "anchor_mode=forced", "teacher_forced or free_running"),
-        ("knowledge_base", "setting=ten-shot", '"ten-shot" is none'),
-        ("knowledge_base", "judge=no-such-judge/", "The judge does not load"),
-        ("knowledge_base", "retriever=some-embedder", "sentence-transformers"),
-        ("latent_knowledge", "separator=tab", "no separator"),
-        ("latent_knowledge", "compared=P999", "no test of P999 to compare: choose from"),
-        ("multiplicity", "dataset=nobel", "nobel holds facts without questions"),
-        ("multiplicity", "tau=1.5", "between 0 and 1, not 1.5"),
-        ("multiplicity", "correct_by=best", "correct_by is majority or default, not 'best'"),
-        ("multiplicity", "focus=colour", '"colour" is no kind of variation'),
-        ("calibration", "firm=2", "share between 0 and 1"),
-        ("calibration", "dataset=nowhere", "no data set"),
-        ("comparison", "models=nobody", "No run is of nobody: there are alone"),
-        ("comparison", "reference=nobody", "The reference nobody is not compared here: name one"),
-        ("real_models", "least=sure", '"sure" is no certainty: choose from same weights'),
-    ],
-)
+REFUSED = yaml.safe_load(Path(__file__).with_name("refused.yaml").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize(("chapter", "word", "sentence"), REFUSED)
 def test_a_bad_value_ends_in_a_sentence_that_names_it(chapter, word, sentence, tmp_path):
     saved_runs.write(tmp_path, "alone", 0.5, ("latent_knowledge",))
     words = [*FEW.get(chapter, []), word]
