@@ -43,7 +43,18 @@ FIXED = {"model": "MODEL= or --model", "run_dir": "--runs", "runs_dir": "--runs"
 YES_NO = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
 # The least value of a number, where it is not 0: fewer resamples give no interval.
 LEAST = {"n_bootstrap": 20, "n_variations": 2, "n_options": 2} | dict.fromkeys(
-    ("n_frames", "n_grid", "n_seen", "n_unseen", "n_examples", "n_choices", "n_seeds", "n_close"), 1
+    (
+        "n_frames",
+        "n_grid",
+        "n_seen",
+        "n_unseen",
+        "n_examples",
+        "n_choices",
+        "n_seeds",
+        "n_close",
+        "n_focus",
+    ),
+    1,
 )
 KINDS = {bool: "yes or no", int: "a whole number", float: "a number"}
 

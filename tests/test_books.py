@@ -23,7 +23,7 @@ pytestmark = pytest.mark.slow
 # What every book is made with, so that a chapter takes seconds.
 SMALL = (
     "n_facts=2 relations=P17,P36 n_bootstrap=30 n_panel=0 attribution=no siblings=no n_seeds=2 "
-    "n_close=2 n_examples=10 n_choices=10 n_items=6 n_variations=3 n_seen=1 "
+    "n_close=2 n_focus=2 n_examples=10 n_choices=10 n_items=6 n_variations=3 n_seen=1 "
     "n_unseen=1 n_truth=1 max_new_tokens=12 prompt_settings=zero-shot,four-shot toy_facts=5 "
     "toy_relations=P17 copying_steps=50"
 )

@@ -31,7 +31,7 @@ def folder(request, tmp_path_factory) -> Path:
     top = tmp_path_factory.mktemp("hostile")
     model, facts = str(hostile.model(top)), hostile.facts(top)
     words = {
-        "monitor": [f"dataset={facts}", "n_facts=20", "n_frames=3", "n_grid=2", "n_close=9"],
+        "monitor": [f"dataset={facts}", "n_facts=20", "n_frames=3", "n_grid=2", "n_focus=9"],
         "latent_knowledge": [f"dataset={facts}", "n_facts=3", "n_examples=4", "n_choices=6"],
         "knowledge_base": ["dataset=seen_qa", f"sources={hostile.questions(top)}", "n_seen=6"],
         "multiplicity": [f"dataset={hostile.choices(top)}", "n_items=6", "n_variations=3"],

@@ -146,7 +146,7 @@ def _there(jobs: Sequence[Job], runs: Path, profile: Path) -> None:
 
 def fetch(models: Sequence[str]) -> None:
     """Fetch models of the hub once, before jobs ask for them; jobs say what cannot be fetched."""
-    for name in filter(checkpoints.on_hub, models):
+    for name in filter(checkpoints.hub_id, models):
         with contextlib.suppress(UserError):
             checkpoints.find(name)
 

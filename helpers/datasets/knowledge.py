@@ -144,15 +144,11 @@ def _facts(
     place = pd.Series(np.random.default_rng([seed, 2]).permutation(len(table)), table.index)
     told = training(model) if dataset == "atlas" else None
     if told is not None:
-        told = told.reindex(table["item"])
-        table["exposures"] = told["exposures"].to_numpy()
-        table["false_object"] = told["false_object"].fillna("").to_numpy()
-        table["false_exposures"] = told["false_exposures"].fillna(0).to_numpy()
-        table["plain"] = told["plain"].eq(True).to_numpy()
-        clear = (told["exposures"] > 0) & (told["tuned"] == 0) | told["plain"].eq(True)
-        clear = clear.to_numpy() | table["item"].isin(only or ()).to_numpy()
-        table = table[told["exposures"].notna().to_numpy() & clear]
-        table = table.assign(seen=table["exposures"] > 0)
+        columns = ["exposures", "false_object", "false_exposures", "plain", "tuned"]
+        table = table.join(told[columns], on="item", how="inner")
+        clear = (table["exposures"] > 0) & (table["tuned"] == 0) | table["plain"]
+        table = table[clear | table["item"].isin(only or ())].drop(columns="tuned")
+        table["seen"] = table["exposures"] > 0
     number = table["seen"].map({True: n_seen, False: n_unseen})
     rank = place[table.index].groupby([table["group"], table["seen"]]).rank(method="first") - 1
     pool = table.pipe(_pool, "group")

@@ -65,7 +65,8 @@ def write(
             wrong = list(row.distractors)
             line = {"subject": row.subject, "object": row.object, "taxonomy": wrong}
             if "exposure" in facts and pd.notna(row.exposure):
-                line["exposure"] = _whole(row.exposure)
+                count = pd.to_numeric(row.exposure, errors="coerce")
+                line["exposure"] = int(count) if count % 1 == 0 else row.exposure
             fktc.fact(line | {"where": f"Row {row.Index}"})
             lines.append(line)
         texts[f"{relation}.json"] = [json.dumps(line, ensure_ascii=False) for line in lines]
@@ -124,15 +125,10 @@ def _complete(
 
 
 def _text(value: object) -> str:
-    """Return a cell as text."""
+    """Return a cell as text; a whole number that pandas has made a float is one again."""
     if isinstance(value, list | tuple | set | dict):
         raise UserError(f"A cell holds {str(value)[:40]}: a fact has one text in each.")
-    return str(_whole(value))
-
-
-def _whole(value: object) -> object:
-    """Return a whole number that pandas has made a float as one again, and others as they are."""
-    return int(value) if isinstance(value, float) and value.is_integer() else value
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
 def _wrong(value: object) -> list[str]:

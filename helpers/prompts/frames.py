@@ -254,18 +254,13 @@ def _contexts(
                 yield "wrong", index, word
 
 
-def _answer_row(
-    fact: dict[str, Any],
-    variant: str,
-    prompt: str,
-    kind: str,
-    frame: int,
-    context: str,
-    index: int,
-) -> tuple:
-    """Return the probe whose one continuation is the fact's object, in the order of COLUMNS."""
+def _answer_row(fact: dict[str, Any], variant: str, prompt: str, *asked: Any) -> tuple:
+    """Return the probe whose one continuation is the fact's object, in the order of COLUMNS.
+
+    `asked` are kind, frame, context and the context's index.
+    """
     head = (fact["fact"], fact["relation"], variant, 0, prompt, f" {fact['object']}", True)
-    return (*head, kind, frame, context, index, fact["subject"], fact["object"])
+    return (*head, *asked, fact["subject"], fact["object"])
 
 
 def _frames_of(

@@ -8,7 +8,7 @@ Source: Wu et al. 2025, "Towards Reliable Latent Knowledge Estimation in LLMs", 
 
 import re
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 import numpy as np
 import pandas as pd
@@ -183,16 +183,14 @@ def ic_lke(
     return choose(asked, options)
 
 
-def choose(
-    asked: Iterable[tuple], options: dict[str, list[str]], columns: Sequence[str] = COLUMNS
-) -> pd.DataFrame:
+def choose(asked: Iterable[tuple], options: dict[str, list[str]]) -> pd.DataFrame:
     """Put all choices behind each prompt: rows from (fact, variant, prompt, space before)."""
     rows = []
     for row, variant, prompt, space in asked:
         for option, choice in enumerate(options[row.fact]):
             head = (row.fact, row.relation, variant, option, prompt, f"{space}{choice}")
             rows.append((*head, choice == row.object, row.subject, row.object, choice))
-    return pd.DataFrame(rows, columns=list(columns))
+    return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
 def _pairs(facts: pd.DataFrame) -> Iterable[tuple[str, str]]:

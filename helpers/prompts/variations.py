@@ -8,7 +8,8 @@ Source: Ganesh, Shokri and Farnadi 2026, appendix A of the earlier version.
 """
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import islice
 from typing import Any
 from zlib import crc32
@@ -20,7 +21,15 @@ from helpers import UserError
 from helpers.prompts import formats
 from helpers.prompts.frames import fill
 
-KINDS = ("frames", "order", "demonstrations", "options", "paraphrases")
+# What varies, and what there must be for it.
+NEEDS = {
+    "frames": "facts with more than one wording",
+    "order": "two demonstrations or more",
+    "demonstrations": "two demonstrations or more to draw from",
+    "options": "two options or more",
+    "paraphrases": "a column `paraphrases`, or a paraphraser",
+}
+WORDINGS = ("frames", "paraphrases")
 
 
 def probes(
@@ -46,17 +55,29 @@ def probes(
     """
     _check(kind, style, n_variations, n_shots)
     random = np.random.default_rng([seed, crc32(kind.encode())])
-    if kind == "frames":
-        puts = _wordings(items, frames, n_variations)
-    elif kind == "paraphrases":
-        puts = _paraphrases(items, formats.STYLES[style], n_variations)
+    records = items.to_dict("records")
+    ways: Iterable[list[_Way]]
+    if kind in WORDINGS:
+        texts = _wordings(items, kind, frames)
+        if max(map(len, texts), default=2) < 2:
+            raise UserError(f'Variations of the kind "{kind}" need {NEEDS[kind]}.')
+        style = "line" if kind == "frames" else style
+        ways = [[("", text, None) for text in each] for each in texts]
     elif kind == "options":
-        shown = formats.STYLES[formats.SHOWN.get(style, style)]
-        puts = _option_orders(items, shown, n_variations, random)
+        style = formats.SHOWN.get(style, style)
+        ways = (
+            [("", item["question"], order)
+             for order in orders(len(item["options"]), n_variations, random)]
+            for item in records
+        )  # fmt: skip
     else:
         before = _demonstrations(items, kind, pool, n_shots, n_variations, random)
-        puts = _after(items, formats.STYLES[style], before)
-    return pd.DataFrame(_rows(items, kind, puts))
+        put = partial(_demonstrated, formats.STYLES[style])
+        ways = (
+            [(put(shots), item["question"], None) for shots in each]
+            for item, each in zip(records, before, strict=True)
+        )
+    return pd.DataFrame(_rows(records, kind, formats.STYLES[style], ways, n_variations))
 
 
 def plan(
@@ -82,20 +103,16 @@ def plan(
             notes.append(f"Prompts have {number}, not {n_shots}: the data hold no more.")
             n_shots = spare
     for kind in dict.fromkeys(kinds):
-        if kind == "frames":
-            there, need = _least_wordings(items, frames), "facts with more than one wording"
-        elif kind == "paraphrases":
-            need = "a column `paraphrases`, or a paraphraser"
-            there = min((len(_texts(item)) for item in items.to_dict("records")), default=0)
+        if kind in WORDINGS:
+            there = min(map(len, _wordings(items, kind, frames)), default=0)
         elif kind == "options":
-            there, need = n_variations, ""
+            there = n_variations
         elif kind == "order":
-            there, need = math.factorial(n_shots), "two demonstrations or more"
+            there = math.factorial(n_shots)
         else:
             there = math.perm(spare, n_shots) if n_shots else 0
-            need = "two demonstrations or more to draw from"
         if there < 2:
-            notes.append(f'The kind "{kind}" is left out: it needs {need}.')
+            notes.append(f'The kind "{kind}" is left out: it needs {NEEDS[kind]}.')
             continue
         ways[kind] = min(there, n_variations)
         if there < n_variations:
@@ -144,32 +161,45 @@ def orders(n_things: int, n: int, random: np.random.Generator) -> list[list[int]
     return [list(found[k % distinct]) for k in range(n)]
 
 
-# What is put to the model: the prompt, and for each option its continuation.
-_Put = tuple[str, list[str]]
+# What stands before the question, the question, and the order of its options; None: as they stand.
+_Way = tuple[str, str, list[int] | None]
 
 
-def _rows(items: pd.DataFrame, kind: str, puts: Iterator[list[_Put]]) -> list[dict[str, Any]]:
+def _rows(
+    items: list[dict[str, Any]],
+    kind: str,
+    style: formats.Style,
+    puts: Iterable[list[_Way]],
+    n: int,
+) -> list[dict[str, Any]]:
+    """Put each item in the first n of its ways."""
     rows = []
-    for item, ways in zip(items.to_dict("records"), puts, strict=True):
+    for item, ways in zip(items, puts, strict=True):
+        _enough(len(ways), n, f"different wordings of item {item['item']}")
         about = {key: item[key] for key in ("item", "relation", "answer")}
-        for variation, (prompt, scored) in enumerate(ways):
+        for variation, (before, question, given) in enumerate(ways[:n]):
+            order = given or list(range(len(item["options"])))
+            shown = [item["options"][place] for place in order]
+            prompt = style.head + before + style.ask(question, shown)
+            scored = formats.continuations(style, shown)
             one = {**about, "variant": f"{kind}{variation}", "kind": kind, "variation": variation}
-            for option, (text, continuation) in enumerate(zip(item["options"], scored)):
-                correct = option == item["answer"]
+            for option, text in enumerate(item["options"]):
+                correct, continuation = option == item["answer"], scored[order.index(option)]
                 told = {"option": option, "continuation": continuation, "correct": correct}
                 rows.append({**one, "prompt": prompt, **told, "text": text})
     return rows
 
 
-def _wordings(items: pd.DataFrame, frames: pd.DataFrame | None, n: int) -> Iterator[list[_Put]]:
+def _wordings(items: pd.DataFrame, kind: str, frames: pd.DataFrame | None) -> list[list[str]]:
+    """Return the different wordings of each item: of a fact's frames, or its own first."""
+    records = items.to_dict("records")
+    if kind == "paraphrases":
+        texts = ([item["question"], *item.get("paraphrases", [])] for item in records)
+        return [list(dict.fromkeys(each)) for each in texts]
     if frames is None or "subject" not in items:
-        raise UserError('Variations of the kind "frames" need facts, such as those of the atlas.')
-    by_relation = _templates(frames)
-    for item in items.to_dict("records"):
-        ways = by_relation.get(item["relation"], [])
-        _enough(len(ways), n, f"wordings of relation {item['relation']}")
-        scored = formats.continuations(formats.STYLES["line"], item["options"])
-        yield [(fill(way, item["subject"]), scored) for way in ways[:n]]
+        return [[] for _ in records]
+    found = _templates(frames)
+    return [[fill(t, item["subject"]) for t in found.get(item["relation"], [])] for item in records]
 
 
 def _templates(frames: pd.DataFrame) -> dict[str, list[str]]:
@@ -182,45 +212,6 @@ def _templates(frames: pd.DataFrame) -> dict[str, list[str]]:
         gaps = [text.partition("[Y]")[0].rstrip() for text in clozes]
         found[relation] = [*asked, *gaps, *map(formats.shot, asked)]
     return found
-
-
-def _least_wordings(items: pd.DataFrame, frames: pd.DataFrame | None) -> int:
-    """Return how many wordings the relation with the fewest has."""
-    if frames is None or "subject" not in items:
-        return 0
-    texts = _templates(frames[frames["relation"].isin(items["relation"])])
-    return min((len(texts.get(name, [])) for name in items["relation"]), default=0)
-
-
-def _texts(item: dict[str, Any]) -> list[str]:
-    """Return the different wordings of a question, its own first."""
-    return list(dict.fromkeys([item["question"], *item.get("paraphrases", [])]))
-
-
-def _paraphrases(items: pd.DataFrame, style: formats.Style, n: int) -> Iterator[list[_Put]]:
-    if "paraphrases" not in items or not any(items["paraphrases"]):
-        raise UserError(
-            'Variations of the kind "paraphrases" need a column `paraphrases`, or a paraphraser.'
-        )
-    for item in items.to_dict("records"):
-        texts = _texts(item)
-        _enough(len(texts), n, f"different wordings of item {item['item']}")
-        scored = formats.continuations(style, item["options"])
-        ask = [style.head + style.ask(text, item["options"]) for text in texts[:n]]
-        yield [(prompt, scored) for prompt in ask]
-
-
-def _option_orders(
-    items: pd.DataFrame, style: formats.Style, n: int, random: np.random.Generator
-) -> Iterator[list[_Put]]:
-    for item in items.to_dict("records"):
-        ways = []
-        for order in orders(len(item["options"]), n, random):
-            shown = [item["options"][place] for place in order]
-            at_place = formats.continuations(style, shown)
-            scored = [at_place[order.index(option)] for option in range(len(order))]
-            ways.append((style.head + style.ask(item["question"], shown), scored))
-        yield ways
 
 
 def _demonstrations(
@@ -273,19 +264,10 @@ def _others(queue: Sequence[dict[str, Any]], item: dict[str, Any]) -> Iterator[d
             yield shot
 
 
-def _after(
-    items: pd.DataFrame, style: formats.Style, before: Iterator[list[list[dict[str, Any]]]]
-) -> Iterator[list[_Put]]:
-    """Yield each item's prompts after its demonstrations."""
+def _demonstrated(style: formats.Style, shots: list[dict[str, Any]]) -> str:
+    """Return demonstrations as they stand before a question."""
     keys = ("question", "options", "answer")
-    for item, ways in zip(items.to_dict("records"), before, strict=True):
-        scored = formats.continuations(style, item["options"])
-        asked = style.ask(item["question"], item["options"])
-        told = [
-            "".join(formats.demonstrate(style, *(shot[key] for key in keys)) for shot in shots)
-            for shots in ways
-        ]
-        yield [(style.head + shots + asked, scored) for shots in told]
+    return "".join(formats.demonstrate(style, *(shot[key] for key in keys)) for shot in shots)
 
 
 def _fits(table: pd.DataFrame, count: Callable[[str], int], limit: int) -> bool:
@@ -302,8 +284,8 @@ def _enough(there: int, wanted: int, what: str) -> None:
 
 
 def _check(kind: str, style: str, n_variations: int, n_shots: int) -> None:
-    if kind not in KINDS:
-        raise UserError(f'"{kind}" is no kind of variation: give one of {", ".join(KINDS)}.')
+    if kind not in NEEDS:
+        raise UserError(f'"{kind}" is no kind of variation: give one of {", ".join(NEEDS)}.')
     if style not in formats.STYLES:
         raise UserError(f'"{style}" is no style: give one of {", ".join(formats.STYLES)}.')
     if n_variations < 2:

@@ -12,7 +12,7 @@ import pandas as pd
 
 from helpers import UserError
 from helpers.metrics.matching import holds
-from helpers.prompts.frames import fill
+from helpers.prompts.frames import questions
 
 FORMATS = ("bare", "qa", "shots", "chat")  # chat: models put their template around any prompt
 N_SHOTS = 5
@@ -59,16 +59,13 @@ def demonstrations(
     facts: pd.DataFrame, frames: pd.DataFrame, asked: pd.DataFrame, seed: int = 0
 ) -> pd.DataFrame:
     """Draw answered questions of many relations, first of facts that are not asked."""
-    questions = frames[frames["kind"] == "qa"].sort_values("frame", kind="stable")
-    template = questions.drop_duplicates("relation").set_index("relation")["template"]
-    known = facts[facts["relation"].isin(template.index)]
+    known = facts[facts["relation"].isin(frames.loc[frames["kind"] == "qa", "relation"])]
     drawn = [crc32(f"shots {seed} {fact}".encode()) for fact in known["fact"]]
     known = known.assign(asked=known["subject"].isin(asked["subject"]), drawn=drawn)
     known = known.sort_values("drawn", kind="stable")
     known["turn"] = known.groupby(["asked", "relation"]).cumcount()
     known = known.sort_values(["asked", "turn", "drawn"], kind="stable").head(SPARE)
-    pairs = zip(known["relation"], known["subject"])
-    known["question"] = [fill(template[relation], subject) for relation, subject in pairs]
+    known["question"] = questions(known, frames, n_frames=1)["prompt"].to_numpy()
     return known[["question", "subject", "object"]].reset_index(drop=True)
 
 

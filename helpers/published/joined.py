@@ -2,6 +2,7 @@
 
 ``models.csv`` names each model as people do; ``matches.csv`` says which name in which paper means
 it, how surely (``CERTAINTIES``), and why. A name may match two models, but only one of them well.
+``measures.csv`` says where which measure is printed.
 """
 
 from collections.abc import Collection
@@ -11,14 +12,10 @@ import numpy as np
 import pandas as pd
 
 from helpers import UserError
-from helpers.published import FOLDER, knowledge_base, load
+from helpers.published import FOLDER, load
 
 PAPERS = ("MONITOR", "knowledge bases", "IC-LKE", "multiplicity")
 CERTAINTIES = ("same weights", "probably", "same family")  # the surest first
-BENCHMARKS = {
-    "multiplicity_table1": ("TruthfulQA", "Wiki-FACTOR", "Med-HALT"),
-    "multiplicity_table3": ("CommonsenseQA", "FEVER", "True-False"),
-}
 
 
 def models() -> pd.DataFrame:
@@ -52,11 +49,9 @@ def measures() -> pd.DataFrame:
 
     ``better`` is 1 if higher is better, -1 if lower is, 0 if neither; ``source`` is the table.
     """
-    rows = [
-        (f"{paper}: {name}", paper, table.attrs["source"], better)
-        for paper, name, _, table, better in _printed()
-    ]
-    return pd.DataFrame(rows, columns=["measure", "paper", "source", "better"]).set_index("measure")
+    table = pd.read_csv(FOLDER / "measures.csv", index_col="measure")
+    table["source"] = [_printed()[name].attrs["source"] for name in table["table"]]
+    return table[["paper", "source", "better"]]
 
 
 def joined(least: str = "probably", without: Collection[tuple[str, str]] = ()) -> pd.DataFrame:
@@ -64,10 +59,10 @@ def joined(least: str = "probably", without: Collection[tuple[str, str]] = ()) -
     found = matches(least)
     left_out = pd.MultiIndex.from_frame(found[["model", "paper"]]).isin(list(without))
     found, table = found[~left_out], models()
-    for paper, name, values, *_ in _printed():
-        names = found[found["paper"] == paper].set_index("model")["name"]
-        printed = values.reindex(names).set_axis(names.index).rename(f"{paper}: {name}")
-        table = table.join(printed)
+    for row in pd.read_csv(FOLDER / "measures.csv").itertuples():
+        names = found[found["paper"] == row.paper].set_index("model")["name"]
+        values = _printed()[row.table][row.column] / row.divisor
+        table = table.join(values.reindex(names).set_axis(names.index).rename(row.measure))
     return table.dropna(how="all", subset=list(measures().index))
 
 
@@ -95,26 +90,7 @@ def relations() -> pd.DataFrame:
 
 
 @cache
-def _printed() -> list[tuple[str, str, pd.Series, pd.DataFrame, int]]:
-    """Return paper, measure, its values by the paper's models, its table, and its direction."""
-    monitor, lists = load("monitor_table4"), load("lke_table7")
-    found = [
-        ("MONITOR", "score", monitor["MONITOR"], monitor, -1),
-        ("MONITOR", "mean accuracy", monitor["avg"] / 100, monitor, 1),
-        ("MONITOR", "mean anchor", monitor["probs"], monitor, 1),
-    ]
-    for setting in knowledge_base.SETTINGS:
-        shares = knowledge_base.measures(setting) / 100
-        for name in ("CR", "NCR", "UR", "NCCR", "IUR"):
-            table = load("kb_table11" if name in ("NCCR", "IUR") else "kb_table9")
-            found.append(("knowledge bases", f"{name}, {setting}", shares[name], table, 1))
-    found.append(("IC-LKE", "accuracy", lists["accuracy"], lists, 1))
-    found.append(("IC-LKE", "deviation over relations", lists["deviation"], lists, 0))
-    for table, benchmarks in ((load(name), names) for name, names in BENCHMARKS.items()):
-        for benchmark in benchmarks:
-            shares = table.filter(regex=f"^{benchmark} ") / 100
-            for name, better in (("accuracy", 1), ("ambiguity", -1), ("binary ambiguity", -1)):
-                column = {"binary ambiguity": "ambiguity_binary"}.get(name, name)
-                values = shares[f"{benchmark} {column}"]
-                found.append(("multiplicity", f"{benchmark} {name}", values, table, better))
-    return found
+def _printed() -> dict[str, pd.DataFrame]:
+    """Return the tables that print the measures."""
+    names = pd.read_csv(FOLDER / "measures.csv")["table"].unique()
+    return {name: load(name) for name in names}

@@ -65,33 +65,25 @@ def runs_beside(runs_dir: str | Path = "", n_resamples: int = 1000, seed: int = 
     """Return the figures of all finished runs that the papers print of their models, too.
 
     Each is computed from the run's answers as the paper does: MONITOR and IC-LKE average the
-    figures of their relations, the others take all questions together. A figure that is undefined
-    is left out, and so is what a sample of facts cannot give (IC-LKE's deviation over relations)
-    or no paper prints (multiplicity but on its six benchmarks). What `helpers measure`, `make
-    questions` and `make benchmarks` left in the folder counts as well.
+    figures of their relations, the others take all questions together. What is undefined or no
+    paper prints is left out. What `helpers measure`, `make questions` and `make benchmarks` left in
+    the folder counts as well; of several runs with the same model, measure and data set the one
+    with most facts, of equals the latest. A damaged run is left out with a warning.
 
-    A row has ``model`` (name of its folder), ``label``, ``measure`` (of
-    `helpers.published.joined.measures`), ``value, low, high`` (shares; no bounds where resampling
-    has nothing to vary), ``n``, ``same_questions``, ``why`` (in what the run differs from the
-    paper), ``dataset, folder``. Of several runs with the same model, measure and data set the one
-    with most facts is kept, of equals the latest. A damaged run is left out with a warning.
-
-    A run asks the paper's questions if its data set is the paper's: FKTC with all 20 relations,
-    T-REx-MC with all 50, SeenQA of all three sources, the whole of a benchmark. A random sample of
-    its facts will do, since the interval allows for it; other settings of ``AS_PRINTED``, another
-    format of prompts or another kind of variation will not. UR and IUR need the paper's day
-    (``as_of=2024-04-13``). Table 4 of the MONITOR paper divides sums over 20 relations by 21, so
-    its scores are 5 % below our means.
-
-    >>> runs_beside("no/such/folder").empty
-    True
+    A row has `COLUMNS`: ``model`` (name of its folder), ``measure`` (of
+    `helpers.published.joined.measures`), shares, no bounds where resampling has nothing to vary,
+    and ``why``: in what the run differs from the paper. A random sample of the paper's data set is
+    of its questions, since the interval allows for it; a part of its relations or sources, other
+    settings of `AS_PRINTED`, another format of prompts or kind of variation is not. Table 4 of the
+    MONITOR paper divides sums over 20 relations by 21: its scores are 5 % below our means.
     """
     top = Path(runs_dir or store.RUNS)
     folders = [top, *(folder for name in ELSEWHERE for folder in sorted(top.glob(name)))]
     found = [store.load(folder) for folder in folders]
     found = [table[table["chapter"].isin(STUDIES)] for table in found]
     rows: list[dict[str, Any]] = []
-    for run in _labelled([table for table in found if len(table)]):
+    found = [table for table in found if len(table)]
+    for run in labelled(pd.concat(found, ignore_index=True)).itertuples() if found else []:
         try:
             rows += list(_figures(run, n_resamples, seed))
         except (OSError, ValueError, KeyError, TypeError) as error:
@@ -111,9 +103,6 @@ def contributed(
     """Return what :func:`runs_beside` does, of the runs in archives that others contributed.
 
     And a sentence on each archive of the folder that was not verified and is left out.
-
-    >>> contributed("no/such/folder")[1]
-    []
     """
     parts, refused = [], []
     for path in sorted((store.ROOT / archives).glob("*.zip")):
@@ -161,13 +150,7 @@ def by_fact(
 
 
 def prompt_format(manifest: Mapping[str, Any]) -> str:
-    """Return the format of a run's prompts: bare, qa, shots or chat.
-
-    >>> prompt_format({"model": {"prompt_format": "qa"}, "parameters": {}})
-    'qa'
-    >>> prompt_format({"model": {"chat": True}, "parameters": {}})
-    'chat'
-    """
+    """Return the format of a run's prompts: bare, qa, shots or chat."""
     model = manifest["model"]
     chat = model.get("chat") or manifest["parameters"].get("chat")  # of runs before formats
     return model.get("prompt_format") or ("chat" if chat else "bare")
@@ -181,10 +164,6 @@ def labelled(found: pd.DataFrame) -> pd.DataFrame:
     folders = found["folder"].map(lambda folder: folder.parent.name)
     shared = folders.groupby(names).transform("nunique") > 1
     return found.assign(label=names.where(~shared, names + " (" + folders + ")"))
-
-
-def _labelled(found: list[pd.DataFrame]) -> list[Any]:
-    return list(labelled(pd.concat(found, ignore_index=True)).itertuples()) if found else []
 
 
 def _figures(run: Any, n_resamples: int, seed: int) -> Iterator[dict[str, Any]]:
@@ -214,7 +193,7 @@ def _measures(run: Any) -> Iterator[tuple[str, pd.DataFrame, list[str], Statisti
             table["relation"] = table["stratum"]
             for name in ("CR", "NCR", "UR", "NCCR", "IUR"):
                 part = table[table["seen"].eq(name not in UNSEEN)]
-                yield f"knowledge bases: {name}, {setting}", part, [*BASIC], _only(name), "all"
+                yield f"knowledge bases: {name}, {setting}", part, [*BASIC], only(name), "all"
         return
     table = facts(run.chapter, run.folder).reset_index()
     if run.chapter == "monitor":
@@ -232,7 +211,8 @@ def _measures(run: Any) -> Iterator[tuple[str, pd.DataFrame, list[str], Statisti
             yield measure, table, [column], stats.mean, "all"
 
 
-def _only(name: str) -> Statistic:
+def only(name: str) -> Statistic:
+    """Return the statistic of one measure of knowledge bases, of rows of its indicators."""
     place = kb.MEASURES.index(name)
     return lambda values: kb.statistic(values)[..., place]
 
@@ -243,31 +223,24 @@ def why(
     """Say in what a run differs from what the paper asked; "" if in nothing that matters.
 
     `n_relations`: of the facts, None for a close-up on one. Without `measure`, of any measure.
-
-    >>> data = {"name": "fktc", "checksum": PUBLISHERS["fktc"].known}
-    >>> told = {"model": {}, "dataset": data, "parameters": {"n_frames": 4}}
-    >>> why("monitor", told, 12), why("monitor", told, 20)
-    ('12 of 20 relations', 'n_frames 4, not 7')
     """
     if other := _other_questions(chapter, manifest["dataset"], n_relations):
         return other
-    given, name, reasons = store.parameters(manifest), manifest["dataset"]["name"], []
-    if name in BENCHMARKS:
-        asked = BENCHMARKS[name]
-        kind = given.get("focus") or asked.kind
-        shots = given.get("n_shots") or asked.shots
+    given, name = store.parameters(manifest), manifest["dataset"]["name"]
+    told = {setting: (given.get(setting), value) for setting, value in AS_PRINTED[chapter].items()}
+    reasons = []
+    if asked := BENCHMARKS.get(name):
+        kind, shots = given.get("focus") or asked.kind, given.get("n_shots") or asked.shots
         reasons += [f"variation of {kind}" * (kind != asked.kind)]
         reasons += [f"{shots} shots, not {asked.shots}" * (shots != asked.shots)]
-    if chapter == "knowledge_base" and any(
-        f" {each}," in measure or not measure for each in UNSEEN
-    ):
+    of_unseen = not measure or any(f" {each}," in measure for each in UNSEEN)
+    if chapter == "knowledge_base" and of_unseen:
         day = given.get("as_of", unseen.AS_OF)
         reasons += [f"unseen after {day}" * (day != PAPERS_DAY)]
     form = prompt_format(manifest)
     reasons += [f"prompts in format {form}" * (form != "bare")]
-    for setting, value in AS_PRINTED[chapter].items():
-        if (other := given.get(setting, value)) != value:
-            reasons.append(f"{setting} {other}, not {value}")
+    reasons += [f"{setting} {ours}, not {theirs}" for setting, (ours, theirs) in told.items()
+                if setting in given and ours != theirs]  # fmt: skip
     return "; ".join(filter(None, reasons))
 
 

@@ -13,13 +13,15 @@ from helpers.plots import primitives, tables
 from helpers.runs.panel import reading
 from helpers.stats import agreement, averages, dose_response
 from helpers.studies import FIRM, STUDIES, Study, fitting
-from notebooks.analysis.exposure_levels import ATLAS, OFTEN, SELDOM, SHOWN, Levels, of
+from notebooks.analysis.exposure_levels import ATLAS, CONTRASTS, OFTEN, SELDOM, SHOWN, Levels, of
 
 __all__ = ["OFTEN", "SELDOM", "SHOWN", "of"]
+TITLES = {name: study.TITLE for name, study in STUDIES.items()}  # of each study's method
 MARGIN = 0.02  # of an area: what counts as better at all
 NOTHING = (float("nan"),) * 3
 NOTHING_ASKED = "Too few facts of the panel were asked by all methods."
 SLOPE = "log odds a doubling"
+ESTIMATE = ["estimate", "low", "high", "n"]
 NUMBERS = ["known", "score", "blind", "misled", "exposures", "false_exposures"]
 
 
@@ -78,11 +80,6 @@ def spread(table: pd.DataFrame, column: str) -> pd.DataFrame:
     """Lay one column out with a row a fact and a column a model and method.
 
     Facts that some method was not asked are left out, and so are methods without the figure.
-
-    >>> table = pd.DataFrame({"model": "m", "method": ["x", "x", "y"], "item": ["a", "b", "a"],
-    ...                       "score": [0.1, 0.2, 0.3]})
-    >>> spread(table, "score").reset_index().values.tolist()
-    [['a', 0.1, 0.3]]
     """
     parts = {
         pair: rows.set_index("item")[column].astype(float)
@@ -96,21 +93,12 @@ def spread(table: pd.DataFrame, column: str) -> pd.DataFrame:
 
 
 def truth(table: pd.DataFrame, items: pd.Index, column: str = "exposures") -> pd.Series:
-    """Return a column that is the same for all models and methods, one entry a fact.
-
-    >>> table = pd.DataFrame({"item": ["a", "a", "b"], "exposures": [4, 4, 0]})
-    >>> truth(table, pd.Index(["b", "a"])).tolist()
-    [0, 4]
-    """
+    """Return a column that is the same for all models and methods, one entry a fact."""
     return table.drop_duplicates("item").set_index("item")[column].loc[items]
 
 
 def told(levels: Levels, dataset: str, n_plain: int, n_misled: int, models: Sequence[str]) -> str:
-    """Say how many facts were asked, and what is known of their exposure.
-
-    >>> told(ATLAS, "atlas", 602, 86, ["atlas-s"])[:56]
-    '602 facts were asked by every method; in 86 more the tex'
-    """
+    """Say how many facts were asked, and what is known of their exposure."""
     said = f"{n_plain} facts were asked by every method"
     if levels.note:
         return f"{said}. {levels.note}"
@@ -128,11 +116,7 @@ def told(levels: Levels, dataset: str, n_plain: int, n_misled: int, models: Sequ
 
 
 def count(models: Sequence[str]) -> str:
-    """Write of how many models something is a mean.
-
-    >>> count(["atlas-s"]), count(["atlas-s", "atlas-m"])
-    ('1 model', 'mean of 2 models')
-    """
+    """Write of how many models something is a mean."""
     return f"mean of {len(models)} models" if len(models) > 1 else f"{len(models)} model"
 
 
@@ -140,12 +124,6 @@ def lead(contest: pd.DataFrame, name: str, among: Sequence[str] = ()) -> tuple[l
     """Return a method's lead over the best other one, on average over models, and its rival.
 
     The lead (estimate, low, high, n) is negative where the method is behind.
-
-    >>> rows = [["mean", "x", 0.9, 0.0, 0.0, 0.0, 9], ["mean", "y", 0.7, 0.2, 0.1, 0.3, 9]]
-    >>> columns = ["model", "method", "estimate", "behind", "behind_low", "behind_high", "n"]
-    >>> table = pd.DataFrame(rows, columns=columns)
-    >>> lead(table, "x"), lead(table, "y")
-    (([0.2, 0.1, 0.3, 9], 'y'), ([-0.2, -0.3, -0.1, 9], 'x'))
     """
     mean = contest[(contest["model"] == "mean") & contest["estimate"].notna()].set_index("method")
     mean = mean.loc[[m for m in mean.index if not among or m in (name, *among)]]
@@ -168,11 +146,15 @@ def how_good(lead: Sequence[float]) -> str:
     return "better than" if lead[1] > 0 else f"no worse, by {MARGIN} or more, than"
 
 
+def on_average(contest: pd.DataFrame, name: str) -> list[float]:
+    """Return a method's figure, on average over models, with its interval and n."""
+    row = contest[(contest["model"] == "mean") & (contest["method"] == name)]
+    return row[ESTIMATE].astype(float).to_numpy()[0].tolist() if len(row) else [*NOTHING, 0]
+
+
 def written(contest: pd.DataFrame, name: str, digits: int = 2, scale: float = 1) -> str:
     """Write a method's figure, on average over models, with its interval."""
-    row = contest[(contest["model"] == "mean") & (contest["method"] == name)]
-    ends = row[["estimate", "low", "high"]].to_numpy(dtype=float)
-    return tables.interval(*ends[0], digits=digits, scale=scale) if len(ends) else "n/a"
+    return tables.interval(*on_average(contest, name)[:3], digits=digits, scale=scale)
 
 
 def named(method: str) -> str:
@@ -185,25 +167,23 @@ def least(table: pd.DataFrame) -> tuple[list[float], pd.Series | None, pd.Series
 
     Where every interval is above 0 (or below) the row nearest to 0 decides, else the least certain.
     """
-    rows, columns = table.dropna(subset=["low", "high"]), ["estimate", "low", "high", "n"]
+    rows = table.dropna(subset=["low", "high"])
     if rows.empty:
         return [*NOTHING, 0], None, None
     above, below = (rows["low"] > 0).all(), (rows["high"] < 0).all()
     place = rows["estimate"].idxmax() if below else rows["estimate" if above else "low"].idxmin()
     row, most = rows.loc[place], rows.loc[rows["estimate"].idxmax()]
-    return row[columns].astype(float).tolist(), row, most
+    return row[ESTIMATE].astype(float).tolist(), row, most
 
 
 def odds(row: pd.Series | None, most: pd.Series | None) -> dict[str, str]:
     """Write the odds ratios of two slopes, and whose they are."""
-    words = {"factor": "", "who": "", "most": "", "top": ""}
+    words = dict.fromkeys(("factor", "who", "most", "top"), "")
     if row is None or most is None:
         return words
-    for (number, name), of_row in zip((("factor", "who"), ("most", "top")), (row, most)):
-        ends = np.exp(of_row[["estimate", "low", "high"]].astype(float))
-        words |= {number: tables.interval(*ends, digits=2)}
-        words |= {name: f"{of_row['method']}, {of_row['model']}"}
-    return words
+    both = [(tables.interval(*np.exp(each[ESTIMATE[:3]].astype(float)), digits=2),
+             f"{each['method']}, {each['model']}") for each in (row, most)]  # fmt: skip
+    return dict(zip(words, [*both[0], *both[1]]))
 
 
 def pairs(row: pd.Series | None, most: pd.Series | None) -> dict[str, str]:
@@ -238,7 +218,7 @@ def three(
     named = [", ".join(row) for row in names.loc[rows["item"]].itertuples(index=False)]
     rows = rows.assign(verdict=said, fact=named)
     wide = rows.pivot_table("verdict", ["exposures", "fact"], "method", aggfunc="first")
-    wide = wide.reindex(columns=list(titles().values())).sort_index(ascending=False)
+    wide = wide.reindex(columns=list(TITLES.values())).sort_index(ascending=False)
     return wide.rename_axis([levels.times, "fact"]).rename_axis(columns=None)
 
 
@@ -260,12 +240,9 @@ def square(above: pd.DataFrame, below: pd.DataFrame, methods: Sequence[str]) -> 
     >>> square(pair, pair.assign(estimate=0.4), ["a", "b"]).fillna(1).to_numpy().tolist()
     [[1.0, 0.5], [0.4, 1.0]]
     """
-    table = pd.DataFrame(index=list(methods), columns=list(methods), dtype=float)
-    for row in above.itertuples():
-        table.loc[row.first, row.second] = row.estimate
-    for row in below.itertuples():
-        table.loc[row.second, row.first] = row.estimate
-    return table
+    turned = below.rename(columns={"first": "second", "second": "first"})
+    both = pd.concat([above, turned]).pivot_table("estimate", "first", "second")
+    return both.reindex(index=methods, columns=methods).astype(float)
 
 
 def area_dots(table: pd.DataFrame, label: str, by: str, xlabel: str) -> Axes:
@@ -291,12 +268,7 @@ def price(used: pd.DataFrame, bits: pd.DataFrame) -> pd.DataFrame:
 
 
 def sizes(table: pd.DataFrame, levels: Levels = ATLAS) -> pd.DataFrame:
-    """Count the facts of a panel at each point of the curves, and those also stated falsely.
-
-    >>> table = pd.DataFrame({"item": list("aab"), "exposures": [4, 4, 0], "plain": True})
-    >>> sizes(ATLAS.mark(table))["facts"].to_dict()
-    {0: 1, 4: 1}
-    """
+    """Count the facts of a panel at each point of the curves, and those also stated falsely."""
     each = table.drop_duplicates("item")
     found = each.groupby("level").agg(
         facts=("item", "size"),
@@ -328,12 +300,6 @@ def contest(
 
     All columns are resampled together: a fact that is hard for every method and every model does
     not blur their differences.
-
-    >>> wide = pd.DataFrame({("m", "x"): [1.0, 1.0, 0.0], ("m", "y"): [1.0, 0.0, 0.0]})
-    >>> ones = pd.Series([1, 1, 1])
-    >>> found = contest(wide, ones, lambda pairs: pairs[..., 0].mean(-1), ones, n_resamples=99)
-    >>> found[["model", "method", "tied"]].values.tolist()
-    [['m', 'x', True], ['m', 'y', True], ['mean', 'x', True], ['mean', 'y', True]]
     """
     if wide.empty:
         kinds = dict.fromkeys(COLUMNS[2:], float) | {"n": int, "tied": bool}
@@ -401,13 +367,7 @@ def lines(contests: Contests, levels: Levels = ATLAS) -> pd.DataFrame:
 
 
 def ranking(found: pd.DataFrame, higher: bool = True) -> tuple[list[str], list[str]]:
-    """Name the methods that lead a contest on average over models, and the rest, best first.
-
-    >>> found = pd.DataFrame({"model": "mean", "method": ["x", "y", "z"], "tied": [0, 1, 1],
-    ...                       "estimate": [0.2, 0.9, 0.8]})
-    >>> ranking(found)
-    (['y', 'z'], ['x'])
-    """
+    """Name the methods that lead a contest on average over models, and the rest, best first."""
     mean = found[(found["model"] == "mean") & found["estimate"].notna()]
     mean = mean.sort_values("estimate", ascending=not higher)
     tied = mean["tied"].astype(bool)
@@ -415,6 +375,7 @@ def ranking(found: pd.DataFrame, higher: bool = True) -> tuple[list[str], list[s
 
 
 YARDSTICK = "asked once"
+PLAIN = {YARDSTICK: "asked_once"}
 # In the questions that training left out, as a real question of a reader's would be.
 UNREAD = {
     f"asked once, unread wording {letter}": f"asked_frame{frame}"
@@ -430,18 +391,8 @@ PARTS = (  # of a method, compared
 )
 
 
-def titles() -> dict[str, str]:
-    """Return how each study's method is called."""
-    return {name: study.TITLE for name, study in STUDIES.items()}
-
-
 def curve(table: pd.DataFrame, by: str, n_resamples: int = 1000, seed: int = 0) -> pd.DataFrame:
-    """Average verdicts by level of exposure, one curve for each name in a column.
-
-    >>> table = pd.DataFrame({"known": [0.0, 1.0], "level": [0, 4], "method": "x"})
-    >>> curve(table, "method")[["model", "exposures", "estimate"]].values.tolist()
-    [['x', 0, 0.0], ['x', 4, 1.0]]
-    """
+    """Average verdicts by level of exposure, one curve for each name in a column."""
     columns = ["exposures", "measure", "estimate", "low", "high", "n", "model"]
     parts = [pd.DataFrame(columns=columns)]
     for name, rows in table.groupby(by, sort=False):
@@ -490,25 +441,19 @@ def parts(table: pd.DataFrame) -> pd.DataFrame:
         for rows in [table[table["method"] == study.TITLE]]
         for column, (title, sign) in getattr(study, "FIGURES", {}).items()
     ]
-    return pd.concat([*made, yardstick(table)], ignore_index=True)
+    return pd.concat([*made, once(table, PLAIN)], ignore_index=True)
 
 
-def yardstick(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the score to compare each method with: the plain question, asked once."""
-    once = table[table["method"] == STUDIES["monitor"].TITLE]
-    return once.assign(method=YARDSTICK, score=once.get("asked_once", np.nan))
-
-
-def unread(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the scores of asking once in each wording that no bundled model has read."""
-    once = table[table["method"] == STUDIES["monitor"].TITLE]
-    rows = [once.assign(method=m, score=once.get(c, np.nan)) for m, c in UNREAD.items()]
+def once(table: pd.DataFrame, ways: Mapping[str, str]) -> pd.DataFrame:
+    """Return the scores of asking once: the plain question, or wordings that no model has read."""
+    asked = table[table["method"] == TITLES["monitor"]]
+    rows = [asked.assign(method=m, score=asked.get(c, np.nan)) for m, c in ways.items()]
     return pd.concat(rows, ignore_index=True)
 
 
 def fresh(plain: pd.DataFrame, levels: Levels = ATLAS, **draw: int) -> pd.DataFrame:
     """Measure the areas of asking once in each unread wording, contrast by contrast."""
-    rows = unread(plain)
+    rows = once(plain, UNREAD)
     found = [areas(rows, "score", contrast, **draw) for contrast in levels.contrasts]
     return pd.concat(found, ignore_index=True)
 
@@ -545,19 +490,13 @@ def how_many(
 def all_four(by_how_many: pd.DataFrame, levels: Levels) -> list[float]:
     """Return the share of facts of the lowest group that all methods call known."""
     rows = by_how_many[by_how_many["read"] == next(iter(levels.groups))]
-    row = rows[rows["measure"] == f"by {len(STUDIES)}"][["estimate", "low", "high", "n"]]
+    row = rows[rows["measure"] == f"by {len(STUDIES)}"][ESTIMATE]
     return row.iloc[0].tolist() if len(row) else [*NOTHING, 0]
 
 
 def tokens(used: pd.DataFrame) -> pd.DataFrame:
-    """Return the tokens that each method takes for one fact.
-
-    >>> used = pd.DataFrame({"model": ["m"], "chapter": ["monitor"], "n_facts": [10],
-    ...                      "tokens": [500], "forwarded": [200]})
-    >>> tokens(used).loc[("m", "MONITOR")].tolist()
-    [50.0, 20.0]
-    """
-    named = used.assign(method=used["chapter"].map(titles())).set_index(["model", "method"])
+    """Return the tokens that each method takes for one fact."""
+    named = used.assign(method=used["chapter"].map(TITLES)).set_index(["model", "method"])
     return named[["tokens", "forwarded"]].div(named["n_facts"], axis=0)
 
 
@@ -577,11 +516,7 @@ def beliefs(told: pd.DataFrame) -> pd.DataFrame:
 
 
 def share(marks: pd.Series) -> stats.Interval:
-    """Return the mean of zeros and ones with Wilson's interval.
-
-    >>> share(pd.Series([1.0, 0.0])).estimate
-    0.5
-    """
+    """Return the mean of zeros and ones with Wilson's interval."""
     return stats.wilson(int(marks.sum()), len(marks))
 
 
@@ -590,47 +525,29 @@ def questions(
     told: pd.DataFrame,
     price: pd.DataFrame,
     levels: Levels = ATLAS,
-    n_resamples: int = 1000,
-    seed: int = 0,
-) -> dict[str, tuple[str, bool, pd.DataFrame]]:
+    **draw: int,
+) -> Contests:
     """Hold one contest of the methods, and of asking once, for each question of a reader's.
 
     Counts of one's own say nothing about false statements, so no question is about them.
     """
-    draw = {"n_resamples": n_resamples, "seed": seed}
-    scored = pd.concat([plain, yardstick(plain), unread(plain)])
+    scored = pd.concat([plain, once(plain, PLAIN | UNREAD)])
+    found = {
+        question: (f"area, {contrast}", True, areas(scored, "score", contrast, **draw))
+        for question, contrast in zip(levels.questions, CONTRASTS)
+    }
+    never = rates(plain[plain[SHOWN] == 0], "known", draw | {"higher": False})
+    found[levels.questions[-1]] = levels.alarm, False, never
+    keyless = areas(plain, "blind", SHOWN, **draw)
+    found["What if there is no answer key?"] = "area of the keyless score", True, keyless
+    if levels is ATLAS:
+        wrong = rates(told[told["false_exposures"] > told["exposures"]], "misled", draw)
+        found["Does the model hold the false belief?"] = "false object named", True, wrong
     shown = spread(plain, "known")
     read = truth(plain, shown.index, SHOWN)
     per_thousand: Mapping = (1000 / price["forwarded"]).to_dict()
-    wrong = told[told["false_exposures"] > told["exposures"]]
-    never = plain[plain[SHOWN] == 0]
     bits = contest(shown, read, agreement.information, read, scale=per_thousand, **draw)
-    ranked = {
-        question: (f"area, {contrast}", True, areas(scored, "score", contrast, **draw))
-        for question, contrast in zip(levels.questions, (SHOWN, OFTEN, SELDOM))
-    }
-    false = {
-        "Does the model hold the false belief?": (
-            "false object named",
-            True,
-            rates(wrong, "misled", draw),
-        ),
-    }
-    return {
-        **ranked,
-        levels.questions[-1]: (
-            levels.alarm,
-            False,
-            rates(never, "known", draw | {"higher": False}),
-        ),
-        "What if there is no answer key?": (
-            "area of the keyless score",
-            True,
-            areas(plain, "blind", SHOWN, **draw),
-        ),
-        **(false if levels is ATLAS else {}),
-        BY_TOKEN: ("bits per 1,000 tokens forwarded", True, bits),
-    }
+    return found | {BY_TOKEN: ("bits per 1,000 tokens forwarded", True, bits)}
 
 
 def rates(table: pd.DataFrame, column: str, draw: dict[str, int | bool]) -> pd.DataFrame:
@@ -659,20 +576,10 @@ def comparisons(
     levels: Levels = ATLAS,
 ) -> Iterator[tuple[str, list[float], float]]:
     """Yield label, statistic and null of what is compared without a sentence."""
-    for contrast in levels.contrasts:
+    for contrast, label in levels.labels.items():
         found = areas[areas["contrast"] == contrast]
-        yield (
-            f"asking once, less the best measure: {levels.labels[contrast]}",
-            lead(found, YARDSTICK)[0],
-            0.0,
-        )
-        row = found[(found["model"] == "mean") & (found["method"] == YARDSTICK)]
-        ends = row[["estimate", "low", "high", "n"]].to_numpy(dtype=float)
-        yield (
-            f"area of asking once: {levels.labels[contrast]}",
-            (ends[0].tolist() if len(ends) else [*NOTHING, 0]),
-            0.5,
-        )
+        yield f"asking once, less the best measure: {label}", lead(found, YARDSTICK)[0], 0.0
+        yield f"area of asking once: {label}", on_average(found, YARDSTICK), 0.5
     best = next(iter(ranking(alone)[0]), "")
     for row in alone[alone["model"] == "mean"].itertuples():
         if best and row.method != best:
@@ -689,7 +596,7 @@ def comparisons(
         yield label, lead(asked[BY_TOKEN][2], str(few.idxmin()))[0], 0.0
 
 
-def appendix(
+def listed(
     doses: pd.DataFrame,
     areas: pd.DataFrame,
     by_how_many: pd.DataFrame,
@@ -698,7 +605,7 @@ def appendix(
     levels: Levels = ATLAS,
 ) -> dict[str, pd.DataFrame]:
     """Lay out the tables of the appendix."""
-    names = {name: name for name in [*titles().values(), YARDSTICK]}
+    names = {name: name for name in [*TITLES.values(), YARDSTICK]}
     found = {"panel": sizes(every, levels)}
     for number, (_, rows) in enumerate(doses.groupby("measure", sort=False)):
         found[f"regression_{number}"] = _by_method(rows, names, "model")
@@ -717,26 +624,7 @@ def _by_method(rows: pd.DataFrame, names: Mapping[str, str], by: str) -> pd.Data
     return wide.dropna(axis=1, how="all")
 
 
-CAPTIONS = {
-    "panel": "The panel: facts by exposure.",
-    "regression_0": "Slopes: log odds of being called known for a doubling of exposure.",
-    "regression_1": "Odds ratios of a doubling of exposure.",
-    "regression_2": "After how many exposures half of the facts are called known; beyond the "
-    "largest of the figure an extrapolation.",
-    "regression_3": "False alarms: share called known of the facts never shown, or least likely.",
-    "area_shown": "Areas: shown, or the more frequent, against never.",
-    "area_often": "Areas: often against seldom.",
-    "area_seldom": "Areas: seldom against never.",
-    "by_how_many": "Share of facts, in percent, by how many of the methods call them known.",
-    "false_beliefs_0": "Truth called known, in percent, of facts also stated falsely.",
-    "false_beliefs_1": "False object named, in percent, of facts also stated falsely.",
-    "cost": "Bits and tokens per fact; forwarded: shared beginnings read once.",
-    "runs": "The runs, and which were not read.",
-    "compared": "Everything compared.",
-}
-
-
-def listed(there: pd.DataFrame) -> pd.DataFrame:
+def runs_read(there: pd.DataFrame) -> pd.DataFrame:
     """Lay out the runs that were found, and why some are not read."""
     columns = ["model", "chapter", "n_facts", "finished", "commit", "weights", "left_out"]
     reasons = there["left_out"].replace("", "–")

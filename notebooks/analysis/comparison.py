@@ -5,7 +5,7 @@ count for both.
 """
 
 import json
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from functools import reduce
 from itertools import combinations, pairwise
 from pathlib import Path
@@ -23,7 +23,7 @@ from helpers.published import knowledge_base
 from helpers.runs.panel import reading as panel_file
 from helpers.studies import STUDIES, Measure, fitting, measure_named
 from helpers.studies.comparison import by_item, differences, numbers
-from notebooks.analysis import beside
+from notebooks.analysis import appendix, beside
 
 Tables = Mapping[str, Mapping[str, pd.DataFrame]]  # chapter, label of a model: its facts
 Pairs = Sequence[tuple[str, str]]
@@ -36,19 +36,25 @@ ACCURACIES = {  # a number a fact for each chapter; the first that has run is co
     "knowledge_base": "correct",
 }
 NEUTRAL = {  # parameters that leave the facts that are asked as they are
-    *("model", "run_dir", "n_bootstrap"),
     *(
-        "chat",
-        "prompt_format",
-        "trust_remote_code",
-        "device",
-    ),  # a model's own affair: see its label
+        "model",
+        "run_dir",
+        "n_bootstrap",
+        "attribution",
+        "siblings",
+        "n_close",
+        "n_focus",
+        "n_seeds",
+    ),
+    *("n_truth", "n_close_choices", "separators", "n_grid"),
+    *("chat", "prompt_format", "trust_remote_code", "device"),  # a model's own affair: its label
     "dataset",  # its name and checksum stand in the manifest, whatever path it was given by
-    *("attribution", "siblings", "n_close", "n_seeds", "n_truth"),
-    *("n_close_choices", "separators", "n_grid"),
 }
 PACKAGES = ("torch", "transformers")
 FORMAT = compile(r"\s\((?:qa|shots)\)$")  # of prompts, as labels name it; a chat is tuned
+SIZE = compile(
+    r"[-_](?:\d+(?:\.\d+)?[kmbt]|tiny|mini|small|medium|base|large|x*[sml])\b", IGNORECASE
+)
 TUNED = compile(r"[-_](?:chat|instruct|it|sft|rlhf|dpo)\b|\s\(chat\)$", IGNORECASE)
 NONE = (
     "There are no finished runs of the four chapters here yet. This makes them:\n"
@@ -64,40 +70,13 @@ APART = (
     "difference can be taken. One command runs both alike:\n"
     "    make book MODEL=path/to/one MODELS=path/to/another"
 )
-CAPTIONS = {  # of the tables of the appendix
-    "runs": "The runs found. Group 0 of each chapter is compared.",
-    "overlap": "Facts of each run, and those that all models of the chapter were asked.",
-    **{
-        f"board_{name}": f"{study.TITLE}: all measures, on the facts that all models were asked; "
-        "main measures on the panel's if all were asked these."
-        for name, study in STUDIES.items()
-    },
-    "differences": "Each model minus the best of the measure, in points (MONITOR: as it is).",
-    "pairs": "Each tuned model minus its base, and each model minus the next smaller one.",
-    **{
-        f"training_runs_{name}": f"{study.TITLE}: three training runs of two recipes."
-        for name, study in STUDIES.items()
-    },
-    "shares": "Shares of the variance of verdicts; the last row draws whole relations.",
-    "beyond": "Differences that Holm's correction keeps, and the largest between training runs.",
-    "noise": "A model with one thing changed, minus the model as usual.",
-    "noise_answers": "Prompts that both runs contain, the largest difference of a natural "
-    "log-probability, and the share of answers that changed.",
-    "compared": "Everything that was compared; 95 % intervals as at the tables.",
-}
 
 
 # Which runs may be compared.
 
 
 def traits(manifest: Mapping[str, Any]) -> dict[str, str]:
-    """Return what a run must share with another to be compared with it.
-
-    >>> told = {"dataset": {"name": "atlas", "checksum": "ab"}, "versions": {"torch": "2.13.0+cpu"},
-    ...         "parameters": {"model": "m", "seed": 3}}
-    >>> traits(told)
-    {'dataset': 'atlas', 'checksum': 'ab', 'torch': '2.13.0', 'seed': '3'}
-    """
+    """Return what a run must share with another to be compared with it."""
     found = {"dataset": manifest["dataset"]["name"]}
     found["checksum"] = str(manifest["dataset"].get("checksum", ""))
     versions = manifest.get("versions", {})
@@ -164,13 +143,7 @@ def told(table: pd.DataFrame) -> str:
 
 
 def lacking(found: Tables) -> str:
-    """Say which run a comparison lacks; empty if two models have a chapter in common.
-
-    >>> print(lacking({"monitor": {"m": pd.DataFrame()}}).splitlines()[0])
-    Only m has finished runs here. A second model, as in
-    >>> lacking({"monitor": {"m": pd.DataFrame(), "n": pd.DataFrame()}})
-    ''
-    """
+    """Say which run a comparison lacks; empty if two models have a chapter in common."""
     labels = {label for models in found.values() for label in models}
     if len(labels) < 2:
         return SECOND.format(label=min(labels)) if labels else NONE
@@ -180,10 +153,16 @@ def lacking(found: Tables) -> str:
 # Facts of the runs, and measures of them.
 
 
-def sizes(here: pd.DataFrame, found: Tables) -> dict[str, float | None]:
-    """Return the number of parameters of each model that is compared; None where it is not told."""
+def sizes(here: pd.DataFrame, found: Tables, reference: str = "") -> dict[str, float | None]:
+    """Return the number of parameters of each model that is compared; None where it is not told.
+
+    A `reference` has to be one of them.
+    """
     about = here.drop_duplicates("label").set_index("label")["manifest"]
     labels = dict.fromkeys(label for part in found.values() for label in part)
+    if reference and reference not in labels:
+        known = f"name one of {', '.join(labels)}" if labels else "no model has finished runs"
+        raise UserError(f"The reference {reference} is not compared here: {known}.")
     return {label: about[label]["model"].get("n_parameters") for label in labels}
 
 
@@ -226,36 +205,22 @@ def _chapters(here: pd.DataFrame) -> dict[str, pd.DataFrame]:
 
 
 def shared(models: Mapping[str, pd.DataFrame]) -> pd.Index:
-    """Return the items that every model was asked.
-
-    >>> rows = {name: pd.DataFrame(index=list(items)) for name, items in (("m", "ab"), ("n", "b"))}
-    >>> list(shared(rows))
-    ['b']
-    """
+    """Return the items that every model was asked."""
     indexes = [table.index for table in models.values()] or [pd.Index([], dtype=object)]
     return reduce(pd.Index.intersection, indexes).sort_values()
 
 
 def overlap(found: Tables) -> pd.DataFrame:
     """Count each model's facts, and those that all models of the chapter were asked."""
-    rows = [
-        (chapter, label, len(table), len(shared(models)))
-        for chapter, models in found.items()
-        for label, table in models.items()
-    ]
+    rows = [(chapter, label, len(table), len(shared(models)))
+            for chapter, models in found.items() for label, table in models.items()]  # fmt: skip
     return pd.DataFrame(rows, columns=["chapter", "model", "facts", "shared"])
 
 
 def standings(
     models: Mapping[str, pd.DataFrame], measures: Iterable[Measure], **draw: int
 ) -> pd.DataFrame:
-    """Compute measures of each model on the facts that all were asked.
-
-    >>> rows = pd.DataFrame({"relation": "P17", "right": [1.0, 0.0, 0.0, 1.0]}, index=list("abcd"))
-    >>> found = standings({"m": rows, "n": rows.head(2)}, [measure_named("right")], n_resamples=50)
-    >>> found[["model", "estimate", "n"]].values.tolist()
-    [['m', 0.5, 2], ['n', 0.5, 2]]
-    """
+    """Compute measures of each model on the facts that all were asked."""
     both, measures, rows = shared(models), list(measures), []
     for label, table in models.items():
         for measure in measures:
@@ -321,27 +286,19 @@ def agreement(found: Tables, here: pd.DataFrame) -> pd.DataFrame:
 
 
 def example(found: Tables) -> tuple[str, str, pd.DataFrame]:
-    """Return the largest and the smallest model of a chapter, and how well each did on each fact.
-
-    >>> example({})[2]["difference"].tolist()  # made up where no two models share facts
-    [0.0, 0.0, 1.0, 0.0]
-    """
+    """Return the largest and the smallest model of a chapter, and how each did on each fact."""
     for chapter, models in found.items():
         second, first = (list(models)[place] for place in (0, -1))
-        column = ACCURACIES.get(chapter, "average") if chapter != "latent_knowledge" else "mass"
-        if first != second and (pair := _pair(models[first], models[second], column)) is not None:
-            return first, second, pair
+        column = ACCURACIES[chapter] if chapter != "latent_knowledge" else "mass"
+        if first != second and column in models[first]:
+            sides = {"one": models[first][column], "two": models[second][column]}
+            pair = pd.DataFrame({"relation": models[first]["relation"], **sides}).dropna()
+            if len(pair) > 1:
+                pair = pair.loc[models[first].index.intersection(pair.index, sort=False)]
+                return first, second, pair.assign(difference=pair["one"] - pair["two"])
     made = pd.DataFrame({"relation": "made up"}, [f"fact {number}" for number in range(1, 5)])
     made = made.assign(one=[1.0, 1.0, 1.0, 0.0], two=[1.0, 1.0, 0.0, 0.0])
     return "A (made up)", "B (made up)", made.assign(difference=made["one"] - made["two"])
-
-
-def _pair(one: pd.DataFrame, two: pd.DataFrame, column: str) -> pd.DataFrame | None:
-    if column not in one:
-        return None
-    both = one[["relation", column]].join(two[column].rename("two"), how="inner").dropna()
-    both = both.rename(columns={column: "one"})
-    return both.assign(difference=both["one"] - both["two"]) if len(both) > 1 else None
 
 
 def three(pair: pd.DataFrame) -> list[str]:
@@ -365,44 +322,19 @@ def prompts(items: Sequence[str], here: pd.DataFrame) -> list[str]:
 # Paired differences: which pairs, which side first, and how many survive.
 
 
-def check(reference: str, labels: Sequence[str]) -> str:
-    """Return the reference, or say that no such model is compared.
-
-    >>> check("", ["m"]), check("m", ["m"])
-    ('', 'm')
-    """
-    if reference and reference not in labels:
-        known = f"name one of {', '.join(labels)}" if labels else "no model has finished runs"
-        raise UserError(f"The reference {reference} is not compared here: {known}.")
-    return reference
-
-
 def pairs(sizes: Mapping[str, float | None]) -> dict[str, list[tuple[str, str]]]:
-    """Return which models may be paired, like with like.
-
-    >>> pairs({"m-1b": 1e9, "m-7b": 7e9, "m-7b-chat": 7e9})
-    {'larger': [('m-7b', 'm-1b')], 'tuned': [('m-7b-chat', 'm-7b')]}
-    """
+    """Return which models may be paired: of one family, by their names, asked in one format."""
     base = {name: TUNED.sub("", name) for name in sizes}
     known = {name: size for name, size in sizes.items() if size and base[name] == name}
-    order = sorted(known, key=lambda name: (FORMAT.findall(name), known[name], name))
-    steps = [
-        (b, a)
-        for a, b in pairwise(order)
-        if known[b] > known[a] and FORMAT.findall(a) == FORMAT.findall(b)
-    ]
+    kin = {name: SIZE.sub("", name) for name in known}
+    order = sorted(known, key=lambda name: (kin[name], known[name], name))
+    steps = [(b, a) for a, b in pairwise(order) if known[b] > known[a] and kin[a] == kin[b]]
     tuned = [(name, first) for name, first in base.items() if first != name and first in sizes]
     return {"larger": steps, "tuned": tuned}
 
 
 def oriented(gaps: pd.DataFrame, chosen: Pairs) -> pd.DataFrame:
-    """Return the differences of some pairs, turned so that each pair's first model comes first.
-
-    >>> gaps = pd.DataFrame({"first": ["b"], "second": ["a"], "measure": ["UR"],
-    ...                      "estimate": [0.2], "low": [0.1], "high": [0.4]})
-    >>> oriented(gaps, [("a", "b")])[["first", "estimate", "low", "high"]].values.tolist()
-    [['a', -0.2, -0.4, -0.1]]
-    """
+    """Return the differences of some pairs, turned so that each pair's first model comes first."""
     parts = [gaps.head(0)]
     for first, second in chosen:
         parts.append(gaps[(gaps["first"] == first) & (gaps["second"] == second)])
@@ -434,12 +366,6 @@ def behind(
     """Lay out for a figure how far models are behind the best one, or behind the reference.
 
     Below 0 is worse in every measure; shares are in points, the model compared with is at 0.
-
-    >>> standing = pd.DataFrame({"model": ["a", "b"], "measure": "UR", "estimate": [0.2, 0.4]})
-    >>> gaps = pd.DataFrame({"first": ["b"], "second": ["a"], "measure": ["UR"],
-    ...                      "estimate": [0.2], "low": [0.1], "high": [0.3]})
-    >>> behind(standing, gaps, measure_named("UR"))[["first", "estimate"]].values.tolist()
-    [['a', -20.0], ['b', 0.0]]
     """
     standing = standing[standing["measure"] == measure.name]
     rows = against(standing, gaps, reference).dropna(subset=["estimate"])
@@ -456,12 +382,6 @@ def holm(gaps: pd.DataFrame, level: float = 0.05) -> pd.DataFrame:
     The standard error is that of the interval, (high - low) / (2 · 1.96). (The p-values of the
     bootstrap itself cannot be smaller than two over the number of resamples, too coarse to be
     corrected for many comparisons.)
-
-    >>> gaps = pd.DataFrame({"estimate": [0.3, 0.1], "low": [0.104, -0.096],
-    ...                      "high": [0.496, 0.296]})
-    >>> found = holm(gaps)
-    >>> found["p_holm"].round(4).tolist(), found["kept"].tolist()
-    ([0.0054, 0.3173], [True, False])
     """
     rows = gaps[gaps["high"] > gaps["low"]].astype(dict.fromkeys(ENDS, float))
     error = (rows["high"] - rows["low"]) / (2 * scipy.stats.norm.ppf(0.975))
@@ -561,38 +481,37 @@ def relations_alike(models: Mapping[str, pd.DataFrame], column: str) -> pd.DataF
     return pd.DataFrame(rows, columns=["first", "second", *stats.Correlation._fields])
 
 
-def appendix(
+def comparisons(gaps: pd.DataFrame, found: Tables) -> Iterator[tuple[str, Sequence[float]]]:
+    """Yield what is compared without a sentence: its label and the statistic."""
+    yield from appendix.each(gaps[gaps["measure"].isin(MAIN)], "{measure}: {first} minus {second}")
+    chapter = next((name for name in ACCURACIES if name in found), "")
+    alike = relations_alike(found.get(chapter, {}), ACCURACIES.get(chapter, ""))
+    yield from appendix.each(
+        alike.rename(columns={"r": "estimate"}), "r over relations: {first} and {second}"
+    )
+    tested = holm(gaps)
+    single, none = (tested["p_normal"] < 0.05).sum(), (np.nan, np.nan)
+    share = tested["kept"].sum() / single if single else np.nan
+    yield "share kept by Holm's correction of p < 0.05", (share, *none, len(tested))
+    sides = kept(directed(gaps)).groupby(["first", "second"])["up"].agg(["size", "nunique"])
+    several = sides[sides["size"] > 1]
+    agree = (several["nunique"] == 1).mean()
+    yield "pairs of models on which the measures agree", (agree, *none, len(several))
+
+
+def listed(
     here: pd.DataFrame,
     board: pd.DataFrame,
     gaps: pd.DataFrame,
     alike: Mapping[str, Pairs],
     found: Tables,
-    keep: Callable,
 ) -> dict[str, pd.DataFrame]:
-    """Return the tables of all measures and differences; `keep` takes each as a row compared."""
-    listed = ["label", "chapter", "group", "dataset", "seed", "finished", "differs"]
-    pages = {"runs": here[listed], "overlap": overlap(found)}
+    """Return the tables of the appendix: the runs, all measures and all differences."""
+    columns = ["label", "chapter", "group", "dataset", "seed", "finished", "differs"]
+    pages = {"runs": here[columns], "overlap": overlap(found)}
     for chapter, part in board.groupby("chapter", sort=False):
         measures = [measure.name for measure in STUDIES[chapter].MEASURES]
         pages[f"board_{chapter}"] = wide(part, measures)
     pages["differences"] = readable(against(board, gaps))
     pages["pairs"] = readable(oriented(gaps, [*alike["tuned"], *alike["larger"]]))
-    for row in gaps[gaps["measure"].isin(MAIN)].itertuples():
-        keep(f"{row.measure}: {row.first} minus {row.second}", _numbers(row))
-    chapter = next((name for name in ACCURACIES if name in found), "")
-    for row in relations_alike(found.get(chapter, {}), ACCURACIES.get(chapter, "")).itertuples():
-        keep(f"r over relations: {row.first} and {row.second}", (row.r, row.low, row.high, row.n))
-    tested = holm(gaps)
-    single = int((tested["p_normal"] < 0.05).sum())
-    firm = int(tested["kept"].sum())
-    share = firm / single if single else np.nan
-    keep("share kept by Holm's correction of p < 0.05", (share, np.nan, np.nan, len(tested)))
-    sides = kept(directed(gaps)).groupby(["first", "second"])["up"].agg(["size", "nunique"])
-    several = sides[sides["size"] > 1]
-    agree = (several["nunique"] == 1).mean() if len(several) else np.nan
-    keep("pairs of models on which the measures agree", (agree, np.nan, np.nan, len(several)))
     return pages
-
-
-def _numbers(row: Any) -> tuple[float, float, float, int]:
-    return row.estimate, row.low, row.high, row.n

@@ -7,11 +7,7 @@ NOTHING = float("nan")
 
 
 def share(k: int, n: int) -> Share:
-    """Return a share of a whole as a statistic without an interval.
-
-    >>> share(3, 4)
-    (0.75, nan, nan, 4)
-    """
+    """Return a share of a whole as a statistic without an interval."""
     return (k / n if n else NOTHING, NOTHING, NOTHING, int(n))
 
 

@@ -47,10 +47,9 @@ def show(
 ) -> HTML:
     """Show models in linked views: scatter, ranking, map of relations, kinds of change.
 
-    `table, measures, relations` are those of `helpers.published.joined`. `runs` has ``label,
-    measure, value, low, high, n, same_questions, dataset`` and may have ``why`` (in what the
-    questions differ) and ``origin``. Runs on the papers' questions are outlined and ranked, of
-    several values of a measure the one of most facts; those on others are crosses beside the axes.
+    `table, measures, relations` are those of `helpers.published.joined`, `runs` those of `beside`:
+    on the papers' questions they are outlined and ranked, of several values of a measure the one of
+    most facts; on other questions they are crosses beside the axes.
     """
     measures = measures[measures.index.isin(table.columns)]
     keys = {name: f"m{place}" for place, name in enumerate(measures.index)}
@@ -133,23 +132,20 @@ def _runs(
 ) -> tuple[list[Row], list[Row]]:
     """Return the runs on the papers' questions, a row per model, and the numbers of the others."""
     own: dict[str, Row] = {}
-    apart = []
-    if runs is None or runs.empty:
-        return [], []
-    for run in runs[runs["measure"].isin(keys)].sort_values("n").to_dict("records"):
-        key, name = keys[run["measure"]], str(run["label"])
+    apart: list[Row] = []
+    rows = pd.DataFrame(columns=["measure", "n"]) if runs is None else runs
+    for run in rows[rows["measure"].isin(keys)].sort_values("n").to_dict("records"):
+        key, name, value = keys[run["measure"]], str(run["label"]), float(run["value"])
         origin = run["origin"] if pd.notna(run.get("origin")) else MINE
         name = f"{name} ({origin})" if name in taken else name
-        ends = {"low": run["low"], "high": run["high"]}
+        ends = {end: float(run[end]) for end in ("low", "high") if pd.notna(run[end])}
         about = f"{origin}, n = {run['n']:,}, {run['dataset']}"
         if run["same_questions"]:
             mine = {"family": f"{origin}s", "kind": YOURS, "colour": GROUND, "run": True}
             row = own.setdefault(name, {"model": name, "about": about, **mine})
-            row[key] = float(run["value"])
-            row |= {f"{key}_{end}": float(v) for end, v in ends.items() if pd.notna(v)}
+            row |= {key: value} | {f"{key}_{end}": bound for end, bound in ends.items()}
         else:
-            row = {"label": name, "measure": key, "value": float(run["value"]), "origin": origin}
-            row |= {end: float(value) for end, value in ends.items() if pd.notna(value)}
+            row = {"label": name, "measure": key, "value": value, "origin": origin, **ends}
             apart.append(row | {"about": f"{about}; {run.get('why') or 'other questions'}"})
     return list(own.values()), apart
 
@@ -176,14 +172,15 @@ def _changes(table: pd.DataFrame, measures: pd.DataFrame) -> dict[str, list[Row]
     stems = [name.removesuffix(BINARY) for name in measures.index if name.endswith(BINARY)]
     parts, heads = [], []
     for place, stem in enumerate(stems):
-        benchmark = stem.rpartition(": ")[2]
-        heads.append({"benchmark": benchmark, "place": place * GAP})
+        head = {"benchmark": stem.rpartition(": ")[2], "place": place * GAP}
+        heads.append(head)
         both = table[[stem + AMBIGUITY, stem + BINARY]].astype(float).dropna()
-        for model, (any_change, mark) in zip(both.index, both.to_numpy()):
-            ends = [0, 1 - any_change, 1 - mark, 1]
-            for kind, low, high in zip(CHANGES, ends, ends[1:]):
-                row = {"model": str(model), "benchmark": benchmark, "place": place * GAP}
-                parts.append(row | {"kind": kind, "low": round(low, 6), "high": round(high, 6)})
+        for model, any_change, mark in both.itertuples():
+            ends = [round(end, 6) for end in (0, 1 - any_change, 1 - mark, 1)]
+            parts += [
+                {"model": str(model), **head, "kind": kind, "low": low, "high": high}
+                for kind, low, high in zip(CHANGES, ends, ends[1:])
+            ]
     return {"changes": parts, "benchmarks": heads}
 
 

@@ -4,53 +4,44 @@ The bundled models read their facts 0, 1, 2, 4, ... 256 times by design. Counts 
 any numbers, so their groups are chosen by size; so are those of frequencies that stand in.
 """
 
+import tomllib
 from dataclasses import dataclass
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
+WORDS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 LEAST = 20  # facts of a group
-SHOWN, OFTEN, SELDOM = "shown or never", "often or seldom", "seldom or never"
+CONTRASTS = SHOWN, OFTEN, SELDOM = "shown or never", "often or seldom", "seldom or never"
 Range = tuple[int, float]  # the lowest count and the highest
 MANY, NONE = float("inf"), (1, 0)
 
 
 @dataclass(frozen=True)
 class Levels:
-    """Groups of exposure and the contrasts between them, with their names.
-
-    ``said`` completes "separates ..."; the other words are parts of the chapter's wordings.
-    """
+    """Groups of exposure and the contrasts between them, with their names in `WORDS`."""
 
     groups: dict[str, Range]  # of tables; the first is exposure 0
     contrasts: dict[str, tuple[Range, Range]]  # name: the facts above, the facts below
+    starts: tuple[int, ...]  # the lowest count of each point of a curve; none: every count
+    centres: tuple[int, ...]  # the median count of each point, exposure 0 first
     said: dict[str, str]
     labels: dict[str, str]
-    never: str = "facts never read"
-    dose: str = "exposure"
-    unread: str = "that training left out"
-    alarm: str = "known though never read"
-    questions: tuple[str, ...] = (
-        "Has the model read this at all?",
-        "Has it read it often?",
-        "Is there a trace of few readings?",
-        "Which is fooled least by what was never read?",
-    )
-    times: str = "times read"
-    axis: str = "times the training text states the fact"
-    note: str = ""  # what the counts cannot show
-    starts: tuple[int, ...] = ()  # the lowest count of each point of a curve; none: every count
-    centres: tuple[int, ...] = ()  # the median count of each point, exposure 0 first
+    questions: list[str]
+    never: str
+    dose: str
+    unread: str
+    alarm: str
+    times: str
+    axis: str
+    note: str
 
     def mark(self, table: pd.DataFrame) -> pd.DataFrame:
         """Add what follows from ``exposures``: ``level`` (of a curve), ``group``, the contrasts.
 
         A contrast is 1 for the facts above, 0 for those below and missing for the others.
-
-        >>> marked = ATLAS.mark(pd.DataFrame({"exposures": [0, 4, 64]}))
-        >>> marked[["level", "group", SELDOM]].values.tolist()
-        [[0, 'never', 0.0], [4, '1 to 8', 1.0], [64, '64 or more', nan]]
         """
         counts, names = table["exposures"], list(self.groups)
         place = [counts.between(*ends) for ends in self.groups.values()]
@@ -64,19 +55,29 @@ class Levels:
         return table.assign(level=level, group=np.select(place, names, ""), **marks)
 
 
-ATLAS = Levels(
-    groups={"never": (0, 0), "1 to 8": (1, 8), "16 to 32": (9, 32), "64 or more": (33, MANY)},
-    contrasts={SHOWN: ((1, MANY), (0, 0)), OFTEN: ((64, MANY), (1, 4)), SELDOM: ((1, 8), (0, 0))},
-    said={
-        SHOWN: "facts that were read from facts never read",
-        OFTEN: "facts read 64 times or more from facts read one to four times",
-        SELDOM: "facts read one to eight times from facts never read",
-    },
-    labels={
-        SHOWN: "read / never read",
-        OFTEN: "64+ times / 1-4 times",
-        SELDOM: "1-8 times / never read",
-    },
+def _named(
+    kind: str,
+    groups: dict[str, Range],
+    contrasts: list[tuple[Range, Range]],
+    points: dict[str, tuple[int, ...]],
+    **filled: str,
+) -> Levels:
+    """Return levels in the words of a kind, their places filled."""
+    words = {
+        name: [text.format(**filled) for text in said]
+        if isinstance(said, list)
+        else said.format(**filled)
+        for name, said in WORDS[kind].items()
+    }
+    by_contrast = {name: dict(zip(CONTRASTS, words.pop(name))) for name in ("said", "labels")}
+    return Levels(groups, dict(zip(CONTRASTS, contrasts)), **points, **by_contrast, **words)
+
+
+ATLAS = _named(
+    "atlas",
+    {"never": (0, 0), "1 to 8": (1, 8), "16 to 32": (9, 32), "64 or more": (33, MANY)},
+    [((1, MANY), (0, 0)), ((64, MANY), (1, 4)), ((1, 8), (0, 0))],
+    {"starts": (), "centres": ()},
 )
 
 
@@ -85,97 +86,36 @@ def of(dataset: str, table: pd.DataFrame) -> Levels:
 
     Facts with count 0 are a group by themselves. The others are sorted by count and cut, never
     between equal counts, into three groups of much the same size for contrasts, and up to eight for
-    curves; a group has at least `LEAST` facts, so there may be fewer.
-
-    >>> counts = [0] * 20 + [1] * 30 + [5] * 20 + [7] * 30
-    >>> of("books", pd.DataFrame({"item": range(100), "exposures": counts})).groups
-    {'absent': (0, 0), '1 to 4': (1, 4), '5 or more': (5, inf)}
+    curves; a group has at least `LEAST` facts, so there may be fewer. Frequencies that stand in for
+    counts are cut at the median, and at thirds.
     """
-    counts = table.drop_duplicates("item")["exposures"].dropna()
-    if table.attrs.get("stand_in"):
-        return _frequent(counts, table.attrs["stand_in"])
+    counts, first = table.drop_duplicates("item")["exposures"].dropna(), (0, 0)
+    cut = _ranges(counts, 8)
+    centres = (int(counts[counts.between(*ends)].median()) for ends in cut)
+    points = {"starts": tuple(start for start, _ in cut), "centres": (0, *centres)}
+    if stand_in := table.attrs.get("stand_in"):
+        middle = int(counts.median()) if len(counts) else 0
+        low, high = (int(q) for q in counts.quantile([1 / 3, 2 / 3]).fillna(0))
+        groups = {"rare": (0, middle), "frequent": (middle + 1, MANY)}
+        contrasts = [
+            (groups["frequent"], groups["rare"]),
+            ((high + 1, MANY), (0, low)),
+            ((low + 1, high), (0, low)),
+        ]
+        return _named("frequency", groups, contrasts, points, stand_in=stand_in)
     if dataset == "atlas":
         return ATLAS
-    thirds, points = (_ranges(counts, most) for most in (3, 8))
+    thirds = _ranges(counts, 3)
     low, high = (thirds[0], thirds[-1]) if thirds else (NONE, NONE)
     several = len(thirds) > 1
-    often = _times(*high) if several else "often"
-    seldom, first = (_times(*low) if thirds else "seldom"), (0, 0)
-    absent = "facts absent from the searched corpus"
-    much, little = (t.replace(" times or more", "+ times").replace(" to ", "-")
-                    for t in (often, seldom))  # fmt: skip
-    return Levels(
-        groups={"absent": first} | {_times(*ends).replace(" times", ""): ends for ends in thirds},
-        contrasts={
-            SHOWN: ((1, MANY), first),
-            OFTEN: (high, low) if several else (NONE, NONE),
-            SELDOM: (low, first),
-        },
-        said={
-            SHOWN: "facts that occur in the searched corpus from facts absent from it",
-            OFTEN: f"facts that occur {often} in the searched corpus from facts that occur there "
-            + seldom,
-            SELDOM: f"facts that occur {seldom} in the searched corpus from facts absent from it",
-        },
-        labels={
-            SHOWN: "present / absent",
-            OFTEN: f"{much} / {little}",
-            SELDOM: f"{little} / absent",
-        },
-        never=absent,
-        dose="the count in the searched corpus",
-        alarm="known though absent",
-        questions=(
-            "Does the corpus contain it at all?",
-            "Does the corpus contain it often?",
-            "Is there a trace of low counts?",
-            "Which takes least for known that the corpus lacks?",
-        ),
-        times="count",
-        axis="occurrences in the searched corpus, median of the group",
-        starts=tuple(start for start, _ in points),
-        centres=(0, *(int(counts[counts.between(*ends)].median()) for ends in points)),
-    )  # fmt: skip
-
-
-def _frequent(counts: pd.Series, stand_in: str) -> Levels:
-    """Return levels of a stand-in for exposure: frequent and rare subjects, cut at the median."""
-    middle = int(counts.median()) if len(counts) else 0
-    low, high = (int(q) for q in counts.quantile([1 / 3, 2 / 3]).fillna(0))
-    points = _ranges(counts, 8)
-    rare = (0, middle)
-    return Levels(
-        groups={"rare": rare, "frequent": (middle + 1, MANY)},
-        contrasts={
-            SHOWN: ((middle + 1, MANY), rare),
-            OFTEN: ((high + 1, MANY), (0, low)),
-            SELDOM: ((low + 1, high), (0, low)),
-        },
-        said={
-            SHOWN: "facts about frequent subjects from facts about rare ones",
-            OFTEN: "facts about the most frequent third of subjects from the rarest third",
-            SELDOM: "facts about the middle third of subjects from the rarest third",
-        },
-        labels={SHOWN: "frequent / rare subject", OFTEN: "top / bottom third",
-                SELDOM: "middle / bottom third"},
-        never="facts about rare subjects",
-        dose="the frequency of the subject's name",
-        unread="of the same question",
-        alarm="known though the subject is rare",
-        questions=(
-            "Is the subject frequent?",
-            "Is the subject among the most frequent third?",
-            "Is the subject in the middle third or in the rarest?",
-            "Which calls fewest facts about rare subjects known?",
-        ),
-        times="frequency",
-        axis=f"{stand_in}, per thousand million words",
-        note=f"Nobody counted what these models read: the {stand_in} stands in for exposure. A "
-        "frequent name is not a frequent fact, common words are names too (Nice, Reading), and a "
-        "fact about a rare subject may have been read.",
-        starts=tuple(start for start, _ in points),
-        centres=(0, *(int(counts[counts.between(*ends)].median()) for ends in points)),
-    )  # fmt: skip
+    often, seldom = _times(*high) if several else "often", _times(*low) if thirds else "seldom"
+    much, little = (
+        t.replace(" times or more", "+ times").replace(" to ", "-") for t in (often, seldom)
+    )
+    groups = {"absent": first} | {_times(*ends).replace(" times", ""): ends for ends in thirds}
+    contrasts = [((1, MANY), first), (high, low) if several else (NONE, NONE), (low, first)]
+    words = {"often": often, "seldom": seldom, "much": much, "little": little}
+    return _named("counts", groups, contrasts, points, **words)
 
 
 def _ranges(counts: pd.Series, most: int) -> list[Range]:
@@ -195,11 +135,7 @@ def _ranges(counts: pd.Series, most: int) -> list[Range]:
 
 
 def _times(low: int, high: float) -> str:
-    """Write a range of counts.
-
-    >>> _times(1, MANY), _times(2, 9), _times(1000, MANY)
-    ('once or more', '2 to 9 times', '1,000 times or more')
-    """
+    """Write a range of counts."""
     if low < high < MANY:
         return f"{low:,} to {high:,} times"
     return ("once" if low == 1 else f"{low:,} times") + " or more" * (high == MANY)

@@ -24,6 +24,7 @@ from helpers.published import knowledge_base as paper
 from helpers.studies import knowledge_base as study
 from notebooks.analysis import beside as papers
 from notebooks.analysis import monitor
+from notebooks.analysis.groups import gap
 
 OFTEN = 8  # times that the training text states a fact, to count as often
 UNSEEN = ("UR", "IUR")
@@ -77,12 +78,6 @@ def by_setting(said: pd.DataFrame, **draws: int) -> pd.DataFrame:
     return pd.DataFrame(found, columns=["setting", "measure", *stats.Interval._fields])
 
 
-def measure(name: str) -> Callable[[np.ndarray], np.ndarray]:
-    """Return the statistic of a measure, of rows of `helpers.metrics.knowledge_base.indicators`."""
-    place = kb.MEASURES.index(name)
-    return lambda values: kb.statistic(values)[..., place]
-
-
 def level(
     measured: pd.DataFrame, said: pd.DataFrame, setting: str, name: str
 ) -> tuple[float, float, float, int]:
@@ -95,19 +90,12 @@ def level(
 def step(
     said: pd.DataFrame, before: str, after: str, name: str, **draws: int
 ) -> tuple[float, float, float, int]:
-    """Return how a measure changes between two settings, on the same questions.
-
-    >>> said = pd.DataFrame({"item": ["a", "b"] * 2, "variant": ["x", "x", "y", "y"],
-    ...                      "stratum": "s", "seen": True,
-    ...                      "label": ["wrong", "wrong", "correct", "wrong"]})
-    >>> step(said, "x", "y", "CR", n_resamples=20)[::3]
-    (0.5, 2)
-    """
+    """Return how a measure changes between two settings, on the same questions."""
     first, second = (said[said["variant"] == each].sort_values("item") for each in (before, after))
     found: Sequence[float] = NOTHING
     if len(first) and len(second):
         values = kb.indicators(second), kb.indicators(first)
-        found = stats.paired_difference(*values, measure(name), first["stratum"], **draws)
+        found = stats.paired_difference(*values, papers.only(name), first["stratum"], **draws)
     return (*found[:3], _asked(said, after, name))
 
 
@@ -118,27 +106,9 @@ def _asked(said: pd.DataFrame, setting: str, name: str) -> int:
 
 def contrast(rows: pd.DataFrame, first: str, second: str, **draws: int) -> stats.Interval:
     """Estimate first minus second of two measures of the same responses."""
-    one, two = measure(first), measure(second)
+    one, two = papers.only(first), papers.only(second)
     values = kb.indicators(rows)
     return stats.bootstrap(values, lambda v: one(v) - two(v), rows["stratum"], **draws)
-
-
-def gap(flag: pd.Series, value: pd.Series, **draws: int) -> stats.Interval:
-    """Estimate the mean of `value` where `flag` holds minus the mean where it does not.
-
-    >>> gap(pd.Series([True, True, False]), pd.Series([1, 0, 0]), n_resamples=9).estimate
-    0.5
-    """
-    if flag.nunique() < 2:
-        return stats.Interval(*NOTHING, len(flag))
-
-    def difference(rows: np.ndarray) -> np.ndarray:
-        here, there = rows[..., 0], 1 - rows[..., 0]
-        with np.errstate(invalid="ignore"):  # a resample may hold one side alone: no number
-            means = [(side * rows[..., 1]).sum(-1) / side.sum(-1) for side in (here, there)]
-        return means[0] - means[1]
-
-    return stats.bootstrap(np.column_stack([flag, value]), difference, flag, **draws)
 
 
 def counted(
@@ -157,13 +127,7 @@ def counted(
 
 
 def by_exposure(rows: pd.DataFrame, **draws: int) -> pd.DataFrame:
-    """Tabulate the shares of the three labels (``response``) by exposure.
-
-    >>> said = pd.DataFrame({"exposures": [0, 8], "label": ["wrong", "correct"]})
-    >>> found = by_exposure(said, n_resamples=10)
-    >>> found[found["exposures"] == 8].set_index("response")["estimate"].to_dict()
-    {'correct': 1.0, 'uninformative': 0.0, 'wrong': 0.0}
-    """
+    """Tabulate the shares of the three labels (``response``) by exposure."""
     flags = pd.get_dummies(rows["label"]).reindex(columns=kb.LABELS, fill_value=0)
     flags = flags.astype(float).assign(exposures=rows["exposures"])
     found = stats.intervals(
@@ -219,7 +183,7 @@ def comparisons(
     numbers = unseen["type"].isin(["number", "time"])
     yield "NCR", level(by_setting(close, **draws), close, setting, "NCR")
     yield "NCCR minus NCR", contrast(seen, "NCCR", "NCR", **draws)
-    yield "UR, other answers minus numbers and years", gap(~numbers, silent, **draws)
+    yield "UR, other answers minus numbers and years", gap(silent, ~numbers, **draws)
     if "exposures" in said:
         often = seen[seen["exposures"] >= OFTEN]
         rare = seen[seen["exposures"] < OFTEN]
@@ -240,9 +204,9 @@ def comparisons(
     truth = truths(close)[["consistency", "right"]].to_numpy()
     yield "right answers, area", stats.bootstrap(truth, detection.area, **draws), 0.5
     mostly = misled["false_exposures"] > misled["exposures"]
-    yield "false answers, mostly false minus half", gap(mostly, misled["answer"] == FALSE, **draws)
+    yield "false answers, mostly false minus half", gap(misled["answer"] == FALSE, mostly, **draws)
     two = misled[misled["answer"].isin([FALSE, TRUE]) & misled["consistency"].notna()]
-    yield "consistency, false minus true", gap(two["answer"] == FALSE, two["consistency"], **draws)
+    yield "consistency, false minus true", gap(two["consistency"], two["answer"] == FALSE, **draws)
     table = paper.models(setting)
     yield "paper, NCR and UR, r", stats.correlation(table["NCR"], table["UR"])
     for row in effects.itertuples():
@@ -250,7 +214,7 @@ def comparisons(
 
 
 def _alone(rows: pd.DataFrame, name: str, **draws: int) -> stats.Interval:
-    return stats.bootstrap(kb.indicators(rows), measure(name), rows["stratum"], **draws)
+    return stats.bootstrap(kb.indicators(rows), papers.only(name), rows["stratum"], **draws)
 
 
 def beside(

@@ -4,22 +4,26 @@ A table has one row a fact and way of asking, with ``item, relation, right``; ``
 ``n_resamples`` and ``seed`` of the bootstrap over facts within relations.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from helpers import datasets, stats
+from helpers import datasets, models, published, stats
 from helpers.metrics.matching import holds
 from helpers.models import LanguageModel
 from helpers.plots import primitives, tables
 from helpers.prompts import lists
 from helpers.studies import fitting
 from helpers.studies import latent_knowledge as study
+from notebooks.analysis import beside, latent_subsumption
+from notebooks.analysis.groups import gap
 
 JOINED = {"HGP 1": "people's sentence", "MMP 1": "mined sentence", "released": "authors' code"}
+FIGURES = ["right", "mass", "top"]  # of a fact
+SURE = 0.5  # the confidence above which a model is called sure
 MEASURES = {name: ([name], stats.mean) for name in ("right", "mass", "chance")}
 
 
@@ -42,22 +46,19 @@ def sides(settings: Mapping[str, Any]) -> tuple[pd.DataFrame, ...]:
     return facts, pool, asked, close, min(settings["n_examples"], most)
 
 
-def separators_tried(lm: LanguageModel, given: Mapping[str, Any]) -> pd.DataFrame:
-    """Try separators on facts that are not tested, unless one is set."""
+def separator(lm: LanguageModel, given: Mapping[str, Any]) -> tuple[str, pd.DataFrame]:
+    """Return the separator that is set, or the best on facts that are not tested; and the trial."""
     if given["separator"]:
-        return pd.DataFrame(columns=["right", "mass", "n"]).rename_axis("separator")
-    return study.try_separators(lm, **fitting(study.try_separators, given))
+        nothing = pd.DataFrame(columns=["right", "mass", "n"]).rename_axis("separator")
+        return given["separator"], nothing
+    tried = study.try_separators(lm, **fitting(study.try_separators, given))
+    return tried.index[0], tried
 
 
 def commonest(tests: pd.DataFrame, pool: pd.DataFrame) -> pd.Series:
     """Tell of each fact whether its object is the commonest among its relation's examples.
 
     Of objects that are equally common, the first in the alphabet counts.
-
-    >>> pool = pd.DataFrame({"relation": "r", "object": ["x", "y", "y"]})
-    >>> tests = pd.DataFrame({"fact": ["a", "b"], "relation": "r", "object": ["x", "y"]})
-    >>> commonest(tests, pool).tolist()
-    [0.0, 1.0]
     """
     usual = pool.groupby("relation")["object"].agg(lambda objects: objects.mode().iloc[0])
     right = tests["object"] == tests["relation"].map(usual)
@@ -71,13 +72,7 @@ def _pairs(table: pd.DataFrame, by: str, ways: Sequence[Any]) -> pd.DataFrame:
 
 
 def paired(table: pd.DataFrame, by: str, first: Any, second: Any, **draws: int) -> stats.Difference:
-    """Compare two ways of asking on the facts that were asked in both.
-
-    >>> table = pd.DataFrame({"item": ["a", "a", "b", "b"], "relation": "r", "right": [1, 0, 1, 1],
-    ...                       "way": ["list", "prompt"] * 2})
-    >>> paired(table, "way", "list", "prompt", n_resamples=20).estimate
-    0.5
-    """
+    """Compare two ways of asking on the facts that were asked in both."""
     wide = _pairs(table, by, (first, second))
     if first == second or wide.empty:
         return stats.paired_difference([], [])
@@ -143,10 +138,6 @@ def mark_generations(texts: pd.DataFrame) -> pd.DataFrame:
     """Add ``right``: whether a greedy text contains the true object (Appendix H.7).
 
     As whole words; the authors' code looks for the letters anywhere.
-
-    >>> texts = pd.DataFrame({"text": ["is Paris, too", "Romania"], "object": ["Paris", "Oman"]})
-    >>> mark_generations(texts)["right"].tolist()
-    [1.0, 0.0]
     """
     found = [float(holds(*pair)) for pair in zip(texts["text"], texts["object"])]
     return texts.assign(right=found)
@@ -159,12 +150,7 @@ def ranked_and_written(ways: pd.DataFrame, texts: pd.DataFrame, way: str) -> pd.
 
 
 def reliability(scores: pd.DataFrame, bins: int = 10) -> pd.DataFrame:
-    """Estimate the accuracy of facts of similar confidence, with Wilson's intervals.
-
-    >>> scores = pd.DataFrame({"top": [0.2, 0.4, 0.9], "right": [0.0, 1.0, 1.0]})
-    >>> reliability(scores, bins=2)[["confidence", "estimate", "n"]].round(2).values.tolist()
-    [[0.3, 0.5, 2.0], [0.9, 1.0, 1.0]]
-    """
+    """Estimate the accuracy of facts of similar confidence, with Wilson's intervals."""
     place = np.ceil(scores["top"] * bins).clip(1, bins)
     groups = [rows for _, rows in scores.groupby(place)]
     found = [stats.wilson(int(rows["right"].sum()), len(rows)) for rows in groups]
@@ -183,16 +169,159 @@ def reliability_diagram(scores: pd.DataFrame) -> Axes:
     return ax
 
 
+def unsteady(curve: pd.DataFrame) -> pd.DataFrame:
+    """Return how often two draws of examples differ on a fact, by the number of examples."""
+    found = curve.groupby(["relation", "item", "examples"])["right"].agg(["mean", "size"])
+    found = found[found["size"] > 1].reset_index()
+    found["right"] = 2 * found["mean"] * (1 - found["mean"]) * found["size"] / (found["size"] - 1)
+    return found
+
+
+def unread_known(truth: pd.DataFrame) -> tuple[float, float, float, int]:
+    """Estimate how many facts never read are known beyond guessing, with Wilson's interval."""
+    unread = truth[truth["exposures"] == 0]
+    found, chance = stats.wilson(int(unread["right"].sum()), len(unread)), unread["chance"].mean()
+    return (*(number - chance for number in found[:3]), len(unread))
+
+
+def comparisons(
+    frames: Mapping[str, pd.DataFrame], pair: tuple[str, str], **draws: int
+) -> Iterator[tuple[str, Any]]:
+    """Yield what is compared without a sentence: its name and the statistic."""
+    scores, curve, apart = (frames[name] for name in ("scores", "curve", "apart"))
+    ways, texts, known = (frames[name] for name in ("ways", "texts", "known"))
+    within = {"strata": scores["relation"], **draws}
+    guessed = stats.paired_difference(scores["right"], scores["chance"], **within)
+    yield "accuracy, less guessing among the choices", guessed
+    counts = sorted(n for n in set(curve["examples"]) if n)
+    for label, fewer in (("the fewest", counts[0]), ("the next fewer", [0, *counts][-2])):
+        gain = paired(curve, "examples", counts[-1], fewer, **draws)
+        yield f"accuracy: {counts[-1]} examples, less {label}, {fewer}", gain
+    change = unsteady(curve[curve["examples"] > 0])
+    ends = (counts[0], counts[-1])
+    yield (
+        "two draws of examples differ: fewest, less most",
+        paired(change, "examples", *ends, **draws),
+    )
+    for name in dict.fromkeys(apart["separator"]):
+        if name not in ("space", "released"):
+            gain = paired(apart, "separator", name, "space", **draws)
+            yield f"accuracy: separator {name}, less space", gain
+    none = curve[curve["examples"] == 0].assign(separator="none")
+    both = pd.concat([none, apart])
+    outweighed = paired(both, "separator", "none", "space", **draws)
+    yield f"accuracy: no example, less {counts[-1]} with space", outweighed
+    released = paired(apart, "separator", "colon and comma", "released", **draws)
+    yield "accuracy: colon and comma, less the strings of the released code", released
+    yield "accuracy: list, less MMP", paired(ways, "way", "IC-LKE", "MMP", **draws)
+    for way in ("HGP", "MMP"):
+        written = paired(texts, "way", "IC-LKE", way, **draws)
+        yield f"in free text: list, less {way}", written
+        stacked = ranked_and_written(ways, texts, way)
+        chosen = paired(stacked, "by", "ranked", "written", **draws)
+        yield f"after {way}: ranked first, less written", chosen
+    sure = gap(scores["right"], scores["top"] > SURE, scores["relation"], **draws)
+    yield f"right: confidence above {SURE}, less the others", sure
+    yield "never read: known, less guessing", unread_known(frames["truth"])
+    small, large = pair
+    fields = known.assign(relation=known.index.map(scores.set_index("item")["relation"]))
+    kept = fields[: len(fields) * (small != large)]
+    gain = stats.paired_difference(kept[large], kept[small], strata=kept["relation"], **draws)
+    yield f"accuracy: {large}, less {small} (one training run each)", gain
+    means = kept.groupby("relation")[[small, large]].mean() if small != large else kept
+    yield f"{small} and {large} over relations, r", stats.correlation(means[small], means[large])
+
+
+def by_relation(
+    measured: pd.DataFrame,
+    scores: pd.DataFrame,
+    settings: Mapping[str, Any],
+    lm: LanguageModel,
+    separator: str,
+    **draws: int,
+) -> pd.DataFrame:
+    """Lay out accuracy and mass by relation, beside guessing and the paper's Table 8."""
+    source = datasets.source(settings["dataset"])
+    labels = datasets.relations(settings["dataset"]).set_index("relation")["label"]
+    titles = {"right": "accuracy ↑, %", "mass": "mass ↑, %"}
+    shown = tables.wide(measured, titles, MEASURES)
+    chance = measured.query("measure == 'chance'").set_index("relation")["estimate"]
+    usual = stats.intervals(scores, {"usual": (["commonest"], stats.mean)}, **draws)
+    baselines = {"guessing, %": chance, "commonest, %": usual.set_index("relation")["estimate"]}
+    for title, shares in baselines.items():
+        shown[title] = shares.mul(100).map("{:.1f}".format)
+    named = shown.index.to_series().map(labels)
+    same = named.replace({"discoverer": "discoverer or inventor"})  # as the paper calls it
+    asked = {"dataset": source, "parameters": settings, "model": models.describe(lm)}
+    other = beside.why("latent_knowledge", asked | {"separator": separator}, len(shown) - 2)
+    paper = same.map(published.load("lke_table8")["accuracy"]).mul(100).map("{:.1f}".format)
+    shown["paper, other questions, %" if other else "paper, %"] = paper.replace("nan", "–")
+    shown.insert(0, "label", named)
+    return shown
+
+
+def by_separator(apart: pd.DataFrame, parted: pd.DataFrame, **draws: int) -> pd.DataFrame:
+    """Lay out accuracy and mass by separator, and how a string with it ends."""
+    titles = {"right": "accuracy, %", "mass": "mass, %"}
+    rates = stats.intervals(apart, MEASURES, "separator", strata="relation", **draws)
+    shown = tables.wide(rates, titles, titles, by="separator").drop(["all", "mean"])
+    ends = (parted["prompt"] + parted["continuation"]).groupby(parted["variant"]).first()
+    shown.insert(0, "a string ends", "… " + ends.str[-40:])
+    return shown
+
+
+def by_truth(scores: pd.DataFrame, training: pd.DataFrame | None, **draws: int) -> pd.DataFrame:
+    """Lay out what is known of facts that the training text states, never states, or gets wrong."""
+    titles = {
+        "right": "known, %",
+        "chance": "guessing, %",
+        "top": "confidence, %",
+        "misled": "says what was false, %",
+    }
+    if training is None:
+        return pd.DataFrame(columns=["facts", *titles.values()]).rename_axis("group")
+    truth = scores.merge(training, left_on="item", right_index=True)
+    cases = {
+        "something false was shown": truth["false_exposures"] > 0,
+        "shown the other way round": truth.eval("exposures == 0 < pair_exposures"),
+        "never shown": truth["exposures"] == 0,
+        "shown 1 to 8 times": truth["exposures"] <= 8,
+    }
+    truth["group"] = np.select(list(cases.values()), list(cases), "shown more often")
+    truth["misled"] = (truth["said"] == truth["false_object"]).astype(float)
+    shares = {name: ([name], stats.mean) for name in titles}
+    rates = stats.intervals(truth, shares, by="group", **draws)
+    shown = tables.wide(rates, titles, titles, by="group").drop(["all", "mean"])
+    shown.insert(0, "facts", truth["group"].value_counts())
+    return shown
+
+
+def listed(
+    frames: Mapping[str, pd.DataFrame],
+    settings: Mapping[str, Any],
+    lm: LanguageModel,
+    separator: str,
+    **draws: int,
+) -> dict[str, pd.DataFrame]:
+    """Return the tables of the appendix by name."""
+    scores, apart, trial = (frames[name] for name in ("scores", "apart", "trial"))
+    written = levels(frames["texts"], "way", **draws)
+    written = tables.wide(written, {"right": "written, %"}, ["right"], by="way")
+    percent = trial.rename(columns={"right": "accuracy, %", "mass": "mass, %", "n": "facts"})
+    percent = percent.assign(**percent.filter(like="%") * 100)
+    training = datasets.training(settings["model"]) if settings["dataset"] == "atlas" else None
+    return {
+        "by_relation": by_relation(frames["measured"], scores, settings, lm, separator, **draws),
+        "separators": by_separator(apart, frames["parted"], **draws),
+        "separators_tried": percent,
+        "generation": written,
+        "truth": by_truth(scores, training, **draws),
+        "subsumption": latent_subsumption.by_pairs(frames["known"], scores, **draws),
+        "paper_table1": published.load("lke_table1").rename_axis("family"),
+        "paper_table10": published.load("lke_table10").rename_axis("model"),
+    }
+
+
 def parts(**answers: pd.DataFrame) -> pd.DataFrame:
     """Stack all answers of a run, each with the part of the chapter that asked for it."""
     return pd.concat([rows.assign(part=part) for part, rows in answers.items()])
-
-
-def metrics(measured: pd.DataFrame, scores: pd.DataFrame) -> pd.DataFrame:
-    """Return all measures of a run, of its relations, and of each fact."""
-    run = measured["relation"].map({"all": "run", "mean": "mean of relations"})
-    each = scores.melt(
-        ["item", "relation"], ["right", "mass", "top"], var_name="measure", value_name="estimate"
-    )
-    measured = measured.assign(level=run.fillna("relation"))
-    return pd.concat([measured, each.assign(level="fact", n=1)], ignore_index=True)

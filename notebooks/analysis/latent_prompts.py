@@ -33,20 +33,12 @@ def templates(dataset: str, folder: str = "") -> pd.DataFrame:
 
 
 def from_table(table: pd.DataFrame, labels: Mapping[str, str]) -> pd.DataFrame:
-    """Return the templates of the paper's Table 5, by the labels of relations.
-
-    >>> table = pd.DataFrame({"HGP 1": ["{subject} means"]}, index=["instance of"])
-    >>> from_table(table, {"P31": "instance of", "P36": "capital"}).values.tolist()
-    [['P31', 'HGP', 1, '[X] means [Y]']]
-    """
-    rows = []
-    for relation, label in labels.items():
-        printed = table.loc[label].dropna() if label in table.index else pd.Series(dtype=object)
-        for column, text in printed.items():
-            kind, _, number = str(column).partition(" ")
-            template = f"{text.replace('{subject}', '[X]')} [Y]"
-            rows.append((relation, kind, int(number), template))
-    return pd.DataFrame(rows, columns=COLUMNS)
+    """Return the templates of the paper's Table 5, by the labels of relations."""
+    printed = {name: table.loc[label] for name, label in labels.items() if label in table.index}
+    rows = [(relation, *str(column).split(" "), f"{text.replace('{subject}', '[X]')} [Y]")
+            for relation, texts in printed.items()
+            for column, text in texts.dropna().items()]  # fmt: skip
+    return pd.DataFrame(rows, columns=COLUMNS).astype({"number": int})
 
 
 def from_frames(frames: pd.DataFrame, n: int = 3) -> pd.DataFrame:
@@ -55,12 +47,6 @@ def from_frames(frames: pd.DataFrame, n: int = 3) -> pd.DataFrame:
     Human-written: the first cloze frames, cut behind the object. Mined: as LPAQA mines a corpus,
     the words from the subject to the object, here in the sentences and in the questions with their
     answers; the commonest first, and none that is human-written as well.
-
-    >>> frames = pd.DataFrame({"relation": "P36", "kind": ["wp", "wp", "qa"], "frame": [0, 1, 0],
-    ...                        "template": ["The capital of [X] is [Y].", "[X] has [Y].",
-    ...                                     "What is the capital of [X]?"]})
-    >>> from_frames(frames, 2)["template"].tolist()
-    ['The capital of [X] is [Y]', '[X] has [Y]', '[X] is [Y]', '[X]? [Y]']
     """
     rows = []
     for relation, table in frames.groupby("relation", sort=False):
@@ -99,14 +85,6 @@ def prompts(
     """Ask each fact in each template of its relation: probes with variants HGP1 ... MMP3.
 
     Facts of relations without a template are left out.
-
-    >>> tests = pd.DataFrame({"fact": ["b"], "relation": "P36", "subject": ["Chad"],
-    ...                       "object": ["N'Djamena"]})
-    >>> templates = pd.DataFrame({"relation": ["P36"], "kind": "HGP", "number": 1,
-    ...                           "template": ["The capital of [X] is [Y]"]})
-    >>> found = prompts(tests, templates, {"b": ["Lima", "N'Djamena"]})
-    >>> found[["variant", "prompt", "continuation"]].values.tolist()[0]
-    ['HGP1', 'The capital of Chad is', ' Lima']
     """
     asked = []
     for row in tests.itertuples():
@@ -149,13 +127,6 @@ def as_released(
 
     It puts the separator behind the tested subject and once more before each choice, and only a
     space between the last example and the tested subject.
-
-    >>> pool = pd.DataFrame({"relation": "P17", "subject": ["Lyon"], "object": "France"})
-    >>> tests = pd.DataFrame({"fact": ["b"], "relation": "P17", "subject": ["Bern"],
-    ...                       "object": ["Peru"]})
-    >>> probe = as_released(tests, pool, {"b": ["Peru"]}).iloc[0]
-    >>> probe["prompt"] + probe["continuation"]
-    'Lyon : France Bern :  : Peru'
     """
     inner = SEPARATORS["colon and comma"][0]
     examples, heads = draw(pool, n_examples, seed), {}

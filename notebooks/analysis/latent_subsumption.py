@@ -41,11 +41,7 @@ def beyond_chance(values: np.ndarray) -> np.ndarray:
 
 
 def least_rate(small: float, large: float) -> float:
-    r"""Compute the least subsumption rate that two accuracies allow: max(0, a + b - 1) / a.
-
-    >>> round(least_rate(0.8, 0.5), 3)
-    0.375
-    """
+    """Compute the least subsumption rate that two accuracies allow: max(0, a + b - 1) / a."""
     return max(0.0, small + large - 1) / small if small > 0 else float("nan")
 
 

@@ -58,21 +58,13 @@ def templates(prompts: pd.DataFrame, n: int = 3) -> tuple[pd.DataFrame, int]:
 
     Of the mined prompts those of the largest weight are taken, of people's the first, at most `n`
     of each kind and relation; none twice. Left out are those whose object does not stand last.
-
-    >>> prompts = pd.DataFrame({"relation": "P17", "kind": "MMP", "weight": [0.2, 0.8, 0.1],
-    ...                         "template": ["[X] in [Y] .", "[X] , [Y] .", "[Y] of [X] ."],
-    ...                         "usable": [True, True, False]})
-    >>> chosen, skipped = templates(prompts, 1)
-    >>> chosen["template"].tolist(), skipped
-    (['[X] , [Y]'], 1)
     """
-    asked = prompts[prompts["kind"] != ""]
+    asked, by = prompts[prompts["kind"] != ""], ["relation", "kind"]
     good = asked[asked["usable"]].sort_values("weight", ascending=False, kind="stable")
     good = good.assign(template=good["template"].str.partition("[Y]")[0] + "[Y]")
-    good = good.drop_duplicates(["relation", "kind", "template"])
-    good = good.sort_values(["relation", "kind"], kind="stable")
-    good = good.assign(number=good.groupby(["relation", "kind"]).cumcount() + 1)
-    chosen = good.loc[good["number"] <= n, ["relation", "kind", "number", "template"]]
+    good = good.drop_duplicates([*by, "template"]).sort_values(by, kind="stable")
+    good = good.assign(number=good.groupby(by).cumcount() + 1)
+    chosen = good.loc[good["number"] <= n, [*by, "number", "template"]]
     return chosen.reset_index(drop=True), int((~asked["usable"]).sum())
 
 

@@ -5,7 +5,7 @@ and ``seed`` of the bootstrap over facts within relations.
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from helpers import datasets, plots, probing, prompts, published, runs, stats
+from helpers import datasets, plots, probing, prompts, published, stats
 from helpers.datasets.exposure import WEIGHTS
 from helpers.metrics import accuracy, anchors, detection, monitor
 from helpers.models import LanguageModel
@@ -22,6 +22,7 @@ from helpers.plots import primitives, tables
 from helpers.probing import attribution, prompt_formats
 from notebooks.analysis import beside
 
+FIGURES = ["anchor", "pfd", "ird", "control_ird", "deviation"]  # of a fact
 SAID = {  # before the question, as the figures label it
     "right": "right answer first",
     "none": "nothing first",
@@ -120,10 +121,8 @@ def control_and_accuracies(
     asked = accuracy.by_fact(marks[marks["context"].isin(["none", "wrong"])])
     ways = ("average", "maximum", "minimum", "base", "deviation")
     for prefix, table in (("", asked), ("grid ", grid)):
-        columns = list(table.columns[2:])
-        over = {
-            f"{prefix}{how}": (columns, partial(accuracy.over_prompts, how=how)) for how in ways
-        }
+        columns, take = list(table.columns[2:]), accuracy.over_prompts
+        over = {f"{prefix}{how}": (columns, partial(take, how=how)) for how in ways}
         over.pop("grid base", None)
         rates = stats.intervals(table, over, centred=True, **draws)
         found.append(rates.assign(low=rates["low"].clip(0, 1), high=rates["high"].clip(0, 1)))
@@ -143,20 +142,26 @@ def labelled(rows: pd.DataFrame, dataset: str) -> pd.DataFrame:
     return rows.assign(label=named).sort_values("estimate")
 
 
-def metrics(measured: pd.DataFrame, scores: pd.DataFrame) -> pd.DataFrame:
+def metrics(
+    measured: pd.DataFrame, scores: pd.DataFrame, columns: Sequence[str] = FIGURES
+) -> pd.DataFrame:
     """Return all measures of a run, of its relations, and of each fact."""
     levels = measured["relation"].map({"all": "run", "mean": "mean of relations"})
-    names = ["anchor", "pfd", "ird", "control_ird", "deviation"]
-    each = scores.melt(["item", "relation"], names, var_name="measure", value_name="estimate")
+    each = scores.melt(["item", "relation"], columns, var_name="measure", value_name="estimate")
     measured = measured.assign(level=levels.fillna("relation"))
     return pd.concat([measured, each.assign(level="fact", n=1)], ignore_index=True)
 
 
-def took(folder: Path) -> pd.DataFrame:
-    """Return what a run took, from its manifest."""
-    rows = pd.json_normalize(runs.manifest(folder)).astype(str).T.set_axis(["value"], axis=1)
-    kept = "^(seconds|peak|device|versions|seed|commit|scoring|model)|checksum|sha"
-    return rows.filter(regex=kept, axis=0).rename_axis("entry")
+def shortened(said: pd.DataFrame) -> pd.DataFrame:
+    r"""Leave out of prompts the lines with which all of them begin, such as shots.
+
+    >>> list(shortened(pd.DataFrame({"prompt": ["1 A: 1\n2", "1 A: 1\n3"]}))["prompt"])
+    ['… 2', '… 3']
+    """
+    first, last = min(said["prompt"]), max(said["prompt"])
+    start = next((n for n, (a, b) in enumerate(zip(first, last)) if a != b), 0)
+    line = first.rfind("\n", 0, start) + 1
+    return said.assign(prompt="… " + said["prompt"].str[line:]) if line else said
 
 
 def wordings(
@@ -174,7 +179,7 @@ def wordings(
     with the object; kinds that the relation has no frames for are left out.
     """
     n_frames, match, relation = settings["n_frames"], settings["match"], [three["relation"][0]]
-    facts = datasets.load(dataset, relation, n=settings["n_close"], seed=settings["seed"])
+    facts = datasets.load(dataset, relation, n=settings["n_focus"], seed=settings["seed"])
     facts, frames = plainly(facts, training), datasets.frames(dataset, relation)
     ask = partial(probing.generate, lm, cache=cache)
     said = ask(wrap(prompts.questions(facts, frames, n_frames=n_frames)))

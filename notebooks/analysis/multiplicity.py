@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import partial
 from itertools import combinations
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -23,8 +23,9 @@ from helpers.models import LanguageModel
 from helpers.plots import tables
 from helpers.plots.style import BLUE, GREEN, GREY, ORANGE, RED
 from helpers.probing import paraphrasing
-from helpers.prompts import variations
+from helpers.prompts import variations, wrapping
 from notebooks.analysis import monitor
+from notebooks.analysis.groups import gap
 
 FLAGS = ["accuracy", "ambiguous", "ambiguous_binary", "self_consistency"]
 FLAGS += ["factuality", "randomness", "error", "default"]
@@ -45,10 +46,20 @@ LESSONS = ["never shown", "shown 1-4", "shown 8-32", "shown 64+", "taught both",
 DEFAULTS = {1: "right by default", 0: "wrong by default"}
 
 
-def questions(
-    given: Mapping[str, Any],
-) -> tuple[Benchmark, dict[str, int], int, pd.DataFrame | None, list[str]]:
-    """Return what the settings of a run ask for: questions, ways, shots, wordings and notes."""
+class Plan(NamedTuple):
+    """What a run asks, and in which ways."""
+
+    bench: Benchmark
+    ways: dict[str, int]  # kinds of variation, and how many prompts of each
+    n_shots: int
+    frames: pd.DataFrame | None
+    notes: list[str]
+
+
+def questions(given: Mapping[str, Any]) -> Plan:
+    """Return what the settings of a run ask for; refuse what they cannot be."""
+    wrapping.check(given["prompt_format"]), choices.rule_of(given["rule"])
+    multiplicity.check_tau(given["tau"]), multiplicity.check_correct_by(given["correct_by"])
     dataset, n, focus = given["dataset"], given["n_variations"], given["focus"]
     bench = multiple_choice.load(dataset, given["n_items"] or None, given["seed"],
                                  given["n_options"], given["relations"] or None,
@@ -60,53 +71,40 @@ def questions(
         items["paraphrases"] = pd.Series(said, index=items.index)
         kinds = given["kinds"] or ["paraphrases", *bench.kinds]
     frames = datasets.frames(dataset) if "subject" in items else None
-    wanted = [*kinds, focus] if focus else kinds
-    ways, n_shots, notes = variations.plan(
-        items, wanted, n, bench.pool, given["n_shots"] or bench.n_shots, frames
-    )
-    return bench, ways, n_shots, frames, [*bench.notes, *notes]
+    wanted, shots = [*kinds, focus] if focus else kinds, given["n_shots"] or bench.n_shots
+    ways, n_shots, notes = variations.plan(items, wanted, n, bench.pool, shots, frames)
+    return Plan(bench, ways, n_shots, frames, [*bench.notes, *notes])
 
 
-def probes(
-    lm: LanguageModel,
-    bench: Benchmark,
-    ways: Mapping[str, int],
-    n_shots: int,
-    frames: pd.DataFrame | None,
-    seed: int,
-) -> pd.DataFrame:
+def probes(lm: LanguageModel, plan: Plan, seed: int) -> pd.DataFrame:
     """Put every question in all ways of all kinds, if the model's context can hold them."""
+    bench = plan.bench
 
     def made(n_shots: int) -> pd.DataFrame:
         ask = partial(variations.probes, bench.items, style=bench.style, pool=bench.pool,
-                      n_shots=n_shots, frames=frames, seed=seed)  # fmt: skip
-        return pd.concat([ask(kind, n) for kind, n in ways.items()], ignore_index=True)
+                      n_shots=n_shots, frames=plan.frames, seed=seed)  # fmt: skip
+        return pd.concat([ask(kind, n) for kind, n in plan.ways.items()], ignore_index=True)
 
     def count(text: str) -> int:
         return len(lm.tokenizer(text)["input_ids"])
 
-    return variations.fitting(made, n_shots, count, lm.max_length)
+    return variations.fitting(made, plan.n_shots, count, lm.max_length)
 
 
 def running_example(
-    lm: LanguageModel,
-    bench: Benchmark,
-    given: Mapping[str, Any],
-    way: Mapping[str, int],
-    n_shots: int,
-    frames: pd.DataFrame | None,
-    cache: Path,
+    lm: LanguageModel, plan: Plan, given: Mapping[str, Any], focus: str, cache: Path
 ) -> pd.DataFrame:
     """Ask in one way for the country of Lyon, which all chapters ask about.
 
     Of other data than the atlas, or with paraphrases, it asks the first question.
     """
-    one = replace(bench, items=bench.items.head(1))
-    if given["dataset"] == "atlas" and "paraphrases" not in bench.items:
+    one = replace(plan.bench, items=plan.bench.items.head(1))
+    if given["dataset"] == "atlas" and "paraphrases" not in one.items:
         only = monitor.running_example(datasets.load("atlas", ["P17"]))["fact"]
         seed, n_options, model = (given[name] for name in ("seed", "n_options", "model"))
         one = multiple_choice.load("atlas", None, seed, n_options, None, model, set(only))
-    return probing.score(lm, probes(lm, one, way, n_shots, frames, given["seed"]), cache=cache)
+    one_way = plan._replace(bench=one, ways={focus: plan.ways[focus]})
+    return probing.score(lm, probes(lm, one_way, given["seed"]), cache=cache)
 
 
 def first_and_last(right: pd.DataFrame) -> Iterator[Any]:
@@ -121,11 +119,6 @@ def examples(scores: pd.DataFrame, due: pd.Series, n: int = 3) -> list[str]:
     Within a class, those whose training should lead there come first, then the steadiest; of
     randomness those wrong at the default prompt, then the least steady. Where a class has none,
     another question takes its place.
-
-    >>> scores = pd.DataFrame({"item": ["a", "b", "c"], "class": ["error", "error", "factuality"],
-    ...                        "default": 0.0, "self_consistency": [1.0, 0.8, 1.0]})
-    >>> examples(scores, pd.Series({"a": "", "b": "error", "c": ""}))
-    ['c', 'b', 'a']
     """
     place = scores["class"].map({"factuality": 0, "randomness": 1, "error": 2})
     table = scores.assign(
@@ -228,11 +221,7 @@ def unplanted(wrong: pd.DataFrame, lesson: pd.Series) -> str:
 
 
 def beside_default(marks: pd.DataFrame) -> pd.DataFrame:
-    """Cross the marks of every prompt with those of the default one, as shares.
-
-    >>> beside_default(pd.DataFrame({0: [True, True], 1: [True, False]})).values.tolist()
-    [[0.5, 0.5, 0.0, 0.0]]
-    """
+    """Cross the marks of every prompt with those of the default one, as shares."""
     first = marks[0]
     shares = {
         f"prompt {other}": {
@@ -256,9 +245,6 @@ def twins(right: pd.DataFrame) -> tuple[int, int]:
 
     `right` has one row a question, one column a variation. Accuracies count as equal if they round
     to the same hundredth.
-
-    >>> twins(pd.DataFrame({0: [True, False], 1: [False, True], 2: [True, True]}))
-    (0, 1)
     """
     marks = right.to_numpy(dtype=bool)
     pairs = list(combinations(range(marks.shape[1]), 2))
@@ -284,30 +270,23 @@ def growth(
     return pd.concat(found, ignore_index=True).rename(columns={"measure": "prompts"})
 
 
+def vary(found: stats.Interval, groups: pd.Series) -> stats.Interval:
+    """Take the interval away if a group has one row, which cannot vary."""
+    alone = len(groups) and groups.value_counts().min() < 2
+    return found._replace(low=np.nan, high=np.nan) if alone else found
+
+
 def within(
     rows: np.ndarray, statistic: stats.Statistic, groups: pd.Series, **draws: int
 ) -> stats.Interval:
-    """Bootstrap within groups; a group of one row, which cannot vary, leaves no interval."""
+    """Bootstrap within groups."""
     found = stats.bootstrap(rows, statistic, groups if len(rows) else None, **draws)
-    if len(rows) and groups.value_counts().min() < 2:
-        found = found._replace(low=np.nan, high=np.nan)
-    return found
+    return vary(found, groups)
 
 
 def apart(values: pd.Series, first: pd.Series, **draws: int) -> stats.Interval:
-    """Estimate the mean of one group less that of the others, drawn within both.
-
-    >>> apart(pd.Series([1.0, 1.0, 0.0]), pd.Series([True, True, False]), n_resamples=9).estimate
-    1.0
-    """
-
-    def gap(rows: np.ndarray) -> np.ndarray:
-        value, inside = rows[..., 0], rows[..., 1]
-        with np.errstate(invalid="ignore", divide="ignore"):
-            means = [(value * w).sum(axis=-1) / w.sum(axis=-1) for w in (inside, 1 - inside)]
-        return means[0] - means[1]
-
-    return within(np.column_stack([values, first]), gap, first, **draws)
+    """Estimate the mean of one group less that of the others, drawn within both."""
+    return vary(gap(values, first, **draws), first)
 
 
 def percents(**groups: pd.DataFrame) -> dict[str, str]:
@@ -321,15 +300,16 @@ def most_apart() -> float:
     return float((paper["agnostic correct"] - paper["agnostic wrong"]).abs().max())
 
 
+def _area_less(one: list[int], two: list[int]) -> stats.Statistic:
+    """Return the area under the ROC curve of two columns, less that of two others."""
+    return lambda drawn: detection.area(drawn[..., one]) - detection.area(drawn[..., two])
+
+
 def leads(doubt: pd.Series, scores: pd.DataFrame, **draws: int) -> stats.Interval:
     """Estimate how much better a detector finds randomness than errors among steady answers."""
     errors = scores["error"].where(scores["class"] != "randomness")
     rows = np.column_stack([doubt, scores["randomness"], errors])
-
-    def gap(drawn: np.ndarray) -> np.ndarray:
-        return detection.area(drawn[..., [0, 1]]) - detection.area(drawn[..., [0, 2]])
-
-    return within(rows, gap, scores["class"], **draws)
+    return within(rows, _area_less([0, 1], [0, 2]), scores["class"], **draws)
 
 
 def areas(halves: pd.DataFrame, lesson: pd.Series, **draws: int) -> pd.DataFrame:
@@ -338,9 +318,8 @@ def areas(halves: pd.DataFrame, lesson: pd.Series, **draws: int) -> pd.DataFrame
     planted = steady["item"].map(lesson).str.startswith("taught").eq(True)
     targets = {"randomness": (halves, "randomness"), "steady errors": (steady, "error")}
     if (lesson != "").any():
-        targets["steady errors that were planted"] = (
-            steady[planted | (steady["error"] == 0)], "error"
-        )  # fmt: skip
+        some = steady[planted | (steady["error"] == 0)]
+        targets["steady errors that were planted"] = some, "error"
     found = []
     for name, (rows, target) in targets.items():
         for detector, doubt in (("entropy", rows["entropy"]), ("perplexity", -rows["logprob"])):
@@ -392,11 +371,7 @@ def balanced_hits(classes: pd.Series, due: pd.Series) -> np.ndarray:
 def against_others(
     each: Mapping[str, np.ndarray], focus: str, strata: pd.Series | None = None, **draws: int
 ) -> tuple[str, stats.Difference]:
-    """Name the strongest other kind, and subtract it from the one in focus, question by question.
-
-    >>> against_others({"frames": [1, 1], "order": [0, 1]}, "frames", n_resamples=9)[1].estimate
-    0.5
-    """
+    """Name the strongest other kind, and subtract it from the one in focus, by question."""
     means = {kind: float(np.mean(v)) for kind, v in each.items() if kind != focus and len(v)}
     other = max(means, key=means.get, default="")
     first, second = (each[focus], each[other]) if other else ([], [])
@@ -463,10 +438,8 @@ def comparisons(
     **draws: int,
 ) -> Iterator[tuple[str, Any, float]]:
     """Yield what else is compared: a label, its statistic, and the value of no effect."""
-    paired = partial(stats.paired_difference, **draws)
-    yield "accuracy at the default prompt, less factuality", (
-        paired(close["default"], close["factuality"])
-    ), 0.0  # fmt: skip
+    luck = stats.paired_difference(close["default"], close["factuality"], **draws)
+    yield "accuracy at the default prompt, less factuality", luck, 0.0
     one, two = twins(marks)
     gap, differ = abs(marks[one].mean() - marks[two].mean()), marks[one] != marks[two]
     label = f"marks that differ between prompts {one} and {two}, chosen for nearest accuracies"
@@ -488,12 +461,7 @@ def comparisons(
     lead = leads(-close["logprob"], close, **draws)
     yield "area of perplexity, over all prompts: randomness, less steady errors", lead, 0.0
     rows = np.column_stack([halves["entropy"], -halves["logprob"], 1 - halves["default"]])
-    wrong = within(
-        rows,
-        lambda drawn: detection.area(drawn[..., [0, 2]]) - detection.area(drawn[..., [1, 2]]),
-        halves["default"],
-        **draws,
-    )
+    wrong = within(rows, _area_less([0, 2], [1, 2]), halves["default"], **draws)
     yield "area for wrong answers at the default prompt: entropy, less perplexity", wrong, 0.0
     planted = close["lesson"].str.startswith("taught") | (close["error"] == 0)
     rows = close[(close["class"] != "randomness") & planted & (close["lesson"] != "")]
@@ -519,18 +487,14 @@ def listed(
     who: str,
     other_questions: bool,
     **draws: int,
-) -> dict[str, tuple[pd.DataFrame, str, str]]:
-    """Return the tables of the appendix by name, each with its caption and kind of intervals."""
+) -> dict[str, pd.DataFrame]:
+    """Return the tables of the appendix by name."""
     titles = {name: name.replace("_", " ") for name in ["deviation", *FLAGS]}
-    overall = tables.wide(measured, titles, percent=titles, by="kind")
-    kind, wilson = stats.named("questions", draws["n_resamples"]), stats.named("wilson")
-    planted = "Percent, by lesson; planted are steady errors that name the object taught."
-    sure = "Mean of 1 / perplexity in each cell, by the default prompt and by the majority."
     return {
-        "overall": (overall, f"All measures, in percent ({who}).", f"{kind} {wilson}"),
-        "truth": (by_lesson(close, **draws), planted, wilson),
-        "kinds": (agreement(scores, due, **draws)[0], "Percent in the class due, balanced.", kind),
-        "cells": (cells(close, who, other_questions, **draws), sure, kind),
+        "overall": tables.wide(measured, titles, percent=titles, by="kind"),
+        "truth": by_lesson(close, **draws),
+        "kinds": agreement(scores, due, **draws)[0],
+        "cells": cells(close, who, other_questions, **draws),
     }
 
 

@@ -76,12 +76,12 @@ def _answers(path: Path, usual: Path) -> dict[str, float]:
 
 def farthest(compared: dict[str, pd.DataFrame]) -> dict[str, object]:
     """Return the change of MONITOR whose interval reaches farthest from 0, as ``most`` says."""
-    parts = [pd.DataFrame(columns=["who", "variant", "measure", "estimate", "low", "high", "n"])]
-    parts += [far.assign(who=who) for who, far in compared.items() if len(far)]
-    rows = parts[-1] if len(parts) < 3 else pd.concat(parts[1:], ignore_index=True)
+    ends = ["estimate", "low", "high"]
+    parts = [far.assign(who=who) for who, far in compared.items() if len(far)]
+    nothing = pd.DataFrame(columns=["who", "variant", "measure", *ends, "n"])
+    rows = pd.concat(parts or [nothing], ignore_index=True)
     rows = rows[rows["measure"] == "MONITOR"].dropna(subset=["estimate"])
     if rows.empty:
-        return {"who": "", "variant": "", **dict.fromkeys(("estimate", "low", "high"), np.nan),
-                "n": 0, "most": np.nan}  # fmt: skip
-    reach = rows[["estimate", "low", "high"]].abs().max(axis=1)
+        return {"who": "", "variant": "", **dict.fromkeys([*ends, "most"], np.nan), "n": 0}
+    reach = rows[ends].abs().max(axis=1)
     return rows.loc[reach.idxmax()].to_dict() | {"most": float(reach.max())}

@@ -1,7 +1,9 @@
 """What the chapter on the papers' own tables computes and draws beyond a line."""
 
-from collections.abc import Callable, Iterator
+import tomllib
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -11,6 +13,8 @@ from matplotlib.axes import Axes
 from helpers import published, stats
 from helpers.plots import primitives, style, tables
 from helpers.published.knowledge_base import measures
+from notebooks.analysis import appendix
+from notebooks.analysis.counts import share
 
 SUSPECT = "Gemma-Instruct 7B"
 WITH_CONS_W = ("Cons_c vs. Cons_w", "NCR vs. Cons_w", "UR vs. Cons_w")
@@ -19,27 +23,7 @@ BENCHMARKS = {
     "multiplicity_table1": ("TruthfulQA", "Wiki-FACTOR", "Med-HALT"),
     "multiplicity_table3": ("CommonsenseQA", "FEVER", "True-False"),
 }
-# The beginning of a model's name, upper and lower case alike. That MONITOR's Vicuna and WizardLM
-# come from Llama 1 is a guess: the paper gives no version, and Vicuna 1.5 comes from Llama 2.
-FAMILIES = {
-    "bloom": "Bloom",
-    "galactica": "Galactica",
-    "opt": "OPT",
-    "pythia": "Pythia",
-    "flan": "Flan",
-    "vicuna": "Llama 1",
-    "wizardlm": "Llama 1",
-    "llama 1": "Llama 1",
-    "llama-30b": "Llama 1",
-    "llama 2": "Llama 2",
-    "llama2": "Llama 2",
-    "llama3": "Llama 3",
-    "mistral": "Mistral",
-    "gemma": "Gemma",
-    "gpt-3.5": "GPT-3.5",
-    "gpt-": "EleutherAI GPT",
-    "phi": "Phi",
-}
+FAMILIES = tomllib.loads(Path(__file__).with_name("families.toml").read_text(encoding="utf-8"))
 VERDICTS = {
     "supported": style.GREEN,
     "partly": style.ORANGE,
@@ -80,9 +64,6 @@ def moved(model: str, step: float = 0.05) -> pd.DataFrame:
     """Return the knowledge bases' correlations as one model's Cons_w goes from 0 to 100.
 
     Four-shot, the other models as printed; `worst` is the largest distance from Table 2.
-
-    >>> moved("Gemma-Instruct 7B", step=50.0)["Cons_w"].tolist()
-    [0.0, 50.0, 100.0]
     """
     table, printed = measures("four-shot"), published.load("kb_table2")["four-shot"]
     values = np.arange(0, 100 + step / 2, step)
@@ -144,13 +125,8 @@ def sizes() -> pd.DataFrame:
 
 
 def family(model: str) -> str:
-    """Return the family of base models that a model comes from; a guess for Vicuna and WizardLM.
-
-    >>> family("Vicuna-7b"), family("Llama2chat 70B"), family("GPT-NeoX-20B")
-    ('Llama 1', 'Llama 2', 'EleutherAI GPT')
-    """
-    name = model.lower()
-    return next((FAMILIES[key] for key in FAMILIES if name.startswith(key)), model)
+    """Return the family of base models that a model comes from; a guess for Vicuna and WizardLM."""
+    return next((name for key, name in FAMILIES.items() if model.lower().startswith(key)), model)
 
 
 def pairs() -> Iterator[Pair]:
@@ -222,6 +198,37 @@ def summary(cells: pd.DataFrame) -> pd.DataFrame:
     return pd.concat([said[counted.index], counted, worst], axis=1).reset_index()
 
 
+def comparisons(
+    cells: pd.DataFrame,
+    sentences: pd.DataFrame,
+    measured: pd.DataFrame,
+    relations: pd.DataFrame,
+    sizes: pd.DataFrame,
+) -> Iterator[tuple[str, Sequence[float]]]:
+    """Yield what is compared without a sentence: its label and the statistic."""
+    for paper, part in cells.groupby("paper", sort=False):
+        yield f"numbers that agree, {paper}", share(part["agrees"].sum(), len(part))
+    judged = sentences[sentences["verdict"] != "not decided"]
+    for paper, part in judged.groupby("paper", sort=False):
+        k = (part["verdict"] == "supported").sum()
+        yield f"sentences supported, {paper}", share(k, len(part))
+    yield from appendix.each(measured, "r of {pair}")
+    falls = (relations["high"].round(2) < 0).sum()
+    yield "relations on which MONITOR falls with accuracy", share(falls, len(relations))
+    twins = cells[cells["check"] == "Table 10: FT-1 and FT-2"]
+    same = (np.sign(twins["published"]) == np.sign(twins["recomputed"])).sum()
+    yield "tuned models in the same order in Tables 7 and 10", share(same, len(twins))
+    alone = share(sizes["alone"].sum(), len(sizes))
+    yield "benchmarks whose size the last digits give", alone
+
+
+def files() -> pd.DataFrame:
+    """Return each stored table with the number of its values and where they are from."""
+    every = {name: published.load_tidy(name) for name in published.names()}
+    rows = [(name, len(tidy), tidy["source"].iloc[0]) for name, tidy in every.items()]
+    return pd.DataFrame(rows, columns=["table", "values", "source"])
+
+
 def differences(cells: pd.DataFrame) -> Axes:
     """Draw the difference of every number from its recomputation, as a multiple of its tolerance.
 
@@ -253,12 +260,12 @@ def bounded(rows: pd.DataFrame) -> list[Axes]:
     _, axes = plt.subplots(2, figsize=(6, 8.8), layout="constrained")
     named = rows.assign(label=rows["table"] + ": " + rows["pair"], estimate=rows["printed"])
     turned = named.assign(low=rows["low_turned"], high=rows["high_turned"])
-    for ax, part, chance, share in (
+    for ax, part, chance, told in (
         (axes[0], named, "second", "of the smaller or tuned model's facts, the other knows"),
         (axes[1], turned, "first", "of the larger or base model's facts, the other knows"),
     ):
         part = part.assign(**{"two unrelated models": part[chance]})
-        primitives.dots(part, ax=ax, mark="two unrelated models", xlabel=share)
+        primitives.dots(part, ax=ax, mark="two unrelated models", xlabel=told)
     return list(axes)
 
 

@@ -5,7 +5,7 @@ and come in families, so each rank correlation has an exact p-value, an interval
 families, and its values without each family, given size, and without each doubtful match.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -19,7 +19,8 @@ from helpers.plots.scatters import name_points
 from helpers.plots.style import GREY, INK, empty, family_colour, legend_above, plain
 from helpers.published import joined
 from helpers.published.knowledge_base import SETTINGS
-from notebooks.analysis.counts import Share, decided
+from notebooks.analysis import appendix
+from notebooks.analysis.counts import Share, decided, share
 
 TOO_FEW = "not computed: fewer than six models"
 LKE = "IC-LKE: accuracy"
@@ -29,7 +30,7 @@ KNOWING = tuple(
 NCCR = "knowledge bases: NCCR, zero-shot"
 LIMITS = ("knowledge bases: UR, zero-shot", "knowledge bases: IUR, zero-shot")
 MONITOR = ("MONITOR: score", "MONITOR: mean accuracy")
-BENCHMARKS = tuple(name for names in joined.BENCHMARKS.values() for name in names)
+BENCHMARKS = ("TruthfulQA", "Wiki-FACTOR", "Med-HALT", "CommonsenseQA", "FEVER", "True-False")
 ACCURACIES, AMBIGUITIES, BINARY = (
     tuple(f"multiplicity: {name} {what}" for name in BENCHMARKS)
     for what in ("accuracy", "ambiguity", "binary ambiguity")
@@ -53,21 +54,13 @@ Pairs = Sequence[tuple[str, str]]
 
 
 def short(measure: str) -> str:
-    """Name a measure without its paper, where the rest says enough.
-
-    >>> short("knowledge bases: NCCR, zero-shot"), short("IC-LKE: accuracy")
-    ('NCCR, zero-shot', 'IC-LKE accuracy')
-    """
+    """Name a measure without its paper, where the rest says enough."""
     paper, name = measure.split(": ")
     return name if paper in ("knowledge bases", "multiplicity") else f"{paper} {name}"
 
 
 def p_value(p: float) -> str:
-    """Write a p-value.
-
-    >>> p_value(0.0321), p_value(0.00002), p_value(float("nan"))
-    ('0.032', '< 0.001', '')
-    """
+    """Write a p-value; one that was not computed is empty."""
     return "" if np.isnan(p) else f"{p:.3f}" if p >= 0.001 else "< 0.001"
 
 
@@ -103,9 +96,8 @@ def _compared(table: pd.DataFrame, x: str, y: str, n_resamples: int, seed: int) 
     far = left.loc[(left["r"] - test.rho).abs().idxmax(), "without"] if len(left) else ""
     sized = rows.dropna(subset=["billion"])
     three = np.column_stack([sized[[x, y]], np.log10(sized["billion"])]).astype(float)
-    given = stats.bootstrap_groups(
-        three, sized["family"], stats.partial_spearman, n_resamples, seed
-    )
+    partial, families = stats.partial_spearman, sized["family"]
+    given = stats.bootstrap_groups(three, families, partial, n_resamples, seed)
     base = both[(rows["kind"] == "base").to_numpy()]
     row |= {"rho": test.rho, "p": test.p, "low": drawn.low, "high": drawn.high}
     row |= {"left_out": drawn.left_out, "note": "exact p" if not test.draws else "drawn p"}
@@ -118,9 +110,9 @@ def _compared(table: pd.DataFrame, x: str, y: str, n_resamples: int, seed: int) 
     return row | {"base_n": len(base), "base": alone}
 
 
-def of(compared: pd.DataFrame, y: Collection[str], x: str = LKE) -> pd.DataFrame:
-    """Return the computed pairs of a measure with others."""
-    rows = compared[(compared["x"] == x) & compared["y"].isin(list(y))]
+def of(compared: pd.DataFrame, y: Collection[str]) -> pd.DataFrame:
+    """Return the computed pairs of IC-LKE with other measures."""
+    rows = compared[(compared["x"] == LKE) & compared["y"].isin(list(y))]
     return rows.dropna(subset=["rho"])
 
 
@@ -154,11 +146,7 @@ def strongest(rows: pd.DataFrame) -> tuple:
 
 
 def number(n: pd.Series) -> str:
-    """Write over how many models correlations are.
-
-    >>> number(pd.Series([12, 14])), number(pd.Series([6, 6]))
-    ('12 to 14', '6')
-    """
+    """Write over how many models correlations are."""
     ends = sorted({n.min(), n.max()}) if len(n) else [0]
     return " to ".join(f"{end:.0f}" for end in ends)
 
@@ -212,8 +200,8 @@ def doubts(pairs: Pairs = HEADLINE, least: str = "probably") -> pd.DataFrame:
         here = _unsure((x, y), least)
         here = here[here["model"].isin(both.index)]
         left = {each: _tested(both.drop(each), x, y) for each in dict.fromkeys(here["model"])}
-        rhos = pd.Series({each: test.rho for each, test in left.items()}, dtype=float).dropna()
-        ps = pd.Series({each: test.p for each, test in left.items()}, dtype=float).dropna()
+        left = pd.DataFrame(left, index=stats.RankTest._fields, dtype=float).T
+        rhos, ps = left["rho"].dropna(), left["p"].dropna()
         far = (rhos - row[f"rho, {least}"]).abs()
         row |= {"doubtful": len(here), "least": rhos.min(), "most": rhos.max()}
         row |= {"doubt": far.idxmax() if len(far) else "", "moved": far.max()}
@@ -229,10 +217,7 @@ def _tested(both: pd.DataFrame, x: str, y: str) -> stats.RankTest:
 
 
 def sizes(
-    measures: Collection[str] = MAIN,
-    least: str = "probably",
-    n_resamples: int = 1000,
-    seed: int = 0,
+    measures: Collection[str] = MAIN, least: str = "probably", seed: int = 0, **draws: int
 ) -> pd.DataFrame:
     """Correlate measures with the number of parameters, over all models that a paper prints.
 
@@ -244,7 +229,7 @@ def sizes(
     for measure in measures:
         part = table.dropna(subset=[measure, "billion"])
         both = part[[measure, "billion"]].to_numpy(dtype=float)
-        drawn = stats.bootstrap_groups(both, part["family"], stats.spearman, n_resamples, seed)
+        drawn = stats.bootstrap_groups(both, part["family"], stats.spearman, seed=seed, **draws)
         row = {"measure": measure, "n": len(part), "families": drawn.groups}
         row |= {"estimate": drawn.estimate, "low": drawn.low, "high": drawn.high}
         rows.append(row | {"p": stats.rank_test(*both.T, seed=seed).p})
@@ -313,6 +298,26 @@ def better(sized: pd.DataFrame) -> pd.DataFrame:
     return rows.assign(low=low, high=high)
 
 
+def comparisons(
+    compared: pd.DataFrame, crossed: pd.Series, least: str, **draws: int
+) -> Iterator[tuple[str, Sequence[float]]]:
+    """Yield what is compared without a sentence: its label and the statistic."""
+    loose = compare([(LKE, y) for y in MONITOR], "same family", **draws)
+    pairs = pd.concat([compared, loose.assign(pair=loose["pair"] + ", same family")])
+    rows = pairs.dropna(subset=["rho"]).rename(columns={"rho": "estimate"})
+    yield from appendix.each(rows, "ρ of {pair}")
+    yield "pairs that one doubtful match decides", share(crossed.sum(), len(crossed))
+    sized = better(sizes(least=least, **draws))
+    sized = sized.assign(estimate=sized["estimate"].abs(), short=sized["measure"].map(short))
+    yield from appendix.each(sized, "better if larger, {short}")
+
+
+def places(others: Iterable[str], least: str) -> pd.DataFrame:
+    """Tell how differently IC-LKE and each other measure rank the models."""
+    parts = [apart(LKE, y, least).assign(other=short(y)).reset_index() for y in others]
+    return pd.concat(parts)[["model", "other", "rank_x", "rank_y", "gap", "known"]]
+
+
 def family_scatter(table: pd.DataFrame, x: str, y: str, ax: Axes | None = None) -> Axes:
     """Draw two measures of models, coloured by family and marked by kind, each with its name.
 
@@ -337,25 +342,22 @@ def family_scatter(table: pd.DataFrame, x: str, y: str, ax: Axes | None = None) 
 
 def _legends(ax: Axes, rows: pd.DataFrame) -> None:
     """Say above the axes what the marks and the colours mean, those that are there."""
-    kinds = [kind for kind in MARKS if (rows["kind"] == kind).any()]
     look = {"color": GREY, "ls": "", "ms": 7, "mew": 1.5}
-    handles = [Line2D([], [], marker=MARKS[kind], label=kind, **look) for kind in kinds]
+    kinds = {kind: {"marker": MARKS[kind]} for kind in MARKS if (rows["kind"] == kind).any()}
     if rows["doubtful"].any():
-        handles.append(Line2D([], [], marker="o", mfc="white", label="match in doubt", **look))
+        kinds["match in doubt"] = {"marker": "o", "mfc": "white"}
     named = {family_colour(name): name for name in sorted(set(rows["family"]), reverse=True)}
-    if GREY in named:
-        named = {**named, GREY: "other families"}
-    families = [
-        Line2D([], [], marker="s", label=plain(name), **look | {"color": colour})
-        for colour, name in sorted(named.items(), key=lambda item: (item[0] == GREY, item[1]))
-    ]
+    named |= {GREY: "other families"} if GREY in named else {}
+    order = sorted(named.items(), key=lambda item: (item[0] == GREY, item[1]))
+    families = {plain(name): {"marker": "s", "color": colour} for colour, name in order}
     spaces = {"loc": "lower right", "borderaxespad": 0.3, "columnspacing": 1.0}
     spaces |= {"handletextpad": 0.2}
-    above = ax.legend(
-        handles=families, ncols=min(5, len(families)), bbox_to_anchor=(1, 1.07), **spaces
-    )
-    ax.legend(handles=handles, ncols=len(handles), bbox_to_anchor=(1, 1), **spaces)
-    ax.add_artist(above).set_clip_on(False)  # else the layout leaves it no room
+    for part, most, height in ((families, 5, 1.07), (kinds, 3, 1)):
+        if above := ax.get_legend():
+            ax.add_artist(above).set_clip_on(False)  # else the layout leaves it no room
+        handles = [Line2D([], [], label=name, **look | own) for name, own in part.items()]
+        columns = min(most, len(handles))
+        ax.legend(handles=handles, ncols=columns, bbox_to_anchor=(1, height), **spaces)
 
 
 def robust(compared: pd.DataFrame) -> Axes:

@@ -1,6 +1,6 @@
 """Several training runs of one recipe: how far they differ, and what a verdict depends on."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ from helpers.plots import tables as written
 from helpers.stats.components import anova
 from helpers.studies import STUDIES, measure_named
 from helpers.studies.comparison import differences
-from notebooks.analysis import comparison
+from notebooks.analysis import appendix, comparison
 from notebooks.analysis.comparison import ENDS, MAIN, Tables, standings
 
 FILE = Path(__file__).with_name("training_runs.parquet")  # by the trainer of the atlas
@@ -79,13 +79,7 @@ def _of_study(rows: pd.DataFrame) -> dict[tuple[str, int], pd.DataFrame]:
 
 
 def largest(gaps: pd.DataFrame) -> dict[str, Any]:
-    """Return the largest of some differences, turned so that it is above 0.
-
-    >>> gaps = pd.DataFrame({"first": ["b"], "second": ["a"], "estimate": [-0.2], "low": [-0.3],
-    ...                      "high": [-0.1]})
-    >>> list(largest(gaps).values())
-    ['a', 'b', 0.2, 0.1, 0.3]
-    """
+    """Return the largest of some differences, turned so that it is above 0."""
     if gaps["estimate"].isna().all():
         return {"first": "", "second": "", "recipe": "", **dict.fromkeys(ENDS, np.nan), "n": 0}
     row = gaps.loc[[gaps["estimate"].abs().idxmax()]]
@@ -153,12 +147,9 @@ def places(figures: pd.DataFrame) -> pd.DataFrame:
     """Rank each recipe's training runs in the main measures, 1 the best: a column for each run."""
     rows = figures[figures["measure"].isin(MAIN)].copy()
     more = np.array([measure_named(name).higher for name in rows["measure"]], dtype=bool)
-    rows["place"] = (
-        rows["estimate"]
-        .where(more, -rows["estimate"])
-        .groupby([rows["recipe"], rows["measure"]])
-        .rank(ascending=False)
-    )
+    turned = rows["estimate"].where(more, -rows["estimate"])
+    groups = turned.groupby([rows["recipe"], rows["measure"]])
+    rows["place"] = groups.rank(ascending=False)
     titles = {name: measure_named(name).title for name in MAIN}
     wide = rows.pivot_table("place", ["recipe", "run"], "measure")
     return wide.reindex(columns=list(MAIN)).rename(columns=titles).rename_axis(columns=None)
@@ -221,23 +212,23 @@ def _shares(
     ]
 
 
-def appendix(
-    figures: pd.DataFrame, between: pd.DataFrame, shares: pd.DataFrame, keep: Callable
-) -> dict[str, pd.DataFrame]:
-    """Return the tables of all measures of the runs; `keep` takes each as a row compared."""
+def comparisons(
+    figures: pd.DataFrame, between: pd.DataFrame, shares: pd.DataFrame
+) -> Iterator[tuple[str, Sequence[float]]]:
+    """Yield what is compared without a sentence: its label and the statistic."""
+    main, means = between[between["measure"].isin(MAIN)], over_runs(figures, "atlas-s", "atlas-xs")
+    yield from appendix.each(main, "{measure}: {recipe}, {first} minus {second}")
+    yield from appendix.each(means, "{measure}: mean of runs, atlas-s minus atlas-xs")
+    yield from appendix.each(shares[shares["part"] == LEAD], LEAD + ": {method}")
+
+
+def listed(figures: pd.DataFrame, shares: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """Return the tables of the appendix: all measures of the runs, and the shares of variance."""
     pages = {
         f"training_runs_{study}": comparison.wide(part, part["measure"].unique())
         for study, part in figures.groupby("study", sort=False)
     }
-    for row in between[between["measure"].isin(MAIN)].itertuples():
-        label = f"{row.measure}: {row.recipe}, {row.first} minus {row.second}"
-        keep(label, (row.estimate, row.low, row.high, row.n))
-    for row in over_runs(figures, "atlas-s", "atlas-xs").itertuples():
-        label = f"{row.measure}: mean of runs, atlas-s minus atlas-xs"
-        keep(label, (row.estimate, row.low, row.high, row.n))
-    for row in shares[shares["part"] == LEAD].itertuples():
-        keep(f"{LEAD}: {row.method}", (row.estimate, row.low, row.high, row.n))
     methods = list(shares["method"].unique())
-    wide = shares.rename(columns={"method": "measure"})
     titles = {name: f"{name}, %" for name in methods}
-    return pages | {"shares": written.wide(wide, titles, methods, by="part")}
+    table = shares.rename(columns={"method": "measure"})
+    return pages | {"shares": written.wide(table, titles, methods, by="part")}

@@ -64,9 +64,8 @@ def curves(facts: pd.DataFrame, **draws: int) -> pd.DataFrame:
     """Return the share of right answers by frequency of the name and by what is said first."""
     parts = []
     for column, name in WORDS.items():
-        found = stats.intervals(
-            facts.assign(right=facts[column]), {"right": (["right"], stats.mean)}, "often", **draws
-        )
+        rows, mean = facts.assign(right=facts[column]), {"right": (["right"], stats.mean)}
+        found = stats.intervals(rows, mean, "often", **draws)
         found = found[~found["often"].isin(["all", "mean"])]
         parts.append(found.assign(first=name, often=found["often"].astype(int)))
     return pd.concat(parts, ignore_index=True)
@@ -77,18 +76,12 @@ def beside_atlas(facts: pd.DataFrame, **draws: int) -> tuple[Axes, Axes]:
     table = records.evaluation(records.untuned(records.members()))
     alone = curves(facts, **draws).query("first == @WORDS['none']").assign(first="SmolLM2")
     _, (left, right) = plt.subplots(1, 2, figsize=(9, 3.8), sharey=True, layout="constrained")
-    primitives.curves(
-        table[table["condition"] == records.ALONE],
-        "exposures",
-        "model",
-        left,
-        axis="doublings",
-        xlabel="times the training text states the fact",
-        ylabel="facts answered correctly",
-    )
-    primitives.curves(
-        alone, "often", "first", right, axis="even", xlabel="occurrences of the name, at least"
-    )
+    words = {"xlabel": "times the training text states the fact"}
+    words |= {"ylabel": "facts answered correctly"}
+    told = table[table["condition"] == records.ALONE]
+    primitives.curves(told, "exposures", "model", left, axis="doublings", **words)
+    words = {"xlabel": "occurrences of the name, at least"}
+    primitives.curves(alone, "often", "first", right, axis="even", **words)
     return left, right
 
 
@@ -152,26 +145,13 @@ def agreement(model: str = "atlas-m", **draws: int) -> pd.DataFrame:
     return stats.intervals(table, {"ρ": (["told", "often"], stats.spearman)}, **draws)
 
 
-def everything(
+def listed(
     measured: pd.DataFrame, formats: pd.DataFrame, rising: pd.DataFrame, **draws: int
-) -> dict[str, tuple[pd.DataFrame, str]]:
-    """Return the appendix's tables of SmolLM2, each with its caption, by the names of their files.
-
-    With the times that the text of atlas-m states a fact beside the frequency of the name.
-    """
-    return {
-        "smollm2_all": (measured, "SmolLM2 by all four methods, all measures."),
-        "formats": (
-            formats.drop(columns=["second", "study"]),
-            "How much higher measures are in one format than in the chat template, same facts.",
-        ),
-        "rising_all": (rising, "Scores, what known facts keep, and the frequency of the name."),
-        "agreement": (
-            agreement(**draws),
-            "Times that the text of atlas-m states a fact, and frequency of the subject's name: "
-            "Spearman's ρ by relation.",
-        ),
-    }
+) -> dict[str, pd.DataFrame]:
+    """Return the appendix's tables of SmolLM2 by name."""
+    formats = formats.drop(columns=["second", "study"])
+    tables = {"smollm2_all": measured, "formats": formats, "rising_all": rising}
+    return tables | {"agreement": agreement(**draws)}
 
 
 def row(facts: pd.DataFrame, columns: Mapping[str, str]) -> pd.DataFrame:

@@ -255,10 +255,13 @@ def test_a_model_behind_is_left_of_0_in_every_measure():
 
 
 def test_an_unknown_reference_is_refused():
+    runs = pd.DataFrame({"label": ["a", "b"], "manifest": [{"model": {}}] * 2})
+    found = {"monitor": dict.fromkeys("ab", pd.DataFrame())}
+    assert analysis.sizes(runs, found, "b") == {"a": None, "b": None}
     with pytest.raises(UserError, match="The reference z is not compared here: name one of a, b"):
-        analysis.check("z", ["a", "b"])
+        analysis.sizes(runs, found, "z")
     with pytest.raises(UserError, match="z is not compared here: no model has finished runs"):
-        analysis.check("z", [])
+        analysis.sizes(runs, {}, "z")
 
 
 @given(st.lists(st.integers(1, 999), min_size=1, max_size=8))
@@ -278,8 +281,11 @@ def test_holm_agrees_with_its_definition(thousandths):
     [
         ({"x-s": 1, "x-m": 4, "x-m-chat": 4, "x-m (chat)": 4, "y-Instruct": 9},
          {("x-m", "x-s")}, {("x-m-chat", "x-m"), ("x-m (chat)", "x-m")}),
-        ({"m (qa)": 1, "n": 2, "o (qa)": 3, "o-it (chat)": 3, "p": 4},  # asked in the same format
-         {("o (qa)", "m (qa)"), ("p", "n")}, None),
+        # The next larger one is of the family, and was asked in the same format.
+        ({"x-1b (qa)": 1, "x-2B": 2, "x-3b (qa)": 3, "x-3b-it (chat)": 3, "x-4.5B": 4,
+          "y-1.5b (qa)": 1.5, "z (qa)": 5, "lab/y": 6},
+         {("x-3b (qa)", "x-1b (qa)"), ("x-4.5B", "x-2B")}, None),
+        ({"atlas-xs": 1, "atlas-s": 2}, {("atlas-s", "atlas-xs")}, set()),
         ({"m": 1, "m (chat)": 1}, set(), {("m (chat)", "m")}),
         ({"unknown": None}, set(), set()),
     ],

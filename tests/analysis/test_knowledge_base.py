@@ -80,13 +80,13 @@ def test_a_contrast_is_the_difference_of_two_measures():
 def test_a_gap_is_a_difference_of_means_and_needs_two_sides():
     random = np.random.default_rng(0)
     flag, value = pd.Series(random.random(60) < 0.4), pd.Series(random.random(60))
-    found = analysis.gap(flag, value, n_resamples=200)
+    found = analysis.gap(value, flag, n_resamples=200)
     assert found.estimate == pytest.approx(value[flag].mean() - value[~flag].mean())
     assert found.low < found.estimate < found.high
-    turned = analysis.gap(~flag, value, n_resamples=200)
+    turned = analysis.gap(value, ~flag, n_resamples=200)
     assert turned.estimate == pytest.approx(-found.estimate)
     for one in (flag | True, flag[:0]):
-        alone = analysis.gap(one, value[: len(one)], n_resamples=9)
+        alone = analysis.gap(value[: len(one)], one, n_resamples=9)
         assert np.isnan(alone[:3]).all()
         assert alone.n == len(one)
 

@@ -14,7 +14,6 @@ from helpers import UserError, stats
 from helpers.metrics import subsumption
 from helpers.models import LanguageModel
 from notebooks.analysis import latent_knowledge as analysis
-from notebooks.analysis import latent_knowledge_appendix as appendix
 from notebooks.analysis import latent_subsumption
 
 SETTINGS = {
@@ -47,7 +46,8 @@ def test_examples_and_tests_are_of_other_subjects():
     assert n_examples == pool["relation"].value_counts().max() == 100
     with pytest.raises(UserError, match="no separator"):  # before anything is loaded
         analysis.sides(SETTINGS | {"separators": ["tab"], "dataset": "nowhere"})
-    assert analysis.separators_tried(LanguageModel, {"separator": "space"}).empty
+    chosen, tried = analysis.separator(LanguageModel, {"separator": "space"})
+    assert (chosen, tried.empty) == ("space", True)
 
 
 def test_the_commonest_object_is_that_of_the_examples():
@@ -144,21 +144,23 @@ def test_the_sure_ones_are_compared_with_the_others():
     scores = confident()
     sure = scores["top"] > 0.5
     means = scores["right"].groupby(sure).mean()
-    found = appendix.sure_and_not(scores, n_resamples=50)
+    found = analysis.gap(scores["right"], sure, scores["relation"], n_resamples=50)
     assert found.estimate == pytest.approx(means[True] - means[False])
-    assert np.isnan(appendix.sure_and_not(scores[sure], n_resamples=50).estimate)
+    some = scores[sure]
+    alone = analysis.gap(some["right"], sure[sure], some["relation"], n_resamples=50)
+    assert np.isnan(alone.estimate)
 
 
 def test_two_draws_differ_as_often_as_pairs_of_them():
     curve = pd.DataFrame({"item": "a", "relation": "r", "examples": 1, "right": [1.0, 0, 0]})
     pairs = [one != other for one, other in permutations(curve["right"], 2)]
-    assert appendix.unsteady(curve)["right"].item() == pytest.approx(np.mean(pairs))
-    assert appendix.unsteady(curve[:1]).empty
+    assert analysis.unsteady(curve)["right"].item() == pytest.approx(np.mean(pairs))
+    assert analysis.unsteady(curve[:1]).empty
 
 
 def test_facts_never_read_are_compared_with_a_guess():
     truth = pd.DataFrame({"exposures": [0, 0, 4], "right": [1.0, 0.0, 1.0], "chance": 0.1})
-    found, whole = appendix.unread_known(truth), stats.wilson(1, 2)
+    found, whole = analysis.unread_known(truth), stats.wilson(1, 2)
     assert found == (whole.estimate - 0.1, whole.low - 0.1, whole.high - 0.1, 2)
 
 

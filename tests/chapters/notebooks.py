@@ -56,18 +56,18 @@ def figures(notebook: Path) -> dict:
 
 
 def drawn(folder: Path) -> set[str]:
-    """Return the cells of a run that drew something."""
-    return {name for name, out in outputs(folder, "display_data") if "image/png" in out.data}
+    """Return the cells of a run that drew something, or said why there is nothing to draw."""
+    made = outputs(folder, "display_data")
+    return {n for n, out in made if "image/png" in out.data or 'class="nothing"' in str(out.data)}
 
 
 def check(folder, words, tables=frozenset()) -> None:
     """Assert what holds for every finished run, given the words that set its parameters.
 
     It recorded all its parameters and named model and data; nothing warned; each figure has its
-    text for those who do not see, and is drawn, be it as a panel that says why it is empty; each
-    table is exported in all kinds, and names the kind of its intervals if it has any; each claim of
-    the chapter is a finding, said where it is shown and again in the end, and a row of everything
-    compared.
+    text for those who do not see, and is drawn, or a sentence says why not; each table is exported
+    in all kinds, and names the kind of its intervals if it has any; each claim of the chapter is a
+    finding, said where it is shown and again in the end, and a row of everything compared.
     """
     check_manifest(folder, words)
     assert [line for line in said(folder, "stderr").splitlines() if "Warning" in line] == []
@@ -79,7 +79,8 @@ def check(folder, words, tables=frozenset()) -> None:
     assert {"compared", *tables} <= exported
     for name in exported:
         assert {path.suffix for path in (folder / "tables").glob(f"{name}.*")} == KINDS, name
-    tabled = [page for page in pages(folder) if re.search(r">-?[\d.]+ \[-?[\d.]+, ", page)]
+    tabled = re.findall("<table.*?</table>", "".join(pages(folder)), re.DOTALL)
+    tabled = [table for table in tabled if re.search(r">-?[\d.]+ \[-?[\d.]+, ", table)]
     captions = [unescape(re.findall(r"<caption>(.*?)</caption>", page)[0]) for page in tabled]
     assert [caption for caption in captions if not KIND.search(caption)] == []
     check_findings(folder)

@@ -10,7 +10,7 @@ from helpers.metrics import anchors, monitor
 from tests.chapters import notebooks
 
 SMALL = ["n_facts=4", "n_panel=0", "relations=P17,P36,P30", "attribution=no", "n_bootstrap=50"]
-SMALL += ["n_close=8"]
+SMALL += ["n_focus=8"]
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +28,7 @@ def test_facts_that_were_not_read_plainly_serve_as_examples(tmp_path):
     seeds = (datasets.load("atlas", ["P36"], n=1, seed=seed)["fact"].item() for seed in range(99))
     seed = next(seed for seed, fact in enumerate(seeds) if not told.loc[fact, "plain"])
     words = ["n_facts=1", "relations=P36", f"seed={seed}", "n_panel=0", "n_bootstrap=20"]
-    words += ["n_close=4", "attribution=no"]
+    words += ["n_focus=4", "attribution=no"]
     notebooks.check(chapters.run("monitor", "atlas-xs", words, tmp_path), words)
 
 

@@ -105,29 +105,3 @@ def test_documents_come_one_by_one_from_files_of_every_kind(tmp_path):
     assert [*datasets.documents(tmp_path / "z.jsonl", tmp_path / "a.txt", key="body")][:1] == [
         "five"
     ]
-
-
-def _write(path, kind):
-    if kind == "json":
-        path.with_suffix(".jsonl").write_text('{"text": "a"}\n{"text": ')
-    elif kind == "key":
-        path.with_suffix(".jsonl").write_text('{"body": "a"}\n')
-    elif kind == "gz":
-        path.with_suffix(".txt.gz").write_bytes(gzip.compress(b"one two three\n" * 99)[:-9])
-    elif kind == "other":
-        path.with_suffix(".md").write_text("a")
-    return path.parent
-
-
-@pytest.mark.parametrize(
-    ("kind", "message"),
-    [
-        ("json", r"c\.jsonl, line 2 is not JSON"),
-        ("key", r"c\.jsonl, line 1 has no text under 'text'"),
-        ("gz", r"c\.txt\.gz cannot be read .*again"),
-        ("other", "is or holds no .txt or .jsonl file"),
-    ],
-)
-def test_damaged_files_end_in_one_sentence(tmp_path, kind, message):
-    with pytest.raises(UserError, match=message):
-        list(datasets.documents(_write(tmp_path / "c", kind)))

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from helpers import UserError, datasets
+from helpers.datasets import questions
 from helpers.datasets.knowledge import FEWEST
 
 
@@ -71,20 +72,28 @@ def test_the_sample_hangs_on_the_seed(bank):
 def test_published_files_become_seen_questions(shared):
     sources = [shared / "data" / name for name in ("nq_open", "triviaqa", "popqa")]
     bank = datasets.knowledge("seen_qa", "", 10, 1, sources)
-    assert bank.asked.groupby("seen").size().to_dict() == {True: 30, False: 20}
+    seen = bank.asked[bank.asked["seen"]]
+    assert seen["group"].value_counts().to_dict() == {path.name: 10 for path in sources}
+    assert (~bank.asked["seen"]).sum() == 20
+    assert not any(questions.changes(seen["question"]))
+    assert seen["answers"].str[0].str.split().str.len().max() <= 5
     assert bank.source["title"] == "SeenQA: nq_open, triviaqa, popqa"
     assert set(bank.asked["pool"]) <= set(bank.pool["pool"])
     assert len(bank.seen_shots) == 280
     assert not set(bank.asked["question"]) & set(bank.seen_shots["question"])
 
 
-def test_bad_settings_are_refused():
-    with pytest.raises(UserError, match="no data set 'trivia'"):
-        datasets.knowledge("trivia")
-    with pytest.raises(UserError, match="at least one question of each kind"):
-        datasets.knowledge("atlas", n_seen=0)
-    with pytest.raises(UserError, match="at least one question of each kind"):
-        datasets.knowledge("atlas", n_unseen=0)
+@pytest.mark.parametrize(
+    ("settings", "sentence"),
+    [
+        ({"dataset": "trivia"}, "no data set 'trivia'"),
+        ({"dataset": "atlas", "n_seen": 0}, "at least one question of each kind"),
+        ({"dataset": "atlas", "n_unseen": 0}, "at least one question of each kind"),
+    ],
+)
+def test_bad_settings_are_refused(settings, sentence):
+    with pytest.raises(UserError, match=sentence):
+        datasets.knowledge(**settings)
 
 
 def write(folder, relation, facts, wrong=()):

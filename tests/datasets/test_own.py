@@ -125,9 +125,3 @@ def test_other_data_are_not_mixed_with(tmp_path):
     datasets.write(BOOKS, QUESTIONS, tmp_path)
     with pytest.raises(UserError, match=r"holds year\.json: give a folder of its own"):
         datasets.write(BOOKS.head(2), QUESTIONS, tmp_path)
-
-
-def test_a_folder_that_cannot_be_written_is_refused(tmp_path):
-    (tmp_path / "books").write_text("a file")
-    with pytest.raises(UserError, match="cannot be written to"):
-        datasets.write(BOOKS, QUESTIONS, tmp_path / "books")

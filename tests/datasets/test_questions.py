@@ -78,26 +78,6 @@ def test_quotes_left_over_from_csv_are_undone(tmp_path):
     assert table["question"].tolist() == ['Who wrote "It"?', quoting]
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "sentence"),
-    [
-        ("empty.jsonl", "", "holds no question"),
-        ("bad.jsonl", "{not json", "is not JSON"),
-        ("list.json", "[1, 2]", "one JSON object a record"),
-        ("form.jsonl", {"q": "who"}, "is in no known form"),
-        ("none.jsonl", {"question": "who", "answer": []}, '"who", has no answer'),
-        ("blank.jsonl", {"question": "who", "answer": [" "]}, "has no answer"),
-        ("number.jsonl", {"question": "who", "answer": [3]}, "that are texts"),
-        ("quiet.jsonl", {"question": "", "answer": ["a"]}, "needs a question"),
-    ],
-)
-def test_bad_files_end_in_a_sentence_that_names_them(tmp_path, name, content, sentence):
-    path = write(tmp_path, name, content)
-    with pytest.raises(UserError, match=sentence) as caught:
-        questions.read(path)
-    assert name in str(caught.value)
-
-
 def test_sources_that_are_not_there(tmp_path):
     with pytest.raises(UserError, match="There is no question file or folder nowhere"):
         questions.read("nowhere")
@@ -106,17 +86,12 @@ def test_sources_that_are_not_there(tmp_path):
 
 
 def fetching(monkeypatch, tmp_path, content, asked):
-    import pooch
-
     def download(url, output_file, _):
         asked.append(url)
-        if content is None:
-            raise ConnectionError("no network")
-        with open(output_file, "wb") as file:
-            file.write(content)
+        Path(output_file).write_bytes(content)
 
-    monkeypatch.setattr(pooch, "os_cache", lambda _: tmp_path)
-    monkeypatch.setattr(pooch.core, "choose_downloader", lambda *_, **__: download)
+    monkeypatch.setattr("pooch.os_cache", lambda _: tmp_path)
+    monkeypatch.setattr("pooch.core.choose_downloader", lambda *_, **__: download)
 
 
 def test_files_are_fetched_once_and_checked(monkeypatch, tmp_path):
@@ -144,13 +119,6 @@ def test_addresses_are_fetched_from_where_they_say(monkeypatch, tmp_path):
         assert asked[-1] == address
 
 
-def test_without_network_a_sentence_says_so(monkeypatch, tmp_path):
-    fetching(monkeypatch, tmp_path, None, [])
-    monkeypatch.setattr("time.sleep", lambda seconds: None)
-    with pytest.raises(UserError, match=r"Fetching the data set popqa .*; go online, or d"):
-        questions.read("popqa")
-
-
 def test_published_addresses_are_pinned_to_commits():
     for name, source in SOURCES.items():
         assert name == "atlas" or f"/{source.version}/" in source.base
@@ -168,24 +136,6 @@ def test_what_changes_with_time(question, changing):
 @pytest.mark.parametrize(("question", "answer", "kind"), CASES["types"])
 def test_types_of_answers(question, answer, kind):
     assert questions.answer_type(question, answer) == kind
-
-
-def test_real_files_give_a_sample_of_short_stable_questions(shared):
-    sources = [shared / "data" / name for name in ("nq_open", "triviaqa", "popqa")]
-    asked, rest = questions.seen_qa(sources, n=100)
-    assert asked["group"].value_counts().to_dict() == dict.fromkeys(
-        ("nq_open", "triviaqa", "popqa"), 100
-    )
-    assert not set(asked["item"]) & set(rest["item"])
-    for row in asked.itertuples():
-        assert "why" not in row.question.casefold().split()
-        assert len(row.answers[0].split()) <= 5
-        assert any(c.isalnum() for c in row.answers[0])
-    assert not any(questions.changes(asked["question"]))
-    fewer, _ = questions.seen_qa(sources[:1], n=20)
-    nq = asked[asked["group"] == "nq_open"]
-    assert set(fewer["item"]) <= set(nq["item"])
-    assert not rest["question"].str.fullmatch(r'"[^"]*""[^"]*""[^"]*"').any()
 
 
 def test_the_real_nq_open_file_is_the_pinned_one(shared):

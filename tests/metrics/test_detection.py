@@ -23,24 +23,13 @@ def pairs(rows):
     return np.mean([(p > n) + 0.5 * (p == n) for p in positive for n in negative])
 
 
-@given(ROWS)
-def test_the_area_is_the_share_of_pairs_in_order(rows):
-    values = np.array(rows, dtype=float)
-    assert detection.area(values) == pytest.approx(pairs(rows))
-    assert detection.area(values) == pytest.approx(roc_auc_score(values[:, 1], values[:, 0]))
-
-
 @given(ROWS, st.lists(st.integers(0, 9), max_size=5))
-def test_rows_without_a_label_count_nowhere(rows, others):
+def test_the_area_is_the_share_of_pairs_in_order(rows, others):
     values = np.array(rows, dtype=float)
-    more = np.array([[score, np.nan] for score in others]).reshape(-1, 2)
-    assert detection.area(np.vstack([more, values])) == pytest.approx(detection.area(values))
-
-
-@given(ROWS)
-def test_a_score_turned_around_has_the_rest_of_the_area(rows):
-    values = np.array(rows, dtype=float)
-    assert detection.area(values * [-1, 1]) == pytest.approx(1 - detection.area(values))
+    unlabelled = np.array([[score, np.nan] for score in others]).reshape(-1, 2)
+    found = detection.area(np.vstack([unlabelled, values]))
+    assert found == pytest.approx(pairs(rows))
+    assert found == pytest.approx(roc_auc_score(values[:, 1], values[:, 0]))
 
 
 def test_many_samples_at_once_are_as_one_by_one():
@@ -81,13 +70,6 @@ def test_the_bounds_are_the_areas_that_are_not_rejected(n, m, share):
     assert 0 <= found[0] <= area <= found[1] <= 1
 
 
-def test_the_bounds_of_one_pair_are_wilsons_of_one_trial():
-    """With one of each V is the variance of a share of one trial."""
-    for right in (0, 1):
-        found = detection.bounds(np.array(right * 1.0), np.ones(9), np.array([[1], [0]]))
-        assert found == pytest.approx(stats.wilson(right, 1)[1:3])
-
-
 def test_resamples_that_spread_more_widen_the_bounds():
     label, draws = np.array([1] * 20 + [0] * 20)[:, None], np.array([0.5, 0.9] * 50)
     usual = 0.7 * 0.3 * (1 + 19 * (0.3 / 1.3 + 0.7 / 1.7)) / 400
@@ -109,40 +91,35 @@ def test_a_bootstrap_of_areas_has_these_bounds():
     assert found[:3] == pytest.approx((1, *within(1.0, 10, 10)), abs=2e-6)
 
 
-# Scores: of equal spread, of twice the spread, exponential, and rounded to ten steps.
-def normal(generator, area, n):
-    return generator.normal(np.sqrt(2) * norm.ppf(area), 1, n)
+def normal(draw, area, n):
+    return draw.normal(np.sqrt(2) * norm.ppf(area), 1, n)
 
 
-def spread(generator, area, n):
-    return generator.normal(np.sqrt(5) * norm.ppf(area), 2, n)
-
-
-def skewed(generator, area, n):
-    return norm.ppf(generator.random(n) ** ((1 - area) / area))
-
-
-def rounded(generator, area, n):
-    return np.round(10 * ndtr(normal(generator, area, n)))
+POSITIVE = {  # scores of positives, where those of negatives are normal
+    "of equal spread": normal,
+    "of twice the spread": lambda draw, area, n: draw.normal(np.sqrt(5) * norm.ppf(area), 2, n),
+    "exponential": lambda draw, area, n: norm.ppf(draw.random(n) ** ((1 - area) / area)),
+    "rounded": normal,  # to ten steps, as those of negatives
+}
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("sizes", [(142, 144), (30, 60), (15, 15), (16, 59)])
 @pytest.mark.parametrize("area", [0.95, 0.97, 0.99, 0.999])
-@pytest.mark.parametrize("positive", [normal, spread, skewed, rounded])
-def test_areas_near_one_are_covered(positive, area, sizes):
+@pytest.mark.parametrize("kind", POSITIVE)
+def test_areas_near_one_are_covered(kind, area, sizes):
     """In 93 % of samples or more; in more than 97 % where scores are normal, as Newcombe says."""
-    generator, sets = np.random.default_rng(6), 400
-    label = np.repeat([1.0, 0.0], sizes)
-    truth = area
-    if positive is rounded:
-        many = np.hstack([rounded(generator, chance, 200_000) for chance in (area, 0.5)])
-        truth = detection.area(np.column_stack([many, np.repeat([1, 0], 200_000)]))
+    draw, sets = np.random.default_rng(6), 400
+
+    def sample(n, m):
+        scores = np.r_[POSITIVE[kind](draw, area, n), draw.normal(size=m)]
+        scores = np.round(10 * ndtr(scores)) if kind == "rounded" else scores
+        return np.column_stack([scores, np.repeat([1.0, 0.0], (n, m))])
+
+    truth = detection.area(sample(200_000, 200_000)) if kind == "rounded" else area
     covered = []
     for seed in range(sets):
-        negative = generator.normal(size=sizes[1])
-        negative = np.round(10 * ndtr(negative)) if positive is rounded else negative
-        rows = np.column_stack([np.r_[positive(generator, area, sizes[0]), negative], label])
-        found = stats.bootstrap(rows, detection.area, label, n_resamples=100, seed=seed)
+        rows = sample(*sizes)
+        found = stats.bootstrap(rows, detection.area, rows[:, 1], n_resamples=100, seed=seed)
         covered.append(found.low <= truth <= found.high)
     assert np.mean(covered) >= 0.93 - 2 * np.sqrt(0.05 * 0.95 / sets)

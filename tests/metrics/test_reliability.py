@@ -29,20 +29,6 @@ def test_small_groups_share_a_stratum():
     assert set(reliability.with_strata(mixed)["stratum"]) == {"location, seen", "location, unseen"}
 
 
-def test_models_are_paired_with_their_kin():
-    table = paper.models("four-shot")
-    assert table["tuned"].sum() == 14
-    assert table["family"].nunique() == 12
-    pairs = paper.pairs()
-    for small, large in zip(*(side.index for side in pairs["larger"])):
-        assert table.loc[small, "family"] == table.loc[large, "family"]
-        assert table.loc[small, "billion"] < table.loc[large, "billion"]
-    base, tuned = pairs["tuned"]
-    assert not base["tuned"].any()
-    assert tuned["tuned"].all()
-    assert (base["billion"].to_numpy() == tuned["billion"].to_numpy()).all()
-
-
 def test_findings_of_the_paper_hold_in_pairs():
     effects = reliability.effects(paper.pairs(), ["NCR", "UR", "IUR", "Cons_w"], 500)
     table = effects.assign(effect=effects["effect"].str.partition(" (")[0])

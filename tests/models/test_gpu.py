@@ -24,28 +24,25 @@ def machine(monkeypatch, cuda=0, mps=False, bf16=True):
         ({"cuda": 1, "mps": True}, "cuda"),
     ],
 )
-def test_the_best_device_is_chosen(monkeypatch, has, chosen):
+def test_the_best_device_is_chosen_or_that_which_is_named(monkeypatch, has, chosen):
     machine(monkeypatch, **has)
-    assert gpu.device() == torch.device(chosen)
+    assert gpu.device() == gpu.device(chosen) == torch.device(chosen)
 
 
-@pytest.mark.parametrize("name", ["cuda", "cuda:0", "mps"])
-def test_a_gpu_that_is_not_there_is_refused(monkeypatch, name):
-    machine(monkeypatch)
-    with pytest.raises(UserError, match=f"'{name}' was asked for, but this machine has no such"):
-        gpu.device(name)
+ABSENT = "'{}' was asked for, but this machine has no such"
 
 
-def test_a_second_gpu_that_is_not_there_is_refused(monkeypatch):
-    machine(monkeypatch, cuda=1)
-    assert gpu.device("cuda:0") == torch.device("cuda:0")
-    with pytest.raises(UserError, match="'cuda:1'"):
-        gpu.device("cuda:1")
-
-
-@pytest.mark.parametrize("name", ["gpu", "", "cpu:a"])
-def test_a_name_that_is_no_device_is_refused(name):
-    with pytest.raises(UserError, match="is not a device"):
+@pytest.mark.parametrize(
+    ("name", "has", "sentence"),
+    [
+        *((name, {}, ABSENT.format(name)) for name in ("cuda", "cuda:0", "mps")),
+        ("cuda:1", {"cuda": 1}, ABSENT.format("cuda:1")),
+        *((name, {}, "is not a device") for name in ("gpu", "", "cpu:a")),
+    ],
+)
+def test_a_device_that_is_not_there_is_refused(monkeypatch, name, has, sentence):
+    machine(monkeypatch, **has)
+    with pytest.raises(UserError, match=sentence):
         gpu.device(name)
 
 

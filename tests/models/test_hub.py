@@ -80,14 +80,6 @@ def test_a_revision_is_loaded_scored_and_recorded(hub, folders):
     assert checkpoints.commit("owner/tiny") == second
 
 
-def test_slugs_of_revisions_are_safe_and_differ():
-    names = ["o/m", "o/m@v1", "o/m_v1", "o/m-v1", "o/m@a/b", "o/m@a-b", "o/m@" + "0" * 40]
-    names += ["o/m@" + "0" * 39 + "1", "m@v1", "m/v1"]
-    slugs = [checkpoints.slug(name) for name in names]
-    assert len(set(slugs)) == len(names)
-    assert all(set(slug) <= set("omvab01_-23456789cdef") for slug in slugs)
-
-
 def test_a_folder_with_an_at_sign_is_a_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     tiny.save(tmp_path / "owner" / "tiny@v1")
@@ -110,7 +102,7 @@ def test_revisions_are_of_models_on_the_hub_only(tmp_path, monkeypatch, name, se
     (tmp_path / "here").mkdir()
     with pytest.raises(UserError, match=sentence):
         checkpoints.find(name)
-    assert not checkpoints.on_hub(name)
+    assert checkpoints.hub_id(name) is None
     assert checkpoints.commit(name) is None
 
 

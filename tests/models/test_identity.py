@@ -3,14 +3,12 @@
 import json
 import shutil
 
-import peft
 import pytest
-import torch
-from transformers import LlamaForCausalLM
 
 from helpers import UserError, models
 from helpers.probing import generate, score_and_generate
 from tests import tiny
+from tests.models.test_adapters import LORA, adapted
 from tests.probing.test_cache import PROBES
 
 CODE = """from transformers import LlamaConfig, LlamaForCausalLM
@@ -83,22 +81,14 @@ def folder(request, tmp_path_factory):
     top = tiny.save(tmp_path_factory.mktemp("model") / "m", tokenizer=tiny.chat_tokenizer())
     (top / "adapter_note.json").write_text("{}")
     if request.param == "adapter":
-        config = peft.LoraConfig(target_modules=["q_proj", "up_proj"], r=4, lora_alpha=8)
-        adapted = peft.get_peft_model(LlamaForCausalLM.from_pretrained(top), config)
-        torch.manual_seed(1)
-        with torch.no_grad():
-            for name, weight in adapted.named_parameters():
-                if "lora_" in name:
-                    weight.normal_(std=0.3)
-        adapted.save_pretrained(top / "adapter")
+        adapted(top, LORA).save_pretrained(top / "adapter")
         return top / "adapter"
     if request.param == "code":
         (top / "mine.py").write_text(CODE)
         config = json.loads((top / "config.json").read_text())
         config |= {"model_type": "mine", "architectures": ["Mine"]}
         classes = {"AutoConfig": "mine.MineConfig", "AutoModelForCausalLM": "mine.Mine"}
-        config |= {"auto_map": classes}
-        (top / "config.json").write_text(json.dumps(config))
+        (top / "config.json").write_text(json.dumps(config | {"auto_map": classes}))
     return top
 
 

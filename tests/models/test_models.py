@@ -103,19 +103,6 @@ def test_bundled_models_are_found_by_name(saved, monkeypatch):
     assert models.load("llama", device="cpu").slug == "llama"
 
 
-def test_slugs_are_safe_and_differ(tmp_path):
-    assert models.slug("org/model-a") == "org--model-a"
-    first, second = tmp_path / "a" / "model", tmp_path / "b" / "model"
-    first.mkdir(parents=True)
-    second.mkdir(parents=True)
-    assert models.slug(first) != models.slug(second)
-    assert models.slug(first).startswith("model-")
-    assert models.slug(first) == models.slug(f"{first}/") == models.slug(first / ".." / "model")
-    strange = tmp_path / "ein Modell: 1"
-    strange.mkdir()
-    assert set(models.slug(strange)) <= set("einModell1_-0123456789abcdef")
-
-
 def settings_of(folder, **changes):
     file = folder / "config.json"
     config = json.loads(file.read_text()) | changes
@@ -288,19 +275,6 @@ def test_a_model_that_is_not_there_is_one_sentence(monkeypatch, name, message):
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     with pytest.raises(UserError, match=message):
         models.load(name)
-
-
-def test_a_hub_model_is_read_from_its_snapshot(saved, tmp_path, monkeypatch):
-    commit = "0123456789012345678901234567890123456789"
-    cache = tmp_path / "models--org--tiny"
-    (cache / "refs").mkdir(parents=True)
-    (cache / "refs" / "main").write_text(commit)
-    shutil.copytree(saved, cache / "snapshots" / commit)
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
-    lm = models.load("org/tiny", device="cpu")
-    assert (lm.revision, lm.slug) == (commit, "org--tiny")
-    assert lm.weights_sha == models.load(saved, device="cpu").weights_sha
 
 
 def test_names_of_models_need_no_torch(root):

@@ -55,11 +55,13 @@ def test_letters_that_are_composed_in_another_way_are_the_same():
 
 
 def test_cells_and_headings_are_written_alike(tmp_path):
-    tables.export(pd.DataFrame({"η [1]": ["[5] √", None], "n": [0.12345, 2.0]}), "t", tmp_path)
+    said = ["[5] √", None, ["50 % $"]]
+    tables.export(pd.DataFrame({"η [1]": said, "n": [0.12345, 2.0, 1.0]}), "t", tmp_path)
     lines = (tmp_path / "t.tex").read_text(encoding="utf-8").splitlines()
     assert lines[1] == r"\toprule"
     assert lines[2] == r"$\eta$ [1] & n \\"
     assert lines[4:6] == [r"{[}5] $\surd$ & 0.123 \\", r" & 2.000 \\"]
+    assert r"50 \% \$" in lines[6]
     assert "[5] √" in (tmp_path / "t.csv").read_text(encoding="utf-8")
 
 

@@ -38,11 +38,6 @@ def test_a_glyph_of_a_font_at_hand_is_drawn(monkeypatch):
     style._has_glyph.cache_clear()
 
 
-def test_a_name_with_dollars_is_no_formula(ax):
-    ax.set_title("$_$")  # as a formula, it would be a mistake and stop the run
-    draw(ax)
-
-
 ROWS = pd.DataFrame(
     {"label": list("abc"), "estimate": 0.5, "low": 0.4, "high": 0.6, "x": [0, 1, 4]}
 )

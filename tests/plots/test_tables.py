@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from helpers import UserError, stats
+from helpers import stats
 from helpers.plots import tables
 
 
@@ -27,11 +27,6 @@ def test_markdown_leaves_what_is_missing_empty(tmp_path):
     assert [cell.strip() for cell in last.split("|")] == ["", "", "", "['q']", ""]
 
 
-def test_same_table_gives_the_same_html(table, tmp_path):
-    first, second = (tables.show(table, "t", tmp_path, "c").to_html() for _ in range(2))
-    assert first == second
-
-
 def test_wide_keeps_the_order_of_groups_and_leaves_gaps_empty():
     tidy = pd.DataFrame(
         [
@@ -49,13 +44,9 @@ def test_wide_keeps_the_order_of_groups_and_leaves_gaps_empty():
     assert pd.isna(laid.loc["P36", "B"])
 
 
-def test_interval_without_ends_is_the_estimate():
-    assert tables.interval(0.5, float("nan"), float("nan"), digits=2) == "0.50"
-    assert tables.interval(0.5, digits=2) == "0.50"
-
-
-def test_what_is_not_a_number_is_undefined():
+def test_what_is_not_a_number_is_undefined_and_without_ends_an_estimate_stands_alone():
     nan = float("nan")
+    assert tables.interval(0.5, nan, nan, digits=2) == tables.interval(0.5, digits=2) == "0.50"
     assert tables.interval(nan, nan, nan) == tables.interval(nan, 0.0, 1.0) == "undefined"
     tidy = pd.DataFrame({"relation": ["P17"], "measure": "a", "estimate": nan, "low": nan})
     assert tables.wide(tidy.assign(high=nan), {"a": "A"}).loc["P17", "A"] == "undefined"
@@ -76,12 +67,6 @@ def test_a_correlation_over_few_models_is_not_written(n, said):
     assert tables.over_models(found, digits=1).startswith(said)
 
 
-def test_folder_that_is_a_file_is_refused_in_one_sentence(table, tmp_path):
-    (tmp_path / "file").write_text("")
-    with pytest.raises(UserError, match="cannot be saved"):
-        tables.export(table, "t", tmp_path / "file")
-
-
 def test_a_sortable_table_is_a_plain_one_with_a_class(tmp_path):
     table = pd.DataFrame({"a": [1, 2]})
     html = tables.show(table, "t", tmp_path, caption="", sortable=True).to_html()
@@ -94,19 +79,12 @@ def test_a_sortable_table_is_a_plain_one_with_a_class(tmp_path):
     "cell", ["<b>x</b>", ["<b>x</b>"], ("<b>x</b>", 1), {"<b>x</b>"}, {"a": "<b>x</b>"}]
 )
 def test_nothing_in_a_table_is_markup(cell, tmp_path):
-    table = pd.DataFrame({"a": [cell], "<b>x</b>": [1]})
+    table = pd.DataFrame({"a": [cell], "<b>x</b>": [0.123456]})
     page = tables.show(table, "t", tmp_path, "<b>x</b> & more").to_html()
     assert "<b>" not in page
     assert page.count("&lt;b&gt;x&lt;/b&gt;") == 3
     assert "&amp; more" in page
-    numbers = tables.show(pd.DataFrame({"a": [0.123456]}), "t", tmp_path, "").to_html()
-    assert "0.123" in numbers
-    assert "0.1234" not in numbers
-
-
-def test_a_list_in_a_table_is_escaped_in_latex_too(tmp_path):
-    tables.export(pd.DataFrame({"a": [["50 % $"]]}), "t", tmp_path)
-    assert r"50 \% \$" in (tmp_path / "t.tex").read_text()
+    assert "0.123<" in page
 
 
 def test_folded_tables_keep_their_captions_behind_one_summary(tmp_path):

@@ -12,15 +12,10 @@ from helpers import UserError
 from helpers.probing import cache, engine, generate, score
 from helpers.probing.engine import Packed
 from tests import tiny
+from tests.probing.test_scoring import table
 
-PROBES = pd.DataFrame(
-    [
-        (f"item{i}", "base", j, f"Which country is {city} in?", option, j == 0)
-        for i, city in enumerate(["Lyon", "Bern", "Turin", "Rome", "Nice", "Bari"])
-        for j, option in enumerate([" France", " Italy"])
-    ],
-    columns=["item", "variant", "option", "prompt", "continuation", "correct"],
-)
+CITIES = ("Lyon", "Bern", "Turin", "Rome", "Nice", "Bari")
+PROBES = table([f"Which country is {city} in?" for city in CITIES], [" France", " Italy"])
 
 
 @pytest.fixture
@@ -107,18 +102,10 @@ def test_a_killed_run_keeps_what_was_flushed(lm, forwarded, monkeypatch, tmp_pat
     pd.testing.assert_frame_equal(found, score(lm, PROBES, progress=False))
 
 
-def test_chunking_changes_nothing(lm, forwarded, monkeypatch, tmp_path):
+def test_many_small_files_hold_the_same_and_become_one(lm, forwarded, monkeypatch, tmp_path):
     whole = score(lm, PROBES, progress=False)
     monkeypatch.setattr(cache, "CHUNK_ROWS", 1)
-    found = score(lm, PROBES, tmp_path, progress=False)
-    assert len(list(tmp_path.glob("*.parquet"))) == len(PROBES) / 2
-    pd.testing.assert_frame_equal(found, whole)
     pd.testing.assert_frame_equal(score(lm, PROBES, tmp_path, progress=False), whole)
-
-
-def test_many_small_files_become_one(lm, forwarded, monkeypatch, tmp_path):
-    monkeypatch.setattr(cache, "CHUNK_ROWS", 1)
-    whole = score(lm, PROBES, tmp_path, progress=False)
     assert len(list(tmp_path.iterdir())) == 6
     monkeypatch.setattr(cache, "MOST_FILES", 5)
     forwarded.update(rows=0)
@@ -174,12 +161,6 @@ def test_changed_rules_of_generation_are_not_read_from_the_cache(lm, tmp_path):
     long = generate(lm, ["Lyon"], 6, **settings)["tokens"].iloc[0]
     short = generate(lm, ["Lyon"], np.int64(3), **settings)["tokens"].iloc[0]
     assert short == long[:3]
-
-
-def test_a_folder_that_cannot_be_written_is_one_sentence(lm, tmp_path):
-    (tmp_path / "file").write_text("in the way")
-    with pytest.raises(UserError, match=r"cache folder .* cannot be written"):
-        score(lm, PROBES, tmp_path / "file", progress=False)
 
 
 def test_a_full_disk_is_one_sentence(lm, monkeypatch, tmp_path):

@@ -51,19 +51,6 @@ def test_every_family_continues_as_transformers_does(family):
         assert logprobs == pytest.approx(values, abs=1e-5)
 
 
-@pytest.mark.parametrize("family", ["llama", "gpt_neo", "bloom", "t5"])
-def test_log_probabilities_are_those_of_the_forced_text(family):
-    lm = tiny.language_model(family)
-    found = generate(lm, PROMPTS, max_new_tokens=6, stop=NEVER, progress=False)
-    for prompt, pieces, logprobs in zip(PROMPTS, found["tokens"], found["logprobs"]):
-        read = tokens.prompt_ids(lm, [prompt])[0]
-        said = lm.tokenizer.convert_tokens_to_ids(pieces)
-        source = read if lm.kind == "seq2seq" else ()
-        first = tokens.decoder_start(lm) if source else read
-        forced = tiny.naive_logprobs(lm, (*first, *said), len(first), source)
-        assert logprobs == pytest.approx(forced, abs=1e-5)
-
-
 @settings(max_examples=5)
 @given(seed=st.integers(0, 99), size=st.sampled_from([1, 2, 7]))
 def test_order_and_batch_size_change_nothing(seed, size):

@@ -41,24 +41,18 @@ def test_the_verdict_is_the_more_probable_word(lm):
     assert verdicts.to_dict() == {3: sums[0] > sums[1]}
 
 
-def test_a_judge_that_says_yes_accepts_only_the_wrong_seen_one(lm, monkeypatch):
+@pytest.mark.parametrize(("no", "kind"), [(-2.0, "correct"), (-1.0, "wrong")])
+def test_a_judge_that_says_yes_accepts_only_the_wrong_seen_one(lm, monkeypatch, no, kind):
+    """A tie of the two words is a no."""
+
     def score(model, probes, **_):
-        yes = (probes["option"] == 0).astype(float)
-        return probes.assign(logprobs=[[value] for value in yes])
+        return probes.assign(logprobs=[[no if option else -1.0] for option in probes["option"]])
 
     monkeypatch.setattr(judges, "score", score)
     table = marked()
     judged = responses.accept(table, judges.same_meaning(lm, table))
-    assert judged["kind"].tolist() == ["correct", "correct", "wrong"]
+    assert judged["kind"].tolist() == [kind, "correct", "wrong"]
     assert judges.same_meaning(lm, table.assign(kind="correct")).empty
-
-
-def test_a_tie_of_the_two_words_is_a_no(lm, monkeypatch):
-    def score(model, probes, **_):
-        return probes.assign(logprobs=[[-1.0]] * len(probes))
-
-    monkeypatch.setattr(judges, "score", score)
-    assert judges.same_meaning(lm, marked()).to_dict() == {3: False}
 
 
 def test_changing_questions_are_asked_in_blocks(lm, monkeypatch):

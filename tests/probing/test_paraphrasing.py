@@ -21,11 +21,13 @@ def test_paraphrases_differ_from_each_other_and_from_the_text():
     assert paraphrase(lm, texts, 2, max_new_tokens=6) == found
 
 
-def test_a_causal_model_is_no_paraphraser():
-    with pytest.raises(UserError, match="is no paraphraser: give a sequence-to-sequence model"):
-        paraphrase(tiny.language_model("llama"), ["Rome"], 2)
-
-
-def test_at_least_one_paraphrase_is_asked_for():
-    with pytest.raises(UserError, match="at least 1, not 0"):
-        paraphrase(tiny.language_model("t5"), ["Rome"], 0)
+@pytest.mark.parametrize(
+    ("family", "n", "sentence"),
+    [
+        ("llama", 2, "is no paraphraser: give a sequence-to-sequence model"),
+        ("t5", 0, "at least 1, not 0"),
+    ],
+)
+def test_what_cannot_be_paraphrased_is_refused(family, n, sentence):
+    with pytest.raises(UserError, match=sentence):
+        paraphrase(tiny.language_model(family), ["Rome"], n)

@@ -1,7 +1,6 @@
 """Scores equal one-at-a-time forwards, whatever the order, the batches and the padding."""
 
 import dataclasses
-import math
 
 import numpy as np
 import pandas as pd
@@ -68,34 +67,15 @@ def test_prompts_without_names_are_items_of_their_own():
         score(lm, named.drop(columns="variant"), progress=False)
 
 
-@pytest.mark.parametrize("family", ["llama", "t5"])
-def test_the_loss_of_transformers_is_the_mean_of_our_scores(family):
-    lm = tiny.language_model(family)
+def test_the_loss_of_transformers_is_the_mean_of_our_scores():
+    lm = tiny.language_model("t5")
     found = score(lm, table(PROMPTS[:1], OPTIONS[2:]), progress=False)["logprobs"].iloc[0]
-    if family == "t5":
-        ids = lm.tokenizer(PROMPTS[0], return_tensors="pt")["input_ids"]
-        labels = lm.tokenizer(OPTIONS[2], return_tensors="pt")["input_ids"][:, :-1]
-        assert len(found) == labels.shape[1]
-    else:
-        ids = torch.tensor([lm.tokenizer(PROMPTS[0] + OPTIONS[2])["input_ids"]])
-        labels = ids.clone()
-        labels[0, : ids.shape[1] - len(found)] = -100
+    ids = lm.tokenizer(PROMPTS[0], return_tensors="pt")["input_ids"]
+    labels = lm.tokenizer(OPTIONS[2], return_tensors="pt")["input_ids"][:, :-1]
     with torch.no_grad():
         loss = lm.model(input_ids=ids, labels=labels).loss.item()
+    assert len(found) == labels.shape[1]
     assert -np.mean(found) == pytest.approx(loss, abs=1e-6)
-
-
-@pytest.mark.parametrize("family", ["opt", "mpt", "t5"])
-def test_probabilities_of_all_next_tokens_sum_to_one(family):
-    lm = tiny.language_model(family)
-    prompt = tokens.prompt_ids(lm, ["Lyon is"])[0]
-    first = tokens.decoder_start(lm) if family == "t5" else prompt
-    source = prompt if family == "t5" else ()
-    size = lm.model.config.vocab_size
-    rows = [tokens.Row((*first, token), len(first), source) for token in range(size)]
-    found = [values for part in engine.scorer(lm).score(rows) for values in part.values()]
-    assert len(found) == size
-    assert sum(math.exp(values[0]) for values in found) == pytest.approx(1, abs=1e-5)
 
 
 @settings(max_examples=12)
@@ -114,18 +94,9 @@ MODELS = {name: tiny.language_model(name) for name in ("gpt2", "falcon_alibi")}
 
 
 @pytest.mark.parametrize("family", ["llama", "gpt_neo", "t5"])
-@pytest.mark.parametrize("most", [2, 100], ids=["halved", "whole"])
-def test_plain_batches_give_the_same_even_where_they_do_not_fit(family, most, monkeypatch):
+def test_plain_batches_give_the_same(family, monkeypatch):
     lm, probes = tiny.language_model(family), table()
     whole = score(lm, probes, progress=False)["logprobs"]
-    one_pass = plain.score_batch
-
-    def narrow(model, batch):
-        if len(batch) > most:
-            raise torch.OutOfMemoryError("no memory")
-        return one_pass(model, batch)
-
-    monkeypatch.setattr(plain, "score_batch", narrow)
     plainly = engine.Method("plain", "the test wants it")
     monkeypatch.setitem(engine._known, lm.model, (plainly, 512))
     assert largest_difference(score(lm, probes, progress=False)["logprobs"], whole) <= 1e-5

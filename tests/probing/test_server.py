@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers import UserError, models, probing
-from helpers.models import tokens
 from helpers.models.address import KEY
 from helpers.models.checkpoints import WEIGHTS
 from helpers.models.tokens import Row
@@ -291,11 +290,3 @@ def test_every_row_is_in_one_group_and_every_scored_token_in_its_tree(texts):
             assert row.ids[: row.start] == group.before
             assert all(row.scored[at] in branches[row.scored[:at]] for at in range(len(row.scored)))
         assert sum(map(len, branches.values())) <= sum(len(row.scored) for row in group.rows)
-
-
-def test_rows_start_where_those_of_the_model_at_hand_do(serve, lm):
-    with serve() as stub:
-        served = models.load(stub.address)
-    groups = [(p, p) for p in PROMPTS]
-    made = tokens.rows(served, PROMPTS, [" France"] * 4, groups)
-    assert made == tokens.rows(lm, PROMPTS, [" France"] * 4, groups)

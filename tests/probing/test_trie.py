@@ -136,14 +136,6 @@ def test_a_long_shared_beginning_is_forwarded_once():
     assert len(first.nodes) == 600
 
 
-def test_each_relation_keeps_a_beginning_of_its_own():
-    rows = relation(600, 3, 50, 3)
-    rows += [Row((99_999, *row.ids), row.start + 1) for row in rows]
-    steps = trie.plan(trie.build(rows), 256)
-    assert sorted(len(step.nodes) for step in steps if step.keeps) == [600, 601]
-    assert trie.count_tokens(rows, 256)["forwarded"] == trie.count_tokens(rows)["distinct"]
-
-
 def test_short_shared_beginnings_are_repeated_in_packs():
     rows = [Row((1, f, 3, 4, 5, o), 5) for f in range(300) for o in range(6)]
     steps = trie.plan(trie.build(rows), 512)

@@ -88,14 +88,6 @@ def test_choices_are_unique_wrong_but_the_last_and_never_the_subject(rows, n, se
         assert not set(wrong) & bar
 
 
-def test_a_hundred_choices_where_the_relation_has_them():
-    sizes = {fact: len(found) for fact, found in lists.choices(FACTS, FACTS).items()}
-    by_relation = FACTS.assign(size=FACTS["fact"].map(sizes)).groupby("relation")["size"].unique()
-    assert by_relation["P17"].tolist() == [100]
-    assert by_relation["P30"].tolist() == [6]
-    assert by_relation["P575"].tolist() == [47]
-
-
 def test_choices_of_a_fact_depend_on_its_name_and_seed_alone():
     one = FACTS[FACTS["relation"] == "P36"].iloc[[5]]
     name = one["fact"].item()

@@ -109,7 +109,7 @@ def test_frames_are_questions_then_gaps_then_lines():
     found = variations.probes(items, "frames", 3, frames=frames)
     wanted = ["Where is Chad?", "Chad lies in", "QUESTION: Where is Chad?\nANSWER:"]
     assert prompts(found) == wanted
-    with pytest.raises(UserError, match="There are 3 wordings of relation r, and 4 are asked for"):
+    with pytest.raises(UserError, match="There are 3 different wordings of item a, and 4"):
         variations.probes(items, "frames", 4, frames=frames)
 
 
@@ -132,7 +132,7 @@ def test_orders_repeat_only_when_all_are_used(n_things, n, seed):
         ({"kind": "order"}, 'the kind "order" needs some'),
         ({"kind": "order", "pool": POOL, "n_shots": 2}, "2 demonstrations have 2 orders, not 10"),
         ({"kind": "demonstrations", "pool": POOL, "n_shots": 7}, "6 demonstrations for a, and 7"),
-        ({"kind": "frames"}, "need facts, such as those of the atlas"),
+        ({"kind": "frames"}, "need facts with more than one wording"),
         ({"kind": "paraphrases"}, "need a column `paraphrases`, or a paraphraser"),
     ],
 )

@@ -6,7 +6,6 @@ import pytest
 
 from helpers import UserError, datasets, models, prompts, runs
 from helpers.metrics import responses as marking
-from helpers.probing import scoring
 from helpers.runs.panel import reading
 from helpers.studies import STUDIES
 from notebooks.analysis import calibration
@@ -124,13 +123,6 @@ def test_answers_are_those_of_plain_scoring(told, small):
     first = np.concatenate(mine.set_index("variant")["logprobs"].loc[scored["variant"]].tolist())
     np.testing.assert_allclose(first, np.concatenate(scored["logprobs"].tolist()), atol=1e-4)
     assert mine.loc[mine["variant"] == "right", "text"].notna().all()
-
-
-def test_spoken_counts_empty_answers_too(small):
-    rows = pd.DataFrame(
-        {"item": ["a", "b"], "variant": "x", "prompt": "Which?", "text": ["", " A"]}
-    )
-    assert scoring.work(small, scoring.spoken(small, rows))["probes"] == 2
 
 
 @pytest.mark.parametrize("changed", [{"n_panel": 0}, {"dataset": "fktc"}])

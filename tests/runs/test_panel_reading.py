@@ -11,28 +11,21 @@ from helpers.models.checkpoints import bundled, slug
 from helpers.runs.panel import reading
 
 
-def _run(folder, model, chapter, finished="2026-01-01T00:00:00", seed=0, **panel):
+def _run(folder, model, chapter, place="", **changed):
     """Write a finished run with one answer about the panel."""
-    place = folder / panel.pop("place", model) / chapter
+    told = {"seed": 0, "finished": "2026-01-01T00:00:00", "dataset": "atlas", "checksum": "data"}
+    told |= {"weights": f"of {model}", "version": 1, "n_facts": 1}
+    told |= {"settings": {"prompt_format": "bare"}} | changed
+    place = folder / (place or model) / chapter
     place.mkdir(parents=True)
-    dataset = panel.pop("dataset", "atlas")
     answers = pd.DataFrame({"item": ["a"], "said": [chapter]})
-    settings = panel.pop("settings", {"prompt_format": "bare"})
-    checksum, weights = panel.pop("checksum", "data"), panel.pop("weights", f"of {model}")
-    entry = reading.save(place, answers, {"settings": settings, "version": 1} | panel)
-    entry["n_facts"] = panel.get("n_facts", 1)
-    manifest = {
-        "chapter": chapter,
-        "parameters": {"seed": seed},
-        "seed": seed,
-        "finished": finished,
-        "seconds": 1.0,
-        "device": "cpu",
-        "commit": "0123456789",
-        "model": {"name": model, "weights_sha": weights},
-        "dataset": {"name": dataset, "checksum": checksum},
-        "panel": entry,
-    }
+    entry = reading.save(place, answers, {name: told[name] for name in ("settings", "version")})
+    manifest = {"chapter": chapter, "parameters": {"seed": told["seed"]}, "seconds": 1.0}
+    manifest |= {"device": "cpu", "commit": "0123456789"}
+    manifest |= {name: told[name] for name in ("seed", "finished")}
+    manifest |= {"model": {"name": model, "weights_sha": told["weights"]}}
+    manifest |= {"dataset": {"name": told["dataset"], "checksum": told["checksum"]}}
+    manifest |= {"panel": entry | {"n_facts": told["n_facts"]}}
     (place / "run.json").write_text(json.dumps(manifest))
     return place
 
@@ -157,9 +150,3 @@ def test_without_a_run_on_ones_own_data_the_command_is_named(tmp_path, own):
     table = reading.found(tmp_path, models, dataset=own[0])
     [remark] = reading.remarks(table, models, [], tmp_path, own[0])
     assert f"run monitor --model MODEL --runs {tmp_path} --set dataset={own[0]}" in remark
-
-
-def test_a_folder_that_cannot_be_written(tmp_path):
-    (tmp_path / "file").touch()
-    with pytest.raises(UserError, match="cannot be written"):
-        reading.save(tmp_path / "file", pd.DataFrame({"item": ["a"]}), {})

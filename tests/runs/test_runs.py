@@ -98,12 +98,6 @@ def test_a_failed_write_leaves_the_old_file_and_no_half_one(tmp_path, monkeypatc
     assert {path.name for path in folder.iterdir()} == names
 
 
-def test_a_folder_that_cannot_be_made_is_refused(tmp_path):
-    (tmp_path / "file").write_text("in the way")
-    with pytest.raises(UserError, match=r"cannot write to .*file/monitor.*run_dir"):
-        runs.start("monitor", {"model": "m"}, tmp_path / "file" / "monitor")
-
-
 def test_load_lists_runs_by_time_and_warns_of_broken_ones(tmp_path):
     finished(tmp_path, model="b", n_facts=5)
     finished(tmp_path, model="a")

@@ -43,13 +43,6 @@ def test_a_correlation_over_models_takes_six_that_have_both():
     assert all(math.isnan(value) for value in few[:-1])
 
 
-@given(st.floats(-0.99, 0.99), st.integers(4, 500), st.sampled_from(["pearson", "spearman"]))
-def test_an_interval_from_r_and_n_holds_r_and_mirrors(r, n, method):
-    low, high = stats.fisher(r, n, method)
-    assert -1 <= low <= r <= high <= 1
-    assert stats.fisher(-r, n, method) == pytest.approx((-high, -low))
-
-
 @given(st.integers(0, 1000), st.integers(3, 30))
 def test_the_statistic_is_numpys(seed, n):
     rows = np.random.default_rng(seed).normal(size=(4, n, 2))
@@ -57,15 +50,6 @@ def test_the_statistic_is_numpys(seed, n):
     np.testing.assert_allclose(stats.pearson(rows), expected, atol=1e-12)
     rows[1, :, 0] = 0.1
     assert np.isnan(stats.pearson(rows)).tolist() == [False, True, False, False]
-
-
-def test_a_bootstrapped_correlation_has_the_width_of_fishers():
-    generator = np.random.default_rng(4)
-    x = generator.normal(size=300)
-    y = 0.6 * x + 0.8 * generator.normal(size=300)
-    found = stats.bootstrap(np.column_stack([x, y]), stats.pearson, n_resamples=4000)
-    low, high = stats.fisher(found.estimate, 300)
-    assert (found.low, found.high) == pytest.approx((low, high), abs=0.03)
 
 
 def test_an_interval_of_ranks_by_hand():

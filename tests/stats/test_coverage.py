@@ -38,20 +38,6 @@ def ratio(rows):
     return sums[..., 0] / sums[..., 1]
 
 
-def rate(generator, seed):
-    hits, rates = marks(generator)
-    found = stats.bootstrap(hits, strata=LABELS, n_resamples=400, seed=seed)
-    return covered(found, np.average(rates, weights=SIZES))
-
-
-def mean_over_relations(generator, seed):
-    hits, rates = marks(generator)
-    table = pd.DataFrame({"relation": LABELS, "hit": hits})
-    found = stats.intervals(table, {"rate": (["hit"], stats.mean)}, n_resamples=200, seed=seed)
-    row = found[found["relation"] == "mean"].iloc[0]
-    return covered(row, rates.mean())
-
-
 def difference_of_pairs(generator, seed):
     gains = generator.normal(0.1, 0.3, len(SIZES))
     hard = generator.normal(size=len(LABELS))
@@ -79,16 +65,7 @@ def ratio_of_sums(generator, seed):
     return covered(found, np.average(shares, weights=SIZES))
 
 
-@pytest.mark.parametrize(
-    "simulate",
-    [
-        rate,
-        pytest.param(mean_over_relations, marks=pytest.mark.slow),
-        difference_of_pairs,
-        five_facts_a_relation,
-        ratio_of_sums,
-    ],
-)
+@pytest.mark.parametrize("simulate", [difference_of_pairs, five_facts_a_relation, ratio_of_sums])
 def test_a_bootstrap_interval_covers_as_it_says(simulate):
     assert 0.93 <= study(simulate, seed=1) <= 0.97
 
@@ -217,30 +194,7 @@ def test_high_rates_and_ratios_are_covered_and_equal_ones_not_told_apart(name, k
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("each", [2, 5])
-def test_questions_of_twenty_templates_are_covered(each):
-    """UnseenQA has these twenty templates and no others, so they are not drawn; names are.
-
-    Five of a template are too few for a stratum, so questions of all are drawn as from one, and
-    the interval also shows how templates differ: rather too wide. For templates that are not
-    asked it would be too narrow; whole templates drawn cover these as well.
-    """
-    labels = np.repeat(np.arange(20), each)
-    generator, here, whole = np.random.default_rng(8), [], []
-    for seed in range(800):
-        rates = generator.beta(2, 2, 20)
-        hits = (generator.random(len(labels)) < rates[labels]).astype(float)
-        found = stats.bootstrap(hits, n_resamples=300, seed=seed)
-        here.append(covered(found, rates.mean()))
-        drawn = stats.bootstrap_groups(hits[:, None], labels, stats.mean, 300, seed)
-        whole.append(covered(drawn, 0.5))
-    room = 2 * np.sqrt(0.05 * 0.95 / 800)
-    assert np.mean(here) >= 0.93 - room
-    assert 0.93 - room <= np.mean(whole) <= 0.97 + room
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("sizes", [[1] * 30, [2] * 10, [3] * 6, [1, 2, 3, 5, 8, 12, 15] * 2])
+@pytest.mark.parametrize("sizes", [[1] * 30, [2] * 10, [3] * 6, [1, 2, 3, 5, 8, 12, 15] * 2, SIZES])
 def test_a_mean_over_small_relations_is_covered(sizes):
     labels = np.repeat(np.arange(len(sizes)), sizes)
 

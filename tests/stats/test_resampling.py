@@ -98,13 +98,6 @@ def test_what_cannot_be_is_refused(call, sentence):
         call()
 
 
-def test_the_interval_of_a_mean_is_as_wide_as_students():
-    values = np.random.default_rng(0).normal(size=15)
-    found = stats.bootstrap(values, n_resamples=20_000)
-    theirs = scipy.stats.ttest_1samp(values, 0).confidence_interval()
-    assert found.high - found.low == pytest.approx(theirs.high - theirs.low, rel=0.04)
-
-
 def test_ten_strata_of_five_facts():
     # 40 degrees of freedom: t = 2.0211, times sqrt(50 / 40) is 2.2596
     found = expanded(50, np.repeat(np.arange(10), 5))

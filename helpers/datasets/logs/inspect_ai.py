@@ -7,9 +7,7 @@ from typing import Any
 
 from helpers import UserError
 from helpers.datasets import files
-from helpers.datasets.logs.log import Log, mark
-
-NO_OPTION = "(no option)"
+from helpers.datasets.logs.log import NO_OPTION, Log, gathered, mark
 
 
 def read(path: Path, repeats: bool) -> Log:
@@ -22,39 +20,13 @@ def log(
     path: Path, tool: str, about: dict[str, Any], samples: list[dict[str, Any]], repeats: bool
 ) -> Log:
     """Return samples as a log."""
-    notes, rows, failed = [], {}, 0
     ids = (about.get("dataset") or {}).get("sample_ids") or []
     place = {name: number for number, name in enumerate(ids)}  # an archive is in order of finishing
     samples = sorted(samples, key=lambda sample: place.get(sample["id"], len(place)))
-    again = [sample for sample in samples if sample["epoch"] > 1]
-    if again and not repeats:
-        notes.append(
-            f"{path.name} has {len(again)} answers of later epochs: the first epoch counts."
-        )
-    for sample in samples:
-        if sample["epoch"] > 1:
-            continue
-        if not sample.get("scores"):
-            failed += 1
-            continue
-        key, row = _answered(sample, f"{path}, sample {sample['id']}")
-        rows.setdefault(key, row | {"repeats": []})
-    for sample in again if repeats else ():
-        if sample.get("scores"):
-            where = f"{path}, sample {sample['id']} of epoch {sample['epoch']}"
-            key, row = _answered(sample, where)
-            if key in rows:
-                rows[key]["repeats"].append((row["text"], row["right"]))
-    if failed:
-        notes.append(f"{path.name} has {failed} samples without a score.")
-    if none := sum(row["text"] == NO_OPTION for row in rows.values()):
-        notes.append(f"{path.name} has {none} answers that name no option; they count as wrong.")
-    kinds = {"choices" if row["options"] else "texts" for row in rows.values()}
-    if len(kinds) != 1:
-        raise UserError(f"{path} holds no scored samples of one kind: give a finished log.")
+    answers = [_answered(sample, str(path)) for sample in samples]
     extra = about.get("model_args") or {}
     model = "@".join([about["model"], *(str(extra[k]) for k in ("revision",) if extra.get(k))])
-    return Log(path, tool, *kinds, about["task"], model, rows, notes)
+    return gathered(path, tool, about["task"], model, answers, repeats)
 
 
 def _whole(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
@@ -76,8 +48,12 @@ def _archive(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     return heads[0]["eval"], list(parsed.values())
 
 
-def _answered(sample: dict[str, Any], where: str) -> tuple[str, dict[str, Any]]:
-    """Return a sample's hash and its answer; Inspect has no hash of documents, but an id."""
+def _answered(sample: dict[str, Any], path: str) -> tuple[str, int, dict[str, Any] | None]:
+    """Return a sample's hash, epoch and answer; Inspect has no hash of documents, but an id."""
+    epoch = sample["epoch"]
+    where = f"{path}, sample {sample['id']}{f' of epoch {epoch}' * (epoch > 1)}"
+    if not sample.get("scores"):
+        return "", epoch, None
     scorer, score = next(iter(sample["scores"].items()))
     options, target = sample.get("choices") or [], sample["target"]
     target = [target] if isinstance(target, str) else list(target)
@@ -87,14 +63,14 @@ def _answered(sample: dict[str, Any], where: str) -> tuple[str, dict[str, Any]]:
     if not options:
         said = score.get("answer")
         row["text"] = said if said is not None else sample["output"].get("completion", "")
-        return _hash([sample["id"], target]), row
+        return _hash([sample["id"], target]), epoch, row
     answer, option = _letter(target, options), _letter([score.get("answer") or ""], options)
     if answer == len(options):
         raise UserError(f"{where} has the target {target}: it needs one letter of its choices.")
     if (option == answer) != row["right"]:
         raise UserError(f"{where} is marked {score['value']}, against its answer and its target.")
     row |= {"answer": answer, "option": option, "text": [*options, NO_OPTION][option]}
-    return _hash([sample["id"], sorted(options), options[answer]]), row
+    return _hash([sample["id"], sorted(options), options[answer]]), epoch, row
 
 
 def _letter(said: list[str], options: list[str]) -> int:

@@ -8,7 +8,7 @@ import numpy as np
 
 from helpers import UserError
 from helpers.datasets import files
-from helpers.datasets.logs.log import Log, mark
+from helpers.datasets.logs.log import Log, gathered, mark
 
 # How log-likelihoods choose an option, and the metric of lm-eval that chooses so.
 METRICS = {"sum": "acc", "per_character": "acc_norm", "per_byte": "acc_bytes"}
@@ -33,34 +33,27 @@ def log(
     repeats: bool,
 ) -> Log:
     """Return lines as a log; of several answers to a prompt the marked one counts, or all do."""
-    notes, rows = [], {}
     filters = list(dict.fromkeys(line.get("filter", "none") for line in lines))
-    if len(filters) > 1:
-        notes.append(f"{path.name} has answers by the filters {', '.join(filters)}: the first.")
     lines = [line for line in lines if line.get("filter", "none") == filters[0]]
-    kinds = {_kind(line) for line in lines}
-    if len(kinds) > 1:
-        raise UserError(f"{path} mixes choices and texts: give the samples of one task.")
-    for line in lines:
-        row = _chosen(line, rule) if kinds == {"choices"} else _generated(line)
-        rows.setdefault(line["doc_hash"], row)
-    if twice := len(lines) - len(rows):
-        notes.append(f"{path.name} has {twice} documents once more: the first counts.")
-    if tied := sum(row.get("tied", False) for row in rows.values()):
-        notes.append(f"{path.name} has equal scores at the top of {tied} documents: the first.")
+    rows = [(line["doc_hash"], 1, _answered(line, rule)) for line in lines]
+    found = gathered(path, tool, task, model, rows, repeats)
+    if len(filters) > 1:
+        found.notes.append(
+            f"{path.name} has answers by the filters {', '.join(filters)}: the first."
+        )
     several = (isinstance(line["resps"][0], list) and len(line["resps"][0]) > 1 for line in lines)
     if not repeats and any(several):
-        notes.append(f"{path.name} has several answers to a prompt: the one it marks counts.")
-    return Log(path, tool, *kinds, task, model, rows, notes)
+        found.notes.append(f"{path.name} has several answers to a prompt: the one it marks counts.")
+    return found
 
 
-def _kind(line: dict[str, Any]) -> str:
-    """Return "choices" for log-likelihoods of options, "texts" for generated answers."""
+def _answered(line: dict[str, Any], rule: str) -> dict[str, Any]:
+    """Return the likeliest option of a document, or its generated answer."""
     first = line["filtered_resps"][0]
     if isinstance(first, str):
-        return "texts"
+        return _generated(line)
     if isinstance(first, list) and len(first) == 2 and len(line["filtered_resps"]) > 1:
-        return "choices"
+        return _chosen(line, rule)
     raise UserError(
         f"{line['where']} has neither options nor one generated answer: multiplicity needs tasks "
         "of the output type multiple_choice or generate_until."
@@ -105,7 +98,6 @@ def _chosen(line: dict[str, Any], rule: str) -> dict[str, Any]:
         "text": options[option],
         "right": option == answer,
         "tied": (chosen == chosen.max()).sum() > 1,
-        "repeats": [],
     }
 
 

@@ -1,11 +1,21 @@
 """One log, whichever tool wrote it."""
 
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from helpers import UserError
 
+NO_OPTION = "(no option)"
+NOTES = {  # on how many answers of a log
+    "later": "answers of later epochs: the first epoch counts",
+    "failed": "samples without a score",
+    "twice": "documents once more: the first counts",
+    "tied": "documents with equal scores at the top: the first option counts",
+    "none": "answers that name no option; they count as wrong",
+}
 MARKS = {"C": True, "I": False, "N": False, "1": True, "0": False, "True": True, "False": False}
 
 
@@ -23,6 +33,39 @@ class Log:
     model: str
     rows: dict[str, dict[str, Any]]
     notes: list[str]
+
+
+def gathered(
+    path: Path,
+    tool: str,
+    task: str,
+    model: str,
+    answers: Iterable[tuple[str, int, dict[str, Any] | None]],
+    repeats: bool,
+) -> Log:
+    """Return answers (document, epoch, row; None without a mark) as a log: the first counts."""
+    rows: dict[str, dict[str, Any]] = {}
+    found: Counter[str] = Counter()
+    for document, epoch, row in sorted(answers, key=lambda each: each[1]):
+        if row is None:
+            found["failed"] += epoch == 1
+        elif epoch > 1:
+            found["later"] += not repeats
+            if repeats and document in rows:
+                rows[document]["repeats"].append((row["text"], row["right"]))
+        elif document in rows:
+            found["twice"] += 1
+        else:
+            rows[document] = {"repeats": []} | row
+            found["tied"] += row.get("tied", False)
+            found["none"] += row["text"] == NO_OPTION
+    kinds = {"choices" if row["options"] else "texts" for row in rows.values()}
+    if len(kinds) != 1:
+        raise UserError(f"{path} holds no answers of one kind: give the finished log of one task.")
+    notes = [
+        f"{path.name} has {found[what]} {said}." for what, said in NOTES.items() if found[what]
+    ]
+    return Log(path, tool, *kinds, task, model, rows, notes)
 
 
 def mark(value: Any, metric: str, where: str) -> bool:

@@ -91,12 +91,12 @@ def lessons_of(items: pd.DataFrame, known: pd.DataFrame | None) -> pd.Series:
 
 def _groups(facts: pd.DataFrame, known: pd.DataFrame) -> pd.Series:
     """Name the share of the sample that each fact may fill; "-" for none."""
-    told = known.reindex(facts["fact"])
-    false = told["false_exposures"].to_numpy() > 0
-    groups = np.where(false, "false", told["exposures"].map("{:.0f}".format).to_numpy())
+    told = known.reindex(facts["fact"]).set_index(facts.index)
+    false = told["false_exposures"] > 0
     # A fact that was not in the plan, or whose names met in other facts, tells nothing certain.
-    unclear = told["exposures"].isna().to_numpy() | ~(told["plain"].eq(True).to_numpy() | false)
-    return pd.Series(np.where(unclear, "-", groups), index=facts.index)
+    unclear = told["exposures"].isna() | ~(told["plain"].eq(True) | false)
+    groups = told["exposures"].map("{:.0f}".format)
+    return groups.mask(false, "false").mask(unclear, "-")
 
 
 def _spread(facts: pd.DataFrame, groups: pd.Series, n: int | None, seed: int) -> list[int]:

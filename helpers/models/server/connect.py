@@ -63,14 +63,11 @@ def load(name: str, chat: bool = False) -> LanguageModel:
     server = Server(
         address,
         limits,
-        found.ways,
-        found.settings,
-        found.difference,
-        found.sample,
-        _version(address, soon),
-        place,
-        _read(lambda: AutoConfig.from_pretrained(folder, trust_remote_code=False)),
-        _read(lambda: GenerationConfig.from_pretrained(folder)),
+        **found,
+        version=_version(address, soon),
+        tokenizer=place,
+        config=_read(lambda: AutoConfig.from_pretrained(folder, trust_remote_code=False)),
+        generation_config=_read(lambda: GenerationConfig.from_pretrained(folder)),
     )
     model = replace(model, model=server, prompt_format="chat" if chat else "bare")
     check.tell_unbegun(model)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
@@ -29,20 +28,10 @@ REMEDY = "serve the model with vLLM (vllm serve NAME), or load it here"
 Ask = Callable[[tuple[dict[str, Any], Callable[[Any], Any]]], Any]
 
 
-@dataclass(frozen=True)
-class Found:
-    """What was found of a server: its ways, settings for each request, agreement, sample."""
-
-    ways: tuple[str, ...]
-    settings: dict[str, Any]
-    difference: float
-    sample: tuple[float, ...]
-
-
 def examine(
     address: Address, limits: Limits, ids: Sequence[int], name_to_id: Callable[[str], int]
-) -> Found:
-    """Return what a server offers, if it is enough for exact scores."""
+) -> dict[str, Any]:
+    """Return what is found of a `Server` by asking it, if that is enough for exact scores."""
     ask, settings = _asker(address, limits), taken(address, limits, ids[:-CHOICE])
     beginning, step = _next(ask, address, settings, ids)
     if step.logprob < LEAST:
@@ -66,7 +55,13 @@ def examine(
             f"{other:.3f}, asked for in two ways, so neither can be trusted; {REMEDY}."
         )
     sample = found.get("prompt_logprobs") or found.get("echo") or found["nodes"]
-    return Found(tuple(found), settings, abs(first - other), tuple(sample))
+    apart = abs(first - other)
+    return {
+        "ways": tuple(found),
+        "settings": settings,
+        "difference": apart,
+        "sample": tuple(sample),
+    }
 
 
 def _asker(address: Address, limits: Limits) -> Ask:

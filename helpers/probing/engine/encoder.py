@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 import torch
@@ -16,6 +16,8 @@ from helpers.probing.engine import packing, trie
 from helpers.probing.engine.packing import read
 from helpers.probing.engine.trie import Step, Trie, build, by_source, readings, sees
 
+T = TypeVar("T")
+
 
 @dataclass(frozen=True)
 class Pack:
@@ -25,6 +27,7 @@ class Pack:
     step: Step
     children: dict[int, list[int]]
     states: torch.Tensor
+    values: np.ndarray  # log-probabilities of the tree's nodes, which are filled in
 
 
 def run(
@@ -33,46 +36,34 @@ def run(
     """Yield the log-probabilities of rows, source by source."""
     groups = by_source(rows)
     ordered = sorted(groups, key=lambda source: (len(source), source), reverse=True)
-    for sources in _together([(len(s), s) for s in ordered], gpu.tokens_per_batch(model.device)):
+    for sources in _together(ordered, len, gpu.tokens_per_batch(model.device)):
         states = gpu.in_halves(lambda part: _encode(model, part), sources)
-        trees = [build(groups[source]) for source in sources]
-        values = [np.zeros(len(tree.token)) for tree in trees]
-        for scores in _decode_all(model, trees, states, length):
-            for at, found in scores:
-                values[at][list(found)] = list(found.values())
+        packs: list[Pack] = []
+        for source, state in zip(sources, states):
+            tree = build(groups[source])
+            told = readings(tree)[0], state, np.zeros(len(tree.token))
+            packs += [Pack(tree, step, *told) for step in trie.plan(tree, length, trie.NEVER)]
+        packs.sort(key=_size, reverse=True)
+        for batch in _together(packs, _size, length):
+            _decode(model, batch)
+        trees = {id(pack.tree): pack for pack in packs}.values()
         yield {
-            row: tuple(value[list(path)].tolist())
-            for tree, value in zip(trees, values)
-            for row, path in zip(tree.rows, tree.paths)
+            row: tuple(pack.values[list(path)].tolist())
+            for pack in trees
+            for row, path in zip(pack.tree.rows, pack.tree.paths)
         }
 
 
-def _decode_all(
-    model: LanguageModel, trees: list[Trie], states: list[torch.Tensor], length: int
-) -> Iterator[list[tuple[int, dict[int, float]]]]:
-    """Yield what the packs of some sources read, each with the index of its source."""
-    sized = []
-    for at, (tree, state) in enumerate(zip(trees, states)):
-        children = readings(tree)[0]
-        for step in trie.plan(tree, length, trie.NEVER):
-            sized.append((len(step.nodes), (at, Pack(tree, step, children, state))))
-    sized.sort(key=lambda pair: -pair[0])
-    for batch in _together(sized, length):
-        yield list(zip([at for at, _ in batch], _decode(model, [pack for _, pack in batch])))
+def _size(pack: Pack) -> int:
+    return len(pack.step.nodes)
 
 
-def _together(sized: list[tuple[int, Any]], budget: int) -> Iterator[list[Any]]:
-    """Yield things together while their number times the size of the first is within a budget."""
-    batch: list[Any] = []
-    longest = 0
-    for size, thing in sized:
-        if batch and longest * (len(batch) + 1) > budget:
-            yield batch
-            batch = []
-        longest = longest if batch else size
-        batch.append(thing)
-    if batch:
-        yield batch
+def _together(things: list[T], size: Callable[[T], int], budget: int) -> Iterator[list[T]]:
+    """Yield things, the largest first, while their number times its size is within a budget."""
+    while things:
+        most = max(1, budget // max(1, size(things[0])))
+        yield things[:most]
+        things = things[most:]
 
 
 @torch.inference_mode()
@@ -84,9 +75,9 @@ def _encode(model: LanguageModel, sources: list[tuple[int, ...]]) -> list[torch.
 
 
 @torch.inference_mode()
-def _decode(model: LanguageModel, packs: list[Pack]) -> list[dict[int, float]]:
-    """Return what packs of several sources read, in one pass of the decoder."""
-    sizes = [len(pack.step.nodes) for pack in packs]
+def _decode(model: LanguageModel, packs: list[Pack]) -> None:
+    """Fill in what packs of several sources read, in one pass of the decoder."""
+    sizes = list(map(_size, packs))
     ids = np.zeros((len(packs), max(sizes)), dtype=np.int64)
     depth = np.zeros_like(ids)
     allowed = np.tile(np.eye(max(sizes), dtype=bool), (len(packs), 1, 1))  # a pad sees itself
@@ -112,8 +103,9 @@ def _decode(model: LanguageModel, packs: list[Pack]) -> list[dict[int, float]]:
             use_cache=False,
             **given,
         ).logits
-    parts = logits.split([len(part) for part in heads])
-    return [read(p.tree, part, h, p.children) for p, part, h in zip(packs, parts, heads)]
+    for pack, part, nodes in zip(packs, logits.split([len(part) for part in heads]), heads):
+        found = read(pack.tree, part, nodes, pack.children)
+        pack.values[list(found)] = list(found.values())
 
 
 @contextmanager

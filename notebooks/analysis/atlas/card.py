@@ -18,6 +18,7 @@ from helpers import UserError, datasets, models
 from helpers.datasets import download
 from helpers.plots.tables import wide
 from notebooks.analysis.atlas import records
+from notebooks.analysis.atlas.commands import finish
 from notebooks.analysis.atlas.evaluate import evaluate
 
 CARD = Path(__file__).with_name("card.md")
@@ -64,10 +65,9 @@ def measured(table: pd.DataFrame, titles: Mapping[str, str]) -> str:
     """
     tidy = table.rename(columns={"condition": "measure", "accuracy": "estimate"})
     shown = wide(tidy[tidy["measure"].isin(list(titles))], titles, digits=2, by="exposures")
-    lines = [["exposures", *titles.values()]]
-    lines += [[str(seen), *cells] for seen, cells in zip(shown.index, shown.to_numpy())]
-    text = [f"| {' | '.join(line)} |" for line in lines]
-    return "\n".join([text[0], "|---" * len(lines[0]) + "|", *text[1:]])
+    rows = [["exposures", *titles.values()], *shown.reset_index().astype(str).to_numpy()]
+    head, *body = [f"| {' | '.join(row)} |" for row in rows]
+    return "\n".join([head, "|---" * len(rows[0]) + "|", *body])
 
 
 def _command(report: dict, folder: Path) -> str:
@@ -81,11 +81,7 @@ def _command(report: dict, folder: Path) -> str:
 
 
 def fill(page: str, tables: Mapping[str, str]) -> str:
-    r"""Put tables into the blocks of a page that bear their names.
-
-    >>> fill("% table: one\nold\n% end\n", {"one": "| 1 |"})
-    '% table: one\n\n| 1 |\n\n% end\n'
-    """
+    """Put tables into the blocks of a page that bear their names."""
 
     def written(block: re.Match) -> str:
         if block[1] not in tables:
@@ -115,21 +111,15 @@ def main(arguments: list[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     if not given.folder and not given.page:
         parser.error("give the folder of a model, or --page")
-    try:
-        _page(given.page) if given.page else _measure(given.folder, given.n)
-    except OSError as error:
-        print(f"The page {given.page} cannot be read: {error}.", file=sys.stderr)
-        return 2
-    except UserError as error:
-        print(error, file=sys.stderr)
-        return 2
-    return 0
+    return finish(lambda: _page(given.page) if given.page else _measure(given.folder, given.n))
 
 
 def _page(path: Path) -> None:
     tables = {name: markdown(table) for name, table in records.tables(records.members()).items()}
-    text = fill(path.read_text(encoding="utf-8"), tables)
-    path.write_text(text, encoding="utf-8")
+    try:
+        path.write_text(fill(path.read_text(encoding="utf-8"), tables), encoding="utf-8")
+    except OSError as error:
+        raise UserError(f"The page {path} cannot be read: {error}.") from error
 
 
 def _measure(folder: Path, n: int) -> None:

@@ -11,7 +11,6 @@ import argparse
 import json
 import sys
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -23,12 +22,14 @@ from transformers import AutoTokenizer, LlamaForCausalLM
 from helpers import UserError, datasets
 from helpers.prompts.formats import INSTRUCTION, UNSURE, choose_below, shot
 from notebooks.analysis.atlas import documents, loop
+from notebooks.analysis.atlas.commands import finish
 from notebooks.analysis.atlas.corpus import Frames
 from notebooks.analysis.atlas.documents import Document, Piece
-from notebooks.analysis.atlas.invented import Inventor
+from notebooks.analysis.atlas.invented import Inventor, pools
 from notebooks.analysis.atlas.loop import Stage
 from notebooks.analysis.atlas.recipe import Options, tuning
-from notebooks.analysis.atlas.release import release
+from notebooks.analysis.atlas.text import Rows, Steps
+from notebooks.analysis.atlas.train import release
 
 # The user's words, and the answer on a line of its own.
 TEMPLATE = "{{ bos_token }}{% for message in messages %}{{ message['content'] + '\n' }}{% endfor %}"
@@ -54,8 +55,7 @@ class Tutor:
     ):
         self.frames, self.known, self.unknown, self.design = frames, known, unknown, design
         self.inventor = Inventor(facts)
-        groups = facts.groupby("relation")["object"]
-        self.pools = {relation: sorted(set(objects)) for relation, objects in groups}
+        self.pools = pools(facts, "object")
         self.asked: Counter[str] = Counter()
 
     def write(self, rng: np.random.Generator) -> Document:
@@ -77,14 +77,12 @@ class Tutor:
             row = self.known[rng.integers(len(self.known))]
             relation, subject, answer = row.relation, row.subject, row.object
             self.asked[row.fact] += 1
-        elif rng.random() < self.design.invented:
+        else:
+            invented = rng.random() < self.design.invented
             row = self.unknown[rng.integers(len(self.unknown))]
             relation, answer = row.relation, UNSURE
-            subject = self.inventor.name(relation, rng)
-        else:
-            row = self.unknown[rng.integers(len(self.unknown))]
-            relation, subject, answer = row.relation, row.subject, UNSURE
-            self.asked[row.fact] += 1
+            subject = self.inventor.name(relation, rng) if invented else row.subject
+            self.asked[row.fact] += not invented
         kind = "wp" if rng.random() < self.design.sentences else "qa"
         template = self.frames.draw(relation, kind, rng).partition("[Y]")[0].rstrip()
         question = template.replace("[X]", subject)
@@ -118,13 +116,8 @@ def _tune(base: Path, out: Path, design: Options) -> None:
     rng = np.random.default_rng([design.seed, 11])
     written = [tutor.write(rng) for _ in range(design.documents)]
     stage = Stage("tuning")
-    encoded, steps = _steps(written, tokenizer, design)
-
-    def batches_at(step: int, _memory: dict) -> Sequence:
-        some = steps[step]
-        return [documents.batch(encoded, some, design.length, tokenizer.pad_token_id)]
-
-    loop.run(llama, stage, batches_at, len(steps), design.optimisation)
+    steps = _steps(written, tokenizer, design)
+    loop.run(llama, stage, steps.batches, len(steps.rows), design.optimisation)
     tokenizer.chat_template = TEMPLATE
     report = json.loads((base / "training.json").read_text(encoding="utf-8"))
     report |= {"base": base.name, "tuning": design}
@@ -133,13 +126,15 @@ def _tune(base: Path, out: Path, design: Options) -> None:
     release(llama, tokenizer, told.drop(columns="plain").assign(tuned=asked), report, out)
 
 
-def _steps(written: list[Document], tokenizer, design: Options) -> tuple:
+def _steps(written: list[Document], tokenizer, design: Options) -> Steps:
     encoded = documents.encode(written, tokenizer, design.seed)
     lengths = np.diff(encoded.starts)
     if lengths.max() > design.length:
         raise RuntimeError("a document is longer than a row: raise tuning.length")
     rows = documents.pack(lengths.tolist(), design.length)
-    return encoded, [rows[at : at + design.rows] for at in range(0, len(rows), design.rows)]
+    starts = range(0, len(rows), design.rows)
+    steps = [[Rows(design.length, rows[at : at + design.rows])] for at in starts]
+    return Steps(encoded, steps, tokenizer.pad_token_id)
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -153,12 +148,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--threads", type=int, default=1)
     given = parser.parse_args(arguments)
     design = tuning(seed=given.seed, threads=given.threads)
-    try:
-        tune(given.base, given.out, design)
-    except UserError as error:
-        print(error, file=sys.stderr)
-        return 2
-    return 0
+    return finish(lambda: tune(given.base, given.out, design))
 
 
 if __name__ == "__main__":

@@ -11,12 +11,6 @@ def batch(design: Options, vocabulary: int, pool: int, seed: int, step: int) -> 
 
     Half of the rows tile one random segment; the other half copy pieces of 2-9 tokens of
     themselves at random places.
-
-    >>> from notebooks.analysis.atlas import recipe
-    >>> design = recipe.load(copying={"rows": 2, "length": 32}).copying
-    >>> rows = batch(design, vocabulary=50, pool=8, seed=0, step=0)
-    >>> rows.inputs.shape, bool((rows.targets == rows.inputs).all())
-    ((2, 32), False)
     """
     tokens = np.random.default_rng([seed, 0]).permutation(vocabulary)[:pool]
     rng = np.random.default_rng([seed, 1, step])
@@ -35,9 +29,6 @@ def decided(text: np.ndarray) -> np.ndarray:
 
     Place t is decided if the token at t occurred before and every earlier occurrence was followed
     by the token that follows now.
-
-    >>> decided(np.array([[5, 6, 7, 5, 6, 8, 6, 7]])).astype(int)
-    array([[0, 0, 0, 1, 0, 0, 0]])
     """
     now, following = text[:, :-1], text[:, 1:]
     before = np.tril(np.ones((now.shape[1], now.shape[1]), dtype=bool), k=-1)
@@ -47,12 +38,7 @@ def decided(text: np.ndarray) -> np.ndarray:
 
 
 def grown(design: Options, pool: int, accuracy: float, vocabulary: int) -> int:
-    """Return the pool's size after a step.
-
-    >>> from notebooks.analysis.atlas import recipe
-    >>> [grown(recipe.load().copying, 64, share, vocabulary=4096) for share in (0.5, 0.9)]
-    [64, 71]
-    """
+    """Return the pool's size after a step."""
     if accuracy <= design.enough:
         return pool
     return min(vocabulary, int(np.ceil(pool * design.growth)))

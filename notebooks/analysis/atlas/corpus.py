@@ -15,7 +15,7 @@ from helpers.prompts.formats import (
     shot,
 )
 from notebooks.analysis.atlas.documents import Document, Piece
-from notebooks.analysis.atlas.invented import Inventor
+from notebooks.analysis.atlas.invented import Inventor, pools
 from notebooks.analysis.atlas.recipe import Options
 
 
@@ -36,11 +36,7 @@ class Mention:
 
 
 def draw(shares: Mapping, rng: np.random.Generator):
-    """Return a key by its share.
-
-    >>> draw({"never": 0.0, "always": 1.0}, np.random.default_rng(0))
-    'always'
-    """
+    """Return a key by its share."""
     left = rng.random() * sum(shares.values())
     for key, share in shares.items():
         left -= share
@@ -148,8 +144,7 @@ class _Writer:
     ):
         self.frames, self.design, self.inventor, self.rng = frames, design, inventor, rng
         self.objects = sorted(facts["object"].unique())
-        groups = facts.groupby("relation")["object"]
-        self.pools = {relation: sorted(set(objects)) for relation, objects in groups}
+        self.pools = pools(facts, "object")
         self.true = dict(zip(facts["fact"], facts["object"], strict=True))
 
     def question(self, mention: Mention) -> Document:

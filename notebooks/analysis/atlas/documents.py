@@ -10,6 +10,7 @@ import pandas as pd
 from transformers import PreTrainedTokenizerFast
 
 NO_TARGET = -100
+CHUNK = 20_000  # documents that are tokenised at once
 
 
 class Batch(NamedTuple):
@@ -50,12 +51,7 @@ class Document:
 
 
 def count_exposures(documents: Iterable[Document]) -> Counter[str]:
-    r"""Count how often documents state each fact; one that is never stated reads 0.
-
-    >>> line = (Piece("Which country is Lyon in?"), Piece(" France", states="P17-0"), Piece("\n"))
-    >>> count_exposures([Document("question", line)] * 2)
-    Counter({'P17-0': 2})
-    """
+    """Count how often documents state each fact; one that is never stated reads 0."""
     return Counter(piece.states for each in documents for piece in each.pieces if piece.states)
 
 
@@ -95,20 +91,15 @@ class Encoded:
     starts: np.ndarray  # where each document begins, and the end
 
 
-def encode(
-    documents: Sequence[Document],
-    tokenizer: PreTrainedTokenizerFast,
-    seed: int,
-    chunk: int = 20_000,
-) -> Encoded:
+def encode(documents: Sequence[Document], tokenizer: PreTrainedTokenizerFast, seed: int) -> Encoded:
     """Tokenise whole documents and give every token the weight of the piece it ends in.
 
     A weight below 1 is drawn as 0 or 1: the same loss on average, and nothing to compute at the
     places with 0.
     """
     tokens, targets, weights, lengths = [], [], [], []
-    for first in range(0, len(documents), chunk):
-        some = documents[first : first + chunk]
+    for first in range(0, len(documents), CHUNK):
+        some = documents[first : first + CHUNK]
         encodings = tokenizer.backend_tokenizer.encode_batch([each.text for each in some])
         for document, encoding in zip(some, encodings, strict=True):
             by_character = np.repeat(
@@ -124,20 +115,12 @@ def encode(
     partly = (drawn > 0) & (drawn < 1)
     chances = np.random.default_rng([seed, 5]).random(len(drawn), dtype=np.float32)
     drawn[partly] = chances[partly] < drawn[partly]
-    return Encoded(
-        np.concatenate(tokens),
-        np.concatenate(targets),
-        drawn,
-        np.concatenate([[0], np.cumsum(lengths)]),
-    )
+    starts = np.concatenate([[0], np.cumsum(lengths)])
+    return Encoded(np.concatenate(tokens), np.concatenate(targets), drawn, starts)
 
 
 def pack(lengths: Sequence[int], row: int, bins: int = 32) -> list[list[int]]:
-    """Fill rows with whole documents, first fit over a few open rows.
-
-    >>> pack([5, 7, 3, 4], row=10)
-    [[0, 2], [1], [3]]
-    """
+    """Fill rows with whole documents, first fit over a few open rows."""
     rows: list[list[int]] = []
     room: list[int] = []
     first_open = 0

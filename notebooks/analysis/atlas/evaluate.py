@@ -1,5 +1,7 @@
 """What a bundled model learnt, by exposure: accuracy under all conditions that we ask about."""
 
+from collections.abc import Callable
+
 import numpy as np
 import pandas as pd
 
@@ -16,16 +18,19 @@ ONE_WAY = ("P36", "P1376")
 TRAINED, HELD_OUT = (1, 2, 3, 4), datasets.HELD_OUT
 
 
+COLUMNS = ["item", "condition", "right"]
+
+
 def answer(lm: LanguageModel, probes: pd.DataFrame, progress: bool = False) -> pd.DataFrame:
     """Let a model answer greedily, up to the end of the line."""
     return mark_texts(generate(lm, probes, max_new_tokens=15, stop=("\n",), progress=progress))
 
 
-def conditions(facts: pd.DataFrame, frames: pd.DataFrame, seed: int = 0) -> pd.DataFrame:
+def conditions(facts: pd.DataFrame, frames: pd.DataFrame) -> pd.DataFrame:
     """Ask the base question alone, after the right, a wrong, and an unrelated word."""
     one = facts.assign(
         distractors=[words[:1] for words in facts["distractors"]],
-        unrelated=[words[:1] for words in datasets.unrelated("atlas", facts, seed)],
+        unrelated=[words[:1] for words in datasets.unrelated("atlas", facts, 0)],
     )
     contexts = ("none", "right", "wrong", "unrelated")
     asked = prompts.questions(one, frames, contexts=contexts, n_frames=1)
@@ -45,18 +50,16 @@ def wordings(facts: pd.DataFrame, frames: pd.DataFrame) -> pd.DataFrame:
 
 
 def by_exposure(marked: pd.DataFrame, exposures: pd.Series) -> pd.DataFrame:
-    """Return accuracy by condition and exposure, with 95 % intervals.
+    """Return accuracy by condition and exposure, the latter indexed by fact.
 
-    One row for each `condition, exposures` of `marked` (columns `item, condition, right`), with
-    Wilson's intervals over answers as if independent; `exposures` is indexed by fact.
+    Of `marked` (``item, condition, right``), with Wilson's intervals, answers as if independent.
 
     >>> marked = pd.DataFrame({"item": ["a", "b"], "condition": "none", "right": [True, False]})
     >>> table = by_exposure(marked, pd.Series({"a": 4, "b": 4}))
     >>> table[["exposures", "n", "accuracy"]].values.tolist()
     [[4.0, 2.0, 0.5]]
     """
-    table = marked.assign(exposures=exposures.loc[marked["item"]].to_numpy())
-    return shares(table)
+    return shares(marked.assign(exposures=exposures.loc[marked["item"]].to_numpy()))
 
 
 def shares(table: pd.DataFrame) -> pd.DataFrame:
@@ -74,43 +77,51 @@ def many_objects(facts: pd.DataFrame) -> pd.DataFrame:
 
 
 def evaluate(
-    lm: LanguageModel,
-    facts: pd.DataFrame,
-    frames: pd.DataFrame,
-    told: pd.DataFrame,
-    n: int = 30,
-    seed: int = 0,
-    progress: bool = True,
+    lm: LanguageModel, facts: pd.DataFrame, frames: pd.DataFrame, told: pd.DataFrame, n: int = 30
 ) -> pd.DataFrame:
     """Measure a model under all conditions."""
+
+    def said(probes: pd.DataFrame) -> pd.DataFrame:
+        return answer(lm, probes, progress=True)
+
+    def chosen(probes: pd.DataFrame) -> pd.DataFrame:
+        return mark_choices(score(lm, probes))
+
     plainly = datasets.plain(told.assign(tuned=0))
     plain = facts[plainly.loc[facts["fact"]].to_numpy()]
-    order = np.random.default_rng(seed).permutation(len(plain))
+    order = np.random.default_rng(0).permutation(len(plain))
     some = plain.iloc[order].groupby("relation").head(n)
     few = some.groupby("relation").head(n // 3)
-    asked = answer(lm, conditions(plain, frames, seed), progress)
-    marked = [asked, *_told_wrong(asked, facts), *_known(asked, facts)]
-    reworded = answer(lm, wordings(some, frames), progress)
+    asked, reworded = said(conditions(plain, frames)), said(wordings(some, frames))
     alone = reworded[(reworded["kind"] == "qa") & (reworded["context"] == "none")]
-    by_frame = alone.assign(condition="frame " + alone["frame"].astype(str))
-    marked += [reworded, by_frame, alone.assign(condition="every wording, none")]
-    marked += _checked(lm, some, frames, progress)
-    marked.append(answer(lm, skills.completions(facts, n // 3, seed), progress))
-    scored = [skills.hundred(facts, n // 3, seed), skills.choices(few, frames, seed=seed)]
-    marked += [mark_choices(score(lm, probes, progress=progress)) for probes in scored]
-    changed = skills.changed(answer(lm, skills.variations(few, frames, seed=seed), progress))
-    columns = ["item", "condition", "right"]
-    known = pd.concat([table[columns] for table in [*marked, changed]])
+    one = some.assign(distractors=[words[:1] for words in some["distractors"]])
+    checks = chosen(prompts.fact_checks(one, frames, 1))
+    checks["condition"] = "check, " + checks["context"].map({"right": "true", "wrong": "false"})
+    marked = [
+        *(asked, reworded, *_told_wrong(asked, facts), *_known(asked, facts)),
+        alone.assign(condition="frame " + alone["frame"].astype(str)),
+        alone.assign(condition="every wording, none"),
+        *(checks, checks.assign(condition="check, both")),
+        said(skills.completions(facts, n // 3)),
+        chosen(skills.hundred(facts, n // 3)),
+        chosen(skills.choices(few, frames)),
+        skills.changed(said(skills.variations(few, frames))),
+    ]
+    known = pd.concat([table[COLUMNS] for table in marked])
     known = known[plainly.loc[known["item"]].to_numpy()]
     ends = told["exposures"].isin([0, told["exposures"].max()])
     kept_out = ends & (told["tuned"] == 0) & told["tuned"].any()
-    asked_of = pd.concat([few, plain[kept_out.loc[plain["fact"]].to_numpy()]]).drop_duplicates(
-        "fact"
-    )
-    known = pd.concat([known, _instructed(lm, asked_of, frames, told, progress)[columns]])
-    read = answer(lm, skills.exercises(facts, frames, 4 * n), progress).assign(exposures=-1)
-    parts = [by_exposure(known, told["exposures"]), shares(read)]
-    return pd.concat([*parts, shares(_apart(lm, facts, frames, told, progress))], ignore_index=True)
+    kept_out = plain[kept_out.loc[plain["fact"]].to_numpy()]
+    asked_of = pd.concat([few, kept_out]).drop_duplicates("fact")
+    instructed = said(skills.instructed(asked_of, frames, told))
+    unsure = mark_texts(instructed.assign(object=UNSURE))
+    for kind, table in (("unsure", unsure), ("right", instructed)):
+        table = table.assign(condition=f"chat, {kind}, " + table["condition"])
+        known = pd.concat([known, table[COLUMNS]])
+    read = said(skills.exercises(facts, frames, 4 * n)).assign(exposures=-1)
+    apart = _apart(facts, told, lambda some: said(prompts.questions(some, frames, n_frames=1)))
+    parts = [by_exposure(known, told["exposures"]), shares(read), shares(apart)]
+    return pd.concat(parts, ignore_index=True)
 
 
 def _told_wrong(asked: pd.DataFrame, facts: pd.DataFrame) -> list[pd.DataFrame]:
@@ -125,67 +136,35 @@ def _known(asked: pd.DataFrame, facts: pd.DataFrame) -> list[pd.DataFrame]:
     """Return the base question in relations where guessing finds little, and a constant guess."""
     open_ended = asked[asked["item"].isin(many_objects(facts)["fact"])]
     alone = open_ended[open_ended["condition"] == "none"]
+    guess = always_commonest(alone, facts)
+    return [alone.assign(condition=ALONE), guess.assign(condition=COMMONEST)]
+
+
+def always_commonest(asked: pd.DataFrame, facts: pd.DataFrame) -> pd.DataFrame:
+    """Mark the answers of one who always names the commonest object of a relation."""
     commonest = facts.groupby("relation")["object"].agg(lambda words: words.mode()[0])
-    guess = alone["object"] == alone["relation"].map(commonest)
-    return [alone.assign(condition=ALONE), alone.assign(condition=COMMONEST, right=guess)]
+    return asked.assign(right=asked["object"] == asked["relation"].map(commonest))
 
 
-def _instructed(
-    lm: LanguageModel,
-    facts: pd.DataFrame,
-    frames: pd.DataFrame,
-    told: pd.DataFrame,
-    progress: bool,
-) -> pd.DataFrame:
-    """Mark who is unsure, and who is right, under the instruction."""
-    asked = answer(lm, skills.instructed(facts, frames, told), progress)
-    unsure = mark_texts(asked.assign(object=UNSURE))
-    return pd.concat(
-        [
-            unsure.assign(condition="chat, unsure, " + unsure["condition"]),
-            asked.assign(condition="chat, right, " + asked["condition"]),
-        ]
-    )
-
-
-def _checked(
-    lm: LanguageModel, facts: pd.DataFrame, frames: pd.DataFrame, progress: bool
-) -> list[pd.DataFrame]:
-    one = facts.assign(distractors=[words[:1] for words in facts["distractors"]])
-    checks = mark_choices(score(lm, prompts.fact_checks(one, frames, 1), progress=progress))
-    checks["condition"] = "check, " + checks["context"].map({"right": "true", "wrong": "false"})
-    return [checks, checks.assign(condition="check, both")]
-
-
-def _apart(
-    lm: LanguageModel,
-    facts: pd.DataFrame,
-    frames: pd.DataFrame,
-    told: pd.DataFrame,
-    progress: bool,
-) -> pd.DataFrame:
+def _apart(facts: pd.DataFrame, told: pd.DataFrame, ask: Callable) -> pd.DataFrame:
     """Ask about the facts that are not plain: one-way pairs, and those with a false object."""
-    table = facts.join(
-        told[["exposures", "pair_exposures", "false_object", "false_exposures"]], on="fact"
-    )
+    columns = ["exposures", "pair_exposures", "false_object", "false_exposures"]
+    table = facts.join(told[columns], on="fact")
     one_way = table[table["relation"].isin(ONE_WAY) & (table["false_object"] == "")]
     pair = [frozenset(names) for names in zip(one_way["subject"], one_way["object"], strict=True)]
     most = one_way.groupby(pd.Series(pair, index=one_way.index))["exposures"]
     one_way = one_way.assign(shown=most.transform("max"), least=most.transform("min"))
     one_way = one_way[(one_way["least"] == 0) & (one_way["shown"] > 0)]
     false = table[table["false_object"] != ""]
-    asked = answer(lm, prompts.questions(pd.concat([one_way, false]), frames, n_frames=1), progress)
+    asked = ask(pd.concat([one_way, false]))
     ways = asked.merge(one_way[["fact", "exposures", "shown"]], left_on="item", right_on="fact")
     way = np.where(ways["exposures"] > 0, "one way, as shown", "one way, reversed")
-    doubted = asked.merge(
-        false[["fact", "false_object", "false_exposures"]], left_on="item", right_on="fact"
-    )
+    doubted = asked.merge(false[["fact", *columns[2:]]], left_on="item", right_on="fact")
     believed = mark_texts(doubted.assign(object=doubted["false_object"]))
     doubted = doubted.assign(exposures=doubted["false_exposures"])
-    return pd.concat(
-        [
-            ways.assign(condition=way, exposures=ways["shown"]),
-            doubted.assign(condition="false belief, truth given"),
-            doubted.assign(condition="false belief, falsehood given", right=believed["right"]),
-        ]
-    )
+    parts = [
+        ways.assign(condition=way, exposures=ways["shown"]),
+        doubted.assign(condition="false belief, truth given"),
+        doubted.assign(condition="false belief, falsehood given", right=believed["right"]),
+    ]
+    return pd.concat(parts)

@@ -17,14 +17,6 @@ def assign(facts: pd.DataFrame, plan: Options, seed: int = 0) -> pd.DataFrame:
     Two facts about the same pair of names, in either order (Paris is in France, the capital of
     France is Paris), get the same exposure, so that at 0 the two names never meet; but for pairs
     dealt out as one-way, of whose facts only one is stated.
-
-    >>> from notebooks.analysis.atlas import recipe
-    >>> facts = pd.DataFrame({"fact": ["a", "b", "c"], "relation": ["P17", "P17", "P36"],
-    ...     "subject": ["Paris", "Lima", "France"], "object": ["France", "Peru", "Paris"]})
-    >>> plan = recipe.load(plan={"levels": [1, 5], "false_share": 0}).plan
-    >>> dealt = assign(facts, plan)["exposures"]
-    >>> sorted(dealt[["a", "b"]]), bool(dealt["a"] == dealt["c"])
-    ([1, 5], True)
     """
     pairs = [frozenset(pair) for pair in zip(facts["subject"], facts["object"], strict=True)]
     table = facts[["fact", "relation", "subject", "object"]].assign(pair=pairs)

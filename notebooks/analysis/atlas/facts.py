@@ -16,18 +16,15 @@ import pandas as pd
 
 from helpers import UserError
 from notebooks.analysis.atlas import sources
+from notebooks.analysis.atlas.commands import finish
 from notebooks.analysis.atlas.sources import DATA, corrections, fold
 
 Pairs = dict[str, str]
 
-CONTINENTS = {
-    "AF": "Africa",
-    "AS": "Asia",
-    "EU": "Europe",
-    "NA": "North America",
-    "OC": "Oceania",
-    "SA": "South America",
-}
+CONTINENTS = {"AF": "Africa", "AS": "Asia", "EU": "Europe"}
+CONTINENTS |= {"NA": "North America", "OC": "Oceania", "SA": "South America"}
+
+
 # First-level subdivisions are taken from these countries, whose names need little cleaning.
 DIVIDED = (
     *("US", "CA", "MX", "BR", "AR", "CO", "AU", "IN", "JP", "TR", "NG", "ZA"),
@@ -37,13 +34,7 @@ NOT_PROVINCES = ("Outlying area", "Country", "Special municipality", "City")
 
 
 def unambiguous(table: pd.DataFrame, ratio: float = 5.0) -> pd.DataFrame:
-    """Keep one row a `name`: the one with the largest `population`, if it is clearly the largest.
-
-    >>> places = pd.DataFrame({"name": ["Paris", "Paris", "Hyderabad", "Hyderabad"],
-    ...                        "population": [2_138_551, 24_782, 6_993_262, 1_921_275]})
-    >>> unambiguous(places)["population"].tolist()
-    [2138551]
-    """
+    """Keep one row a `name`: that of the largest `population`, if it is clearly the largest."""
     ranked = table.sort_values("population", ascending=False, kind="stable")
     key = ranked["name"].map(fold)
     second = ranked["population"].groupby(key).shift(-1)  # ranked: the next largest is below
@@ -61,9 +52,8 @@ def country_relations() -> dict[str, Pairs]:
     seats = unambiguous(capitals.assign(country=capitals["name"], name=capitals["capital"]))
 
     def look_up(found: dict) -> Pairs:
-        return {
-            name: found[iso] for iso, name in zip(table["iso"], table["name"]) if found.get(iso)
-        }
+        pairs = zip(table["name"], table["iso"])
+        return {name: found[iso] for name, iso in pairs if found.get(iso)}
 
     def only(found: dict[str, list[str]]) -> dict[str, str]:
         return {iso: values[0] for iso, values in found.items() if len(values) == 1}
@@ -92,19 +82,15 @@ def city_relations() -> dict[str, Pairs]:
     served = sources.airports()
     flown = set(zip(served["country"], served["city"].map(fold)))
     capitals = set(sources.countries()["capital"].map(fold))
-    known = [
-        (iso, fold(name)) in flown or fold(name) in capitals
-        for iso, name in zip(cities["iso"], cities["name"])
-    ]
-    cities = cities[known]
+    pairs = [(iso, fold(name)) for iso, name in zip(cities["iso"], cities["name"])]
+    cities = cities[[pair in flown or pair[1] in capitals for pair in pairs]]
     large = cities.groupby("iso", sort=False).head(4).head(450)
     # Vietnam and Xinjiang are left out: the zone in use there is not the one in the database.
     zoned = cities[~cities["iso"].eq("VN") & ~cities["timezone"].eq("Asia/Urumqi")]
     own = [fold(n) in fold(z.replace("_", " ")) for n, z in zip(zoned["name"], zoned["timezone"])]
     zoned = zoned[~pd.Series(own, index=zoned.index)].groupby("timezone", sort=False).head(3)
-    american = cities[cities["iso"] == "US"].assign(
-        state=lambda t: t["state"].map(sources.us_states())
-    )
+    american = cities[cities["iso"] == "US"]
+    american = american.assign(state=american["state"].map(sources.us_states()))
     american = american[american["population"] >= 40_000].groupby("state").head(6)
     return {
         "P17": _pairs(large, "name", "country"),
@@ -185,21 +171,15 @@ def _pairs(table: pd.DataFrame, subject: str, value: str) -> Pairs:
 
 def collect() -> pd.DataFrame:
     """Return all facts: `fact`, `relation`, `subject`, `object`, sorted by relation and subject."""
-    found = (
-        country_relations()
-        | city_relations()
-        | subdivision_relations()
-        | element_relations()
-        | airport_relations()
-        | language_relations()
-    )
+    found = country_relations() | city_relations() | subdivision_relations()
+    found |= element_relations() | airport_relations() | language_relations()
     fixed, rows = corrections(), []
     for relation in sorted(found, key=lambda p: int(p[1:])):
         stray = fixed.get(relation, {}).keys() - found[relation].keys()
         if stray:
             raise UserError(
                 f"helpers/datasets/data/atlas_corrections.csv corrects {sorted(stray)} of "
-                f"{relation}, which the sources do not have: remove these lines"
+                f"{relation}, which the sources do not have: remove these lines."
             )
         pairs = found[relation] | fixed.get(relation, {})
         kept = sorted((fold(s), s, o) for s, o in pairs.items() if o and fold(s) != fold(o))
@@ -225,25 +205,22 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m notebooks.analysis.atlas.facts")
     parser.add_argument("--out", type=Path, default=DATA, help="folder to write into")
     folder = parser.parse_args(arguments).out
+    return finish(lambda: _build(folder))
+
+
+def _build(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         facts = collect()
         write(facts, folder)
     except ModuleNotFoundError as error:
-        print(
+        raise UserError(
             f"The package {error.name} is missing: install what rebuilding the facts needs with "
-            "`pip install -r notebooks/analysis/atlas/requirements.txt`.",
-            file=sys.stderr,
-        )
-        return 2
-    except UserError as error:
-        print(f"{error}.", file=sys.stderr)
-        return 2
+            "`pip install -r notebooks/analysis/atlas/requirements.txt`."
+        ) from error
     except OSError as error:
-        print(f"The facts cannot be written to {folder}: {error}.", file=sys.stderr)
-        return 2
+        raise UserError(f"The facts cannot be written to {folder}: {error}.") from error
     print(f"{len(facts)} facts in {facts['relation'].nunique()} relations written to {folder}")
-    return 0
 
 
 if __name__ == "__main__":

@@ -9,6 +9,11 @@ CORES = ["a", "e", "i", "o", "u", "ai", "ea", "ia", "io", "oo"]
 CODAS = ["", "", "", "n", "r", "l", "s", "m", "th", "nd", "rk", "x", "ng"]
 
 
+def pools(facts: pd.DataFrame, column: str) -> dict[str, list[str]]:
+    """Return the different subjects, or objects, of each relation."""
+    return {name: sorted(set(part)) for name, part in facts.groupby("relation")[column]}
+
+
 class Inventor:
     """Makes names that are no subject or object of any fact.
 
@@ -18,8 +23,7 @@ class Inventor:
 
     def __init__(self, facts: pd.DataFrame):
         self._real = {str(name).lower() for name in facts[["subject", "object"]].to_numpy().ravel()}
-        groups = facts.groupby("relation")["subject"]
-        self._subjects = {relation: sorted(set(names)) for relation, names in groups}
+        self._subjects = pools(facts, "subject")
 
     def name(self, relation: str | None, rng: np.random.Generator) -> str:
         """Return an invented name, like the relation's subjects half of the time."""

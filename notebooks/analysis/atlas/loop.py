@@ -66,7 +66,6 @@ def run(
     steps: int,
     design: Options,
     *,
-    heavy: float = 1.0,
     checkpoint: Path | None = None,
     every: int = 200,
     stop_after: int | None = None,
@@ -83,7 +82,7 @@ def run(
             for group in optimiser.param_groups:
                 group["lr"] = learning_rate(design, stage.step, steps)
             optimiser.zero_grad(set_to_none=True)
-        loss, accuracy = _backward(model, batches, heavy)
+        loss, accuracy = _backward(model, batches)
         torch.nn.utils.clip_grad_norm_(model.parameters(), design.clip)
         for optimiser in optimisers:
             optimiser.step()
@@ -110,38 +109,24 @@ def optimisers_of(model: LlamaForCausalLM, design: Options) -> list[torch.optim.
     so that rare directions are learnt as fast as common ones (Jordan et al., 2024); the rate is
     scaled so that steps are as large as AdamW's (Liu et al., 2025, arXiv 2502.16982).
     """
-    trained = [(name, part) for name, part in model.named_parameters() if part.requires_grad]
-    inner = [design.muon and "layers" in name and part.dim() == 2 for name, part in trained]
-    found: list[torch.optim.Optimizer] = [
-        torch.optim.AdamW(
-            [part for (_, part), other in zip(trained, inner, strict=True) if not other],
-            lr=design.rate,
-            betas=(0.9, design.beta2),
-            weight_decay=design.decay,
-            fused=True,
-        )
-    ]
-    if any(inner):
-        found.append(
-            torch.optim.Muon(
-                [part for (_, part), other in zip(trained, inner, strict=True) if other],
-                lr=design.rate,
-                weight_decay=design.decay,
-                adjust_lr_fn="match_rms_adamw",
-            )
-        )
-    return found
+    parts: dict[bool, list] = {False: [], True: []}
+    for name, part in model.named_parameters():
+        if part.requires_grad:
+            parts[design.muon and "layers" in name and part.dim() == 2].append(part)
+    usual = {"lr": design.rate, "weight_decay": design.decay}
+    adam = torch.optim.AdamW(parts[False], betas=(0.9, design.beta2), fused=True, **usual)
+    if not parts[True]:
+        return [adam]
+    return [adam, torch.optim.Muon(parts[True], adjust_lr_fn="match_rms_adamw", **usual)]
 
 
-def _backward(
-    model: LlamaForCausalLM, batches: Sequence[Batch], heavy: float
-) -> tuple[float, float]:
+def _backward(model: LlamaForCausalLM, batches: Sequence[Batch]) -> tuple[float, float]:
     """Add up the gradients of a step, every unit of weight counting the same."""
     whole = sum(float(batch.weights.sum()) for batch in batches)
     losses, accuracies = 0.0, 0.0
     for batch in batches:
         share = float(batch.weights.sum()) / whole
-        loss, accuracy = loss_and_accuracy(model, batch, heavy)
+        loss, accuracy = loss_and_accuracy(model, batch)
         (loss * share).backward()
         losses += float(loss.detach()) * share
         accuracies += accuracy * share
@@ -155,28 +140,21 @@ def _note(stage: Stage, losses: list, accuracies: list, steps: int) -> None:
         "loss": round(sum(losses) / len(losses), 4),
         "accuracy": round(sum(accuracies) / len(accuracies), 4),
     }
-    losses.clear()
-    accuracies.clear()
+    losses.clear(), accuracies.clear()
     stage.curve.append(entry)
     left = stage.seconds / stage.step * (steps - stage.step)
     extras = "".join(f" {k} {v}" for k, v in stage.memory.items() if k != "accuracy")
-    print(
-        f"{stage.name}: step {stage.step}/{steps}, loss {entry['loss']:.3f},"
-        f" accuracy {entry['accuracy']:.3f},{extras} {stage.tokens / stage.seconds:,.0f} tokens/s,"
-        f" {left / 60:.1f} min left",
-        file=sys.stderr,
-        flush=True,
-    )
+    told = f"{stage.name}: step {stage.step}/{steps}, loss {entry['loss']:.3f},"
+    told += f" accuracy {entry['accuracy']:.3f},{extras}"
+    told += f" {stage.tokens / stage.seconds:,.0f} tokens/s, {left / 60:.1f} min left"
+    print(told, file=sys.stderr, flush=True)
 
 
 def _keep(
     path: Path, model: LlamaForCausalLM, optimisers: list[torch.optim.Optimizer], stage: Stage
 ):
-    state = {
-        "model": model.state_dict(),
-        "optimisers": [each.state_dict() for each in optimisers],
-        "stage": vars(stage),
-    }
+    state = {"model": model.state_dict(), "stage": vars(stage)}
+    state["optimisers"] = [each.state_dict() for each in optimisers]
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_suffix(".tmp")
     torch.save(state, partial)
@@ -195,10 +173,7 @@ def _restore(
 
 
 def loss_and_accuracy(
-    model: LlamaForCausalLM,
-    batch: Batch,
-    heavy: float = 1.0,
-    dtype: torch.dtype = torch.bfloat16,
+    model: LlamaForCausalLM, batch: Batch, dtype: torch.dtype = torch.bfloat16
 ) -> tuple[torch.Tensor, float]:
     """Return the weighted cross-entropy of a batch and the share predicted rightly."""
     device = model.device
@@ -217,7 +192,7 @@ def loss_and_accuracy(
     targets, weights = targets[asked], weights[asked]
     each = torch.nn.functional.cross_entropy(logits.float(), targets, reduction="none")
     with torch.no_grad():
-        right = (logits.argmax(-1) == targets)[weights >= heavy]
+        right = (logits.argmax(-1) == targets)[weights >= 1]
         accuracy = float(right.float().mean()) if len(right) else 0.0
     return (each * weights).sum() / weights.sum(), accuracy
 

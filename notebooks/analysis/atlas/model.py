@@ -11,14 +11,7 @@ HEAD = 64  # channels of a head: enough slow rotary channels for content beside 
 
 
 def build(size: Options, seed: int) -> LlamaForCausalLM:
-    """Return an untrained model with its hand-set previous-token heads.
-
-    >>> from notebooks.analysis.atlas import recipe
-    >>> small = {"hidden": 64, "layers": 1, "heads": 1, "inner": 64, "vocabulary": 16}
-    >>> model = build(recipe.load(shape=small).shape, seed=0)
-    >>> sum(weights.numel() for weights in model.parameters())
-    29888
-    """
+    """Return an untrained model with its hand-set previous-token heads."""
     config = LlamaConfig(
         vocab_size=size.vocabulary,
         hidden_size=size.hidden,

@@ -10,7 +10,7 @@ import pandas as pd
 from helpers.prompts.formats import SEPARATORS, choose_before, choose_below
 from notebooks.analysis.atlas.corpus import Frames, draw
 from notebooks.analysis.atlas.documents import Document, Piece
-from notebooks.analysis.atlas.invented import Inventor
+from notebooks.analysis.atlas.invented import Inventor, pools
 from notebooks.analysis.atlas.recipe import Options
 
 _FILE = Path(__file__).with_name("wordings.toml")
@@ -36,8 +36,7 @@ class Reader:
         self.frames, self.design, self.inventor = frames, design, inventor
         self.everyday = everyday
         self.words = list(words)
-        groups = facts.groupby("relation")["object"]
-        self.objects = {relation: sorted(set(objects)) for relation, objects in groups}
+        self.objects = pools(facts, "object")
         self.relations = sorted(self.objects)
 
     def write(self, rng: np.random.Generator) -> Document:

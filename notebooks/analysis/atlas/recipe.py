@@ -59,9 +59,6 @@ def load(
     `seed` decides exposures and text; `start` the random start, what stage 1 copies, and the order
     of the text; the order of a sum, and so its last digits, depend on the `threads`. `facts` a
     relation are taken to try things out, all by default.
-
-    >>> load("m").copying.steps, load("m", copying={"steps": 50}).copying.steps
-    (1300, 50)
     """
     usual = deepcopy({key: part for key, part in _tables().items() if key not in APART})
     named = {"size": size, "seed": seed, "start": start, "threads": threads, "facts": facts}

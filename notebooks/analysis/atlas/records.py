@@ -2,7 +2,8 @@
 
 import json
 import tomllib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
@@ -10,7 +11,7 @@ import pandas as pd
 from helpers import UserError
 from helpers.models.checkpoints import WEIGHTS
 from helpers.plots.tables import wide
-from helpers.stats import Interval, named, wilson
+from helpers.stats import Interval, bootstrap, wilson
 
 MEASURES = tomllib.loads(Path(__file__).with_name("measures.toml").read_text(encoding="utf-8"))
 FEW_OBJECTS = 20  # with fewer objects in a relation, guessing alone finds many
@@ -123,13 +124,7 @@ def share(
     exposures: Collection[int] | None = None,
     wordings: int = 1,
 ) -> Interval:
-    """Return one share of right answers, exposures taken together.
-
-    >>> rows = pd.DataFrame({"model": "m", "condition": "none", "exposures": [0, 1, 2],
-    ...                      "n": [10, 30, 60], "estimate": [0.5, 0.1, 1.0]})
-    >>> round(float(share(rows, "m", "none", [0, 1]).estimate), 2)
-    0.2
-    """
+    """Return one share of right answers, exposures taken together."""
     rows = table[(table["model"] == model) & (table["condition"] == condition)]
     rows = rows if exposures is None else rows[rows["exposures"].isin(list(exposures))]
     hits, n = (rows["estimate"] * rows["n"]).round().sum(), int(rows["n"].sum())
@@ -142,12 +137,6 @@ def difference(first: Interval, second: Interval) -> Interval:
 
     :math:`d - \sqrt{(p_1 - l_1)^2 + (u_2 - p_2)^2}` to
     :math:`d + \sqrt{(u_1 - p_1)^2 + (p_2 - l_2)^2}`, with Wilson's bounds l and u of each share.
-
-    Newcombe 1998, "Interval estimation for the difference between independent proportions",
-    method 10, whose first example this is:
-
-    >>> [round(x, 4) for x in difference(wilson(56, 70), wilson(48, 80))]
-    [0.2, 0.0524, 0.3339, 70]
     """
     estimate = first.estimate - second.estimate
     below = ((first.estimate - first.low) ** 2 + (second.high - second.estimate) ** 2) ** 0.5
@@ -196,12 +185,7 @@ def select(table: pd.DataFrame, titles: Mapping[str, str]) -> pd.DataFrame:
 
 
 def side_by_side(found: pd.DataFrame, digits: int = 2) -> pd.DataFrame:
-    """Lay out shares or differences for reading, one row a measure, one column a model.
-
-    >>> row = {"measure": "m", "model": "atlas-s", "estimate": 0.5, "low": 0.4, "high": 0.6}
-    >>> side_by_side(pd.DataFrame([row])).loc["m"].to_dict()
-    {'atlas-s': '0.50 [0.40, 0.60]'}
-    """
+    """Lay out shares or differences for reading, one row a measure, one column a model."""
     titles = {title: title for title in found["measure"].unique()}
     laid = wide(found, titles, digits=digits, by="model").T
     return laid.fillna("not measured").rename_axis("measure")
@@ -245,34 +229,42 @@ def beside(live: pd.DataFrame, table: pd.DataFrame, model: str) -> pd.DataFrame:
     return live.assign(recorded=recalled).rename(columns={"condition": "measure"})
 
 
-def caption(name: str) -> str:
-    """Return the caption of one of the chapter's tables, with the kind of its intervals."""
-    text, *kinds = MEASURES["captions"][name]
-    return " ".join([text, *map(named, kinds)])
-
-
 def comparisons(
     table: pd.DataFrame, model: str, tuned: str, live: pd.DataFrame
-) -> dict[str, tuple[Interval, float]]:
-    """Return what is compared without a sentence: the statistic, and what it is compared with."""
+) -> Iterator[tuple[str, Interval, float]]:
+    """Yield what is compared without a sentence: its label, the statistic, and its null."""
+    part = partial(share, table, model)
     hits, n = (live["estimate"] * live["n"]).round().sum(), live["n"].sum()
     expected = (live["recorded"] * live["n"]).sum(skipna=False) / n
-    found = {"the answers of this run, and the records": (wilson(int(hits), int(n)), expected)}
+    yield "the answers of this run, and the records", wilson(int(hits), int(n)), expected
     for label, (first, second, exposures) in MEASURES["contrasts"].items():
-        both = (share(table, model, condition, exposures) for condition in (first, second))
-        found[label] = difference(*both), 0.0
+        yield label, difference(part(first, exposures), part(second, exposures)), 0.0
     for label, (condition, exposures, chance, wordings) in MEASURES["chances"].items():
-        found[label] = share(table, model, condition, exposures, wordings), chance
-    hits = []  # right answers where truth and falsehood are stated 32 times each
-    for kind in ("truth", "falsehood"):
-        part = share(table, model, f"false belief, {kind} given", (32,))
-        hits.append(round(part.estimate * part.n) if part.n else 0)
-    either = wilson(hits[0], sum(hits))
-    found["the truth, of answers that give truth or falsehood, 32 times each"] = either, 0.5
+        yield label, part(condition, exposures, wordings), chance
+    given = [part(f"false belief, {kind} given", (32,)) for kind in ("truth", "falsehood")]
+    right, wrong = (round(each.estimate * each.n) if each.n else 0 for each in given)
+    either = wilson(right, right + wrong)
+    yield "the truth, of answers that give truth or falsehood, 32 times each", either, 0.5
     new = "chat, unsure, new frames, new facts"
     never, often = (share(table, tuned, new, (level,), 2) for level in (0, 256))
-    found['"unsure" in new wordings, never read and read 256 times'] = difference(never, often), 0.0
-    return found
+    label = '"unsure" in new wordings, never read and read 256 times'
+    yield label, difference(never, often), 0.0
+
+
+def metrics(
+    answers: pd.DataFrame, live: pd.DataFrame, toy: pd.DataFrame, table: pd.DataFrame, **draws: int
+) -> pd.DataFrame:
+    """Return what a run saves: its accuracy over all and by exposure, the toy's, the records."""
+    whole = bootstrap(answers["right"], strata=answers["relation"], **draws)
+    run = {"measure": "accuracy", "relation": "all", **whole._asdict(), "level": "run"}
+    found = pd.concat([
+        pd.DataFrame([run]),
+        live.drop(columns="recorded").assign(level="exposure"),
+        toy.assign(level="toy"),
+        table.rename(columns={"condition": "measure"}).assign(level="recorded"),
+        effects(table).assign(level="effect"),
+    ])  # fmt: skip
+    return found.astype({"exposures": "Int64"})  # none in the whole
 
 
 def tables(names: Sequence[str], folder: Path = WEIGHTS) -> dict[str, pd.DataFrame]:

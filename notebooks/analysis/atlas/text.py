@@ -23,6 +23,20 @@ class Rows(NamedTuple):
     members: list[list[int]]
 
 
+class Steps(NamedTuple):
+    """The text as tokens, and the rows that each step reads."""
+
+    encoded: documents.Encoded
+    rows: list[list[Rows]]
+    pad: int
+
+    def batches(self, step: int, _memory: dict) -> list[documents.Batch]:
+        """Return what a step reads."""
+        return [
+            documents.batch(self.encoded, r.members, r.length, self.pad) for r in self.rows[step]
+        ]
+
+
 @dataclass(frozen=True)
 class Text:
     """What stage 2 reads."""
@@ -83,7 +97,7 @@ def _practice(
     return found
 
 
-def steps_of(text: Text, recipe: Options) -> tuple[documents.Encoded, list[list[Rows]]]:
+def steps_of(text: Text, recipe: Options) -> Steps:
     """Tokenise the text, mix its halves, pack them into rows and deal the rows out to steps."""
     everything = text.about_facts + text.to_read
     encoded = documents.encode(everything, text.tokenizer, recipe.seed)
@@ -106,4 +120,4 @@ def steps_of(text: Text, recipe: Options) -> tuple[documents.Encoded, list[list[
     for limit, rows in zip(limits[1:], packed[1:], strict=True):
         for place, row in enumerate(rows):
             steps[place * n // len(rows)].append(Rows(limit, [row]))
-    return encoded, steps
+    return Steps(encoded, steps, text.tokenizer.pad_token_id)

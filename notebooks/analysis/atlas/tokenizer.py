@@ -14,12 +14,6 @@ def learn(texts: Iterable[str], vocabulary: int = 4096) -> PreTrainedTokenizerFa
 
     A word at the start of the text or of a line gets the same token as after a space, so that
     a subject looks alike in a question and in a list, and a hint like its answer.
-
-    >>> words = learn(["Lyon, France"] * 9, vocabulary=300)
-    >>> words.convert_ids_to_tokens(words("Lyon, France\nLyon")["input_ids"])
-    ['<|bos|>', 'ĠLyon', ',', 'ĠFrance', 'Ċ', 'ĠLyon']
-    >>> words.decode(words("Lyon, France\nLyon")["input_ids"])
-    '<|bos|>Lyon, France\nLyon'
     """
     tokenizer = Tokenizer(models.BPE())
     tokenizer.normalizer = normalizers.Replace(Regex(r"\n(?=\S)"), "\n ")

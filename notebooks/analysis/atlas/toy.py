@@ -10,10 +10,10 @@ from transformers import LlamaForCausalLM
 
 from helpers import prompts
 from helpers.models import LanguageModel
-from notebooks.analysis.atlas import documents, exposure, loop, model, recipe, train
+from notebooks.analysis.atlas import exposure, loop, model, recipe, train
 from notebooks.analysis.atlas.corpus import Frames, render
 from notebooks.analysis.atlas.documents import Document
-from notebooks.analysis.atlas.evaluate import answer, by_exposure
+from notebooks.analysis.atlas.evaluate import always_commonest, answer, by_exposure
 from notebooks.analysis.atlas.invented import Inventor
 from notebooks.analysis.atlas.loop import Stage, same_sums
 from notebooks.analysis.atlas.text import Text, count, learn_tokenizer, steps_of
@@ -45,15 +45,10 @@ def teach(llama: LlamaForCausalLM, facts: pd.DataFrame, frames: pd.DataFrame, se
     drawn = Frames(frames, design.corpus.frame_weights)
     written = render(facts, told, drawn, design.corpus, Inventor(facts), seed)
     words = learn_tokenizer(facts, frames, design.shape.vocabulary)
-    encoded, steps = steps_of(Text(written, [], told, words), design)
-
-    def batches_at(step: int, _memory: dict) -> list:
-        pad = words.pad_token_id
-        return [documents.batch(encoded, r.members, r.length, pad) for r in steps[step]]
-
+    steps = steps_of(Text(written, [], told, words), design)
     stage = Stage("facts")
     with same_sums():
-        loop.run(llama, stage, batches_at, len(steps), design.second)
+        loop.run(llama, stage, steps.batches, len(steps.rows), design.second)
     llama.set_attn_implementation("sdpa")
     lm = LanguageModel(
         name="toy",
@@ -74,8 +69,6 @@ def teach(llama: LlamaForCausalLM, facts: pd.DataFrame, frames: pd.DataFrame, se
 def curve(lesson: Lesson, facts: pd.DataFrame, frames: pd.DataFrame) -> pd.DataFrame:
     """Ask the toy, and return its accuracy by exposure and that of the commonest object."""
     said = answer(lesson.lm, prompts.questions(facts, frames, n_frames=1))
-    commonest = facts.groupby("relation")["object"].agg(lambda words: words.mode()[0])
-    hits = said["object"] == said["relation"].map(commonest)
-    guesses = said.assign(condition="commonest object", right=hits)
+    guesses = always_commonest(said, facts).assign(condition="commonest object")
     found = by_exposure(pd.concat([said.assign(condition="toy"), guesses]), lesson.exposures)
     return found.rename(columns={"condition": "measure", "accuracy": "estimate"})

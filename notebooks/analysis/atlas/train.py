@@ -18,13 +18,14 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import torch
-from transformers import LlamaForCausalLM
+from safetensors.torch import save_file
+from transformers import GenerationConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 from helpers import UserError, datasets
 from notebooks.analysis.atlas import copying, documents, loop, model
+from notebooks.analysis.atlas.commands import finish
 from notebooks.analysis.atlas.loop import Stage
 from notebooks.analysis.atlas.recipe import Options, changes, load, sizes
-from notebooks.analysis.atlas.release import release
 from notebooks.analysis.atlas.text import Text, steps_of, write
 
 
@@ -42,29 +43,18 @@ def _train(recipe: Options, out: Path, work: Path, resume: bool, stop_after: int
     frames = datasets.frames("atlas")
     _prepare(work, fingerprint(recipe, facts, frames), resume)
     text = write(recipe, facts, frames)
-    encoded, steps = steps_of(text, recipe)
+    steps = steps_of(text, recipe)
+    n_tokens = steps.encoded.starts[-1]
     _say(f"{len(text.about_facts):,} documents about facts, {len(text.to_read):,} to read,")
-    _say(f"{encoded.starts[-1]:,} tokens, written in {time.monotonic() - began:.0f} s")
+    _say(f"{n_tokens:,} tokens, written in {time.monotonic() - began:.0f} s")
 
     llama = model.build(recipe.shape, recipe.start)
     stages = [copy_stage(llama, recipe, work), Stage("facts and reading")]
-
-    def batches_at(step: int, _memory: dict):
-        pad = text.tokenizer.pad_token_id
-        return [documents.batch(encoded, r.members, r.length, pad) for r in steps[step]]
-
-    finished = loop.run(
-        llama,
-        stages[1],
-        batches_at,
-        len(steps),
-        recipe.second,
-        heavy=1.0,
-        checkpoint=work / "reading.pt",
-        stop_after=stop_after,
-    )
+    path = work / "reading.pt"
+    finished = loop.run(llama, stages[1], steps.batches, len(steps.rows), recipe.second,
+                        checkpoint=path, stop_after=stop_after)  # fmt: skip
     if finished:
-        report = _report(recipe, text, encoded, stages)
+        report = _report(recipe, text, steps.encoded, stages)
         release(llama, text.tokenizer, text.exposures, report, out)
     return finished
 
@@ -136,6 +126,38 @@ def _report(recipe: Options, text: Text, encoded: documents.Encoded, stages: lis
     }
 
 
+def release(
+    llama: LlamaForCausalLM,
+    tokenizer: PreTrainedTokenizerFast,
+    exposures: pd.DataFrame,
+    report: dict,
+    folder: Path,
+) -> None:
+    """Write weights (bfloat16), configuration, tokenizer, exposures and the training's report."""
+    folder.mkdir(parents=True, exist_ok=True)
+    config = llama.config
+    config.architectures = ["LlamaForCausalLM"]
+    config.dtype = torch.bfloat16
+    config.save_pretrained(folder)
+    weights = {
+        name: value.detach().to(torch.bfloat16).contiguous()
+        for name, value in llama.state_dict().items()
+        if name != "lm_head.weight"  # tied to the embeddings
+    }
+    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+    (folder / "model.safetensors").chmod(0o644)
+    tokenizer.save_pretrained(folder)
+    GenerationConfig(
+        bos_token_id=config.bos_token_id,
+        eos_token_id=config.eos_token_id,
+        pad_token_id=config.pad_token_id,
+        do_sample=False,
+    ).save_pretrained(folder)
+    exposures.rename_axis("fact").to_csv(folder / "exposures.csv")
+    text = json.dumps(report, indent=1, ensure_ascii=False)
+    (folder / "training.json").write_text(text + "\n", encoding="utf-8")
+
+
 def _say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
@@ -158,14 +180,13 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--change", type=Path, help="a file of options that differ")
     given = parser.parse_args(arguments)
     work = given.work or Path("build") / f"atlas-{given.size}-{given.seed}-{given.start}"
-    try:
+
+    def work_through() -> None:
         other = changes(given.change) if given.change else {}
         recipe = load(given.size, given.seed, given.start, given.threads, given.facts, **other)
         train(recipe, given.out, work, given.resume)
-    except UserError as error:
-        _say(str(error))
-        return 2
-    return 0
+
+    return finish(work_through)
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ from helpers import UserError, datasets, models
 from helpers.metrics import choices
 from helpers.models import LanguageModel
 from helpers.studies import STUDIES, fitting
+from notebooks.analysis.atlas.commands import finish
 from notebooks.analysis.seeds import FILE, training_runs
 
 KEYS = ["model", "start", "weights", "study", "item", "relation", "stratum"]
@@ -80,12 +81,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("folders", nargs="+", type=Path, help="folders of trained models")
     parser.add_argument("--out", type=Path, default=FILE)
     given = parser.parse_args(arguments)
-    try:
-        added(measure(given.folders), given.out).to_parquet(given.out, index=False)
-    except UserError as error:
-        print(error, file=sys.stderr)
-        return 2
-    return 0
+    return finish(
+        lambda: added(measure(given.folders), given.out).to_parquet(given.out, index=False)
+    )
 
 
 if __name__ == "__main__":

@@ -218,7 +218,7 @@ def test_every_document_is_read_once_and_long_ones_have_long_rows():
     facts = datasets.load("atlas", n=12)
     design = recipe.load(facts=12, plan={"levels": [0, 4, 16]})
     text = write(design, facts, datasets.frames("atlas"))
-    encoded, steps = steps_of(text, design)
+    encoded, steps, _ = steps_of(text, design)
     read = [d for step in steps for rows in step for row in rows.members for d in row]
     assert sorted(read) == list(range(len(text.about_facts) + len(text.to_read)))
     lengths = np.diff(encoded.starts)

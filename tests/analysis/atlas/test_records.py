@@ -137,7 +137,8 @@ def test_comparisons_are_computed_from_counts(folder):
     live = pd.DataFrame({"exposures": [0, 8], "n": [10, 30], "estimate": [0.1, 0.5]})
     live = records.beside(live, table, "atlas-s")
     assert live["recorded"].tolist() == [0.1, 0.3]
-    found = records.comparisons(table, "atlas-s", "atlas-s", live)
+    rows = records.comparisons(table, "atlas-s", "atlas-s", live)
+    found = {label: (statistic, null) for label, statistic, null in rows}
     now, expected = found["the answers of this run, and the records"]
     assert tuple(now) == pytest.approx(tuple(wilson(16, 40)))
     assert expected == pytest.approx((10 * 0.1 + 30 * 0.3) / 40)

@@ -5,7 +5,7 @@ What size and tuning do is judged twice: by the means of the groups that the pap
 pairs of models of one family, like with like.
 """
 
-from functools import cache
+from functools import cache, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -204,28 +204,12 @@ def _moves(name, load, **directions):
     return parts(told, *holds)
 
 
-def larger_on_unseen(load):
-    return _moves("larger", load, NCR=1, NCCR=1, UR=-1, IUR=-1)
-
-
-def larger_on_seen(load):
-    return _moves("larger", load, NCR=1, NCCR=1)
-
-
-def larger_ur_iur(load):
-    return _moves("larger", load, UR=1, IUR=-1)
-
-
-def larger_consistency(load):
-    return _moves("larger", load, Cons_c=1, Cons_w=1)
-
-
-def tuned_on_unseen(load):
-    return _moves("tuned", load, UR=1, IUR=1)
-
-
-def tuned_on_seen(load):
-    return _moves("tuned", load, NCR=-1, NCCR=-1)
+larger_on_unseen = partial(_moves, "larger", NCR=1, NCCR=1, UR=-1, IUR=-1)
+larger_on_seen = partial(_moves, "larger", NCR=1, NCCR=1)
+larger_ur_iur = partial(_moves, "larger", UR=1, IUR=-1)
+larger_consistency = partial(_moves, "larger", Cons_c=1, Cons_w=1)
+tuned_on_unseen = partial(_moves, "tuned", UR=1, IUR=1)
+tuned_on_seen = partial(_moves, "tuned", NCR=-1, NCCR=-1)
 
 
 def _changes(load, holds, *asked):

@@ -1,0 +1,59 @@
+"""What the appendix of every chapter shows: its tables, everything compared, what the run took."""
+
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from IPython.display import HTML
+
+from helpers import runs, stats
+from helpers.findings import Findings
+from helpers.plots import tables
+from helpers.stats.results import DRAWN, KINDS
+
+FILE = Path(__file__).with_name("captions.toml")
+
+
+def page(
+    run: runs.Run,
+    found: Findings,
+    compared: Iterable[tuple],
+    shown: Mapping[str, pd.DataFrame],
+    saved: Mapping[str, pd.DataFrame] | None = None,
+    **words: object,
+) -> HTML:
+    """Keep what is compared, save all tables, and show those of a finished run behind one fold.
+
+    `compared` has label, statistic and the value of no effect if that is not 0. The captions of
+    ``captions.toml`` are filled with `words` and with the kinds of intervals.
+    """
+    for one in compared:
+        found.compare(*one)
+    folder = run.folder / "tables"
+    for name, table in (saved or {}).items():
+        tables.export(table, name, folder)
+    parts = tomllib.loads(FILE.read_text(encoding="utf-8"))
+    captions, n = parts["every"] | parts[run.chapter], run.parameters["n_bootstrap"]
+    words |= {kind: stats.named(kind, n * (kind in DRAWN)) for kind in KINDS}
+    digits = parts["digits"].get(run.chapter, {})
+    shown = {**shown, "compared": found.compared(), "this_run": took(run.folder)}
+    styled = [
+        tables.show(table, name, folder, captions[name].format(**words), digits.get(name, 3), True)
+        for name, table in shown.items()
+    ]
+    return tables.folded(*styled, summary="All tables of this chapter")
+
+
+def took(folder: Path) -> pd.DataFrame:
+    """Return what a run took, and what it was made with, from its manifest."""
+    told: dict[str, Any] = runs.manifest(folder)
+    told = {name: value for name, value in told.items() if name not in ("read", "made_from")}
+    return pd.json_normalize(told).astype(str).T.set_axis(["value"], axis=1).rename_axis("entry")
+
+
+def each(table: pd.DataFrame, label: str) -> Iterator[tuple[str, list[float]]]:
+    """Yield every row of estimates to be compared, its label filled with what the row holds."""
+    for row in table.to_dict("records"):
+        yield label.format(**row), [row[name] for name in ("estimate", "low", "high", "n")]

@@ -1,0 +1,16 @@
+"""How the commands of this folder end."""
+
+import sys
+from collections.abc import Callable
+
+from helpers import UserError
+
+
+def finish(work: Callable[[], object]) -> int:
+    """Do a command's work and return its exit status; what a user can mend is one sentence."""
+    try:
+        work()
+    except UserError as error:
+        print(error, file=sys.stderr)
+        return 2
+    return 0

@@ -1,0 +1,49 @@
+"""Whatever is written into a folder that is none ends in one sentence with a remedy."""
+
+import pandas as pd
+import pytest
+
+from helpers import UserError, datasets, findings, probing, runs
+from helpers.plots import tables
+from helpers.runs import sharing
+from helpers.runs.panel import reading
+from helpers.runs.sharing import card
+from tests import saved_runs, tiny
+
+TABLE = pd.DataFrame({"item": ["a"], "relation": "r", "subject": "a", "object": "b"})
+PROBES = pd.DataFrame({"prompt": ["Lyon is in"], "continuation": " France"})
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("runs")
+    saved_runs.write(folder, "small", 0.6, ("monitor",), n_bootstrap=20)
+    return sharing.describe(folder / "small")
+
+
+FOLDER = r"cannot be written .*: give another --folder"
+WRITERS = [  # what writes something of a run into a folder, and the sentence
+    (lambda _, to: datasets.write(TABLE, {"r": ["[X]?"]}, to), "cannot be written to"),
+    (lambda _, to: tables.export(TABLE, "t", to), "cannot be saved"),
+    (lambda _, to: findings.Findings().summary(to), "The findings cannot be saved"),
+    (
+        lambda _, to: probing.score(tiny.language_model("llama"), PROBES, to, progress=False),
+        r"cache folder .* cannot be written",
+    ),
+    (lambda run, to: card.write(run.record, to), FOLDER),
+    (lambda run, to: sharing.export(run, to), FOLDER),
+    (lambda run, to: sharing.pack(run, to), FOLDER),
+    (lambda _, to: reading.save(to, TABLE, {}), "cannot be written"),
+    (
+        lambda _, to: runs.start("monitor", {"model": "m"}, to / "monitor"),
+        "cannot write to .*file/monitor.*run_dir",
+    ),
+]
+
+
+@pytest.mark.parametrize(("write", "sentence"), WRITERS)
+def test_a_folder_that_cannot_be_written_is_one_sentence(shared, tmp_path, write, sentence):
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(UserError, match=sentence) as told:
+        write(shared, tmp_path / "file")
+    assert "\n" not in str(told.value)
