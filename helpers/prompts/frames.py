@@ -16,21 +16,9 @@ import pandas as pd
 
 from helpers import UserError, check_columns
 
-COLUMNS = (
-    "item",
-    "relation",
-    "variant",
-    "option",
-    "prompt",
-    "continuation",
-    "correct",
-    "kind",
-    "frame",
-    "context",
-    "context_index",
-    "subject",
-    "object",
-)
+# What every table of probes has, and these beside it.
+PROBE = ("item", "relation", "variant", "option", "prompt", "continuation", "correct")
+COLUMNS = (*PROBE, "kind", "frame", "context", "context_index", "subject", "object")
 CONTEXTS = ("none", "right", "wrong", "unrelated")
 VERDICTS = (" True", " False")
 

@@ -15,20 +15,9 @@ import pandas as pd
 
 from helpers import UserError
 from helpers.prompts.formats import SEPARATORS
-from helpers.prompts.frames import fill
+from helpers.prompts.frames import PROBE, fill
 
-COLUMNS = (
-    "item",
-    "relation",
-    "variant",
-    "option",
-    "prompt",
-    "continuation",
-    "correct",
-    "subject",
-    "object",
-    "choice",
-)
+COLUMNS = (*PROBE, "subject", "object", "choice")
 
 
 def style(separator: str) -> tuple[str, str]:

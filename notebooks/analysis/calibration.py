@@ -391,13 +391,13 @@ PARTS = (  # of a method, compared
 )
 
 
-def curve(table: pd.DataFrame, by: str, n_resamples: int = 1000, seed: int = 0) -> pd.DataFrame:
+def curve(table: pd.DataFrame, by: str, **draw: int) -> pd.DataFrame:
     """Average verdicts by level of exposure, one curve for each name in a column."""
     columns = ["exposures", "measure", "estimate", "low", "high", "n", "model"]
     parts = [pd.DataFrame(columns=columns)]
     for name, rows in table.groupby(by, sort=False):
         rows = rows.sort_values("level", kind="stable")
-        found = averages(rows, ["known"], "level", n_resamples, seed)
+        found = averages(rows, ["known"], "level", **draw)
         parts.append(found.rename(columns={"level": "exposures"}).assign(model=name))
     return pd.concat(parts[1:] or parts, ignore_index=True)
 
@@ -419,9 +419,7 @@ def doses(plain: pd.DataFrame, levels: Levels = ATLAS) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns)
 
 
-def areas(
-    table: pd.DataFrame, column: str, contrast: str, n_resamples: int = 1000, seed: int = 0
-) -> pd.DataFrame:
+def areas(table: pd.DataFrame, column: str, contrast: str, **draw: int) -> pd.DataFrame:
     """Measure how well a column tells facts of different exposure apart, method by method.
 
     Facts are drawn anew within the two groups, so that neither changes its size.
@@ -429,7 +427,7 @@ def areas(
     rows = table[table[contrast].notna()]
     wide = spread(rows, column)
     label = truth(rows, wide.index, contrast)
-    found = contest(wide, label, detection.area, label, n_resamples=n_resamples, seed=seed)
+    found = contest(wide, label, detection.area, label, **draw)
     return found.assign(contrast=contrast)
 
 
@@ -469,11 +467,7 @@ def unread_lead(found: pd.DataFrame) -> tuple[list[float], dict[str, str]]:
 
 
 def how_many(
-    shown: pd.DataFrame,
-    group: pd.Series,
-    levels: Levels = ATLAS,
-    n_resamples: int = 1000,
-    seed: int = 0,
+    shown: pd.DataFrame, group: pd.Series, levels: Levels = ATLAS, **draw: int
 ) -> pd.DataFrame:
     """Tabulate by how many of the methods facts are called known, group by group."""
     number = shown.T.groupby(level="model").sum().T
@@ -481,7 +475,7 @@ def how_many(
     for name in levels.groups:
         for count in range(shown.columns.get_level_values("method").nunique() + 1):
             share_of = (number[group == name] == count).mean(axis=1)
-            found = stats.bootstrap(share_of, n_resamples=n_resamples, seed=seed)
+            found = stats.bootstrap(share_of, **draw)
             rows.append((name, f"by {count}", *found))
     columns = ["read", "measure", "estimate", "low", "high", "n"]
     return _with_width(pd.DataFrame(rows, columns=columns))

@@ -36,17 +36,8 @@ ACCURACIES = {  # a number a fact for each chapter; the first that has run is co
     "knowledge_base": "correct",
 }
 NEUTRAL = {  # parameters that leave the facts that are asked as they are
-    *(
-        "model",
-        "run_dir",
-        "n_bootstrap",
-        "attribution",
-        "siblings",
-        "n_close",
-        "n_focus",
-        "n_seeds",
-    ),
-    *("n_truth", "n_close_choices", "separators", "n_grid"),
+    *("model", "run_dir", "n_bootstrap", "attribution", "siblings", "n_close", "n_focus"),
+    *("n_seeds", "n_truth", "n_close_choices", "separators", "n_grid"),
     *("chat", "prompt_format", "trust_remote_code", "device"),  # a model's own affair: its label
     "dataset",  # its name and checksum stand in the manifest, whatever path it was given by
 }

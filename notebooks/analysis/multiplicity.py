@@ -222,15 +222,12 @@ def unplanted(wrong: pd.DataFrame, lesson: pd.Series) -> str:
 
 def beside_default(marks: pd.DataFrame) -> pd.DataFrame:
     """Cross the marks of every prompt with those of the default one, as shares."""
-    first = marks[0]
+    others = marks.columns[1:]
     shares = {
-        f"prompt {other}": {
-            name: ((first == one) & (marks[other] == two)).mean()
-            for (one, two), name in MARKS.items()
-        }
-        for other in marks.columns[1:]
+        name: [((marks[0] == one) & (marks[other] == two)).mean() for other in others]
+        for (one, two), name in MARKS.items()
     }
-    return pd.DataFrame(shares).T
+    return pd.DataFrame(shares, index=[f"prompt {other}" for other in others])
 
 
 def by_threshold(close: pd.DataFrame, correct_by: str, **draws: int) -> pd.DataFrame:
@@ -270,7 +267,7 @@ def growth(
     return pd.concat(found, ignore_index=True).rename(columns={"measure": "prompts"})
 
 
-def vary(found: stats.Interval, groups: pd.Series) -> stats.Interval:
+def unless_alone(found: stats.Interval, groups: pd.Series) -> stats.Interval:
     """Take the interval away if a group has one row, which cannot vary."""
     alone = len(groups) and groups.value_counts().min() < 2
     return found._replace(low=np.nan, high=np.nan) if alone else found
@@ -281,12 +278,12 @@ def within(
 ) -> stats.Interval:
     """Bootstrap within groups."""
     found = stats.bootstrap(rows, statistic, groups if len(rows) else None, **draws)
-    return vary(found, groups)
+    return unless_alone(found, groups)
 
 
 def apart(values: pd.Series, first: pd.Series, **draws: int) -> stats.Interval:
     """Estimate the mean of one group less that of the others, drawn within both."""
-    return vary(gap(values, first, **draws), first)
+    return unless_alone(gap(values, first, **draws), first)
 
 
 def percents(**groups: pd.DataFrame) -> dict[str, str]:

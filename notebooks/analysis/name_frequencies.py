@@ -12,21 +12,10 @@ import pandas as pd
 from helpers import datasets
 from helpers.datasets.exposure import FREQUENCIES
 
-
-def names() -> list[str]:
-    """Return the names of the atlas, sorted."""
-    facts = datasets.load("atlas")
-    return sorted({*facts["subject"], *facts["object"]})
-
-
-def table() -> pd.DataFrame:
-    """Return the names with their frequencies."""
+if __name__ == "__main__":
     from wordfreq import zipf_frequency
 
-    listed = names()
-    return pd.DataFrame({"name": listed, "zipf": [zipf_frequency(n, "en") for n in listed]})
-
-
-if __name__ == "__main__":
-    text = table().to_csv(index=False).encode("utf-8")
-    FREQUENCIES.write_bytes(gzip.compress(text, mtime=0))
+    facts = datasets.load("atlas")
+    names = sorted({*facts["subject"], *facts["object"]})
+    table = pd.DataFrame({"name": names, "zipf": [zipf_frequency(name, "en") for name in names]})
+    FREQUENCIES.write_bytes(gzip.compress(table.to_csv(index=False).encode("utf-8"), mtime=0))

@@ -10,7 +10,7 @@ import pandas as pd
 from helpers import UserError
 from helpers.datasets import files
 from helpers.datasets.download import checksum
-from helpers.datasets.multiple_choice.items import COLUMNS, Benchmark, table
+from helpers.datasets.multiple_choice.items import COLUMNS, Benchmark, table, texts
 from helpers.datasets.registry import DATA, SOURCES
 
 # FACTOR's texts before the sentences: short ones, as the multiplicity study asks; those that the
@@ -87,7 +87,7 @@ def _continued(path: Path, rows: Rows) -> Iterator[dict]:
     """Yield FACTOR's texts: which of four sentences goes on with one; relations are the files.
 
     Some texts end in a space and no sentence begins with one: here the space is the sentence's. A
-    column ``paraphrases`` (a JSON list of texts) gives other wordings of the text.
+    column ``paraphrases`` gives other wordings of the text, as in questions of one's own.
     """
     column = next((name for name in CONTEXTS if rows and name in rows[0]), None)
     if rows and column is None:
@@ -95,18 +95,9 @@ def _continued(path: Path, rows: Rows) -> Iterator[dict]:
     topic = path.name.partition("_factor")[0]
     for number, row in enumerate(rows):
         options = [row[name].strip() for name in SENTENCES]
-        other = _paraphrases(row.get("paraphrases"), row["where"])
+        other = texts(row.get("paraphrases") or "")
         head = (f"{topic}-{number:04d}", topic, row[column].strip())
         yield _item(*head, options, 0, paraphrases=other, where=row["where"])
-
-
-def _paraphrases(cell: str | None, where: str) -> list[str]:
-    if not cell:
-        return []
-    texts = files.parse_json(cell, where)
-    if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
-        raise UserError(f'{where}: `paraphrases` must be a JSON list of texts, as ["...", "..."].')
-    return texts
 
 
 def _fake_questions(path: Path, rows: Rows) -> Iterator[dict]:

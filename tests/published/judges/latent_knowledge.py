@@ -67,7 +67,7 @@ def same_average(load):
     other = seventh[[grid.TABLE_7[name] for name in first.index]].set_axis(first.index)
     gap = (first - other).abs()
     found = about_all(gap <= 0.0006)
-    return found._replace(told=[found.told[1], "Table 1", found.told[0], gap.max()])
+    return found._replace(told=[*found.told[:2], "Table 1", gap.max()])
 
 
 def tuned_models(load):
