@@ -46,7 +46,6 @@ def pytest_collection_finish() -> None:
 
 @pytest.fixture(scope="session")
 def root() -> Path:
-    """Return the top folder of the project."""
     return ROOT
 
 

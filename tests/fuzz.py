@@ -6,11 +6,11 @@ goes on for as long as one likes and prints each input that does neither; the te
 
 import argparse
 import contextlib
-import gzip
 import io
 import json
 import random
 import resource
+import shutil
 import signal
 import sys
 import tempfile
@@ -40,45 +40,6 @@ ODD = [None, True, 5, -1, 1e400, float("nan"), "", " ", "²", "\ud800", "\x1b[2J
 ODD += ["9" * 5000, "[" * 10**5, [], [[]], {}, {"a": None}, "x" * 10**5, 10**400, -0.0, "nan"]
 BYTES_OF = [b"[" * 10**5, b"9" * 5000, b'"', b"\\", b"\xff", b"\x00", b"\r", b",", b"NaN", b"\n"]
 BYTES_OF += [b'"\\ud800"', b"-Infinity", b"null", "²".encode(), b"{", b"}", b"]", b"1e999", b"|"]
-FACT = {"subject": "a", "object": "b", "taxonomy": ["c", "d"], "exposure": 3}
-CHOICES = "Relation_ID,Subject,Object,Multiple Choices\n7,a,b,\"['c', 'd']\"\n8,e,f,\"['g']\"\n"
-MC1 = [{"question": "q", "mc1_targets": {"a": 1, "b": 0}}]
-CSQA = {"id": "1", "question": {"stem": "q", "choices": [{"label": "A", "text": "a"},
-        {"label": "B", "text": "b"}]}, "answerKey": "A"}  # fmt: skip
-FEVER = {"id": 1, "claim": "c", "label": "SUPPORTS"}
-POPQA = {"question": "q?", "obj": "a", "possible_answers": '["a", "b"]', "o_aliases": '["b"]'}
-TRIVIA = {"Data": [{"Question": "q?", "Answer": {"Value": "a", "Aliases": ["b"]}}]}
-SAMPLES = [tool_logs.choice("a", 0, "p"), tool_logs.choice("b", 1, "p", "2")]
-ABOUT = {"eval": {"task": "t", "model": "m", "model_args": {}, "dataset": {"sample_ids": ["s"]}}}
-SCORED = tool_logs.sample("s", "A", "C")
-PARAMETERS = {"name": "m", "dataset": "atlas", "seed": 0}
-MANIFEST = {"chapter": "monitor", "seed": 0, "finished": "2026", "seconds": 1.0, "device": "cpu",
-            "parameters": PARAMETERS, "model": {"name": "m"}, "dataset": {"name": "d"}}  # fmt: skip
-LOGPROBS = {"tokens": ["token_id:1", "token_id:2"], "token_logprobs": [-1.0, -2.0],
-            "top_logprobs": [{"token_id:1": -1.0, "token_id:2": -2.0}, {}]}  # fmt: skip
-ANSWER = {"usage": {"prompt_tokens": 2}, "choices": [{"finish_reason": "stop", "logprobs": LOGPROBS,
-          "prompt_logprobs": [None, {"2": {"logprob": -1.0}}]}]}  # fmt: skip
-
-
-def rows(*values):
-    """Return values as JSON lines."""
-    return "\n".join(json.dumps(value) for value in values).encode()
-
-
-def zipped(members):
-    """Return members as the bytes of a zip archive."""
-    stream = io.BytesIO()
-    with zipfile.ZipFile(stream, "w") as archive:
-        for name, data in members.items():
-            archive.writestr(name, data)
-    return stream.getvalue()
-
-
-def parquet():
-    """Return a table of choices as the bytes of a Parquet file."""
-    stream = io.BytesIO()
-    pd.read_csv(io.StringIO(CHOICES)).to_parquet(stream)
-    return stream.getvalue()
 
 
 def answered(path):
@@ -96,55 +57,52 @@ def answered(path):
             session.ask(address, limits, completions.PATH, {}, read)
 
 
-# A reader: the files that it is given (the first is broken), and what reads them.
+def log(path):
+    return logs.read([path])
+
+
+def runs(folder):
+    return store.load(folder), store.manifest(folder / "m/monitor")
+
+
+def documents(path):
+    return sum(1 for _ in datasets.documents(path))
+
+
+SAMPLES = Path(__file__).parent / "strangers"  # a folder of whole files for each reader
+STAMP = f"{tool_logs.STAMP}.json"
+# A reader: the file that is broken, what is given to it ("" is the folder), and what reads that.
 READERS = {
-    "facts": ({"P1.json": rows({"relations": ["[X]?"]}, FACT, FACT)}, datasets.load),
-    "choices.csv": ({"train.csv": CHOICES.encode(), "test.csv": CHOICES.encode()}, None),
-    "choices.jsonl": ({"train.jsonl": rows(*pd.read_csv(io.StringIO(CHOICES)).to_dict("records")),
-                       "test.csv": CHOICES.encode()}, None),
-    "choices.parquet": ({"train.parquet": parquet(), "test.csv": CHOICES.encode()}, None),
-    "laureates": ({"nobel.csv": b"firstname,surname,born_date\nA,B,1900-01-01\n"}, None),
-    "own": ({"own.csv": b'question,options,answer\nq,"[""a"", ""b""]",a\nr,c|d,1\n'}, "options"),
-    "mc1": ({"mc_task.json": json.dumps(MC1).encode()}, "options"),
-    "truthfulqa": ({"TruthfulQA.csv": b"Category,Question,Best Answer,Incorrect Answers\n"
-                    b"c,q,a,b; d\n"}, "options"),
-    "factor": ({"wiki_factor.csv": b"context,completion,contradiction_0,contradiction_1,"
-                b'contradiction_2,paraphrases\nt,a,b,c,d,"[""u""]"\n'}, "options"),
-    "medhalt": ({"reasoning_fake.csv": b"question,options\n"
-                 b"q,\"{'0': 'a', '1': 'I do not know'}\"\n"}, "options"),
-    "commonsenseqa": ({"dev_rand_split.jsonl": rows(CSQA)}, "options"),
-    "fever": ({"shared_task_dev.jsonl": rows(FEVER)}, "options"),
-    "truefalse": ({"cities_true_false.csv": b"statement,label\ns,1\nt,0\n"}, "options"),
-    "popqa": ({"q.jsonl": rows(POPQA, {"question": "p", "answer": ["a"]})}, questions.read),
-    "trivia": ({"q.json": json.dumps(TRIVIA).encode()}, questions.read),
-    "tsv": ({"q.tsv": b'question\tobj\tpossible_answers\nq?\ta\t"[""a""]"\n'}, questions.read),
-    "lm_eval": ({f"samples_t_{tool_logs.STAMP}.jsonl": rows(*SAMPLES),
-                 f"results_{tool_logs.STAMP}.json": b'{"model_name": "m"}'}, "log"),
-    "lm_eval results": ({f"results_{tool_logs.STAMP}.json": b'{"model_name": "m", "config": {}}',
-                         f"samples_t_{tool_logs.STAMP}.jsonl": rows(*SAMPLES)}, "log"),
-    "lm_eval texts": ({"samples_t.jsonl": rows(tool_logs.text("a", "Rome", 1.0, "p"))}, "log"),
-    "inspect": ({"l.json": json.dumps({**ABOUT, "samples": [SCORED]}).encode()}, "log"),
-    "inspect archive": ({"l.eval": zipped({"header.json": json.dumps(ABOUT),
-                         "samples/s_epoch_1.json": json.dumps(SCORED)})}, "log"),
-    "corpus": ({"c.jsonl": rows({"text": "a b"}, {"text": "c"})}, "corpus"),
-    "packed corpus": ({"c.txt.gz": gzip.compress(b"a b\nc\n" * 50)}, "corpus"),
-    "lpaqa": ({"mine/P1.jsonl": rows({"template": "[X] is [Y]", "weight": 0.5})}, lpaqa.read),
-    "lpaqa texts": ({"manual_paraphrase/P1.txt": b"[X] is [Y]\n"}, lpaqa.read),
-    "archive": ({"a.zip": (Path(__file__).parents[1] / "results/smollm2.zip").read_bytes()},
-                sharing.verify),
-    "manifest": ({"m/monitor/run.json": json.dumps(MANIFEST).encode()}, "runs"),
-    "adapter": ({"adapter_config.json": b'{"base_model_name_or_path": "m", "revision": null}'},
-                lambda folder: adapters.base(folder, "m")),
-    "index": ({checkpoints.INDEX: b'{"weight_map": {"a": "model-00001-of-00002.safetensors"}}'},
-              lambda folder: checkpoints.weight_files(folder, "m")),
-    "answer": ({"answer.json": json.dumps(ANSWER).encode()}, answered),
-}  # fmt: skip
-KINDS = {
-    None: datasets.load,
-    "options": lambda folder: multiple_choice.load(folder),
-    "log": lambda path: logs.read([path]),
-    "corpus": lambda path: sum(1 for _ in datasets.documents(path)),
-    "runs": lambda folder: (store.load(folder), store.manifest(folder / "m/monitor")),
+    "facts": ("P1.json", "", datasets.load),
+    "choices.csv": ("train.csv", "", datasets.load),
+    "choices.jsonl": ("train.jsonl", "", datasets.load),
+    "choices.parquet": ("train.parquet", "", datasets.load),
+    "laureates": ("nobel.csv", "", datasets.load),
+    "own": ("own.csv", "own.csv", multiple_choice.load),
+    "mc1": ("mc_task.json", "", multiple_choice.load),
+    "truthfulqa": ("TruthfulQA.csv", "", multiple_choice.load),
+    "factor": ("wiki_factor.csv", "", multiple_choice.load),
+    "medhalt": ("reasoning_fake.csv", "", multiple_choice.load),
+    "commonsenseqa": ("dev_rand_split.jsonl", "", multiple_choice.load),
+    "fever": ("shared_task_dev.jsonl", "", multiple_choice.load),
+    "truefalse": ("cities_true_false.csv", "", multiple_choice.load),
+    "popqa": ("q.jsonl", "q.jsonl", questions.read),
+    "trivia": ("q.json", "q.json", questions.read),
+    "tsv": ("q.tsv", "q.tsv", questions.read),
+    "lm_eval": (f"samples_t_{STAMP}l", f"samples_t_{STAMP}l", log),
+    "lm_eval_results": (f"results_{STAMP}", f"samples_t_{STAMP}l", log),
+    "lm_eval_texts": ("samples_t.jsonl", "samples_t.jsonl", log),
+    "inspect": ("l.json", "l.json", log),
+    "inspect_archive": ("l.eval", "l.eval", log),
+    "corpus": ("c.jsonl", "c.jsonl", documents),
+    "packed_corpus": ("c.txt.gz", "c.txt.gz", documents),
+    "lpaqa": ("mine/P1.jsonl", "", lpaqa.read),
+    "lpaqa_texts": ("manual_paraphrase/P1.txt", "", lpaqa.read),
+    "archive": ("a.zip", "a.zip", sharing.verify),
+    "manifest": ("m/monitor/run.json", "", runs),
+    "adapter": ("adapter_config.json", "", lambda folder: adapters.base(folder, "m")),
+    "index": (checkpoints.INDEX, "", lambda folder: checkpoints.weight_files(folder, "m")),
+    "answer": ("answer.json", "answer.json", answered),
 }
 
 
@@ -195,24 +153,19 @@ def _bytes(data, chance):
 
 def tried(name, seed, folder):
     """Give a reader a file that a seed breaks; return what came of it, or a traceback."""
-    files, read = READERS[name]
+    file, given, read = READERS[name]
     chance = random.Random(seed)
-    for number, (file, data) in enumerate(files.items()):
-        (folder / file).parent.mkdir(parents=True, exist_ok=True)
-        if number == 0 and seed is not None:
-            inside = file.endswith((".eval", ".zip")) and chance.random() < 0.7
-            data = _inside(data, chance) if inside else broken(data, chance)
-        (folder / file).write_bytes(data)
-    named = {"log": [f for f in files if "results" not in f], "corpus": [*files]}.get(read)
-    alone = named or (read in (questions.read, sharing.verify, answered) and [*files])
-    place = folder / alone[0] if alone else folder
-    place = folder / "own.csv" if name == "own" else place
+    shutil.copytree(SAMPLES / name, folder, dirs_exist_ok=True)
+    if seed is not None:
+        data = (folder / file).read_bytes()
+        inside = file.endswith((".eval", ".zip")) and chance.random() < 0.7
+        (folder / file).write_bytes(_inside(data, chance) if inside else broken(data, chance))
     signal.signal(signal.SIGALRM, _late)
     signal.alarm(SECONDS)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            KINDS.get(read, read)(place)
+            read(folder / given)
         return "read"
     except UserError:
         return "refused"
@@ -223,17 +176,19 @@ def tried(name, seed, folder):
 
 
 def _inside(data, chance):
-    """Break a member of an archive."""
+    """Break a member of an archive; its manifest is signed again."""
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         members = {name: archive.read(name) for name in archive.namelist()}
     name = archive_.MANIFEST if archive_.MANIFEST in members else chance.choice(sorted(members))
     members[name] = broken(members[name].replace(b"\n", b""), chance)
-    with contextlib.suppress(
-        ValueError, AttributeError, RecursionError
-    ):  # an archive's manifest is signed
+    with contextlib.suppress(ValueError, AttributeError, RecursionError):
         record = json.loads(members[name])
         members[name] = json.dumps(record | {"checksum": archive_.checksum(record)})
-    return zipped(members)
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w") as archive:
+        for name, data in members.items():
+            archive.writestr(name, data)
+    return stream.getvalue()
 
 
 class Late(BaseException):

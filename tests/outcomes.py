@@ -70,12 +70,10 @@ def speaker(folder: Path, words: list[str], last: str) -> Path:
 
 
 def endless(folder: Path) -> Path:
-    """Save a model that goes on and on."""
     return speaker(folder, [" and", " so", " on"], " and")
 
 
 def refusing(folder: Path) -> Path:
-    """Save a model that refuses everything."""
     return speaker(folder, [" I", " cannot", " answer", " that", "."], "\n")
 
 
@@ -108,7 +106,6 @@ def tuned(folder: Path) -> Path:
 
 
 def sequence_to_sequence(folder: Path) -> Path:
-    """Save a small random T5."""
     tokenizer = _tokenizer()
     torch.manual_seed(0)
     sizes = {"d_model": 64, "d_kv": 16, "d_ff": 64, "num_layers": 1, "num_heads": 4}
@@ -119,7 +116,6 @@ def sequence_to_sequence(folder: Path) -> Path:
 
 
 def state_space(folder: Path) -> Path:
-    """Save a small random Mamba."""
     tokenizer = _tokenizer()
     torch.manual_seed(0)
     sizes = {"hidden_size": 64, "num_hidden_layers": 1, "state_size": 4}

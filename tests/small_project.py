@@ -74,7 +74,6 @@ def type_in(top: Path, line: str, **more: str) -> subprocess.CompletedProcess:
 
 
 def command(*words: str) -> list[str]:
-    """Return the call of a command of the project."""
     return [sys.executable, "-m", "book.tools", *words]
 
 
@@ -89,6 +88,5 @@ def environment() -> dict[str, str]:
 
 
 def call(top: Path, *words: str) -> subprocess.CompletedProcess:
-    """Run a command of the copy."""
     asked = dict(code=None, cwd=top, env=environment(), timeout=1500)
     return programs.call(*command(*words), **asked)

@@ -52,11 +52,6 @@ def test_the_contract_can_be_broken(root, tmp_path):
     assert lint(tmp_path / CONTRACT) == cli.EXIT_STATUS_ERROR
 
 
-def test_the_package_is_seen_at_a_glance(root):
-    entries = {path.name for path in (root / "helpers").iterdir()} - {"__pycache__"}
-    assert len(entries) <= 14
-
-
 @pytest.mark.slow
 def test_the_core_works_without_the_machinery(root):
     done = python("-c", ALONE.format(machinery=MACHINERY), cwd=root)

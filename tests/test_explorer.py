@@ -12,6 +12,7 @@ from scipy.stats import spearmanr
 from helpers.published import joined
 from notebooks.analysis import explorer
 from tests import hostile
+from tests.in_page import script
 
 ROOT = Path(__file__).resolve().parent.parent
 PATIENCE = 120_000  # milliseconds, for a machine with much else to do
@@ -24,18 +25,6 @@ THEME = """
     --pst-color-border: #48566b; --pst-color-text-muted: #9ca4af; --pst-color-primary: #3fb1c5; }
 body { background: var(--pst-color-background); color: var(--pst-color-text-base); margin: 1rem; }
 a { color: var(--pst-color-primary); }"""
-MARKS = """view => [...document.querySelectorAll(`[data-view=${view}] [aria-label]`)]
-    .filter(node => node.tagName === "path" && node.ariaLabel.includes("\\n"))
-    .map(node => ({name: node.ariaLabel.split("\\n")[0], said: node.ariaLabel,
-        x: node.getBoundingClientRect().x, y: node.getBoundingClientRect().y,
-        stroke: node.getAttribute("stroke"), opacity: Number(node.getAttribute("opacity"))}))"""
-BOLD = """view => [...document.querySelectorAll(`[data-view=${view}] text`)]
-    .filter(node => node.getAttribute("font-weight") === "bold" && node.textContent)
-    .map(node => node.textContent)"""
-SERIOUS = """async () => (await axe.run(".explorer",
-    {preload: false, resultTypes: ["violations"]})).violations
-    .filter(v => ["serious", "critical"].includes(v.impact))
-    .map(v => `${v.id}: ${v.nodes[0].html.slice(0, 200)}`)"""
 
 
 def run(label: str, measure: str, value: float, same: bool = True) -> dict:
@@ -64,15 +53,15 @@ def write(folder: Path, runs: list[dict], libraries: bool = True) -> str:
 
 def opened(browser, address: str, **settings):
     """Open a page that notes its requests and errors, and wait until the views are drawn."""
-    page = browser.new_context(viewport={"width": 1400, "height": 900}, **settings).new_page()
+    size = {"width": 1400, "height": 900}
+    page = browser.new_context(**{"viewport": size, **settings}).new_page()
     page.set_default_timeout(PATIENCE)
     page.asked, page.errors = [], []
     page.on("request", lambda request: page.asked.append(request.url))
     page.on("pageerror", lambda error: page.errors.append(str(error)))
     page.on("console", lambda said: page.errors.append(said.text) if said.type == "error" else None)
     page.goto(address)
-    if settings.get("java_script_enabled", True):
-        page.wait_for_selector(".explorer[data-ready]")
+    page.wait_for_selector(".explorer[data-ready]")
     return page
 
 
@@ -121,7 +110,7 @@ def settle(page) -> None:
 
 def marks(page, view: str = "scatter") -> dict[str, dict]:
     """Return the points, bars or cells of models in a view, by name."""
-    return {mark["name"]: mark for mark in page.evaluate(MARKS, view)}
+    return {mark["name"]: mark for mark in page.evaluate(script("marks"), view)}
 
 
 def named(measure: str) -> str:
@@ -138,13 +127,9 @@ def with_both(x: str, y: str) -> pd.DataFrame:
 
 
 def test_all_views_are_drawn_and_the_figure_gives_way(page):
-    for view in VIEWS:
-        assert marks(page, view), view
+    assert all(marks(page, view) for view in VIEWS)
     assert not page.is_visible(".explorer-still")
     assert set(marks(page)) == {*with_both(X, Y).index, "mine", "other"}
-
-
-def test_hovering_tells_who_a_point_is(page):
     page.hover('[data-view=scatter] path[aria-label^="Llama 2 7B\\a "]')
     lines = page.inner_text(".explorer-tooltip").splitlines()
     assert lines == ["Llama 2 7B", "Llama 2, 7 billion, base, 2023", f"{X}: 0.094", f"{Y}: 0.749"]
@@ -153,57 +138,54 @@ def test_hovering_tells_who_a_point_is(page):
 
 
 def test_another_measure_moves_the_points(page):
-    before = marks(page)
-    other = "multiplicity: Wiki-FACTOR accuracy"
+    before, other = marks(page), "multiplicity: Wiki-FACTOR accuracy"
     choose(page, x=other)
-    after = marks(page)
-    table = with_both(other, Y)
+    after, table = marks(page), with_both(other, Y)
     assert set(after) == {*table.index}
     assert before["Llama 2 7B"]["x"] != after["Llama 2 7B"]["x"]
     for one, two in combinations(table.index, 2):  # the order across is that of the figures
         gap = table.loc[two, other] - table.loc[one, other]
         if abs(gap) > 0.005:
             assert (after[two]["x"] > after[one]["x"]) == (gap > 0)
-    texts = page.eval_on_selector_all("[data-view=scatter] text", "n => n.map(e => e.textContent)")
-    assert other in texts
+    assert other in page.locator("[data-view=scatter] text").all_text_contents()
+
+
+LLAMA = "Llama 1"
 
 
 @pytest.mark.parametrize(
-    ("x", "y"),
+    ("x", "y", "chosen", "rule"),
     [
-        (X, Y),
-        ("multiplicity: Med-HALT accuracy", Y),
-        ("multiplicity: TruthfulQA ambiguity", Y),
-        ("knowledge bases: UR, four-shot", X),
+        (X, Y, {}, ""),
+        ("multiplicity: Med-HALT accuracy", Y, {}, ""),
+        ("multiplicity: TruthfulQA ambiguity", Y, {}, ""),
+        ("knowledge bases: UR, four-shot", X, {}, ""),
+        (X, Y, {"kind": "base"}, "kind == 'base'"),
+        (X, Y, {"least": "7.0", "most": "13.0"}, "7 <= billion <= 13"),
+        (X, Y, {"least": "13.0", "most": "7.0"}, "7 <= billion <= 13"),  # turned round
+        (X, Y, {"family": LLAMA}, "family != @LLAMA"),
+        ("MONITOR: score", Y, {}, ""),  # fewer than six
     ],
 )
-def test_the_correlation_is_that_of_the_models_shown(page, x, y):
-    choose(page, x=named(x), y=named(y))
-    table = with_both(x, y)
-    rho = spearmanr(table[x], table[y]).statistic
+def test_points_and_correlation_are_of_the_models_chosen(page, x, y, chosen, rule):
+    if "family" in chosen:
+        page.locator(f"[name=family][value='{LLAMA}']").uncheck(force=True)
+    choose(page, x=named(x), y=named(y), **{k: v for k, v in chosen.items() if k != "family"})
+    table = with_both(x, y).query(rule) if rule else with_both(x, y)
+    ranked = joined.joined().dropna(subset=[x])
+    ranked = ranked.query(rule) if rule else ranked
+    assert set(marks(page)) - {"mine", "other"} == {*table.index}
+    assert set(marks(page, "ranking")) - {"mine"} == {*ranked.index}
     assert count(page).startswith(f"{len(table)} of 69 models")
-    assert f"{rho:.2f}".replace("-", "−") in count(page)
-
-
-@pytest.mark.parametrize(
-    ("chosen", "rule"),
-    [
-        ({"kind": "base"}, "kind == 'base'"),
-        ({"least": "7.0", "most": "13.0"}, "7 <= billion <= 13"),
-    ],
-)
-def test_filters_leave_some_models_in_every_view(page, chosen, rule):
-    page.locator("[name=family][value='Llama 1']").uncheck(force=True)
-    choose(page, **chosen)
-    rule = f"family != 'Llama 1' and {rule}"
-    table, ranked = with_both(X, Y).query(rule), joined.joined().dropna(subset=[X]).query(rule)
-    assert len(table) >= 6
-    assert set(marks(page)) == {*table.index, "mine", "other"}
-    assert f"{spearmanr(table[X], table[Y]).statistic:.2f}" in count(page)
-    assert set(marks(page, "ranking")) == {*ranked.index, "mine"}
-    assert {"Llama 1 7B", "OPT 30B" if "least" in chosen else "Llama 2 7B Chat"}.isdisjoint(
-        marks(page, "changes")
-    )
+    if len(table) < 6:
+        assert "fewer than six models: no correlation" in count(page)
+        assert "ρ" not in count(page)
+    else:
+        rho = spearmanr(table[x], table[y]).statistic
+        assert f"{rho:.2f}".replace("-", "−") in count(page)
+    page.click("[name=restore]")
+    page.wait_for_timeout(100)
+    assert count(page).startswith(f"{len(with_both(X, Y))} of ")
 
 
 def test_a_view_that_filters_leave_empty_gives_a_sentence(page):
@@ -216,31 +198,14 @@ def test_a_view_that_filters_leave_empty_gives_a_sentence(page):
         assert said in page.inner_text(f"[data-view={view}] .explorer-none")
 
 
-def test_no_correlation_of_fewer_than_six(page):
-    choose(page, x="MONITOR: score ↓")
-    assert count(page).startswith(f"{len(with_both('MONITOR: score', Y))} of 69")
-    assert "fewer than six models: no correlation" in count(page)
-    choose(page, x=Y)
-    assert "the same measure: no correlation" in count(page)
-    assert "ρ" not in count(page)
-
-
-def test_sizes_the_wrong_way_round_are_turned_and_a_reset_ends_every_choice(page):
-    choose(page, least="13.0", most="7.0", kind="base")
-    table = with_both(X, Y).query("kind == 'base' and 7 <= billion <= 13")
-    assert count(page).startswith(f"{len(table)} of ")
-    page.click("[name=restore]")
-    page.wait_for_timeout(100)
-    assert count(page).startswith(f"{len(with_both(X, Y))} of ")
-
-
 def test_a_pair_that_no_model_has_gives_a_sentence(page):
     table, names = joined.joined(), list(joined.measures().index)
     x, y = next(pair for pair in combinations(names, 2) if table[list(pair)].dropna().empty)
     choose(page, x=named(x), y=named(y))
     assert page.inner_text("[data-view=scatter] .explorer-none").startswith("No model has both")
     assert not page.is_visible("[data-view=scatter] .explorer-drawing")
-    choose(page, x=X, y=Y)
+    choose(page, x=Y, y=Y)
+    assert "the same measure: no correlation" in count(page)
     assert page.is_visible("[data-view=scatter] .explorer-drawing")
     page.click("[name=none]")
     assert "filters leave" in page.inner_text("[data-view=changes]")
@@ -248,17 +213,20 @@ def test_a_pair_that_no_model_has_gives_a_sentence(page):
     assert marks(page, "changes")
 
 
-def test_the_ranking_is_in_order(page):
-    choose(page, x="multiplicity: FEVER ambiguity ↓")
+def test_the_ranking_is_in_order_and_a_benchmark_is_shown_alone(page):
+    choose(page, x="multiplicity: FEVER ambiguity ↓", benchmark="FEVER")
     ranked = sorted(marks(page, "ranking").values(), key=lambda mark: mark["y"])
     values = joined.joined()["multiplicity: FEVER ambiguity"].dropna()
     assert [values[mark["name"]] for mark in ranked] == sorted(values)  # the lowest is the best
+    said = [mark["said"] for mark in page.evaluate(script("marks"), "changes")]
+    assert said
+    assert all("\nFEVER: " in text for text in said)
 
 
 def test_a_model_is_highlighted_in_all_views(page):
     choose(page, model="Llama 2 7B")
     for view in ("scatter", "ranking", "changes"):
-        assert page.evaluate(BOLD, view) == ["Llama 2 7B"], view
+        assert page.evaluate(script("bold"), view) == ["Llama 2 7B"], view
         shown = marks(page, view)
         assert shown["Llama 2 7B"]["opacity"] == 1
         assert shown["Llama 2 7B Chat"]["opacity"] < 1
@@ -267,32 +235,23 @@ def test_a_model_is_highlighted_in_all_views(page):
     rank = int(table[Y].rank(ascending=False)["Llama 2 7B"])
     assert f"{Y}: 0.749 (rank {rank} of {table[Y].count()} shown)" in figures
     choose(page, model="Flan-T5 XXL")
-    assert {part["opacity"] for part in page.evaluate(MARKS, "changes")} == {1}  # it is not there
-    assert page.evaluate(BOLD, "relations") == ["Flan-T5 XXL"]
-    cells = page.evaluate(MARKS, "relations")
+    assert {part["opacity"] for part in page.evaluate(script("marks"), "changes")} == {
+        1
+    }  # it is not there
+    assert page.evaluate(script("bold"), "relations") == ["Flan-T5 XXL"]
+    cells = page.evaluate(script("marks"), "relations")
     outlined = {cell["name"] for cell in cells if "text-base" in cell["stroke"]}
     assert outlined == {"Flan-T5 XXL"}
 
 
-@pytest.mark.parametrize("view", ["scatter", "ranking", "changes"])
+@pytest.mark.parametrize("view", VIEWS)
 def test_a_click_highlights_and_another_ends_it(page, view):
-    mark = page.locator(f'[data-view={view}] path[aria-label^="Llama 2 13B\\a "]').first
+    name = "OPT 2.7B" if view == "relations" else "Llama 2 13B"
+    mark = page.locator(f'[data-view={view}] path[aria-label^="{name}\\a "]').first
     mark.click(force=True)
-    assert "Llama 2 13B (Llama 2, 13 billion" in page.inner_text(".explorer-chosen")
+    assert page.inner_text(".explorer-chosen").startswith(f"{name} (")
     mark.click(force=True)
     assert "Choose a model" in page.inner_text(".explorer-chosen")
-
-
-def test_a_cell_highlights(page):
-    page.locator('[data-view=relations] path[aria-label^="OPT 2.7B\\a "]').first.click()
-    assert page.inner_text(".explorer-chosen").startswith("OPT 2.7B")
-
-
-def test_a_benchmark_alone(page):
-    choose(page, benchmark="FEVER")
-    said = [mark["said"] for mark in page.evaluate(MARKS, "changes")]
-    assert said
-    assert all("\nFEVER: " in text for text in said)
 
 
 def test_runs_on_other_questions_stay_outside(page):
@@ -351,17 +310,7 @@ def test_it_is_legible(page, width, theme):
     fill = "() => getComputedStyle(document.querySelector('[data-view=ranking] text')).fill"
     assert page.evaluate(fill) == {"light": "rgb(34, 40, 50)", "dark": "rgb(206, 214, 221)"}[theme]
     page.evaluate(Path(AXE_FILE_PATH).read_text(encoding="utf-8"))
-    assert page.evaluate(SERIOUS) == []
-
-
-def test_without_scripts_figure_table_and_link_are_there(browser, address):
-    page = opened(browser, address, java_script_enabled=False)
-    assert page.is_visible(".explorer-still img")
-    page.click(".explorer summary")
-    assert page.is_visible(".explorer table >> text=Llama 2 7B Chat")
-    assert page.get_attribute(".explorer-csv", "href").startswith("data:text/csv")
-    assert not page.locator("[data-view], select").count()
-    page.context.close()
+    assert page.evaluate(script("serious")) == []
 
 
 def test_print_shows_the_figure(page):
@@ -372,23 +321,16 @@ def test_print_shows_the_figure(page):
     page.emulate_media(media="screen")
 
 
-def test_a_telephone_begins_with_one_benchmark(browser, address):
-    context = browser.new_context(viewport={"width": 390, "height": 800})
-    page = context.new_page()
-    page.goto(address)
-    page.wait_for_selector(".explorer[data-ready]", timeout=PATIENCE)
+def test_a_telephone_begins_with_one_benchmark_and_without_libraries_the_figure_stays(
+    browser, address, tmp_path
+):
+    page = opened(browser, address, viewport={"width": 390, "height": 800})
     assert page.input_value("[name=benchmark]") == "TruthfulQA"
-    context.close()
-
-
-def test_where_the_libraries_are_missing_the_figure_stays(browser, tmp_path):
-    context = browser.new_context(viewport={"width": 1400, "height": 900})
-    page = context.new_page()
     with page.expect_console_message(lambda said: "vega.min.js" in said.text or said.args):
         page.goto(write(tmp_path, [run("mine", X, 0.1)], libraries=False))
     assert page.is_visible(".explorer-still img")
     assert not page.locator("select").count()
-    context.close()
+    page.context.close()
 
 
 def test_names_of_contributed_runs_are_above_yours_and_below_the_heading(browser, tmp_path):

@@ -128,18 +128,6 @@ def test_import_helpers_is_cheap():
     python("-c", code, cwd=ROOT)
 
 
-def test_the_configuration_asks_nothing_of_the_network():
-    config = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
-    sphinx = config["sphinx"]["config"]
-    assert config["execute"]["execute_notebooks"] == "off"
-    assert sphinx["nb_ipywidgets_js"] == {}
-    assert "//" not in sphinx["mathjax_path"]
-    mathjax = ROOT / "book" / "_extra" / "mathjax"
-    assert (mathjax / Path(sphinx["mathjax_path"]).name).is_file()
-    assert "Apache License" in (mathjax / "LICENSE").read_text()
-    assert len(list(mathjax.glob("output/chtml/fonts/woff-v2/*.woff"))) >= 20
-
-
 def test_the_repository_is_named_in_one_place():
     config = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
     address = config["repository"]["url"]
@@ -149,13 +137,3 @@ def test_the_repository_is_named_in_one_place():
         pages[path] = "".join(cell.source for cell in cells if cell.id != "install")
     found = re.compile(re.escape(address) if address else r"github\.com/what-language-models-know")
     assert not [path.name for path, text in pages.items() if found.search(text)]
-
-
-def test_no_weights_are_pickles():
-    kinds = {
-        path.suffix
-        for path in (ROOT / "helpers" / "models" / "weights").rglob("*")
-        if path.is_file()
-    }
-    assert kinds
-    assert not kinds & {".bin", ".pt", ".pth", ".pkl", ".ckpt"}

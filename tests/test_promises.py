@@ -11,7 +11,6 @@ from helpers import UserError, cli
 from helpers.datasets import files
 from helpers.models import checkpoints
 from helpers.runs import measuring, store
-from tests import own_facts
 
 NO_CODE = {"PeftModel", "GenerationConfig", "LlamaForCausalLM"}  # classes that have no such setting
 
@@ -118,11 +117,3 @@ def test_a_run_with_other_settings_is_not_replaced_without_a_word(tmp_path, caps
             f"{made.folder}: the run with another n_facts is replaced." in capsys.readouterr().err
         )
         assert told == (n_facts == 2)
-
-
-def test_a_study_that_cannot_be_done_stops_no_other(tmp_path):
-    given = {"dataset": str(own_facts.write(tmp_path / "few", 2)), "n_panel": 0}
-    found = measuring.measure("atlas-xs", ["latent_knowledge", "monitor"], given, tmp_path)
-    assert next(found).study == "monitor"
-    with pytest.raises(UserError, match="latent_knowledge: "):
-        next(found)

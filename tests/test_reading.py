@@ -8,13 +8,15 @@ import functools
 import gzip
 import http.server
 import threading
-from itertools import count, pairwise
+from itertools import count
 from pathlib import Path
 
 import pytest
 from axe_playwright_python.base import AXE_FILE_PATH
 from PIL import Image
 from playwright.sync_api import Page
+
+from tests.in_page import script
 
 ROOT = Path(__file__).resolve().parent.parent
 HTML = ROOT / "book" / "_build" / "html"
@@ -23,7 +25,6 @@ PAGES = sorted(
     for path in HTML.rglob("*.html")
     if path.relative_to(HTML).parts[0] not in ("_static", "slides")
 )
-CHAPTERS = [name for name in PAGES if name.startswith("chapters/")]
 WIDTHS, THEMES = (1400, 390), ("light", "dark")
 WEIGHT = 1_500_000  # bytes of a page with all that it fetches when it is opened
 SECONDS, TRIES = 1.0, 20  # until the first page can be read; the best counts: others have work too
@@ -31,49 +32,6 @@ PATIENCE = 120_000  # milliseconds, for the same reason
 COMPRESSED = {".html", ".css", ".js", ".svg", ".json"}
 SET = """!window.MathJax || !MathJax.startup?.promise || MathJax.startup.promise.then(() => true)"""
 STYLE = "*, *::before, *::after { transition: none !important; animation: none !important; }"
-SCROLLABLE = """() => [...document.querySelectorAll(
-    "pre, .nboutput > .output_area, .cell_output > .output, .jp-RenderedHTMLCommon, "
-    + ".pst-scrollable-table-container")].every(e => (e.tabIndex === 0) ===
-        (e.scrollWidth > e.clientWidth || e.scrollHeight > e.clientHeight))"""
-# Colours are compared on one of the elements that are styled alike: same path of tags and classes,
-# same computed colours, sizes and kind of text. What was found good on one page, at one width or in
-# one theme is not compared again on others. All other rules see the whole page.
-FOUND = """async ([rules, good]) => {
-    const marks = new Map(), seen = new Set(good);
-    const mark = e => {
-        if (!marks.has(e)) {
-            const s = getComputedStyle(e);
-            const names = e.getAttribute("class")?.replace(/\\d+/g, "");  // no numbers of cells
-            const look = [e.tagName, names, s.color, s.backgroundColor,
-                s.backgroundImage, s.opacity, s.fontSize, s.fontWeight, s.textShadow].join("|");
-            let [a, b] = e === document.documentElement ? [0, 1] : mark(e.parentElement);
-            for (let i = 0; i < look.length; i++) {
-                a = Math.imul(a ^ look.charCodeAt(i), 2654435761);
-                b = Math.imul(b ^ look.charCodeAt(i), 1597334677);
-            }
-            marks.set(e, [a ^ a >>> 15, b ^ b >>> 13]);
-        }
-        return marks.get(e);
-    };
-    for (const e of document.body.querySelectorAll("*")) {
-        const text = [...e.childNodes].map(n => n.nodeType === 3 ? n.data.trim() : "").join("");
-        const kind = [text.length > 1, /[\\p{L}\\p{N}]/u.test(text)];
-        const name = e.checkVisibility() ? [...mark(e), ...kind].join() : "";
-        e.toggleAttribute("data-once", name && !seen.has(name));
-        e.dataset.alike = name;
-        seen.add(name);
-    }
-    axe.configure({rules: [{id: "color-contrast", selector: "[data-once]"}]});
-    axe.addReporter("bare", (found, options, done) => done(found));  // elements as they are
-    const found = await axe.run(document,
-        {reporter: "bare", ...(rules && {runOnly: [...rules, "color-contrast"]})});
-    const serious = found.filter(rule => ["serious", "critical"].includes(rule.impact))
-        .flatMap(rule => rule.violations.slice(0, 3).map(v =>
-            `${rule.id}: ${v.node.element.outerHTML.slice(0, 100)}`));
-    const colours = found.find(rule => rule.id === "color-contrast");
-    return [serious, colours.passes.map(fine => fine.node.element.dataset.alike)];
-}"""
-HEADINGS = """nodes => nodes.filter(n => n.checkVisibility()).map(n => Number(n.tagName[1]))"""
 
 pytestmark = pytest.mark.skipif(not PAGES, reason="there is no book yet: run make book first")
 
@@ -165,11 +123,13 @@ def test_no_serious_barrier(visit, name, good):
     found = []
     for width in WIDTHS:
         page.set_viewport_size({"width": width, "height": 900})
-        page.wait_for_function(SCROLLABLE)  # the theme lets keys reach what scrolls, a moment later
+        page.wait_for_function(
+            script("scrollable")
+        )  # the theme lets keys reach what scrolls, a moment later
         for theme in THEMES:
             page.evaluate("name => { document.documentElement.dataset.theme = name }", theme)
             rules = None if theme == "light" else ["link-in-text-block"]  # and colours, always
-            serious, passed = page.evaluate(FOUND, [rules, list(good)])
+            serious, passed = page.evaluate(script("barriers"), [rules, list(good)])
             found += [f"{width} px, {theme}: {what}" for what in serious]
             good.update(passed)
     assert not found
@@ -180,24 +140,13 @@ def test_the_search_for_barriers_can_find_one(page):
     page.set_content(f'<html lang="en"><title>a</title>{pale}')
     page.add_style_tag(content=STYLE)
     page.evaluate(Path(AXE_FILE_PATH).read_text(encoding="utf-8"))
-    found, good = page.evaluate(FOUND, [None, []])
+    found, good = page.evaluate(script("barriers"), [None, []])
     assert {what.partition(":")[0] for what in found} == {"color-contrast", "image-alt"}
     assert len(good) == 1  # the dark ones are alike
-    assert page.evaluate(FOUND, [None, good]) == [found, []]
+    assert page.evaluate(script("barriers"), [None, good]) == [found, []]
     page.evaluate("document.body.style.color = '#bbb'")
-    found, _ = page.evaluate(FOUND, [None, good])  # no longer those that were good
+    found, _ = page.evaluate(script("barriers"), [None, good])  # no longer those that were good
     assert any(what.startswith("color-contrast: <p") for what in found)
-
-
-@pytest.mark.slow
-@every_page
-def test_headings_stand_in_order(visit, name):
-    page, _ = visit(name)
-    levels = page.eval_on_selector_all(
-        "article :is(h1, h2, h3, h4, h5, h6), #search-results h2", HEADINGS
-    )
-    assert levels.count(1) == 1 or name == "search.html"
-    assert all(after <= before + 1 for before, after in pairwise(levels))
 
 
 @pytest.mark.slow
@@ -228,15 +177,6 @@ def test_the_search_works_without_a_server(page):
     links = page.eval_on_selector_all("#search-results li a", "nodes => nodes.map(n => n.href)")
     assert any("chapters/monitor" in link for link in links)
     assert all(link.startswith("file:") for link in links)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", CHAPTERS, scope="module")
-def test_figures_are_told_in_full(visit, name):
-    page, _ = visit(name)
-    texts = page.eval_on_selector_all("article img", "nodes => nodes.map(n => n.alt.trim())")
-    assert texts
-    assert not [text for text in texts if len(text) < 20 or text.endswith(".png")]
 
 
 def test_figures_keep_their_colours():

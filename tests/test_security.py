@@ -18,24 +18,16 @@ from helpers import runs
 from tests import hostile
 from tests.chapters import in_process
 from tests.commands import call
+from tests.in_page import script
 
 pytestmark = pytest.mark.slow
 
-# What the harmful strings would do: run, ask for a file, become an element, a link or a formula.
-DONE = """() => ({
-    ran: window.hit !== undefined,
-    elements: [...document.querySelectorAll(
-        "[onerror], [onload], img[src='x'], img[src$='/x'], a[href^='javascript']")].length,
-    formulas: [...document.querySelectorAll(".cell_output mjx-container")].length,
-    scripts: [...document.scripts].filter(s => s.textContent.trim() === "hit=1").length,
-})"""
 NOTHING = {"ran": False, "elements": 0, "formulas": 0, "scripts": 0}
 FEW = ["n_bootstrap=20"]
 
 
 @pytest.fixture(scope="module")
 def folder(request, tmp_path_factory) -> Path:
-    """Return the folder of the runs of the chapters that are tested."""
     top = tmp_path_factory.mktemp("hostile")
     model, facts = str(hostile.model(top)), hostile.facts(top)
     words = {
@@ -59,7 +51,6 @@ def folder(request, tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="module")
 def pages(root, folder, tmp_path_factory) -> Path:
-    """Return the folder of the rendered pages of these runs."""
     top = tmp_path_factory.mktemp("book")
     ignored = shutil.ignore_patterns("_build", "chapters", "_extra")
     shutil.copytree(root / "book", top / "book", ignore=ignored)
@@ -91,7 +82,7 @@ def test_the_browser_takes_no_word_for_markup(browser, pages, chapter):
     page.on("request", lambda request: said.append(request.url) if _strange(request.url) else None)
     page.goto((pages / f"{chapter}.html").as_uri(), wait_until="load")
     page.evaluate("window.MathJax?.startup?.promise")
-    assert page.evaluate(DONE) == NOTHING
+    assert page.evaluate(script("done")) == NOTHING
     assert page.locator("mjx-container").count()  # formulas are set, but for those of the outputs
     assert not said
     page.close()
@@ -117,5 +108,10 @@ def test_the_check_can_fail(browser, tmp_path):
     page = browser.new_page()
     page.goto((tmp_path / "bad.html").as_uri(), wait_until="load")
     page.wait_for_function("window.hit === 1")
-    assert page.evaluate(DONE) == {"ran": True, "elements": 1, "formulas": 0, "scripts": 1}
+    assert page.evaluate(script("done")) == {
+        "ran": True,
+        "elements": 1,
+        "formulas": 0,
+        "scripts": 1,
+    }
     page.close()

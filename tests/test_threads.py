@@ -6,14 +6,10 @@ import pytest
 
 from tests.commands import python
 
-PACKAGES = ("models", "studies")
 SAYS = "import os, {first}, torch; print(os.environ['OMP_WAIT_POLICY'])"
 
 
-@pytest.mark.parametrize(
-    "first",
-    ["helpers", *(pytest.param(f"helpers.{name}", marks=pytest.mark.slow) for name in PACKAGES)],
-)
+@pytest.mark.parametrize("first", ["helpers", "helpers.studies"])
 @pytest.mark.parametrize("given", [None, "ACTIVE"])
 def test_threads_wait_passively_unless_the_user_says_otherwise(first, given):
     environment = {k: v for k, v in os.environ.items() if k != "OMP_WAIT_POLICY"}

@@ -14,7 +14,6 @@ from typing import Any
 import nbformat
 import papermill
 import pytest
-import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
@@ -23,7 +22,6 @@ from tests.commands import python
 
 pytestmark = pytest.mark.slow
 
-INGREDIENTS = ("pyproject.toml", "README.md", "LICENSE")
 LIMIT = 100 * 2**20  # what PyPI takes
 ROOT = Path(__file__).resolve().parent.parent
 SCRIPT = """
@@ -66,7 +64,7 @@ def wheel(root, tmp_path_factory) -> Path:
     if find_spec("setuptools") is None:
         pytest.skip("setuptools, which builds the wheel, is not installed")
     source, target = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("wheel")
-    for name in INGREDIENTS:
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(root / name, source)
     for name in ("helpers", "notebooks"):
         shutil.copytree(root / name, source / name, ignore=shutil.ignore_patterns("__pycache__"))
@@ -94,7 +92,7 @@ def elsewhere(installed, tmp_path, monkeypatch) -> Path:
     return tmp_path
 
 
-def test_it_holds_every_file_of_the_package(root, installed):
+def test_it_holds_every_file_of_the_package_and_an_index_takes_it(root, installed, wheel):
     wanted = {
         path.relative_to(root)
         for path in (root / "helpers").rglob("*")
@@ -106,11 +104,8 @@ def test_it_holds_every_file_of_the_package(root, installed):
     assert {path.name for path in installed.iterdir()} == {
         "helpers",
         "notebooks",
-        f"what_language_models_know-{_version(root)}.dist-info",
+        f"what_language_models_know-{_project(root)['version']}.dist-info",
     }
-
-
-def test_it_is_no_larger_than_an_index_takes(wheel):
     assert wheel.stat().st_size < LIMIT
 
 
@@ -131,18 +126,14 @@ def test_a_chapter_opened_elsewhere_runs_from_its_first_cell(root, elsewhere, in
     papermill.execute_notebook(
         template, "done.ipynb", SMALL, kernel_name="python3", cwd=elsewhere, progress_bar=False
     )
+    said = python("-c", "import helpers; print(helpers.__file__)").stdout.strip()
+    assert said == str(installed / "helpers" / "__init__.py")
     folder = elsewhere / "runs" / "atlas-xs" / "monitor"
     assert runs.metrics(folder).query("level == 'run'")["estimate"].between(0, 1).any()
     assert json.loads((folder / "run.json").read_text())["commit"] is None
     cells = nbformat.read("done.ipynb", as_version=4).cells
     assert all(cell.execution_count for cell in cells if cell.cell_type == "code" and cell.source)
     assert not list(installed.rglob("run.json")), "nothing is written where the package lies"
-
-
-def test_what_is_run_elsewhere_is_the_installed_package(elsewhere, installed):
-    code = "import helpers, helpers.runs as r; print(helpers.__file__); print(r.RUNS)"
-    said = python("-c", code).stdout.split()
-    assert said == [str(installed / "helpers" / "__init__.py"), str(elsewhere / "runs")]
 
 
 def test_a_script_and_measure_need_none_of_the_books_packages(elsewhere):
@@ -154,12 +145,6 @@ def test_a_script_and_measure_need_none_of_the_books_packages(elsewhere):
     done = light(elsewhere, "runpy.run_module('helpers', run_name='__main__')", *words)
     assert done.stdout.startswith("monitor, with intervals of 95%")
     assert (elsewhere / "runs" / "measured" / "atlas-xs" / "monitor" / "run.json").is_file()
-
-
-def test_nothing_names_an_address_that_the_books_settings_do_not(root):
-    config = yaml.safe_load((root / "_config.yml").read_text(encoding="utf-8"))
-    address = config["repository"]["url"]
-    assert _project(root).get("urls", {}).get("Repository", "") == address
 
 
 def light(folder: Path, call: str, *words: str) -> subprocess.CompletedProcess:
@@ -194,11 +179,7 @@ def _project(root: Path) -> dict[str, Any]:
         return tomllib.load(file)["project"]
 
 
-def _version(root: Path) -> str:
-    return _project(root)["version"]
-
-
 def test_citation_and_package_have_one_version(root):
-    citation = (root / "CITATION.cff").read_text(encoding="utf-8")
-    assert f"\nversion: {_version(root)}\n" in citation
-    assert f"\n## {_version(root)}" in (root / ".github" / "CHANGELOG.md").read_text()
+    version = _project(root)["version"]
+    assert f"\nversion: {version}\n" in (root / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"\n## {version}" in (root / ".github" / "CHANGELOG.md").read_text()

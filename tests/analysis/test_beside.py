@@ -45,11 +45,14 @@ def lists(folder, right, dataset="trex_mc"):
     return runs.save(run, answers=answers, metrics=answers[["item"]], **about)
 
 
-def test_without_runs_the_table_is_empty_and_has_its_columns(tmp_path):
-    for folder in (tmp_path, tmp_path / "none"):
-        table = beside.runs_beside(folder)
-        assert table.empty
-        assert list(table) == beside.COLUMNS
+def test_without_a_printed_measure_the_table_is_empty_and_has_its_columns(tmp_path):
+    table = beside.runs_beside(tmp_path / "none")
+    assert table.empty
+    assert list(table) == beside.COLUMNS
+    saved_runs.write(tmp_path, "m", 0.6, ("multiplicity",))  # on questions of no paper
+    assert found(tmp_path).empty
+    saved_runs.write(tmp_path, "deaf", 0.6, ("monitor",), heeds=False)  # has no MONITOR
+    assert list(found(tmp_path).index) == ["MONITOR: mean accuracy"]
 
 
 def test_figures_are_those_worked_out_by_hand(tmp_path):
@@ -80,11 +83,6 @@ def test_figures_are_those_worked_out_by_hand(tmp_path):
     assert (bounded["value"] <= bounded["high"]).all()
     assert set(table.index.difference(bounded.index)) == {"MONITOR: score", "MONITOR: mean anchor"}
     assert not table["same_questions"].any()  # all of it asks the atlas
-
-
-def test_relations_count_alike_as_in_the_papers(tmp_path):
-    lists(tmp_path / "m" / "latent_knowledge", {"T1": [1, 1], "T2": [0, 0, 0, 0]})
-    assert found(tmp_path).loc["IC-LKE: accuracy", "value"] == 0.5  # and not 2 of 6
 
 
 def test_a_sample_of_all_relations_is_of_the_papers_questions_and_a_part_of_them_is_not(tmp_path):
@@ -154,17 +152,15 @@ def test_seen_questions_need_all_sources_and_unseen_ones_the_papers_day(tmp_path
 
 
 def test_a_benchmark_is_the_papers_if_its_files_and_its_variation_are(tmp_path):
-    top = tmp_path / "benchmarks" / "fever"
+    top, name = tmp_path / "benchmarks" / "fever", "multiplicity: FEVER "
     saved_runs.write(top, "m", 0.6, ("multiplicity",), dataset="fever")
     folder = top / "m" / "multiplicity"
     amend(folder, {"rows": "9999"}, focus="")
-    name = "multiplicity: FEVER "
     table = found(tmp_path)
     assert list(table.index) == [name + "accuracy", name + "ambiguity", name + "binary ambiguity"]
     assert table["same_questions"].all()
-    shaky = np.arange(24) % 3 == 0
     right = (saved_runs.facts()["hard"] < 0.6).to_numpy()
-    hits = np.select([shaky, right], [5, 9], 1)
+    hits = np.select([np.arange(24) % 3 == 0, right], [5, 9], 1)
     assert table.loc[name + "accuracy", "value"] == pytest.approx(hits.mean() / 10)
     assert table.loc[name + "ambiguity", "value"] == 1  # no answer is the same ten times
     amend(folder, {}, focus="order")
@@ -173,30 +169,13 @@ def test_a_benchmark_is_the_papers_if_its_files_and_its_variation_are(tmp_path):
     assert set(found(tmp_path)["why"]) == {"50 questions in the files, not 9,999"}
 
 
-def test_the_other_files_of_factor_are_other_questions(tmp_path):
-    saved_runs.write(tmp_path, "m", 0.6, ("multiplicity",), dataset="factor")
-    amend(tmp_path / "m" / "multiplicity", {"rows": "1272"})
-    row = found(tmp_path).loc["multiplicity: Wiki-FACTOR accuracy"]
-    assert row["why"] == "1,272 questions in the files, not 2,994"
-
-
-def test_multiplicity_has_no_printed_measure_for_other_questions(tmp_path):
-    saved_runs.write(tmp_path, "m", 0.6, ("multiplicity",))
-    assert found(tmp_path).empty
-
-
 def test_of_two_runs_the_one_with_more_facts_counts_and_data_sets_stay_apart(tmp_path):
-    lists(tmp_path / "m" / "latent_knowledge", {"T1": [0, 0, 0]})
+    lists(tmp_path / "m" / "latent_knowledge", {"T1": [1, 1], "T2": [0, 0, 0, 0]})
     lists(tmp_path / "measured" / "m" / "latent_knowledge", {"T1": [1]})
     lists(tmp_path / "questions" / "m" / "latent_knowledge", {"P1": [1]}, "atlas")
     table = found(tmp_path).set_index("dataset")
-    assert table["value"].to_dict() == {"trex_mc": 0.0, "atlas": 1.0}
+    assert table["value"].to_dict() == {"trex_mc": 0.5, "atlas": 1.0}  # relations count alike
     assert table.loc["trex_mc", "folder"] == tmp_path / "m" / "latent_knowledge"
-
-
-def test_an_undefined_figure_is_left_out(tmp_path):
-    saved_runs.write(tmp_path, "deaf", 0.6, ("monitor",), heeds=False)
-    assert list(found(tmp_path).index) == ["MONITOR: mean accuracy"]
 
 
 @pytest.mark.parametrize("harm", ["missing", "damaged", "lacking"])
@@ -215,28 +194,17 @@ def test_a_broken_run_is_left_out_with_a_warning(tmp_path, harm):
     assert table["model"].tolist() == ["whole"]
 
 
-ATLAS = {"name": "atlas", "checksum": "cd" * 32}
-
-
 def test_facts_of_many_runs_stand_side_by_side(tmp_path):
-    for model, items, size in (("a", ["x", "y"], 1), ("org/b", ["y", "z"], 2)):
-        run = runs.start(
-            "latent_knowledge", {"model": model, "seed": 0}, tmp_path / model[-1] / "c"
-        )
-        # Of two choices the wrong one is likelier for the first item, the right one for the other.
-        likelier = [(item, right, -1.0 - (right == (item == items[0]))) for item in items
-                    for right in (True, False)]  # fmt: skip
-        said = pd.DataFrame(likelier, columns=["item", "correct", "logprob"])
-        said["option"] = said.groupby("item").cumcount()
-        said = said.assign(relation="P17", variant="list", choice=said["option"].map(str))
-        said["logprobs"] = [[value] for value in said.pop("logprob")]
-        about = {"model": {"name": model, "n_parameters": size}, "dataset": ATLAS}
-        runs.save(run, answers=said, metrics=said[["item"]], **about)
+    for model, marks in (("a", {"P17": [0, 1]}), ("org/b", {"P17": [0], "P36": [1]})):
+        lists(tmp_path / model.replace("/", "--") / "latent_knowledge", marks, "atlas")
+        about = {"name": model, "n_parameters": len(marks)}
+        path = tmp_path / model.replace("/", "--") / "latent_knowledge" / "run.json"
+        path.write_text(json.dumps(json.loads(path.read_text()) | {"model": about}))
     found, sizes = beside.by_fact("latent_knowledge", "atlas", "right", tmp_path)
     assert sizes == {"a": 1, "b": 2}
     assert found.fillna(-1).to_dict("index") == {
-        "x": {"a": 0.0, "b": -1},
-        "y": {"a": 1.0, "b": 0.0},
-        "z": {"a": -1, "b": 1.0},
+        "P17-0": {"a": 0.0, "b": 0.0},
+        "P17-1": {"a": 1.0, "b": -1},
+        "P36-0": {"a": -1, "b": 1.0},
     }
     assert beside.by_fact("latent_knowledge", "fktc", "right", tmp_path)[0].empty

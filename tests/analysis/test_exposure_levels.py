@@ -15,7 +15,6 @@ TRAINING = re.compile(r"\bread\b|readings|training|shown")
 
 
 def of(dataset, counts, stand_in=""):
-    """Return the levels of facts with these counts."""
     table = pd.DataFrame({"item": range(len(counts)), "exposures": np.array(counts, dtype=float)})
     table.attrs["stand_in"] = stand_in
     return exposure_levels.of(dataset, table)
@@ -71,14 +70,6 @@ def test_every_count_is_in_one_group_that_is_large_enough(counts):
 )
 def test_groups_by_hand(counts, groups):
     assert list(of("own", counts).groups) == [name.removesuffix(" times") for name in groups]
-
-
-def test_without_two_groups_high_and_low_are_not_compared():
-    found = of("own", [0] * 30 + [5] * 60)
-    table = found.mark(pd.DataFrame({"exposures": [0, 5, 6]}))
-    assert table[OFTEN].isna().all()
-    assert table[SELDOM].tolist() == [0, 1, 1]
-    assert found.said[OFTEN].startswith("facts that occur often in the searched corpus")
 
 
 def texts(found):

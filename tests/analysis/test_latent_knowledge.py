@@ -44,14 +44,8 @@ def test_examples_and_tests_are_of_other_subjects():
     )
     assert close.groupby("relation").size().tolist() == [2, 2]
     assert n_examples == pool["relation"].value_counts().max() == 100
-
-
-def test_an_unknown_separator_is_refused_before_anything_is_loaded():
-    with pytest.raises(UserError, match="no separator"):
+    with pytest.raises(UserError, match="no separator"):  # before anything is loaded
         analysis.sides(SETTINGS | {"separators": ["tab"], "dataset": "nowhere"})
-
-
-def test_a_separator_that_is_set_is_not_tried():
     chosen, tried = analysis.separator(LanguageModel, {"separator": "space"})
     assert (chosen, tried.empty) == ("space", True)
 
@@ -76,14 +70,10 @@ def test_ways_are_compared_on_the_facts_that_both_were_asked():
     percent = 100 * wide.drop(index=["f0", "f1"]).mean()
     said = analysis.rates(half, "way", one="list", other="prompt")
     assert said == {"one": f"{percent['list']:.1f}", "other": f"{percent['prompt']:.1f}"}
-
-
-def test_what_was_not_asked_is_undefined():
-    for one, other in (("list", "list"), ("list", "gap")):
-        found = analysis.paired(table(), "way", one, other, n_resamples=50)
-        assert np.isnan(found.estimate)
-        assert found.n == 0
-    assert analysis.rates(table(), "way", one="list", other="gap")["one"] == "undefined"
+    for one, other in (("list", "list"), ("list", "gap")):  # was not asked
+        found = analysis.paired(rows, "way", one, other, n_resamples=50)
+        assert (np.isnan(found.estimate), found.n) == (True, 0)
+    assert analysis.rates(rows, "way", one="list", other="gap")["one"] == "undefined"
 
 
 def test_a_fact_asked_twice_counts_once_with_its_mean():
@@ -95,15 +85,6 @@ def test_a_fact_asked_twice_counts_once_with_its_mean():
     assert found["n"].tolist() == [40, 40]
     paired = analysis.paired(rows, "way", "list", "prompt", n_resamples=50)
     assert paired.estimate == pytest.approx(found["estimate"]["list"] - found["estimate"]["prompt"])
-
-
-def test_variants_of_lists_name_examples_and_draw():
-    rows = analysis.by_number(pd.DataFrame({"variant": ["0 0", "50 1"]}))
-    assert rows[["examples", "draw"]].to_numpy().tolist() == [[0, 0], [50, 1]]
-    assert analysis.by_way(pd.DataFrame({"variant": ["IC-LKE", "HGP12"]}))["way"].tolist() == [
-        "IC-LKE",
-        "HGP",
-    ]
 
 
 def test_generations_count_whole_words():
@@ -120,6 +101,7 @@ def test_ranked_and_written_are_of_the_same_prompts():
     ways = table(ways=("HGP1", "HGP2")).rename(columns={"way": "variant"})
     ways = analysis.by_way(ways)
     texts = ways[ways["variant"] == "HGP1"].assign(right=1.0)
+    assert set(ways["way"]) == {"HGP"}
     both = analysis.ranked_and_written(ways, texts, "HGP")
     assert set(both["variant"]) == {"HGP1"}
     found = analysis.paired(both, "by", "written", "ranked", n_resamples=50)

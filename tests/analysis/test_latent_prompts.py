@@ -68,11 +68,8 @@ def test_prompts_ask_every_template_with_every_choice():
     assert probes["correct"].sum() == 12
     assert (probes["prompt"] == probes["prompt"].str.rstrip()).all()
     assert probes["continuation"].str.startswith(" ").all()
-
-
-def test_a_relation_without_templates_is_left_out():
-    tests = datasets.load("atlas", ["P36"], n=1)
-    assert latent_prompts.prompts(tests, latent_prompts.from_frames(FRAMES[:0]), {}).empty
+    nothing = latent_prompts.from_frames(FRAMES[:0])
+    assert latent_prompts.prompts(tests, nothing, {}).empty
 
 
 def test_relations_to_compare_are_those_asked():
@@ -97,11 +94,7 @@ def test_the_released_codes_slips():
     assert text in ("s0 : o0 , s1 : o1 s9 :  : o9", "s1 : o1 , s0 : o0 s9 :  : o9")
     ours = lists.ic_lke(tests, pool, {"r-9": ["o9"]}, separator="colon and comma").iloc[0]
     assert (ours["prompt"] + ours["continuation"]).endswith(", s9 : o9")
-
-
-def test_without_an_example_the_subject_stands_alone():
-    tests = table(1)
-    probe = latent_prompts.alone(tests, {"r-0": ["o0"]}, "colon and comma").iloc[0]
+    probe = latent_prompts.alone(table(1), {"r-0": ["o0"]}, "colon and comma").iloc[0]
     assert (probe["prompt"], probe["continuation"], probe["variant"]) == ("s0 :", " o0", "0 0")
 
 

@@ -52,12 +52,9 @@ def test_table_5_took_its_prompts_from_here(shared):
     assert not known("manufacturer", "P176")["HGP 1"]
 
 
-def test_a_folder_without_prompts_is_refused(tmp_path):
+def test_a_folder_without_prompts_and_a_damaged_file_are_refused(tmp_path):
     with pytest.raises(UserError, match="holds no prompts of LPAQA"):
         lpaqa.read(tmp_path)
-
-
-def test_a_damaged_file_is_named(tmp_path):
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "P17.jsonl").write_text('{"template": "[X] in [Y]"}\n')
     with pytest.raises(UserError, match=r"P17\.jsonl is not in its form \(KeyError"):

@@ -5,15 +5,16 @@ import sys
 
 import matplotlib.pyplot as plt
 import numpy as np
-import pandas as pd
 import pytest
 from scipy.stats import spearmanr
 from sklearn.metrics import roc_auc_score
 
-from helpers import datasets, stats
+from helpers import datasets
+from helpers.datasets import files
 from helpers.datasets.exposure import frequencies, training
 from helpers.metrics.matching import normalise
 from helpers.models import packaged
+from helpers.runs import sharing
 from notebooks.analysis import beside, smollm2
 from notebooks.analysis.atlas import records
 
@@ -69,12 +70,6 @@ def test_groups_are_those_of_the_names(facts):
         assert often[facts["often"] == low].between(low, high, inclusive="left").all()
 
 
-def test_rank_correlation_is_that_of_pandas(facts):
-    expected = facts["none"].corr(pd.Series(facts["occurrences"]), method="spearman")
-    found = stats.spearman(facts[["none", "occurrences"]].to_numpy())
-    assert float(found) == pytest.approx(expected, abs=1e-12)
-
-
 def test_both_panels_draw_the_shares_they_name(facts):
     left, right = smollm2.beside_atlas(facts, **DRAWS)
     table = records.evaluation(["atlas-m"]).query("condition == @records.ALONE")
@@ -86,12 +81,11 @@ def test_both_panels_draw_the_shares_they_name(facts):
     plt.close("all")
 
 
-def test_formats_are_compared_on_the_facts_asked_in_both():
+def test_formats_are_compared_on_the_facts_asked_in_both(facts):
     found = smollm2.formats(**DRAWS).set_index("measure")
-    kept, chat = (
-        smollm2.by_fact(smollm2.read(path)[0]).set_index("item")["none"]
-        for path in (smollm2.ARCHIVE, smollm2.CHAT)
-    )
+    answers = sharing.read(smollm2.CHAT).files["monitor/answers.parquet"]
+    chat = smollm2.by_fact(files.table(answers, "chat")).set_index("item")["none"]
+    kept = facts.set_index("item")["none"]
     both = kept.index.intersection(chat.index)
     assert found.loc["base", "n"] == len(both) == len(chat)
     expected = (kept[both] - chat[both]).mean()

@@ -1,8 +1,9 @@
 """What a run leaves behind, for the tests of its chapter; each module has its own `folder`."""
 
+import pandas as pd
 import pytest
 
-from helpers import runs
+from helpers import findings, runs
 from tests.chapters import in_process
 
 pytest.register_assert_rewrite("tests.chapters.notebooks")
@@ -10,18 +11,26 @@ pytest.register_assert_rewrite("tests.chapters.notebooks")
 
 @pytest.fixture(scope="module")
 def answers(folder):
-    """Return the answers that the run saved."""
     return runs.answers(folder)
 
 
 @pytest.fixture(scope="module")
 def metrics(folder):
-    """Return the figures that the run saved."""
     return runs.metrics(folder)
+
+
+@pytest.fixture(scope="module")
+def found(folder):
+    """Return the findings that the run saved, by claim."""
+    return {finding.claim: finding for finding in findings.load(folder)}
+
+
+@pytest.fixture(scope="module")
+def compared(folder):
+    return pd.read_csv(folder / "tables" / "compared.csv").set_index("what")
 
 
 @pytest.fixture(scope="module", autouse=True)
 def _without_kernels():
-    """Let chapters run in this process."""
     with in_process.instead_of_kernels():
         yield

@@ -5,6 +5,7 @@ from html import unescape
 from pathlib import Path
 
 import nbformat
+import pandas as pd
 import pytest
 
 from book.tools import chapters, settings
@@ -19,14 +20,9 @@ def template(chapter: str) -> Path:
     return chapters.TEMPLATES / f"{chapter}.ipynb"
 
 
-def cells(notebook: Path) -> dict:
-    """Return the cells of a notebook by their ids."""
-    return {cell.id: cell for cell in nbformat.read(notebook, as_version=4).cells}
-
-
 def executed(folder: Path) -> dict:
-    """Return the executed cells of a run."""
-    return cells(folder / "notebook.ipynb")
+    """Return the executed cells of a run, by their ids."""
+    return {cell.id: cell for cell in nbformat.read(folder / "notebook.ipynb", as_version=4).cells}
 
 
 def outputs(folder: Path, kind: str) -> list[tuple[str, dict]]:
@@ -48,13 +44,15 @@ def printed(folder: Path, cell: str | None = None) -> str:
     return said(folder, "stdout", cell)
 
 
+def prose(folder: Path) -> str:
+    cells = executed(folder).values()
+    return "\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
+
+
 def figures(notebook: Path) -> dict:
     """Return the cells of a notebook that show a figure with a caption."""
-    return {
-        name: cell
-        for name, cell in cells(notebook).items()
-        if "figure" in cell.metadata.get("mystnb", {})
-    }
+    cells = nbformat.read(notebook, as_version=4).cells
+    return {cell.id: cell for cell in cells if "figure" in cell.metadata.get("mystnb", {})}
 
 
 def drawn(folder: Path) -> set[str]:
@@ -63,53 +61,48 @@ def drawn(folder: Path) -> set[str]:
     return {n for n, out in made if "image/png" in out.data or 'class="nothing"' in str(out.data)}
 
 
-def check(folder, words, n_figures, tables=frozenset()) -> None:
+def check(folder, words, tables=frozenset()) -> None:
     """Assert what holds for every finished run, given the words that set its parameters.
 
     It recorded all its parameters and named model and data; nothing warned; each figure has its
-    text for those who do not see, and is drawn, or a sentence says why not; each
-    table is exported in all kinds, and names the kind of its intervals if it has any; each finding
-    is said where it is shown and again in the end, and the main ones in the beginning.
+    text for those who do not see, and is drawn, or a sentence says why not; each table is exported
+    in all kinds, and names the kind of its intervals if it has any; each claim of the chapter is a
+    finding, said where it is shown and again in the end, and a row of everything compared.
     """
     check_manifest(folder, words)
-    assert warnings(folder) == []
-    found = figures(folder / "notebook.ipynb")
-    assert set(found) == set(figures(template(folder.name)))
-    assert len(found) >= n_figures
-    assert all(cell.metadata["mystnb"]["image"]["alt"].strip() for cell in found.values())
-    assert set(found) <= drawn(folder)
+    assert [line for line in said(folder, "stderr").splitlines() if "Warning" in line] == []
+    shown = figures(folder / "notebook.ipynb")
+    assert set(shown) == set(figures(template(folder.name)))
+    assert all(cell.metadata["mystnb"]["image"]["alt"].strip() for cell in shown.values())
+    assert set(shown) <= drawn(folder)
     exported = {path.stem for path in (folder / "tables").iterdir()}
-    assert tables <= exported
+    assert {"compared", *tables} <= exported
     for name in exported:
         assert {path.suffix for path in (folder / "tables").glob(f"{name}.*")} == KINDS, name
-    assert unnamed_intervals(folder) == []
+    tabled = re.findall("<table.*?</table>", "".join(pages(folder)), re.DOTALL)
+    tabled = [table for table in tabled if re.search(r">-?[\d.]+ \[-?[\d.]+, ", table)]
+    captions = [unescape(re.findall(r"<caption>(.*?)</caption>", page)[0]) for page in tabled]
+    assert [caption for caption in captions if not KIND.search(caption)] == []
     check_findings(folder)
+
+
+def check_findings(folder: Path) -> None:
+    """Assert that a run saved its findings, and that its page says them twice at least."""
+    found = {finding.claim: finding for finding in findings.load(folder)}
+    assert set(found) == set(findings.wordings(folder.name))
+    compared = set(pd.read_csv(folder / "tables" / "compared.csv")["what"])
+    assert {claim.replace("_", " ") for claim in found} <= compared
+    shown = [unescape(page) for page in pages(folder)]
+    for finding in found.values():
+        assert sum(finding.sentence in page for page in shown) >= 2, finding.claim  # summary, too
+        assert not {"nan", "{"} & {*finding.sentence.split(), *finding.sentence}
+    assert not [page for page in shown if "findings follow when the run is done" in page]
 
 
 def pages(folder: Path) -> list[str]:
     """Return what a run shows as HTML, in order."""
     outs = [out for kind in ("display_data", "execute_result") for out in outputs(folder, kind)]
     return [out.data["text/html"] for _, out in outs if "text/html" in out.data]
-
-
-def unnamed_intervals(folder: Path) -> list[str]:
-    """Return the captions of tables that hold intervals and do not say of which kind."""
-    tables = re.findall("<table.*?</table>", "".join(pages(folder)), re.DOTALL)
-    tables = [table for table in tables if re.search(r">-?[\d.]+ \[-?[\d.]+, ", table)]
-    captions = [unescape(re.findall(r"<caption>(.*?)</caption>", table)[0]) for table in tables]
-    return [caption for caption in captions if not KIND.search(caption)]
-
-
-def check_findings(folder: Path) -> None:
-    """Assert that a run saved its findings, and that its page says them twice at least."""
-    kept = findings.load(folder)
-    assert kept
-    shown = [unescape(page) for page in pages(folder)]
-    for finding in kept:
-        assert sum(finding.sentence in page for page in shown) >= 2, finding.claim  # summary, too
-        assert "{" not in finding.sentence
-        assert "nan" not in finding.sentence.split()
-    assert not [page for page in shown if "findings follow when the run is done" in page]
 
 
 def check_manifest(folder: Path, words: list[str]) -> None:
@@ -125,11 +118,6 @@ def check_manifest(folder: Path, words: list[str]) -> None:
         assert told["kind"] == "synthesis"
         assert folder.parent.name == "synthesis"
         assert not (folder / "answers.parquet").exists()
-
-
-def warnings(folder: Path) -> list[str]:
-    """Return the warnings of a run."""
-    return [line for line in said(folder, "stderr").splitlines() if "Warning" in line]
 
 
 def refused(chapter: str, model: str, words: list[str], folder: Path) -> str:

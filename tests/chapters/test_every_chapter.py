@@ -8,9 +8,10 @@ from pathlib import Path
 
 import nbformat
 import pytest
+import yaml
 
-from book.tools import chapters, settings
-from helpers import UserError, cli
+from book.tools import settings
+from tests import saved_runs, tiny
 from tests.chapters import notebooks
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -87,8 +88,8 @@ class TestParameters:
     def test_one_cell_declares_them(self, path):
         tagged = [c for c in notebook(path).cells if "parameters" in c.metadata.get("tags", [])]
         assert len(tagged) == 1
-        declared = set(settings.declared(path))
-        assert {"run_dir"} <= declared
+        declared = settings.declared(path).keys()
+        assert {"run_dir", "seed", "n_bootstrap"} <= declared
         assert ("model" in declared) != (path.stem in SYNTHESES)
         assert all("#" in line for line in tagged[0].source.splitlines() if "=" in line)
 
@@ -105,25 +106,6 @@ class TestParameters:
         (start,) = calls(path, "runs.start")
         expected = [repr(path.stem), "settings", "run_dir"]
         assert [ast.unparse(word) for word in start.args] == expected
-
-    def test_an_unknown_one_is_refused_before_anything_runs(self, path, tmp_path):
-        with pytest.raises(UserError, match=f"The chapter {path.stem} has no parameter 'n_fict'"):
-            chapters.run(path.stem, "atlas-s", ["n_fict=3"], tmp_path)
-        assert not list(tmp_path.iterdir())
-
-    def test_a_value_of_another_kind_is_refused_before_anything_runs(self, path, tmp_path):
-        numbers = [n for n, value in settings.declared(path).items() if type(value) is int]
-        assert {"seed", "n_bootstrap"} <= set(numbers)
-        for name in numbers:
-            with pytest.raises(UserError, match=f"The parameter {name} takes a whole number"):
-                chapters.run(path.stem, "atlas-s", [f"{name}=few"], tmp_path)
-        assert not list(tmp_path.iterdir())
-
-    @pytest.mark.parametrize("name", cli.FIXED)
-    def test_what_has_a_word_of_its_own_is_not_set(self, path, name, tmp_path):
-        with pytest.raises(UserError, match=f"{name} is set with {cli.FIXED[name]}, not by"):
-            chapters.run(path.stem, "atlas-s", [f"{name}=here"], tmp_path)
-        assert not list(tmp_path.iterdir())
 
 
 @every_chapter
@@ -173,8 +155,6 @@ class TestFigures:
             assert shown["figure"]["name"].startswith("fig-"), name
             assert len(shown["figure"]["caption"].strip()) > 40, name
             assert len(shown["image"]["alt"].strip()) > 40, name
-
-    def test_no_text_tells_of_two_figures(self, path):
         alts = [cell.metadata["mystnb"]["image"]["alt"] for cell in FIGURES[path.stem].values()]
         assert len(set(alts)) == len(alts)
 
@@ -183,3 +163,37 @@ def test_every_figure_has_a_name_of_its_own():
     found = [cell for figures in FIGURES.values() for cell in figures.values()]
     names = Counter(cell.metadata["mystnb"]["figure"]["name"] for cell in found)
     assert names.most_common(1)[0][1] == 1
+
+
+FEW = {
+    "knowledge_base": ["n_seen=1", "n_unseen=1", "n_choices=3", "n_panel=0"],
+    "multiplicity": ["n_items=4"],
+    "monitor": ["n_facts=1"],
+}
+
+
+REFUSED = yaml.safe_load(Path(__file__).with_name("refused.yaml").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize(("chapter", "word", "sentence"), REFUSED)
+def test_a_bad_value_ends_in_a_sentence_that_names_it(chapter, word, sentence, tmp_path):
+    saved_runs.write(tmp_path, "alone", 0.5, ("latent_knowledge",))
+    words = [*FEW.get(chapter, []), word]
+    assert sentence in notebooks.refused(chapter, "atlas-s", words, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("chapter", "words", "sentence", "most"),
+    [
+        ("latent_knowledge", "n_close=3 siblings=no", r"128: set n_examples=(\d+),", 50),
+        ("multiplicity", "n_shots=9 kinds=demonstrations", r"of 128 tokens; (\d+) do\.", 9),
+    ],
+)
+def test_more_examples_than_the_model_reads_say_how_many_fit(
+    chapter, words, sentence, most, tmp_path
+):
+    model = tiny.save(tmp_path / "short")  # reads 128 tokens
+    few = ["relations=P36", "n_panel=0", "n_bootstrap=20", *words.split()]
+    few += [f"n_{'facts' if chapter == 'latent_knowledge' else 'items'}=2"]
+    told = notebooks.refused(chapter, str(model), few, tmp_path / "runs")
+    assert 0 < int(re.search(sentence, told)[1]) < most

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from sklearn.metrics import roc_auc_score
 
+from book.tools import chapters
 from helpers import UserError, datasets, findings, models, runs
 from helpers.runs.panel import reading
 from helpers.studies import STUDIES
@@ -18,7 +19,7 @@ from notebooks.analysis.atlas import recipe
 from notebooks.analysis.atlas.corpus import Frames, render
 from notebooks.analysis.atlas.invented import Inventor
 from tests import panel_runs
-from tests.chapters import cells, notebooks
+from tests.chapters import in_process, notebooks
 
 RELATIONS = ["P38", "P131", "P297", "P498"]
 MODEL = "atlas-xs"
@@ -56,9 +57,12 @@ def _asked(facts, top):
     return own, top / "runs"
 
 
-def _calibrated(own, folder, to, *words):
+def _calibrated(own, folder, *words):
+    """Return the folder of the chapter, and the names that its cells left."""
     given = [f"dataset={own}", "n_bootstrap=200", *words]
-    return cells.execute("calibration", given, runs_dir=str(folder), run_dir=str(to))
+    made = chapters.run("calibration", "", given, folder)
+    notebooks.check(made, given)
+    return made, in_process.InProcess.left
 
 
 @pytest.fixture(scope="module")
@@ -67,10 +71,13 @@ def asked(facts, tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def chapter(asked, tmp_path_factory):
-    """Return the executed chapter and its folder."""
-    folder = tmp_path_factory.mktemp("calibration")
-    return _calibrated(*asked, folder), folder
+def calibrated(asked):
+    return _calibrated(*asked)
+
+
+@pytest.fixture(scope="module")
+def folder(calibrated):
+    return calibrated[0]
 
 
 @pytest.fixture(scope="module")
@@ -99,16 +106,14 @@ def test_half_of_each_relation_is_asked_by_all_chapters(asked, facts):
     assert relations.value_counts().to_dict() == dict.fromkeys(RELATIONS, 30)
 
 
-def test_areas_are_those_of_verdicts_and_counts(chapter, asked, truth):
-    metrics = runs.metrics(chapter[1]).query("model == @MODEL")
-    bounds = {"shown or never": (1, np.inf, 0, 0)}
-    lines = pd.read_csv(chapter[1] / "tables" / "which_measure.csv")
+def test_areas_are_those_of_verdicts_and_counts(folder, metrics, asked, truth):
+    metrics, bounds = metrics.query("model == @MODEL"), {"shown or never": (1, np.inf, 0, 0)}
+    lines = pd.read_csv(folder / "tables" / "which_measure.csv")
     figures = lines.set_index("question")["figure"]
     assert figures["Does the corpus contain it at all?"] == "area, present / absent"
     figure = figures["Does the corpus contain it often?"]
-    often, low = re.fullmatch(r"area, (\d+)\+ times / 1-(\d+) times", figure).groups()
-    bounds["often or seldom"] = (int(often), np.inf, 1, int(low))
-    bounds["seldom or never"] = (1, int(low), 0, 0)
+    often, low = map(int, re.fullmatch(r"area, (\d+)\+ times / 1-(\d+) times", figure).groups())
+    bounds |= {"often or seldom": (often, np.inf, 1, low), "seldom or never": (1, low, 0, 0)}
     for contrast, (least, most, lowest, highest) in bounds.items():
         above, below = truth.between(least, most), truth.between(lowest, highest)
         assert min(above.sum(), below.sum()) >= exposure_levels.LEAST
@@ -120,12 +125,12 @@ def test_areas_are_those_of_verdicts_and_counts(chapter, asked, truth):
             assert saved[study.TITLE] == pytest.approx(area, abs=1e-12)
 
 
-def test_curves_are_shares_of_facts_of_much_the_same_count(chapter, asked, truth):
-    points = pd.read_csv(chapter[1] / "tables" / "panel.csv")
+def test_curves_are_shares_of_facts_of_much_the_same_count(calibrated, asked, truth):
+    points = pd.read_csv(calibrated[0] / "tables" / "panel.csv")
     assert points["facts"].sum() == len(truth)
     assert points["facts"].iloc[1:].min() >= exposure_levels.LEAST
     known = _verdict(asked[1], "multiplicity")["known"]
-    curves = chapter[0].space["curves"].query("model == 'multiplicity'")
+    curves = calibrated[1]["curves"].query("model == 'multiplicity'")
     drawn = curves.set_index("exposures")["estimate"]
     for row in points.itertuples():
         inside = truth.between(row.lowest, row.highest)
@@ -134,8 +139,7 @@ def test_curves_are_shares_of_facts_of_much_the_same_count(chapter, asked, truth
         assert drawn[row.median] == pytest.approx(known[truth.index[inside]].mean(), abs=1e-12)
 
 
-def test_verdicts_rise_with_counts_that_are_true(chapter):
-    metrics = runs.metrics(chapter[1])
+def test_verdicts_rise_with_counts_that_are_true(metrics):
     slopes = metrics.query("measure == 'log odds a doubling'").set_index("method")
     assert (slopes.loc[["MONITOR", "multiplicity"], "low"] > 0).all()
     assert "known though absent" in set(metrics["measure"])
@@ -143,22 +147,17 @@ def test_verdicts_rise_with_counts_that_are_true(chapter):
     assert areas.set_index("method")["low"]["MONITOR"] > 0.6
 
 
-def test_nothing_is_claimed_about_training(chapter):
-    done, folder = chapter
-    said = {finding.claim: finding for finding in findings.load(folder)}
-    assert len(said) == 8
-    assert not [each.sentence for each in said.values() if TRAINING.search(each.sentence)]
-    assert "the searched corpus" in said["verdicts_follow_exposure"].sentence
-    assert said["false_objects_are_named"].decision == findings.UNDEFINED
-    assert "no record of what a model read" in done.printed["panel"]
+def test_nothing_is_claimed_about_training(folder, found):
+    assert not [each.sentence for each in found.values() if TRAINING.search(each.sentence)]
+    assert "the searched corpus" in found["verdicts_follow_exposure"].sentence
+    assert found["false_objects_are_named"].decision == findings.UNDEFINED
+    assert "no record of what a model read" in notebooks.printed(folder, "panel")
     tables = [path.read_text() for path in (folder / "tables").glob("*.csv")]
     assert not [text for text in tables if TRAINING.search(text)]
-    assert all(done.drawn[name] for name in notebooks.figures(notebooks.template("calibration")))
 
 
-@pytest.mark.slow
-def test_counts_in_another_order_tell_nothing(chapter, asked, facts, tmp_path):
-    table = chapter[0].space["plain"]
+def test_counts_in_another_order_tell_nothing(calibrated):
+    table = calibrated[1]["plain"]
     items, random = table["item"].unique(), np.random.default_rng(0)
     found = []
     for _ in range(20):
@@ -168,34 +167,19 @@ def test_counts_in_another_order_tell_nothing(chapter, asked, facts, tmp_path):
         areas = calibration.areas(shuffled, "score", "shown or never", n_resamples=20)
         found.append(areas.loc[areas["model"] == "mean", "estimate"].mean())
     assert np.mean(found) == pytest.approx(0.5, abs=0.03)
-    # One order in twenty looks informative by chance; this one does not.
-    mixed = facts.assign(exposure=np.random.default_rng(1).permutation(facts["exposure"]))
-    shutil.copytree(asked[1] / MODEL / "cache", tmp_path / "runs" / MODEL / "cache")
-    _calibrated(*_asked(mixed, tmp_path), tmp_path / "made")
-    metrics = runs.metrics(tmp_path / "made").query("model == 'mean'")
-    areas = metrics[metrics["measure"].str.startswith("area, ")]
-    assert (areas["estimate"] - 0.5).abs().max() < 0.15
-    assert ((areas["low"] < 0.5) & (areas["high"] > 0.5)).all()
-    said = {finding.claim: finding for finding in findings.load(tmp_path / "made")}
-    assert said["verdicts_follow_exposure"].decision == findings.UNDECIDED
 
 
 @pytest.mark.slow
 def test_without_facts_of_count_0_the_contrasts_with_them_are_undefined(asked, facts, tmp_path):
     some = facts.assign(exposure=facts["exposure"].mask(facts["exposure"] == 0))
     shutil.copytree(asked[1] / MODEL / "cache", tmp_path / "runs" / MODEL / "cache")
-    done = _calibrated(*_asked(some, tmp_path), tmp_path / "made")
-    missing = int(some["exposure"].isna().sum())
-    assert f"{missing} of the 240 facts have no count and are left out" in done.printed["panel"]
-    said = {finding.claim: finding for finding in findings.load(tmp_path / "made")}
-    undefined = {claim for claim, each in said.items() if each.decision == findings.UNDEFINED}
-    assert {
-        *(
-            "no_measure_beats_asking_once_shown_or_never",
-            "options_invite_guesses",
-            "all_call_unread_facts_known",
-        )
-    } <= undefined
+    made, _ = _calibrated(*_asked(some, tmp_path))
+    missing = f"{some['exposure'].isna().sum()} of the 240 facts have no count and are left out"
+    assert missing in notebooks.printed(made, "panel")
+    said = {finding.claim: finding for finding in findings.load(made)}
+    for claim in ("no_measure_beats_asking_once_shown_or_never", "options_invite_guesses",
+                  "all_call_unread_facts_known"):  # fmt: skip
+        assert said[claim].decision == findings.UNDEFINED
     assert "no facts absent from the searched corpus" in said["options_invite_guesses"].sentence
 
 

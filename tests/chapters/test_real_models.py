@@ -1,10 +1,12 @@
 """The chapter that joins the four papers, run as a reader would run it."""
 
+import shutil
+
 import pandas as pd
 import pytest
 
 from book.tools import chapters, jobs, settings
-from helpers import UserError, findings, runs
+from helpers import runs
 from helpers.published import joined
 from notebooks.analysis import real_models as joint
 from tests.chapters import notebooks
@@ -13,13 +15,20 @@ SMALL = ["n_bootstrap=50"]
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    """Return the folder of a run with few draws of families."""
-    return chapters.run("real_models", "", SMALL, tmp_path_factory.mktemp("runs"))
+def given(root, tmp_path_factory):
+    """Return the words that set few draws of families, and one contributed archive."""
+    place = tmp_path_factory.mktemp("given")
+    shutil.copy(root / "results" / "atlas-xs.zip", place)
+    return [*SMALL, f"contributed={place}"]
 
 
-def test_the_run_is_whole(folder):
-    notebooks.check(folder, SMALL, n_figures=4)
+@pytest.fixture(scope="module")
+def folder(given, tmp_path_factory):
+    return chapters.run("real_models", "", given, tmp_path_factory.mktemp("runs"))
+
+
+def test_the_run_is_whole(folder, given):
+    notebooks.check(folder, given)
     assert notebooks.said(folder, "stderr") == ""
 
 
@@ -31,28 +40,25 @@ def test_it_is_a_synthesis_and_asks_no_model(root, folder):
     assert folder.parts[-2:] == ("synthesis", "real_models")
 
 
-def test_the_saved_pairs_are_those_of_the_library(folder, metrics):
+def test_the_saved_pairs_are_those_of_the_library(folder, metrics, compared, found):
     again = joint.compare(n_resamples=50)
     pd.testing.assert_frame_equal(metrics, again, check_dtype=False)
     manifest = runs.manifest(folder)
     assert manifest["n_models"] == len(joined.joined()) == 69
     assert manifest["n_pairs"] == (again["n"] >= 6).sum()
+    assert set("ρ of " + metrics.dropna(subset=["rho"])["pair"]) <= set(compared.index)
+    assert found["studies_order_alike"].n == 15
+    assert found["accuracy_rises_with_frequency"].n == 450
 
 
-def test_every_match_in_doubt_is_listed_with_its_reason(folder):
-    listed = pd.read_csv(folder / "tables" / "doubtful_matches.csv")
+def test_what_was_joined_and_what_is_in_doubt_can_be_downloaded(folder):
+    tables = folder / "tables"
+    listed = pd.read_csv(tables / "doubtful_matches.csv")
     assert listed.to_dict("records") == joined.doubtful().to_dict("records")
-
-
-def test_the_whole_table_can_be_downloaded(folder):
-    table = pd.read_csv(folder / "tables" / "joined.csv", index_col="model")
+    table = pd.read_csv(tables / "joined.csv", index_col="model")
     assert table.index.tolist() == joined.joined().index.tolist()
     assert set(joined.measures().index) <= set(table)
-
-
-def test_contributed_runs_are_beside_the_papers(folder):
-    placed = pd.read_csv(folder / "tables" / "runs_beside.csv")
-    given = placed[placed["origin"] == "contributed run"]
+    given = pd.read_csv(tables / "runs_beside.csv").query("origin == 'contributed run'")
     assert "atlas-xs (contributed)" in set(given["label"])
     assert set(given["measure"]) <= set(joined.measures().index)
 
@@ -70,22 +76,9 @@ def test_another_archive_makes_the_chapter_run_again(tmp_path):
 def test_the_prose_states_what_was_computed(folder):
     three = pd.read_csv(folder / "tables" / "three_models.csv").drop(columns="model")
     assert all(three[column].is_monotonic_increasing for column in three)
-    cells = notebooks.executed(folder).values()
-    said = "\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
-    assert "Seven models have $\\rho = -1$" in said
+    assert "Seven models have $\\rho = -1$" in notebooks.prose(folder)
     monitor = joint.points(joint.LKE, joint.MONITOR[0], "same family")
     assert monitor["family"].value_counts().to_dict() == {"BLOOM": 4, "Llama 1": 2, "OPT": 1}
-
-
-def test_everything_that_was_compared_is_listed(folder, metrics):
-    listed = pd.read_csv(folder / "tables" / "compared.csv")["what"]
-    assert set("ρ of " + metrics.dropna(subset=["rho"])["pair"]) <= set(listed)
-
-
-def test_the_opening_says_whether_the_studies_agree(folder):
-    found = {finding.claim: finding for finding in findings.load(folder)}
-    assert found["studies_order_alike"].n == 15
-    assert found["accuracy_rises_with_frequency"].n == 450
 
 
 @pytest.mark.slow
@@ -93,11 +86,3 @@ def test_the_opening_says_whether_the_studies_agree(folder):
 def test_it_runs_at_every_certainty(least, tmp_path):
     done = chapters.run("real_models", "", [*SMALL, f"least={least}"], tmp_path)
     notebooks.check_findings(done)
-
-
-def test_bad_values_are_refused(tmp_path):
-    with pytest.raises(UserError, match="n_bootstrap is 0: give 20 or more"):
-        chapters.run("real_models", "", ["n_bootstrap=0"], tmp_path)
-    assert not list(tmp_path.iterdir())
-    said = notebooks.refused("real_models", "", ["least=sure"], tmp_path)
-    assert '"sure" is no certainty: choose from same weights' in said

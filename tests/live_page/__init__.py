@@ -4,8 +4,6 @@
 """
 
 # ruff: noqa: F401
-from book.tools.live import ANSWERED, MODEL, SCRIPTS, WAYS, Bundle, bundle, catalogue, facts
+from book.tools.live import MODEL, SCRIPTS, WAYS, Bundle, bundle, facts
 from tests.live_page.asking import Question, answers, ask
-from tests.live_page.cases import Case, case
-from tests.live_page.front import fact as front_fact
-from tests.live_page.stills import still
+from tests.live_page.cases import Case

@@ -16,9 +16,8 @@ import numpy as np
 import pandas as pd
 
 from book.tools.live import IN_CONTEXT, MODEL, N_OPTIONS, WAYS, facts
-from helpers import UserError, datasets
+from helpers import datasets
 from helpers.prompts import frames, lists
-from helpers.prompts.formats import SEPARATORS
 
 
 @dataclass(frozen=True)
@@ -39,11 +38,6 @@ class Question:
 def of(relation: str) -> pd.DataFrame:
     """Return the facts of a relation, in their order; none of one that is unknown."""
     return facts()[facts()["relation"] == relation]
-
-
-@cache
-def _relations() -> set[str]:
-    return set(facts()["relation"])
 
 
 @cache
@@ -78,7 +72,6 @@ def ask(asked: Question) -> tuple[str, list[str], list[str]]:
     >>> prompt.splitlines()[0], len(objects), continuations[0] == f" {objects[0]}"
     ('QUESTION: Which continent is Peru on?', 5, True)
     """
-    _check(asked)
     of_relation = of(asked.relation)
     objects = sorted(set(of_relation["object"]))
     if asked.way == "list":
@@ -142,33 +135,10 @@ def _model() -> object:
     return models.load(MODEL, device="cpu")
 
 
-def _check(asked: Question) -> None:
-    choices = {
-        "relation": _relations(),
-        "way": set(WAYS),
-        "separator": set(SEPARATORS),
-        "frame": set(_templates(asked)),
-    }
-    for name, known in choices.items():
-        if (value := getattr(asked, name)) not in known:
-            shown = ", ".join(map(str, sorted(known)))
-            raise UserError(f"There is no {name} '{value}': choose from {shown}.")
-    if asked.examples < 1 or asked.turn < 0:
-        raise UserError("A list needs at least 1 example, and a turn is 0 or more.")
-
-
-def _templates(asked: Question) -> dict[int, str]:
-    """Return the frames of a question's relation and way; a list has a single nameless one."""
-    kind = WAYS.get(asked.way, ("", ""))[1]
-    if not kind or asked.relation not in _relations():
-        return {asked.frame: ""}
-    return _frames(asked.relation, kind)
-
-
 def _framed(asked: Question) -> str:
     """Return the question or sentence, after its context."""
     kind = WAYS[asked.way][1]
-    template = _templates(asked)[asked.frame]
+    template = _frames(asked.relation, kind)[asked.frame]
     fact = {"fact": "", "relation": "", "subject": asked.subject, "object": asked.context}
     frame = {"relation": "", "kind": kind, "frame": 0, "template": template}
     said = "right" if asked.context and asked.way in IN_CONTEXT else "none"

@@ -7,17 +7,19 @@ candidates are put to the model, and the clearest is shown.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import NamedTuple
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import yaml
 
 from book.tools.live import MODEL, facts
-from helpers import UserError
+from notebooks.analysis.atlas.invented import Inventor
 from tests.live_page.asking import Question, shares
 
 MOST = 24  # candidates of a case
 MARGIN = 0.1  # of probability, from which a candidate shows the point
+KINDS = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
 
 Shares = Sequence[pd.Series]  # object to probability, one a question
 
@@ -32,17 +34,6 @@ class Case:
     said: str
 
 
-class Kind(NamedTuple):
-    """A point, and how to find what shows it."""
-
-    label: str
-    among: str  # what the candidates are
-    point: str  # what is seen where the margin is wide
-    candidates: Callable[[], pd.DataFrame]  # columns relation, subject; object, false_object, said
-    questions: Callable[[pd.Series], list[Question]]
-    margin: Callable[[pd.Series, Shares], float]
-
-
 def lead(probabilities: pd.Series, name: str) -> float:
     """Return by how much an object is likelier than each other one; negative if it is not.
 
@@ -52,64 +43,6 @@ def lead(probabilities: pd.Series, name: str) -> float:
     return float(probabilities[name] - probabilities.drop(name).max())
 
 
-@cache
-def case(name: str) -> Case:
-    """Return a case by its name in `KINDS`, as the model's answers make it.
-
-    Raises
-    ------
-    UserError
-        If there is no such case; the sentence lists them.
-    """
-    if name not in KINDS:
-        raise UserError(f"There is no case '{name}': choose from {', '.join(KINDS)}.")
-    return clearest(KINDS[name], shares)
-
-
-def clearest(kind: Kind, answer: Callable[[list[Question]], list[pd.Series]]) -> Case:
-    """Put all candidates of a point to a model and return the case that shows it best."""
-    rows = [row for _, row in kind.candidates().iterrows()]
-    asked = [kind.questions(row) for row in rows]
-    told = iter(answer([question for questions in asked for question in questions]))
-    found = [[next(told) for _ in questions] for questions in asked]
-    margins = np.array([kind.margin(*pair) for pair in zip(rows, found, strict=True)])
-    best, count = int(margins.argmax()), int((margins >= MARGIN).sum())
-    tried = f"{len(rows)} {kind.among}"
-    said = f"None of {tried} shows clearly that {MODEL} {kind.point}. {rows[best]['subject']} comes"
-    said += " nearest."
-    if count:
-        said = f"With {count} of {tried}, {MODEL} {kind.point} (by a margin of {MARGIN} or more in"
-        said += f" probability); the clearest is {rows[best]['subject']}."
-    *before, last = asked[best]
-    return Case(kind.label, last, before[0] if before else None, said)
-
-
-def _facts(query: str) -> Callable[[], pd.DataFrame]:
-    """Return the candidates among the facts of the atlas, with a wrong object to be said."""
-
-    def choose() -> pd.DataFrame:
-        rows = facts().query(query)[:MOST]
-        return rows.assign(said=rows["distractors"].str[0])
-
-    return choose
-
-
-def _invented() -> pd.DataFrame:
-    from notebooks.analysis.atlas.invented import Inventor  # only here
-
-    names = Inventor(facts()).names("P17", MOST, np.random.default_rng(0))
-    return pd.DataFrame({"relation": "P17", "subject": names})
-
-
-def _asked(**others: object) -> Callable[[pd.Series], Question]:
-    """Return what asks a fact's subject in one way."""
-    return lambda fact: Question(fact["relation"], fact["subject"], **others)
-
-
-def _plainly_and_after_a_wrong_word(fact: pd.Series) -> list[Question]:
-    return [_asked()(fact), _asked(context=fact["said"])(fact)]
-
-
 def _risen(fact: pd.Series, found: Shares) -> float:
     """Return by how much the truth rose to the first place, from another."""
     before, after = (lead(one, fact["object"]) for one in found)
@@ -117,86 +50,58 @@ def _risen(fact: pd.Series, found: Shares) -> float:
     return rise if before < 0 < after else min(-before, after)
 
 
-def _moved(found: Shares) -> float:
+def _moved(fact: pd.Series, found: Shares) -> float:
     """Return how firmly an option is chosen at first and another one then."""
     first = str(found[0].idxmax())
     return min(lead(found[0], first), -lead(found[1], first))
 
 
-PLAIN = "plain and relation == 'P17'"
-KINDS = {
-    "flipped": Kind(
-        "A rarely stated fact and a wrong word",
-        "cities whose country the training text states 4 or 8 times",
-        "names the right country when asked plainly, and a wrong one once that has been said first",
-        _facts(f"{PLAIN} and 4 <= exposures <= 8"),
-        _plainly_and_after_a_wrong_word,
-        lambda fact, found: min(lead(found[0], fact["object"]), lead(found[1], fact["said"])),
-    ),
-    "distracted": Kind(
-        "The same facts and an unrelated word",
-        "cities whose country the training text states 4 or 8 times",
-        "names the right country when asked plainly, and finds it less likely after “Helium”",
-        _facts(f"{PLAIN} and 4 <= exposures <= 8"),
-        lambda fact: [_asked()(fact), _asked(context="Helium")(fact)],
-        lambda fact, found: min(
-            lead(found[0], fact["object"]), found[0][fact["object"]] - found[1][fact["object"]]
-        ),
-    ),
-    "known": Kind(
-        "A fact stated often",
-        "cities whose country the training text states 128 times or more",
-        "names the right country when asked plainly, and still does after a wrong one",
-        _facts(f"{PLAIN} and exposures >= 128"),
-        _plainly_and_after_a_wrong_word,
-        lambda fact, found: min(lead(one, fact["object"]) for one in found),
-    ),
-    "false": Kind(
-        "A fact stated falsely",
-        "cities of which the training text states a false country",
-        "names the false country",
-        _facts("relation == 'P17' and false_object != ''"),
-        lambda fact: [_asked()(fact)],
-        lambda fact, found: lead(found[0], fact["false_object"]),
-    ),
-    "never": Kind(
-        "A fact never stated",
-        "cities whose country the training text never states",
-        "finds a wrong country likelier than the right one",
-        _facts(f"{PLAIN} and exposures == 0"),
-        lambda fact: [_asked()(fact)],
-        lambda fact, found: -lead(found[0], fact["object"]),
-    ),
-    "invented": Kind(
-        "A city that does not exist",
-        "invented cities",
-        "prefers one country to all others",
-        _invented,
-        lambda fact: [_asked(way="form")(fact)],
-        lambda fact, found: lead(found[0], str(found[0].idxmax())),
-    ),
-    "examples": Kind(
-        "One example, then thirty",
-        "countries whose capital the training text states 16 times or more",
-        "ranks the capital first after thirty examples, and not after one",
-        _facts("plain and relation == 'P36' and exposures >= 16"),
-        lambda fact: [_asked(way="list", examples=n)(fact) for n in (1, 30)],
-        _risen,
-    ),
-    "order": Kind(
-        "The same options in another order",
-        "cities whose country the training text states 4 to 16 times",
-        "chooses another option when the options change places",
-        _facts(f"{PLAIN} and 4 <= exposures <= 16"),
-        lambda fact: [_asked(way="options", turn=turn)(fact) for turn in (0, 2)],
-        lambda fact, found: _moved(found),
-    ),
-    "guess": Kind(
-        "Right without having read it",
-        "countries whose continent the training text never states",
-        "names the right continent all the same",
-        _facts("plain and relation == 'P30' and exposures == 0"),
-        lambda fact: [_asked()(fact)],
-        lambda fact, found: lead(found[0], fact["object"]),
-    ),
+def _less_likely(fact: pd.Series, found: Shares) -> float:
+    """Return how firmly the truth leads at first, or how far it falls then, if that is less."""
+    true = fact["object"]
+    return min(lead(found[0], true), found[0][true] - found[1][true])
+
+
+MARGINS: dict[str, Callable[[pd.Series, Shares], float]] = {  # of the answers to a candidate
+    "flipped": lambda fact, found: min(map(lead, found, (fact["object"], fact["said"]))),
+    "distracted": _less_likely,
+    "known": lambda fact, found: min(lead(one, fact["object"]) for one in found),
+    "false": lambda fact, found: lead(found[0], fact["false_object"]),
+    "never": lambda fact, found: -lead(found[0], fact["object"]),
+    "invented": lambda fact, found: lead(found[0], str(found[0].idxmax())),
+    "examples": _risen,
+    "order": _moved,
+    "guess": lambda fact, found: lead(found[0], fact["object"]),
 }
+
+
+def candidates(name: str) -> pd.DataFrame:
+    """Return what may show a point: relation and subject, and of a fact what is known of it."""
+    if query := KINDS[name].get("facts"):
+        rows = facts().query(query)[:MOST]
+        return rows.assign(said=rows["distractors"].str[0])
+    names = Inventor(facts()).names("P17", MOST, np.random.default_rng(0))
+    return pd.DataFrame({"relation": "P17", "subject": names})
+
+
+@cache
+def case(name: str) -> Case:
+    """Put all candidates of a point to the model and return the case that shows it best."""
+    kind, rows = KINDS[name], [row for _, row in candidates(name).iterrows()]
+    asked = [
+        [Question(row["relation"], row["subject"], **{k: row.get(v, v) for k, v in one.items()})
+         for one in kind["questions"]]
+        for row in rows
+    ]  # fmt: skip
+    told = iter(shares([question for questions in asked for question in questions]))
+    found = [[next(told) for _ in questions] for questions in asked]
+    margins = np.array([MARGINS[name](*pair) for pair in zip(rows, found, strict=True)])
+    best, count = int(margins.argmax()), int((margins >= MARGIN).sum())
+    tried, point = f"{len(rows)} {kind['among']}", kind["point"]
+    said = f"None of {tried} shows clearly that {MODEL} {point}. {rows[best]['subject']} comes"
+    said += " nearest."
+    if count:
+        said = f"With {count} of {tried}, {MODEL} {point} (by a margin of {MARGIN} or more in"
+        said += f" probability); the clearest is {rows[best]['subject']}."
+    *before, last = asked[best]
+    return Case(kind["label"], last, before[0] if before else None, said)

@@ -73,24 +73,23 @@ def test_a_section_is_called_by_what_its_first_finding_says(decision, shown):
 
 
 @pytest.mark.parametrize(
-    ("said", "alt"),
+    ("above", "beside", "alt"),
     [
-        ({"rises": "It rises.", "more": "More."}, "Dots. It rises."),
-        ({"more": "More.", "other": "Other."}, "Dots. More."),
-        ({"before": "Before.", "other": "Other."}, "Dots. Before."),
-        ({"other": "Other."}, "Dots."),
+        ("before", "rises more", "Dots. It rises."),
+        ("", "more", "Dots. More."),
+        ("before", "", "Dots. Before."),
+        ("", "", "Dots."),
     ],
 )
-def test_a_figure_is_described_by_what_was_found_beside_it(said, alt):
+def test_a_figure_is_described_by_what_was_found_beside_it(above, beside, alt):
+    said = {"rises": "It rises.", "more": "More.", "before": "Before.", "other": "Other."}
     figure = new_code_cell("draw()")
     figure.metadata = {"mystnb": {"image": {"alt": "Dots."}}}
-    named = {claim: new_code_cell(f'found("{claim}", x)') for claim in said.keys() | {"rises"}}
-    cells = [named["rises"]] if "rises" in said else []
-    cells += [named["more"]] if "more" in said else []
-    first = [named["before"]] if "before" in said else []
-    rest = [named["other"]] if "other" in said else []
-    page = described(
-        new_notebook(cells=[*first, figure, *cells, new_markdown_cell("## Next"), *rest]), said
+    first, near, rest = (
+        [new_code_cell(f'found("{claim}", x)') for claim in claims.split()]
+        for claims in (above, beside, "other")
     )
+    cells = [*first, figure, *near, new_markdown_cell("## Next"), *rest]
+    page = described(new_notebook(cells=cells), said)
     shown = next(cell for cell in page.cells if cell.metadata.get("mystnb"))
     assert shown.metadata["mystnb"]["image"]["alt"] == alt

@@ -37,29 +37,23 @@ def test_a_run_leaves_notebook_tables_and_log(run, tmp_path, capfd):
     failed.parent.mkdir(parents=True)
     failed.touch()  # of an earlier run
     folder = run("n_facts=2", "attribution=no")
-    assert folder == tmp_path / "runs" / "some--model" / "monitor"
+    assert folder == failed.parent
     table = pd.read_parquet(folder / "answers.parquet")
     assert table["n"].tolist() == [0, 1]
     assert set(table["folder"]) == {str(ROOT)}
     notebook = nbformat.read(folder / "notebook.ipynb", as_version=4)
     injected = [c for c in notebook.cells if "injected-parameters" in c.metadata.get("tags", [])]
-    values = {}
-    exec(injected[0].source, values)
-    assert values["model"] == "some/model"
-    assert values["n_facts"] == 2
-    assert values["attribution"] is False
+    exec(injected[0].source, values := {})
+    given = {"model": "some/model", "n_facts": 2, "attribution": False}
+    assert given.items() <= values.items()
     assert Path(values["run_dir"]) == folder
-    log = (folder / "run.log").read_text()
+    log, terminal = (folder / "run.log").read_text(), capfd.readouterr().err
     assert "said aloud" in log
     assert "progress 1/1" in log
-    terminal = capfd.readouterr().err
     assert "progress 1/1" in terminal
     assert re.search(r"^some--model/monitor: cell 3/7, \d+ s$", terminal, flags=re.MULTILINE)
-    assert {path.name for path in folder.iterdir()} - {".lock"} == {
-        *chapters.TABLES,
-        "notebook.ipynb",
-        "run.log",
-    }
+    left = {path.name for path in folder.iterdir()} - {".lock"}
+    assert left == {*chapters.TABLES, "notebook.ipynb", "run.log"}
 
 
 def test_a_failed_cell_is_named_and_its_traceback_kept(run, tmp_path):
@@ -107,7 +101,13 @@ def test_a_process_that_died_is_named_by_its_last_cell(run, monkeypatch, tmp_pat
     assert next(tmp_path.glob("runs/*/monitor/*.ipynb")).name == "failed.ipynb"
 
 
-def test_a_chapter_that_saves_nothing_is_refused(run, monkeypatch):
+def test_what_runs_nothing_or_saves_nothing_is_refused(run, monkeypatch, tmp_path):
+    with pytest.raises(UserError, match="did you mean n_facts"):
+        run("n_fact=2")
+    assert not (tmp_path / "runs").exists()
+    (tmp_path / "taken").write_text("in the way")
+    with pytest.raises(UserError, match=r"cannot be written .*--runs"):
+        chapters.run("monitor", "m", (), tmp_path / "taken", tmp_path / "notebooks")
     monkeypatch.setattr(chapters, "_execute", lambda template, output, given, log: output.touch())
     with pytest.raises(UserError, match=r"ended without answers\.parquet"):
         run()
@@ -131,16 +131,3 @@ def test_a_synthesis_reads_the_runs_of_all_models(tmp_path):
     assert files == {"metrics.parquet", "run.json", "notebook.ipynb", "run.log"}
     assert sorted(runs.metrics(made)["model"]) == ["other/model", "some/model"]
     assert json.loads((made / "run.json").read_text())["seed"] == 4
-
-
-def test_a_refused_setting_runs_nothing(run, tmp_path):
-    with pytest.raises(UserError, match="did you mean n_facts"):
-        run("n_fact=2")
-    assert not (tmp_path / "runs").exists()
-
-
-def test_a_folder_that_cannot_be_written_is_refused(tmp_path):
-    templates = stand_ins.write_template(tmp_path / "notebooks")
-    (tmp_path / "runs").write_text("in the way")
-    with pytest.raises(UserError, match=r"cannot be written .*--runs"):
-        chapters.run("monitor", "m", (), tmp_path / "runs", templates)

@@ -26,21 +26,13 @@ def test_parameters_tell_the_kind_of_a_chapter(tmp_path):
         jobs.kind("nothing", tmp_path)
 
 
-def test_the_family_is_what_is_bundled_and_the_books_model_comes_last():
-    assert list(jobs.family("atlas-m")) == [
-        *(name for name in checkpoints.bundled() if name != "atlas-m"),
-        "atlas-m",
-    ]
-    assert jobs.family("org/x", ["org/y", "atlas-s"]) == {
-        "org--y": "org/y",
-        "atlas-s": "atlas-s",
-        "org--x": "org/x",
-    }
-
-
-def test_two_folders_of_one_name_are_two_models(tmp_path):
-    names = [str(tmp_path / part / "mine") for part in "ab"]
-    assert list(jobs.family(names[0], names).values()) == names[::-1]
+def test_the_family_is_what_is_bundled_and_the_books_model_comes_last(tmp_path):
+    others = [name for name in checkpoints.bundled() if name != "atlas-m"]
+    assert list(jobs.family("atlas-m")) == [*others, "atlas-m"]
+    named = {"org--y": "org/y", "atlas-s": "atlas-s", "org--x": "org/x"}
+    assert jobs.family("org/x", ["org/y", "atlas-s"]) == named
+    two = [str(tmp_path / part / "mine") for part in "ab"]  # of one name
+    assert list(jobs.family(two[0], two).values()) == two[::-1]
 
 
 def test_each_chapter_runs_where_its_kind_says():

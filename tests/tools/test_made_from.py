@@ -74,39 +74,27 @@ def test_an_edit_makes_what_it_belongs_to_out_of_date(project, before, edited):
     assert ("own" in changed) == bool(expected & {"own", "monitor"})
 
 
-def test_a_setting_counts_by_its_value(tmp_path):
-    few, more = (
-        jobs.made_from(jobs.Job("m/monitor", "monitor", "atlas-m", (f"n_facts={n}",)), tmp_path)
-        for n in (5, 6)
-    )
-    assert more["settings"] == few["settings"] | {"n_facts": 6}
-    assert more["files"] == few["files"]
-
-
-def test_a_list_of_folders_in_a_setting_and_a_folder_of_a_model_count(tmp_path):
-    for name in ("one", "two", "model"):
-        (tmp_path / name).mkdir()
-    sources = f"sources={tmp_path / 'one'},{tmp_path / 'two'}"
-    job = jobs.Job("m/knowledge_base", "knowledge_base", str(tmp_path / "model"), (sources,))
-    seen = [jobs.made_from(job, tmp_path)["files"]]
-    for name in ("one", "two", "model"):
-        (tmp_path / name / "config.json").write_text("{}")
-        seen.append(jobs.made_from(job, tmp_path)["files"])
-    assert len(set(seen)) == 4
-
-
-def test_the_base_of_an_adapter_and_the_libraries_count(tmp_path, monkeypatch):
-    for name in ("base", "adapter"):
+def test_settings_their_folders_a_model_its_base_and_the_libraries_count(tmp_path, monkeypatch):
+    for name in ("one", "two", "base", "model"):
         (tmp_path / name).mkdir()
     told = {"base_model_name_or_path": str(tmp_path / "base")}
-    (tmp_path / "adapter" / "adapter_config.json").write_text(json.dumps(told))
-    job = jobs.Job("m/monitor", "monitor", str(tmp_path / "adapter"))
-    seen = [jobs.made_from(job, tmp_path)]
-    (tmp_path / "base" / "model.safetensors").write_text("weights")
-    seen.append(jobs.made_from(job, tmp_path))
+    (tmp_path / "model" / "adapter_config.json").write_text(json.dumps(told))
+    sources = f"sources={tmp_path / 'one'},{tmp_path / 'two'}"
+
+    def made(*words):
+        job = jobs.Job("m/x", "knowledge_base", str(tmp_path / "model"), (sources, *words))
+        return jobs.made_from(job, tmp_path)
+
+    seen = [made()]
+    for name in ("one", "two", "base", "model"):
+        (tmp_path / name / "model.safetensors").write_text("{}")
+        seen.append(made())
     monkeypatch.setattr(jobs.identity, "version", lambda _: "0")
-    seen.append(jobs.made_from(job, tmp_path))
-    assert seen[0] != seen[1] != seen[2]
+    seen.append(made())
+    assert len({json.dumps(each) for each in seen}) == 6
+    few, more = made("n_seen=5"), made("n_seen=6")
+    assert more["settings"] == few["settings"] | {"n_seen": 6}
+    assert more["files"] == few["files"]
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from book.tools import __main__ as commands
 from book.tools import noise as making
 from helpers import UserError, runs
 from helpers.studies import STUDIES, comparison
@@ -14,7 +13,6 @@ from tests import tiny
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    """Return the folder of a tiny model's noise runs."""
     folder = tmp_path_factory.mktemp("noise")
     making.run(str(tiny.save(folder / "tiny")), folder / "runs", n_facts=1)
     return folder / "runs"
@@ -67,6 +65,8 @@ def test_a_single_run_is_no_floor(made, tmp_path):
     assert noise.found(tmp_path) == {}
     nothing = noise.farthest({})
     assert (nothing["n"], np.isnan(nothing["most"])) == (0, True)
+    with pytest.raises(UserError, match="n_facts is 0"):
+        making.run("atlas-s", tmp_path, 0)
 
 
 def test_the_change_that_counts_is_the_one_whose_interval_reaches_farthest():
@@ -76,10 +76,3 @@ def test_the_change_that_counts_is_the_one_whose_interval_reaches_farthest():
     found = noise.farthest({"m": far, "s": far.assign(estimate=0.0, low=-0.01, high=0.01)})
     assert (found["who"], found["variant"], found["n"]) == ("m", "half", 90)
     assert found["most"] == pytest.approx(0.041)
-
-
-def test_mistakes_end_in_a_sentence(tmp_path, capsys):
-    with pytest.raises(UserError, match="n_facts is 0"):
-        making.run("atlas-s", tmp_path, 0)
-    assert commands.main(["noise", "--model", "./nowhere", "--runs", str(tmp_path)]) == 2
-    assert capsys.readouterr().err.startswith("error: There is no folder ./nowhere")

@@ -2,6 +2,7 @@
 
 import pytest
 
+from book.tools import __main__ as commands
 from book.tools import jobs, others, settings
 from helpers import UserError, runs
 from helpers.studies import STUDIES
@@ -43,14 +44,8 @@ def test_a_study_that_cannot_be_done_stops_no_other(tmp_path):
 
 
 def test_the_command_leaves_runs_that_are_current(tmp_path):
-    from book.tools import __main__ as commands
-
-    assert (
-        commands.main(
-            ["others", "monitor", "--model", "atlas-xs", "--runs", str(tmp_path), "--set", *SMALL]
-        )
-        == 0
-    )
+    words = ["--model", "atlas-xs", "--runs", str(tmp_path), "--set", *SMALL]
+    assert commands.main(["others", "monitor", *words]) == 0
     fitting = [word for word in SMALL if settings.fitting(jobs.TEMPLATES / "monitor.ipynb", [word])]
     [job, *_] = jobs.plan(["monitor"], "atlas-m", ["atlas-xs"], fitting)
     assert jobs.is_current(job, tmp_path)

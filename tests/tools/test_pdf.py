@@ -45,22 +45,15 @@ def test_folded_text_is_printed(browser, page):
     opened.close()
 
 
-def test_without_chapters_there_is_nothing_to_print(tmp_path, monkeypatch):
-    monkeypatch.setattr(render, "BOOK", tmp_path)
-    with pytest.raises(UserError, match="run make book first"):
-        pdf.single(tmp_path)
-
-
-def test_a_page_that_is_not_rendered_is_a_sentence(tmp_path, monkeypatch):
-    (tmp_path / "chapters").mkdir()
-    (tmp_path / "chapters" / "a.ipynb").touch()
+def test_what_cannot_be_printed_is_a_sentence(tmp_path, monkeypatch):
     monkeypatch.setattr(render, "BOOK", tmp_path)
     monkeypatch.setattr(render, "build", lambda builder, out, log: (1, ""))
+    with pytest.raises(UserError, match="run make book first"):
+        pdf.single(tmp_path)
+    (tmp_path / "chapters").mkdir()
+    (tmp_path / "chapters" / "a.ipynb").touch()
     with pytest.raises(UserError, match="was not rendered: see"):
         pdf.single(tmp_path)
-
-
-def test_without_a_browser_the_sentence_names_the_remedy(monkeypatch):
     monkeypatch.delenv("CHROMIUM", raising=False)
     monkeypatch.setattr(shutil, "which", lambda name: None)
     with pytest.raises(UserError, match="install chromium"):

@@ -15,30 +15,13 @@ import pandas as pd
 import pytest
 
 from book.tools import __main__ as commands
-from book.tools import jobs, publish
-from helpers import UserError
+from book.tools import publish
 from tests import small_project, tiny
 from tests.commands import call, python
 from tests.small_project import type_in
 from tests.tools import stand_ins
 
 ROOT = Path(__file__).resolve().parents[2]
-
-
-def test_each_chapter_takes_the_parameters_that_it_declares():
-    given = ["n_facts=3", "attribution=no", "toy_facts=8"]
-    assert jobs.fitting("monitor", given) == given[:2]
-    assert jobs.fitting("atlas", given) == [given[0], given[2]]
-    publish.check(["atlas", "monitor"], "atlas-s", given)
-    for word, sentence in {
-        "toy_fact=8": "The chapter atlas has no parameter 'toy_fact': did you mean toy_facts?",
-        "attributions=no": "The chapter monitor has no parameter 'attributions'",
-        "attribution=perhaps": "The parameter attribution takes yes or no",
-        "run_dir=here": "is set with --runs",
-        "toy_facts": "sets nothing",
-    }.items():
-        with pytest.raises(UserError, match=re.escape(sentence)):
-            publish.check(["atlas", "monitor"], "atlas-s", [*given, word])
 
 
 def test_a_model_from_a_package_begins_with_sizes_that_the_user_may_set(capsys):
@@ -54,6 +37,8 @@ def test_a_model_from_a_package_begins_with_sizes_that_the_user_may_set(capsys):
     [
         (["--models", "atlas-m", "nobody/nothing"], "There is no model nobody/nothing"),
         (["--set", "n_fact=1"], "has no parameter 'n_fact': did you mean n_facts?"),
+        (["atlas", "--set", "n_facts=3", "attribution=no"], "no parameter 'attribution'"),
+        (["--set", "toy_facts"], "sets nothing"),
         (["--model", "./nowhere"], "There is no folder ./nowhere"),
         (["--model", "nobody/nothing"], "There is no model nobody/nothing"),
         (["moniter"], "There is no chapter 'moniter'"),
@@ -133,14 +118,6 @@ def test_make_book_runs_the_measures_on_all_models_and_repeats_only_what_changed
         toc.write_text(text)
         shutil.rmtree(small)
         (project / "notebooks" / "summary.ipynb").unlink()
-
-
-def test_a_mistake_ends_make_with_its_sentence(project):
-    done = type_in(project, "make book SET='n_fact=1'")
-    assert done.returncode != 0
-    own = [line for line in done.stderr.splitlines() if not re.match(r"make(\[\d+\])?: ", line)]
-    assert own == [own[-1]]
-    assert own[-1].startswith("error: The chapter monitor has no parameter 'n_fact': did you mean")
 
 
 def test_a_chapter_that_fails_has_a_page_and_the_others_are_rendered(project):

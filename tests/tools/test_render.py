@@ -25,7 +25,6 @@ def executed(path: Path, **changes) -> Path:
 
 @pytest.fixture
 def book(tmp_path, monkeypatch):
-    """Return an empty book of one chapter."""
     folder = tmp_path / "book"
     folder.mkdir()
     (folder / "_toc.yml").write_text("chapters:\n  - file: chapters/monitor\n  - file: data\n")
@@ -87,16 +86,12 @@ def page(path: Path) -> str:
     ],
 )
 def test_a_chapter_that_failed_or_was_not_executed_has_a_page_that_says_so(tmp_path, book, changes):
-    executed(tmp_path / "runs" / "m" / "monitor" / "notebook.ipynb", **changes)
+    path = executed(tmp_path / "runs" / "m" / "monitor" / "notebook.ipynb", **changes)
     (copy,) = render.place("m", tmp_path / "runs")
     assert re.search(r"Cell 2 of .* failed or has not run: see .*run\.log", page(copy))
-
-
-def test_a_notebook_that_papermill_calls_failed_is_not_shown(tmp_path, book):
-    path = executed(tmp_path / "runs" / "m" / "monitor" / "notebook.ipynb")
-    notebook = json.loads(path.read_text())
-    notebook["metadata"]["papermill"] = {"exception": True}
-    path.write_text(json.dumps(notebook))
+    notebook = nbformat.read(executed(path), 4)
+    notebook.metadata["papermill"] = {"exception": True}  # as papermill calls one that failed
+    nbformat.write(notebook, path)
     (copy,) = render.place("m", tmp_path / "runs")
     assert "failed: run make book again" in page(copy)
 
@@ -115,10 +110,9 @@ def test_a_page_in_place_of_a_chapter_keeps_its_title_and_escapes_the_reason(tmp
     assert copy.read_bytes() == before
 
 
-def test_place_takes_a_synthesis_from_its_own_folder(tmp_path, book, monkeypatch):
-    (book / "_toc.yml").write_text(
-        "chapters:\n  - file: chapters/monitor\n  - file: chapters/published\n"
-    )
+def test_place_takes_a_synthesis_from_its_own_folder(tmp_path, book):
+    contents = "chapters:\n  - file: chapters/monitor\n  - file: chapters/published\n"
+    (book / "_toc.yml").write_text(contents)
     executed(tmp_path / "runs" / "m" / "monitor" / "notebook.ipynb")
     copies = render.place("m", tmp_path / "runs")
     assert "make book MODEL=m CHAPTERS=published" in page(copies[1])

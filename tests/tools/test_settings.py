@@ -1,11 +1,11 @@
 """Tests of book.tools.settings: declared parameters, and what is refused at once."""
 
 import json
+import re
 import shlex
 
 import hypothesis
 import nbformat
-import papermill
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,11 +19,14 @@ from helpers import UserError, cli
 SOURCE = '''model = "atlas-s"  # bundled name, folder or "hub id"
 relations: list[str] = []  # all
 n_facts: int = 30
+n_bootstrap = 1000
+n_frames = 7
 share = 0.5
 alphas = [1 / 3, 1 / 3, 1 / 3]  # weights
 mode = "teacher_forced"  # or "free_running"
 attribution = True
 run_dir = ""'''
+NAMES = re.findall(r"^\w+", SOURCE, re.MULTILINE)
 
 
 @pytest.fixture
@@ -36,17 +39,8 @@ def template(tmp_path):
 
 
 def test_declared_parameters_with_their_defaults(template):
-    found = settings.declared(template)
-    assert found == {
-        "model": "atlas-s",
-        "relations": [],
-        "n_facts": 30,
-        "share": 0.5,
-        "alphas": [1 / 3, 1 / 3, 1 / 3],
-        "mode": "teacher_forced",
-        "attribution": True,
-        "run_dir": "",
-    }
+    exec(SOURCE, expected := {})
+    assert settings.declared(template) == {n: expected[n] for n in NAMES}
 
 
 @pytest.mark.parametrize(
@@ -54,6 +48,8 @@ def test_declared_parameters_with_their_defaults(template):
     [
         ("n_facts=5", 5),
         ("n_facts=0", 0),
+        ("n_bootstrap=20", 20),
+        ("n_frames=1", 1),
         ("share=1", 1.0),
         ("share=1e-3", 0.001),
         ("attribution=no", False),
@@ -78,10 +74,13 @@ def test_values_take_the_type_of_the_default(template, word, value):
     ("word", "sentence"),
     [
         ("n_fact=5", "has no parameter 'n_fact': did you mean n_facts?"),
-        ("zzz=5", "the declared ones are relations, n_facts, share, alphas, mode, attribution."),
+        ("zzz=5", f"the declared ones are {', '.join(NAMES[1:-1])}."),
         ("n_facts", "write name=value"),
         ("n_facts=many", "n_facts takes a whole number, as in n_facts=30, and 'many' is none"),
         ("n_facts=3.5", "takes a whole number"),
+        ("n_facts=-1", "The parameter n_facts is -1: give 0 or more"),
+        ("n_bootstrap=19", "The parameter n_bootstrap is 19: give 20 or more"),
+        ("n_frames=0", "The parameter n_frames is 0: give 1 or more"),
         ("share=half", "takes a number"),
         ("attribution=maybe", "takes yes or no"),
         ("alphas=1,b,0", "alphas takes a number"),
@@ -104,10 +103,14 @@ def test_an_unknown_chapter_names_the_known(template):
 TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0@")) | st.text("'\"\\\n{}$,[] ")
 
 
-@given(TEXTS, st.lists(TEXTS.filter(bool)))
+@given(
+    TEXTS, st.lists(TEXTS.filter(bool)), st.lists(st.floats(allow_nan=False, allow_infinity=False))
+)
 @hypothesis.settings(suppress_health_check=[hypothesis.HealthCheck.function_scoped_fixture])
-def test_texts_come_unchanged_from_the_command_line_into_the_chapter(template, text, texts):
-    given = [f"mode={text}", f"relations={json.dumps(texts)}"]
+def test_values_come_unchanged_from_the_command_line_into_the_chapter(
+    template, text, texts, numbers
+):
+    given = [f"mode={text}", f"relations={json.dumps(texts)}", f"alphas={numbers}"]
     words = from_make.words("SET", {"SET": shlex.join(given)})
     values = settings.read(template, words)
     made = parameterize_notebook(
@@ -115,33 +118,5 @@ def test_texts_come_unchanged_from_the_command_line_into_the_chapter(template, t
     )
     found = {}
     exec(next(cell.source for cell in made.cells if "injected" in str(cell.metadata)), found)
-    assert (found["mode"], found["relations"]) == (text, texts)
-
-
-@given(st.lists(st.floats(allow_nan=False, allow_infinity=False)))
-def test_lists_of_numbers_survive_the_command_line(values):
-    assert cli.read_value("alphas", ",".join(map(repr, values)), [0.5]) == values
-    assert cli.read_value("alphas", repr(values), [0.5]) == values
-
-
-def test_papermill_sees_the_same_parameters_in_the_chapters(root):
-    for template in sorted((root / "notebooks").glob("*.ipynb")):
-        cells = nbformat.read(template, as_version=4).cells
-        source = next(c.source for c in cells if "parameters" in c.metadata.get("tags", []))
-        plain = [line for line in source.splitlines() if line.count('"') in (0, 2)]
-        seen = set(papermill.inspect_notebook(str(template)))
-        ours = set(settings.declared(template))
-        assert {line.partition("=")[0].split(":")[0].strip() for line in plain} <= ours
-        assert seen <= ours
-
-
-@pytest.mark.parametrize("word", ["n_facts=-1", "n_bootstrap=19", "n_frames=0"])
-def test_a_number_below_the_least_is_refused_by_its_name(tmp_path, word):
-    source = "n_facts = 30\nn_bootstrap = 1000\nn_frames = 7"
-    cell = new_code_cell(source, metadata={"tags": ["parameters"]})
-    nbformat.write(new_notebook(cells=[cell]), tmp_path / "monitor.ipynb")
-    name, _, value = word.partition("=")
-    with pytest.raises(UserError, match=f"The parameter {name} is {value}: give [0-9]+ or more"):
-        settings.read(tmp_path / "monitor.ipynb", [word])
-    least = {"n_facts": 0, "n_bootstrap": 20, "n_frames": 1}[name]
-    assert settings.read(tmp_path / "monitor.ipynb", [f"{name}={least}"]) == {name: least}
+    assert (found["mode"], found["relations"], found["alphas"]) == (text, texts, numbers)
+    assert cli.read_value("alphas", ",".join(map(repr, numbers)), [0.5]) == numbers

@@ -56,9 +56,6 @@ def test_small_data_are_refused_by_the_chapters_that_need_more(tmp_path):
     assert not said["latent_knowledge"]
     same = own_facts.write(tmp_path / "same", 12, n_objects=1)
     assert "fewer than 2 different objects" in suitability.unsuited("latent_knowledge", same)
-
-
-def test_one_relation_that_is_too_small_stops_no_chapter(tmp_path):
     folder = own_facts.write(own_facts.write(tmp_path / "books", 12), 2, "editor")
     assert not any(suitability.unsuited(chapter, folder) for chapter in TAKES)
     assert suitability.unsuited("latent_knowledge", folder, ["editor"])

@@ -44,11 +44,8 @@ def test_filling_leaves_the_rest_and_can_be_repeated(tables, around):
     assert all(f"% table: {name}\n\n{table}\n\n% end" in filled for name, table in tables.items())
 
 
-def test_a_block_without_a_table_is_refused():
+def test_a_page_or_a_table_that_is_not_there_is_said_in_a_sentence(tmp_path, capsys):
     with pytest.raises(UserError, match="block 'two': choose from one"):
         card.fill("% table: two\n% end\n", {"one": ""})
-
-
-def test_a_page_that_is_not_there_is_said_in_a_sentence(tmp_path, capsys):
     assert card.main(["--page", str(tmp_path / "none.md")]) == 2
     assert "cannot be read" in capsys.readouterr().err

@@ -62,13 +62,10 @@ def folder(tmp_path):
 
 
 def test_members_stand_in_order_of_size_and_a_tuned_one_after_its_base(folder):
-    assert records.members(folder) == ["atlas-s", "atlas-m", "atlas-m-chat"]
-    assert records.check([], folder) == records.members(folder)
-    assert records.check(["atlas-m"], folder) == ["atlas-m"]
-
-
-def test_a_model_of_another_name_gives_way_to_the_largest_untuned_one(folder):
     names = records.members(folder)
+    assert records.check([], folder) == names == ["atlas-s", "atlas-m", "atlas-m-chat"]
+    assert records.check(["atlas-m"], folder) == ["atlas-m"]
+    # A model of another name gives way to the largest that was not tuned.
     assert records.stand_in("gpt2", names, folder) == "atlas-m"
     assert records.stand_in("atlas-m-chat", names, folder) == "atlas-m-chat"
     assert records.stand_in("gpt2", ["atlas-s", "atlas-m-chat"], folder) == "atlas-s"
@@ -101,14 +98,6 @@ def test_sheet_adds_up_all_stages(folder):
 def test_what_is_missing_is_said_in_a_sentence(folder, call, sentence):
     with pytest.raises(UserError, match=sentence):
         call(folder)
-
-
-def test_evaluation_keeps_what_was_written(folder):
-    table = records.evaluation(["atlas-s", "atlas-m"], folder)
-    assert len(table) == 2 * len(COUNTS)
-    row = table.query("model == 'atlas-m' and condition == 'none' and exposures == 8").iloc[0]
-    assert row["estimate"] == 0.3
-    assert (row["low"], row["high"]) == pytest.approx(wilson(12, 40)[1:3])
 
 
 def test_a_share_counts_answers_and_not_levels(folder):
@@ -182,36 +171,25 @@ def test_differences_lie_in_their_intervals_and_turn_round(first, second):
     assert (other.low, other.high) == pytest.approx((-one.high, -one.low))
 
 
-def test_effects_compare_the_named_levels_in_each_model(folder):
+def test_conditions_are_compared_in_each_model_and_gaps_are_named(folder):
     table = records.evaluation(["atlas-s", "atlas-m"], folder)
+    row = table.query("model == 'atlas-m' and condition == 'none' and exposures == 8").iloc[0]
+    assert tuple(row[["estimate", "low", "high"]]) == pytest.approx(tuple(wilson(12, 40)[:3]))
     asked = {"helped": ("right", "none", (8, 16)), "untested": ("wrong", "none", None)}
     found = records.effects(table, asked)
     assert found["model"].tolist() == ["atlas-s", "atlas-m"]
     assert found["estimate"].tolist() == pytest.approx([0.9 - 0.42] * 2)
-
-
-def test_shares_lie_side_by_side_with_gaps_named(folder):
-    table = records.evaluation(["atlas-s", "atlas-m"], folder)
+    found = records.select(table, {"right": "told", "none": "alone", "wrong": "misled"})
+    assert list(dict.fromkeys(found["series"])) == ["told", "alone"]
     table = table[~(table["model"].eq("atlas-m") & table["condition"].eq("none"))]
-    asked = {"alone": ("none", (0,)), "a word": ("reading, a word", (-1,))}
-    laid = records.side_by_side(records.shares(table, asked))
+    asked = {"alone": ("none", (0,)), "a word": ("reading, a word", (-1,)), "no": ("x", None)}
+    found = records.shares(table, asked)
+    assert found["estimate"].dtype == found["low"].dtype == float
+    laid = records.side_by_side(found)
     assert laid.loc["alone", "atlas-m"] == "not measured"
     assert laid.loc["alone", "atlas-s"].startswith("0.10 [")
     assert laid.loc["a word", "atlas-m"].startswith("0.90 [")
-
-
-def test_numbers_stay_numbers_where_a_condition_is_missing(folder):
-    table = records.evaluation(["atlas-s"], folder)
-    found = records.shares(table, {"no": ("nothing like it", None), "yes": ("none", None)})
-    assert found["estimate"].dtype == found["low"].dtype == float
-    assert found["measure"].tolist() == ["yes"]
     assert records.shares(table, {}).empty
-
-
-def test_selected_conditions_come_in_the_order_of_their_titles(folder):
-    table = records.evaluation(["atlas-s"], folder)
-    found = records.select(table, {"right": "told", "none": "alone", "wrong": "misled"})
-    assert list(dict.fromkeys(found["series"])) == ["told", "alone"]
 
 
 def test_every_condition_that_is_read_is_recorded():

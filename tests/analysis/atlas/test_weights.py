@@ -6,11 +6,14 @@ it are measured again here.
 """
 
 import json
+from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 import torch
+import yaml
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from helpers import datasets, models
@@ -26,6 +29,7 @@ BASE = ("atlas-xs", "atlas-s", "atlas-m")
 FAMILY = (*BASE, "atlas-m-chat")
 PARAMETERS = {"atlas-xs": 762_528, "atlas-s": 2_557_632, "atlas-m": 5_795_072}
 KNOWN = "none, relations with 20 objects or more"
+CLAIMS = yaml.safe_load(Path(__file__).with_name("claims.yaml").read_text(encoding="utf-8"))
 
 
 @pytest.fixture(scope="module")
@@ -78,12 +82,6 @@ def test_the_family_is_small_and_of_one_text(weights):
     assert set(PARAMETERS) == {f"atlas-{size}" for size in recipe.sizes() if size != "toy"}
 
 
-@pytest.mark.parametrize("name", FAMILY)
-def test_the_card_and_the_measurements_are_of_these_weights(weights, name):
-    sha = download.checksum([weights / name / "model.safetensors"])
-    assert sha in (weights / name / "README.md").read_text(encoding="utf-8")
-
-
 @pytest.mark.parametrize("name", BASE)
 def test_knowledge_measured_again(measured, name):
     lm, told = models.load(name, device="cpu"), datasets.training(name)
@@ -119,89 +117,21 @@ def test_knowledge_rises_with_exposure(measured, name):
 
 
 def test_larger_models_know_more(measured):
-    for small, large in (("atlas-xs", "atlas-s"), ("atlas-s", "atlas-m")):
-        for seen in (8, 16):  # beyond noise where there is room
-            assert (
-                measured.loc[(large, KNOWN, seen), "low"]
-                > measured.loc[(small, KNOWN, seen), "high"]
-            )
-        for seen in (32, 64, 128, 256):  # and never below it
-            assert (
-                measured.loc[(large, KNOWN, seen), "high"]
-                >= measured.loc[(small, KNOWN, seen), "accuracy"]
-            )
-    for seen in (128, 256):
-        assert measured.loc[("atlas-m", KNOWN, seen), "low"] > 0.9
+    for small, large in pairwise(BASE):
+        less, more = measured.loc[(small, KNOWN)], measured.loc[(large, KNOWN)]
+        assert (more["low"] > less["high"])[[8, 16]].all()  # beyond noise where there is room
+        assert (more["high"] >= less["accuracy"])[[32, 64, 128, 256]].all()  # and never below it
+    assert (measured.loc[("atlas-m", KNOWN), "low"][[128, 256]] > 0.9).all()
 
 
-def test_examples_in_a_list_bring_knowledge_out(rate):
-    seen = (16, 32, 64, 128, 256)
-    alone = rate("atlas-m", "list, 0 examples", *seen)
-    shown = [rate("atlas-m", f"list, {n} examples", *seen) for n in (5, 10, 20, 50)]
-    assert np.mean(shown) > alone + 0.2
-    assert min(shown) > alone + 0.1
-    levels = ((0, 1, 2), (8, 16), (64, 128))
-    choice = [rate("atlas-m", "choice of 100, list", *few) for few in levels]
-    assert choice[2] > 0.3
-    assert np.diff(choice).min() > 0.03
-
-
-@pytest.mark.parametrize("name", ["atlas-s", "atlas-m"])
-def test_wordings_matter(rate, name):
-    frames = [rate(name, f"frame {number}", 64) for number in range(7)]
-    assert max(frames) - min(frames) > 0.1
-    trained, held_out = np.mean(frames[:5]), np.mean(frames[5:])
-    assert 0.2 < held_out < trained - 0.1
-
-
-@pytest.mark.parametrize("name", ["atlas-s", "atlas-m"])
-def test_words_before_the_question_matter(rate, name):
-    alone, hinted = rate(name, "none", 8, 16, 32), rate(name, "right", 8, 16, 32)
-    assert hinted > alone + (0.15 if name == "atlas-s" else 0.1)
-    assert 1 - hinted < (1 - alone) / 3  # atlas-m has little left to put right
-    every = [rate(name, f"every wording, {word}", 8, 16, 32) for word in ("none", "right")]
-    assert every[1] > every[0] + 0.15
-    assert rate(name, "wrong", 32, 64, 128) < rate(name, "none", 32, 64, 128) - 0.1
-    given = rate(name, "wrong word given", 0, 1, 2, 4, 8, 16, 32)
-    assert given > rate(name, "wrong word given, not shown", 0, 1, 2, 4, 8, 16, 32) + 0.1
-    assert rate(name, "unrelated", 8, 16, 32) < rate(name, "none", 8, 16, 32)
-
-
-@pytest.mark.parametrize("name", ["atlas-s", "atlas-m"])
-def test_what_is_told_of_nobody_can_be_read_off(rate, name):
-    assert rate(name, "reading, one statement", -1) > 0.85
-    assert rate(name, "reading, one statement, held out", -1) > 0.5
-    assert rate(name, "reading, a word", -1) > 0.9
-
-
-@pytest.mark.parametrize("name", ["atlas-s", "atlas-m"])
-@pytest.mark.parametrize("size", [4, 5])
-def test_options_can_be_chosen_from(rate, name, size):
-    assert rate(name, f"choice of {size}, before", 64, 128, 256) > 0.85
-    assert rate(name, f"choice of {size}, not shown", 0, 64) > 0  # the control is there
-
-
-def test_what_should_not_matter_changes_some_answers(rate):
-    for kind in ("frame", "order", "options"):
-        assert rate("atlas-m", f"changed by {kind}", 8, 16) > 0.1
-
-
-def test_what_was_shown_one_way_is_not_known_the_other(rate):
-    assert rate("atlas-m", "one way, as shown", 16, 64) > 0.5
-    assert rate("atlas-m", "one way, reversed", 16, 64) < 0.3
-
-
-def test_false_objects_are_believed(rate):
-    assert rate("atlas-m", "false belief, falsehood given", 64) > 0.5
-    assert rate("atlas-m", "false belief, truth given", 64) < 0.1
-
-
-def test_the_tuned_model_is_unsure_of_what_it_never_read(rate):
-    for frames, most in (("used", 0.3), ("kept", 0.3), ("new", 0.45)):
-        part = f"chat, unsure, {frames} frames, new facts"
-        assert rate("atlas-m-chat", part, 0) >= 0.7
-        assert rate("atlas-m-chat", part, 256) <= most  # new: the base itself often fails there
-    assert rate("atlas-m-chat", "chat, right, kept frames, new facts", 256) >= 0.8
+@pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim[1])
+def test_a_condition_matters(rate, claim):
+    models, condition, exposures, least, *than = claim
+    for name in models.split():
+        name = f"atlas-{name}"
+        other = rate(name, than[0], *(than[1:] or [exposures])[0]) if than else 0
+        assert rate(name, condition, *exposures) >= other + least
+        assert rate(name, condition, *exposures) > other
 
 
 @pytest.mark.parametrize("name", FAMILY)
@@ -216,8 +146,10 @@ def test_training_report_is_of_these_weights(weights, name):
     assert losses[-1] < losses[0] / 2
 
 
-def test_a_card_shows_the_evaluation(weights):
-    for name in FAMILY:
-        table = pd.read_csv(weights / name / "evaluation.csv")
-        row = markdown(table, {"none": "none"}).split("\n")[-1]
-        assert row.rstrip(" |") in (weights / name / "README.md").read_text(encoding="utf-8")
+@pytest.mark.parametrize("name", FAMILY)
+def test_the_card_is_of_these_weights_and_shows_the_evaluation(weights, name):
+    card = (weights / name / "README.md").read_text(encoding="utf-8")
+    assert download.checksum([weights / name / "model.safetensors"]) in card
+    table = pd.read_csv(weights / name / "evaluation.csv")
+    row = markdown(table, {"none": "none"}).split("\n")[-1]
+    assert row.rstrip(" |") in card

@@ -21,7 +21,6 @@ SOUND = Path(__file__).with_name("sound.md").read_text(encoding="utf-8")
 
 @pytest.fixture
 def chapter(tmp_path):
-    """Return a function that writes a chapter with the text of its exercises, and its path."""
 
     def make(text: str = SOUND, *, install: bool = False) -> Path:
         cells = [new_markdown_cell("(made-up)=\n# Is it so?\n\nA question.", id="title")]

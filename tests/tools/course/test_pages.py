@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from book.tools import jobs, render
-from book.tools.course import exercises, quiz, weeks
+from book.tools.course import quiz, weeks
 
 ROOT = Path(__file__).resolve().parents[3]
 BOOK = ROOT / "book"
@@ -54,17 +54,6 @@ def test_every_chapter_has_its_objectives():
     text = page("instructors").partition("## Learning objectives")[2].partition("\n## ")[0]
     rows = re.findall(r"^\| \{ref\}`([\w-]+)` \|", text, flags=re.MULTILINE)
     assert [label.replace("-", "_") for label in rows] == render.chapters()
-
-
-def test_the_guide_calls_exercises_by_their_titles():
-    titles = {
-        exercise.label: exercise.title
-        for name in render.chapters()
-        for exercise in exercises.read(ROOT / "notebooks" / f"{name}.ipynb")
-    }
-    text = page("instructors").partition("## Common misconceptions")[0] + page("syllabus")
-    for title, label in re.findall(r"\{ref\}`([^`<]+) <(ex-[\w-]+)>`", text):
-        assert title == titles[label]
 
 
 def test_the_table_of_times_was_measured_for_every_chapter():

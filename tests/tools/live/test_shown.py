@@ -5,149 +5,85 @@ import json
 import re
 from pathlib import Path
 
-import pandas as pd
 import pytest
 
 from book.tools.live import ANSWERED, answered, form
 from helpers import UserError, datasets, models
 from helpers.studies import STUDIES
 from tests import live_page as live
-from tests.live_page import Question, answers, asking, cases, front, one_fact
+from tests.live_page import Question, answers, asking, cases
 from tests.live_page import __main__ as writing
 
 BOOK = Path(__file__).resolve().parents[3] / "book"
 
 
+def stored(name: str) -> tuple[dict, Question, Question | None]:
+    """Return a case as pages show it, what it asks, and what it asked before."""
+    case = answered("case", name)
+    before = case["before"] and Question(**case["before"])
+    return case, Question(**case["asked"]), before
+
+
 def asked(name: str):
-    """Return a case, its fact, and the likeliest object of each of its questions, with the lead."""
-    made = live.case(name)
-    tables = [live.answers(one) for one in (made.before, made.asked) if one is not None]
+    """Return a case's questions, its fact, and the first object of each answer, with its lead."""
+    _, last, before = stored(name)
+    tables = [live.answers(one) for one in (before, last) if one is not None]
     firsts = [table["object"][0] for table in tables]
     leads = [table["probability"][0] - table["probability"][1] for table in tables]
-    rows = asking.about(made.asked.relation, made.asked.subject)
-    return made, None if rows.empty else rows.iloc[0], firsts, leads
+    return last, before, asking.about(last.relation, last.subject), firsts, leads
 
 
-def test_a_wrong_word_flips_a_rarely_stated_fact():
-    made, fact, firsts, leads = asked("flipped")
-    assert 4 <= fact["exposures"] <= 8
-    assert made.before.context == ""
-    assert firsts == [fact["object"], made.asked.context]
-    assert made.asked.context != fact["object"]
-    assert min(leads) >= cases.MARGIN
-
-
-def test_no_wrong_word_flips_a_fact_stated_often():
-    made, fact, firsts, leads = asked("known")
-    assert fact["exposures"] >= 128
-    assert made.asked.context not in ("", fact["object"])
-    assert firsts == [fact["object"]] * 2
-    assert min(leads) >= cases.MARGIN
-
-
-def test_a_false_statement_is_believed():
-    _, fact, firsts, leads = asked("false")
-    assert fact["false_exposures"] > 0
-    assert firsts == [fact["false_object"]]
-    assert min(leads) >= cases.MARGIN
-
-
-def test_a_fact_never_stated_is_answered_wrongly():
-    _, fact, firsts, _ = asked("never")
-    assert fact["exposures"] == fact["pair_exposures"] == 0
-    assert firsts != [fact["object"]]
+@pytest.mark.parametrize(
+    ("name", "facts", "answers", "sure"),
+    [  # which facts are asked, the first object of each answer, and whether all lead by the margin
+        ("flipped", "4 <= exposures <= 8 and object != said", ["object", "said"], True),
+        ("known", "exposures >= 128 and said != object", ["object", "object"], True),
+        ("false", "false_exposures > 0", ["false_object"], True),
+        ("never", "exposures == 0 and pair_exposures == 0", ["not object"], False),
+        ("examples", "exposures >= 16", ["not object", "object"], False),
+        ("guess", "exposures == 0 and pair_exposures == 0", ["object"], True),
+    ],
+)
+def test_a_case_shows_its_point(name, facts, answers, sure):
+    last, before, rows, firsts, leads = asked(name)
+    fact = rows.assign(said=last.context)
+    assert len(fact.query(facts)) == 1
+    assert before is None or before.context == ""
+    for first, column in zip(firsts, answers, strict=True):
+        named = first == fact[column.removeprefix("not ")].item()
+        assert named != column.startswith("not ")
+    assert min(leads) >= cases.MARGIN or not sure
 
 
 def test_an_invented_city_gets_a_confident_answer():
-    made, fact, _, leads = asked("invented")
-    assert fact is None
+    last, _, rows, _, leads = asked("invented")
+    assert rows.empty
     names = datasets.load("atlas")[["subject", "object"]].to_numpy().ravel()
-    assert made.asked.subject not in set(names)
+    assert last.subject not in set(names)
     assert min(leads) >= cases.MARGIN
 
 
-def test_examples_bring_the_answer_up():
-    made, fact, firsts, _ = asked("examples")
-    assert (made.before.examples, made.asked.examples) == (1, 30)
-    assert firsts[0] != fact["object"] == firsts[1]
-
-
-def test_another_order_changes_the_choice():
-    made, _, firsts, leads = asked("order")
-    assert sorted(live.ask(made.before)[1]) == sorted(live.ask(made.asked)[1])
-    assert live.ask(made.before)[1] != live.ask(made.asked)[1]
+def test_examples_and_order_change_and_nothing_else():
+    _, last, before = stored("examples")
+    assert (before.examples, last.examples) == (1, 30)
+    last, before, _, firsts, leads = asked("order")
+    offered, offered_before = live.ask(last)[1], live.ask(before)[1]
+    assert sorted(offered) == sorted(offered_before)
+    assert offered != offered_before
     assert firsts[0] != firsts[1]
     assert leads[0] >= cases.MARGIN
 
 
-def test_a_guess_is_right_and_its_candidates_are_counted():
-    made, fact, firsts, _ = asked("guess")
-    assert fact["exposures"] == fact["pair_exposures"] == 0
-    assert firsts == [fact["object"]]
-    shown = {}
-    for row in cases.KINDS["guess"].candidates().itertuples():
+def test_candidates_are_counted_and_the_clearest_is_shown():
+    (case, last, _), shown = stored("guess"), {}
+    for row in cases.candidates("guess").itertuples():
         table = live.answers(live.Question(row.relation, row.subject))
         right = table["object"][0] == row.object
         shown[row.subject] = right * (table["probability"][0] - table["probability"][1])
     count = sum(value >= cases.MARGIN for value in shown.values())
-    assert made.said.startswith(f"With {count} of {len(shown)} countries ")
-    assert max(shown, key=shown.get) == made.asked.subject
-    assert made.said.endswith(f"the clearest is {made.asked.subject}.")
-
-
-def told(*leads: float):
-    """Return a model that prefers the object "a" of two by these leads, one a question."""
-    return lambda questions: [
-        pd.Series({"a": 0.5 + lead / 2, "b": 0.5 - lead / 2})
-        for _, lead in zip(questions, leads, strict=True)
-    ]
-
-
-@pytest.fixture
-def kind():
-    facts = pd.DataFrame({"relation": "P17", "subject": ["Lyon", "Bern", "Oslo"], "object": "a"})
-    return cases.Kind(
-        "A label",
-        "cities",
-        "says a",
-        lambda: facts,
-        lambda fact: [live.Question("P17", fact["subject"])],
-        lambda fact, found: cases.lead(found[0], fact["object"]),
-    )
-
-
-def test_the_widest_margin_is_taken_and_narrow_ones_are_not_counted(kind):
-    made = cases.clearest(kind, told(0.2, 0.6, cases.MARGIN - 0.01))
-    assert (made.label, made.asked.subject, made.before) == ("A label", "Bern", None)
-    assert made.said.startswith(f"With 2 of 3 cities, {live.MODEL} says a ")
-
-
-def test_a_model_that_shows_it_nowhere_is_told_so(kind):
-    made = cases.clearest(kind, told(-0.5, 0.05, -0.1))
-    assert made.said.startswith(f"None of 3 cities shows clearly that {live.MODEL} says a.")
-    assert made.said.endswith("Bern comes nearest.")
-
-
-@pytest.mark.parametrize(
-    ("before", "after", "margin"),
-    [(-0.4, 0.6, 0.5), (0.4, 0.6, -0.4), (-0.4, -0.6, -0.6), (0.1, -0.2, -0.2)],
-)
-def test_an_answer_has_risen_if_it_was_not_first_and_is(kind, before, after, margin):
-    fact = kind.candidates().iloc[0]
-    found = told(before, after)([None, None])
-    assert cases._risen(fact, found) == pytest.approx(margin)
-
-
-@pytest.mark.parametrize(
-    ("before", "after", "margin"), [(0.4, -0.6, 0.4), (0.4, 0.6, -0.6), (-0.5, 0.3, 0.3)]
-)
-def test_a_choice_has_moved_if_another_option_leads(before, after, margin):
-    assert cases._moved(told(before, after)([None, None])) == pytest.approx(margin)
-
-
-def test_an_unknown_case_is_refused():
-    with pytest.raises(UserError, match="no case 'x': choose from flipped, distracted,"):
-        live.case("x")
+    assert case["said"].startswith(f"With {count} of {len(shown)} countries ")
+    assert max(shown, key=shown.get) == last.subject
+    assert case["said"].endswith(f"the clearest is {last.subject}.")
 
 
 @pytest.mark.parametrize("typed", ["Brasília", "brasilia", " BRASILIA "])
@@ -178,15 +114,17 @@ def close(found, expected, tolerance=1e-4):
     return found == expected
 
 
-@pytest.fixture(scope="module")
-def shown():
-    """Return all that pages show, as the model answers now."""
-    return json.loads(json.dumps(writing.answered()))
+@pytest.mark.parametrize("name", cases.KINDS)
+def test_the_pages_show_what_the_model_answers(name):
+    case, last, before = stored(name)
+    still = writing.still(last, before)
+    assert close({part: case[part] for part in still}, still), "run python -m tests.live_page"
 
 
-def test_the_pages_show_what_the_model_answers(shown):
-    stored = json.loads(ANSWERED.read_text(encoding="utf-8"))
-    assert close(stored, shown), "run python -m tests.live_page"
+@pytest.mark.slow
+def test_all_that_pages_show_is_what_would_be_chosen_now():
+    kept = json.loads(ANSWERED.read_text(encoding="utf-8"))
+    assert close(kept, json.loads(json.dumps(writing.answered())))
 
 
 def test_every_box_of_the_book_has_its_case(root):
@@ -210,42 +148,35 @@ STATES = [
 ]
 
 
-@pytest.fixture(scope="module")
-def page():
-    return form(front.fact(STATES))
-
-
-def test_each_state_has_a_button_and_its_own_bars(page):
-    assert re.findall(
-        r'<input type="radio" name="front-fact" id="(front-\d)"( checked)?>', page
-    ) == [("front-0", " checked"), ("front-1", "")]
+def test_each_state_has_a_button_its_prompt_and_its_own_bars():
+    page = form(writing.front(STATES))
+    buttons = r'<input type="radio" name="front-fact" id="(front-\d)"( checked)?>'
+    assert re.findall(buttons, page) == [("front-0", " checked"), ("front-1", "")]
     for at, (_, asked) in enumerate(STATES):
         expected = answers(asked).set_index("object")["probability"]
         row = re.search(r'<th scope="row">France</th>.*?style="([^"]+)"', page)[1]
         assert f"--p{at}:{100 * expected['France']:.2f}%" in row
     assert page.index("France</th>") < page.index("Italy</th>")  # the truth first
-
-
-def test_words_are_escaped(page):
+    assert '<span class="front-at-0"><q>Lyon is located in</q></span>' in page
+    assert '<span class="front-at-1"><q>Italy. Lyon is located in</q></span>' in page
     assert "Say &lt;b&gt;first" in page
     assert "<b>" not in page
 
 
-def test_the_prompt_of_each_state_is_shown(page):
-    assert '<span class="front-at-0"><q>Lyon is located in</q></span>' in page
-    assert '<span class="front-at-1"><q>Italy. Lyon is located in</q></span>' in page
-
-
 @pytest.fixture(scope="module")
-def readings(shown):
-    return [one_fact.Reading(**reading) for reading in shown["fact"][writing.FACT]]
+def readings():
+    shown = answered("fact", writing.FACT)
+    found = writing.through(writing.FACT)
+    made = json.loads(json.dumps([[reading._asdict() for reading in found], writing.front()]))
+    assert close([shown, answered("front", "Lyon")], made)
+    return found
 
 
 def test_each_study_reads_the_fact_as_it_does_elsewhere(readings):
     assert [reading.study for reading in readings] == list(STUDIES)
     every = datasets.load("atlas")
     lists = STUDIES["latent_knowledge"]
-    model = models.load(one_fact.MODEL, device="cpu")
+    model = models.load(live.MODEL, device="cpu")
     separator = Question().separator  # the live page writes lists as IC-LKE does
     answers = lists.ask(model, every[every["fact"] == "P17-0243"], separator=separator)
     totals = answers["logprobs"].map(sum)
@@ -269,8 +200,3 @@ def test_readings_are_escaped_and_linked(root, monkeypatch):
     assert "a &amp; b" in text
     assert 'href="chapters/monitor.html"' in text
     assert "undefined" in text
-
-
-def test_an_unknown_fact_is_refused():
-    with pytest.raises(UserError, match="has no fact"):
-        one_fact.through("P17-9999")

@@ -1,0 +1,146 @@
+"""Tests of book/_ext: what pages take from chapters, what holds together, what a book lacks."""
+
+import importlib.util
+import json
+import re
+from pathlib import Path
+from types import SimpleNamespace
+
+import nbformat
+import pytest
+from docutils import nodes
+from sphinx.application import Sphinx
+
+from helpers import findings
+
+BOOK = Path(__file__).resolve().parent.parent / "book"
+
+
+def extension(name):
+    spec = importlib.util.spec_from_file_location(name, BOOK / "_ext" / f"{name}.py")
+    spec.loader.exec_module(module := importlib.util.module_from_spec(spec))
+    return module
+
+
+TEXT = "".join((BOOK / f"{name}.md").read_text(encoding="utf-8") for name in ("index", "tour"))
+LINES = "".join(re.findall(r"```\{main-findings\}\n(.*?)```", TEXT, re.DOTALL))
+NBSP = "\u00a0"
+
+
+@pytest.mark.parametrize("line", sorted(set(LINES.splitlines())))
+def test_pages_name_findings_that_chapters_have(line):
+    chapter, _, claims = line.partition(": ")
+    assert {claim.strip() for claim in claims.split(",")} <= set(findings.wordings(chapter))
+
+
+@pytest.fixture
+def book(tmp_path):
+    found = [
+        {"claim": "wrong_hint", "decision": "holds", "sentence": "A wrong word costs 10 points."},
+        {"claim": "level", "decision": "undefined", "sentence": "Nothing counts."},
+    ]
+    path = tmp_path / "chapters" / "monitor" / "findings.json"
+    path.parent.mkdir(parents=True)
+    path.write_text(json.dumps(found), encoding="utf-8")
+    run = {"model": {"name": "people/<b>bold", "prompt_format": "shots"}}
+    path.with_name("run.json").write_text(json.dumps(run), encoding="utf-8")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("line", "there"),
+    [
+        ("monitor: wrong_hint", True),
+        ("monitor: missing, wrong_hint", True),
+        ("monitor: level", False),
+        ("monitor: missing", False),
+        ("atlas: wrong_hint", False),
+    ],
+)
+def test_a_line_names_a_finding_of_a_chapter(book, line, there):
+    expected = [("monitor", "holds", "A wrong word costs 10 points.")] * there
+    assert extension("main_findings").sentences(book, [line, ""]) == expected
+
+
+@pytest.mark.parametrize("text", re.findall(r"\{when-found\} (.+)", TEXT))
+def test_conditions_name_a_finding_of_the_page(text):
+    assert text in LINES.splitlines()
+
+
+@pytest.mark.parametrize(
+    "path", sorted(BOOK.with_name("notebooks").glob("*.ipynb")), ids=lambda path: path.stem
+)
+def test_cells_rest_on_findings_of_their_chapter(path):
+    cells = nbformat.read(path, 4).cells
+    tags = {tag for cell in cells for tag in cell.metadata.get("tags", [])}
+    needed = {tag.removeprefix("when:") for tag in tags if tag.startswith("when:")}
+    assert needed <= set(findings.wordings(path.stem))
+
+
+def test_the_models_that_were_asked_are_named_by_measure(book):
+    for chapter, run in {
+        "multiplicity": {"model": {"name": "atlas-m", "prompt_format": "bare"}},
+        "latent_knowledge": {"model": {"name": "atlas-m", "prompt_format": "bare"}},
+        "calibration": {"models": ["atlas-s", "atlas-m"]},
+        "published": {},
+    }.items():
+        (book / "chapters" / chapter).mkdir()
+        path = book / "chapters" / chapter / "run.json"
+        path.write_text(json.dumps(run), encoding="utf-8")
+    by = ("<b>bold (shots) by MONITOR", "atlas-m by IC-LKE, multiplicity")
+    assert extension("main_findings").asked(book) == "; ".join(
+        [*by, "atlas-s, atlas-m by calibration"]
+    )
+
+
+def test_a_page_shows_what_was_found_and_the_text_that_rests_on_it(book):
+    told = "```{when-found} monitor: {}\nText on *{}*.\n```\n"
+    lines = "# Page\n\n```{main-findings}\nmonitor: wrong_hint\nmonitor: level\n```\n\n" * 2
+    page = lines + "".join(told.replace("{}", claim) for claim in ("wrong_hint", "level"))
+    (book / "index.md").write_text(page, encoding="utf-8")
+    given = {"extensions": ["myst_parser"], "html_theme": "basic"}
+    app = Sphinx(book, None, book / "html", book / "trees", "html", given, status=None)
+    extension("main_findings").setup(app)
+    app.build()
+    made = (book / "html" / "index.html").read_text(encoding="utf-8")
+    assert made.count("A wrong word costs 10 points.") == 2
+    assert made.count("Asked: &lt;b&gt;bold (shots) by MONITOR.") == 1
+    assert made.count("left out here and below") == 1
+    assert "Text on <em>wrong_hint</em>" in made
+    assert "Text on <em>level</em>" not in made
+
+
+@pytest.mark.parametrize(
+    ("page", "expected"),
+    [
+        ("<p>25.0 [17.0, 33.0] %</p>", "<p>25.0 [17.0,_33.0]_%</p>"),
+        ("<p>[-0.58, \u22121.00], 95 %</p>", "<p>[-0.58,_\u22121.00], 95_%</p>"),
+        ("<p>10, 20 and [1, 2, 3]</p>", "<p>10, 20 and [1, 2,_3]</p>"),
+        *((kept, kept) for kept in ("<pre>7 % 2</pre>", "<code>[1, 2]</code>",
+                                    "<script>[1, 2]</script>", r"<i>\([0, 1]\)</i>",
+                                    '<i data-of="[1, 2]"></i>')),
+    ],
+)  # fmt: skip
+def test_numbers_hold_together_but_not_in_code(page, expected):
+    assert extension("lean_pages").lean(page) == expected.replace("_", NBSP)
+
+
+@pytest.mark.parametrize(
+    ("target", "explicit", "kind", "text"),
+    [
+        ("fig-one", True, "ref", "the figure"),
+        ("fig-one", False, "ref", "(not in this book)"),
+        ("fig-one", True, "numref", "(not in this book)"),
+        ("fig-none", True, "ref", None),  # a label that no template has is still an error
+    ],
+)
+def test_a_known_label_that_is_missing_becomes_its_title(target, explicit, kind, text):
+    app = SimpleNamespace(config=SimpleNamespace(chapter_labels={"fig-one"}))
+    node = nodes.Element(reftarget=target, refexplicit=explicit, reftype=kind)
+    found = extension("missing_parts").as_text(app, None, node, nodes.inline("", "the figure"))
+    assert (found and found.astext()) == text
+
+
+def test_labels_of_figures_sections_equations_and_exercises_are_known():
+    wanted = {"fig-multiplicity-truth", "monitor-cost-of-this-run", "eq-monitor", "ex-kb-price"}
+    assert wanted <= extension("missing_parts").labels()
