@@ -1,7 +1,9 @@
 """Measure what a language model knows: facts, probes, answers, metrics, figures."""
 
+import contextlib
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from pathlib import Path
 
 # Before torch is imported: on shared cores OpenMP's threads spin at every small matrix product, and
 # a minute becomes half an hour. What the user has set wins.
@@ -21,9 +23,32 @@ def first_line(error: Exception) -> str:
     return lines[0].rstrip(".")[:200]
 
 
+def printable(text: object) -> str:
+    r"""Return a text as one line, without what a terminal or a workflow's log takes for a command.
+
+    >>> printable("a\nb\x1b\u202e")
+    'a b'
+    """
+    return "".join(filter(str.isprintable, " ".join(str(text).split())))
+
+
 def check_columns(table, columns: Iterable[str], what: str) -> None:
     """Refuse a table (of answers, of facts ...) that lacks one of these columns."""
     missing = [name for name in dict.fromkeys(columns) if name not in table.columns]
     if missing:
         many = "s" * (len(missing) > 1)
         raise UserError(f"The table of {what} lacks the column{many} {', '.join(missing)}.")
+
+
+@contextlib.contextmanager
+def writing(place: Path, remedy: str, *parts: Path) -> Iterator[None]:
+    """Make one sentence of a failed write; parts written beside the place first are removed."""
+    try:
+        yield
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            for part in parts:
+                part.unlink(missing_ok=True)
+        raise UserError(
+            f"{place} cannot be written ({error.strerror or error}): {remedy}."
+        ) from error

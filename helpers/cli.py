@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from helpers import UserError
+from helpers import UserError, printable
 
 Commands = Mapping[str, tuple[Callable[[argparse.Namespace], int | None], str]]
 ARGUMENTS: dict[str, dict[str, Any]] = {
@@ -156,11 +156,13 @@ def devices(args: argparse.Namespace) -> None:
     """Say what devices there are, and whether a model fits."""
     from helpers.models import devices
 
-    declared = {"device": "", "dtype": ""}
+    declared = {"device": "", "dtype": "", "tokens": 1_000_000}
     given = declared | read_settings(args.set, declared, "This command has")
     print("\n".join(devices.found()))
     if args.model:
-        print(devices.need(args.model, given["device"] or None, given["dtype"] or None))
+        need = devices.need(args.model, given["device"] or None, given["dtype"] or None)
+        long = devices.seconds(need.parameters, given["tokens"], need.device, need.number)
+        print(f"{need}\nReading {given['tokens']:,} tokens would take about {long:.3g} seconds.")
 
 
 COMMANDS: Commands = {
@@ -273,11 +275,6 @@ def read_value(name: str, text: str, default: Any) -> Any:
             f"The parameter {name} takes {KINDS.get(kind, kind.__name__)}, "
             f"as in {name}={default}, and '{text}' is none."
         ) from error
-
-
-def printable(text: object) -> str:
-    """Return a text without what a terminal, or the log of a workflow, takes for a command."""
-    return "".join(filter(str.isprintable, " ".join(str(text).split())))
 
 
 def _table(summary: Any) -> str:

@@ -19,9 +19,8 @@ import numpy as np
 import pandas as pd
 import yaml
 
-from helpers import UserError
+from helpers import UserError, writing
 from helpers.plots import tables
-from helpers.stats import FEW
 
 if TYPE_CHECKING:
     from IPython.display import HTML
@@ -71,9 +70,7 @@ def decide(
     >>> decide("rises", (-0.2, -0.5, 0.1, 90), **words).sentence
     '-20.0 [-50.0, 10.0] points?'
     """
-    estimate, low, high, n = (float(number) for number in (*result[:3], result[-1]))
-    if low == high and n < FEW:
-        low = high = np.nan  # few that are all alike: nothing varies in a resample
+    estimate, low, high, n = _numbers(result)
     ends = [end - null for end in (estimate, low, high)]
     decision = decision or _decision(*(round(scale * end, digits) for end in ends))
     if decision == OPPOSITE:
@@ -92,6 +89,12 @@ def decide(
     }
     sentence = wordings[decision].format(**(written | words))
     return Finding(claim, decision, sentence, estimate, low, high, int(n))
+
+
+def _numbers(result: Any) -> tuple[float, float, float, float]:
+    """Return estimate, bounds and n; an interval that cannot vary decides nothing and is none."""
+    estimate, low, high, n = (float(number) for number in (*result[:3], result[-1]))
+    return (estimate, np.nan, np.nan, n) if low == high else (estimate, low, high, n)
 
 
 def _decision(estimate: float, low: float, high: float) -> str:
@@ -156,9 +159,7 @@ class Findings:
 
     def compare(self, label: str, result: Any, null: float = 0.0) -> None:
         """Keep a statistic for the table of everything compared, without a sentence."""
-        estimate, low, high, n = (float(number) for number in (*result[:3], result[-1]))
-        if low == high and n < FEW:
-            low = high = np.nan
+        estimate, low, high, n = _numbers(result)
         decision = _decision(estimate - null, low - null, high - null)
         self._rows.append(_row(label, (estimate, low, high, int(n)), decision))
 
@@ -180,13 +181,8 @@ class Findings:
 
         path, kept = Path(folder) / FILE, list(self)
         text = json.dumps([_plain(finding) for finding in kept], indent=1, ensure_ascii=False)
-        try:
+        with writing(path, "make room or give the folder free, then run again"):
             path.write_text(text + "\n", encoding="utf-8")
-        except OSError as error:
-            raise UserError(
-                f"The findings cannot be saved in {path} ({error.strerror}): make room or give "
-                "the folder free, then run again."
-            ) from error
         main = [self._kept[name] for name in self._main]
         opening = [finding for finding in main if finding.decision != UNDEFINED] or main or kept
         head = "<p><strong>What this run found.</strong></p>"

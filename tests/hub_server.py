@@ -16,9 +16,7 @@ from urllib.parse import unquote, urlsplit
 
 from tests.local_server import LocalServer, send
 
-API = re.compile(
-    r"/api/models/(?P<repo>[^/]+/[^/]+)/(?P<what>revision|tree|refs)(/(?P<rev>[^/]+))?"
-)
+API = re.compile(r"/api/models/(?P<repo>[^/]+/[^/]+)/(?P<what>revision|tree)(/(?P<rev>[^/]+))?")
 FILE = re.compile(r"/(?P<repo>[^/]+/[^/]+)/(?P<what>resolve)/(?P<rev>[^/]+)/(?P<file>.+)")
 
 
@@ -66,10 +64,6 @@ class HubServer(LocalServer):
         repository = match and self.repositories.get(match["repo"])
         if not repository:
             refuse(request, 401, "RepoNotFound", "Invalid username or password.")
-        elif match["what"] == "refs":
-            named = {"branches": repository.branches, "tags": repository.tags}
-            refs = {k: [ref(n, c) for n, c in names.items()] for k, names in named.items()}
-            send(request, 200, {**refs, "converts": []})
         else:
             self.at(request, repository, match, unquote(match["rev"]))
 
@@ -112,10 +106,6 @@ class HubServer(LocalServer):
             request.wfile.flush()
             if hasattr(request, "cut"):
                 hang_up(request, request.reset)
-
-
-def ref(name, commit):
-    return {"name": name, "ref": f"refs/heads/{name}", "targetCommit": commit}
 
 
 def entry(name, content):

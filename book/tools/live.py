@@ -154,14 +154,43 @@ def bars(rows: Sequence[Mapping[str, Any]]) -> bytes:
     """Return an answer as a PNG, for where no script runs."""
     from matplotlib import pyplot as plt
 
-    from helpers import plots
-
-    plots.use_style()
     image = io.BytesIO()
-    figure = plots.object_bars(pd.DataFrame(rows)).figure
+    figure = drawn(pd.DataFrame(rows)).figure
     figure.savefig(image, format="png")
     plt.close(figure)
     return image.getvalue()
+
+
+def drawn(table: pd.DataFrame) -> Any:
+    """Draw the probability of each object as a bar with its value, the likeliest on top.
+
+    The probabilities of one prompt are no sample, so there are no intervals to draw. A column
+    `before` holds those of another prompt, drawn as hollow bars.
+    """
+    from matplotlib import pyplot as plt
+    from matplotlib.ticker import PercentFormatter
+
+    from helpers.plots.style import BLUE, GREEN, GREY, RED, WIDTH, name_rows, use_style
+
+    use_style()
+    table = table.sort_values("probability", ascending=False, kind="stable")
+    size = (WIDTH - 0.5, 0.7 + 0.24 * len(table))  # stands in a box with margins
+    ax, places = plt.subplots(figsize=size)[1], range(len(table))
+    shades = table["told"].map({"": BLUE, "true": GREEN, "false": RED})
+    ax.barh(places, table["probability"], height=0.7, color=shades)
+    if "before" in table:
+        ax.barh(places, table["before"], height=0.8, fill=False, edgecolor=GREY, linestyle="--")
+    for place, value in zip(places, table["probability"]):
+        share = f"{100 * value:.1f} %" if value >= 0.0005 else "below 0.1 %"
+        ax.text(value + 0.01, place, share, va="center", fontsize=9)
+    marks = table["told"].map({"": "", "true": " (true)", "false": " (stated falsely)"})
+    name_rows(ax, table["object"] + marks)
+    ax.set_xlim(0, 1.12)
+    ax.set_xticks([0, 0.25, 0.5, 0.75, 1])
+    ax.xaxis.set_major_formatter(PercentFormatter(1))
+    ax.set_xlabel("probability")
+    ax.grid(visible=False, axis="y")
+    return ax
 
 
 def form(found: Mapping[str, Any]) -> str:

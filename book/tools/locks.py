@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from helpers import UserError
+from helpers import UserError, writing
 from helpers.runs import store
 
 LOG = "run.log"
@@ -34,15 +34,12 @@ class RunLog(logging.FileHandler):
 def logged(folder: Path) -> Iterator[RunLog]:
     """Hold a run's folder and keep its log; write into it why the run failed, if it does."""
     with store.alone(folder):
-        try:
+        with writing(folder, store.ELSEWHERE):
             log = RunLog(folder / LOG, mode="w", encoding="utf-8")
-        except OSError as error:
-            raise store.unwritable("run", folder, error) from error
         log.setFormatter(logging.Formatter("%(asctime)s %(message)s", "%H:%M:%S"))
         try:
-            yield log
-        except OSError as error:
-            raise log.end(store.unwritable("run", folder, error)) from error
+            with writing(folder, store.ELSEWHERE):
+                yield log
         except UserError as error:
             log.end(error)
             raise

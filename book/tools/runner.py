@@ -16,7 +16,7 @@ import pandas as pd
 from book.tools import jobs as planned
 from book.tools import locks, resources
 from book.tools.jobs import Job
-from helpers import UserError
+from helpers import UserError, writing
 from helpers.models import checkpoints
 from helpers.runs import ROOT, shown, store
 
@@ -131,10 +131,8 @@ def _there(jobs: Sequence[Job], runs: Path, profile: Path) -> None:
         for job in jobs
     }
     config = runs / ".jobs.json"  # where the jobs of a cluster see it, too
-    try:
+    with writing(config, store.ELSEWHERE):
         config.write_text(json.dumps({"runs": str(runs), "jobs": given}), encoding="utf-8")
-    except OSError as error:
-        raise store.unwritable("sweep", runs, error) from error
     call = [sys.executable, "-m", "snakemake", "-s", "notebooks/Snakefile", "--nolock"]
     call += ["--configfile", str(config), "--quiet", "host", "reason", "rules"]
     call += ["--profile", str(profile), "--force", "--rerun-incomplete"]

@@ -20,6 +20,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from helpers import UserError, check_columns
+from helpers.stats import Statistic
 
 MEASURES = (
     "CR",
@@ -36,6 +37,12 @@ MEASURES = (
     "IUR",
 )
 LABELS = ("correct", "uninformative", "wrong")
+# Of rows of `indicators`, 0 or 1 for each question about seen knowledge, or about unseen.
+RATES = {
+    "CR": lambda rows: rows[rows[:, 0] == 1, 1],
+    "WR": lambda rows: rows[rows[:, 0] == 1, 2],
+    "UR": lambda rows: (1 - rows[:, 1] - rows[:, 2])[rows[:, 0] == 0],
+}
 HIGHER_IS_BETTER = ("CR", "NCR", "UR", "Cons_c", "CCR", "NCCR", "IUR")
 
 
@@ -98,6 +105,17 @@ def statistic(values: np.ndarray) -> np.ndarray:
         _ratio(unseen * wrong * total, unseen * wrong * tested),
     )
     return np.stack([found[name] for name in MEASURES], axis=-1)
+
+
+def measure(name: str) -> Statistic:
+    """Return the statistic of one measure; of a rate it tells the marks, too, that it averages."""
+
+    def one(values: np.ndarray) -> np.ndarray:
+        return statistic(values)[..., MEASURES.index(name)]
+
+    if name in RATES:
+        one.marks = RATES[name]
+    return one
 
 
 def scores(responses: pd.DataFrame) -> pd.Series:

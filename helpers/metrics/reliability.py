@@ -8,18 +8,18 @@ import pandas as pd
 from helpers import stats
 
 
-def with_strata(responses: pd.DataFrame, least: int = 10) -> pd.DataFrame:
+def with_strata(responses: pd.DataFrame) -> pd.DataFrame:
     """Add the strata of the bootstrap: relation, source or template, seen and unseen apart.
 
     Resampling within a stratum of a few questions would make intervals too narrow, so groups of
-    fewer than `least` are joined by the type of their answers, and what is small then, into one.
+    fewer than ten are joined by the type of their answers, and what is small then, into one.
     """
     known = responses["seen"].map({True: ", seen", False: ", unseen"})
     stratum = "rest" + known
     for column in ("type", "group"):
         name = responses[column] + known
         size = responses.groupby(name)["item"].transform("nunique")
-        stratum = name.where(size >= least, stratum)
+        stratum = name.where(size >= 10, stratum)
     return responses.assign(stratum=stratum)
 
 

@@ -83,10 +83,9 @@ def _sentence(name: str, repo: str, revision: str | None, error: Exception, choi
     if status == 401 and "Invalid credentials" in str(error):
         return f"The hub does not accept your token: {LOG_IN} anew, or unset it, and {AGAIN}."
     if isinstance(error, errors.RevisionNotFoundError):
-        offered = ", ".join(_revisions(repo)) or "its branches and tags"
         return (
-            f"{repo} has no revision {revision!r} on the hub: give one of {offered}, or a commit "
-            "with all of its 40 digits."
+            f"{repo} has no revision {revision!r} on the hub: give one of its branches and tags, "
+            "or a commit with all of its 40 digits."
         )
     unknown = errors.RepositoryNotFoundError | errors.HFValidationError
     if isinstance(error, unknown) or status in (401, 404):
@@ -127,14 +126,3 @@ def _quiet() -> Iterator[None]:
     finally:
         for handler in handlers:
             handler.removeFilter(wanted)
-
-
-def _revisions(repo: str) -> list[str]:
-    """Return the branches and tags that the hub has of a repository; none where it fails."""
-    from huggingface_hub import HfApi
-
-    try:
-        found = HfApi().list_repo_refs(repo)
-    except Exception:  # they only make a message more useful
-        return []
-    return [ref.name for ref in [*found.branches, *found.tags]]

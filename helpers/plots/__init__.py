@@ -6,7 +6,6 @@ colour-blind readers and a model keeps its colour in all chapters. A figure 4.6 
 phone at half its size; its white ground stays white on a dark page.
 """
 
-from helpers.plots.distributions import object_bars
 from helpers.plots.scatters import scatter
 from helpers.plots.style import PALETTE, empty, model_colour, use_style
 
@@ -14,7 +13,6 @@ __all__ = [
     "PALETTE",
     "empty",
     "model_colour",
-    "object_bars",
     "scatter",
     "use_style",
 ]

@@ -5,7 +5,7 @@ and returns the axes, so that a chapter can add what is its own. A table without
 panel that says so.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -20,14 +20,11 @@ from helpers.plots.style import (
     INK,
     RED,
     WIDTH,
-    band,
-    colour_bar,
     colours,
     empty,
     legend_above,
     log_scale,
     name_rows,
-    number_map,
     plain,
     share_axis,
 )
@@ -124,10 +121,13 @@ def curves(
         part = part.sort_values(x)
         at = _places(part[x].to_numpy(dtype=float), values, axis)
         shade = own.get(name, own.get(str(name)))
-        band(ax, at, part, shade, name, ls="-" if points else STYLES[number % len(STYLES)])
+        line = {"ls": "-" if points else STYLES[number % len(STYLES)], "lw": 2, "color": shade}
+        ax.plot(at, part["estimate"], label=None if name is None else plain(str(name)), **line)
         if points:
             ax.plot(at, part["estimate"], "o", color=shade, ms=6)
-            if {"low", "high"} <= set(part.columns):
+        if {"low", "high"} <= set(part.columns):
+            ax.fill_between(at, part["low"], part["high"], color=shade, alpha=0.15, lw=0)
+            if points:
                 ax.vlines(at, part["low"], part["high"], color=shade, lw=1.5)
     if axis in ("doublings", "even"):
         ax.set_xticks(_places(values.astype(float), values, axis), [f"{v:,g}" for v in values])
@@ -143,7 +143,6 @@ def curves(
 def heat_map(
     table: pd.DataFrame,
     label: str = "",
-    write: Callable[[float], str] = "{:.2f}".format,
     ax: Axes | None = None,
     nothing: str = "There is nothing to draw.",
     **shading: object,
@@ -160,21 +159,20 @@ def heat_map(
         size = (max(4.2, 2.4 + 0.6 * table.shape[1]), 1.1 + 0.24 * len(table))
         _, ax = plt.subplots(figsize=size)
     values = table.to_numpy(dtype=float)
-    settings = {"cmap": "cividis", "aspect": "auto"} | shading
-    norm, palette = plt.Normalize(np.nanmin(values), np.nanmax(values)), settings["cmap"]
-    if "vmin" in settings:
-        norm = plt.Normalize(settings["vmin"], settings["vmax"])
-    palette = plt.get_cmap(palette)
-
-    def dark(value: float) -> bool:
-        return float(np.dot(palette(norm(value))[:3], (0.3, 0.59, 0.11))) < 0.5
-
-    shown = number_map(ax, values, write, dark, **settings)
+    shown = ax.imshow(values, **{"cmap": "cividis", "aspect": "auto"} | shading)
+    for (row, column), value in np.ndenumerate(values):
+        if not np.isnan(value):
+            dark = np.dot(shown.cmap(shown.norm(value))[:3], (0.3, 0.59, 0.11)) < 0.5
+            ink = {"color": "white" if dark else INK, "ha": "center", "va": "center"}
+            ax.text(column, row, f"{value:.2f}", fontsize=9, **ink)
+    ax.grid(visible=False)
     ax.set_xticks(range(table.shape[1]), [plain(str(name)) for name in table.columns])
     ax.tick_params(axis="x", rotation=30)
     ax.set_yticks(range(len(table)), [plain(str(name)) for name in table.index])
     if label:
-        colour_bar(shown, ax, label)
+        bar = ax.figure.colorbar(shown, ax=ax)
+        bar.set_label(label)
+        bar.outline.set_visible(False)
     return ax
 
 

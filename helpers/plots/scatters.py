@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.transforms import Bbox
 
 from helpers import stats
-from helpers.plots.style import BLUE, GREY, empty, model_colour, plain, reach
+from helpers.plots.style import BLUE, empty, model_colour, plain, reach
 
 # Where a name may stand, the best first: points right, points up, alignment.
 _SIDES = (
@@ -30,7 +30,6 @@ def scatter(
     y: str,
     ax: Axes | None = None,
     label: str = "label",
-    identity: bool = False,
 ) -> Axes:
     """Draw one measure against another, with both intervals; up to 15 points bear their names.
 
@@ -45,8 +44,6 @@ def scatter(
         By default a new figure.
     label : str
         Column of names, which give the points their colours where they are written.
-    identity : bool
-        Draw the line of equality, on equal axes: Figures 9 and 10, four frames against seven.
 
     Returns
     -------
@@ -56,7 +53,7 @@ def scatter(
 
     Notes
     -----
-    Wang et al. 2024, Figures 4, 8, 9, 10.
+    Wang et al. 2024, Figures 4 and 8.
 
     Examples
     --------
@@ -84,10 +81,6 @@ def scatter(
             mew=1.5,
             elinewidth=1.5 if named else 0.6,
         )
-    if identity:
-        ends = [table[[x, y]].min().min(), table[[x, y]].max().max()]
-        ax.axline((ends[0], ends[0]), slope=1, color=GREY, lw=1, ls="--", zorder=0)
-        ax.set_aspect("equal", adjustable="datalim")
     ax.set_xlabel(x)
     ax.set_ylabel(y)
     ax.margins(0.12)

@@ -1,22 +1,20 @@
 """The one style: settings, colours, and what the figures share."""
 
-from collections.abc import Callable, Iterable, Mapping
+import tomllib
+from collections.abc import Iterable, Mapping
 from functools import cache
 from html import escape
+from importlib.resources import files
 from textwrap import fill
 from zlib import crc32
 
 import matplotlib.pyplot as plt
 import numpy as np
-import numpy.typing as npt
-import pandas as pd
 import seaborn as sns
 from IPython.display import HTML, display
 from matplotlib import font_manager
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
-from matplotlib.cm import ScalarMappable
-from matplotlib.image import AxesImage
 from matplotlib.ticker import FuncFormatter, NullFormatter, PercentFormatter
 
 BLUE, ORANGE, GREEN, RED, PINK, TAN, GREY, SKY = (
@@ -31,62 +29,11 @@ BLUE, ORANGE, GREEN, RED, PINK, TAN, GREY, SKY = (
 )
 PALETTE = (BLUE, ORANGE, GREEN, RED, PINK, TAN, GREY, SKY)
 
-_COLOURS = {
-    "atlas-xs": SKY,
-    "atlas-s": BLUE,
-    "atlas-m": GREEN,
-    "atlas-m-chat": ORANGE,
-    "atlas-l": RED,
-    "atlas-xl": PINK,
-    "commonest object": GREY,  # the baseline of the bundled models' curves
-    "bloomz-560m": "#c3b2e0",
-    "bloomz-1b1": "#a48bd0",
-    "bloomz-3b": "#7d5bb8",
-    "bloomz-7b1": "#4f2d8c",
-    "vicuna-7b": "#a3ad3f",
-    "vicuna-13b": "#67701a",
-    "flan-t5-xxl": "#e9b04f",
-    "flan-ul2": "#a86a00",
-    "opt-2b7": "#c2427c",
-    "galactica-1b3": GREY,
-    "wizardlm-13b": TAN,
-    "llama-30b-ins.": "#7c1d1d",
-    "monitor": BLUE,  # the four methods, where they are compared
-    "knowledge base": ORANGE,
-    "ic-lke": GREEN,
-    "multiplicity": PINK,
-    "asked once": GREY,
-    "right": GREEN,
-    "correct": GREEN,  # kinds of responses, wherever they are drawn
-    "wrong": RED,
-    "uninformative": BLUE,
-    "unsure": BLUE,
-    "none": GREY,
-    "repetition": TAN,
-    "right word": GREEN,  # said before the question
-    "wrong word": RED,
-    "right answer first": GREEN,
-    "wrong answer first": RED,
-    "nothing first": GREY,
-    "unrelated word first": BLUE,
-    "nothing": GREY,
-    "unrelated": BLUE,
-    "unrelated word": BLUE,
-    "wrong word given": TAN,
-}
-_FAMILIES = {
-    "Llama 1": SKY,
-    "Llama 2": BLUE,
-    "Llama 3": "#3f5fd0",
-    "Mistral": ORANGE,
-    "Gemma": GREEN,
-    "OPT": _COLOURS["opt-2b7"],
-    "Pythia": RED,
-    "BLOOM": _COLOURS["bloomz-3b"],
-    "T5": "#8b9530",
-    "UL2": _COLOURS["flan-ul2"],
-    "Falcon": PINK,
-}
+_KEPT = tomllib.loads(files(__package__).joinpath("colours.toml").read_text("utf-8"))
+_COLOURS, _FAMILIES = (
+    {name: globals().get(colour, colour) for name, colour in _KEPT[kind].items()}
+    for kind in ("names", "families")
+)
 INK = "#222222"
 WIDTH = 4.6  # inches of a figure: at half its size it fits a phone, and nine points are nine pixels
 # Of other scripts, where they are installed; matplotlib does not join Arabic letters.
@@ -225,45 +172,11 @@ def share_axis(axis: Axis) -> None:
     axis.set_major_formatter(PercentFormatter(1))
 
 
-def name_rows(ax: Axes, names: Iterable[object], edge: float = 0.6, **text: object) -> None:
+def name_rows(ax: Axes, names: Iterable[object], **text: object) -> None:
     """Name the rows of a figure, the first on top, with half a row of room above and below."""
     shown = [plain(str(name)) for name in names]
     ax.set_yticks(range(len(shown)), shown, **text)
-    ax.set_ylim(len(shown) - 1 + edge, -edge)
-
-
-def band(
-    ax: Axes, x: npt.ArrayLike, part: pd.DataFrame, colour: str, name: str | None, **line: object
-) -> None:
-    """Draw a line of estimates over the band of their intervals, if they have any."""
-    label = None if name is None else plain(str(name))
-    ax.plot(x, part["estimate"], color=colour, lw=2, label=label, **line)
-    if {"low", "high"} <= set(part.columns):
-        ax.fill_between(x, part["low"], part["high"], color=colour, alpha=0.15, lw=0)
-
-
-def number_map(
-    ax: Axes,
-    values: np.ndarray,
-    write: Callable[[float], str],
-    white: Callable[[float], bool],
-    **shades: object,
-) -> AxesImage:
-    """Draw a table as a map, each number written in its field: in white where `white` says so."""
-    shown = ax.imshow(values, **shades)
-    for (row, column), value in np.ndenumerate(values):
-        if not np.isnan(value):
-            ink = "white" if white(value) else INK
-            ax.text(column, row, write(value), ha="center", va="center", color=ink, fontsize=9)
-    ax.grid(visible=False)
-    return shown
-
-
-def colour_bar(shown: ScalarMappable, ax: Axes, label: str, **settings: object) -> None:
-    """Put a bar beside the axes that says what the shades mean."""
-    bar = ax.figure.colorbar(shown, ax=ax, **settings)
-    bar.set_label(label)
-    bar.outline.set_visible(False)
+    ax.set_ylim(len(shown) - 0.4, -0.6)
 
 
 def log_scale(ax: Axes) -> None:
@@ -280,7 +193,7 @@ def log_scale(ax: Axes) -> None:
     ax.xaxis.set_minor_formatter(NullFormatter())
 
 
-def legend_above(ax: Axes, title: str | None = None) -> None:
+def legend_above(ax: Axes) -> None:
     """Put the legend above the axes, where it hides nothing, if there is anything to tell.
 
     >>> from matplotlib.figure import Figure
@@ -295,7 +208,6 @@ def legend_above(ax: Axes, title: str | None = None) -> None:
         ax.legend(
             handles,
             labels,
-            title=title,
             loc="lower right",  # so that it reaches over the names of rows, which need the room
             bbox_to_anchor=(1, 1),
             ncols=min(3, len(handles), max(1, 38 // longest)),  # 38 letters fill the width

@@ -12,7 +12,7 @@ import pandas as pd
 from pandas.api.types import is_numeric_dtype
 from pandas.io.formats.style import Styler
 
-from helpers import UserError, stats
+from helpers import stats, writing
 from helpers.plots import latex
 from helpers.plots.style import OTHER
 
@@ -121,17 +121,11 @@ def export(table: pd.DataFrame, name: str, folder: str | Path) -> list[Path]:
         "md": cells.to_markdown(index=False, floatfmt=".4g", disable_numparse=True) + "\n",
         "tex": style.to_latex(hrules=True),
     }
-    try:
+    paths = [Path(folder) / f"{name}.{ending}" for ending in texts]
+    with writing(paths[0], "choose a folder that you may write to, with free space"):
         Path(folder).mkdir(parents=True, exist_ok=True)
-        paths = []
-        for ending, text in texts.items():
-            paths.append(Path(folder) / f"{name}.{ending}")
-            paths[-1].write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise UserError(
-            f"The table cannot be saved in {folder} ({error.strerror}): "
-            "choose a folder that you may write to, with free space."
-        ) from error
+        for path, text in zip(paths, texts.values()):
+            path.write_text(text, encoding="utf-8")
     return paths
 
 

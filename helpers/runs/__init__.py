@@ -11,7 +11,6 @@ from helpers.runs.store import (
     metrics,
     parameters,
     save,
-    save_synthesis,
     shown,
     start,
 )
@@ -27,7 +26,6 @@ __all__ = [
     "metrics",
     "parameters",
     "save",
-    "save_synthesis",
     "shown",
     "start",
 ]

@@ -18,7 +18,7 @@ from typing import Any
 
 import pandas as pd
 
-from helpers import UserError
+from helpers import UserError, writing
 from helpers.datasets import files
 from helpers.models.checkpoints import slug
 from helpers.runs import environment
@@ -28,6 +28,7 @@ _ABOVE = Path(__file__).resolve().parents[2]
 ROOT = _ABOVE if (_ABOVE / "_config.yml").is_file() else Path.cwd()
 RUNS = ROOT / "runs"
 LEFT_OPEN = ("focus", "separator")  # settings that a run may choose itself: in its manifest
+ELSEWHERE = "free the folder, or give another with run_dir or --runs"
 SYNTHESIS = "synthesis"  # folder, among those of the models, of chapters that read runs
 
 
@@ -68,14 +69,12 @@ def start(chapter: str, parameters: dict[str, Any], folder: str | Path = "") -> 
     of = slug(parameters["model"]) if "model" in parameters else SYNTHESIS
     path = Path(folder) if folder else RUNS / of / chapter
     cache = path.parent / "cache"
-    try:
-        for needed in (path, cache) if "model" in parameters else (path,):
+    for needed in (path, cache) if "model" in parameters else (path,):
+        probe = needed / f".write-{os.getpid()}.tmp"
+        with writing(needed, ELSEWHERE):
             needed.mkdir(parents=True, exist_ok=True)
-            probe = needed / f".write-{os.getpid()}.tmp"
             probe.touch()
             probe.unlink()
-    except OSError as error:
-        raise unwritable("run", path, error) from error
     return Run(chapter, dict(parameters), path, cache, time.monotonic())
 
 
@@ -85,101 +84,68 @@ def alone(folder: Path, what: str = "run") -> Iterator[None]:
     from filelock import FileLock, Timeout
 
     lock = FileLock(folder / ".lock", timeout=0)
-    try:
+    with writing(folder, ELSEWHERE):
         folder.mkdir(parents=True, exist_ok=True)
-        lock.acquire()
-    except Timeout as error:
-        raise UserError(
-            f"Another {what} is at work in {folder}: wait for it or end it, then run again."
-        ) from error
-    except OSError as error:
-        raise unwritable(what, folder, error) from error
+        try:
+            lock.acquire()
+        except Timeout as error:
+            raise UserError(
+                f"Another {what} is at work in {folder}: wait for it or end it, then run again."
+            ) from error
     try:
         yield
     finally:
         lock.release()
 
 
-def unwritable(what: str, folder: Path, error: OSError) -> UserError:
-    """Return the sentence for a folder of runs that cannot be written to."""
-    return UserError(
-        f"The {what} cannot write to {folder} ({error.strerror or error}): "
-        "free it, or give another folder with run_dir or --runs."
-    )
-
-
 def save(
     run: Run,
     *,
-    answers: pd.DataFrame,
     metrics: pd.DataFrame,
-    model: dict[str, Any],
-    dataset: dict[str, Any],
-    extra: dict[str, Any] | None = None,
-) -> Path:
-    """Write a run's two tables and, last of all, its manifest; each file whole or not at all.
-
-    Parameters
-    ----------
-    run : Run
-        As ``start`` returned it.
-    answers, metrics : DataFrame
-        What the model said, and what was computed from it.
-    model, dataset : dict
-        As ``helpers.models.describe`` and ``helpers.datasets.source`` return them.
-    extra : dict, optional
-        Further entries of the manifest.
-
-    Returns
-    -------
-    Path
-        The run's folder.
-
-    Raises
-    ------
-    UserError
-        If a file cannot be written.
-    """
-    on = str(model.get("device", ""))
-    manifest = {**_begun(run, on), "model": model, "dataset": dataset, **(extra or {})}
-    _write(run.folder, {"answers.parquet": answers, "metrics.parquet": metrics}, manifest)
-    return run.folder
-
-
-def save_synthesis(
-    run: Run,
-    *,
-    metrics: pd.DataFrame,
+    answers: pd.DataFrame | None = None,
+    model: dict[str, Any] | None = None,
+    dataset: dict[str, Any] | None = None,
     read: pd.DataFrame | None = None,
     extra: dict[str, Any] | None = None,
 ) -> Path:
-    """Write the main table of a chapter that asks no model, and last of all its manifest.
+    """Write a run's tables and, last of all, its manifest; each file whole or not at all.
 
     Parameters
     ----------
     run : Run
         As ``start`` returned it.
-    metrics : DataFrame
-        The chapter's main table.
+    metrics, answers : DataFrame
+        What was computed, and what the model said; a run without answers is a synthesis.
+    model, dataset : dict
+        As ``helpers.models.describe`` and ``helpers.datasets.source`` return them; none of a
+        synthesis.
     read : DataFrame, optional
-        The runs that it was made from, rows of ``load``; the manifest tells each one's folder,
-        model, chapter, data set, seed and end, and the SHA-256 of its ``metrics.parquet``.
+        The runs that a synthesis was made from, rows of ``load``; the manifest tells each one's
+        folder, model, chapter, data set, seed and end, and the SHA-256 of its ``metrics.parquet``.
     extra : dict, optional
         Further entries of the manifest.
 
     Returns
     -------
     Path
-        The run's folder, which ``load`` leaves out.
+        The run's folder; ``load`` leaves out that of a synthesis.
 
     Raises
     ------
     UserError
         If a file cannot be written, or a run that was read has lost its metrics.
     """
-    rows = [] if read is None else [_origin(row) for row in read.itertuples()]
-    told = {**_begun(run), "kind": SYNTHESIS, "read": rows, **(extra or {})}
-    _write(run.folder, {"metrics.parquet": metrics}, told)
+    told = {"chapter": run.chapter, "parameters": run.parameters}
+    told["seed"] = run.parameters.get("seed")
+    told |= environment.describe(run.started, str((model or {}).get("device", "")))
+    tables = {"answers.parquet": answers, "metrics.parquet": metrics}
+    if answers is None:
+        del tables["answers.parquet"]
+        rows = [] if read is None else [_origin(row) for row in read.itertuples()]
+        told |= {"kind": SYNTHESIS, "read": rows}
+    else:
+        told |= {"model": model, "dataset": dataset}
+    _write(run.folder, tables, told | (extra or {}))
     return run.folder
 
 
@@ -224,10 +190,7 @@ def metrics(folder: str | Path) -> pd.DataFrame:
 
 def manifest(folder: str | Path) -> dict[str, Any]:
     """Return the manifest of the run in ``folder``; a ``UserError`` says if it has none."""
-    path = Path(folder) / "run.json"
-    if not path.is_file():
-        raise UserError(f"{path.parent} holds no {path.name}: the run has not finished there.")
-    return _told(path)
+    return _told(_there(Path(folder) / "run.json"))
 
 
 def parameters(manifest: Mapping[str, Any]) -> dict[str, Any]:
@@ -250,13 +213,6 @@ def _told(path: Path) -> dict[str, Any]:
         raise UserError(f"{path} is damaged ({error}): run the chapter again.") from error
 
 
-def _begun(run: Run, on: str = "") -> dict[str, Any]:
-    """Return what is known of a run without its model."""
-    told = {"chapter": run.chapter, "parameters": run.parameters}
-    told["seed"] = run.parameters.get("seed")
-    return told | environment.describe(run.started, on)
-
-
 def _row(manifest: dict[str, Any], folder: Path) -> dict[str, Any]:
     """Return the row that ``load`` shows of one manifest."""
     kept = ("chapter", "seed", "finished", "seconds", "device", "parameters")
@@ -267,14 +223,11 @@ def _row(manifest: dict[str, Any], folder: Path) -> dict[str, Any]:
 
 def _origin(found: Any) -> dict[str, Any]:
     """Return what a synthesis keeps of a run that it read: a row of ``load``."""
+    table = _there(found.folder / "metrics.parquet")
     kept = ("model", "chapter", "dataset", "seed", "finished")
-    table = found.folder / "metrics.parquet"
-    if not table.is_file():
-        raise UserError(f"{found.folder} holds no {table.name}: run its chapter again.")
-    checksum = hashlib.sha256(table.read_bytes()).hexdigest()
     return {name: getattr(found, name) for name in kept} | {
         "folder": os.path.relpath(found.folder, ROOT),
-        "sha256": checksum,
+        "sha256": hashlib.sha256(table.read_bytes()).hexdigest(),
     }
 
 
@@ -286,30 +239,29 @@ def _write(folder: Path, tables: dict[str, pd.DataFrame], manifest: dict[str, An
     """
     text = json.dumps(manifest, indent=2, ensure_ascii=False, default=environment.plain) + "\n"
     parts = {name: folder / f".{name}.{os.getpid()}.tmp" for name in (*tables, "run.json")}
-    try:
-        for name, table in tables.items():
+    remedy = "make room or give the folder free, then run again; finished work is kept"
+    for name, table in tables.items():
+        with writing(folder / name, remedy, *parts.values()):
             table.to_parquet(parts[name], index=False, write_page_checksum=True)
+    with writing(folder / "run.json", remedy, *parts.values()):
         parts["run.json"].write_text(text, encoding="utf-8")
         for old in ("run.json", "notebook.ipynb", "findings.json"):
             (folder / old).unlink(missing_ok=True)
         for name, part in parts.items():
             part.replace(folder / name)
-    except OSError as error:
-        with contextlib.suppress(OSError):
-            for part in parts.values():
-                part.unlink(missing_ok=True)
-        raise UserError(
-            f"{folder / name} cannot be written ({error.strerror or error}): "
-            "make room or give the folder free, then run again; finished work is kept."
-        ) from error
+
+
+def _there(path: Path) -> Path:
+    """Return the path of a finished run's file."""
+    if not path.is_file():
+        raise UserError(f"{path.parent} holds no {path.name}: run the chapter to its end there.")
+    return path
 
 
 def _read(path: Path) -> pd.DataFrame:
     """Return a run's table."""
-    if not path.is_file():
-        raise UserError(f"{path.parent} holds no {path.name}: the run has not finished there.")
     try:
-        return pd.read_parquet(path, page_checksum_verification=True)
+        return pd.read_parquet(_there(path), page_checksum_verification=True)
     except (OSError, ValueError) as error:
         raise UserError(
             f"{path} is damaged ({' '.join(str(error).split())[:120]}): run the chapter again; "

@@ -6,7 +6,7 @@ import pandas as pd
 import scipy.stats
 
 from helpers import UserError
-from helpers.stats.resampling import LEVEL
+from helpers.stats.resampling import LEVEL, ROUNDING
 from helpers.stats.results import Correlation
 
 FEWEST_MODELS = 6  # fewer give no correlation: it would be one of chance or of a family
@@ -58,9 +58,9 @@ def correlation(x: npt.ArrayLike, y: npt.ArrayLike, method: str = "pearson") -> 
     return Correlation(r, *fisher(r, n, method), float(p), n)
 
 
-def over_models(x: npt.ArrayLike, y: npt.ArrayLike, method: str = "pearson") -> Correlation:
+def over_models(x: npt.ArrayLike, y: npt.ArrayLike) -> Correlation:
     """Correlate two figures over models, one pair each, if at least ``FEWEST_MODELS`` have both."""
-    found = correlation(x, y, method)
+    found = correlation(x, y)
     return found if found.n >= FEWEST_MODELS else Correlation(*[float("nan")] * 4, found.n)
 
 
@@ -118,4 +118,4 @@ def pearson(rows: np.ndarray) -> np.ndarray:
 
 def _flat(values: np.ndarray, axis: int = 0) -> np.ndarray:
     """Whether numbers are alike but for rounding: their correlation would be the rounding's."""
-    return np.ptp(values, axis=axis) <= 1e-12 * np.abs(values).max(axis=axis)
+    return np.ptp(values, axis=axis) <= ROUNDING * np.abs(values).max(axis=axis)

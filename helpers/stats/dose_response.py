@@ -16,6 +16,7 @@ from statsmodels.tools.sm_exceptions import ConvergenceWarning, PerfectSeparatio
 
 from helpers import UserError
 from helpers.stats.resampling import LEVEL
+from helpers.stats.results import Interval
 
 
 class Slope(NamedTuple):
@@ -27,15 +28,6 @@ class Slope(NamedTuple):
     p: float
     n: int
     relations: int
-
-
-class HalfDose(NamedTuple):
-    """Exposures at which half of the facts are known, with the interval, and number of facts."""
-
-    estimate: float
-    low: float
-    high: float
-    n: int
 
 
 def dose(exposures: npt.ArrayLike) -> np.ndarray:
@@ -90,7 +82,7 @@ def slope(known: npt.ArrayLike, exposures: npt.ArrayLike, relation: npt.ArrayLik
     return Slope(estimate, estimate - reach, estimate + reach, p, n, count)
 
 
-def half_dose(known: npt.ArrayLike, exposures: npt.ArrayLike, relation: npt.ArrayLike) -> HalfDose:
+def half_dose(known: npt.ArrayLike, exposures: npt.ArrayLike, relation: npt.ArrayLike) -> Interval:
     r"""Estimate after how many exposures half of the facts are known.
 
     With the logistic curve :math:`a + b \log_2(1 + e)` these are :math:`2^{-a/b} - 1`; the interval
@@ -107,7 +99,7 @@ def half_dose(known: npt.ArrayLike, exposures: npt.ArrayLike, relation: npt.Arra
     labels = pd.factorize(np.asarray(relation))[0]
     if not known.size == doses.size == labels.size:
         raise UserError(f"{known.size} verdicts need as many exposures, not {doses.size}.")
-    nothing = HalfDose(*[float("nan")] * 3, known.size)
+    nothing = Interval(*[float("nan")] * 3, known.size)
     table = pd.DataFrame({"known": known, "dose": doses, "relation": 0})
     if np.ptp(known) == 0 or np.ptp(doses) == 0 or _parted(table) or labels.max() < 2:
         return nothing
@@ -124,7 +116,7 @@ def half_dose(known: npt.ArrayLike, exposures: npt.ArrayLike, relation: npt.Arra
     reach = scipy.stats.t(labels.max()).ppf((1 + LEVEL) / 2) * error
     ends = np.array([middle, middle - reach, middle + reach])
     with np.errstate(over="ignore"):  # a curve that hardly rises: the bound is infinite
-        return HalfDose(*map(float, np.maximum(0, 2**ends - 1)), known.size)
+        return Interval(*map(float, np.maximum(0, 2**ends - 1)), known.size)
 
 
 def _parted(table: pd.DataFrame) -> int:

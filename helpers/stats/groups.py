@@ -6,18 +6,19 @@ from zlib import crc32
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from statsmodels.stats.proportion import proportion_confint
 
-from helpers import UserError, check_columns
+from helpers import check_columns
 from helpers.stats.resampling import (
-    LEVEL,
     Statistic,
     as_table,
     bootstrap,
     bounds,
+    marks,
     mean,
+    or_wilson,
     pooled,
     replicates,
+    wilson,
 )
 from helpers.stats.results import Interval
 
@@ -85,7 +86,8 @@ def intervals(
             layer = None if layers is None else layers[inside]
             drawn = replicates(part, statistic, layer, n_resamples, own_seed)
             centre = found[-1] if centred else None
-            ends = _alike(part, statistic, len(part)) or bounds(drawn, len(part), layer, centre)
+            ends = bounds(drawn, len(part), layer, centre)
+            ends = or_wilson(ends, found[-1], len(marks(part, statistic)))
             rows.append((label, name, found[-1], *map(float, ends), len(part)))
             if len(pool) > len(part):  # of too few facts to show in the mean how far they vary
                 drawn = _moved(part, pool, statistic, n_resamples, own_seed)
@@ -97,9 +99,9 @@ def intervals(
         means = _mean_of_numbers(np.reshape(draws, (-1, n_resamples)))
         # A mean over groups of n facts each varies as a rate of the groups' harmonic size does.
         weight = len(sizes) ** 2 / sum(1 / size for size in sizes) if sizes else 0
-        ends = _alike(values, statistic, weight) or bounds(
-            means, len(values), both, middle if centred else None
-        )
+        ends = bounds(means, len(values), both, middle if centred else None)
+        if statistic is mean and len(marks(values, statistic)):
+            ends = or_wilson(ends, middle, weight)
         rows.append(("mean", name, middle, *map(float, ends), len(values)))
     columns = [by, "measure", "estimate", "low", "high", "n"]
     return pd.DataFrame(rows, columns=columns)
@@ -113,17 +115,15 @@ def estimate(
     seed: int | Sequence[int] = 0,
     centred: bool = False,
 ) -> Interval:
-    """Estimate a measure as :func:`bootstrap` does, but a share of none or all by :func:`wilson`.
-
-    Resamples of facts that are all 0, or all 1, are all alike: an interval of width zero.
+    """Estimate a measure as :func:`bootstrap` does; shares of few rows have Wilson's bounds, too.
 
     >>> [round(value, 2) for value in estimate([1.0, 1.0, 1.0])]
     [1.0, 0.44, 1.0, 3]
     """
     table = as_table(values)
-    if ends := _alike(table, statistic, len(table)):
-        return Interval(float(table[0, 0]), *ends, len(table))
-    return bootstrap(table, statistic, strata, n_resamples, seed, centred)
+    found = bootstrap(table, statistic, strata, n_resamples, seed, centred)
+    ends = or_wilson(found[1:3], found.estimate, len(marks(table, statistic)))
+    return Interval(found.estimate, *ends, found.n)
 
 
 def averages(
@@ -174,51 +174,6 @@ def averages(
             rows.append(head | found._asdict())
     columns = [*([by] if by else []), "measure", *Interval._fields]
     return pd.DataFrame(rows, columns=columns)
-
-
-def wilson(successes: float, n: float) -> Interval:
-    """Estimate a share with Wilson's 95 % score interval, for n independent trials.
-
-    Parameters
-    ----------
-    successes : float
-        How many; a trial that was repeated may count by the share of its successes.
-    n : float
-        Of how many trials.
-
-    Returns
-    -------
-    Interval
-        Within [0, 1]; not numbers if n is 0.
-
-    Raises
-    ------
-    UserError
-        If there are more successes than trials, or fewer than 0.
-
-    Notes
-    -----
-    Wilson 1927. For facts that cluster in relations use :func:`bootstrap`.
-
-    Examples
-    --------
-    >>> [round(value, 3) for value in wilson(8, 10)]
-    [0.8, 0.49, 0.943, 10]
-    """
-    if not 0 <= successes <= n:
-        raise UserError(f"{successes} successes of {n} trials cannot be; give 0 to {n}.")
-    if n == 0:
-        return Interval(float("nan"), float("nan"), float("nan"), 0)
-    low, high = proportion_confint(successes, n, 1 - LEVEL, method="wilson")
-    return Interval(successes / n, max(0.0, float(low)), min(1.0, float(high)), n)
-
-
-def _alike(table: np.ndarray, statistic: Statistic, n: float) -> tuple[float, float] | None:
-    """Return Wilson's bounds, as of n facts, for a mean of zeros or of ones alone; else None."""
-    if statistic is not mean or not len(table) or not (table == table[0]).all():
-        return None
-    share = float(table[0, 0])
-    return wilson(share * n, n)[1:3] if share in (0.0, 1.0) else None
 
 
 def _moved(

@@ -4,11 +4,20 @@ from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
-from statsmodels.stats import contingency_tables
+from statsmodels.stats.proportion import confint_proportions_2indep
 
 from helpers import UserError
-from helpers.stats.resampling import Statistic, as_table, bounds, mean, replicates
-from helpers.stats.results import Difference, Mcnemar
+from helpers.stats.resampling import (
+    FEW,
+    LEVEL,
+    Statistic,
+    as_table,
+    bounds,
+    marks,
+    mean,
+    replicates,
+)
+from helpers.stats.results import Difference
 
 
 def paired_difference(
@@ -35,7 +44,9 @@ def paired_difference(
     -------
     Difference
         p: twice the smaller share of resamples at or beyond 0, one resample added to each count.
-        Not numbers without rows; bounds and p are none either for one row alone.
+        Not numbers without rows; bounds and p are none either for one row alone, nor where all
+        resamples are alike, but for shares of twenty zeros and ones or more: these have Newcombe's
+        interval (1998), of the share that the first alone has less that of the second alone.
 
     Raises
     ------
@@ -54,58 +65,24 @@ def paired_difference(
             f"A paired difference needs the same facts in both tables, not {len(first)} and "
             f"{len(second)} rows."
         )
-    width = first.shape[1]
+    n, width = first.shape
 
     def difference(rows: np.ndarray) -> np.ndarray:
         return np.asarray(statistic(rows[..., :width])) - np.asarray(statistic(rows[..., width:]))
 
     both, nothing = np.hstack([first, second]), float("nan")
-    if not len(both):
+    if not n:
         return Difference(nothing, nothing, nothing, nothing, 0)
     draws = replicates(both, difference, strata, n_resamples, seed)
-    low, high = bounds(draws, len(both), strata)
+    low, high = bounds(draws, n, strata)
+    one, two = marks(first, statistic), marks(second, statistic)
+    if np.isnan(low) and FEW <= (size := len(one)) == len(two):
+        alone = int((one > two).sum()), int((two > one).sum())
+        ways = {"method": "newcomb", "alpha": 1 - LEVEL}
+        low, high = confint_proportions_2indep(alone[0], size, alone[1], size, **ways)
     tail, drawn = min((draws <= 0).sum(), (draws >= 0).sum()), (~np.isnan(draws)).sum()
     p = nothing if np.isnan(low) else min(1.0, 2 * (tail + 1) / (drawn + 1))
-    return Difference(float(difference(both)), float(low), float(high), float(p), len(both))
-
-
-def mcnemar(first: npt.ArrayLike, second: npt.ArrayLike) -> Mcnemar:
-    """Test whether two models, or two prompts, are right equally often on the same facts, exactly.
-
-    Only facts on which the two differ tell: under the null hypothesis each is a fair coin.
-
-    Parameters
-    ----------
-    first, second : array_like of bool, shape (n,)
-        Row i of both is the same fact.
-
-    Returns
-    -------
-    Mcnemar
-        p is 1 where the two never differ. It takes facts as independent; for facts that cluster
-        in relations see :func:`paired_difference`.
-
-    Raises
-    ------
-    UserError
-        If the two differ in length.
-
-    Notes
-    -----
-    McNemar 1947, by the binomial distribution, as statsmodels computes it.
-
-    Examples
-    --------
-    >>> mcnemar([1, 1, 1, 1, 0], [0, 0, 0, 1, 0])
-    Mcnemar(first_only=3, second_only=0, p=0.25, n=5)
-    """
-    one, two = np.asarray(first, dtype=bool), np.asarray(second, dtype=bool)
-    if one.shape != two.shape:
-        raise UserError(f"McNemar's test needs pairs, not {one.size} and {two.size} marks.")
-    alone, other = int((one & ~two).sum()), int((two & ~one).sum())
-    table = [[0, alone], [other, 0]]
-    p = float(contingency_tables.mcnemar(table, exact=True).pvalue) if alone + other else 1.0
-    return Mcnemar(alone, other, min(1.0, p), one.size)
+    return Difference(float(difference(both)), float(low), float(high), float(p), n)
 
 
 def holm(p: npt.ArrayLike) -> np.ndarray:

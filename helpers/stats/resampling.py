@@ -1,8 +1,8 @@
 """Bootstrap of any statistic, drawing facts with replacement within their strata.
 
 Strata of fewer than five facts are drawn from as one. The bounds are percentiles of the resamples,
-at a level expanded to cover what they promise; fewer than twenty facts that are all alike have
-none.
+at a level expanded to cover what they promise. Resamples that are all alike say nothing of how far
+others may be: they give no bounds, but for a share of twenty facts or more, which has Wilson's.
 """
 
 from collections.abc import Callable, Sequence
@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import numpy.typing as npt
 import scipy.stats
+from statsmodels.stats.proportion import proportion_confint
 
 from helpers import UserError
 from helpers.stats.results import Interval
@@ -19,6 +20,7 @@ Statistic = Callable[[np.ndarray], np.ndarray | float]
 FEWEST = 5  # facts of a stratum of its own; fewer show too little of their spread
 FEW = 20  # facts: fewer that are all alike decide nothing
 LEVEL = 0.95  # of confidence, of every interval
+ROUNDING = 1e-12  # numbers that differ by less, relatively, are alike
 _CHUNK = 4_000_000  # numbers drawn at once: 32 MB
 
 
@@ -73,7 +75,8 @@ def bootstrap(
     statistic : callable
         Takes an array of shape (..., n, k), with k = 1 for one column, and reduces its last two
         axes; see :func:`mean`. An attribute ``bounds`` of it, as the area under a ROC curve has
-        one (:func:`helpers.metrics.detection.bounds`), stands in for the percentiles.
+        one (:func:`helpers.metrics.detection.bounds`), stands in for the percentiles. An attribute
+        ``marks`` says of which zeros and ones of the table it is the share, as a mean is of all.
     strata : array_like, shape (n,), optional
         Labels, such as relations; each resample holds as many rows of each as there are. Strata
         of fewer than five rows count as one.
@@ -90,7 +93,8 @@ def bootstrap(
     -------
     Interval
         Not numbers if there are no rows; bounds are none either for one row alone, nor where
-        fewer than twenty rows give an interval of width zero.
+        fewer than twenty rows give an interval of width zero, or more give resamples that are all
+        alike: then a share of twenty rows or more has the bounds of :func:`wilson`.
 
     Raises
     ------
@@ -123,6 +127,8 @@ def bootstrap(
         low, high = own(estimate, draws, table)
     else:
         low, high = bounds(draws, len(table), strata, estimate if centred else None)
+    if len(found := marks(table, statistic)) >= FEW:
+        low, high = or_wilson((low, high), float(estimate), len(found))
     if estimate.ndim == 0:
         return Interval(float(estimate), float(low), float(high), len(table))
     return Interval(estimate, low, high, len(table))
@@ -171,8 +177,9 @@ def bounds(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the bounds of an interval: the one rule for all that is resampled.
 
-    Draws that are not a number are left out. With twenty facts, 96.8 % of the resamples instead of
-    95 %:
+    Draws that are not a number are left out; where all are alike but for rounding, nothing tells
+    how far the estimate may be off, and there are no bounds. With twenty facts, 96.8 % of the
+    resamples instead of 95 %:
 
     >>> low, high = bounds(np.arange(1001.0), n=20)
     >>> round(float(low)), round(float(high))
@@ -181,10 +188,64 @@ def bounds(
     level = expanded(n, strata)
     nothing = np.isnan(draws).all(axis=0) | (n < 2)
     filled = np.where(nothing, 0.0, draws)
-    low, high = np.nanquantile(filled, [(1 - level) / 2, (1 + level) / 2], axis=0)
+    shares = [0, (1 - level) / 2, (1 + level) / 2, 1]
+    least, low, high, most = np.nanquantile(filled, shares, axis=0)
     nothing |= (low == high) & (n < FEW)
+    nothing |= most - least <= ROUNDING * np.maximum(np.abs(least), np.abs(most))
     bias = 0.0 if centre is None else np.nanmean(filled, axis=0) - centre
     return np.where(nothing, np.nan, low - bias), np.where(nothing, np.nan, high - bias)
+
+
+def wilson(successes: float, n: float) -> Interval:
+    """Estimate a share with Wilson's 95 % score interval, for n independent trials.
+
+    Parameters
+    ----------
+    successes : float
+        How many; a trial that was repeated may count by the share of its successes.
+    n : float
+        Of how many trials.
+
+    Returns
+    -------
+    Interval
+        Within [0, 1]; not numbers if n is 0.
+
+    Raises
+    ------
+    UserError
+        If there are more successes than trials, or fewer than 0.
+
+    Notes
+    -----
+    Wilson 1927. For facts that cluster in relations use :func:`bootstrap`.
+
+    Examples
+    --------
+    >>> [round(value, 3) for value in wilson(8, 10)]
+    [0.8, 0.49, 0.943, 10]
+    """
+    if not 0 <= successes <= n:
+        raise UserError(f"{successes} successes of {n} trials cannot be; give 0 to {n}.")
+    if n == 0:
+        return Interval(float("nan"), float("nan"), float("nan"), 0)
+    low, high = proportion_confint(successes, n, 1 - LEVEL, method="wilson")
+    return Interval(successes / n, max(0.0, float(low)), min(1.0, float(high)), n)
+
+
+def marks(table: np.ndarray, statistic: Statistic) -> np.ndarray:
+    """Return the zeros and ones of which a statistic is the share; none if it is something else."""
+    found = table[:, 0] if statistic is mean else getattr(statistic, "marks", _none)(table)
+    return found if np.isin(found, (0.0, 1.0)).all() else found[:0]
+
+
+def _none(table: np.ndarray) -> np.ndarray:
+    return table[:0, 0]
+
+
+def or_wilson(ends: tuple[float, float], share: float, n: float) -> tuple[float, float]:
+    """Return the bounds of a share of n facts; Wilson's where its resamples give none."""
+    return wilson(share * n, n)[1:3] if n and np.isnan(ends[0]) else ends
 
 
 def as_table(values: npt.ArrayLike) -> np.ndarray:

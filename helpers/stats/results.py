@@ -40,15 +40,6 @@ class Difference(NamedTuple):
     n: int
 
 
-class Mcnemar(NamedTuple):
-    """How often each of two alone is right, the exact two-sided p-value and the number of pairs."""
-
-    first_only: int
-    second_only: int
-    p: float
-    n: int
-
-
 class Correlation(NamedTuple):
     """A correlation with its interval, two-sided p-value and number of pairs."""
 

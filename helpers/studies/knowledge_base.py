@@ -31,14 +31,10 @@ STOP = ("\n", "QUESTION")
 MOST = 20  # wrong answers to draw options from, for one response
 
 
-def _one(values: np.ndarray, place: int) -> np.ndarray:
-    return kb.statistic(values)[..., place]
-
-
 def _measure(name: str, title: str, table: int, meaning: str, seen: bool | None = True) -> Measure:
-    statistic = partial(_one, place=kb.MEASURES.index(name))
     about = {"counts": "questions", "source": f"{name}, Table {table}", "meaning": meaning}
-    return Measure(name, title, BASIC, statistic, name in kb.HIGHER_IS_BETTER, seen=seen, **about)
+    higher = name in kb.HIGHER_IS_BETTER
+    return Measure(name, title, BASIC, kb.measure(name), higher, seen=seen, **about)
 
 
 MEASURES = (

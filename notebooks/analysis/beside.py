@@ -193,7 +193,7 @@ def _measures(run: Any) -> Iterator[tuple[str, pd.DataFrame, list[str], Statisti
             table["relation"] = table["stratum"]
             for name in ("CR", "NCR", "UR", "NCCR", "IUR"):
                 part = table[table["seen"].eq(name not in UNSEEN)]
-                yield f"knowledge bases: {name}, {setting}", part, [*BASIC], only(name), "all"
+                yield f"knowledge bases: {name}, {setting}", part, [*BASIC], kb.measure(name), "all"
         return
     table = facts(run.chapter, run.folder).reset_index()
     if run.chapter == "monitor":
@@ -209,12 +209,6 @@ def _measures(run: Any) -> Iterator[tuple[str, pd.DataFrame, list[str], Statisti
         for name, column in columns.items():
             measure = f"multiplicity: {asked.name} {name}"
             yield measure, table, [column], stats.mean, "all"
-
-
-def only(name: str) -> Statistic:
-    """Return the statistic of one measure of knowledge bases, of rows of its indicators."""
-    place = kb.MEASURES.index(name)
-    return lambda values: kb.statistic(values)[..., place]
 
 
 def why(

@@ -95,7 +95,7 @@ def step(
     found: Sequence[float] = NOTHING
     if len(first) and len(second):
         values = kb.indicators(second), kb.indicators(first)
-        found = stats.paired_difference(*values, papers.only(name), first["stratum"], **draws)
+        found = stats.paired_difference(*values, kb.measure(name), first["stratum"], **draws)
     return (*found[:3], _asked(said, after, name))
 
 
@@ -106,7 +106,7 @@ def _asked(said: pd.DataFrame, setting: str, name: str) -> int:
 
 def contrast(rows: pd.DataFrame, first: str, second: str, **draws: int) -> stats.Interval:
     """Estimate first minus second of two measures of the same responses."""
-    one, two = papers.only(first), papers.only(second)
+    one, two = kb.measure(first), kb.measure(second)
     values = kb.indicators(rows)
     return stats.bootstrap(values, lambda v: one(v) - two(v), rows["stratum"], **draws)
 
@@ -214,7 +214,7 @@ def comparisons(
 
 
 def _alone(rows: pd.DataFrame, name: str, **draws: int) -> stats.Interval:
-    return stats.bootstrap(kb.indicators(rows), papers.only(name), rows["stratum"], **draws)
+    return stats.bootstrap(kb.indicators(rows), kb.measure(name), rows["stratum"], **draws)
 
 
 def beside(

@@ -221,3 +221,9 @@ def test_shared_knowledge_of_two_models():
     assert latent_subsumption.by_pairs(known[["small"]], scores).empty
     board = latent_subsumption.board(known, scores, n_resamples=50)
     assert board["estimate"].to_dict() == {"small": 0.6, "large": 0.8}
+    # Ten facts differ; at most 2 or at least 8 heads of ten: 2 (1 + 10 + 45) / 1024.
+    known = pd.DataFrame({"one": [1.0] * 8 + [0, 0, 1, 0], "two": [0.0] * 8 + [1, 1, 1, 0]})
+    pairs = latent_subsumption.by_pairs(
+        known, pd.DataFrame({"item": known.index, "relation": "r"}), n_resamples=50
+    )
+    assert pairs.loc["one, two", ["one alone", "exact p"]].tolist() == ["8 : 2", "0.109"]

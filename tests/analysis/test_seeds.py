@@ -105,11 +105,16 @@ def test_models_are_read_against_training_runs(apart, beyond, whole):
     assert again["beyond"].tolist() == beyond
 
 
+def odd(fact, model, start):
+    """Say of one answer in fifty that it is another than planted."""
+    return float(hash((fact, start, model)) % 50 == 0)
+
+
 @pytest.mark.parametrize(
     ("right", "part", "side"),
     [
-        (lambda fact, model, start: float(fact // 24 % 2), "fact", 1),
-        (lambda fact, model, start: float(fact % 3 == 0), "relation", 1),
+        (lambda fact, model, start: abs(fact // 24 % 2 - odd(fact, model, start)), "fact", 1),
+        (lambda fact, model, start: abs((fact % 3 == 0) - odd(fact, model, start)), "relation", 1),
         (lambda fact, model, start: float(hash((fact * 7919, start, model)) % 2),
          "fact by training run", -1),
     ],
@@ -129,6 +134,7 @@ def test_variance_goes_where_it_was_planted(right, part, side):
     assert own["estimate"].sum() == pytest.approx(1)
     assert own["estimate"].idxmax() == part
     assert own.loc[part, "estimate"] > 0.75
+    own = own.dropna()  # a share of 0 in all draws has no interval
     assert ((own["low"] <= own["estimate"] + 1e-9) & (own["estimate"] <= own["high"] + 1e-9)).all()
     assert min(lead["low"] * side, lead["high"] * side) > 0
 

@@ -224,7 +224,7 @@ def test_a_read_only_folder_is_one_sentence(disk, chapter, capfd):
         assert commands.main([*words, "--runs", str(place)]) == 2
         told = capfd.readouterr().err
         assert told.count("\n") == 1
-        assert "cannot write to" in told
+        assert "cannot be written (" in told
         assert "Read-only file system" in told
 
 

@@ -7,8 +7,9 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import norm
 
-from helpers import UserError, published
+from helpers import UserError, published, stats
 from helpers.metrics import knowledge_base as kb
 
 SETTINGS = ("zero-shot", "four-shot", "four-two")
@@ -108,3 +109,29 @@ def test_without_responses_nothing_is_defined():
 def test_bad_tables_are_refused(responses, sentence):
     with pytest.raises(UserError, match=sentence):
         kb.scores(responses)
+
+
+@pytest.mark.parametrize("name", kb.RATES)
+@pytest.mark.parametrize("seed", range(5))
+def test_a_rate_is_the_mean_of_its_marks(name, seed):
+    chance = np.random.default_rng(seed)
+    seen = chance.random(30) < 0.5
+    label = np.where(seen, chance.choice(kb.LABELS, 30), chance.choice(kb.LABELS[1:], 30))
+    values = kb.indicators(pd.DataFrame({"seen": seen, "label": label}))
+    statistic = kb.measure(name)
+    assert statistic.marks(values).mean() == pytest.approx(statistic(values))
+    assert len(statistic.marks(values)) == (~seen if name == "UR" else seen).sum()
+
+
+def test_rates_that_cannot_vary_have_intervals_with_a_width():
+    """Of forty unseen questions, all or none; twenty seen ones beside them do not count."""
+    seen = [True] * 20 + [False] * 40
+    said = ["correct"] * 20, ["wrong"] * 40
+    wrong = kb.indicators(pd.DataFrame({"seen": seen, "label": said[0] + said[1]}))
+    silent = kb.indicators(pd.DataFrame({"seen": seen, "label": said[0] + ["uninformative"] * 40}))
+    w = (z := norm.ppf(0.975) ** 2) / (40 + z)
+    found = stats.bootstrap(silent, kb.measure("UR"), seen, n_resamples=20)
+    assert found[:3] == pytest.approx((1, 1 - w, 1))
+    gap = stats.paired_difference(silent, wrong, kb.measure("UR"), seen, n_resamples=20)
+    assert gap[:3] == pytest.approx((1, 1 - np.sqrt(2) * w, 1))
+    assert np.isnan(stats.bootstrap(silent, kb.measure("NCR"), seen, n_resamples=20).low)

@@ -100,11 +100,18 @@ def test_a_model_of_any_size_is_told_at_once(tmp_path, machine):
         devices.need(str(tmp_path))
 
 
-def test_the_command_prints_what_there_is_and_what_a_model_needs(capsys):
-    assert cli.main(["devices", "atlas-xs", "--set", "dtype=bfloat16"]) == 0
-    out = capsys.readouterr().out
-    assert out.startswith("cpu: ")
-    assert f"{devices.need('atlas-xs', dtype='bfloat16').pack:,} tokens" in out
+def test_the_command_prints_what_there_is_and_about_how_long(capsys, monkeypatch):
+    monkeypatch.setattr(devices, "seconds", lambda parameters, tokens, *on: tokens / 100)
+    assert cli.main(["devices", "atlas-xs", "--set", "tokens=5000"]) == 0
+    assert "Reading 5,000 tokens would take about 50 seconds." in capsys.readouterr().out
+
+
+def test_twice_the_tokens_take_twice_as_long(monkeypatch):
+    clock = iter([0.0, 1.0, 0.0, 1.0])
+    monkeypatch.setattr(devices, "perf_counter", lambda: next(clock))
+    on = torch.device("cpu")
+    once, twice = (devices.seconds(10**6, n, on, torch.float32) for n in (1000, 2000))
+    assert twice == 2 * once == pytest.approx(2 * 10**6 * 2000 / (devices.REACHED * 16 * 1024**3))
 
 
 def test_weights_that_no_memory_holds_are_refused_before_they_are_read(saved, monkeypatch):

@@ -162,7 +162,11 @@ def faults():
         "gated": (gated, "", rf"is gated: accept its terms on http\S+/owner/tiny, log in.*{again}"),
         "missing": (None, "owner/none", "no model owner/none here.*spelling.*HF_TOKEN.*bundled"),
         "no id": (None, "owner/a--b", "no model owner/a--b here.*spelling"),
-        "revision": (None, "owner/tiny@v9", "no revision 'v9' on the hub: give one of main, v1,"),
+        "revision": (
+            None,
+            "owner/tiny@v9",
+            "no revision 'v9' on the hub: give one of its",
+        ),
         "commit": (None, "owner/tiny@" + "1" * 40, "no revision '1{40}' on the hub: give one of"),
         "token": (
             status(401, X_Error_Message="Invalid credentials in Authorization header"),

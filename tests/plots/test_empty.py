@@ -17,10 +17,8 @@ ROW = {
     primitives.bars: ((), {"known": np.nan}),
     plots.scatter: (("x", "y"), {"label": "a", "x": np.nan, "y": 0.5}),
 }
-BARE = {plots.object_bars: {"object": "Peru", "probability": 0.5, "told": ""}}
 EMPTY = [(figure, *given, 0) for figure, given in ROW.items()]
 EMPTY += [(figure, *given, 1) for figure, given in ROW.items()]
-EMPTY += [(figure, (), row, 0) for figure, row in BARE.items()]
 
 
 @pytest.mark.parametrize(

@@ -27,8 +27,7 @@ POINTS = "20.0 [{}] points."
         ((0.2, 0.0004, 0.3, 90), "undecided", f"90 facts: {POINTS.format('0.0, 30.0')}"),
         ((0.2, 0.0006, 0.3, 90), "holds", f"More, by {POINTS.format('0.1, 30.0')}"),
         ((0.2, nan, nan, 1), "undecided", "1 facts: 20.0 points."),
-        ((1.0, 1.0, 1.0, 19), "undecided", "19 facts: 100.0 points."),
-        ((1.0, 1.0, 1.0, 20), "holds", "More, by 100.0 [100.0, 100.0] points."),
+        ((1.0, 1.0, 1.0, 2000), "undecided", "2,000 facts: 100.0 points."),
         ((nan, nan, nan, 0), "undefined", "Is more: undefined for this run."),
     ],
 )
@@ -40,6 +39,12 @@ def test_what_is_written_decides(result, decision, sentence):
 def test_a_difference_gives_its_number_of_pairs():
     difference = stats.paired_difference([1, 1, 1, 0] * 9, [0, 0, 1, 0] * 9, seed=0)
     assert findings.decide("is_more", difference, **WORDS).n == 36
+
+
+def test_an_interval_that_cannot_vary_decides_nothing_that_is_compared():
+    kept = findings.Findings()
+    kept.compare("all alike", (1.0, 1.0, 1.0, 2000))
+    assert kept.compared()["decision"].tolist() == [findings.UNDECIDED]
 
 
 def test_another_null_moves_the_size():

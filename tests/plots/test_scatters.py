@@ -35,13 +35,12 @@ def test_scatter_draws_both_intervals(ax):
             "y_high": [1.5, 2.5],
         }
     )
-    draw(plots.scatter(table, "x", "y", ax, identity=True))
+    draw(plots.scatter(table, "x", "y", ax))
     bars = [len(container[2]) for container in ax.containers]
     assert bars == [2, 1]
     across, up = ax.containers[0][2]
     np.testing.assert_allclose(across.get_segments()[0][:, 0], [0.05, 0.2])
     np.testing.assert_allclose(up.get_segments()[0][:, 1], [0.5, 1.5])
-    assert ax.get_aspect() == 1
 
 
 def test_names_do_not_lie_on_each_other(ax):

@@ -4,6 +4,7 @@ import pandas as pd
 import pytest
 from matplotlib.text import Text
 
+from book.tools import live
 from helpers import plots, published
 from helpers.plots import primitives, style
 from helpers.plots.style import WIDTH
@@ -50,7 +51,7 @@ FIGURES = {
     "scatter": lambda: primitives.scatter(ROWS, "x", "estimate"),
     "heat map": lambda: primitives.heat_map(SHARES, "share"),
     "bars": lambda: primitives.bars(SHARES, xlabel="share"),
-    "objects": lambda: plots.object_bars(OBJECTS),
+    "objects": lambda: live.drawn(OBJECTS),
     "empty": lambda: plots.empty(None, "There is nothing to draw."),
 }
 

@@ -23,8 +23,8 @@ TOKENIZERS = {
     "byte fallback": tiny.fallback_tokenizer,
     "piece": lambda: tiny.piece_tokenizer("bos"),
 }
-# Packed; in batches from a state, by rows or plainly scored; sequence-to-sequence.
-FAMILIES = ["llama", "gpt_neo", "mamba", "t5"]
+# Packed; in batches from a state; sequence-to-sequence.
+FAMILIES = ["llama", "mamba", "t5"]
 
 
 def says(monkeypatch) -> None:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from helpers.models.splice import common_prefix
 from helpers.models.tokens import Row
-from helpers.probing.engine import packing, shared, trie
+from helpers.probing.engine import packing, trie
 from tests import tiny
 
 IDS = st.lists(st.integers(0, 2), min_size=2, max_size=9).map(tuple)
@@ -151,25 +151,6 @@ def test_tokens_of_several_sources_are_counted_apart():
     assert counted == {"plain": 36, "distinct": 6, "forwarded": 6, "heads": 6, "passes": 3}
     steps = trie.plan(trie.build(rows[:4]), 1, trie.NEVER)
     assert not any(step.keeps for step in steps)
-
-
-@given(ROWS, st.sampled_from([0, 1, 5, 40]), st.sampled_from([1, 3, 16]))
-def test_kept_beginnings_of_rows_are_their_own_and_leave_the_scored_ones(rows, price, size):
-    tree = trie.build(rows)
-    groups = shared.beginnings(tree, price, size)
-    assert sorted(row.ids for group in groups.values() for row in group) == [
-        row.ids for row in tree.rows
-    ]
-    for beginning, group in groups.items():
-        for row in group:
-            assert row.ids[: len(beginning)] == beginning
-            assert len(beginning) < row.start
-
-
-def test_rows_that_share_much_keep_it():
-    rows = [*relation(600, 2, 3, 2), Row((7, 7, 7), 2)]
-    groups = shared.beginnings(trie.build(rows), trie.PASS, 16)
-    assert {len(beginning): len(group) for beginning, group in groups.items()} == {600: 6, 0: 1}
 
 
 @pytest.mark.parametrize("kind", [tuple, bytes, list])

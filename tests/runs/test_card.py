@@ -8,6 +8,7 @@ import pytest
 from huggingface_hub import ModelCard
 from markdown_it import MarkdownIt
 
+from helpers import printable
 from helpers.runs import sharing
 from helpers.runs.sharing import card
 from helpers.studies import STUDIES
@@ -66,8 +67,10 @@ def test_both_show_each_measure_with_interval_n_and_meaning(record, written):
         for name, run in record["runs"].items():
             for measure, found in zip(STUDIES[name].MEASURES, run["measures"]):
                 scale, digits = (100, 1) if measure.percent else (1, 3)
-                ends = [f"{found[key] * scale:z.{digits}f}" for key in ("low", "high")]
-                value = f"{found['estimate'] * scale:z.{digits}f} [{ends[0]}, {ends[1]}]"
+                value = f"{found['estimate'] * scale:z.{digits}f}"
+                if found["low"] is not None:
+                    ends = [f"{found[key] * scale:z.{digits}f}" for key in ("low", "high")]
+                    value += f" [{ends[0]}, {ends[1]}]"
                 cells = rows[measure.heading]
                 assert cells[0] == value
                 assert {f"{found['n']} {measure.counts}", measure.meaning} == set(cells[1:])
@@ -93,7 +96,8 @@ def test_the_hub_reads_every_measure_back(record, written, tmp_path):
     first = read.eval_results[0]
     told = {each["measure"]: each for each in record["runs"][first.dataset_config]["measures"]}
     assert first.metric_value == told[first.metric_type]["estimate"]
-    assert first.metric_args == {key: told[first.metric_type][key] for key in ("low", "high", "n")}
+    kept = {key: told[first.metric_type][key] for key in ("low", "high", "n")}
+    assert first.metric_args == {key: value for key, value in kept.items() if value is not None}
 
 
 def test_what_is_undefined_or_was_not_measured_is_said(tmp_path):
@@ -127,7 +131,7 @@ def test_no_name_is_taken_for_markup(record, written, tmp_path):
             run["model"] |= {"prompt_format": text}
             run |= {"device": text, "versions": {text: text}}
         markdown, html = (path.read_text() for path in card.write(told, tmp_path))
-        seen = card._plain(text)
+        seen = printable(text)
         data = ModelCard(markdown).data
         assert data.model_name == seen
         assert not hasattr(data, "license") or data.license is None

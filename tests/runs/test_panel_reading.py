@@ -44,7 +44,7 @@ def test_runs_are_found_and_read(tmp_path):
     assert (table["left_out"] == "").all()
     assert reading.complete(table) == ["atlas-s", "atlas-xs"]
     assert reading.answers(table["folder"].iloc[1])["said"].item() == "knowledge_base"
-    assert reading.remarks(table, ["atlas-s"], ["atlas-s"], tmp_path) == []
+    assert reading.remarks(table, ["atlas-s"], tmp_path) == []
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_runs_that_do_not_fit_are_left_out_with_the_reason(tmp_path, changed, re
     assert reason in table.loc[table["chapter"] == "monitor", "left_out"].item()
     assert (table.loc[table["chapter"] != "monitor", "left_out"] == "").all()
     assert reading.complete(table) == []
-    [remark] = reading.remarks(table, ["atlas-s"], [], tmp_path)
+    [remark] = reading.remarks(table, ["atlas-s"], tmp_path)
     assert re.search(r"a run is missing: `.*run monitor --model atlas-s", remark)
 
 
@@ -74,7 +74,7 @@ def test_settings_must_agree_within_a_chapter(tmp_path):
     table = reading.found(tmp_path, ["atlas-s", "atlas-xs"])
     assert table.loc[table["model"] == "atlas-xs", "left_out"].str.contains("settings").all()
     assert reading.complete(table) == ["atlas-s"]
-    assert "atlas-xs is not read" in reading.remarks(table, ["atlas-xs"], ["atlas-s"], "runs")[0]
+    assert "atlas-xs is not read" in reading.remarks(table, ["atlas-xs"], "runs")[0]
 
 
 def test_runs_that_lie_elsewhere_are_not_looked_at(tmp_path):
@@ -111,7 +111,7 @@ def test_missing_runs_name_the_command(tmp_path):
     assert table.empty
     assert list(table) == reading.COLUMNS
     assert reading.complete(table) == []
-    [remark] = reading.remarks(table, ["atlas-m"], [], tmp_path)
+    [remark] = reading.remarks(table, ["atlas-m"], tmp_path)
     assert re.search(r"run monitor --model atlas-m --runs .*, and likewise knowledge_base", remark)
 
 
@@ -148,5 +148,5 @@ def test_without_a_run_on_ones_own_data_the_command_is_named(tmp_path, own):
     models = reading.candidates(tmp_path, own[0])
     assert models == []
     table = reading.found(tmp_path, models, dataset=own[0])
-    [remark] = reading.remarks(table, models, [], tmp_path, own[0])
+    [remark] = reading.remarks(table, models, tmp_path, own[0])
     assert f"run monitor --model MODEL --runs {tmp_path} --set dataset={own[0]}" in remark

@@ -131,7 +131,7 @@ def test_a_synthesis_says_what_it_read_and_is_no_run_of_a_model(tmp_path):
     lost = finished(tmp_path, model="b")
     run = runs.start("comparison", {"seed": 3}, tmp_path / runs.SYNTHESIS / "comparison")
     read = runs.load(tmp_path)
-    folder = runs.save_synthesis(run, metrics=METRICS, read=read, extra={"n_groups": 1})
+    folder = runs.save(run, metrics=METRICS, read=read, extra={"n_groups": 1})
     told = manifest(folder)
     assert (told["kind"], told["seed"], told["n_groups"]) == ("synthesis", 3, 1)
     assert [row["model"] for row in told["read"]] == ["a", "b"]
@@ -142,10 +142,10 @@ def test_a_synthesis_says_what_it_read_and_is_no_run_of_a_model(tmp_path):
     assert (first["dataset"], first["seed"], first["chapter"]) == ("atlas", 7, "monitor")
     pd.testing.assert_frame_equal(runs.metrics(folder), METRICS, check_dtype=False)
     assert runs.load(tmp_path)["model"].tolist() == ["a", "b"]
-    assert manifest(runs.save_synthesis(run, metrics=METRICS))["read"] == []
+    assert manifest(runs.save(run, metrics=METRICS))["read"] == []
     (lost / "metrics.parquet").unlink()
     with pytest.raises(UserError, match=r"b/monitor holds no metrics\.parquet"):
-        runs.save_synthesis(run, metrics=METRICS, read=read)
+        runs.save(run, metrics=METRICS, read=read)
 
 
 def test_a_synthesis_has_its_folder_among_those_of_the_models(tmp_path, monkeypatch):

@@ -24,8 +24,8 @@ def shared(tmp_path_factory):
 FOLDER = r"cannot be written .*: give another --folder"
 WRITERS = [  # what writes something of a run into a folder, and the sentence
     (lambda _, to: datasets.write(TABLE, {"r": ["[X]?"]}, to), "cannot be written to"),
-    (lambda _, to: tables.export(TABLE, "t", to), "cannot be saved"),
-    (lambda _, to: findings.Findings().summary(to), "The findings cannot be saved"),
+    (lambda _, to: tables.export(TABLE, "t", to), "t.csv cannot be written"),
+    (lambda _, to: findings.Findings().summary(to), "findings.json cannot be written"),
     (
         lambda _, to: probing.score(tiny.language_model("llama"), PROBES, to, progress=False),
         r"cache folder .* cannot be written",
@@ -36,7 +36,7 @@ WRITERS = [  # what writes something of a run into a folder, and the sentence
     (lambda _, to: reading.save(to, TABLE, {}), "cannot be written"),
     (
         lambda _, to: runs.start("monitor", {"model": "m"}, to / "monitor"),
-        "cannot write to .*file/monitor.*run_dir",
+        "file/monitor cannot be written .*run_dir",
     ),
 ]
 

@@ -38,7 +38,7 @@ def test_correlation_at_its_edges():
 def test_a_correlation_over_models_takes_six_that_have_both():
     x, y = [1, 2, 3, 4, 5, 6, 7], [2, 1, 4, 3, 6, 5, np.nan]
     assert stats.over_models(x, y) == stats.correlation(x, y)
-    few = stats.over_models(x, [2, 1, 4, 3, np.nan, 5, np.nan], "spearman")
+    few = stats.over_models(x, [2, 1, 4, 3, np.nan, 5, np.nan])
     assert few.n == 5
     assert all(math.isnan(value) for value in few[:-1])
 

@@ -83,14 +83,14 @@ def test_intervals_of_nothing(table, measures):
 
 def test_strata_within_groups_narrow_intervals():
     hits = np.repeat([0.0, 1.0], 40)
-    table = pd.DataFrame({"way": "list", "relation": hits, "hit": hits})
+    table = pd.DataFrame({"way": "list", "relation": hits, "hit": [1.0, *hits[1:-1], 0.0]})
     rates = {"rate": (["hit"], stats.mean)}
     loose = stats.intervals(table, rates, by="way")
     tight = stats.intervals(table, rates, by="way", strata="relation")
     assert loose["estimate"].eq(0.5).all()
     assert (loose["high"] - loose["low"]).iloc[:2].gt(0.1).all()
-    assert tight["low"].eq(0.5).all()  # facts of one relation are alike, and each stays as it is
-    assert tight["high"].eq(0.5).all()
+    widths = [each["high"] - each["low"] for each in (tight, loose)]
+    assert (widths[0] < 0.6 * widths[1]).iloc[:2].all()  # facts of one relation are nearly alike
     with pytest.raises(UserError, match="lacks the column relation"):
         stats.intervals(table.drop(columns="relation"), rates, by="way", strata="relation")
 
@@ -146,12 +146,7 @@ def test_a_share_of_none_or_all_has_wilsons_interval():
         assert found == pytest.approx(stats.wilson(30 * share, 30))
     mixed, strata = [1.0, 0.0, 1.0] * 9, [0, 1, 2] * 9
     assert stats.estimate(mixed, strata=strata) == stats.bootstrap(mixed, strata=strata)
-    assert stats.estimate([0.3] * 30) == stats.bootstrap([0.3] * 30)
-
-    def other(rows):
-        return rows[..., 0].max(axis=-1)
-
-    assert stats.estimate([1.0] * 30, other) == stats.bootstrap([1.0] * 30, other)
+    assert math.isnan(stats.estimate([0.3] * 30).low)
     assert math.isnan(stats.estimate([]).estimate)
 
 

@@ -1,11 +1,10 @@
-"""Paired differences against the t test; McNemar and Holm by hand and by statsmodels."""
+"""Paired differences against the t test; Holm by hand and by statsmodels."""
 
 import numpy as np
 import pytest
 import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
-from statsmodels.stats import contingency_tables
 from statsmodels.stats.multitest import multipletests
 
 from helpers import UserError, stats
@@ -37,37 +36,8 @@ def test_paired_difference_of_ratios(sample, ratio):
     found = stats.paired_difference(sample, other, ratio, n_resamples=500)
     assert found.estimate == pytest.approx(ratio(sample) / 2)
     same = stats.paired_difference(sample, sample, ratio, n_resamples=500)
-    assert (same.estimate, same.low, same.high, same.p) == (0, 0, 0, 1)
-
-
-def test_mcnemar_by_hand():
-    first, second = [1] * 8 + [0] * 2 + [1] * 5, [0] * 8 + [1] * 2 + [1] * 5
-    found = stats.mcnemar(first, second)
-    # Ten facts differ; at most 2 or at least 8 heads of ten: 2 (1 + 10 + 45) / 1024.
-    assert found.p == pytest.approx(112 / 1024)
-    assert (found.first_only, found.second_only, found.n) == (8, 2, 15)
-    assert stats.mcnemar(second, first).p == found.p
-    assert stats.mcnemar(first, first).p == 1.0
-    with pytest.raises(UserError, match="needs pairs, not 2 and 1 marks"):
-        stats.mcnemar([1, 0], [1])
-
-
-@given(st.lists(st.tuples(st.booleans(), st.booleans()), max_size=80))
-def test_mcnemar_agrees_with_statsmodels(pairs):
-    first, second = zip(*pairs) if pairs else ((), ())
-    counts = [[sum(p == (a, b) for p in pairs) for b in (True, False)] for a in (True, False)]
-    found = stats.mcnemar(first, second)
-    assert (found.first_only, found.second_only) == (counts[0][1], counts[1][0])
-    if counts[0][1] + counts[1][0]:
-        theirs = contingency_tables.mcnemar(counts, exact=True)
-        assert found.p == pytest.approx(min(1, theirs.pvalue))
-
-
-def test_mcnemar_gives_the_printed_value():
-    """Agresti's approval ratings (1990, p. 350); R's exact2x2 prints p = 3.716e-05."""
-    first = [1] * 794 + [1] * 86 + [0] * 150 + [0] * 570
-    second = [1] * 794 + [0] * 86 + [1] * 150 + [0] * 570
-    assert stats.mcnemar(first, second).p == pytest.approx(3.716e-05, abs=5e-9)
+    assert same.estimate == 0
+    assert np.isnan(same[1:4]).all()
 
 
 def test_pairs_that_are_not_there_differ_by_no_number():
@@ -83,10 +53,31 @@ def test_pairs_that_are_not_there_differ_by_no_number():
         stats.paired_difference([1.0], [1.0, 2.0])
 
 
-def test_few_pairs_that_all_differ_alike_are_not_decided():
-    found = stats.paired_difference(np.ones(10), np.zeros(10), strata=np.arange(10))
-    assert (found.estimate, found.n) == (1.0, 10)
+@pytest.mark.parametrize(("first", "second", "n"), [(1, 0, 19), (0.6, 0.5, 200), (0.1, 0.1, 200)])
+def test_few_pairs_that_all_differ_alike_and_other_numbers_are_not_decided(first, second, n):
+    noise = np.random.default_rng(n).random(n) * (n > 100)  # the same for both, but for rounding
+    found = stats.paired_difference(first + noise, second + noise, strata=np.arange(n))
+    assert (found.estimate, found.n) == (pytest.approx(first - second), n)
     assert np.isnan([found.low, found.high, found.p]).all()
+
+
+@given(st.integers(20, 400), st.lists(st.booleans(), min_size=20, max_size=40))
+def test_marks_that_all_differ_alike_have_newcombes_interval(n, marks):
+    """Its formula, from Wilson's bounds: of n facts w = z² / (n + z²) may be otherwise."""
+    w = (z := scipy.stats.norm.ppf(0.975) ** 2) / (n + z)
+    better = stats.paired_difference(np.ones(n), np.zeros(n), n_resamples=20)
+    assert better[:3] == pytest.approx((1, 1 - np.sqrt(2) * w, 1))
+    worse = stats.paired_difference(np.zeros(n), np.ones(n), n_resamples=20)
+    assert worse[:4] == pytest.approx((-1, -better.high, -better.low, better.p))
+    same, w = stats.paired_difference(marks, marks, n_resamples=20), z / (len(marks) + z)
+    assert same[:4] == pytest.approx((0, -w, w, 1))
+
+
+def test_marks_that_hardly_differ_have_about_the_same_interval_as_those_that_never_do():
+    """One pair of 200 that differs is resampled; Newcombe's must not be narrower or far wider."""
+    first, second = np.ones(200), np.arange(200) > 0
+    never, once = (stats.paired_difference(first, each) for each in (first, second))
+    assert once.high - once.low < never.high - never.low < 3 * (once.high - once.low)
 
 
 def test_holm_by_hand():

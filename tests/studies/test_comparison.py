@@ -59,16 +59,16 @@ def test_facts_that_a_measure_leaves_out_for_one_model_do_not_count():
 
 
 def test_the_bootstrap_draws_within_strata():
-    # Within strata of equal rows nothing varies; within relations it does.
+    # Within strata of nearly equal rows little varies; within relations more does.
     names = [f"f{k}" for k in range(20)]
-    one, two = facts([1.0] * 10 + [0.0] * 10, names), facts(0.0, names)
+    one, two = facts([1.0] * 9 + [0.0] * 10 + [1.0], names), facts(0.0, names)
     strata = {"stratum": ["s"] * 10 + ["t"] * 10}
     study = STUDIES["latent_knowledge"]
     loose = rows(compare(study, {"two": two, "one": one})).loc["one", "two", "right"]
     tight = {"two": two.assign(**strata), "one": one.assign(**strata)}
     tight = rows(compare(study, tight)).loc["one", "two", "right"]
     assert loose["high"] - loose["low"] > 0.3
-    assert (tight["low"], tight["high"]) == (0.5, 0.5)
+    assert 0 < tight["high"] - tight["low"] < 0.7 * (loose["high"] - loose["low"])
 
 
 @pytest.mark.parametrize(

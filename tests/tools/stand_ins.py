@@ -46,7 +46,7 @@ SYNTHESIS = """from helpers import runs
 import pandas as pd
 run = runs.start("summary", {"seed": seed}, run_dir)
 read = runs.load(runs_dir)
-runs.save_synthesis(run, metrics=read[["model", "chapter"]], read=read)"""
+runs.save(run, metrics=read[["model", "chapter"]], read=read)"""
 
 
 def write_synthesis(folder: Path) -> None:

@@ -121,7 +121,7 @@ def test_a_synthesis_reads_the_runs_of_all_models(tmp_path):
         about = {"model": {"name": name}, "dataset": {"name": "none"}}
         runs.save(begun, answers=table, metrics=table, **about)
     earlier = runs.start("summary", {"seed": 0}, folder / "synthesis" / "earlier")
-    runs.save_synthesis(earlier, metrics=table)  # not among what is read
+    runs.save(earlier, metrics=table)  # not among what is read
     stand_ins.write_synthesis(tmp_path)
     with pytest.raises(UserError, match="runs_dir is set with --runs"):
         chapters.run("summary", "ignored", ["runs_dir=here"], folder, tmp_path)
@@ -142,5 +142,5 @@ def test_a_refused_setting_runs_nothing(run, tmp_path):
 def test_a_folder_that_cannot_be_written_is_refused(tmp_path):
     templates = stand_ins.write_template(tmp_path / "notebooks")
     (tmp_path / "runs").write_text("in the way")
-    with pytest.raises(UserError, match=r"cannot write to .*--runs"):
+    with pytest.raises(UserError, match=r"cannot be written .*--runs"):
         chapters.run("monitor", "m", (), tmp_path / "runs", templates)

@@ -11,7 +11,7 @@ from typing import Any
 
 import pandas as pd
 
-from helpers import UserError, datasets, runs
+from helpers import UserError, datasets, runs, writing
 from helpers.models.checkpoints import bundled, slug
 from helpers.studies import STUDIES
 
@@ -33,12 +33,8 @@ ALIKE = {  # column: what it means if it differs, and among which runs it must n
 def save(folder: Path, answers: pd.DataFrame, about: dict[str, Any]) -> dict[str, Any]:
     """Write the answers about the panel into a run's folder, before the run itself is saved."""
     path = folder / FILE
-    try:
+    with writing(path, "make room, then run again"):
         answers.to_parquet(path, index=False)
-    except OSError as error:
-        raise UserError(
-            f"{path} cannot be written ({error.strerror or error}): make room, then run again."
-        ) from error
     return {"n_facts": int(answers["item"].nunique()), "sha256": _sha256(path), **about}
 
 
@@ -82,13 +78,9 @@ def complete(table: pd.DataFrame) -> list[str]:
 
 
 def remarks(
-    table: pd.DataFrame,
-    models: Sequence[str],
-    whole: Sequence[str],
-    folder: str | Path,
-    dataset: str = "atlas",
+    table: pd.DataFrame, models: Sequence[str], folder: str | Path, dataset: str = "atlas"
 ) -> list[str]:
-    """Say in sentences which models lack a run, and what differs in the others."""
+    """Say in sentences which models lack a run."""
     good = table[table["left_out"] == ""]
     said = []
     if not models:
@@ -103,12 +95,6 @@ def remarks(
                 f"`{command(missing[0], model, folder, dataset)}`"
                 + (f", and likewise {', '.join(missing[1:])}." if missing[1:] else ".")
             )
-    commits = good.loc[good["model"].isin(whole), "commit"]
-    if len(set(commits)) > 1:
-        said.append(
-            f"The runs were made at {len(set(commits))} states of the project (column commit), all "
-            "with the same way of asking."
-        )
     return said
 
 

@@ -1,6 +1,5 @@
 """A model's runs as one file: written the same each time, and read without trusting it."""
 
-import contextlib
 import hashlib
 import json
 import os
@@ -9,7 +8,7 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
-from helpers import UserError
+from helpers import UserError, writing
 from helpers.datasets.files import parse_json
 from helpers.runs import environment
 from helpers.runs.sharing.record import Shared, file_name
@@ -29,7 +28,7 @@ def pack(shared: Shared, folder: str | Path) -> Path:
     part = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     manifest = shared.record | {"checksum": checksum(shared.record)}
     members = {MANIFEST: _json(manifest).encode(), **shared.files}
-    try:
+    with writing(path, "give another --folder", part):
         path.parent.mkdir(parents=True, exist_ok=True)
         with zipfile.ZipFile(part, "w", zipfile.ZIP_STORED) as archive:
             for name in sorted(members):
@@ -37,12 +36,6 @@ def pack(shared: Shared, folder: str | Path) -> Path:
                 info.create_system, info.external_attr = 3, (stat.S_IFREG | 0o644) << 16
                 archive.writestr(info, members[name])
         part.replace(path)
-    except OSError as error:
-        with contextlib.suppress(OSError):
-            part.unlink(missing_ok=True)
-        raise UserError(
-            f"{path} cannot be written ({error.strerror or error}): give another --folder."
-        ) from error
     return path
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import jinja2
 from huggingface_hub import EvalResult, ModelCard, ModelCardData
 
-from helpers import UserError
+from helpers import printable, writing
 from helpers.plots import tables
 from helpers.runs.sharing.record import file_name
 from helpers.studies import STUDIES, Measure, settings
@@ -31,14 +31,10 @@ def write(record: dict[str, Any], folder: str | Path) -> list[Path]:
     text = f"---\n{metadata.to_yaml()}\n---\n\n{_rendered('card.md.jinja', page, _markdown)}\n"
     texts = {"md": str(ModelCard(text)), "html": _rendered("card.html.jinja", page, _html)}
     paths = [Path(folder) / f"{file_name(record)}.{ending}" for ending in texts]
-    try:
+    with writing(paths[0], "give another --folder"):
         Path(folder).mkdir(parents=True, exist_ok=True)
         for path, text in zip(paths, texts.values()):
             path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise UserError(
-            f"The card cannot be written to {folder} ({error.strerror}): give another --folder."
-        ) from error
     return paths
 
 
@@ -52,8 +48,8 @@ def results(record: dict[str, Any]) -> list[EvalResult]:
         EvalResult(
             task_type="text-generation",
             task_name=_title(name),
-            dataset_type=_plain(run["dataset"]["name"]),
-            dataset_name=_plain(run["dataset"].get("title") or run["dataset"]["name"]),
+            dataset_type=printable(run["dataset"]["name"]),
+            dataset_name=printable(run["dataset"].get("title") or run["dataset"]["name"]),
             dataset_config=name,
             metric_type=measure.name,
             metric_name=measure.title
@@ -84,7 +80,7 @@ def _page(record: dict[str, Any]) -> dict[str, Any]:
     for run in runs.values():
         sums[f"data set {run['dataset']['name']}"] = run["dataset"]["checksum"] or "none"
     return {
-        "name": _plain(model["name"]),
+        "name": printable(model["name"]),
         "about": {key: value for key, value in about.items() if value},
         "studies": [_study(name, runs[name]) for name in STUDIES if name in runs],
         "missing": [_title(name) for name in STUDIES if name not in runs],
@@ -168,18 +164,8 @@ def _rendered(template: str, page: dict[str, Any], escaped: Any) -> str:
     return environment.get_template(template).render(page)
 
 
-def _plain(value: object) -> str:
-    r"""Return a text in one line, without characters that are not seen.
-
-    >>> _plain("a\nb\x1b\u202e")
-    'a b'
-    """
-    text = "".join(each if each.isprintable() else " " for each in str(value))
-    return " ".join(text.split())
-
-
 def _html(value: object) -> str:
-    return html.escape(_plain(value))
+    return html.escape(printable(value))
 
 
 def _markdown(value: object) -> str:
@@ -188,4 +174,4 @@ def _markdown(value: object) -> str:
     >>> _markdown("<b> n_facts | [x](y)")
     '\\<b\\> n\\_facts \\| \\[x\\](y)'
     """
-    return re.sub(r"([\\`*_{}\[\]<>#|~$&!])", r"\\\1", _plain(value))
+    return re.sub(r"([\\`*_{}\[\]<>#|~$&!])", r"\\\1", printable(value))

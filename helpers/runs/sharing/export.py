@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from helpers import UserError
+from helpers import writing
 from helpers.datasets import files
 from helpers.datasets.logs.formats import FORMATS, put
 from helpers.metrics import accuracy, choices
@@ -74,7 +74,10 @@ def export(shared: record.Shared, folder: str | Path, organization: str = "unkno
         }
         text = json.dumps(put(FORMAT["run"], whole), indent=1, ensure_ascii=False) + "\n"
         for path, content in ((f"{stem}.json", text.encode()), (whole["path"], data)):
-            paths.append(_written(Path(folder) / path, content))
+            paths.append(Path(folder) / path)
+            with writing(paths[-1], "give another --folder"):
+                paths[-1].parent.mkdir(parents=True, exist_ok=True)
+                paths[-1].write_bytes(content)
     return paths
 
 
@@ -147,21 +150,26 @@ def _measure(
 ) -> dict[str, Any]:
     least, most = BOUNDS.get(measure.name, (0, 1))
     dataset = {key: value for key, value in run["dataset"].items() if key != "name"}
-    return {key: told[key] for key in ("estimate", "low", "high", "n")} | {
-        "measure": f"{name}/{measure.name}",
-        "metric": f"{COLLECTION}.{measure.name}",
-        "title": measure.title,
-        "meaning": measure.meaning,
-        "unit": "proportion" if measure.percent else "ratio",
-        "lower": measure.higher is False,
-        "least": least,
-        "most": most,
-        "level": LEVEL,
-        "resamples": run["parameters"].get("n_bootstrap"),
-        "dataset": run["dataset"]["name"],
-        "dataset_details": _texts(dataset),
-        "settings": _texts(run["parameters"]),
-    }
+    none = dict.fromkeys(("level", "method") if told["low"] is None else ())  # no interval
+    return (
+        {key: told[key] for key in ("estimate", "low", "high", "n")}
+        | {
+            "measure": f"{name}/{measure.name}",
+            "metric": f"{COLLECTION}.{measure.name}",
+            "title": measure.title,
+            "meaning": measure.meaning,
+            "unit": "proportion" if measure.percent else "ratio",
+            "lower": measure.higher is False,
+            "least": least,
+            "most": most,
+            "level": LEVEL,
+            "resamples": run["parameters"].get("n_bootstrap"),
+            "dataset": run["dataset"]["name"],
+            "dataset_details": _texts(dataset),
+            "settings": _texts(run["parameters"]),
+        }
+        | none
+    )
 
 
 def _texts(values: dict[str, Any]) -> dict[str, str]:
@@ -171,14 +179,3 @@ def _texts(values: dict[str, Any]) -> dict[str, str]:
         for key, value in values.items()
         if not pd.api.types.is_scalar(value) or pd.notna(value)
     }
-
-
-def _written(path: Path, content: bytes) -> Path:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content)
-    except OSError as error:
-        raise UserError(
-            f"{path} cannot be written ({error.strerror or error}): give another --folder."
-        ) from error
-    return path

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import jsonschema
 import pandas as pd
 
-from helpers import UserError, datasets, first_line, stats
+from helpers import UserError, datasets, first_line, printable, stats
 from helpers.datasets.files import table
 from helpers.runs.sharing import archive, record
 from helpers.runs.sharing.record import FORMAT, Shared
@@ -43,9 +43,8 @@ def verify(path: str | Path) -> tuple[Shared, list[Verified]]:
         _form(shared)
         return shared, [_run(shared, name) for name in shared.record["runs"]]
     except UserError as error:
-        reason = "".join(filter(str.isprintable, str(error).rstrip(".")))
-        name = "".join(filter(str.isprintable, Path(path).name))
-        raise UserError(f"{name} is refused: {reason}.") from error
+        reason = printable(str(error).rstrip("."))
+        raise UserError(f"{printable(Path(path).name)} is refused: {reason}.") from error
 
 
 def shared(place: str | Path) -> Shared:
@@ -69,15 +68,12 @@ def _form(shared: Shared) -> None:
     for name in runs:
         if name not in STUDIES:
             raise UserError(f"it holds a run of {name!r}, which is no study here")
-    named = {run["answers"]["file"]: run["answers"] for run in runs.values()}
-    if len(named) < len(runs):
-        raise UserError("two of its runs name one file of answers")
-    for file in named.keys() - shared.files.keys():
-        raise UserError(f"it lacks {file!r}, which its manifest names")
-    for file in shared.files.keys() - named.keys():
-        raise UserError(f"it holds {file!r}, which its manifest does not name")
-    for file, told in named.items():
-        digest = hashlib.sha256(shared.files[file]).hexdigest()
+    named = sorted(run["answers"]["file"] for run in runs.values())
+    if named != sorted(shared.files):
+        odd = sorted({*named} ^ {*shared.files}) or named
+        raise UserError(f"its manifest does not name once what it holds: see {', '.join(odd)}")
+    for told in (run["answers"] for run in runs.values()):
+        digest = hashlib.sha256(shared.files[file := told["file"]]).hexdigest()
         if digest != told["sha256"]:
             raise UserError(
                 f"{file} has the SHA-256 {digest[:8]}…, and its manifest says "
@@ -113,16 +109,15 @@ def _compare(
     reported: list[dict[str, Any]], found: list[dict[str, Any]], skipped: tuple[str, ...]
 ) -> None:
     """Refuse measures that are not those found; intervals may be of an older way to draw them."""
-    told = {each["measure"]: each for each in reported}
-    if len(told) < len(reported) or told.keys() != {each["measure"] for each in found}:
-        names = ", ".join(each["measure"] for each in found)
-        raise UserError(f"its measures are not the study's, which are {names}")
-    for each in found:
-        for key, value in each.items():
-            if key not in skipped and not _same(told[each["measure"]][key], value):
+    names = [each["measure"] for each in found]
+    if names != [each["measure"] for each in reported]:
+        raise UserError(f"its measures are not the study's, which are {', '.join(names)}")
+    for name, told, each in zip(names, reported, found):
+        for key in each:
+            if key not in skipped and not _same(told[key], each[key]):
                 raise UserError(
-                    f"{each['measure']} is reported with {key} "
-                    f"{_figure(told[each['measure']][key])}, and its answers give {_figure(value)}"
+                    f"{name} is reported with {key} {_figure(told[key])}, "
+                    f"and its answers give {_figure(each[key])}"
                 )
 
 

@@ -1,12 +1,20 @@
-"""Distributions and dots: in the order asked for, with their intervals."""
+"""The still figure of an answer: bars in their order, with their values."""
 
 import matplotlib as mpl
 import pandas as pd
 import pytest
+from matplotlib import pyplot as plt
 
-from helpers import plots
-from helpers.plots.distributions import SHADES
+from book.tools.live import drawn
+from helpers.plots.style import BLUE, GREEN, RED
 from tests.plots.drawn import texts
+
+
+@pytest.fixture(autouse=True)
+def _closed():
+    yield
+    plt.close("all")
+
 
 OBJECTS = pd.DataFrame(
     {
@@ -18,19 +26,17 @@ OBJECTS = pd.DataFrame(
 
 
 def test_bars_stand_in_order_with_their_values_and_colours():
-    ax = plots.object_bars(OBJECTS)
+    ax = drawn(OBJECTS)
     bars = ax.patches
     assert [bar.get_width() for bar in bars] == [0.9, 0.06, 0.04]
-    assert [mpl.colors.to_hex(bar.get_facecolor()) for bar in bars] == [
-        SHADES[told] for told in ("", "true", "false")
-    ]
+    assert [mpl.colors.to_hex(bar.get_facecolor()) for bar in bars] == [BLUE, GREEN, RED]
     assert texts(ax.texts) == ["90.0 %", "6.0 %", "4.0 %"]
     names = [text.get_text() for text in ax.get_yticklabels()]
     assert names == ["$5", "Peru (true)", "Chad (stated falsely)"]
 
 
-def test_hollow_bars_are_those_before(ax):
-    assert plots.object_bars(OBJECTS.assign(before=[0.1, 0.2, 0.3]), ax) is ax
+def test_hollow_bars_are_those_before():
+    ax = drawn(OBJECTS.assign(before=[0.1, 0.2, 0.3]))
     solid, hollow = ax.patches[:3], ax.patches[3:]
     assert not any(bar.get_fill() for bar in hollow)
     middles = [[bar.get_y() + bar.get_height() / 2 for bar in bars] for bars in (solid, hollow)]

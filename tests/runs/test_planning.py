@@ -4,6 +4,9 @@ import numpy as np
 import pytest
 
 from helpers import UserError, stats
+from helpers.runs import sharing
+from helpers.runs.sharing import planning
+from helpers.runs.sharing.planning import DIFFERENCE, WIDTH, Spread
 
 
 def ratio(rows):
@@ -39,7 +42,7 @@ def test_widths_are_those_planned(kind, pilot, n):
     planned, seen = [], []
     for _ in range(12):
         rows, layers = sample(pilot)
-        planned.append(float(stats.planned_width(stats.spread(rows, statistic, layers), n)))
+        planned.append(float(planning.reach(planning.spread(rows, statistic, layers), n, WIDTH)))
         rows, layers = sample(n)
         found = stats.bootstrap(rows, statistic, layers, n_resamples=400)
         seen.append(found.high - found.low)
@@ -54,22 +57,22 @@ def test_widths_in_other_numbers_of_wordings_are_those_planned(asked, wanted, fi
     chance = np.random.default_rng([asked, wanted])
     known = chance.beta(firm, firm, (2, 20_000))
     right = chance.random((asked, 20_000)) < known[0]
-    spreads = [stats.Spread(rows.mean(0).std(ddof=1), 500, 1) for rows in (right, right[::2])]
-    planned = stats.reworded(*spreads, asked, len(right[::2]), wanted)
-    seen = stats.Spread((chance.binomial(wanted, known[1]) / wanted).std(ddof=1), 500, 1)
-    widths = [float(stats.planned_width(each, 500)) for each in (planned, seen)]
+    spreads = [Spread(rows.mean(0).std(ddof=1), 500, 1) for rows in (right, right[::2])]
+    planned = planning.reworded(*spreads, asked, len(right[::2]), wanted)
+    seen = Spread((chance.binomial(wanted, known[1]) / wanted).std(ddof=1), 500, 1)
+    widths = [float(planning.reach(each, 500, WIDTH)) for each in (planned, seen)]
     assert widths[0] == pytest.approx(widths[1], rel=0.1)
 
 
 def test_the_spread_of_a_mean_is_its_standard_deviation_within_relations():
     values, relations = [0, 1, 0, 1, 1, 5, 6, 5, 6, 6], ["a"] * 5 + ["b"] * 5
-    found = stats.spread(values, strata=relations)
+    found = planning.spread(values, strata=relations)
     assert found == pytest.approx((np.sqrt(2 * 1.2 / 8), 10, 2))
 
 
 def test_a_difference_is_told_as_often_as_planned():
     chance = np.random.default_rng(5)
-    n = stats.facts_for_difference(stats.Spread(1.0, 50, 1), 0.3)
+    n = planning.fewest(Spread(1.0, 50, 1), 0.3, DIFFERENCE)
     gaps = chance.normal(0.3, 1, (2000, int(n)))
     error = gaps.std(axis=1, ddof=1) / np.sqrt(n)
     told = np.abs(gaps.mean(axis=1)) > 1.96 * error
@@ -78,11 +81,10 @@ def test_a_difference_is_told_as_often_as_planned():
 
 def test_what_cannot_be_planned():
     with pytest.raises(UserError, match="too few to plan from"):
-        stats.spread([1.0, 0.0])
+        planning.spread([1.0, 0.0])
     with pytest.raises(UserError, match="all alike"):
-        stats.spread([1.0] * 30)
-    with pytest.raises(UserError, match="above 0"):
-        stats.facts_for_width(stats.Spread(0.5, 20, 1), 0)
-    with pytest.raises(UserError, match="wordings is 0"):
-        stats.reworded(stats.Spread(0.5, 20, 1), stats.Spread(0.6, 20, 1), 4, 2, 0)
-    assert stats.facts_for_width(stats.Spread(0.5, 20, 1), 1e-4) == np.inf
+        planning.spread([1.0] * 30)
+    for bad in ({"width": 0}, {"difference": 0}, {"wordings": 0}):
+        with pytest.raises(UserError, match="is 0: give a number above 0"):
+            sharing.plan("runs", **bad)
+    assert planning.fewest(Spread(0.5, 20, 1), 1e-4, WIDTH) == np.inf
