@@ -11,11 +11,11 @@ import pytest
 from helpers import findings
 
 LINES = {  # of Python below a folder
-    "helpers": 19_400,
+    "helpers": 18_510,
     "notebooks/analysis": 8_050,
-    "book/tools": 3_340,
-    "book/_ext": 780,
-    "tests": 35_420,
+    "book/tools": 3_410,
+    "book/_ext": 820,
+    "tests": 32_050,
 }
 MEASURES = ("monitor", "knowledge_base", "latent_knowledge", "multiplicity")
 CODE, FINDINGS = 150, 8  # of a chapter

@@ -193,7 +193,8 @@ def bounds(
     nothing |= (low == high) & (n < FEW)
     nothing |= most - least <= ROUNDING * np.maximum(np.abs(least), np.abs(most))
     bias = 0.0 if centre is None else np.nanmean(filled, axis=0) - centre
-    return np.where(nothing, np.nan, low - bias), np.where(nothing, np.nan, high - bias)
+    low = np.maximum(low - bias, np.where(least >= 0, 0.0, -np.inf))  # no deviation is below 0
+    return np.where(nothing, np.nan, low), np.where(nothing, np.nan, high - bias)
 
 
 def wilson(successes: float, n: float) -> Interval:

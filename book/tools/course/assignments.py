@@ -146,7 +146,8 @@ def _notebook(week: Week, cells: Callable[[Exercise], Iterator[NotebookNode]]) -
     opening = f"# Week {week.number}\n\n{about}:\n\n" + "\n".join(titles)
     made = [new_markdown_cell(opening)]
     if any("helpers" in exercise.text + exercise.test for exercise in week.exercises):
-        made.append(new_code_cell(install_cell(templates[0]).replace('".."', '"../.."')))
+        path = install_cell(templates[0]).partition("\nfrom ")[0].replace('".."', '"../.."')
+        made.append(new_code_cell(path))  # a zip has the parts of the package that it needs
     made.append(new_code_cell(checker().rstrip()))
     made += [cell for exercise in week.exercises for cell in cells(exercise)]
     return _numbered(new_notebook(cells=made, metadata=METADATA))
