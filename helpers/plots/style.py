@@ -141,7 +141,7 @@ def empty(ax: Axes | None, reason: str) -> Axes:
 
     Examples
     --------
-    >>> [text.get_text() for text in empty(plt.gca(), "No fact counts.").texts]
+    >>> [text.get_text() for text in empty(plt.Figure().add_subplot(), "No fact counts.").texts]
     ['No fact counts.']
     """
     if ax is None:  # a figure of text would be a picture without a description
