@@ -266,10 +266,12 @@ def test_an_edit_that_changes_no_measure_is_refused(shared, packed, tmp_path, ch
     assert len(sharing.verify(signed)[1]) == 4  # whoever forges it can sign it
 
 
-def test_intervals_drawn_in_an_older_way_are_not_compared(shared, tmp_path):
-    """The measures are: an archive outlives a better interval, not a wrong figure."""
+def test_intervals_drawn_in_an_older_way_are_drawn_anew(shared, tmp_path):
+    """The measures are compared: an archive outlives a better interval, not a wrong figure."""
     older = run(lambda run: run["versions"].pop("intervals")), put("measures.2.high", 0.99)
-    assert sharing.verify(changed(shared, tmp_path, *older))
+    found = sharing.verify(changed(shared, tmp_path, *older))[0].record["runs"]["monitor"]
+    today = shared.record["runs"]["monitor"]["measures"][2]
+    assert found["measures"][2]["high"] == pytest.approx(today["high"]) < 0.99
     forged = changed(shared, tmp_path, *older, put("measures.0.estimate", 0.1))
     assert "MONITOR is reported with estimate" in refused(forged)
 
