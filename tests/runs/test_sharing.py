@@ -271,7 +271,7 @@ def test_intervals_drawn_in_an_older_way_are_drawn_anew(shared, tmp_path):
     older = run(lambda run: run["versions"].pop("intervals")), put("measures.2.high", 0.99)
     found = sharing.verify(changed(shared, tmp_path, *older))[0].record["runs"]["monitor"]
     today = shared.record["runs"]["monitor"]["measures"][2]
-    assert found["measures"][2]["high"] == pytest.approx(today["high"]) < 0.99
+    assert 0.99 > today["high"] == pytest.approx(found["measures"][2]["high"])
     forged = changed(shared, tmp_path, *older, put("measures.0.estimate", 0.1))
     assert "MONITOR is reported with estimate" in refused(forged)
 
