@@ -11,7 +11,6 @@ from zlib import crc32
 import matplotlib.pyplot as plt
 import numpy as np
 import seaborn as sns
-from IPython.display import HTML, display
 from matplotlib import font_manager
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
@@ -145,6 +144,8 @@ def empty(ax: Axes | None, reason: str) -> Axes:
     ['No fact counts.']
     """
     if ax is None:  # a figure of text would be a picture without a description
+        from IPython.display import HTML, display  # which a script does not need
+
         display(HTML(f'<p class="nothing">{escape(reason)}</p>'))
         figure, ax = plt.subplots(figsize=(WIDTH, 1.3))
         plt.close(figure)
