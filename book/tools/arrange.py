@@ -33,7 +33,7 @@ def answer_first(notebook: NotebookNode) -> NotebookNode:
     return page
 
 
-def fitting(notebook: NotebookNode, claims: Collection[str]) -> NotebookNode:
+def found_only(notebook: NotebookNode, claims: Collection[str]) -> NotebookNode:
     """Return a chapter without the cells, tagged ``when:CLAIM``, about what its run did not find.
 
     So a text or a figure that needs a known training text is left out where nobody knows it.

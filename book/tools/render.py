@@ -74,7 +74,7 @@ def place(model: str, top: Path, why: Mapping[str, str] | None = None) -> list[P
     for name, notebook in ready.items():
         told = {one.claim: one for one in found.get(name, ()) if one.decision != findings.UNDEFINED}
         said = {claim: one.sentence for claim, one in told.items()}
-        page = arrange.described(arrange.fitting(notebook, told), said)
+        page = arrange.described(arrange.found_only(notebook, told), said)
         decided = {claim: one.decision for claim, one in told.items()}
         page = arrange.titled(page, findings.wordings(name), decided)
         page = arrange.answer_first(page)

@@ -3,7 +3,7 @@
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
-from book.tools.arrange import answer_first, described, fitting, split, titled
+from book.tools.arrange import answer_first, described, found_only, split, titled
 
 
 def chapter(*more):
@@ -56,7 +56,7 @@ def test_a_chapter_without_either_stays_as_it_is():
 @pytest.mark.parametrize("make", [new_markdown_cell, new_code_cell])
 def test_a_cell_about_what_was_not_found_is_left_out(make, tags, found, kept):
     cell = make("Look at the left end.", metadata={"tags": tags})
-    page = fitting(chapter(cell), found.split())
+    page = found_only(chapter(cell), found.split())
     assert (cell in page.cells, len(page.cells)) == (kept, 4 + kept)
 
 
