@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-ANSWER, OPENING, WHEN = "answer", "opening", "when:"
+ANSWER, OPENING, WHEN, SAYS = "answer", "opening", "when:", "says:"
 TITLE = re.compile(r"^# (.+)$", flags=re.MULTILINE)
 HEADING = re.compile(r"^(##+ ).+$", flags=re.MULTILINE)
 REST = re.compile(r"^## (Exercises|Appendix)\b", flags=re.MULTILINE)
@@ -70,23 +70,15 @@ def titled(
 
 
 def described(notebook: NotebookNode, sentences: Mapping[str, str]) -> NotebookNode:
-    """Return a chapter whose figures' alternative texts end with what was found beside them.
+    """Return a chapter whose figures, tagged ``says:CLAIM``, tell what was found by their alt text.
 
-    That is the first finding after the figure in its section, or else the last before it.
+    Whoever cannot see the figure hears its message.
     """
-    page, before, figures = copy.deepcopy(notebook), "", []
+    page = copy.deepcopy(notebook)
     for cell in page.cells:
-        if cell.cell_type == "markdown":
-            if HEADING.search(cell.source):
-                before, figures = "", []
-            continue
-        told = [said for claim, said in sentences.items() if f'"{claim}"' in cell.source]
-        if image := cell.metadata.get("mystnb", {}).get("image"):
-            figures.append((image, image["alt"]))
-            image["alt"] += f" {before}".rstrip()
-        for image, alt in figures if told else ():
-            image["alt"] = f"{alt} {told[0]}"
-        before, figures = (told[-1], []) if told else (before, figures)
+        for tag in cell.metadata.get("tags", []):
+            if said := sentences.get(tag.removeprefix(SAYS)) if tag.startswith(SAYS) else None:
+                cell.metadata["mystnb"]["image"]["alt"] += f" {said}"
     return page
 
 

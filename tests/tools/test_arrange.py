@@ -1,9 +1,11 @@
 """A chapter's page begins with its answer; its appendix is another page."""
 
+import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
-from book.tools.arrange import answer_first, described, found_only, split, titled
+from book.tools.arrange import SAYS, answer_first, described, found_only, split, titled
+from helpers import findings
 
 
 def chapter(*more):
@@ -72,24 +74,20 @@ def test_a_section_is_called_by_what_its_first_finding_says(decision, shown):
     assert page.cells[0].source == "(a)=\n# Is it so?"
 
 
-@pytest.mark.parametrize(
-    ("above", "beside", "alt"),
-    [
-        ("before", "rises more", "Dots. It rises."),
-        ("", "more", "Dots. More."),
-        ("before", "", "Dots. Before."),
-        ("", "", "Dots."),
-    ],
-)
-def test_a_figure_is_described_by_what_was_found_beside_it(above, beside, alt):
-    said = {"rises": "It rises.", "more": "More.", "before": "Before.", "other": "Other."}
-    figure = new_code_cell("draw()")
-    figure.metadata = {"mystnb": {"image": {"alt": "Dots."}}}
-    first, near, rest = (
-        [new_code_cell(f'found("{claim}", x)') for claim in claims.split()]
-        for claims in (above, beside, "other")
-    )
-    cells = [*first, figure, *near, new_markdown_cell("## Next"), *rest]
-    page = described(new_notebook(cells=cells), said)
-    shown = next(cell for cell in page.cells if cell.metadata.get("mystnb"))
-    assert shown.metadata["mystnb"]["image"]["alt"] == alt
+@pytest.mark.parametrize(("tag", "alt"), [("says:rises", "Dots. It rises."), ("says:no", "Dots.")])
+def test_a_figure_is_described_by_the_finding_it_shows(tag, alt):
+    cell = new_code_cell("draw()")
+    cell.metadata = {"tags": ["answer", tag], "mystnb": {"image": {"alt": "Dots."}}}
+    notebook = new_notebook(cells=[cell, new_code_cell('found("near", x)')])
+    page = described(notebook, {"rises": "It rises.", "near": "Near."})
+    assert page.cells[0].metadata["mystnb"]["image"]["alt"] == alt
+    assert cell.metadata["mystnb"]["image"]["alt"] == "Dots."
+
+
+def test_figures_name_findings_of_their_chapter(root):
+    for path in sorted((root / "notebooks").glob("*.ipynb")):
+        cells = nbformat.read(path, 4).cells
+        tags = [tag for cell in cells for tag in cell.metadata.get("tags", [])]
+        named = {tag.removeprefix(SAYS) for tag in tags if tag.startswith(SAYS)}
+        assert named
+        assert named <= findings.wordings(path.stem).keys()
