@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 HOLDS, OPPOSITE, UNDECIDED, UNDEFINED = "holds", "opposite", "undecided", "undefined"
 FILE = "findings.json"
 CLAIMS = Path(__file__).parents[1] / "notebooks" / "claims"
-DOTTED = '<p class="note-below">Dotted bar: too few data to say.</p>'
+DOTTED = '<p class="note-below">Dotted bar: the data do not decide.</p>'
 
 
 @dataclass(frozen=True)

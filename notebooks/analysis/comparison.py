@@ -423,12 +423,6 @@ def leaders(standing: pd.DataFrame, gaps: pd.DataFrame, twins: Pairs = ()) -> pd
     return found.assign(title=[measure_named(name).title for name in found["measure"]])
 
 
-def but_for_tuning(standing: pd.DataFrame, gaps: pd.DataFrame, tuned: Pairs) -> str:
-    """Say in how many measures a model leads all but its tuned copy or its base, if any has one."""
-    k = leaders(standing, gaps, tuned)["leads"].sum()
-    return f"; in {k} only its own tuned or untuned copy stands in the way" if tuned and k else ""
-
-
 def wide(found: pd.DataFrame, measures: Iterable[str], by: str = "model") -> pd.DataFrame:
     """Lay out measures for a page, a row for each model, shares in percent."""
     some = [measure_named(name) for name in measures if name in set(found["measure"])]

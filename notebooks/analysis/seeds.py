@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -76,16 +75,6 @@ def _of_study(rows: pd.DataFrame) -> dict[tuple[str, int], pd.DataFrame]:
     return {
         key: part.set_index("item") for key, part in whole.groupby(["model", "start"], sort=False)
     }
-
-
-def largest(gaps: pd.DataFrame) -> dict[str, Any]:
-    """Return the largest of some differences, turned so that it is above 0."""
-    if gaps["estimate"].isna().all():
-        return {"first": "", "second": "", "recipe": "", **dict.fromkeys(ENDS, np.nan), "n": 0}
-    row = gaps.loc[[gaps["estimate"].abs().idxmax()]]
-    if row["estimate"].item() < 0:
-        row = comparison.negative(row).rename(columns={"first": "second", "second": "first"})
-    return row[list(gaps.columns)].iloc[0].to_dict()
 
 
 def same_facts(trained: pd.DataFrame, found: Tables) -> list[str]:

@@ -321,6 +321,14 @@ def test_the_leader_has_to_beat_every_other(rows, rival, leads):
     assert analysis.leaders(standing.assign(estimate=[0.5, np.nan, np.nan]), _gaps()).empty
 
 
+def test_a_tuned_copy_is_no_rival():
+    table = _gaps(("a", "a (chat)", "right", 0.0, 0.1), ("a", "c", "right", 0.3, 0.1))
+    standing = {"model": ["a", "a (chat)", "c"], "measure": "right", "estimate": [0.9, 0.9, 0.6]}
+    lead = analysis.leaders(pd.DataFrame(standing), table, [("a (chat)", "a")])
+    assert lead[["best", "rival", "leads"]].values.tolist() == [["a", "c", True]]
+    assert not analysis.leaders(pd.DataFrame(standing), table)["leads"].item()
+
+
 def test_the_better_side_of_a_difference_follows_the_measure():
     table = _gaps(("m", "s", "MONITOR", -0.4, 0.1), ("m", "s", "UR", 0.4, 0.1),
                   ("m", "s", "NCR", -0.4, 0.1), ("m", "s", "coverage", 0.4, 0.1))  # fmt: skip

@@ -48,17 +48,23 @@ def test_a_run_that_differs_is_named():
     trained = made(np.random.default_rng(0), lambda fact, model, start: 0.9 if start < 2 else 0.2)
     figures, gaps = seeds.compare_runs(trained, n_resamples=200)
     gaps = gaps[gaps["measure"] == "accuracy"]
-    most = seeds.largest(gaps)
-    assert most["estimate"] == pytest.approx(0.7, abs=0.12)
-    assert 0 < most["low"] < most["estimate"] < most["high"]
-    assert most["second"] == "run 3"
+    most = gaps.loc[gaps["estimate"].abs().idxmax()]
+    assert abs(most["estimate"]) == pytest.approx(0.7, abs=0.12)
+    assert most["low"] < most["estimate"] < most["high"]
+    assert most["low"] * most["high"] > 0
+    assert "run 3" in (most["first"], most["second"])
     assert len(comparison.kept(gaps)) == 4
     assert seeds.places(figures)["choice accuracy"]["atlas-s", "run 3"] == 3
 
 
+def test_the_bundled_run_of_atlas_s_is_the_best_of_its_three(monkeypatch):
+    """The front page, the tour and the chapter say so."""
+    monkeypatch.setattr(seeds, "STUDIES", STUDIES)
+    figures, _ = seeds.compare_runs(seeds.training_runs(), n_resamples=2)
+    assert seeds.places(figures).loc[("atlas-s", "run 1")].tolist() == [1, 1, 1, 1]
+
+
 def test_a_measure_that_no_run_has():
-    gaps = pd.DataFrame({name: [] for name in ("estimate", "low", "high", "first", "second", "n")})
-    assert np.isnan(seeds.largest(gaps)["estimate"])
     nothing = pd.DataFrame(columns=["recipe", "measure", "estimate"])
     assert seeds.over_runs(nothing, "atlas-s", "atlas-xs").empty
 
