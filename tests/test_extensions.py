@@ -87,9 +87,9 @@ def test_the_models_that_were_asked_are_named_by_measure(book):
         (book / "chapters" / chapter).mkdir()
         path = book / "chapters" / chapter / "run.json"
         path.write_text(json.dumps(run), encoding="utf-8")
-    by = ("<b>bold (shots) by MONITOR", "atlas-m by IC-LKE, multiplicity")
+    by = ("MONITOR: <b>bold (shots)", "IC-LKE, multiplicity: atlas-m")
     assert extension("main_findings").asked(book) == "; ".join(
-        [*by, "atlas-s, atlas-m by calibration"]
+        [*by, "asking once beside all four: atlas-s, atlas-m"]
     )
 
 
@@ -104,7 +104,7 @@ def test_a_page_shows_what_was_found_and_the_text_that_rests_on_it(book):
     app.build()
     made = (book / "html" / "index.html").read_text(encoding="utf-8")
     assert made.count("A wrong word costs 10 points.") == 2
-    assert made.count("Asked: &lt;b&gt;bold (shots) by MONITOR.") == 1
+    assert made.count("Models asked. MONITOR: &lt;b&gt;bold (shots).") == 1
     assert made.count("left out here and below") == 1
     assert "Text on <em>wrong_hint</em>" in made
     assert "Text on <em>level</em>" not in made

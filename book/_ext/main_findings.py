@@ -12,7 +12,8 @@ from helpers import findings
 from helpers.prompts import wrapping
 from helpers.studies import STUDIES
 
-MEASURED = {name: study.TITLE for name, study in STUDIES.items()} | {"calibration": "calibration"}
+MEASURED = {name: study.TITLE for name, study in STUDIES.items()}
+MEASURED["calibration"] = "asking once beside all four"
 FEWER = (
     '<p class="note-below">Sentences and figures are left out here and below where these runs '
     "asked too little to tell.</p>"
@@ -47,7 +48,7 @@ def asked(book: Path) -> str:
             one = run.get("model")
             names = [wrapping.label(one["name"], one["prompt_format"])] if one else run["models"]
             by.setdefault(", ".join(names), []).append(title)
-    return "; ".join(f"{names} by {', '.join(titles)}" for names, titles in by.items())
+    return "; ".join(f"{', '.join(titles)}: {names}" for names, titles in by.items())
 
 
 class MainFindings(SphinxDirective):
@@ -73,7 +74,7 @@ class MainFindings(SphinxDirective):
             told["fewer"] = html = html + FEWER
         if MEASURED.keys() & {chapter for chapter, _, _ in listed} and not told.get("asked"):
             told["asked"] = names = escape(asked(book))
-            html += f'<p class="note-below">Asked: {names}.</p>' if names else ""
+            html += f'<p class="note-below">Models asked. {names}.</p>' if names else ""
         return [nodes.raw("", html, format="html")]
 
 

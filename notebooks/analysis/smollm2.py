@@ -21,7 +21,7 @@ from notebooks.analysis.atlas import records
 ARCHIVE = ROOT / "results" / "smollm2.zip"
 CHAT = ROOT / "results" / "smollm2-chat.zip"  # fewer questions, in the model's chat template
 GROUPS = (0, 30, 300, 3_000, 30_000)  # occurrences in a thousand million words, from which each is
-MAIN = ("MONITOR", "base", "average", "NCR", "right", "accuracy", "self_consistency")  # measures
+MAIN = ("MONITOR", "coverage", "base", "average", "NCR", "right", "accuracy", "self_consistency")  # measures
 WORDS = {
     "right": "right answer first",
     "none": "nothing first",
@@ -108,11 +108,11 @@ def _study(shared: record.Shared, name: str) -> pd.DataFrame:
 
 
 def rising(facts: pd.DataFrame, **draws: int) -> pd.DataFrame:
-    """Return how scores go with the frequency of the name, and tell the frequent from the rare.
+    """Return how scores go with the frequency of the name, both ranked within relations.
 
     Of asking once, of each method, and of what the facts known alone keep (`facts` of `by_fact`).
-    ``what``; ``estimate, low, high, n`` (Spearman's rho); ``area`` (under the ROC curve, the more
-    frequent half of the names against the other), with its interval.
+    ``what``; ``estimate, low, high, n`` (correlation of the ranks); ``area`` (under the ROC curve, the more
+    frequent half of a relation's names against the other), with its interval.
     """
     shared = sharing.read(ARCHIVE)
     studies = {name: by_item(_study(shared, name)) for name in STUDIES}
@@ -128,10 +128,11 @@ def rising(facts: pd.DataFrame, **draws: int) -> pd.DataFrame:
     for what, score in scores.items():
         table = atlas.loc[score.index, ["relation", "subject"]].assign(score=score)
         table = table.assign(often=table["subject"].map(frequencies())).dropna()
-        table["more"] = table["often"] > table["often"].median()
+        table[["score", "often"]] = table.groupby("relation")[["score", "often"]].rank(pct=True)
+        table["more"] = table["often"] > 0.5
         rank, area = (
             stats.bootstrap(table[["score", with_]].astype(float), of, table["relation"], **draws)
-            for with_, of in (("often", stats.spearman), ("more", detection.area))
+            for with_, of in (("often", stats.pearson), ("more", detection.area))
         )
         rows.append({"what": what, **rank._asdict(), "area": tables.interval(*area[:3], digits=2)})
     return pd.DataFrame(rows)

@@ -325,7 +325,7 @@ def test_a_tuned_copy_is_no_rival():
     table = _gaps(("a", "a (chat)", "right", 0.0, 0.1), ("a", "c", "right", 0.3, 0.1))
     standing = {"model": ["a", "a (chat)", "c"], "measure": "right", "estimate": [0.9, 0.9, 0.6]}
     lead = analysis.leaders(pd.DataFrame(standing), table, [("a (chat)", "a")])
-    assert lead[["best", "rival", "leads"]].values.tolist() == [["a", "c", True]]
+    assert lead[["best", "rival", "leads"]].to_numpy().tolist() == [["a", "c", True]]
     assert not analysis.leaders(pd.DataFrame(standing), table)["leads"].item()
 
 
