@@ -21,7 +21,7 @@ from notebooks.analysis.atlas import records
 ARCHIVE = ROOT / "results" / "smollm2.zip"
 CHAT = ROOT / "results" / "smollm2-chat.zip"  # fewer questions, in the model's chat template
 GROUPS = (0, 30, 300, 3_000, 30_000)  # occurrences in a thousand million words, from which each is
-MAIN = ("MONITOR", "coverage", "base", "average", "NCR", "right", "accuracy", "self_consistency")  # measures
+MAIN = ("MONITOR", "coverage", "base", "average", "NCR", "right", "accuracy", "self_consistency")
 WORDS = {
     "right": "right answer first",
     "none": "nothing first",
@@ -111,8 +111,8 @@ def rising(facts: pd.DataFrame, **draws: int) -> pd.DataFrame:
     """Return how scores go with the frequency of the name, both ranked within relations.
 
     Of asking once, of each method, and of what the facts known alone keep (`facts` of `by_fact`).
-    ``what``; ``estimate, low, high, n`` (correlation of the ranks); ``area`` (under the ROC curve, the more
-    frequent half of a relation's names against the other), with its interval.
+    ``what``; ``estimate, low, high, n`` (correlation of the ranks); ``area`` (under the ROC curve,
+    the more frequent half of a relation's names against the other), with its interval.
     """
     shared = sharing.read(ARCHIVE)
     studies = {name: by_item(_study(shared, name)) for name in STUDIES}
