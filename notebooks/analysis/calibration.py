@@ -138,13 +138,14 @@ def lead(contest: pd.DataFrame, name: str, among: Sequence[str] = ()) -> tuple[l
     return ([behind, low, high, n] if leads else [-behind, -high, -low, n]), rival
 
 
-def how_good(lead: Sequence[float]) -> str:
-    """Say how a lead compares asking once with a measure that may be ahead by less than `MARGIN`.
+def how_good(*leads: Sequence[float]) -> str:
+    """Say how asking once compares with a measure that may be ahead by less than `MARGIN`.
 
-    >>> how_good([0.03, 0.02, 0.04, 9]), how_good([0.01, -0.01, 0.03, 9])
+    >>> how_good([0.03, 0.02, 0.04]), how_good([0.03, 0.02, 0.04], [0.01, -0.01, 0.03])
     ('better than', 'better than, or at most 0.02 worse than,')
     """
-    return "better than" if lead[1] > 0 else f"better than, or at most {MARGIN} worse than,"
+    ahead = min(lead[1] for lead in leads) > 0
+    return "better than" if ahead else f"better than, or at most {MARGIN} worse than,"
 
 
 def on_average(contest: pd.DataFrame, name: str) -> list[float]:
@@ -508,8 +509,8 @@ def once_against(found: pd.DataFrame) -> tuple[list[float], str, dict[str, str]]
     result, rival = lead(found, YARDSTICK)
     words = {"once": written(found, YARDSTICK), "best": written(found, rival)}
     ends = {"more": max(result[2], 0), "less": max(-result[1], 0)}  # not a number: no measure
-    words |= {name: f"{end:.2f}" for name, end in ends.items()}
-    return result, rival, words | {"rival": named(rival), "how": how_good(result)}
+    words |= {name: f"{np.ceil(100 * end) / 100:.2f}" for name, end in ends.items()}
+    return result, rival, words | {"rival": named(rival)}
 
 
 def how_many(
