@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 TITLE = "MONITOR"
 WRAPPED = True  # its questions may be put into any prompt format
-FOR_VERDICT = {"texts": ("right",), "control": False}
+FOR_VERDICT = {"texts": ("right", "frame0"), "control": False}  # the latter: asked once
 FIGURES = {
     "anchor": ("anchor", 1),
     "pfd": ("PFD", -1),
@@ -150,7 +150,8 @@ def facts(
         ``counted_deviation``, not numbers where the fact is not known; ``coverage`` (0 or 1);
         ``base`` and ``average``, accuracy in the base prompt and over all of the paper's prompts
         that do not say the answer; ``asked_once``, the object's probability in the base prompt, and
-        ``asked_frame1`` and so on, in every other question frame. All in [0, 1].
+        ``asked_frame1`` and so on, in every other question frame. All in [0, 1]. ``written`` is
+        what the model writes in the base prompt.
     """
     known = anchors.known_facts(answers, rule=match)
     found = monitor.fact_scores(answers, known, anchors.column_of(anchor_mode), alphas)
@@ -168,7 +169,8 @@ def facts(
         once = answers[answers["variant"] == frame].set_index("item")["logprobs"]
         column = "asked_once" if frame == "frame0" else f"asked_{frame}"
         found[column] = np.exp(found["item"].map(once).map(np.sum))
-    return found
+    base = answers[answers["variant"] == "frame0"].set_index("item")["text"]
+    return found.assign(written=found["item"].map(base))
 
 
 def verdict(facts: pd.DataFrame, firm: float = FIRM) -> pd.DataFrame:

@@ -18,6 +18,7 @@ from notebooks.analysis.exposure_levels import ATLAS, CONTRASTS, OFTEN, SELDOM, 
 __all__ = ["OFTEN", "SELDOM", "SHOWN", "of"]
 TITLES = {name: study.TITLE for name, study in STUDIES.items()}  # of each study's method
 MARGIN = 0.02  # of an area: what counts as better at all
+ALARMS = 0.05  # the share of false alarms at which methods are compared
 NOTHING = (float("nan"),) * 3
 NOTHING_ASKED = "Too few facts of the panel were asked by all methods."
 SLOPE = "log odds a doubling"
@@ -137,13 +138,14 @@ def lead(contest: pd.DataFrame, name: str, among: Sequence[str] = ()) -> tuple[l
     return ([behind, low, high, n] if leads else [-behind, -high, -low, n]), rival
 
 
-def how_good(lead: Sequence[float]) -> str:
-    """Say how a lead compares asking once with a measure that may be ahead by less than `MARGIN`.
+def how_good(*leads: Sequence[float]) -> str:
+    """Say how asking once compares with a measure that may be ahead by less than `MARGIN`.
 
-    >>> how_good([0.03, 0.02, 0.04, 9]), how_good([0.01, -0.01, 0.03, 9])
-    ('better than', 'no worse, by 0.02 or more, than')
+    >>> how_good([0.03, 0.02, 0.04]), how_good([0.03, 0.02, 0.04], [0.01, -0.01, 0.03])
+    ('better than', 'better than, or at most 0.02 worse than,')
     """
-    return "better than" if lead[1] > 0 else f"no worse, by {MARGIN} or more, than"
+    ahead = min(lead[1] for lead in leads) > 0
+    return "better than" if ahead else f"better than, or at most {MARGIN} worse than,"
 
 
 def on_average(contest: pd.DataFrame, name: str) -> list[float]:
@@ -291,7 +293,6 @@ def contest(
     truth: pd.Series,
     measure: Measure,
     strata: pd.Series,
-    higher: bool = True,
     scale: Mapping[tuple[str, str], float] | None = None,
     n_resamples: int = 1000,
     seed: int = 0,
@@ -331,45 +332,42 @@ def contest(
         rows["low"], rows["high"] = own(estimates, draws, values)
     else:
         rows["low"], rows["high"] = stats.bounds(draws, len(values), layers)
-    sign = 1 if higher else -1
     for places in rows.groupby("model").indices.values():
-        best = places[np.nan_to_num(sign * estimates[places], nan=-np.inf).argmax()]
-        behind = sign * (draws[:, [best]] - draws[:, places])
-        rows.loc[places, "behind"] = sign * (estimates[best] - estimates[places])
+        best = places[np.nan_to_num(estimates[places], nan=-np.inf).argmax()]
+        behind = draws[:, [best]] - draws[:, places]
+        rows.loc[places, "behind"] = estimates[best] - estimates[places]
         low, high = stats.bounds(behind, len(values), layers)
         rows.loc[places, "behind_low"], rows.loc[places, "behind_high"] = low, high
     rows["tied"] = ~(rows["behind_low"] > 0)
     return rows[COLUMNS]
 
 
-Contests = Mapping[str, tuple[str, bool, pd.DataFrame]]  # question: figure, higher is better
+Contests = Mapping[str, tuple[str, pd.DataFrame]]  # question: the figure, and who has which
 
 
 def lines(contests: Contests, levels: Levels = ATLAS) -> pd.DataFrame:
-    """Tell for each question which method answers it best, from its contest."""
+    """Tell for each question which method answers it best, and how far the others are from it."""
     rows = []
-    for question, (figure, higher, found) in contests.items():
+    for question, (figure, found) in contests.items():
         mean = found[found["model"] == "mean"].set_index("method")
-        short = {name: name.removeprefix(f"{YARDSTICK}, ") for name in mean.index}
-        cells = {
-            name: f"{short[name]} {tables.interval(row.estimate, row.low, row.high, digits=2)}"
+        less = {
+            name: f"{name} {tables.interval(-row.behind, -row.behind_high, -row.behind_low, 2)}"
             for name, row in mean.iterrows()
         }
-        leading, others = ranking(found, higher)
-        best = cells[leading[0]] if leading else "n/a"
-        row = {"question": question, "figure": figure, "best": best}
-        row["tied with it"] = "; ".join(map(cells.get, leading[1:])) or "–"
-        behind = (f"{short[name]} {mean.loc[name, 'estimate']:.2f}" for name in others)
-        row["behind"] = "; ".join(behind) or "–"
+        leading, others = ranking(found)
+        best = f"{leading[0]} {written(found, leading[0])}" if leading else "n/a"
+        row = {"question": f"{question} ({figure})", "best": best}
+        row["tied, less the best"] = "; ".join(map(less.get, leading[1:])) or "–"
+        row["others, less the best"] = "; ".join(map(less.get, others)) or "–"
         rows.append(row | {"n": int(mean["n"].max()) if len(mean) else 0})
-    table = pd.DataFrame(rows).set_index("question")
-    return table.assign(figure=table["figure"].replace(levels.labels, regex=True))
+    table = pd.DataFrame(rows).replace({"question": levels.labels}, regex=True)
+    return table.set_index("question")
 
 
-def ranking(found: pd.DataFrame, higher: bool = True) -> tuple[list[str], list[str]]:
+def ranking(found: pd.DataFrame) -> tuple[list[str], list[str]]:
     """Name the methods that lead a contest on average over models, and the rest, best first."""
     mean = found[(found["model"] == "mean") & found["estimate"].notna()]
-    mean = mean.sort_values("estimate", ascending=not higher)
+    mean = mean.sort_values("estimate", ascending=False)
     tied = mean["tied"].astype(bool)
     return list(mean.loc[tied, "method"]), list(mean.loc[~tied, "method"])
 
@@ -419,16 +417,49 @@ def doses(plain: pd.DataFrame, levels: Levels = ATLAS) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns)
 
 
-def areas(table: pd.DataFrame, column: str, contrast: str, **draw: int) -> pd.DataFrame:
+def areas(
+    table: pd.DataFrame,
+    column: str,
+    contrast: str,
+    measure: Measure = detection.area,
+    ties_of: str = "",
+    **draw: int,
+) -> pd.DataFrame:
     """Measure how well a column tells facts of different exposure apart, method by method.
 
-    Facts are drawn anew within the two groups, so that neither changes its size.
+    Facts are drawn anew within the two groups, so that neither changes its size. Asking once may be
+    given the values of another method, in its own order: then it is tied as often as that one.
     """
     rows = table[table[contrast].notna()]
     wide = spread(rows, column)
+    for model, method in wide.columns:
+        if method == YARDSTICK and (model, ties_of) in wide:
+            place = wide[model, method].rank(method="first").astype(int) - 1
+            wide[model, method] = np.sort(wide[model, ties_of])[place]
     label = truth(rows, wide.index, contrast)
-    found = contest(wide, label, detection.area, label, **draw)
+    found = contest(wide, label, measure, label, **draw)
     return found.assign(contrast=contrast)
+
+
+def sensitivity(values: np.ndarray) -> np.ndarray:
+    """Compute the share of the facts above that are found where `ALARMS` of those below are, too.
+
+    Of scores tied at the threshold such a part counts that the share is met.
+
+    >>> scores = np.array([[3.0, 1], [1.0, 1], [2.0, 0], [0.0, 0]])
+    >>> float(sensitivity(scores)), float(sensitivity(np.minimum(scores, [[2.0, 1.0]])))
+    (0.5, 0.05)
+    """
+    score, above = values[..., 0], values[..., 1] > 0
+    below = np.sort(np.where(above, -np.inf, score), axis=-1)[..., ::-1]
+    alarms = ALARMS * (~above).sum(axis=-1, keepdims=True)
+    place = np.maximum(np.ceil(alarms), 1).astype(int) - 1
+    limit = np.take_along_axis(below, place, axis=-1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        over, tied = ((x).sum(-1, keepdims=True) for x in (below > limit, below == limit))
+        found = (score > limit) + (score == limit) * (alarms - over) / tied
+        share = (found * above).sum(-1) / above.sum(-1)
+    return np.where((~above).any(-1), share, np.nan)
 
 
 def parts(table: pd.DataFrame) -> pd.DataFrame:
@@ -449,6 +480,16 @@ def once(table: pd.DataFrame, ways: Mapping[str, str]) -> pd.DataFrame:
     return pd.concat(rows, ignore_index=True)
 
 
+def answered(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the verdicts of asking once: whether what a model writes is right, or is false."""
+    rows = table[table["method"] == TITLES["monitor"]].assign(method=YARDSTICK)
+    rows = rows.reindex(columns=list(dict.fromkeys([*rows, "written", "base", "false_object"])))
+    texts = (rows[name].astype(object).fillna("") for name in ("written", "false_object"))
+    pairs = zip(*texts)
+    wrong = [float(canonical.same_answer(said, [no])) if no else np.nan for said, no in pairs]
+    return rows.assign(known=rows["base"], misled=wrong).dropna(subset="known")
+
+
 def fresh(plain: pd.DataFrame, levels: Levels = ATLAS, **draw: int) -> pd.DataFrame:
     """Measure the areas of asking once in each unread wording, contrast by contrast."""
     rows = once(plain, UNREAD)
@@ -456,14 +497,20 @@ def fresh(plain: pd.DataFrame, levels: Levels = ATLAS, **draw: int) -> pd.DataFr
     return pd.concat(found, ignore_index=True)
 
 
-def unread_lead(found: pd.DataFrame) -> tuple[list[float], dict[str, str]]:
-    """Return the lead of the better unread wording over the best measure, and what to say of it."""
-    mean = found[(found["model"] == "mean") & found["method"].isin(UNREAD)]
-    each = mean.sort_values("estimate", ascending=False, kind="stable")
-    first = each["method"].iloc[0] if len(each) else ""
-    result, rival = lead(found[~found["method"].isin(each["method"].iloc[1:])], first)
-    said = " and ".join(f"{value:.2f}" for value in each["estimate"])
-    return result, {"areas": said, "rival": named(rival), "best": written(found, rival)}
+def by_wording(plain: pd.DataFrame) -> pd.DataFrame:
+    """Return all scores, asking once being in each unread wording: its mean is over these, too."""
+    rows = once(plain, UNREAD)
+    model = rows["model"] + rows["method"].str.removeprefix(YARDSTICK)
+    return pd.concat([plain, rows.assign(model=model, method=YARDSTICK)], ignore_index=True)
+
+
+def once_against(found: pd.DataFrame) -> tuple[list[float], str, dict[str, str]]:
+    """Return the lead of asking once over the best measure, that one, and the words to tell it."""
+    result, rival = lead(found, YARDSTICK)
+    words = {"once": written(found, YARDSTICK), "best": written(found, rival)}
+    ends = {"more": max(result[2], 0), "less": max(-result[1], 0)}  # not a number: no measure
+    words |= {name: f"{np.ceil(100 * end) / 100:.2f}" for name, end in ends.items()}
+    return result, rival, words | {"rival": named(rival)}
 
 
 def how_many(
@@ -481,11 +528,24 @@ def how_many(
     return _with_width(pd.DataFrame(rows, columns=columns))
 
 
-def all_four(by_how_many: pd.DataFrame, levels: Levels) -> list[float]:
-    """Return the share of facts of the lowest group that all methods call known."""
-    rows = by_how_many[by_how_many["read"] == next(iter(levels.groups))]
-    row = rows[rows["measure"] == f"by {len(STUDIES)}"][ESTIMATE]
-    return row.iloc[0].tolist() if len(row) else [*NOTHING, 0]
+def all_four(known: pd.DataFrame, **draw: int) -> tuple[stats.Interval, dict[str, str]]:
+    """Return the share of facts that all methods call known, less what independence would give.
+
+    That is the product of the methods' shares; all are means over models.
+    """
+    sizes = known.columns.get_level_values("model").value_counts(sort=False).to_numpy()
+    ends = np.cumsum(sizes)[:-1]
+
+    def shares(values: np.ndarray) -> list[np.ndarray]:
+        each = np.split(values, ends, axis=-1)
+        both = [x.all(axis=-1).mean(axis=-1) for x in each], [x.mean(-2).prod(-1) for x in each]
+        return [np.mean(found, axis=0) for found in both]
+
+    if known.empty:
+        return stats.Interval(*NOTHING, 0), {"all": "", "chance": ""}
+    values = known.to_numpy(dtype=float)
+    found = stats.bootstrap(values, lambda drawn: np.subtract(*shares(drawn)), **draw)
+    return found, {n: f"{100 * x:.1f}" for n, x in zip(("all", "chance"), shares(values))}
 
 
 def tokens(used: pd.DataFrame) -> pd.DataFrame:
@@ -527,24 +587,25 @@ def questions(
     """
     scored = pd.concat([plain, once(plain, PLAIN | UNREAD)])
     found = {
-        question: (f"area, {contrast}", True, areas(scored, "score", contrast, **draw))
+        question: (f"area, {contrast}", areas(scored, "score", contrast, **draw))
         for question, contrast in zip(levels.questions, CONTRASTS)
     }
-    never = rates(plain[plain[SHOWN] == 0], "known", draw | {"higher": False})
-    found[levels.questions[-1]] = levels.alarm, False, never
+    alike = areas(scored, "score", SHOWN, sensitivity, **draw)
+    found[levels.questions[-1]] = f"share found at {ALARMS:.0%} false alarms", _with_width(alike)
     keyless = areas(plain, "blind", SHOWN, **draw)
-    found["What if there is no answer key?"] = "area of the keyless score", True, keyless
+    found["What if there is no answer key?"] = "area of the keyless score", keyless
     if levels is ATLAS:
-        wrong = rates(told[told["false_exposures"] > told["exposures"]], "misled", draw)
-        found["Does the model hold the false belief?"] = "false object named", True, wrong
+        wrong = told[told["false_exposures"] > told["exposures"]]
+        wrong = rates(pd.concat([wrong, answered(wrong)]), "misled", draw)
+        found["Does the model hold the false belief?"] = "false object named", wrong
     shown = spread(plain, "known")
     read = truth(plain, shown.index, SHOWN)
     per_thousand: Mapping = (1000 / price["forwarded"]).to_dict()
     bits = contest(shown, read, agreement.information, read, scale=per_thousand, **draw)
-    return found | {BY_TOKEN: ("bits per 1,000 tokens forwarded", True, bits)}
+    return found | {BY_TOKEN: ("bits per 1,000 tokens forwarded", bits)}
 
 
-def rates(table: pd.DataFrame, column: str, draw: dict[str, int | bool]) -> pd.DataFrame:
+def rates(table: pd.DataFrame, column: str, draw: dict[str, int]) -> pd.DataFrame:
     """Hold a contest of mean verdicts on some facts, with `draw` for `contest`."""
     wide = spread(table, column)
     one = pd.Series(1.0, index=wide.index)
@@ -587,7 +648,7 @@ def comparisons(
     few = tokens(used)["forwarded"].groupby("method").mean()
     if len(few):
         label = f"bits per 1,000 tokens: {few.idxmin()}, less the next"
-        yield label, lead(asked[BY_TOKEN][2], str(few.idxmin()))[0], 0.0
+        yield label, lead(asked[BY_TOKEN][1], str(few.idxmin()))[0], 0.0
 
 
 def listed(
@@ -639,8 +700,8 @@ def metrics(
 ) -> pd.DataFrame:
     """Return all figures of the chapter as the rows that its run saves."""
     pairs = agreements["first"] + " and " + agreements["second"]
-    unread = found[found["method"].isin(UNREAD)].assign(measure="area, other wording")
+    unread = found[found["contrast"] == SHOWN].assign(measure="area, other wording")
     named = agreements.assign(model="mean", method=pairs)
-    rows = [rows.assign(measure=name) for name, _, rows in asked.values()]
+    rows = [rows.assign(measure=name) for name, rows in asked.values()]
     columns = ["model", "method", "measure", "estimate", "low", "high", "n"]
     return pd.concat([*rows, unread, doses, named])[columns]

@@ -118,15 +118,16 @@ def firsts(listed: pd.DataFrame, prompted: pd.DataFrame) -> pd.DataFrame:
     return both.loc[both["variant"].isin(["IC-LKE", "HGP1", "MMP1"]), list(lists.COLUMNS)]
 
 
-def two_groups(groups: Mapping[str, pd.DataFrame], chance: float) -> Axes:
+def two_groups(groups: Mapping[str, pd.DataFrame], chance: float, chosen: str) -> Axes:
     """Draw the accuracy of ways of asking in groups, and guessing as a dashed line.
 
     The first column of a group names its ways; numbers are numbers of examples.
     """
-    rows = []
+    rows, names = [], JOINED | {1: "1 example", chosen: f"{chosen} (chosen)"}
     for what, table in groups.items():
-        ways = table.iloc[:, 0].replace(JOINED)
-        label = ways.map(lambda way: way if isinstance(way, str) else f"{way} examples")
+        label = [
+            names.get(n, n if isinstance(n, str) else f"{n} examples") for n in table.iloc[:, 0]
+        ]
         rows.append(table.assign(what=what, label=label))
     ax = primitives.dots(pd.concat(rows), by="what", xlabel="accuracy", share=True)
     if ax.get_lines():
@@ -147,6 +148,31 @@ def ranked_and_written(ways: pd.DataFrame, texts: pd.DataFrame, way: str) -> pd.
     """Stack what was ranked first and what was written after the same prompts of a way (``by``)."""
     both = pd.concat([ways.assign(by="ranked"), texts.assign(by="written")])
     return both[(both["way"] == way) & both["variant"].isin(texts["variant"])]
+
+
+def written_after(
+    ways: pd.DataFrame, texts: pd.DataFrame, control: str = "HGP", **draws: int
+) -> dict[str, str]:
+    """Write how many percent of the truths rank first after a list, and how many are written.
+
+    And the control, in points: how many more rank first than are written after a sentence, and how
+    many more are written after the list than after the sentence.
+    """
+    after = (ranked_and_written(ways, texts, control), "by", "ranked", "written")
+    each = {
+        "control": paired(*after, **draws),
+        "list": paired(texts, "way", "IC-LKE", control, **draws),
+    }
+    words = {name: tables.interval(*found[:3], 1, 100) for name, found in each.items()}
+    listed = ranked_and_written(ways, texts, "IC-LKE")
+    return words | rates(listed, "by", ranked="ranked", written="written")
+
+
+def ends(truth: pd.DataFrame, often: int = 8) -> dict[str, str]:
+    """Write how many percent are right of facts never stated, and of those stated most often."""
+    groups = {"never": truth["exposures"] == 0, "stated": truth["exposures"] > often}
+    shares = {name: truth.loc[rows, "right"].mean() for name, rows in groups.items()}
+    return {name: tables.interval(share, None, None, 1, 100) for name, share in shares.items()}
 
 
 def reliability(scores: pd.DataFrame, bins: int = 10) -> pd.DataFrame:

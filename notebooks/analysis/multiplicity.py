@@ -4,7 +4,7 @@
 training should lead to; ``draws`` are ``n_resamples`` and ``seed`` of the bootstrap.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import combinations
@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from helpers import datasets, models, probing, published, stats
@@ -222,20 +223,51 @@ def divided(scores: pd.DataFrame, by: str, groups: Mapping[Any, str]) -> pd.Data
 
 
 def unplanted(wrong: pd.DataFrame, lesson: pd.Series) -> str:
-    """Say how many errors are steady of those about facts not stated wrongly, if some are such."""
-    rest = wrong[~wrong["item"].map(lesson).str.startswith("taught").eq(True)]
-    share = f"{100 * rest['error'].mean():.1f} % of the {len(rest)}"
-    return f", and {share} about facts never stated wrongly" * (0 < len(rest) < len(wrong))
+    """Say how many errors are steady about facts stated wrongly, and about the others."""
+    planted = wrong["item"].map(lesson).str.startswith("taught").eq(True)
+    some, rest = wrong.loc[planted, "error"], wrong.loc[~planted, "error"]
+    if some.empty or rest.empty:
+        return ""
+    share = tables.interval(*stats.wilson(rest.sum(), len(rest))[:3], 1, 100)
+    return (
+        f": {some.sum():.0f} of the {len(some)} about facts that training also stated wrongly, and "
+        f"{share} % of the {len(rest)} others"
+    )
 
 
-def beside_default(marks: pd.DataFrame) -> pd.DataFrame:
+def left_out(focus: str, known: pd.DataFrame | None) -> tuple[int, ...]:
+    """Return the wordings among the prompts that the training of a bundled model left out."""
+    return datasets.HELD_OUT if focus == "frames" and known is not None else ()
+
+
+def worst(marks: pd.DataFrame, unread: Sequence[int] = ()) -> dict[str, str]:
+    """Name the prompt of least accuracy, and write the deviation over the others, in points."""
+    name = int(marks.mean().idxmin())
+    rest = accuracy.over_prompts(marks.drop(columns=name).to_numpy(dtype=float), "deviation")
+    said = f"prompt {name}" + " (a wording that training left out)" * (name in unread)
+    return {"worst": said, "rest": f"{100 * float(rest):.1f}"}
+
+
+def controls(
+    close: pd.DataFrame, items: pd.DataFrame, r: int, tau: float, replacement: bool, **_: str
+) -> dict[str, str]:
+    """Write how many answers are steady about facts read, and by guessing among the options."""
+    read = close.loc[close["lesson"].str.startswith("shown").eq(True), "class"] != "randomness"
+    sizes = items["options"].map(len).to_numpy()
+    guesses = np.random.default_rng(0).integers(np.resize(sizes, 10_000)[:, None], size=(10_000, r))
+    alike = multiplicity.self_consistency(guesses, replacement) >= tau
+    return percents(read=read, guessed=alike) | {"n_read": str(len(read))}
+
+
+def beside_default(marks: pd.DataFrame, unread: Sequence[int] = ()) -> pd.DataFrame:
     """Cross the marks of every prompt with those of the default one, as shares."""
     others = marks.columns[1:]
     shares = {
         name: [((marks[0] == one) & (marks[other] == two)).mean() for other in others]
         for (one, two), name in MARKS.items()
     }
-    return pd.DataFrame(shares, index=[f"prompt {other}" for other in others])
+    names = [f"prompt {other}" + ", unread wording" * (other in unread) for other in others]
+    return pd.DataFrame(shares, index=names)
 
 
 def by_threshold(close: pd.DataFrame, correct_by: str, **draws: int) -> pd.DataFrame:
@@ -294,9 +326,9 @@ def apart(values: pd.Series, first: pd.Series, **draws: int) -> stats.Interval:
     return unless_alone(gap(values, first, **draws), first)
 
 
-def percents(**groups: pd.DataFrame) -> dict[str, str]:
-    """Write the share of steady errors of each group."""
-    return {name: f"{100 * rows['error'].mean():.1f}" for name, rows in groups.items()}
+def percents(**groups: npt.ArrayLike) -> dict[str, str]:
+    """Write the mean of each group's shares in percent."""
+    return {name: f"{100 * np.mean(shares):.1f}" for name, shares in groups.items() if len(shares)}
 
 
 def most_apart() -> float:

@@ -1,7 +1,5 @@
 """Paired comparisons of methods, and the analyses that are made of them."""
 
-from dataclasses import replace
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -43,12 +41,9 @@ def test_a_contest_finds_who_is_ahead_and_who_is_the_same():
     np.testing.assert_allclose(mean["estimate"], both[mean.index])
 
 
-def test_lower_may_be_better_and_figures_may_be_scaled():
+def test_figures_may_be_scaled():
     wide, truth = _table()
     wide = (wide > 1).astype(float)
-    found = analysis.contest(wide, truth, _mean, truth, higher=False, n_resamples=100)
-    mean = found[found["model"] == "mean"]
-    assert mean.loc[mean["behind"] == 0, "estimate"].item() == mean["estimate"].min()
     scale = {key: 10.0 for key in wide.columns}
     tenfold = analysis.contest(wide, truth, _mean, truth, scale=scale, n_resamples=100)
     plain = analysis.contest(wide, truth, _mean, truth, n_resamples=100)
@@ -69,8 +64,8 @@ def test_without_facts_there_is_no_contest():
     nothing = pd.Series(dtype=float)
     found = analysis.contest(pd.DataFrame(), nothing, _mean, nothing)
     assert found.empty
-    table = analysis.lines({"Who?": ("area", True, found)})
-    assert table.loc["Who?", ["best", "n"]].tolist() == ["n/a", 0]
+    table = analysis.lines({"Who?": ("area", found)})
+    assert table.loc["Who? (area)", ["best", "n"]].tolist() == ["n/a", 0]
 
 
 def test_an_undefined_figure_has_no_best_method():
@@ -79,7 +74,7 @@ def test_an_undefined_figure_has_no_best_method():
     assert found[["estimate", "low", "high", "behind"]].isna().all(axis=None)
     assert found["tied"].all()
     assert analysis.ranking(found) == ([], [])
-    assert analysis.lines({"Who?": ("area", True, found)}).loc["Who?", "best"] == "n/a"
+    assert analysis.lines({"Who?": ("area", found)}).loc["Who? (area)", "best"] == "n/a"
 
 
 def test_one_fact_has_no_interval():
@@ -140,11 +135,35 @@ def test_how_many_sums_to_one_and_never_lacks_width():
     sums = found.groupby("read")["estimate"].sum()
     np.testing.assert_allclose(sums, 1)
     assert (found["high"] > found["low"]).all()
-    rare, named = (
-        found.replace({"read": {"never": "rare"}}),
-        replace(ATLAS, groups={"rare": (0, 0)}),
-    )
-    assert analysis.all_four(rare, named) == analysis.all_four(found, ATLAS)
+
+
+def test_what_all_call_known_is_compared_with_methods_that_err_by_themselves():
+    same, apart = [1.0] * 5 + [0.0] * 5, [1.0, 0.0] * 5
+    columns = {("s", "a"): same, ("s", "b"): same, ("m", "a"): same, ("m", "b"): apart}
+    wide = pd.DataFrame(columns).rename_axis(columns=["model", "method"])
+    found, words = analysis.all_four(wide, n_resamples=50)
+    assert found.estimate == pytest.approx((0.5 + 0.3) / 2 - 0.25)
+    assert words == {"all": "40.0", "chance": "25.0"}
+    assert np.isnan(analysis.all_four(wide.head(0))[0].estimate)
+
+
+def test_asking_once_names_what_the_model_writes():
+    table = pd.DataFrame({
+        "method": ["MONITOR"] * 3 + ["IC-LKE"], "base": [1.0, 0.0, 0.0, np.nan],
+        "written": [" Peru", " Chile.", " Cuba", None],
+        "false_object": ["Chile", "Chile", np.nan, "Chile"]})  # fmt: skip
+    found = analysis.answered(table)
+    assert found["known"].tolist() == [1, 0, 0]
+    np.testing.assert_array_equal(found["misled"], [0, 1, np.nan])
+    assert analysis.answered(table.drop(columns=["base", "written"])).empty
+
+
+def test_as_many_are_found_as_the_share_of_false_alarms_allows():
+    values = np.array([[x, 0] for x in range(40)] + [[x, 1] for x in (38.5, 37.5, 5)], dtype=float)
+    assert analysis.sensitivity(values) == pytest.approx(1 / 3)  # two of forty may be above
+    assert np.isnan(analysis.sensitivity(values[40:]))
+    ties = np.array([[1, 0]] * 10 + [[0, 0]] * 10 + [[1, 1], [0, 1]], dtype=float)
+    assert analysis.sensitivity(ties) == pytest.approx(0.1 / 2)  # one of the ten that are tied
 
 
 def test_beliefs_by_lesson():
@@ -195,21 +214,31 @@ def test_a_lead_is_over_the_best_other_method(rows, lead, rival):
     assert (found[3], other) == (168 if rival else 0, rival)
 
 
-UNREAD, OTHER = "asked once, other wording A", ("asked once, other wording B", 0.5, 0.4, 0.3, 0.5)
-
-
 @pytest.mark.parametrize(
-    ("rows", "lead", "words"),
+    ("rows", "lead", "ends"),
     [
-        ([(UNREAD, 0.8, 0.1, 0.04, 0.16), OTHER, AHEAD], [-0.1, -0.16, -0.04], "0.80 and 0.50"),
-        ([(UNREAD, 0.8, 0, 0, 0), OTHER, LIST], [0.2, 0.1, 0.3], "0.80 and 0.50"),
-        ([AHEAD, LIST], [nan] * 3, ""),
+        ([("asked once", 0.8, 0.1, -0.04, 0.16), AHEAD], [-0.1, -0.16, 0.04], ["0.04", "0.16"]),
+        ([ONCE, LIST], [0.2, 0.1, 0.3], ["0.30", "0.00"]),
+        ([AHEAD, LIST], [nan] * 3, ["nan", "nan"]),
     ],
 )
-def test_the_better_of_the_unread_wordings_is_compared_with_the_best_measure(rows, lead, words):
-    found, said = analysis.unread_lead(contest(*rows))
+def test_asking_once_is_told_to_be_so_much_better_and_worse_at_most(rows, lead, ends):
+    found, _, said = analysis.once_against(contest(*rows))
     np.testing.assert_allclose(found[:3], lead)
-    assert said["areas"] == words
+    assert [said["more"], said["less"]] == ends
+
+
+def test_unread_wordings_count_with_their_mean_and_ties_make_asking_once_as_coarse():
+    table = _gathered().assign(asked_frame5=lambda t: t["score"], asked_frame6=0.5)
+    plain = table[table["model"] == "atlas-s"]
+    found = analysis.areas(analysis.by_wording(plain), "score", SHOWN, n_resamples=20)
+    mean = found[found["model"] == "mean"].set_index("method")["estimate"]
+    assert mean["asked once"] == pytest.approx((mean["MONITOR"] + 0.5) / 2)
+    scored = pd.concat([plain, analysis.once(plain, analysis.PLAIN)])
+    scored["score"] = scored["score"].where(scored["method"] != "IC-LKE", scored["score"].round())
+    coarse = analysis.areas(scored, "score", SHOWN, ties_of="IC-LKE", n_resamples=20)
+    coarse = coarse[coarse["model"] == "mean"].set_index("method")["estimate"]
+    assert 0.5 < coarse["asked once"] < mean["MONITOR"]
 
 
 @pytest.mark.parametrize(
@@ -253,7 +282,7 @@ def test_what_is_compared_without_a_sentence_names_its_control():
     parts = contest(("MONITOR: anchor", 0.9, 0, 0, 0), ("MONITOR: deviation", 0.6, 0.3, 0.2, 0.4))
     used = pd.DataFrame({"model": "m", "chapter": ["monitor", "latent_knowledge"],
                          "n_facts": 10, "tokens": [500, 900], "forwarded": [200, 90]})  # fmt: skip
-    asked = {analysis.BY_TOKEN: ("bits", True, contest(LIST, AHEAD))}
+    asked = {analysis.BY_TOKEN: ("bits", contest(LIST, AHEAD))}
     rows = analysis.comparisons(
         pd.concat(found), contest(AHEAD, LIST), parts.assign(contrast=SHOWN), asked, used
     )

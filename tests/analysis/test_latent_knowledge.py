@@ -108,6 +108,23 @@ def test_ranked_and_written_are_of_the_same_prompts():
     assert found.estimate == 1 - ways.loc[ways["variant"] == "HGP1", "right"].mean()
 
 
+def test_writing_after_a_list_stands_beside_writing_after_a_sentence():
+    items = {"relation": "P1", "item": list("abcd")}
+    made = {"IC-LKE": ([1, 1, 1, 0], [1, 0, 0, 0]), "HGP": ([1, 1, 0, 0], [1, 1, 1, 0])}
+    ways, texts = (
+        pd.concat([pd.DataFrame({**items, "way": way, "variant": f"{way}1", "right": marks[place]})
+                   for way, marks in made.items()]) for place in (0, 1))  # fmt: skip
+    said = analysis.written_after(ways, texts, n_resamples=50)
+    assert (said["ranked"], said["written"]) == ("75.0", "25.0")
+    assert [said[name].split()[0] for name in ("control", "list")] == ["-25.0", "-50.0"]
+
+
+def test_accuracy_is_told_of_facts_never_stated_and_often():
+    truth = pd.DataFrame({"exposures": [0, 0, 4, 8, 16, 256], "right": [1.0, 0, 1, 1, 1, 1]})
+    assert analysis.ends(truth) == {"never": "50.0", "stated": "100.0"}
+    assert analysis.ends(truth[1:2]) == {"never": "0.0", "stated": "undefined"}
+
+
 def confident(n=200, seed=0):
     random = np.random.default_rng(seed)
     scores = table(n, ["ic"], seed).assign(top=random.uniform(0.01, 0.99, n))
@@ -131,11 +148,11 @@ def test_figures_draw_what_the_tables_hold():
     brier = ((scores["top"] - scores["right"]) ** 2).mean()
     assert ax.get_title(loc="left") == f"Brier score {brier:.3f}"
     assert analysis.reliability_diagram(scores[:0]).texts
-    rows = pd.DataFrame({"examples": [0, 5], "estimate": [0.1, 0.4], "low": 0.0, "high": 0.5})
+    rows = pd.DataFrame({"examples": [0, 1], "estimate": [0.1, 0.4], "low": 0.0, "high": 0.5})
     named = pd.DataFrame({"separator": ["space"], "estimate": 0.3, "low": 0.2, "high": 0.4})
-    ax = analysis.two_groups({"number": rows, "separator": named}, 0.05)
+    ax = analysis.two_groups({"number": rows, "separator": named}, 0.05, "space")
     labels = [label.get_text() for label in ax.get_yticklabels()]
-    assert labels == ["0 examples", "5 examples", "space"]
+    assert labels == ["0 examples", "1 example", "space (chosen)"]
     assert ax.get_lines()[-1].get_xdata() == [0.05, 0.05]
     plt.close("all")
 

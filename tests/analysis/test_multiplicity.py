@@ -74,10 +74,34 @@ def test_classes_of_right_and_wrong_answers_are_their_shares():
 
 
 def test_errors_about_facts_never_stated_wrongly_are_counted_apart():
-    wrong = pd.DataFrame({"item": list("abc"), "error": [1.0, 1.0, 0.0]})
-    lesson = pd.Series(["taught wrong", "never shown", "shown 64+"], index=list("abc"))
-    assert analysis.unplanted(wrong, lesson).startswith(", and 50.0 % of the 2 about facts never")
-    assert analysis.unplanted(wrong, lesson[1:]) == analysis.unplanted(wrong[:1], lesson) == ""
+    wrong = pd.DataFrame({"item": [f"q{n}" for n in range(52)], "error": 0.0})
+    wrong.loc[[*range(17), *range(19, 39)], "error"] = 1.0
+    lesson = pd.Series(["taught wrong"] * 19 + ["never shown"] * 33, index=wrong["item"])
+    said = analysis.unplanted(wrong, lesson)
+    assert said.startswith(": 17 of the 19 about facts that training also stated wrongly")
+    assert said.endswith("60.6 [43.7, 75.3] % of the 33 others")  # Wilson's
+    assert analysis.unplanted(wrong, lesson[19:]) == analysis.unplanted(wrong[:9], lesson) == ""
+
+
+def test_the_prompt_of_least_accuracy_is_named_and_left_out():
+    marks = pd.DataFrame([[1, 1, 1, 0], [1, 0, 1, 0], [1, 0, 0, 0], [1, 1, 0, 0]]).astype(bool)
+    assert analysis.worst(marks) == {"worst": "prompt 3", "rest": f"{100 / np.sqrt(12):.1f}"}
+    assert analysis.worst(marks, (3,))["worst"].endswith("(a wording that training left out)")
+    unread = analysis.left_out("frames", marks)
+    assert unread == (5, 6)
+    assert analysis.left_out("options", marks) == analysis.left_out("frames", None) == ()
+    rows = analysis.beside_default(pd.DataFrame(np.eye(7) > 0), unread)
+    assert rows.index.tolist()[3:] == [
+        f"prompt {n}" for n in (4, "5, unread wording", "6, unread wording")
+    ]
+
+
+def test_steady_answers_stand_beside_those_about_facts_read_and_beside_guesses():
+    close = scored(["error", "factuality", "randomness"], lesson=["shown 1-4", "shown 64+", ""])
+    items = pd.DataFrame({"options": [list("ab")] * 3})
+    said = analysis.controls(close, items, 2, tau=0.75, replacement=False)
+    assert (said["read"], said["n_read"]) == ("100.0", "2")
+    assert float(said["guessed"]) == pytest.approx(50, abs=2)  # two coins that agree
 
 
 def test_examples_show_each_class_once_by_its_lesson_then_by_how_clear_it_is():

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from book.tools import chapters
+from book.tools import chapters, settings
 from helpers import models, runs
 from helpers.metrics import latent_knowledge as lke
 from helpers.prompts import lists
@@ -25,6 +25,18 @@ def test_the_run_is_whole(folder, found):
     notebooks.check(folder, SMALL, tables)
     assert found["above_commonest"].n == 12
     assert found["one_is_enough"].n == 9  # three of each relation
+
+
+def test_the_text_names_the_sizes_of_the_close_ups():
+    given = settings.declared(chapters.TEMPLATES / "latent_knowledge.ipynb")
+    sizes = {name: given[name] for name in ("n_close", "n_facts", "n_close_choices", "n_choices")}
+    text = (chapters.TEMPLATES / "latent_knowledge.ipynb").read_text(encoding="utf-8")
+    said = (
+        "ask {n_close} facts of each relation instead of {n_facts}, among {n_close_choices} names"
+    )
+    assert f"{said} instead of {{n_choices}}".format(**sizes) in text
+    assert given["n_seeds"] == 2  # "two draws"
+    assert given["n_panel"] > 3 * 24 * given["n_facts"]  # "over three times as many"
 
 
 def test_findings_say_what_the_answers_hold(folder, answers, found, compared):
