@@ -12,10 +12,10 @@ from helpers import findings
 
 LINES = {  # of Python below a folder
     "helpers": 18_510,
-    "notebooks/analysis": 8_170,
+    "notebooks/analysis": 8_320,
     "book/tools": 3_410,
     "book/_ext": 820,
-    "tests": 32_120,
+    "tests": 32_250,
 }
 MEASURES = ("monitor", "knowledge_base", "latent_knowledge", "multiplicity")
 CODE, FINDINGS = 150, 8  # of a chapter

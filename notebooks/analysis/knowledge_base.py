@@ -32,6 +32,7 @@ CHANGED = ("CR", "WR", "NCR", "UR", "NCCR", "IUR")
 NOTHING = (np.nan, np.nan, np.nan)
 Ask = Callable[..., pd.DataFrame]
 FALSE, TRUE = "the false one", "correct"
+SIDES = ("seen", "never read", "UnseenQA")  # what a question is about
 
 
 def ask_again(
@@ -85,6 +86,34 @@ def level(
     row = measured[(measured["setting"] == setting) & (measured["measure"] == name)]
     figures = row[["estimate", "low", "high"]].to_numpy().tolist() or [NOTHING]
     return (*figures[0], _asked(said, setting, name))
+
+
+def about(said: pd.DataFrame) -> pd.Series:
+    """Say of each response whether its question is seen, about a fact never read, or UnseenQA's.
+
+    >>> list(about(pd.DataFrame({"seen": [True, False, False], "exposures": [4, 0, None]})))
+    ['seen', 'never read', 'UnseenQA']
+    """
+    stated = said["exposures"] if "exposures" in said else pd.Series(np.nan, said.index)
+    names = np.select([said["seen"].astype(bool), stated.notna()], SIDES[:2], SIDES[2])
+    return pd.Series(names, said.index)
+
+
+def by_side(said: pd.DataFrame) -> pd.DataFrame:
+    """Tabulate kinds of responses by side and setting, the number of questions in the label."""
+    shares = responses.shares(said, about(said) + ", " + said["variant"])
+    shares.index += shares.pop("n").map(" ({:,.0f})".format)
+    order = sorted(shares.index, key=lambda name: SIDES.index(name.split(",")[0]))
+    return shares.loc[order, shares.any()]
+
+
+def unseen(said: pd.DataFrame, setting: str, **draws: int) -> tuple[tuple, str]:
+    """Return UR where nobody can answer, and, in words, UR of the facts that were never read."""
+    close = said[said["variant"] == setting]
+    nobody, never = (close[about(close) == name] for name in ("UnseenQA", "never read"))
+    found, beside = (level(by_setting(r, **draws), r, setting, "UR") for r in (nobody, never))
+    of = f"; of {beside[3]} facts that it never read, {tables.interval(*beside[:3], 1, 100)} %"
+    return found, of if beside[3] else ""
 
 
 def step(
@@ -168,6 +197,17 @@ def misread(ask: Ask, again: Ask, model: str, n: int, match: str, seed: int) -> 
     return said.assign(answer=said["kind"].mask(same, FALSE))
 
 
+def leans(misled: pd.DataFrame, **draws: int) -> list[stats.Interval]:
+    """Estimate how much more often the false answer is given than the true one.
+
+    Of the facts that the text states wrongly always, three times in four, half of the time.
+    """
+    true, false = misled["exposures"], misled["false_exposures"]
+    lean = (misled["answer"] == FALSE) * 1.0 - (misled["answer"] == TRUE)
+    parts = (true == 0, (true > 0) & (true < false), true == false)
+    return [stats.bootstrap(lean[part], **draws) for part in parts]
+
+
 def comparisons(
     said: pd.DataFrame,
     more: pd.DataFrame,
@@ -187,14 +227,17 @@ def comparisons(
     if "exposures" in said:
         often = seen[seen["exposures"] >= OFTEN]
         rare = seen[seen["exposures"] < OFTEN]
-        never, nobody = (unseen[unseen["exposures"].isna() == side] for side in (False, True))
         yield f"NCR of facts stated {OFTEN} times or more", _alone(often, "NCR", **draws)
         yield "NCR of rarer facts", _alone(rare, "NCR", **draws)
+        never = unseen[about(unseen) == "never read"]
         yield "UR of facts never stated", _alone(never, "UR", **draws), 0.5
-        yield "UR of UnseenQA", _alone(nobody, "UR", **draws), 0.5
+        yield "UR of all unseen questions", _alone(unseen, "UR", **draws), 0.5
     for before, after in pairwise(dict.fromkeys(said["variant"])):
         for name in CHANGED:
             yield f"{name}, {before} → {after}", step(said, before, after, name, **draws)
+        for side in SIDES[1:] if "exposures" in said else ():
+            part = said[about(said) == side]
+            yield f"UR of {side}, {before} → {after}", step(part, before, after, "UR", **draws)
     known = more[more["exposures"] >= 64].sort_values("item")
     right = known["label"].eq("correct").astype(float)
     sides = {name: right[known["variant"] == name] for name in dict.fromkeys(known["variant"])}
@@ -203,8 +246,9 @@ def comparisons(
         yield what, stats.paired_difference(sides[after], sides[before], **draws)
     truth = truths(close)[["consistency", "right"]].to_numpy()
     yield "right answers, area", stats.bootstrap(truth, detection.area, **draws), 0.5
-    mostly = misled["false_exposures"] > misled["exposures"]
-    yield "false answers, mostly false minus half", gap(misled["answer"] == FALSE, mostly, **draws)
+    _, *others = leans(misled, **draws)
+    for how, lean in zip(("three times in four", "half of the time"), others):
+        yield f"false answers, less true ones, facts stated wrongly {how}", lean
     two = misled[misled["answer"].isin([FALSE, TRUE]) & misled["consistency"].notna()]
     yield "consistency, false minus true", gap(two["consistency"], two["answer"] == FALSE, **draws)
     table = paper.models(setting)

@@ -22,6 +22,7 @@ from helpers.plots import primitives, tables
 from helpers.probing import attribution, prompt_formats
 from notebooks.analysis import beside
 
+OFTEN = 32  # times that the training text states a fact, as in the chapter on the atlas
 FIGURES = ["anchor", "pfd", "ird", "control_ird", "deviation"]  # of a fact
 SAID = {  # before the question, as the figures label it
     "right": "right answer first",
@@ -253,6 +254,20 @@ def range_over_weights(counted: pd.DataFrame, steps: int = 4, **draws: Any) -> s
     return stats.bootstrap(values, spread, counted["relation"], **draws)
 
 
+def spearman_given(values: np.ndarray) -> np.ndarray:
+    """Correlate the ranks of the first two columns, (..., n, 3), those of the third held fixed."""
+    ab, ac, bc = (stats.spearman(values[..., pair]) for pair in ([0, 1], [0, 2], [1, 2]))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return (ab - ac * bc) / np.sqrt((1 - ac**2) * (1 - bc**2))
+
+
+def closer_than_control(seen: pd.DataFrame, **draws: Any) -> stats.Difference:
+    """Estimate how much more closely the deviation follows exposure than the control IRD does."""
+    rows = seen.dropna(subset="control_ird")
+    sides = [rows[[name, "exposures"]] * [-1, 1] for name in ("deviation", "control_ird")]
+    return stats.paired_difference(*sides, stats.spearman, rows["relation"], **draws)
+
+
 def first_readings(truth: pd.DataFrame, **draws: Any) -> tuple[float, ...]:
     """Estimate how much lower MONITOR is for facts read once or twice than for unread ones."""
     rows = truth[truth["exposures"] <= 2]
@@ -282,7 +297,7 @@ def comparisons(
     grid: pd.DataFrame,
     by_kind: Mapping[str, pd.DataFrame],
     facts: pd.DataFrame,
-    seen: pd.DataFrame,
+    truth: pd.DataFrame,
     relations: pd.DataFrame,
     match: str,
     **draws: Any,
@@ -312,6 +327,7 @@ def comparisons(
         rows = rows.dropna(subset=[first, second])
         within = {"strata": rows["relation"], **draws}
         yield label, stats.paired_difference(rows[first], rows[second], **within), 0.0
+    yield from losses(table, truth, **draws)
     for kind, said in (("FC-pos", "true"), ("FC-neg", "false")):
         if kind in rates:
             judged = stats.bootstrap(rates[kind].dropna(), **draws)
@@ -330,9 +346,30 @@ def comparisons(
     for prompts_of, name in (("its own prompts", "average"), ("all combinations", "grid average")):
         found = stats.correlation(-relations["MONITOR"], relations[name])
         yield f"stability and accuracy over {prompts_of}, r", found, 0.0
+    seen = truth[truth["counted"]]
     yield "MONITOR: never read, less read once or twice", first_readings(seen, **draws), 0.0
     areas = anchor_or_deviation(seen, **draws)
     yield "area under the curve, read or not: anchor, less deviation", areas, 0.0
+    label = "rank correlation of stability and exposure: deviation, less control IRD"
+    yield label, closer_than_control(seen, **draws), 0.0
+
+
+def losses(
+    table: pd.DataFrame, truth: pd.DataFrame, **draws: Any
+) -> Iterator[tuple[str, Any, float]]:
+    """Yield what an unrelated word loses and gains, and its cost for facts that were read often."""
+    rows = table.dropna(subset=["none", "unrelated"])
+    known, rest = (rows[rows["none"] == right] for right in (1, 0))
+    for label, part, wrong in (
+        ("an unrelated word: lost, of the facts right with nothing first", known, 1),
+        ("an unrelated word: gained, of the facts wrong with nothing first", rest, 0),
+    ):
+        share = np.abs(wrong - part["unrelated"])
+        yield label, stats.bootstrap(share, strata=part["relation"], **draws), 0.0
+    often = rows[rows.index.isin(truth.loc[truth["exposures"] >= OFTEN, "item"])]
+    label = f"accuracy: nothing, less an unrelated word, facts stated {OFTEN} times or more"
+    within = {"strata": often["relation"], **draws}
+    yield label, stats.paired_difference(often["none"], often["unrelated"], **within), 0.0
 
 
 def beside_table_4(

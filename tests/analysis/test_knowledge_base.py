@@ -55,6 +55,40 @@ def test_a_level_counts_the_questions_that_it_is_about():
     assert nothing[-1] == 0
 
 
+def unread(variant="x"):
+    """Return four seen questions, four about facts never read and two of UnseenQA, all one kind."""
+    exposures, label = [8] * 4 + [0] * 4 + [np.nan] * 2, ["correct"] * 4 + ["wrong"] * 3
+    label += ["uninformative"] * 2 + ["wrong"]
+    rows = pd.DataFrame({"exposures": exposures, "label": label, "kind": label, "stratum": "a"})
+    rows["kind"] = rows["kind"].replace("uninformative", "unsure")
+    return rows.assign(seen=rows["exposures"] > 0, variant=variant, consistency=0.5)
+
+
+def test_facts_never_read_and_what_nobody_can_answer_are_told_apart():
+    nobody, never = analysis.unseen(unread(), "x", n_resamples=50)
+    assert (nobody[0], nobody[3]) == (0.5, 2)
+    assert never.startswith("; of 4 facts that it never read, 25.0 [")
+    alone = unread().drop(columns="exposures")  # nobody knows what another model has read
+    nobody, never = analysis.unseen(alone, "x", n_resamples=50)
+    assert (nobody[0], nobody[3], never) == (2 / 6, 6, "")
+    table = analysis.by_side(pd.concat([unread(), unread("y")]))
+    assert list(table.index) == [
+        f"{side}, {name} ({n})"
+        for side, n in (("seen", 4), ("never read", 4), ("UnseenQA", 2))
+        for name in "xy"
+    ]
+    assert table.loc["never read, y (4)"].to_dict() == {"correct": 0, "wrong": 0.75, "unsure": 0.25}
+
+
+def test_false_answers_by_how_often_the_text_was_wrong():
+    rows = [(0, 64, "the false one")] * 3 + [(0, 64, "wrong"), (16, 48, "the false one")]
+    rows += [(16, 48, "correct"), (32, 32, "correct"), (32, 32, "wrong")]
+    misled = pd.DataFrame(rows, columns=["exposures", "false_exposures", "answer"])
+    found = analysis.leans(misled, n_resamples=20)
+    assert [(one.estimate, one.n) for one in found] == [(0.75, 4), (0, 2), (-0.5, 2)]
+    assert np.isnan(analysis.leans(misled[:0], n_resamples=20)[0].estimate)
+
+
 def test_steps_are_differences_on_the_same_questions_in_any_order():
     rows = both()
     expected = kb.scores(said(seed=1)) - kb.scores(said())

@@ -158,6 +158,38 @@ def test_anchor_and_deviation_by_pairs_in_order():
     assert np.isnan(analysis.anchor_or_deviation(alone, **DRAWS).estimate)
 
 
+def test_ranks_with_a_third_column_held_fixed():
+    """What is left of two columns of ranks after a regression on the third is correlated."""
+    one, two, third = np.random.default_rng(0).normal(size=(3, 60))
+    values = np.column_stack([third + one, third - two, third])
+    ranks = pd.DataFrame(values).rank().to_numpy()
+    fixed = np.column_stack([np.ones(60), ranks[:, 2]])
+    left = ranks[:, :2] - fixed @ np.linalg.lstsq(fixed, ranks[:, :2], rcond=None)[0]
+    found = analysis.spearman_given(np.stack([values, values]))
+    assert found == pytest.approx(np.corrcoef(left.T)[0, 1])
+    assert stats.spearman(values[:, :2]) - found[0] > 0.2  # most of it came with the third
+
+
+def test_the_deviation_and_its_control_are_compared_on_the_same_facts():
+    exposures = np.arange(40.0)
+    seen = facts(exposures=exposures, deviation=-exposures, control_ird=np.tile([0.1, 0.2], 20))
+    found = analysis.closer_than_control(seen, **DRAWS)
+    by_control = pd.Series(-seen["control_ird"]).corr(seen["exposures"], method="spearman")
+    assert found.estimate == pytest.approx(1 - by_control)
+    seen.loc[0, "control_ird"] = np.nan
+    assert analysis.closer_than_control(seen, **DRAWS).n == 39
+
+
+def test_losses_and_gains_of_an_unrelated_word_by_hand():
+    table = facts(8, none=[1, 1, 1, 1, 0, 0, 0, 0], unrelated=[1, 1, 0.5, 0, 0, 0, 0, 0.4])
+    truth = pd.DataFrame({"item": ["f0", "f2", "f3", "f7"], "exposures": [64, 32, 256, 16]})
+    found = {name: row for name, row, _ in analysis.losses(table.set_index("item"), truth, **DRAWS)}
+    lost, gained, often = found.values()
+    assert (lost.estimate, lost.n) == (0.375, 4)
+    assert (gained.estimate, gained.n) == (0.1, 4)
+    assert (often.estimate, often.n) == (0.5, 3)
+
+
 def test_attribution_keeps_tokens_in_order_though_they_repeat(monkeypatch):
     tokens = ["Danish", ".", "Ġthe", "Ġthe", "$"]
     parts = [

@@ -1,5 +1,7 @@
 """The chapter on the atlas models, run at toy size as a reader would run it."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -59,6 +61,20 @@ def test_the_toy_recalls_what_it_read_often(metrics):
     assert seen.loc[64, "estimate"] > seen.loc[8, "estimate"] > seen.loc[0, "estimate"] - 0.1
     guess = toy[toy["measure"] == "commonest object"].set_index("exposures")
     assert guess.loc[64, "high"] < seen.loc[64, "low"]
+
+
+def test_findings_name_their_model_and_count_the_same_facts(found):
+    name, levels = records.members()[0], [32, 64, 128, 256]
+    share = partial(records.share, records.evaluation([name]), name, exposures=levels)
+    none, unrelated, wrong = map(share, ("none", "unrelated", "wrong"))
+    told = found["a_wrong_word_is_more_than_distraction"]
+    assert told.estimate == pytest.approx(unrelated.estimate - wrong.estimate)
+    assert told.n == none.n == unrelated.n == wrong.n == 1961
+    assert f"costs {name} {100 * (none.estimate - unrelated.estimate):.1f} [" in told.sentence
+    assert f", {name} recalls " in found["accuracy_follows_exposure"].sentence
+    told = found["unsure_follows_exposure_kept"].sentence
+    assert "84.4 [68.2, 93.1] % of 32 facts read 16 times" in told
+    assert "92.6 [76.6, 97.9] % of these 27 right" in told
 
 
 @pytest.mark.slow

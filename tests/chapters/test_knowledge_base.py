@@ -26,13 +26,20 @@ def test_the_run_is_whole(folder):
 
 def test_findings_say_what_the_tables_hold(found, answers, metrics, compared):
     now = metrics[metrics["setting"] == "four-shot"].set_index("measure")
-    ends = [getattr(found["holds_back_on_unseen"], name) for name in ("estimate", "low", "high")]
-    assert ends == now.loc["UR", ["estimate", "low", "high"]].tolist()
-    step = found["UR_rises_from_four_shot_to_four_two"]
+    asked = answers[(answers["variant"] == "four-shot") & ~answers["seen"]]
+    silent = (asked["label"] == "uninformative").groupby(asked["exposures"].isna())
+    rates, sizes, told = silent.mean(), silent.size(), found["holds_back_on_unseen"]
+    assert (told.estimate, told.n) == (rates[True], sizes[True])
+    never = f"; of {sizes[False]} facts that it never read, {100 * rates[False]:.1f}"
+    assert never in told.sentence
+    assert (rates * sizes).sum() / len(asked) == pytest.approx(now.loc["UR", "estimate"])
+    step = found["UR_rises_from_zero_shot_to_four_shot"]
     unseen = answers[~answers["seen"]]
     silent = (unseen["label"] == "uninformative").groupby(unseen["variant"]).mean()
-    assert step.estimate == pytest.approx(silent["four-two"] - silent["four-shot"])
-    assert {"NCCR minus NCR", "UR of UnseenQA", "NCR, four-shot → four-two"} <= set(compared.index)
+    assert step.estimate == pytest.approx(silent["four-shot"] - silent["zero-shot"])
+    assert f"by {100 * (silent['four-two'] - silent['four-shot']):z.1f} [" in step.sentence
+    labels = {"NCCR minus NCR", "UR of all unseen questions", "NCR, four-shot → four-two"}
+    assert labels <= set(compared.index)
     assert compared.index.str.startswith("paper, ").sum() == 33
 
 

@@ -69,9 +69,17 @@ def test_findings_and_comparisons_hold_what_was_counted(found, compared, answers
     cost = (base - rates["wrong"]).mean()
     label = "accuracy: nothing first, less a wrong answer first"
     assert compared.loc[label, "estimate"] == pytest.approx(cost)
-    known = base[base == 1].index
-    loss = (rates["unrelated"] - rates["wrong"])[known].mean()
+    loss = (rates["unrelated"] - rates["wrong"]).mean()
     assert compared.loc["wrong word costs accuracy", "estimate"] == pytest.approx(loss)
+    net = 100 * (base - rates["unrelated"]).mean()
+    assert f" {net:.1f} [" in found["wrong_word_costs_accuracy"].sentence
+    label = "an unrelated word: {}, of the facts {} with nothing first"
+    lost, gained = (
+        compared.loc[label.format(*words), "estimate"]
+        for words in (("lost", "right"), ("gained", "wrong"))
+    )
+    known = base.mean()  # the net loss is made of both
+    assert lost * known - gained * (1 - known) == pytest.approx(net / 100)
 
 
 def test_both_readings_agree_where_the_model_says_the_object(answers):

@@ -12,7 +12,13 @@ from helpers.probing import generate, score
 from helpers.prompts.formats import UNSURE
 from helpers.stats import wilson
 from notebooks.analysis.atlas import skills
-from notebooks.analysis.atlas.records import ALONE, COMMONEST, FEW_OBJECTS
+from notebooks.analysis.atlas.records import (
+    ALONE,
+    COMMONEST,
+    FEW_OBJECTS,
+    PAIRED,
+    WHERE_UNSURE,
+)
 
 ONE_WAY = ("P36", "P1376")
 TRAINED, HELD_OUT = (1, 2, 3, 4), datasets.HELD_OUT
@@ -98,7 +104,7 @@ def evaluate(
     checks = chosen(prompts.fact_checks(one, frames, 1))
     checks["condition"] = "check, " + checks["context"].map({"right": "true", "wrong": "false"})
     marked = [
-        *(asked, reworded, *_told_wrong(asked, facts), *_known(asked, facts)),
+        *(asked, both(asked), reworded, *_told_wrong(asked, facts), *_known(asked, facts)),
         alone.assign(condition="frame " + alone["frame"].astype(str)),
         alone.assign(condition="every wording, none"),
         *(checks, checks.assign(condition="check, both")),
@@ -118,10 +124,31 @@ def evaluate(
     for kind, table in (("unsure", unsure), ("right", instructed)):
         table = table.assign(condition=f"chat, {kind}, " + table["condition"])
         known = pd.concat([known, table[COLUMNS]])
+    known = pd.concat([known, where_unsure(asked, unsure)])
     read = said(skills.exercises(facts, frames, 4 * n)).assign(exposures=-1)
     apart = _apart(facts, told, lambda some: said(prompts.questions(some, frames, n_frames=1)))
     parts = [by_exposure(known, told["exposures"]), shares(read), shares(apart)]
     return pd.concat(parts, ignore_index=True)
+
+
+def both(asked: pd.DataFrame) -> pd.DataFrame:
+    """Mark the facts that are answered rightly after both of two kinds of words.
+
+    >>> said = {"item": ["a", "a", "a"], "condition": ["none", "unrelated", "wrong"]}
+    >>> both(pd.DataFrame(said).assign(right=[True, True, False]))["right"].tolist()
+    [True, False, False]
+    """
+    right = asked.pivot_table("right", "item", "condition", aggfunc="all", sort=False)
+    parts = {f"{one} and {two}": right[one] & right[two] for one, two in PAIRED}
+    found = [pd.DataFrame({"condition": name, "right": part}) for name, part in parts.items()]
+    return pd.concat(found).reset_index()[COLUMNS]
+
+
+def where_unsure(asked: pd.DataFrame, unsure: pd.DataFrame) -> pd.DataFrame:
+    """Keep the base question of the facts that the instruction, in a kept frame, makes "unsure"."""
+    silent = unsure[unsure["right"] & (unsure["condition"] == "kept frames, new facts")]
+    alone = asked[(asked["condition"] == "none") & asked["item"].isin(silent["item"])]
+    return alone.assign(condition=WHERE_UNSURE)[COLUMNS]
 
 
 def _told_wrong(asked: pd.DataFrame, facts: pd.DataFrame) -> list[pd.DataFrame]:

@@ -12,11 +12,14 @@ from helpers import UserError
 from helpers.models.checkpoints import WEIGHTS
 from helpers.plots.tables import wide
 from helpers.stats import Interval, bootstrap, wilson
+from notebooks.analysis.atlas import recipe
 
 MEASURES = tomllib.loads(Path(__file__).with_name("measures.toml").read_text(encoding="utf-8"))
 FEW_OBJECTS = 20  # with fewer objects in a relation, guessing alone finds many
 OPEN = f"relations with {FEW_OBJECTS} objects or more"
 ALONE, COMMONEST = f"none, {OPEN}", f"commonest object, {OPEN}"
+PAIRED = (("none", "unrelated"), ("none", "wrong"), ("unrelated", "wrong"))  # right after both
+WHERE_UNSURE = "none, where unsure, kept frames, new facts"  # without the instruction
 COLUMNS = ["model", "condition", "exposures", "n", "estimate", "low", "high"]
 LEVELS = {"0": (0,), "8 to 32": (8, 16, 32), "64": (64,), "256": (256,)}
 FORMS = {
@@ -120,12 +123,13 @@ def evaluation(names: Sequence[str], folder: Path = WEIGHTS) -> pd.DataFrame:
 def share(
     table: pd.DataFrame,
     model: str,
-    condition: str,
+    condition: str | Collection[str],
     exposures: Collection[int] | None = None,
     wordings: int = 1,
 ) -> Interval:
-    """Return one share of right answers, exposures taken together."""
-    rows = table[(table["model"] == model) & (table["condition"] == condition)]
+    """Return one share of right answers, exposures (and conditions, if several) taken together."""
+    conditions = [condition] if isinstance(condition, str) else list(condition)
+    rows = table[(table["model"] == model) & table["condition"].isin(conditions)]
     rows = rows if exposures is None else rows[rows["exposures"].isin(list(exposures))]
     hits, n = (rows["estimate"] * rows["n"]).round().sum(), int(rows["n"].sum())
     n_facts = n // wordings
@@ -142,6 +146,30 @@ def difference(first: Interval, second: Interval) -> Interval:
     below = ((first.estimate - first.low) ** 2 + (second.high - second.estimate) ** 2) ** 0.5
     above = ((first.high - first.estimate) ** 2 + (second.estimate - second.low) ** 2) ** 0.5
     return Interval(estimate, estimate - below, estimate + above, min(first.n, second.n))
+
+
+def paired(
+    table: pd.DataFrame,
+    model: str,
+    first: str,
+    second: str,
+    exposures: Collection[int] | None = None,
+) -> Interval:
+    r"""Subtract two shares of the same facts, with Newcombe's interval for paired shares (1998).
+
+    It has :math:`2 \phi (p_1 - l_1)(u_2 - p_2)` less than :func:`difference` under its first root,
+    and :math:`2 \phi (u_1 - p_1)(p_2 - l_2)` under its second. The correlation of the answers
+    is :math:`\phi = (p_{12} - p_1 p_2) / \sqrt{p_1 (1 - p_1) p_2 (1 - p_2)}`, and taken as 0 where
+    the share that is right in both conditions is not recorded.
+    """
+    joined = (f"{first} and {second}", f"{second} and {first}")
+    one, two, both = (share(table, model, name, exposures) for name in (first, second, joined))
+    (p, low, high, n), (q, other_low, other_high, _) = one, two
+    spread = (p * (1 - p) * q * (1 - q)) ** 0.5
+    phi = (both.estimate - p * q) / spread if both.n and spread else 0.0
+    sides = ((p - low, other_high - q), (high - p, q - other_low))
+    below, above = (max(0.0, a**2 + b**2 - 2 * phi * a * b) ** 0.5 for a, b in sides)
+    return Interval(p - q, p - q - below, p - q + above, min(n, two.n))
 
 
 def asked(name: str, *more: str) -> Asked:
@@ -170,9 +198,9 @@ def effects(table: pd.DataFrame, wanted: Mapping = MEASURES["effects"]) -> pd.Da
     rows = []
     for title, (first, second, exposures) in wanted.items():
         for model in table["model"].unique():
-            both = [share(table, model, condition, exposures) for condition in (first, second)]
-            if all(one.n for one in both):
-                rows.append((title, model, *difference(*both)))
+            found = paired(table, model, first, second, exposures)
+            if found.n:
+                rows.append((title, model, *found))
     return pd.DataFrame(rows, columns=["measure", "model", "estimate", "low", "high", "n"])
 
 
@@ -182,6 +210,15 @@ def select(table: pd.DataFrame, titles: Mapping[str, str]) -> pd.DataFrame:
     kept = kept.assign(series=kept["condition"].map(titles))
     order = {title: place for place, title in enumerate(titles.values())}
     return kept.sort_values("series", key=lambda names: names.map(order), kind="stable")
+
+
+def wordings(rows: pd.DataFrame) -> pd.DataFrame:
+    """Name in `wording` the question frame of each row by its share of the training's questions."""
+    names = {
+        f"frame {n}": f"wording {n + 1}: {100 * weight:.0f} %"
+        for n, weight in enumerate(recipe.load().corpus.frame_weights)
+    }
+    return rows.assign(wording=rows["condition"].map(names))
 
 
 def side_by_side(found: pd.DataFrame, digits: int = 2) -> pd.DataFrame:
@@ -238,7 +275,7 @@ def comparisons(
     expected = (live["recorded"] * live["n"]).sum(skipna=False) / n
     yield "the answers of this run, and the records", wilson(int(hits), int(n)), expected
     for label, (first, second, exposures) in MEASURES["contrasts"].items():
-        yield label, difference(part(first, exposures), part(second, exposures)), 0.0
+        yield label, paired(table, model, first, second, exposures), 0.0
     for label, (condition, exposures, chance, wordings) in MEASURES["chances"].items():
         yield label, part(condition, exposures, wordings), chance
     given = [part(f"false belief, {kind} given", (32,)) for kind in ("truth", "falsehood")]

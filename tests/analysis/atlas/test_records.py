@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from safetensors import safe_open
 
 from helpers import UserError
-from helpers.stats import wilson
+from helpers.stats import paired_difference, wilson
 from notebooks.analysis.atlas import records
 
 CONFIG = {"vocab_size": 10, "hidden_size": 4, "intermediate_size": 6, "num_hidden_layers": 2}
@@ -171,6 +171,66 @@ def test_differences_lie_in_their_intervals_and_turn_round(first, second):
     assert (other.low, other.high) == pytest.approx((-one.high, -one.low))
 
 
+PAIRS = np.array([[1, 1]] * 150 + [[1, 0]] * 30 + [[0, 1]] * 10 + [[0, 0]] * 60)
+
+
+def paired_records(pairs=PAIRS, joined=True):
+    """Return the records of facts asked in conditions a and b, in two exposures."""
+    one, two = pairs.T
+    marks = {"a": one, "b": two} | ({"a and b": one * two} if joined else {})
+    rows = [
+        ("m", name, seen, len(part), round(part.mean(), 4))
+        for name, right in marks.items()
+        for seen, part in enumerate(np.array_split(right, 2))
+    ]
+    return pd.DataFrame(rows, columns=["model", "condition", "exposures", "n", "estimate"])
+
+
+def test_differences_of_the_same_facts_are_paired():
+    """As a bootstrap of the facts finds, with bounds that turn round with the sides."""
+    found = records.paired(paired_records(), "m", "a", "b", [0, 1])
+    drawn = paired_difference(*PAIRS.T.astype(float))
+    assert found.n == 250
+    assert found.estimate == pytest.approx(20 / 250)
+    assert (found.low, found.high) == pytest.approx((drawn.low, drawn.high), abs=0.01)
+    turned = records.paired(paired_records(), "m", "b", "a", [0, 1])
+    assert (turned.low, turned.high) == pytest.approx((-found.high, -found.low))
+    alone = records.paired(paired_records(joined=False), "m", "a", "b", [0, 1])
+    assert alone == records.difference(wilson(180, 250), wilson(160, 250))
+    assert alone.high - alone.low > 1.4 * (found.high - found.low)
+    same = records.paired(paired_records(PAIRS[:, [0, 0]]), "m", "a", "b")
+    assert (same.low, same.estimate, same.high) == pytest.approx((0, 0, 0), abs=0.01)
+    assert records.paired(paired_records(), "m", "a", "never asked").n == 0
+
+
+@pytest.mark.parametrize("name", records.members())
+def test_facts_right_in_both_conditions_are_right_in_each(name):
+    table = records.evaluation([name])
+    for first, second in records.PAIRED:
+        for seen in sorted(set(table.query("condition == 'none'")["exposures"])):
+            conditions = (first, second, f"{first} and {second}")
+            one, two, both = (records.share(table, name, c, [seen]) for c in conditions)
+            assert one.n == two.n == both.n > 0
+            least = max(0, one.estimate + two.estimate - 1)
+            assert least - 1e-3 <= both.estimate <= min(one.estimate, two.estimate) + 1e-9
+
+
+def test_what_the_tuned_model_knows_is_counted_where_it_says_unsure():
+    table = records.evaluation(["atlas-m-chat"])
+    told = records.share(table, "atlas-m-chat", "chat, unsure, kept frames, new facts", [16])
+    right = records.share(table, "atlas-m-chat", records.WHERE_UNSURE, [16])
+    assert (round(told.estimate * told.n), told.n) == (27, 32)
+    assert (round(right.estimate * right.n), right.n) == (25, 27)
+
+
+def test_conditions_pooled_and_frames_named():
+    table = paired_records()
+    pooled = records.share(table, "m", ["a", "b"], [0, 1], wordings=2)
+    assert (pooled.estimate, pooled.n) == (pytest.approx(340 / 500), 250)
+    named = records.wordings(pd.DataFrame({"condition": ["frame 0", "frame 4", "frame 6"]}))
+    assert named["wording"].tolist() == ["wording 1: 45 %", "wording 5: 5 %", "wording 7: 0 %"]
+
+
 def test_conditions_are_compared_in_each_model_and_gaps_are_named(folder):
     table = records.evaluation(["atlas-s", "atlas-m"], folder)
     row = table.query("model == 'atlas-m' and condition == 'none' and exposures == 8").iloc[0]
@@ -200,4 +260,5 @@ def test_every_condition_that_is_read_is_recorded():
     for part in (measures["effects"], measures["contrasts"]):
         wanted |= {name for first, second, _ in part.values() for name in (first, second)}
     wanted |= {condition for condition, *_ in measures["chances"].values()}
+    wanted |= {records.WHERE_UNSURE, *(" and ".join(pair) for pair in records.PAIRED)}
     assert wanted - conditions == set()
