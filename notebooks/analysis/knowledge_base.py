@@ -237,7 +237,7 @@ def comparisons(
             yield f"{name}, {before} → {after}", step(said, before, after, name, **draws)
         for side in SIDES[1:] if "exposures" in said else ():
             part = said[about(said) == side]
-            yield f"UR of {side}, {before} → {after}", step(part, before, after, "UR", **draws)
+            yield f"UR, {side}, {before} → {after}", step(part, before, after, "UR", **draws)
     known = more[more["exposures"] >= 64].sort_values("item")
     right = known["label"].eq("correct").astype(float)
     sides = {name: right[known["variant"] == name] for name in dict.fromkeys(known["variant"])}
