@@ -239,6 +239,8 @@ def test_unread_wordings_count_with_their_mean_and_ties_make_asking_once_as_coar
     coarse = analysis.areas(scored, "score", SHOWN, ties_of="IC-LKE", n_resamples=20)
     coarse = coarse[coarse["model"] == "mean"].set_index("method")["estimate"]
     assert 0.5 < coarse["asked once"] < mean["MONITOR"]
+    tied, name = analysis.least_tied(scored, SHOWN, n_resamples=20)
+    assert (tied[0], name) == (pytest.approx(0, abs=1e-9), "MONITOR")  # asking once is its copy
 
 
 @pytest.mark.parametrize(

@@ -109,7 +109,7 @@ def test_half_of_each_relation_is_asked_by_all_chapters(asked, facts):
 def test_areas_are_those_of_verdicts_and_counts(folder, metrics, asked, truth):
     metrics, bounds = metrics.query("model == @MODEL"), {"shown or never": (1, np.inf, 0, 0)}
     lines = pd.read_csv(folder / "tables" / "which_measure.csv")
-    figures = lines.set_index("question")["figure"]
+    figures = dict(line.rstrip(")").split(" (", 1) for line in lines["question"])
     assert figures["Does the corpus contain it at all?"] == "area, present / absent"
     figure = figures["Does the corpus contain it often?"]
     often, low = map(int, re.fullmatch(r"area, (\d+)\+ times / 1-(\d+) times", figure).groups())
