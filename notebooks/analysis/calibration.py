@@ -604,7 +604,7 @@ def questions(
     }
     alike = areas(scored, "score", SHOWN, sensitivity, **draw)
     found[levels.questions[-1]] = (
-        f"share found at {100 * ALARMS:.0f} % false alarms",
+        f"share found with {100 * ALARMS:.0f} % of the others",
         _with_width(alike),
     )
     keyless = areas(plain, "blind", SHOWN, **draw)
