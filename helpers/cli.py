@@ -1,7 +1,6 @@
 """The command line: what each command takes, and what it calls.
 
-Imports stand inside the commands, so that help costs nothing. A mistake of the user's ends in one
-sentence on stderr and status 2. The book's own commands, ``python -m book.tools``, work alike.
+Imports stand inside the commands, so that help costs nothing; a user's mistake ends in status 2.
 """
 
 import argparse
@@ -252,10 +251,7 @@ def read_settings(words: Iterable[str], declared: Mapping[str, Any], taker: str)
 
 
 def read_value(name: str, text: str, default: Any) -> Any:
-    """Return the value that ``text`` gives to a setting, in the type of the setting's default.
-
-    Lists are written with commas, with or without square brackets, or as JSON.
-    """
+    """Return the value that ``text`` gives to a setting, in the type of the setting's default."""
     from helpers.datasets import files, network
 
     if isinstance(default, list | tuple):

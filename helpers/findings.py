@@ -1,7 +1,6 @@
 """What a run found: a statistic in view, and its wording in ``notebooks/claims/<chapter>.yaml``.
 
-A finding is a claim with the estimate and interval that decide it. A chapter computes the
-statistic in a visible line and names the claim; the wording says it in one of three ways.
+A chapter computes the statistic and names the claim, which is worded in one of three ways.
 """
 
 from __future__ import annotations

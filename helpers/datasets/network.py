@@ -1,7 +1,4 @@
-"""What a failed download means, what to do about it, and whether to try again.
-
-The same for models, which huggingface_hub fetches by httpx2, and data sets, by requests.
-"""
+"""What a failed download (of a model, of data) means, its remedy, and whether to try again."""
 
 from __future__ import annotations
 

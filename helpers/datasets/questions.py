@@ -1,12 +1,8 @@
 """Published question files, read as they are, and the choice of Zheng et al. 2024: SeenQA.
 
-Known forms, told by their fields: NQ-open (`question`, `answer` as a list), FlashRAG (`question`,
-`golden_answers`, for PopQA with `metadata`), TriviaQA (`Question`, `Answer` with `Value` and
-`Aliases`), PopQA (`question`, `obj`, `possible_answers` as JSON in a string). Files end in .jsonl,
-.json, .tsv or .csv.
-
-Kept are questions without "why", with one answer (aliases aside) of at most five words, whose
-answer does not change with time. What changes is told by a stated rule, or by a judge.
+Known forms, told by their fields: NQ-open (`question`, `answer`), FlashRAG (`golden_answers`),
+TriviaQA (`Question`, `Answer`) and PopQA (`possible_answers`). Kept are questions without "why",
+with one answer of at most five words that does not change with time, by a rule or a judge.
 """
 
 import hashlib
@@ -75,10 +71,7 @@ def seen_qa(
 
 
 def factoid(table: pd.DataFrame) -> pd.DataFrame:
-    """Keep short questions of fact: no "why", one answer, of five words at most.
-
-    An answer without a letter or figure (NQ-open has ")" and "---") is none.
-    """
+    """Keep questions without "why" that have one answer, of five words and a letter or figure."""
     why = table["question"].str.contains(r"\bwhy\b", case=False, regex=True)
     short = table["answers"].map(lambda answers: len(answers[0].split()) <= LONGEST)
     short &= table["answers"].map(lambda answers: any(c.isalnum() for c in answers[0]))
@@ -86,11 +79,7 @@ def factoid(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def changes(asked: Sequence[str]) -> list[bool]:
-    """Tell of each question whether its answer is likely to change with time, by its words.
-
-    One that names a year does not. Else it does if it says "current" or "last year", asks who *is*
-    something, for a record or count as they stand, or for a population, price or rank.
-    """
+    """Tell of each question whether its words say that its answer may change; a year says not."""
     plain = [re.sub(r"[^\w\s]", "", question.casefold()) for question in asked]
     return [bool(_CHANGING.search(text)) and not _YEAR.search(text) for text in plain]
 

@@ -25,12 +25,7 @@ def mark_texts(texts: pd.DataFrame, rule: str = "exact_match") -> pd.DataFrame:
 
 
 def by_rule(texts: pd.DataFrame, aligned: pd.Series) -> pd.DataFrame:
-    """Set accuracy and coverage under each rule for a right answer beside each other.
-
-    Accuracy is the average over the prompts without the answer (those after an unrelated word,
-    which are not the paper's, aside), coverage the share of the facts answered rightly after the
-    answer, and `aligned`, by item.
-    """
+    """Set accuracy (without the answer said) and coverage (after it) beside each other, by rule."""
     rows = {}
     texts = texts[~texts["variant"].str.startswith("unrelated")]
     for rule in RULES:
@@ -46,10 +41,7 @@ def by_rule(texts: pd.DataFrame, aligned: pd.Series) -> pd.DataFrame:
 def mark_echoes(
     texts: pd.DataFrame, facts: pd.DataFrame, rule: str = "exact_match"
 ) -> pd.DataFrame:
-    """Keep the answers after a wrong word (``heard``), and mark those that are that very word.
-
-    The lower the rate of ``right``, the better the model resists. `facts` tell the wrong words.
-    """
+    """Keep the answers after a wrong word (``heard``), and mark those that are that very word."""
     check_columns(texts, ("item", "context", "context_index", "text"), "texts")
     check_columns(facts, ("fact", "distractors"), "facts")
     words = facts.set_index("fact")["distractors"]
@@ -77,11 +69,7 @@ def mark_choices(answers: pd.DataFrame) -> pd.DataFrame:
 
 
 def by_prompt(marked: pd.DataFrame) -> pd.DataFrame:
-    """Compute the accuracy of each prompt; higher is better.
-
-    Wrong contexts and false statements of a fact are averaged first (the paper averages the five
-    distractors), so every fact weighs the same.
-    """
+    """Compute each prompt's accuracy, wrong contexts of a fact averaged first; higher is better."""
     by = ["relation", "kind", "frame", "context"]
     check_columns(marked, ("item", "right", *by), "marks")
     facts = marked.groupby([*by, "item"], sort=True)["right"].mean()
@@ -89,11 +77,7 @@ def by_prompt(marked: pd.DataFrame) -> pd.DataFrame:
 
 
 def by_fact(marked: pd.DataFrame, prompt: str = "variant") -> pd.DataFrame:
-    """Spread the marks to one row a fact and one column a prompt, for intervals over facts.
-
-    Several marks of one fact are averaged; not a number where a fact lacks the prompt. By
-    ``context``, all four contexts are columns, also one that nothing was asked in.
-    """
+    """Spread the marks to one row a fact and one column a prompt; several marks are averaged."""
     check_columns(marked, ("item", "relation", "right", prompt), "marks")
     marked = marked.assign(right=marked["right"].astype(float))
     keys = ["relation", "item"]

@@ -16,11 +16,7 @@ _VARIANT = re.compile(r"(right|frame|wrong|unrelated)(\d*)")
 
 
 def anchors_of(answers: pd.DataFrame, column: str = "logprobs") -> pd.DataFrame:
-    """Keep the rows that MONITOR compares, with the probabilities of the object's tokens.
-
-    Natural log-probabilities in `column` become ``p`` (an array, one a token) and ``probability``
-    (their mean); ``role`` is ``right``, ``frame``, ``wrong`` or ``unrelated``, our control.
-    """
+    """Keep the rows that MONITOR compares, with ``p``, the object's token probabilities."""
     check_columns(answers, ("item", "relation", "variant", column), "answers")
     table = answers.assign(role=answers["variant"].map(_role))
     table = table[table["role"] != ""]
@@ -36,11 +32,7 @@ def column_of(mode: str) -> str:
 
 
 def known_facts(texts: pd.DataFrame, rule: str = "exact_match", counts: str = "base") -> pd.Series:
-    """Say for each fact whether the model answers it rightly, so that its anchor is valid.
-
-    The answer to the base frame after the right object counts ("exact match", section 4), or with
-    `counts` of ``any`` that to one of the fact's prompts (footnote 3: "none of the prompts works").
-    """
+    """Say of each fact whether its anchor is valid: answered after the answer, or ever."""
     roles = {"base": ("right",), "any": ("right", "frame", "wrong")}
     if counts not in roles:
         raise ValueError(f'"{counts}" is none of {", ".join(roles)}')

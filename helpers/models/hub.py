@@ -1,8 +1,4 @@
-"""Fetch a model's files from the Hugging Face hub into this machine's cache, or say why not.
-
-The library `huggingface_hub` keeps each file that has come whole. Where a connection is lost it
-asks for the rest of a file, several times; a file still incomplete when it gives up is thrown away.
-"""
+"""Fetch a model's files from the Hugging Face hub into this machine's cache, or say why not."""
 
 from __future__ import annotations
 
@@ -20,10 +16,7 @@ LOG_IN = "log in with `hf auth login` or set HF_TOKEN"
 
 
 def cached(repo: str, revision: str | None, file: str = "config.json") -> str | None:
-    """Return the commit of a repository's branch, tag or commit in this machine's cache, if any.
-
-    It is known where a file of the model has come.
-    """
+    """Return the commit of a repository's branch, tag or commit in this machine's cache, if any."""
     from huggingface_hub import errors, try_to_load_from_cache
 
     try:
@@ -55,10 +48,7 @@ def fetch(
 
     def attempt() -> str:
         return snapshot_download(
-            repo,
-            revision=revision,
-            allow_patterns=wanted,
-            ignore_patterns=["*/*"],
+            repo, revision=revision, allow_patterns=wanted, ignore_patterns=["*/*"]
         )
 
     try:

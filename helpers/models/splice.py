@@ -1,9 +1,7 @@
 """Token ids of many texts that begin alike, without tokenising the beginning for each.
 
-Tokenising a prompt of fifty examples with each of a hundred continuations reads the same examples
-a hundred times. Here only the last example and what follows are (of examples in one line, the last
-words), and put behind the ids of the rest; where a whole text, tokenised to see, disagrees, all
-texts are tokenised whole.
+Only a prompt's last example (or last words) and what follows are tokenised with each continuation;
+where a whole text, tokenised to see, disagrees, all texts are tokenised whole.
 """
 
 from __future__ import annotations

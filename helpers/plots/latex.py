@@ -1,8 +1,4 @@
-r"""Text as LaTeX that pdflatex sets without a package of its own.
-
-Letters with accents, signs and Greek letters become commands, and any white space a space. Another
-character (of another script, an emoji, a control character) is written as its number: [U+4E2D].
-"""
+"""Text as LaTeX that pdflatex sets without a package; what it cannot set is written as [U+4E2D]."""
 
 import unicodedata
 from collections.abc import Iterator

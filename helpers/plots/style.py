@@ -131,7 +131,6 @@ def empty(ax: Axes | None, reason: str) -> Axes:
     ax : Axes, optional
         By default one that is not shown: the reason is displayed as text.
     reason : str
-        One sentence.
 
     Returns
     -------
@@ -219,8 +218,6 @@ def legend_above(ax: Axes) -> None:
 
 def plain(text: str) -> str:
     """Show a string as it is, with a box for a glyph that is not at hand.
-
-    That a pair of dollar signs makes no formula of it is for :func:`use_style` to see to.
 
     >>> plain("$5 and 京")
     '$5 and ▯'

@@ -111,11 +111,7 @@ def _tidy(
 
 @contextmanager
 def _wrapped(model: LanguageModel, row: Row) -> Iterator[Any]:
-    """Yield inseq's wrapper of a model that reads exactly the ids of a row, and undo its marks.
-
-    inseq adds and drops special tokens by rules of its own, and writes pad tokens into what it is
-    given.
-    """
+    """Yield inseq's wrapper of a model that reads exactly the ids of a row, and undo its marks."""
     try:
         import inseq
     except ImportError as error:
@@ -169,10 +165,7 @@ def _encoder(model: LanguageModel, row: Row) -> Any:
 
 
 def baseline_ids(model: LanguageModel, ids: tuple[int, ...]) -> tuple[int, ...]:
-    """Return ids of which each is the unknown token, else the padding or end-of-text token.
-
-    An end-of-text token stays, as in inseq.
-    """
+    """Return ids of which each is the unknown token, else the padding or end-of-text token."""
     names = ("unk_token_id", "pad_token_id", "eos_token_id")
     settings = [getattr(model.tokenizer, name, None) for name in names]
     blank = next((i for i in settings if i is not None), 0)

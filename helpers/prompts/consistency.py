@@ -1,8 +1,7 @@
 """Multiple-choice questions that ask again for a response, among answers like it.
 
-Each response gets K questions of five options: the response, three of up to 20 distractors, and
-"unsure", in a drawn order (Zheng, Lapata and Pan 2024, section 3.3). The wording is ours: the paper
-does not print its own.
+K questions of five options: the response, three distractors and "unsure", in a drawn order (Zheng,
+Lapata and Pan 2024, section 3.3). The wording is ours: the paper does not print its own.
 """
 
 import zlib
@@ -24,11 +23,7 @@ def distractors(
     seed: int = 0,
     spelling: Callable[[str], str] = str.casefold,
 ) -> list[list[str]]:
-    """Draw wrong answers that look like each response from the answers of questions alike.
-
-    `responses` has ``item, text`` and ``pool``, the pool to draw from. The draw hangs on seed,
-    item and text alone; none equals the response or another, by their `spelling`.
-    """
+    """Draw wrong answers to each response from its pool, by seed, item and text alone."""
     spelt = {name: {spelling(answer): answer for answer in pool[name]} for name in pool}
     found = []
     for item, text, name in zip(responses["item"], responses["text"], responses["pool"]):
@@ -41,11 +36,7 @@ def distractors(
 
 
 def choices(
-    responses: pd.DataFrame,
-    k: int = 20,
-    n_options: int = 5,
-    by: str = "text",
-    seed: int = 0,
+    responses: pd.DataFrame, k: int = 20, n_options: int = 5, by: str = "text", seed: int = 0
 ) -> pd.DataFrame:
     """Make K multiple-choice questions of every response.
 
@@ -80,10 +71,7 @@ def choices(
 
 
 def replies(responses: pd.DataFrame) -> pd.DataFrame:
-    """Return what is to be asked again: every informative response to every question, once.
-
-    ``item`` now holds the response, too, and is unique.
-    """
+    """Return what is to be asked again: every informative response to every question, once."""
     told = responses[responses["label"] != "uninformative"]
     told = told.assign(item=told["item"] + " " + told["text"].str.strip())
     return told.drop_duplicates("item").reset_index(drop=True)

@@ -1,10 +1,7 @@
 """Many equivalent prompts for one question: wordings, demonstrations, order of options.
 
-Variation 0 of every kind is the default prompt: the first wording, the demonstrations as they
-stand, the options in their order. The same demonstrations, in the same order, serve all items of
-one variation, so that what they share need be read once.
-
-Source: Ganesh, Shokri and Farnadi 2026, appendix A of the earlier version.
+Variation 0 of every kind is the default prompt. One variation has the same demonstrations for all
+items. Source: Ganesh, Shokri and Farnadi 2026, appendix A of the earlier version.
 """
 
 import math
@@ -88,11 +85,7 @@ def plan(
     n_shots: int,
     frames: pd.DataFrame | None = None,
 ) -> tuple[dict[str, int], int, list[str]]:
-    """Return what of the variations asked for can be made.
-
-    That is each kind with its number of variations (kinds with fewer than two are left out), the
-    demonstrations that every item can have, and a sentence on each thing that there is less of.
-    """
+    """Return what can be made of the variations: kinds and numbers, demonstrations, and notes."""
     for kind in kinds:
         _check(kind, "line", n_variations, n_shots)
     ways, notes = {}, []
@@ -166,11 +159,7 @@ _Way = tuple[str, str, list[int] | None]
 
 
 def _rows(
-    items: list[dict[str, Any]],
-    kind: str,
-    style: formats.Style,
-    puts: Iterable[list[_Way]],
-    n: int,
+    items: list[dict[str, Any]], kind: str, style: formats.Style, puts: Iterable[list[_Way]], n: int
 ) -> list[dict[str, Any]]:
     """Put each item in the first n of its ways."""
     rows = []

@@ -1,8 +1,6 @@
 """The form in which a question reaches a model: bare, as in the papers, or one that it is used to.
 
-A base model goes on with a text, so it needs a form that shows where an answer is due; a tuned one
-expects its chat template. Sentences to complete and statements to judge have a form of their own:
-``qa`` and ``shots`` leave them as they are.
+Sentences to complete and statements to judge stay as they are in ``qa`` and ``shots``.
 """
 
 from itertools import islice

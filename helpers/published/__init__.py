@@ -46,12 +46,6 @@ def load(name: str) -> pd.DataFrame:
     DataFrame
         Rows and columns in the printed order, numbers as floats, a printed dash among numbers as
         not a number; ``attrs["source"]`` cites it.
-
-    Examples
-    --------
-    >>> table = load("monitor_table4")
-    >>> float(table.loc["Vicuna-7b", "MONITOR"]), table.attrs["source"]
-    (0.504, 'Wang et al. 2024, Table 4')
     """
     return wide(load_tidy(name))
 

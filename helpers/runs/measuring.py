@@ -82,10 +82,7 @@ def _tell_replaced(place: Path, values: Mapping[str, Any]) -> None:
 
 
 def measure_one(name: str, lm: LanguageModel, given: Mapping[str, Any], folder: Path) -> Measured:
-    """Measure a loaded model by one study, with all that :func:`declared` names, and save the run.
-
-    Further settings are saved with these and change nothing.
-    """
+    """Measure a loaded model by one study, with all that :func:`declared` names, and save it."""
     study = STUDIES[name]
     run = runs.start(name, given | {"model": lm.name}, folder)
     lm = _in_format(study, lm, given, run)

@@ -1,8 +1,7 @@
 """Where the files of a run are: start one, save its tables and manifest, load many.
 
-A run is one chapter executed on one model. Its folder ``runs/<model-slug>/<chapter>/`` holds
-``answers.parquet`` (what the model said), ``metrics.parquet`` (what was computed from it) and
-``run.json`` (how it came about). ``run.json`` is written last: where it is, the run is whole.
+``runs/<model-slug>/<chapter>/`` holds ``answers.parquet``, ``metrics.parquet`` and, written last,
+``run.json``: where it is, the run is whole.
 """
 
 import contextlib
@@ -60,11 +59,6 @@ def start(chapter: str, parameters: dict[str, Any], folder: str | Path = "") -> 
     -------
     Run
         ``run.cache``, beside the chapters' folders, is shared by all chapters of one model.
-
-    Raises
-    ------
-    UserError
-        If the folder cannot be made or written to.
     """
     of = slug(parameters["model"]) if "model" in parameters else SYNTHESIS
     path = Path(folder) if folder else RUNS / of / chapter
@@ -117,11 +111,10 @@ def save(
     metrics, answers : DataFrame
         What was computed, and what the model said; a run without answers is a synthesis.
     model, dataset : dict
-        As ``helpers.models.describe`` and ``helpers.datasets.source`` return them; none of a
-        synthesis.
+        As ``helpers.models.describe`` and ``helpers.datasets.source`` return them, if any.
     read : DataFrame, optional
         The runs that a synthesis was made from, rows of ``load``; the manifest tells each one's
-        folder, model, chapter, data set, seed and end, and the SHA-256 of its ``metrics.parquet``.
+        folder, model, chapter, data set, seed, end, and the SHA-256 of its ``metrics.parquet``.
     extra : dict, optional
         Further entries of the manifest.
 
@@ -129,11 +122,6 @@ def save(
     -------
     Path
         The run's folder; ``load`` leaves out that of a synthesis.
-
-    Raises
-    ------
-    UserError
-        If a file cannot be written, or a run that was read has lost its metrics.
     """
     told = {"chapter": run.chapter, "parameters": run.parameters}
     told["seed"] = run.parameters.get("seed")
@@ -232,11 +220,7 @@ def _origin(found: Any) -> dict[str, Any]:
 
 
 def _write(folder: Path, tables: dict[str, pd.DataFrame], manifest: dict[str, Any]) -> None:
-    """Write a run's tables and its manifest, all of them or none, whenever the process ends.
-
-    Each is written beside its place first. Then the manifest, notebook and findings of an earlier
-    run go, since they would lie beside newer tables; the manifest comes last.
-    """
+    """Write a run's tables and its manifest last, all or none; what an earlier run left goes."""
     text = json.dumps(manifest, indent=2, ensure_ascii=False, default=environment.plain) + "\n"
     parts = {name: folder / f".{name}.{os.getpid()}.tmp" for name in (*tables, "run.json")}
     remedy = "make room or give the folder free, then run again; finished work is kept"

@@ -30,8 +30,7 @@ def paired_difference(
 ) -> Difference:
     """Compare two models, or two prompts, on the same facts: first minus second.
 
-    Both tables are resampled together, so a fact that is hard for both does not blur the
-    difference.
+    Both tables are resampled together: a fact that is hard for both does not blur the difference.
 
     Parameters
     ----------
@@ -47,11 +46,6 @@ def paired_difference(
         Not numbers without rows; bounds and p are none either for one row alone, nor where all
         resamples are alike, but for shares of twenty zeros and ones or more: these have Newcombe's
         interval (1998), of the share that the first alone has less that of the second alone.
-
-    Raises
-    ------
-    UserError
-        If the shapes differ.
 
     Examples
     --------

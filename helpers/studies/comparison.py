@@ -37,11 +37,6 @@ def compare(
         ``better`` names the better model, "" if the interval holds 0, if there is none, or if
         neither side is better.
 
-    Raises
-    ------
-    UserError
-        If there is only one model, a table lacks a column, or two models share no fact.
-
     Examples
     --------
     >>> from helpers.studies import latent_knowledge
@@ -90,12 +85,7 @@ def difference(
         return stats.Difference(*[float("nan")] * 4, 0)
     left, right = left.loc[both], right.loc[both]
     found = stats.paired_difference(
-        left[columns],
-        right[columns],
-        measure.statistic,
-        left["relation"],
-        n_resamples,
-        seed,
+        left[columns], right[columns], measure.statistic, left["relation"], n_resamples, seed
     )
     return found._replace(n=measure.n(left))
 

@@ -138,11 +138,7 @@ def ask_again(
     seed: int = 0,
     cache: str | Path | None = None,
 ) -> pd.DataFrame:
-    """Score the multiple-choice questions that put each response among wrong answers.
-
-    `replies` are from `helpers.prompts.consistency.replies`; `written` wrong answers to each come
-    before those drawn from the `pool`. ``correct`` tells the response given before.
-    """
+    """Score the questions that put each response among wrong answers, written ones first."""
     from helpers import probing
 
     wrong = consistency.distractors(

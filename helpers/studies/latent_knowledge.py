@@ -113,11 +113,7 @@ def try_separators(
     seed: int = 0,
     cache: str | Path | None = None,
 ) -> pd.DataFrame:
-    """Score a few facts that are not tested behind lists written with each separator.
-
-    Of the half that gives examples; their subjects are neither among the examples here nor in the
-    panel, and relations with names too long for the panel are not tried where there are others.
-    """
+    """Score facts that give examples and are no other's behind lists with each separator."""
     every = _load(dataset, relations, left_out, seed)
     return _tried(model, every, _roles(every, seed), facts, dataset, n_examples, seed, cache)
 

@@ -36,11 +36,7 @@ def read(paths: Sequence[str | Path], rule: str = "sum") -> pd.DataFrame:
 
 @files.understood("One of the logs")
 def repeated(paths: Sequence[str | Path]) -> pd.DataFrame:
-    """Read all answers to one prompt a document: repeats, epochs, or several runs of one prompt.
-
-    `text` is the first answer, which the log marks, `right` its mark, `repeats` the other answers,
-    pairs of a text and its mark, None where the log has none; ``attrs`` as from :func:`read`.
-    """
+    """Read all answers to a prompt a document: `text`, its mark, and the others as `repeats`."""
     logs, shared, notes = _joined(paths, RULES[0], repeats=True)
     said = [tuple((log.rows[i]["text"], *log.rows[i]["repeats"]) for i in shared) for log in logs]
     if len(set(said)) < len(said):

@@ -21,10 +21,7 @@ MARKS = {"C": True, "I": False, "N": False, "1": True, "0": False, "True": True,
 
 @dataclass(frozen=True)
 class Log:
-    """One log: `rows` are its answers by document, `kind` is "choices" or "texts".
-
-    A row's ``repeats`` are the other answers to its prompt, each with its mark or None.
-    """
+    """One log: `rows` are its answers by document, `kind` is "choices" or "texts"."""
 
     path: Path
     tool: str

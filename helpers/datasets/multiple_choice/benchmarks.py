@@ -84,11 +84,7 @@ def _best_and_incorrect(_: Path, rows: Rows) -> Iterator[dict]:
 
 
 def _continued(path: Path, rows: Rows) -> Iterator[dict]:
-    """Yield FACTOR's texts: which of four sentences goes on with one; relations are the files.
-
-    Some texts end in a space and no sentence begins with one: here the space is the sentence's. A
-    column ``paraphrases`` gives other wordings of the text, as in questions of one's own.
-    """
+    """Yield FACTOR's texts: which of four sentences goes on with one; relations are the files."""
     column = next((name for name in CONTEXTS if rows and name in rows[0]), None)
     if rows and column is None:
         raise UserError(f"{path} lacks the text before the sentences: {' or '.join(CONTEXTS)}.")
@@ -101,12 +97,7 @@ def _continued(path: Path, rows: Rows) -> Iterator[dict]:
 
 
 def _fake_questions(path: Path, rows: Rows) -> Iterator[dict]:
-    """Yield Med-HALT's reasoning questions; an item's relation is its medical subject.
-
-    Fake questions have no column with the answer: it is to say "I do not know". Of the 1,858 rows
-    ten are left out, nine without that option and one with a single option. The other reasoning
-    files have a column ``correct_index`` or ``cop``.
-    """
+    """Yield Med-HALT's questions; a fake one, without a column for it, asks for "I do not know"."""
     for number, row in enumerate(rows):
         options = options_of(row["options"], row["where"])
         column = next((name for name in ANSWERS if row.get(name)), None)

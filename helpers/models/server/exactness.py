@@ -69,10 +69,7 @@ def _asker(address: Address, limits: Limits) -> Ask:
 
 
 def taken(address: Address, limits: Limits, ids: Sequence[int]) -> dict[str, Any]:
-    """Return the settings that a server takes, those that tell token ids only if it does.
-
-    One that takes no token ids or tells no log-probabilities is refused, whatever its model.
-    """
+    """Return the settings that a server takes, those that tell token ids only if it does."""
     ask = _asker(address, limits)
     plain = {"model": address.model, **completions.PLAIN}
     for settings in ({**plain, **completions.EXTRAS}, plain):

@@ -1,9 +1,7 @@
 """Greedy continuations, packed: each distinct token of many prompts and of what follows them once.
 
-The tree of prompts goes through the model as it does for scores (`packing`). What the model says is
-one more branch below each prompt: the next tokens of all texts of a pack lie side by side, and a
-mask lets each see its own text only. Anchors that are to be scored are branches of the tree; a text
-that begins like one goes on from there.
+The next tokens of all texts of a pack lie side by side below their prompts, and a mask lets each
+see its own text only. Anchors that are scored are branches; a text that begins so goes on there.
 """
 
 from __future__ import annotations
@@ -66,7 +64,14 @@ def run(
     scored: Set[Task] = frozenset(),
 ) -> Iterator[dict[Task, Text]]:
     """Yield texts as they end; further prompts are read while there is room for their texts."""
-    tree, paths = _tree(tasks, scored)
+    # Below a prompt are the nodes of its anchor where it is scored, else one for the next token.
+    rows = {
+        task: Row((*task.ids, *(task.anchor if task in scored else (0,))), len(task.ids))
+        for task in tasks
+    }
+    tree = build(list(rows.values()))
+    below = dict(zip(tree.rows, tree.paths))
+    paths = {task: below[row] for task, row in rows.items()}
     values = np.full(len(tree.token), np.nan)
     late: list[Text] = []  # whose anchors are not read to their ends
     for ended in _ended(model, tree, paths, length, rules, price, values if scored else None):
@@ -114,21 +119,6 @@ def _ended(
         yield from texts.grow()
 
 
-def _tree(tasks: list[Task], scored: Set[Task]) -> tuple[Trie, dict[Task, tuple[int, ...]]]:
-    """Return the tree of prompts, and for each task the nodes below its prompt.
-
-    These are of the anchor where it is scored, else one that stands for the token to be chosen, so
-    that the last token of the prompt is forwarded.
-    """
-    rows = {
-        task: Row((*task.ids, *(task.anchor if task in scored else (0,))), len(task.ids))
-        for task in tasks
-    }
-    tree = build(list(rows.values()))
-    paths = dict(zip(tree.rows, tree.paths))
-    return tree, {task: paths[row] for task, row in rows.items()}
-
-
 class _Growing:
     """Texts below one kept beginning that go on side by side, each by a token a pass."""
 
@@ -171,11 +161,7 @@ class _Growing:
     def _begin(
         self, tree: Trie, done: Pass, begun: list[Text], rows: list[int]
     ) -> tuple[torch.Tensor, list[int]]:
-        """Add to texts what a pass's own logits give, and return the last tokens.
-
-        `rows` says which of the logits each text reads first. While a text goes on as the tree
-        does, it reads those of the next node; which it read last is returned too.
-        """
+        """Add to texts what a pass's own logits give, and return the last tokens."""
         places = {node: at for at, node in enumerate(done.heads)}
         below = {(int(tree.parent[n]), int(tree.token[n])): at for n, at in places.items()}
         chosen = torch.zeros(len(begun), dtype=torch.long, device=self.model.device)

@@ -1,7 +1,4 @@
-"""Exact scores and greedy text from a server, each group of choices in its cheapest way.
-
-A job asks its requests one after another; jobs run side by side.
-"""
+"""Exact scores and greedy text from a server, each group of choices in its cheapest way."""
 
 from __future__ import annotations
 
@@ -77,8 +74,6 @@ def tree(rows: Iterable[Row]) -> dict[Ids, list[int]]:
 def cheapest_way(group: Group, ways: Sequence[str]) -> str:
     """Return the cheapest of a server's ways for a group; a request counts as `REQUEST` tokens.
 
-    Node by node, the server keeps what choices share; of whole texts it computes every token anew.
-
     >>> few = groups([Row((7, 8, 1, 2), 2)])[0]
     >>> many = groups([Row((*range(90), choice), 90) for choice in range(50)])[0]
     >>> [cheapest_way(group, ["nodes", "prompt_logprobs"]) for group in (few, many)]
@@ -126,11 +121,7 @@ def _by_nodes(server: Server, group: Group, session: Session) -> Scores:
 def continuations(
     model: LanguageModel, tasks: Sequence[Task], rules: Rules, batch_size: int | None = None
 ) -> Iterator[list[Text]]:
-    """Yield the continuations of tasks as the server gives them.
-
-    Where a text ends is decided here, by the same rules as for a model at hand; the server only
-    stops early where it may.
-    """
+    """Yield the continuations of tasks; where a text ends is decided here, not by the server."""
     jobs = (partial(_continue, model, task, rules) for task in tasks)
     yield from at_once(model.model, jobs, batch_size)
 

@@ -45,11 +45,7 @@ def ask(
 
 
 def panel(dataset: str, n: int, seed: int) -> pd.DataFrame:
-    """Return the panel of a data set.
-
-    Of facts of one's own it takes those that IC-LKE tests: the others give the examples of its
-    lists and the shots of the knowledge base. A subject is asked once. Too few make no panel.
-    """
+    """Return the panel of a data set; of one's own, of the facts that IC-LKE tests, by subject."""
     if dataset == "atlas":
         return datasets.panel(n, seed)
     facts = datasets.load(dataset, seed=seed)

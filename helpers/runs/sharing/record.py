@@ -193,10 +193,7 @@ def _last(path: str) -> str:
 
 
 def _written(answers: pd.DataFrame) -> bytes:
-    """Return a table as the bytes of a Parquet file, the same whenever and wherever it is written.
-
-    What pandas notes of a table, such as the file that its questions came from, is left out.
-    """
+    """Return a table as the bytes of a Parquet file, the same whenever it is written."""
     stream = io.BytesIO()
     found = pa.Table.from_pandas(answers, preserve_index=False).replace_schema_metadata()
     pq.write_table(found, stream, compression="zstd", write_page_checksum=True)

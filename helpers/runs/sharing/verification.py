@@ -1,8 +1,7 @@
 """Check an archive of runs: its form, its files, its settings, and each measure computed again.
 
-A check shows that the measures follow from the answers, and of the atlas that the answers are of
-the questions that the settings name, each held against what is right. It cannot show that they are
-the answers of that model.
+Measures must follow from the answers, and the atlas's answers fit the questions that the settings
+name. That they are the answers of that model cannot be shown.
 """
 
 import hashlib
@@ -137,11 +136,7 @@ def _figure(value: object) -> str:
 def _settings(
     name: str, run: Mapping[str, Any], model: Mapping[str, Any], answers: pd.DataFrame
 ) -> None:
-    """Refuse settings that ask for less than is answered, or draw others, or count others right.
-
-    Where a data set has fewer facts than were asked for, the answers hold fewer. Only the atlas,
-    which is at hand, can be drawn from again.
-    """
+    """Refuse settings that ask for less than is answered, or draw others, or count others right."""
     study, given = STUDIES[name], run["parameters"]
     if not hasattr(study, "sizes"):
         return
