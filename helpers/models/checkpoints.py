@@ -90,7 +90,17 @@ def small_files(name: str | Path, *, code: bool = False) -> Path:
     if source := _gguf(text):
         return dequantised.folder(source[0], text)[0]
     if found:
-        return _current(text, *found, (*SMALL_FILES, *(("*.py",) if code else ())))
+        repo, revision = found
+        before = hub.cached(repo, revision)
+        patterns = (*SMALL_FILES, "*.py") if code else SMALL_FILES
+        folder = hub.fetch(text, repo, revision, patterns, _choices())
+        if before not in (None, folder.name):
+            print(
+                f"{revision or 'main'} of {repo} moved from {before[:7]} to {folder.name[:7]}; "
+                f"runs of the former are repeated; pin it with {repo}@{before}",
+                file=sys.stderr,
+            )
+        return folder
     folder = Path(text).expanduser()
     if folder.is_dir():
         return folder
@@ -205,16 +215,3 @@ def _weight_names(folder: Path) -> set[str]:
             "name safetensors files of the same folder, as save_pretrained writes them."
         )
     return names
-
-
-def _current(name: str, repo: str, revision: str | None, patterns: tuple[str, ...]) -> Path:
-    """Return the hub's present snapshot of a model, and say so where it is not the former one."""
-    before = hub.cached(repo, revision)
-    folder = hub.fetch(name, repo, revision, patterns, _choices())
-    if before not in (None, folder.name):
-        print(
-            f"{revision or 'main'} of {repo} moved from {before[:7]} to {folder.name[:7]}; runs of "
-            f"the former are repeated; pin it with {repo}@{before}",
-            file=sys.stderr,
-        )
-    return folder

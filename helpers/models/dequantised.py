@@ -4,8 +4,6 @@ What was read in a minute is kept in the user's cache, by the file's checksum an
 version.
 """
 
-from __future__ import annotations
-
 import contextlib
 import io
 import json
@@ -140,9 +138,8 @@ def _examined(file: Path, name: str) -> tuple[str, int]:
         ) from error
     try:
         reader = gguf.GGUFReader(file)
-        said = {
-            key: field.contents() for key, field in reader.fields.items() if "tokenizer" not in key
-        }
+        fields = {key: each for key, each in reader.fields.items() if "tokenizer" not in key}
+        said = {key: field.contents() for key, field in fields.items()}
         sizes: dict[str, int] = {}
         for tensor in reader.tensors:
             kind = tensor.tensor_type.name

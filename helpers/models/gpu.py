@@ -37,7 +37,8 @@ class Memory:
 def device(name: str | torch.device | None = None) -> torch.device:
     """Return the device to compute on: the one asked for, else cuda, mps or cpu, in this order."""
     if name is None:
-        return torch.device(_best())
+        here = "mps" if torch.backends.mps.is_available() else "cpu"
+        return torch.device("cuda" if torch.cuda.is_available() else here)
     try:
         wanted = torch.device(name)
     except RuntimeError as error:
@@ -73,7 +74,11 @@ def memory(on: torch.device) -> Memory:
             ) from error
         return Memory(total, free)
     total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    return Memory(total, max(0, min(_free(total), *_limits())))
+    told = {}
+    if MEMORY.is_file():
+        told = dict(line.split(":", 1) for line in MEMORY.read_text().splitlines())
+    free = 1024 * int(told["MemAvailable"].split()[0]) if "MemAvailable" in told else total // 2
+    return Memory(total, max(0, min(free, *_limits())))
 
 
 def gigabytes(size: int) -> str:
@@ -138,15 +143,6 @@ def in_halves(run: Callable[[list], list], batch: list) -> list:
     return in_halves(run, batch[:middle]) + in_halves(run, batch[middle:])
 
 
-def _free(total: int) -> int:
-    """Return the memory that programs can still have; half of the whole where nothing tells."""
-    if MEMORY.is_file():
-        told = dict(line.split(":", 1) for line in MEMORY.read_text().splitlines())
-        if "MemAvailable" in told:
-            return 1024 * int(told["MemAvailable"].split()[0])
-    return total // 2
-
-
 def _limits() -> list[int]:
     """Return what is left of the limits of this process (ulimit) and of its container."""
     left = [1 << 62]
@@ -161,12 +157,6 @@ def _limits() -> list[int]:
         if most.isdecimal():
             left.append(int(most) - int((CONTAINER / "memory.current").read_text()))
     return left
-
-
-def _best() -> str:
-    if torch.cuda.is_available():
-        return "cuda"
-    return "mps" if torch.backends.mps.is_available() else "cpu"
 
 
 def _present(wanted: torch.device) -> bool:

@@ -1,11 +1,10 @@
 """Fetch a model's files from the Hugging Face hub into this machine's cache, or say why not."""
 
-from __future__ import annotations
-
 import contextlib
 import logging
 import sys
 from collections.abc import Iterable, Iterator
+from functools import partial
 from pathlib import Path
 
 from helpers import UserError
@@ -44,13 +43,8 @@ def fetch(
 
     if not sys.stderr.isatty():
         disable_progress_bars()  # they have no place in a notebook or a log file
-    wanted = sorted(patterns)
-
-    def attempt() -> str:
-        return snapshot_download(
-            repo, revision=revision, allow_patterns=wanted, ignore_patterns=["*/*"]
-        )
-
+    files = {"allow_patterns": sorted(patterns), "ignore_patterns": ["*/*"]}
+    attempt = partial(snapshot_download, repo, revision=revision, **files)
     try:
         with _quiet():
             return Path(network.tried(attempt, name, _origin))

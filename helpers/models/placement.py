@@ -4,8 +4,6 @@
 score of its own.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from importlib.util import find_spec

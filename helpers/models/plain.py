@@ -4,8 +4,6 @@ Rows are padded on the right, which no real token sees; where that changes a sco
 it), rows of equal length are forwarded together, or each row alone.
 """
 
-from __future__ import annotations
-
 import functools
 import inspect
 from collections.abc import Iterator

@@ -5,8 +5,6 @@ leave those of the prompt alone, at the earliest such place over the options of 
 19" + "45", which a tokenizer may write as one piece " 1945", is scored from that piece on.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime

@@ -13,8 +13,6 @@ echo                the whole text, repeated                one of each token of
 ==================  ======================================  ====================================
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 The tokenizer is loaded here, for prompts are sent as ids, and held against the server's own.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from dataclasses import replace
