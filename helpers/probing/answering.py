@@ -1,7 +1,5 @@
 """Results of rows that are scored and texts that are continued: from the cache, then the model."""
 
-from __future__ import annotations
-
 import itertools
 import sys
 import time

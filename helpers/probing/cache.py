@@ -4,8 +4,6 @@ Each parquet file of a cache is renamed to the checksum of its content once it i
 carries the hash of all that decides it.
 """
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import io

@@ -1,7 +1,5 @@
 """Greedy text with its log-probabilities, and the probability of anchors along the way."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -10,7 +8,7 @@ import pandas as pd
 from helpers import UserError
 from helpers.models import LanguageModel, tokens
 from helpers.models.tokens import Row
-from helpers.probing import metering, scoring
+from helpers.probing import scoring
 from helpers.probing.answering import answered
 from helpers.probing.cache import Result
 from helpers.probing.engine import decoding
@@ -76,7 +74,7 @@ def generate(
     if reads is not None:
         columns["anchor_logprobs"] = [list(found[task].anchor_logprobs) for task in reads]
     made = frame.assign(**{k: scoring.column(v, frame.index) for k, v in columns.items()})
-    metering.add(lambda: scoring.work(model, scoring.spoken(model, made)))
+    scoring.count(lambda: scoring.work(model, scoring.spoken(model, made)))
     return made
 
 
@@ -126,7 +124,9 @@ def score_and_generate(
     }
     said = {name: scoring.column(values, wanted.index) for name, values in said.items()}
     made = made.assign(**pd.DataFrame(said).reindex(made.index))
-    metering.add(lambda: scoring.work(model, probes, scoring.spoken(model, made.loc[wanted.index])))
+    scoring.count(
+        lambda: scoring.work(model, probes, scoring.spoken(model, made.loc[wanted.index]))
+    )
     return made
 
 

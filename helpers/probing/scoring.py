@@ -1,8 +1,8 @@
 """Teacher-forced log-probabilities of continuations, exact: the table in and out."""
 
-from __future__ import annotations
-
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import pandas as pd
@@ -10,12 +10,13 @@ import pandas as pd
 from helpers import UserError, check_columns
 from helpers.models import LanguageModel, tokens
 from helpers.models.tokens import Row
-from helpers.probing import engine, metering
+from helpers.probing import engine
 from helpers.probing.answering import answered
 from helpers.probing.cache import Result
 
 TEXTS = ("prompt", "continuation")
 NAMES = ("item", "variant", "option")
+_open: list[Counter[str]] = []  # the counts of those who want to know
 
 
 def score(
@@ -74,7 +75,7 @@ def score(
     check_lengths(model, probes, rows)
     shown = "score" if progress else ""
     found = answered(model, rows, cache=cache, shown=shown, batch_size=batch_size)
-    metering.add(lambda: _work(model, rows))
+    count(lambda: _work(model, rows))
     return scored(model, probes, rows, found)
 
 
@@ -128,7 +129,7 @@ def score_sentences(
     found = pd.DataFrame({"text": pd.Series(texts, dtype=object)})
     shown = "score" if progress else ""
     results = answered(model, rows, cache=cache, shown=shown, batch_size=batch_size)
-    metering.add(lambda: _work(model, [row for row in rows if row.scored]))
+    count(lambda: _work(model, [row for row in rows if row.scored]))
     lists = [list(results[row].logprobs) if row.scored else [] for row in rows]
     sums = [sum(values) if values else float("nan") for values in lists]
     found = found.assign(n_tokens=[len(values) for values in lists], logprob=sums)
@@ -214,6 +215,31 @@ def _work(model: LanguageModel, rows: list[Row]) -> dict[str, int]:
         "tokens": counted["plain"],
         "forwarded": counted.get("forwarded", 0),
     }
+
+
+@contextmanager
+def metered() -> Iterator[Counter[str]]:
+    """Count `probes`, `tokens` and `forwarded` of all that is scored or generated inside.
+
+    >>> with metered() as work:
+    ...     count(lambda: {"probes": 2, "tokens": 9})
+    >>> work["tokens"]
+    9
+    """
+    work: Counter[str] = Counter()
+    _open.append(work)
+    try:
+        yield work
+    finally:
+        _open.remove(work)
+
+
+def count(taken: Callable[[], Mapping[str, int]]) -> None:
+    """Add what a call takes, counted only where somebody wants to know."""
+    if _open:
+        found = taken()
+        for work in _open:
+            work.update(found)
 
 
 def check_texts(frame: pd.DataFrame, needed: Sequence[str]) -> None:

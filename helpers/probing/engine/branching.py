@@ -4,8 +4,6 @@ The next tokens of all texts of a pack lie side by side below their prompts, and
 see its own text only. Anchors that are scored are branches; a text that begins so goes on there.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Iterator, Set
 from functools import partial
@@ -17,7 +15,7 @@ from helpers.models import LanguageModel, check, plain
 from helpers.models.tokens import Row
 from helpers.probing.engine import decoding, packing, trial, trie
 from helpers.probing.engine.decoding import Rules, Task, Text
-from helpers.probing.engine.packing import Kept, Pass
+from helpers.probing.engine.packing import Pass
 from helpers.probing.engine.trie import Trie, build
 
 LOG = logging.getLogger(__name__)
@@ -45,9 +43,7 @@ def tried(model: LanguageModel, length: int) -> bool:
     return trial.outcome(model, "continued", length, found)
 
 
-def _scored(
-    model: LanguageModel, rows: list[Row], length: int
-) -> Iterator[dict[Row, tuple[float, ...]]]:
+def _scored(model: LanguageModel, rows: list[Row], length: int) -> trial.Scores:
     """Yield the log-probabilities of rows whose scored tokens follow one after another."""
     tasks = {Task(row.ids[: row.start], anchor=row.scored): row for row in rows}
     rules = Rules(max(len(row.scored) for row in rows), (), (), forced=True)
@@ -124,9 +120,7 @@ class _Growing:
 
     def __init__(self, model: LanguageModel, rules: Rules, prefix: int, first: Pass) -> None:
         self.model, self.rules, self.prefix, self.past = model, rules, prefix, first.past
-        self.keys: Kept = [
-            tuple(part[..., : first.past, :] for part in kept) for kept in first.keys
-        ]
+        self.keys = [tuple(part[..., : first.past, :] for part in kept) for kept in first.keys]
         self.places = np.arange(first.past)  # of the keys, in their texts
         self.texts: list[Text] = []
         self.sees = np.ones((0, first.past), dtype=bool)  # which keys are of each text

@@ -4,8 +4,6 @@ Prompts of equal length go through the model together, and what it returns to go
 back to it; where that fails its trial, each text is read whole again at each step.
 """
 
-from __future__ import annotations
-
 import itertools
 import logging
 import weakref

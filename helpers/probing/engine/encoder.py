@@ -1,7 +1,5 @@
 """Encoder-decoder models, packed: each source is encoded once, its continuations are one tree."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TypeVar
@@ -12,7 +10,7 @@ import torch
 from helpers.models import LanguageModel, gpu, plain
 from helpers.models.tokens import Row
 from helpers.probing.engine import packing, trie
-from helpers.probing.engine.packing import read
+from helpers.probing.engine.packing import Scores, read
 from helpers.probing.engine.trie import Step, Trie, build, by_source, readings, sees
 
 T = TypeVar("T")
@@ -29,9 +27,7 @@ class Pack:
     values: np.ndarray  # log-probabilities of the tree's nodes, which are filled in
 
 
-def run(
-    model: LanguageModel, rows: list[Row], length: int
-) -> Iterator[dict[Row, tuple[float, ...]]]:
+def run(model: LanguageModel, rows: list[Row], length: int) -> Scores:
     """Yield the log-probabilities of rows, source by source."""
     groups = by_source(rows)
     ordered = sorted(groups, key=lambda source: (len(source), source), reverse=True)

@@ -5,8 +5,6 @@ of many rows lie in one sequence, held apart by a mask and positions of their ow
 runs on distinct parents only, and its log-softmax is read at their children.
 """
 
-from __future__ import annotations
-
 import logging
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
@@ -28,6 +26,7 @@ from helpers.probing.engine.trie import PASS, Step, Trie, build, plan, readings,
 LOG = logging.getLogger(__name__)
 # Keys and values of each layer, of the tokens from the first one on.
 Kept = list[tuple[torch.Tensor, torch.Tensor]]
+Scores = Iterator[dict[Row, tuple[float, ...]]]
 
 
 @dataclass(frozen=True)
@@ -41,9 +40,7 @@ class Pass:
     past: int
 
 
-def run(
-    model: LanguageModel, rows: list[Row], length: int, price: float = PASS
-) -> Iterator[dict[Row, tuple[float, ...]]]:
+def run(model: LanguageModel, rows: list[Row], length: int, price: float = PASS) -> Scores:
     """Yield the log-probabilities of rows, pass by pass, each row once it is read whole."""
     tree = build(rows)
     children, waiting = readings(tree)
@@ -57,9 +54,7 @@ def run(
         del done  # its logits are let go before the next pass
 
 
-def halving(
-    run: Callable[[list, int], Iterator[dict]], asked: Iterable, length: int
-) -> Iterator[dict]:
+def halving(run: Callable[[list, int], Iterator[dict]], asked: list, length: int) -> Iterator[dict]:
     """Yield what `run` gives, some at a time; packs that the memory does not hold are halved."""
     left = dict.fromkeys(asked)
     while left:

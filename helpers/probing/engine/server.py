@@ -1,7 +1,5 @@
 """Exact scores and greedy text from a server, each group of choices in its cheapest way."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -35,11 +33,9 @@ class Group:
     new: int  # ids of `before` that the group sent before this one does not begin with
 
 
-def score(
-    model: LanguageModel, rows: Sequence[Row], batch_size: int | None = None
-) -> Iterator[Scores]:
+def score(model: LanguageModel, rows: Sequence[Row], size: int | None = None) -> Iterator[Scores]:
     """Yield the log-probabilities of rows, a text or a group of choices at a time."""
-    yield from at_once(model.model, scoring(model.model, rows), batch_size)
+    yield from at_once(model.model, scoring(model.model, rows), size)
 
 
 def at_once(
@@ -146,8 +142,12 @@ def _continue(model: LanguageModel, task: Task, rules: Rules, session: Session) 
                 f"The server at {server.address.url} ended a text without a token and without a "
                 "reason; nothing of it is kept."
             )
-    if task.anchor and not named:
-        _read_anchor(server, text, taken, session)
+    if task.anchor and not named:  # no step has told the anchor's tokens after the model's own
+        steps = range(min(len(task.anchor), text.kept + 1, taken))
+        before = [(*task.ids, *text.ids[:at]) for at in steps]
+        rows = [Row((*ids, task.anchor[at]), len(ids)) for at, ids in enumerate(before)]
+        values = {row: v for job in scoring(server, rows) for row, (v,) in job(session).items()}
+        text.anchor_logprobs = [values[row] for row in rows]
     return [text]
 
 
@@ -173,12 +173,3 @@ def _end(text: Text, token: int | None) -> int:
         text.logprobs.pop()
     text.kept = len(text.ids)
     return 0 if shown else 1
-
-
-def _read_anchor(server: Server, text: Text, taken: int, session: Session) -> None:
-    """Ask for the anchor's tokens after the model's own, where no step has told them."""
-    ids, anchor = text.task.ids, text.task.anchor
-    steps = min(len(anchor), text.kept + 1, taken)
-    rows = [Row((*ids, *text.ids[:at], anchor[at]), len(ids) + at) for at in range(steps)]
-    values = {row: v for job in scoring(server, rows) for row, (v,) in job(session).items()}
-    text.anchor_logprobs = [values[row] for row in rows]

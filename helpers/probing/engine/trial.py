@@ -4,8 +4,6 @@ That a model has passed is kept in the user's cache, by model, device, format, l
 versions of the libraries and state of this code.
 """
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import itertools

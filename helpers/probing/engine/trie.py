@@ -17,8 +17,6 @@ kept; packs below it see all of them. A tree that is larger than a pack is cut, 
 needs of the way to it is forwarded again.
 """
 
-from __future__ import annotations
-
 import sys
 from array import array
 from collections.abc import Iterable, Sequence
@@ -226,9 +224,7 @@ def _kept(tree: Trie, length: int, price: float) -> list[int]:
     return reach
 
 
-def _way(
-    parent: Sequence[int], node: int, prefix: int, known: Iterable[int] = frozenset()
-) -> list[int]:
+def _way(parent: Sequence[int], node: int, prefix: int, known: Iterable[int] = ()) -> list[int]:
     """Return the nodes from below `prefix`, or below one that is known, down to `node`."""
     way = []
     while node != prefix and node >= 0 and node not in known:
