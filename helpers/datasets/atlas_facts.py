@@ -25,11 +25,6 @@ def read() -> Facts:
     return Facts(read_facts(), frames, SOURCES["atlas"].about(_checksum()))
 
 
-def read_relations() -> pd.DataFrame:
-    """Return one row a relation: label, types, counts, source and licence."""
-    return pd.read_csv(DATA / "atlas_relations.csv", keep_default_na=False)
-
-
 def draw_distractors(facts: pd.DataFrame, pool: pd.DataFrame, seed: int) -> list[list[str]]:
     """Draw up to five objects of each fact's relation that are not true of its subject."""
     objects = {r: sorted(set(group)) for r, group in pool.groupby("relation")["object"]}

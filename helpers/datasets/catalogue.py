@@ -9,7 +9,7 @@ import pandas as pd
 
 from helpers import UserError
 from helpers.datasets import atlas_facts, files, fktc, pairs
-from helpers.datasets.registry import Facts, fetch, of_kind
+from helpers.datasets.registry import DATA, Facts, fetch, of_kind
 
 NAMES = of_kind("facts", "pairs")
 
@@ -102,7 +102,7 @@ def relations(name: str | Path) -> pd.DataFrame:
     'capital'
     """
     if name == "atlas":
-        return atlas_facts.read_relations()
+        return pd.read_csv(DATA / "atlas_relations.csv", keep_default_na=False)
     facts, known = _read(name).facts, fktc.templates().set_index("relation")
     groups = facts.groupby("relation", sort=False)
     table = groups.agg(n_facts=("fact", "size"), n_objects=("object", "nunique")).reset_index()

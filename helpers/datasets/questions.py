@@ -25,11 +25,8 @@ LONGEST = 5  # words of an answer
 
 Judge = Callable[[Sequence[str]], Sequence[bool]]
 
-_CHANGING = re.compile(
-    "|".join(
-        line for line in (DATA / "changing.txt").read_text("utf-8").splitlines() if line[0] != "#"
-    )
-)
+_WORDS = (DATA / "changing.txt").read_text("utf-8").splitlines()
+_CHANGING = re.compile("|".join(line for line in _WORDS if line[0] != "#"))
 _YEAR = re.compile(r"\b(?:1[0-9]|20)\d\d\b")
 _PLACES = "country|city|town|state|continent|county|place|island|capital|province|river"
 # The first that fits a question tells its type of answer.
@@ -67,7 +64,13 @@ def seen_qa(
         rest.append(table.iloc[sorted(order[many:])])
     if not asked:
         raise UserError("No source of questions is given: name at least one.")
-    return tuple(_typed(pd.concat(parts, ignore_index=True)) for parts in (asked, rest))
+    tables = [pd.concat(parts, ignore_index=True) for parts in (asked, rest)]
+    pairs = [zip(table["question"], table["answers"]) for table in tables]
+    types = [[answer_type(asked, said[0]) for asked, said in each] for each in pairs]
+    return tuple(
+        table.drop(columns="n_answers").assign(type=kinds, seen=True)
+        for table, kinds in zip(tables, types)
+    )
 
 
 def factoid(table: pd.DataFrame) -> pd.DataFrame:
@@ -91,11 +94,6 @@ def answer_type(question: str, answer: str) -> str:
         if re.search(pattern, question.casefold()) or (kind == "number" and figures):
             return kind
     return "other"
-
-
-def _typed(table: pd.DataFrame) -> pd.DataFrame:
-    kinds = [answer_type(q, a[0]) for q, a in zip(table["question"], table["answers"])]
-    return table.drop(columns="n_answers").assign(type=kinds, seen=True)
 
 
 def read(source: str | Path) -> pd.DataFrame:
@@ -188,13 +186,9 @@ def _parse(row: dict, name: str, where: str) -> tuple[str, list[str], int]:
     if not answers:
         raise UserError(f'{where}, "{question}", has no answer: add one or take the record out.')
     different = {text.casefold() for text in [answers[0], *others]}
-    return _unquoted(question.strip()), answers, len(different)
-
-
-def _unquoted(question: str) -> str:
-    """Undo the quoting of CSV, which some conversions of TriviaQA have left in their texts."""
-    inner = question[1:-1]
+    question = question.strip()
+    # Some conversions of TriviaQA have left the quoting of CSV in their texts.
     quoted = len(question) > 2 and question[0] == question[-1] == '"'
-    if quoted and '"' not in inner.replace('""', ""):
-        return inner.replace('""', '"').strip()
-    return question
+    if quoted and '"' not in question[1:-1].replace('""', ""):
+        question = question[1:-1].replace('""', '"').strip()
+    return question, answers, len(different)

@@ -96,9 +96,7 @@ def invented_answers(kind: str) -> list[str]:
 def _names(seed: int) -> dict[str, list[str]]:
     """Draw the names of each slot, in an order of their own."""
     random = np.random.default_rng([seed, 1])
-    place, event = (
-        list(random.permutation(names)[:N_PLACES]) for names in (NAMES["places"], EVENTS)
-    )
+    place, event = (random.permutation(names)[:N_PLACES] for names in (NAMES["places"], EVENTS))
     parts = [NAMES[part] for part in ("first", "middle", "last")]
     persons: dict[str, None] = {}
     while len(persons) < N_PLACES:

@@ -25,7 +25,14 @@ def read(paths: Sequence[str | Path], rule: str = "sum") -> pd.DataFrame:
     texts (`option` and `answer` are -1 then); ``attrs["notes"]`` say what is left out.
     """
     logs, shared, notes = _joined(paths, rule)
-    notes += _same_prompts(logs, shared)
+    asked = Counter(tuple(log.rows[item]["prompt"] for item in shared) for log in logs)
+    if len(asked) < len(logs):
+        if logs[0].kind == "choices" and logs[0].tool in ("lm-evaluation-harness", "lighteval"):
+            raise UserError(
+                "Two of the logs have the same prompts, so they are one run: give runs with other "
+                "few-shot seeds, prompts or templates."
+            )
+        notes.append(f"{len(logs)} logs have {len(asked)} different prompts; the rest repeat one.")
     rows = []
     for item in shared:
         for variation, log in enumerate(logs):
@@ -143,19 +150,6 @@ def _alike(logs: list[Log]) -> list[str]:
     if len(names) > 1:
         notes.append(f"The tasks have different names ({', '.join(names)}) and the same documents.")
     return notes
-
-
-def _same_prompts(logs: list[Log], shared: list[str]) -> list[str]:
-    """Refuse, or for sampled texts report, logs whose prompts are all the same."""
-    asked = Counter(tuple(log.rows[item]["prompt"] for item in shared) for log in logs)
-    if len(asked) == len(logs):
-        return []
-    if logs[0].kind == "choices" and logs[0].tool in ("lm-evaluation-harness", "lighteval"):
-        raise UserError(
-            "Two of the logs have the same prompts, so they are one run: give runs with other "
-            "few-shot seeds, prompts or templates."
-        )
-    return [f"{len(logs)} logs have {len(asked)} different prompts; the rest repeat one."]
 
 
 def _numbered(log: Log, item: str, first: dict[str, Any]) -> dict[str, Any]:

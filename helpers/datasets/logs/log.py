@@ -59,9 +59,7 @@ def gathered(
     kinds = {"choices" if row["options"] else "texts" for row in rows.values()}
     if len(kinds) != 1:
         raise UserError(f"{path} holds no answers of one kind: give the finished log of one task.")
-    notes = [
-        f"{path.name} has {found[what]} {said}." for what, said in NOTES.items() if found[what]
-    ]
+    notes = [f"{path.name} has {found[key]} {said}." for key, said in NOTES.items() if found[key]]
     return Log(path, tool, *kinds, task, model, rows, notes)
 
 
