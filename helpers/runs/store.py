@@ -152,13 +152,16 @@ def load(folder: str | Path | None = None) -> pd.DataFrame:
         ``device``, and the dicts ``parameters`` and ``manifest`` (the whole of ``run.json``). A
         ``run.json`` that cannot be read is left out with a warning.
     """
-    rows = []
+    rows, kept = [], ("chapter", "seed", "finished", "seconds", "device", "parameters")
     for path in sorted(Path(folder or RUNS).glob("*/*/run.json")):
         try:
             manifest = _told(path)
             with files.understood(path):
                 if manifest.get("kind") != SYNTHESIS:
-                    rows.append(_row(manifest, path.parent))
+                    row = {key: manifest[key] for key in kept}
+                    row |= {key: str(manifest[key]["name"]) for key in ("model", "dataset")}
+                    row |= {"finished": str(row["finished"]), "folder": path.parent}
+                    rows.append(row | {"manifest": manifest})
         except UserError as error:
             warnings.warn(f"{path} is left out: {error}", stacklevel=2)
     columns = ["model", "chapter", "folder", "dataset", "seed", "finished", "seconds", "device"]
@@ -199,14 +202,6 @@ def _told(path: Path) -> dict[str, Any]:
             return dict(files.parse_json(files.read_text(path), path.name))
     except UserError as error:
         raise UserError(f"{path} is damaged ({error}): run the chapter again.") from error
-
-
-def _row(manifest: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """Return the row that ``load`` shows of one manifest."""
-    kept = ("chapter", "seed", "finished", "seconds", "device", "parameters")
-    row = {key: manifest[key] for key in kept} | {"finished": str(manifest["finished"])}
-    names = {key: str(manifest[key]["name"]) for key in ("model", "dataset")}
-    return {**row, **names, "folder": folder, "manifest": manifest}
 
 
 def _origin(found: Any) -> dict[str, Any]:

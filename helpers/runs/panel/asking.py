@@ -39,9 +39,8 @@ def ask(
     kept = {name: used[name] for name in settings(study) if name in used and name not in SAMPLE}
     kept |= {"prompt_format": lm.prompt_format, "seed": given["seed"]}
     about = {"settings": kept, "version": VERSION, **work}
-    return reading.save(
-        run.folder, answers, about | dict(chosen or answers.attrs.get("chosen", {}))
-    )
+    about |= dict(chosen or answers.attrs.get("chosen", {}))
+    return reading.save(run.folder, answers, about)
 
 
 def panel(dataset: str, n: int, seed: int) -> pd.DataFrame:

@@ -67,11 +67,7 @@ def read(path: str | Path) -> Shared:
 
 
 def unpack(shared: Shared, folder: Path) -> None:
-    """Write what was verified as runs of a model into a folder, as `helpers.runs.load` finds them.
-
-    >>> import tempfile
-    >>> unpack(Shared({"model": {"name": "m"}, "runs": {}}, {}), Path(tempfile.mkdtemp()))
-    """
+    """Write what was verified as runs of a model into a folder, as `helpers.runs.load` does."""
     for name, run in shared.record["runs"].items():
         place = folder / name
         place.mkdir(parents=True)

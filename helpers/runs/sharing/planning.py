@@ -68,11 +68,8 @@ def plan(
         were asked, 0 without a second one), ``for_width``, ``for_difference`` (facts needed, in as
         many wordings as are wanted; infinite beyond 100,000).
     """
-    for name, value in {
-        "width": width,
-        "difference": abs(difference),
-        "wordings": wordings,
-    }.items():
+    wanted = {"width": width, "difference": abs(difference), "wordings": wordings}
+    for name, value in wanted.items():
         if value is not None and not value > 0:
             raise UserError(f"{name} is {value}: give a number above 0.")
     rows, other = [], {} if beside is None else _tables(beside)
@@ -121,9 +118,8 @@ def _spreads(
     """Return the spread of a measure, that of the difference to another model, and paired facts."""
     columns = list(measure.columns)
     one = facts.dropna(subset=columns)
-    found = spread(
-        one[columns].astype(float), measure.statistic, one.get("stratum", one["relation"])
-    )
+    strata = one.get("stratum", one["relation"])
+    found = spread(one[columns].astype(float), measure.statistic, strata)
     if other is None:
         return found, found._replace(sd=found.sd * np.sqrt(2)), 0
     both = one.merge(other.dropna(subset=columns), on="item", suffixes=("", "_other"))
@@ -217,11 +213,8 @@ def _halved(name: str, answers: pd.DataFrame) -> tuple[pd.DataFrame | None, int,
     """Return answers to every other wording, or half of the samples, and both numbers of them."""
     if name == "knowledge_base" and "n_choices" in answers:
         n = int(answers["n_choices"].max())
-        again = answers["consistency"].fillna(0) * answers["n_choices"]
-        chance = np.random.default_rng(0)
-        drawn = chance.hypergeometric(
-            again.round().astype(int), n - again.round().astype(int), n // 2
-        )
+        again = (answers["consistency"].fillna(0) * answers["n_choices"]).round().astype(int)
+        drawn = np.random.default_rng(0).hypergeometric(again, n - again, n // 2)
         share = pd.Series(drawn / (n // 2), answers.index).where(answers["consistency"].notna())
         return answers.assign(consistency=share), n, n // 2
     columns = {"multiplicity": ["variation"], "monitor": ["frame", "context_index"]}.get(name, [])
