@@ -52,10 +52,7 @@ def mark_echoes(
 
 
 def mark_choices(answers: pd.DataFrame) -> pd.DataFrame:
-    """Reduce scored options to one row a prompt: is the likeliest one correct.
-
-    The likeliest option has the largest sum of log-probabilities (``logprob``); in a tie, a wrong
-    one is taken.
+    """Reduce scored options to one row a prompt: is the likeliest, by summed logs, correct.
 
     >>> answers = pd.DataFrame({"item": "a", "variant": "fc0+pos", "option": [0, 1],
     ...                         "correct": [True, False], "logprobs": [[-1.0, -0.1], [-0.9]]})
@@ -93,15 +90,11 @@ def over_prompts(values: np.ndarray, how: str = "average") -> np.ndarray:
 
     Wang et al. 2024, columns avg, max, min of Table 4; base acc and std of Table 6. By section 4.3
     the prompts are the R x M combinations of a frame with a wrong word before it
-    (:func:`helpers.prompts.questions` with the context ``wrong``). Over the R + M prompts that
-    MONITOR asks anyway the same reductions are cheaper, and other figures. Intervals of
-    ``maximum``, ``minimum`` and ``deviation`` want ``centred=True`` in
-    :func:`helpers.stats.bootstrap`.
+    (:func:`helpers.prompts.questions`, context ``wrong``); over the R + M prompts of MONITOR the
+    same reductions are other figures. Intervals of ``maximum``, ``minimum`` and ``deviation`` want
+    ``centred=True`` in :func:`helpers.stats.bootstrap`.
 
-    Two facts, two frames times two wrong words: the combinations are answered rightly for 1, 1/2,
-    1/2 and 0 of the facts.
-
-    >>> grid = np.array([[1.0, 1.0, 0.0, 0.0], [1.0, 0.0, 1.0, 0.0]])
+    >>> grid = np.array([[1.0, 1.0, 0.0, 0.0], [1.0, 0.0, 1.0, 0.0]])  # two facts, four prompts
     >>> [float(over_prompts(grid, how)) for how in ("average", "maximum", "minimum", "base")]
     [0.5, 1.0, 0.0, 1.0]
     >>> round(float(over_prompts(grid, "deviation")), 6)  # root of (1/4 + 0 + 0 + 1/4) / 3
@@ -123,8 +116,7 @@ def over_prompts(values: np.ndarray, how: str = "average") -> np.ndarray:
 def held_out_gaps(values: np.ndarray) -> np.ndarray:
     """Compare the best prompt with the worst on facts that did not choose them: one gap a fact.
 
-    Best and worst are partly luck. Every second fact chooses the two (the first ones in a tie), and
-    the other facts compare them; then the halves change places.
+    Every second fact chooses the two (the first in a tie), the others compare them, and vice versa.
 
     >>> held_out_gaps(np.array([[1.0, 0.0], [1.0, 0.0], [1.0, 1.0]])).tolist()
     [1.0, 1.0, 0.0]

@@ -23,18 +23,8 @@ from helpers import UserError, check_columns
 from helpers.stats import Statistic
 
 MEASURES = (
-    "CR",
-    "WR",
-    "NCR",
-    "UR",
-    "Cons_c",
-    "Cons_w_seen",
-    "Cons_w_unseen",
-    "Cons_w",
-    "CCR",
-    "CWR",
-    "NCCR",
-    "IUR",
+    *("CR", "WR", "NCR", "UR", "Cons_c", "Cons_w_seen", "Cons_w_unseen", "Cons_w"),
+    *("CCR", "CWR", "NCCR", "IUR"),
 )
 LABELS = ("correct", "uninformative", "wrong")
 # Of rows of `indicators`, 0 or 1 for each question about seen knowledge, or about unseen.
@@ -120,9 +110,6 @@ def measure(name: str) -> Statistic:
 
 def scores(responses: pd.DataFrame) -> pd.Series:
     """Compute all measures of a table of responses.
-
-    Four seen questions: two right (chosen again always and half of the time), one wrong (chosen
-    again in 1 of 5), one "unsure". Two unseen: one "unsure", one wrong (2 of 5).
 
     >>> responses = pd.DataFrame({
     ...     "seen": [True, True, True, True, False, False],

@@ -173,19 +173,9 @@ def ratio_of_sums(values: np.ndarray) -> np.ndarray:
 
 
 _FACT_COLUMNS = [
-    "item",
-    "relation",
-    "n_tokens",
-    "n_frames",
-    "n_interferences",
-    "anchor",
-    "pfd",
-    "ird",
-    "aligned",
-    "control_ird",
+    *("item", "relation", "n_tokens", "n_frames", "n_interferences"),
+    *("anchor", "pfd", "ird", "aligned", "control_ird"),
 ]
-
-
 _NEEDED = {"right": "right", "frame": "frame0", "wrong": "wrong0"}  # roles, with a prompt of each
 
 

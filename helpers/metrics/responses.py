@@ -18,7 +18,7 @@ expressions and word frequency analysis"); the rules and their limits are ours.
 """
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from importlib.resources import files
 
 import pandas as pd
@@ -29,10 +29,7 @@ from helpers.metrics.matching import normalise, without_thoughts
 
 KINDS = ("correct", "wrong", "repetition", "none", "unsure")
 UNINFORMATIVE = KINDS[2:]
-RULES: dict[str, Callable[[str, Iterable[str]], bool]] = {
-    "exact": same_answer,
-    "contains": contains_answer,
-}
+RULES = {"exact": same_answer, "contains": contains_answer}
 PLACEHOLDERS = frozenset(
     (
         *("none", "n a", "na", "nil", "null", "nan", "blank", "empty", "answer", "question"),

@@ -78,10 +78,7 @@ def fisher(r: float, n: int, method: str = "pearson") -> tuple[float, float]:
 def without_each(
     x: npt.ArrayLike, y: npt.ArrayLike, groups: npt.ArrayLike, method: str = "pearson"
 ) -> pd.DataFrame:
-    """Correlate two columns without each group in turn.
-
-    One family of models can make or break a correlation, and the interval does not tell. Here
-    one point makes the correlation of four that have none:
+    """Correlate two columns without each group in turn: one family can make or break it.
 
     >>> x, y = [1, 1, 2, 2, 9], [1, 2, 1, 2, 9]
     >>> without_each(x, y, ["a", "a", "a", "a", "b"]).round(2).values.tolist()

@@ -130,15 +130,13 @@ def averages(
 ) -> pd.DataFrame:
     """Average columns over the rows of each group.
 
-    A column of zeros and ones is a share and gets Wilson's interval, which keeps its width where
-    all or none are ones; any other gets that of :func:`bootstrap` over rows.
-
     Parameters
     ----------
     table : DataFrame
         One row an item, drawn independently.
     columns : sequence of str
-        Columns of numbers.
+        Columns of numbers. One of zeros and ones is a share and gets Wilson's interval, which keeps
+        its width where all or none are ones; any other that of :func:`bootstrap` over rows.
     by : str, optional
         Column of groups; by default all rows are one.
     n_resamples, seed

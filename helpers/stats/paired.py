@@ -82,9 +82,6 @@ def paired_difference(
 def holm(p: npt.ArrayLike) -> np.ndarray:
     """Adjust p-values for their number after Holm (1979); what is not a number does not count.
 
-    The smallest of k is multiplied by k, the next by k - 1 and so on; none is smaller than the one
-    before it, or larger than 1.
-
     >>> holm([0.01, float("nan"), 0.04, 0.03]).round(2).tolist()
     [0.03, nan, 0.06, 0.06]
     """

@@ -128,10 +128,7 @@ def expanded(n: int, strata: npt.ArrayLike | None = None) -> float:
     """Return the level at which percentiles of resamples cover as often as `LEVEL` says.
 
     2 Φ(t sqrt(n / (n - k))) - 1, with t the quantile of n - k degrees of freedom, for n facts in k
-    strata, small ones pooled: resamples spread too little by sqrt((n - k) / n) and know nothing of
-    Student's t (Hesterberg 2015, The American Statistician 69 (4), for one sample).
-
-    Twenty facts: t = 2.093, times sqrt(20 / 19) is 2.147, so 96.8 % of resamples.
+    strata, small ones pooled (Hesterberg 2015, The American Statistician 69 (4), for one sample).
 
     >>> round(expanded(20), 3), round(expanded(20, [0, 1] * 10), 3)
     (0.968, 0.973)
@@ -168,8 +165,7 @@ def bounds(
     """Return the bounds of an interval: the one rule for all that is resampled.
 
     Draws that are not a number are left out; where all are alike but for rounding, nothing tells
-    how far the estimate may be off, and there are no bounds. With twenty facts, 96.8 % of the
-    resamples instead of 95 %:
+    how far the estimate may be off, and there are no bounds.
 
     >>> low, high = bounds(np.arange(1001.0), n=20)
     >>> round(float(low)), round(float(high))
@@ -216,12 +212,10 @@ def wilson(successes: float, n: float) -> Interval:
 
 def marks(table: np.ndarray, statistic: Statistic) -> np.ndarray:
     """Return the zeros and ones of which a statistic is the share; none if it is something else."""
-    found = table[:, 0] if statistic is mean else getattr(statistic, "marks", _none)(table)
+    found = table[:, 0] if statistic is mean else table[:0, 0]
+    if own := getattr(statistic, "marks", None):
+        found = own(table)
     return found if np.isin(found, (0.0, 1.0)).all() else found[:0]
-
-
-def _none(table: np.ndarray) -> np.ndarray:
-    return table[:0, 0]
 
 
 def or_wilson(ends: tuple[float, float], share: float, n: float) -> tuple[float, float]:
