@@ -11,16 +11,9 @@ from helpers.plots.style import BLUE, empty, model_colour, plain, reach
 
 # Where a name may stand, the best first: points right, points up, alignment.
 _SIDES = (
-    (8, 0, "left"),
-    (-8, 0, "right"),
-    (7, 8, "left"),
-    (7, -8, "left"),
-    (-7, 8, "right"),
-    (-7, -8, "right"),
-    (0, 12, "center"),
-    (0, -12, "center"),
+    *((8, 0, "left"), (-8, 0, "right"), (7, 8, "left"), (7, -8, "left")),
+    *((-7, 8, "right"), (-7, -8, "right"), (0, 12, "center"), (0, -12, "center")),
 )
-
 MOST_NAMES = 15  # more would hide the points
 
 

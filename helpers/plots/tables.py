@@ -100,9 +100,7 @@ def beside(
     columns = [column for column in paper.columns if column in ours]
     name += f" ({OTHER})" * other_questions
     both = pd.concat([pd.DataFrame(dict(ours), index=[name])[columns], paper[columns]])
-    texts = both.map(
-        lambda value: value if isinstance(value, str) else interval(value, digits=digits)
-    )
+    texts = both.map(lambda each: each if isinstance(each, str) else interval(each, digits=digits))
     return texts.rename_axis("model")
 
 

@@ -5,7 +5,7 @@ Lapata and Pan 2024, section 3.3). The wording is ours: the paper does not print
 """
 
 import zlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -61,7 +61,11 @@ def choices(
             options = [said.text.strip(), *(said.distractors[i] for i in wrong), UNSURE]
             order = random.permutation(n_options)
             shown = [options[place] for place in order]
-            prompt = _prompt(said.question, shown, by)
+            if by == "text":
+                prompt = choose_below(said.question, shown)
+            else:
+                lines = "".join(f"{letter}. {text}\n" for letter, text in zip(LETTERS, shown))
+                prompt = f"QUESTION: {said.question}\n{lines}ANSWER:"
             for option, (place, text) in enumerate(zip(order, shown)):
                 word = text if by == "text" else LETTERS[option]
                 head = (said.item, f"mc{number}", option, prompt, f" {word}")
@@ -80,13 +84,6 @@ def replies(responses: pd.DataFrame) -> pd.DataFrame:
 def pools(table: pd.DataFrame) -> dict[str, list[str]]:
     """Gather the table of pools (``pool, answer``) into lists."""
     return {name: list(part) for name, part in table.groupby("pool", sort=False)["answer"]}
-
-
-def _prompt(question: str, shown: Iterable[str], by: str) -> str:
-    if by == "text":
-        return choose_below(question, list(shown))
-    lines = "".join(f"{letter}. {text}\n" for letter, text in zip(LETTERS, shown))
-    return f"QUESTION: {question}\n{lines}ANSWER:"
 
 
 def _random(seed: int, item: str, text: str, part: int) -> np.random.Generator:

@@ -60,11 +60,8 @@ def questions(
     ...                       "object": ["France"], "distractors": [["Peru", "Chad"]]})
     >>> frames = pd.DataFrame({"relation": ["P17", "P17"], "kind": ["qa", "wp"], "frame": [0, 0],
     ...                        "template": ["Where is [X]?", "[X] is located in [Y]."]})
-    >>> for row in questions(facts, frames, contexts=("none", "wrong")).itertuples():
-    ...     print(row.variant, "|", row.prompt, "|", row.continuation)
-    qa0 | Where is Lyon? |  France
-    qa0+wrong0 | Peru. Where is Lyon? |  France
-    qa0+wrong1 | Chad. Where is Lyon? |  France
+    >>> questions(facts, frames, contexts=["wrong"])[["variant", "prompt"]].values.tolist()
+    [['qa0+wrong0', 'Peru. Where is Lyon?'], ['qa0+wrong1', 'Chad. Where is Lyon?']]
     >>> questions(facts, frames, kind="wp").prompt[0]
     'Lyon is located in'
     """

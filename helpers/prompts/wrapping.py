@@ -47,7 +47,11 @@ def wrap(
     prompts = probes["prompt"].mask(asked, [qa(prompt) for prompt in probes["prompt"]])
     if prompt_format == "shots":
         facts = list(zip(probes["subject"], probes["object"]))
-        before = {fact: _before(shots, *fact) for fact in dict.fromkeys(facts)}
+        told = list(shots[["question", "object", "subject"]].itertuples(index=False))
+        before = {}
+        for fact in dict.fromkeys(facts):  # what names neither its subject nor its object
+            free = (t for t in told if not any(holds(text, name) for text in t for name in fact))
+            before[fact] = "".join(qa(*texts[:2]) for texts in islice(free, N_SHOTS))
         given = [before[fact] + prompt for fact, prompt in zip(facts, prompts)]
         prompts = prompts.mask(asked, given)
     return probes.assign(prompt=prompts)
@@ -65,13 +69,3 @@ def demonstrations(
     known = known.sort_values(["asked", "turn", "drawn"], kind="stable").head(SPARE)
     known["question"] = questions(known, frames, n_frames=1)["prompt"].to_numpy()
     return known[["question", "subject", "object"]].reset_index(drop=True)
-
-
-def _before(shots: pd.DataFrame, subject: str, obj: str) -> str:
-    """Return the demonstrations before a question that name neither its subject nor its object."""
-    free = (
-        texts[:2]
-        for texts in shots[["question", "object", "subject"]].itertuples(index=False)
-        if not any(holds(text, name) for text in texts for name in (subject, obj))
-    )
-    return "".join(qa(*texts) for texts in islice(free, N_SHOTS))
