@@ -70,9 +70,8 @@ def relations() -> pd.DataFrame:
     printed, words = load("monitor_table10"), load("monitor_table9")["label"]
     found = matches(CERTAINTIES[0]).query("paper == 'MONITOR'").set_index("name")["model"]
     table = printed.rename(columns=found).set_axis(words[printed.index], axis=0)
-    return table.join(load("lke_table8")["accuracy"].rename("IC-LKE accuracy")).rename_axis(
-        "relation"
-    )
+    accuracy = load("lke_table8")["accuracy"].rename("IC-LKE accuracy")
+    return table.join(accuracy).rename_axis("relation")
 
 
 @cache
