@@ -11,10 +11,7 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 
 class UserError(ValueError):
-    """Something the user gave cannot be used; the message names it and the remedy.
-
-    Command-line entries print the message alone and exit with status 2.
-    """
+    """Something the user gave cannot be used; the message names it and the remedy."""
 
 
 def first_line(error: Exception) -> str:

@@ -1,7 +1,6 @@
 """The command line: what each command takes, and what it calls.
 
-Imports stand inside the commands, so that help costs nothing. A mistake of the user's ends in one
-sentence on stderr and status 2. The book's own commands, ``python -m book.tools``, work alike.
+Imports stand inside the commands, so that help costs nothing; a user's mistake ends in status 2.
 """
 
 import argparse
@@ -42,20 +41,9 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
 FIXED = {"model": "MODEL= or --model", "run_dir": "--runs", "runs_dir": "--runs"}
 YES_NO = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
 # The least value of a number, where it is not 0: fewer resamples give no interval.
-LEAST = {"n_bootstrap": 20, "n_variations": 2, "n_options": 2} | dict.fromkeys(
-    (
-        "n_frames",
-        "n_grid",
-        "n_seen",
-        "n_unseen",
-        "n_examples",
-        "n_choices",
-        "n_seeds",
-        "n_close",
-        "n_focus",
-    ),
-    1,
-)
+ONE = ("n_frames", "n_grid", "n_seen", "n_unseen", "n_examples", "n_choices", "n_seeds")
+LEAST = dict.fromkeys((*ONE, "n_close", "n_focus"), 1)
+LEAST |= {"n_bootstrap": 20, "n_variations": 2, "n_options": 2}
 KINDS = {bool: "yes or no", int: "a whole number", float: "a number"}
 
 
@@ -220,10 +208,8 @@ def parser(
     top = argparse.ArgumentParser(prog=prog, description=about)
     added = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for name, (call, taken) in commands.items():
-        summary = call.__doc__.rstrip(".")
-        one = added.add_parser(
-            name, description=call.__doc__, help=summary[0].lower() + summary[1:]
-        )
+        said = call.__doc__.rstrip(".")
+        one = added.add_parser(name, description=call.__doc__, help=said[0].lower() + said[1:])
         for argument in taken.split():
             one.add_argument(argument, **arguments[argument])
     return top
@@ -252,10 +238,7 @@ def read_settings(words: Iterable[str], declared: Mapping[str, Any], taker: str)
 
 
 def read_value(name: str, text: str, default: Any) -> Any:
-    """Return the value that ``text`` gives to a setting, in the type of the setting's default.
-
-    Lists are written with commas, with or without square brackets, or as JSON.
-    """
+    """Return the value that ``text`` gives to a setting, in the type of the setting's default."""
     from helpers.datasets import files, network
 
     if isinstance(default, list | tuple):

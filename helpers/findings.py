@@ -1,7 +1,6 @@
 """What a run found: a statistic in view, and its wording in ``notebooks/claims/<chapter>.yaml``.
 
-A finding is a claim with the estimate and interval that decide it. A chapter computes the
-statistic in a visible line and names the claim; the wording says it in one of three ways.
+A chapter computes the statistic and names the claim, which is worded in one of three ways.
 """
 
 from __future__ import annotations
@@ -227,13 +226,9 @@ def _plain(finding: Finding) -> dict[str, object]:
 
 def _html(findings: list[Finding]) -> str:
     """Write findings for a page, as a list if there are several; their words are escaped."""
-    if len(findings) == 1:
-        return _element("p", findings[0])
-    items = "".join(_element("li", finding) for finding in findings)
-    return f'<ul class="findings">{items}</ul>'
-
-
-def _element(tag: str, finding: Finding) -> str:
-    """Write one finding."""
-    words = escape(finding.sentence)
-    return f'<{tag} class="finding finding-{escape(finding.decision)}">{words}</{tag}>'
+    tag = "p" if len(findings) == 1 else "li"
+    items = ""
+    for finding in findings:
+        kind, words = escape(finding.decision), escape(finding.sentence)
+        items += f'<{tag} class="finding finding-{kind}">{words}</{tag}>'
+    return items if tag == "p" else f'<ul class="findings">{items}</ul>'

@@ -25,17 +25,8 @@ def read() -> Facts:
     return Facts(read_facts(), frames, SOURCES["atlas"].about(_checksum()))
 
 
-def read_relations() -> pd.DataFrame:
-    """Return one row a relation: label, types, counts, source and licence."""
-    return pd.read_csv(DATA / "atlas_relations.csv", keep_default_na=False)
-
-
 def draw_distractors(facts: pd.DataFrame, pool: pd.DataFrame, seed: int) -> list[list[str]]:
-    """Draw five wrong objects for each fact from the other objects of its relation.
-
-    The draw depends on `seed` and the fact's own name alone. An object that is true of the same
-    subject is never drawn; a relation with fewer than six objects gives all the wrong ones it has.
-    """
+    """Draw up to five objects of each fact's relation that are not true of its subject."""
     objects = {r: sorted(set(group)) for r, group in pool.groupby("relation")["object"]}
     places = {r: {name: at for at, name in enumerate(names)} for r, names in objects.items()}
     true = pool.groupby(["relation", "subject"])["object"].agg(set).to_dict()

@@ -9,16 +9,13 @@ import pandas as pd
 
 from helpers import UserError
 from helpers.datasets import atlas_facts, files, fktc, pairs
-from helpers.datasets.registry import Facts, fetch, of_kind
+from helpers.datasets.registry import DATA, Facts, fetch, of_kind
 
 NAMES = of_kind("facts", "pairs")
 
 
 def load(
-    name: str | Path,
-    relations: Sequence[str] | None = None,
-    n: int | None = None,
-    seed: int = 0,
+    name: str | Path, relations: Sequence[str] | None = None, n: int | None = None, seed: int = 0
 ) -> pd.DataFrame:
     """Return the facts of a data set, one row a fact.
 
@@ -81,11 +78,6 @@ def frames(name: str | Path, relations: Sequence[str] | None = None) -> pd.DataF
         published, and one frame each of the other kinds; other files may have questions only, and
         T-REx-MC and Nobel have none.
 
-    Raises
-    ------
-    UserError
-        As in `load`.
-
     Examples
     --------
     >>> frames("atlas", relations=["P17"]).query("kind == 'qa' and frame == 0")["template"].item()
@@ -96,12 +88,7 @@ def frames(name: str | Path, relations: Sequence[str] | None = None) -> pd.DataF
 
 
 def relations(name: str | Path) -> pd.DataFrame:
-    """Return one row a relation of a data set.
-
-    Parameters
-    ----------
-    name
-        As in `load`.
+    """Return one row a relation of a data set, named as in `load`.
 
     Returns
     -------
@@ -115,7 +102,7 @@ def relations(name: str | Path) -> pd.DataFrame:
     'capital'
     """
     if name == "atlas":
-        return atlas_facts.read_relations()
+        return pd.read_csv(DATA / "atlas_relations.csv", keep_default_na=False)
     facts, known = _read(name).facts, fktc.templates().set_index("relation")
     groups = facts.groupby("relation", sort=False)
     table = groups.agg(n_facts=("fact", "size"), n_objects=("object", "nunique")).reset_index()
@@ -128,23 +115,13 @@ def relations(name: str | Path) -> pd.DataFrame:
 
 
 def source(name: str | Path) -> dict[str, str]:
-    """Return where a data set comes from: a record for a run's manifest.
-
-    Parameters
-    ----------
-    name
-        As in `load`.
+    """Return where a data set, named as in `load`, comes from: a record for a run's manifest.
 
     Returns
     -------
     dict
         `name`, `title`, `licence`, `url`, `version`, `checksum` (SHA-256 of the data as read),
         `citation`. For your own files what is not known is "".
-
-    Examples
-    --------
-    >>> sorted(source("atlas"))
-    ['checksum', 'citation', 'licence', 'name', 'title', 'url', 'version']
     """
     return _read(name).about
 

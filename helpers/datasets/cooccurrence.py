@@ -25,10 +25,9 @@ def cooccurrences(
 ) -> pd.Series:
     r"""Count the documents of a corpus in which a fact's subject and object occur together.
 
-    A name counts where it stands as whole words, whatever the white space between them; texts are
-    compared in Unicode's form NFKC. Subject and object must not overlap: "Mexico City" alone is no
-    co-occurrence of Mexico City and Mexico. Co-occurrence is not statement: the text may deny the
-    fact, or be about something else. The corpus is read once, document by document.
+    A name counts where it stands as whole words, in Unicode's form NFKC. Subject and object must
+    not overlap: "Mexico City" alone is no co-occurrence of Mexico City and Mexico. Co-occurrence is
+    not statement: the text may deny the fact, or be about something else. The corpus is read once.
 
     Parameters
     ----------
@@ -38,9 +37,8 @@ def cooccurrences(
         Documents, such as those of :func:`documents`.
     aliases : mapping, optional
         A subject or an object to its other names, any of which counts.
-    by : str
-        ``"document"``, or ``"sentence"``: count sentences that hold both, which end at ``.``,
-        ``!`` or ``?`` before white space, or with the line.
+    by : {"document", "sentence"}
+        Count sentences that hold both, which end at ``.``, ``!``, ``?``, or with the line.
     match_case : bool
         Whether Nice and nice differ.
 
@@ -48,11 +46,6 @@ def cooccurrences(
     -------
     Series
         Counts of at least 0 named ``exposure``, indexed as `facts`.
-
-    Raises
-    ------
-    UserError
-        If a column is missing, `by` is another word, or a name holds no letter or digit.
 
     Examples
     --------
@@ -90,17 +83,6 @@ def documents(*paths: str | Path, key: str = "text") -> Iterator[str]:
     ------
     str
         A document; empty ones are left out.
-
-    Raises
-    ------
-    UserError
-        If there is no such file, it is of another kind or damaged, or a line lacks its text.
-
-    Examples
-    --------
-    >>> list(documents("no-such-file.txt"))
-    Traceback (most recent call last):
-    helpers.UserError: There is no file or folder no-such-file.txt: check the path of the corpus.
     """
     for path in map(Path, paths):
         files = sorted(file for file in path.rglob("*") if _kind(file)) if path.is_dir() else [path]

@@ -14,10 +14,9 @@ from helpers.datasets import catalogue
 def unrelated(name: str | Path, facts: pd.DataFrame, seed: int = 0) -> list[list[str]]:
     """Draw for each fact as many unrelated words as it has distractors.
 
-    They are objects of relations of another type (:func:`helpers.datasets.relations`) that have no
-    object in common with the fact's relation, case and punctuation aside; where types are not
-    known, of all relations that have none. Nor does any fact put such a word together with the
-    fact's subject or object. The draw depends on `seed` and the fact's own name alone.
+    They are objects of relations of another type (:func:`helpers.datasets.relations`; of any where
+    types are not known) that have no object in common with the fact's relation, case and marks
+    aside, and stand in no fact with the subject or object. The draw depends on seed and fact alone.
 
     Parameters
     ----------

@@ -44,12 +44,7 @@ def training(model: str, folder: Path | None = None) -> pd.DataFrame | None:
 
 @cache
 def frequencies() -> pd.Series:
-    """Return how often each name of the atlas occurs in a thousand million words of text.
-
-    By wordfreq 3.1.1: Wikipedia, subtitles, news, books and the web. It stands in for exposure
-    where nobody counted what a model has read. Common words are names, too (Nice, Reading), and a
-    name of several words has the frequency that these words would give it together.
-    """
+    """Return how often wordfreq 3.1.1 meets each name of the atlas in a thousand million words."""
     table = pd.read_csv(FREQUENCIES, keep_default_na=False).set_index("name")["zipf"]
     return (10**table).where(table > 0, 0).round().astype(int)
 

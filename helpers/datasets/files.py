@@ -1,8 +1,4 @@
-"""Strangers' files: opened, bounded and turned into values here, and nowhere else.
-
-Whatever is wrong with one is a `UserError` that names it. `understood` makes such a sentence of
-what a reader trips over where a record's types are not those that it expects.
-"""
+"""Strangers' files: opened, bounded, turned into values here; a `UserError` names what is wrong."""
 
 import ast
 import contextlib
@@ -80,10 +76,7 @@ def lines(path: Path) -> Iterator[str]:
 
 
 def records(path: Path, columns: tuple[str, ...] = ()) -> list[dict[str, Any]]:
-    """Read a file of records, each with its place under ``"where"``; refuse one without a column.
-
-    A CSV or TSV file with a header, JSON lines, a list in JSON (or one object), or Parquet.
-    """
+    """Read a file of records, each with its place as ``where``; refuse one without a column."""
     kind = path.suffix.casefold()
     if kind in (".csv", ".tsv"):
         return csv_rows(path, columns, "\t" if kind == ".tsv" else ",")

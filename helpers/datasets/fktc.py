@@ -37,10 +37,8 @@ def read(path: Path) -> Facts:
                 "in the format of FKTC."
             )
     # A file is read again only if it has changed.
-    found = sorted(
-        (_read_file(file, file.stat().st_mtime_ns) for file in paths),
-        key=lambda file: _natural(file[0]),
-    )
+    told = [_read_file(file, file.stat().st_mtime_ns) for file in paths]
+    found = sorted(told, key=lambda file: _natural(file[0]))
     names, questions, facts, checksums = zip(*found)
     if double := next((name for name in names if names.count(name) > 1), None):
         raise UserError(
@@ -76,22 +74,18 @@ def _read_file(path: Path, _modified: int) -> tuple[str, list[str], list[tuple],
     lines = json_lines(path)
     if not lines:
         raise UserError(f"{path} is empty: its first line must hold the question templates.")
-    questions, facts = _header(lines[0]), [fact(line) for line in lines[1:]]
+    questions = lines[0].get("relations")
+    good = isinstance(questions, list) and questions
+    if not good or not all(isinstance(q, str) and q.count("[X]") == 1 for q in questions):
+        raise UserError(
+            f'{lines[0]["where"]} must be {{"relations": [...]}} with one or more question '
+            "templates, each with one [X] in place of the subject."
+        )
+    facts = [fact(line) for line in lines[1:]]
     if not facts:
         raise UserError(f"{path} holds no facts: add one line a fact after the templates.")
     relation = re.split(r"[-.]", path.name, maxsplit=1)[0]
     return relation, questions, facts, download.checksum([path])
-
-
-def _header(value: dict) -> list[str]:
-    questions = value.get("relations")
-    good = isinstance(questions, list) and questions
-    if not good or not all(isinstance(q, str) and q.count("[X]") == 1 for q in questions):
-        raise UserError(
-            f'{value["where"]} must be {{"relations": [...]}} with one or more question templates, '
-            "each with one [X] in place of the subject."
-        )
-    return questions
 
 
 def fact(value: dict) -> tuple[str, str, tuple[str, ...], int | None, str]:

@@ -1,9 +1,4 @@
-"""What a failed download means, what to do about it, and whether to try again.
-
-The same for models, which huggingface_hub fetches by httpx2, and data sets, by requests.
-"""
-
-from __future__ import annotations
+"""What a failed download (of a model, of data) means, its remedy, and whether to try again."""
 
 import errno
 import re
@@ -49,8 +44,13 @@ def tried(
         wait = f"trying again in {state.upcoming_sleep:.0f} s"
         print(f"Fetching {what}: {wrong}; {wait}", file=sys.stderr)
 
+    def passing(error: BaseException) -> bool:
+        if status := _status(error := origin(error)):
+            return status in PASSING and after(error.response) <= LONGEST_WAIT
+        return lost(error)
+
     tries = tenacity.Retrying(
-        retry=tenacity.retry_if_exception(lambda error: _passing(origin(error))),
+        retry=tenacity.retry_if_exception(passing),
         stop=tenacity.stop_after_attempt(TRIES),
         wait=wait,
         before_sleep=say,
@@ -120,10 +120,3 @@ def lost(error: BaseException) -> bool:
 
 def _status(error: BaseException) -> int | None:
     return getattr(getattr(error, "response", None), "status_code", None)
-
-
-def _passing(error: BaseException) -> bool:
-    """Tell whether another try may mend a failure, and soon."""
-    if _status(error):
-        return _status(error) in PASSING and after(error.response) <= LONGEST_WAIT
-    return lost(error)

@@ -13,10 +13,7 @@ from helpers.datasets import atlas_facts, fktc
 
 
 def write(
-    facts: pd.DataFrame,
-    questions: Mapping[str, Sequence[str]],
-    folder: str | Path,
-    seed: int = 0,
+    facts: pd.DataFrame, questions: Mapping[str, Sequence[str]], folder: str | Path, seed: int = 0
 ) -> Path:
     """Write facts of your own as a data set: a folder with one file a relation, in FKTC's format.
 
@@ -24,11 +21,9 @@ def write(
     ----------
     facts : DataFrame
         ``subject, object``; ``relation``, unless `questions` has only one; ``distractors``, a list
-        of wrong objects for each fact (or a text, parted by "|"), by default five that are drawn
-        from the other objects of the relation and are not true of the same subject; ``exposure``,
-        if you know it: how often a corpus contains the fact, a whole number
-        (:func:`helpers.datasets.cooccurrences`), missing
-        where it is unknown.
+        of wrong objects (or a text, parted by "|"), by default five drawn from the other objects of
+        the relation that are not true of the same subject; ``exposure``, if you know it: how often
+        a corpus contains the fact (:func:`helpers.datasets.cooccurrences`), missing where unknown.
     questions : mapping
         Relation to its question templates, each with one [X] for the subject; the first is the
         base question. A relation's name is free of ``-``, ``.`` and slashes.
@@ -41,12 +36,6 @@ def write(
     -------
     Path
         The folder: the `dataset` of a study, `load`, a command or a chapter.
-
-    Raises
-    ------
-    UserError
-        If a column or a question is missing, a cell or a template is malformed, or the folder
-        holds other data or cannot be written.
 
     Examples
     --------

@@ -1,11 +1,7 @@
 """Facts without questions: T-REx-MC and tables of Nobel laureates, as published.
 
-T-REx-MC is a folder with one file for ``train`` (examples) and one for ``test``, as Parquet, CSV or
-JSON lines. The choices are a Python list written as a string, the true object not among them.
-
-Of laureates two tables are known. One has the columns ``firstname, surname, born_date`` (and
-``gender``, "org" for organisations), the other ``firstname, surname, born`` with the year alone, in
-Latin-1.
+T-REx-MC: files for ``train`` and for ``test``, choices as a Python list in a string. Laureates:
+``firstname, surname`` and ``born_date`` (with ``gender``, "org") or ``born``, the year, in Latin-1.
 """
 
 from pathlib import Path

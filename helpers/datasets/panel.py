@@ -1,8 +1,7 @@
-"""The panel: facts of the atlas that all four chapters ask, so that their verdicts can be compared.
+"""The panel: facts that all four chapters ask, so that their verdicts can be compared.
 
-It is spread over what the bundled models read: one eighth facts that were also told wrongly, one
-quarter facts that were never told, the rest dealt evenly to the numbers of exposures; and in each
-of these groups over the relations. Facts of one's own that have counts make a panel likewise.
+One eighth was also told wrongly, one quarter never told, the rest spread over the exposures; each
+part is spread over the relations. Facts of one's own that have counts make a panel likewise.
 """
 
 import zlib

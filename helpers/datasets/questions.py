@@ -1,12 +1,8 @@
 """Published question files, read as they are, and the choice of Zheng et al. 2024: SeenQA.
 
-Known forms, told by their fields: NQ-open (`question`, `answer` as a list), FlashRAG (`question`,
-`golden_answers`, for PopQA with `metadata`), TriviaQA (`Question`, `Answer` with `Value` and
-`Aliases`), PopQA (`question`, `obj`, `possible_answers` as JSON in a string). Files end in .jsonl,
-.json, .tsv or .csv.
-
-Kept are questions without "why", with one answer (aliases aside) of at most five words, whose
-answer does not change with time. What changes is told by a stated rule, or by a judge.
+Known forms, told by their fields: NQ-open (`question`, `answer`), FlashRAG (`golden_answers`),
+TriviaQA (`Question`, `Answer`) and PopQA (`possible_answers`). Kept are questions without "why",
+with one answer of at most five words that does not change with time, by a rule or a judge.
 """
 
 import hashlib
@@ -29,11 +25,8 @@ LONGEST = 5  # words of an answer
 
 Judge = Callable[[Sequence[str]], Sequence[bool]]
 
-_CHANGING = re.compile(
-    "|".join(
-        line for line in (DATA / "changing.txt").read_text("utf-8").splitlines() if line[0] != "#"
-    )
-)
+_WORDS = (DATA / "changing.txt").read_text("utf-8").splitlines()
+_CHANGING = re.compile("|".join(line for line in _WORDS if line[0] != "#"))
 _YEAR = re.compile(r"\b(?:1[0-9]|20)\d\d\b")
 _PLACES = "country|city|town|state|continent|county|place|island|capital|province|river"
 # The first that fits a question tells its type of answer.
@@ -71,14 +64,17 @@ def seen_qa(
         rest.append(table.iloc[sorted(order[many:])])
     if not asked:
         raise UserError("No source of questions is given: name at least one.")
-    return tuple(_typed(pd.concat(parts, ignore_index=True)) for parts in (asked, rest))
+    tables = [pd.concat(parts, ignore_index=True) for parts in (asked, rest)]
+    pairs = [zip(table["question"], table["answers"]) for table in tables]
+    types = [[answer_type(asked, said[0]) for asked, said in each] for each in pairs]
+    return tuple(
+        table.drop(columns="n_answers").assign(type=kinds, seen=True)
+        for table, kinds in zip(tables, types)
+    )
 
 
 def factoid(table: pd.DataFrame) -> pd.DataFrame:
-    """Keep short questions of fact: no "why", one answer, of five words at most.
-
-    An answer without a letter or figure (NQ-open has ")" and "---") is none.
-    """
+    """Keep questions without "why" that have one answer, of five words and a letter or figure."""
     why = table["question"].str.contains(r"\bwhy\b", case=False, regex=True)
     short = table["answers"].map(lambda answers: len(answers[0].split()) <= LONGEST)
     short &= table["answers"].map(lambda answers: any(c.isalnum() for c in answers[0]))
@@ -86,11 +82,7 @@ def factoid(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def changes(asked: Sequence[str]) -> list[bool]:
-    """Tell of each question whether its answer is likely to change with time, by its words.
-
-    One that names a year does not. Else it does if it says "current" or "last year", asks who *is*
-    something, for a record or count as they stand, or for a population, price or rank.
-    """
+    """Tell of each question whether its words say that its answer may change; a year says not."""
     plain = [re.sub(r"[^\w\s]", "", question.casefold()) for question in asked]
     return [bool(_CHANGING.search(text)) and not _YEAR.search(text) for text in plain]
 
@@ -102,11 +94,6 @@ def answer_type(question: str, answer: str) -> str:
         if re.search(pattern, question.casefold()) or (kind == "number" and figures):
             return kind
     return "other"
-
-
-def _typed(table: pd.DataFrame) -> pd.DataFrame:
-    kinds = [answer_type(q, a[0]) for q, a in zip(table["question"], table["answers"])]
-    return table.drop(columns="n_answers").assign(type=kinds, seen=True)
 
 
 def read(source: str | Path) -> pd.DataFrame:
@@ -199,13 +186,9 @@ def _parse(row: dict, name: str, where: str) -> tuple[str, list[str], int]:
     if not answers:
         raise UserError(f'{where}, "{question}", has no answer: add one or take the record out.')
     different = {text.casefold() for text in [answers[0], *others]}
-    return _unquoted(question.strip()), answers, len(different)
-
-
-def _unquoted(question: str) -> str:
-    """Undo the quoting of CSV, which some conversions of TriviaQA have left in their texts."""
-    inner = question[1:-1]
+    question = question.strip()
+    # Some conversions of TriviaQA have left the quoting of CSV in their texts.
     quoted = len(question) > 2 and question[0] == question[-1] == '"'
-    if quoted and '"' not in inner.replace('""', ""):
-        return inner.replace('""', '"').strip()
-    return question
+    if quoted and '"' not in question[1:-1].replace('""', ""):
+        question = question[1:-1].replace('""', '"').strip()
+    return question, answers, len(different)

@@ -18,11 +18,7 @@ FRAMES = ["relation", "kind", "frame", "template"]
 
 
 class Facts(NamedTuple):
-    """What a reader makes of files of facts.
-
-    `facts` may have a ``label`` of each relation, and ``place``, where a fact stands, for notes;
-    without ``distractors`` these are drawn. `about` is the record of a run's manifest.
-    """
+    """What a reader makes of files: facts (with label and place, if any), frames, a record."""
 
     facts: pd.DataFrame
     frames: pd.DataFrame

@@ -1,9 +1,7 @@
 """Questions whose answers no model can have read: about what is to come, and nobody's lives.
 
-The 20 templates are those of Zheng, Lapata and Pan 2024, Table 1, with years and editions counted
-from a date, since the paper's future is partly past. Places are those with a National Olympic
-Committee, events a selection of the programme of Paris 2024. Made-up people answer to names put
-together at random, of parts that hardly any real name joins.
+The 20 templates are those of Zheng, Lapata and Pan 2024, Table 1, counted from a date, with places
+of National Olympic Committees, events of Paris 2024 and made-up people whose names nobody joins.
 """
 
 import datetime
@@ -98,9 +96,7 @@ def invented_answers(kind: str) -> list[str]:
 def _names(seed: int) -> dict[str, list[str]]:
     """Draw the names of each slot, in an order of their own."""
     random = np.random.default_rng([seed, 1])
-    place, event = (
-        list(random.permutation(names)[:N_PLACES]) for names in (NAMES["places"], EVENTS)
-    )
+    place, event = (random.permutation(names)[:N_PLACES] for names in (NAMES["places"], EVENTS))
     parts = [NAMES[part] for part in ("first", "middle", "last")]
     persons: dict[str, None] = {}
     while len(persons) < N_PLACES:

@@ -25,12 +25,7 @@ def mark_texts(texts: pd.DataFrame, rule: str = "exact_match") -> pd.DataFrame:
 
 
 def by_rule(texts: pd.DataFrame, aligned: pd.Series) -> pd.DataFrame:
-    """Set accuracy and coverage under each rule for a right answer beside each other.
-
-    Accuracy is the average over the prompts without the answer (those after an unrelated word,
-    which are not the paper's, aside), coverage the share of the facts answered rightly after the
-    answer, and `aligned`, by item.
-    """
+    """Set accuracy (without the answer said) and coverage (after it) beside each other, by rule."""
     rows = {}
     texts = texts[~texts["variant"].str.startswith("unrelated")]
     for rule in RULES:
@@ -46,10 +41,7 @@ def by_rule(texts: pd.DataFrame, aligned: pd.Series) -> pd.DataFrame:
 def mark_echoes(
     texts: pd.DataFrame, facts: pd.DataFrame, rule: str = "exact_match"
 ) -> pd.DataFrame:
-    """Keep the answers after a wrong word (``heard``), and mark those that are that very word.
-
-    The lower the rate of ``right``, the better the model resists. `facts` tell the wrong words.
-    """
+    """Keep the answers after a wrong word (``heard``), and mark those that are that very word."""
     check_columns(texts, ("item", "context", "context_index", "text"), "texts")
     check_columns(facts, ("fact", "distractors"), "facts")
     words = facts.set_index("fact")["distractors"]
@@ -60,10 +52,7 @@ def mark_echoes(
 
 
 def mark_choices(answers: pd.DataFrame) -> pd.DataFrame:
-    """Reduce scored options to one row a prompt: is the likeliest one correct.
-
-    The likeliest option has the largest sum of log-probabilities (``logprob``); in a tie, a wrong
-    one is taken.
+    """Reduce scored options to one row a prompt: is the likeliest, by summed logs, correct.
 
     >>> answers = pd.DataFrame({"item": "a", "variant": "fc0+pos", "option": [0, 1],
     ...                         "correct": [True, False], "logprobs": [[-1.0, -0.1], [-0.9]]})
@@ -77,11 +66,7 @@ def mark_choices(answers: pd.DataFrame) -> pd.DataFrame:
 
 
 def by_prompt(marked: pd.DataFrame) -> pd.DataFrame:
-    """Compute the accuracy of each prompt; higher is better.
-
-    Wrong contexts and false statements of a fact are averaged first (the paper averages the five
-    distractors), so every fact weighs the same.
-    """
+    """Compute each prompt's accuracy, wrong contexts of a fact averaged first; higher is better."""
     by = ["relation", "kind", "frame", "context"]
     check_columns(marked, ("item", "right", *by), "marks")
     facts = marked.groupby([*by, "item"], sort=True)["right"].mean()
@@ -89,11 +74,7 @@ def by_prompt(marked: pd.DataFrame) -> pd.DataFrame:
 
 
 def by_fact(marked: pd.DataFrame, prompt: str = "variant") -> pd.DataFrame:
-    """Spread the marks to one row a fact and one column a prompt, for intervals over facts.
-
-    Several marks of one fact are averaged; not a number where a fact lacks the prompt. By
-    ``context``, all four contexts are columns, also one that nothing was asked in.
-    """
+    """Spread the marks to one row a fact and one column a prompt; several marks are averaged."""
     check_columns(marked, ("item", "relation", "right", prompt), "marks")
     marked = marked.assign(right=marked["right"].astype(float))
     keys = ["relation", "item"]
@@ -109,15 +90,11 @@ def over_prompts(values: np.ndarray, how: str = "average") -> np.ndarray:
 
     Wang et al. 2024, columns avg, max, min of Table 4; base acc and std of Table 6. By section 4.3
     the prompts are the R x M combinations of a frame with a wrong word before it
-    (:func:`helpers.prompts.questions` with the context ``wrong``). Over the R + M prompts that
-    MONITOR asks anyway the same reductions are cheaper, and other figures. Intervals of
-    ``maximum``, ``minimum`` and ``deviation`` want ``centred=True`` in
-    :func:`helpers.stats.bootstrap`.
+    (:func:`helpers.prompts.questions`, context ``wrong``); over the R + M prompts of MONITOR the
+    same reductions are other figures. Intervals of ``maximum``, ``minimum`` and ``deviation`` want
+    ``centred=True`` in :func:`helpers.stats.bootstrap`.
 
-    Two facts, two frames times two wrong words: the combinations are answered rightly for 1, 1/2,
-    1/2 and 0 of the facts.
-
-    >>> grid = np.array([[1.0, 1.0, 0.0, 0.0], [1.0, 0.0, 1.0, 0.0]])
+    >>> grid = np.array([[1.0, 1.0, 0.0, 0.0], [1.0, 0.0, 1.0, 0.0]])  # two facts, four prompts
     >>> [float(over_prompts(grid, how)) for how in ("average", "maximum", "minimum", "base")]
     [0.5, 1.0, 0.0, 1.0]
     >>> round(float(over_prompts(grid, "deviation")), 6)  # root of (1/4 + 0 + 0 + 1/4) / 3
@@ -139,8 +116,7 @@ def over_prompts(values: np.ndarray, how: str = "average") -> np.ndarray:
 def held_out_gaps(values: np.ndarray) -> np.ndarray:
     """Compare the best prompt with the worst on facts that did not choose them: one gap a fact.
 
-    Best and worst are partly luck. Every second fact chooses the two (the first ones in a tie), and
-    the other facts compare them; then the halves change places.
+    Every second fact chooses the two (the first in a tie), the others compare them, and vice versa.
 
     >>> held_out_gaps(np.array([[1.0, 0.0], [1.0, 0.0], [1.0, 1.0]])).tolist()
     [1.0, 1.0, 0.0]

@@ -16,15 +16,19 @@ _VARIANT = re.compile(r"(right|frame|wrong|unrelated)(\d*)")
 
 
 def anchors_of(answers: pd.DataFrame, column: str = "logprobs") -> pd.DataFrame:
-    """Keep the rows that MONITOR compares, with the probabilities of the object's tokens.
-
-    Natural log-probabilities in `column` become ``p`` (an array, one a token) and ``probability``
-    (their mean); ``role`` is ``right``, ``frame``, ``wrong`` or ``unrelated``, our control.
-    """
+    """Keep the rows that MONITOR compares, with ``p``, the object's token probabilities."""
     check_columns(answers, ("item", "relation", "variant", column), "answers")
     table = answers.assign(role=answers["variant"].map(_role))
     table = table[table["role"] != ""]
-    table = table.assign(p=_probabilities(table, column))
+    logs = [np.asarray(values, dtype=float) for values in table[column]]
+    for item, values in zip(table["item"], logs):
+        if np.isnan(values).any() or (values > 1e-4).any():
+            raise UserError(
+                f"An answer for fact {item} holds {values.max():.3g} in {column}; natural "
+                "log-probabilities are at most 0."
+            )
+    # Rounding may put a log-probability just above 0.
+    table = table.assign(p=[np.exp(np.minimum(values, 0.0)) for values in logs])
     return table.assign(probability=[p.mean() if p.size else np.nan for p in table["p"]])
 
 
@@ -36,11 +40,7 @@ def column_of(mode: str) -> str:
 
 
 def known_facts(texts: pd.DataFrame, rule: str = "exact_match", counts: str = "base") -> pd.Series:
-    """Say for each fact whether the model answers it rightly, so that its anchor is valid.
-
-    The answer to the base frame after the right object counts ("exact match", section 4), or with
-    `counts` of ``any`` that to one of the fact's prompts (footnote 3: "none of the prompts works").
-    """
+    """Say of each fact whether its anchor is valid: answered after the answer, or ever."""
     roles = {"base": ("right",), "any": ("right", "frame", "wrong")}
     if counts not in roles:
         raise ValueError(f'"{counts}" is none of {", ".join(roles)}')
@@ -53,15 +53,3 @@ def _role(variant: str) -> str:
     """Say which part a variant plays in MONITOR; "" if none."""
     match = _VARIANT.fullmatch(variant)
     return "" if match is None or (match[1] == "right") == bool(match[2]) else match[1]
-
-
-def _probabilities(answers: pd.DataFrame, column: str) -> list[np.ndarray]:
-    """Return the probabilities of each row; rounding may put a log-probability just above 0."""
-    logs = [np.asarray(values, dtype=float) for values in answers[column]]
-    for item, values in zip(answers["item"], logs):
-        if np.isnan(values).any() or (values > 1e-4).any():
-            raise UserError(
-                f"An answer for fact {item} holds {values.max():.3g} in {column}; natural "
-                "log-probabilities are at most 0."
-            )
-    return [np.exp(np.minimum(values, 0.0)) for values in logs]

@@ -80,7 +80,9 @@ def _figures(words: list[str]) -> list[str]:
     while place < len(words):
         value, length, ordinal = _number(words[place:])
         if length:
-            found.append(f"{value}{_suffix(value)}" if ordinal else str(value))
+            ending = {1: "st", 2: "nd", 3: "rd"}.get(value % 10, "th")
+            ending = "th" if value % 100 in (11, 12, 13) else ending
+            found.append(f"{value}{ending if ordinal else ''}")
         else:
             found.append(words[place])
         place += max(1, length)
@@ -111,12 +113,6 @@ def _number(words: list[str]) -> tuple[int, int, bool]:
         else:
             break
     return total + part, length, False
-
-
-def _suffix(value: int) -> str:
-    if value % 100 in (11, 12, 13):
-        return "th"
-    return {1: "st", 2: "nd", 3: "rd"}.get(value % 10, "th")
 
 
 def _iso(match: re.Match) -> str:

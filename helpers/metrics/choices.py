@@ -18,9 +18,8 @@ RULES: dict[str, Callable[[list[float], str], float]] = {
 def choose(answers: pd.DataFrame, rule: str = "mean") -> pd.DataFrame:
     """Reduce scored options to the one that the model chooses under each prompt.
 
-    The paper chooses by the perplexity of the option, whose logarithm is minus the mean
-    log-probability of a token (``mean``). Added to the chosen option's row are ``score`` (by the
-    rule), ``logprob`` (mean over tokens, whatever the rule) and ``right``.
+    The paper chooses by perplexity (``mean``: its logarithm is minus the mean log-probability of a
+    token). Added are ``score`` (by the rule), ``logprob`` (always the mean) and ``right``.
 
     >>> answers = pd.DataFrame({"item": "a", "variant": "v", "option": [0, 1],
     ...     "continuation": [" Rome", " New York"], "correct": [True, False],
@@ -32,7 +31,13 @@ def choose(answers: pd.DataFrame, rule: str = "mean") -> pd.DataFrame:
         answers, ("item", "variant", "option", "continuation", "correct", "logprobs"), "answers"
     )
     score = rule_of(rule)
-    _check_options(answers)
+    sizes = answers.groupby(["item", "variant"], sort=False)["correct"].agg(["size", "sum"])
+    for bad, what in (
+        (sizes["size"] < 2, "has one option only: give at least two"),
+        (sizes["sum"] != 1, "needs exactly one correct option"),
+    ):
+        if bad.any():
+            raise UserError(f"Item {bad.idxmax()[0]} {what}.")
     scores = [score(*row) for row in zip(answers["logprobs"], answers["continuation"])]
     means = [float(np.mean(values)) for values in answers["logprobs"]]
     chosen = likeliest(answers.assign(score=scores, logprob=means), "score")
@@ -41,8 +46,6 @@ def choose(answers: pd.DataFrame, rule: str = "mean") -> pd.DataFrame:
 
 def likeliest(answers: pd.DataFrame, score: str) -> pd.DataFrame:
     """Return the row of the best option under each prompt; in a tie a wrong one's, the lowest.
-
-    So the order of the options decides nothing.
 
     >>> tied = pd.DataFrame({"item": "a", "variant": "v", "option": [0, 1], "p": 0.5})
     >>> likeliest(tied.assign(correct=[True, False]), "p")["option"].tolist()
@@ -116,11 +119,7 @@ def halves(
     replacement: bool = False,
     correct_by: str = "majority",
 ) -> pd.DataFrame:
-    """Score items on the even prompts, and measure uncertainty on the odd ones, if there are four.
-
-    Entropy over the very prompts that define randomness finds it by definition; over others it
-    has to foresee it.
-    """
+    """Score items on the even prompts, and their uncertainty on the odd ones, if there are four."""
     if chosen["variation"].nunique() < 4:
         return item_scores(chosen, tau, replacement, correct_by).iloc[:0]
     even = chosen["variation"] % 2 == 0
@@ -141,14 +140,3 @@ def cells(scores: pd.DataFrame, correct_by: str = "default") -> pd.Series:
     steady = np.where(scores["class"] == "randomness", "sensitive", "agnostic")
     right = np.where(scores[column].astype(bool), "correct", "wrong")
     return pd.Series([f"{a} {b}" for a, b in zip(steady, right)], index=scores.index, dtype=object)
-
-
-def _check_options(answers: pd.DataFrame) -> None:
-    """Refuse a prompt with fewer than two options, or not exactly one correct."""
-    sizes = answers.groupby(["item", "variant"], sort=False)["correct"].agg(["size", "sum"])
-    for bad, what in (
-        (sizes["size"] < 2, "has one option only: give at least two"),
-        (sizes["sum"] != 1, "needs exactly one correct option"),
-    ):
-        if bad.any():
-            raise UserError(f"Item {bad.idxmax()[0]} {what}.")

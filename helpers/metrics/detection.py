@@ -11,9 +11,7 @@ def area(values: np.ndarray) -> np.ndarray:
     .. math:: \frac{\sum_{i: +} \mathrm{rank}_i - n_+ (n_+ + 1) / 2}{n_+ \, n_-}
 
     Scores and labels (1, 0; not a number: the row counts nowhere) are an array (..., n, 2). Ties
-    count one half; not a number where a group is empty.
-    Written as a statistic for :func:`helpers.stats.bootstrap`, which takes its interval from
-    :func:`bounds`.
+    count one half; not a number where a group is empty. A bootstrap takes its :func:`bounds`.
 
     >>> float(area(np.array([[3.0, 1], [1.0, 0], [3.0, 0]])))
     0.75
@@ -43,15 +41,12 @@ def bounds(
        V(\theta) = \frac{\theta (1 - \theta)}{n_+ n_-} \left( 1 + \frac{n_+ + n_- - 2}{2}
        \Big( \frac{1 - \theta}{2 - \theta} + \frac{\theta}{1 + \theta} \Big) \right)
 
-    (Newcombe 2006, Statistics in Medicine 25, method 5), where :math:`c`, which is 1 in his paper,
-    is the variance of the resamples over :math:`V(A)` if that is more: he takes the scores as
-    exponential, and groups that spread unlike make it too narrow. It covers in 93 % of samples or
-    more, in up to 99 % where scores are normal.
-
-    One pair in order is one success of one trial, as for Wilson:
+    (Newcombe 2006, Statistics in Medicine 25, method 5). His :math:`c` is 1; here it is the
+    variance of the resamples over :math:`V(A)` if that is more, for groups that spread unlike. It
+    covers in 93 % of samples or more, in up to 99 % where scores are normal.
 
     >>> low, high = bounds(np.array(1.0), np.ones(9), np.array([[2.0, 1], [1.0, 0]]))
-    >>> round(float(low), 3), float(high)
+    >>> round(float(low), 3), float(high)  # one pair in order is one trial, as for Wilson
     (0.207, 1.0)
     """
     n, m = int((values[..., -1] > 0).sum()), int((values[..., -1] <= 0).sum())

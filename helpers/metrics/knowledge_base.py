@@ -23,18 +23,8 @@ from helpers import UserError, check_columns
 from helpers.stats import Statistic
 
 MEASURES = (
-    "CR",
-    "WR",
-    "NCR",
-    "UR",
-    "Cons_c",
-    "Cons_w_seen",
-    "Cons_w_unseen",
-    "Cons_w",
-    "CCR",
-    "CWR",
-    "NCCR",
-    "IUR",
+    *("CR", "WR", "NCR", "UR", "Cons_c", "Cons_w_seen", "Cons_w_unseen", "Cons_w"),
+    *("CCR", "CWR", "NCCR", "IUR"),
 )
 LABELS = ("correct", "uninformative", "wrong")
 # Of rows of `indicators`, 0 or 1 for each question about seen knowledge, or about unseen.
@@ -121,9 +111,6 @@ def measure(name: str) -> Statistic:
 def scores(responses: pd.DataFrame) -> pd.Series:
     """Compute all measures of a table of responses.
 
-    Four seen questions: two right (chosen again always and half of the time), one wrong (chosen
-    again in 1 of 5), one "unsure". Two unseen: one "unsure", one wrong (2 of 5).
-
     >>> responses = pd.DataFrame({
     ...     "seen": [True, True, True, True, False, False],
     ...     "label": ["correct", "correct", "wrong", "uninformative", "uninformative", "wrong"],
@@ -144,11 +131,7 @@ def consistency(marked: pd.DataFrame) -> pd.DataFrame:
 
 
 def add_consistency(responses: pd.DataFrame, marked: pd.DataFrame) -> pd.DataFrame:
-    """Put the consistency of each response beside it, from its multiple-choice questions.
-
-    In `marked`, ``item`` is the response's own and its text, as by
-    `helpers.prompts.consistency.replies`, and ``right`` says that it was chosen again.
-    """
+    """Put the share of its questions in which a response is chosen again beside each response."""
     found = consistency(marked).set_index("item")
     keys = responses["item"] + " " + responses["text"].str.strip()
     return responses.assign(**{name: keys.map(found[name]) for name in found.columns})

@@ -33,11 +33,6 @@ def fact_scores(answers: pd.DataFrame) -> pd.DataFrame:
         true choice) and ``top`` (of the likeliest); ``chance`` (1 over the number of choices);
         ``said``, the likeliest choice.
 
-    Raises
-    ------
-    UserError
-        If a column is missing, or a fact has not exactly one correct choice in a variant.
-
     Examples
     --------
     >>> answers = pd.DataFrame({"item": "a", "relation": "P17", "variant": "ic", "option": [0, 1],

@@ -83,9 +83,7 @@ def exact_match(text: str, gold: str) -> bool:
 
 
 def starts_with(text: str, gold: str) -> bool:
-    """Say whether the first words of an answer, split at white space, are the true object.
-
-    For cloze sentences, after which a model may go on.
+    """Say whether the first words of an answer, as to a cloze sentence, are the true object.
 
     >>> starts_with(" Paris, the capital of France.", "Paris"), starts_with("Parisian", "Paris")
     (True, False)
@@ -103,10 +101,7 @@ def starts_with(text: str, gold: str) -> bool:
 
 
 def contains(text: str, gold: str) -> bool:
-    """Say whether the words of the true object are among those of the cut answer, in their order.
-
-    For models that answer in sentences; one that names several objects, or denies the right one,
-    passes too.
+    """Say whether the words of the true object are among the cut answer's, even denied, in order.
 
     >>> contains("I think it is France.", "France"), contains("Nigeria", "Niger")
     (True, False)
@@ -120,11 +115,7 @@ def holds(text: str, words: str) -> bool:
     return bool(wanted) and f" {wanted} " in f" {normalise(text)} "
 
 
-RULES: dict[str, Callable[[str, str], bool]] = {
-    "exact_match": exact_match,
-    "starts_with": starts_with,
-    "contains": contains,
-}
+RULES = {rule.__name__: rule for rule in (exact_match, starts_with, contains)}
 
 
 def rule_of(name: str) -> Callable[[str, str], bool]:

@@ -96,12 +96,6 @@ def fact_scores(
         (IRD's formula with unrelated words in place of wrong objects; not a number where there are
         none, or their tokens differ), ``deviation, known, counted`` (known and aligned).
 
-    Raises
-    ------
-    UserError
-        If a column is missing, a fact lacks a kind of prompt or has one twice, or a
-        log-probability is above 0 or not a number.
-
     Examples
     --------
     >>> answers = pd.DataFrame({"item": "a", "relation": "P17",
@@ -179,19 +173,9 @@ def ratio_of_sums(values: np.ndarray) -> np.ndarray:
 
 
 _FACT_COLUMNS = [
-    "item",
-    "relation",
-    "n_tokens",
-    "n_frames",
-    "n_interferences",
-    "anchor",
-    "pfd",
-    "ird",
-    "aligned",
-    "control_ird",
+    *("item", "relation", "n_tokens", "n_frames", "n_interferences"),
+    *("anchor", "pfd", "ird", "aligned", "control_ird"),
 ]
-
-
 _NEEDED = {"right": "right", "frame": "frame0", "wrong": "wrong0"}  # roles, with a prompt of each
 
 

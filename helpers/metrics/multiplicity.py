@@ -58,8 +58,7 @@ def ambiguous(choices: npt.ArrayLike) -> np.ndarray:
 def ambiguous_binary(choices: npt.ArrayLike, correct: npt.ArrayLike) -> np.ndarray:
     """Say for each item whether it is right under one variation and wrong under another.
 
-    The mean is Ambiguity-B. Changes among wrong options do not count, so it is at most
-    Ambiguity-M, and the two are equal where items have two options.
+    The mean is Ambiguity-B: at most Ambiguity-M, and the same where items have two options.
 
     >>> ambiguous_binary([[0, 0, 1], [0, 2, 2]], [0, 1]).tolist()
     [True, False]
@@ -91,10 +90,9 @@ def self_consistency(choices: npt.ArrayLike, replacement: bool = False) -> np.nd
 
 
 def majority(choices: npt.ArrayLike) -> np.ndarray:
-    """Return the option that was chosen most often for each item.
+    """Return the option that was chosen most often for each item, ``NO_MAJORITY`` = -1 in a tie.
 
-    A tie for the first place has no majority, ``NO_MAJORITY`` = -1, and counts as wrong. Ties
-    are always prompt-sensitive for tau above 1/2, so the rule touches the four cells alone.
+    A tie counts as wrong; for tau above 1/2 it is always prompt-sensitive.
 
     >>> majority([[0, 1, 1], [2, 0, 1]]).tolist()
     [1, -1]
@@ -116,9 +114,7 @@ def judged(
 
 
 def entropy(choices: npt.ArrayLike) -> np.ndarray:
-    """Compute the entropy of each item's answers over prompts, in bits: Zhao's self-detection.
-
-    Section 4.4, after Zhao et al. 2024, whose answers are texts; here they are options.
+    """Compute the entropy of each item's answers over prompts, in bits (section 4.4, after Zhao).
 
     >>> entropy([[0, 0, 1, 1], [0, 1, 2, 3], [2, 2, 2, 2]]).tolist()
     [1.0, 2.0, 0.0]
@@ -132,9 +128,8 @@ def rarefied_ambiguity(choices: npt.ArrayLike, r: int) -> np.ndarray:
 
     .. math:: 1 - \sum_o \binom{m_o}{r} \Big/ \binom{R}{r}
 
-    Ambiguity grows with the number of variations by construction; so that runs with different
-    numbers compare, take both down to the same r. At r = R it is :func:`ambiguous`, at r = 2 it is
-    1 - SC without replacement.
+    Ambiguity grows with the number of variations; runs compare at the same r. At r = R it is
+    :func:`ambiguous`, at r = 2 it is 1 - SC without replacement.
 
     >>> rarefied_ambiguity([[0, 0, 1]], 2).round(6).tolist()
     [0.666667]
@@ -157,8 +152,6 @@ def taxonomy(
 
     Prompt-agnostic is what has SC >= tau (Eq. 3); its majority answer, or that of the default
     prompt, says whether it is factuality or error. All else is randomness, right or wrong (Eq. 2).
-
-    The higher the threshold tau, from 0 to 1, the more is called randomness.
 
     >>> taxonomy([[0, 0, 0], [1, 1, 1], [0, 0, 1]], [0, 0, 0]).tolist()
     ['factuality', 'error', 'randomness']

@@ -9,11 +9,7 @@ from helpers import stats
 
 
 def with_strata(responses: pd.DataFrame) -> pd.DataFrame:
-    """Add the strata of the bootstrap: relation, source or template, seen and unseen apart.
-
-    Resampling within a stratum of a few questions would make intervals too narrow, so groups of
-    fewer than ten are joined by the type of their answers, and what is small then, into one.
-    """
+    """Add the bootstrap's strata, seen and unseen apart; groups of fewer than ten are joined."""
     known = responses["seen"].map({True: ", seen", False: ", unseen"})
     stratum = "rest" + known
     for column in ("type", "group"):
@@ -29,10 +25,7 @@ def effects(
     n_resamples: int = 1000,
     seed: int = 0,
 ) -> pd.DataFrame:
-    """Average what separates paired models: tuned and base, larger and smaller, two settings.
-
-    A comparison has two tables whose rows are paired; pairs that lack a measure are left out of it.
-    """
+    """Average what separates paired models: tuned and base, larger and smaller, two settings."""
     rows = []
     for name, (first, second) in pairs.items():
         for measure in measures:

@@ -18,7 +18,7 @@ expressions and word frequency analysis"); the rules and their limits are ours.
 """
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from importlib.resources import files
 
 import pandas as pd
@@ -29,10 +29,7 @@ from helpers.metrics.matching import normalise, without_thoughts
 
 KINDS = ("correct", "wrong", "repetition", "none", "unsure")
 UNINFORMATIVE = KINDS[2:]
-RULES: dict[str, Callable[[str, Iterable[str]], bool]] = {
-    "exact": same_answer,
-    "contains": contains_answer,
-}
+RULES = {"exact": same_answer, "contains": contains_answer}
 PLACEHOLDERS = frozenset(
     (
         *("none", "n a", "na", "nil", "null", "nan", "blank", "empty", "answer", "question"),
@@ -103,10 +100,7 @@ def mark(texts: pd.DataFrame, match: str = "exact") -> pd.DataFrame:
 
 
 def as_defined(marked: pd.DataFrame) -> pd.DataFrame:
-    """Call no response about unseen knowledge correct, as the paper's measures have it.
-
-    An atlas fact that was never read has a true answer, which a model may guess.
-    """
+    """Call no response about unseen knowledge correct, as the paper's measures have it."""
     guessed = ~marked["seen"].astype(bool) & (marked["kind"] == "correct")
     kinds = marked["kind"].mask(guessed, "wrong")
     return marked.assign(kind=kinds, label=labels(kinds))
@@ -125,10 +119,7 @@ def shares(marked: pd.DataFrame, by: pd.Series) -> pd.DataFrame:
 
 
 def accept(marked: pd.DataFrame, verdicts: pd.Series) -> pd.DataFrame:
-    """Call those wrong responses correct that a judge accepts (`helpers.probing.judges`).
-
-    Only responses to questions about seen knowledge can change; `verdicts` are by their index.
-    """
+    """Call those wrong responses correct that a judge accepts (`helpers.probing.judges`)."""
     yes = verdicts.reindex(marked.index, fill_value=False).astype(bool)
     yes &= marked["seen"].astype(bool) & (marked["kind"] == "wrong")
     kinds = marked["kind"].mask(yes, "correct")

@@ -1,8 +1,4 @@
-"""The address of a model on a server, how hard the server may be pressed, and what it gives.
-
-A model on a server is named ``http://host:port#name``: where the server listens, and what it calls
-the model.
-"""
+"""A model on a server, named ``http://host:port#name``, and how hard the server may be pressed."""
 
 import hashlib
 import json

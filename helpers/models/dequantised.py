@@ -1,11 +1,8 @@
 """Models in llama.cpp's format (GGUF), dequantised once, as transformers reads them.
 
-Reading such a file takes transformers a minute, of which most is its list of tokens; so what it
-read is kept in the user's cache, as safetensors with the tokenizer's files, under the checksum of
-the file and the version of transformers.
+What was read in a minute is kept in the user's cache, by the file's checksum and transformers'
+version.
 """
-
-from __future__ import annotations
 
 import contextlib
 import io
@@ -24,10 +21,7 @@ INSTEAD = "give the folder or the hub id of the model that it was made from"
 
 
 def folder(file: Path, name: str) -> tuple[Path, dict[str, str]]:
-    """Return the folder with a file's model in float32 and its tokenizer, made where missing.
-
-    With it comes what is said of the file: its name, checksum and quantization.
-    """
+    """Return the folder with a file's model in float32 and its tokenizer, made where missing."""
     import transformers
 
     try:
@@ -134,10 +128,7 @@ def _convert(file: Path, name: str, made: Path) -> str:
 
 
 def _examined(file: Path, name: str) -> tuple[str, int]:
-    """Return how most bytes of a file are stored, such as Q4_1, and its numbers below the output.
-
-    What is no such file, a part of one, or would be read as another model, is refused.
-    """
+    """Return how most bytes of a sound file are stored, and its numbers below the output."""
     try:
         import gguf
     except ModuleNotFoundError as error:
@@ -147,9 +138,8 @@ def _examined(file: Path, name: str) -> tuple[str, int]:
         ) from error
     try:
         reader = gguf.GGUFReader(file)
-        said = {
-            key: field.contents() for key, field in reader.fields.items() if "tokenizer" not in key
-        }
+        fields = {key: each for key, each in reader.fields.items() if "tokenizer" not in key}
+        said = {key: field.contents() for key, field in fields.items()}
         sizes: dict[str, int] = {}
         for tensor in reader.tensors:
             kind = tensor.tensor_type.name

@@ -1,12 +1,9 @@
 """Which devices there are, and what a model needs of one, known from its configuration alone."""
 
-from __future__ import annotations
-
 import os
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
-from typing import Any
 
 import torch
 
@@ -102,7 +99,11 @@ def need(name: str, device: str | None = None, dtype: str | None = None) -> Need
     vocabulary, width = model.get_input_embeddings().weight.shape
     where = gpu.device(device)
     number, share = placement.number_format(name, where, dtype, model.num_parameters())
-    quantised = _bits(getattr(config, "quantization_config", None))
+    quantised = None  # bytes of a weight in a checkpoint that is already quantised
+    if settings := getattr(config, "quantization_config", None):
+        told = settings if isinstance(settings, dict) else settings.to_dict()
+        bits = 4 if told.get("load_in_4bit") or "fp4" in str(told.get("quant_method")) else 8
+        quantised = told.get("bits", bits) / 8
     weights = int(model.num_parameters() * (quantised or share))
     pack = gpu.pack_length(where, width, vocabulary, weights)
     each = gpu.bytes_of_token(width, vocabulary)
@@ -134,12 +135,3 @@ def seconds(parameters: int, tokens: int, on: torch.device, dtype: torch.dtype) 
     speed = times * 2 * size**3 / (perf_counter() - start)
     besides = 0.0 if on.type == "cpu" else BESIDES
     return tokens * (2 * parameters / (REACHED * speed) + besides)
-
-
-def _bits(settings: Any) -> float | None:
-    """Return the bytes of a weight in a checkpoint that is already quantised; None for others."""
-    if not settings:
-        return None
-    told = settings if isinstance(settings, dict) else settings.to_dict()
-    bits = 4 if told.get("load_in_4bit") or "fp4" in str(told.get("quant_method")) else 8
-    return told.get("bits", bits) / 8

@@ -10,11 +10,7 @@ if TYPE_CHECKING:
 
 
 def gelu(model: PreTrainedModel) -> PreTrainedModel:
-    """Have one kernel compute each GELU in its tanh form, instead of eight; return the model.
-
-    GPT-2, GPT-Neo, GPT-J, Phi and T5 1.1 are among the models that write it out. The function is
-    the same; on a CPU the eight passes over the widest activations take time and add nothing.
-    """
+    """Have one kernel compute each GELU in its tanh form, instead of eight; return the model."""
     from torch import nn
     from transformers import activations
 

@@ -13,11 +13,7 @@ from helpers import UserError, first_line
 # Read once, when the process makes its first tensor.
 os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")
 
-DTYPES = {
-    "float32": torch.float32,
-    "bfloat16": torch.bfloat16,
-    "float16": torch.float16,
-}
+DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 # Up to so many parameters a GPU too computes in float32, so that all devices give the same numbers:
 # bfloat16 moves a log-probability of the bundled models by up to 1.4, and a measure by two points.
 SMALL = 10**9
@@ -41,7 +37,8 @@ class Memory:
 def device(name: str | torch.device | None = None) -> torch.device:
     """Return the device to compute on: the one asked for, else cuda, mps or cpu, in this order."""
     if name is None:
-        return torch.device(_best())
+        here = "mps" if torch.backends.mps.is_available() else "cpu"
+        return torch.device("cuda" if torch.cuda.is_available() else here)
     try:
         wanted = torch.device(name)
     except RuntimeError as error:
@@ -57,14 +54,7 @@ def device(name: str | torch.device | None = None) -> torch.device:
 
 
 def best_dtype(on: torch.device, parameters: float) -> torch.dtype:
-    """Return the number format for weights that suits a device and a model's size.
-
-    Float32 on the CPU, where it is exact and no slower, and for small models; for larger ones on a
-    GPU bfloat16, or float16 without it.
-
-    >>> best_dtype(torch.device("cpu"), 7 * SMALL)
-    torch.float32
-    """
+    """Return float32 on a CPU or for a small model, else bfloat16, or float16 without it."""
     if on.type == "cpu" or parameters <= SMALL:
         return torch.float32
     if on.type == "cuda" and torch.cuda.is_bf16_supported(including_emulation=False):
@@ -84,7 +74,11 @@ def memory(on: torch.device) -> Memory:
             ) from error
         return Memory(total, free)
     total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    return Memory(total, max(0, min(_free(total), *_limits())))
+    told = {}
+    if MEMORY.is_file():
+        told = dict(line.split(":", 1) for line in MEMORY.read_text().splitlines())
+    free = 1024 * int(told["MemAvailable"].split()[0]) if "MemAvailable" in told else total // 2
+    return Memory(total, max(0, min(free, *_limits())))
 
 
 def gigabytes(size: int) -> str:
@@ -115,16 +109,7 @@ def bytes_of_token(width: int, vocabulary: int) -> dict[str, int]:
 
 
 def pack_length(on: torch.device, width: int, vocabulary: int, weights: int = 0) -> int:
-    """Return how many tokens a pack (`helpers.probing`) should hold on a device.
-
-    On a CPU 512: longer packs gain nothing, for attention within a pack grows with its square. On
-    a GPU as many as a quarter of the free memory holds, 512 to 8192: for each token its logits
-    (read once more in float32), some forty activations as wide as the model, and a row of the
-    mask. `weights` are bytes that will be taken before. With a huge vocabulary, fewer.
-
-    >>> pack_length(torch.device("cpu"), 768, 50257)
-    512
-    """
+    """Return how many tokens a pack should hold: 512 on a CPU, a quarter of a GPU's free memory."""
     length = 512
     if on.type != "cpu":
         token = sum(bytes_of_token(width, vocabulary).values())
@@ -158,15 +143,6 @@ def in_halves(run: Callable[[list], list], batch: list) -> list:
     return in_halves(run, batch[:middle]) + in_halves(run, batch[middle:])
 
 
-def _free(total: int) -> int:
-    """Return the memory that programs can still have; half of the whole where nothing tells."""
-    if MEMORY.is_file():
-        told = dict(line.split(":", 1) for line in MEMORY.read_text().splitlines())
-        if "MemAvailable" in told:
-            return 1024 * int(told["MemAvailable"].split()[0])
-    return total // 2
-
-
 def _limits() -> list[int]:
     """Return what is left of the limits of this process (ulimit) and of its container."""
     left = [1 << 62]
@@ -181,12 +157,6 @@ def _limits() -> list[int]:
         if most.isdecimal():
             left.append(int(most) - int((CONTAINER / "memory.current").read_text()))
     return left
-
-
-def _best() -> str:
-    if torch.cuda.is_available():
-        return "cuda"
-    return "mps" if torch.backends.mps.is_available() else "cpu"
 
 
 def _present(wanted: torch.device) -> bool:

@@ -1,15 +1,10 @@
-"""Fetch a model's files from the Hugging Face hub into this machine's cache, or say why not.
-
-The library `huggingface_hub` keeps each file that has come whole. Where a connection is lost it
-asks for the rest of a file, several times; a file still incomplete when it gives up is thrown away.
-"""
-
-from __future__ import annotations
+"""Fetch a model's files from the Hugging Face hub into this machine's cache, or say why not."""
 
 import contextlib
 import logging
 import sys
 from collections.abc import Iterable, Iterator
+from functools import partial
 from pathlib import Path
 
 from helpers import UserError
@@ -20,10 +15,7 @@ LOG_IN = "log in with `hf auth login` or set HF_TOKEN"
 
 
 def cached(repo: str, revision: str | None, file: str = "config.json") -> str | None:
-    """Return the commit of a repository's branch, tag or commit in this machine's cache, if any.
-
-    It is known where a file of the model has come.
-    """
+    """Return the commit of a repository's branch, tag or commit in this machine's cache, if any."""
     from huggingface_hub import errors, try_to_load_from_cache
 
     try:
@@ -51,16 +43,8 @@ def fetch(
 
     if not sys.stderr.isatty():
         disable_progress_bars()  # they have no place in a notebook or a log file
-    wanted = sorted(patterns)
-
-    def attempt() -> str:
-        return snapshot_download(
-            repo,
-            revision=revision,
-            allow_patterns=wanted,
-            ignore_patterns=["*/*"],
-        )
-
+    files = {"allow_patterns": sorted(patterns), "ignore_patterns": ["*/*"]}
+    attempt = partial(snapshot_download, repo, revision=revision, **files)
     try:
         with _quiet():
             return Path(network.tried(attempt, name, _origin))

@@ -16,11 +16,7 @@ CODE = "transformers_modules"  # where transformers puts code that it was truste
 
 
 def files_sha(folders: Iterable[Path], *loaded: object) -> str:
-    """Return the SHA-256 over the files beside a model's weights, and over code that was trusted.
-
-    Whole files, since which of their fields matter is for the libraries to know. Of objects that
-    were `loaded`, the code counts where it came with the model, in whichever repository it lies.
-    """
+    """Return the SHA-256 over the files beside a model's weights, and over trusted code."""
     digest = hashlib.sha256()
     for top in folders:
         found = {file for pattern in checkpoints.SMALL_FILES for file in top.glob(pattern)}

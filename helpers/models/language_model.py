@@ -19,40 +19,35 @@ class LanguageModel:
 
     Attributes
     ----------
-    name : str
-        What the user asked for: bundled name, folder, hub id or address on a server.
-    slug : str
-        The name in a form that can name a folder.
+    name, slug : str
+        What the user asked for, and that in a form that can name a folder.
     model, tokenizer
-        The transformers objects; the model is in evaluation mode on `device`. For a model on a
-        server, `model` is a `helpers.models.address.Server`.
-    kind : str
-        ``"causal"`` or ``"seq2seq"``.
+        The transformers objects, the model in evaluation mode; on a server `model` is a
+        `helpers.models.address.Server`.
+    kind : {"causal", "seq2seq"}
     device : torch.device or str
         The server's address for a model on a server.
     dtype : torch.dtype or str
     max_length : int or None
         The most tokens that the model can read; None where its positions have no end.
     weights_sha : str or None
-        SHA-256 (hex) over the bytes of the safetensors files in name order, an adapter's after
-        those of its base; None on a server.
+        SHA-256 over the safetensors files in name order, an adapter's after those of its base, or
+        over the GGUF file; None on a server.
     revision : str or None
         The hub's commit; None for a folder.
-    files_sha : str or None
-        SHA-256 (hex) over all that decides its numbers besides the weights: configuration,
-        tokenizer, template, an adapter's settings, code that was trusted (`identity.files_sha`).
     n_parameters : int or None
         None where the files of a model on a server are not to be found.
     prompt_format : str
-        One of `helpers.prompts.wrapping.FORMATS`: the form in which it is asked. In ``chat``,
-        prompts go through the tokenizer's chat template here; `wrapping.wrap` makes the others.
+        One of `helpers.prompts.wrapping.FORMATS`. In ``chat``, prompts go through the tokenizer's
+        template; `wrapping.wrap` makes the other forms.
     quantization : str or None
         ``"4bit"`` where the weights are; then `dtype` is that of the rest.
     base : str or None
         For an adapter, the folder of the model into which it is merged.
     gguf : dict or None
-        For a GGUF file, its name, SHA-256 and quantization (as that of most of its bytes);
-        `weights_sha` is that of the file.
+        For a GGUF file, its name, SHA-256 and quantization (as that of most of its bytes).
+    files_sha : str or None
+        SHA-256 over what else decides its numbers: configuration, tokenizer, template, code.
     """
 
     name: str

@@ -30,21 +30,18 @@ def load(
 ) -> LanguageModel:
     """Load a causal or sequence-to-sequence model, from safetensors or GGUF, with its tokenizer.
 
-    A model on a server stays there (`helpers.models.server.connect`).
-
     Parameters
     ----------
     name : str or Path
-        A bundled name (see `bundled`), a local folder, a hub id such as ``"org/model"`` or
-        ``"org/model@revision"``, a GGUF file (``"folder/file.gguf"``, ``"org/model:file.gguf"``),
-        the name of a model that a package carries (``"smollm2"``), or a model on a server,
-        ``"http://host:port#name"``.
+        A bundled name (see `bundled`), a local folder, a hub id (``"org/model"``,
+        ``"org/model@revision"``), a GGUF file (``"folder/file.gguf"``, ``"org/model:file.gguf"``),
+        a model that a package carries (``"smollm2"``), or one on a server, where it stays
+        (``"http://host:port#name"``).
     device : str, optional
-        As in `gpu.device`; where it is left out and one GPU does not hold the model, its
-        layers are spread over all of them.
+        As in `gpu.device`; by default layers that one GPU does not hold are spread over all.
     dtype : str, optional
-        float32, bfloat16 or float16, by default what `helpers.models.gpu.best_dtype` finds,
-        whatever the files hold; or ``"4bit"`` (see `helpers.models.placement`).
+        float32, bfloat16, float16 or ``"4bit"`` (see `helpers.models.placement`), by default what
+        `helpers.models.gpu.best_dtype` finds, whatever the files hold.
     revision : str, optional
         Branch, tag or commit on the hub, as after the ``@``.
     trust_remote_code : bool
@@ -59,9 +56,8 @@ def load(
     Raises
     ------
     UserError
-        Where there is no such model or no network to reach it, no weights in these formats, no
-        tokenizer, no chat template though `chat` is set, an architecture that is unknown or does
-        not write text, or no such device.
+        Where there is no such model or device, no network to reach it, no weights in these formats,
+        no tokenizer or chat template, or an architecture that is unknown or does not write text.
 
     Examples
     --------

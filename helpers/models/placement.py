@@ -1,12 +1,8 @@
 """In what number format a model's weights are loaded, and on which devices.
 
-One device holds a model where it can. Where a GPU cannot, transformers spreads the layers over all
-GPUs and the machine's memory; and 4 bits a weight make a model four times smaller than bfloat16
-does, at the price of slightly other answers. (8 bits are not offered: bitsandbytes rounds them by
-what else is in a batch, so that a text has no score of its own.)
+8 bits are not offered: bitsandbytes rounds them by what else is in a batch, so that a text has no
+score of its own.
 """
-
-from __future__ import annotations
 
 import math
 from dataclasses import dataclass

@@ -1,11 +1,8 @@
 """Rows in batches, each forwarded whole: the way that suits every model.
 
-Rows are sorted by length, padded on the right and forwarded together. With causal attention no
-real token sees a pad, so the padding changes nothing but the rounding of the last digits. Where it
-does (`engine` tries it), rows of equal length are forwarded together, or each row alone.
+Rows are padded on the right, which no real token sees; where that changes a score (`engine` tries
+it), rows of equal length are forwarded together, or each row alone.
 """
-
-from __future__ import annotations
 
 import functools
 import inspect
@@ -25,10 +22,7 @@ TOGETHER = ("padded", "equal", "alone")
 
 
 def run(
-    model: LanguageModel,
-    rows: list[Row],
-    batch_size: int | None = None,
-    batches: str = TOGETHER[0],
+    model: LanguageModel, rows: list[Row], batch_size: int | None = None, batches: str = TOGETHER[0]
 ) -> Iterator[dict[Row, tuple[float, ...]]]:
     """Yield the log-probabilities of rows, batch by batch."""
     for batch in _batches(model, rows, 1 if batches == "alone" else batch_size, batches):
@@ -38,10 +32,7 @@ def run(
 def _batches(
     model: LanguageModel, rows: list[Row], batch_size: int | None, together: str
 ) -> Iterator[list[Row]]:
-    """Yield rows of like length together, the longest first, within the memory that they need.
-
-    Where a model's positions depend on the longest text of a batch, all of a batch are as long.
-    """
+    """Yield rows of like length together, the longest first, within the memory that they need."""
     vocabulary = model.model.get_input_embeddings().weight.shape[0]
     budget = gpu.tokens_per_batch(model.device)
     ragged = together == "padded" and not families.length_bound(model.model.config)
@@ -74,7 +65,19 @@ def _lengths(row: Row) -> tuple[int, int]:
 def score_batch(model: LanguageModel, batch: list[Row]) -> list[tuple[float, ...]]:
     """Return the log-probabilities of the scored tokens of rows, in one forward pass."""
     ids, inputs = _inputs(model, batch)
-    return read_rows(model, batch, ids, inputs, 0)
+    first = min(row.start for row in batch) - 1
+    last = max(len(row.ids) for row in batch) - 1
+    if takes(type(model.model), "logits_to_keep"):
+        # On the processor, where an index fits a head on whichever of several devices.
+        inputs["logits_to_keep"] = torch.arange(first, last)
+        logits = model.model(**inputs, use_cache=False).logits
+    else:
+        logits = model.model(**inputs, use_cache=False).logits[:, first:last]
+    places = [(i, j) for i, row in enumerate(batch) for j in range(row.start, len(row.ids))]
+    at, columns = torch.tensor(places, device=logits.device).T
+    targets = ids.to(logits.device)[at, columns]
+    values = iter(gather(logits.flatten(0, 1), at * logits.shape[1] + columns - 1 - first, targets))
+    return [tuple(next(values) for _ in row.scored) for row in batch]
 
 
 def _inputs(model: LanguageModel, batch: list[Row]) -> tuple[torch.Tensor, dict[str, Any]]:
@@ -93,27 +96,6 @@ def logits(model: LanguageModel, row: Row) -> torch.Tensor:
     return model.model(**_inputs(model, [row])[1], use_cache=False).logits[0]
 
 
-def read_rows(
-    model: LanguageModel, batch: list[Row], ids: torch.Tensor, inputs: dict[str, Any], past: int
-) -> list[tuple[float, ...]]:
-    """Return the log-probabilities of the scored tokens of rows from the pass of their inputs."""
-    first = min(row.start for row in batch) - 1 - past
-    last = max(len(row.ids) for row in batch) - 1 - past
-    settings = {"use_cache": False, **inputs}
-    if takes(model, "logits_to_keep"):
-        # On the processor, where an index fits a head on whichever of several devices.
-        settings["logits_to_keep"] = torch.arange(first, last)
-        logits = model.model(**settings).logits
-    else:
-        logits = model.model(**settings).logits[:, first:last]
-    places = [(i, j - past) for i, row in enumerate(batch) for j in range(row.start, len(row.ids))]
-    at, columns = torch.tensor(places, device=logits.device).T
-    targets = ids.to(logits.device)[at, columns]
-    flat = at * logits.shape[1] + columns - 1 - first
-    values = iter(gather(logits.flatten(0, 1), flat, targets))
-    return [tuple(next(values) for _ in row.scored) for row in batch]
-
-
 def pad(model: LanguageModel, ids: list[tuple[int, ...]]) -> tuple[torch.Tensor, torch.Tensor]:
     """Return ids padded on the right to one length, and the mask of the real ones."""
     longest = max(map(len, ids))
@@ -124,10 +106,7 @@ def pad(model: LanguageModel, ids: list[tuple[int, ...]]) -> tuple[torch.Tensor,
 
 
 def gather(logits: torch.Tensor, rows: torch.Tensor, targets: torch.Tensor) -> list[float]:
-    """Return the log-softmax of logits at places, in float32; the logits are overwritten.
-
-    The sum over the vocabulary is taken once for a row that is asked for several times.
-    """
+    """Return the log-softmax of logits at places, in float32; the logits are overwritten."""
     chosen = logits[rows, targets]
     distinct, back = rows.unique_consecutive(return_inverse=True)
     logits = logits if len(distinct) == len(logits) else logits[distinct]
@@ -147,11 +126,7 @@ def gather(logits: torch.Tensor, rows: torch.Tensor, targets: torch.Tensor) -> l
     return (value - top[back] - rest[back]).tolist()
 
 
-def takes(model: LanguageModel, name: str) -> bool:
-    """Return whether a model's forward pass has a parameter of a name."""
-    return name in _parameters(type(model.model))
-
-
 @functools.cache
-def _parameters(kind: type) -> frozenset[str]:
-    return frozenset(inspect.signature(kind.forward).parameters)
+def takes(network: type, name: str) -> bool:
+    """Return whether the forward pass of a class of models has a parameter of a name."""
+    return name in inspect.signature(network.forward).parameters

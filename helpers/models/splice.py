@@ -1,12 +1,8 @@
 """Token ids of many texts that begin alike, without tokenising the beginning for each.
 
-Tokenising a prompt of fifty examples with each of a hundred continuations reads the same examples
-a hundred times. Here only the last example and what follows are (of examples in one line, the last
-words), and put behind the ids of the rest; where a whole text, tokenised to see, disagrees, all
-texts are tokenised whole.
+Only a prompt's last example (or last words) and what follows are tokenised with each continuation;
+where a whole text, tokenised to see, disagrees, all texts are tokenised whole.
 """
-
-from __future__ import annotations
 
 import logging
 import random
@@ -35,11 +31,12 @@ def joint(pairs: Sequence[tuple[str, str]], whole: Tokenise, part: Tokenise) -> 
     cuts = {prompt: _last_example(prompt) for prompt in groups}
     groups = {p: places for p, places in groups.items() if cuts[p] and len(places) >= FEW}
     places = [at for group in groups.values() for at in group]
-    shorts = dict(zip(places, part([_text(pairs[at], cuts[pairs[at][0]]) for at in places])))
+    texts = [prompt + continuation for prompt, continuation in pairs]
+    shorts = dict(zip(places, part([texts[at][cuts[pairs[at][0]] :] for at in places])))
     ends = [at for group in groups.values() for at in (group[0], group[-1])]
     drawn = random.Random(0).sample(places, min(SAMPLE, len(places)))
     seen = list(dict.fromkeys([*ends, *drawn]))
-    known = dict(zip(seen, whole([_text(pairs[at]) for at in seen])))
+    known = dict(zip(seen, whole([texts[at] for at in seen])))
     found: dict[int, Ids] = {}
     for group in groups.values():
         made = _put_together({at: shorts[at] for at in group}, known[group[0]])
@@ -49,12 +46,8 @@ def joint(pairs: Sequence[tuple[str, str]], whole: Tokenise, part: Tokenise) -> 
         found = {}
     found |= known
     rest = [at for at in range(len(pairs)) if at not in found]
-    found |= dict(zip(rest, whole([_text(pairs[at]) for at in rest])))
+    found |= dict(zip(rest, whole([texts[at] for at in rest])))
     return [found[at] for at in range(len(pairs))]
-
-
-def _text(pair: tuple[str, str], cut: int = 0) -> str:
-    return pair[0][cut:] + pair[1]
 
 
 def _last_example(prompt: str) -> int:

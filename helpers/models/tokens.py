@@ -1,13 +1,9 @@
 """Token ids of prompts and continuations, and the place from which a continuation is scored.
 
-Prompt and continuation are tokenised as one string. The tokens of a continuation start where the
-ids of "prompt + continuation" leave those of the prompt alone, at the earliest such place over the
-options of one probe; so "Born in 19" + "45", which a tokenizer may write as one piece " 1945",
-is scored from that piece on, and so are its other options. A space at a prompt's end is thereby
-scored with the continuation wherever the tokenizer writes both as one piece.
+Both are tokenised as one string. A continuation starts where the ids of "prompt + continuation"
+leave those of the prompt alone, at the earliest such place over the options of one probe: "Born in
+19" + "45", which a tokenizer may write as one piece " 1945", is scored from that piece on.
 """
-
-from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -64,11 +60,7 @@ def read(model: LanguageModel, prompts: Sequence[str]) -> list[str]:
 
 
 def prompt_ids(model: LanguageModel, prompts: Sequence[str]) -> list[tuple[int, ...]]:
-    """Return the ids of prompts alone, as the model (or its encoder) reads them.
-
-    A beginning-of-text token is there once if the tokenizer, or the chat template, puts one; an
-    end-of-text token that the tokenizer appends is dropped for a causal model.
-    """
+    """Return the ids of prompts as models read them; a causal model's end token is dropped."""
     texts = read(model, prompts) if model.chat else list(prompts)
     if model.kind == "causal":
         return _causal(model, texts)
@@ -81,11 +73,7 @@ def rows(
     continuations: Sequence[str],
     groups: Sequence[tuple],
 ) -> list[Row]:
-    """Return the row of each prompt and continuation.
-
-    Rows of one group are the options of one probe, scored from the same token on. Refused are
-    continuations without tokens, or with but one and nothing before it.
-    """
+    """Return the row of each prompt and continuation; a group is scored from the same token on."""
     # After a template, a text begins without a space.
     said = [c.removeprefix(" ") for c in continuations] if model.chat else continuations
     if model.kind == "seq2seq":
@@ -105,10 +93,7 @@ def rows(
 
 
 def sentences(model: LanguageModel, texts: Sequence[str]) -> list[Row]:
-    """Return rows of whole texts, read as they are, with what the tokenizer puts before any text.
-
-    Where it puts nothing, the first token is not scored, and of a text of one token none is.
-    """
+    """Return rows of whole texts; without a token before it, a text's first one is not scored."""
     model, nothing = replace(model, prompt_format="bare"), [""] * len(texts)
     if model.kind == "seq2seq":
         return _seq2seq_rows(model, nothing, texts)

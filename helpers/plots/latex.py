@@ -1,23 +1,11 @@
-r"""Text as LaTeX that pdflatex sets without a package of its own.
+"""Text as LaTeX that pdflatex sets without a package; what it cannot set is written as [U+4E2D]."""
 
-Letters with accents, signs and Greek letters become commands, and any white space a space. Another
-character (of another script, an emoji, a control character) is written as its number: [U+4E2D].
-"""
-
+import tomllib
 import unicodedata
 from collections.abc import Iterator
+from pathlib import Path
 
-_TEXT = r"""\ textbackslash ~ textasciitilde ^ textasciicircum < textless > textgreater | textbar
-ß ss ı i ȷ j ø o Ø O ł l Ł L æ ae Æ AE œ oe Œ OE § S ¶ P £ pounds © copyright … ldots † dag ‡ ddag
-• textbullet · textperiodcentered"""
-_MATH = """× times ÷ div ± pm ∓ mp √ surd ∞ infty ∂ partial ∇ nabla ∑ sum ∏ prod ∫ int ∈ in ∩ cap
-∪ cup ∅ emptyset ∀ forall ∃ exists ¬ neg ∧ wedge ∨ vee ≤ leq ≥ geq ≠ neq ≈ approx ∼ sim ≡ equiv
-∝ propto → rightarrow ← leftarrow ↑ uparrow ↓ downarrow ↔ leftrightarrow ⇒ Rightarrow
-⇔ Leftrightarrow ⏎ hookleftarrow ↵ hookleftarrow ° circ « ll » gg
-Γ Gamma Δ Delta Θ Theta Λ Lambda Ξ Xi Π Pi Σ Sigma Φ Phi Ψ Psi Ω Omega
-α alpha β beta γ gamma δ delta ε epsilon ζ zeta η eta θ theta ι iota κ kappa λ lambda μ mu ν nu ξ xi
-π pi ρ rho ς varsigma σ sigma τ tau υ upsilon φ phi χ chi ψ psi ω omega µ mu"""
-_OTHER = "– -- — --- ‘ ` ’ ' “ `` ” '' ¿ ?` ¡ !` − $-$"
+_KNOWN = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 
 
 def _pairs(text: str) -> Iterator[tuple[str, str]]:
@@ -27,9 +15,9 @@ def _pairs(text: str) -> Iterator[tuple[str, str]]:
 
 COMMANDS = {
     **{char: f"\\{char}" for char in "&%$#_{}"},
-    **{char: f"\\{name}{{}}" for char, name in _pairs(_TEXT)},
-    **{char: f"$\\{name}$" for char, name in _pairs(_MATH)},
-    **dict(_pairs(_OTHER)),
+    **{char: f"\\{name}{{}}" for char, name in _pairs(_KNOWN["text"])},
+    **{char: f"$\\{name}$" for char, name in _pairs(_KNOWN["math"])},
+    **dict(_pairs(_KNOWN["other"])),
 }
 ACCENTS = dict(zip("\u0300\u0301\u0302\u0303\u0304\u0306\u0307\u0308", "`'^~=u.\""))
 ACCENTS |= dict(zip("\u030a\u030b\u030c\u0323\u0327\u0331", "rHvdcb"))
@@ -44,7 +32,9 @@ def escape(text: str) -> str:
     said: list[str] = []
     for char in unicodedata.normalize("NFC", text):
         base, *marks = char if char in COMMANDS else unicodedata.normalize("NFD", char)
-        known = _plain(base)
+        known = COMMANDS.get(base, " " if base.isspace() else None)
+        if known is None and base.isascii() and base.isprintable():
+            known = base
         if char in ACCENTS and said:  # one that no letter has
             known, marks = said.pop(), [char]
         elif known is None or not all(mark in ACCENTS for mark in marks):
@@ -54,12 +44,3 @@ def escape(text: str) -> str:
         said.append(known)
     whole = "".join(said)
     return f"{{{whole[0]}}}{whole[1:]}" if whole.startswith(("[", "*")) else whole
-
-
-def _plain(char: str) -> str | None:
-    """Return a character that has no accent as LaTeX; None if it has no command."""
-    if char in COMMANDS:
-        return COMMANDS[char]
-    if char.isspace():
-        return " "
-    return char if char.isascii() and char.isprintable() else None

@@ -1,9 +1,4 @@
-"""Six figures that all chapters share: rows of dots, forests, curves, scatters, maps, bars.
-
-Each takes a tidy table and the names of its columns, draws intervals wherever the table has them,
-and returns the axes, so that a chapter can add what is its own. A table without a number gives a
-panel that says so.
-"""
+"""Six figures that all chapters share: rows of dots, forests, curves, scatters, maps, bars."""
 
 from collections.abc import Mapping
 

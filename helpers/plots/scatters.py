@@ -11,27 +11,16 @@ from helpers.plots.style import BLUE, empty, model_colour, plain, reach
 
 # Where a name may stand, the best first: points right, points up, alignment.
 _SIDES = (
-    (8, 0, "left"),
-    (-8, 0, "right"),
-    (7, 8, "left"),
-    (7, -8, "left"),
-    (-7, 8, "right"),
-    (-7, -8, "right"),
-    (0, 12, "center"),
-    (0, -12, "center"),
+    *((8, 0, "left"), (-8, 0, "right"), (7, 8, "left"), (7, -8, "left")),
+    *((-7, 8, "right"), (-7, -8, "right"), (0, 12, "center"), (0, -12, "center")),
 )
-
 MOST_NAMES = 15  # more would hide the points
 
 
 def scatter(
-    table: pd.DataFrame,
-    x: str,
-    y: str,
-    ax: Axes | None = None,
-    label: str = "label",
+    table: pd.DataFrame, x: str, y: str, ax: Axes | None = None, label: str = "label"
 ) -> Axes:
-    """Draw one measure against another, with both intervals; up to 15 points bear their names.
+    """Draw one measure against another, with both intervals (Wang et al. 2024, Figures 4 and 8).
 
     Parameters
     ----------
@@ -43,17 +32,12 @@ def scatter(
     ax : Axes, optional
         By default a new figure.
     label : str
-        Column of names, which give the points their colours where they are written.
+        Column of names, of which up to 15 are written, in colours that their points share.
 
     Returns
     -------
     Axes
-        Above it stands Pearson's r with its 95 % interval and n, if there are six points or more:
-        they may be models (:func:`helpers.stats.over_models`).
-
-    Notes
-    -----
-    Wang et al. 2024, Figures 4 and 8.
+        Above it stands Pearson's r with its interval and n, if there are six points or more.
 
     Examples
     --------

@@ -16,18 +16,8 @@ from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.ticker import FuncFormatter, NullFormatter, PercentFormatter
 
-BLUE, ORANGE, GREEN, RED, PINK, TAN, GREY, SKY = (
-    "#0173b2",
-    "#de8f05",
-    "#029e73",
-    "#d55e00",
-    "#cc78bc",
-    "#a0693a",
-    "#6e6e6e",
-    "#56b4e9",
-)
-PALETTE = (BLUE, ORANGE, GREEN, RED, PINK, TAN, GREY, SKY)
-
+PALETTE = ("#0173b2", "#de8f05", "#029e73", "#d55e00", "#cc78bc", "#a0693a", "#6e6e6e", "#56b4e9")
+BLUE, ORANGE, GREEN, RED, PINK, TAN, GREY, SKY = PALETTE
 _KEPT = tomllib.loads(files(__package__).joinpath("colours.toml").read_text("utf-8"))
 _COLOURS, _FAMILIES = (
     {name: globals().get(colour, colour) for name, colour in _KEPT[kind].items()}
@@ -46,8 +36,6 @@ OTHER = "other questions"  # than those of the paper whose models are drawn
 def use_style() -> None:
     """Set the one style of the book for every figure drawn from now on.
 
-    Examples
-    --------
     >>> import matplotlib
     >>> use_style()
     >>> matplotlib.rcParams["figure.figsize"], matplotlib.rcParams["figure.facecolor"]
@@ -56,31 +44,7 @@ def use_style() -> None:
     sns.set_theme(
         style="whitegrid",
         palette=PALETTE,
-        rc={
-            "figure.figsize": (WIDTH, 3.1),
-            "figure.dpi": 144,
-            "figure.facecolor": "white",
-            "figure.constrained_layout.use": True,
-            "savefig.facecolor": "white",
-            "font.family": _fonts(),
-            "font.size": 11,
-            "axes.titlesize": 12,
-            "axes.titlelocation": "left",
-            "axes.labelsize": 11,
-            "xtick.labelsize": 10,
-            "ytick.labelsize": 10,
-            "legend.fontsize": 10,
-            "legend.frameon": False,
-            "axes.edgecolor": "#b8b8b8",
-            "grid.color": "#e4e4e4",
-            "text.color": INK,
-            "axes.labelcolor": INK,
-            "xtick.color": INK,
-            "ytick.color": INK,
-            "text.parse_math": False,  # a dollar in a name is no formula, and may not stop a run
-            "svg.fonttype": "none",
-            "svg.hashsalt": "what language models know",
-        },
+        rc=_KEPT["settings"] | {"figure.figsize": (WIDTH, 3.1), "font.family": _fonts()},
     )
 
 
@@ -131,7 +95,6 @@ def empty(ax: Axes | None, reason: str) -> Axes:
     ax : Axes, optional
         By default one that is not shown: the reason is displayed as text.
     reason : str
-        One sentence.
 
     Returns
     -------
@@ -219,8 +182,6 @@ def legend_above(ax: Axes) -> None:
 
 def plain(text: str) -> str:
     """Show a string as it is, with a box for a glyph that is not at hand.
-
-    That a pair of dollar signs makes no formula of it is for :func:`use_style` to see to.
 
     >>> plain("$5 and 京")
     '$5 and ▯'

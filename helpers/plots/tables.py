@@ -100,17 +100,12 @@ def beside(
     columns = [column for column in paper.columns if column in ours]
     name += f" ({OTHER})" * other_questions
     both = pd.concat([pd.DataFrame(dict(ours), index=[name])[columns], paper[columns]])
-    texts = both.map(
-        lambda value: value if isinstance(value, str) else interval(value, digits=digits)
-    )
+    texts = both.map(lambda each: each if isinstance(each, str) else interval(each, digits=digits))
     return texts.rename_axis("model")
 
 
 def export(table: pd.DataFrame, name: str, folder: str | Path) -> list[Path]:
-    r"""Write a table as CSV, Markdown and LaTeX (booktabs).
-
-    The LaTeX is for pdflatex, which lacks most characters: see `helpers.plots.latex`.
-    """
+    """Write a table as CSV, Markdown and LaTeX (booktabs)."""
     flat = _flat(table)
     cells = flat.map(_markdown_cell)
     written = flat.map(lambda value: latex.escape(value) if isinstance(value, str) else value)
@@ -156,10 +151,7 @@ def show(
     sortable: bool = False,
     intervals: str = "",
 ) -> Styler:
-    """Export a table and return it styled for the page.
-
-    Everything in it and its caption, what a model said or is called included, is escaped.
-    """
+    """Export a table and return it styled for the page."""
     export(table, name, folder)
     caption = " ".join(filter(None, [caption, intervals]))
     return styled(table, name, caption, digits, sortable)
@@ -199,10 +191,7 @@ def folded(*tables: Styler, summary: str = "") -> HTML:
 
 
 def _flat(table: pd.DataFrame) -> pd.DataFrame:
-    """Turn an index that has a name into columns, and drop one that has none.
-
-    Lists and other objects become their text: pandas escapes what is text, and nothing else.
-    """
+    """Turn a named index into columns and drop another; lists become their text."""
     named = any(name is not None for name in table.index.names)
     flat = table.reset_index(drop=not named)
     return flat.map(lambda value: value if pd.api.types.is_scalar(value) else str(value))

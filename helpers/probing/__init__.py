@@ -2,8 +2,7 @@
 
 from helpers.probing.engine import method
 from helpers.probing.generation import generate, score_and_generate
-from helpers.probing.metering import metered
-from helpers.probing.scoring import score, score_sentences, work
+from helpers.probing.scoring import metered, score, score_sentences, work
 
 __all__ = [
     "generate",

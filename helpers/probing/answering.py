@@ -1,9 +1,8 @@
 """Results of rows that are scored and texts that are continued: from the cache, then the model."""
 
-from __future__ import annotations
-
 import itertools
 import sys
+import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -28,10 +27,7 @@ def answered(
     shown: str = "",
     batch_size: int | None = None,
 ) -> dict[Row | Task, Result]:
-    """Return the result of each row that has something to score, and of each task.
-
-    `shown` names the work in the line of progress; "": none is shown.
-    """
+    """Return the result of each row that has something to score, and of each task."""
     rows, tasks = [row for row in dict.fromkeys(rows) if row.scored], list(dict.fromkeys(tasks))
     identity = caches.identity(model) if cache is not None else ""
     said = (VERSION, rules.max_new_tokens, rules.stop, rules.ends) if rules else ()
@@ -41,7 +37,7 @@ def answered(
         parts = parts or ("generate", len(one.source), one.anchor, *said)
         return caches.key(identity, (*one.source, *one.ids), *parts)
 
-    def run(missing: list[Row | Task]) -> Iterator[dict[Row | Task, Result]]:
+    def computed(missing: list[Row | Task]) -> Iterator[dict[Row | Task, Result]]:
         scorer = engine.scorer(model)
         texts = [one for one in missing if isinstance(one, Task)]
         alone = dict.fromkeys(one for one in missing if isinstance(one, Row))
@@ -60,9 +56,29 @@ def answered(
 
     # In a log file, a line after half a minute and then every half.
     seconds = {} if sys.stderr.isatty() else {"delay": 30, "mininterval": 30}
-    total = len(rows) + len(tasks)
-    with tqdm(desc=shown, total=total, disable=not shown, **seconds) as line:
-        return caches.completed(cache, [*rows, *tasks], key, run, line.update)
+    wanted = [*rows, *tasks]
+    keys = {} if cache is None else {one: key(one) for one in wanted}
+    kept = {} if cache is None else caches.read(Path(cache), keys.values())
+    known = {one: kept[name] for one, name in keys.items() if name in kept}
+    missing = [one for one in wanted if one not in known]
+    pending: dict[str, Result] = {}
+    flushed = time.monotonic()
+    with tqdm(desc=shown, total=len(wanted), disable=not shown, **seconds) as line:
+        line.update(len(known))
+        try:
+            for done in computed(missing) if missing else ():
+                known |= done
+                line.update(len(done))
+                if cache is not None:
+                    pending |= {keys[one]: result for one, result in done.items()}
+                late = time.monotonic() - flushed >= caches.CHUNK_SECONDS
+                if pending and (late or len(pending) >= caches.CHUNK_ROWS):
+                    caches.write(Path(cache), pending)
+                    pending, flushed = {}, time.monotonic()
+        finally:
+            if pending:
+                caches.write(Path(cache), pending)
+    return known
 
 
 def _result(text: Text) -> Result:
@@ -70,7 +86,5 @@ def _result(text: Text) -> Result:
     anchors = text.anchor_logprobs[: text.kept + 1]
     past_end = [float("-inf")] * (len(text.task.anchor) - len(anchors))
     return Result(
-        logprobs=tuple(text.logprobs),
-        ids=tuple(text.ids),
-        anchor_logprobs=(*anchors, *past_end),
+        logprobs=tuple(text.logprobs), ids=tuple(text.ids), anchor_logprobs=(*anchors, *past_end)
     )

@@ -1,7 +1,5 @@
 """Which tokens of a prompt a continuation's probability comes from: integrated gradients."""
 
-from __future__ import annotations
-
 import copy
 import logging
 from collections.abc import Iterator
@@ -53,8 +51,20 @@ def attribute(
         found = next(packing.halving(run, [row], POINTS))[row]
     causal = model.kind == "causal"
     values = found.target_attributions if causal else found.source_attributions
+    values = values.detach().float().cpu()  # shape (inputs, steps, embedding)
     errors = found.step_scores["deltas"].detach().float().cpu().flatten()
-    return _tidy(model, row, values.detach().float().cpu(), errors)
+    names, said = tokens.pieces(model, row.source or row.ids), tokens.pieces(model, row.scored)
+    records = []
+    for step, step_token in enumerate(said):
+        seen = len(row.source) or row.start + step
+        part = values[:seen, step]
+        norms = part.norm(dim=-1)
+        shares = norms / norms.sum().clamp_min(torch.finfo(norms.dtype).tiny)
+        change = float(part.sum() - errors[step])
+        for position, (score, share) in enumerate(zip(part.sum(-1).tolist(), shares.tolist())):
+            records.append((step, step_token, position, names[position], score, share, change))
+    columns = ["step", "step_token", "position", "token", "score", "norm", "change"]
+    return pd.DataFrame(records, columns=columns)
 
 
 def attribute_well(model: LanguageModel, prompt: str, continuation: str) -> pd.DataFrame:
@@ -90,32 +100,9 @@ def converged(table: pd.DataFrame) -> bool:
     return bool((errors <= TOLERANCE * steps["change"].abs().max()).all())
 
 
-def _tidy(
-    model: LanguageModel, row: Row, values: torch.Tensor, errors: torch.Tensor
-) -> pd.DataFrame:
-    """Return attributions of shape (inputs, steps, embedding) and the steps' errors as a table."""
-    inputs = row.source or row.ids
-    names, said = tokens.pieces(model, inputs), tokens.pieces(model, row.scored)
-    records = []
-    for step, step_token in enumerate(said):
-        seen = len(row.source) or row.start + step
-        part = values[:seen, step]
-        norms = part.norm(dim=-1)
-        shares = norms / norms.sum().clamp_min(torch.finfo(norms.dtype).tiny)
-        change = float(part.sum() - errors[step])
-        for position, (score, share) in enumerate(zip(part.sum(-1).tolist(), shares.tolist())):
-            records.append((step, step_token, position, names[position], score, share, change))
-    columns = ["step", "step_token", "position", "token", "score", "norm", "change"]
-    return pd.DataFrame(records, columns=columns)
-
-
 @contextmanager
 def _wrapped(model: LanguageModel, row: Row) -> Iterator[Any]:
-    """Yield inseq's wrapper of a model that reads exactly the ids of a row, and undo its marks.
-
-    inseq adds and drops special tokens by rules of its own, and writes pad tokens into what it is
-    given.
-    """
+    """Yield inseq's wrapper of a model that reads exactly the ids of a row, and undo its marks."""
     try:
         import inseq
     except ImportError as error:
@@ -169,10 +156,7 @@ def _encoder(model: LanguageModel, row: Row) -> Any:
 
 
 def baseline_ids(model: LanguageModel, ids: tuple[int, ...]) -> tuple[int, ...]:
-    """Return ids of which each is the unknown token, else the padding or end-of-text token.
-
-    An end-of-text token stays, as in inseq.
-    """
+    """Return ids of which each is the unknown token, else the padding or end-of-text token."""
     names = ("unk_token_id", "pad_token_id", "eos_token_id")
     settings = [getattr(model.tokenizer, name, None) for name in names]
     blank = next((i for i in settings if i is not None), 0)

@@ -1,11 +1,8 @@
 """Finished results of a model on disk, so that an interrupted run goes on where it stopped.
 
-A cache is a folder of parquet files. Each is written whole under another name and then renamed to
-the checksum of its content, so a run that is killed leaves finished files only and damage is seen;
-each row carries the hash of all that decides it.
+Each parquet file of a cache is renamed to the checksum of its content once it is whole; each row
+carries the hash of all that decides it.
 """
-
-from __future__ import annotations
 
 import contextlib
 import hashlib
@@ -13,13 +10,12 @@ import io
 import json
 import os
 import secrets
-import time
 import warnings
 from array import array
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -30,7 +26,6 @@ from helpers.models import LanguageModel
 from helpers.models import identity as identities
 from helpers.models.address import Server
 
-T = TypeVar("T")
 SCHEMA = pa.schema(
     [
         ("key", pa.string()),
@@ -57,12 +52,7 @@ class Result:
 
 
 def identity(model: LanguageModel) -> str:
-    """Return a hash of what a model computes: its weights, number format, files and configuration.
-
-    The versions of the libraries that compute it are part of it: some mend what others got wrong.
-    A server does not show them; its name of the model, its version and numbers that it gave stand
-    for them.
-    """
+    """Return a hash of all that decides a model's numbers; of a server, its name and sample."""
     if isinstance(model.model, Server):
         server = model.model
         told = "server", server.address.model, server.fingerprint, server.version, server.settings
@@ -83,46 +73,8 @@ def key(model_identity: str, ids: Sequence[int], *parts: Any) -> str:
     return found.hexdigest()
 
 
-def completed(
-    folder: str | Path | None,
-    tasks: list[T],
-    key: Callable[[T], str],
-    run: Callable[[list[T]], Iterable[dict[T, Result]]],
-    show: Callable[[int], object],
-) -> dict[T, Result]:
-    """Return the result of each task: by its key from a folder, or from `run`, some at a time.
-
-    What is new is put on disk every few hundred results, or few seconds. `show` is told how many
-    more there are.
-    """
-    keys = {} if folder is None else {task: key(task) for task in tasks}
-    kept = {} if folder is None else read(Path(folder), keys.values())
-    known = {task: kept[name] for task, name in keys.items() if name in kept}
-    missing = [task for task in tasks if task not in known]
-    show(len(known))
-    pending: dict[str, Result] = {}
-    flushed = time.monotonic()
-    try:
-        for done in run(missing) if missing else ():
-            known |= done
-            show(len(done))
-            if folder is not None:
-                pending |= {keys[task]: result for task, result in done.items()}
-            late = time.monotonic() - flushed >= CHUNK_SECONDS
-            if pending and (late or len(pending) >= CHUNK_ROWS):
-                write(Path(folder), pending)
-                pending, flushed = {}, time.monotonic()
-    finally:
-        if pending:
-            write(Path(folder), pending)
-    return known
-
-
 def read(folder: Path, keys: Iterable[str]) -> dict[str, Result]:
-    """Return those results of `keys` that a folder holds already; it can be written afterwards.
-
-    A file that cannot be read is set aside with a warning; what it held is computed again.
-    """
+    """Return those results of `keys` that a folder holds already; it can be written afterwards."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         trial = folder / f"trial-{os.getpid()}.tmp"

@@ -1,9 +1,4 @@
-"""Greedy text with its log-probabilities, and the probability of anchors along the way.
-
-Prompts that are scored and continued are read once (`score_and_generate`).
-"""
-
-from __future__ import annotations
+"""Greedy text with its log-probabilities, and the probability of anchors along the way."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,7 +8,7 @@ import pandas as pd
 from helpers import UserError
 from helpers.models import LanguageModel, tokens
 from helpers.models.tokens import Row
-from helpers.probing import metering, scoring
+from helpers.probing import scoring
 from helpers.probing.answering import answered
 from helpers.probing.cache import Result
 from helpers.probing.engine import decoding
@@ -39,8 +34,7 @@ def generate(
 
     for the anchor's l-th token after the model's own tokens (the free-running reading of MONITOR's
     released code). It is minus infinity (probability 0) once the continuation has ended; the step
-    that ends it still counts. An anchor's tokens are those that `score` would score: where they
-    merge with the prompt's last ones, the anchor is read in a run of its own from there.
+    that ends it still counts. An anchor's tokens are those that `score` would score.
 
     Parameters
     ----------
@@ -58,15 +52,8 @@ def generate(
     Returns
     -------
     DataFrame
-        The prompts (all columns and the index kept) with `text`, `tokens` (list of str), `logprobs`
-        (list of float, one a token), `read` and, with anchors, `anchor_logprobs` (list of float,
-        one a token of the anchor).
-
-    Raises
-    ------
-    UserError
-        Where the column `prompt` is missing, anchors do not match prompts, or prompt and new
-        tokens are longer than the model's context.
+        The prompts (columns and index kept) with `text`, `tokens` (list of str), `logprobs` (list
+        of float, one a token), `read` and, with anchors, `anchor_logprobs` (one a token of it).
     """
     if isinstance(prompts, str):
         raise UserError("The prompts are one text: give a list, such as [prompt].")
@@ -87,7 +74,7 @@ def generate(
     if reads is not None:
         columns["anchor_logprobs"] = [list(found[task].anchor_logprobs) for task in reads]
     made = frame.assign(**{k: scoring.column(v, frame.index) for k, v in columns.items()})
-    metering.add(lambda: scoring.work(model, scoring.spoken(model, made)))
+    scoring.count(lambda: scoring.work(model, scoring.spoken(model, made)))
     return made
 
 
@@ -101,12 +88,11 @@ def score_and_generate(
     progress: bool = True,
     batch_size: int | None = None,
 ) -> pd.DataFrame:
-    r"""Score continuations as `score` does, and continue their prompts as `generate` does.
+    """Score continuations as `score` does, and continue their prompts as `generate` does.
 
     A model that takes packs reads each prompt once for both (of atlas-s and 200 facts of MONITOR,
-    31,014 tokens go through the model instead of 54,816), and a text that begins like the scored
-    continuation goes on from there. The results are those of the two functions (log-probabilities
-    in float32 to 1e-5, the same texts), and each finds in the cache what the other has left.
+    31,014 tokens go through the model instead of 54,816). The results are those of the two
+    functions (float32 to 1e-5, the same texts), and each finds the other's in the cache.
 
     Parameters
     ----------
@@ -115,21 +101,14 @@ def score_and_generate(
         As for `score`. The continuations are the anchors of `generate`.
     spoken : sequence of bool, optional
         Which of the prompts the model continues; by default all.
-    max_new_tokens, stop
+    max_new_tokens, stop, cache, progress, batch_size
         As for `generate`.
-    cache, progress, batch_size
-        As for `score`.
 
     Returns
     -------
     DataFrame
         What `score` returns, with `text` (str) and `anchor_logprobs` (list of float); these are
         missing where the prompt is not continued.
-
-    Raises
-    ------
-    UserError
-        As `score` and `generate`.
     """
     probes, rows = scoring.prepared(model, probes)
     scoring.check_lengths(model, probes, rows)
@@ -145,7 +124,9 @@ def score_and_generate(
     }
     said = {name: scoring.column(values, wanted.index) for name, values in said.items()}
     made = made.assign(**pd.DataFrame(said).reindex(made.index))
-    metering.add(lambda: scoring.work(model, probes, scoring.spoken(model, made.loc[wanted.index])))
+    scoring.count(
+        lambda: scoring.work(model, probes, scoring.spoken(model, made.loc[wanted.index]))
+    )
     return made
 
 
@@ -166,9 +147,24 @@ def _tasks(
     model: LanguageModel, prompts: list[str], anchors: Sequence[str] | None, rules: Rules
 ) -> tuple[list[Task], list[Task] | None]:
     """Return what gives the texts, and what reads the anchors, where there are any."""
-    texts = _text_tasks(model, prompts)
-    reads = None if anchors is None else _anchor_tasks(model, prompts, list(anchors))
-    if reads is not None:
+    distinct = list(dict.fromkeys(prompts))
+    found = dict(zip(distinct, tokens.prompt_ids(model, distinct)))
+    if model.kind == "seq2seq":
+        first = tokens.decoder_start(model)
+        texts = [Task(first, found[prompt]) for prompt in prompts]
+    else:
+        texts = [Task(found[prompt]) for prompt in prompts]
+        if empty := [prompt for prompt in distinct if not found[prompt]]:
+            raise UserError(f"The prompt {empty[0]!r} has no tokens to start from; give some text.")
+    reads = None
+    if anchors is not None:
+        if len(anchors) != len(prompts):
+            raise UserError(
+                f"There are {len(anchors)} anchors for {len(prompts)} prompts; give one each."
+            )
+        names = [f"prompt {pair!r}" for pair in zip(prompts, anchors)]
+        rows = tokens.rows(model, prompts, list(anchors), names)
+        reads = [Task(row.ids[: row.start], row.source, row.scored) for row in rows]
         # Where the anchor is read from the prompt's end, one run gives the text and the anchor.
         texts = [r if r.ids == t.ids else t for t, r in zip(texts, reads)]
     for task in dict.fromkeys([*texts, *(reads or [])]):
@@ -176,27 +172,6 @@ def _tasks(
         told = f"A prompt of {len(task.ids)} tokens"
         tokens.check_length(model, row, told, rules.max_new_tokens - 1)
     return texts, reads
-
-
-def _text_tasks(model: LanguageModel, prompts: list[str]) -> list[Task]:
-    distinct = list(dict.fromkeys(prompts))
-    found = dict(zip(distinct, tokens.prompt_ids(model, distinct)))
-    if model.kind == "seq2seq":
-        first = tokens.decoder_start(model)
-        return [Task(first, found[prompt]) for prompt in prompts]
-    empty = [prompt for prompt in distinct if not found[prompt]]
-    if empty:
-        raise UserError(f"The prompt {empty[0]!r} has no tokens to start from; give some text.")
-    return [Task(found[prompt]) for prompt in prompts]
-
-
-def _anchor_tasks(model: LanguageModel, prompts: list[str], anchors: list[str]) -> list[Task]:
-    if len(anchors) != len(prompts):
-        raise UserError(
-            f"There are {len(anchors)} anchors for {len(prompts)} prompts; give one each."
-        )
-    rows = tokens.rows(model, prompts, anchors, [f"prompt {p!r}" for p in zip(prompts, anchors)])
-    return [Task(row.ids[: row.start], row.source, row.scored) for row in rows]
 
 
 def _said(model: LanguageModel, task: Task, result: Result, rules: Rules) -> tuple[str, int]:

@@ -1,7 +1,6 @@
 """A model as judge: what means the same, what changes with time, what could be mistaken for it.
 
-What changes is asked for in the words of Zheng, Lapata and Pan 2024, Table 5; the others ask what
-their Tables 7 and 8 ask in words of our own.
+Zheng, Lapata and Pan 2024: Table 5 word for word; Tables 7 and 8 in words of our own.
 """
 
 import re
@@ -31,11 +30,7 @@ def load(name: str, **settings) -> LanguageModel:
 def same_meaning(
     judge: LanguageModel, marked: pd.DataFrame, cache: str | Path | None = None
 ) -> pd.Series:
-    """Ask a judge about every wrong response to a question about seen knowledge.
-
-    It says yes if " yes" is more probable than " no" after the question (a tie is a no). The index
-    is that of those rows of `marked`, for `helpers.metrics.responses.accept`.
-    """
+    """Ask a judge of each wrong response about seen knowledge whether it means the same."""
     rows = marked[marked["seen"].astype(bool) & (marked["kind"] == "wrong")]
     if not len(rows):
         return pd.Series(dtype=bool)
@@ -77,10 +72,7 @@ def changes_with_time(
 
 
 def distractors(
-    judge: LanguageModel,
-    responses: pd.DataFrame,
-    n: int = 20,
-    cache: str | Path | None = None,
+    judge: LanguageModel, responses: pd.DataFrame, n: int = 20, cache: str | Path | None = None
 ) -> list[list[str]]:
     """Let a model write up to n wrong answers that look like each response."""
     rows = zip(responses["question"], responses["text"])

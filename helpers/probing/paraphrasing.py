@@ -1,7 +1,5 @@
 """Other wordings of a text, made by a sequence-to-sequence paraphraser."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import torch

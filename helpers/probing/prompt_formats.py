@@ -39,11 +39,7 @@ def choose(
     rule: str = "exact_match",
     cache: str | Path | None = None,
 ) -> Chosen:
-    """Give a model the prompt format that is wanted, or the one that it answers best in.
-
-    ``auto``: the format with the highest coverage (:func:`trial`), of equals the most accurate one,
-    then the first; ``""``: the paper's ``bare`` for bundled models, ``auto`` for all others.
-    """
+    """Give a model the wanted prompt format; ``auto``: the best in coverage, then accuracy."""
     wanted = wrapping.check(wanted) or ("bare" if lm.name in bundled() else "auto")
     table = pd.DataFrame(columns=COUNTS)
     if wanted == "auto":

@@ -1,8 +1,8 @@
 """Teacher-forced log-probabilities of continuations, exact: the table in and out."""
 
-from __future__ import annotations
-
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import pandas as pd
@@ -10,12 +10,13 @@ import pandas as pd
 from helpers import UserError, check_columns
 from helpers.models import LanguageModel, tokens
 from helpers.models.tokens import Row
-from helpers.probing import engine, metering
+from helpers.probing import engine
 from helpers.probing.answering import answered
 from helpers.probing.cache import Result
 
 TEXTS = ("prompt", "continuation")
 NAMES = ("item", "variant", "option")
+_open: list[Counter[str]] = []  # the counts of those who want to know
 
 
 def score(
@@ -48,22 +49,19 @@ def score(
     progress : bool
         Whether a line on stderr tells what is done.
     batch_size : int, optional
-        The most rows of one forward pass, for models that are scored in batches of rows (see
-        `method`); by default as many as `helpers.models.gpu.tokens_per_batch` tells.
+        The most rows of one forward pass, for models that are scored in batches (see `method`).
 
     Returns
     -------
     DataFrame
-        The probes, index and order kept, with `logprobs` (list of float, natural logarithm, at
-        most 0, one a token; higher is more probable), `tokens` (list of str) and `read` (str, what
-        the model read before the continuation).
+        The probes with `logprobs` (list of float, natural logarithm, at most 0, one a token; higher
+        is more probable), `tokens` (list of str) and `read` (str, what was read before).
 
     Raises
     ------
     UserError
-        Where a column is missing, a continuation is empty or has no token with another before it,
-        prompt and continuation are longer than the model's context, or a probability is not a
-        number.
+        Where a column is missing, a continuation has nothing to score, a text is longer than the
+        model's context, or a probability is not a number.
 
     Examples
     --------
@@ -77,7 +75,7 @@ def score(
     check_lengths(model, probes, rows)
     shown = "score" if progress else ""
     found = answered(model, rows, cache=cache, shown=shown, batch_size=batch_size)
-    metering.add(lambda: _work(model, rows))
+    count(lambda: _work(model, rows))
     return scored(model, probes, rows, found)
 
 
@@ -92,11 +90,10 @@ def score_sentences(
 
     .. math:: \log P(w_1, \dots, w_L) = \sum_l \log P(w_l \mid w_1, \dots, w_{l-1})
 
-    Each text is read as it is, without a chat template. Where the tokenizer puts a token before
-    any text (a beginning-of-sequence token), the first token of the text is scored after it. Where
-    it puts none (GPT-2), the first token has no probability: it is not scored, `unscored` shows it,
-    and the sum begins with the second. The end of the text is not scored. A sequence-to-sequence
-    model encodes an empty text, and its decoder reads these.
+    Each text is read as it is, without a chat template. Where the tokenizer puts no token before a
+    text (GPT-2), its first token has no probability: it is not scored, and the sum begins with the
+    second. The end of the text is not scored. A sequence-to-sequence model encodes an empty text,
+    and its decoder reads these.
 
     Parameters
     ----------
@@ -111,14 +108,8 @@ def score_sentences(
     DataFrame
         One row a text, in order: `text`; `n_tokens` (int, those that are scored); `logprob` (sum,
         natural logarithm, at most 0) and `mean` (a token; its exponential with the sign changed is
-        the perplexity), not numbers where no token is scored; `logprobs` and `tokens` (lists, one a
-        scored token); `unscored` (the first token where it is not scored, else "").
-
-    Raises
-    ------
-    UserError
-        Where a text is empty, no string, or longer than the model's context, or a probability is
-        not a number.
+        the perplexity), not numbers where no token is scored; `logprobs` and `tokens` (lists);
+        `unscored` (the first token where it is not scored, else "").
 
     Examples
     --------
@@ -138,7 +129,7 @@ def score_sentences(
     found = pd.DataFrame({"text": pd.Series(texts, dtype=object)})
     shown = "score" if progress else ""
     results = answered(model, rows, cache=cache, shown=shown, batch_size=batch_size)
-    metering.add(lambda: _work(model, [row for row in rows if row.scored]))
+    count(lambda: _work(model, [row for row in rows if row.scored]))
     lists = [list(results[row].logprobs) if row.scored else [] for row in rows]
     sums = [sum(values) if values else float("nan") for values in lists]
     found = found.assign(n_tokens=[len(values) for values in lists], logprob=sums)
@@ -170,11 +161,7 @@ def work(model: LanguageModel, *probes: pd.DataFrame) -> dict[str, int]:
 
 
 def spoken(model: LanguageModel, texts: pd.DataFrame) -> pd.DataFrame:
-    """Return probes that stand for greedy answers: what was read, and what was said after it.
-
-    An empty answer counts as the line's end that ended it; as a full stop where a tokenizer (T5's)
-    has none.
-    """
+    """Return probes that stand for greedy answers: what was read, and what was said after it."""
     ended = model.tokenizer("\n", add_special_tokens=False)["input_ids"]
     said = texts["text"].where(texts["text"] != "", "\n" if ended else ".")
     numbered = texts.assign(option=0, continuation=said, correct=True)
@@ -228,6 +215,31 @@ def _work(model: LanguageModel, rows: list[Row]) -> dict[str, int]:
         "tokens": counted["plain"],
         "forwarded": counted.get("forwarded", 0),
     }
+
+
+@contextmanager
+def metered() -> Iterator[Counter[str]]:
+    """Count `probes`, `tokens` and `forwarded` of all that is scored or generated inside.
+
+    >>> with metered() as work:
+    ...     count(lambda: {"probes": 2, "tokens": 9})
+    >>> work["tokens"]
+    9
+    """
+    work: Counter[str] = Counter()
+    _open.append(work)
+    try:
+        yield work
+    finally:
+        _open.remove(work)
+
+
+def count(taken: Callable[[], Mapping[str, int]]) -> None:
+    """Add what a call takes, counted only where somebody wants to know."""
+    if _open:
+        found = taken()
+        for work in _open:
+            work.update(found)
 
 
 def check_texts(frame: pd.DataFrame, needed: Sequence[str]) -> None:

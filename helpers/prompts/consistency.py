@@ -1,12 +1,11 @@
 """Multiple-choice questions that ask again for a response, among answers like it.
 
-Each response gets K questions of five options: the response, three of up to 20 distractors, and
-"unsure", in a drawn order (Zheng, Lapata and Pan 2024, section 3.3). The wording is ours: the paper
-does not print its own.
+K questions of five options: the response, three distractors and "unsure", in a drawn order (Zheng,
+Lapata and Pan 2024, section 3.3). The wording is ours: the paper does not print its own.
 """
 
 import zlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -24,11 +23,7 @@ def distractors(
     seed: int = 0,
     spelling: Callable[[str], str] = str.casefold,
 ) -> list[list[str]]:
-    """Draw wrong answers that look like each response from the answers of questions alike.
-
-    `responses` has ``item, text`` and ``pool``, the pool to draw from. The draw hangs on seed,
-    item and text alone; none equals the response or another, by their `spelling`.
-    """
+    """Draw wrong answers to each response from its pool, by seed, item and text alone."""
     spelt = {name: {spelling(answer): answer for answer in pool[name]} for name in pool}
     found = []
     for item, text, name in zip(responses["item"], responses["text"], responses["pool"]):
@@ -41,11 +36,7 @@ def distractors(
 
 
 def choices(
-    responses: pd.DataFrame,
-    k: int = 20,
-    n_options: int = 5,
-    by: str = "text",
-    seed: int = 0,
+    responses: pd.DataFrame, k: int = 20, n_options: int = 5, by: str = "text", seed: int = 0
 ) -> pd.DataFrame:
     """Make K multiple-choice questions of every response.
 
@@ -70,7 +61,11 @@ def choices(
             options = [said.text.strip(), *(said.distractors[i] for i in wrong), UNSURE]
             order = random.permutation(n_options)
             shown = [options[place] for place in order]
-            prompt = _prompt(said.question, shown, by)
+            if by == "text":
+                prompt = choose_below(said.question, shown)
+            else:
+                lines = "".join(f"{letter}. {text}\n" for letter, text in zip(LETTERS, shown))
+                prompt = f"QUESTION: {said.question}\n{lines}ANSWER:"
             for option, (place, text) in enumerate(zip(order, shown)):
                 word = text if by == "text" else LETTERS[option]
                 head = (said.item, f"mc{number}", option, prompt, f" {word}")
@@ -80,10 +75,7 @@ def choices(
 
 
 def replies(responses: pd.DataFrame) -> pd.DataFrame:
-    """Return what is to be asked again: every informative response to every question, once.
-
-    ``item`` now holds the response, too, and is unique.
-    """
+    """Return what is to be asked again: every informative response to every question, once."""
     told = responses[responses["label"] != "uninformative"]
     told = told.assign(item=told["item"] + " " + told["text"].str.strip())
     return told.drop_duplicates("item").reset_index(drop=True)
@@ -92,13 +84,6 @@ def replies(responses: pd.DataFrame) -> pd.DataFrame:
 def pools(table: pd.DataFrame) -> dict[str, list[str]]:
     """Gather the table of pools (``pool, answer``) into lists."""
     return {name: list(part) for name, part in table.groupby("pool", sort=False)["answer"]}
-
-
-def _prompt(question: str, shown: Iterable[str], by: str) -> str:
-    if by == "text":
-        return choose_below(question, list(shown))
-    lines = "".join(f"{letter}. {text}\n" for letter, text in zip(LETTERS, shown))
-    return f"QUESTION: {question}\n{lines}ANSWER:"
 
 
 def _random(seed: int, item: str, text: str, part: int) -> np.random.Generator:

@@ -1,9 +1,7 @@
 """The fixed texts around questions, options and pairs, shared by chapters and training.
 
-The instruction and the QUESTION/ANSWER lines are those that Zheng, Lapata and Pan (2024, Table 6)
-give their models; the separators are those of Wu et al. (2025, Figure 4) and some more. A style
-says how a published format puts a question with options: with letters the options stand in the
-prompt and the letter is scored, else the text of the option.
+The instruction and QUESTION/ANSWER lines are from Zheng, Lapata and Pan 2024, Table 6, separators
+from Wu et al. 2025, Figure 4, and some more.
 """
 
 import string
@@ -39,11 +37,7 @@ def choose_below(question: str, options: Sequence[str]) -> str:
 
 @dataclass(frozen=True)
 class Style:
-    """How a question is put and demonstrations are joined.
-
-    `ask` makes the text up to where the answer would stand, `between` follows an answered
-    demonstration, `head` stands before all; with `letters` an option's letter is scored.
-    """
+    """How a question is put (`ask`), parts are joined, and a letter or a text is scored."""
 
     ask: Callable[[str, Sequence[str]], str]
     between: str = "\n"

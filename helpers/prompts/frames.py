@@ -1,9 +1,8 @@
 """Facts to probes: one row for every prompt and continuation that a model is to score.
 
 A frame is a sentence with ``[X]`` for the subject and, in cloze and fact-checking frames, ``[Y]``
-for the object. Both are filled in one pass, so a subject that itself reads "[Y]" stays as it is.
-A context is one entity put before the question, as the paper does: "France. Which ...?". Ours
-beside the paper's: an unrelated word, which could not be an answer.
+for the object. A context is one entity put before the question: "France. Which ...?"; ours beside
+the paper's is an unrelated word, which could not be an answer.
 
 Source: Wang et al. 2024, "Assessing the Reliability of Large Language Model Knowledge", Table 1.
 """
@@ -55,22 +54,14 @@ def questions(
         Probes, one option each, which is correct; variants are named ``qa0``, ``qa0+right``,
         ``qa0+wrong2``, ``qa0+unrelated2``, ``wp3``.
 
-    Raises
-    ------
-    UserError
-        For an unknown kind or context, or a relation that has no frames of the kind.
-
     Examples
     --------
     >>> facts = pd.DataFrame({"fact": ["P17-1"], "relation": ["P17"], "subject": ["Lyon"],
     ...                       "object": ["France"], "distractors": [["Peru", "Chad"]]})
     >>> frames = pd.DataFrame({"relation": ["P17", "P17"], "kind": ["qa", "wp"], "frame": [0, 0],
     ...                        "template": ["Where is [X]?", "[X] is located in [Y]."]})
-    >>> for row in questions(facts, frames, contexts=("none", "wrong")).itertuples():
-    ...     print(row.variant, "|", row.prompt, "|", row.continuation)
-    qa0 | Where is Lyon? |  France
-    qa0+wrong0 | Peru. Where is Lyon? |  France
-    qa0+wrong1 | Chad. Where is Lyon? |  France
+    >>> questions(facts, frames, contexts=["wrong"])[["variant", "prompt"]].values.tolist()
+    [['qa0+wrong0', 'Peru. Where is Lyon?'], ['qa0+wrong1', 'Chad. Where is Lyon?']]
     >>> questions(facts, frames, kind="wp").prompt[0]
     'Lyon is located in'
     """
@@ -113,23 +104,14 @@ def monitor(facts: pd.DataFrame, frames: pd.DataFrame, n_frames: int = 7) -> pd.
     DataFrame
         Probes of kind ``qa``, one option each.
 
-    Raises
-    ------
-    UserError
-        For a relation without question frames, or a fact without distractors.
-
     Examples
     --------
     >>> facts = pd.DataFrame({"fact": ["P17-1"], "relation": ["P17"], "subject": ["Lyon"],
     ...                       "object": ["France"], "distractors": [["Peru"]]})
     >>> frames = pd.DataFrame({"relation": "P17", "kind": "qa", "frame": [0, 1],
     ...                        "template": ["Where is [X]?", "In what country is [X]?"]})
-    >>> for row in monitor(facts, frames).itertuples():
-    ...     print(row.variant, "|", row.prompt)
-    right | France. Where is Lyon?
-    frame0 | Where is Lyon?
-    frame1 | In what country is Lyon?
-    wrong0 | Peru. Where is Lyon?
+    >>> monitor(facts, frames)[["variant", "prompt"]].values.tolist()[:2]
+    [['right', 'France. Where is Lyon?'], ['frame0', 'Where is Lyon?']]
     """
     check_columns(facts, ("fact", "relation", "subject", "object", "distractors"), "facts")
     by_relation = _frames_of(facts, frames, "qa", n_frames)
@@ -171,23 +153,14 @@ def fact_checks(
     DataFrame
         Probes with two options, ``" True"`` (0) and ``" False"`` (1).
 
-    Raises
-    ------
-    UserError
-        For a relation without fact-checking frames, or a fact without distractors.
-
     Examples
     --------
     >>> facts = pd.DataFrame({"fact": ["P17-1"], "relation": ["P17"], "subject": ["Lyon"],
     ...                       "object": ["France"], "distractors": [["Peru"]]})
     >>> frames = pd.DataFrame({"relation": ["P17"], "kind": ["fc"], "frame": [0],
     ...                        "template": ["[X] is in [Y]. True or False?"]})
-    >>> for row in fact_checks(facts, frames).itertuples():
-    ...     print(row.variant, "|", row.prompt, "|", row.continuation, row.correct)
-    fc0+pos | Lyon is in France. True or False? |  True True
-    fc0+pos | Lyon is in France. True or False? |  False False
-    fc0+neg0 | Lyon is in Peru. True or False? |  True False
-    fc0+neg0 | Lyon is in Peru. True or False? |  False True
+    >>> fact_checks(facts, frames)[["variant", "continuation", "correct"]].values.tolist()[:2]
+    [['fc0+pos', ' True', True], ['fc0+pos', ' False', False]]
     """
     check_columns(facts, ("fact", "relation", "subject", "object", "distractors"), "facts")
     by_relation = _frames_of(facts, frames, "fc", n_frames)
@@ -243,10 +216,7 @@ def _contexts(
 
 
 def _answer_row(fact: dict[str, Any], variant: str, prompt: str, *asked: Any) -> tuple:
-    """Return the probe whose one continuation is the fact's object, in the order of COLUMNS.
-
-    `asked` are kind, frame, context and the context's index.
-    """
+    """Return the probe whose one continuation is the fact's object, in the order of COLUMNS."""
     head = (fact["fact"], fact["relation"], variant, 0, prompt, f" {fact['object']}", True)
     return (*head, *asked, fact["subject"], fact["object"])
 

@@ -61,10 +61,7 @@ def fitting(
 def readable(
     probes: pd.DataFrame, count: Callable[[str], int], limit: int | None, more: int = 0
 ) -> pd.DataFrame:
-    """Keep the ways of asking (``variant``) of which a model can read every text whole.
-
-    With `more` tokens generated in the place of the continuation; the last need not be read.
-    """
+    """Keep the ways of asking (``variant``) of which a model can read every text whole."""
     if limit is None:
         return probes.reset_index(drop=True)
     limit -= max(0, more - 1)

@@ -1,8 +1,5 @@
 """Lists of facts that end with an open one: "Lyon France Turin Italy ... Bern", and its choices.
 
-What is known of a relation is asked for without a word about the relation: the model reads pairs
-of subject and object, then one more subject, and each of up to 100 objects is scored behind it.
-
 Source: Wu et al. 2025, "Towards Reliable Latent Knowledge Estimation in LLMs", sections 2 to 4.
 """
 
@@ -21,11 +18,7 @@ COLUMNS = (*PROBE, "subject", "object", "choice")
 
 
 def style(separator: str) -> tuple[str, str]:
-    """Return how a list is written: the template of a pair, and what parts two pairs.
-
-    A separator is a name of `helpers.prompts.formats.SEPARATORS`, or a template with [X] before
-    [Y], whose pairs are then parted by a space (the paper's Figure 4).
-    """
+    """Return a list's pair template and what parts pairs, by a separator's name or own template."""
     if separator in SEPARATORS:
         inner, between = SEPARATORS[separator]
         return f"[X]{inner}[Y]", between
@@ -105,11 +98,7 @@ def draw(pool: pd.DataFrame, n: int = 50, seed: int = 0) -> pd.DataFrame:
 def choices(
     tests: pd.DataFrame, facts: pd.DataFrame, n: int = 100, seed: int = 0
 ) -> dict[str, list[str]]:
-    """Draw the choices of each fact: up to `n` objects of its relation, the true one last.
-
-    None is true of the same subject, or the subject itself. Wrong ``choices`` as published are
-    taken as they are. Each fact's draw depends on its name and the seed alone.
-    """
+    """Draw up to `n` objects of a fact's relation, the wrong ones false of it, the true last."""
     if n < 2:
         raise UserError(f"A choice needs at least 2 objects, not {n}.")
     facts = facts[facts["relation"].isin(tests["relation"].unique())]
@@ -155,11 +144,7 @@ def ic_lke(
     seed: int = 0,
     variant: str = "ic",
 ) -> pd.DataFrame:
-    """Put each fact behind one list of examples of its relation, with all its choices: a row each.
-
-    All facts of a relation are asked behind the same list, so a model that keeps what it has read
-    reads the list once.
-    """
+    """Put each fact behind the one list of examples of its relation, with all its choices."""
     examples = draw(pool, n_examples, seed)
     heads = {r: listing(rows, separator) for r, rows in examples.groupby("relation", sort=False)}
     missing = sorted(set(tests["relation"]) - set(heads))

@@ -1,8 +1,7 @@
 """Questions with an instruction and with shots: the three prompt settings of Zheng et al. 2024.
 
-zero-shot: the instruction and the question. four-shot: four answered questions in between, the
-nearest of a repository about seen knowledge. four-two: the nearest two of it, then the nearest two
-of a repository about unseen knowledge, which are answered "unsure" (their Table 6 and Appendix D).
+zero-shot, four-shot (the nearest of a repository about seen knowledge) and four-two (two of these,
+two about unseen knowledge that are answered "unsure"); their Table 6 and Appendix D.
 """
 
 from collections.abc import Sequence
@@ -24,11 +23,7 @@ def ask(
     unseen_shots: pd.DataFrame,
     retriever: str = RETRIEVER,
 ) -> pd.DataFrame:
-    """Return the prompt of every question in one setting: ``variant`` and ``prompt`` are added.
-
-    The repositories have ``question, answers`` (the first is shown); `retriever` is ``"tf-idf"``
-    or a sentence-transformers model.
-    """
+    """Return the prompt of every question in one setting: ``variant`` and ``prompt`` are added."""
     check([setting])
     if not len(questions):
         raise UserError("There are no questions to ask; give at least one.")

@@ -1,15 +1,11 @@
 """Many equivalent prompts for one question: wordings, demonstrations, order of options.
 
-Variation 0 of every kind is the default prompt: the first wording, the demonstrations as they
-stand, the options in their order. The same demonstrations, in the same order, serve all items of
-one variation, so that what they share need be read once.
-
-Source: Ganesh, Shokri and Farnadi 2026, appendix A of the earlier version.
+Variation 0 of every kind is the default prompt. One variation has the same demonstrations for all
+items. Source: Ganesh, Shokri and Farnadi 2026, appendix A of the earlier version.
 """
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
 from itertools import islice
 from typing import Any
 from zlib import crc32
@@ -72,7 +68,11 @@ def probes(
         )  # fmt: skip
     else:
         before = _demonstrations(items, kind, pool, n_shots, n_variations, random)
-        put = partial(_demonstrated, formats.STYLES[style])
+
+        def put(shots: list[dict[str, Any]]) -> str:
+            told = ((shot["question"], shot["options"], shot["answer"]) for shot in shots)
+            return "".join(formats.demonstrate(formats.STYLES[style], *each) for each in told)
+
         ways = (
             [(put(shots), item["question"], None) for shots in each]
             for item, each in zip(records, before, strict=True)
@@ -88,16 +88,18 @@ def plan(
     n_shots: int,
     frames: pd.DataFrame | None = None,
 ) -> tuple[dict[str, int], int, list[str]]:
-    """Return what of the variations asked for can be made.
-
-    That is each kind with its number of variations (kinds with fewer than two are left out), the
-    demonstrations that every item can have, and a sentence on each thing that there is less of.
-    """
+    """Return what can be made of the variations: kinds and numbers, demonstrations, and notes."""
     for kind in kinds:
         _check(kind, "line", n_variations, n_shots)
     ways, notes = {}, []
     if {"order", "demonstrations"} & set(kinds) and n_shots:
-        spare = _spare(items, pool, max(n_shots, n_variations))
+        most = max(n_shots, n_variations)  # no more need be counted
+        queues = {str(name): rows.to_dict("records") for name, rows in pool.groupby("relation")}
+        found = (
+            islice(_others(queues.get(item["relation"], queues.get("", [])), item), most)
+            for item in items[["item", "relation", "question"]].to_dict("records")
+        )
+        spare = min((len(list(shots)) for shots in found), default=0)
         if spare < n_shots:
             number = f"{spare} demonstration{'s' * (spare != 1)}"
             notes.append(f"Prompts have {number}, not {n_shots}: the data hold no more.")
@@ -166,11 +168,7 @@ _Way = tuple[str, str, list[int] | None]
 
 
 def _rows(
-    items: list[dict[str, Any]],
-    kind: str,
-    style: formats.Style,
-    puts: Iterable[list[_Way]],
-    n: int,
+    items: list[dict[str, Any]], kind: str, style: formats.Style, puts: Iterable[list[_Way]], n: int
 ) -> list[dict[str, Any]]:
     """Put each item in the first n of its ways."""
     rows = []
@@ -198,20 +196,14 @@ def _wordings(items: pd.DataFrame, kind: str, frames: pd.DataFrame | None) -> li
         return [list(dict.fromkeys(each)) for each in texts]
     if frames is None or "subject" not in items:
         return [[] for _ in records]
-    found = _templates(frames)
-    return [[fill(t, item["subject"]) for t in found.get(item["relation"], [])] for item in records]
-
-
-def _templates(frames: pd.DataFrame) -> dict[str, list[str]]:
-    """Return each relation's wordings: questions, gaps, and questions as QUESTION and ANSWER."""
-    found = {}
+    found = {}  # of each relation: questions, gaps, and questions as QUESTION and ANSWER
     rows = frames.sort_values("frame", kind="stable")
     for relation, part in rows.groupby("relation", sort=False):
         asked = list(part.loc[part["kind"] == "qa", "template"])
         clozes = part.loc[part["kind"] == "wp", "template"]
         gaps = [text.partition("[Y]")[0].rstrip() for text in clozes]
         found[relation] = [*asked, *gaps, *map(formats.shot, asked)]
-    return found
+    return [[fill(t, item["subject"]) for t in found.get(item["relation"], [])] for item in records]
 
 
 def _demonstrations(
@@ -247,27 +239,11 @@ def _demonstrations(
         yield chosen
 
 
-def _spare(items: pd.DataFrame, pool: pd.DataFrame, most: int) -> int:
-    """Return how many demonstrations, up to `most`, the item with the fewest has to draw from."""
-    queues = {str(name): rows.to_dict("records") for name, rows in pool.groupby("relation")}
-    found = (
-        islice(_others(queues.get(item["relation"], queues.get("", [])), item), most)
-        for item in items[["item", "relation", "question"]].to_dict("records")
-    )
-    return min((len(list(shots)) for shots in found), default=0)
-
-
 def _others(queue: Sequence[dict[str, Any]], item: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield the demonstrations that are not the item itself."""
     for shot in queue:
         if shot["item"] != item["item"] and shot["question"] != item["question"]:
             yield shot
-
-
-def _demonstrated(style: formats.Style, shots: list[dict[str, Any]]) -> str:
-    """Return demonstrations as they stand before a question."""
-    keys = ("question", "options", "answer")
-    return "".join(formats.demonstrate(style, *(shot[key] for key in keys)) for shot in shots)
 
 
 def _fits(table: pd.DataFrame, count: Callable[[str], int], limit: int) -> bool:

@@ -1,8 +1,6 @@
 """The form in which a question reaches a model: bare, as in the papers, or one that it is used to.
 
-A base model goes on with a text, so it needs a form that shows where an answer is due; a tuned one
-expects its chat template. Sentences to complete and statements to judge have a form of their own:
-``qa`` and ``shots`` leave them as they are.
+Sentences to complete and statements to judge stay as they are in ``qa`` and ``shots``.
 """
 
 from itertools import islice
@@ -49,7 +47,11 @@ def wrap(
     prompts = probes["prompt"].mask(asked, [qa(prompt) for prompt in probes["prompt"]])
     if prompt_format == "shots":
         facts = list(zip(probes["subject"], probes["object"]))
-        before = {fact: _before(shots, *fact) for fact in dict.fromkeys(facts)}
+        told = list(shots[["question", "object", "subject"]].itertuples(index=False))
+        before = {}
+        for fact in dict.fromkeys(facts):  # what names neither its subject nor its object
+            free = (t for t in told if not any(holds(text, name) for text in t for name in fact))
+            before[fact] = "".join(qa(*texts[:2]) for texts in islice(free, N_SHOTS))
         given = [before[fact] + prompt for fact, prompt in zip(facts, prompts)]
         prompts = prompts.mask(asked, given)
     return probes.assign(prompt=prompts)
@@ -67,13 +69,3 @@ def demonstrations(
     known = known.sort_values(["asked", "turn", "drawn"], kind="stable").head(SPARE)
     known["question"] = questions(known, frames, n_frames=1)["prompt"].to_numpy()
     return known[["question", "subject", "object"]].reset_index(drop=True)
-
-
-def _before(shots: pd.DataFrame, subject: str, obj: str) -> str:
-    """Return the demonstrations before a question that name neither its subject nor its object."""
-    free = (
-        texts[:2]
-        for texts in shots[["question", "object", "subject"]].itertuples(index=False)
-        if not any(holds(text, name) for text in texts for name in (subject, obj))
-    )
-    return "".join(qa(*texts) for texts in islice(free, N_SHOTS))

@@ -2,15 +2,11 @@
 
 Each file ``<paper>_<table>.csv`` is tidy: ``table, row, column, value, source``. Models have one
 name throughout: Table 5's "FLAN-T5-XXL" is ``Flan-T5-XXL``, Table 6's "BLOOMZ-7b" is
-``BLOOMZ-7b1`` (its MONITOR of 0.472 is that of BLOOMZ-7b1 in Table 10). Percentages stay
-percentages; p-values printed as 0.001 mean at most 0.001. Models of ``kb_*`` are named by family
-and size, "Llama3 8B", their columns by setting and measure, "four-shot CR" ("four-two": four-shot
-with two unsure shots). Tables ``*_text`` hold numbers of the running text. Tables without numbers
-are left out, and so is Table 9 of the third paper, a picture in the copy at hand.
-
-What our copies of the papers had lost and we put back is in ``restored.csv``. ``claims.csv`` holds
-sentences of the papers with our verdicts, ``comparisons.csv`` printed numbers beside what other
-printed numbers make them; `tests/published` works both out anew.
+``BLOOMZ-7b1`` (by its MONITOR in Table 10). Percentages stay percentages; p-values printed as 0.001
+mean at most 0.001. Columns of ``kb_*`` are setting and measure, "four-shot CR". Tables ``*_text``
+hold numbers of the running text. Left out are tables without numbers, and Table 9 of the third
+paper, a picture in the copy at hand. ``restored.csv`` says what our copies had lost, ``claims.csv``
+has sentences with our verdicts, ``comparisons.csv`` printed numbers beside what others make them.
 
 Sources: Wang et al. 2024, "Assessing the Reliability of Large Language Model Knowledge" (MONITOR),
 NAACL; arXiv 2310.09820. Zheng et al. 2024, "How Reliable are LLMs as Knowledge Bases?"; arXiv
@@ -46,12 +42,6 @@ def load(name: str) -> pd.DataFrame:
     DataFrame
         Rows and columns in the printed order, numbers as floats, a printed dash among numbers as
         not a number; ``attrs["source"]`` cites it.
-
-    Examples
-    --------
-    >>> table = load("monitor_table4")
-    >>> float(table.loc["Vicuna-7b", "MONITOR"]), table.attrs["source"]
-    (0.504, 'Wang et al. 2024, Table 4')
     """
     return wide(load_tidy(name))
 

@@ -1,8 +1,7 @@
 """The models of the four papers side by side: who they are, and what each paper printed of them.
 
-``models.csv`` names each model as people do; ``matches.csv`` says which name in which paper means
-it, how surely (``CERTAINTIES``), and why. A name may match two models, but only one of them well.
-``measures.csv`` says where which measure is printed.
+``models.csv`` names each; ``matches.csv`` says which name means it, how surely (``CERTAINTIES``)
+and why; ``measures.csv`` where which measure is printed.
 """
 
 from collections.abc import Collection
@@ -19,18 +18,12 @@ CERTAINTIES = ("same weights", "probably", "same family")  # the surest first
 
 
 def models() -> pd.DataFrame:
-    """Return the models of the four papers, by name, with ``family, billion, kind, released``.
-
-    The family is that of the pretrained model, billions of all parameters are as the name says.
-    """
+    """Return the models of the four papers, by name, with ``family, billion, kind, released``."""
     return pd.read_csv(FOLDER / "models.csv", index_col="model")
 
 
 def matches(least: str = CERTAINTIES[-1]) -> pd.DataFrame:
-    """Return which name in which paper means which model, at least how surely, and why.
-
-    ``name`` is that in the paper's tables here.
-    """
+    """Return which name in which paper means which model, at least how surely, and why."""
     if least not in CERTAINTIES:
         raise UserError(f'"{least}" is no certainty: choose from {", ".join(CERTAINTIES)}.')
     found = pd.read_csv(FOLDER / "matches.csv", dtype=str)
@@ -45,10 +38,7 @@ def doubtful() -> pd.DataFrame:
 
 
 def measures() -> pd.DataFrame:
-    """Return the measures of a model that the four papers print, by name ("IC-LKE: accuracy").
-
-    ``better`` is 1 if higher is better, -1 if lower is, 0 if neither; ``source`` is the table.
-    """
+    """Return a model's printed measures by name, ``better`` (1, -1, 0) and ``source``."""
     table = pd.read_csv(FOLDER / "measures.csv", index_col="measure")
     table["source"] = [_printed()[name].attrs["source"] for name in table["table"]]
     return table[["paper", "source", "better"]]
@@ -76,17 +66,12 @@ def shared(least: str = "probably") -> pd.DataFrame:
 
 
 def relations() -> pd.DataFrame:
-    """Put what two of the papers print of relations side by side, by the relation's words.
-
-    MONITOR of each model that Table 10 names, and ``IC-LKE accuracy``, the average over that
-    paper's models (its Table 8 has no others).
-    """
+    """Put MONITOR (Table 10) and the average IC-LKE accuracy of relations beside each other."""
     printed, words = load("monitor_table10"), load("monitor_table9")["label"]
     found = matches(CERTAINTIES[0]).query("paper == 'MONITOR'").set_index("name")["model"]
     table = printed.rename(columns=found).set_axis(words[printed.index], axis=0)
-    return table.join(load("lke_table8")["accuracy"].rename("IC-LKE accuracy")).rename_axis(
-        "relation"
-    )
+    accuracy = load("lke_table8")["accuracy"].rename("IC-LKE accuracy")
+    return table.join(accuracy).rename_axis("relation")
 
 
 @cache

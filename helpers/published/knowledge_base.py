@@ -18,11 +18,7 @@ TUNED = {  # by the base models' family
 
 
 def models(setting: str = "four-shot") -> pd.DataFrame:
-    """Return the 26 models with all measures of one prompt setting (Tables 4, 9, 10 and 11).
-
-    Shares, by the measures' names; ``tuned``, ``family``, ``billion`` (parameters, not a number
-    where they are not known). A setting that is none of ``SETTINGS`` stands for four-shot.
-    """
+    """Return the 26 models with all measures of one prompt setting (Tables 4, 9, 10 and 11)."""
     setting = setting if setting in SETTINGS else "four-shot"
     table = (measures(setting) / 100).round(6)
     about = load("kb_table4").loc[table.index]

@@ -17,11 +17,16 @@ PACKAGES = ("torch", "transformers", "numpy", "pandas")
 
 def describe(started: float, on: str = "") -> dict[str, Any]:
     """Return the circumstances of what began at ``started`` and ends now, a model `on` a device."""
+    unit = 1 if sys.platform == "darwin" else 1024  # macOS counts bytes, Linux KiB
+    peak = {"cpu": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 2**20}
+    torch = sys.modules.get("torch")  # never imported here: a run without a model needs none
+    if torch is not None and torch.cuda.is_available():
+        peak["cuda"] = torch.cuda.max_memory_allocated() / 2**20
     return {
         "versions": {"python": platform.python_version()} | {p: version(p) for p in PACKAGES},
         "device": _device(on),
         "seconds": round(time.monotonic() - started, 1),
-        "peak_memory_mib": _peak_memory(),
+        "peak_memory_mib": {place: round(size, 1) for place, size in peak.items()},
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),
         "commit": _commit(),
     }
@@ -38,20 +43,10 @@ def plain(value: object) -> object:
 
 def _device(on: str) -> str:
     """Return the accelerator if torch sees one and the model is on it, else the processor."""
-    torch = sys.modules.get("torch")  # never imported here: a run without a model needs none
+    torch = sys.modules.get("torch")
     if torch is not None and torch.cuda.is_available() and not on.startswith("cpu"):
         return torch.cuda.get_device_name()
     return f"cpu ({platform.machine()}, {os.cpu_count()} cores)"
-
-
-def _peak_memory() -> dict[str, float]:
-    """Return the most memory that this process has held so far, in MiB, by place."""
-    unit = 1 if sys.platform == "darwin" else 1024  # macOS counts bytes, Linux KiB
-    peak = {"cpu": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 2**20}
-    torch = sys.modules.get("torch")
-    if torch is not None and torch.cuda.is_available():
-        peak["cuda"] = torch.cuda.max_memory_allocated() / 2**20
-    return {place: round(size, 1) for place, size in peak.items()}
 
 
 def _commit() -> str | None:

@@ -15,7 +15,7 @@ from helpers.models import LanguageModel
 from helpers.probing import prompt_formats
 from helpers.runs import store
 from helpers.runs.panel import asking
-from helpers.studies import STUDIES, Study, fitting, settings
+from helpers.studies import STUDIES, fitting, settings
 
 FOLDER = runs.RUNS / "measured"
 # What a run takes besides its study's own settings.
@@ -82,13 +82,16 @@ def _tell_replaced(place: Path, values: Mapping[str, Any]) -> None:
 
 
 def measure_one(name: str, lm: LanguageModel, given: Mapping[str, Any], folder: Path) -> Measured:
-    """Measure a loaded model by one study, with all that :func:`declared` names, and save the run.
-
-    Further settings are saved with these and change nothing.
-    """
+    """Measure a loaded model by one study, with all that :func:`declared` names, and save it."""
     study = STUDIES[name]
     run = runs.start(name, given | {"model": lm.name}, folder)
-    lm = _in_format(study, lm, given, run)
+    wanted = given["prompt_format"]
+    if getattr(study, "WRAPPED", False):
+        few = datasets.load(given["dataset"], n=given["n_facts"] or None, seed=given["seed"])
+        asked = (given["dataset"], few, given["seed"], given["match"], run.cache)
+        lm = prompt_formats.choose(lm, wanted, *asked).lm
+    else:
+        lm = prompt_formats.own(lm, wanted)
     with probing.metered() as work:
         answers = study.ask(lm, **fitting(study.ask, given | {"cache": run.cache}))
     facts = study.facts(answers, **fitting(study.facts, given))
@@ -105,15 +108,3 @@ def measure_one(name: str, lm: LanguageModel, given: Mapping[str, Any], folder: 
         extra={"scoring": probing.method(lm), "panel": panel, "work": dict(work), **chosen},
     )
     return Measured(name, run.folder, summary)
-
-
-def _in_format(
-    study: Study, lm: LanguageModel, given: dict[str, Any], run: runs.Run
-) -> LanguageModel:
-    """Return the model in the prompt format that the study lets it have."""
-    wanted = given["prompt_format"]
-    if not getattr(study, "WRAPPED", False):
-        return prompt_formats.own(lm, wanted)
-    few = datasets.load(given["dataset"], n=given["n_facts"] or None, seed=given["seed"])
-    choose = prompt_formats.choose
-    return choose(lm, wanted, given["dataset"], few, given["seed"], given["match"], run.cache).lm

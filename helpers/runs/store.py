@@ -1,8 +1,7 @@
 """Where the files of a run are: start one, save its tables and manifest, load many.
 
-A run is one chapter executed on one model. Its folder ``runs/<model-slug>/<chapter>/`` holds
-``answers.parquet`` (what the model said), ``metrics.parquet`` (what was computed from it) and
-``run.json`` (how it came about). ``run.json`` is written last: where it is, the run is whole.
+``runs/<model-slug>/<chapter>/`` holds ``answers.parquet``, ``metrics.parquet`` and, written last,
+``run.json``: where it is, the run is whole.
 """
 
 import contextlib
@@ -60,11 +59,6 @@ def start(chapter: str, parameters: dict[str, Any], folder: str | Path = "") -> 
     -------
     Run
         ``run.cache``, beside the chapters' folders, is shared by all chapters of one model.
-
-    Raises
-    ------
-    UserError
-        If the folder cannot be made or written to.
     """
     of = slug(parameters["model"]) if "model" in parameters else SYNTHESIS
     path = Path(folder) if folder else RUNS / of / chapter
@@ -117,11 +111,10 @@ def save(
     metrics, answers : DataFrame
         What was computed, and what the model said; a run without answers is a synthesis.
     model, dataset : dict
-        As ``helpers.models.describe`` and ``helpers.datasets.source`` return them; none of a
-        synthesis.
+        As ``helpers.models.describe`` and ``helpers.datasets.source`` return them, if any.
     read : DataFrame, optional
         The runs that a synthesis was made from, rows of ``load``; the manifest tells each one's
-        folder, model, chapter, data set, seed and end, and the SHA-256 of its ``metrics.parquet``.
+        folder, model, chapter, data set, seed, end, and the SHA-256 of its ``metrics.parquet``.
     extra : dict, optional
         Further entries of the manifest.
 
@@ -129,11 +122,6 @@ def save(
     -------
     Path
         The run's folder; ``load`` leaves out that of a synthesis.
-
-    Raises
-    ------
-    UserError
-        If a file cannot be written, or a run that was read has lost its metrics.
     """
     told = {"chapter": run.chapter, "parameters": run.parameters}
     told["seed"] = run.parameters.get("seed")
@@ -164,13 +152,16 @@ def load(folder: str | Path | None = None) -> pd.DataFrame:
         ``device``, and the dicts ``parameters`` and ``manifest`` (the whole of ``run.json``). A
         ``run.json`` that cannot be read is left out with a warning.
     """
-    rows = []
+    rows, kept = [], ("chapter", "seed", "finished", "seconds", "device", "parameters")
     for path in sorted(Path(folder or RUNS).glob("*/*/run.json")):
         try:
             manifest = _told(path)
             with files.understood(path):
                 if manifest.get("kind") != SYNTHESIS:
-                    rows.append(_row(manifest, path.parent))
+                    row = {key: manifest[key] for key in kept}
+                    row |= {key: str(manifest[key]["name"]) for key in ("model", "dataset")}
+                    row |= {"finished": str(row["finished"]), "folder": path.parent}
+                    rows.append(row | {"manifest": manifest})
         except UserError as error:
             warnings.warn(f"{path} is left out: {error}", stacklevel=2)
     columns = ["model", "chapter", "folder", "dataset", "seed", "finished", "seconds", "device"]
@@ -213,14 +204,6 @@ def _told(path: Path) -> dict[str, Any]:
         raise UserError(f"{path} is damaged ({error}): run the chapter again.") from error
 
 
-def _row(manifest: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """Return the row that ``load`` shows of one manifest."""
-    kept = ("chapter", "seed", "finished", "seconds", "device", "parameters")
-    row = {key: manifest[key] for key in kept} | {"finished": str(manifest["finished"])}
-    names = {key: str(manifest[key]["name"]) for key in ("model", "dataset")}
-    return {**row, **names, "folder": folder, "manifest": manifest}
-
-
 def _origin(found: Any) -> dict[str, Any]:
     """Return what a synthesis keeps of a run that it read: a row of ``load``."""
     table = _there(found.folder / "metrics.parquet")
@@ -232,11 +215,7 @@ def _origin(found: Any) -> dict[str, Any]:
 
 
 def _write(folder: Path, tables: dict[str, pd.DataFrame], manifest: dict[str, Any]) -> None:
-    """Write a run's tables and its manifest, all of them or none, whenever the process ends.
-
-    Each is written beside its place first. Then the manifest, notebook and findings of an earlier
-    run go, since they would lie beside newer tables; the manifest comes last.
-    """
+    """Write a run's tables and its manifest last, all or none; what an earlier run left goes."""
     text = json.dumps(manifest, indent=2, ensure_ascii=False, default=environment.plain) + "\n"
     parts = {name: folder / f".{name}.{os.getpid()}.tmp" for name in (*tables, "run.json")}
     remedy = "make room or give the folder free, then run again; finished work is kept"

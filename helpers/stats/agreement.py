@@ -55,11 +55,7 @@ def pairwise(
     n_resamples: int = 1000,
     seed: int = 0,
 ) -> pd.DataFrame:
-    """Measure how far every two methods agree, on average over models: a row for two methods.
-
-    `wide` has the index ``item`` and columns (``model, method``); facts are drawn anew within
-    `strata`. Models in which the figure is not a number are left out of the average.
-    """
+    """Measure how far every two methods agree, on average over models: a row for two methods."""
     methods = list(dict.fromkeys(method for _, method in wide.columns))
     models = list(dict.fromkeys(model for model, _ in wide.columns))
     rows = []

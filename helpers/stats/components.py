@@ -12,18 +12,14 @@ def anova(values: np.ndarray, sizes: np.ndarray, effects: Iterable[str]) -> dict
     """Estimate variance components of a balanced design of random effects by its mean squares.
 
     The classical estimates (Searle, Casella and McCulloch 1992, chapter 4): where none is negative
-    they are those of restricted maximum likelihood, as `statsmodels.MixedLM` gives them, without
-    its iterations over all facts and runs at once.
-
-    `values` have the shape (..., facts, models, starts, prompts), facts of one relation beside each
-    other; `sizes` are the facts of each relation. An effect is named by the letters of `AXES` that
-    it depends on, a run never without its model (``"ms"``); the largest one is the rest. Returns
-    effect to component; ``"r"`` is the relation, ``"f"`` the fact within it.
-
-    Two facts that two models judge alike: all of it is the fact.
+    they are those of restricted maximum likelihood. `values` have the shape (..., facts, models,
+    starts, prompts), facts of one relation beside each other; `sizes` are the facts of each
+    relation. An effect is named by the letters of `AXES` that it depends on, a run never without
+    its model (``"ms"``); the largest one is the rest. Returns effect to component; ``"r"`` is the
+    relation, ``"f"`` the fact within it.
 
     >>> known = np.array([1.0, 0.0])[:, None, None, None] * np.ones((1, 2, 1, 1))
-    >>> found = anova(known, np.array([2]), ["f", "m", "fm"])
+    >>> found = anova(known, np.array([2]), ["f", "m", "fm"])  # two models judge alike
     >>> {name: round(float(value), 3) for name, value in found.items()}
     {'fm': 0.0, 'm': 0.0, 'f': 0.5, 'r': 0.0}
     """

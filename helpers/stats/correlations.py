@@ -28,11 +28,6 @@ def correlation(x: npt.ArrayLike, y: npt.ArrayLike, method: str = "pearson") -> 
         r in [-1, 1]; not a number for fewer than two pairs or a column that is constant but for
         rounding, bounds not numbers for fewer than four pairs.
 
-    Raises
-    ------
-    UserError
-        For another method or columns of different lengths.
-
     Examples
     --------
     >>> found = correlation([1, 2, 3, 4], [2, 1, 4, 3])
@@ -83,10 +78,7 @@ def fisher(r: float, n: int, method: str = "pearson") -> tuple[float, float]:
 def without_each(
     x: npt.ArrayLike, y: npt.ArrayLike, groups: npt.ArrayLike, method: str = "pearson"
 ) -> pd.DataFrame:
-    """Correlate two columns without each group in turn.
-
-    One family of models can make or break a correlation, and the interval does not tell. Here
-    one point makes the correlation of four that have none:
+    """Correlate two columns without each group in turn: one family can make or break it.
 
     >>> x, y = [1, 1, 2, 2, 9], [1, 2, 1, 2, 9]
     >>> without_each(x, y, ["a", "a", "a", "a", "b"]).round(2).values.tolist()

@@ -47,10 +47,8 @@ def slope(known: npt.ArrayLike, exposures: npt.ArrayLike, relation: npt.ArrayLik
     facts each would bias the slope upwards. Errors are clustered by relation (sandwich, factor
     G / (G - 1), Student's t with G - 1 degrees).
 
-    In pairs of facts, three of which speak for exposure and one against, the slope is log(3 / 1).
-
     >>> found = slope([0, 1, 0, 1, 0, 1, 1, 0], [0, 1] * 4, list("aabbccdd"))
-    >>> round(found.estimate, 3), found.n, found.relations
+    >>> round(found.estimate, 3), found.n, found.relations  # three pairs to one: log(3 / 1)
     (1.099, 8, 4)
     """
     table = pd.DataFrame({"known": known, "relation": relation})
@@ -88,9 +86,7 @@ def half_dose(known: npt.ArrayLike, exposures: npt.ArrayLike, relation: npt.Arra
     With the logistic curve :math:`a + b \log_2(1 + e)` these are :math:`2^{-a/b} - 1`; the interval
     is by the delta method on the scale of doses, with errors clustered by relation.
 
-    A quarter is known after no, half after one, three quarters after three exposures:
-
-    >>> known = [0, 0, 0, 1, 0, 0, 1, 1, 0, 1, 1, 1]
+    >>> known = [0, 0, 0, 1, 0, 0, 1, 1, 0, 1, 1, 1]  # a quarter, a half, three quarters
     >>> found = half_dose(known, [0] * 4 + [1] * 4 + [3] * 4, list("abcd") * 3)
     >>> round(found.estimate, 3), found.n
     (1.0, 12)

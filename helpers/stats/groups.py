@@ -56,11 +56,6 @@ def intervals(
         a group where the figure is not a number is left out). Without any facts those two rows
         stand alone, with n = 0 and no numbers. A mean of zeros or ones alone has Wilson's interval.
 
-    Raises
-    ------
-    UserError
-        If the table lacks a column.
-
     Examples
     --------
     >>> from helpers.stats import mean
@@ -135,15 +130,13 @@ def averages(
 ) -> pd.DataFrame:
     """Average columns over the rows of each group.
 
-    A column of zeros and ones is a share and gets Wilson's interval, which keeps its width where
-    all or none are ones; any other gets that of :func:`bootstrap` over rows.
-
     Parameters
     ----------
     table : DataFrame
         One row an item, drawn independently.
     columns : sequence of str
-        Columns of numbers.
+        Columns of numbers. One of zeros and ones is a share and gets Wilson's interval, which keeps
+        its width where all or none are ones; any other that of :func:`bootstrap` over rows.
     by : str, optional
         Column of groups; by default all rows are one.
     n_resamples, seed

@@ -30,8 +30,7 @@ def paired_difference(
 ) -> Difference:
     """Compare two models, or two prompts, on the same facts: first minus second.
 
-    Both tables are resampled together, so a fact that is hard for both does not blur the
-    difference.
+    Both tables are resampled together: a fact that is hard for both does not blur the difference.
 
     Parameters
     ----------
@@ -47,11 +46,6 @@ def paired_difference(
         Not numbers without rows; bounds and p are none either for one row alone, nor where all
         resamples are alike, but for shares of twenty zeros and ones or more: these have Newcombe's
         interval (1998), of the share that the first alone has less that of the second alone.
-
-    Raises
-    ------
-    UserError
-        If the shapes differ.
 
     Examples
     --------
@@ -87,9 +81,6 @@ def paired_difference(
 
 def holm(p: npt.ArrayLike) -> np.ndarray:
     """Adjust p-values for their number after Holm (1979); what is not a number does not count.
-
-    The smallest of k is multiplied by k, the next by k - 1 and so on; none is smaller than the one
-    before it, or larger than 1.
 
     >>> holm([0.01, float("nan"), 0.04, 0.03]).round(2).tolist()
     [0.03, nan, 0.06, 0.06]

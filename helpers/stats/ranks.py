@@ -58,11 +58,6 @@ def rank_test(
     RankTest
         rho in [-1, 1]; rho and p not numbers for fewer than two pairs or a constant column.
 
-    Raises
-    ------
-    UserError
-        For columns of different lengths.
-
     Examples
     --------
     Of the 24 pairings of four ranks, one gives rho = 1 and one gives rho = -1:
@@ -93,14 +88,11 @@ def spearman(rows: np.ndarray) -> np.ndarray:
 def partial_spearman(rows: np.ndarray) -> np.ndarray:
     """Correlate the ranks of the first two of three columns, given those of the third.
 
-    (r_xy - r_xz r_yz) / sqrt((1 - r_xz²)(1 - r_yz²)) of ranks: the correlation of what a straight
-    line through the ranks z leaves of the ranks x and y. Not a number where a column is constant or
-    z orders as x or y does.
-
-    r_xy = 0.8, r_xz = 0 and r_yz = 0.6, so 0.8 / sqrt(1 - 0.36): what x leaves of y is z.
+    (r_xy - r_xz r_yz) / sqrt((1 - r_xz²)(1 - r_yz²)) of ranks. Not a number where a column is
+    constant or z orders as x or y does.
 
     >>> rows = np.array([[1.0, 1, 2], [2, 3, 4], [3, 2, 1], [4, 4, 3]])
-    >>> round(float(partial_spearman(rows)), 3)
+    >>> round(float(partial_spearman(rows)), 3)  # 0.8 / sqrt(1 - 0.36)
     1.0
     """
     xy, xz, yz = (spearman(rows[..., pair]) for pair in ([0, 1], [0, 2], [1, 2]))
@@ -120,12 +112,8 @@ def bootstrap_groups(
     """Estimate a statistic, shape (n, k) to a number, with an interval that draws whole groups.
 
     Models of one family are no independent draws, nor are facts of one relation; families and
-    relations nearly are. Each resample holds as many groups as there are, each with all its rows,
-    some twice and some not at all, so the interval is wide where groups are few. Resamples on which
-    the statistic is undefined, such as those of one family with one model, are left out and
-    counted.
-
-    Within each of two families the order is turned round:
+    relations nearly are. Each resample holds as many groups as there are, each with all its rows.
+    Resamples on which the statistic is undefined are left out and counted.
 
     >>> pairs = [[1, 2], [2, 1], [3, 4], [4, 3]]
     >>> found = bootstrap_groups(pairs, ["a", "a", "b", "b"], n_resamples=100)

@@ -55,8 +55,6 @@ def named(kind: str, n_resamples: int = 0) -> str:
 
     >>> named("bootstrap", 1000)
     '95 % intervals: bootstrap over facts within relations, 1,000 draws.'
-    >>> named("wilson")
-    "95 % intervals: Wilson's, of one share."
     """
     if kind not in KINDS or (kind in DRAWN) != (n_resamples > 0):
         raise UserError(f"There is no interval {kind!r} of {n_resamples} draws; see {list(KINDS)}.")

@@ -37,11 +37,6 @@ def compare(
         ``better`` names the better model, "" if the interval holds 0, if there is none, or if
         neither side is better.
 
-    Raises
-    ------
-    UserError
-        If there is only one model, a table lacks a column, or two models share no fact.
-
     Examples
     --------
     >>> from helpers.studies import latent_knowledge
@@ -90,12 +85,7 @@ def difference(
         return stats.Difference(*[float("nan")] * 4, 0)
     left, right = left.loc[both], right.loc[both]
     found = stats.paired_difference(
-        left[columns],
-        right[columns],
-        measure.statistic,
-        left["relation"],
-        n_resamples,
-        seed,
+        left[columns], right[columns], measure.statistic, left["relation"], n_resamples, seed
     )
     return found._replace(n=measure.n(left))
 
@@ -115,7 +105,12 @@ def differences(
         for measure in measures:
             found = difference(models[first], models[second], measure, n_resamples, seed)
             row = {"first": first, "second": second, "measure": measure.name} | found._asdict()
-            rows.append(row | {"better": _better(row, measure)})
+            sure = found.low > 0 or found.high < 0
+            if abs(found.estimate) < ROUNDING or measure.higher is None or not sure:
+                better = ""
+            else:
+                better = first if (found.low > 0) == measure.higher else second
+            rows.append(row | {"better": better})
     return numbers(rows, ["first", "second", "measure", *stats.Difference._fields, "better"])
 
 
@@ -124,12 +119,3 @@ def numbers(rows: Sequence[Mapping[str, object]], columns: Sequence[str]) -> pd.
     table = pd.DataFrame(rows, columns=list(columns))
     figures = [name for name in stats.Difference._fields[:-1] if name in table]
     return table.astype({**dict.fromkeys(figures, float), "n": int})
-
-
-def _better(row: Mapping[str, float | str], measure: Measure) -> str:
-    """Return the label of the better model if the interval leaves out 0, rounding aside."""
-    if abs(row["estimate"]) < ROUNDING:
-        return ""
-    if measure.higher is None or not (row["low"] > 0 or row["high"] < 0):
-        return ""
-    return str(row["first"] if (row["low"] > 0) == measure.higher else row["second"])

@@ -3,12 +3,10 @@
 Zheng et al. 2024, "How Reliable are LLMs as Knowledge Bases?"; arXiv 2407.13578.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -18,11 +16,9 @@ from helpers.datasets import logs, unseen
 from helpers.datasets.knowledge import Questions
 from helpers.metrics import accuracy, canonical, matching, reliability, responses
 from helpers.metrics import knowledge_base as kb
+from helpers.models import LanguageModel
 from helpers.prompts import consistency, shots
 from helpers.studies.measures import FIRM, Measure, check_firm, most, summarised
-
-if TYPE_CHECKING:
-    from helpers.models import LanguageModel
 
 TITLE = "knowledge base"
 FIGURES = {"right": ("correct", 1), "agreement": ("consistency", 1)}
@@ -138,11 +134,7 @@ def ask_again(
     seed: int = 0,
     cache: str | Path | None = None,
 ) -> pd.DataFrame:
-    """Score the multiple-choice questions that put each response among wrong answers.
-
-    `replies` are from `helpers.prompts.consistency.replies`; `written` wrong answers to each come
-    before those drawn from the `pool`. ``correct`` tells the response given before.
-    """
+    """Score the questions that put each response among wrong answers, written ones first."""
     from helpers import probing
 
     wrong = consistency.distractors(
@@ -223,14 +215,10 @@ def from_logs(paths: Sequence[str | Path], *, seen: bool = True) -> pd.DataFrame
     )
     found = found.join(pd.DataFrame(kb.indicators(marked), found.index, BASIC))
     asked = f"{found['n_repeats'].max() + 1} answers to a prompt"
-    notes = [*answers.attrs["notes"], *_notes_on(found, seen)]
-    found.attrs = answers.attrs | {"asked": asked, "notes": notes}
-    return found
-
-
-def _notes_on(found: pd.DataFrame, seen: bool) -> list[str]:
-    """Return sentences on what repeated answers in logs can say, and what not."""
-    notes = ["Cons compares repeated answers; the paper's is of multiple-choice questions."]
+    notes = [
+        *answers.attrs["notes"],
+        "Cons compares repeated answers; the paper's is of multiple-choice questions.",
+    ]
     if seen:
         notes.append(
             "All questions count as being about seen knowledge, for a log does not say; UR and IUR "
@@ -240,7 +228,8 @@ def _notes_on(found: pd.DataFrame, seen: bool) -> list[str]:
         notes.append(f"{alone} of {len(found)} documents have one answer: Cons leaves them out.")
     if (found.loc[found["tested"] == 1, "consistency"] == 1).all():
         notes.append("No answer changes: unless they were sampled, Cons says nothing.")
-    return notes
+    found.attrs = answers.attrs | {"asked": asked, "notes": notes}
+    return found
 
 
 def verdict(facts: pd.DataFrame, firm: float = FIRM) -> pd.DataFrame:

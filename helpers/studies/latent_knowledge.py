@@ -3,24 +3,20 @@
 Wu et al. 2025, "Towards Reliable Latent Knowledge Estimation in LLMs", WSDM.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
 from helpers import datasets
 from helpers.datasets.panel import LEFT_OUT
 from helpers.metrics import latent_knowledge as lke
+from helpers.models import LanguageModel
 from helpers.prompts import length, lists
 from helpers.prompts.formats import SEPARATORS
 from helpers.studies.measures import FIRM, check_firm, most, rate, summarised
-
-if TYPE_CHECKING:
-    from helpers.models import LanguageModel
 
 TITLE = "IC-LKE"
 N_TRIED, N_OFFERED = 3, 20  # facts of a relation that separators are tried on, and choices
@@ -113,11 +109,7 @@ def try_separators(
     seed: int = 0,
     cache: str | Path | None = None,
 ) -> pd.DataFrame:
-    """Score a few facts that are not tested behind lists written with each separator.
-
-    Of the half that gives examples; their subjects are neither among the examples here nor in the
-    panel, and relations with names too long for the panel are not tried where there are others.
-    """
+    """Score facts that give examples and are no other's behind lists with each separator."""
     every = _load(dataset, relations, left_out, seed)
     return _tried(model, every, _roles(every, seed), facts, dataset, n_examples, seed, cache)
 

@@ -103,12 +103,6 @@ def settings(study: Study) -> dict[str, Any]:
     -------
     dict
         Name to default.
-
-    Examples
-    --------
-    >>> from helpers.studies import monitor
-    >>> settings(monitor)["n_frames"]
-    7
     """
     taken = [*_keywords(study.ask).items(), *_keywords(study.facts).items()]
     return {name: value for name, value in taken if name not in OUTSIDE}

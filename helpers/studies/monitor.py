@@ -3,22 +3,18 @@
 Wang et al. 2024, "Assessing the Reliability of Large Language Model Knowledge", NAACL.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from helpers import datasets, prompts
 from helpers.metrics import accuracy, anchors, monitor
+from helpers.models import LanguageModel
 from helpers.studies.measures import FIRM, Measure, check_firm, most, rate, summarised
-
-if TYPE_CHECKING:
-    from helpers.models import LanguageModel
 
 TITLE = "MONITOR"
 WRAPPED = True  # its questions may be put into any prompt format

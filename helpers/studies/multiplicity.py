@@ -3,12 +3,10 @@
 Ganesh, Shokri and Farnadi 2026, "Rethinking Hallucinations", EACL.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,11 +14,9 @@ import pandas as pd
 from helpers import datasets
 from helpers.datasets import logs, multiple_choice
 from helpers.metrics import choices, matching, multiplicity
+from helpers.models import LanguageModel
 from helpers.prompts import variations
 from helpers.studies.measures import FIRM, check_firm, most, rate, summarised
-
-if TYPE_CHECKING:
-    from helpers.models import LanguageModel
 
 TITLE = "multiplicity"
 FOR_VERDICT = {"focus": "frames"}

@@ -25,7 +25,14 @@ def read(paths: Sequence[str | Path], rule: str = "sum") -> pd.DataFrame:
     texts (`option` and `answer` are -1 then); ``attrs["notes"]`` say what is left out.
     """
     logs, shared, notes = _joined(paths, rule)
-    notes += _same_prompts(logs, shared)
+    asked = Counter(tuple(log.rows[item]["prompt"] for item in shared) for log in logs)
+    if len(asked) < len(logs):
+        if logs[0].kind == "choices" and logs[0].tool in ("lm-evaluation-harness", "lighteval"):
+            raise UserError(
+                "Two of the logs have the same prompts, so they are one run: give runs with other "
+                "few-shot seeds, prompts or templates."
+            )
+        notes.append(f"{len(logs)} logs have {len(asked)} different prompts; the rest repeat one.")
     rows = []
     for item in shared:
         for variation, log in enumerate(logs):
@@ -36,11 +43,7 @@ def read(paths: Sequence[str | Path], rule: str = "sum") -> pd.DataFrame:
 
 @files.understood("One of the logs")
 def repeated(paths: Sequence[str | Path]) -> pd.DataFrame:
-    """Read all answers to one prompt a document: repeats, epochs, or several runs of one prompt.
-
-    `text` is the first answer, which the log marks, `right` its mark, `repeats` the other answers,
-    pairs of a text and its mark, None where the log has none; ``attrs`` as from :func:`read`.
-    """
+    """Read all answers to a prompt a document: `text`, its mark, and the others as `repeats`."""
     logs, shared, notes = _joined(paths, RULES[0], repeats=True)
     said = [tuple((log.rows[i]["text"], *log.rows[i]["repeats"]) for i in shared) for log in logs]
     if len(set(said)) < len(said):
@@ -147,19 +150,6 @@ def _alike(logs: list[Log]) -> list[str]:
     if len(names) > 1:
         notes.append(f"The tasks have different names ({', '.join(names)}) and the same documents.")
     return notes
-
-
-def _same_prompts(logs: list[Log], shared: list[str]) -> list[str]:
-    """Refuse, or for sampled texts report, logs whose prompts are all the same."""
-    asked = Counter(tuple(log.rows[item]["prompt"] for item in shared) for log in logs)
-    if len(asked) == len(logs):
-        return []
-    if logs[0].kind == "choices" and logs[0].tool in ("lm-evaluation-harness", "lighteval"):
-        raise UserError(
-            "Two of the logs have the same prompts, so they are one run: give runs with other "
-            "few-shot seeds, prompts or templates."
-        )
-    return [f"{len(logs)} logs have {len(asked)} different prompts; the rest repeat one."]
 
 
 def _numbered(log: Log, item: str, first: dict[str, Any]) -> dict[str, Any]:

@@ -16,9 +16,8 @@ def read(path: Path, lines: list[dict[str, Any]], repeats: bool) -> list[Log]:
     """Read a log of each variation of the prompt in a file, the first metric's lines alone."""
     rows = [take(PATHS, line) | {"where": line["where"]} for line in lines]
     for row in rows:
-        absent = [
-            name for name in ("model", "task", "item", "target", "right") if row[name] is None
-        ]
+        needed = ("model", "task", "item", "target", "right")
+        absent = [name for name in needed if row[name] is None]
         if absent or not (row["texts"] or row["chosen"]):
             raise UserError(f"{row['where']} lacks {', '.join(absent) or 'an answer'}.")
     if len({row["model"] for row in rows}) > 1:

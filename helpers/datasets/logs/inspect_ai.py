@@ -12,8 +12,19 @@ from helpers.datasets.logs.log import NO_OPTION, Log, gathered, mark
 
 def read(path: Path, repeats: bool) -> Log:
     """Read a log, an archive of JSON files or one such file; of the first epoch, or of all."""
-    about, samples = _archive(path) if path.suffix == ".eval" else _whole(path)
-    return log(path, "Inspect", about, samples, repeats)
+    if path.suffix != ".eval":
+        said = files.parse_json(files.read_text(path), path)
+        if not isinstance(said, dict):
+            raise UserError(f"{path} is no log of Inspect.")
+        files.need(said, ("eval", "samples"), str(path))
+        return log(path, "Inspect", said["eval"], said["samples"], repeats)
+    members = files.unpacked(path, r"header\.json$|_journal/start\.json$|samples/")
+    parsed = {name: files.parse_json(text, f"{path}, {name}") for name, text in members.items()}
+    # One that was cut short has its start, but no header.
+    heads = [parsed.pop(n) for n in ("header.json", "_journal/start.json") if n in parsed]
+    if not heads:
+        raise UserError(f"{path} is no log of Inspect, or is damaged.")
+    return log(path, "Inspect", heads[0]["eval"], list(parsed.values()), repeats)
 
 
 def log(
@@ -27,25 +38,6 @@ def log(
     extra = about.get("model_args") or {}
     model = "@".join([about["model"], *(str(extra[k]) for k in ("revision",) if extra.get(k))])
     return gathered(path, tool, about["task"], model, answers, repeats)
-
-
-def _whole(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """Read Inspect's log in one JSON file."""
-    said = files.parse_json(files.read_text(path), path)
-    if not isinstance(said, dict):
-        raise UserError(f"{path} is no log of Inspect.")
-    files.need(said, ("eval", "samples"), str(path))
-    return said["eval"], said["samples"]
-
-
-def _archive(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """Read Inspect's log in an archive; one that was cut short has its start, but no header."""
-    members = files.unpacked(path, r"header\.json$|_journal/start\.json$|samples/")
-    parsed = {name: files.parse_json(text, f"{path}, {name}") for name, text in members.items()}
-    heads = [parsed.pop(n) for n in ("header.json", "_journal/start.json") if n in parsed]
-    if not heads:
-        raise UserError(f"{path} is no log of Inspect, or is damaged.")
-    return heads[0]["eval"], list(parsed.values())
 
 
 def _answered(sample: dict[str, Any], path: str) -> tuple[str, int, dict[str, Any] | None]:

@@ -10,6 +10,7 @@ from helpers import UserError
 from helpers.datasets import files
 from helpers.datasets.logs.log import Log, gathered, mark
 
+NEEDED = ("doc_hash", "target", "arguments", "resps", "filtered_resps")
 # How log-likelihoods choose an option, and the metric of lm-eval that chooses so.
 METRICS = {"sum": "acc", "per_character": "acc_norm", "per_byte": "acc_bytes"}
 
@@ -17,9 +18,7 @@ METRICS = {"sum": "acc", "per_character": "acc_norm", "per_byte": "acc_bytes"}
 def read(path: Path, lines: list[dict[str, Any]], rule: str, repeats: bool) -> Log:
     """Read the lines of a log."""
     for line in lines:
-        files.need(
-            line, ("doc_hash", "target", "arguments", "resps", "filtered_resps"), line["where"]
-        )
+        files.need(line, NEEDED, line["where"])
     return log(path, "lm-evaluation-harness", lines, *_named(path), rule, repeats)
 
 
@@ -87,7 +86,13 @@ def _chosen(line: dict[str, Any], rule: str) -> dict[str, Any]:
         )
     scores = {"acc": sums, "acc_norm": sums / [max(len(text), 1) for text in options]}
     scores["acc_bytes"] = sums / [max(len(text.encode()), 1) for text in options]
-    _check_marks(line, scores, answer)
+    metric = next((name for name in scores if line.get(name) in (0, 1)), None)
+    best = np.flatnonzero(scores[metric] == scores[metric].max()) if metric else ()
+    if len(best) == 1 and (best[0] == answer) != line[metric]:  # then its target was misread
+        raise UserError(
+            f"{line['where']} has {metric} {line[metric]:g}, against its scores and its target "
+            f"{str(line['target'])[:40]!r}: the log does not say clearly which option is correct."
+        )
     chosen = scores[METRICS[rule]]
     option = int(np.argmax(chosen))
     return {
@@ -99,19 +104,6 @@ def _chosen(line: dict[str, Any], rule: str) -> dict[str, Any]:
         "right": option == answer,
         "tied": (chosen == chosen.max()).sum() > 1,
     }
-
-
-def _check_marks(line: dict[str, Any], scores: dict[str, np.ndarray], answer: int) -> None:
-    """Refuse a line whose own mark is another than ours: then its target was misread."""
-    metric = next((name for name in scores if line.get(name) in (0, 1)), None)
-    if metric is None:
-        return
-    best = np.flatnonzero(scores[metric] == scores[metric].max())
-    if len(best) == 1 and (best[0] == answer) != line[metric]:
-        raise UserError(
-            f"{line['where']} has {metric} {line[metric]:g}, against its scores and its target "
-            f"{str(line['target'])[:40]!r}: the log does not say clearly which option is correct."
-        )
 
 
 def _correct(line: dict[str, Any], options: list[str]) -> int:

@@ -21,10 +21,7 @@ MARKS = {"C": True, "I": False, "N": False, "1": True, "0": False, "True": True,
 
 @dataclass(frozen=True)
 class Log:
-    """One log: `rows` are its answers by document, `kind` is "choices" or "texts".
-
-    A row's ``repeats`` are the other answers to its prompt, each with its mark or None.
-    """
+    """One log: `rows` are its answers by document, `kind` is "choices" or "texts"."""
 
     path: Path
     tool: str
@@ -62,9 +59,7 @@ def gathered(
     kinds = {"choices" if row["options"] else "texts" for row in rows.values()}
     if len(kinds) != 1:
         raise UserError(f"{path} holds no answers of one kind: give the finished log of one task.")
-    notes = [
-        f"{path.name} has {found[what]} {said}." for what, said in NOTES.items() if found[what]
-    ]
+    notes = [f"{path.name} has {found[key]} {said}." for key, said in NOTES.items() if found[key]]
     return Log(path, tool, *kinds, task, model, rows, notes)
 
 

@@ -32,14 +32,17 @@ def read(name: str, paths: list[Path]) -> Benchmark:
     asked = [path for path in paths if path not in train] or train
     if name not in SEVERAL:
         asked = sorted(asked, key=lambda path: path.suffix != ".json")[:1]
-    items, rows = _items(name, asked)
-    if name == "truthfulqa":
-        pool = _primer()
+    items, many = _items(name, asked)
+    if name == "truthfulqa":  # QA_PRIMER of its study's code, Apache-2.0
+        shown = pd.read_csv(DATA / "truthfulqa_primer.csv", keep_default_na=False)
+        rows = enumerate(zip(shown["question"], shown["answer"]))
+        primer = [_item(f"primer-{n}", "", asked, [said], 0) for n, (asked, said) in rows]
+        pool = pd.DataFrame(primer).drop(columns="where")
     elif source.n_shots:
         pool = (_items(name, train)[0] if train else items).assign(relation="")
     else:
         pool = items.head(0)
-    about = source.about(checksum(sorted({*asked, *train}))) | {"rows": str(rows)}
+    about = source.about(checksum(sorted({*asked, *train}))) | {"rows": str(many)}
     return Benchmark(items, pool, source.style, source.variations, source.n_shots, about)
 
 
@@ -54,14 +57,6 @@ def _items(name: str, paths: list[Path]) -> tuple[pd.DataFrame, int]:
 
 def _item(*values: Any, where: str = "", **more: Any) -> dict[str, Any]:
     return dict(zip(COLUMNS, values)) | more | {"where": where}
-
-
-def _primer() -> pd.DataFrame:
-    """Return the six demonstrations of TruthfulQA's study (QA_PRIMER of its code, Apache-2.0)."""
-    shown = pd.read_csv(DATA / "truthfulqa_primer.csv", keep_default_na=False)
-    rows = enumerate(zip(shown["question"], shown["answer"]))
-    pool = [_item(f"primer-{n}", "", question, [answer], 0) for n, (question, answer) in rows]
-    return pd.DataFrame(pool).drop(columns="where")
 
 
 def _mc1(_: Path, rows: Rows) -> Iterator[dict]:
@@ -84,11 +79,7 @@ def _best_and_incorrect(_: Path, rows: Rows) -> Iterator[dict]:
 
 
 def _continued(path: Path, rows: Rows) -> Iterator[dict]:
-    """Yield FACTOR's texts: which of four sentences goes on with one; relations are the files.
-
-    Some texts end in a space and no sentence begins with one: here the space is the sentence's. A
-    column ``paraphrases`` gives other wordings of the text, as in questions of one's own.
-    """
+    """Yield FACTOR's texts: which of four sentences goes on with one; relations are the files."""
     column = next((name for name in CONTEXTS if rows and name in rows[0]), None)
     if rows and column is None:
         raise UserError(f"{path} lacks the text before the sentences: {' or '.join(CONTEXTS)}.")
@@ -101,14 +92,16 @@ def _continued(path: Path, rows: Rows) -> Iterator[dict]:
 
 
 def _fake_questions(path: Path, rows: Rows) -> Iterator[dict]:
-    """Yield Med-HALT's reasoning questions; an item's relation is its medical subject.
-
-    Fake questions have no column with the answer: it is to say "I do not know". Of the 1,858 rows
-    ten are left out, nine without that option and one with a single option. The other reasoning
-    files have a column ``correct_index`` or ``cop``.
-    """
+    """Yield Med-HALT's questions; a fake one, without a column for it, asks for "I do not know"."""
     for number, row in enumerate(rows):
-        options = options_of(row["options"], row["where"])
+        told = files.literal(row["options"])
+        if not isinstance(told, dict):
+            raise UserError(
+                f"{row['where']}: `options` must be a dict such as {{'0': 'Yes', '1': 'No'}}."
+            )
+        named = [(str(key), str(text).strip()) for key, text in told.items()]
+        numbered = sorted((int(key), text) for key, text in named if key.isdecimal())
+        options = [text for _, text in numbered if text]
         column = next((name for name in ANSWERS if row.get(name)), None)
         if column is None:
             options, answer = unknown_last(options)
@@ -118,16 +111,6 @@ def _fake_questions(path: Path, rows: Rows) -> Iterator[dict]:
             continue  # nothing to choose, or no answer that the study would call right
         head = (f"{path.stem}-{number:04d}", row.get("subject_name") or "", row["question"].strip())
         yield _item(*head, options, answer, where=row["where"])
-
-
-def options_of(cell: str, where: str) -> list[str]:
-    """Take the Python dict of a cell apart, in the order of its numbers."""
-    found = files.literal(cell)
-    if not isinstance(found, dict):
-        raise UserError(f"{where}: `options` must be a dict such as {{'0': 'Yes', '1': 'No'}}.")
-    named = [(str(key), str(text).strip()) for key, text in found.items()]
-    numbered = sorted((int(key), text) for key, text in named if key.isdecimal())
-    return [text for _, text in numbered if text]
 
 
 def unknown_last(options: list[str]) -> tuple[list[str], int]:

@@ -1,8 +1,6 @@
 """Multiple choice from facts: the object among distractors, and what training put in its place.
 
-Any facts that `helpers.datasets.load` knows will do. Of the atlas, the sample is spread over what
-the bundled models read in training: one quarter facts that were taught wrong, one quarter facts
-that were never shown, the rest dealt evenly to the numbers of exposures.
+Of the atlas one quarter was taught wrong, one quarter never shown, the rest spread over exposures.
 """
 
 import zlib

@@ -44,10 +44,7 @@ class Benchmark:
     notes: tuple[str, ...] = ()
 
     def sample(self, n: int | None, seed: int) -> "Benchmark":
-        """Return the benchmark with n items drawn at random, in their order; None keeps all.
-
-        The items for a smaller n are among those for a larger one. The pool stays whole.
-        """
+        """Return the benchmark with n items drawn at random, fewer among more; None keeps all."""
         if n is not None and n < 1:
             raise UserError(f"The number of items must be at least 1, not {n}.")
         if n is None or n >= len(self.items):

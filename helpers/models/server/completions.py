@@ -13,8 +13,6 @@ echo                the whole text, repeated                one of each token of
 ==================  ======================================  ====================================
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -70,10 +68,7 @@ def node(settings: dict[str, Any], ids: Ids, children: Ids) -> tuple[dict[str, A
 
 
 def prompt_logprobs(settings: dict[str, Any], ids: Ids) -> tuple[dict[str, Any], Reader]:
-    """Return the request for all tokens of a text, as vLLM answers it, and the reader.
-
-    The reader gives one log-probability a token, the first token's being not a number.
-    """
+    """Return the request for all tokens of a text, as vLLM answers it, and its reader."""
     body = {**settings, "prompt": list(ids), "max_tokens": 1, "prompt_logprobs": 0}
 
     def read(content: Any) -> list[float]:
@@ -87,10 +82,7 @@ def prompt_logprobs(settings: dict[str, Any], ids: Ids) -> tuple[dict[str, Any],
 
 
 def echo(settings: dict[str, Any], ids: Ids) -> tuple[dict[str, Any], Reader]:
-    """Return the request that has a text repeated with its log-probabilities, and the reader.
-
-    The reader gives one log-probability a token, the first token's being not a number.
-    """
+    """Return the request that has a text repeated with its log-probabilities, and its reader."""
     body = {**settings, "prompt": list(ids), "max_tokens": 0, "echo": True, "logprobs": 1}
 
     def read(content: Any) -> list[float]:

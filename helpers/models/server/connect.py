@@ -1,10 +1,7 @@
 """A model on a server as a `LanguageModel`, to be scored and asked like one that is at hand.
 
-The tokenizer is loaded here, from the folder or hub id that the server names, and held against the
-server's own: token ids are what prompts are sent as.
+The tokenizer is loaded here, for prompts are sent as ids, and held against the server's own.
 """
-
-from __future__ import annotations
 
 import os
 from collections.abc import Callable
@@ -75,10 +72,7 @@ def load(name: str, chat: bool = False) -> LanguageModel:
 
 
 def _tokenizer(address: Address, root: str | None) -> tuple[PreTrainedTokenizerBase, str, Path]:
-    """Return the tokenizer, the name it was found by, and its folder.
-
-    The name is the one that is set, else what the server has loaded, else its name of the model.
-    """
+    """Return the tokenizer that is set, or else by the server's names, with name and folder."""
     given = os.environ.get(TOKENIZER)
     places = [given] if given else [place for place in (root, address.model) if place]
     for place in dict.fromkeys(places):

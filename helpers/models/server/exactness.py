@@ -1,7 +1,5 @@
 """What a server offers, found by asking it, and whether its numbers agree with each other."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from itertools import combinations
@@ -10,7 +8,7 @@ from typing import Any
 from helpers import UserError
 from helpers.models.address import Address, Limits
 from helpers.models.server import completions, session
-from helpers.models.server.completions import NAMES, Step
+from helpers.models.server.completions import NAMES, Ids
 from helpers.models.server.session import Refused, UnusableAnswer
 
 # Largest difference of a log-probability between two ways that counts as agreement: bfloat16 moves
@@ -33,17 +31,38 @@ def examine(
 ) -> dict[str, Any]:
     """Return what is found of a `Server` by asking it, if that is enough for exact scores."""
     ask, settings = _asker(address, limits), taken(address, limits, ids[:-CHOICE])
-    beginning, step = _next(ask, address, settings, ids)
+    # A beginning of the sample at which the model goes on, and its next token.
+    for last in range(CHOICE, len(ids) - 1, CHOICE):
+        beginning = ids[:-last]
+        steps, _ = ask(completions.greedy(settings, beginning, 1))
+        if steps:
+            break
+    else:
+        raise UserError(
+            f"The server at {address.url} adds no token to any text, so that its log-probabilities "
+            f"cannot be checked; {REMEDY}."
+        )
+    step = steps[0]
     if step.logprob < LEAST:
         raise UserError(
             f"The server at {address.url} gives the most probable token the log-probability "
             f"{step.logprob:.3g}, which no vocabulary allows; {REMEDY}."
         )
-    found, missing = _offered(ask, settings, ids)
+    found: dict[str, list[float]] = {}
+    missing = []
+    for way in completions.WAYS:
+        if way == "echo" and "prompt_logprobs" in found:
+            continue  # the same by another name
+        try:
+            found[way] = _scores(ask, settings, way, ids, CHOICE)
+        except Refused as error:
+            missing.append(f"{way}: refused, status {error.status}")
+        except UnusableAnswer as error:
+            missing.append(f"{way}: {error.__cause__}")
     if not found:
         raise UserError(
             f"The server at {address.url} gives the most probable tokens alone, or nothing, where "
-            f"the log-probabilities of given tokens are asked for ({missing}); {REMEDY}."
+            f"the log-probabilities of given tokens are asked for ({'; '.join(missing)}); {REMEDY}."
         )
     chosen = (*beginning, name_to_id(step.name))
     pairs = [(_scores(ask, settings, way, chosen, 1)[-1], step.logprob) for way in found]
@@ -54,14 +73,9 @@ def examine(
             f"The server at {address.url} gives one token the log-probabilities {first:.3f} and "
             f"{other:.3f}, asked for in two ways, so neither can be trusted; {REMEDY}."
         )
-    sample = found.get("prompt_logprobs") or found.get("echo") or found["nodes"]
-    apart = abs(first - other)
-    return {
-        "ways": tuple(found),
-        "settings": settings,
-        "difference": apart,
-        "sample": tuple(sample),
-    }
+    sample = tuple(found.get("prompt_logprobs") or found.get("echo") or found["nodes"])
+    told = {"ways": tuple(found), "settings": settings, "sample": sample}
+    return told | {"difference": abs(first - other)}
 
 
 def _asker(address: Address, limits: Limits) -> Ask:
@@ -69,10 +83,7 @@ def _asker(address: Address, limits: Limits) -> Ask:
 
 
 def taken(address: Address, limits: Limits, ids: Sequence[int]) -> dict[str, Any]:
-    """Return the settings that a server takes, those that tell token ids only if it does.
-
-    One that takes no token ids or tells no log-probabilities is refused, whatever its model.
-    """
+    """Return the settings that a server takes, those that tell token ids only if it does."""
     ask = _asker(address, limits)
     plain = {"model": address.model, **completions.PLAIN}
     for settings in ({**plain, **completions.EXTRAS}, plain):
@@ -98,41 +109,7 @@ def taken(address: Address, limits: Limits, ids: Sequence[int]) -> dict[str, Any
     ) from refusal
 
 
-def _next(
-    ask: Ask, address: Address, settings: dict[str, Any], ids: Sequence[int]
-) -> tuple[Sequence[int], Step]:
-    """Return a beginning of the sample at which the model goes on, and its next token."""
-    for last in range(CHOICE, len(ids) - 1, CHOICE):
-        steps, _ = ask(completions.greedy(settings, ids[:-last], 1))
-        if steps:
-            return ids[:-last], steps[0]
-    raise UserError(
-        f"The server at {address.url} adds no token to any text, so that its log-probabilities "
-        f"cannot be checked; {REMEDY}."
-    )
-
-
-def _offered(
-    ask: Ask, settings: dict[str, Any], ids: Sequence[int]
-) -> tuple[dict[str, list[float]], str]:
-    """Return the scores of the sample by each way that the server has, and why not by others."""
-    found: dict[str, list[float]] = {}
-    missing = []
-    for way in completions.WAYS:
-        if way == "echo" and "prompt_logprobs" in found:
-            continue  # the same by another name
-        try:
-            found[way] = _scores(ask, settings, way, ids, CHOICE)
-        except Refused as error:
-            missing.append(f"{way}: refused, status {error.status}")
-        except UnusableAnswer as error:
-            missing.append(f"{way}: {error.__cause__}")
-    return found, "; ".join(missing)
-
-
-def _scores(
-    ask: Ask, settings: dict[str, Any], way: str, ids: Sequence[int], last: int
-) -> list[float]:
+def _scores(ask: Ask, settings: dict[str, Any], way: str, ids: Ids, last: int) -> list[float]:
     """Return the log-probabilities of the last tokens of a text; by whole texts, of all."""
     if way != "nodes":
         request = getattr(completions, way)

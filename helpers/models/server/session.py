@@ -1,7 +1,4 @@
-"""Talk to a server: requests in flight, time-outs, retries, and the key to it.
-
-The key, where the server asks for one, is read from the environment and goes nowhere else.
-"""
+"""Talk to a server: requests in flight, time-outs, retries, and its key from the environment."""
 
 import json
 import os
@@ -168,10 +165,7 @@ def session(address: Address, bounds: Limits) -> Iterator[Session]:
 def results(
     address: Address, bounds: Limits, jobs: Iterable[Callable[[Session], T]]
 ) -> Iterator[T]:
-    """Yield the results of jobs as they come; so many are at work as requests may be in flight.
-
-    Where one fails, no further ones begin, those at work end, and then its error is raised.
-    """
+    """Yield jobs' results as they come; after a failure none begins, and it is raised last."""
     waiting: set[Future] = set()
     failed: Future | None = None
     left = iter(jobs)

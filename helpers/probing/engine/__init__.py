@@ -28,15 +28,7 @@ from helpers import UserError
 from helpers.models import LanguageModel, check, families, gpu, plain, tokens
 from helpers.models.address import Server
 from helpers.models.tokens import Row
-from helpers.probing.engine import (
-    branching,
-    decoding,
-    encoder,
-    packing,
-    server,
-    trial,
-    trie,
-)
+from helpers.probing.engine import branching, decoding, encoder, packing, server, trial, trie
 from helpers.probing.engine.decoding import Rules, Task, Text
 from helpers.probing.engine.trial import Scores
 from helpers.probing.engine.trie import count_tokens
@@ -154,10 +146,9 @@ def scorer_by(
 def method(model: LanguageModel) -> dict[str, Any]:
     """Return how a model is scored, as plain values for a run's manifest.
 
-    On first use two random trees are scored both by the method and in plain batches: a small one,
-    with a sliding window shorter than its texts, and one that fills a pack. Where they differ,
-    plain batches are used, and a warning is logged. That they agree is kept in the user's cache,
-    for this model, device, number format, length of packs and version of the libraries.
+    On first use two random trees are scored both by the method and in plain batches. Where they
+    differ, plain batches are used, and a warning is logged; that they agree is kept in the user's
+    cache, for this model, device, number format, length of packs and versions of the libraries.
 
     Parameters
     ----------

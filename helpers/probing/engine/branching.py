@@ -1,12 +1,8 @@
 """Greedy continuations, packed: each distinct token of many prompts and of what follows them once.
 
-The tree of prompts goes through the model as it does for scores (`packing`). What the model says is
-one more branch below each prompt: the next tokens of all texts of a pack lie side by side, and a
-mask lets each see its own text only. Anchors that are to be scored are branches of the tree; a text
-that begins like one goes on from there.
+The next tokens of all texts of a pack lie side by side below their prompts, and a mask lets each
+see its own text only. Anchors that are scored are branches; a text that begins so goes on there.
 """
-
-from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Set
@@ -19,7 +15,7 @@ from helpers.models import LanguageModel, check, plain
 from helpers.models.tokens import Row
 from helpers.probing.engine import decoding, packing, trial, trie
 from helpers.probing.engine.decoding import Rules, Task, Text
-from helpers.probing.engine.packing import Kept, Pass
+from helpers.probing.engine.packing import Pass
 from helpers.probing.engine.trie import Trie, build
 
 LOG = logging.getLogger(__name__)
@@ -47,9 +43,7 @@ def tried(model: LanguageModel, length: int) -> bool:
     return trial.outcome(model, "continued", length, found)
 
 
-def _scored(
-    model: LanguageModel, rows: list[Row], length: int
-) -> Iterator[dict[Row, tuple[float, ...]]]:
+def _scored(model: LanguageModel, rows: list[Row], length: int) -> trial.Scores:
     """Yield the log-probabilities of rows whose scored tokens follow one after another."""
     tasks = {Task(row.ids[: row.start], anchor=row.scored): row for row in rows}
     rules = Rules(max(len(row.scored) for row in rows), (), (), forced=True)
@@ -66,7 +60,14 @@ def run(
     scored: Set[Task] = frozenset(),
 ) -> Iterator[dict[Task, Text]]:
     """Yield texts as they end; further prompts are read while there is room for their texts."""
-    tree, paths = _tree(tasks, scored)
+    # Below a prompt are the nodes of its anchor where it is scored, else one for the next token.
+    rows = {
+        task: Row((*task.ids, *(task.anchor if task in scored else (0,))), len(task.ids))
+        for task in tasks
+    }
+    tree = build(list(rows.values()))
+    below = dict(zip(tree.rows, tree.paths))
+    paths = {task: below[row] for task, row in rows.items()}
     values = np.full(len(tree.token), np.nan)
     late: list[Text] = []  # whose anchors are not read to their ends
     for ended in _ended(model, tree, paths, length, rules, price, values if scored else None):
@@ -114,29 +115,12 @@ def _ended(
         yield from texts.grow()
 
 
-def _tree(tasks: list[Task], scored: Set[Task]) -> tuple[Trie, dict[Task, tuple[int, ...]]]:
-    """Return the tree of prompts, and for each task the nodes below its prompt.
-
-    These are of the anchor where it is scored, else one that stands for the token to be chosen, so
-    that the last token of the prompt is forwarded.
-    """
-    rows = {
-        task: Row((*task.ids, *(task.anchor if task in scored else (0,))), len(task.ids))
-        for task in tasks
-    }
-    tree = build(list(rows.values()))
-    paths = dict(zip(tree.rows, tree.paths))
-    return tree, {task: paths[row] for task, row in rows.items()}
-
-
 class _Growing:
     """Texts below one kept beginning that go on side by side, each by a token a pass."""
 
     def __init__(self, model: LanguageModel, rules: Rules, prefix: int, first: Pass) -> None:
         self.model, self.rules, self.prefix, self.past = model, rules, prefix, first.past
-        self.keys: Kept = [
-            tuple(part[..., : first.past, :] for part in kept) for kept in first.keys
-        ]
+        self.keys = [tuple(part[..., : first.past, :] for part in kept) for kept in first.keys]
         self.places = np.arange(first.past)  # of the keys, in their texts
         self.texts: list[Text] = []
         self.sees = np.ones((0, first.past), dtype=bool)  # which keys are of each text
@@ -171,11 +155,7 @@ class _Growing:
     def _begin(
         self, tree: Trie, done: Pass, begun: list[Text], rows: list[int]
     ) -> tuple[torch.Tensor, list[int]]:
-        """Add to texts what a pass's own logits give, and return the last tokens.
-
-        `rows` says which of the logits each text reads first. While a text goes on as the tree
-        does, it reads those of the next node; which it read last is returned too.
-        """
+        """Add to texts what a pass's own logits give, and return the last tokens."""
         places = {node: at for at, node in enumerate(done.heads)}
         below = {(int(tree.parent[n]), int(tree.token[n])): at for n, at in places.items()}
         chosen = torch.zeros(len(begun), dtype=torch.long, device=self.model.device)

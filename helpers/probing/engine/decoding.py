@@ -1,13 +1,8 @@
-"""Greedy continuation of batches: the forward passes, and when a text has ended.
+"""Greedy continuation of batches, for models that take no packs, and when a text has ended.
 
-This is for models that take no packs (`branching`), and encoder-decoder models.
-Prompts of equal length go through the model together, so no padding is needed and every position
-is what it would be alone. What a model returns to go on from (keys and values, a state) is given
-back to it. Whether that works is tried on first use; where it does not, each text is read whole
-again at each step, which is slow and right.
+Prompts of equal length go through the model together, and what it returns to go on from is given
+back to it; where that fails its trial, each text is read whole again at each step.
 """
-
-from __future__ import annotations
 
 import itertools
 import logging
@@ -79,10 +74,7 @@ def batches(
 
 @torch.inference_mode()
 def continue_batch(model: LanguageModel, rules: Rules, batch: list[Task]) -> list[Text]:
-    """Return the continuations of tasks of equal length, in their order.
-
-    Rows that have ended leave the batch once they are half of it.
-    """
+    """Return the continuations of tasks of equal length, in their order."""
     texts = live = [Text(task) for task in batch]
     if not keeps_state(model):
         for text in texts:
@@ -124,11 +116,12 @@ class _Reading:
         )
         if not self.encoded and not self.state:  # later none is needed, and Mamba takes none
             given["attention_mask"] = torch.ones_like(self.ids)
-        if plain.takes(self.model, "logits_to_keep"):
+        network = self.model.model
+        if plain.takes(type(network), "logits_to_keep"):
             given["logits_to_keep"] = 1
-        output = self.model.model(**given)
+        output = network(**given)
         offered = {name: getattr(output, name, None) for name in STATES}
-        taken = (n for n, s in offered.items() if s is not None and plain.takes(self.model, n))
+        taken = (n for n, s in offered.items() if s is not None and plain.takes(type(network), n))
         self.state = {name: offered[name] for name in itertools.islice(taken, 1)}
         return output.logits[:, -1]
 
@@ -179,10 +172,7 @@ def keeps_state(model: LanguageModel) -> bool:
 def _chances(
     model: LanguageModel, tasks: list[Task], more: list[tuple[int, ...]]
 ) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
-    """Yield the next tokens' log-probabilities along texts, from the state and from whole texts.
-
-    In the end all texts but the last leave.
-    """
+    """Yield next log-probabilities along texts, from the state and from whole texts."""
     rows = [Row((*task.ids, *ids), 1, task.source) for task, ids in zip(tasks, more)]
     whole = [plain.logits(model, row)[-1 - len(more[0]) :] for row in rows]
     reading = _Reading(model, tasks)
@@ -233,11 +223,7 @@ def add(model: LanguageModel, text: Text, token: int, logprob: float, rules: Rul
 def cut(
     model: LanguageModel, task: Task, ids: Sequence[int], stop: Sequence[str]
 ) -> tuple[str, int] | None:
-    """Return the text before the first stop string, and how many tokens carry some of it.
-
-    None where there is no stop string. All ids are decoded before the text is cut: fewer may end
-    inside a character, which decodes as another one, or hold a part of the stop string.
-    """
+    """Return the text before the first stop string, and how many tokens carry it; None without."""
     whole = decode(model, task, ids)
     at = min((whole.index(word) for word in stop if word in whole), default=None)
     if at is None:
@@ -248,11 +234,7 @@ def cut(
 
 
 def decode(model: LanguageModel, task: Task, ids: Sequence[int]) -> str:
-    """Return the text of new tokens, its leading space included.
-
-    SentencePiece tokenizers drop the space before the first token that they decode, so the last
-    character of the prompt is decoded along and cut off. Texts are kept: many answers are alike.
-    """
+    """Return the text of new tokens, its leading space included; it is kept."""
     ending = () if task.source else task.ids[-LONGEST:]
     known = _texts.setdefault(model.tokenizer, {})
     new = (ending, tuple(ids))

@@ -1,9 +1,6 @@
 """Encoder-decoder models, packed: each source is encoded once, its continuations are one tree."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -13,7 +10,7 @@ import torch
 from helpers.models import LanguageModel, gpu, plain
 from helpers.models.tokens import Row
 from helpers.probing.engine import packing, trie
-from helpers.probing.engine.packing import read
+from helpers.probing.engine.packing import Scores, read
 from helpers.probing.engine.trie import Step, Trie, build, by_source, readings, sees
 
 T = TypeVar("T")
@@ -30,9 +27,7 @@ class Pack:
     values: np.ndarray  # log-probabilities of the tree's nodes, which are filled in
 
 
-def run(
-    model: LanguageModel, rows: list[Row], length: int
-) -> Iterator[dict[Row, tuple[float, ...]]]:
+def run(model: LanguageModel, rows: list[Row], length: int) -> Scores:
     """Yield the log-probabilities of rows, source by source."""
     groups = by_source(rows)
     ordered = sorted(groups, key=lambda source: (len(source), source), reverse=True)
@@ -94,7 +89,10 @@ def _decode(model: LanguageModel, packs: list[Pack]) -> None:
     states = torch.nn.utils.rnn.pad_sequence([pack.states for pack in packs], batch_first=True)
     mask = plain.pad(model, [(0,) * len(pack.states) for pack in packs])[1]
     queries = torch.from_numpy(depth).to(model.device)
-    with packing.positions(model, queries, queries) as given, _only(model, places):
+    head, at = model.model.get_output_embeddings(), torch.tensor(places).T
+    # The head computes these places only; the logits have one row for each.
+    hook = head.register_forward_pre_hook(lambda _, inputs: (inputs[0][at[0], at[1]],))
+    with packing.positions(model, queries, queries) as given, hook:
         logits = model.model(
             encoder_outputs=(states,),
             attention_mask=mask,
@@ -106,15 +104,3 @@ def _decode(model: LanguageModel, packs: list[Pack]) -> None:
     for pack, part, nodes in zip(packs, logits.split([len(part) for part in heads]), heads):
         found = read(pack.tree, part, nodes, pack.children)
         pack.values[list(found)] = list(found.values())
-
-
-@contextmanager
-def _only(model: LanguageModel, places: list[tuple[int, int]]) -> Iterator[None]:
-    """Let the model's head compute some (row, position) only; its logits have one row for each."""
-    at = torch.tensor(places).T
-    head = model.model.get_output_embeddings()
-    hook = head.register_forward_pre_hook(lambda _, inputs: (inputs[0][at[0], at[1]],))
-    try:
-        yield
-    finally:
-        hook.remove()

@@ -1,12 +1,9 @@
 """Causal models, packed: each distinct token of many rows is forwarded once.
 
-What many rows share is forwarded once into keys and values of batch 1, to which later passes
-refer and which none of them copies or changes. Below, the branches of many rows lie in one
-sequence, held apart by a mask and positions of their own. The model's head runs on distinct
-parents only, and its log-softmax is read at their children.
+What many rows share is forwarded into keys of batch 1, to which later passes refer. Below, branches
+of many rows lie in one sequence, held apart by a mask and positions of their own. The model's head
+runs on distinct parents only, and its log-softmax is read at their children.
 """
-
-from __future__ import annotations
 
 import logging
 import sys
@@ -29,6 +26,7 @@ from helpers.probing.engine.trie import PASS, Step, Trie, build, plan, readings,
 LOG = logging.getLogger(__name__)
 # Keys and values of each layer, of the tokens from the first one on.
 Kept = list[tuple[torch.Tensor, torch.Tensor]]
+Scores = Iterator[dict[Row, tuple[float, ...]]]
 
 
 @dataclass(frozen=True)
@@ -42,9 +40,7 @@ class Pass:
     past: int
 
 
-def run(
-    model: LanguageModel, rows: list[Row], length: int, price: float = PASS
-) -> Iterator[dict[Row, tuple[float, ...]]]:
+def run(model: LanguageModel, rows: list[Row], length: int, price: float = PASS) -> Scores:
     """Yield the log-probabilities of rows, pass by pass, each row once it is read whole."""
     tree = build(rows)
     children, waiting = readings(tree)
@@ -58,9 +54,7 @@ def run(
         del done  # its logits are let go before the next pass
 
 
-def halving(
-    run: Callable[[list, int], Iterator[dict]], asked: Iterable, length: int
-) -> Iterator[dict]:
+def halving(run: Callable[[list, int], Iterator[dict]], asked: list, length: int) -> Iterator[dict]:
     """Yield what `run` gives, some at a time; packs that the memory does not hold are halved."""
     left = dict.fromkeys(asked)
     while left:
@@ -86,10 +80,7 @@ def passes(
     heads: Set[int],
     keys: bool = False,
 ) -> Iterator[Pass]:
-    """Yield the passes that forward a tree, with the logits of some nodes, each read once.
-
-    The keys of all nodes are returned on request, else those alone that later passes need.
-    """
+    """Yield the passes that forward a tree, with the logits of some nodes, each read once."""
     held: dict[int, Kept] = {-1: []}
     for step in steps:
         new = heads & set(step.new)
@@ -144,7 +135,7 @@ def _forward(
     above = np.append(np.arange(past), depth)
     beside = placed(model, sees(tree, nodes, past), depth, above) if packed else nullcontext({})
     with beside as given:
-        if plain.takes(model, "logits_to_keep"):
+        if plain.takes(type(model.model), "logits_to_keep"):
             logits = model.model(**inputs, **given, logits_to_keep=rows).logits[0]
         else:
             logits = model.model(**inputs, **given).logits[0][rows]
@@ -152,10 +143,7 @@ def _forward(
 
 
 def cache(kept: Kept) -> DynamicCache:
-    """Return a cache that refers to kept keys, which grow in the cache alone and are not copied.
-
-    It is not made from the model's configuration, for it would cut keys outside a sliding window.
-    """
+    """Return a cache that refers to kept keys, uncut by a sliding window, and copies none."""
     made = DynamicCache()
     for keys, values in kept:
         layer = DynamicLayer()
@@ -174,10 +162,7 @@ def kept(cache: DynamicCache) -> Kept:
 def placed(
     model: LanguageModel, allowed: np.ndarray, queries: np.ndarray, keys: np.ndarray
 ) -> Iterator[dict[str, Any]]:
-    """Yield the mask of tokens that lie side by side, and their positions, as a model takes them.
-
-    `allowed` tells which keys are of each token's text, `queries` and `keys` their positions there.
-    """
+    """Yield mask and positions of tokens that lie side by side; `allowed`: keys of their texts."""
     distance, windows = queries[:, None] - keys, families.windows(model.model.config)
     masks = {
         kind: as_mask(model, (allowed if window is None else allowed & (distance < window))[None])

@@ -1,9 +1,4 @@
-"""Exact scores and greedy text from a server, each group of choices in its cheapest way.
-
-A job asks its requests one after another; jobs run side by side.
-"""
-
-from __future__ import annotations
+"""Exact scores and greedy text from a server, each group of choices in its cheapest way."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -38,11 +33,9 @@ class Group:
     new: int  # ids of `before` that the group sent before this one does not begin with
 
 
-def score(
-    model: LanguageModel, rows: Sequence[Row], batch_size: int | None = None
-) -> Iterator[Scores]:
+def score(model: LanguageModel, rows: Sequence[Row], size: int | None = None) -> Iterator[Scores]:
     """Yield the log-probabilities of rows, a text or a group of choices at a time."""
-    yield from at_once(model.model, scoring(model.model, rows), batch_size)
+    yield from at_once(model.model, scoring(model.model, rows), size)
 
 
 def at_once(
@@ -76,8 +69,6 @@ def tree(rows: Iterable[Row]) -> dict[Ids, list[int]]:
 
 def cheapest_way(group: Group, ways: Sequence[str]) -> str:
     """Return the cheapest of a server's ways for a group; a request counts as `REQUEST` tokens.
-
-    Node by node, the server keeps what choices share; of whole texts it computes every token anew.
 
     >>> few = groups([Row((7, 8, 1, 2), 2)])[0]
     >>> many = groups([Row((*range(90), choice), 90) for choice in range(50)])[0]
@@ -126,11 +117,7 @@ def _by_nodes(server: Server, group: Group, session: Session) -> Scores:
 def continuations(
     model: LanguageModel, tasks: Sequence[Task], rules: Rules, batch_size: int | None = None
 ) -> Iterator[list[Text]]:
-    """Yield the continuations of tasks as the server gives them.
-
-    Where a text ends is decided here, by the same rules as for a model at hand; the server only
-    stops early where it may.
-    """
+    """Yield the continuations of tasks; where a text ends is decided here, not by the server."""
     jobs = (partial(_continue, model, task, rules) for task in tasks)
     yield from at_once(model.model, jobs, batch_size)
 
@@ -155,8 +142,12 @@ def _continue(model: LanguageModel, task: Task, rules: Rules, session: Session) 
                 f"The server at {server.address.url} ended a text without a token and without a "
                 "reason; nothing of it is kept."
             )
-    if task.anchor and not named:
-        _read_anchor(server, text, taken, session)
+    if task.anchor and not named:  # no step has told the anchor's tokens after the model's own
+        steps = range(min(len(task.anchor), text.kept + 1, taken))
+        before = [(*task.ids, *text.ids[:at]) for at in steps]
+        rows = [Row((*ids, task.anchor[at]), len(ids)) for at, ids in enumerate(before)]
+        values = {row: v for job in scoring(server, rows) for row, (v,) in job(session).items()}
+        text.anchor_logprobs = [values[row] for row in rows]
     return [text]
 
 
@@ -182,12 +173,3 @@ def _end(text: Text, token: int | None) -> int:
         text.logprobs.pop()
     text.kept = len(text.ids)
     return 0 if shown else 1
-
-
-def _read_anchor(server: Server, text: Text, taken: int, session: Session) -> None:
-    """Ask for the anchor's tokens after the model's own, where no step has told them."""
-    ids, anchor = text.task.ids, text.task.anchor
-    steps = min(len(anchor), text.kept + 1, taken)
-    rows = [Row((*ids, *text.ids[:at], anchor[at]), len(ids) + at) for at in range(steps)]
-    values = {row: v for job in scoring(server, rows) for row, (v,) in job(session).items()}
-    text.anchor_logprobs = [values[row] for row in rows]

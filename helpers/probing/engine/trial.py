@@ -1,11 +1,8 @@
 """Whether a way of scoring gives what plain batches give, tried once a model on random texts.
 
-That a model has passed is kept in the user's cache: for one model, device, number format, length of
-packs, version of the libraries and state of this code. Where that cannot be kept or read, the
-trial is only made again.
+That a model has passed is kept in the user's cache, by model, device, format, length of packs,
+versions of the libraries and state of this code.
 """
-
-from __future__ import annotations
 
 import contextlib
 import functools
@@ -42,11 +39,7 @@ def tried(
     reference: Callable[[list[Row]], Scores],
     scored: int | None = None,
 ) -> tuple[float | None, str]:
-    """Return how far a way of scoring in packs is from the reference, and why it fails ("": not).
-
-    It is tried on packs so short that they are cut, then on such as are used later, where a kernel
-    that errs only in long packs shows.
-    """
+    """Return how far scores in packs, cut and full, are from the reference, and why they fail."""
     try:
         apart = difference(model, lambda rows: way(rows, SHORT), reference)
         if apart <= check.limit(model):
@@ -66,11 +59,7 @@ def difference(
     reference: Callable[[list[Row]], Scores],
     filling: list[Row] | None = None,
 ) -> float:
-    """Return the largest difference of a log-probability between two ways of scoring.
-
-    Of short rows, with a window that is shorter still; or of rows that fill a pack, which are so
-    many that half precision moves a few by much: there, the difference that 99 % do not exceed.
-    """
+    """Return the largest difference of two ways; in half precision what 99 % do not exceed."""
     rows = sample(model) if filling is None else filling
     with _narrow(model) if filling is None else nullcontext():
         left, right = (
@@ -84,11 +73,7 @@ def difference(
 
 
 def fill(model: LanguageModel, length: int, scored: int | None = None) -> list[Row]:
-    """Return random rows below one beginning that fill a pack of so many tokens, and a bit more.
-
-    By default all tokens of a row are scored, so that each place of the pack is asked and seen,
-    and the rows hold few more tokens than the pack; else so many at its end.
-    """
+    """Return random rows below one beginning, scored in full or at the end, that fill a pack."""
     text = check.texts(model)
     size = max(2, length // BRANCHES)
     if model.max_length is not None:
@@ -134,7 +119,12 @@ def outcome(
     """Return the outcome of a trial: a kept one, or the one that is found, kept if it passed."""
     if not model.weights_sha:  # a model in training, which is another at each step
         return found()[0]
-    file = _file(model, name, length)
+    kernels = torch.backends.cpu.get_cpu_capability()
+    if model.device.type == "cuda":
+        kernels = torch.cuda.get_device_name(model.device)
+    attention = str(model.model.config._attn_implementation)
+    said = (name, str(model.device), kernels, attention, length, _code())
+    file = folder() / f"{caches.key(caches.identity(model), (), *said)}.json"
     with contextlib.suppress(OSError, ValueError):
         return json.loads(file.read_bytes())
     told, passed = found()
@@ -150,15 +140,6 @@ def outcome(
 def folder() -> Path:
     """Return where outcomes are kept."""
     return download.cache("checks")
-
-
-def _file(model: LanguageModel, name: str, length: int) -> Path:
-    kernels = torch.backends.cpu.get_cpu_capability()
-    if model.device.type == "cuda":
-        kernels = torch.cuda.get_device_name(model.device)
-    attention = str(model.model.config._attn_implementation)
-    said = (name, str(model.device), kernels, attention, length, _code())
-    return folder() / f"{caches.key(caches.identity(model), (), *said)}.json"
 
 
 @functools.cache

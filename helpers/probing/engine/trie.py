@@ -1,8 +1,7 @@
 """The tree of token sequences, and which of its nodes go through the model together.
 
-A node is a token after all those before it. Rows that begin alike share nodes, and a model computes
-each node once. A token's probability is read at the node before it, so a node after which no row
-goes on is never forwarded. Of three rows, three nodes are::
+Rows that begin alike share nodes, and a model computes each node once. A token's probability is
+read at the node before it, so a node after which no row goes on is never forwarded::
 
     rows      France Rome Italy     tree    0 France        forwarded
               France Rome Spain             +- 1 Rome       forwarded
@@ -11,21 +10,12 @@ goes on is never forwarded. Of three rows, three nodes are::
                                             +- 4 Bern       forwarded
                                                +- 5 Chur    read at 4
 
-They lie side by side in one sequence, a pack. Each has the position that it has in its own text,
-and a row of the mask lets it see the way from the root to itself and nothing else::
-
-    pack              France  Rome  Bern
-    position               0     1     1
-    sees     France        x
-             Rome          x     x
-             Bern          x           x
-
-A long beginning that many rows share is forwarded alone, and its keys and values are kept; packs
-below it see all of them. A tree that is larger than a pack is cut, and what the rest needs of the
-way to it is forwarded again.
+Nodes lie side by side in one sequence, a pack. Each has the position that it has in its own text,
+and a row of the mask lets it see the way from the root to itself and nothing else: Bern sees France
+and Bern. A long beginning that many rows share is forwarded alone, and its keys and values are
+kept; packs below it see all of them. A tree that is larger than a pack is cut, and what the rest
+needs of the way to it is forwarded again.
 """
-
-from __future__ import annotations
 
 import sys
 from array import array
@@ -234,9 +224,7 @@ def _kept(tree: Trie, length: int, price: float) -> list[int]:
     return reach
 
 
-def _way(
-    parent: Sequence[int], node: int, prefix: int, known: Iterable[int] = frozenset()
-) -> list[int]:
+def _way(parent: Sequence[int], node: int, prefix: int, known: Iterable[int] = ()) -> list[int]:
     """Return the nodes from below `prefix`, or below one that is known, down to `node`."""
     way = []
     while node != prefix and node >= 0 and node not in known:
@@ -255,10 +243,6 @@ def by_source(rows: Iterable[Row]) -> dict[tuple[int, ...], list[Row]]:
 
 def count_tokens(rows: Iterable[Row], length: int = 512) -> dict[str, int]:
     """Return what the forward passes of a decoder would compute for rows, in packs of a length.
-
-    `plain`: tokens of all rows, one by one; `distinct`: after distinct beginnings, without those
-    that end a row; `forwarded`: these and the repeated ancestors of packs; `heads`: next-token
-    distributions that are read.
 
     >>> count_tokens([Row((7, 8, n), 2) for n in range(5)])
     {'plain': 15, 'distinct': 2, 'forwarded': 2, 'heads': 1, 'passes': 1}

@@ -39,17 +39,12 @@ def ask(
     kept = {name: used[name] for name in settings(study) if name in used and name not in SAMPLE}
     kept |= {"prompt_format": lm.prompt_format, "seed": given["seed"]}
     about = {"settings": kept, "version": VERSION, **work}
-    return reading.save(
-        run.folder, answers, about | dict(chosen or answers.attrs.get("chosen", {}))
-    )
+    about |= dict(chosen or answers.attrs.get("chosen", {}))
+    return reading.save(run.folder, answers, about)
 
 
 def panel(dataset: str, n: int, seed: int) -> pd.DataFrame:
-    """Return the panel of a data set.
-
-    Of facts of one's own it takes those that IC-LKE tests: the others give the examples of its
-    lists and the shots of the knowledge base. A subject is asked once. Too few make no panel.
-    """
+    """Return the panel of a data set; of one's own, of the facts that IC-LKE tests, by subject."""
     if dataset == "atlas":
         return datasets.panel(n, seed)
     facts = datasets.load(dataset, seed=seed)

@@ -1,8 +1,4 @@
-"""What the chapters' runs say of the panel's facts: saved beside a run's tables, and found again.
-
-``panel.parquet`` in a run's folder holds the answers; the entry ``panel`` of ``run.json`` says that
-it belongs to this run, how many facts were asked, and how many tokens that took.
-"""
+"""What the chapters' runs say of the panel's facts: saved beside a run, and found again."""
 
 import hashlib
 from collections.abc import Sequence
@@ -39,10 +35,7 @@ def save(folder: Path, answers: pd.DataFrame, about: dict[str, Any]) -> dict[str
 
 
 def candidates(folder: str | Path, dataset: str = "atlas") -> list[str]:
-    """Return the models whose runs may be read: the bundled ones; on other data, those that ran.
-
-    The bundled ones have not read the corpus that counts of one's own come from.
-    """
+    """Return the models whose runs may be read: the bundled ones; on other data, those that ran."""
     if dataset == "atlas":
         return bundled()
     name, table = datasets.source(dataset)["name"], runs.load(folder)
@@ -53,11 +46,7 @@ def candidates(folder: str | Path, dataset: str = "atlas") -> list[str]:
 def found(
     folder: str | Path, models: Sequence[str], seed: int = 0, dataset: str = "atlas"
 ) -> pd.DataFrame:
-    """List the runs of the four chapters that asked the panel, one row a model and chapter.
-
-    A run counts that lies in its own place, ``<model>/<chapter>``, where a chapter puts it by
-    default; what lies elsewhere (benchmarks, repetitions) is not looked at.
-    """
+    """List the runs of the four chapters, each in its usual place, that asked the panel."""
     every, source = runs.load(folder).to_dict("records"), datasets.source(dataset)
     there = {(run["folder"].parent.name, run["folder"].name): run for run in every}
     places = {(slug(model), chapter): model for model in models for chapter in STUDIES}

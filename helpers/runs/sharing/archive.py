@@ -20,10 +20,7 @@ DATE = (1980, 1, 1, 0, 0, 0)  # the first that a zip can hold
 
 
 def pack(shared: Shared, folder: str | Path) -> Path:
-    """Write an archive of runs into a folder and return its path.
-
-    Members are stored as they are: their files are compressed already, and nothing can grow.
-    """
+    """Write an archive of runs into a folder and return its path."""
     path = Path(folder) / f"{file_name(shared.record)}.zip"
     part = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     manifest = shared.record | {"checksum": checksum(shared.record)}
@@ -70,11 +67,7 @@ def read(path: str | Path) -> Shared:
 
 
 def unpack(shared: Shared, folder: Path) -> None:
-    """Write what was verified as runs of a model into a folder, as `helpers.runs.load` finds them.
-
-    >>> import tempfile
-    >>> unpack(Shared({"model": {"name": "m"}, "runs": {}}, {}), Path(tempfile.mkdtemp()))
-    """
+    """Write what was verified as runs of a model into a folder, as `helpers.runs.load` does."""
     for name, run in shared.record["runs"].items():
         place = folder / name
         place.mkdir(parents=True)

@@ -15,12 +15,8 @@ from helpers.runs.sharing.record import file_name
 from helpers.studies import STUDIES, Measure, settings
 
 TEMPLATES = Path(__file__).parent
-ORIGINS = {
-    "bundled": "the book's own models",
-    "hub": "the Hugging Face hub",
-    "folder": "a folder",
-    "server": "a server",
-}
+ORIGINS = {"bundled": "the book's own models", "hub": "the Hugging Face hub"}
+ORIGINS |= {"folder": "a folder", "server": "a server"}
 ALSO = ("prompt_format", "dtype", "seed", "n_bootstrap")  # settings of all studies
 
 
@@ -39,11 +35,7 @@ def write(record: dict[str, Any], folder: str | Path) -> list[Path]:
 
 
 def results(record: dict[str, Any]) -> list[EvalResult]:
-    """Return the measures as the hub's metadata have them; those that are undefined are left out.
-
-    >>> results({"model": {"name": "m"}, "runs": {}})
-    []
-    """
+    """Return the measures as the hub's metadata have them, without those that are undefined."""
     return [
         EvalResult(
             task_type="text-generation",
@@ -77,6 +69,7 @@ def _page(record: dict[str, Any]) -> dict[str, Any]:
     sums = {"weights": model["weights_sha"] or "not known, the model is on a server"}
     sums |= {"settings, tokenizer, code": model["files_sha"]} if model.get("files_sha") else {}
     sums |= {f"answers, {_title(name)}": run["answers"]["sha256"] for name, run in runs.items()}
+    versions = [run["versions"] or {} for run in runs.values()]
     for run in runs.values():
         sums[f"data set {run['dataset']['name']}"] = run["dataset"]["checksum"] or "none"
     return {
@@ -85,7 +78,7 @@ def _page(record: dict[str, Any]) -> dict[str, Any]:
         "studies": [_study(name, runs[name]) for name in STUDIES if name in runs],
         "missing": [_title(name) for name in STUDIES if name not in runs],
         "sums": sums,
-        "versions": sorted({_versions(run) for run in runs.values()}),
+        "versions": sorted({", ".join(map(" ".join, v.items())) for v in versions}),
         "draws": sorted({run["parameters"].get("n_bootstrap", 1000) for run in runs.values()}),
     }
 
@@ -121,10 +114,6 @@ def _study(name: str, run: dict[str, Any]) -> dict[str, Any]:
         "cost": ", ".join(filter(None, costs)),
         "finished": (run["finished"] or "")[:10],
     }
-
-
-def _versions(run: dict[str, Any]) -> str:
-    return ", ".join(f"{name} {number}" for name, number in (run["versions"] or {}).items())
 
 
 def _measured(name: str, run: dict[str, Any]) -> Iterator[tuple[Measure, dict[str, Any]]]:

@@ -1,8 +1,6 @@
 """Plan a measurement from finished runs: how many facts an interval or a difference needs.
 
-The spread of a measure is read from a finished run: each fact's influence, by leaving it out, as
-far as it differs from its relation's mean, since intervals draw facts within relations. What is
-planned is the width that :func:`helpers.stats.bootstrap` gives.
+The spread of a measure is that of each fact's influence within its relation, by leaving it out.
 """
 
 from pathlib import Path
@@ -69,17 +67,9 @@ def plan(
         it is asked once), ``width`` (of its interval, planned), ``paired`` (facts that both models
         were asked, 0 without a second one), ``for_width``, ``for_difference`` (facts needed, in as
         many wordings as are wanted; infinite beyond 100,000).
-
-    Raises
-    ------
-    UserError
-        If a number is not above 0, or nothing can be planned from the runs.
     """
-    for name, value in {
-        "width": width,
-        "difference": abs(difference),
-        "wordings": wordings,
-    }.items():
+    wanted = {"width": width, "difference": abs(difference), "wordings": wordings}
+    for name, value in wanted.items():
         if value is not None and not value > 0:
             raise UserError(f"{name} is {value}: give a number above 0.")
     rows, other = [], {} if beside is None else _tables(beside)
@@ -128,9 +118,8 @@ def _spreads(
     """Return the spread of a measure, that of the difference to another model, and paired facts."""
     columns = list(measure.columns)
     one = facts.dropna(subset=columns)
-    found = spread(
-        one[columns].astype(float), measure.statistic, one.get("stratum", one["relation"])
-    )
+    strata = one.get("stratum", one["relation"])
+    found = spread(one[columns].astype(float), measure.statistic, strata)
     if other is None:
         return found, found._replace(sd=found.sd * np.sqrt(2)), 0
     both = one.merge(other.dropna(subset=columns), on="item", suffixes=("", "_other"))
@@ -147,8 +136,6 @@ def spread(
     values: npt.ArrayLike, statistic: Statistic = mean, strata: npt.ArrayLike | None = None
 ) -> Spread:
     """Return the spread of the jackknife's influences: n - 1 times what leaving a fact out takes.
-
-    A measure that one fact can move by a jump (a median, a count of ranks) is planned badly.
 
     >>> found = spread([1.0, 0.0] * 10)
     >>> round(found.sd, 3), found.n, found.strata
@@ -172,11 +159,7 @@ def spread(
 
 
 def reworded(whole: Spread, half: Spread, asked: int, asked_half: int, wanted: int) -> Spread:
-    r"""Return the spread if each fact were asked in more or fewer wordings, or samples.
-
-    Of r wordings drawn for each fact, the variance of a fact's value is :math:`a + b / r`; two
-    numbers of wordings give both parts, neither below 0. A variance of 1/4 + 1 / r, at r = 4 and 2;
-    at 16 it is 5/16:
+    """Return the spread if each fact were asked in more or fewer wordings, or samples.
 
     >>> found = reworded(Spread(0.5**0.5, 20, 1), Spread(0.75**0.5, 20, 1), 4, 2, 16)
     >>> round(found.sd**2, 6)
@@ -191,8 +174,6 @@ def reworded(whole: Spread, half: Spread, asked: int, asked_half: int, wanted: i
 def reach(found: Spread, n: npt.ArrayLike, shares: tuple[float, float]) -> np.ndarray:
     """Return the standard error with n facts times the sum of Student's quantiles of two shares.
 
-    Half of the facts known, in one relation: 100 facts tell the share to ten points each way.
-
     >>> round(float(reach(Spread(0.5, 20, 1), 100, WIDTH)), 3)
     0.198
     """
@@ -204,8 +185,6 @@ def reach(found: Spread, n: npt.ArrayLike, shares: tuple[float, float]) -> np.nd
 
 def fewest(found: Spread, wanted: float, shares: tuple[float, float]) -> float:
     """Return the fewest facts for which :func:`reach` is at most what is wanted.
-
-    A tenth from bound to bound, and ten points between models that are right on other facts each:
 
     >>> fewest(Spread(0.5, 20, 1), 0.1, WIDTH), fewest(Spread(0.7, 20, 1), 0.1, DIFFERENCE)
     (387.0, 387.0)
@@ -234,11 +213,8 @@ def _halved(name: str, answers: pd.DataFrame) -> tuple[pd.DataFrame | None, int,
     """Return answers to every other wording, or half of the samples, and both numbers of them."""
     if name == "knowledge_base" and "n_choices" in answers:
         n = int(answers["n_choices"].max())
-        again = answers["consistency"].fillna(0) * answers["n_choices"]
-        chance = np.random.default_rng(0)
-        drawn = chance.hypergeometric(
-            again.round().astype(int), n - again.round().astype(int), n // 2
-        )
+        again = (answers["consistency"].fillna(0) * answers["n_choices"]).round().astype(int)
+        drawn = np.random.default_rng(0).hypergeometric(again, n - again, n // 2)
         share = pd.Series(drawn / (n // 2), answers.index).where(answers["consistency"].notna())
         return answers.assign(consistency=share), n, n // 2
     columns = {"multiplicity": ["variation"], "monitor": ["frame", "context_index"]}.get(name, [])

@@ -19,14 +19,8 @@ from helpers.runs import store
 from helpers.studies import STUDIES, fitting
 
 FORMAT = 1  # of archives: raise it with every change that older versions cannot read
-SAME = (
-    "revision",
-    "weights_sha",
-    "files_sha",
-    "architecture",
-    "kind",
-    "n_parameters",
-)  # in all of its runs
+# In all of its runs.
+SAME = ("revision", "weights_sha", "files_sha", "architecture", "kind", "n_parameters")
 ASKED = ("prompt_format", "dtype", "quantization")
 KEPT = ("seed", "versions", "commit", "device", "seconds", "peak_memory_mib", "finished")
 DATASET = ("title", "version", "licence", "checksum", "rows")
@@ -54,7 +48,11 @@ def describe(folder: str | Path) -> Shared:
                 "give the folder of one."
             )
         file = f"{name}/answers.parquet"
-        files[file] = _written(store.answers(place))
+        stream = io.BytesIO()  # the same bytes whenever it is written
+        told = pa.Table.from_pandas(store.answers(place), preserve_index=False)
+        written = {"compression": "zstd", "write_page_checksum": True}
+        pq.write_table(told.replace_schema_metadata(), stream, **written)
+        files[file] = stream.getvalue()
         answers = table(files[file], file)
         told = store.parameters(manifest)
         given = {k: _public(v) for k, v in told.items() if k not in PLACES}
@@ -98,11 +96,7 @@ def facts(name: str, given: dict[str, Any], answers: pd.DataFrame) -> pd.DataFra
 
 
 def file_name(record: dict[str, Any]) -> str:
-    """Return what the files that are made of a record are called, without an ending.
-
-    >>> file_name({"model": {"name": "org/model-a"}})
-    'org--model-a'
-    """
+    """Return what the files that are made of a record are called, without an ending."""
     name = record["model"]["name"].replace("/", "--")
     return re.sub(r"[^A-Za-z0-9._-]", "_", name).lstrip(".") or "model"
 
@@ -141,11 +135,7 @@ def _manifest(folder: Path) -> dict[str, Any]:
 
 
 def _model(described: dict[str, Any]) -> dict[str, Any]:
-    """Return what all runs of one model say of it, without the folder or the server that it is in.
-
-    >>> _model({"name": "/home/ann/tiny", "weights_sha": "ab"})["name"]
-    'tiny'
-    """
+    """Return what all runs of one model say of it, without the folder or server that it is in."""
     name = described["name"]
     if "server" in described:
         origin, name = "server", _public(address.parse(name).model)
@@ -182,22 +172,7 @@ def _public(value: Any) -> Any:
 
 
 def _last(path: str) -> str:
-    """Return the last part of a path of whichever system; of a snapshot on the hub, its name.
-
-    >>> _last("models/tiny/"), _last("hub/models--org--tiny/snapshots/1a2b")
-    ('tiny', 'org/tiny')
-    """
+    """Return the last part of a path of whichever system; of a snapshot on the hub, its name."""
     if hub := re.search(r"models--([^/\\]+)[/\\]snapshots", path):
         return hub[1].replace("--", "/")
     return PureWindowsPath(path).name
-
-
-def _written(answers: pd.DataFrame) -> bytes:
-    """Return a table as the bytes of a Parquet file, the same whenever and wherever it is written.
-
-    What pandas notes of a table, such as the file that its questions came from, is left out.
-    """
-    stream = io.BytesIO()
-    found = pa.Table.from_pandas(answers, preserve_index=False).replace_schema_metadata()
-    pq.write_table(found, stream, compression="zstd", write_page_checksum=True)
-    return stream.getvalue()

@@ -1,15 +1,12 @@
 """Check an archive of runs: its form, its files, its settings, and each measure computed again.
 
-A check shows that the measures follow from the answers, and of the atlas that the answers are of
-the questions that the settings name, each held against what is right. It cannot show that they are
-the answers of that model.
+Measures must follow from the answers, and the atlas's answers fit the questions that the settings
+name. That they are the answers of that model cannot be shown.
 """
 
 import hashlib
 import json
 import math
-from collections.abc import Mapping
-from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -57,7 +54,8 @@ def _form(shared: Shared) -> None:
     found = shared.record.get("format") if isinstance(shared.record, dict) else None
     if found != FORMAT and isinstance(found, int):
         raise UserError(f"it is of format {found}, and this version of the package reads {FORMAT}")
-    wrong = jsonschema.exceptions.best_match(_validator().iter_errors(shared.record))
+    schema = jsonschema.Draft202012Validator(json.loads(SCHEMA.read_text(encoding="utf-8")))
+    wrong = jsonschema.exceptions.best_match(schema.iter_errors(shared.record))
     if wrong:
         place = "/".join(map(str, wrong.absolute_path)) or "its top"
         said = wrong.message if len(wrong.message) < 160 else f"{wrong.message[:160]}…"
@@ -115,17 +113,15 @@ def _compare(
         raise UserError(f"its measures are not the study's, which are {', '.join(names)}")
     for name, told, each in zip(names, reported, found):
         for key in each:
-            if key not in skipped and not _same(told[key], each[key]):
+            one, other = told[key], each[key]
+            same = one == other
+            if isinstance(one, float | int) and isinstance(other, float | int):
+                same = math.isclose(one, other, rel_tol=CLOSE, abs_tol=CLOSE)
+            if key not in skipped and not same:
                 raise UserError(
-                    f"{name} is reported with {key} {_figure(told[key])}, "
-                    f"and its answers give {_figure(each[key])}"
+                    f"{name} is reported with {key} {_figure(one)}, "
+                    f"and its answers give {_figure(other)}"
                 )
-
-
-def _same(one: object, other: object) -> bool:
-    if isinstance(one, float | int) and isinstance(other, float | int):
-        return math.isclose(one, other, rel_tol=CLOSE, abs_tol=CLOSE)
-    return one == other
 
 
 def _figure(value: object) -> str:
@@ -134,14 +130,8 @@ def _figure(value: object) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
-def _settings(
-    name: str, run: Mapping[str, Any], model: Mapping[str, Any], answers: pd.DataFrame
-) -> None:
-    """Refuse settings that ask for less than is answered, or draw others, or count others right.
-
-    Where a data set has fewer facts than were asked for, the answers hold fewer. Only the atlas,
-    which is at hand, can be drawn from again.
-    """
+def _settings(name: str, run: dict[str, Any], model: dict[str, Any], answers: pd.DataFrame) -> None:
+    """Refuse settings that ask for less than is answered, or draw others, or count others right."""
     study, given = STUDIES[name], run["parameters"]
     if not hasattr(study, "sizes"):
         return
@@ -174,8 +164,3 @@ def _right(name: str, answers: pd.DataFrame) -> set[tuple[str, str]]:
     found = answers[answers["correct"].astype(bool) | (name == "monitor")]
     texts = found["text" if name == "multiplicity" else "continuation"].str.strip()
     return {*zip(found["item"], texts), *((i, "") for i in {*answers["item"]} - {*found["item"]})}
-
-
-@cache
-def _validator() -> jsonschema.Draft202012Validator:
-    return jsonschema.Draft202012Validator(json.loads(SCHEMA.read_text(encoding="utf-8")))
