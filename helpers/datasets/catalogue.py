@@ -78,6 +78,11 @@ def frames(name: str | Path, relations: Sequence[str] | None = None) -> pd.DataF
         published, and one frame each of the other kinds; other files may have questions only, and
         T-REx-MC and Nobel have none.
 
+    Raises
+    ------
+    UserError
+        As in `load`.
+
     Examples
     --------
     >>> frames("atlas", relations=["P17"]).query("kind == 'qa' and frame == 0")["template"].item()

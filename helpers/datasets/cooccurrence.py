@@ -47,6 +47,11 @@ def cooccurrences(
     Series
         Counts of at least 0 named ``exposure``, indexed as `facts`.
 
+    Raises
+    ------
+    UserError
+        If a column is missing, `by` is another word, or a name holds no letter or digit.
+
     Examples
     --------
     >>> facts = pd.DataFrame({"subject": ["Lyon", "Nice"], "object": "France"})
@@ -83,6 +88,11 @@ def documents(*paths: str | Path, key: str = "text") -> Iterator[str]:
     ------
     str
         A document; empty ones are left out.
+
+    Raises
+    ------
+    UserError
+        If there is no such file, it is of another kind or damaged, or a line lacks its text.
     """
     for path in map(Path, paths):
         files = sorted(file for file in path.rglob("*") if _kind(file)) if path.is_dir() else [path]

@@ -37,6 +37,12 @@ def write(
     Path
         The folder: the `dataset` of a study, `load`, a command or a chapter.
 
+    Raises
+    ------
+    UserError
+        If a column or a question is missing, a cell or a template is malformed, or the folder
+        holds other data or cannot be written.
+
     Examples
     --------
     >>> import tempfile

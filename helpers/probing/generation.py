@@ -54,6 +54,12 @@ def generate(
     DataFrame
         The prompts (columns and index kept) with `text`, `tokens` (list of str), `logprobs` (list
         of float, one a token), `read` and, with anchors, `anchor_logprobs` (one a token of it).
+
+    Raises
+    ------
+    UserError
+        Where the column `prompt` is missing, anchors do not match prompts, or prompt and new
+        tokens are longer than the model's context.
     """
     if isinstance(prompts, str):
         raise UserError("The prompts are one text: give a list, such as [prompt].")
@@ -109,6 +115,11 @@ def score_and_generate(
     DataFrame
         What `score` returns, with `text` (str) and `anchor_logprobs` (list of float); these are
         missing where the prompt is not continued.
+
+    Raises
+    ------
+    UserError
+        As `score` and `generate`.
     """
     probes, rows = scoring.prepared(model, probes)
     scoring.check_lengths(model, probes, rows)

@@ -111,6 +111,12 @@ def score_sentences(
         the perplexity), not numbers where no token is scored; `logprobs` and `tokens` (lists);
         `unscored` (the first token where it is not scored, else "").
 
+    Raises
+    ------
+    UserError
+        Where a text is empty, no string, or longer than the model's context, or a probability is
+        not a number.
+
     Examples
     --------
     >>> from helpers import models

@@ -54,6 +54,11 @@ def questions(
         Probes, one option each, which is correct; variants are named ``qa0``, ``qa0+right``,
         ``qa0+wrong2``, ``qa0+unrelated2``, ``wp3``.
 
+    Raises
+    ------
+    UserError
+        For an unknown kind or context, or a relation that has no frames of the kind.
+
     Examples
     --------
     >>> facts = pd.DataFrame({"fact": ["P17-1"], "relation": ["P17"], "subject": ["Lyon"],
@@ -104,6 +109,11 @@ def monitor(facts: pd.DataFrame, frames: pd.DataFrame, n_frames: int = 7) -> pd.
     DataFrame
         Probes of kind ``qa``, one option each.
 
+    Raises
+    ------
+    UserError
+        For a relation without question frames, or a fact without distractors.
+
     Examples
     --------
     >>> facts = pd.DataFrame({"fact": ["P17-1"], "relation": ["P17"], "subject": ["Lyon"],
@@ -152,6 +162,11 @@ def fact_checks(
     -------
     DataFrame
         Probes with two options, ``" True"`` (0) and ``" False"`` (1).
+
+    Raises
+    ------
+    UserError
+        For a relation without fact-checking frames, or a fact without distractors.
 
     Examples
     --------

@@ -59,6 +59,11 @@ def start(chapter: str, parameters: dict[str, Any], folder: str | Path = "") -> 
     -------
     Run
         ``run.cache``, beside the chapters' folders, is shared by all chapters of one model.
+
+    Raises
+    ------
+    UserError
+        If the folder cannot be made or written to.
     """
     of = slug(parameters["model"]) if "model" in parameters else SYNTHESIS
     path = Path(folder) if folder else RUNS / of / chapter
@@ -122,6 +127,11 @@ def save(
     -------
     Path
         The run's folder; ``load`` leaves out that of a synthesis.
+
+    Raises
+    ------
+    UserError
+        If a file cannot be written, or a run that was read has lost its metrics.
     """
     told = {"chapter": run.chapter, "parameters": run.parameters}
     told["seed"] = run.parameters.get("seed")

@@ -28,6 +28,11 @@ def correlation(x: npt.ArrayLike, y: npt.ArrayLike, method: str = "pearson") -> 
         r in [-1, 1]; not a number for fewer than two pairs or a column that is constant but for
         rounding, bounds not numbers for fewer than four pairs.
 
+    Raises
+    ------
+    UserError
+        For another method or columns of different lengths.
+
     Examples
     --------
     >>> found = correlation([1, 2, 3, 4], [2, 1, 4, 3])

@@ -56,6 +56,11 @@ def intervals(
         a group where the figure is not a number is left out). Without any facts those two rows
         stand alone, with n = 0 and no numbers. A mean of zeros or ones alone has Wilson's interval.
 
+    Raises
+    ------
+    UserError
+        If the table lacks a column.
+
     Examples
     --------
     >>> from helpers.stats import mean

@@ -47,6 +47,11 @@ def paired_difference(
         resamples are alike, but for shares of twenty zeros and ones or more: these have Newcombe's
         interval (1998), of the share that the first alone has less that of the second alone.
 
+    Raises
+    ------
+    UserError
+        If the shapes differ.
+
     Examples
     --------
     >>> found = paired_difference([1, 1, 1, 0], [0, 0, 1, 0], n_resamples=99)

@@ -58,6 +58,11 @@ def rank_test(
     RankTest
         rho in [-1, 1]; rho and p not numbers for fewer than two pairs or a constant column.
 
+    Raises
+    ------
+    UserError
+        For columns of different lengths.
+
     Examples
     --------
     Of the 24 pairings of four ranks, one gives rho = 1 and one gives rho = -1:

@@ -99,6 +99,11 @@ def bootstrap(
         fewer than twenty rows give an interval of width zero, or more give resamples that are all
         alike: then a share of twenty rows or more has the bounds of :func:`wilson`.
 
+    Raises
+    ------
+    UserError
+        If fewer than one resample is asked for.
+
     Examples
     --------
     >>> bootstrap([1.0, 1.0, 1.0])
@@ -196,6 +201,11 @@ def wilson(successes: float, n: float) -> Interval:
     -------
     Interval
         Within [0, 1]; not numbers if n is 0.
+
+    Raises
+    ------
+    UserError
+        If there are more successes than trials, or fewer than 0.
 
     Examples
     --------

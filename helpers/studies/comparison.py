@@ -37,6 +37,11 @@ def compare(
         ``better`` names the better model, "" if the interval holds 0, if there is none, or if
         neither side is better.
 
+    Raises
+    ------
+    UserError
+        If there is only one model, a table lacks a column, or two models share no fact.
+
     Examples
     --------
     >>> from helpers.studies import latent_knowledge

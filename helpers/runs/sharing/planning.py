@@ -67,6 +67,11 @@ def plan(
         it is asked once), ``width`` (of its interval, planned), ``paired`` (facts that both models
         were asked, 0 without a second one), ``for_width``, ``for_difference`` (facts needed, in as
         many wordings as are wanted; infinite beyond 100,000).
+
+    Raises
+    ------
+    UserError
+        If a number is not above 0, or nothing can be planned from the runs.
     """
     wanted = {"width": width, "difference": abs(difference), "wordings": wordings}
     for name, value in wanted.items():
