@@ -1,8 +1,6 @@
 """The directive ``api``: what chapters and users call, with its docstring, module by module.
 
-A function or class is called from outside if its docstring has sections (Parameters, Returns,
-Attributes): all else in the package has one to three lines for those who change it. What is added
-to the package later is on the page at the next build.
+A function or class is called from outside if its docstring has sections (Parameters, Returns, ...).
 """
 
 import inspect

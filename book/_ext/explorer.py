@@ -1,7 +1,4 @@
-"""Load the explorer of published models in the pages that hold one.
-
-The libraries that draw it lie in ``_extra/vega``; its script fetches them when it comes near.
-"""
+"""Load the explorer of published models in the pages that hold one."""
 
 import apart
 from sphinx.application import Sphinx

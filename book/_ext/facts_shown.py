@@ -33,11 +33,10 @@ class FrontFact(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """Return the form."""
         try:
-            return [
-                nodes.raw("", live.form(live.answered("front", self.arguments[0])), format="html")
-            ]
+            case = live.answered("front", self.arguments[0])
         except UserError as error:
             raise self.error(str(error)) from error
+        return [nodes.raw("", live.form(case), format="html")]
 
 
 class OneFact(SphinxDirective):
@@ -83,15 +82,18 @@ class ChapterFigure(SphinxDirective):
         if found is None:
             return []
         data, alt = found
-        file = Path(self.env.srcdir) / STILLS / f"{hashlib.sha256(data).hexdigest()[:16]}.png"
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_bytes(data)
         caption = nodes.caption()
         caption += self.parse_inline("\n".join(self.content))[0]
-        alt = self.options.get("alt", alt)
-        width = self.options.get("width", "100%")
-        image = nodes.image(uri=f"/{STILLS}/{file.name}", alt=alt, width=width)
-        return [nodes.figure("", image, caption)]
+        shown = image(self, data, **{"alt": alt, "width": "100%"} | self.options)
+        return [nodes.figure("", shown, caption)]
+
+
+def image(directive: SphinxDirective, data: bytes, **options: str) -> nodes.image:
+    """Store a picture beside the book, and return what shows it."""
+    file = Path(directive.env.srcdir) / STILLS / f"{hashlib.sha256(data).hexdigest()[:16]}.png"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(data)
+    return nodes.image(uri=f"/{STILLS}/{file.name}", **options)
 
 
 def figure(path: Path, name: str) -> tuple[bytes, str] | None:

@@ -1,8 +1,4 @@
-"""The directive ``layers``: the packages as boxes, drawn from the contract of its imports.
-
-Names and order come from ``.importlinter``, which the linter checks against the code; what a
-package is for is the first sentence of its docstring.
-"""
+"""The directive ``layers``: the packages as boxes, drawn from the contract of its imports."""
 
 import ast
 import configparser

@@ -1,12 +1,8 @@
 """Make the rendered pages light, and mend what the theme and libraries leave wrong in them.
 
-No page gets the scripts of sphinx-thebe, which jupyter-book sets up in every book. This one has no
-cells that run in the page, and Sphinx writes an inline script of that kind twice, which then fails.
-The search page gets one that keeps LaTeX out of what it quotes. After the pages are written
-
-- the theme's icons come from its fonts alone, not from 1.5 MB of JavaScript as well;
-- no line ends before a percent sign or within an interval;
-- figures are stored with a palette, which takes a third of the room.
+No page gets the scripts of sphinx-thebe: no cells run here, and Sphinx writes its inline one twice,
+which then fails. Icons come from the theme's fonts alone, not from 1.5 MB of JavaScript as well; no
+line ends before a percent sign or within an interval; figures are stored with a palette.
 """
 
 import re

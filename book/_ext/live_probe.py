@@ -1,15 +1,12 @@
 """The directive ``live-probe``: a place in which the reader asks a bundled model, in the page.
 
-It names one case or several of ``live.json``, and begins with the first. It writes that one's
-figure, which stays where no script runs, and the tag on which ``_static/live/page.js`` builds the
-form. The bundle with the model is made from the weights each
-time the book is rendered; it is no part of any page until the reader asks for it.
+It names cases of ``live.json``, and writes the figure of the first, which stays without scripts.
 """
 
-import hashlib
 from pathlib import Path
 
 import apart
+import facts_shown
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
@@ -19,7 +16,6 @@ from helpers import UserError
 
 FOLDER = "live"  # within _static
 FILES = ("live.css", "client.js", "prompts.js", "page.js")  # of the page; others are in the bundle
-STILLS = "_build/live"  # figures, seen from the book's folder
 TAG, USED = '<div class="live-probe"', "live-probe"
 
 
@@ -36,12 +32,8 @@ class LiveProbe(SphinxDirective):
         except UserError as error:
             raise self.error(str(error)) from error
         still, drawn = cases[0], live.bars(cases[0]["bars"])
-        name = f"{hashlib.sha256(drawn).hexdigest()[:16]}.png"
-        folder = Path(self.env.srcdir) / STILLS
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_bytes(drawn)
         self.env.metadata[self.env.docname][USED] = "yes"
-        image = nodes.image(uri=f"/{STILLS}/{name}", alt=still["alt"], width="60%")
+        image = facts_shown.image(self, drawn, alt=still["alt"], width="60%")
         figure = nodes.figure("", image, nodes.caption("", still["caption"]))
         tags = [nodes.raw("", text, format="html") for text in (live.opening(cases), "</div>")]
         return [tags[0], figure, tags[1]]

@@ -21,11 +21,7 @@ FEWER = (
 
 
 def sentences(book: Path, lines: list[str]) -> list[tuple[str, str, str]]:
-    """Return chapter, decision and sentence of each finding that the book has.
-
-    A line is ``chapter: claim``, or ``chapter: claim, claim`` for the first of several that is
-    there. What a chapter has not found, or a book without that chapter, is left out.
-    """
+    """Return chapter, decision and sentence of each finding that the book has."""
     found = []
     for line in filter(str.strip, lines):
         chapter, _, names = line.partition(":")

@@ -1,7 +1,6 @@
-"""Let pages refer to parts of a chapter that this book lacks.
+"""Let pages refer to parts of a chapter that this book lacks: a chapter or figure that has not run.
 
-A chapter may not have run, or its run may have no figure of some kind. A reference to something
-that the chapter's template has becomes plain text then; any other unknown label is still an error.
+A reference to what the chapter's template has becomes plain text; other unknown labels are errors.
 """
 
 import json

@@ -1,8 +1,6 @@
 """Let the book be rendered as one page too, which is then printed.
 
-Sphinx looks up how a node is written by the builder's name first, here ``singlehtml``, and by its
-format only if nothing at all is known under that name. One extension that registers its nodes for
-``singlehtml`` thus hides those of all others, which know ``html`` alone.
+One extension that registers nodes for ``singlehtml`` hides those of all that know ``html`` alone.
 """
 
 from sphinx.application import Sphinx

@@ -1,8 +1,4 @@
-"""What a page tells of itself: to those who share a link to it, and on the front page to all.
-
-Each page gets a description, its first paragraph, and a picture. ``byline`` says who wrote the
-book, its version and its date, as ``CITATION.cff`` and git have them.
-"""
+"""What a page tells of itself: to those who share a link to it, and on the front page to all."""
 
 import subprocess
 from html import escape

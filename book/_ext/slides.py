@@ -1,7 +1,4 @@
-"""The directive ``slides``: links to the chapters' slides, which are written beside the pages.
-
-The book as one page has none: it is printed.
-"""
+"""The directive ``slides``: links to the chapters' slides, which are written beside the pages."""
 
 from pathlib import Path
 

@@ -1,8 +1,4 @@
-"""The directive ``weeks``: the plan of the course, computed from the chapters' exercises.
-
-Each week has links to its exercises, which are written beside the pages, and to Colab and Binder.
-The book as one page has none: it is printed.
-"""
+"""The directive ``weeks``: the plan of the course, computed from the chapters' exercises."""
 
 from pathlib import Path
 

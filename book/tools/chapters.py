@@ -39,11 +39,7 @@ def run(
     runs: Path = RUNS,
     templates: Path = TEMPLATES,
 ) -> Path:
-    """Execute a chapter on a model and return its folder, ``<runs>/<model-slug>/<chapter>``.
-
-    One that declares no ``model`` goes to ``<runs>/synthesis``. The notebook is there as
-    ``notebook.ipynb`` once all is done; if a cell fails, as ``failed.ipynb``, with the traceback.
-    """
+    """Execute a chapter on a model and return its folder, ``<runs>/<model-slug>/<chapter>``."""
     template = templates / f"{chapter}.ipynb"
     words = tuple(words)
     given = settings.read(template, words)
@@ -126,10 +122,7 @@ class _Progress(logging.Handler):
 
 
 def _failure(error: Exception, template: Path, failed: Path) -> str:
-    """Return where and why a notebook stopped: 'in cell 7: sentence'.
-
-    A mistake of the code also names the line, as in 'in cell 7 (`x = y[3]`): IndexError: ...'.
-    """
+    """Return where and why a notebook stopped: 'in cell 7: sentence'."""
     line = None
     if isinstance(error, PapermillExecutionError):
         source, reason = error.source, error.evalue

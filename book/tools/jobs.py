@@ -1,9 +1,7 @@
 """The runs that a book or a sweep needs, and whether each is there and current.
 
 A run is current if its ``run.json`` says (``made_from``) that it was made from what it would be
-made from now: its settings, its notebook, the package, the chapters' code, and the model's and the
-facts' own files. How it was started does not matter, nor where its folder has been moved to, nor
-the times of files. Answers are cached apart from this: a run that is made again asks little.
+made from now: settings, notebook, package, the chapters' code, and the model's and facts' files.
 """
 
 import functools
@@ -65,11 +63,7 @@ class Job:
 
 
 def kind(chapter: str, templates: Path = TEMPLATES) -> str:
-    """Return what a chapter's parameters say that it is: it runs once, or on a model, or on all.
-
-    A synthesis declares no ``model``: it reads finished runs, or published tables. A single one
-    declares ``models`` and compares them itself, on the book's model; a measure runs on all.
-    """
+    """Return what a chapter's parameters say that it is: it runs once, or on a model, or on all."""
     declared = settings.declared(templates / f"{chapter}.ipynb")
     if "model" not in declared:
         return "synthesis"
@@ -92,8 +86,7 @@ def plan(
 ) -> list[Job]:
     """Return the runs of chapters on the models of a grid, those that ask models first.
 
-    The chapters of the book's model are executed; the other models are measured, without a
-    notebook, on the same facts, each in its own prompt format. `alike` executes them too.
+    The book's model is executed; the others are measured without a notebook, unless `alike`.
     """
     kinds = {chapter: kind(chapter) for chapter in chapters}
     given, found = list(given), []
@@ -202,10 +195,7 @@ def files(*places: Path) -> set[Path]:
 
 
 def digest(paths: Iterable[Path], top: Path | None = None) -> str:
-    """Return a hash of the content and the names of files, in whatever order they are given.
-
-    Names are those below `top`, where it is given; then moving all of it changes nothing.
-    """
+    """Return a hash of files' content and names, below `top` where given, in whatever order."""
     # Below `top` a link counts by its own name: what it leads to may lie elsewhere.
     found = sorted({path.absolute() if top else path.resolve() for path in paths})
     name = shown if top is None else (lambda file: file.relative_to(top.absolute()))

@@ -64,10 +64,7 @@ class Bundle:
 
 @cache
 def facts() -> pd.DataFrame:
-    """Return the atlas with what the model read of it, each relation in an order drawn by lot.
-
-    A list takes its examples in this order.
-    """
+    """Return the atlas with what the model read of it, each relation in an order drawn by lot."""
     table = datasets.load("atlas").join(datasets.training(MODEL), on="fact")
     return lists.draw(table, n=len(table), seed=0)
 
@@ -162,11 +159,7 @@ def bars(rows: Sequence[Mapping[str, Any]]) -> bytes:
 
 
 def drawn(table: pd.DataFrame) -> Any:
-    """Draw the probability of each object as a bar with its value, the likeliest on top.
-
-    The probabilities of one prompt are no sample, so there are no intervals to draw. A column
-    `before` holds those of another prompt, drawn as hollow bars.
-    """
+    """Draw the probability of each object as a bar with its value, the likeliest on top."""
     from matplotlib import pyplot as plt
     from matplotlib.ticker import PercentFormatter
 

@@ -11,11 +11,7 @@ from helpers.runs import measuring
 
 
 def values(template: Path, words: Sequence[str]) -> dict[str, Any]:
-    """Return the settings of a run: the chapter's, and what the study takes of the words.
-
-    What the chapter alone takes keeps its default, so that a run is never said to have done more
-    than it did. Words for other chapters are passed over.
-    """
+    """Return the settings of a run: the chapter's, and what the study takes of the words."""
     taken = measuring.declared(template.stem)
     given = settings.read(template, settings.fitting(template, words))
     own = {name: value for name, value in given.items() if name in taken}

@@ -45,12 +45,7 @@ def repository() -> str:
 
 
 def place(model: str, top: Path, why: Mapping[str, str] | None = None) -> list[Path]:
-    """Put a model's executed chapters into ``book/chapters``, and a page in place of each other.
-
-    Beside them go their findings and manifests, and the table of what their runs took. The
-    exercises' solutions are left out if the settings say so: not even the pages' sources, which are
-    published too, have them then.
-    """
+    """Put a model's executed chapters into ``book/chapters``, and a page in place of each other."""
     folder, why = top.resolve() / slug(model), dict(why or {})
     ready, beside, found = {}, [], {}
     for name in chapters():
@@ -66,7 +61,9 @@ def place(model: str, top: Path, why: Mapping[str, str] | None = None) -> list[P
             ready[name] = _stand_in(name, str(error))
     if hides_solutions():
         for notebook in ready.values():
-            _without_solutions(notebook)
+            for cell in notebook.cells:
+                if cell.cell_type == "markdown":
+                    cell.source = SOLUTION.sub("", cell.source)
     target = BOOK / "chapters"
     target.mkdir(exist_ok=True)
     for old in (*target.glob("*.ipynb"), *target.glob("*/*.json")):
@@ -107,13 +104,6 @@ def hides_solutions() -> bool:
     """Tell whether the book's settings leave out the solutions."""
     settings = yaml.safe_load(CONFIG.read_text(encoding="utf-8"))
     return bool(settings["sphinx"]["config"].get("hide_solutions"))
-
-
-def _without_solutions(notebook: nbformat.NotebookNode) -> None:
-    """Take the solutions of exercises out of a notebook."""
-    for cell in notebook.cells:
-        if cell.cell_type == "markdown":
-            cell.source = SOLUTION.sub("", cell.source)
 
 
 def _read(path: Path, chapter: str, model: str) -> nbformat.NotebookNode:
@@ -165,10 +155,7 @@ def _succeeded(cell: nbformat.NotebookNode) -> bool:
 
 
 def render(log: Path) -> Path:
-    """Render what is placed in the book, warnings being errors; return the first page.
-
-    Where nothing has changed since the last time, the pages stay as they are.
-    """
+    """Render what is placed in the book, warnings being errors; return the first page."""
     made, now = HTML.with_name(".made_from"), jobs.digest(sources())
     if made.is_file() and made.read_text() == now:
         return HTML

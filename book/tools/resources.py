@@ -1,7 +1,6 @@
 """What a chapter on a model asks of a cluster: a table that users edit, and the model's size.
 
-The table is a file like ``notebooks/profiles/slurm/resources.yaml``: sizes of models with the
-GPUs, processors and memory that each needs, and the minutes of every chapter at each size.
+The table is a file like ``notebooks/profiles/slurm/resources.yaml``.
 """
 
 from functools import cache
@@ -50,10 +49,7 @@ def need(table: dict[str, Any], chapter: str, billions: float | None) -> dict[st
 
 @cache
 def billions(model: str) -> float | None:
-    """Return a model's parameters in billions, from the headers of its weights; None: not known.
-
-    A model on the hub is not fetched for it; no model has none.
-    """
+    """Return a model's parameters in billions, from the headers of its weights; None: not known."""
     if not model:
         return 0.0
     from helpers.models import placement  # torch: only where there is a table

@@ -29,10 +29,7 @@ THREADS = ("OMP", "GOTO", "OPENBLAS", "MKL", "NUMEXPR")  # <name>_NUM_THREADS of
 def make(
     jobs: Sequence[Job], runs: Path, cores: int | None = None, profile: Path | None = None
 ) -> pd.DataFrame:
-    """Make what is missing or out of date, and say what came of it; failures stop no other run.
-
-    Chapters that read the runs of the others come last.
-    """
+    """Make what is missing or out of date, and say what came of it; failures stop no other run."""
     last = [job for job in jobs if planned.reads_runs(job)]
     table = _make([job for job in jobs if job not in last], runs, cores, profile)
     idle = [] if planned.finished(runs) else [job for job in last if planned.needs_runs(job)]
@@ -86,10 +83,7 @@ def command(job: Job, runs: Path) -> list[str]:
 
 
 def _here(jobs: Sequence[Job], runs: Path, cores: int) -> None:
-    """Make runs on this machine, and say how far it is.
-
-    Two run side by side and share the cores; a model that may be large has them alone.
-    """
+    """Make runs on this machine, and say how far it is."""
     ordered = sorted(jobs, key=planned.priority, reverse=True)
     small = [job for job in ordered if not job.model or job.model in checkpoints.bundled()]
     large = [job for job in ordered if job not in small]

@@ -12,11 +12,8 @@ from helpers.cli import FIXED, read_settings
 
 
 def declared(template: Path) -> dict[str, Any]:
-    """Return the parameters that a chapter declares, with their defaults.
-
-    They are the assignments of the cell tagged ``parameters``. (``papermill.inspect_notebook``
-    tells them too, but drops a parameter whose comment holds a quotation mark.)
-    """
+    """Return the parameters that a chapter declares, with their defaults."""
+    # `papermill.inspect_notebook` drops a parameter whose comment holds a quotation mark.
     if not template.is_file():
         known = ", ".join(sorted(path.stem for path in template.parent.glob("*.ipynb")))
         raise UserError(f"There is no chapter '{template.stem}': choose from {known or 'none'}.")

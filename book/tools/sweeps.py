@@ -15,10 +15,7 @@ PROFILES = ROOT / "notebooks" / "profiles"
 
 
 def plan(models: Sequence[str], chapters: Sequence[str], given: Sequence[str]) -> list[Job]:
-    """Return the runs of a sweep, whose chapters and settings are in order.
-
-    A model that cannot be found is no mistake here: its runs will fail and say so.
-    """
+    """Return the runs of a sweep, whose chapters and settings are in order."""
     if not models:
         raise UserError('A sweep needs models: name them, as in MODELS="atlas-s atlas-m".')
     names = list(chapters) or [n for n in render.chapters() if jobs.kind(n) != "single"]

@@ -178,10 +178,7 @@ def notes(exercise: Exercise) -> str:
 
 
 def solution(exercise: Exercise, begin: str, end: str) -> str:
-    """Return the solution, with marks around all that a student has to write.
-
-    What stands beside the functions that are asked for is moved into them.
-    """
+    """Return the solution, with marks around all that a student has to write."""
     code, asked = exercise.solution, exercise.functions()
     names = {function.name for function in asked}
     beside = [

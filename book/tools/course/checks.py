@@ -43,11 +43,7 @@ def run(solution: str, test: str, label: str) -> Exception | None:
 
 
 def stub(exercise: Exercise, body: str = TO_WRITE) -> str:
-    """Return what a student begins with: imports, signatures and docstrings of the solution.
-
-    Only the functions that the test names are left; what helps them is for the student to find.
-    The title serves a function that has no docstring.
-    """
+    """Return what a student begins with: imports, signatures and docstrings of the solution."""
     functions = [_emptied(node, body, exercise.title) for node in exercise.functions()]
     parts = [imports(ast.parse(exercise.solution).body), *functions]
     return "\n\n\n".join(part for part in parts if part) + "\n"

@@ -1,8 +1,6 @@
 """Write what students download: a notebook a week, and a zip of it with all that it needs.
 
-In the zip the parts of `helpers` that exercises import lie beside a notebook that needs them, with
-their tables, so that nothing has to be installed but NumPy, pandas, SciPy and statsmodels. On Colab
-and Binder the notebooks open from the repository, which therefore keeps a copy of them.
+Colab and Binder open the notebooks from the repository, which therefore keeps a copy of them.
 """
 
 import io

@@ -1,11 +1,9 @@
 """Read the exercises of a chapter, and their solutions, from the directives in its notebook.
 
-The chapter holds the master copy. An exercise begins with a line in italics, "Difficulty 2 of 3, 10
-minutes, code."; one in code ends with a block of Python, the test that the reader runs, and its
-solution holds one block that defines what the test asks for. What the hidden tests draw is beside
-the chapters, in ``hidden/<chapter>.py``: for an exercise ``ex-name`` a function ``ex_name(random)``
-that returns arguments for the functions that are to be written. What is done on paper has its
-numbers in ``hidden/paper.yaml``. A question in words after a function is worth a point more.
+An exercise begins with a line in italics, "Difficulty 2 of 3, 10 minutes, code."; one in code ends
+with a block of Python, the test that the reader runs, and its solution holds one block. What the
+hidden tests draw is in ``hidden/<chapter>.py``: for ``ex-name`` a function ``ex_name(random)`` that
+returns arguments. What is done on paper has its numbers in ``hidden/paper.yaml``.
 """
 
 import ast
@@ -20,7 +18,6 @@ import nbformat
 import numpy as np
 import yaml
 from markdown_it.renderer import RendererHTML
-from markdown_it.token import Token
 from myst_parser.config.main import MdParserConfig
 from myst_parser.parsers.directives import MarkupError, parse_directive_text
 from myst_parser.parsers.mdit import create_md_parser
@@ -252,7 +249,8 @@ def without_code(markdown: str) -> tuple[str, list[str]]:
     ('Add.\n\nThat is all.', ['assert f(1) == 2\n'])
     """
     lines = markdown.split("\n")
-    blocks = [token for token in _MARKDOWN.parse(markdown) if _is_python(token)]
+    fences = [token for token in _MARKDOWN.parse(markdown) if token.type == "fence"]
+    blocks = [token for token in fences if token.info.strip() == "python"]
     for token in reversed(blocks):
         begin, end = token.map
         del lines[begin:end]
@@ -277,10 +275,6 @@ def words(markdown: str) -> int:
     """
     tokens = _MARKDOWN.parse(markdown)
     return sum(len(token.content.split()) for token in tokens if token.type == "inline")
-
-
-def _is_python(token: Token) -> bool:
-    return token.type == "fence" and token.info.strip() == "python"
 
 
 def plain(markdown: str, where: str) -> str:

@@ -1,9 +1,7 @@
 """Write a chapter's quiz as Markdown, with and without answers, and for learning platforms.
 
-The questions are in ``notebooks/quiz/<chapter>.yaml``. A multiple-choice item has `options`, each
-with its reason, and the key first; they are shown in an order drawn for the item. A numerical one
-has a `value` in the numbers of one of its `draws`: the first of them in the book, another one for
-a course with a seed. Texts are plain, so that they read alike everywhere.
+In ``notebooks/quiz/<chapter>.yaml`` a multiple-choice item has `options`, each with its reason, the
+key first; a numerical one has a `value` in the numbers of one of its `draws`, the book the first.
 """
 
 import math

@@ -33,10 +33,7 @@ to be written.""",
 
 
 def make(folder: Path = FOLDER, templates: Path = TEMPLATES, seed: int | None = None) -> str:
-    """Check all exercises, write the course, and return a sentence that says what was done.
-
-    With a seed the hidden tests draw other inputs, and the quizzes have other numbers.
-    """
+    """Check all exercises, write the course, and return a sentence that says what was done."""
     began = time.perf_counter()
     chapters = {}
     for name in render.chapters():

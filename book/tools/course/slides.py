@@ -68,10 +68,7 @@ class Chapter:
     """A chapter as it was run: what outlines ask of it."""
 
     def __init__(self, name: str, notebook: NotebookNode, run: Path, answers: bool = True) -> None:
-        """Take an executed notebook, and the folder that has its findings and its manifest.
-
-        Answers to exercises and to the quiz go into the notes, unless they are not to be public.
-        """
+        """Take an executed notebook, and the folder that has its findings and its manifest."""
         self.name, self.run, self.answers = name, run, answers
         self.cells = notebook.cells
         self.markdown = [cell.source for cell in notebook.cells if cell.cell_type == "markdown"]
@@ -214,10 +211,7 @@ def write(folder: Path, assets: str, answers: bool) -> list[Path]:
 
 
 def make(folder: Path) -> str:
-    """Write the decks as HTML, with all that they need beside them, and as PDF; say so.
-
-    A book that holds no chapters yet has no slides, and without a browser nothing is printed.
-    """
+    """Write the decks as HTML, with all that they need beside them, and as PDF; say so."""
     decks = write(folder, ".", answers=True)
     if not decks:
         return "No slides: the book holds no chapters yet, so run make book first."
