@@ -11,11 +11,11 @@ import pytest
 from helpers import findings
 
 LINES = {  # of Python below a folder
-    "helpers": 18_510,
+    "helpers": 17_340,
     "notebooks/analysis": 8_320,
-    "book/tools": 3_410,
-    "book/_ext": 820,
-    "tests": 32_320,
+    "book/tools": 3_310,
+    "book/_ext": 790,
+    "tests": 32_300,
 }
 MEASURES = ("monitor", "knowledge_base", "latent_knowledge", "multiplicity")
 CODE, FINDINGS = 150, 8  # of a chapter
