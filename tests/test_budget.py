@@ -11,7 +11,7 @@ import pytest
 from helpers import findings
 
 LINES = {  # of Python below a folder
-    "helpers": 18_510,
+    "helpers": 17_240,
     "notebooks/analysis": 8_050,
     "book/tools": 3_410,
     "book/_ext": 820,
