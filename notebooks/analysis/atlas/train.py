@@ -99,7 +99,7 @@ def _prepare(work: Path, mark: str, resume: bool) -> None:
 
 def _report(recipe: Options, text: Text, encoded: documents.Encoded, stages: list[Stage]) -> dict:
     kinds = pd.Series([each.kind for each in text.about_facts + text.to_read]).value_counts()
-    wrong = documents.count_wrong(text.about_facts)
+    wrong = documents.count_exposures(text.about_facts, "denies")
     return {
         "recipe": {key: part for key, part in recipe.items() if key != "shape"},
         "shape": recipe.shape,
