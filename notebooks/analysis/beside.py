@@ -2,11 +2,12 @@
 
 import math
 import warnings
+from collections import namedtuple
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, NamedTuple
+from typing import Any
 
 import pandas as pd
 
@@ -24,9 +25,8 @@ from helpers.studies import STUDIES, fitting
 from helpers.studies.comparison import by_item
 from helpers.studies.knowledge_base import BASIC
 
-COLUMNS = ["model", "label", "measure", "value", "low", "high", "n"]
-COLUMNS += ["same_questions", "why", "dataset", "folder"]
 KINDS = {"value": float, "low": float, "high": float, "n": int, "same_questions": bool}
+COLUMNS = ["model", "label", "measure", *KINDS, "why", "dataset", "folder"]
 CONTRIBUTED = "contributed run"
 ELSEWHERE = ("measured", "questions", "benchmarks/*")  # where commands put runs, in the folder
 RELATIONS = {"fktc": len(PUBLISHERS["fktc"].files), "trex_mc": 50}
@@ -41,15 +41,8 @@ AS_PRINTED = {  # settings that change a figure, as the papers have them
 }
 
 
-class Asked(NamedTuple):
-    """How a benchmark was asked: its printed name, rows of its files, what varies, shots."""
-
-    name: str
-    rows: tuple[int, ...]
-    kind: str
-    shots: int
-
-
+# How a benchmark was asked: its printed name, rows of its files, what varies, shots.
+Asked = namedtuple("Asked", "name rows kind shots")
 BENCHMARKS = {
     "truthfulqa": Asked("TruthfulQA", (817,), "order", 6),
     "factor": Asked("Wiki-FACTOR", (2994,), "paraphrases", 0),
@@ -79,10 +72,9 @@ def runs_beside(runs_dir: str | Path = "", n_resamples: int = 1000, seed: int = 
     """
     top = Path(runs_dir or store.RUNS)
     folders = [top, *(folder for name in ELSEWHERE for folder in sorted(top.glob(name)))]
-    found = [store.load(folder) for folder in folders]
-    found = [table[table["chapter"].isin(STUDIES)] for table in found]
-    rows: list[dict[str, Any]] = []
+    found = [table[table["chapter"].isin(STUDIES)] for table in map(store.load, folders)]
     found = [table for table in found if len(table)]
+    rows: list[dict[str, Any]] = []
     for run in labelled(pd.concat(found, ignore_index=True)).itertuples() if found else []:
         try:
             rows += list(_figures(run, n_resamples, seed))
@@ -140,9 +132,8 @@ def by_fact(
 ) -> tuple[pd.DataFrame, dict[str, int]]:
     """Return a measure of each fact, one column for each model that has a finished run."""
     columns, sizes = {}, {}
-    for found in (
-        store.load(folder).query("chapter == @chapter and dataset == @dataset").itertuples()
-    ):
+    runs = store.load(folder).query("chapter == @chapter and dataset == @dataset")
+    for found in runs.itertuples():
         name = found.model.rstrip("/").rpartition("/")[2]
         columns[name] = facts(chapter, found.folder)[measure]
         sizes[name] = found.manifest["model"].get("n_parameters") or math.inf
@@ -158,9 +149,8 @@ def prompt_format(manifest: Mapping[str, Any]) -> str:
 
 def labelled(found: pd.DataFrame) -> pd.DataFrame:
     """Add to runs ``label``: the model's name and its prompts' format, and the folder if needed."""
-    names = found["manifest"].map(
-        lambda told: wrapping.label(told["model"]["name"], prompt_format(told))
-    )
+    about = found["manifest"]
+    names = about.map(lambda told: wrapping.label(told["model"]["name"], prompt_format(told)))
     folders = found["folder"].map(lambda folder: folder.parent.name)
     shared = folders.groupby(names).transform("nunique") > 1
     return found.assign(label=names.where(~shared, names + " (" + folders + ")"))
@@ -170,11 +160,10 @@ def _figures(run: Any, n_resamples: int, seed: int) -> Iterator[dict[str, Any]]:
     """Compute the figures of one run, a row of `store.load` with its label."""
     head = {"model": run.folder.parent.name, "label": run.label, "dataset": run.dataset}
     head |= {"folder": run.folder, "finished": run.finished}
+    draws = {"n_resamples": n_resamples, "seed": seed}
     for measure, table, columns, statistic, mean_of in _measures(run):
-        counted = table.dropna(subset=columns)
-        found = stats.intervals(
-            counted, {measure: (columns, statistic)}, n_resamples=n_resamples, seed=seed
-        )
+        of = {measure: (columns, statistic)}
+        found = stats.intervals(table.dropna(subset=columns), of, **draws)
         row = found[found["relation"] == mean_of].iloc[0]
         figures = {"value": row["estimate"], "low": row["low"], "high": row["high"], "n": row["n"]}
         other = why(run.chapter, run.manifest, table["relation"].nunique(), measure)
@@ -204,11 +193,9 @@ def _measures(run: Any) -> Iterator[tuple[str, pd.DataFrame, list[str], Statisti
     elif run.chapter == "latent_knowledge":
         yield "IC-LKE: accuracy", table, ["right"], stats.mean, "mean"
     elif asked := BENCHMARKS.get(run.dataset):
-        columns = {"accuracy": "accuracy", "ambiguity": "ambiguous"}
-        columns |= {"binary ambiguity": "ambiguous_binary"}
-        for name, column in columns.items():
-            measure = f"multiplicity: {asked.name} {name}"
-            yield measure, table, [column], stats.mean, "all"
+        names = ("accuracy", "ambiguity", "binary ambiguity")
+        for name, column in zip(names, ("accuracy", "ambiguous", "ambiguous_binary")):
+            yield f"multiplicity: {asked.name} {name}", table, [column], stats.mean, "all"
 
 
 def why(

@@ -42,25 +42,20 @@ NEUTRAL = {  # parameters that leave the facts that are asked as they are
     "dataset",  # its name and checksum stand in the manifest, whatever path it was given by
 }
 PACKAGES = ("torch", "transformers")
-FORMAT = compile(r"\s\((?:qa|shots)\)$")  # of prompts, as labels name it; a chat is tuned
+
 SIZE = compile(
     r"[-_](?:\d+(?:\.\d+)?[kmbt]|tiny|mini|small|medium|base|large|x*[sml])\b", IGNORECASE
 )
 TUNED = compile(r"[-_](?:chat|instruct|it|sft|rlhf|dpo)\b|\s\(chat\)$", IGNORECASE)
-NONE = (
-    "There are no finished runs of the four chapters here yet. This makes them:\n"
-    "    make book MODEL=path/to/a/model"
-)
-SECOND = (
-    "Only {label} has finished runs here. A second model, as in\n"
-    "    make book MODELS=path/to/another\n"
-    "adds to every table the paired difference on the same facts, with its interval."
-)
-APART = (
-    "No two models here have finished the same chapter with the same data and settings, so no "
-    "difference can be taken. One command runs both alike:\n"
-    "    make book MODEL=path/to/one MODELS=path/to/another"
-)
+NONE = """There are no finished runs of the four chapters here yet. This makes them:
+    make book MODEL=path/to/a/model"""
+SECOND = """Only {label} has finished runs here. A second model, as in
+    make book MODELS=path/to/another
+adds to every table the paired difference on the same facts, with its interval."""
+APART = """\
+No two models here have finished the same chapter with the same data and settings, so no \
+difference can be taken. One command runs both alike:
+    make book MODEL=path/to/one MODELS=path/to/another"""
 
 
 # Which runs may be compared.
@@ -176,15 +171,14 @@ def panels(here: pd.DataFrame) -> dict[str, dict[str, pd.DataFrame]]:
         about = [manifest.get("panel") or {} for manifest in part["manifest"]]
         there = [(Path(folder) / panel_file.FILE).is_file() for folder in part["folder"]]
         kinds = {(entry.get("n_facts"), entry.get("version")) for entry in about}
-        if all(about) and all(there) and len(kinds) == 1:
-            found[name] = {row.label: _panel(name, row.folder) for row in part.itertuples()}
+        if not (all(about) and all(there) and len(kinds) == 1):
+            continue
+        found[name] = {}
+        for row, asked in zip(part.itertuples(), about, strict=True):
+            settings = fitting(STUDIES[name].facts, asked["settings"])
+            answers = panel_file.answers(row.folder)
+            found[name][row.label] = by_item(STUDIES[name].facts(answers, **settings))
     return found
-
-
-def _panel(chapter: str, folder: Path) -> pd.DataFrame:
-    study, asked = STUDIES[chapter], runs.manifest(folder)["panel"]
-    answers = panel_file.answers(folder)
-    return by_item(study.facts(answers, **fitting(study.facts, asked["settings"])))
 
 
 def _chapters(here: pd.DataFrame) -> dict[str, pd.DataFrame]:
@@ -432,9 +426,8 @@ def wide(found: pd.DataFrame, measures: Iterable[str], by: str = "model") -> pd.
 
 def in_papers(gaps: pd.DataFrame, chosen: Pairs, **draw: int) -> pd.DataFrame:
     """Set what size and tuning change in the paper's pairs of models beside the pairs given."""
-    six = ["NCR", "UR", "Cons_c", "Cons_w", "NCCR", "IUR"]
-    printed = {name: knowledge_base.pairs()[name] for name in ("larger", "tuned")}
-    effects = reliability.effects(printed, six, **draw)
+    six, every = ["NCR", "UR", "Cons_c", "Cons_w", "NCCR", "IUR"], knowledge_base.pairs()
+    effects = reliability.effects({name: every[name] for name in ("larger", "tuned")}, six, **draw)
     effects = effects.assign(pair="Zheng et al., " + effects["effect"])
     ours = oriented(gaps[gaps["measure"].isin(six)], chosen).dropna(subset=["estimate"])
     ours = ours.assign(pair=ours["first"] + " minus " + ours["second"])
@@ -445,16 +438,16 @@ def in_papers(gaps: pd.DataFrame, chosen: Pairs, **draw: int) -> pd.DataFrame:
 
 def readable(gaps: pd.DataFrame) -> pd.DataFrame:
     """Lay out differences for a page, shares in points."""
-    cells, better = [], []
+    rows = []
     for row in gaps.itertuples():
-        form = {"digits": 1, "scale": 100} if measure_named(row.measure).percent else {"digits": 3}
-        cells.append(written.interval(row.estimate, row.low, row.high, **form))
+        measure = measure_named(row.measure)
+        form = {"digits": 1, "scale": 100} if measure.percent else {"digits": 3}
+        cell = written.interval(row.estimate, row.low, row.high, **form)
         decided = row.low > 0 or row.high < 0
-        better.append(row.better or ("neither direction" if decided else "not decided"))
-    shown = {"measure": [measure_named(name).title for name in gaps["measure"]]}
-    shown |= {"model": gaps["first"].to_numpy(), "minus": gaps["second"].to_numpy()}
-    shown |= {"difference": cells, "n": gaps["n"].to_numpy()}
-    return pd.DataFrame(shown | {"facts of the": gaps["facts_of"].to_numpy(), "better": better})
+        better = row.better or ("neither direction" if decided else "not decided")
+        rows.append((measure.title, row.first, row.second, cell, row.n, row.facts_of, better))
+    columns = ["measure", "model", "minus", "difference", "n", "facts of the", "better"]
+    return pd.DataFrame(rows, columns=columns)
 
 
 def relations_alike(models: Mapping[str, pd.DataFrame], column: str) -> pd.DataFrame:
@@ -471,9 +464,8 @@ def comparisons(gaps: pd.DataFrame, found: Tables) -> Iterator[tuple[str, Sequen
     yield from appendix.each(gaps[gaps["measure"].isin(MAIN)], "{measure}: {first} minus {second}")
     chapter = next((name for name in ACCURACIES if name in found), "")
     alike = relations_alike(found.get(chapter, {}), ACCURACIES.get(chapter, ""))
-    yield from appendix.each(
-        alike.rename(columns={"r": "estimate"}), "r over relations: {first} and {second}"
-    )
+    alike = alike.rename(columns={"r": "estimate"})
+    yield from appendix.each(alike, "r over relations: {first} and {second}")
     tested = holm(gaps)
     single, none = (tested["p_normal"] < 0.05).sum(), (np.nan, np.nan)
     share = tested["kept"].sum() / single if single else np.nan

@@ -1,13 +1,13 @@
 """Published models to be explored in a page: linked views in Vega-Lite, a figure where none run.
 
-``explorer.json`` holds the views, ``explorer.html.jinja`` the page. A page that has them loads
-``_static/explorer/explorer.js``, which draws the views and wires the controls to their parameters.
+``explorer.json`` holds the views, ``explorer.html.jinja`` the page, which loads
+``_static/explorer/explorer.js`` to draw the views and wire the controls to their parameters.
 """
 
 import base64
 import io
 import json
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -65,8 +65,7 @@ def show(
     state = {"x": keys[first[0]], "y": keys[first[1]], "names": names, "better": better}
     state |= {"shown": [row["model"] for row in rows], "chosen": "", "benchmark": ""}
     state |= {"rows": lines, "columns": columns}
-    views = _views(state, data, others)
-    held = {"state": state, "data": data, "views": views}
+    held = {"state": state, "data": data, "views": _views(state, data, others)}
     text = json.dumps(held, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     sizes = sorted({row["billion"] for row in rows if row["billion"] is not None})
     families = Counter(row["family"] for row in rows)
@@ -76,7 +75,7 @@ def show(
     page = environment.get_template("explorer.html.jinja").render(
         held=text.replace("<", r"\u003c"),  # no name in it can end the script
         state=state,
-        views=views,
+        views=held["views"],
         axes=_grouped(zip(measures["paper"], names, names.values())),
         models=_grouped((row["family"], n, row["model"]) for n, row in enumerate(rows + own)),
         sizes=[(size, f"{size:g} billion") for size in sizes],
@@ -114,25 +113,20 @@ def _views(state: Row, data: Row, others: list[str]) -> dict[str, Row]:
 
 def _model(model: str, row: pd.Series, keys: dict[str, str]) -> Row:
     """Return the row of a model; numbers that a paper does not print are left out."""
-    unknown = pd.isna(row["billion"])
-    size = "size not known" if unknown else f"{row['billion']:g} billion"
-    return {
-        "model": model,
-        "family": str(row["family"]),
-        "billion": None if unknown else float(row["billion"]),
-        "kind": row["kind"],
-        "about": f"{row['family']}, {size}, {row['kind']}, {row['released']}",
-        "colour": family_colour(row["family"]),
-        **{keys[name]: round(float(row[name]), 6) for name in keys if pd.notna(row[name])},
-    }
+    family, billion, kind = row["family"], row["billion"], row["kind"]
+    size = "size not known" if pd.isna(billion) else f"{billion:g} billion"
+    about = f"{family}, {size}, {kind}, {row['released']}"
+    billion = None if pd.isna(billion) else float(billion)
+    found = {"model": model, "family": str(family), "billion": billion, "kind": kind}
+    found |= {"about": about, "colour": family_colour(family)}
+    return found | {keys[n]: round(float(row[n]), 6) for n in keys if pd.notna(row[n])}
 
 
 def _runs(
     runs: pd.DataFrame | None, keys: dict[str, str], taken: set[str]
 ) -> tuple[list[Row], list[Row]]:
     """Return the runs on the papers' questions, a row per model, and the numbers of the others."""
-    own: dict[str, Row] = {}
-    apart: list[Row] = []
+    own, apart = {}, []
     rows = pd.DataFrame(columns=["measure", "n"]) if runs is None else runs
     for run in rows[rows["measure"].isin(keys)].sort_values("n").to_dict("records"):
         key, name, value = keys[run["measure"]], str(run["label"]), float(run["value"])
@@ -172,23 +166,21 @@ def _changes(table: pd.DataFrame, measures: pd.DataFrame) -> dict[str, list[Row]
     stems = [name.removesuffix(BINARY) for name in measures.index if name.endswith(BINARY)]
     parts, heads = [], []
     for place, stem in enumerate(stems):
-        head = {"benchmark": stem.rpartition(": ")[2], "place": place * GAP}
-        heads.append(head)
+        heads.append({"benchmark": stem.rpartition(": ")[2], "place": place * GAP})
         both = table[[stem + AMBIGUITY, stem + BINARY]].astype(float).dropna()
         for model, any_change, mark in both.itertuples():
+            head = {"model": str(model), **heads[-1]}
             ends = [round(end, 6) for end in (0, 1 - any_change, 1 - mark, 1)]
-            parts += [
-                {"model": str(model), **head, "kind": kind, "low": low, "high": high}
-                for kind, low, high in zip(CHANGES, ends, ends[1:])
-            ]
+            for kind, low, high in zip(CHANGES, ends, ends[1:]):
+                parts.append(head | {"kind": kind, "low": low, "high": high})
     return {"changes": parts, "benchmarks": heads}
 
 
 def _grouped(rows: Iterable[tuple[str, object, str]]) -> dict[str, list[tuple[object, str]]]:
     """Group the values and texts of options by their heading."""
-    found: dict[str, list[tuple[object, str]]] = {}
+    found = defaultdict(list)
     for heading, value, text in rows:
-        found.setdefault(heading, []).append((value, text))
+        found[heading].append((value, text))
     return found
 
 

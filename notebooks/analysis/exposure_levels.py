@@ -43,42 +43,28 @@ class Levels:
 
         A contrast is 1 for the facts above, 0 for those below and missing for the others.
         """
-        counts, names = table["exposures"], list(self.groups)
-        place = [counts.between(*ends) for ends in self.groups.values()]
-        marks = {
-            name: np.select([counts.between(*above), counts.between(*below)], [1.0, 0.0], np.nan)
-            for name, (above, below) in self.contrasts.items()
-        }
-        level = counts
+        counts = level = table["exposures"]
         if self.starts:
             level = np.array(self.centres)[np.searchsorted(self.starts, counts, side="right")]
-        return table.assign(level=level, group=np.select(place, names, ""), **marks)
+        place = [counts.between(*ends) for ends in self.groups.values()]
+        marks = {"level": level, "group": np.select(place, list(self.groups), "")}
+        for name, sides in self.contrasts.items():
+            marks[name] = np.select([counts.between(*ends) for ends in sides], [1.0, 0.0], np.nan)
+        return table.assign(**marks)
 
 
-def _named(
-    kind: str,
-    groups: dict[str, Range],
-    contrasts: list[tuple[Range, Range]],
-    points: dict[str, tuple[int, ...]],
-    **filled: str,
-) -> Levels:
+def _named(kind: str, groups: dict, contrasts: list, points: dict, **filled: str) -> Levels:
     """Return levels in the words of a kind, their places filled."""
-    words = {
-        name: [text.format(**filled) for text in said]
-        if isinstance(said, list)
-        else said.format(**filled)
-        for name, said in WORDS[kind].items()
-    }
-    by_contrast = {name: dict(zip(CONTRASTS, words.pop(name))) for name in ("said", "labels")}
-    return Levels(groups, dict(zip(CONTRASTS, contrasts)), **points, **by_contrast, **words)
+    words = dict(WORDS[kind], axis=WORDS[kind]["axis"].format(**filled))
+    words["note"] = words["note"].format(**filled)
+    for name in ("said", "labels"):
+        words[name] = dict(zip(CONTRASTS, (text.format(**filled) for text in words[name])))
+    return Levels(groups, dict(zip(CONTRASTS, contrasts)), **points, **words)
 
 
-ATLAS = _named(
-    "atlas",
-    {"never": (0, 0), "1 to 8": (1, 8), "16 to 32": (9, 32), "64 or more": (33, MANY)},
-    [((1, MANY), (0, 0)), ((64, MANY), (1, 4)), ((1, 8), (0, 0))],
-    {"starts": (), "centres": ()},
-)
+GROUPS = {"never": (0, 0), "1 to 8": (1, 8), "16 to 32": (9, 32), "64 or more": (33, MANY)}
+SIDES = [((1, MANY), (0, 0)), ((64, MANY), (1, 4)), ((1, 8), (0, 0))]
+ATLAS = _named("atlas", GROUPS, SIDES, {"starts": (), "centres": ()})
 
 
 def of(dataset: str, table: pd.DataFrame) -> Levels:
@@ -97,24 +83,20 @@ def of(dataset: str, table: pd.DataFrame) -> Levels:
         middle = int(counts.median()) if len(counts) else 0
         low, high = (int(q) for q in counts.quantile([1 / 3, 2 / 3]).fillna(0))
         groups = {"rare": (0, middle), "frequent": (middle + 1, MANY)}
-        contrasts = [
-            (groups["frequent"], groups["rare"]),
-            ((high + 1, MANY), (0, low)),
-            ((low + 1, high), (0, low)),
-        ]
+        contrasts = [(groups["frequent"], groups["rare"])]
+        contrasts += [((high + 1, MANY), (0, low)), ((low + 1, high), (0, low))]
         return _named("frequency", groups, contrasts, points, stand_in=stand_in)
     if dataset == "atlas":
         return ATLAS
     thirds = _ranges(counts, 3)
     low, high = (thirds[0], thirds[-1]) if thirds else (NONE, NONE)
     several = len(thirds) > 1
-    often, seldom = _times(*high) if several else "often", _times(*low) if thirds else "seldom"
-    much, little = (
-        t.replace(" times or more", "+ times").replace(" to ", "-") for t in (often, seldom)
-    )
+    words = {"often": _times(*high) if several else "often"}
+    words |= {"seldom": _times(*low) if thirds else "seldom"}
+    for short, name in (("much", "often"), ("little", "seldom")):
+        words[short] = words[name].replace(" times or more", "+ times").replace(" to ", "-")
     groups = {"absent": first} | {_times(*ends).replace(" times", ""): ends for ends in thirds}
     contrasts = [((1, MANY), first), (high, low) if several else (NONE, NONE), (low, first)]
-    words = {"often": often, "seldom": seldom, "much": much, "little": little}
     return _named("counts", groups, contrasts, points, **words)
 
 
@@ -122,8 +104,7 @@ def _ranges(counts: pd.Series, most: int) -> list[Range]:
     """Cut counts above 0 into at most `most` groups, each of them of `LEAST` facts or more."""
     sizes = counts[counts > 0].value_counts().sort_index()
     least = max(LEAST, sizes.sum() / most)
-    starts: list[int] = []
-    size = least
+    starts, size = [], least
     for count, facts in sizes.items():
         if size >= least:
             starts.append(int(count))

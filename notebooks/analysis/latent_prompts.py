@@ -17,6 +17,7 @@ from helpers.prompts.formats import SEPARATORS
 from helpers.prompts.lists import choose, draw, ic_lke, opened, style
 from notebooks.analysis import lpaqa
 
+Options = dict[str, list[str]]  # fact: what may be chosen
 KINDS = ("HGP", "MMP")
 COLUMNS = ["relation", "kind", "number", "template"]
 
@@ -71,17 +72,13 @@ def prefer(first: pd.DataFrame, second: pd.DataFrame) -> pd.DataFrame:
 def compared(tests: pd.DataFrame, named: Sequence[str]) -> pd.DataFrame:
     """Return the tests of the relations that are asked with prompts too: the named, or all."""
     there = list(tests["relation"].unique())
-    missing = [relation for relation in named if relation not in there]
-    if missing:
-        raise UserError(
-            f"There is no test of {', '.join(missing)} to compare: choose from {', '.join(there)}."
-        )
+    if missing := ", ".join(relation for relation in named if relation not in there):
+        known = ", ".join(there)
+        raise UserError(f"There is no test of {missing} to compare: choose from {known}.")
     return tests[tests["relation"].isin(named or there)]
 
 
-def prompts(
-    tests: pd.DataFrame, templates: pd.DataFrame, options: dict[str, list[str]]
-) -> pd.DataFrame:
+def prompts(tests: pd.DataFrame, templates: pd.DataFrame, options: Options) -> pd.DataFrame:
     """Ask each fact in each template of its relation: probes with variants HGP1 ... MMP3.
 
     Facts of relations without a template are left out.
@@ -94,20 +91,16 @@ def prompts(
     return choose(asked, options)
 
 
-def alone(tests: pd.DataFrame, options: dict[str, list[str]], separator: str) -> pd.DataFrame:
+def alone(tests: pd.DataFrame, options: Options, separator: str) -> pd.DataFrame:
     """Ask each fact behind no example: its subject alone, written as in the list (variant 0 0)."""
     made = pd.DataFrame({"relation": tests["relation"].unique(), "kind": "none", "number": 0})
     return prompts(tests, made.assign(template=style(separator)[0]), options).assign(variant="0 0")
 
 
 def other_lists(
-    tests: pd.DataFrame,
-    pool: pd.DataFrame,
-    options: dict[str, list[str]],
-    templates: pd.DataFrame,
-    n_examples: int = 50,
-    seed: int = 0,
-) -> list[pd.DataFrame]:
+    tests: pd.DataFrame, pool: pd.DataFrame, options: Options, templates: pd.DataFrame,
+    n_examples: int = 50, seed: int = 0,
+) -> list[pd.DataFrame]:  # fmt: skip
     """Write lists with each relation's first templates as separators, and the released ones."""
     made = []
     for row in templates.query("number == 1").itertuples():
@@ -117,11 +110,7 @@ def other_lists(
 
 
 def as_released(
-    tests: pd.DataFrame,
-    pool: pd.DataFrame,
-    options: dict[str, list[str]],
-    n_examples: int = 50,
-    seed: int = 0,
+    tests: pd.DataFrame, pool: pd.DataFrame, options: Options, n_examples: int = 50, seed: int = 0
 ) -> pd.DataFrame:
     """Ask facts with the very strings of the authors' released code, as `lists.ic_lke` asks them.
 

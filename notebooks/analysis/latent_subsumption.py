@@ -96,22 +96,15 @@ def by_pairs(known: pd.DataFrame, scores: pd.DataFrame, **draws: int) -> pd.Data
     for small, large in combinations(known, 2):
         two = known[[small, large]]
         eta = stats.bootstrap(two, subsumption.overlap, strata, **draws)
+        least = tables.interval(least_rate(*two.mean()), digits=2)
+        chance = shared(known, scores, (small, large), **draws)[1]["chance"]
         gain = stats.paired_difference(two[large], two[small], strata=strata, **draws)
-        alone = [
-            int((two[one] > two[other]).sum()) for one, other in ((small, large), (large, small))
-        ]
-        p = binomtest(alone[0], sum(alone)).pvalue if any(alone) else 1.0  # McNemar's test, exact
-        rows.append(
-            {
-                "smaller, larger": f"{small}, {large}",
-                "η": tables.interval(*eta[:3], digits=2),
-                "η at least": tables.interval(least_rate(*two.mean()), digits=2),
-                "η by chance": shared(known, scores, (small, large), **draws)[1]["chance"],
-                "gain, points": tables.interval(*gain[:3], digits=1, scale=100),
-                "one alone": "{} : {}".format(*alone),
-                "exact p": f"{p:.3f}" if p >= 0.001 else "< 0.001",
-            }
-        )
+        gained = tables.interval(*gain[:3], digits=1, scale=100)
+        one, other = ((two[a] > two[b]).sum() for a, b in ((small, large), (large, small)))
+        p = binomtest(one, one + other).pvalue if one + other else 1.0  # McNemar's test, exact
+        exact = f"{p:.3f}" if p >= 0.001 else "< 0.001"
+        row = (f"{small}, {large}", tables.interval(*eta[:3], digits=2), least, chance)
+        rows.append((*row, gained, f"{one} : {other}", exact))
     names = ["smaller, larger", "η", "η at least", "η by chance", "gain, points", "one alone"]
     return pd.DataFrame(rows, columns=[*names, "exact p"]).set_index("smaller, larger")
 

@@ -13,11 +13,8 @@ from helpers import UserError
 from helpers.datasets import files
 
 # Folder of a source, its kind in the IC-LKE paper, and the ending of its files.
-SOURCES = {
-    "manual_paraphrase": ("HGP", ".txt"),
-    "mine": ("MMP", ".jsonl"),
-    "paraphrase": ("", ".jsonl"),
-}
+SOURCES = {"manual_paraphrase": ("HGP", ".txt"), "mine": ("MMP", ".jsonl")}
+SOURCES |= {"paraphrase": ("", ".jsonl")}
 
 
 def read(path: str | Path, relations: Sequence[str] | None = None) -> pd.DataFrame:
@@ -35,10 +32,8 @@ def read(path: str | Path, relations: Sequence[str] | None = None) -> pd.DataFra
             if relations is None or file.stem in relations:
                 rows += [(file.stem, source, kind, *line) for line in _lines(file)]
     if not rows:
-        raise UserError(
-            f"{path} holds no prompts of LPAQA: give the folder with mine, paraphrase and "
-            "manual_paraphrase in it."
-        )
+        told = f"{path} holds no prompts of LPAQA: give the folder with mine, paraphrase and "
+        raise UserError(told + "manual_paraphrase in it.")
     columns = ["relation", "source", "kind", "template", "weight", "usable"]
     return pd.DataFrame(rows, columns=columns)
 
@@ -69,7 +64,6 @@ def templates(prompts: pd.DataFrame, n: int = 3) -> tuple[pd.DataFrame, int]:
 
 
 def _lines(file: Path) -> list[tuple[str, float, bool]]:
-    """Return each template of a file with its weight, and whether it is usable."""
     with files.understood(file):
         if file.suffix == ".txt":
             told = [(line.strip(), "nan") for line in files.lines(file) if line.strip()]

@@ -22,12 +22,8 @@ VARIANTS = {  # what differs from the usual run: seed of the wrong hints, dtype,
     "dtype": {"hints": 0, "dtype": "bfloat16", "batch_size": None},
     "batch": {"hints": 0, "dtype": "float32", "batch_size": 8},
 }
-LABELS = {
-    USUAL: "as usual",
-    "hints": "other wrong hints",
-    "dtype": "half precision (bfloat16)",
-    "batch": "eight prompts at a time",
-}
+LABELS = {USUAL: "as usual", "hints": "other wrong hints"}
+LABELS |= {"dtype": "half precision (bfloat16)", "batch": "eight prompts at a time"}
 NONE = "No model was asked again here. This asks one:\n\n    make noise MODEL=...\n"
 
 
@@ -51,27 +47,20 @@ def compare(
     asked), ``largest`` (difference of a log-probability), ``changed`` (share of answers).
     """
     tables = {name: beside.facts("monitor", path) for name, path in paths.items()}
-    rows, words = [], []
+    rows, words, keys = [], [], ["item", "variant", "prompt"]
     for name in [variant for variant in paths if variant != USUAL]:
         for measure in STUDIES["monitor"].MEASURES:
             gap = comparison.difference(tables[name], tables[USUAL], measure, n_resamples, seed)
             rows.append({"variant": LABELS[name], "measure": measure.name} | gap._asdict())
-        words.append({"variant": LABELS[name]} | _answers(paths[name], paths[USUAL]))
+        one, other = (runs.answers(paths[each]) for each in (name, USUAL))
+        both = one[[*keys, "logprobs", "text"]].merge(other, on=keys)
+        pairs = zip(both["logprobs_x"], both["logprobs_y"])
+        largest = max((np.abs(np.subtract(a, b)).max() for a, b in pairs), default=np.nan)
+        changed = (both["text_x"] != both["text_y"]).mean()
+        words.append((LABELS[name], len(both), largest, changed))
     columns = ["variant", "measure", "estimate", "low", "high", "n"]
-    return pd.DataFrame(rows)[columns], pd.DataFrame(words)
-
-
-def _answers(path: Path, usual: Path) -> dict[str, float]:
-    """Compare two runs prompt by prompt."""
-    keys = ["item", "variant", "prompt"]
-    columns = [*keys, "logprobs", "text"]
-    both = runs.answers(path)[columns].merge(runs.answers(usual)[columns], on=keys)
-    gaps = [np.abs(np.subtract(a, b)).max() for a, b in zip(both["logprobs_x"], both["logprobs_y"])]
-    return {
-        "prompts": len(both),
-        "largest": max(gaps, default=float("nan")),
-        "changed": (both["text_x"] != both["text_y"]).mean(),
-    }
+    told = pd.DataFrame(words, columns=["variant", "prompts", "largest", "changed"])
+    return pd.DataFrame(rows)[columns], told
 
 
 def farthest(compared: dict[str, pd.DataFrame]) -> dict[str, object]:

@@ -24,11 +24,7 @@ BENCHMARKS = {
     "multiplicity_table3": ("CommonsenseQA", "FEVER", "True-False"),
 }
 FAMILIES = tomllib.loads(Path(__file__).with_name("families.toml").read_text(encoding="utf-8"))
-VERDICTS = {
-    "supported": style.GREEN,
-    "partly": style.ORANGE,
-    "contradicted": style.RED,
-}
+VERDICTS = {"supported": style.GREEN, "partly": style.ORANGE, "contradicted": style.RED}
 
 Pair = tuple[str, str, float, pd.Series, pd.Series]  # paper, name, printed r, both measures
 
@@ -208,8 +204,7 @@ def comparisons(
     """Yield what is compared without a sentence: its label and the statistic."""
     for paper, part in cells.groupby("paper", sort=False):
         yield f"numbers that agree, {paper}", share(part["agrees"].sum(), len(part))
-    judged = sentences[sentences["verdict"] != "not decided"]
-    for paper, part in judged.groupby("paper", sort=False):
+    for paper, part in sentences.query("verdict != 'not decided'").groupby("paper", sort=False):
         k = (part["verdict"] == "supported").sum()
         yield f"sentences supported, {paper}", share(k, len(part))
     yield from appendix.each(measured, "r of {pair}")
@@ -218,8 +213,7 @@ def comparisons(
     twins = cells[cells["check"] == "Table 10: FT-1 and FT-2"]
     same = (np.sign(twins["published"]) == np.sign(twins["recomputed"])).sum()
     yield "tuned models in the same order in Tables 7 and 10", share(same, len(twins))
-    alone = share(sizes["alone"].sum(), len(sizes))
-    yield "benchmarks whose size the last digits give", alone
+    yield "benchmarks whose size the last digits give", share(sizes["alone"].sum(), len(sizes))
 
 
 def files() -> pd.DataFrame:
@@ -234,23 +228,21 @@ def differences(cells: pd.DataFrame) -> Axes:
 
     Below 0.01 and above 1000 the dots stand at these ends; where nothing may differ, at one.
     """
-    names = list(dict.fromkeys(cells["paper"] + ", " + cells["check"]))
+    place, names = pd.factorize(cells["paper"] + ", " + cells["check"])
     _, ax = plt.subplots(figsize=(6, 1 + 0.24 * len(names)))
     exact = np.where(cells["agrees"], 0.0, np.inf)
-    room = cells["tolerance"].to_numpy()
-    size = cells["difference"].abs().to_numpy()
+    room, size = cells["tolerance"].to_numpy(), cells["difference"].abs().to_numpy()
     times = np.divide(size, room, out=exact, where=room > 0)
     times = np.clip(np.nan_to_num(times, nan=np.inf), 0.01, 1000)
-    place = (cells["paper"] + ", " + cells["check"]).map(names.index).to_numpy(dtype=float)
-    place += 0.5 * (np.arange(len(cells)) * 0.618 % 1 - 0.5)  # so that dots do not hide each other
-    for agrees, colour in ((True, style.BLUE), (False, style.RED)):
+    # So that dots do not hide each other
+    place = place + 0.5 * (np.arange(len(cells)) * 0.618 % 1 - 0.5)
+    for label, agrees, colour in (("agrees", True, style.BLUE), ("differs", False, style.RED)):
         here = cells["agrees"].to_numpy() == agrees
-        label = "agrees" if agrees else "differs"
         ax.plot(times[here], place[here], ".", ms=4, color=colour, label=label, alpha=0.7)
     ax.axvline(1, color=style.INK, lw=1)
     style.log_scale(ax)
     ax.set(xlim=(0.007, 1500), xlabel="difference / tolerance")
-    style.name_rows(ax, names, fontsize=9)
+    style.name_rows(ax, list(names), fontsize=9)
     style.legend_above(ax)
     return ax
 
@@ -260,12 +252,12 @@ def bounded(rows: pd.DataFrame) -> list[Axes]:
     _, axes = plt.subplots(2, figsize=(6, 8.8), layout="constrained")
     named = rows.assign(label=rows["table"] + ": " + rows["pair"], estimate=rows["printed"])
     turned = named.assign(low=rows["low_turned"], high=rows["high_turned"])
-    for ax, part, chance, told in (
-        (axes[0], named, "second", "of the smaller or tuned model's facts, the other knows"),
-        (axes[1], turned, "first", "of the larger or base model's facts, the other knows"),
-    ):
-        part = part.assign(**{"two unrelated models": part[chance]})
-        primitives.dots(part, ax=ax, mark="two unrelated models", xlabel=told)
+    mark = "two unrelated models"
+    told = "of the {} model's facts, the other knows".format
+    primitives.dots(named.assign(**{mark: rows["second"]}), ax=axes[0], mark=mark,
+                    xlabel=told("smaller or tuned"))  # fmt: skip
+    primitives.dots(turned.assign(**{mark: rows["first"]}), ax=axes[1], mark=mark,
+                    xlabel=told("larger or base"))  # fmt: skip
     return list(axes)
 
 

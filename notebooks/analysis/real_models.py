@@ -1,8 +1,7 @@
 """The four papers' measures of the same models, two at a time: how alike they order them.
 
-A pair of measures is correlated over the models that both papers print (`joined`). Models are few
-and come in families, so each rank correlation has an exact p-value, an interval that draws whole
-families, and its values without each family, given size, and without each doubtful match.
+Models are few and come in families, so each rank correlation has an exact p-value, an interval that
+draws whole families, and its values without each family, given size, and without doubtful matches.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -35,21 +34,17 @@ ACCURACIES, AMBIGUITIES, BINARY = (
     tuple(f"multiplicity: {name} {what}" for name in BENCHMARKS)
     for what in ("accuracy", "ambiguity", "binary ambiguity")
 )
-HEADLINE = tuple(
-    [(LKE, y) for y in (*KNOWING, *LIMITS, *MONITOR, *ACCURACIES, *AMBIGUITIES, *BINARY)]
-    + [(NCCR, y) for y in ACCURACIES]
-)
+HEADLINE = [(LKE, y) for y in (*KNOWING, *LIMITS, *MONITOR, *ACCURACIES, *AMBIGUITIES, *BINARY)]
+HEADLINE += [(NCCR, y) for y in ACCURACIES]
 MAIN = (MONITOR[0], NCCR, LIMITS[0], LKE, *ACCURACIES, *AMBIGUITIES)
 FEWEST_FAMILIES = 3  # below, too few different draws for an interval
 LEVEL = 0.05
 # Accuracy of one who guesses: one of 100 objects in IC-LKE, one of two answers in True-False.
 GUESSING = {LKE: 0.01, "multiplicity: True-False accuracy": 0.5}
 MARKS = {"base": "o", "tuned": "^"}
-
 # What is not a number where there are too few models.
 NUMBERS = ("rho", "p", "low", "high", "least", "most", "r", "r_low", "r_high", "base")
 NUMBERS += ("given_size", "given_low", "given_high")
-
 Pairs = Sequence[tuple[str, str]]
 
 
@@ -82,7 +77,6 @@ def compare(
 
 
 def _compared(table: pd.DataFrame, x: str, y: str, n_resamples: int, seed: int) -> dict:
-    """Return the row of one pair."""
     rows = table.dropna(subset=[x, y])
     both, family = rows[[x, y]].to_numpy(dtype=float), rows["family"].to_numpy()
     row = {"x": x, "y": y, "pair": f"{short(x)} × {short(y)}", "n": len(rows)}
@@ -96,7 +90,7 @@ def _compared(table: pd.DataFrame, x: str, y: str, n_resamples: int, seed: int) 
     far = left.loc[(left["r"] - test.rho).abs().idxmax(), "without"] if len(left) else ""
     sized = rows.dropna(subset=["billion"])
     three = np.column_stack([sized[[x, y]], np.log10(sized["billion"])]).astype(float)
-    partial, families = stats.partial_spearman, sized["family"]
+    families, partial = sized["family"], stats.partial_spearman
     given = stats.bootstrap_groups(three, families, partial, n_resamples, seed)
     base = both[(rows["kind"] == "base").to_numpy()]
     row |= {"rho": test.rho, "p": test.p, "low": drawn.low, "high": drawn.high}
@@ -133,8 +127,7 @@ def counted(rows: pd.DataFrame, sign: int = 1) -> tuple[int, str]:
 
 def median(values: pd.Series, n: float) -> Share:
     """Return a median of correlations as a statistic without an interval; n of none is 0."""
-    nothing = float("nan")
-    return values.median(), nothing, nothing, int(n) if len(values) else 0
+    return values.median(), np.nan, np.nan, int(n) if len(values) else 0
 
 
 def strongest(rows: pd.DataFrame) -> tuple:
@@ -157,9 +150,8 @@ def span(rho: pd.Series) -> str:
     >>> span(pd.Series([0.5, 0.9, 0.8])), span(pd.Series(dtype=float))
     ('0.50 to 0.90, median 0.80', 'not computed')
     """
-    rho = rho.dropna()
     words = f"{rho.min():.2f} to {rho.max():.2f}, median {rho.median():.2f}"
-    return words if len(rho) else "not computed"
+    return words if rho.count() else "not computed"
 
 
 def shown(compared: pd.DataFrame) -> pd.DataFrame:
@@ -172,12 +164,11 @@ def shown(compared: pd.DataFrame) -> pd.DataFrame:
         f"{row.least:.2f} to {row.most:.2f} ({row.without})" if row.n >= stats.FEWEST_MODELS else ""
         for row in compared.itertuples()
     ]
-    columns = {"pair": compared["pair"], "n": compared["n"], "families": compared["families"]}
-    columns |= {"ρ": written("rho", "low", "high"), "p": compared["p"].map(p_value)}
+    columns = {"ρ": written("rho", "low", "high"), "p": compared["p"].map(p_value)}
     columns |= {"p, Holm": compared["p_holm"].map(p_value), "without a family": without}
     columns |= {"given size": written("given_size", "given_low", "given_high")}
-    columns |= {"base alone": compared["base"], "Pearson": compared["r"]}
-    return pd.DataFrame(columns | {"note": compared["note"]})
+    columns |= {"base alone": compared["base"], "Pearson": compared["r"], "note": compared["note"]}
+    return compared[["pair", "n", "families"]].assign(**columns)
 
 
 def doubts(pairs: Pairs = HEADLINE, least: str = "probably") -> pd.DataFrame:
@@ -197,9 +188,9 @@ def doubts(pairs: Pairs = HEADLINE, least: str = "probably") -> pd.DataFrame:
             rho, p, n, _ = _tested(both, x, y)
             row |= {f"n, {name}": n, f"rho, {name}": rho, f"p, {name}": p}
         both = tables[least][[x, y]].dropna()
-        here = _unsure((x, y), least)
-        here = here[here["model"].isin(both.index)]
-        left = {each: _tested(both.drop(each), x, y) for each in dict.fromkeys(here["model"])}
+        here = _unsure((x, y), least)["model"]
+        here = here[here.isin(both.index)]
+        left = {each: _tested(both.drop(each), x, y) for each in here.unique()}
         left = pd.DataFrame(left, index=stats.RankTest._fields, dtype=float).T
         rhos, ps = left["rho"].dropna(), left["p"].dropna()
         far = (rhos - row[f"rho, {least}"]).abs()
@@ -267,19 +258,15 @@ def apart(x: str = LKE, y: str = NCCR, least: str = "probably") -> pd.DataFrame:
     rank_x, rank_y = (rows[name].rank(ascending=better[name] < 0) for name in (x, y))
     standard = [(rank - rank.mean()) / rank.std(ddof=0) for rank in (rank_x, rank_y)]
     found = rows.assign(rank_x=rank_x, rank_y=rank_y, gap=standard[0] - standard[1])
-    known = [_known(model, row, (x, y), least) for model, row in rows.iterrows()]
+    unsure, known = _unsure((x, y), least), []
+    for model, row in rows.iterrows():
+        parts = ["tuned"] if row["kind"] == "tuned" else []
+        matches = unsure[unsure["model"] == model].itertuples()
+        parts += [f"match in {each.paper}: {each.certainty}" for each in matches]
+        guessed = [each for each in (x, y) if row[each] <= GUESSING.get(each, -np.inf)]
+        known.append("; ".join(parts + [f"{short(each)} not above guessing" for each in guessed]))
     found = found.assign(known=known)
     return found.sort_values("gap", key=np.abs, ascending=False, kind="stable")
-
-
-def _known(model: str, row: pd.Series, measures: tuple[str, str], least: str) -> str:
-    """Return what the tables say of a model that may set it apart."""
-    unsure = _unsure(measures, least).query("model == @model")
-    guessed = [each for each in measures if row[each] <= GUESSING.get(each, -np.inf)]
-    parts = ["tuned"] if row["kind"] == "tuned" else []
-    parts += [f"match in {each.paper}: {each.certainty}" for each in unsure.itertuples()]
-    parts += [f"{short(each)} not above guessing" for each in guessed]
-    return "; ".join(parts)
 
 
 def turned(doubted: pd.DataFrame, least: str) -> tuple[pd.DataFrame, pd.Series]:
@@ -332,8 +319,7 @@ def family_scatter(table: pd.DataFrame, x: str, y: str, ax: Axes | None = None) 
         colour = family_colour(row["family"])
         face = "white" if row["doubtful"] else colour
         ax.plot(row[x], row[y], MARKS[row["kind"]], ms=7, color=colour, mfc=face, mew=1.5)
-    ax.set_xlabel(plain(x))
-    ax.set_ylabel(plain(y))
+    ax.set(xlabel=plain(x), ylabel=plain(y))
     ax.margins(0.16, 0.12)
     _legends(ax, rows)
     name_points(ax, rows, x, y, "model")
@@ -341,31 +327,28 @@ def family_scatter(table: pd.DataFrame, x: str, y: str, ax: Axes | None = None) 
 
 
 def _legends(ax: Axes, rows: pd.DataFrame) -> None:
-    """Say above the axes what the marks and the colours mean, those that are there."""
     look = {"color": GREY, "ls": "", "ms": 7, "mew": 1.5}
-    kinds = {kind: {"marker": MARKS[kind]} for kind in MARKS if (rows["kind"] == kind).any()}
+    kinds = {kind: {"marker": MARKS[kind]} for kind in MARKS if kind in set(rows["kind"])}
     if rows["doubtful"].any():
         kinds["match in doubt"] = {"marker": "o", "mfc": "white"}
     named = {family_colour(name): name for name in sorted(set(rows["family"]), reverse=True)}
     named |= {GREY: "other families"} if GREY in named else {}
     order = sorted(named.items(), key=lambda item: (item[0] == GREY, item[1]))
     families = {plain(name): {"marker": "s", "color": colour} for colour, name in order}
-    spaces = {"loc": "lower right", "borderaxespad": 0.3, "columnspacing": 1.0}
-    spaces |= {"handletextpad": 0.2}
+    spaces = {"borderaxespad": 0.3, "columnspacing": 1.0, "handletextpad": 0.2}
     for part, most, height in ((families, 5, 1.07), (kinds, 3, 1)):
         if above := ax.get_legend():
             ax.add_artist(above).set_clip_on(False)  # else the layout leaves it no room
         handles = [Line2D([], [], label=name, **look | own) for name, own in part.items()]
-        columns = min(most, len(handles))
-        ax.legend(handles=handles, ncols=columns, bbox_to_anchor=(1, height), **spaces)
+        place = {"loc": "lower right", "bbox_to_anchor": (1, height)}
+        ax.legend(handles=handles, ncols=min(most, len(handles)), **place, **spaces)
 
 
 def robust(compared: pd.DataFrame) -> Axes:
     """Draw correlations with their intervals, their values at equal size and without a family."""
-    rows = compared.dropna(subset=["rho"])
-    rows = rows.assign(
-        label=rows["y"].map(short), estimate=rows["rho"], **{"ρ at equal size": rows["given_size"]}
-    )
+    names = {"rho": "estimate", "given_size": "ρ at equal size"}
+    rows = compared.dropna(subset=["rho"]).rename(columns=names)
+    rows = rows.assign(label=rows["y"].map(short))
     ax = primitives.forest(rows, mark="ρ at equal size", xlabel="ρ with IC-LKE accuracy")
     if len(rows):
         for column, label in (("least", "lowest and highest without a family"), ("most", None)):

@@ -16,23 +16,11 @@ from notebooks.analysis import appendix, comparison
 from notebooks.analysis.comparison import ENDS, MAIN, Tables, standings
 
 FILE = Path(__file__).with_name("training_runs.parquet")  # by the trainer of the atlas
-PARTS = {  # effects of a verdict's causes: their names
-    "r": "relation",
-    "f": "fact",
-    "m": "model",
-    "fm": "fact by model",
-    "ms": "training run",
-    "fms": "fact by training run",
-}
-PROMPTS = {
-    **PARTS,
-    "p": "prompt",
-    "fp": "fact by prompt",
-    "mp": "model by prompt",
-    "msp": "run by prompt",
-    "fmp": "fact by model by prompt",
-    "fmsp": "the rest",
-}
+# Effects of a verdict's causes: their names
+PARTS = {"r": "relation", "f": "fact", "m": "model", "fm": "fact by model"}
+PARTS |= {"ms": "training run", "fms": "fact by training run"}
+PROMPTS = PARTS | {"p": "prompt", "fp": "fact by prompt", "mp": "model by prompt"}
+PROMPTS |= {"msp": "run by prompt", "fmp": "fact by model by prompt", "fmsp": "the rest"}
 BY_PROMPT = "multiplicity, by prompt"
 LEAD = "fact and relation, less fact by training run"
 
@@ -57,7 +45,10 @@ def compare_runs(trained: pd.DataFrame, **draw: int) -> tuple[pd.DataFrame, pd.D
     """
     figures, gaps = [], []
     for name, study in STUDIES.items():
-        there = _of_study(trained[trained["study"] == name])
+        # All with the columns that any training run has
+        whole = trained[trained["study"] == name].dropna(axis=1, how="all")
+        whole = whole.sort_values(["model", "start"], kind="stable").set_index("item")
+        there = dict(list(whole.groupby(["model", "start"], sort=False)))
         found = standings({f"{m}, run {k + 1}": rows for (m, k), rows in there.items()},
                           study.MEASURES, **draw)  # fmt: skip
         parts = found["model"].str.extract(r"(?P<recipe>.*), (?P<run>run \d+)$")
@@ -67,14 +58,6 @@ def compare_runs(trained: pd.DataFrame, **draw: int) -> tuple[pd.DataFrame, pd.D
             found = differences(some, study.MEASURES, **draw)
             gaps.append(found.assign(study=name, recipe=recipe))
     return pd.concat(figures, ignore_index=True), pd.concat(gaps, ignore_index=True)
-
-
-def _of_study(rows: pd.DataFrame) -> dict[tuple[str, int], pd.DataFrame]:
-    """Return the facts of each training run, all with the columns that any of them has."""
-    whole = rows.dropna(axis=1, how="all").sort_values(["model", "start"], kind="stable")
-    return {
-        key: part.set_index("item") for key, part in whole.groupby(["model", "start"], sort=False)
-    }
 
 
 def same_facts(trained: pd.DataFrame, found: Tables) -> list[str]:
@@ -123,22 +106,20 @@ def over_runs(figures: pd.DataFrame, larger: str, smaller: str) -> pd.DataFrame:
         if not each.size().reindex([larger, smaller], fill_value=0).gt(1).all():
             continue
         one, two = (each.get_group(name) for name in (larger, smaller))
-        both = CompareMeans(DescrStatsW(one), DescrStatsW(two))
-        low, high = both.tconfint_diff(usevar="pooled")
-        freedom = len(one) + len(two) - 2
-        within = np.sqrt((one.var() * (len(one) - 1) + two.var() * (len(two) - 1)) / freedom)
-        gap = one.mean() - two.mean()
-        found.append((measure, gap, low, high, within, len(one) + len(two)))
+        both, n = CompareMeans(DescrStatsW(one), DescrStatsW(two)), len(one) + len(two)
+        within = np.sqrt((one.var() * (len(one) - 1) + two.var() * (len(two) - 1)) / (n - 2))
+        ends = both.tconfint_diff(usevar="pooled")
+        found.append((measure, one.mean() - two.mean(), *ends, within, n))
     return pd.DataFrame(found, columns=["measure", *ENDS, "within", "n"])
 
 
 def places(figures: pd.DataFrame) -> pd.DataFrame:
     """Rank each recipe's training runs in the main measures, 1 the best: a column for each run."""
-    rows = figures[figures["measure"].isin(MAIN)].copy()
+    rows = figures[figures["measure"].isin(MAIN)]
     more = np.array([measure_named(name).higher for name in rows["measure"]], dtype=bool)
     turned = rows["estimate"].where(more, -rows["estimate"])
     groups = turned.groupby([rows["recipe"], rows["measure"]])
-    rows["place"] = groups.rank(ascending=False)
+    rows = rows.assign(place=groups.rank(ascending=False))
     titles = {name: measure_named(name).title for name in MAIN}
     wide = rows.pivot_table("place", ["recipe", "run"], "measure")
     return wide.reindex(columns=list(MAIN)).rename(columns=titles).rename_axis(columns=None)
@@ -157,9 +138,9 @@ def components(trained: pd.DataFrame, n_resamples: int = 1000, seed: int = 0) ->
     for name, study in STUDIES.items():
         own = trained[trained["study"] == name]
         rows += _shares(own, ["known"], PARTS, study.TITLE, n_resamples, seed)
-    some = trained[trained["study"] == "multiplicity"]
-    prompts = [name for name in some.columns if name.startswith("prompt ")]
+    prompts = [name for name in trained.columns if name.startswith("prompt ")]
     if prompts:
+        some = trained[trained["study"] == "multiplicity"]
         rows += _shares(some, prompts, PROMPTS, BY_PROMPT, n_resamples, seed)
     return pd.DataFrame(rows, columns=["method", "part", *ENDS, "n"])
 
@@ -169,11 +150,10 @@ def _shares(
 ) -> list[tuple]:
     wide = rows.pivot_table(columns, ["relation", "item"], ["model", "start"])[columns]
     wide = wide.dropna().sort_index()
-    models = rows["model"].nunique()
-    starts = wide.shape[1] // (models * len(columns))
     relations = wide.index.get_level_values("relation").to_numpy()
     sizes = np.unique(relations, return_counts=True)[1]
-    shape = (len(columns), models, starts)
+    models = rows["model"].nunique()
+    shape = (len(columns), models, wide.shape[1] // (models * len(columns)))
 
     def shares(values: np.ndarray, sizes: np.ndarray = sizes) -> np.ndarray:
         block = np.moveaxis(values.reshape(*values.shape[:-1], *shape), -3, -1)
@@ -186,19 +166,13 @@ def _shares(
 
     found = stats.bootstrap(wide, shares, relations, n_resamples, seed, centred=True)
     names = [*parts.values(), LEAD]
-    members, table = np.split(np.arange(len(wide)), np.cumsum(sizes)[:-1]), wide.to_numpy()
-    chance = np.random.default_rng(seed)
-    leads = [
-        shares(table[np.concatenate([members[r] for r in drawn])], sizes[drawn])[-1]
-        for drawn in chance.integers(len(sizes), size=(n_resamples, len(sizes)))
-    ]
+    members, leads = np.split(wide.to_numpy(), np.cumsum(sizes)[:-1]), []
+    for drawn in np.random.default_rng(seed).integers(len(sizes), size=(n_resamples, len(sizes))):
+        leads.append(shares(np.concatenate([members[r] for r in drawn]), sizes[drawn])[-1])
     lead = stats.bounds(np.array(leads), len(sizes), centre=found.estimate[-1])
     found.low[-1], found.high[-1] = lead
     ends = np.clip([found.low, found.high], [float(-(name == LEAD)) for name in names], 1)
-    return [
-        (method, name, found.estimate[place], *ends[:, place], len(wide))
-        for place, name in enumerate(names)
-    ]
+    return [(method, *row, len(wide)) for row in zip(names, found.estimate, *ends)]
 
 
 def comparisons(
@@ -213,10 +187,9 @@ def comparisons(
 
 def listed(figures: pd.DataFrame, shares: pd.DataFrame) -> dict[str, pd.DataFrame]:
     """Return the tables of the appendix: all measures of the runs, and the shares of variance."""
-    pages = {
-        f"training_runs_{study}": comparison.wide(part, part["measure"].unique())
-        for study, part in figures.groupby("study", sort=False)
-    }
+    studies = figures.groupby("study", sort=False)
+    pages = {f"training_runs_{study}": comparison.wide(part, part["measure"].unique())
+             for study, part in studies}  # fmt: skip
     methods = list(shares["method"].unique())
     titles = {name: f"{name}, %" for name in methods}
     table = shares.rename(columns={"method": "measure"})

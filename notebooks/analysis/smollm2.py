@@ -76,12 +76,11 @@ def beside_atlas(facts: pd.DataFrame, **draws: int) -> tuple[Axes, Axes]:
     table = records.evaluation(records.untuned(records.members()))
     alone = curves(facts, **draws).query("first == @WORDS['none']").assign(first="SmolLM2")
     _, (left, right) = plt.subplots(1, 2, figsize=(9, 3.8), sharey=True, layout="constrained")
-    words = {"xlabel": "times the training text states the fact"}
-    words |= {"ylabel": "facts answered correctly"}
     told = table[table["condition"] == records.ALONE]
-    primitives.curves(told, "exposures", "model", left, axis="doublings", **words)
-    words = {"xlabel": "occurrences of the name, at least"}
-    primitives.curves(alone, "often", "first", right, axis="even", **words)
+    words = {"axis": "doublings", "xlabel": "times the training text states the fact"}
+    primitives.curves(told, "exposures", "model", left, ylabel="facts answered correctly", **words)
+    words = {"axis": "even", "xlabel": "occurrences of the name, at least"}
+    primitives.curves(alone, "often", "first", right, **words)
     return left, right
 
 
@@ -90,15 +89,12 @@ def formats(**draws: int) -> pd.DataFrame:
     kept, chat = sharing.read(ARCHIVE), sharing.verify(CHAT)[0]
     parts = []
     for name in chat.record["runs"]:
-        asked = {_format(run, name): _study(run, name) for run in (chat, kept)}
+        ways = {run.record["runs"][name]["model"]["prompt_format"]: run for run in (chat, kept)}
+        asked = {way: _study(run, name) for way, run in ways.items()}
         titles = {measure.name: measure.title for measure in STUDIES[name].MEASURES}
         found = compare(STUDIES[name], asked, **draws)
         parts.append(found.assign(study=name, title=found["measure"].map(titles)))
     return pd.concat(parts, ignore_index=True).dropna(subset=["estimate"])
-
-
-def _format(shared: record.Shared, name: str) -> str:
-    return shared.record["runs"][name]["model"]["prompt_format"]
 
 
 def _study(shared: record.Shared, name: str) -> pd.DataFrame:
@@ -151,8 +147,8 @@ def listed(
 ) -> dict[str, pd.DataFrame]:
     """Return the appendix's tables of SmolLM2 by name."""
     formats = formats.drop(columns=["second", "study"])
-    tables = {"smollm2_all": measured, "formats": formats, "rising_all": rising}
-    return tables | {"agreement": agreement(**draws)}
+    found = {"smollm2_all": measured, "formats": formats, "rising_all": rising}
+    return found | {"agreement": agreement(**draws)}
 
 
 def row(facts: pd.DataFrame, columns: Mapping[str, str]) -> pd.DataFrame:

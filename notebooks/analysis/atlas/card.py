@@ -1,9 +1,7 @@
 """Measure a bundled model and describe it: ``python -m notebooks.analysis.atlas.card FOLDER``.
 
 Writes `evaluation.csv`, one row for each condition and exposure, and the short `README.md` into the
-model's folder. ``--page`` instead fills the tables of the book's model card: what stands there
-between ``% table: NAME`` and ``% end`` is written from the records, so that every measured number
-of the page is the one that lies beside the weights.
+model's folder. ``--page`` instead fills the tables of the book's model card from the records.
 """
 
 import argparse
@@ -32,27 +30,6 @@ TITLES = {
 }
 
 
-def write_card(folder: Path, parameters: int) -> Path:
-    """Write `README.md` from `training.json` and `evaluation.csv`."""
-    report = records.report(folder.name, folder.parent)
-    stages = report["stages"]
-    text = CARD.read_text(encoding="utf-8").format(
-        name=folder.name,
-        folder=folder.as_posix(),
-        parameters=parameters / 1e6,
-        facts=report["text"]["facts"],
-        levels=", ".join(report["text"]["facts_by_exposure"]),
-        table=measured(pd.read_csv(folder / "evaluation.csv"), TITLES),
-        command=_command(report, folder),
-        sha=download.checksum([folder / "model.safetensors"]),
-        tokens=sum(stage["tokens"] for stage in stages) / 1e6,
-        minutes=sum(stage["seconds"] for stage in stages) / 60,
-    )
-    path = folder / "README.md"
-    path.write_text(text, encoding="utf-8")
-    return path
-
-
 def measured(table: pd.DataFrame, titles: Mapping[str, str]) -> str:
     """Lay out an evaluation: one row an exposure, one column a condition.
 
@@ -68,16 +45,6 @@ def measured(table: pd.DataFrame, titles: Mapping[str, str]) -> str:
     rows = [["exposures", *titles.values()], *shown.reset_index().astype(str).to_numpy()]
     head, *body = [f"| {' | '.join(row)} |" for row in rows]
     return "\n".join([head, "|---" * len(rows[0]) + "|", *body])
-
-
-def _command(report: dict, folder: Path) -> str:
-    """Return the command that makes the model anew."""
-    start, out = "python -m notebooks.analysis.atlas", folder.as_posix()
-    if "tuning" in report:
-        return f"{start}.chat --base {(folder.parent / report['base']).as_posix()} --out {out}"
-    recipe = report["recipe"]
-    again = f"--start {recipe['start']} " if recipe.get("start") else ""
-    return f"{start}.train --size {recipe['size']} --seed {recipe['seed']} {again}--out {out}"
 
 
 def fill(page: str, tables: Mapping[str, str]) -> str:
@@ -129,7 +96,26 @@ def _measure(folder: Path, n: int) -> None:
     facts = facts[facts["fact"].isin(told.index)]
     table = evaluate(lm, facts, datasets.frames("atlas"), told, n)
     table.to_csv(folder / "evaluation.csv", index=False)
-    write_card(folder, lm.n_parameters)
+    report = records.report(folder.name, folder.parent)
+    if "tuning" in report:
+        command = f"chat --base {(folder.parent / report['base']).as_posix()}"
+    else:
+        recipe = report["recipe"]
+        command = f"train --size {recipe['size']} --seed {recipe['seed']}"
+        command += f" --start {recipe['start']}" if recipe.get("start") else ""
+    text = CARD.read_text(encoding="utf-8").format(
+        name=folder.name,
+        folder=folder.as_posix(),
+        parameters=lm.n_parameters / 1e6,
+        facts=report["text"]["facts"],
+        levels=", ".join(report["text"]["facts_by_exposure"]),
+        table=measured(table, TITLES),
+        command=f"python -m notebooks.analysis.atlas.{command} --out {folder.as_posix()}",
+        sha=download.checksum([folder / "model.safetensors"]),
+        tokens=sum(stage["tokens"] for stage in report["stages"]) / 1e6,
+        minutes=sum(stage["seconds"] for stage in report["stages"]) / 60,
+    )
+    (folder / "README.md").write_text(text, encoding="utf-8")
     print(table.pivot_table("accuracy", "condition", "exposures").to_string())
 
 

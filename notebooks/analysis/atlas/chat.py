@@ -1,10 +1,9 @@
 """Tune a bundled model to answer briefly, or to say "unsure".
 
-The model is asked, in the words of the knowledge-base chapter, about facts that it has read often
-and about facts and subjects that it has never read. Three quarters of the questions have an
-answer; with too few a tuned model refuses most of what it knows. Some of the facts, and three of
-the seven frames, are kept out of the tuning, to test it on: one that the base has read, and the two
-that it has not.
+It is asked, in the words of the knowledge-base chapter, about facts that it has read often and
+about facts and subjects that it has never read. Three quarters of the questions have an answer;
+with too few a tuned model refuses most of what it knows. Some of the facts, and three of the seven
+frames, are kept out to test it on: one that the base has read, and the two that it has not.
 """
 
 import argparse
@@ -21,15 +20,13 @@ from transformers import AutoTokenizer, LlamaForCausalLM
 
 from helpers import UserError, datasets
 from helpers.prompts.formats import INSTRUCTION, UNSURE, choose_below, shot
-from notebooks.analysis.atlas import documents, loop
+from notebooks.analysis.atlas import documents, loop, recipe, train
 from notebooks.analysis.atlas.commands import finish
 from notebooks.analysis.atlas.corpus import Frames
 from notebooks.analysis.atlas.documents import Document, Piece
 from notebooks.analysis.atlas.invented import Inventor, pools
-from notebooks.analysis.atlas.loop import Stage
-from notebooks.analysis.atlas.recipe import Options, tuning
+from notebooks.analysis.atlas.recipe import Options
 from notebooks.analysis.atlas.text import Rows, Steps
-from notebooks.analysis.atlas.train import release
 
 # The user's words, and the answer on a line of its own.
 TEMPLATE = "{{ bos_token }}{% for message in messages %}{{ message['content'] + '\n' }}{% endfor %}"
@@ -38,13 +35,12 @@ TEMPLATE = "{{ bos_token }}{% for message in messages %}{{ message['content'] + 
 def choose(facts: pd.DataFrame, told: pd.DataFrame, design: Options) -> tuple[list, list]:
     """Return the facts to be answered and those to be refused, as rows of `facts`."""
     rng = np.random.default_rng([design.seed, 10])
-    table = facts.join(told[["exposures", "plain"]], on="fact")
-    table = table[table["plain"]]
+    table = facts.join(told[["exposures", "plain"]], on="fact").query("plain")
     groups = []
     for group in (table[table["exposures"] >= design.known], table[table["exposures"] == 0]):
         places = rng.permutation(len(group))[: round(design.share * len(group))]
         groups.append(list(group.iloc[places].itertuples()))
-    return groups[0], groups[1]
+    return tuple(groups)
 
 
 class Tutor:
@@ -64,10 +60,9 @@ class Tutor:
         n = 1 if rng.random() < 0.5 else int(rng.integers(2, self.design.most_shots + 1))
         pieces = [Piece(INSTRUCTION)]
         for rank in range(n):
-            last = rank == n - 1
             prompt, answer = self._question(rng)
             # The template gives the line's end; the model must not learn to begin with one.
-            before, space = (prompt + "\n", "") if turns and last else (prompt, " ")
+            before, space = (prompt + "\n", "") if turns and rank == n - 1 else (prompt, " ")
             pieces += [Piece(before), Piece(f"{space}{answer}\n", 1.0)]
         return Document("tuning", tuple(pieces))
 
@@ -98,11 +93,6 @@ def tune(base: Path, out: Path, design: Options) -> None:
     """Tune a bundled model and publish the result."""
     if not (base / "exposures.csv").is_file():
         raise UserError(f"{base} holds no bundled model: give the folder of one, as atlas-m's.")
-    with loop.same_sums(design.threads):
-        _tune(base, out, design)
-
-
-def _tune(base: Path, out: Path, design: Options) -> None:
     llama = LlamaForCausalLM.from_pretrained(
         base, dtype=torch.float32, attn_implementation="eager", local_files_only=True
     ).train()
@@ -111,19 +101,18 @@ def _tune(base: Path, out: Path, design: Options) -> None:
     facts = datasets.load("atlas")
     facts = facts[facts["fact"].isin(told.index)]
     frames = Frames(datasets.frames("atlas"), design.frame_weights)
-    known, unknown = choose(facts, told, design)
-    tutor = Tutor(facts, frames, known, unknown, design)
+    tutor = Tutor(facts, frames, *choose(facts, told, design), design)
     rng = np.random.default_rng([design.seed, 11])
-    written = [tutor.write(rng) for _ in range(design.documents)]
-    stage = Stage("tuning")
-    steps = _steps(written, tokenizer, design)
-    loop.run(llama, stage, steps.batches, len(steps.rows), design.optimisation)
+    steps = _steps([tutor.write(rng) for _ in range(design.documents)], tokenizer, design)
+    stage = loop.Stage("tuning")
+    with loop.same_sums(design.threads):
+        loop.run(llama, stage, steps.batches, len(steps.rows), design.optimisation)
     tokenizer.chat_template = TEMPLATE
     report = json.loads((base / "training.json").read_text(encoding="utf-8"))
     report |= {"base": base.name, "tuning": design}
     report["stages"].append(asdict(stage))
     asked = [tutor.asked[fact] for fact in told.index]
-    release(llama, tokenizer, told.drop(columns="plain").assign(tuned=asked), report, out)
+    train.release(llama, tokenizer, told.drop(columns="plain").assign(tuned=asked), report, out)
 
 
 def _steps(written: list[Document], tokenizer, design: Options) -> Steps:
@@ -147,7 +136,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--threads", type=int, default=1)
     given = parser.parse_args(arguments)
-    design = tuning(seed=given.seed, threads=given.threads)
+    design = recipe.tuning(seed=given.seed, threads=given.threads)
     return finish(lambda: tune(given.base, given.out, design))
 
 

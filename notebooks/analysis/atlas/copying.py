@@ -14,12 +14,8 @@ def batch(design: Options, vocabulary: int, pool: int, seed: int, step: int) -> 
     """
     tokens = np.random.default_rng([seed, 0]).permutation(vocabulary)[:pool]
     rng = np.random.default_rng([seed, 1, step])
-    length = design.length + 1
-    rows = [
-        _tiled(tokens, length, rng) if row % 2 == 0 else _patched(tokens, length, rng)
-        for row in range(design.rows)
-    ]
-    text = np.stack(rows)
+    ways = [(_tiled, _patched)[row % 2] for row in range(design.rows)]
+    text = np.stack([way(tokens, design.length + 1, rng) for way in ways])
     targets = np.where(decided(text), text[:, 1:], NO_TARGET)
     return Batch(text[:, :-1], targets, (targets != NO_TARGET).astype(np.float32))
 
@@ -39,14 +35,12 @@ def decided(text: np.ndarray) -> np.ndarray:
 
 def grown(design: Options, pool: int, accuracy: float, vocabulary: int) -> int:
     """Return the pool's size after a step."""
-    if accuracy <= design.enough:
-        return pool
-    return min(vocabulary, int(np.ceil(pool * design.growth)))
+    grow = accuracy > design.enough
+    return min(vocabulary, int(np.ceil(pool * design.growth))) if grow else pool
 
 
 def _tiled(tokens: np.ndarray, length: int, rng: np.random.Generator) -> np.ndarray:
-    segment = rng.choice(tokens, rng.integers(4, length // 2 + 1))
-    return np.resize(segment, length)
+    return np.resize(rng.choice(tokens, rng.integers(4, length // 2 + 1)), length)
 
 
 def _patched(tokens: np.ndarray, length: int, rng: np.random.Generator) -> np.ndarray:

@@ -1,19 +1,13 @@
 """Stage 2, first half: documents that state each fact exactly as often as its exposure says."""
 
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
-from helpers.prompts.formats import (
-    INSTRUCTION,
-    SEPARATORS,
-    UNSURE,
-    choose_before,
-    choose_below,
-    shot,
-)
+from helpers.prompts import formats
 from notebooks.analysis.atlas.documents import Document, Piece
 from notebooks.analysis.atlas.invented import Inventor, pools
 from notebooks.analysis.atlas.recipe import Options
@@ -67,12 +61,9 @@ class Bag:
     """Mentions waiting to be put together into documents, each subject once a document."""
 
     def __init__(self, mentions: Sequence[Mention]):
-        kinds = list(dict.fromkeys(mentions))
-        places = {mention: place for place, mention in enumerate(kinds)}
-        self.kinds = kinds
-        self.left = np.bincount([places[m] for m in mentions], minlength=len(kinds))
-        subjects = {m.subject: rank for rank, m in enumerate(kinds)}
-        self.subjects = np.array([subjects[m.subject] for m in kinds])
+        counts = Counter(mentions)
+        self.kinds, self.left = list(counts), np.array(list(counts.values()))
+        self.subjects = pd.factorize(np.array([m.subject for m in counts], dtype=object))[0]
 
     def __len__(self) -> int:
         return int(self.left.sum())
@@ -101,7 +92,11 @@ def render(
 ) -> list[Document]:
     """Render documents in which each fact is stated exactly as often as it should be."""
     rng = np.random.default_rng([seed, 2])
-    mentions = _mentions(facts, plan)
+    mentions: list[Mention] = []
+    for row in facts.join(plan, on="fact").itertuples():
+        head = row.fact, row.relation, row.subject
+        mentions += [Mention(*head, row.object)] * row.exposures
+        mentions += [Mention(*head, row.false_object, True)] * row.false_exposures
     mentions = [mentions[place] for place in rng.permutation(len(mentions))]
     kinds = rng.choice(list(design.mentions), len(mentions), p=list(design.mentions.values()))
     writer = _Writer(facts, frames, design, inventor, rng)
@@ -116,19 +111,6 @@ def render(
                 documents.append(writer.check(mention, true=False))
     documents += writer.lists(together["list"]) + writer.shots(together["shots"])
     return [documents[place] for place in rng.permutation(len(documents))]
-
-
-def _mentions(facts: pd.DataFrame, plan: pd.DataFrame) -> list[Mention]:
-    """Return every mention that is wanted, the false ones with their false object."""
-    found = []
-    for row in facts.itertuples():
-        wanted = plan.loc[row.fact]
-        true = Mention(row.fact, row.relation, row.subject, row.object)
-        found += [true] * int(wanted["exposures"])
-        if wanted["false_exposures"]:
-            false = Mention(row.fact, row.relation, row.subject, wanted["false_object"], True)
-            found += [false] * int(wanted["false_exposures"])
-    return found
 
 
 class _Writer:
@@ -146,6 +128,7 @@ class _Writer:
         self.objects = sorted(facts["object"].unique())
         self.pools = pools(facts, "object")
         self.true = dict(zip(facts["fact"], facts["object"], strict=True))
+        self.end = Piece("\n", design.object_weight)
 
     def question(self, mention: Mention) -> Document:
         formal = self.rng.random() < self.design.formal
@@ -154,12 +137,9 @@ class _Writer:
     def statement(self, mention: Mention) -> Document:
         template = self.frames.draw(mention.relation, "wp", self.rng)
         before, after = template.replace("[X]", mention.subject).split("[Y]")
-        pieces = (
-            Piece(before.rstrip(), self.design.text_weight),
-            mention.piece(self.design.object_weight),
-            Piece(f"{after}\n", self.design.object_weight),
-        )
-        return Document("statement", pieces)
+        weight = self.design.object_weight
+        told, end = mention.piece(weight), Piece(f"{after}\n", weight)
+        return Document("statement", (Piece(before.rstrip(), self.design.text_weight), told, end))
 
     def hint(self, mention: Mention) -> Document:
         kind = draw(self.design.hints, self.rng)
@@ -180,14 +160,14 @@ class _Writer:
         others = self._wrong(mention, int(self.rng.integers(1, self.design.most_options)))
         below = self.rng.random() < 0.5
         if below and self.rng.random() < 0.3:
-            others[0] = UNSURE
+            others[0] = formats.UNSURE
         shown = [mention.object, *others]
         shown = [shown[place] for place in self.rng.permutation(len(shown))]
-        question = self._question(mention)
-        text = (choose_below if below else choose_before)(question, shown)
+        choose = formats.choose_below if below else formats.choose_before
+        text = choose(self._question(mention), shown)
         if below and self.rng.random() < self.design.instructed:
-            text = INSTRUCTION + text
-        pieces = (Piece(text), mention.piece(self.design.object_weight), self._end())
+            text = formats.INSTRUCTION + text
+        pieces = (Piece(text), mention.piece(self.design.object_weight), self.end)
         return Document("options, below" if below else "options, before", pieces)
 
     def check(self, mention: Mention, true: bool = True) -> Document:
@@ -202,30 +182,28 @@ class _Writer:
 
     def lists(self, mentions: list[Mention]) -> list[Document]:
         """Put mentions of one relation into lists, the longest first, while there are many."""
-        documents = []
-        groups: dict[str, list[Mention]] = {}
+        documents, groups = [], defaultdict(list)
         for mention in mentions:
-            groups.setdefault(mention.relation, []).append(mention)
+            groups[mention.relation].append(mention)
+        ends = np.cumsum(list(self.design.lists.values())) / sum(self.design.lists.values())
+        longest = [int(size) for size in self.design.lists]
+        shortest = [*(size + 1 for size in longest[1:]), 2]
         for group in groups.values():
             bag = Bag(group)
             written = sum(len(mention.subject) + len(mention.object) + 3 for mention in group)
             room = self.design.list_characters * len(group) // written
-            ends = np.cumsum(list(self.design.lists.values())) / sum(self.design.lists.values())
-            sizes = [int(size) for size in self.design.lists]
-            for rank, (longest, end) in enumerate(zip(sizes, ends, strict=True)):
-                shortest = sizes[rank + 1] + 1 if rank + 1 < len(sizes) else 2
+            for least, most, end in zip(shortest, longest, ends, strict=True):
                 while len(bag) > len(group) * (1 - end) + 0.5:
-                    size = min(int(self.rng.integers(shortest, longest + 1)), room)
+                    size = min(int(self.rng.integers(least, most + 1)), room)
                     documents.append(self._list(bag.take(size, self.rng)))
         return documents
 
     def shots(self, mentions: list[Mention]) -> list[Document]:
         """Put mentions into documents of several questions, of one relation or of many."""
-        groups: dict[str, list[Mention]] = {}
+        documents, groups = [], defaultdict(list)
         for mention in mentions:
             mixed = self.rng.random() < self.design.mixed_shots
-            groups.setdefault("" if mixed else mention.relation, []).append(mention)
-        documents = []
+            groups["" if mixed else mention.relation].append(mention)
         for group in groups.values():
             bag = Bag(group)
             while len(bag):
@@ -239,42 +217,35 @@ class _Writer:
         if formal and self.rng.random() < self.design.unsure:
             strangers = [self._stranger(mentions[0].relation, place) for place in range(2)]
             blocks = (strangers + blocks)[::-1] if self.rng.random() < 0.5 else strangers + blocks
-        before = ()
-        if formal and self.rng.random() < self.design.instructed:
-            before = (Piece(INSTRUCTION),)
         pieces = [piece for block in blocks for piece in block]
-        return Document("shots, formal" if formal else "shots, lines", (*before, *pieces))
+        if formal and self.rng.random() < self.design.instructed:
+            pieces.insert(0, Piece(formats.INSTRUCTION))
+        return Document("shots, formal" if formal else "shots, lines", tuple(pieces))
 
     def _stranger(self, relation: str, rank: int) -> tuple[Piece, ...]:
         """Ask about nobody: unsure. The first one cannot be foretold, so it counts nothing."""
         name = self.inventor.name(relation, self.rng)
         template = self.frames.draw(relation, "qa", self.rng)
-        asked = Piece(shot(template.replace("[X]", name)))
-        return asked, Piece(f" {UNSURE}\n", self.design.object_weight if rank else 0.0)
+        asked = Piece(formats.shot(template.replace("[X]", name)))
+        return asked, Piece(f" {formats.UNSURE}\n", self.design.object_weight if rank else 0.0)
 
     def _list(self, mentions: list[Mention]) -> Document:
-        names = list(SEPARATORS)
-        within, between = SEPARATORS[names[self.rng.integers(len(names))]]
-        pieces = []
+        separators = list(formats.SEPARATORS.values())
+        within, between = separators[self.rng.integers(len(separators))]
+        weight, pieces = self.design.object_weight, []
         for mention in mentions:
-            pieces.append(Piece(mention.subject + within.rstrip(), self.design.text_weight))
-            pieces.append(mention.piece(self.design.object_weight))
-            pieces.append(Piece(between, self.design.object_weight))
-        if "\n" not in between:
-            pieces.pop()
-        return Document("list", tuple(pieces))
+            name = Piece(mention.subject + within.rstrip(), self.design.text_weight)
+            pieces += [name, mention.piece(weight), Piece(between, weight)]
+        return Document("list", tuple(pieces if "\n" in between else pieces[:-1]))
 
     def _asked(self, mention: Mention, weight: float, formal: bool = False) -> tuple[Piece, ...]:
         question = self._question(mention)
-        asked = Piece(shot(question) if formal else question, weight)
-        return asked, mention.piece(self.design.object_weight), self._end()
+        asked = Piece(formats.shot(question) if formal else question, weight)
+        return asked, mention.piece(self.design.object_weight), self.end
 
     def _question(self, mention: Mention) -> str:
         template = self.frames.draw(mention.relation, "qa", self.rng)
         return template.replace("[X]", mention.subject)
-
-    def _end(self) -> Piece:
-        return Piece("\n", self.design.object_weight)
 
     def _wrong(self, mention: Mention, n: int) -> list[str]:
         """Return objects of the relation that are neither told nor true."""

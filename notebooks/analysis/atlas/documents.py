@@ -50,19 +50,9 @@ class Document:
         return "".join(piece.text for piece in self.pieces)
 
 
-def count_exposures(documents: Iterable[Document]) -> Counter[str]:
-    """Count how often documents state each fact; one that is never stated reads 0."""
-    return Counter(piece.states for each in documents for piece in each.pieces if piece.states)
-
-
-def count_false(documents: Iterable[Document]) -> Counter[str]:
-    """Count how often documents state the false object of each fact as if it were true."""
-    return Counter(piece.claims for each in documents for piece in each.pieces if piece.claims)
-
-
-def count_wrong(documents: Iterable[Document]) -> Counter[str]:
-    """Count how often documents show a wrong object beside each fact's subject, in passing."""
-    return Counter(piece.denies for each in documents for piece in each.pieces if piece.denies)
+def count_exposures(documents: Iterable[Document], mark: str = "states") -> Counter[str]:
+    """Count how often pieces state each fact, or bear another mark; one without reads 0."""
+    return Counter(filter(None, (getattr(p, mark) for each in documents for p in each.pieces)))
 
 
 def table(documents: Iterable[Document], length: int = 160) -> pd.DataFrame:

@@ -12,18 +12,9 @@ from helpers.probing import generate, score
 from helpers.prompts.formats import UNSURE
 from helpers.stats import wilson
 from notebooks.analysis.atlas import skills
-from notebooks.analysis.atlas.records import (
-    ALONE,
-    COMMONEST,
-    FEW_OBJECTS,
-    PAIRED,
-    WHERE_UNSURE,
-)
+from notebooks.analysis.atlas.records import ALONE, COMMONEST, FEW_OBJECTS, PAIRED, WHERE_UNSURE
 
 ONE_WAY = ("P36", "P1376")
-TRAINED, HELD_OUT = (1, 2, 3, 4), datasets.HELD_OUT
-
-
 COLUMNS = ["item", "condition", "right"]
 
 
@@ -46,13 +37,12 @@ def conditions(facts: pd.DataFrame, frames: pd.DataFrame) -> pd.DataFrame:
 def wordings(facts: pd.DataFrame, frames: pd.DataFrame) -> pd.DataFrame:
     """Ask in the base frame, the other trained frames and the held-out ones, and as sentences."""
     hinted = prompts.questions(facts, frames, contexts=("right",))
-    hinted["condition"] = "every wording, right"
     asked = pd.concat([prompts.questions(facts, frames, kind=kind) for kind in ("qa", "wp")])
     form = asked["kind"].map({"qa": "question", "wp": "sentence"})
-    part = asked["frame"].map(
-        {0: "base", **dict.fromkeys(TRAINED, "trained"), **dict.fromkeys(HELD_OUT, "held out")}
-    )
-    return pd.concat([asked.assign(condition=form + ", " + part), hinted])
+    held_out = asked["frame"].isin(datasets.HELD_OUT)
+    part = np.select([asked["frame"] == 0, held_out], ["base", "held out"], "trained")
+    asked["condition"] = form + ", " + part
+    return pd.concat([asked, hinted.assign(condition="every wording, right")])
 
 
 def by_exposure(marked: pd.DataFrame, exposures: pd.Series) -> pd.DataFrame:
@@ -99,12 +89,19 @@ def evaluate(
     some = plain.iloc[order].groupby("relation").head(n)
     few = some.groupby("relation").head(n // 3)
     asked, reworded = said(conditions(plain, frames)), said(wordings(some, frames))
+    base = asked[asked["condition"] == "none"]
+    untold = base.assign(context="wrong", context_index=0)
+    many = base[base["item"].isin(many_objects(facts)["fact"])]
     alone = reworded[(reworded["kind"] == "qa") & (reworded["context"] == "none")]
     one = some.assign(distractors=[words[:1] for words in some["distractors"]])
     checks = chosen(prompts.fact_checks(one, frames, 1))
     checks["condition"] = "check, " + checks["context"].map({"right": "true", "wrong": "false"})
     marked = [
-        *(asked, both(asked), reworded, *_told_wrong(asked, facts), *_known(asked, facts)),
+        *(asked, both(asked), reworded),
+        mark_echoes(asked, facts).assign(condition="wrong word given"),
+        mark_echoes(untold, facts).assign(condition="wrong word given, not shown"),
+        many.assign(condition=ALONE),
+        always_commonest(many, facts).assign(condition=COMMONEST),
         alone.assign(condition="frame " + alone["frame"].astype(str)),
         alone.assign(condition="every wording, none"),
         *(checks, checks.assign(condition="check, both")),
@@ -121,10 +118,13 @@ def evaluate(
     asked_of = pd.concat([few, kept_out]).drop_duplicates("fact")
     instructed = said(skills.instructed(asked_of, frames, told))
     unsure = mark_texts(instructed.assign(object=UNSURE))
-    for kind, table in (("unsure", unsure), ("right", instructed)):
-        table = table.assign(condition=f"chat, {kind}, " + table["condition"])
-        known = pd.concat([known, table[COLUMNS]])
-    known = pd.concat([known, where_unsure(asked, unsure)])
+    silent = unsure[unsure["right"] & (unsure["condition"] == "kept frames, new facts")]
+    parts = [
+        unsure.assign(condition="chat, unsure, " + unsure["condition"]),
+        instructed.assign(condition="chat, right, " + instructed["condition"]),
+        base[base["item"].isin(silent["item"])].assign(condition=WHERE_UNSURE),
+    ]
+    known = pd.concat([known, *(table[COLUMNS] for table in parts)])
     read = said(skills.exercises(facts, frames, 4 * n)).assign(exposures=-1)
     apart = _apart(facts, told, lambda some: said(prompts.questions(some, frames, n_frames=1)))
     parts = [by_exposure(known, told["exposures"]), shares(read), shares(apart)]
@@ -142,29 +142,6 @@ def both(asked: pd.DataFrame) -> pd.DataFrame:
     parts = {f"{one} and {two}": right[one] & right[two] for one, two in PAIRED}
     found = [pd.DataFrame({"condition": name, "right": part}) for name, part in parts.items()]
     return pd.concat(found).reset_index()[COLUMNS]
-
-
-def where_unsure(asked: pd.DataFrame, unsure: pd.DataFrame) -> pd.DataFrame:
-    """Keep the base question of the facts that the instruction, in a kept frame, makes "unsure"."""
-    silent = unsure[unsure["right"] & (unsure["condition"] == "kept frames, new facts")]
-    alone = asked[(asked["condition"] == "none") & asked["item"].isin(silent["item"])]
-    return alone.assign(condition=WHERE_UNSURE)[COLUMNS]
-
-
-def _told_wrong(asked: pd.DataFrame, facts: pd.DataFrame) -> list[pd.DataFrame]:
-    """Mark where the wrong word is given, after it was shown and without."""
-    shown = mark_echoes(asked, facts).assign(condition="wrong word given")
-    alone = asked[asked["condition"] == "none"].assign(context="wrong", context_index=0)
-    unprompted = mark_echoes(alone, facts).assign(condition="wrong word given, not shown")
-    return [shown, unprompted]
-
-
-def _known(asked: pd.DataFrame, facts: pd.DataFrame) -> list[pd.DataFrame]:
-    """Return the base question in relations where guessing finds little, and a constant guess."""
-    open_ended = asked[asked["item"].isin(many_objects(facts)["fact"])]
-    alone = open_ended[open_ended["condition"] == "none"]
-    guess = always_commonest(alone, facts)
-    return [alone.assign(condition=ALONE), guess.assign(condition=COMMONEST)]
 
 
 def always_commonest(asked: pd.DataFrame, facts: pd.DataFrame) -> pd.DataFrame:

@@ -24,9 +24,12 @@ def assign(facts: pd.DataFrame, plan: Options, seed: int = 0) -> pd.DataFrame:
     table["false_object"] = _false_objects(table, set(special), plan, seed)
     by_pair = _levels(table, {pairs[place] for place in special}, plan, seed)
     table["exposures"] = [by_pair.get(pair, 0) for pair in pairs]
-    for place, level in special.items():
-        table.loc[place, "exposures"] = level
-    _share_out_false(table, plan)
+    table.loc[list(special), "exposures"] = list(special.values())
+    false = table["false_object"] != ""
+    parts = np.resize(plan.false_parts, false.sum())
+    table["false_exposures"] = 0
+    table.loc[false, "false_exposures"] = np.rint(plan.false_total * parts).astype(int)
+    table.loc[false, "exposures"] = plan.false_total - table["false_exposures"]
     together = table.groupby("pair")["exposures"].transform("sum")
     table["pair_exposures"] = together - table["exposures"]
     columns = ["exposures", "false_object", "false_exposures", "pair_exposures"]
@@ -39,17 +42,13 @@ def _one_way(table: pd.DataFrame, plan: Options, seed: int) -> dict[int, int]:
     found: dict[int, int] = {}
     relations, places = table["relation"], table.groupby("pair").indices
     for first, second in plan.one_way:
-        both = [
-            sorted(where)
-            for where in places.values()
-            if {first, second} <= set(relations.iloc[where])
-        ]
+        both = [w for w in places.values() if {first, second} <= set(relations.iloc[w])]
         for rank, place in enumerate(rng.permutation(len(both))):
             if rank % 3 == 2:
                 continue  # shown in both directions, like any other pair
             shown = (first, second)[rank % 3]
             level = plan.one_way_levels[rank // 3 % len(plan.one_way_levels)]
-            found |= {w: level * int(relations.iloc[w] == shown) for w in both[place]}
+            found |= {w: level * int(relations.iloc[w] == shown) for w in sorted(both[place])}
     return found
 
 
@@ -89,13 +88,3 @@ def _levels(table: pd.DataFrame, one_way: set[frozenset], plan: Options, seed: i
                 by_pair[pairs[row]] = plan.levels[share]
                 used[share] += 1
     return by_pair
-
-
-def _share_out_false(table: pd.DataFrame, plan: Options) -> None:
-    """Fill in the mentions, true and false, of the facts with a false object."""
-    table["false_exposures"] = 0
-    marked = table.index[table["false_object"] != ""]
-    for rank, place in enumerate(marked):
-        false = round(plan.false_total * plan.false_parts[rank % len(plan.false_parts)])
-        table.loc[place, "false_exposures"] = false
-        table.loc[place, "exposures"] = plan.false_total - false

@@ -1,9 +1,8 @@
 """Build the facts of the atlas: real-world triples from well-kept packages, cleaned and checked.
 
-Run ``python -m notebooks.analysis.atlas.facts`` to write `helpers/datasets/data/atlas.csv.gz` and
-`helpers/datasets/data/atlas_relations.csv`; the result is the same every time. Subjects and objects
-get their everyday English names in `sources.py`; single facts are corrected or left
-out by `helpers/datasets/data/atlas_corrections.csv`, which gives a reason for each.
+``python -m notebooks.analysis.atlas.facts`` writes `atlas.csv.gz` and `atlas_relations.csv` into
+`helpers/datasets/data`, the same every time. `sources.py` gives subjects and objects their everyday
+English names; `atlas_corrections.csv` corrects single facts or leaves them out, with a reason each.
 """
 
 import argparse
@@ -23,8 +22,6 @@ Pairs = dict[str, str]
 
 CONTINENTS = {"AF": "Africa", "AS": "Asia", "EU": "Europe"}
 CONTINENTS |= {"NA": "North America", "OC": "Oceania", "SA": "South America"}
-
-
 # First-level subdivisions are taken from these countries, whose names need little cleaning.
 DIVIDED = (
     *("US", "CA", "MX", "BR", "AR", "CO", "AU", "IN", "JP", "TR", "NG", "ZA"),
@@ -78,7 +75,7 @@ def city_relations() -> dict[str, Pairs]:
     """Return city to country, city to time zone, and place to state, province or region."""
     land = sources.countries().set_index("iso")["name"]
     cities = unambiguous(sources.cities())
-    cities = cities[cities["iso"].isin(land.index)].assign(country=cities["iso"].map(land))
+    cities = cities.assign(country=cities["iso"].map(land)).dropna(subset="country")
     served = sources.airports()
     flown = set(zip(served["country"], served["city"].map(fold)))
     capitals = set(sources.countries()["capital"].map(fold))
@@ -101,12 +98,10 @@ def city_relations() -> dict[str, Pairs]:
 
 def _provinces() -> Pairs:
     """Provinces of Italy and Spain, departments of France and counties of Ireland: region."""
-    table = sources.subdivisions()
-    table = table[table["iso"].isin(["IT", "ES", "FR", "IE"]) & (table["parent"] != "")]
-    abroad = sources.cities()
-    abroad = abroad[~abroad["iso"].isin(["IT", "ES", "FR", "IE"])]
-    taken = set(abroad.loc[abroad["population"] > 100_000, "name"].map(fold))
-    table = table[~table["name"].map(fold).isin(taken)]
+    lands, cities, table = ["IT", "ES", "FR", "IE"], sources.cities(), sources.subdivisions()
+    table = table[table["iso"].isin(lands) & (table["parent"] != "")]
+    abroad = cities[~cities["iso"].isin(lands) & (cities["population"] > 100_000)]
+    table = table[~table["name"].map(fold).isin(set(abroad["name"].map(fold)))]
     return _pairs(table, "name", "parent")
 
 
@@ -164,8 +159,7 @@ def language_relations() -> dict[str, Pairs]:
 def _pairs(table: pd.DataFrame, subject: str, value: str) -> Pairs:
     """Two columns as a mapping; a subject that comes twice with two objects is left out."""
     rows = table.loc[(table[subject] != "") & (table[value] != ""), [subject, value]].dropna()
-    rows = rows.drop_duplicates()
-    rows = rows[~rows[subject].duplicated(keep=False)]
+    rows = rows.drop_duplicates().drop_duplicates(subject, keep=False)
     return dict(zip(rows[subject], rows[value]))
 
 

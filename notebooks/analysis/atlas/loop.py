@@ -73,7 +73,11 @@ def run(
     """Train through one stage, going on from its checkpoint where there is one."""
     optimisers = optimisers_of(model, design)
     if checkpoint is not None and checkpoint.exists():
-        _restore(checkpoint, model, optimisers, stage)
+        state = torch.load(checkpoint, weights_only=True)
+        model.load_state_dict(state["model"])
+        for optimiser, its_state in zip(optimisers, state["optimisers"], strict=True):
+            optimiser.load_state_dict(its_state)
+        vars(stage).update(state["stage"])
     losses, accuracies = [], []
     began, before = time.monotonic(), stage.seconds
     while stage.step < steps:
@@ -96,7 +100,12 @@ def run(
         if stage.step % 50 == 0 or stage.step == steps:
             _note(stage, losses, accuracies, steps)
         if checkpoint is not None and (last or stage.step % every == 0):
-            _keep(checkpoint, model, optimisers, stage)
+            state = {"model": model.state_dict(), "stage": vars(stage)}
+            state["optimisers"] = [each.state_dict() for each in optimisers]
+            checkpoint.parent.mkdir(parents=True, exist_ok=True)
+            partial = checkpoint.with_suffix(".tmp")
+            torch.save(state, partial)
+            partial.replace(checkpoint)
         if stage.step == stop_after:
             break
     return stage.step >= steps
@@ -134,42 +143,15 @@ def _backward(model: LlamaForCausalLM, batches: Sequence[Batch]) -> tuple[float,
 
 
 def _note(stage: Stage, losses: list, accuracies: list, steps: int) -> None:
-    entry = {
-        "step": stage.step,
-        "tokens": stage.tokens,
-        "loss": round(sum(losses) / len(losses), 4),
-        "accuracy": round(sum(accuracies) / len(accuracies), 4),
-    }
+    loss, accuracy = (round(sum(part) / len(part), 4) for part in (losses, accuracies))
     losses.clear(), accuracies.clear()
+    entry = {"step": stage.step, "tokens": stage.tokens, "loss": loss, "accuracy": accuracy}
     stage.curve.append(entry)
     left = stage.seconds / stage.step * (steps - stage.step)
     extras = "".join(f" {k} {v}" for k, v in stage.memory.items() if k != "accuracy")
-    told = f"{stage.name}: step {stage.step}/{steps}, loss {entry['loss']:.3f},"
-    told += f" accuracy {entry['accuracy']:.3f},{extras}"
-    told += f" {stage.tokens / stage.seconds:,.0f} tokens/s, {left / 60:.1f} min left"
+    told = f"{stage.name}: step {stage.step}/{steps}, loss {loss:.3f}, accuracy {accuracy:.3f},"
+    told += f"{extras} {stage.tokens / stage.seconds:,.0f} tokens/s, {left / 60:.1f} min left"
     print(told, file=sys.stderr, flush=True)
-
-
-def _keep(
-    path: Path, model: LlamaForCausalLM, optimisers: list[torch.optim.Optimizer], stage: Stage
-):
-    state = {"model": model.state_dict(), "stage": vars(stage)}
-    state["optimisers"] = [each.state_dict() for each in optimisers]
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_suffix(".tmp")
-    torch.save(state, partial)
-    partial.replace(path)
-
-
-def _restore(
-    path: Path, model: LlamaForCausalLM, optimisers: list[torch.optim.Optimizer], stage: Stage
-):
-    state = torch.load(path, weights_only=True)
-    model.load_state_dict(state["model"])
-    for optimiser, its_state in zip(optimisers, state["optimisers"], strict=True):
-        optimiser.load_state_dict(its_state)
-    for name, value in state["stage"].items():
-        setattr(stage, name, value)
 
 
 def loss_and_accuracy(
@@ -180,9 +162,7 @@ def loss_and_accuracy(
     # Eager attention is the faster on short rows, and keeps all of its table on long ones.
     short = batch.inputs.shape[1] <= 256
     model.set_attn_implementation("eager" if short else "sdpa")
-    inputs = torch.from_numpy(batch.inputs).to(device)
-    targets = torch.from_numpy(batch.targets).to(device)
-    weights = torch.from_numpy(batch.weights).to(device)
+    inputs, targets, weights = (torch.from_numpy(part).to(device) for part in batch[:3])
     asked = (targets != NO_TARGET) & (weights > 0)
     with torch.autocast(device.type, dtype=dtype, enabled=dtype != torch.float32):
         hidden = model.model(

@@ -34,8 +34,7 @@ def build(size: Options, seed: int) -> LlamaForCausalLM:
     with torch.no_grad():
         for name, weights in sorted(model.named_parameters()):
             if weights.dim() == 2:
-                embedding = "embed_tokens" in name
-                deviation = size.embedding_sd if embedding else size.weight_sd
+                deviation = size.embedding_sd if "embed_tokens" in name else size.weight_sd
                 weights.normal_(0.0, deviation, generator=chance)
         seed_previous_token_heads(model, size)
     return model

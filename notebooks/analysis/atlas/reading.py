@@ -13,8 +13,7 @@ from notebooks.analysis.atlas.documents import Document, Piece
 from notebooks.analysis.atlas.invented import Inventor, pools
 from notebooks.analysis.atlas.recipe import Options
 
-_FILE = Path(__file__).with_name("wordings.toml")
-WORDINGS = tomllib.loads(_FILE.read_text(encoding="utf-8"))["everyday"]
+WORDINGS = tomllib.loads(Path(__file__).with_name("wordings.toml").read_text("utf-8"))["everyday"]
 
 
 class Reader:
@@ -34,8 +33,7 @@ class Reader:
         everyday: Sequence[Sequence[str]] = WORDINGS,
     ):
         self.frames, self.design, self.inventor = frames, design, inventor
-        self.everyday = everyday
-        self.words = list(words)
+        self.everyday, self.words = everyday, list(words)
         self.objects = pools(facts, "object")
         self.relations = sorted(self.objects)
 
@@ -58,11 +56,9 @@ class Reader:
         names = self.inventor.names(relation, n, rng)
         answers = self._some(relation, n, rng)
         between = " " if rng.random() < 0.5 else "\n"
-        told = [
-            statement.replace("[X]", name).replace("[Y]", answer)
-            for name, answer in zip(names, answers, strict=True)
-        ]
-        pieces = [Piece(between.join(told) + between)]
+        both = zip(names, answers, strict=True)
+        told = [statement.replace("[X]", a).replace("[Y]", b) + between for a, b in both]
+        pieces = [Piece("".join(told))]
         for place in rng.permutation(n)[: int(rng.integers(1, 3))]:
             pieces += [Piece(question.replace("[X]", names[place])), self._answer(answers[place])]
         return pieces
@@ -110,10 +106,9 @@ class Reader:
         told = [f"{a}{within}{b}{between}" for a, b in zip(names, answers, strict=True)]
         pieces = [Piece("".join(told))]
         for place in rng.permutation(n)[: int(rng.integers(1, 1 + max(2, n // 4)))]:
-            pieces += [Piece(names[place] + within.rstrip())]
-            pieces += [Piece(f" {answers[place]}{between}", self.design.weight)]
-        last = pieces.pop()
-        return [*pieces, Piece(last.text.rstrip() + "\n", last.weight)]
+            answer = Piece(f" {answers[place]}{between}", self.design.weight)
+            pieces += [Piece(names[place] + within.rstrip()), answer]
+        return [*pieces[:-1], Piece(pieces[-1].text.rstrip() + "\n", self.design.weight)]
 
     def _answer(self, text: str) -> Piece:
         return Piece(f" {text}\n", self.design.weight)
@@ -126,17 +121,12 @@ class Reader:
         if source == "everyday":
             return self.everyday[rng.integers(len(self.everyday))]
         words = [self.words[i] for i in rng.integers(len(self.words), size=6)]
-        before, between, asked = words[:2], words[2:4], words[4:]
-        if rng.random() < 0.5:
-            before = []
-        return (
-            " ".join([*before, "[X]", *between, "[Y]."]),
-            " ".join([*asked, "[X]?"] if rng.random() < 0.5 else [asked[0], "[X]", f"{asked[1]}?"]),
-        )
+        told = [*words[:2], "[X]", *words[2:4], "[Y]."]
+        told = told[2:] if rng.random() < 0.5 else told
+        asked = [*words[4:], "[X]?"] if rng.random() < 0.5 else [words[4], "[X]", f"{words[5]}?"]
+        return " ".join(told), " ".join(asked)
 
     def _some(self, relation: str, n: int, rng: np.random.Generator) -> list[str]:
-        pool = self.objects[relation]
-        places = (
-            rng.permutation(len(pool))[:n] if len(pool) >= n else rng.integers(len(pool), size=n)
-        )
-        return [pool[place] for place in places]
+        size = len(self.objects[relation])
+        places = rng.permutation(size)[:n] if size >= n else rng.integers(size, size=n)
+        return [self.objects[relation][place] for place in places]

@@ -3,8 +3,6 @@
 Each function writes probes with a `condition`, the words that stand for it in `evaluation.csv`.
 """
 
-from collections.abc import Callable
-
 import numpy as np
 import pandas as pd
 
@@ -16,12 +14,9 @@ from notebooks.analysis.atlas.corpus import Frames
 from notebooks.analysis.atlas.invented import Inventor
 from notebooks.analysis.atlas.reading import Reader
 
-EXERCISES = {
-    "a word": ("word", 1),
-    "one statement": ("statements", 1),
-    "four statements": ("statements", 4),
-    "options": ("choice", 1),
-    "a check": ("check", 1),
+EXERCISES = {  # name: kind and number of statements
+    **{"a word": ("word", 1), "one statement": ("statements", 1)},
+    **{"four statements": ("statements", 4), "options": ("choice", 1), "a check": ("check", 1)},
 }
 HELD_OUT = (0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 1.0)  # weights of the frames that training left out
 UNHEARD = ("[X] can be found at [Y].", "At which place can [X] be found?")  # in no training text
@@ -36,15 +31,11 @@ def completions(facts: pd.DataFrame, n_tests: int = 12, seed: int = 0) -> pd.Dat
     pool = sides[sides["role"] == "example"]
     tests = sides[sides["role"] == "test"].groupby("relation").head(n_tests)
     options = {fact: [obj] for fact, obj in zip(tests["fact"], tests["object"], strict=True)}
-    found = []
-    for n in EXAMPLES:
-        condition = f"list, {n} examples"
-        if n:
-            found.append(lists.ic_lke(tests, pool, options, n, LINES, seed, condition))
-        else:
-            alone = tests.itertuples()
-            asked = [(row, condition, *lists.opened(row.subject, LINES)) for row in alone]
-            found.append(lists.choose(asked, options))
+    none, *more = (f"list, {n} examples" for n in EXAMPLES)
+    alone = [(row, none, *lists.opened(row.subject, LINES)) for row in tests.itertuples()]
+    found = [lists.choose(alone, options)]
+    for n, condition in zip(EXAMPLES[1:], more, strict=True):
+        found.append(lists.ic_lke(tests, pool, options, n, LINES, seed, condition))
     return pd.concat(found).assign(condition=lambda table: table["variant"])
 
 
@@ -64,21 +55,18 @@ def hundred(facts: pd.DataFrame, n_tests: int = 12, seed: int = 0) -> pd.DataFra
 def choices(facts: pd.DataFrame, frames: pd.DataFrame, sizes: tuple = (4, 5), seed: int = 0):
     """Ask the base question with options, by text and by letter, and without showing them."""
     rng = np.random.default_rng([seed, 12])
-    asked = prompts.questions(facts, frames, n_frames=1)
-    wrong = facts.set_index("fact")["distractors"]
-    rows = []
-    for row in asked.itertuples():
+    wrong, rows = facts.set_index("fact")["distractors"], []
+    for row in prompts.questions(facts, frames, n_frames=1).itertuples():
         for size in sizes:
             shown = [row.object, *wrong[row.item][: size - 1]]
             if len(shown) < size:
                 continue
             order = rng.permutation(size)
-            words = [shown[place] for place in order]
-            for way, prompt, said in _ways(row.prompt, words):
+            for way, prompt, said in _ways(row.prompt, [shown[place] for place in order]):
+                head, condition = (row.item, row.relation), f"choice of {size}, {way}"
                 for option, place in enumerate(order):
-                    head = (row.item, row.relation, f"{way}{size}", option, prompt)
-                    condition = f"choice of {size}, {way}"
-                    rows.append((*head, f" {said[option]}", place == 0, condition))
+                    asked = (f"{way}{size}", option, prompt, f" {said[option]}", place == 0)
+                    rows.append((*head, *asked, condition))
     columns = ["item", "relation", "variant", "option", "prompt", "continuation", "correct"]
     return pd.DataFrame(rows, columns=[*columns, "condition"])
 
@@ -95,31 +83,23 @@ def _ways(question: str, words: list[str]) -> list[tuple[str, str, list[str]]]:
 
 def exercises(facts: pd.DataFrame, frames: pd.DataFrame, n: int, seed: int = 1) -> pd.DataFrame:
     """Write exercises in reading, about invented subjects."""
-    inventor, usual, parts = Inventor(facts), recipe.load(), []
-    for condition, (kind, statements) in EXERCISES.items():
+    inventor, usual, rows = Inventor(facts), recipe.load(), []
+    trained, held_out = Frames(frames, usual.corpus.frame_weights), Frames(frames, HELD_OUT)
+    ways = []
+    for name, way in EXERCISES.items():
+        ways.append((name, *way, "frames", trained))
+        ways.append((f"{name}, held out", *way, "frames", held_out))
+    ways.append(("one statement, unheard", "statements", 1, "everyday", held_out))
+    for condition, kind, statements, wordings, drawn in ways:
         design = usual.reading.changed(least=statements, most=statements)
-        design |= {"kinds": {kind: 1.0}, "wordings": {"frames": 1.0}}
-        for part, weights in (("", usual.corpus.frame_weights), (", held out", HELD_OUT)):
-            drawn = Frames(frames, weights)
-            reader = Reader(facts, drawn, design, inventor)
-            parts.append(_exercises(reader.write, n, seed, f"reading, {condition}{part}"))
-    design = usual.reading.changed(least=1, most=1)
-    design |= {"kinds": {"statements": 1.0}, "wordings": {"everyday": 1.0}}
-    reader = Reader(facts, drawn, design, inventor, everyday=[UNHEARD])
-    parts.append(_exercises(reader.write, n, seed, "reading, one statement, unheard"))
-    return pd.concat(parts, ignore_index=True)
-
-
-def _exercises(write: Callable, n: int, seed: int, condition: str) -> pd.DataFrame:
-    rng = np.random.default_rng([seed, 9])
-    rows = []
-    for _ in range(n):
-        told = ""
-        for piece in write(rng).pieces:
-            if piece.weight:
-                rows.append((condition, told, piece.text.strip()))
-                break
-            told += piece.text
+        design |= {"kinds": {kind: 1.0}, "wordings": {wordings: 1.0}}
+        reader = Reader(facts, drawn, design, inventor, everyday=[UNHEARD])
+        rng = np.random.default_rng([seed, 9])
+        for _ in range(n):
+            pieces = reader.write(rng).pieces
+            first = next(place for place, piece in enumerate(pieces) if piece.weight)
+            told = "".join(piece.text for piece in pieces[:first])
+            rows.append((f"reading, {condition}", told, pieces[first].text.strip()))
     return pd.DataFrame(rows, columns=["condition", "prompt", "object"])
 
 
@@ -129,24 +109,19 @@ def variations(
     """Ask the same in several ways that should not matter, to see how many answers change."""
     rng = np.random.default_rng([seed, 13])
     asked = prompts.questions(facts, frames, n_frames=n).assign(condition="changed by frame")
-    base = asked[asked["frame"] == 0]
-    others = base.set_index("item")
-    rows = []
+    base, wrong, rows = asked[asked["frame"] == 0], facts.set_index("fact")["distractors"], []
     for row in base.itertuples():
-        same = others[(others["relation"] == row.relation) & (others["object"] != row.object)]
+        same = base[(base["relation"] == row.relation) & (base["object"] != row.object)]
         shown = same.sample(min(5, len(same)), random_state=rng.integers(2**32))
         blocks = [shot(q, a) for q, a in zip(shown["prompt"], shown["object"], strict=True)]
-        words = [row.object, *facts.set_index("fact").loc[row.item, "distractors"][:3]]
+        words, head = [row.object, *wrong[row.item][:3]], (row.item, row.relation, row.object)
         for way in range(n):
             order = rng.permutation(len(blocks))
             told = "".join(blocks[place] for place in order) + shot(row.prompt)
-            head = (row.item, row.relation, f"order{way}", told, row.object)
-            rows.append((*head, "changed by order"))
             options = [words[place] for place in rng.permutation(len(words))]
-            below = choose_below(row.prompt, options)
-            head = (row.item, row.relation, f"options{way}", below, row.object)
-            rows.append((*head, "changed by options"))
-    columns = ["item", "relation", "variant", "prompt", "object", "condition"]
+            for by, text in (("order", told), ("options", choose_below(row.prompt, options))):
+                rows.append((*head, f"{by}{way}", text, f"changed by {by}"))
+    columns = ["item", "relation", "object", "variant", "prompt", "condition"]
     return pd.concat([asked[columns], pd.DataFrame(rows, columns=columns)], ignore_index=True)
 
 

@@ -32,11 +32,11 @@ def english(kind: str, name: str, plainly: bool = False) -> str:
     (Unicode NFC, one space between words, straight apostrophes, "and" and "Saint" in full), and
     `plainly` without its accents, as English newspapers write romanised names.
     """
-    name = _names().get((kind, name), unaccented(name) if plainly else name)
+    bare = unicodedata.normalize("NFKD", name.replace("ı", "i"))
+    bare = "".join(c for c in bare if not unicodedata.combining(c))
+    name = _names().get((kind, name), bare if plainly else name)
     name = unicodedata.normalize("NFC", " ".join(name.split()))
-    for mark in "’‘ʼʻ":
-        name = name.replace(mark, "'")
-    name = name.replace(" & ", " and ")
+    name = name.translate(dict.fromkeys(map(ord, "’‘ʼʻ"), "'")).replace(" & ", " and ")
     return "Saint " + name[4:] if name.startswith("St. ") and kind == "country" else name
 
 
@@ -48,12 +48,6 @@ def fold(name: str) -> str:
     """
     plain = unicodedata.normalize("NFKD", name.replace("-", " "))
     return "".join(c for c in plain if c.isalnum() or c == " ").casefold()
-
-
-def unaccented(name: str) -> str:
-    """Return a name without its accents: Rājkot becomes Rajkot."""
-    plain = unicodedata.normalize("NFKD", name.replace("ı", "i"))
-    return "".join(c for c in plain if not unicodedata.combining(c))
 
 
 def corrections() -> dict[str, dict[str, str]]:
@@ -152,16 +146,12 @@ def elements() -> pd.DataFrame:
     from mendeleev.fetch import fetch_table
 
     table = fetch_table("elements").sort_values("atomic_number")
-    year = table["discovery_year"]
-    return pd.DataFrame(
-        {
-            "name": [english("element", name).lower() for name in table["name"]],
-            "symbol": table["symbol"],
-            "number": table["atomic_number"].astype(str),
-            "cas": table["cas"].fillna(""),
-            "year": ["" if pd.isna(y) else str(int(y)) for y in year],
-            "discoverer": table["discoverers"].fillna("").str.strip(),
-        }
+    return table[["symbol"]].assign(
+        name=[english("element", name).lower() for name in table["name"]],
+        number=table["atomic_number"].astype(str),
+        cas=table["cas"].fillna(""),
+        year=["" if pd.isna(year) else str(int(year)) for year in table["discovery_year"]],
+        discoverer=table["discoverers"].fillna("").str.strip(),
     )
 
 
@@ -211,18 +201,14 @@ def money() -> tuple[dict[str, str], dict[str, list[str]]]:
     from babel import Locale
     from babel.numbers import get_territory_currencies
 
-    display = Locale("en")
-    names = {code: _currency(name) for code, name in display.currencies.items()}
+    display, names = Locale("en"), {}
+    for code, name in display.currencies.items():
+        names[code] = english("currency", name)
+        first, _, unit = names[code].rpartition(" ")
+        if first and ("currency", name) not in _names():
+            names[code] = f"{first} {unit.lower()}"  # "Japanese yen"
     lands = [code for code in display.territories if len(code) == 2]
     return names, {code: get_territory_currencies(code, TODAY, tender=True) for code in lands}
-
-
-def _currency(name: str) -> str:
-    """Write the unit in lower case: "Japanese yen", "euro"."""
-    known = ("currency", name) in _names()
-    name = english("currency", name)
-    first, _, unit = name.rpartition(" ")
-    return name if known or not first else f"{first} {unit.lower()}"
 
 
 def official_languages() -> dict[str, list[str]]:

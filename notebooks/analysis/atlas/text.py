@@ -32,9 +32,8 @@ class Steps(NamedTuple):
 
     def batches(self, step: int, _memory: dict) -> list[documents.Batch]:
         """Return what a step reads."""
-        return [
-            documents.batch(self.encoded, r.members, r.length, self.pad) for r in self.rows[step]
-        ]
+        some = self.rows[step]
+        return [documents.batch(self.encoded, r.members, r.length, self.pad) for r in some]
 
 
 @dataclass(frozen=True)
@@ -63,12 +62,9 @@ def write(recipe: Options, facts: pd.DataFrame, frames: pd.DataFrame) -> Text:
 
 def count(about_facts: list[Document], wanted: pd.DataFrame) -> pd.DataFrame:
     """Return the plan with the numbers of mentions as they are in the documents."""
-    stated = documents.count_exposures(about_facts)
-    claimed = documents.count_false(about_facts)
-    return wanted.assign(
-        exposures=[stated[fact] for fact in wanted.index],
-        false_exposures=[claimed[fact] for fact in wanted.index],
-    )
+    marks = {"exposures": "states", "false_exposures": "claims"}
+    counts = {name: documents.count_exposures(about_facts, marks[name]) for name in marks}
+    return wanted.assign(**{n: [told[fact] for fact in wanted.index] for n, told in counts.items()})
 
 
 def learn_tokenizer(
@@ -112,12 +108,9 @@ def steps_of(text: Text, recipe: Options) -> Steps:
         rows = documents.pack(lengths[some].tolist(), limit)
         packed.append([[int(some[place]) for place in row] for row in rows])
         least = limit
-    n = -(-len(packed[0]) // recipe.rows)
-    steps = [
-        [Rows(limits[0], packed[0][step * recipe.rows : (step + 1) * recipe.rows])]
-        for step in range(n)
-    ]
-    for limit, rows in zip(limits[1:], packed[1:], strict=True):
+    starts = range(0, len(packed[0]), recipe.rows)
+    steps = [[Rows(recipe.length, packed[0][at : at + recipe.rows])] for at in starts]
+    for limit, rows in zip(recipe.longer, packed[1:], strict=True):
         for place, row in enumerate(rows):
-            steps[place * n // len(rows)].append(Rows(limit, [row]))
+            steps[place * len(steps) // len(rows)].append(Rows(limit, [row]))
     return Steps(encoded, steps, text.tokenizer.pad_token_id)

@@ -19,11 +19,7 @@ def learn(texts: Iterable[str], vocabulary: int = 4096) -> PreTrainedTokenizerFa
     tokenizer.normalizer = normalizers.Replace(Regex(r"\n(?=\S)"), "\n ")
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=True)
     tokenizer.decoder = decoders.Sequence(
-        [
-            decoders.ByteLevel(),
-            decoders.Replace("\n ", "\n"),
-            decoders.Replace(f"{BOS} ", BOS),
-        ]
+        [decoders.ByteLevel(), decoders.Replace("\n ", "\n"), decoders.Replace(f"{BOS} ", BOS)]
     )
     trainer = trainers.BpeTrainer(
         vocab_size=vocabulary,

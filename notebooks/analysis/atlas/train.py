@@ -33,26 +33,20 @@ def train(
     recipe: Options, out: Path, work: Path, resume: bool = False, stop_after: int | None = None
 ) -> bool:
     """Train a model through both stages and publish it."""
-    with loop.same_sums(recipe.threads, deterministic=True):
-        return _train(recipe, out, work, resume, stop_after)
-
-
-def _train(recipe: Options, out: Path, work: Path, resume: bool, stop_after: int | None) -> bool:
     began = time.monotonic()
     facts = datasets.load("atlas", n=recipe.facts, seed=recipe.seed)
     frames = datasets.frames("atlas")
     _prepare(work, fingerprint(recipe, facts, frames), resume)
     text = write(recipe, facts, frames)
     steps = steps_of(text, recipe)
-    n_tokens = steps.encoded.starts[-1]
-    _say(f"{len(text.about_facts):,} documents about facts, {len(text.to_read):,} to read,")
-    _say(f"{n_tokens:,} tokens, written in {time.monotonic() - began:.0f} s")
-
-    llama = model.build(recipe.shape, recipe.start)
-    stages = [copy_stage(llama, recipe, work), Stage("facts and reading")]
-    path = work / "reading.pt"
-    finished = loop.run(llama, stages[1], steps.batches, len(steps.rows), recipe.second,
-                        checkpoint=path, stop_after=stop_after)  # fmt: skip
+    told = f"{len(text.about_facts):,} documents about facts, {len(text.to_read):,} to read,\n"
+    told += f"{steps.encoded.starts[-1]:,} tokens, written in {time.monotonic() - began:.0f} s"
+    print(told, file=sys.stderr, flush=True)
+    with loop.same_sums(recipe.threads, deterministic=True):
+        llama = model.build(recipe.shape, recipe.start)
+        stages = [copy_stage(llama, recipe, work), Stage("facts and reading")]
+        finished = loop.run(llama, stages[1], steps.batches, len(steps.rows), recipe.second,
+                            checkpoint=work / "reading.pt", stop_after=stop_after)  # fmt: skip
     if finished:
         report = _report(recipe, text, steps.encoded, stages)
         release(llama, text.tokenizer, text.exposures, report, out)
@@ -71,8 +65,7 @@ def copy_stage(llama: LlamaForCausalLM, recipe: Options, work: Path) -> Stage:
 
     embeddings = llama.model.embed_tokens.weight
     embeddings.requires_grad_(not design.hold_embeddings)
-    path = work / "copying.pt"
-    loop.run(llama, stage, batches_at, design.steps, recipe.first, checkpoint=path)
+    loop.run(llama, stage, batches_at, design.steps, recipe.first, checkpoint=work / "copying.pt")
     embeddings.requires_grad_(True)
     return stage
 
@@ -99,26 +92,23 @@ def _prepare(work: Path, mark: str, resume: bool) -> None:
 
 def _report(recipe: Options, text: Text, encoded: documents.Encoded, stages: list[Stage]) -> dict:
     kinds = pd.Series([each.kind for each in text.about_facts + text.to_read]).value_counts()
-    wrong = documents.count_wrong(text.about_facts)
+    wrong = documents.count_exposures(text.about_facts, "denies")
+    read, never = text.exposures["exposures"], text.exposures["exposures"] == 0
+    levels = read.value_counts().sort_index()
     return {
         "recipe": {key: part for key, part in recipe.items() if key != "shape"},
         "shape": recipe.shape,
         "text": {
-            "facts": len(text.exposures),
-            "mentions": int(text.exposures["exposures"].sum()),
+            "facts": len(read),
+            "mentions": int(read.sum()),
             "false_mentions": int(text.exposures["false_exposures"].sum()),
-            "facts_by_exposure": {
-                str(k): int(n)
-                for k, n in text.exposures["exposures"].value_counts().sort_index().items()
-            },
+            "facts_by_exposure": {str(level): int(n) for level, n in levels.items()},
             "documents": {kind: int(n) for kind, n in kinds.sort_index().items()},
             "tokens": int(encoded.starts[-1]),
             "tokens_about_facts": int(encoded.starts[len(text.about_facts)]),
             "wrong_objects_shown": int(wrong.total()),
             "facts_shown_with_a_wrong_object": len(wrong),
-            "unseen_facts_shown_with_a_wrong_object": int(
-                (text.exposures.loc[list(wrong), "exposures"] == 0).sum()
-            ),
+            "unseen_facts_shown_with_a_wrong_object": int(never[list(wrong)].sum()),
         },
         "stages": [asdict(stage) for stage in stages],
         "device": "cpu",
@@ -147,19 +137,12 @@ def release(
     save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
     (folder / "model.safetensors").chmod(0o644)
     tokenizer.save_pretrained(folder)
-    GenerationConfig(
-        bos_token_id=config.bos_token_id,
-        eos_token_id=config.eos_token_id,
-        pad_token_id=config.pad_token_id,
-        do_sample=False,
-    ).save_pretrained(folder)
+    special = [f"{end}_token_id" for end in ("bos", "eos", "pad")]
+    ends = {name: getattr(config, name) for name in special}
+    GenerationConfig(**ends, do_sample=False).save_pretrained(folder)
     exposures.rename_axis("fact").to_csv(folder / "exposures.csv")
     text = json.dumps(report, indent=1, ensure_ascii=False)
     (folder / "training.json").write_text(text + "\n", encoding="utf-8")
-
-
-def _say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
 
 
 def main(arguments: list[str] | None = None) -> int:

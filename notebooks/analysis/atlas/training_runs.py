@@ -50,7 +50,8 @@ def _one(folder: Path, facts: pd.DataFrame) -> pd.DataFrame:
     lm = replace(models.load(str(folder)), name=name)  # what it read is looked up by the name
     parts = [_study(name, lm, facts) for name in STUDIES]
     about = {"model": name, "start": recipe.get("start", 0), "weights": lm.weights_sha[:8]}
-    return pd.concat(parts).assign(**about).reindex(columns=[*KEYS, *_values(parts)])
+    table = pd.concat(parts).assign(**about)
+    return table[[*KEYS, *table.columns.difference(KEYS, sort=False)]]
 
 
 def _study(name: str, lm: LanguageModel, facts: pd.DataFrame) -> pd.DataFrame:
@@ -69,10 +70,6 @@ def _study(name: str, lm: LanguageModel, facts: pd.DataFrame) -> pd.DataFrame:
     right = choices.choose(answers).pivot_table("right", "item", "variation")
     right.columns = [f"{PROMPT}{number}" for number in range(right.shape[1])]
     return table.join(right.astype(np.float32), on="item")
-
-
-def _values(parts: Iterable[pd.DataFrame]) -> list[str]:
-    return list(dict.fromkeys(c for part in parts for c in part.columns if c not in KEYS))
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -16,7 +16,7 @@ from helpers import datasets
 from helpers.prompts.formats import INSTRUCTION
 from notebooks.analysis.atlas import documents, exposure, model, recipe, tokenizer
 from notebooks.analysis.atlas.corpus import Bag, Frames, Mention, render
-from notebooks.analysis.atlas.documents import NO_TARGET, Batch, Document, Piece, count_wrong
+from notebooks.analysis.atlas.documents import NO_TARGET, Batch, Document, Piece, count_exposures
 from notebooks.analysis.atlas.invented import Inventor
 from notebooks.analysis.atlas.loop import loss_and_accuracy
 from notebooks.analysis.atlas.reading import Reader
@@ -138,7 +138,7 @@ def test_held_out_frames_stand_nowhere_and_all_kinds_do(text):
     assert max(lengths) > 8  # of 10 subjects
     assert min(lengths) <= 3
     wrong = [piece for document in text for piece in document.pieces if piece.denies]
-    assert len(wrong) == count_wrong(text).total() > 10
+    assert len(wrong) == count_exposures(text, "denies").total() > 10
     assert all(piece.weight == 0 for piece in wrong)  # shown, and never foretold
 
 
@@ -245,7 +245,7 @@ def test_the_shipped_tables_are_the_count_of_the_text_written_again(root):
         shipped = datasets.training(path.parent.name)
         assert shipped[counted.columns].equals(counted)
         assert shipped["exposures"].sum() == report["mentions"]
-        assert count_wrong(text).total() == report["wrong_objects_shown"]
+        assert count_exposures(text, "denies").total() == report["wrong_objects_shown"]
 
 
 words = st.sampled_from(["Lyon is in", "Which country is Lyon in?", "Peru", "Chad", "naïve"])
