@@ -73,7 +73,8 @@ def ask(
         Asked in its `prompt_format` (see `helpers.probing.prompt_formats.choose`).
     facts : DataFrame, optional
         As from `helpers.datasets.load`; by default `n_facts` of each of `relations` (0 and none:
-        all of the data set).
+        all of the data set). Lists in a column `unrelated` are said in place of words that are
+        drawn.
     dataset : str
         Where the frames come from: a name or a path.
     relations : sequence of str
@@ -99,7 +100,7 @@ def ask(
     if facts is None:
         facts = datasets.load(dataset, list(relations) or None, n_facts or None, seed)
     frames = datasets.frames(dataset, facts["relation"].unique())
-    if control:
+    if control and "unrelated" not in facts:
         facts = facts.assign(unrelated=datasets.unrelated(dataset, facts, seed))
     wrap = prompt_formats.wrapper(model, dataset, facts, seed)
     probes = wrap(prompts.monitor(facts, frames, n_frames))

@@ -392,7 +392,8 @@ def beside_table_4(
 
 def by_relation(measured: pd.DataFrame, scores: pd.DataFrame) -> pd.DataFrame:
     """Lay out all measures by relation, with the share of facts that count."""
-    wide = tables.wide(measured, {name: name for name in measured["measure"].unique()})
+    names = {name: name for name in measured["measure"].unique()}
+    wide = tables.wide(measured, names | {"deviation": "accuracy deviation"})
     covered = scores.groupby("relation")["counted"].mean().map("{:.0%}".format)
     wide.insert(0, "coverage", covered)
     return wide.fillna("undefined")

@@ -29,6 +29,12 @@ def test_the_papers_prompts_are_asked_as_ever_and_as_many_more(answers):
     assert rows["text"].notna().all()
 
 
+def test_words_of_ones_own_are_said_in_place_of_those_drawn():
+    facts = datasets.load("atlas", **FACTS | {"n": 1}).assign(unrelated=[["Tuesday"], ["Friday"]])
+    rows = study.ask(models.load("atlas-xs"), facts, n_frames=1).query("context == 'unrelated'")
+    assert rows["prompt"].str.partition(". ")[0].tolist() == ["Tuesday", "Friday"]
+
+
 @pytest.mark.parametrize("mode", ["teacher_forced", "free_running"])
 def test_no_figure_of_the_paper_moves(answers, mode):
     before = answers[answers["context"] != "unrelated"]
