@@ -142,10 +142,10 @@ def how_good(*leads: Sequence[float]) -> str:
     """Say how asking once compares with a measure that may be ahead by less than `MARGIN`.
 
     >>> how_good([0.03, 0.02, 0.04]), how_good([0.03, 0.02, 0.04], [0.01, -0.01, 0.03])
-    ('better than', 'better than, or at most 0.02 worse than,')
+    ('better than', 'no worse (margin 0.02) than')
     """
     ahead = min(lead[1] for lead in leads) > 0
-    return "better than" if ahead else f"better than, or at most {MARGIN} worse than,"
+    return "better than" if ahead else f"no worse (margin {MARGIN}) than"
 
 
 def on_average(contest: pd.DataFrame, name: str) -> list[float]:

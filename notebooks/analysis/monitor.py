@@ -254,13 +254,6 @@ def range_over_weights(counted: pd.DataFrame, steps: int = 4, **draws: Any) -> s
     return stats.bootstrap(values, spread, counted["relation"], **draws)
 
 
-def spearman_given(values: np.ndarray) -> np.ndarray:
-    """Correlate the ranks of the first two columns, (..., n, 3), those of the third held fixed."""
-    ab, ac, bc = (stats.spearman(values[..., pair]) for pair in ([0, 1], [0, 2], [1, 2]))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return (ab - ac * bc) / np.sqrt((1 - ac**2) * (1 - bc**2))
-
-
 def closer_than_control(seen: pd.DataFrame, **draws: Any) -> stats.Difference:
     """Estimate how much more closely the deviation follows exposure than the control IRD does."""
     rows = seen.dropna(subset="control_ird")

@@ -150,6 +150,14 @@ def tallied(
     return table.set_index(table.columns[0])
 
 
+def chances(answers: pd.DataFrame) -> pd.Series:
+    """Scale the probabilities of the options under the default prompt to sum to 1, by item."""
+    first = answers[answers["variation"] == 0].set_index("item")
+    logs = first["logprobs"].map(np.sum).astype(float)
+    p = np.exp(logs - logs.groupby("item").transform("max"))
+    return p / p.groupby("item").transform("sum")
+
+
 def drawn_again(answers: pd.DataFrame, r: int) -> pd.DataFrame:
     r"""Expect what r answers to the default prompt alone would be, drawn by their probabilities.
 
@@ -161,11 +169,8 @@ def drawn_again(answers: pd.DataFrame, r: int) -> pd.DataFrame:
     >>> drawn_again(answers, 3).round(4).values.tolist()
     [[0.5625, 0.625]]
     """
-    first = answers[answers["variation"] == 0]
-    logs, by = first["logprobs"].map(np.sum).astype(float), first["item"]
-    p = np.exp(logs - logs.groupby(by).transform("max"))
-    p /= p.groupby(by).transform("sum")
-    alike = [(p**power).groupby(by, sort=False).sum() for power in (r, 2)]
+    p = chances(answers)
+    alike = [(p**power).groupby("item", sort=False).sum() for power in (r, 2)]
     return pd.DataFrame({"ambiguous": 1 - alike[0], "self_consistency": alike[1]})
 
 
@@ -249,14 +254,15 @@ def worst(marks: pd.DataFrame, unread: Sequence[int] = ()) -> dict[str, str]:
 
 
 def controls(
-    close: pd.DataFrame, items: pd.DataFrame, r: int, tau: float, replacement: bool, **_: str
+    close: pd.DataFrame, alone: pd.DataFrame, r: int, tau: float, replacement: bool, **_: str
 ) -> dict[str, str]:
-    """Write how many answers are steady about facts read, and by guessing among the options."""
+    """Write how many answers are steady about facts read, and of draws from one prompt, `alone`."""
     read = close.loc[close["lesson"].str.startswith("shown").eq(True), "class"] != "randomness"
-    sizes = items["options"].map(len).to_numpy()
-    guesses = np.random.default_rng(0).integers(np.resize(sizes, 10_000)[:, None], size=(10_000, r))
-    alike = multiplicity.self_consistency(guesses, replacement) >= tau
-    return percents(read=read, guessed=alike) | {"n_read": str(len(read))}
+    rng, by = np.random.default_rng(0), chances(alone).groupby("item")
+    drawn = [rng.choice(len(p), (1_000, r), p=p) for _, p in by]
+    alike = [multiplicity.self_consistency(each, replacement) >= tau for each in drawn]
+    drawn = pd.Series(np.ravel(alike), dtype=float)
+    return percents(read=read, drawn=drawn) | {"n_read": str(len(read))}
 
 
 def beside_default(marks: pd.DataFrame, unread: Sequence[int] = ()) -> pd.DataFrame:

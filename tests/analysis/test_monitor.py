@@ -158,18 +158,6 @@ def test_anchor_and_deviation_by_pairs_in_order():
     assert np.isnan(analysis.anchor_or_deviation(alone, **DRAWS).estimate)
 
 
-def test_ranks_with_a_third_column_held_fixed():
-    """What is left of two columns of ranks after a regression on the third is correlated."""
-    one, two, third = np.random.default_rng(0).normal(size=(3, 60))
-    values = np.column_stack([third + one, third - two, third])
-    ranks = pd.DataFrame(values).rank().to_numpy()
-    fixed = np.column_stack([np.ones(60), ranks[:, 2]])
-    left = ranks[:, :2] - fixed @ np.linalg.lstsq(fixed, ranks[:, :2], rcond=None)[0]
-    found = analysis.spearman_given(np.stack([values, values]))
-    assert found == pytest.approx(np.corrcoef(left.T)[0, 1])
-    assert stats.spearman(values[:, :2]) - found[0] > 0.2  # most of it came with the third
-
-
 def test_the_deviation_and_its_control_are_compared_on_the_same_facts():
     exposures = np.arange(40.0)
     seen = facts(exposures=exposures, deviation=-exposures, control_ird=np.tile([0.1, 0.2], 20))

@@ -96,12 +96,13 @@ def test_the_prompt_of_least_accuracy_is_named_and_left_out():
     ]
 
 
-def test_steady_answers_stand_beside_those_about_facts_read_and_beside_guesses():
+def test_steady_answers_stand_beside_those_about_facts_read_and_beside_draws():
     close = scored(["error", "factuality", "randomness"], lesson=["shown 1-4", "shown 64+", ""])
-    items = pd.DataFrame({"options": [list("ab")] * 3})
-    said = analysis.controls(close, items, 2, tau=0.75, replacement=False)
+    logs = [[np.log(0.9)], [np.log(0.1)]]
+    alone = pd.DataFrame({"item": "f", "variation": 0, "option": [0, 1], "logprobs": logs})
+    said = analysis.controls(close, alone, 2, tau=0.75, replacement=False)
     assert (said["read"], said["n_read"]) == ("100.0", "2")
-    assert float(said["guessed"]) == pytest.approx(50, abs=2)  # two coins that agree
+    assert float(said["drawn"]) == pytest.approx(82, abs=4)  # 0.9² + 0.1²
 
 
 def test_examples_show_each_class_once_by_its_lesson_then_by_how_clear_it_is():
