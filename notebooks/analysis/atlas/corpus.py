@@ -93,7 +93,7 @@ def render(
     """Render documents in which each fact is stated exactly as often as it should be."""
     rng = np.random.default_rng([seed, 2])
     mentions: list[Mention] = []
-    for row in facts.join(plan, on="fact").itertuples():
+    for row in facts.reset_index(drop=True).join(plan, on="fact").itertuples():
         head = row.fact, row.relation, row.subject
         mentions += [Mention(*head, row.object)] * row.exposures
         mentions += [Mention(*head, row.false_object, True)] * row.false_exposures
