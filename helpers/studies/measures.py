@@ -139,5 +139,6 @@ def summarised(
             strata = counted.get("stratum", counted["relation"])
             values = counted[list(measure.columns)].astype(float)
             found = stats.estimate(values, measure.statistic, strata, n_resamples, seed)
+            found = found._replace(n=measure.n(counted))
             rows.append({"relation": name, "measure": measure.name} | found._asdict())
     return pd.DataFrame(rows)

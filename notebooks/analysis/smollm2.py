@@ -35,11 +35,8 @@ def read(path: Path = ARCHIVE) -> tuple[pd.DataFrame, pd.DataFrame]:
     shared, _ = sharing.verify(path)
     rows = []
     for name, run in shared.record["runs"].items():
-        known, about = {m.name: m for m in STUDIES[name].MEASURES}, _study(shared, name)
-        for told in run["measures"]:
-            measure = known[told["measure"]]
-            n = told["n"] if measure.seen is None else measure.n(about)
-            rows.append({"study": name, "title": measure.title, **told, "n": n})
+        titles = {measure.name: measure.title for measure in STUDIES[name].MEASURES}
+        rows += [{"study": name, "title": titles[m["measure"]], **m} for m in run["measures"]]
     table = pd.DataFrame(rows)[["study", "measure", "title", "estimate", "low", "high", "n"]]
     return read_table(shared.files["monitor/answers.parquet"], "it"), table
 

@@ -31,11 +31,9 @@ def test_the_text_names_the_sizes_of_the_close_ups():
     given = settings.declared(chapters.TEMPLATES / "latent_knowledge.ipynb")
     sizes = {name: given[name] for name in ("n_close", "n_facts", "n_close_choices", "n_choices")}
     text = (chapters.TEMPLATES / "latent_knowledge.ipynb").read_text(encoding="utf-8")
-    said = (
-        "ask {n_close} facts of each relation instead of {n_facts}, among {n_close_choices} names"
-    )
-    assert f"{said} instead of {{n_choices}}".format(**sizes) in text
-    assert given["n_seeds"] == 2  # "two draws"
+    said = "by default {n_close} facts instead of {n_facts}, {n_close_choices} names instead of"
+    assert f"{said} {{n_choices}}".format(**sizes) in text
+    assert f"`n_seeds`, by default {given['n_seeds']}" in text
     assert given["n_panel"] > 3 * 24 * given["n_facts"]  # "over three times as many"
 
 
