@@ -107,13 +107,18 @@ def by_side(said: pd.DataFrame) -> pd.DataFrame:
     return shares.loc[order, shares.any()]
 
 
-def unseen(said: pd.DataFrame, setting: str, **draws: int) -> tuple[tuple, str]:
-    """Return UR where nobody can answer, and, in words, UR of the facts that were never read."""
-    close = said[said["variant"] == setting]
-    nobody, never = (close[about(close) == name] for name in ("UnseenQA", "never read"))
-    found, beside = (level(by_setting(r, **draws), r, setting, "UR") for r in (nobody, never))
-    of = f"; of {beside[3]} facts that it never read, {tables.interval(*beside[:3], 1, 100)} %"
-    return found, of if beside[3] else ""
+def silence(close: pd.DataFrame, **draws: int) -> tuple[stats.Interval, str]:
+    """Return how much more often UnseenQA is left unanswered than facts, and which facts these are.
+
+    They are those that were never read, or all, where it is not known what was.
+    """
+    sides = about(close)
+    facts = SIDES[1] if sides.eq(SIDES[1]).any() else SIDES[0]
+    rows = close[sides.isin([facts, SIDES[2]])]
+    sides = sides[rows.index]
+    silent, strata = rows["label"] == "uninformative", sides + rows["stratum"]
+    found = gap(silent, sides == SIDES[2], strata, **draws)
+    return found, f"facts that it {'never' if facts == SIDES[1] else 'may have'} read"
 
 
 def step(
@@ -223,6 +228,8 @@ def comparisons(
     numbers = unseen["type"].isin(["number", "time"])
     yield "NCR", level(by_setting(close, **draws), close, setting, "NCR")
     yield "NCCR minus NCR", contrast(seen, "NCCR", "NCR", **draws)
+    nobody = unseen[about(unseen) == SIDES[2]]
+    yield "UR of what nobody can answer", _alone(nobody, "UR", **draws), 0.5
     yield "UR, other answers minus numbers and years", gap(silent, ~numbers, **draws)
     if "exposures" in said:
         often = seen[seen["exposures"] >= OFTEN]

@@ -227,19 +227,6 @@ def divided(scores: pd.DataFrame, by: str, groups: Mapping[Any, str]) -> pd.Data
     return pd.DataFrame(rows).T
 
 
-def unplanted(wrong: pd.DataFrame, lesson: pd.Series) -> str:
-    """Say how many errors are steady about facts stated wrongly, and about the others."""
-    planted = wrong["item"].map(lesson).str.startswith("taught").eq(True)
-    some, rest = wrong.loc[planted, "error"], wrong.loc[~planted, "error"]
-    if some.empty or rest.empty:
-        return ""
-    share = tables.interval(*stats.wilson(rest.sum(), len(rest))[:3], 1, 100)
-    return (
-        f": {some.sum():.0f} of the {len(some)} about facts that training also stated wrongly, and "
-        f"{share} % of the {len(rest)} others"
-    )
-
-
 def left_out(focus: str, known: pd.DataFrame | None) -> tuple[int, ...]:
     """Return the wordings among the prompts that the training of a bundled model left out."""
     return datasets.HELD_OUT if focus == "frames" and known is not None else ()
@@ -253,16 +240,21 @@ def worst(marks: pd.DataFrame, unread: Sequence[int] = ()) -> dict[str, str]:
     return {"worst": said, "rest": f"{100 * float(rest):.1f}"}
 
 
-def controls(
-    close: pd.DataFrame, alone: pd.DataFrame, r: int, tau: float, replacement: bool, **_: str
-) -> dict[str, str]:
-    """Write how many answers are steady about facts read, and of draws from one prompt, `alone`."""
+def steady_draws(
+    answers: pd.DataFrame, r: int, tau: float, replacement: bool, **_: str
+) -> pd.Series:
+    """Return how often r draws from each question's default prompt would be a steady answer."""
+    rng, by = np.random.default_rng(0), chances(answers).groupby("item")
+    drawn = {item: rng.choice(len(p), (1_000, r), p=p) for item, p in by}
+    alike = {i: (multiplicity.self_consistency(x, replacement) >= tau) for i, x in drawn.items()}
+    return pd.Series({item: each.mean() for item, each in alike.items()}, dtype=float)
+
+
+def controls(close: pd.DataFrame, drawn: pd.Series) -> dict[str, str]:
+    """Write how many answers are steady about facts read, and of draws about facts never read."""
     read = close.loc[close["lesson"].str.startswith("shown").eq(True), "class"] != "randomness"
-    rng, by = np.random.default_rng(0), chances(alone).groupby("item")
-    drawn = [rng.choice(len(p), (1_000, r), p=p) for _, p in by]
-    alike = [multiplicity.self_consistency(each, replacement) >= tau for each in drawn]
-    drawn = pd.Series(np.ravel(alike), dtype=float)
-    return percents(read=read, drawn=drawn) | {"n_read": str(len(read))}
+    never = close.loc[close["lesson"] == "never shown", "item"]
+    return percents(read=read, drawn=drawn[never]) | {"n_read": str(len(read))}
 
 
 def beside_default(marks: pd.DataFrame, unread: Sequence[int] = ()) -> pd.DataFrame:
@@ -478,9 +470,17 @@ def comparisons(
     scores: Mapping[str, pd.DataFrame],
     focus: str,
     due: pd.Series,
+    drawn: pd.Series,
     **draws: int,
 ) -> Iterator[tuple[str, Any, float]]:
     """Yield what else is compared: a label, its statistic, and the value of no effect."""
+    wrong = close.loc[close["default"] == 0]
+    stay = stats.paired_difference(wrong["error"], drawn[wrong["item"]].to_numpy(), **draws)
+    yield "errors that stay, less steady draws from the default prompt", stay, 0.0
+    planted = wrong["lesson"].str.startswith("taught").eq(True)
+    for what, rows in (("also stated wrongly", wrong[planted]), ("never stated wrongly", wrong[~planted])):
+        share = stats.wilson(rows["error"].sum(), len(rows))
+        yield f"errors that stay, of facts {what}", share, 0.5
     luck = stats.paired_difference(close["default"], close["factuality"], **draws)
     yield "accuracy at the default prompt, less factuality", luck, 0.0
     one, two = twins(marks)

@@ -65,12 +65,13 @@ def unread(variant="x"):
 
 
 def test_facts_never_read_and_what_nobody_can_answer_are_told_apart():
-    nobody, never = analysis.unseen(unread(), "x", n_resamples=50)
-    assert (nobody[0], nobody[3]) == (0.5, 2)
-    assert never.startswith("; of 4 facts that it never read, 25.0 [")
+    more, facts = analysis.silence(unread(), n_resamples=50)
+    assert (more.estimate, more.n, facts) == (0.5 - 0.25, 6, "facts that it never read")
+    assert more.low < more.estimate < more.high
     alone = unread().drop(columns="exposures")  # nobody knows what another model has read
-    nobody, never = analysis.unseen(alone, "x", n_resamples=50)
-    assert (nobody[0], nobody[3], never) == (2 / 6, 6, "")
+    more, facts = analysis.silence(alone, n_resamples=50)
+    assert (more.estimate, more.n, facts) == (2 / 6 - 0, 10, "facts that it may have read")
+    assert np.isnan(analysis.silence(unread()[:4], n_resamples=50)[0].estimate)
     table = analysis.by_side(pd.concat([unread(), unread("y")]))
     assert list(table.index) == [
         f"{side}, {name} ({n})"

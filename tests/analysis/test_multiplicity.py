@@ -73,16 +73,6 @@ def test_classes_of_right_and_wrong_answers_are_their_shares():
     assert len(analysis.divided(scored(["error"], default=[1]), "default", analysis.DEFAULTS)) == 1
 
 
-def test_errors_about_facts_never_stated_wrongly_are_counted_apart():
-    wrong = pd.DataFrame({"item": [f"q{n}" for n in range(52)], "error": 0.0})
-    wrong.loc[[*range(17), *range(19, 39)], "error"] = 1.0
-    lesson = pd.Series(["taught wrong"] * 19 + ["never shown"] * 33, index=wrong["item"])
-    said = analysis.unplanted(wrong, lesson)
-    assert said.startswith(": 17 of the 19 about facts that training also stated wrongly")
-    assert said.endswith("60.6 [43.7, 75.3] % of the 33 others")  # Wilson's
-    assert analysis.unplanted(wrong, lesson[19:]) == analysis.unplanted(wrong[:9], lesson) == ""
-
-
 def test_the_prompt_of_least_accuracy_is_named_and_left_out():
     marks = pd.DataFrame([[1, 1, 1, 0], [1, 0, 1, 0], [1, 0, 0, 0], [1, 1, 0, 0]]).astype(bool)
     assert analysis.worst(marks) == {"worst": "prompt 3", "rest": f"{100 / np.sqrt(12):.1f}"}
@@ -100,7 +90,9 @@ def test_steady_answers_stand_beside_those_about_facts_read_and_beside_draws():
     close = scored(["error", "factuality", "randomness"], lesson=["shown 1-4", "shown 64+", ""])
     logs = [[np.log(0.9)], [np.log(0.1)]]
     alone = pd.DataFrame({"item": "f", "variation": 0, "option": [0, 1], "logprobs": logs})
-    said = analysis.controls(close, alone, 2, tau=0.75, replacement=False)
+    drawn = analysis.steady_draws(alone, 2, tau=0.75, replacement=False)
+    close["item"], close["lesson"] = list("deg"), close["lesson"].replace("", "never shown")
+    said = analysis.controls(close, drawn.rename({"f": "g"}))
     assert (said["read"], said["n_read"]) == ("100.0", "2")
     assert float(said["drawn"]) == pytest.approx(82, abs=4)  # 0.9² + 0.1²
 

@@ -28,10 +28,10 @@ def test_findings_say_what_the_tables_hold(found, answers, metrics, compared):
     now = metrics[metrics["setting"] == "four-shot"].set_index("measure")
     asked = answers[(answers["variant"] == "four-shot") & ~answers["seen"]]
     silent = (asked["label"] == "uninformative").groupby(asked["exposures"].isna())
-    rates, sizes, told = silent.mean(), silent.size(), found["holds_back_on_unseen"]
-    assert (told.estimate, told.n) == (rates[True], sizes[True])
-    never = f"; of {sizes[False]} facts that it never read, {100 * rates[False]:.1f}"
-    assert never in told.sentence
+    rates, sizes, told = silent.mean(), silent.size(), found["silence_follows_the_question"]
+    assert told.estimate == pytest.approx(rates[True] - rates[False])
+    assert told.n == len(asked)
+    assert "facts that it never read" in told.sentence
     assert (rates * sizes).sum() / len(asked) == pytest.approx(now.loc["UR", "estimate"])
     step = found["UR_rises_from_zero_shot_to_four_shot"]
     unseen = answers[~answers["seen"]]

@@ -81,17 +81,25 @@ def test_findings_rest_on_the_saved_metrics(found, metrics, compared):
     assert found["accuracy_moves"].n == 12
     row = compared.loc["accuracy at the default prompt, less factuality"]
     assert row["estimate"] == pytest.approx(each["default"].mean() - each["factuality"].mean())
+    planted = compared[compared.index.str.startswith("errors that stay, of facts ")]
+    assert planted["n"].sum() == len(wrong)
+    assert (planted["estimate"] * planted["n"]).sum() == pytest.approx(wrong["error"].sum())
 
 
-def test_the_control_draws_from_the_default_prompt(found, answers):
+def test_the_control_draws_from_the_default_prompt(found, answers, metrics, compared):
     frames = answers[answers["kind"] == "frames"]
-    changed = []
-    for _, rows in frames.groupby("item", sort=False):
+    changed, steady, right = [], {}, metrics.query("level == 'item' and kind == 'frames'")
+    right = right[right["measure"] == "default"].set_index("item")["estimate"]
+    for item, rows in frames.groupby("item", sort=False):
         logs = rows.loc[rows["variation"] == 0, "logprobs"].map(np.sum)
         alike = (np.exp(logs) / np.exp(logs).sum()) ** 4
         best = rows.loc[rows["logprobs"].map(np.mean).groupby(rows["variation"]).idxmax()]
         changed.append((len(set(best["option"])) > 1) - (1 - alike.sum()))
+        steady[item] = alike.sum()  # of four draws, three alike are not enough for 0.75
     assert found["prompts_change_more_than_draws"].estimate == pytest.approx(np.mean(changed))
+    stay, chance = found["errors_are_steady"], pd.Series(steady)[right.index[right == 0]].mean()
+    row = compared.loc["errors that stay, less steady draws from the default prompt"]
+    assert row["estimate"] == pytest.approx(stay.estimate - chance, abs=0.02)
 
 
 def test_the_papers_rule_sorts_steady_answers_by_the_default_prompt(tmp_path):
