@@ -206,8 +206,7 @@ def _causal(model: LanguageModel, texts: Sequence[str]) -> list[tuple[int, ...]]
     # A chat template writes its own special tokens; the tokenizer must not add them again.
     found = _encode(model, texts, special=not model.chat)
     after = () if model.chat else _special_ids(model)[1]
-    cut = len(after)
-    return [ids[:-cut] if cut and ids[-cut:] == after else ids for ids in found]
+    return [ids[: -len(after)] if after and ids[-len(after) :] == after else ids for ids in found]
 
 
 @dataclass

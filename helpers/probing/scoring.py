@@ -216,11 +216,8 @@ def scored(
 
 def _work(model: LanguageModel, rows: list[Row]) -> dict[str, int]:
     counted = engine.count_tokens(rows, engine.pack_length(model))
-    return {
-        "probes": len(rows),
-        "tokens": counted["plain"],
-        "forwarded": counted.get("forwarded", 0),
-    }
+    forwarded = counted.get("forwarded", 0)
+    return {"probes": len(rows), "tokens": counted["plain"], "forwarded": forwarded}
 
 
 @contextmanager

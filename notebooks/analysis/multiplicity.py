@@ -478,7 +478,8 @@ def comparisons(
     stay = stats.paired_difference(wrong["error"], drawn[wrong["item"]].to_numpy(), **draws)
     yield "errors that stay, less steady draws from the default prompt", stay, 0.0
     planted = wrong["lesson"].str.startswith("taught").eq(True)
-    for what, rows in (("also stated wrongly", wrong[planted]), ("never stated wrongly", wrong[~planted])):
+    for what, part in (("also stated wrongly", planted), ("never stated wrongly", ~planted)):
+        rows = wrong[part]
         share = stats.wilson(rows["error"].sum(), len(rows))
         yield f"errors that stay, of facts {what}", share, 0.5
     luck = stats.paired_difference(close["default"], close["factuality"], **draws)

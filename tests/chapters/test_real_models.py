@@ -9,6 +9,7 @@ from book.tools import chapters, jobs, settings
 from helpers import runs
 from helpers.published import joined
 from notebooks.analysis import real_models as joint
+from notebooks.analysis import smollm2
 from tests.chapters import notebooks
 
 SMALL = ["n_bootstrap=50"]
@@ -49,6 +50,12 @@ def test_the_saved_pairs_are_those_of_the_library(folder, metrics, compared, fou
     assert set("ρ of " + metrics.dropna(subset=["rho"])["pair"]) <= set(compared.index)
     assert found["studies_order_alike"].n == 15
     assert found["accuracy_rises_with_frequency"].n == 450
+    share = smollm2.by_fact(smollm2.read()[0])[["none", "unrelated", "wrong", "reworded"]].mean()
+    costs = {"wrong_word_costs_more": "wrong", "another_wording_costs_most": "reworded"}
+    for claim, column in costs.items():
+        assert found[claim].estimate == pytest.approx(share["unrelated"] - share[column])
+        first = share["none"] - share["unrelated" if column == "wrong" else column]
+        assert f"SmolLM2 {100 * first:.1f} [" in found[claim].sentence
 
 
 def test_what_was_joined_and_what_is_in_doubt_can_be_downloaded(folder):

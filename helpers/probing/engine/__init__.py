@@ -17,39 +17,26 @@ Texts are continued by `decoding`, in packs by `branching`.
 
 from __future__ import annotations
 
-import logging
 import weakref
 from collections.abc import Iterator, Set
 from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any
 
-from helpers import UserError
-from helpers.models import LanguageModel, check, families, gpu, plain, tokens
+from helpers.models import LanguageModel, gpu, plain, tokens
 from helpers.models.address import Server
 from helpers.models.tokens import Row
 from helpers.probing.engine import branching, decoding, encoder, packing, server, trial, trie
 from helpers.probing.engine.decoding import Rules, Task, Text
-from helpers.probing.engine.trial import Scores
+from helpers.probing.engine.trial import Method, Scores
 from helpers.probing.engine.trie import count_tokens
 
 __all__ = ["Method", "Scorer", "count_tokens", "method", "pack_length", "scorer"]
-LOG = logging.getLogger(__name__)
 Texts = Iterator[list[Text]]
 NONE: Set[Task] = frozenset()
 SERVED = 512  # tokens of a pack by which the work of a server's model is counted
 _known: weakref.WeakKeyDictionary[Any, tuple[Method, int]] = weakref.WeakKeyDictionary()
 _grows: weakref.WeakKeyDictionary[Any, bool] = weakref.WeakKeyDictionary()
-
-
-@dataclass(frozen=True)
-class Method:
-    """How a model is scored."""
-
-    method: str  # "packed" or "plain" (see `families`), or "server"
-    reason: str
-    checked_max_abs_diff: float | None = None  # of a log-probability from plain batches
-    batches: str | None = None  # the rows that plain batches put together (`plain.TOGETHER`)
 
 
 @dataclass(frozen=True)
@@ -126,12 +113,12 @@ def scorer(model: LanguageModel) -> Scorer:
         return Served(model, Method("server", ways, model.model.difference), SERVED)
     if model.model not in _known:
         length = pack_length(model)
-        found = trial.outcome(model, "scored", length, lambda: _chosen(model, length))
-        _known[model.model] = Method(**found), length
-        if found["method"] == "plain":
-            LOG.warning(
-                "%s is scored in plain batches, which is slow: %s.", model.name, found["reason"]
-            )
+
+        def way(rows: list[Row], length: int) -> Scores:
+            # Passes are free, so that beginnings are kept.
+            return scorer_by(model, Method("packed", ""), length, price=0).score(rows)
+
+        _known[model.model] = trial.method(model, length, way), length
     return scorer_by(model, *_known[model.model])
 
 
@@ -171,40 +158,3 @@ def pack_length(model: LanguageModel) -> int:
         return SERVED
     vocabulary, width = model.model.get_input_embeddings().weight.shape
     return gpu.pack_length(model.device, width, vocabulary)
-
-
-def _chosen(model: LanguageModel, length: int) -> tuple[dict[str, Any], bool]:
-    """Return the method that a model passes its trial with, and whether it is its family's."""
-    config = model.model.config
-    name, reason = families.method_and_reason(config, str(config._attn_implementation))
-    if name == "plain":
-        return asdict(Method(name, reason, batches=_batches(model))), True
-
-    def way(rows: list[Row], length: int) -> Scores:
-        # Passes are free, so that beginnings are kept.
-        return scorer_by(model, Method(name, reason), length, price=0).score(rows)
-
-    apart, why = trial.tried(model, length, way, partial(plain.run, model))
-    if not why:
-        return asdict(Method(name, reason, apart)), True
-    failed = Method("plain", f"{name} fails its check: {why}", apart, _batches(model))
-    return asdict(failed), False  # what fails is tried again
-
-
-def _batches(model: LanguageModel) -> str:
-    """Return which rows plain batches may put together without changing what one alone scores."""
-    alone = partial(plain.run, model, batches=plain.TOGETHER[-1])
-    for together in plain.TOGETHER:
-        try:
-            apart = trial.difference(model, partial(plain.run, model, batches=together), alone)
-        except Exception as error:  # whatever a model raises, smaller batches remain
-            if isinstance(error, UserError) or gpu.out_of_memory(error):
-                raise
-            LOG.info("%s: batches %s fail (%s).", model.name, together, error)
-            continue
-        if apart <= check.limit(model):
-            return together
-    raise UserError(
-        f"{model.name} does not give the same log-probabilities twice for the same text; choose "
-        "another model."
-    )

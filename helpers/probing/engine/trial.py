@@ -8,9 +8,11 @@ import contextlib
 import functools
 import itertools
 import json
+import logging
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +21,13 @@ import torch
 
 from helpers import UserError
 from helpers.datasets import download
-from helpers.models import LanguageModel, check, families
+from helpers.models import LanguageModel, check, families, gpu, plain
 from helpers.models.tokens import Row
 from helpers.probing import cache as caches
 
+LOG = logging.getLogger(__name__)
 Scores = Iterator[dict[Row, tuple[float, ...]]]
+Way = Callable[[list[Row], int], Scores]  # of scoring rows in packs of a length
 # The sliding window during a trial of short texts, so that they are longer than what a token sees.
 WINDOW = 6
 # Packs so short that the tree of short texts is cut.
@@ -32,10 +36,59 @@ SHORT = 8
 BRANCHES = 16
 
 
+@dataclass(frozen=True)
+class Method:
+    """How a model is scored."""
+
+    method: str  # "packed" or "plain" (see `families`), or "server"
+    reason: str
+    checked_max_abs_diff: float | None = None  # of a log-probability from plain batches
+    batches: str | None = None  # the rows that plain batches put together (`plain.TOGETHER`)
+
+
+def method(model: LanguageModel, length: int, way: Way) -> Method:
+    """Return the method that a model passes its trial with; a model that fails is plain."""
+    attention = str(model.model.config._attn_implementation)
+    name, reason = families.method_and_reason(model.model.config, attention)
+
+    def found() -> tuple[dict[str, Any], bool]:
+        if name == "plain":
+            return asdict(Method(name, reason, batches=_batches(model))), True
+        apart, why = tried(model, length, way, functools.partial(plain.run, model))
+        if not why:
+            return asdict(Method(name, reason, apart)), True
+        failed = Method("plain", f"{name} fails its check: {why}", apart, _batches(model))
+        return asdict(failed), False  # what fails is tried again
+
+    made = Method(**outcome(model, "scored", length, found))
+    if made.method == "plain":
+        LOG.warning("%s is scored in plain batches, which is slow: %s.", model.name, made.reason)
+    return made
+
+
+def _batches(model: LanguageModel) -> str:
+    """Return which rows plain batches may put together without changing what one alone scores."""
+    ways = [functools.partial(plain.run, model, batches=batches) for batches in plain.TOGETHER]
+    for together, run in zip(plain.TOGETHER, ways):
+        try:
+            apart = difference(model, run, ways[-1])
+        except Exception as error:  # whatever a model raises, smaller batches remain
+            if isinstance(error, UserError) or gpu.out_of_memory(error):
+                raise
+            LOG.info("%s: batches %s fail (%s).", model.name, together, error)
+            continue
+        if apart <= check.limit(model):
+            return together
+    raise UserError(
+        f"{model.name} does not give the same log-probabilities twice for the same text; choose "
+        "another model."
+    )
+
+
 def tried(
     model: LanguageModel,
     length: int,
-    way: Callable[[list[Row], int], Scores],
+    way: Way,
     reference: Callable[[list[Row]], Scores],
     scored: int | None = None,
 ) -> tuple[float | None, str]:
