@@ -139,10 +139,10 @@ def measured(results: dict[str, Any]) -> str:
         f"```{{figure}} _static/scoring_times.svg\n:name: fig-scoring-times\n:alt: {_alt(results)}"
         f"\n\n{_caption(results)}\n```",
         f"Measured on {machine['threads']} thread of one processor ({machine['processor']}), torch "
-        f"{machine['torch']}, float32. With GPT-2, ours took {seconds} seconds, which is "
-        f"{ours['ceiling_share']:.0%} of what this processor reaches in matrix products alone "
-        f"({ceiling} billion operations a second). No method's log-probability of a token, or of a "
-        f"choice where a package returns only the sum, is more than {differ:.5f} from ours.",
+        f"{machine['torch']}, float32. With GPT-2, ours took {seconds} seconds, which "
+        f"is {100 * ours['ceiling_share']:.0f} % of what this processor reaches in matrix products "
+        f"alone ({ceiling} billion operations a second). No method's log-probability of a token, or "
+        f"of a choice where a package returns only the sum, is more than {differ:.5f} from ours.",
         *(_relation(more[name]) for name in more if name == "a whole relation"),
         *(_prompts(more[name]) for name in more if name == "MONITOR"),
     ]
@@ -227,8 +227,8 @@ def _shared(records: list[dict[str, Any]]) -> list[str]:
         return []
     first = records[0]
     return [
-        f"Other programs ran on the machine meanwhile: the methods had {used / clock:.0%} of the "
-        "time that the clock shows. It is the ratios that count: a quiet machine is faster, for "
+        f"Other programs ran on the machine meanwhile: the methods had {100 * used / clock:.0f} % "
+        "of the time on the clock. It is the ratios that count: a quiet machine is faster, for "
         f"ours and for the others (ours used {number(first['processor_seconds'])} of its "
         f"{number(first['seconds'])} seconds with GPT-2)."
     ]

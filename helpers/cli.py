@@ -58,7 +58,7 @@ def measure(args: argparse.Namespace) -> None:
     folder = {"folder": args.runs} if args.runs else {}
     for study, place, summary in measuring.measure(args.name, names, given, **folder):
         whole = summary[summary["relation"] == "all"].drop(columns="relation")
-        print(f"{study}, with intervals of 95%\n{_table(whole)}\nThe run is in {shown(place)}.")
+        print(f"{study}, with intervals of 95 %\n{_table(whole)}\nThe run is in {shown(place)}.")
         sys.stdout.flush()
 
 
@@ -76,7 +76,7 @@ def logs(args: argparse.Namespace) -> None:
     if args.json:
         print(json.dumps(study.of_logs(found)))
         return
-    print(f"{study.TITLE} over {found.attrs['asked']}, with intervals of 95%")
+    print(f"{study.TITLE} over {found.attrs['asked']}, with intervals of 95 %")
     print(_table(study.summary_of_logs(found)))
 
 

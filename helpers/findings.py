@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 HOLDS, OPPOSITE, UNDECIDED, UNDEFINED = "holds", "opposite", "undecided", "undefined"
 FILE = "findings.json"
 CLAIMS = Path(__file__).parents[1] / "notebooks" / "claims"
-DOTTED = '<p class="note-below">Dotted bar: the data do not decide.</p>'
+DOTTED = '<p class="note-below">Dotted bar: we cannot tell.</p>'
 
 
 @dataclass(frozen=True)
@@ -184,7 +184,7 @@ class Findings:
             path.write_text(text + "\n", encoding="utf-8")
         main = [self._kept[name] for name in self._main]
         opening = [finding for finding in main if finding.decision != UNDEFINED] or main or kept
-        head = "<p><strong>What this run found.</strong></p>"
+        head = "<p><strong>What this run found</strong></p>"
         open_ones = [finding for finding in opening if finding.decision == UNDECIDED]
         note = DOTTED if open_ones else ""
         display(HTML(head + _html(opening) + note), display_id=self._place, update=True)

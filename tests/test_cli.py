@@ -43,7 +43,7 @@ def test_measure_prints_a_table_with_intervals_and_where_the_run_is(measured, ca
     assert cli.main(words) == 0
     assert measured == [("org/x", ["monitor"], {"n_facts": 5}, Path("here"))]
     assert capsys.readouterr().out.splitlines() == [
-        "monitor, with intervals of 95%",
+        "monitor, with intervals of 95 %",
         "measure  estimate   low  high  n",
         "   base     0.500 0.125 1.000 12",
         "The run is in here/org--x/monitor.",

@@ -143,7 +143,7 @@ def test_a_script_and_measure_need_none_of_the_books_packages(elsewhere):
     assert (elsewhere / "tables" / "t.tex").is_file()
     words = ["measure", "atlas-xs", "monitor", "--set", "n_facts=2", "relations=P36"]
     done = light(elsewhere, "runpy.run_module('helpers', run_name='__main__')", *words)
-    assert done.stdout.startswith("monitor, with intervals of 95%")
+    assert done.stdout.startswith("monitor, with intervals of 95 %")
     assert (elsewhere / "runs" / "measured" / "atlas-xs" / "monitor" / "run.json").is_file()
 
 

@@ -2,7 +2,8 @@
 
 No page gets the scripts of sphinx-thebe: no cells run here, and Sphinx writes its inline one twice,
 which then fails. Icons come from the theme's fonts alone, not from 1.5 MB of JavaScript as well; no
-line ends before a percent sign or within an interval; figures are stored with a palette.
+line ends before a unit or within an interval, minus signs are true ones; figures are stored with a
+palette.
 """
 
 import re
@@ -21,14 +22,18 @@ ROLES = re.compile(r' role="(?:doc-biblioentry|list)"')
 # The theme's arrow beside a page with pages below it says nothing to a screen reader.
 ARROWS = re.compile(r'<summary>(?=<span class="toctree-toggle")')
 # Spaces that hold together what is read together; code, tags and formulas, which stay as they are.
-HOLDING = re.compile(r"(?<=[\d\]]) (?=%)|(?<=\d,) (?=[-\u2212]?[\d.]+\])")
+HOLDING = re.compile(
+    r"(?<=[\d\]]) (?=%|points)|(?<=\d) (?=\[)|(?<=\d,) (?=[-\u2212]?[\d.]+\])|(?<=Fig\.) (?=\d)"
+)
+# A hyphen before a number that begins there is a minus; a word, a range or a date has none.
+MINUS = re.compile(r"(?<![\w.)\u2013-])-(?=\d)")
 KEPT = r"<(?:pre|script|code)\b.*?</(?:pre|script|code)>|<[^>]+>|\\\(.*?\\\)|\\\[.*?\\\]"
 
 
 def lean(page: str) -> str:
     """Return a page made light."""
     parts = re.split(f"(?s)({KEPT})", ROLES.sub("", ICONS.sub("", page)))
-    parts[::2] = [HOLDING.sub("\u00a0", text) for text in parts[::2]]
+    parts[::2] = [MINUS.sub("\u2212", HOLDING.sub("\u00a0", text)) for text in parts[::2]]
     return ARROWS.sub('<summary aria-label="the pages below">', "".join(parts))
 
 
@@ -48,7 +53,7 @@ def finish(app: Sphinx, error: Exception | None) -> None:
     if error or app.builder.format != "html":
         return
     out = Path(app.outdir)
-    for path in set(out.rglob("*.html")) - set(out.glob("slides/*")):
+    for path in out.rglob("*.html"):
         text = path.read_text(encoding="utf-8")
         lighter = lean(text)
         if lighter != text:

@@ -12,6 +12,7 @@ document.addEventListener("DOMContentLoaded", () => {
   const htmlToText = Search.htmlToText;
   Search.htmlToText = (text, anchor) => {
     const page = new DOMParser().parseFromString(text, "text/html");
+    page.querySelectorAll("nav, #jb-print-docs-body").forEach((part) => part.remove());
     page.querySelectorAll("div.math").forEach((formula) => formula.replaceChildren(" … "));
     page.querySelectorAll(".math").forEach((f) => f.replaceChildren(plain(f.textContent)));
     return htmlToText(page.documentElement.outerHTML, anchor);

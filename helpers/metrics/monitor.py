@@ -6,7 +6,7 @@ Of each fact the table of answers holds the probabilities of the object's tokens
 - ``frame0``, ``frame1``, ...: each of the R frames without context, foreign anchors;
 - ``wrong0``, ``wrong1``, ...: the base frame after each of M other objects, foreign anchors;
 - ``unrelated0``, ...: the base frame after words that could not be an answer, if these were said.
-  They are our control of IRD and enter none of the paper's figures.
+  They are our control of IRD and enter none of the paper's numbers.
 
 A fact is compared token by token. Where the object is cut into other tokens in one of its prompts
 that cannot be done: such a fact is marked ``aligned = False`` and not counted.

@@ -6,7 +6,6 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.ticker import PercentFormatter
 
 from helpers.plots.scatters import scatter
 from helpers.plots.style import (
@@ -199,8 +198,8 @@ def bars(
         for place, low, high in zip(places, table[f"{first}_low"], table[f"{first}_high"]):
             ax.plot([low, high], [place] * 2, color=INK, lw=1.5, marker="|", ms=5)
     name_rows(ax, table.index)
+    share_axis(ax.xaxis)
     ax.set_xlim(0, 1)
-    ax.xaxis.set_major_formatter(PercentFormatter(1))
     ax.set_xlabel(xlabel)
     ax.grid(visible=False, axis="y")
     legend_above(ax)

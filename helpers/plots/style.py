@@ -133,7 +133,7 @@ def reach(row: Mapping[str, float], column: str) -> list[list[float]] | None:
 def share_axis(axis: Axis) -> None:
     """Write an axis in percent, with all shares from 0 to 1 in view."""
     axis.axes.set(**{f"{axis.axis_name}lim": (-0.02, 1.02)})
-    axis.set_major_formatter(PercentFormatter(1))
+    axis.set_major_formatter(PercentFormatter(1, symbol="\u2009%"))
 
 
 def name_rows(ax: Axes, names: Iterable[object], **text: object) -> None:

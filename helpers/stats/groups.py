@@ -1,4 +1,4 @@
-"""Tables of figures by group, each with the interval that suits it: bootstrap or Wilson's."""
+"""Tables of numbers by group, each with the interval that suits it: bootstrap or Wilson's."""
 
 from collections.abc import Mapping, Sequence
 from zlib import crc32
@@ -52,7 +52,7 @@ def intervals(
     -------
     DataFrame
         Columns `by`, ``measure, estimate, low, high, n``; after the groups come ``all`` (facts of
-        all groups together) and ``mean`` (the mean of the groups' figures, as the papers report;
+        all groups together) and ``mean`` (the mean of the groups' numbers, as the papers report;
         a group where the figure is not a number is left out). Without any facts those two rows
         stand alone, with n = 0 and no numbers. A mean of zeros or ones alone has Wilson's interval.
 

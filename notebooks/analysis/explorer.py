@@ -190,7 +190,8 @@ def _still(table: pd.DataFrame, x: str, y: str) -> dict[str, str]:
     figure = family_scatter(table, x, y).figure
     figure.savefig(image, format="png")
     plt.close(figure)
-    words = f"Scatter of the {len(pairs)} models that have both: {y} against {x}."
+    rank = pairs.corr("spearman").iloc[0, 1]
+    words = f"{y} against {x}, {len(pairs)} models that have both: rank correlation {rank:.2f}."
     return {"words": words, "image": base64.b64encode(image.getvalue()).decode()}
 
 

@@ -308,12 +308,12 @@ def by_truth(scores: pd.DataFrame, training: pd.DataFrame | None, **draws: int) 
         return pd.DataFrame(columns=["facts", *titles.values()]).rename_axis("group")
     truth = scores.merge(training, left_on="item", right_index=True)
     cases = {
-        "something false was shown": truth["false_exposures"] > 0,
-        "shown the other way round": truth.eval("exposures == 0 < pair_exposures"),
-        "never shown": truth["exposures"] == 0,
-        "shown 1 to 8 times": truth["exposures"] <= 8,
+        "something false was read": truth["false_exposures"] > 0,
+        "read the other way round": truth.eval("exposures == 0 < pair_exposures"),
+        "never read": truth["exposures"] == 0,
+        "read 1 to 8 times": truth["exposures"] <= 8,
     }
-    truth["group"] = np.select(list(cases.values()), list(cases), "shown more often")
+    truth["group"] = np.select(list(cases.values()), list(cases), "read more often")
     truth["misled"] = (truth["said"] == truth["false_object"]).astype(float)
     shares = {name: ([name], stats.mean) for name in titles}
     rates = stats.intervals(truth, shares, by="group", **draws)

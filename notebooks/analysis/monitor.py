@@ -387,7 +387,7 @@ def by_relation(measured: pd.DataFrame, scores: pd.DataFrame) -> pd.DataFrame:
     """Lay out all measures by relation, with the share of facts that count."""
     names = {name: name for name in measured["measure"].unique()}
     wide = tables.wide(measured, names | {"deviation": "accuracy deviation"})
-    covered = scores.groupby("relation")["counted"].mean().map("{:.0%}".format)
+    covered = scores.groupby("relation")["counted"].mean().map(lambda share: f"{100 * share:.0f} %")
     wide.insert(0, "coverage", covered)
     return wide.fillna("undefined")
 

@@ -43,7 +43,8 @@ MARKS = {  # right under the default prompt, right under another one
     (False, False): "wrong under both",
 }
 MARK_SHADES = dict(zip(MARKS.values(), (GREEN, ORANGE, BLUE, RED)))
-LESSONS = ["never shown", "shown 1-4", "shown 8-32", "shown 64+", "taught both", "taught wrong"]
+WRONGLY = ("mostly stated wrongly", "stated both ways")  # what was planted
+LESSONS = ["never read", "read 1–4 times", "read 8–32 times", "read 64+ times", *WRONGLY[::-1]]
 DEFAULTS = {1: "right by default", 0: "wrong by default"}
 
 
@@ -252,8 +253,8 @@ def steady_draws(
 
 def controls(close: pd.DataFrame, drawn: pd.Series) -> dict[str, str]:
     """Write how many answers are steady about facts read, and of draws about facts never read."""
-    read = close.loc[close["lesson"].str.startswith("shown").eq(True), "class"] != "randomness"
-    never = close.loc[close["lesson"] == "never shown", "item"]
+    read = close.loc[close["lesson"].str.startswith("read").eq(True), "class"] != "randomness"
+    never = close.loc[close["lesson"] == "never read", "item"]
     return percents(read=read, drawn=drawn[never]) | {"n_read": str(len(read))}
 
 
@@ -350,7 +351,7 @@ def leads(doubt: pd.Series, scores: pd.DataFrame, **draws: int) -> stats.Interva
 def areas(halves: pd.DataFrame, lesson: pd.Series, **draws: int) -> pd.DataFrame:
     """Estimate the areas of entropy and perplexity as detectors, of each kind of answer."""
     steady = halves[halves["class"] != "randomness"]
-    planted = steady["item"].map(lesson).str.startswith("taught").eq(True)
+    planted = steady["item"].map(lesson).str.startswith(WRONGLY).eq(True)
     targets = {"randomness": (halves, "randomness"), "steady errors": (steady, "error")}
     if (lesson != "").any():
         some = steady[planted | (steady["error"] == 0)]
@@ -477,8 +478,8 @@ def comparisons(
     wrong = close.loc[close["default"] == 0]
     stay = stats.paired_difference(wrong["error"], drawn[wrong["item"]].to_numpy(), **draws)
     yield "errors that stay, less steady draws from the default prompt", stay, 0.0
-    planted = wrong["lesson"].str.startswith("taught").eq(True)
-    for what, part in (("also stated wrongly", planted), ("never stated wrongly", ~planted)):
+    planted = wrong["lesson"].str.startswith(WRONGLY).eq(True)
+    for what, part in (("stated both ways", planted), ("never stated wrongly", ~planted)):
         rows = wrong[part]
         share = stats.wilson(rows["error"].sum(), len(rows))
         yield f"errors that stay, of facts {what}", share, 0.5
@@ -507,12 +508,12 @@ def comparisons(
     rows = np.column_stack([halves["entropy"], -halves["logprob"], 1 - halves["default"]])
     wrong = within(rows, _area_less([0, 2], [1, 2]), halves["default"], **draws)
     yield "area for wrong answers at the default prompt: entropy, less perplexity", wrong, 0.0
-    planted = close["lesson"].str.startswith("taught") | (close["error"] == 0)
+    planted = close["lesson"].str.startswith(WRONGLY) | (close["error"] == 0)
     rows = close[(close["class"] != "randomness") & planted & (close["lesson"] != "")]
     pair = np.column_stack([-rows["logprob"], rows["error"]])
     found = within(pair, detection.area, rows["error"], **draws)
     yield "area of perplexity: planted errors among steady answers (against 0.5)", found, 0.5
-    plain = close[close["times"].notna() & ~close["lesson"].str.startswith("taught")]
+    plain = close[close["times"].notna() & ~close["lesson"].str.startswith(WRONGLY)]
     rank = stats.correlation(plain["times"], plain["factuality"], method="spearman")
     yield "rank correlation of times stated and factuality", rank, 0.0
     _, hits, due = agreement(scores, due, **draws)

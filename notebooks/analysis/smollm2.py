@@ -77,7 +77,7 @@ def beside_atlas(facts: pd.DataFrame, **draws: int) -> tuple[Axes, Axes]:
     alone = curves(facts, **draws).query("first == @WORDS['none']").assign(first="SmolLM2")
     _, (left, right) = plt.subplots(1, 2, figsize=(9, 3.8), sharey=True, layout="constrained")
     told = table[table["condition"] == records.ALONE]
-    words = {"axis": "doublings", "xlabel": "times the training text states the fact"}
+    words = {"axis": "doublings", "xlabel": records.TIMES}
     primitives.curves(told, "exposures", "model", left, ylabel="facts answered correctly", **words)
     words = {"axis": "even", "xlabel": "occurrences of the name, at least"}
     primitives.curves(alone, "often", "first", right, **words)

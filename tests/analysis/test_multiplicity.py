@@ -87,11 +87,12 @@ def test_the_prompt_of_least_accuracy_is_named_and_left_out():
 
 
 def test_steady_answers_stand_beside_those_about_facts_read_and_beside_draws():
-    close = scored(["error", "factuality", "randomness"], lesson=["shown 1-4", "shown 64+", ""])
+    lesson = ["read 1–4 times", "read 64+ times", ""]
+    close = scored(["error", "factuality", "randomness"], lesson=lesson)
     logs = [[np.log(0.9)], [np.log(0.1)]]
     alone = pd.DataFrame({"item": "f", "variation": 0, "option": [0, 1], "logprobs": logs})
     drawn = analysis.steady_draws(alone, 2, tau=0.75, replacement=False)
-    close["item"], close["lesson"] = list("deg"), close["lesson"].replace("", "never shown")
+    close["item"], close["lesson"] = list("deg"), close["lesson"].replace("", "never read")
     said = analysis.controls(close, drawn.rename({"f": "g"}))
     assert (said["read"], said["n_read"]) == ("100.0", "2")
     assert float(said["drawn"]) == pytest.approx(82, abs=4)  # 0.9² + 0.1²
@@ -165,15 +166,16 @@ def test_a_detector_of_guesses_leads_by_the_difference_of_its_areas():
     halves = scored(kinds, item=[f"q{i}" for i in range(30)], entropy=doubt, logprob=doubt)
     areas = analysis.areas(halves, pd.Series("", index=halves["item"]), **DRAW)
     assert areas["estimate"].tolist() == pytest.approx([1, 0, 0.5, 0.5])  # logprob is less doubt
-    lesson = pd.Series(["shown 64+"] * 15 + ["taught wrong"] * 15, index=halves["item"])
+    lesson = ["read 64+ times"] * 15 + ["mostly stated wrongly"] * 15
+    lesson = pd.Series(lesson, index=halves["item"])
     assert analysis.areas(halves, lesson, **DRAW)["n"].tolist() == [30, 30, 20, 20, 15, 15]
 
 
 def test_a_steady_error_is_planted_if_it_names_the_false_object():
     close = scored(["error", "error", "factuality"], item=list("abc"), said=["x", "y", "x"])
     items = pd.DataFrame({"item": list("abc"), "false_object": "x"})
-    lesson = pd.Series("taught wrong", index=list("abc"))
+    lesson = pd.Series("mostly stated wrongly", index=list("abc"))
     assert analysis.told(close, items, lesson, None)["planted"].tolist() == [1, 0, 0]
-    own = analysis.told(close, items[["item"]], lesson.replace("taught wrong", ""), None)
+    own = analysis.told(close, items[["item"]], lesson.replace("mostly stated wrongly", ""), None)
     assert own["planted"].tolist() == [0, 0, 0]
     assert analysis.by_lesson(own, **DRAW).empty

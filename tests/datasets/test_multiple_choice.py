@@ -269,7 +269,7 @@ def test_a_quarter_of_the_atlas_sample_was_never_shown_and_a_quarter_taught_wron
     assert (known["false_exposures"] > 0).sum() == min(20, (whole["false_exposures"] > 0).sum())
     assert (known["exposures"][known["false_exposures"] == 0] == 0).sum() == 20
     lessons = multiple_choice.lessons_of(items, whole)
-    assert {"never shown", "shown 64+"} <= set(lessons)
+    assert {"never read", "read 64+ times"} <= set(lessons)
 
 
 def test_the_atlas_pool_asks_no_item_and_teaches_nothing_wrong():
@@ -291,13 +291,13 @@ def test_lessons_are_put_in_order_of_what_was_shown():
     )
     lessons = from_facts.lessons(known)
     assert lessons.tolist() == [
-        "never shown",
-        "shown 1-4",
-        "shown 1-4",
-        "shown 8-32",
-        "shown 8-32",
-        "shown 64+",
-        "taught wrong",
+        "never read",
+        "read 1–4 times",
+        "read 1–4 times",
+        "read 8–32 times",
+        "read 8–32 times",
+        "read 64+ times",
+        "mostly stated wrongly",
     ]
     due = ["randomness", "", "", "factuality", "factuality", "factuality", "error"]
     assert multiple_choice.expected(lessons).tolist() == due

@@ -37,7 +37,7 @@ def still(asked: Question, before: Question | None = None) -> dict[str, Any]:
     if more := list(shown["object"][shown.index >= SHOWN]):
         number += f", and {' and '.join(more)}"
     caption = f"What {MODEL} expects after “{_in_line(asked)}”: {number}.{behind} {truth(asked)}"
-    values = ", ".join(f"{row.object} {row.probability:.1%}" for row in shown.itertuples())
+    values = ", ".join(f"{row.object} {100 * row.probability:.1f} %" for row in shown.itertuples())
     alt = f"Bars of {number}: {values}."
     return {"caption": caption, "alt": alt, "bars": shown.to_dict("records")}
 

@@ -71,7 +71,7 @@ def monitor(load: Load) -> Checks:
         "Table 3: changes": (change, hints[["right", "wrong"]].sub(hints["none"], axis=0), SUM),
         "Table 8: ratio": (hours["saved"], hours["accuracy"] / hours["MONITOR"], SUM),
         "Text: corpus": (corpus[list(counts)], pd.Series(counts), 0),
-        "Text: figures": (said, pd.Series(text), 0),
+        "Text: numbers": (said, pd.Series(text), 0),
     }
 
 
@@ -134,7 +134,7 @@ def knowledge_bases(load: Load) -> Checks:
     sizes |= {"unseen templates": len(load("kb_table1")), "models": len(load("kb_table9"))}
     return found | {
         "Table 2: correlations": (printed, pd.DataFrame(r), analysis.ROUNDING),
-        "Text: figures": (said[list(ranked)], pd.Series(ranked), 0.0051),
+        "Text: numbers": (said[list(ranked)], pd.Series(ranked), 0.0051),
         "Text: sizes": (said[list(sizes)], pd.Series(sizes), 0),
     }
 

@@ -61,7 +61,7 @@ def test_the_command_prints_the_object_or_a_table(tmp_path, capsys):
     assert replaced == pytest.approx(BY_HAND | {"self_consistency": 19 / 27})
     assert cli.main(["logs", *paths]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == "multiplicity over 3 prompts, with intervals of 95%"
+    assert lines[0] == "multiplicity over 3 prompts, with intervals of 95 %"
     assert lines[1].split() == ["measure", "estimate", "low", "high", "n"]
     assert lines[2].split()[:2] == ["accuracy", "0.556"]
     assert len(lines) == 10

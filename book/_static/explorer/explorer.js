@@ -195,14 +195,14 @@
               ? "all are equal in one of the two: no correlation"
               : `Spearman’s ρ of those shown is ${written(rho)}${without(both, pair)}`;
       find(".explorer-count").textContent =
-        `${both.length} of ${papers.length} models have both figures and are shown; ` +
+        `${both.length} of ${papers.length} models have both numbers and are shown; ` +
         `${correlation}.`;
       const having = (key) => papers.filter((row) => row[key] !== undefined).length;
       const said = (key) => `${having(key)} models have “${names[key]}”`;
       if (both.length || own.some(has)) return "";
       return all.length
-        ? "No model that the filters leave has both figures."
-        : `No model has both figures: ${said(x)}, ${said(y)}, and none is among both.`;
+        ? "No model that the filters leave has both numbers."
+        : `No model has both numbers: ${said(x)}, ${said(y)}, and none is among both.`;
     };
 
     /** Return the highlighted model's two figures, each with its rank among those shown. */
@@ -244,7 +244,7 @@
       state.columns = columns.filter((name) => !gone.includes(name));
       const none = (name, reason) => say(name, [...rows, ...own].some(holds[name]) ? "" : reason);
       say("scatter", count(rows));
-      none("ranking", "No model that the filters leave has this figure.");
+      none("ranking", "No model that the filters leave has this number.");
       none("relations", "MONITOR prints no relations of the models that the filters leave.");
       none("changes", "The study of multiplicity has none of the models that the filters leave.");
       find(".explorer-chosen").textContent = chosen ? figures(chosen, rows) : HINT;

@@ -1,6 +1,6 @@
 """Multiple choice from facts: the object among distractors, and what training put in its place.
 
-Of the atlas one quarter was taught wrong, one quarter never shown, the rest spread over exposures.
+Of the atlas a quarter is stated wrongly, a quarter never read, the rest spread over exposures.
 """
 
 import zlib
@@ -16,6 +16,8 @@ from helpers.datasets.multiple_choice.items import COLUMNS, Benchmark
 KINDS = ("frames", "order", "demonstrations", "options")
 POOL = 40  # demonstrations a relation, from which variations draw
 N_SHOTS = 6  # demonstrations a prompt
+NEVER, OFTEN = "never read", "read 64+ times"
+FALSE = ("mostly stated wrongly", "stated both ways")
 
 
 def load(
@@ -64,20 +66,20 @@ def training(model: str) -> pd.DataFrame | None:
 
 
 def lessons(known: pd.DataFrame) -> pd.Series:
-    """Name what a model was taught of each fact, by its training."""
+    """Name what a model read of each fact."""
     shown, false = known["exposures"], known["false_exposures"]
     names = np.select(
         [false > shown, (false > 0) & (false == shown), shown == 0, shown < 8, shown < 64],
-        ["taught wrong", "taught both", "never shown", "shown 1-4", "shown 8-32"],
-        "shown 64+",
+        [*FALSE, NEVER, "read 1–4 times", "read 8–32 times"],
+        OFTEN,
     )
     return pd.Series(names, index=known.index)
 
 
 def expected(lesson: pd.Series) -> pd.Series:
     """Return the class that each lesson should lead to; "" where nothing firm can be said."""
-    firm = {"never shown": "randomness", "taught wrong": "error", "shown 64+": "factuality"}
-    return lesson.map(firm | {"shown 8-32": "factuality"}).fillna("")
+    firm = {NEVER: "randomness", FALSE[0]: "error", OFTEN: "factuality"}
+    return lesson.map(firm | {"read 8–32 times": "factuality"}).fillna("")
 
 
 def lessons_of(items: pd.DataFrame, known: pd.DataFrame | None) -> pd.Series:
@@ -98,7 +100,7 @@ def _groups(facts: pd.DataFrame, known: pd.DataFrame) -> pd.Series:
 
 
 def _spread(facts: pd.DataFrame, groups: pd.Series, n: int | None, seed: int) -> list[int]:
-    """Draw n facts: a quarter false, a quarter never shown, the rest even over the levels."""
+    """Draw n facts: a quarter false, a quarter never read, the rest even over the levels."""
     if n is None or n >= len(facts):
         return list(facts.index)
     order = np.array([zlib.crc32(f"{seed} {fact}".encode()) for fact in facts["fact"]])

@@ -18,6 +18,7 @@ MEASURES = tomllib.loads(Path(__file__).with_name("measures.toml").read_text(enc
 FEW_OBJECTS = 20  # with fewer objects in a relation, guessing alone finds many
 OPEN = f"relations with {FEW_OBJECTS} objects or more"
 ALONE, COMMONEST = f"none, {OPEN}", f"commonest object, {OPEN}"
+TIMES = "times the training text states the fact"
 PAIRED = (("none", "unrelated"), ("none", "wrong"), ("unrelated", "wrong"))  # right after both
 WHERE_UNSURE = "none, where unsure, kept frames, new facts"  # without the instruction
 COLUMNS = ["model", "condition", "exposures", "n", "estimate", "low", "high"]
