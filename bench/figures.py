@@ -141,8 +141,8 @@ def measured(results: dict[str, Any]) -> str:
         f"Measured on {machine['threads']} thread of one processor ({machine['processor']}), torch "
         f"{machine['torch']}, float32. With GPT-2, ours took {seconds} seconds, which "
         f"is {100 * ours['ceiling_share']:.0f} % of what this processor reaches in matrix products "
-        f"alone ({ceiling} billion operations a second). No method's log-probability of a token, or "
-        f"of a choice where a package returns only the sum, is more than {differ:.5f} from ours.",
+        f"alone ({ceiling} billion operations a second). No method's log-probability of a token, "
+        f"or of a choice where a package returns the sum alone, is over {differ:.5f} from ours.",
         *(_relation(more[name]) for name in more if name == "a whole relation"),
         *(_prompts(more[name]) for name in more if name == "MONITOR"),
     ]

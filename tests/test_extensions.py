@@ -113,8 +113,10 @@ def test_a_page_shows_what_was_found_and_the_text_that_rests_on_it(book):
 @pytest.mark.parametrize(
     ("page", "expected"),
     [
-        ("<p>25.0 [17.0, 33.0] %</p>", "<p>25.0 [17.0,_33.0]_%</p>"),
-        ("<p>[-0.58, \u22121.00], 95 %</p>", "<p>[-0.58,_\u22121.00], 95_%</p>"),
+        ("<p>25.0 [17.0, 33.0] %</p>", "<p>25.0_[17.0,_33.0]_%</p>"),
+        ("<p>[-0.58, \u22121.00], 95 %</p>", "<p>[\u22120.58,_\u22121.00], 95_%</p>"),
+        ("<td>-2.9 points, 1-4 of GPT-2</td>", "<td>\u22122.9_points, 1-4 of GPT-2</td>"),
+        ("<p>5 points (Fig. 3)</p>", "<p>5_points (Fig._3)</p>"),
         ("<p>10, 20 and [1, 2, 3]</p>", "<p>10, 20 and [1, 2,_3]</p>"),
         *((kept, kept) for kept in ("<pre>7 % 2</pre>", "<code>[1, 2]</code>",
                                     "<script>[1, 2]</script>", r"<i>\([0, 1]\)</i>",

@@ -290,7 +290,7 @@ def test_what_is_compared_without_a_sentence_names_its_control():
     )
     told = {label: (statistic, null) for label, statistic, null in rows}
     assert told["MONITOR: anchor, less deviation: read / never read"][0][:3] == [0.3, 0.2, 0.4]
-    assert told["area of asking once: 1-8 times / never read"] == (
+    assert told["area of asking once: 1–8 times / never read"] == (
         pytest.approx([0.8, 0.7, 0.9, 168.0]),
         0.5,
     )

@@ -106,7 +106,7 @@ def test_without_scripts_there_are_figure_table_and_link(html):
     read = Reader(re.sub(r"<template>.*?</template>", "", html, flags=re.DOTALL))
     assert not [tag for tag, _ in read.tags if re.fullmatch(r"h\d", tag)]  # the page has its own
     (image,), (table,), (link,) = map(read.named, ("img", "table", "a"))
-    assert image["alt"].startswith("Scatter of the 15 models that have both")
+    assert image["alt"].endswith("15 models that have both: rank correlation 0.96.")
     assert image["src"].startswith("data:image/png;base64,")
     assert "sortable" in table["class"]
     assert len(read.named("tr")) == 1 + 69

@@ -101,7 +101,7 @@ def test_a_dotted_bar_is_explained_where_there_is_one(tmp_path, monkeypatch, low
     found(findings.decide("is_more", (0.2, low, 0.3, 90), **WORDS), main=True)
     found(findings.decide("is_less", (0.2, -0.3, 0.3, 90), **WORDS))
     found.summary(tmp_path)
-    assert ["Dotted bar: the data do not decide." in html for html in shown] == [noted]
+    assert ["Dotted bar: we cannot tell." in html for html in shown] == [noted]
 
 
 def test_one_name_is_one_finding():
