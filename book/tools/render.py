@@ -122,7 +122,8 @@ def _read(path: Path, chapter: str, model: str) -> nbformat.NotebookNode:
             )
         if "injected-parameters" in cell.metadata.get("tags", []):
             cell.metadata.tags.append("hide-input")
-            cell.metadata["mystnb"] = {"code_prompt_show": "The values of this run"}
+            sides = ("code_prompt_show", "code_prompt_hide")
+            cell.metadata["mystnb"] = dict.fromkeys(sides, "The values of this run")
     if notebook.metadata.get("papermill", {}).get("exception"):
         raise UserError(f"The run of {shown(path)} failed: run make book again.")
     return notebook
