@@ -16,7 +16,7 @@ from typing import Any
 
 import pandas as pd
 
-from helpers import UserError, first_line
+from helpers import UserError, explained, first_line
 
 LARGEST = 2**30  # bytes of a file, and of an archive's members when they are unpacked
 LONGEST = 2**26  # characters of a line, in files that are read line by line
@@ -178,7 +178,8 @@ def table(data: bytes | Path, where: Path | str) -> pd.DataFrame:
 
     data = content(data) if isinstance(data, Path) else data
     options = {"page_checksum_verification": True}
-    try:
+    broken = (OSError, ValueError, MemoryError, pa.ArrowException)
+    with explained(f"{where} cannot be read as a table", "write or fetch it anew", *broken):
         # A value is held once and may be named a billion times: counted before it is written out.
         file = pq.ParquetFile(io.BytesIO(data), **options)
         about, places = file.metadata, range(file.num_row_groups)
@@ -198,10 +199,6 @@ def table(data: bytes | Path, where: Path | str) -> pd.DataFrame:
         if size > IN_MEMORY:
             raise UserError(f"{where} takes more than {IN_MEMORY >> 30} GB of memory.")
         return pq.read_table(io.BytesIO(data), **options).replace_schema_metadata().to_pandas()
-    except (OSError, ValueError, MemoryError, pa.ArrowException) as error:
-        if isinstance(error, UserError):
-            raise
-        raise UserError(f"{where} cannot be read as a table ({first_line(error)}).") from error
 
 
 def _size(column: Any) -> int:

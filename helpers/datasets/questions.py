@@ -15,12 +15,13 @@ from urllib.parse import urlsplit
 import numpy as np
 import pandas as pd
 
-from helpers import UserError
+from helpers import UserError, explained
 from helpers.datasets import download, files, network
 from helpers.datasets.registry import DATA, SOURCES, fetch, of_kind, retrieve
 
 PUBLISHED = of_kind("questions")
 ENDINGS = (".jsonl", ".json", ".tsv", ".csv")
+NEEDED = "it needs a question and answer, golden_answers, Answer.Value, or obj and possible_answers"
 LONGEST = 5  # words of an answer
 
 Judge = Callable[[Sequence[str]], Sequence[bool]]
@@ -159,7 +160,7 @@ def _parse(row: dict, name: str, where: str) -> tuple[str, list[str], int]:
     """Return question, answers and number of different answers of one record."""
     question, value = row.get("question", row.get("Question")), row.get("Answer")
     meta = row.get("metadata") if isinstance(row.get("metadata"), dict) else row
-    try:
+    with explained(f"{where} is in no known form", NEEDED, KeyError, TypeError, AttributeError):
         if isinstance(value, dict):
             answers, others = [value["Value"], *value.get("Aliases", [])], []
         elif "obj" in meta:
@@ -174,11 +175,6 @@ def _parse(row: dict, name: str, where: str) -> tuple[str, list[str], int]:
             answers = answers.split("; ") if isinstance(answers, str) else list(answers)
             # TriviaQA's lists are aliases of one answer; elsewhere they may be different answers.
             others = [] if "trivia" in name.casefold() else answers[1:]
-    except (KeyError, TypeError, AttributeError):
-        raise UserError(
-            f"{where} is in no known form: it needs a question and answer, golden_answers, "
-            "Answer.Value, or obj and possible_answers."
-        ) from None
     texts = [question, *answers]
     if not all(isinstance(text, str) for text in texts) or not str(question).strip():
         raise UserError(f"{where} needs a question and answers that are texts.")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from helpers import UserError, first_line
+from helpers import UserError, explained
 from helpers.datasets import download
 from helpers.models import adapters, address, checkpoints, fused, identity
 from helpers.models.checkpoints import slug
@@ -148,18 +150,19 @@ def describe(lm: LanguageModel) -> dict[str, Any]:
 def _config(folder: Path, name: str | Path, code: bool) -> PretrainedConfig:
     from transformers import AutoConfig
 
-    try:
+    unknown = f"The architecture of {name} is not known to the installed transformers"
+    remedy = "install a newer transformers or choose another model"
+    with explained(unknown, remedy), _code_refused(name):
         return AutoConfig.from_pretrained(folder, trust_remote_code=code)
+
+
+@contextlib.contextmanager
+def _code_refused(name: str | Path) -> Iterator[None]:
+    try:
+        yield
     except Exception as error:  # also whatever trusted code raises
-        _refuse_code(error, name)
-        raise UserError(
-            f"The architecture of {name} is not known to the installed transformers "
-            f"({first_line(error)}); install a newer transformers or choose another model."
-        ) from error
-
-
-def _refuse_code(error: Exception, name: str | Path) -> None:
-    if "trust_remote_code" in str(error):
+        if "trust_remote_code" not in str(error):
+            raise
         raise UserError(
             f"{name} comes with its own code, which is not run unless you say so; read it, and if "
             'you trust it, add SET="trust_remote_code=yes" (in Python trust_remote_code=True).'
@@ -193,17 +196,12 @@ def _kind(config: PretrainedConfig, name: str | Path) -> tuple[str, Any]:
 def _tokenizer(folder: Path, name: str | Path, code: bool) -> PreTrainedTokenizerBase:
     from transformers import AutoTokenizer
 
-    missing = (
-        f"{name} has no tokenizer that can be loaded; put the files of its tokenizer "
-        "(tokenizer.json, tokenizer_config.json) beside its weights."
-    )
-    if not checkpoints.has_tokenizer(folder):
-        raise UserError(missing)
-    try:
+    missing = f"{name} has no tokenizer that can be loaded"
+    remedy = "put its files (tokenizer.json, tokenizer_config.json) beside the weights"
+    with explained(missing, remedy), _code_refused(name):
+        if not checkpoints.has_tokenizer(folder):
+            raise FileNotFoundError("none is there")
         return AutoTokenizer.from_pretrained(folder, trust_remote_code=code)
-    except Exception as error:  # the tokenizers library raises bare Exceptions
-        _refuse_code(error, name)
-        raise UserError(f"{missing} ({first_line(error)})") from error
 
 
 def _model(
@@ -215,20 +213,12 @@ def _model(
 
     if not sys.stderr.isatty():
         logging.disable_progress_bar()  # its lines have no place in a notebook or a log file
-    try:
-        model, report = auto.from_pretrained(
-            folder,
-            **place.settings,
-            use_safetensors=True,
-            trust_remote_code=code,
-            output_loading_info=True,
-        )
-    except Exception as error:  # whatever the files, or code that comes with them, run into
-        placement.refuse(error, folder, name, place)
-        raise UserError(
-            f"The weights of {name} cannot be loaded ({first_line(error)}); fetch or save them "
-            "anew."
-        ) from error
+    told = place.settings | {"use_safetensors": True, "trust_remote_code": code}
+    with (
+        explained(f"The weights of {name} cannot be loaded", "fetch or save them anew"),
+        placement.refused(folder, name, place),
+    ):
+        model, report = auto.from_pretrained(folder, **told, output_loading_info=True)
     if report["missing_keys"]:
         example = sorted(report["missing_keys"])[0]
         raise UserError(

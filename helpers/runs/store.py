@@ -17,7 +17,7 @@ from typing import Any
 
 import pandas as pd
 
-from helpers import UserError, writing
+from helpers import UserError, explained, writing
 from helpers.datasets import files
 from helpers.models.checkpoints import slug
 from helpers.runs import environment
@@ -249,10 +249,6 @@ def _there(path: Path) -> Path:
 
 def _read(path: Path) -> pd.DataFrame:
     """Return a run's table."""
-    try:
+    remedy = "run the chapter again, of which the answers cache spares most of the work"
+    with explained(f"{path} is damaged", remedy, OSError, ValueError):
         return pd.read_parquet(_there(path), page_checksum_verification=True)
-    except (OSError, ValueError) as error:
-        raise UserError(
-            f"{path} is damaged ({' '.join(str(error).split())[:120]}): run the chapter again; "
-            "the answers cache spares most of the work."
-        ) from error

@@ -11,7 +11,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from helpers import UserError, first_line, stats
+from helpers import UserError, explained, stats
 from helpers.datasets.files import table
 from helpers.models import address
 from helpers.models.checkpoints import HUB_ID, bundled
@@ -119,16 +119,10 @@ def _places(folder: Path) -> list[Path]:
 
 
 def _manifest(folder: Path) -> dict[str, Any]:
-    try:
+    with explained(f"{folder / 'run.json'} is damaged", "run the chapter again"):
         found = store.manifest(folder)
         chapter, *_ = found["chapter"], found["model"]["name"], found["dataset"]["name"]
         dict(found["parameters"])
-    except (KeyError, TypeError, ValueError) as error:
-        if isinstance(error, UserError):
-            raise
-        raise UserError(
-            f"{folder / 'run.json'} is damaged ({first_line(error)}): run the chapter again."
-        ) from error
     if chapter not in STUDIES:
         raise UserError(f"{folder} is a run of {chapter}: give one of {', '.join(STUDIES)}.")
     return found
