@@ -81,10 +81,5 @@ def replies(responses: pd.DataFrame) -> pd.DataFrame:
     return told.drop_duplicates("item").reset_index(drop=True)
 
 
-def pools(table: pd.DataFrame) -> dict[str, list[str]]:
-    """Gather the table of pools (``pool, answer``) into lists."""
-    return {name: list(part) for name, part in table.groupby("pool", sort=False)["answer"]}
-
-
 def _random(seed: int, item: str, text: str, part: int) -> np.random.Generator:
     return np.random.default_rng([seed, part, zlib.crc32(f"{item}\n{text.strip()}".encode())])
