@@ -112,11 +112,8 @@ def fact(value: dict) -> tuple[str, str, tuple[str, ...], int | None, str]:
 
 
 def templates() -> pd.DataFrame:
-    """Return the cloze template of each relation of FKTC (Table 9 of the paper).
-
-    One differs: for P27 the paper has "[X] is [Y] citizen.", where the object is not the last
-    word, so that no model that reads from left to right can be asked for it at the end.
-    """
+    """Return the cloze template of each relation of FKTC (Table 9 of the paper)."""
+    # For P27 the paper has "[X] is [Y] citizen.", of which no causal model can be asked the end.
     return pd.read_csv(DATA / "fktc_templates.csv", keep_default_na=False)
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from helpers import UserError, explained
 from helpers.datasets import download
-from helpers.models import adapters, address, checkpoints, fused, identity
+from helpers.models import adapters, address, checkpoints, identity
 from helpers.models.checkpoints import slug
 from helpers.models.language_model import LanguageModel
 
@@ -84,7 +84,7 @@ def load(
         place, *file = str(name).split(":", 1)
         name = ":".join([f"{place}@{revision}", *file])
     found = checkpoints.find(name, code=trust_remote_code)
-    folder = found.base or found.folder
+    folder, folders = found.base or found.folder, (found.folder, found.base)
     config = _config(folder, name, trust_remote_code)
     kind, auto = _kind(config, name)
     own = found.base is None or checkpoints.has_tokenizer(found.folder)
@@ -100,7 +100,7 @@ def load(
     loaded = LanguageModel(
         name=str(name),
         slug=slug(name),
-        model=fused.gelu(model).eval(),
+        model=fused(model).eval(),
         tokenizer=tokenizer,
         kind=kind,
         device=placed.device,
@@ -113,9 +113,7 @@ def load(
         quantization=placed.quantization,
         base=str(found.base) if found.base else None,
         gguf=found.gguf,
-        files_sha=identity.files_sha(
-            [found.folder, *([found.base] if found.base else [])], model, config, tokenizer
-        ),
+        files_sha=identity.files_sha(filter(None, folders), model, config, tokenizer),
     )
     check.refuse_unfit(loaded)
     return loaded
@@ -226,6 +224,19 @@ def _model(
             f"{type(model).__name__} (such as {example}); give the folder of a complete model."
         )
     return model if "device_map" in place.settings else model.to(place.device)
+
+
+def fused(model: PreTrainedModel) -> PreTrainedModel:
+    """Have one kernel compute each GELU in its tanh form, instead of eight; return the model."""
+    from torch import nn
+    from transformers import activations
+
+    spelt_out = (activations.NewGELUActivation, activations.FastGELUActivation)
+    for module in list(model.modules()):
+        for name, child in module.named_children():
+            if isinstance(child, spelt_out):
+                setattr(module, name, nn.GELU(approximate="tanh"))
+    return model
 
 
 def _max_length(config: PretrainedConfig) -> int | None:

@@ -23,6 +23,9 @@ from helpers.models.splice import common_prefix
 
 # Families whose models read a first token before every text; without it Gemma falls apart.
 BEGUN = ("cohere", "gemma", "ministral", "mistral", "mixtral", "recurrent_gemma")
+# What templates are told: to write a text, up to where the answer would stand, without thoughts.
+UNTHINKING = {"tokenize": False, "add_generation_prompt": True}
+UNTHINKING |= {"enable_thinking": False, "thinking": False}
 ROOM = 10_000_000  # characters of texts whose ids are kept for the next time, some 100 MB
 
 
@@ -255,13 +258,8 @@ def _template(model: LanguageModel, prompt: str) -> str:
     for content in (prompt, [{"type": "text", "text": prompt}]):
         try:
             with mock.patch.object(chat_template_utils, "datetime", _Day):
-                text = model.tokenizer.apply_chat_template(
-                    [{"role": "user", "content": content}],
-                    tokenize=False,
-                    add_generation_prompt=True,
-                    enable_thinking=False,
-                    thinking=False,
-                )
+                asked = [{"role": "user", "content": content}]
+                text = model.tokenizer.apply_chat_template(asked, **UNTHINKING)
         except Exception as error:  # whatever the model's template runs into, or raises itself
             why = first_line(error)
         else:

@@ -38,17 +38,7 @@ def probes(
     frames: pd.DataFrame | None = None,
     seed: int = 0,
 ) -> pd.DataFrame:
-    """Put every item in `n_variations` equivalent ways, one row an option.
-
-    `kind` says what varies. ``frames``: the wording of a fact, first its question frames, then its
-    gaps, then its questions as QUESTION and ANSWER lines. ``order``: that of the first `n_shots`
-    demonstrations. ``demonstrations``: which `n_shots` are drawn from the pool. ``options``: their
-    order in the prompt. ``paraphrases``: the question itself, then those given.
-
-    `items` have ``item, relation, question, options, answer``; for ``frames`` also ``subject``, for
-    ``paraphrases`` the lists of that name. `pool` has demonstrations in the same columns: one with
-    a relation serves that relation alone, and none serves an item with its name or its question.
-    """
+    """Put every item in `n_variations` equivalent ways of one of the kinds in `NEEDS`."""
     _check(kind, style, n_variations, n_shots)
     random = np.random.default_rng([seed, crc32(kind.encode())])
     records = items.to_dict("records")

@@ -23,7 +23,7 @@ def read(path: Path, rule: str, repeats: bool) -> Log:
     task = path.stem.removeprefix("details_").removesuffix(f"_{stamp}")
     model = "/".join(reversed(above[: above.index("details")])) if "details" in above else ""
     lines = [_line(row) for row in rows]
-    return lm_eval.log(path, "lighteval", lines, task, model, rule, repeats)
+    return lm_eval.log((path, "lighteval", task, model), lines, rule, repeats)
 
 
 def _line(row: dict[str, Any]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from helpers import UserError
 from helpers.datasets import files
-from helpers.datasets.logs.log import Log, gathered, mark
+from helpers.datasets.logs.log import Log, Origin, gathered, mark
 
 NEEDED = ("doc_hash", "target", "arguments", "resps", "filtered_resps")
 # How log-likelihoods choose an option, and the metric of lm-eval that chooses so.
@@ -19,30 +19,20 @@ def read(path: Path, lines: list[dict[str, Any]], rule: str, repeats: bool) -> L
     """Read the lines of a log."""
     for line in lines:
         files.need(line, NEEDED, line["where"])
-    return log(path, "lm-evaluation-harness", lines, *_named(path), rule, repeats)
+    return log((path, "lm-evaluation-harness", *_named(path)), lines, rule, repeats)
 
 
-def log(
-    path: Path,
-    tool: str,
-    lines: list[dict[str, Any]],
-    task: str,
-    model: str,
-    rule: str,
-    repeats: bool,
-) -> Log:
+def log(origin: Origin, lines: list[dict[str, Any]], rule: str, repeats: bool) -> Log:
     """Return lines as a log; of several answers to a prompt the marked one counts, or all do."""
     filters = list(dict.fromkeys(line.get("filter", "none") for line in lines))
     lines = [line for line in lines if line.get("filter", "none") == filters[0]]
     rows = [(line["doc_hash"], 1, _answered(line, rule)) for line in lines]
-    found = gathered(path, tool, task, model, rows, repeats)
+    found, name = gathered(origin, rows, repeats), origin[0].name
     if len(filters) > 1:
-        found.notes.append(
-            f"{path.name} has answers by the filters {', '.join(filters)}: the first."
-        )
+        found.notes.append(f"{name} has answers by the filters {', '.join(filters)}: the first.")
     several = (isinstance(line["resps"][0], list) and len(line["resps"][0]) > 1 for line in lines)
     if not repeats and any(several):
-        found.notes.append(f"{path.name} has several answers to a prompt: the one it marks counts.")
+        found.notes.append(f"{name} has several answers to a prompt: the one it marks counts.")
     return found
 
 

@@ -18,6 +18,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from helpers.models.check import ROUNDED
 from helpers.models.server.session import Unusable
 
 PATH = "/v1/completions"
@@ -36,8 +37,6 @@ PLAIN = {
 # refuse it.
 NAMES = {"return_token_ids": True, "return_tokens_as_token_ids": True}
 EXTRAS = {"repetition_penalty": 1.0, "min_p": 0.0, "top_k": 0, "add_special_tokens": False, **NAMES}
-# A log-probability may be rounded to this much above 0.
-ROUNDED = 1e-4
 Ids = Sequence[int]
 Reader = Callable[[Any], Any]
 

@@ -106,8 +106,7 @@ def command(chapter: str, model: str, folder: str | Path, dataset: str = "atlas"
 
 def _row(run: dict[str, Any], seed: int, source: dict[str, str]) -> dict[str, Any]:
     manifest, told = run["manifest"], run["manifest"].get("panel") or {}
-    row = {key: run[key] for key in ("model", "chapter", "dataset", "seed")}
-    row |= {key: run[key] for key in ("finished", "folder")}
+    row = {key: run[key] for key in ("model", "chapter", "dataset", "seed", "finished", "folder")}
     row |= {key: told.get(key, 0) for key in ("n_facts", "tokens", "forwarded", "probes")}
     row |= {key: told.get(key) for key in ("settings", "version")}
     row["commit"] = (manifest.get("commit") or "")[:7]

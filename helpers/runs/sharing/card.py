@@ -143,13 +143,9 @@ def _title(name: str) -> str:
 
 def _rendered(template: str, page: dict[str, Any], escaped: Any) -> str:
     """Fill a template in; all that is put into it goes through `escaped`."""
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(TEMPLATES),
-        finalize=escaped,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=jinja2.StrictUndefined,
-    )
+    loader, strict = jinja2.FileSystemLoader(TEMPLATES), jinja2.StrictUndefined
+    blocks = {"trim_blocks": True, "lstrip_blocks": True}
+    environment = jinja2.Environment(loader=loader, finalize=escaped, undefined=strict, **blocks)
     return environment.get_template(template).render(page)
 
 

@@ -3,6 +3,7 @@
 The spread of a measure is that of each fact's influence within its relation, by leaving it out.
 """
 
+import contextlib
 from pathlib import Path
 from typing import NamedTuple
 
@@ -80,11 +81,9 @@ def plan(
     rows, other = [], {} if beside is None else _tables(beside)
     for name, asked in _tables(place).items():
         for measure in STUDIES[name].MEASURES:
-            try:
-                rows.append(_row(measure, asked, other.get(name), width, difference, wordings))
-            except UserError:  # too few facts have it, or all are alike
-                continue
-            rows[-1] = {"study": name} | rows[-1]
+            with contextlib.suppress(UserError):  # too few facts have it, or all are alike
+                row = _row(measure, asked, other.get(name), width, difference, wordings)
+                rows.append({"study": name} | row)
     if not rows:
         raise UserError(f"{place} has no measure to plan from: measure twenty facts or more.")
     return pd.DataFrame(rows)
