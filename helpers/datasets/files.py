@@ -191,9 +191,7 @@ def table(data: bytes | Path, where: Path | str) -> pd.DataFrame:
             raise UserError(f"{where} holds bytes, and should hold texts and numbers.")
         size = 8 * sum(column.num_values for column in columns)
         if size <= IN_MEMORY:
-            texts = {
-                column.path_in_schema for column in columns if column.physical_type == "BYTE_ARRAY"
-            }
+            texts = {c.path_in_schema for c in columns if c.physical_type == "BYTE_ARRAY"}
             short = pq.read_table(io.BytesIO(data), read_dictionary=sorted(texts), **options)
             size = sum(map(_size, short.columns))
         if size > IN_MEMORY:

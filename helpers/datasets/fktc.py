@@ -45,11 +45,9 @@ def read(path: Path) -> Facts:
             f"Two files of {path} hold the relation {double}: a relation's name is the file's name "
             "up to the first '-' or '.', so rename one of them."
         )
-    rows = [
-        (f"{name}-{i:04d}", name, *fact)
-        for name, told in zip(names, facts)
-        for i, fact in enumerate(told)
-    ]
+    rows = []
+    for name, told in zip(names, facts):
+        rows += [(f"{name}-{i:04d}", name, *fact) for i, fact in enumerate(told)]
     table = pd.DataFrame(rows, columns=COLUMNS).astype({"exposure": "Int64"})
     table["distractors"] = table["distractors"].map(list)
     if table["exposure"].isna().all():

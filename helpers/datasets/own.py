@@ -52,7 +52,7 @@ def write(
     >>> datasets.load(folder)[["fact", "object", "distractors"]].values.tolist()
     [['author-0000', 'Shakespeare', ['Goethe']], ['author-0001', 'Goethe', ['Shakespeare']]]
     """
-    facts, folder = _complete(facts, questions, seed), Path(folder).expanduser()
+    facts, folder = _whole(facts, questions, seed), Path(folder).expanduser()
     texts = {}
     for relation, rows in facts.groupby("relation", sort=False):
         lines = [{"relations": list(questions[relation])}]
@@ -78,9 +78,7 @@ def write(
     return folder
 
 
-def _complete(
-    facts: pd.DataFrame, questions: Mapping[str, Sequence[str]], seed: int
-) -> pd.DataFrame:
+def _whole(facts: pd.DataFrame, questions: Mapping[str, Sequence[str]], seed: int) -> pd.DataFrame:
     """Return the facts as texts, with the only relation and with distractors where none are."""
     if not isinstance(questions, Mapping):
         raise UserError('`questions` names each relation\'s: give {"author": ["Who wrote [X]?"]}.')

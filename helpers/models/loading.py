@@ -90,9 +90,7 @@ def load(
     own = found.base is None or checkpoints.has_tokenizer(found.folder)
     tokenizer = _tokenizer(found.folder if own else found.base, name, trust_remote_code)
     if chat and not tokenizer.chat_template:
-        raise UserError(
-            f"The tokenizer of {name} has no chat template; load the model with chat=False."
-        )
+        raise UserError(f"The tokenizer of {name} has no chat template; load it with chat=False.")
     placed = placement.place(name, found.weights, device, dtype)
     model = _model(folder, name, auto, placed, trust_remote_code)
     if found.base is not None:

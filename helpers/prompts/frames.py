@@ -128,10 +128,7 @@ def monitor(facts: pd.DataFrame, frames: pd.DataFrame, n_frames: int = 7) -> pd.
     contexts = ("wrong", "unrelated") if "unrelated" in facts else ("wrong",)
     rows = []
     for fact in facts.to_dict("records"):
-        asked = [
-            (frame, fill(template, fact["subject"]))
-            for frame, template in by_relation[fact["relation"]]
-        ]
+        asked = [(n, fill(text, fact["subject"])) for n, text in by_relation[fact["relation"]]]
         base, base_prompt = asked[0]
         right = _with_context(fact["object"], base_prompt)
         rows.append(_answer_row(fact, "right", right, "qa", base, "right", 0))
@@ -207,11 +204,9 @@ def _with_context(word: str | None, prompt: str) -> str:
     return prompt if word is None else f"{word}. {prompt}"
 
 
-def _contexts(
-    fact: dict[str, Any], contexts: Sequence[str]
-) -> Iterator[tuple[str, int, str | None]]:
+def _contexts(fact: dict[str, Any], kinds: Sequence[str]) -> Iterator[tuple[str, int, str | None]]:
     """Yield the context's kind, its number and the word, in the order asked for."""
-    for context in contexts:
+    for context in kinds:
         if context == "none":
             yield "none", -1, None
         elif context == "right":

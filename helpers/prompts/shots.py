@@ -44,11 +44,8 @@ def ask(
 
 def check(settings: Sequence[str]) -> list[str]:
     """Return prompt settings without repetitions, or say which is none of ``SETTINGS``."""
-    unknown = [name for name in settings if name not in SETTINGS]
-    if unknown:
-        raise UserError(
-            f'A prompt setting is one of {", ".join(SETTINGS)}; "{unknown[0]}" is none.'
-        )
+    if odd := [name for name in settings if name not in SETTINGS]:
+        raise UserError(f'A prompt setting is one of {", ".join(SETTINGS)}; "{odd[0]}" is none.')
     return list(dict.fromkeys(settings))
 
 

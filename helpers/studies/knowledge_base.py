@@ -26,9 +26,8 @@ BASIC = ("seen", "correct", "wrong", "tested", "consistency")  # as `indicators`
 STOP = ("\n", "QUESTION")
 MOST = 20  # wrong answers to draw options from, for one response
 _NAMES = ("NCR", "UR", "Cons_c", "Cons_w", "NCCR", "IUR", "CR", "WR")
-_LISTED = listed(
-    "knowledge_base", **{n: {"columns": BASIC, "statistic": kb.measure(n)} for n in _NAMES}
-)
+_OWN = {name: {"columns": BASIC, "statistic": kb.measure(name)} for name in _NAMES}
+_LISTED = listed("knowledge_base", **_OWN)
 MEASURES = tuple(_LISTED[name] for name in _NAMES[:6])
 # Of logs, which hold questions about seen knowledge or about unseen, not both.
 IN_LOGS = {
@@ -85,9 +84,7 @@ def respond(
     from helpers import probing
 
     asked = shots.ask(questions, setting, bank.seen_shots, bank.unseen_shots, retriever)
-    return probing.generate(
-        model, asked, max_new_tokens, list(STOP), cache=cache, progress=progress
-    )
+    return probing.generate(model, asked, max_new_tokens, STOP, cache=cache, progress=progress)
 
 
 def ask_again(

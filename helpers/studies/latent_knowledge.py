@@ -148,12 +148,10 @@ def sizes(answers: pd.DataFrame) -> dict[str, int]:
     return {"n_facts": most(answers), "n_choices": most(answers, "option", "item")}
 
 
-def _load(
-    dataset: str, relations: Sequence[str], left_out: Sequence[str], seed: int
-) -> pd.DataFrame:
+def _load(dataset: str, relations: Sequence[str], but: Sequence[str], seed: int) -> pd.DataFrame:
     """Load the facts of some relations, or of all but some; of all if these are all there are."""
     every = datasets.load(dataset, list(relations) or None, seed=seed)
-    kept = every[~every["relation"].isin(left_out)]
+    kept = every[~every["relation"].isin(but)]
     return every if relations or kept.empty else kept
 
 

@@ -19,12 +19,8 @@ from helpers.studies.measures import FIRM, check_firm, listed, most, summarised
 TITLE = "MONITOR"
 WRAPPED = True  # its questions may be put into any prompt format
 FOR_VERDICT = {"texts": ("right", "frame0"), "control": False}  # the latter: asked once
-FIGURES = {
-    "anchor": ("anchor", 1),
-    "pfd": ("PFD", -1),
-    "ird": ("IRD", -1),
-    "deviation": ("deviation", -1),
-}
+FIGURES = {"anchor": ("anchor", 1), "pfd": ("PFD", -1)}
+FIGURES |= {"ird": ("IRD", -1), "deviation": ("deviation", -1)}
 _COUNTED = ("counted_deviation", "counted_anchor")
 _RATIO = {"columns": _COUNTED, "statistic": monitor.ratio_of_sums}
 MEASURES = tuple(listed("monitor", MONITOR=_RATIO).values())

@@ -26,13 +26,8 @@ WAYS = ("nodes", "prompt_logprobs", "echo")
 # vLLM's bound on the tokens named in one request.
 NAMED = 128
 # Greedy, and nothing that bends probabilities, whatever the server's defaults are.
-PLAIN = {
-    "temperature": 0.0,
-    "top_p": 1.0,
-    "presence_penalty": 0.0,
-    "frequency_penalty": 0.0,
-    "seed": 0,
-}
+PLAIN = {"temperature": 0.0, "top_p": 1.0, "presence_penalty": 0.0}
+PLAIN |= {"frequency_penalty": 0.0, "seed": 0}
 # The same for what only some servers know, and tokens named by their ids; others pass over it or
 # refuse it.
 NAMES = {"return_token_ids": True, "return_tokens_as_token_ids": True}
@@ -131,9 +126,8 @@ def greedy(
         over = choice.get("finish_reason") == "length"
         if over and len(names) != n:
             raise Unusable(f"{len(names)} tokens, where {n} were asked for")
-        return list(map(Step, names, numbers, others)), (
-            "length" if over else choice.get("stop_reason")
-        )
+        end = "length" if over else choice.get("stop_reason")
+        return list(map(Step, names, numbers, others)), end
 
     return body, read
 

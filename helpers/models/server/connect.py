@@ -35,9 +35,7 @@ def load(name: str, chat: bool = False) -> LanguageModel:
     exactness.taken(address, soon, (1, 2, 3))  # an unfit one misses no tokenizer
     tokenizer, place, folder = _tokenizer(address, entry.get("root"))
     if chat and not tokenizer.chat_template:
-        raise UserError(
-            f"The tokenizer of {name} has no chat template; load the model with chat=False."
-        )
+        raise UserError(f"The tokenizer of {name} has no chat template; load it with chat=False.")
     longest = entry.get("max_model_len")
     model = LanguageModel(
         name=name,

@@ -95,7 +95,5 @@ def _check(infos: list[zipfile.ZipInfo]) -> None:
 
 
 def _json(value: dict[str, Any]) -> str:
-    text = json.dumps(
-        value, indent=1, ensure_ascii=False, sort_keys=True, default=environment.plain
-    )
-    return text + "\n"
+    form = {"indent": 1, "ensure_ascii": False, "sort_keys": True}
+    return json.dumps(value, default=environment.plain, **form) + "\n"

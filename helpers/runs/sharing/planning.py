@@ -151,9 +151,7 @@ def spread(
     freedom = len(table) - len(names)
     if freedom < 2:
         raise UserError(f"{len(table)} facts are too few to plan from: measure twenty or more.")
-    left_out = np.array(
-        [float(statistic(np.delete(table, place, axis=0))) for place in range(len(table))]
-    )
+    left_out = np.array([float(statistic(np.delete(table, i, 0))) for i in range(len(table))])
     influence = (len(table) - 1) * (float(statistic(table)) - left_out)
     middle = np.bincount(places, influence) / np.bincount(places)
     sd = np.sqrt(((influence - middle[places]) ** 2).sum() / freedom)
