@@ -104,8 +104,7 @@ def csv_rows(
     text = io.StringIO(read_text(path, *others), newline="")
     reader = csv.reader(text, delimiter=separator)
     header = next(reader, [])
-    missing = [name for name in columns if name not in header]
-    if missing:
+    if missing := [name for name in columns if name not in header]:
         raise UserError(
             f"{path} lacks the column {', '.join(missing)}; it has "
             f"{', '.join(filter(None, header)) or 'none'}"
@@ -247,6 +246,5 @@ def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Any:
 
 def need(row: dict[str, Any], keys: tuple[str, ...], where: str) -> None:
     """Refuse a record that lacks a key."""
-    missing = [key for key in keys if key not in row]
-    if missing:
+    if missing := [key for key in keys if key not in row]:
         raise UserError(f"{where} lacks {', '.join(missing)}.")

@@ -98,8 +98,7 @@ def fact(value: dict) -> tuple[str, str, tuple[str, ...], int | None, str]:
         )
     if obj in wrong:
         raise UserError(f"{where} lists its own object {obj!r} in `taxonomy`: remove it there.")
-    double = next((text for text in wrong if wrong.count(text) > 1), None)
-    if double:
+    if double := next((text for text in wrong if wrong.count(text) > 1), None):
         raise UserError(f"{where} lists {double!r} twice in `taxonomy`: list each object once.")
     count = value.get("exposure")
     if count is not None and (type(count) is not int or not 0 <= count < 2**63):

@@ -167,11 +167,9 @@ def _wrong(facts: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:
     wrong = wrong.explode("answer").dropna().drop_duplicates()
     types = table.drop_duplicates("group").set_index("group")["type"]
     many = wrong["pool"].value_counts().reindex(types.index, fill_value=0)
-    made = [
-        (name, text)
-        for name in types.index[many < FEWEST]
-        for text in unseen.invented_answers(types[name])
-    ]
+    made = []
+    for name in types.index[many < FEWEST]:
+        made += [(name, text) for text in unseen.invented_answers(types[name])]
     return pd.concat([wrong, pd.DataFrame(made, columns=["pool", "answer"])])
 
 

@@ -67,8 +67,7 @@ def write(
         texts[f"{relation}.json"] = [json.dumps(line, ensure_ascii=False) for line in lines]
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        others = sorted(path.name for path in folder.glob("*.json*") if path.name not in texts)
-        if others:
+        if others := sorted(path.name for path in folder.glob("*.json*") if path.name not in texts):
             raise UserError(f"The folder {folder} holds {others[0]}: give a folder of its own.")
         for name, lines in texts.items():
             (folder / name).write_text("\n".join(lines) + "\n", encoding="utf-8")

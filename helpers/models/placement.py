@@ -137,8 +137,7 @@ def count(weights: tuple[Path, ...]) -> int:
 
 
 def _need(what: str, *packages: str) -> None:
-    missing = [PACKAGES[name] for name in packages if find_spec(name) is None]
-    if missing:
+    if missing := [PACKAGES[name] for name in packages if find_spec(name) is None]:
         needed = " and ".join(missing)
         raise UserError(
             f"{what} {needed} must be installed (pip install {' '.join(missing)}); or choose a "

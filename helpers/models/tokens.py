@@ -222,8 +222,7 @@ def forget() -> None:
 def _encode(model: LanguageModel, texts: Texts, special: bool) -> list[tuple[int, ...]]:
     """Return the ids of texts; each is tokenised once, for it is scored, counted and continued."""
     known = _known.setdefault(model.tokenizer, _Known({}, ROOM))
-    new = [text for text in dict.fromkeys(texts) if (special, text) not in known.ids]
-    if new:
+    if new := [text for text in dict.fromkeys(texts) if (special, text) not in known.ids]:
         only_ids = {"return_attention_mask": False, "return_token_type_ids": False}
         found = model.tokenizer(new, add_special_tokens=special, verbose=False, **only_ids)
         known.ids.update(((special, t), tuple(ids)) for t, ids in zip(new, found["input_ids"]))

@@ -72,8 +72,7 @@ def questions(
     """
     if kind not in ("qa", "wp"):
         raise UserError(f'The kind of a question is "qa" or "wp", not "{kind}".')
-    unknown = [context for context in contexts if context not in CONTEXTS]
-    if unknown:
+    if unknown := [context for context in contexts if context not in CONTEXTS]:
         raise UserError(f'A context is one of {", ".join(CONTEXTS)}; "{unknown[0]}" is none.')
     words = ("unrelated",) if "unrelated" in contexts else ()
     check_columns(facts, ("fact", "relation", "subject", "object", *words), "facts")
@@ -239,8 +238,7 @@ def _frames_of(
     if n_frames is not None and n_frames < 1:
         raise UserError(f"The number of frames must be at least 1, not {n_frames}.")
     chosen = frames[(frames["kind"] == kind) & frames["relation"].isin(facts["relation"])]
-    missing = sorted(set(facts["relation"]) - set(chosen["relation"]))
-    if missing:
+    if missing := sorted(set(facts["relation"]) - set(chosen["relation"])):
         raise UserError(
             f'There are no frames of kind "{kind}" for {", ".join(missing)}; '
             "choose other relations or another kind, or add frames."
@@ -256,8 +254,7 @@ def _asked(template: str, kind: str) -> str:
     """Return a frame's template, of a cloze sentence the part before its object."""
     asked = template.partition("[Y]")[0].rstrip() if kind == "wp" else template
     needed = [("[X]", asked)] + [("[Y]", template)] * (kind != "qa")
-    missing = [slot for slot, text in needed if slot not in text]
-    if missing:
+    if missing := [slot for slot, text in needed if slot not in text]:
         raise UserError(
             f'The frame "{template}" lacks {missing[0]}; '
             "a cloze frame needs [X] before [Y], a question [X], a statement both."

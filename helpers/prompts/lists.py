@@ -142,8 +142,7 @@ def ic_lke(
     """Put each fact behind the one list of examples of its relation, with all its choices."""
     examples = draw(pool, n_examples, seed)
     heads = {r: listing(rows, separator) for r, rows in examples.groupby("relation", sort=False)}
-    missing = sorted(set(tests["relation"]) - set(heads))
-    if missing:
+    if missing := sorted(set(tests["relation"]) - set(heads)):
         raise UserError(f"There is no example of {', '.join(missing)}: take more facts of it.")
     asked = []
     for row in tests.itertuples():

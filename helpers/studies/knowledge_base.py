@@ -171,10 +171,8 @@ def from_logs(paths: Sequence[str | Path], *, seen: bool = True) -> pd.DataFrame
     found["said"], found["n_repeats"] = answers["text"], answers["repeats"].map(len)
     found = found.join(pd.DataFrame(kb.indicators(marked), found.index, BASIC))
     asked = f"{found['n_repeats'].max() + 1} answers to a prompt"
-    notes = [
-        *answers.attrs["notes"],
-        "Cons compares repeated answers; the paper's is of multiple-choice questions.",
-    ]
+    notes = list(answers.attrs["notes"])
+    notes.append("Cons compares repeated answers; the paper's is of multiple-choice questions.")
     if seen:
         notes.append(
             "All questions count as being about seen knowledge, for a log does not say; UR and IUR "

@@ -65,7 +65,6 @@ def _published(path: Path) -> tuple[str, list[Path]]:
     paths = sorted(path.iterdir()) if path.is_dir() else [path]
     for name in of_kind("options"):
         patterns = SOURCES[name].patterns
-        named = [p for p in paths if any(fnmatch(p.name, pattern) for pattern in patterns)]
-        if named:
+        if named := [p for p in paths if any(fnmatch(p.name, pattern) for pattern in patterns)]:
             return name, named
     return "", []

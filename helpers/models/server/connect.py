@@ -97,10 +97,8 @@ def _same_tokens(model: LanguageModel, address: Address, limits: Limits) -> None
         return choice.get("prompt_token_ids") or usage.get("prompt_tokens")
 
     for text in SAMPLES:
-        ours = [
-            list(model.tokenizer(text, add_special_tokens=special)["input_ids"])
-            for special in (True, False)
-        ]
+        found = [model.tokenizer(text, add_special_tokens=special) for special in (True, False)]
+        ours = [list(each["input_ids"]) for each in found]
         try:
             theirs = session.ask(address, limits, completions.PATH, {**body, "prompt": text}, read)
         except session.Refused:

@@ -50,11 +50,7 @@ def found(
     every, source = runs.load(folder).to_dict("records"), datasets.source(dataset)
     there = {(run["folder"].parent.name, run["folder"].name): run for run in every}
     places = {(slug(model), chapter): model for model in models for chapter in STUDIES}
-    rows = [
-        _row(there[place], seed, source) | {"model": model}
-        for place, model in places.items()
-        if place in there
-    ]
+    rows = [_row(there[at], seed, source) | {"model": places[at]} for at in places if at in there]
     return _alike(pd.DataFrame(rows, columns=None if rows else [*COLUMNS, "checksum"]))
 
 
@@ -77,8 +73,7 @@ def remarks(
         said.append(f"No run in {folder} is about {dataset}: `{made}`, and the other chapters too.")
     for model in models:
         there = set(good.loc[good["model"] == model, "chapter"])
-        missing = [chapter for chapter in STUDIES if chapter not in there]
-        if missing:
+        if missing := [chapter for chapter in STUDIES if chapter not in there]:
             said.append(
                 f"{model} is not read; a run is missing: "
                 f"`{command(missing[0], model, folder, dataset)}`"

@@ -101,10 +101,8 @@ def _row(
     found = whole
     if wordings is not None and asked.half is not None:
         halves = _spreads(measure, asked.half, other and other.half)
-        found, gap = (
-            reworded(*both, asked.n, asked.n_half, wordings)
-            for both in ((whole, halves[0]), (gap, halves[1]))
-        )
+        found = reworded(whole, halves[0], asked.n, asked.n_half, wordings)
+        gap = reworded(gap, halves[1], asked.n, asked.n_half, wordings)
     return {
         "measure": measure.name,
         "n": whole.n,

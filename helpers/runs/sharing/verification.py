@@ -55,8 +55,7 @@ def _form(shared: Shared) -> None:
     if found != FORMAT and isinstance(found, int):
         raise UserError(f"it is of format {found}, and this version of the package reads {FORMAT}")
     schema = jsonschema.Draft202012Validator(json.loads(SCHEMA.read_text(encoding="utf-8")))
-    wrong = jsonschema.exceptions.best_match(schema.iter_errors(shared.record))
-    if wrong:
+    if wrong := jsonschema.exceptions.best_match(schema.iter_errors(shared.record)):
         place = "/".join(map(str, wrong.absolute_path)) or "its top"
         said = wrong.message if len(wrong.message) < 160 else f"{wrong.message[:160]}…"
         raise UserError(f"its manifest does not fit the schema at {place}: {said}")
