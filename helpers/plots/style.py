@@ -25,11 +25,7 @@ _COLOURS, _FAMILIES = (
 )
 INK = "#222222"
 WIDTH = 4.6  # inches of a figure: at half its size it fits a phone, and nine points are nine pixels
-# Of other scripts, where they are installed; matplotlib does not join Arabic letters.
-FONTS = (
-    *("Noto Sans CJK SC", "Noto Sans CJK JP", "Noto Sans SC", "Source Han Sans SC", "PingFang SC"),
-    *("Hiragino Sans", "Microsoft YaHei", "Malgun Gothic", "WenQuanYi Micro Hei", "SimHei"),
-)
+FONTS = _KEPT["fonts"]
 OTHER = "other questions"  # than those of the paper whose models are drawn
 
 

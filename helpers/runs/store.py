@@ -143,7 +143,19 @@ def save(
         told |= {"kind": SYNTHESIS, "read": rows}
     else:
         told |= {"model": model, "dataset": dataset}
-    _write(run.folder, tables, told | (extra or {}))
+    told |= extra or {}
+    text = json.dumps(told, indent=2, ensure_ascii=False, default=environment.plain) + "\n"
+    parts = {name: run.folder / f".{name}.{os.getpid()}.tmp" for name in (*tables, "run.json")}
+    remedy = "make room or give the folder free, then run again; finished work is kept"
+    for name, table in tables.items():
+        with writing(run.folder / name, remedy, *parts.values()):
+            table.to_parquet(parts[name], index=False, write_page_checksum=True)
+    with writing(run.folder / "run.json", remedy, *parts.values()):
+        parts["run.json"].write_text(text, encoding="utf-8")
+        for old in ("run.json", "notebook.ipynb", "findings.json"):  # what an earlier run left
+            (run.folder / old).unlink(missing_ok=True)
+        for name, part in parts.items():
+            part.replace(run.folder / name)
     return run.folder
 
 
@@ -222,22 +234,6 @@ def _origin(found: Any) -> dict[str, Any]:
         "folder": os.path.relpath(found.folder, ROOT),
         "sha256": hashlib.sha256(table.read_bytes()).hexdigest(),
     }
-
-
-def _write(folder: Path, tables: dict[str, pd.DataFrame], manifest: dict[str, Any]) -> None:
-    """Write a run's tables and its manifest last, all or none; what an earlier run left goes."""
-    text = json.dumps(manifest, indent=2, ensure_ascii=False, default=environment.plain) + "\n"
-    parts = {name: folder / f".{name}.{os.getpid()}.tmp" for name in (*tables, "run.json")}
-    remedy = "make room or give the folder free, then run again; finished work is kept"
-    for name, table in tables.items():
-        with writing(folder / name, remedy, *parts.values()):
-            table.to_parquet(parts[name], index=False, write_page_checksum=True)
-    with writing(folder / "run.json", remedy, *parts.values()):
-        parts["run.json"].write_text(text, encoding="utf-8")
-        for old in ("run.json", "notebook.ipynb", "findings.json"):
-            (folder / old).unlink(missing_ok=True)
-        for name, part in parts.items():
-            part.replace(folder / name)
 
 
 def _there(path: Path) -> Path:

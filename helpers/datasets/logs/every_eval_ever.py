@@ -26,18 +26,16 @@ def read(path: Path, lines: list[Record], repeats: bool) -> list[Log]:
     for row in rows:
         if row["measure"] == first:
             by_variation.setdefault((row["about"] or {}).get("variation", ""), []).append(row)
-    return [_log(path, part, repeats) for part in by_variation.values()]
-
-
-def _log(path: Path, rows: list[Record], repeats: bool) -> Log:
-    """Return answers as samples of Inspect, and these as a log."""
-    seen: Counter[str] = Counter()
-    samples = []
-    for row in rows:
-        seen[row["item"]] += 1
-        samples.append(_sample(row, seen[row["item"]]))
-    about = {"task": rows[0]["task"], "model": rows[0]["model"]}
-    return inspect_ai.log(path, "Every Eval Ever", about, samples, repeats)
+    logs = []
+    for part in by_variation.values():
+        seen: Counter[str] = Counter()
+        samples = []
+        for row in part:
+            seen[row["item"]] += 1
+            samples.append(_sample(row, seen[row["item"]]))
+        about = {"task": part[0]["task"], "model": part[0]["model"]}
+        logs.append(inspect_ai.log(path, "Every Eval Ever", about, samples, repeats))
+    return logs
 
 
 def _sample(row: Record, epoch: int) -> Record:

@@ -161,9 +161,7 @@ def _public(value: Any) -> Any:
         if parts.fragment:  # a model on a server
             return _public(parts.fragment)
         return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="").geturl()
-    if HUB_ID.fullmatch(value.partition("@")[0]):
-        return value
-    return _last(value)
+    return value if HUB_ID.fullmatch(value.partition("@")[0]) else _last(value)
 
 
 def _last(path: str) -> str:
