@@ -112,17 +112,12 @@ def knowledge(
 
 def enough(dataset: str) -> bool:
     """Tell whether facts leave something to ask when the questions for shots are put aside."""
-    asked, rest, _ = _facts(dataset, "", 1, 1, 0)
+    asked, rest, _ = _facts(dataset, "", 1, 1, 0, None)
     return len(asked) > 0 and rest["question"].nunique() >= FEWEST
 
 
 def _facts(
-    dataset: str,
-    model: str,
-    n_seen: int,
-    n_unseen: int,
-    seed: int,
-    only: Collection[str] | None = None,
+    dataset: str, model: str, n_seen: int, n_unseen: int, seed: int, only: Collection[str] | None
 ) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
     """Return what is asked of facts, the rest, and the answers of each relation."""
     facts = catalogue.load(dataset, seed=seed)

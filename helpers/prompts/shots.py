@@ -84,8 +84,6 @@ def _sentences(asked: Sequence[str], repository: Sequence[str], name: str) -> np
     with explained(missing, remedy, OSError, ValueError):
         safe = {"trust_remote_code": False, "model_kwargs": {"use_safetensors": True}}
         model = SentenceTransformer(name, **safe)
-    first, second = (
-        model.encode(list(texts), normalize_embeddings=True, show_progress_bar=False)
-        for texts in (asked, repository)
-    )
+    how = {"normalize_embeddings": True, "show_progress_bar": False}
+    first, second = (model.encode(list(texts), **how) for texts in (asked, repository))
     return np.asarray(first @ second.T, dtype=float)

@@ -16,15 +16,9 @@ import pandas as pd
 from helpers import UserError
 from helpers.prompts import formats
 from helpers.prompts.frames import fill
+from helpers.prompts.length import Count
 
-# What varies, and what there must be for it.
-NEEDS = {
-    "frames": "facts with more than one wording",
-    "order": "two demonstrations or more",
-    "demonstrations": "two demonstrations or more to draw from",
-    "options": "two options or more",
-    "paraphrases": "a column `paraphrases`, or a paraphraser",
-}
+NEEDS = formats.TEXTS["variations"]  # what varies, and what there must be for it
 WORDINGS = ("frames", "paraphrases")
 
 
@@ -117,10 +111,7 @@ def plan(
 
 
 def fitting(
-    make: Callable[[int], pd.DataFrame],
-    n_shots: int,
-    count: Callable[[str], int],
-    limit: int | None,
+    make: Callable[[int], pd.DataFrame], n_shots: int, count: Count, limit: int | None
 ) -> pd.DataFrame:
     """Make probes with so many demonstrations, or say how many a model's context can hold."""
     found = make(n_shots)
@@ -236,7 +227,7 @@ def _others(queue: Sequence[dict[str, Any]], item: dict[str, Any]) -> Iterator[d
             yield shot
 
 
-def _fits(table: pd.DataFrame, count: Callable[[str], int], limit: int) -> bool:
+def _fits(table: pd.DataFrame, count: Count, limit: int) -> bool:
     """Say whether every prompt with its continuation keeps to the limit."""
     texts = table["prompt"] + table["continuation"]
     # A token is at least a byte, so only long texts need be counted; one for a beginning mark.

@@ -32,7 +32,7 @@ PLAIN |= {"frequency_penalty": 0.0, "seed": 0}
 # refuse it.
 NAMES = {"return_token_ids": True, "return_tokens_as_token_ids": True}
 EXTRAS = {"repetition_penalty": 1.0, "min_p": 0.0, "top_k": 0, "add_special_tokens": False, **NAMES}
-Ids = Sequence[int]
+Ids, Settings = Sequence[int], dict[str, Any]
 Reader = Callable[[Any], Any]
 
 
@@ -45,7 +45,7 @@ class Step:
     others: dict[str, float]
 
 
-def node(settings: dict[str, Any], ids: Ids, children: Ids) -> tuple[dict[str, Any], Reader]:
+def node(settings: Settings, ids: Ids, children: Ids) -> tuple[dict[str, Any], Reader]:
     """Return the request for what may follow a beginning, and the reader of its answer."""
     body = {**settings, "prompt": list(ids), "max_tokens": 1}
     # The number of tokens stands for what servers send that do not know named tokens.
@@ -61,7 +61,7 @@ def node(settings: dict[str, Any], ids: Ids, children: Ids) -> tuple[dict[str, A
     return body, read
 
 
-def prompt_logprobs(settings: dict[str, Any], ids: Ids) -> tuple[dict[str, Any], Reader]:
+def prompt_logprobs(settings: Settings, ids: Ids) -> tuple[dict[str, Any], Reader]:
     """Return the request for all tokens of a text, as vLLM answers it, and its reader."""
     body = {**settings, "prompt": list(ids), "max_tokens": 1, "prompt_logprobs": 0}
 
@@ -75,7 +75,7 @@ def prompt_logprobs(settings: dict[str, Any], ids: Ids) -> tuple[dict[str, Any],
     return body, read
 
 
-def echo(settings: dict[str, Any], ids: Ids) -> tuple[dict[str, Any], Reader]:
+def echo(settings: Settings, ids: Ids) -> tuple[dict[str, Any], Reader]:
     """Return the request that has a text repeated with its log-probabilities, and its reader."""
     body = {**settings, "prompt": list(ids), "max_tokens": 0, "echo": True, "logprobs": 1}
 
@@ -94,12 +94,7 @@ def echo(settings: dict[str, Any], ids: Ids) -> tuple[dict[str, Any], Reader]:
 
 
 def greedy(
-    settings: dict[str, Any],
-    ids: Ids,
-    n: int,
-    stop: Sequence[str] = (),
-    ends: Ids = (),
-    named: Ids = (),
+    settings: Settings, ids: Ids, n: int, stop: Sequence[str] = (), ends: Ids = (), named: Ids = ()
 ) -> tuple[dict[str, Any], Reader]:
     """Return the request for the most probable next tokens, and the reader."""
     body = {**settings, "prompt": list(ids), "max_tokens": n, "logprobs": 1}

@@ -131,16 +131,14 @@ def _model(model: Record, run: Record) -> Record:
     name = record.file_name({"model": {"name": name}})
     details = {key: value for key, value in (model | run["model"]).items() if key != "name"}
     server, public = model["origin"] == "server", model["origin"] in ("hub", "bundled")
+    details["deployment_type"] = "unknown" if server else "self_deployed"
+    details["model_availability"] = "open_weights" if public else "unknown"
     return {
         "name": model["name"],
         "model": f"{developer}/{name}",
         "engine": "server" if server else "transformers",
         "engine_version": (run["versions"] or {}).get("transformers"),
-        "model_details": _texts(details)
-        | {
-            "deployment_type": "unknown" if server else "self_deployed",
-            "model_availability": "open_weights" if public else "unknown",
-        },
+        "model_details": _texts(details),
     }
 
 
@@ -148,25 +146,22 @@ def _measure(name: str, measure: Measure, told: Record, run: Record) -> Record:
     least, most = BOUNDS.get(measure.name, (0, 1))
     dataset = {key: value for key, value in run["dataset"].items() if key != "name"}
     none = dict.fromkeys(("level", "method") if told["low"] is None else ())  # no interval
-    return (
-        {key: told[key] for key in ("estimate", "low", "high", "n")}
-        | {
-            "measure": f"{name}/{measure.name}",
-            "metric": f"{COLLECTION}.{measure.name}",
-            "title": measure.title,
-            "meaning": measure.meaning,
-            "unit": "proportion" if measure.percent else "ratio",
-            "lower": measure.higher is False,
-            "least": least,
-            "most": most,
-            "level": LEVEL,
-            "resamples": run["parameters"].get("n_bootstrap"),
-            "dataset": run["dataset"]["name"],
-            "dataset_details": _texts(dataset),
-            "settings": _texts(run["parameters"]),
-        }
-        | none
-    )
+    found = {key: told[key] for key in ("estimate", "low", "high", "n")} | {
+        "measure": f"{name}/{measure.name}",
+        "metric": f"{COLLECTION}.{measure.name}",
+        "title": measure.title,
+        "meaning": measure.meaning,
+        "unit": "proportion" if measure.percent else "ratio",
+        "lower": measure.higher is False,
+        "least": least,
+        "most": most,
+        "level": LEVEL,
+        "resamples": run["parameters"].get("n_bootstrap"),
+        "dataset": run["dataset"]["name"],
+        "dataset_details": _texts(dataset),
+        "settings": _texts(run["parameters"]),
+    }
+    return found | none
 
 
 def _texts(values: Record) -> dict[str, str]:

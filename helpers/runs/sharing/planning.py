@@ -5,7 +5,7 @@ The spread of a measure is that of each fact's influence within its relation, by
 
 import contextlib
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -82,7 +82,7 @@ def plan(
     for name, asked in _tables(place).items():
         for measure in STUDIES[name].MEASURES:
             with contextlib.suppress(UserError):  # too few facts have it, or all are alike
-                row = _row(measure, asked, other.get(name), width, difference, wordings)
+                row = _row(measure, asked, other.get(name), wanted)
                 rows.append({"study": name} | row)
     if not rows:
         raise UserError(f"{place} has no measure to plan from: measure twenty facts or more.")
@@ -90,27 +90,22 @@ def plan(
 
 
 def _row(
-    measure: Measure,
-    asked: Asked,
-    other: Asked | None,
-    width: float,
-    difference: float,
-    wordings: int | None,
-) -> dict[str, object]:
+    measure: Measure, asked: Asked, other: Asked | None, wanted: dict[str, Any]
+) -> dict[str, Any]:
     whole, gap, paired = _spreads(measure, asked.facts, other and other.facts)
     found = whole
-    if wordings is not None and asked.half is not None:
+    if wanted["wordings"] is not None and asked.half is not None:
         halves = _spreads(measure, asked.half, other and other.half)
-        found = reworded(whole, halves[0], asked.n, asked.n_half, wordings)
-        gap = reworded(gap, halves[1], asked.n, asked.n_half, wordings)
+        told = asked.n, asked.n_half, wanted["wordings"]
+        found, gap = reworded(whole, halves[0], *told), reworded(gap, halves[1], *told)
     return {
         "measure": measure.name,
         "n": whole.n,
         "wordings": asked.n,
         "width": float(reach(whole, whole.n, WIDTH)),
         "paired": paired,
-        "for_width": fewest(found, width, WIDTH),
-        "for_difference": fewest(gap, abs(difference), DIFFERENCE),
+        "for_width": fewest(found, wanted["width"], WIDTH),
+        "for_difference": fewest(gap, wanted["difference"], DIFFERENCE),
     }
 
 
