@@ -77,7 +77,7 @@ def difference(
     n_resamples: int = 1000,
     seed: int = 0,
 ) -> stats.Difference:
-    """Compare two tables of :func:`by_item` in one measure on facts that count for both."""
+    """Return first minus second in one measure, of tables of :func:`by_item`, on facts of both."""
     columns = list(measure.columns)
     left, right = (table.dropna(subset=columns) for table in (first, second))
     both = left.index.intersection(right.index).sort_values()

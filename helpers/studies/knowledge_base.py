@@ -145,17 +145,10 @@ def facts(
 
 
 def from_logs(paths: Sequence[str | Path], *, seen: bool = True) -> pd.DataFrame:
-    r"""Measure factuality and consistency in logs that hold several answers to each prompt.
-
-    The first answer to a prompt is the response, correct if the log marks it so. In place of the
-    paper's multiple-choice questions (equation 4) the other answers, sampled from the same prompt,
-    say how firm it is:
-
-    .. math:: \mathrm{Cons}(y) = \frac{1}{K} \sum_{k=1}^{K} \mathbb{1}[y_k = y]
-
-    So the rates are the paper's, and what rests on Cons is not to be compared with its tables.
-    Texts are the same with case and punctuation aside, and where the log marks both as right.
-    """
+    """Measure factuality and consistency in logs that hold several answers to each prompt."""
+    # The first answer is the response. The others say how firm it is, in place of the paper's
+    # multiple-choice questions (equation 4): Cons is the share of them with the same text, case and
+    # punctuation aside, or with a mark as right as its own.
     answers = logs.repeated(paths)
     texts = answers["text"].mask(answers["text"] == logs.inspect_ai.NO_OPTION, "")
     kinds = ["correct" if y else responses.kind_of(t) for t, y in zip(texts, answers["right"])]

@@ -107,8 +107,7 @@ def _same_tokens(model: LanguageModel, address: Address, limits: Limits) -> None
         if theirs is not None and theirs not in [len(ids) if counted else ids for ids in ours]:
             raise UserError(
                 f"The server at {address.url} writes {text!r} in other tokens than the tokenizer "
-                f"that was found for {address.model}; name the right one in the environment, in "
-                f"{TOKENIZER}."
+                f"found for {address.model}; name the right one in the environment, in {TOKENIZER}."
             )
 
 
