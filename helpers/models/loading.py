@@ -209,12 +209,12 @@ def _model(
 
     if not sys.stderr.isatty():
         logging.disable_progress_bar()  # its lines have no place in a notebook or a log file
-    told = place.settings | {"use_safetensors": True, "trust_remote_code": code}
+    told = place.settings | {"use_safetensors": True, "output_loading_info": True}
     with (
         explained(f"The weights of {name} cannot be loaded", "fetch or save them anew"),
         placement.refused(folder, name, place),
     ):
-        model, report = auto.from_pretrained(folder, **told, output_loading_info=True)
+        model, report = auto.from_pretrained(folder, trust_remote_code=code, **told)
     if report["missing_keys"]:
         example = sorted(report["missing_keys"])[0]
         raise UserError(
