@@ -17,7 +17,7 @@ from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
 
 from helpers import datasets
 from helpers import models as bundled
-from helpers.models import LanguageModel, fused
+from helpers.models import LanguageModel, loading
 
 VOCABULARY = 1500
 END = "<|endoftext|>"
@@ -82,7 +82,7 @@ def random_model(seed: int = 0, **changes: int) -> LanguageModel:
     end = tokenizer().eos_token_id
     config = GPT2Config(bos_token_id=end, eos_token_id=end, **changes)
     torch.manual_seed(seed)
-    network = fused.gelu(GPT2LMHeadModel(config)).float().eval()
+    network = loading.fused(GPT2LMHeadModel(config)).float().eval()
     return LanguageModel(
         name="randomly initialised GPT-2",
         slug="random-gpt-2",

@@ -38,7 +38,19 @@ def check_columns(table, columns: Iterable[str], what: str) -> None:
 
 
 @contextlib.contextmanager
-def writing(place: Path, remedy: str, *parts: Path) -> Iterator[None]:
+def explained(what: str, remedy: str, *kinds: type[BaseException]) -> Iterator[None]:
+    """Make one sentence of a library's error, of some kinds or of any; our own pass."""
+    kinds = kinds or (Exception,)
+    try:
+        yield
+    except UserError:
+        raise
+    except kinds as error:
+        raise UserError(f"{what} ({first_line(error)}): {remedy}.") from error
+
+
+@contextlib.contextmanager
+def writing(place: Path | str, remedy: str, *parts: Path) -> Iterator[None]:
     """Make one sentence of a failed write; parts written beside the place first are removed."""
     try:
         yield

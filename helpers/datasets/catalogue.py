@@ -195,8 +195,7 @@ def keep(table: pd.DataFrame, wanted: Sequence[str] | None) -> pd.DataFrame:
     if not wanted:
         return table
     present = list(dict.fromkeys(table["relation"]))
-    missing = [relation for relation in wanted if relation not in present]
-    if missing:
+    if missing := [relation for relation in wanted if relation not in present]:
         raise UserError(
             f"There is no relation {', '.join(map(str, missing))} in the data: choose from "
             f"{', '.join(present)}."

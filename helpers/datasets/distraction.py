@@ -60,9 +60,8 @@ def unrelated(name: str | Path, facts: pd.DataFrame, seed: int = 0) -> list[list
         skipped = near[fact.subject] | near[fact.object] | {fact.subject, fact.object}
         words = far[fact.relation]
         random = np.random.default_rng([seed, zlib.crc32(fact.fact.encode()), 1])
-        picked = random.choice(
-            len(words), min(len(fact.distractors) + len(skipped), len(words)), replace=False
-        )
+        most = min(len(fact.distractors) + len(skipped), len(words))
+        picked = random.choice(len(words), most, replace=False)
         picked = [words[at] for at in picked if words[at] not in skipped]
         drawn.append(picked[: len(fact.distractors)])
     return drawn

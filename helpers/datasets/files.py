@@ -16,7 +16,7 @@ from typing import Any
 
 import pandas as pd
 
-from helpers import UserError, first_line
+from helpers import UserError, explained, first_line
 
 LARGEST = 2**30  # bytes of a file, and of an archive's members when they are unpacked
 LONGEST = 2**26  # characters of a line, in files that are read line by line
@@ -104,8 +104,7 @@ def csv_rows(
     text = io.StringIO(read_text(path, *others), newline="")
     reader = csv.reader(text, delimiter=separator)
     header = next(reader, [])
-    missing = [name for name in columns if name not in header]
-    if missing:
+    if missing := [name for name in columns if name not in header]:
         raise UserError(
             f"{path} lacks the column {', '.join(missing)}; it has "
             f"{', '.join(filter(None, header)) or 'none'}"
@@ -178,7 +177,8 @@ def table(data: bytes | Path, where: Path | str) -> pd.DataFrame:
 
     data = content(data) if isinstance(data, Path) else data
     options = {"page_checksum_verification": True}
-    try:
+    broken = (OSError, ValueError, MemoryError, pa.ArrowException)
+    with explained(f"{where} cannot be read as a table", "write or fetch it anew", *broken):
         # A value is held once and may be named a billion times: counted before it is written out.
         file = pq.ParquetFile(io.BytesIO(data), **options)
         about, places = file.metadata, range(file.num_row_groups)
@@ -190,18 +190,12 @@ def table(data: bytes | Path, where: Path | str) -> pd.DataFrame:
             raise UserError(f"{where} holds bytes, and should hold texts and numbers.")
         size = 8 * sum(column.num_values for column in columns)
         if size <= IN_MEMORY:
-            texts = {
-                column.path_in_schema for column in columns if column.physical_type == "BYTE_ARRAY"
-            }
+            texts = {c.path_in_schema for c in columns if c.physical_type == "BYTE_ARRAY"}
             short = pq.read_table(io.BytesIO(data), read_dictionary=sorted(texts), **options)
             size = sum(map(_size, short.columns))
         if size > IN_MEMORY:
             raise UserError(f"{where} takes more than {IN_MEMORY >> 30} GB of memory.")
         return pq.read_table(io.BytesIO(data), **options).replace_schema_metadata().to_pandas()
-    except (OSError, ValueError, MemoryError, pa.ArrowException) as error:
-        if isinstance(error, UserError):
-            raise
-        raise UserError(f"{where} cannot be read as a table ({first_line(error)}).") from error
 
 
 def _size(column: Any) -> int:
@@ -252,6 +246,5 @@ def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Any:
 
 def need(row: dict[str, Any], keys: tuple[str, ...], where: str) -> None:
     """Refuse a record that lacks a key."""
-    missing = [key for key in keys if key not in row]
-    if missing:
+    if missing := [key for key in keys if key not in row]:
         raise UserError(f"{where} lacks {', '.join(missing)}.")

@@ -45,11 +45,9 @@ def read(path: Path) -> Facts:
             f"Two files of {path} hold the relation {double}: a relation's name is the file's name "
             "up to the first '-' or '.', so rename one of them."
         )
-    rows = [
-        (f"{name}-{i:04d}", name, *fact)
-        for name, told in zip(names, facts)
-        for i, fact in enumerate(told)
-    ]
+    rows = []
+    for name, told in zip(names, facts):
+        rows += [(f"{name}-{i:04d}", name, *fact) for i, fact in enumerate(told)]
     table = pd.DataFrame(rows, columns=COLUMNS).astype({"exposure": "Int64"})
     table["distractors"] = table["distractors"].map(list)
     if table["exposure"].isna().all():
@@ -100,8 +98,7 @@ def fact(value: dict) -> tuple[str, str, tuple[str, ...], int | None, str]:
         )
     if obj in wrong:
         raise UserError(f"{where} lists its own object {obj!r} in `taxonomy`: remove it there.")
-    double = next((text for text in wrong if wrong.count(text) > 1), None)
-    if double:
+    if double := next((text for text in wrong if wrong.count(text) > 1), None):
         raise UserError(f"{where} lists {double!r} twice in `taxonomy`: list each object once.")
     count = value.get("exposure")
     if count is not None and (type(count) is not int or not 0 <= count < 2**63):
@@ -112,11 +109,8 @@ def fact(value: dict) -> tuple[str, str, tuple[str, ...], int | None, str]:
 
 
 def templates() -> pd.DataFrame:
-    """Return the cloze template of each relation of FKTC (Table 9 of the paper).
-
-    One differs: for P27 the paper has "[X] is [Y] citizen.", where the object is not the last
-    word, so that no model that reads from left to right can be asked for it at the end.
-    """
+    """Return the cloze template of each relation of FKTC (Table 9 of the paper)."""
+    # For P27 the paper has "[X] is [Y] citizen.", of which no causal model can be asked the end.
     return pd.read_csv(DATA / "fktc_templates.csv", keep_default_na=False)
 
 

@@ -112,17 +112,12 @@ def knowledge(
 
 def enough(dataset: str) -> bool:
     """Tell whether facts leave something to ask when the questions for shots are put aside."""
-    asked, rest, _ = _facts(dataset, "", 1, 1, 0)
+    asked, rest, _ = _facts(dataset, "", 1, 1, 0, None)
     return len(asked) > 0 and rest["question"].nunique() >= FEWEST
 
 
 def _facts(
-    dataset: str,
-    model: str,
-    n_seen: int,
-    n_unseen: int,
-    seed: int,
-    only: Collection[str] | None = None,
+    dataset: str, model: str, n_seen: int, n_unseen: int, seed: int, only: Collection[str] | None
 ) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
     """Return what is asked of facts, the rest, and the answers of each relation."""
     facts = catalogue.load(dataset, seed=seed)
@@ -167,11 +162,9 @@ def _wrong(facts: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:
     wrong = wrong.explode("answer").dropna().drop_duplicates()
     types = table.drop_duplicates("group").set_index("group")["type"]
     many = wrong["pool"].value_counts().reindex(types.index, fill_value=0)
-    made = [
-        (name, text)
-        for name in types.index[many < FEWEST]
-        for text in unseen.invented_answers(types[name])
-    ]
+    made = []
+    for name in types.index[many < FEWEST]:
+        made += [(name, text) for text in unseen.invented_answers(types[name])]
     return pd.concat([wrong, pd.DataFrame(made, columns=["pool", "answer"])])
 
 

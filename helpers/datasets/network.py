@@ -22,13 +22,10 @@ SECRET = re.compile(
 )
 
 T = TypeVar("T")
+Origin = Callable[[BaseException], BaseException]  # what an error came from
 
 
-def tried(
-    work: Callable[[], T],
-    what: str,
-    origin: Callable[[BaseException], BaseException] = lambda error: error,
-) -> T:
+def tried(work: Callable[[], T], what: str, origin: Origin = lambda error: error) -> T:
     """Return what a download returns, tried again where that may mend a failure, and soon."""
     import tenacity
 

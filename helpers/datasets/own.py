@@ -52,7 +52,7 @@ def write(
     >>> datasets.load(folder)[["fact", "object", "distractors"]].values.tolist()
     [['author-0000', 'Shakespeare', ['Goethe']], ['author-0001', 'Goethe', ['Shakespeare']]]
     """
-    facts, folder = _complete(facts, questions, seed), Path(folder).expanduser()
+    facts, folder = _whole(facts, questions, seed), Path(folder).expanduser()
     texts = {}
     for relation, rows in facts.groupby("relation", sort=False):
         lines = [{"relations": list(questions[relation])}]
@@ -67,8 +67,7 @@ def write(
         texts[f"{relation}.json"] = [json.dumps(line, ensure_ascii=False) for line in lines]
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        others = sorted(path.name for path in folder.glob("*.json*") if path.name not in texts)
-        if others:
+        if others := sorted(path.name for path in folder.glob("*.json*") if path.name not in texts):
             raise UserError(f"The folder {folder} holds {others[0]}: give a folder of its own.")
         for name, lines in texts.items():
             (folder / name).write_text("\n".join(lines) + "\n", encoding="utf-8")
@@ -78,9 +77,7 @@ def write(
     return folder
 
 
-def _complete(
-    facts: pd.DataFrame, questions: Mapping[str, Sequence[str]], seed: int
-) -> pd.DataFrame:
+def _whole(facts: pd.DataFrame, questions: Mapping[str, Sequence[str]], seed: int) -> pd.DataFrame:
     """Return the facts as texts, with the only relation and with distractors where none are."""
     if not isinstance(questions, Mapping):
         raise UserError('`questions` names each relation\'s: give {"author": ["Who wrote [X]?"]}.')

@@ -15,12 +15,13 @@ from urllib.parse import urlsplit
 import numpy as np
 import pandas as pd
 
-from helpers import UserError
+from helpers import UserError, explained
 from helpers.datasets import download, files, network
-from helpers.datasets.registry import DATA, SOURCES, fetch, of_kind, retrieve
+from helpers.datasets.registry import ABOUT, DATA, SOURCES, fetch, of_kind, retrieve
 
 PUBLISHED = of_kind("questions")
 ENDINGS = (".jsonl", ".json", ".tsv", ".csv")
+NEEDED = "it needs a question and answer, golden_answers, Answer.Value, or obj and possible_answers"
 LONGEST = 5  # words of an answer
 
 Judge = Callable[[Sequence[str]], Sequence[bool]]
@@ -51,7 +52,9 @@ def seen_qa(
     for source in sources:
         table = factoid(read(source))
         changing = (judge or changes)(table["question"].tolist())
-        table = table[~np.asarray(changing, dtype=bool)].reset_index(drop=True)
+        table = table[~np.asarray(changing, dtype=bool)].drop(columns="n_answers")
+        said = zip(table["question"], table["answers"])
+        table = table.assign(type=[answer_type(text, known[0]) for text, known in said], seen=True)
         if len(table) < 2:
             raise UserError(
                 f"Of {source} fewer than two questions are left after filtering: give a file with "
@@ -64,13 +67,7 @@ def seen_qa(
         rest.append(table.iloc[sorted(order[many:])])
     if not asked:
         raise UserError("No source of questions is given: name at least one.")
-    tables = [pd.concat(parts, ignore_index=True) for parts in (asked, rest)]
-    pairs = [zip(table["question"], table["answers"]) for table in tables]
-    types = [[answer_type(asked, said[0]) for asked, said in each] for each in pairs]
-    return tuple(
-        table.drop(columns="n_answers").assign(type=kinds, seen=True)
-        for table, kinds in zip(tables, types)
-    )
+    return tuple(pd.concat(parts, ignore_index=True) for parts in (asked, rest))
 
 
 def factoid(table: pd.DataFrame) -> pd.DataFrame:
@@ -138,28 +135,22 @@ def find(source: str | Path) -> tuple[str, list[Path]]:
 
 def about(sources: Sequence[str | Path]) -> dict[str, str]:
     """Return the record of a run's manifest: SeenQA's, made of its sources' records."""
-    found = [find(source) for source in sources]
-    known = [SOURCES.get(str(source)) if str(source) in PUBLISHED else None for source in sources]
-
-    def joined(field: str) -> str:
-        return "; ".join(getattr(each, field) if each else "" for each in known)
-
-    return {
-        "name": "seen_qa",
-        "title": "SeenQA: " + ", ".join(name for name, _ in found),
-        "licence": joined("licence"),
-        "url": "; ".join(each.url if each else str(s) for s, each in zip(sources, known)),
-        "version": "",
-        "citation": joined("citation"),
-        "checksum": "; ".join(download.checksum(paths) for _, paths in found),
-    }
+    found = []
+    for source in map(str, sources):
+        name, paths = find(source)
+        known = SOURCES[source].about("") if source in PUBLISHED else dict.fromkeys(ABOUT, "")
+        own = {"name": name, "url": known["url"] or source, "checksum": download.checksum(paths)}
+        found.append(known | own)
+    joined = {key: "; ".join(each[key] for each in found) for key in (*ABOUT, "checksum")}
+    title = "SeenQA: " + ", ".join(each["name"] for each in found)
+    return joined | {"name": "seen_qa", "title": title, "version": ""}
 
 
 def _parse(row: dict, name: str, where: str) -> tuple[str, list[str], int]:
     """Return question, answers and number of different answers of one record."""
     question, value = row.get("question", row.get("Question")), row.get("Answer")
     meta = row.get("metadata") if isinstance(row.get("metadata"), dict) else row
-    try:
+    with explained(f"{where} is in no known form", NEEDED, KeyError, TypeError, AttributeError):
         if isinstance(value, dict):
             answers, others = [value["Value"], *value.get("Aliases", [])], []
         elif "obj" in meta:
@@ -174,11 +165,6 @@ def _parse(row: dict, name: str, where: str) -> tuple[str, list[str], int]:
             answers = answers.split("; ") if isinstance(answers, str) else list(answers)
             # TriviaQA's lists are aliases of one answer; elsewhere they may be different answers.
             others = [] if "trivia" in name.casefold() else answers[1:]
-    except (KeyError, TypeError, AttributeError):
-        raise UserError(
-            f"{where} is in no known form: it needs a question and answer, golden_answers, "
-            "Answer.Value, or obj and possible_answers."
-        ) from None
     texts = [question, *answers]
     if not all(isinstance(text, str) for text in texts) or not str(question).strip():
         raise UserError(f"{where} needs a question and answers that are texts.")

@@ -92,9 +92,8 @@ def retrieve(folder: str, files: Mapping[str, str], what: str, origin: str, inst
         network.tried(lambda: [kept.fetch(name) for name in names], what)
     except OSError as error:  # the errors of requests are OSErrors
         wrong, remedy = network.failure(error)
-        raise UserError(
-            f"Fetching {what} from {origin} failed: {wrong}; {remedy}, or {instead}."
-        ) from error
+        why = f"{wrong}; {remedy}, or {instead}"
+        raise UserError(f"Fetching {what} from {origin} failed: {why}.") from error
     except ValueError as error:  # pooch's word for a wrong checksum
         raise UserError(
             f"What came from {origin} for {what} is not the published file (its SHA-256 differs): "

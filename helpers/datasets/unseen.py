@@ -44,19 +44,12 @@ def unseen_qa(as_of: str = AS_OF, n: int = N_PLACES, seed: int = 0) -> pd.DataFr
     if seed < 0:
         raise UserError(f"The seed is {seed}: give 0 or a positive whole number.")
     times, names = editions(as_of), _names(seed)
-    rows = [
-        (
-            f"{template.name}-{place:03d}",
-            template.name,
-            template.text.format(**times).replace("[X]", name),
-            [],
-            template.type,
-            False,
-            name,
-        )
-        for template in TEMPLATES
-        for place, name in enumerate(names[template.slot][:n])
-    ]
+    rows = []
+    for template in TEMPLATES:
+        text = template.text.format(**times)
+        for place, name in enumerate(names[template.slot][:n]):
+            head = (f"{template.name}-{place:03d}", template.name, text.replace("[X]", name))
+            rows.append((*head, [], template.type, False, name))
     columns = ["item", "group", "question", "answers", "type", "seen", "subject"]
     return pd.DataFrame(rows, columns=columns)
 

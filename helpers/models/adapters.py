@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from helpers import UserError, first_line
+from helpers import UserError, explained
 from helpers.datasets import files
 
 if TYPE_CHECKING:
@@ -33,14 +33,9 @@ def merge(model: PreTrainedModel, folder: Path, name: str) -> PreTrainedModel:
     """Return a base model with an adapter's weights added to its own."""
     from peft import PeftModel
 
-    try:
+    unfit = f"The adapter {name} does not fit its base model {model.name_or_path}"
+    with explained(unfit, "give the base that it was trained on as base_model_name_or_path"):
         adapted = PeftModel.from_pretrained(model, str(folder))
-    except Exception as error:  # peft raises whatever the weights run into
-        raise UserError(
-            f"The adapter {name} does not fit its base model {model.name_or_path} "
-            f"({first_line(error)}); give the base that it was trained on as "
-            "base_model_name_or_path."
-        ) from error
     if not hasattr(adapted.base_model, "merge_and_unload"):
         kind = adapted.active_peft_config.peft_type.value
         raise UserError(

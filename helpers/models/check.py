@@ -26,8 +26,7 @@ def refuse_unfit(model: LanguageModel) -> None:
         raise _no_text(model, error) from error
     known = model.tokenizer.get_vocab()
     # Texts are padded with any id, so the tokenizer's own need not be known to the model.
-    strange = {i: t for t, i in known.items() if i >= rows and t != model.tokenizer.pad_token}
-    if strange:
+    if strange := {i: t for t, i in known.items() if i >= rows and t != model.tokenizer.pad_token}:
         first = min(strange)
         raise UserError(
             f"The tokenizer of {model.name} has {len(strange)} ids, from {first} "

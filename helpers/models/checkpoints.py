@@ -150,9 +150,7 @@ def weight_files(folder: Path, name: str) -> tuple[Path, ...]:
             "(AutoModelForCausalLM.from_pretrained(folder).save_pretrained(new_folder))."
         )
     if files := sorted(file.name for file in folder.glob("*.gguf")):
-        raise UserError(
-            f"{name} has its weights as GGUF: name the file, as in {Path(name) / files[0]}."
-        )
+        raise UserError(f"{name} has GGUF weights: name the file, as in {Path(name) / files[0]}.")
     raise UserError(f"{name} has no weights ({SINGLE}); put them there or give {_choices()}.")
 
 

@@ -13,10 +13,11 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from helpers import UserError, first_line
+from helpers import UserError, explained, first_line, writing
 from helpers.datasets import download
 
 ABOUT = "gguf.json"  # what is said of the file, and the sizes of what was read from it
+ANEW = "fetch the file anew"
 INSTEAD = "give the folder or the hub id of the model that it was made from"
 
 
@@ -24,21 +25,15 @@ def folder(file: Path, name: str) -> tuple[Path, dict[str, str]]:
     """Return the folder with a file's model in float32 and its tokenizer, made where missing."""
     import transformers
 
-    try:
+    with explained(f"{file} cannot be read", ANEW, OSError):
         sha = download.checksum([file])
-    except OSError as error:
-        raise UserError(f"{file} cannot be read ({error.strerror}).") from error
     kept = download.cache("gguf") / f"{sha[:32]}-{transformers.__version__}"
     if (quantization := _kept(kept)) is None:
         print(f"Dequantising {name}, once for all times", file=sys.stderr)
-        try:
-            with contextlib.redirect_stderr(io.StringIO()):  # the library's bars
-                quantization = _make(kept, file, name)
-        except OSError as error:
-            raise UserError(
-                f"{name} is dequantised into {kept.parent}, which cannot be written "
-                f"({error.strerror or first_line(error)}): make room there, then run again."
-            ) from error
+        place = f"{name} is dequantised into {kept.parent}, which"
+        bars = contextlib.redirect_stderr(io.StringIO())  # the library's
+        with writing(place, "make room there, then run again"), bars:
+            quantization = _make(kept, file, name)
     return kept, {"file": file.name, "sha256": sha, "quantization": quantization}
 
 
@@ -82,33 +77,18 @@ def _convert(file: Path, name: str, made: Path) -> str:
     given: dict[str, Any] = {"gguf_file": "model.gguf", "trust_remote_code": False}
     with tempfile.TemporaryDirectory() as place:  # nothing that lies beside the file is read
         (Path(place) / given["gguf_file"]).symlink_to(file.resolve())
-        try:
+        with explained(f"The architecture of {name} cannot be read from its GGUF file", INSTEAD):
             config = AutoConfig.from_pretrained(place, **given)
-        except Exception as error:  # whatever the file makes the library run into
-            raise UserError(
-                f"The architecture of {name} cannot be read from its GGUF file "
-                f"({first_line(error)}); {INSTEAD}."
-            ) from error
-        try:
+        with explained(f"{name} holds no tokenizer that transformers can read", INSTEAD):
             tokenizer = AutoTokenizer.from_pretrained(place, **given)
-        except Exception as error:
-            raise UserError(
-                f"{name} holds no tokenizer that transformers can read ({first_line(error)}); "
-                f"{INSTEAD}."
-            ) from error
-        try:
+        with explained(f"The weights of {name} cannot be dequantised", f"{ANEW}, or {INSTEAD}"):
             model, report = AutoModelForCausalLM.from_pretrained(
                 place, config=config, dtype=torch.float32, output_loading_info=True, **given
             )
-        except Exception as error:
-            raise UserError(
-                f"The weights of {name} cannot be dequantised ({first_line(error)}); fetch the "
-                f"file anew, or {INSTEAD}."
-            ) from error
     if report["missing_keys"]:  # which would be random
         raise UserError(
             f"{name} lacks {len(report['missing_keys'])} tensors of {type(model).__name__} (such "
-            f"as {sorted(report['missing_keys'])[0]}): fetch the file anew, or {INSTEAD}."
+            f"as {sorted(report['missing_keys'])[0]}): {ANEW}, or {INSTEAD}."
         )
     weights = [weight for key, weight in model.state_dict().items() if key != "lm_head.weight"]
     read = sum({weight.data_ptr(): weight.numel() for weight in weights}.values())
@@ -136,7 +116,7 @@ def _examined(file: Path, name: str) -> tuple[str, int]:
             f"{name} is in llama.cpp's format (GGUF), which the package gguf reads: "
             "`pip install gguf`, then run again."
         ) from error
-    try:
+    with explained(f"{file} is not a whole GGUF file", "fetch it anew"):
         reader = gguf.GGUFReader(file)
         fields = {key: each for key, each in reader.fields.items() if "tokenizer" not in key}
         said = {key: field.contents() for key, field in fields.items()}
@@ -149,10 +129,6 @@ def _examined(file: Path, name: str) -> tuple[str, int]:
         below = [tensor for tensor in reader.tensors if tensor.name != "output.weight"]
         numbers = sum(int(tensor.n_elements) for tensor in below)
         architecture = said["general.architecture"]
-    except Exception as error:  # a reader of foreign bytes fails in many ways
-        raise UserError(
-            f"{file} is not a whole GGUF file ({first_line(error)}): fetch it anew."
-        ) from error
     if said.get("split.count", 1) > 1:
         raise UserError(
             f"{name} is one of {said['split.count']} parts of a model: join them with "

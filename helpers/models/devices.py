@@ -7,7 +7,7 @@ from time import perf_counter
 
 import torch
 
-from helpers import UserError, first_line
+from helpers import UserError, explained, first_line
 from helpers.models import adapters, address, checkpoints, gpu, loading, placement
 
 HIDING = ("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES")
@@ -89,13 +89,9 @@ def need(name: str, device: str | None = None, dtype: str | None = None) -> Need
         raise UserError(f"The config of {name} claims more than {LAYERS:,} layers; mend it.")
     auto = loading._kind(config, name)[1]
     build = getattr(auto, "from_config", None) or auto._from_config
-    try:
-        with torch.device("meta"):
-            model = build(config)
-    except Exception as error:  # whatever a configuration runs into
-        raise UserError(
-            f"No model can be made of the config of {name} ({first_line(error)}); fetch it anew."
-        ) from error
+    nothing = f"No model can be made of the config of {name}"
+    with explained(nothing, "fetch it anew"), torch.device("meta"):
+        model = build(config)
     vocabulary, width = model.get_input_embeddings().weight.shape
     where = gpu.device(device)
     number, share = placement.number_format(name, where, dtype, model.num_parameters())

@@ -58,9 +58,7 @@ def windows(config: PretrainedConfig) -> dict[str, int | None] | int | None:
     if not layers:
         return window
     kinds = {"full_attention": None, "sliding_attention": window}
-    if len(layers) > 1:
-        return kinds
-    return kinds[layers.pop()]
+    return kinds if len(layers) > 1 else kinds[layers.pop()]
 
 
 def _rope_types(config: PretrainedConfig) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import torch
 
-from helpers import UserError, first_line
+from helpers import UserError, explained
 
 # Logits of a large vocabulary in large pages of memory, of which the system clears fewer (Linux).
 # Read once, when the process makes its first tensor.
@@ -65,13 +65,9 @@ def best_dtype(on: torch.device, parameters: float) -> torch.dtype:
 def memory(on: torch.device) -> Memory:
     """Return the memory of a device, the machine's own for a CPU."""
     if on.type == "cuda":
-        try:
+        remedy = "mend its driver, or give device=cpu"
+        with explained(f"The device {on} does not answer", remedy, RuntimeError):
             free, total = torch.cuda.mem_get_info(on)
-        except RuntimeError as error:
-            raise UserError(
-                f"The device {on} does not answer ({first_line(error)}); mend its driver, or give "
-                "device=cpu."
-            ) from error
         return Memory(total, free)
     total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     told = {}

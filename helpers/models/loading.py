@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from helpers import UserError, first_line
+from helpers import UserError, explained
 from helpers.datasets import download
-from helpers.models import adapters, address, checkpoints, fused, identity
+from helpers.models import adapters, address, checkpoints, identity
 from helpers.models.checkpoints import slug
 from helpers.models.language_model import LanguageModel
 
@@ -82,15 +84,13 @@ def load(
         place, *file = str(name).split(":", 1)
         name = ":".join([f"{place}@{revision}", *file])
     found = checkpoints.find(name, code=trust_remote_code)
-    folder = found.base or found.folder
+    folder, folders = found.base or found.folder, (found.folder, found.base)
     config = _config(folder, name, trust_remote_code)
     kind, auto = _kind(config, name)
     own = found.base is None or checkpoints.has_tokenizer(found.folder)
     tokenizer = _tokenizer(found.folder if own else found.base, name, trust_remote_code)
     if chat and not tokenizer.chat_template:
-        raise UserError(
-            f"The tokenizer of {name} has no chat template; load the model with chat=False."
-        )
+        raise UserError(f"The tokenizer of {name} has no chat template; load it with chat=False.")
     placed = placement.place(name, found.weights, device, dtype)
     model = _model(folder, name, auto, placed, trust_remote_code)
     if found.base is not None:
@@ -98,7 +98,7 @@ def load(
     loaded = LanguageModel(
         name=str(name),
         slug=slug(name),
-        model=fused.gelu(model).eval(),
+        model=fused(model).eval(),
         tokenizer=tokenizer,
         kind=kind,
         device=placed.device,
@@ -111,9 +111,7 @@ def load(
         quantization=placed.quantization,
         base=str(found.base) if found.base else None,
         gguf=found.gguf,
-        files_sha=identity.files_sha(
-            [found.folder, *([found.base] if found.base else [])], model, config, tokenizer
-        ),
+        files_sha=identity.files_sha(filter(None, folders), model, config, tokenizer),
     )
     check.refuse_unfit(loaded)
     return loaded
@@ -148,18 +146,19 @@ def describe(lm: LanguageModel) -> dict[str, Any]:
 def _config(folder: Path, name: str | Path, code: bool) -> PretrainedConfig:
     from transformers import AutoConfig
 
-    try:
+    unknown = f"The architecture of {name} is not known to the installed transformers"
+    remedy = "install a newer transformers or choose another model"
+    with explained(unknown, remedy), _code_refused(name):
         return AutoConfig.from_pretrained(folder, trust_remote_code=code)
+
+
+@contextlib.contextmanager
+def _code_refused(name: str | Path) -> Iterator[None]:
+    try:
+        yield
     except Exception as error:  # also whatever trusted code raises
-        _refuse_code(error, name)
-        raise UserError(
-            f"The architecture of {name} is not known to the installed transformers "
-            f"({first_line(error)}); install a newer transformers or choose another model."
-        ) from error
-
-
-def _refuse_code(error: Exception, name: str | Path) -> None:
-    if "trust_remote_code" in str(error):
+        if "trust_remote_code" not in str(error):
+            raise
         raise UserError(
             f"{name} comes with its own code, which is not run unless you say so; read it, and if "
             'you trust it, add SET="trust_remote_code=yes" (in Python trust_remote_code=True).'
@@ -193,17 +192,12 @@ def _kind(config: PretrainedConfig, name: str | Path) -> tuple[str, Any]:
 def _tokenizer(folder: Path, name: str | Path, code: bool) -> PreTrainedTokenizerBase:
     from transformers import AutoTokenizer
 
-    missing = (
-        f"{name} has no tokenizer that can be loaded; put the files of its tokenizer "
-        "(tokenizer.json, tokenizer_config.json) beside its weights."
-    )
-    if not checkpoints.has_tokenizer(folder):
-        raise UserError(missing)
-    try:
+    missing = f"{name} has no tokenizer that can be loaded"
+    remedy = "put its files (tokenizer.json, tokenizer_config.json) beside the weights"
+    with explained(missing, remedy), _code_refused(name):
+        if not checkpoints.has_tokenizer(folder):
+            raise FileNotFoundError("none is there")
         return AutoTokenizer.from_pretrained(folder, trust_remote_code=code)
-    except Exception as error:  # the tokenizers library raises bare Exceptions
-        _refuse_code(error, name)
-        raise UserError(f"{missing} ({first_line(error)})") from error
 
 
 def _model(
@@ -215,20 +209,12 @@ def _model(
 
     if not sys.stderr.isatty():
         logging.disable_progress_bar()  # its lines have no place in a notebook or a log file
-    try:
-        model, report = auto.from_pretrained(
-            folder,
-            **place.settings,
-            use_safetensors=True,
-            trust_remote_code=code,
-            output_loading_info=True,
-        )
-    except Exception as error:  # whatever the files, or code that comes with them, run into
-        placement.refuse(error, folder, name, place)
-        raise UserError(
-            f"The weights of {name} cannot be loaded ({first_line(error)}); fetch or save them "
-            "anew."
-        ) from error
+    told = place.settings | {"use_safetensors": True, "output_loading_info": True}
+    with (
+        explained(f"The weights of {name} cannot be loaded", "fetch or save them anew"),
+        placement.refused(folder, name, place),
+    ):
+        model, report = auto.from_pretrained(folder, trust_remote_code=code, **told)
     if report["missing_keys"]:
         example = sorted(report["missing_keys"])[0]
         raise UserError(
@@ -236,6 +222,19 @@ def _model(
             f"{type(model).__name__} (such as {example}); give the folder of a complete model."
         )
     return model if "device_map" in place.settings else model.to(place.device)
+
+
+def fused(model: PreTrainedModel) -> PreTrainedModel:
+    """Have one kernel compute each GELU in its tanh form, instead of eight; return the model."""
+    from torch import nn
+    from transformers import activations
+
+    spelt_out = (activations.NewGELUActivation, activations.FastGELUActivation)
+    for module in list(model.modules()):
+        for name, child in module.named_children():
+            if isinstance(child, spelt_out):
+                setattr(module, name, nn.GELU(approximate="tanh"))
+    return model
 
 
 def _max_length(config: PretrainedConfig) -> int | None:

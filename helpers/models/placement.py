@@ -4,7 +4,9 @@
 score of its own.
 """
 
+import contextlib
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -104,18 +106,23 @@ def number_format(
     return number, number.itemsize
 
 
-def refuse(error: Exception, folder: Path, name: str | Path, place: Placement) -> None:
+@contextlib.contextmanager
+def refused(folder: Path, name: str | Path, place: Placement) -> Iterator[None]:
     """Say of weights that cannot be loaded where memory or a quantised checkpoint is the cause."""
-    if gpu.out_of_memory(error):
-        free = gpu.gigabytes(gpu.memory(place.device).free)
-        raise UserError(no_room(name, place.device, free)) from error
-    told = files.parse_json(files.read_text(folder / "config.json"), folder / "config.json")
-    if method := (told.get("quantization_config") or {}).get("quant_method"):
-        raise UserError(
-            f"The weights of {name} are already quantised ({method}), which cannot be read on "
-            f"{place.device} here ({first_line(error)}); install what it names, or choose the "
-            "model's unquantised weights."
-        ) from error
+    try:
+        yield
+    except Exception as error:  # whatever the files, or code that comes with them, run into
+        if gpu.out_of_memory(error):
+            free = gpu.gigabytes(gpu.memory(place.device).free)
+            raise UserError(no_room(name, place.device, free)) from error
+        told = files.parse_json(files.read_text(folder / "config.json"), folder / "config.json")
+        if method := (told.get("quantization_config") or {}).get("quant_method"):
+            raise UserError(
+                f"The weights of {name} are already quantised ({method}), which cannot be read on "
+                f"{place.device} here ({first_line(error)}); install what it names, or choose the "
+                "model's unquantised weights."
+            ) from error
+        raise
 
 
 def count(weights: tuple[Path, ...]) -> int:
@@ -130,8 +137,7 @@ def count(weights: tuple[Path, ...]) -> int:
 
 
 def _need(what: str, *packages: str) -> None:
-    missing = [PACKAGES[name] for name in packages if find_spec(name) is None]
-    if missing:
+    if missing := [PACKAGES[name] for name in packages if find_spec(name) is None]:
         needed = " and ".join(missing)
         raise UserError(
             f"{what} {needed} must be installed (pip install {' '.join(missing)}); or choose a "

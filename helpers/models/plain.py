@@ -119,10 +119,8 @@ def gather(logits: torch.Tensor, rows: torch.Tensor, targets: torch.Tensor) -> l
         tops.append(part.amax(-1))
         sums.append(part.sub_(tops[-1][:, None]).exp_().sum(-1).log_())
     # Their sum may be large: in float64 the value keeps the digits that float32 logits have.
-    top, rest, value = (
-        part.cpu().double() for part in (torch.cat(tops), torch.cat(sums), chosen.float())
-    )
-    back = back.cpu()
+    top, rest = torch.cat(tops).cpu().double(), torch.cat(sums).cpu().double()
+    value, back = chosen.float().cpu().double(), back.cpu()
     return (value - top[back] - rest[back]).tolist()
 
 

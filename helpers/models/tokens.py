@@ -23,6 +23,9 @@ from helpers.models.splice import common_prefix
 
 # Families whose models read a first token before every text; without it Gemma falls apart.
 BEGUN = ("cohere", "gemma", "ministral", "mistral", "mixtral", "recurrent_gemma")
+# What templates are told: to write a text, up to where the answer would stand, without thoughts.
+UNTHINKING = {"tokenize": False, "add_generation_prompt": True}
+UNTHINKING |= {"enable_thinking": False, "thinking": False}
 ROOM = 10_000_000  # characters of texts whose ids are kept for the next time, some 100 MB
 
 
@@ -33,6 +36,9 @@ class _Day(datetime):
     def now(cls, tz: Any = None) -> datetime:
         """Return the day that Meta's templates name where no clock is at hand."""
         return cls(2024, 7, 26, tzinfo=tz)
+
+
+Texts, Groups = Sequence[str], Sequence[tuple]
 
 
 @dataclass(frozen=True)
@@ -49,7 +55,7 @@ class Row:
         return self.ids[self.start :]
 
 
-def read(model: LanguageModel, prompts: Sequence[str]) -> list[str]:
+def read(model: LanguageModel, prompts: Texts) -> list[str]:
     """Return the exact strings that a model reads for prompts, special tokens included."""
     if model.chat:
         return [_template(model, prompt) for prompt in prompts]
@@ -59,7 +65,7 @@ def read(model: LanguageModel, prompts: Sequence[str]) -> list[str]:
     return [f"{head}{prompt}{tail}" for prompt in prompts]
 
 
-def prompt_ids(model: LanguageModel, prompts: Sequence[str]) -> list[tuple[int, ...]]:
+def prompt_ids(model: LanguageModel, prompts: Texts) -> list[tuple[int, ...]]:
     """Return the ids of prompts as models read them; a causal model's end token is dropped."""
     texts = read(model, prompts) if model.chat else list(prompts)
     if model.kind == "causal":
@@ -67,12 +73,7 @@ def prompt_ids(model: LanguageModel, prompts: Sequence[str]) -> list[tuple[int, 
     return _encode(model, texts, special=not model.chat)
 
 
-def rows(
-    model: LanguageModel,
-    prompts: Sequence[str],
-    continuations: Sequence[str],
-    groups: Sequence[tuple],
-) -> list[Row]:
+def rows(model: LanguageModel, prompts: Texts, continuations: Texts, groups: Groups) -> list[Row]:
     """Return the row of each prompt and continuation; a group is scored from the same token on."""
     # After a template, a text begins without a space.
     said = [c.removeprefix(" ") for c in continuations] if model.chat else continuations
@@ -92,7 +93,7 @@ def rows(
     return made
 
 
-def sentences(model: LanguageModel, texts: Sequence[str]) -> list[Row]:
+def sentences(model: LanguageModel, texts: Texts) -> list[Row]:
     """Return rows of whole texts; without a token before it, a text's first one is not scored."""
     model, nothing = replace(model, prompt_format="bare"), [""] * len(texts)
     if model.kind == "seq2seq":
@@ -136,9 +137,7 @@ def decoder_start(model: LanguageModel) -> tuple[int, ...]:
     found = [getattr(place, name, None) for name in names for place in places]
     first = next((token for token in found if token is not None), None)
     if first is None:
-        raise UserError(
-            f"The config of {model.name} names no decoder_start_token_id; add it to config.json."
-        )
+        raise UserError(f"{model.name} names no decoder_start_token_id: add it to config.json.")
     return (first, *_special_ids(model)[0])
 
 
@@ -172,10 +171,7 @@ def _by_text(tokenizer: PreTrainedTokenizerBase) -> dict[str, list[int]]:
 
 
 def _causal_rows(
-    model: LanguageModel,
-    prompts: Sequence[str],
-    continuations: Sequence[str],
-    groups: Sequence[tuple],
+    model: LanguageModel, prompts: Texts, continuations: Texts, groups: Groups
 ) -> list[Row]:
     distinct = list(dict.fromkeys(prompts))
     alone = dict(zip(distinct, prompt_ids(model, distinct)))
@@ -192,9 +188,7 @@ def _causal_rows(
     return [Row(ids, starts[key]) for ids, key in zip(joint, zip(groups, prompts))]
 
 
-def _seq2seq_rows(
-    model: LanguageModel, prompts: Sequence[str], continuations: Sequence[str]
-) -> list[Row]:
+def _seq2seq_rows(model: LanguageModel, prompts: Texts, continuations: Texts) -> list[Row]:
     distinct = list(dict.fromkeys(prompts))
     sources = dict(zip(distinct, prompt_ids(model, distinct)))
     start = decoder_start(model)
@@ -202,7 +196,7 @@ def _seq2seq_rows(
     return [Row(start + ids, len(start), sources[p]) for ids, p in zip(targets, prompts)]
 
 
-def _causal(model: LanguageModel, texts: Sequence[str]) -> list[tuple[int, ...]]:
+def _causal(model: LanguageModel, texts: Texts) -> list[tuple[int, ...]]:
     # A chat template writes its own special tokens; the tokenizer must not add them again.
     found = _encode(model, texts, special=not model.chat)
     after = () if model.chat else _special_ids(model)[1]
@@ -225,11 +219,10 @@ def forget() -> None:
     _known.clear()
 
 
-def _encode(model: LanguageModel, texts: Sequence[str], special: bool) -> list[tuple[int, ...]]:
+def _encode(model: LanguageModel, texts: Texts, special: bool) -> list[tuple[int, ...]]:
     """Return the ids of texts; each is tokenised once, for it is scored, counted and continued."""
     known = _known.setdefault(model.tokenizer, _Known({}, ROOM))
-    new = [text for text in dict.fromkeys(texts) if (special, text) not in known.ids]
-    if new:
+    if new := [text for text in dict.fromkeys(texts) if (special, text) not in known.ids]:
         only_ids = {"return_attention_mask": False, "return_token_type_ids": False}
         found = model.tokenizer(new, add_special_tokens=special, verbose=False, **only_ids)
         known.ids.update(((special, t), tuple(ids)) for t, ids in zip(new, found["input_ids"]))
@@ -255,13 +248,8 @@ def _template(model: LanguageModel, prompt: str) -> str:
     for content in (prompt, [{"type": "text", "text": prompt}]):
         try:
             with mock.patch.object(chat_template_utils, "datetime", _Day):
-                text = model.tokenizer.apply_chat_template(
-                    [{"role": "user", "content": content}],
-                    tokenize=False,
-                    add_generation_prompt=True,
-                    enable_thinking=False,
-                    thinking=False,
-                )
+                asked = [{"role": "user", "content": content}]
+                text = model.tokenizer.apply_chat_template(asked, **UNTHINKING)
         except Exception as error:  # whatever the model's template runs into, or raises itself
             why = first_line(error)
         else:

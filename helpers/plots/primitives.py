@@ -7,21 +7,9 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
+from helpers.plots import style
 from helpers.plots.scatters import scatter
-from helpers.plots.style import (
-    BLUE,
-    GREY,
-    INK,
-    RED,
-    WIDTH,
-    colours,
-    empty,
-    legend_above,
-    log_scale,
-    name_rows,
-    plain,
-    share_axis,
-)
+from helpers.plots.style import BLUE, GREY, INK, RED, WIDTH, colours, empty, plain
 
 __all__ = ["bars", "curves", "dots", "forest", "heat_map", "scatter"]
 NEVER = -1.5  # where "never" stands on an axis of doublings that begins at 0
@@ -64,11 +52,11 @@ def dots(
         ax.plot(part["estimate"], at, "o", color=own[name], ms=5, label=plain(name) if by else None)
     if mark:
         ax.plot(table[mark], places, "D", mfc="none", mec=RED, mew=1.3, ms=7, label=plain(mark))
-    name_rows(ax, rows)
+    style.name_rows(ax, rows)
     ax.set_xlabel(xlabel)
     if share:
-        share_axis(ax.xaxis)
-    legend_above(ax)
+        style.share_axis(ax.xaxis)
+    style.legend_above(ax)
     return ax
 
 
@@ -126,11 +114,11 @@ def curves(
     if axis in ("doublings", "even"):
         ax.set_xticks(_places(values.astype(float), values, axis), [f"{v:,g}" for v in values])
     elif axis == "log":
-        log_scale(ax)
+        style.log_scale(ax)
     ax.set(xlabel=xlabel or x, ylabel=ylabel)
     if share:
-        share_axis(ax.yaxis)
-    legend_above(ax)
+        style.share_axis(ax.yaxis)
+    style.legend_above(ax)
     return ax
 
 
@@ -197,12 +185,12 @@ def bars(
     if f"{first}_low" in table:
         for place, low, high in zip(places, table[f"{first}_low"], table[f"{first}_high"]):
             ax.plot([low, high], [place] * 2, color=INK, lw=1.5, marker="|", ms=5)
-    name_rows(ax, table.index)
-    share_axis(ax.xaxis)
+    style.name_rows(ax, table.index)
+    style.share_axis(ax.xaxis)
     ax.set_xlim(0, 1)
     ax.set_xlabel(xlabel)
     ax.grid(visible=False, axis="y")
-    legend_above(ax)
+    style.legend_above(ax)
     return ax
 
 

@@ -53,18 +53,9 @@ def scatter(
     for row in table.to_dict("records"):
         colour = model_colour(str(row[label])) if named else BLUE
         hollow = bool(row.get("published", False))
-        ax.errorbar(
-            row[x],
-            row[y],
-            xerr=reach(row, x),
-            yerr=reach(row, y),
-            fmt="D" if hollow else "o",
-            ms=7 if named else 5,
-            color=colour,
-            mfc="white" if hollow else colour,
-            mew=1.5,
-            elinewidth=1.5 if named else 0.6,
-        )
+        shape = {"fmt": "D" if hollow else "o", "mfc": "white" if hollow else colour, "mew": 1.5}
+        shape |= {"ms": 7 if named else 5, "elinewidth": 1.5 if named else 0.6}
+        ax.errorbar(row[x], row[y], reach(row, y), reach(row, x), color=colour, **shape)
     ax.set_xlabel(x)
     ax.set_ylabel(y)
     ax.margins(0.12)
@@ -85,15 +76,8 @@ def name_points(ax: Axes, table: pd.DataFrame, x: str, y: str, label: str) -> No
     for place, row in enumerate(table.to_dict("records")):
         candidates = []
         for left, up, align in _SIDES:
-            text = ax.annotate(
-                plain(str(row[label])),
-                (row[x], row[y]),
-                (left, up),
-                textcoords="offset points",
-                ha=align,
-                va="center",
-                fontsize=9,
-            )
+            put = {"textcoords": "offset points", "ha": align, "va": "center", "fontsize": 9}
+            text = ax.annotate(plain(str(row[label])), (row[x], row[y]), (left, up), **put)
             box = text.get_window_extent()
             wide = Bbox.from_extents(box.x0 - 8, box.y0 - 2, box.x1 + 8, box.y1 + 2)
             cost = 3 * sum(box.overlaps(other) for other in taken)

@@ -25,11 +25,7 @@ _COLOURS, _FAMILIES = (
 )
 INK = "#222222"
 WIDTH = 4.6  # inches of a figure: at half its size it fits a phone, and nine points are nine pixels
-# Of other scripts, where they are installed; matplotlib does not join Arabic letters.
-FONTS = (
-    *("Noto Sans CJK SC", "Noto Sans CJK JP", "Noto Sans SC", "Source Han Sans SC", "PingFang SC"),
-    *("Hiragino Sans", "Microsoft YaHei", "Malgun Gothic", "WenQuanYi Micro Hei", "SimHei"),
-)
+FONTS = _KEPT["fonts"]
 OTHER = "other questions"  # than those of the paper whose models are drawn
 
 
@@ -41,11 +37,8 @@ def use_style() -> None:
     >>> matplotlib.rcParams["figure.figsize"], matplotlib.rcParams["figure.facecolor"]
     ([4.6, 3.1], 'white')
     """
-    sns.set_theme(
-        style="whitegrid",
-        palette=PALETTE,
-        rc=_KEPT["settings"] | {"figure.figsize": (WIDTH, 3.1), "font.family": _fonts()},
-    )
+    own = {"figure.figsize": (WIDTH, 3.1), "font.family": _fonts()}
+    sns.set_theme(style="whitegrid", palette=PALETTE, rc=_KEPT["settings"] | own)
 
 
 def model_colour(name: str) -> str:
@@ -169,15 +162,10 @@ def legend_above(ax: Axes) -> None:
     handles, labels = ax.get_legend_handles_labels()
     if handles:
         longest = max(len(label) for label in labels)
-        ax.legend(
-            handles,
-            labels,
-            loc="lower right",  # so that it reaches over the names of rows, which need the room
-            bbox_to_anchor=(1, 1),
-            ncols=min(3, len(handles), max(1, 38 // longest)),  # 38 letters fill the width
-            borderaxespad=0.3,
-            alignment="left",
-        )
+        columns = min(3, len(handles), max(1, 38 // longest))  # 38 letters fill the width
+        # At the right it reaches over the names of rows, which need the room.
+        place = {"loc": "lower right", "bbox_to_anchor": (1, 1), "borderaxespad": 0.3}
+        ax.legend(handles, labels, ncols=columns, alignment="left", **place)
 
 
 def plain(text: str) -> str:

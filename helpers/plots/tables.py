@@ -165,11 +165,10 @@ def styled(
     style = flat.style.format(escape="html", precision=digits, na_rep="–").hide(axis="index")
     style = style.format_index(escape="html", axis="columns").set_caption(escape(caption))
     style = style.set_properties(subset=names, **{"font-weight": "bold"})
-    sides = ["right" if is_numeric_dtype(kind) else "left" for kind in flat.dtypes]
-    columns = [
-        {"selector": f".col{place}", "props": f"text-align: {side}"}
-        for place, side in enumerate(sides)
-    ]
+    columns = []
+    for place, kind in enumerate(flat.dtypes):
+        side = "right" if is_numeric_dtype(kind) else "left"
+        columns.append({"selector": f".col{place}", "props": f"text-align: {side}"})
     kind = "dataframe sortable" if sortable else "dataframe"
     style = style.set_table_styles(columns).set_table_attributes(f'class="{kind}"')
     return style.set_uuid(name.replace("_", "-"))

@@ -38,13 +38,7 @@ def distractors(
 def choices(
     responses: pd.DataFrame, k: int = 20, n_options: int = 5, by: str = "text", seed: int = 0
 ) -> pd.DataFrame:
-    """Make K multiple-choice questions of every response.
-
-    `responses` has ``item`` (unique), ``question, text, distractors``; `k` questions of
-    `n_options` options, with the response and "unsure", are scored by their ``"text"`` or their
-    ``"letter"``. Probes have ``correct`` (the option is the response) and ``shown``; a response
-    with fewer than `n_options` - 2 distractors has none.
-    """
+    """Make K multiple-choice questions of every response that has distractors enough."""
     if k < 1 or not 3 <= n_options <= len(LETTERS):
         raise UserError(
             f"Give at least 1 question and 3 to {len(LETTERS)} options, not {k} and {n_options}."
@@ -79,11 +73,6 @@ def replies(responses: pd.DataFrame) -> pd.DataFrame:
     told = responses[responses["label"] != "uninformative"]
     told = told.assign(item=told["item"] + " " + told["text"].str.strip())
     return told.drop_duplicates("item").reset_index(drop=True)
-
-
-def pools(table: pd.DataFrame) -> dict[str, list[str]]:
-    """Gather the table of pools (``pool, answer``) into lists."""
-    return {name: list(part) for name, part in table.groupby("pool", sort=False)["answer"]}
 
 
 def _random(seed: int, item: str, text: str, part: int) -> np.random.Generator:

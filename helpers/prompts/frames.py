@@ -72,8 +72,7 @@ def questions(
     """
     if kind not in ("qa", "wp"):
         raise UserError(f'The kind of a question is "qa" or "wp", not "{kind}".')
-    unknown = [context for context in contexts if context not in CONTEXTS]
-    if unknown:
+    if unknown := [context for context in contexts if context not in CONTEXTS]:
         raise UserError(f'A context is one of {", ".join(CONTEXTS)}; "{unknown[0]}" is none.')
     words = ("unrelated",) if "unrelated" in contexts else ()
     check_columns(facts, ("fact", "relation", "subject", "object", *words), "facts")
@@ -128,10 +127,7 @@ def monitor(facts: pd.DataFrame, frames: pd.DataFrame, n_frames: int = 7) -> pd.
     contexts = ("wrong", "unrelated") if "unrelated" in facts else ("wrong",)
     rows = []
     for fact in facts.to_dict("records"):
-        asked = [
-            (frame, fill(template, fact["subject"]))
-            for frame, template in by_relation[fact["relation"]]
-        ]
+        asked = [(n, fill(text, fact["subject"])) for n, text in by_relation[fact["relation"]]]
         base, base_prompt = asked[0]
         right = _with_context(fact["object"], base_prompt)
         rows.append(_answer_row(fact, "right", right, "qa", base, "right", 0))
@@ -207,11 +203,9 @@ def _with_context(word: str | None, prompt: str) -> str:
     return prompt if word is None else f"{word}. {prompt}"
 
 
-def _contexts(
-    fact: dict[str, Any], contexts: Sequence[str]
-) -> Iterator[tuple[str, int, str | None]]:
+def _contexts(fact: dict[str, Any], kinds: Sequence[str]) -> Iterator[tuple[str, int, str | None]]:
     """Yield the context's kind, its number and the word, in the order asked for."""
-    for context in contexts:
+    for context in kinds:
         if context == "none":
             yield "none", -1, None
         elif context == "right":
@@ -244,8 +238,7 @@ def _frames_of(
     if n_frames is not None and n_frames < 1:
         raise UserError(f"The number of frames must be at least 1, not {n_frames}.")
     chosen = frames[(frames["kind"] == kind) & frames["relation"].isin(facts["relation"])]
-    missing = sorted(set(facts["relation"]) - set(chosen["relation"]))
-    if missing:
+    if missing := sorted(set(facts["relation"]) - set(chosen["relation"])):
         raise UserError(
             f'There are no frames of kind "{kind}" for {", ".join(missing)}; '
             "choose other relations or another kind, or add frames."
@@ -261,8 +254,7 @@ def _asked(template: str, kind: str) -> str:
     """Return a frame's template, of a cloze sentence the part before its object."""
     asked = template.partition("[Y]")[0].rstrip() if kind == "wp" else template
     needed = [("[X]", asked)] + [("[Y]", template)] * (kind != "qa")
-    missing = [slot for slot, text in needed if slot not in text]
-    if missing:
+    if missing := [slot for slot, text in needed if slot not in text]:
         raise UserError(
             f'The frame "{template}" lacks {missing[0]}; '
             "a cloze frame needs [X] before [Y], a question [X], a statement both."

@@ -9,11 +9,13 @@ import pandas as pd
 from helpers import UserError
 from helpers.prompts.lists import draw, listing
 
+Count = Callable[[str], int]  # of the tokens of a text
+
 
 def check(
     probes: pd.DataFrame,
     pool: pd.DataFrame,
-    count: Callable[[str], int],
+    count: Count,
     limit: int | None,
     n_examples: int,
     separator: str = "space",
@@ -42,11 +44,7 @@ def check(
 
 
 def fitting(
-    examples: pd.DataFrame,
-    tail: str,
-    count: Callable[[str], int],
-    limit: int | None,
-    separator: str = "space",
+    examples: pd.DataFrame, tail: str, count: Count, limit: int | None, separator: str = "space"
 ) -> int:
     """Return how many of the first examples fit before `tail` into a model's context."""
     if limit is None:
@@ -58,9 +56,7 @@ def fitting(
     )
 
 
-def readable(
-    probes: pd.DataFrame, count: Callable[[str], int], limit: int | None, more: int = 0
-) -> pd.DataFrame:
+def readable(probes: pd.DataFrame, count: Count, limit: int | None, more: int = 0) -> pd.DataFrame:
     """Keep the ways of asking (``variant``) of which a model can read every text whole."""
     if limit is None:
         return probes.reset_index(drop=True)

@@ -31,12 +31,7 @@ def style(separator: str) -> tuple[str, str]:
 
 
 def split(facts: pd.DataFrame, n_pool: int = 100, seed: int = 0) -> pd.DataFrame:
-    """Divide facts into a pool of examples and facts to be tested (``role``), by relation.
-
-    Subjects are drawn, so that no example tells of a subject that is tested; at most `n_pool`, and
-    never more than half, give examples. A published ``split`` ("train" or "test") decides where
-    there is one. A fact whose object is its own subject is left out.
-    """
+    """Divide facts by relation into examples and tests (``role``) about other subjects."""
     own = [s.strip().casefold() == o.strip().casefold() for s, o in _pairs(facts)]
     kept = facts[~np.array(own, dtype=bool)]
     parts = []
@@ -48,7 +43,7 @@ def split(facts: pd.DataFrame, n_pool: int = 100, seed: int = 0) -> pd.DataFrame
             )
         random = np.random.default_rng([seed, zlib.crc32(str(relation).encode())])
         rows = rows.iloc[random.permutation(len(rows))]
-        if "split" in rows:
+        if "split" in rows:  # a published one
             examples = rows["split"] == "train"
             seen = rows["subject"].isin(set(rows.loc[examples, "subject"]))
             rows = rows[examples | ~seen]
@@ -147,8 +142,7 @@ def ic_lke(
     """Put each fact behind the one list of examples of its relation, with all its choices."""
     examples = draw(pool, n_examples, seed)
     heads = {r: listing(rows, separator) for r, rows in examples.groupby("relation", sort=False)}
-    missing = sorted(set(tests["relation"]) - set(heads))
-    if missing:
+    if missing := sorted(set(tests["relation"]) - set(heads)):
         raise UserError(f"There is no example of {', '.join(missing)}: take more facts of it.")
     asked = []
     for row in tests.itertuples():

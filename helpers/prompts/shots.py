@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from helpers import UserError
+from helpers import UserError, explained
 from helpers.prompts.formats import INSTRUCTION, UNSURE, shot
 
 SETTINGS = {"zero-shot": (0, 0), "four-shot": (4, 0), "four-two": (2, 2)}
@@ -44,11 +44,8 @@ def ask(
 
 def check(settings: Sequence[str]) -> list[str]:
     """Return prompt settings without repetitions, or say which is none of ``SETTINGS``."""
-    unknown = [name for name in settings if name not in SETTINGS]
-    if unknown:
-        raise UserError(
-            f'A prompt setting is one of {", ".join(SETTINGS)}; "{unknown[0]}" is none.'
-        )
+    if odd := [name for name in settings if name not in SETTINGS]:
+        raise UserError(f'A prompt setting is one of {", ".join(SETTINGS)}; "{odd[0]}" is none.')
     return list(dict.fromkeys(settings))
 
 
@@ -82,16 +79,11 @@ def _sentences(asked: Sequence[str], repository: Sequence[str], name: str) -> np
             f'To find shots with "{name}" the package sentence-transformers is needed: install it '
             f'(pip install sentence-transformers), or take "{RETRIEVER}".'
         ) from None
-    try:
+    missing = f'The sentence-transformers model "{name}" cannot be loaded'
+    remedy = f'check its name or path, or take "{RETRIEVER}"'
+    with explained(missing, remedy, OSError, ValueError):
         safe = {"trust_remote_code": False, "model_kwargs": {"use_safetensors": True}}
         model = SentenceTransformer(name, **safe)
-    except (OSError, ValueError) as error:
-        raise UserError(
-            f'The sentence-transformers model "{name}" cannot be loaded ({type(error).__name__}): '
-            f'check its name or path, or take "{RETRIEVER}".'
-        ) from error
-    first, second = (
-        model.encode(list(texts), normalize_embeddings=True, show_progress_bar=False)
-        for texts in (asked, repository)
-    )
+    how = {"normalize_embeddings": True, "show_progress_bar": False}
+    first, second = (model.encode(list(texts), **how) for texts in (asked, repository))
     return np.asarray(first @ second.T, dtype=float)

@@ -16,15 +16,9 @@ import pandas as pd
 from helpers import UserError
 from helpers.prompts import formats
 from helpers.prompts.frames import fill
+from helpers.prompts.length import Count
 
-# What varies, and what there must be for it.
-NEEDS = {
-    "frames": "facts with more than one wording",
-    "order": "two demonstrations or more",
-    "demonstrations": "two demonstrations or more to draw from",
-    "options": "two options or more",
-    "paraphrases": "a column `paraphrases`, or a paraphraser",
-}
+NEEDS = formats.TEXTS["variations"]  # what varies, and what there must be for it
 WORDINGS = ("frames", "paraphrases")
 
 
@@ -38,17 +32,7 @@ def probes(
     frames: pd.DataFrame | None = None,
     seed: int = 0,
 ) -> pd.DataFrame:
-    """Put every item in `n_variations` equivalent ways, one row an option.
-
-    `kind` says what varies. ``frames``: the wording of a fact, first its question frames, then its
-    gaps, then its questions as QUESTION and ANSWER lines. ``order``: that of the first `n_shots`
-    demonstrations. ``demonstrations``: which `n_shots` are drawn from the pool. ``options``: their
-    order in the prompt. ``paraphrases``: the question itself, then those given.
-
-    `items` have ``item, relation, question, options, answer``; for ``frames`` also ``subject``, for
-    ``paraphrases`` the lists of that name. `pool` has demonstrations in the same columns: one with
-    a relation serves that relation alone, and none serves an item with its name or its question.
-    """
+    """Put every item in `n_variations` equivalent ways of one of the kinds in `NEEDS`."""
     _check(kind, style, n_variations, n_shots)
     random = np.random.default_rng([seed, crc32(kind.encode())])
     records = items.to_dict("records")
@@ -127,10 +111,7 @@ def plan(
 
 
 def fitting(
-    make: Callable[[int], pd.DataFrame],
-    n_shots: int,
-    count: Callable[[str], int],
-    limit: int | None,
+    make: Callable[[int], pd.DataFrame], n_shots: int, count: Count, limit: int | None
 ) -> pd.DataFrame:
     """Make probes with so many demonstrations, or say how many a model's context can hold."""
     found = make(n_shots)
@@ -246,7 +227,7 @@ def _others(queue: Sequence[dict[str, Any]], item: dict[str, Any]) -> Iterator[d
             yield shot
 
 
-def _fits(table: pd.DataFrame, count: Callable[[str], int], limit: int) -> bool:
+def _fits(table: pd.DataFrame, count: Count, limit: int) -> bool:
     """Say whether every prompt with its continuation keeps to the limit."""
     texts = table["prompt"] + table["continuation"]
     # A token is at least a byte, so only long texts need be counted; one for a beginning mark.

@@ -17,7 +17,7 @@ from typing import Any
 
 import pandas as pd
 
-from helpers import UserError, writing
+from helpers import UserError, explained, writing
 from helpers.datasets import files
 from helpers.models.checkpoints import slug
 from helpers.runs import environment
@@ -143,7 +143,19 @@ def save(
         told |= {"kind": SYNTHESIS, "read": rows}
     else:
         told |= {"model": model, "dataset": dataset}
-    _write(run.folder, tables, told | (extra or {}))
+    told |= extra or {}
+    text = json.dumps(told, indent=2, ensure_ascii=False, default=environment.plain) + "\n"
+    parts = {name: run.folder / f".{name}.{os.getpid()}.tmp" for name in (*tables, "run.json")}
+    remedy = "make room or give the folder free, then run again; finished work is kept"
+    for name, table in tables.items():
+        with writing(run.folder / name, remedy, *parts.values()):
+            table.to_parquet(parts[name], index=False, write_page_checksum=True)
+    with writing(run.folder / "run.json", remedy, *parts.values()):
+        parts["run.json"].write_text(text, encoding="utf-8")
+        for old in ("run.json", "notebook.ipynb", "findings.json"):  # what an earlier run left
+            (run.folder / old).unlink(missing_ok=True)
+        for name, part in parts.items():
+            part.replace(run.folder / name)
     return run.folder
 
 
@@ -224,22 +236,6 @@ def _origin(found: Any) -> dict[str, Any]:
     }
 
 
-def _write(folder: Path, tables: dict[str, pd.DataFrame], manifest: dict[str, Any]) -> None:
-    """Write a run's tables and its manifest last, all or none; what an earlier run left goes."""
-    text = json.dumps(manifest, indent=2, ensure_ascii=False, default=environment.plain) + "\n"
-    parts = {name: folder / f".{name}.{os.getpid()}.tmp" for name in (*tables, "run.json")}
-    remedy = "make room or give the folder free, then run again; finished work is kept"
-    for name, table in tables.items():
-        with writing(folder / name, remedy, *parts.values()):
-            table.to_parquet(parts[name], index=False, write_page_checksum=True)
-    with writing(folder / "run.json", remedy, *parts.values()):
-        parts["run.json"].write_text(text, encoding="utf-8")
-        for old in ("run.json", "notebook.ipynb", "findings.json"):
-            (folder / old).unlink(missing_ok=True)
-        for name, part in parts.items():
-            part.replace(folder / name)
-
-
 def _there(path: Path) -> Path:
     """Return the path of a finished run's file."""
     if not path.is_file():
@@ -249,10 +245,6 @@ def _there(path: Path) -> Path:
 
 def _read(path: Path) -> pd.DataFrame:
     """Return a run's table."""
-    try:
+    remedy = "run the chapter again, of which the answers cache spares most of the work"
+    with explained(f"{path} is damaged", remedy, OSError, ValueError):
         return pd.read_parquet(_there(path), page_checksum_verification=True)
-    except (OSError, ValueError) as error:
-        raise UserError(
-            f"{path} is damaged ({' '.join(str(error).split())[:120]}): run the chapter again; "
-            "the answers cache spares most of the work."
-        ) from error

@@ -101,9 +101,8 @@ def half_dose(known: npt.ArrayLike, exposures: npt.ArrayLike, relation: npt.Arra
         return nothing
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PerfectSeparationWarning)
-        fit = sm.Logit(known, sm.add_constant(doses)).fit(
-            disp=0, cov_type="cluster", cov_kwds={"groups": labels}
-        )
+        clustered = {"cov_type": "cluster", "cov_kwds": {"groups": labels}}
+        fit = sm.Logit(known, sm.add_constant(doses)).fit(disp=0, **clustered)
     a, b = fit.params
     if b <= 0:
         return nothing

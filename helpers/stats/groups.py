@@ -8,18 +8,8 @@ import numpy.typing as npt
 import pandas as pd
 
 from helpers import check_columns
-from helpers.stats.resampling import (
-    Statistic,
-    as_table,
-    bootstrap,
-    bounds,
-    marks,
-    mean,
-    or_wilson,
-    pooled,
-    replicates,
-    wilson,
-)
+from helpers.stats import resampling
+from helpers.stats.resampling import Statistic, as_table, bootstrap, bounds, marks, mean
 from helpers.stats.results import Interval
 
 
@@ -77,17 +67,17 @@ def intervals(
         ordered = table.sort_values([by, *within, *columns])
         layers = None if strata is None else ordered[strata].to_numpy()
         values, labels = ordered[list(columns)].to_numpy(dtype=float), ordered[by].to_numpy()
-        found, draws, sizes, shared = [], [], [], pooled(labels)
+        found, draws, sizes, shared = [], [], [], resampling.pooled(labels)
         for label in pd.unique(labels):
             inside, own_seed = labels == label, [seed, crc32(str(label).encode())]
             part, pool = values[inside], values[np.isin(shared, shared[inside])]
             found.append(float(statistic(part)))
             sizes.append(len(part))
             layer = None if layers is None else layers[inside]
-            drawn = replicates(part, statistic, layer, n_resamples, own_seed)
+            drawn = resampling.replicates(part, statistic, layer, n_resamples, own_seed)
             centre = found[-1] if centred else None
             ends = bounds(drawn, len(part), layer, centre)
-            ends = or_wilson(ends, found[-1], len(marks(part, statistic)))
+            ends = resampling.or_wilson(ends, found[-1], len(marks(part, statistic)))
             rows.append((label, name, found[-1], *map(float, ends), len(part)))
             if len(pool) > len(part):  # of too few facts to show in the mean how far they vary
                 drawn = _moved(part, pool, statistic, n_resamples, own_seed)
@@ -101,7 +91,7 @@ def intervals(
         weight = len(sizes) ** 2 / sum(1 / size for size in sizes) if sizes else 0
         ends = bounds(means, len(values), both, middle if centred else None)
         if statistic is mean and len(marks(values, statistic)):
-            ends = or_wilson(ends, middle, weight)
+            ends = resampling.or_wilson(ends, middle, weight)
         rows.append(("mean", name, middle, *map(float, ends), len(values)))
     columns = [by, "measure", "estimate", "low", "high", "n"]
     return pd.DataFrame(rows, columns=columns)
@@ -122,7 +112,7 @@ def estimate(
     """
     table = as_table(values)
     found = bootstrap(table, statistic, strata, n_resamples, seed, centred)
-    ends = or_wilson(found[1:3], found.estimate, len(marks(table, statistic)))
+    ends = resampling.or_wilson(found[1:3], found.estimate, len(marks(table, statistic)))
     return Interval(found.estimate, *ends, found.n)
 
 
@@ -166,7 +156,7 @@ def averages(
             values = group[name].to_numpy(dtype=float)
             head = {by: label, "measure": name} if by else {"measure": name}
             if len(values) and np.isin(values, (0.0, 1.0)).all():
-                found = wilson(int(values.sum()), len(values))
+                found = resampling.wilson(int(values.sum()), len(values))
             else:
                 found = bootstrap(values, n_resamples=n_resamples, seed=seed)
             rows.append(head | found._asdict())
@@ -182,7 +172,7 @@ def _moved(
     def figure(rows: np.ndarray) -> np.ndarray:
         return np.asarray(statistic(rows[..., : len(part), :]))
 
-    drawn = replicates(pool, figure, None, n_resamples, seed)
+    drawn = resampling.replicates(pool, figure, None, n_resamples, seed)
     return drawn - np.asarray(statistic(pool)) + np.asarray(statistic(part))
 
 

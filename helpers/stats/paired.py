@@ -7,16 +7,8 @@ import numpy.typing as npt
 from statsmodels.stats.proportion import confint_proportions_2indep
 
 from helpers import UserError
-from helpers.stats.resampling import (
-    FEW,
-    LEVEL,
-    Statistic,
-    as_table,
-    bounds,
-    marks,
-    mean,
-    replicates,
-)
+from helpers.stats import resampling
+from helpers.stats.resampling import Statistic, as_table, bounds, marks, mean, replicates
 from helpers.stats.results import Difference
 
 
@@ -75,9 +67,9 @@ def paired_difference(
     draws = replicates(both, difference, strata, n_resamples, seed)
     low, high = bounds(draws, n, strata)
     one, two = marks(first, statistic), marks(second, statistic)
-    if np.isnan(low) and FEW <= (size := len(one)) == len(two):
+    if np.isnan(low) and resampling.FEW <= (size := len(one)) == len(two):
         alone = int((one > two).sum()), int((two > one).sum())
-        ways = {"method": "newcomb", "alpha": 1 - LEVEL}
+        ways = {"method": "newcomb", "alpha": 1 - resampling.LEVEL}
         low, high = confint_proportions_2indep(alone[0], size, alone[1], size, **ways)
     tail, drawn = min((draws <= 0).sum(), (draws >= 0).sum()), (~np.isnan(draws)).sum()
     p = nothing if np.isnan(low) else min(1.0, 2 * (tail + 1) / (drawn + 1))

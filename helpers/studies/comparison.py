@@ -77,12 +77,7 @@ def difference(
     n_resamples: int = 1000,
     seed: int = 0,
 ) -> stats.Difference:
-    """Compare two models in one measure on the facts that count for both: first minus second.
-
-    Tables are from :func:`by_item`. A fact that counts for one alone (MONITOR asks each model for
-    an anchor of its own) is left out, so the difference may not be that of the models' summaries.
-    Not numbers where no fact counts for both.
-    """
+    """Return first minus second in one measure, of tables of :func:`by_item`, on facts of both."""
     columns = list(measure.columns)
     left, right = (table.dropna(subset=columns) for table in (first, second))
     both = left.index.intersection(right.index).sort_values()

@@ -18,40 +18,21 @@ from helpers.metrics import accuracy, canonical, matching, reliability, response
 from helpers.metrics import knowledge_base as kb
 from helpers.models import LanguageModel
 from helpers.prompts import consistency, shots
-from helpers.studies.measures import FIRM, Measure, check_firm, most, summarised
+from helpers.studies.measures import FIRM, check_firm, listed, most, summarised
 
 TITLE = "knowledge base"
 FIGURES = {"right": ("correct", 1), "agreement": ("consistency", 1)}
 BASIC = ("seen", "correct", "wrong", "tested", "consistency")  # as `indicators` lays them out
 STOP = ("\n", "QUESTION")
 MOST = 20  # wrong answers to draw options from, for one response
-
-
-def _measure(name: str, title: str, table: int, meaning: str, seen: bool | None = True) -> Measure:
-    about = {"counts": "questions", "source": f"{name}, Table {table}", "meaning": meaning}
-    higher = name in kb.HIGHER_IS_BETTER
-    return Measure(name, title, BASIC, kb.measure(name), higher, seen=seen, **about)
-
-
-MEASURES = (
-    _measure("NCR", "NCR", 9, "seen questions answered correctly, minus those answered wrongly"),
-    _measure("UR", "UR", 9, "unseen questions that get no informative answer", False),
-    _measure("Cons_c", "Cons, correct", 10, "how often a correct answer is chosen again"),
-    _measure("Cons_w", "Cons, wrong", 10, "how often a wrong answer is chosen again", None),
-    _measure("NCCR", "NCCR", 11, "NCR, each answer weighted by how often it is chosen again"),
-    _measure(
-        "IUR", "IUR", 11, "unseen questions without a wrong answer that is chosen again", False
-    ),
-)
-_BY_NAME = {measure.name: measure for measure in MEASURES}
+_NAMES = ("NCR", "UR", "Cons_c", "Cons_w", "NCCR", "IUR", "CR", "WR")
+_OWN = {name: {"columns": BASIC, "statistic": kb.measure(name)} for name in _NAMES}
+_LISTED = listed("knowledge_base", **_OWN)
+MEASURES = tuple(_LISTED[name] for name in _NAMES[:6])
 # Of logs, which hold questions about seen knowledge or about unseen, not both.
 IN_LOGS = {
-    True: (
-        _measure("CR", "CR", 9, "seen questions answered correctly"),
-        _measure("WR", "WR", 9, "seen questions answered wrongly"),
-        *(_BY_NAME[name] for name in ("NCR", "Cons_c", "Cons_w", "NCCR")),
-    ),
-    False: tuple(_BY_NAME[name] for name in ("UR", "Cons_w", "IUR")),
+    True: tuple(_LISTED[name] for name in ("CR", "WR", "NCR", "Cons_c", "Cons_w", "NCCR")),
+    False: tuple(_LISTED[name] for name in ("UR", "Cons_w", "IUR")),
 }
 
 
@@ -77,26 +58,12 @@ def ask(
     only = None if facts is None else set(facts["fact"])
     counts = {} if facts is not None else {"n_seen": n_seen, "n_unseen": n_unseen}
     bank = datasets.knowledge(dataset, model.name, as_of=as_of, seed=seed, only=only, **counts)
-    said = respond(
-        model,
-        bank.asked,
-        bank,
-        setting,
-        retriever=retriever,
-        max_new_tokens=max_new_tokens,
-        cache=cache,
-    )
+    how = {"retriever": retriever, "max_new_tokens": max_new_tokens, "cache": cache}
+    said = respond(model, bank.asked, bank, setting, **how)
     said = responses.mark(reliability.with_strata(said), match)
-    again = ask_again(
-        model,
-        consistency.replies(said),
-        bank.pool,
-        n_choices=n_choices,
-        n_options=n_options,
-        choose_by=choose_by,
-        seed=seed,
-        cache=cache,
-    )
+    how = {"n_choices": n_choices, "n_options": n_options, "choose_by": choose_by}
+    again = consistency.replies(said)
+    again = ask_again(model, again, bank.pool, **how, seed=seed, cache=cache)
     said = kb.add_consistency(said, accuracy.mark_choices(again))
     said.attrs["source"] = bank.source
     return said
@@ -117,9 +84,7 @@ def respond(
     from helpers import probing
 
     asked = shots.ask(questions, setting, bank.seen_shots, bank.unseen_shots, retriever)
-    return probing.generate(
-        model, asked, max_new_tokens, list(STOP), cache=cache, progress=progress
-    )
+    return probing.generate(model, asked, max_new_tokens, STOP, cache=cache, progress=progress)
 
 
 def ask_again(
@@ -137,9 +102,8 @@ def ask_again(
     """Score the questions that put each response among wrong answers, written ones first."""
     from helpers import probing
 
-    wrong = consistency.distractors(
-        replies, consistency.pools(pool), seed=seed, spelling=canonical.canonical
-    )
+    pools = pool.groupby("pool", sort=False)["answer"].agg(list).to_dict()
+    wrong = consistency.distractors(replies, pools, seed=seed, spelling=canonical.canonical)
     if written is not None:
         wrong = [[*own, *drawn][:MOST] for own, drawn in zip(written, wrong)]
     replies = replies.assign(distractors=wrong)
@@ -172,12 +136,8 @@ def facts(
     agreement = said["consistency"].fillna(0.0).where(label != "uninformative", 0.0)
     found = pd.DataFrame({"item": said["item"], "relation": said["group"]})
     found["stratum"] = said.get("stratum", said["group"])
-    found = found.assign(
-        label=label,
-        right=(label == "correct").astype(float),
-        agreement=agreement,
-        said=said["text"],
-    )
+    found["label"], found["right"] = label, (label == "correct").astype(float)
+    found["agreement"], found["said"] = agreement, said["text"]
     if "seen" not in said or "label" not in said:
         return found
     numbers = kb.indicators(responses.as_defined(said))
@@ -185,17 +145,10 @@ def facts(
 
 
 def from_logs(paths: Sequence[str | Path], *, seen: bool = True) -> pd.DataFrame:
-    r"""Measure factuality and consistency in logs that hold several answers to each prompt.
-
-    The first answer to a prompt is the response, correct if the log marks it so. In place of the
-    paper's multiple-choice questions (equation 4) the other answers, sampled from the same prompt,
-    say how firm it is:
-
-    .. math:: \mathrm{Cons}(y) = \frac{1}{K} \sum_{k=1}^{K} \mathbb{1}[y_k = y]
-
-    So the rates are the paper's, and what rests on Cons is not to be compared with its tables.
-    Texts are the same with case and punctuation aside, and where the log marks both as right.
-    """
+    """Measure factuality and consistency in logs that hold several answers to each prompt."""
+    # The first answer is the response. The others say how firm it is, in place of the paper's
+    # multiple-choice questions (equation 4): Cons is the share of them with the same text, case and
+    # punctuation aside, or with a mark as right as its own.
     answers = logs.repeated(paths)
     texts = answers["text"].mask(answers["text"] == logs.inspect_ai.NO_OPTION, "")
     kinds = ["correct" if y else responses.kind_of(t) for t, y in zip(texts, answers["right"])]
@@ -207,18 +160,12 @@ def from_logs(paths: Sequence[str | Path], *, seen: bool = True) -> pd.DataFrame
         else np.nan
         for text, right, others in zip(answers["text"], answers["right"], answers["repeats"])
     ]
-    found = answers[["item", "relation"]].assign(
-        stratum="all",
-        label=marked["label"],
-        said=answers["text"],
-        n_repeats=answers["repeats"].map(len),
-    )
+    found = answers[["item", "relation"]].assign(stratum="all", label=marked["label"])
+    found["said"], found["n_repeats"] = answers["text"], answers["repeats"].map(len)
     found = found.join(pd.DataFrame(kb.indicators(marked), found.index, BASIC))
     asked = f"{found['n_repeats'].max() + 1} answers to a prompt"
-    notes = [
-        *answers.attrs["notes"],
-        "Cons compares repeated answers; the paper's is of multiple-choice questions.",
-    ]
+    notes = list(answers.attrs["notes"])
+    notes.append("Cons compares repeated answers; the paper's is of multiple-choice questions.")
     if seen:
         notes.append(
             "All questions count as being about seen knowledge, for a log does not say; UR and IUR "

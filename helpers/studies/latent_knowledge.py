@@ -16,20 +16,12 @@ from helpers.metrics import latent_knowledge as lke
 from helpers.models import LanguageModel
 from helpers.prompts import length, lists
 from helpers.prompts.formats import SEPARATORS
-from helpers.studies.measures import FIRM, check_firm, most, rate, summarised
+from helpers.studies.measures import FIRM, check_firm, listed, most, summarised
 
 TITLE = "IC-LKE"
 N_TRIED, N_OFFERED = 3, 20  # facts of a relation that separators are tried on, and choices
 FIGURES = {"mass": ("mass", 1), "top": ("top", 1)}
-MEASURES = (
-    rate(
-        "right",
-        "list accuracy",
-        source="accuracy, Tables 1, 7, 8 and 10",
-        meaning="facts whose object is the likeliest choice after a list of examples",
-    ),
-    rate("mass", "mean probability", meaning="the object's share of the choices' probability"),
-)
+MEASURES = tuple(listed("latent_knowledge").values())
 
 
 def ask(
@@ -74,7 +66,6 @@ def ask(
         One row a choice: ``item, relation, variant, option, choice, correct, prompt,
         continuation, logprobs, tokens, read``. A separator that was chosen stands in
         ``attrs["chosen"]``.
-
     """
     from helpers import probing
 
@@ -82,7 +73,8 @@ def ask(
     roles = _roles(every, seed)
     chosen = {}
     if not separator:
-        tried = _tried(model, every, roles, facts, dataset, n_examples, seed, cache)
+        how = {"dataset": dataset, "n_examples": n_examples, "seed": seed, "cache": cache}
+        tried = try_separators(model, facts, **how, divided=(every, roles))
         chosen["separator"] = separator = tried.index[0]
     if facts is None:
         facts = _tests(roles, n_facts)
@@ -108,25 +100,15 @@ def try_separators(
     n_examples: int = 50,
     seed: int = 0,
     cache: str | Path | None = None,
+    divided: tuple[pd.DataFrame, pd.DataFrame] | None = None,
 ) -> pd.DataFrame:
     """Score facts that give examples and are no other's behind lists with each separator."""
-    every = _load(dataset, relations, left_out, seed)
-    return _tried(model, every, _roles(every, seed), facts, dataset, n_examples, seed, cache)
-
-
-def _tried(
-    model: LanguageModel,
-    every: pd.DataFrame,
-    roles: pd.DataFrame,
-    facts: pd.DataFrame | None,
-    dataset: str,
-    n_examples: int,
-    seed: int,
-    cache: str | Path | None,
-) -> pd.DataFrame:
-    """Do as :func:`try_separators` says, with facts that are loaded and divided."""
     from helpers import probing
 
+    if divided is None:
+        every = _load(dataset, relations, left_out, seed)
+        divided = every, _roles(every, seed)
+    every, roles = divided
     tested = [] if facts is None else [facts]
     pool = roles[roles["role"] == "example"]
     if dataset == "atlas":  # of other facts the panel takes tests alone
@@ -166,12 +148,10 @@ def sizes(answers: pd.DataFrame) -> dict[str, int]:
     return {"n_facts": most(answers), "n_choices": most(answers, "option", "item")}
 
 
-def _load(
-    dataset: str, relations: Sequence[str], left_out: Sequence[str], seed: int
-) -> pd.DataFrame:
+def _load(dataset: str, relations: Sequence[str], but: Sequence[str], seed: int) -> pd.DataFrame:
     """Load the facts of some relations, or of all but some; of all if these are all there are."""
     every = datasets.load(dataset, list(relations) or None, seed=seed)
-    kept = every[~every["relation"].isin(left_out)]
+    kept = every[~every["relation"].isin(but)]
     return every if relations or kept.empty else kept
 
 

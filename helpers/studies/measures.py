@@ -1,8 +1,10 @@
 """What a study is: the functions and tables that its module holds, and how they are summed up."""
 
 import inspect
+import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Protocol
 
 import pandas as pd
@@ -12,6 +14,7 @@ from helpers.stats import Statistic
 
 FIRM = 0.5  # how sure a verdict must be, where a study sets no threshold
 OUTSIDE = ("cache", "texts", "control")  # arguments of `ask` that change no verdict: no settings
+LISTED = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 # Which facts are asked.
 SAMPLE = ("dataset", "relations", "left_out", "n_facts", "n_items", "n_seen", "n_unseen")
 
@@ -67,6 +70,15 @@ class Measure:
 def rate(name: str, title: str, higher: bool | None = True, **about: str) -> Measure:
     """Return the mean of one column of facts as a measure."""
     return Measure(name, title, (name,), stats.mean, higher, **about)
+
+
+def listed(study: str, **own: Mapping[str, Any]) -> dict[str, Measure]:
+    """Return a study's measures as `measures.toml` tells them; means, but for what is their own."""
+    found = {}
+    for name, told in LISTED[study].items():
+        usual = {"columns": (name,), "statistic": stats.mean, "higher": None}
+        found[name] = Measure(name, **usual | told | own.get(name, {}))
+    return found
 
 
 class Study(Protocol):

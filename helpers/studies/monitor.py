@@ -14,42 +14,16 @@ import pandas as pd
 from helpers import datasets, prompts
 from helpers.metrics import accuracy, anchors, monitor
 from helpers.models import LanguageModel
-from helpers.studies.measures import FIRM, Measure, check_firm, most, rate, summarised
+from helpers.studies.measures import FIRM, check_firm, listed, most, summarised
 
 TITLE = "MONITOR"
 WRAPPED = True  # its questions may be put into any prompt format
 FOR_VERDICT = {"texts": ("right", "frame0"), "control": False}  # the latter: asked once
-FIGURES = {
-    "anchor": ("anchor", 1),
-    "pfd": ("PFD", -1),
-    "ird": ("IRD", -1),
-    "deviation": ("deviation", -1),
-}
-MEASURES = (
-    Measure(
-        "MONITOR",
-        "MONITOR",
-        ("counted_deviation", "counted_anchor"),
-        monitor.ratio_of_sums,
-        higher=False,
-        percent=False,
-        source="MONITOR, Tables 4 and 10",
-        meaning="how far other wordings and wrong hints move the answer's probability; 0 is stable",
-    ),
-    rate(
-        "coverage",
-        "coverage",
-        higher=None,
-        meaning="facts right after a right hint, which alone count for MONITOR",
-    ),
-    rate("base", "accuracy, base prompt", meaning="facts right in the first wording"),
-    rate(
-        "average",
-        "accuracy, R + M prompts",
-        source="avg, Table 4",
-        meaning="answers right over all wordings and wrong hints",
-    ),
-)
+FIGURES = {"anchor": ("anchor", 1), "pfd": ("PFD", -1)}
+FIGURES |= {"ird": ("IRD", -1), "deviation": ("deviation", -1)}
+_COUNTED = ("counted_deviation", "counted_anchor")
+_RATIO = {"columns": _COUNTED, "statistic": monitor.ratio_of_sums}
+MEASURES = tuple(listed("monitor", MONITOR=_RATIO).values())
 
 
 def ask(

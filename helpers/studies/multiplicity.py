@@ -16,31 +16,13 @@ from helpers.datasets import logs, multiple_choice
 from helpers.metrics import choices, matching, multiplicity
 from helpers.models import LanguageModel
 from helpers.prompts import variations
-from helpers.studies.measures import FIRM, check_firm, most, rate, summarised
+from helpers.studies.measures import FIRM, check_firm, listed, most, rate, summarised
 
 TITLE = "multiplicity"
 FOR_VERDICT = {"focus": "frames"}
 FIGURES = {"accuracy": ("accuracy", 1), "self_consistency": ("self-consistency", 1)}
+MEASURES = tuple(listed("multiplicity").values())
 _rate = partial(rate, counts="questions")
-MEASURES = (
-    _rate(
-        "accuracy",
-        "choice accuracy",
-        source="accuracy, Tables 1 and 3",
-        meaning="choices that are right, over all prompts",
-    ),
-    _rate(
-        "self_consistency",
-        "self-consistency",
-        None,
-        meaning="how often two prompts, drawn at random, get the same choice",
-    ),
-    _rate("factuality", "steadily right", meaning="questions with a steady choice that is right"),
-    _rate(
-        "randomness", "unsteady", False, meaning="questions whose choice changes with the prompt"
-    ),
-    _rate("error", "steadily wrong", False, meaning="questions with a steady choice that is wrong"),
-)
 IN_LOGS = (
     MEASURES[0],
     _rate("ambiguous", "ambiguity", False),
@@ -66,12 +48,10 @@ def ask(
     """Let the model choose an option under every variation of the question."""
     from helpers import probing
 
-    if facts is None:
-        wanted = list(relations) or None
-        bench = multiple_choice.load(dataset, n_items or None, seed, n_options, wanted, model.name)
-    else:
-        only = set(facts["fact"])
-        bench = multiple_choice.load(dataset, None, seed, n_options, None, model.name, only)
+    only = None if facts is None else set(facts["fact"])
+    n, wanted = (n_items, relations) if only is None else (0, ())
+    how = {"n": n or None, "relations": list(wanted) or None, "only": only}
+    bench = multiple_choice.load(dataset, seed=seed, n_options=n_options, model=model.name, **how)
     items = bench.items
     frames = datasets.frames(dataset) if "subject" in items else None
     kind = focus or ("frames" if frames is not None else bench.kinds[0])

@@ -3,14 +3,13 @@
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
 from helpers import UserError
 from helpers.datasets import files
 from helpers.datasets.logs import every_eval_ever, inspect_ai, lighteval, lm_eval
-from helpers.datasets.logs.log import Log
+from helpers.datasets.logs.log import Log, Record
 
 RULES = tuple(lm_eval.METRICS)
 COLUMNS = ["item", "relation", "variation", "option", "answer", "text", "right"]
@@ -71,7 +70,7 @@ def repeated(paths: Sequence[str | Path]) -> pd.DataFrame:
 
 
 def _table(
-    rows: list[dict[str, Any]], columns: list[str], logs: list[Log], notes: list[str]
+    rows: list[Record], columns: list[str], logs: list[Log], notes: list[str]
 ) -> pd.DataFrame:
     table = pd.DataFrame(rows)[columns]
     table.attrs = {"notes": notes, "model": logs[0].model, "kind": logs[0].kind}
@@ -152,7 +151,7 @@ def _alike(logs: list[Log]) -> list[str]:
     return notes
 
 
-def _numbered(log: Log, item: str, first: dict[str, Any]) -> dict[str, Any]:
+def _numbered(log: Log, item: str, first: Record) -> Record:
     """Return an answer with its options numbered as in the first log."""
     row, known = log.rows[item], first["options"]
     options = row["options"]

@@ -2,17 +2,16 @@
 
 from collections import Counter
 from pathlib import Path
-from typing import Any
 
 from helpers import UserError
 from helpers.datasets.logs import inspect_ai
 from helpers.datasets.logs.formats import FORMATS, take
-from helpers.datasets.logs.log import Log
+from helpers.datasets.logs.log import Log, Record
 
 PATHS = FORMATS["every_eval_ever"]["answer"]
 
 
-def read(path: Path, lines: list[dict[str, Any]], repeats: bool) -> list[Log]:
+def read(path: Path, lines: list[Record], repeats: bool) -> list[Log]:
     """Read a log of each variation of the prompt in a file, the first metric's lines alone."""
     rows = [take(PATHS, line) | {"where": line["where"]} for line in lines]
     for row in rows:
@@ -23,25 +22,23 @@ def read(path: Path, lines: list[dict[str, Any]], repeats: bool) -> list[Log]:
     if len({row["model"] for row in rows}) > 1:
         raise UserError(f"{path} holds answers of several models: give one file a model.")
     first = rows[0]["measure"]
-    by_variation: dict[str, list[dict[str, Any]]] = {}
+    by_variation: dict[str, list[Record]] = {}
     for row in rows:
         if row["measure"] == first:
             by_variation.setdefault((row["about"] or {}).get("variation", ""), []).append(row)
-    return [_log(path, part, repeats) for part in by_variation.values()]
+    logs = []
+    for part in by_variation.values():
+        seen: Counter[str] = Counter()
+        samples = []
+        for row in part:
+            seen[row["item"]] += 1
+            samples.append(_sample(row, seen[row["item"]]))
+        about = {"task": part[0]["task"], "model": part[0]["model"]}
+        logs.append(inspect_ai.log(path, "Every Eval Ever", about, samples, repeats))
+    return logs
 
 
-def _log(path: Path, rows: list[dict[str, Any]], repeats: bool) -> Log:
-    """Return answers as samples of Inspect, and these as a log."""
-    seen: Counter[str] = Counter()
-    samples = []
-    for row in rows:
-        seen[row["item"]] += 1
-        samples.append(_sample(row, seen[row["item"]]))
-    about = {"task": rows[0]["task"], "model": rows[0]["model"]}
-    return inspect_ai.log(path, "Every Eval Ever", about, samples, repeats)
-
-
-def _sample(row: dict[str, Any], epoch: int) -> dict[str, Any]:
+def _sample(row: Record, epoch: int) -> Record:
     said = [each["extracted_value"] for each in row["chosen"] or () if each.get("is_terminal")]
     answer, options = (said or row["texts"])[-1], row["options"] or []
     target = row["target"]

@@ -7,7 +7,7 @@ from typing import Any
 
 from helpers import UserError
 from helpers.datasets import files
-from helpers.datasets.logs.log import NO_OPTION, Log, gathered, mark
+from helpers.datasets.logs.log import NO_OPTION, Answer, Log, Record, gathered, mark
 
 
 def read(path: Path, repeats: bool) -> Log:
@@ -27,9 +27,7 @@ def read(path: Path, repeats: bool) -> Log:
     return log(path, "Inspect", heads[0]["eval"], list(parsed.values()), repeats)
 
 
-def log(
-    path: Path, tool: str, about: dict[str, Any], samples: list[dict[str, Any]], repeats: bool
-) -> Log:
+def log(path: Path, tool: str, about: Record, samples: list[Record], repeats: bool) -> Log:
     """Return samples as a log."""
     ids = (about.get("dataset") or {}).get("sample_ids") or []
     place = {name: number for number, name in enumerate(ids)}  # an archive is in order of finishing
@@ -37,10 +35,10 @@ def log(
     answers = [_answered(sample, str(path)) for sample in samples]
     extra = about.get("model_args") or {}
     model = "@".join([about["model"], *(str(extra[k]) for k in ("revision",) if extra.get(k))])
-    return gathered(path, tool, about["task"], model, answers, repeats)
+    return gathered((path, tool, about["task"], model), answers, repeats)
 
 
-def _answered(sample: dict[str, Any], path: str) -> tuple[str, int, dict[str, Any] | None]:
+def _answered(sample: Record, path: str) -> Answer:
     """Return a sample's hash, epoch and answer; Inspect has no hash of documents, but an id."""
     epoch = sample["epoch"]
     where = f"{path}, sample {sample['id']}{f' of epoch {epoch}' * (epoch > 1)}"

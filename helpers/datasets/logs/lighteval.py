@@ -3,13 +3,12 @@
 import json
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
 
 from helpers import UserError
 from helpers.datasets import files
 from helpers.datasets.logs import lm_eval
 from helpers.datasets.logs.formats import FORMATS, take
-from helpers.datasets.logs.log import Log
+from helpers.datasets.logs.log import Log, Record
 
 PATHS = FORMATS["lighteval"]["answer"]
 
@@ -23,10 +22,10 @@ def read(path: Path, rule: str, repeats: bool) -> Log:
     task = path.stem.removeprefix("details_").removesuffix(f"_{stamp}")
     model = "/".join(reversed(above[: above.index("details")])) if "details" in above else ""
     lines = [_line(row) for row in rows]
-    return lm_eval.log(path, "lighteval", lines, task, model, rule, repeats)
+    return lm_eval.log((path, "lighteval", task, model), lines, rule, repeats)
 
 
-def _line(row: dict[str, Any]) -> dict[str, Any]:
+def _line(row: Record) -> Record:
     """Return a row as lm-evaluation-harness would have logged it."""
     gold = row["answer"] if isinstance(row["answer"], list) else [row["answer"]]
     options, texts = row["options"] or [], row["texts"] or []
@@ -36,9 +35,7 @@ def _line(row: dict[str, Any]) -> dict[str, Any]:
     line = {"doc_hash": sha256(named.encode()).hexdigest(), "where": row["where"]}
     if row["scores"] and not texts:
         if len(gold) != 1:
-            raise UserError(
-                f"{row['where']} has {len(gold)} correct options: multiplicity needs one."
-            )
+            raise UserError(f"{row['where']} has {len(gold)} correct options: one is needed.")
         pairs = [[score, False] for score in row["scores"]]
         return line | {
             "target": gold[0],

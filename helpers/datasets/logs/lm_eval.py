@@ -8,45 +8,35 @@ import numpy as np
 
 from helpers import UserError
 from helpers.datasets import files
-from helpers.datasets.logs.log import Log, gathered, mark
+from helpers.datasets.logs.log import Log, Origin, Record, gathered, mark
 
 NEEDED = ("doc_hash", "target", "arguments", "resps", "filtered_resps")
 # How log-likelihoods choose an option, and the metric of lm-eval that chooses so.
 METRICS = {"sum": "acc", "per_character": "acc_norm", "per_byte": "acc_bytes"}
 
 
-def read(path: Path, lines: list[dict[str, Any]], rule: str, repeats: bool) -> Log:
+def read(path: Path, lines: list[Record], rule: str, repeats: bool) -> Log:
     """Read the lines of a log."""
     for line in lines:
         files.need(line, NEEDED, line["where"])
-    return log(path, "lm-evaluation-harness", lines, *_named(path), rule, repeats)
+    return log((path, "lm-evaluation-harness", *_named(path)), lines, rule, repeats)
 
 
-def log(
-    path: Path,
-    tool: str,
-    lines: list[dict[str, Any]],
-    task: str,
-    model: str,
-    rule: str,
-    repeats: bool,
-) -> Log:
+def log(origin: Origin, lines: list[Record], rule: str, repeats: bool) -> Log:
     """Return lines as a log; of several answers to a prompt the marked one counts, or all do."""
     filters = list(dict.fromkeys(line.get("filter", "none") for line in lines))
     lines = [line for line in lines if line.get("filter", "none") == filters[0]]
     rows = [(line["doc_hash"], 1, _answered(line, rule)) for line in lines]
-    found = gathered(path, tool, task, model, rows, repeats)
+    found, name = gathered(origin, rows, repeats), origin[0].name
     if len(filters) > 1:
-        found.notes.append(
-            f"{path.name} has answers by the filters {', '.join(filters)}: the first."
-        )
+        found.notes.append(f"{name} has answers by the filters {', '.join(filters)}: the first.")
     several = (isinstance(line["resps"][0], list) and len(line["resps"][0]) > 1 for line in lines)
     if not repeats and any(several):
-        found.notes.append(f"{path.name} has several answers to a prompt: the one it marks counts.")
+        found.notes.append(f"{name} has several answers to a prompt: the one it marks counts.")
     return found
 
 
-def _answered(line: dict[str, Any], rule: str) -> dict[str, Any]:
+def _answered(line: Record, rule: str) -> Record:
     """Return the likeliest option of a document, or its generated answer."""
     first = line["filtered_resps"][0]
     if isinstance(first, str):
@@ -59,7 +49,7 @@ def _answered(line: dict[str, Any], rule: str) -> dict[str, Any]:
     )
 
 
-def _arguments(line: dict[str, Any]) -> list[list[Any]]:
+def _arguments(line: Record) -> list[list[Any]]:
     """Return what each request was, as (prompt, continuation); older versions log lists."""
     asked = line["arguments"]
     if isinstance(asked, list):
@@ -67,7 +57,7 @@ def _arguments(line: dict[str, Any]) -> list[list[Any]]:
     return [[each["arg_0"], each.get("arg_1")] for each in asked.values()]
 
 
-def _chosen(line: dict[str, Any], rule: str) -> dict[str, Any]:
+def _chosen(line: Record, rule: str) -> Record:
     """Return the likeliest option of a document."""
     asked = _arguments(line)
     pairs = [(a, float(score[0])) for a, score in zip(asked, line["filtered_resps"]) if a[0]]
@@ -106,7 +96,7 @@ def _chosen(line: dict[str, Any], rule: str) -> dict[str, Any]:
     }
 
 
-def _correct(line: dict[str, Any], options: list[str]) -> int:
+def _correct(line: Record, options: list[str]) -> int:
     """Return the number of the correct option; lm-eval logs it as a number or as its text."""
     target = str(line["target"]).strip()
     if target.isdecimal() and int(target) < len(options):
@@ -119,7 +109,7 @@ def _correct(line: dict[str, Any], options: list[str]) -> int:
     )
 
 
-def _generated(line: dict[str, Any]) -> dict[str, Any]:
+def _generated(line: Record) -> Record:
     """Return the generated answer of a document, right or wrong by the log's first metric."""
     metrics = line.get("metrics") or []
     metric = "exact_match" if "exact_match" in metrics else next(iter(metrics), "")

@@ -19,6 +19,11 @@ NOTES = {  # on how many answers of a log
 MARKS = {"C": True, "I": False, "N": False, "1": True, "0": False, "True": True, "False": False}
 
 
+Record = dict[str, Any]  # by names
+Origin = tuple[Path, str, str, str]  # file, tool, task, model
+Answer = tuple[str, int, Record | None]  # document, epoch, row; no row without a mark
+
+
 @dataclass(frozen=True)
 class Log:
     """One log: `rows` are its answers by document, `kind` is "choices" or "texts"."""
@@ -28,20 +33,14 @@ class Log:
     kind: str
     task: str
     model: str
-    rows: dict[str, dict[str, Any]]
+    rows: dict[str, Record]
     notes: list[str]
 
 
-def gathered(
-    path: Path,
-    tool: str,
-    task: str,
-    model: str,
-    answers: Iterable[tuple[str, int, dict[str, Any] | None]],
-    repeats: bool,
-) -> Log:
-    """Return answers (document, epoch, row; None without a mark) as a log: the first counts."""
-    rows: dict[str, dict[str, Any]] = {}
+def gathered(origin: Origin, answers: Iterable[Answer], repeats: bool) -> Log:
+    """Return answers as a log: the first to a document counts."""
+    path, tool, task, model = origin
+    rows: dict[str, Record] = {}
     found: Counter[str] = Counter()
     for document, epoch, row in sorted(answers, key=lambda each: each[1]):
         if row is None:

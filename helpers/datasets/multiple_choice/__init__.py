@@ -38,10 +38,9 @@ def load(
     if found != "options":
         raise UserError(f"{name} holds facts without questions: name another set of questions.")
     path = fetch(str(name)) if str(name) in of_kind("options") else Path(name).expanduser()
-    paths = sorted(path.iterdir()) if path.is_dir() else [path]
-    benchmark, named = _published(paths)
+    benchmark, named = _published(path)
     with files.understood(name):
-        read = benchmarks.read(benchmark, named) if named else items.read_csv(paths[0])
+        read = benchmarks.read(benchmark, named) if named else items.read_csv(path)
     return read.sample(n, seed)
 
 
@@ -58,15 +57,14 @@ def shape(name: str | Path) -> str:
         return "pairs"
     if not path.exists():
         raise catalogue.absent(name, KNOWN, "a folder or a CSV file")
-    paths = sorted(path.iterdir()) if path.is_dir() else [path]
-    return "options" if _published(paths)[0] or path.suffix.casefold() == ".csv" else "facts"
+    return "options" if _published(path)[0] or path.suffix.casefold() == ".csv" else "facts"
 
 
-def _published(paths: list[Path]) -> tuple[str, list[Path]]:
+def _published(path: Path) -> tuple[str, list[Path]]:
     """Return the benchmark whose published names some files have, and these; none for your own."""
+    paths = sorted(path.iterdir()) if path.is_dir() else [path]
     for name in of_kind("options"):
         patterns = SOURCES[name].patterns
-        named = [p for p in paths if any(fnmatch(p.name, pattern) for pattern in patterns)]
-        if named:
+        if named := [p for p in paths if any(fnmatch(p.name, pattern) for pattern in patterns)]:
             return name, named
     return "", []

@@ -17,6 +17,7 @@ from helpers.datasets.registry import DATA, SOURCES
 # authors' own script reads (so spelt); and those spelt right.
 CONTEXTS = ("context", "turncated_prefixes", "truncated_prefixes")
 SENTENCES = ("completion", "contradiction_0", "contradiction_1", "contradiction_2")
+BEST = ("Category", "Question", "Best Answer", "Incorrect Answers")
 ANSWERS = ("correct_index", "cop")  # columns of Med-HALT
 FEVER, TRUE_FALSE = ("SUPPORTS", "REFUTES"), ("True", "False")
 
@@ -173,10 +174,7 @@ def _judged(rows: Rows, key: str) -> Iterator[tuple[int, str, str, dict]]:
 # By benchmark and ending: the columns that a file must have, and what makes items of its rows.
 READERS: dict[tuple[str, str], tuple[tuple[str, ...], Callable[[Path, Rows], Iterator[dict]]]] = {
     ("truthfulqa", ".json"): (("question", "mc1_targets"), _mc1),
-    ("truthfulqa", ".csv"): (
-        ("Category", "Question", "Best Answer", "Incorrect Answers"),
-        _best_and_incorrect,
-    ),
+    ("truthfulqa", ".csv"): (BEST, _best_and_incorrect),
     ("factor", ".csv"): (SENTENCES, _continued),
     ("medhalt", ".csv"): (("question", "options"), _fake_questions),
     ("commonsenseqa", ".jsonl"): (("question", "answerKey"), _five_options),

@@ -95,8 +95,7 @@ def _row(number: int, row: dict[str, str]) -> dict:
     options = texts(row["options"])
     answer = row["answer"].strip()
     plain = [text.casefold() for text in options]
-    double = next((text for text in options if plain.count(text.casefold()) > 1), None)
-    if double:
+    if double := next((text for text in options if plain.count(text.casefold()) > 1), None):
         raise UserError(
             f"{row['where']} lists the option {double!r} twice, or in other case: list each once."
         )

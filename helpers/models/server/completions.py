@@ -18,6 +18,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from helpers.models.check import ROUNDED
 from helpers.models.server.session import Unusable
 
 PATH = "/v1/completions"
@@ -25,20 +26,13 @@ WAYS = ("nodes", "prompt_logprobs", "echo")
 # vLLM's bound on the tokens named in one request.
 NAMED = 128
 # Greedy, and nothing that bends probabilities, whatever the server's defaults are.
-PLAIN = {
-    "temperature": 0.0,
-    "top_p": 1.0,
-    "presence_penalty": 0.0,
-    "frequency_penalty": 0.0,
-    "seed": 0,
-}
+PLAIN = {"temperature": 0.0, "top_p": 1.0, "presence_penalty": 0.0}
+PLAIN |= {"frequency_penalty": 0.0, "seed": 0}
 # The same for what only some servers know, and tokens named by their ids; others pass over it or
 # refuse it.
 NAMES = {"return_token_ids": True, "return_tokens_as_token_ids": True}
 EXTRAS = {"repetition_penalty": 1.0, "min_p": 0.0, "top_k": 0, "add_special_tokens": False, **NAMES}
-# A log-probability may be rounded to this much above 0.
-ROUNDED = 1e-4
-Ids = Sequence[int]
+Ids, Settings = Sequence[int], dict[str, Any]
 Reader = Callable[[Any], Any]
 
 
@@ -51,7 +45,7 @@ class Step:
     others: dict[str, float]
 
 
-def node(settings: dict[str, Any], ids: Ids, children: Ids) -> tuple[dict[str, Any], Reader]:
+def node(settings: Settings, ids: Ids, children: Ids) -> tuple[dict[str, Any], Reader]:
     """Return the request for what may follow a beginning, and the reader of its answer."""
     body = {**settings, "prompt": list(ids), "max_tokens": 1}
     # The number of tokens stands for what servers send that do not know named tokens.
@@ -67,7 +61,7 @@ def node(settings: dict[str, Any], ids: Ids, children: Ids) -> tuple[dict[str, A
     return body, read
 
 
-def prompt_logprobs(settings: dict[str, Any], ids: Ids) -> tuple[dict[str, Any], Reader]:
+def prompt_logprobs(settings: Settings, ids: Ids) -> tuple[dict[str, Any], Reader]:
     """Return the request for all tokens of a text, as vLLM answers it, and its reader."""
     body = {**settings, "prompt": list(ids), "max_tokens": 1, "prompt_logprobs": 0}
 
@@ -81,7 +75,7 @@ def prompt_logprobs(settings: dict[str, Any], ids: Ids) -> tuple[dict[str, Any],
     return body, read
 
 
-def echo(settings: dict[str, Any], ids: Ids) -> tuple[dict[str, Any], Reader]:
+def echo(settings: Settings, ids: Ids) -> tuple[dict[str, Any], Reader]:
     """Return the request that has a text repeated with its log-probabilities, and its reader."""
     body = {**settings, "prompt": list(ids), "max_tokens": 0, "echo": True, "logprobs": 1}
 
@@ -100,12 +94,7 @@ def echo(settings: dict[str, Any], ids: Ids) -> tuple[dict[str, Any], Reader]:
 
 
 def greedy(
-    settings: dict[str, Any],
-    ids: Ids,
-    n: int,
-    stop: Sequence[str] = (),
-    ends: Ids = (),
-    named: Ids = (),
+    settings: Settings, ids: Ids, n: int, stop: Sequence[str] = (), ends: Ids = (), named: Ids = ()
 ) -> tuple[dict[str, Any], Reader]:
     """Return the request for the most probable next tokens, and the reader."""
     body = {**settings, "prompt": list(ids), "max_tokens": n, "logprobs": 1}
@@ -132,9 +121,8 @@ def greedy(
         over = choice.get("finish_reason") == "length"
         if over and len(names) != n:
             raise Unusable(f"{len(names)} tokens, where {n} were asked for")
-        return list(map(Step, names, numbers, others)), (
-            "length" if over else choice.get("stop_reason")
-        )
+        end = "length" if over else choice.get("stop_reason")
+        return list(map(Step, names, numbers, others)), end
 
     return body, read
 

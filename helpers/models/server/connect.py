@@ -35,9 +35,7 @@ def load(name: str, chat: bool = False) -> LanguageModel:
     exactness.taken(address, soon, (1, 2, 3))  # an unfit one misses no tokenizer
     tokenizer, place, folder = _tokenizer(address, entry.get("root"))
     if chat and not tokenizer.chat_template:
-        raise UserError(
-            f"The tokenizer of {name} has no chat template; load the model with chat=False."
-        )
+        raise UserError(f"The tokenizer of {name} has no chat template; load it with chat=False.")
     longest = entry.get("max_model_len")
     model = LanguageModel(
         name=name,
@@ -99,10 +97,8 @@ def _same_tokens(model: LanguageModel, address: Address, limits: Limits) -> None
         return choice.get("prompt_token_ids") or usage.get("prompt_tokens")
 
     for text in SAMPLES:
-        ours = [
-            list(model.tokenizer(text, add_special_tokens=special)["input_ids"])
-            for special in (True, False)
-        ]
+        found = [model.tokenizer(text, add_special_tokens=special) for special in (True, False)]
+        ours = [list(each["input_ids"]) for each in found]
         try:
             theirs = session.ask(address, limits, completions.PATH, {**body, "prompt": text}, read)
         except session.Refused:
@@ -111,8 +107,7 @@ def _same_tokens(model: LanguageModel, address: Address, limits: Limits) -> None
         if theirs is not None and theirs not in [len(ids) if counted else ids for ids in ours]:
             raise UserError(
                 f"The server at {address.url} writes {text!r} in other tokens than the tokenizer "
-                f"that was found for {address.model}; name the right one in the environment, in "
-                f"{TOKENIZER}."
+                f"found for {address.model}; name the right one in the environment, in {TOKENIZER}."
             )
 
 

@@ -185,17 +185,10 @@ def results(
         raise failed.exception()
 
 
-def ask(
-    address: Address,
-    bounds: Limits,
-    path: str,
-    body: dict[str, Any] | None,
-    read: Callable[[Any], T],
-    method: str = "POST",
-) -> T:
-    """Return what `read` makes of a server's answer to a single request."""
+def ask(address: Address, bounds: Limits, *request: Any) -> Any:
+    """Return what a server answers to a single request of :meth:`Session.ask`."""
     with session(address, bounds) as opened:
-        return opened.ask(path, body, read, method)
+        return opened.ask(*request)
 
 
 def models(address: Address, bounds: Limits) -> dict[str, dict[str, Any]]:

@@ -50,11 +50,7 @@ def found(
     every, source = runs.load(folder).to_dict("records"), datasets.source(dataset)
     there = {(run["folder"].parent.name, run["folder"].name): run for run in every}
     places = {(slug(model), chapter): model for model in models for chapter in STUDIES}
-    rows = [
-        _row(there[place], seed, source) | {"model": model}
-        for place, model in places.items()
-        if place in there
-    ]
+    rows = [_row(there[at], seed, source) | {"model": places[at]} for at in places if at in there]
     return _alike(pd.DataFrame(rows, columns=None if rows else [*COLUMNS, "checksum"]))
 
 
@@ -77,8 +73,7 @@ def remarks(
         said.append(f"No run in {folder} is about {dataset}: `{made}`, and the other chapters too.")
     for model in models:
         there = set(good.loc[good["model"] == model, "chapter"])
-        missing = [chapter for chapter in STUDIES if chapter not in there]
-        if missing:
+        if missing := [chapter for chapter in STUDIES if chapter not in there]:
             said.append(
                 f"{model} is not read; a run is missing: "
                 f"`{command(missing[0], model, folder, dataset)}`"
@@ -106,8 +101,7 @@ def command(chapter: str, model: str, folder: str | Path, dataset: str = "atlas"
 
 def _row(run: dict[str, Any], seed: int, source: dict[str, str]) -> dict[str, Any]:
     manifest, told = run["manifest"], run["manifest"].get("panel") or {}
-    row = {key: run[key] for key in ("model", "chapter", "dataset", "seed")}
-    row |= {key: run[key] for key in ("finished", "folder")}
+    row = {key: run[key] for key in ("model", "chapter", "dataset", "seed", "finished", "folder")}
     row |= {key: told.get(key, 0) for key in ("n_facts", "tokens", "forwarded", "probes")}
     row |= {key: told.get(key) for key in ("settings", "version")}
     row["commit"] = (manifest.get("commit") or "")[:7]

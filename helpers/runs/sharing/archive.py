@@ -8,7 +8,7 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
-from helpers import UserError, writing
+from helpers import UserError, explained, writing
 from helpers.datasets.files import parse_json
 from helpers.runs import environment
 from helpers.runs.sharing.record import Shared, file_name
@@ -16,6 +16,7 @@ from helpers.runs.sharing.record import Shared, file_name
 MANIFEST = "manifest.json"
 LARGEST = 256 * 2**20  # bytes of an archive
 MEMBERS = 100
+ANEW = "pack or fetch it anew"
 DATE = (1980, 1, 1, 0, 0, 0)  # the first that a zip can hold
 
 
@@ -43,26 +44,18 @@ def read(path: str | Path) -> Shared:
         raise UserError(f"There is no file {path}: give an archive that `pack` wrote.")
     if path.stat().st_size > LARGEST:
         raise UserError(f"it is larger than {LARGEST >> 20} MB")
-    try:
-        with zipfile.ZipFile(path) as archive:
-            infos = archive.infolist()
-            _check(infos)
-            if min((info.header_offset for info in infos), default=0):
-                raise UserError("something stands before its first member")
-            files = {info.filename: archive.read(info) for info in infos}
-    except (zipfile.BadZipFile, EOFError, OSError, ValueError, RuntimeError) as error:
-        if isinstance(error, UserError):
-            raise
-        raise UserError(f"it is no whole zip archive ({' '.join(str(error).split())})") from error
+    broken = (zipfile.BadZipFile, EOFError, OSError, ValueError, RuntimeError)
+    with explained("it is no whole zip archive", ANEW, *broken), zipfile.ZipFile(path) as archive:
+        infos = archive.infolist()
+        _check(infos)
+        if min((info.header_offset for info in infos), default=0):
+            raise UserError("something stands before its first member")
+        files = {info.filename: archive.read(info) for info in infos}
     if MANIFEST not in files:
         raise UserError(f"it holds no {MANIFEST}")
-    try:
+    with explained(f"its {MANIFEST} is not JSON", ANEW, ValueError):
         record = parse_json(files.pop(MANIFEST).decode("utf-8"), f"its {MANIFEST}")
         json.dumps(record, allow_nan=False)
-    except ValueError as error:
-        if isinstance(error, UserError):
-            raise
-        raise UserError(f"its {MANIFEST} is not JSON ({error})") from error
     return Shared(record, files)
 
 
@@ -102,7 +95,5 @@ def _check(infos: list[zipfile.ZipInfo]) -> None:
 
 
 def _json(value: dict[str, Any]) -> str:
-    text = json.dumps(
-        value, indent=1, ensure_ascii=False, sort_keys=True, default=environment.plain
-    )
-    return text + "\n"
+    form = {"indent": 1, "ensure_ascii": False, "sort_keys": True}
+    return json.dumps(value, default=environment.plain, **form) + "\n"

@@ -11,7 +11,7 @@ from huggingface_hub import EvalResult, ModelCard, ModelCardData
 
 from helpers import printable, writing
 from helpers.plots import tables
-from helpers.runs.sharing.record import file_name
+from helpers.runs.sharing.record import Record, file_name
 from helpers.studies import STUDIES, Measure, settings
 
 TEMPLATES = Path(__file__).parent
@@ -20,7 +20,7 @@ ORIGINS |= {"folder": "a folder", "server": "a server"}
 ALSO = ("prompt_format", "dtype", "seed", "n_bootstrap")  # settings of all studies
 
 
-def write(record: dict[str, Any], folder: str | Path) -> list[Path]:
+def write(record: Record, folder: str | Path) -> list[Path]:
     """Write the card of a record (`helpers.runs.sharing.describe`) and return its two files."""
     page = _page(record)
     metadata = ModelCardData(model_name=page["name"], eval_results=results(record) or None)
@@ -34,7 +34,7 @@ def write(record: dict[str, Any], folder: str | Path) -> list[Path]:
     return paths
 
 
-def results(record: dict[str, Any]) -> list[EvalResult]:
+def results(record: Record) -> list[EvalResult]:
     """Return the measures as the hub's metadata have them, without those that are undefined."""
     return [
         EvalResult(
@@ -55,7 +55,7 @@ def results(record: dict[str, Any]) -> list[EvalResult]:
     ]
 
 
-def _page(record: dict[str, Any]) -> dict[str, Any]:
+def _page(record: Record) -> Record:
     """Return what the templates show, as texts that nothing has been escaped in."""
     model, runs = record["model"], record["runs"]
     size = model.get("n_parameters")
@@ -83,7 +83,7 @@ def _page(record: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _study(name: str, run: dict[str, Any]) -> dict[str, Any]:
+def _study(name: str, run: Record) -> Record:
     given = run["parameters"] | {k: v for k, v in run["model"].items() if v}
     taken = dict.fromkeys([*settings(STUDIES[name]), *ALSO])
     cost, memory = run["cost"], (run.get("peak_memory_mib") or {}).values()
@@ -116,12 +116,12 @@ def _study(name: str, run: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _measured(name: str, run: dict[str, Any]) -> Iterator[tuple[Measure, dict[str, Any]]]:
+def _measured(name: str, run: Record) -> Iterator[tuple[Measure, Record]]:
     found = {each["measure"]: each for each in run["measures"]}
     return ((measure, found[measure.name]) for measure in STUDIES[name].MEASURES)
 
 
-def _value(measure: Measure, found: dict[str, Any]) -> str:
+def _value(measure: Measure, found: Record) -> str:
     """Write a measure with its interval, or why it is undefined."""
     if found["estimate"] is None:
         none = f"none of {found['n']} {measure.counts} is of the kind that is averaged"
@@ -141,15 +141,11 @@ def _title(name: str) -> str:
     return title[:1].upper() + title[1:]
 
 
-def _rendered(template: str, page: dict[str, Any], escaped: Any) -> str:
+def _rendered(template: str, page: Record, escaped: Any) -> str:
     """Fill a template in; all that is put into it goes through `escaped`."""
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(TEMPLATES),
-        finalize=escaped,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=jinja2.StrictUndefined,
-    )
+    loader, strict = jinja2.FileSystemLoader(TEMPLATES), jinja2.StrictUndefined
+    blocks = {"trim_blocks": True, "lstrip_blocks": True}
+    environment = jinja2.Environment(loader=loader, finalize=escaped, undefined=strict, **blocks)
     return environment.get_template(template).render(page)
 
 

@@ -5,7 +5,6 @@ import json
 import uuid
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
@@ -15,6 +14,7 @@ from helpers.datasets.logs.formats import FORMATS, put
 from helpers.metrics import accuracy, choices
 from helpers.runs import environment
 from helpers.runs.sharing import record
+from helpers.runs.sharing.record import Record, Shared
 from helpers.stats.resampling import LEVEL
 from helpers.studies import STUDIES, Measure, settings
 
@@ -26,7 +26,7 @@ MEAN_OF_INSTANCES = {"multiplicity": "accuracy", "latent_knowledge": "right"}
 BOUNDS = {"NCR": (-1, 1), "NCCR": (-1, 1), "MONITOR": (0, "Infinity")}
 
 
-def export(shared: record.Shared, folder: str | Path, organization: str = "unknown") -> list[Path]:
+def export(shared: Shared, folder: str | Path, organization: str = "unknown") -> list[Path]:
     """Write a model's runs as Every Eval Ever has them, and return the paths of the files.
 
     Parameters
@@ -81,7 +81,7 @@ def export(shared: record.Shared, folder: str | Path, organization: str = "unkno
     return paths
 
 
-def instances(name: str, given: dict[str, Any], answers: pd.DataFrame) -> list[dict[str, Any]]:
+def instances(name: str, given: Record, answers: pd.DataFrame) -> list[Record]:
     """Return what was said under each prompt of a study, by the names of the format's table."""
     rows = _said(name, given, answers)
     rows["about"] = [
@@ -90,9 +90,8 @@ def instances(name: str, given: dict[str, Any], answers: pd.DataFrame) -> list[d
     ]
     rows["texts"] = [[text.strip()] for text in rows["said"]]
     rows["target"] = [[text.strip() for text in texts] for texts in rows["target"]]
-    rows["chosen"] = [
-        [FORMAT["constants"]["chosen"] | {"extracted_value": text}] for (text,) in rows["texts"]
-    ]
+    chosen = FORMAT["constants"]["chosen"]
+    rows["chosen"] = [[chosen | {"extracted_value": text}] for (text,) in rows["texts"]]
     rows["right"] = rows["right"].astype(bool)
     rows["score"] = rows["right"].astype(float)
     if name in MEAN_OF_INSTANCES:
@@ -103,7 +102,7 @@ def instances(name: str, given: dict[str, Any], answers: pd.DataFrame) -> list[d
     return rows[rows.columns.intersection(FORMAT["answer"].values())].to_dict("records")
 
 
-def _said(name: str, given: dict[str, Any], answers: pd.DataFrame) -> pd.DataFrame:
+def _said(name: str, given: Record, answers: pd.DataFrame) -> pd.DataFrame:
     """Return a row for each prompt: `said`, `right` and `target`, the texts that are right."""
     given = settings(STUDIES[name]) | given
     if name == "monitor":
@@ -124,7 +123,7 @@ def _said(name: str, given: dict[str, Any], answers: pd.DataFrame) -> pd.DataFra
     return asked.join(found, on="item").assign(target=[[t] for t in asked["choice"]])
 
 
-def _model(model: dict[str, Any], run: dict[str, Any]) -> dict[str, Any]:
+def _model(model: Record, run: Record) -> Record:
     """Return who the model is; the format files it by developer and name."""
     developer, _, name = model["name"].rpartition("/")
     if model["origin"] != "hub":
@@ -132,47 +131,40 @@ def _model(model: dict[str, Any], run: dict[str, Any]) -> dict[str, Any]:
     name = record.file_name({"model": {"name": name}})
     details = {key: value for key, value in (model | run["model"]).items() if key != "name"}
     server, public = model["origin"] == "server", model["origin"] in ("hub", "bundled")
+    details["deployment_type"] = "unknown" if server else "self_deployed"
+    details["model_availability"] = "open_weights" if public else "unknown"
     return {
         "name": model["name"],
         "model": f"{developer}/{name}",
         "engine": "server" if server else "transformers",
         "engine_version": (run["versions"] or {}).get("transformers"),
-        "model_details": _texts(details)
-        | {
-            "deployment_type": "unknown" if server else "self_deployed",
-            "model_availability": "open_weights" if public else "unknown",
-        },
+        "model_details": _texts(details),
     }
 
 
-def _measure(
-    name: str, measure: Measure, told: dict[str, Any], run: dict[str, Any]
-) -> dict[str, Any]:
+def _measure(name: str, measure: Measure, told: Record, run: Record) -> Record:
     least, most = BOUNDS.get(measure.name, (0, 1))
     dataset = {key: value for key, value in run["dataset"].items() if key != "name"}
     none = dict.fromkeys(("level", "method") if told["low"] is None else ())  # no interval
-    return (
-        {key: told[key] for key in ("estimate", "low", "high", "n")}
-        | {
-            "measure": f"{name}/{measure.name}",
-            "metric": f"{COLLECTION}.{measure.name}",
-            "title": measure.title,
-            "meaning": measure.meaning,
-            "unit": "proportion" if measure.percent else "ratio",
-            "lower": measure.higher is False,
-            "least": least,
-            "most": most,
-            "level": LEVEL,
-            "resamples": run["parameters"].get("n_bootstrap"),
-            "dataset": run["dataset"]["name"],
-            "dataset_details": _texts(dataset),
-            "settings": _texts(run["parameters"]),
-        }
-        | none
-    )
+    found = {key: told[key] for key in ("estimate", "low", "high", "n")} | {
+        "measure": f"{name}/{measure.name}",
+        "metric": f"{COLLECTION}.{measure.name}",
+        "title": measure.title,
+        "meaning": measure.meaning,
+        "unit": "proportion" if measure.percent else "ratio",
+        "lower": measure.higher is False,
+        "least": least,
+        "most": most,
+        "level": LEVEL,
+        "resamples": run["parameters"].get("n_bootstrap"),
+        "dataset": run["dataset"]["name"],
+        "dataset_details": _texts(dataset),
+        "settings": _texts(run["parameters"]),
+    }
+    return found | none
 
 
-def _texts(values: dict[str, Any]) -> dict[str, str]:
+def _texts(values: Record) -> dict[str, str]:
     """Return values as the texts that the format wants for whatever it does not name."""
     return {
         key: value if isinstance(value, str) else json.dumps(value, default=environment.plain)

@@ -3,8 +3,9 @@
 The spread of a measure is that of each fact's influence within its relation, by leaving it out.
 """
 
+import contextlib
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -80,40 +81,31 @@ def plan(
     rows, other = [], {} if beside is None else _tables(beside)
     for name, asked in _tables(place).items():
         for measure in STUDIES[name].MEASURES:
-            try:
-                rows.append(_row(measure, asked, other.get(name), width, difference, wordings))
-            except UserError:  # too few facts have it, or all are alike
-                continue
-            rows[-1] = {"study": name} | rows[-1]
+            with contextlib.suppress(UserError):  # too few facts have it, or all are alike
+                row = _row(measure, asked, other.get(name), wanted)
+                rows.append({"study": name} | row)
     if not rows:
         raise UserError(f"{place} has no measure to plan from: measure twenty facts or more.")
     return pd.DataFrame(rows)
 
 
 def _row(
-    measure: Measure,
-    asked: Asked,
-    other: Asked | None,
-    width: float,
-    difference: float,
-    wordings: int | None,
-) -> dict[str, object]:
+    measure: Measure, asked: Asked, other: Asked | None, wanted: dict[str, Any]
+) -> dict[str, Any]:
     whole, gap, paired = _spreads(measure, asked.facts, other and other.facts)
     found = whole
-    if wordings is not None and asked.half is not None:
+    if wanted["wordings"] is not None and asked.half is not None:
         halves = _spreads(measure, asked.half, other and other.half)
-        found, gap = (
-            reworded(*both, asked.n, asked.n_half, wordings)
-            for both in ((whole, halves[0]), (gap, halves[1]))
-        )
+        told = asked.n, asked.n_half, wanted["wordings"]
+        found, gap = reworded(whole, halves[0], *told), reworded(gap, halves[1], *told)
     return {
         "measure": measure.name,
         "n": whole.n,
         "wordings": asked.n,
         "width": float(reach(whole, whole.n, WIDTH)),
         "paired": paired,
-        "for_width": fewest(found, width, WIDTH),
-        "for_difference": fewest(gap, abs(difference), DIFFERENCE),
+        "for_width": fewest(found, wanted["width"], WIDTH),
+        "for_difference": fewest(gap, wanted["difference"], DIFFERENCE),
     }
 
 
@@ -152,9 +144,7 @@ def spread(
     freedom = len(table) - len(names)
     if freedom < 2:
         raise UserError(f"{len(table)} facts are too few to plan from: measure twenty or more.")
-    left_out = np.array(
-        [float(statistic(np.delete(table, place, axis=0))) for place in range(len(table))]
-    )
+    left_out = np.array([float(statistic(np.delete(table, i, 0))) for i in range(len(table))])
     influence = (len(table) - 1) * (float(statistic(table)) - left_out)
     middle = np.bincount(places, influence) / np.bincount(places)
     sd = np.sqrt(((influence - middle[places]) ** 2).sum() / freedom)

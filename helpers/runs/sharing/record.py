@@ -11,7 +11,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from helpers import UserError, first_line, stats
+from helpers import UserError, explained, stats
 from helpers.datasets.files import table
 from helpers.models import address
 from helpers.models.checkpoints import HUB_ID, bundled
@@ -27,17 +27,20 @@ DATASET = ("title", "version", "licence", "checksum", "rows")
 PLACES = {"model", "run_dir", "runs_dir"}  # settings that say where, not what
 
 
+Record = dict[str, Any]  # what JSON calls an object
+
+
 class Shared(NamedTuple):
     """A record of a model's runs, and the files of answers that it names."""
 
-    record: dict[str, Any]
+    record: Record
     files: dict[str, bytes]
 
 
 def describe(folder: str | Path) -> Shared:
     """Return what is made public of a model's runs, its measures computed from the answers."""
     folder = Path(folder)
-    record: dict[str, Any] = {"format": FORMAT, "model": None, "runs": {}}
+    record: Record = {"format": FORMAT, "model": None, "runs": {}}
     files = {}
     for place in _places(folder):
         manifest = _manifest(place)
@@ -78,7 +81,7 @@ def describe(folder: str | Path) -> Shared:
     return Shared(record, files)
 
 
-def measures(name: str, given: dict[str, Any], answers: pd.DataFrame) -> list[dict[str, Any]]:
+def measures(name: str, given: Record, answers: pd.DataFrame) -> list[Record]:
     """Compute a study's measures of all facts from the answers, as its summary does."""
     study = STUDIES[name]
     draws = {"n_resamples": given.get("n_bootstrap", 1000), "seed": given.get("seed") or 0}
@@ -89,13 +92,13 @@ def measures(name: str, given: dict[str, Any], answers: pd.DataFrame) -> list[di
     ]
 
 
-def facts(name: str, given: dict[str, Any], answers: pd.DataFrame) -> pd.DataFrame:
+def facts(name: str, given: Record, answers: pd.DataFrame) -> pd.DataFrame:
     """Return a study's table of facts, from its answers and settings."""
     study = STUDIES[name]
     return study.facts(answers, **fitting(study.facts, given))
 
 
-def file_name(record: dict[str, Any]) -> str:
+def file_name(record: Record) -> str:
     """Return what the files that are made of a record are called, without an ending."""
     name = record["model"]["name"].replace("/", "--")
     return re.sub(r"[^A-Za-z0-9._-]", "_", name).lstrip(".") or "model"
@@ -104,9 +107,7 @@ def file_name(record: dict[str, Any]) -> str:
 def _places(folder: Path) -> list[Path]:
     """Return the folders of the studies' runs; the folder itself if it is one."""
     if not folder.is_dir():
-        raise UserError(
-            f"There is no folder {folder}: give that of a model's runs, such as runs/atlas-m."
-        )
+        raise UserError(f"There is no folder {folder}: give a model's, such as runs/atlas-m.")
     if (folder / "run.json").is_file():
         return [folder]
     found = [folder / name for name in STUDIES if (folder / name / "run.json").is_file()]
@@ -118,23 +119,17 @@ def _places(folder: Path) -> list[Path]:
     return found
 
 
-def _manifest(folder: Path) -> dict[str, Any]:
-    try:
+def _manifest(folder: Path) -> Record:
+    with explained(f"{folder / 'run.json'} is damaged", "run the chapter again"):
         found = store.manifest(folder)
         chapter, *_ = found["chapter"], found["model"]["name"], found["dataset"]["name"]
         dict(found["parameters"])
-    except (KeyError, TypeError, ValueError) as error:
-        if isinstance(error, UserError):
-            raise
-        raise UserError(
-            f"{folder / 'run.json'} is damaged ({first_line(error)}): run the chapter again."
-        ) from error
     if chapter not in STUDIES:
         raise UserError(f"{folder} is a run of {chapter}: give one of {', '.join(STUDIES)}.")
     return found
 
 
-def _model(described: dict[str, Any]) -> dict[str, Any]:
+def _model(described: Record) -> Record:
     """Return what all runs of one model say of it, without the folder or server that it is in."""
     name = described["name"]
     if "server" in described:
@@ -166,9 +161,7 @@ def _public(value: Any) -> Any:
         if parts.fragment:  # a model on a server
             return _public(parts.fragment)
         return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="").geturl()
-    if HUB_ID.fullmatch(value.partition("@")[0]):
-        return value
-    return _last(value)
+    return value if HUB_ID.fullmatch(value.partition("@")[0]) else _last(value)
 
 
 def _last(path: str) -> str:

@@ -8,7 +8,7 @@ import hashlib
 import json
 import math
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jsonschema
 import pandas as pd
@@ -16,7 +16,7 @@ import pandas as pd
 from helpers import UserError, datasets, first_line, printable, stats
 from helpers.datasets.files import table
 from helpers.runs.sharing import archive, record
-from helpers.runs.sharing.record import FORMAT, Shared
+from helpers.runs.sharing.record import FORMAT, Record, Shared
 from helpers.studies import STUDIES
 
 SCHEMA = Path(__file__).with_name("schema.json")
@@ -55,8 +55,7 @@ def _form(shared: Shared) -> None:
     if found != FORMAT and isinstance(found, int):
         raise UserError(f"it is of format {found}, and this version of the package reads {FORMAT}")
     schema = jsonschema.Draft202012Validator(json.loads(SCHEMA.read_text(encoding="utf-8")))
-    wrong = jsonschema.exceptions.best_match(schema.iter_errors(shared.record))
-    if wrong:
+    if wrong := jsonschema.exceptions.best_match(schema.iter_errors(shared.record)):
         place = "/".join(map(str, wrong.absolute_path)) or "its top"
         said = wrong.message if len(wrong.message) < 160 else f"{wrong.message[:160]}…"
         raise UserError(f"its manifest does not fit the schema at {place}: {said}")
@@ -84,10 +83,8 @@ def _run(shared: Shared, name: str) -> Verified:
     run = shared.record["runs"][name]
     try:
         answers = table(shared.files[run["answers"]["file"]], "it")
-        if len(answers) != run["answers"]["rows"]:
-            raise UserError(
-                f"its manifest says {run['answers']['rows']} answers, and it holds {len(answers)}"
-            )
+        if len(answers) != (told := run["answers"]["rows"]):
+            raise UserError(f"its manifest says {told} answers, and it holds {len(answers)}")
         if len({run["seed"], run["parameters"].get("seed")}) > 1:
             raise UserError("its manifest gives two seeds")
         _settings(name, run, shared.record["model"], answers)
@@ -104,9 +101,7 @@ def _run(shared: Shared, name: str) -> Verified:
     return Verified(name, len(answers), len(found))
 
 
-def _compare(
-    reported: list[dict[str, Any]], found: list[dict[str, Any]], skipped: tuple[str, ...]
-) -> None:
+def _compare(reported: list[Record], found: list[Record], skipped: tuple[str, ...]) -> None:
     """Refuse measures that are not those found; intervals may be of an older way to draw them."""
     names = [each["measure"] for each in found]
     if names != [each["measure"] for each in reported]:
@@ -130,7 +125,7 @@ def _figure(value: object) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
-def _settings(name: str, run: dict[str, Any], model: dict[str, Any], answers: pd.DataFrame) -> None:
+def _settings(name: str, run: Record, model: Record, answers: pd.DataFrame) -> None:
     """Refuse settings that ask for less than is answered, or draw others, or count others right."""
     study, given = STUDIES[name], run["parameters"]
     if not hasattr(study, "sizes"):
