@@ -1,10 +1,4 @@
-"""Read the exercises of a chapter, and their solutions, from the directives in its notebook.
-
-An exercise begins with a line in italics, "Difficulty 2 of 3, 10 minutes, code."; one in code ends
-with a block of Python, the test that the reader runs, and its solution holds one block. What the
-hidden tests draw is in ``hidden/<chapter>.py``: for ``ex-name`` a function ``ex_name(random)`` that
-returns arguments. What is done on paper has its numbers in ``hidden/paper.yaml``.
-"""
+"""Read the exercises of a chapter, and their solutions, from the directives in its notebook."""
 
 import ast
 import re
