@@ -14,10 +14,7 @@ REST = re.compile(r"^## (Exercises|Appendix)\b", flags=re.MULTILINE)
 
 
 def answer_first(notebook: NotebookNode) -> NotebookNode:
-    """Return a chapter with what its cell tagged ``answer`` shows right after the opening.
-
-    There a reader looks first. The code stays where the notebook computes it.
-    """
+    """Return a chapter with what its cell tagged ``answer`` shows right after the opening."""
     page = copy.deepcopy(notebook)
     at = {tag: n for n, cell in enumerate(page.cells) for tag in cell.metadata.get("tags", [])}
     opening = next((n for n, cell in enumerate(page.cells) if cell.get("id") == OPENING), None)
@@ -34,10 +31,7 @@ def answer_first(notebook: NotebookNode) -> NotebookNode:
 
 
 def found_only(notebook: NotebookNode, claims: Collection[str]) -> NotebookNode:
-    """Return a chapter without the cells, tagged ``when:CLAIM``, about what its run did not find.
-
-    So a text or a figure that needs a known training text is left out where nobody knows it.
-    """
+    """Return a chapter without the cells, tagged ``when:CLAIM``, of what its run did not find."""
     page = copy.deepcopy(notebook)
     tags = [cell.metadata.get("tags", []) for cell in page.cells]
     needed = [{tag.removeprefix(WHEN) for tag in own if tag.startswith(WHEN)} for own in tags]
@@ -48,10 +42,7 @@ def found_only(notebook: NotebookNode, claims: Collection[str]) -> NotebookNode:
 def titled(
     notebook: NotebookNode, words: Mapping[str, Mapping], decisions: Mapping[str, str]
 ) -> NotebookNode:
-    """Return a chapter whose sections say what was found, where the wordings have a heading for it.
-
-    It takes the place of the question above the first such finding.
-    """
+    """Return a chapter whose sections say what was found, where the wordings have a heading."""
     page, above = copy.deepcopy(notebook), None
     for cell in page.cells:
         if cell.cell_type == "markdown":
@@ -70,10 +61,7 @@ def titled(
 
 
 def described(notebook: NotebookNode, sentences: Mapping[str, str]) -> NotebookNode:
-    """Return a chapter whose figures, tagged ``says:CLAIM``, tell what was found by their alt text.
-
-    Whoever cannot see the figure hears its message.
-    """
+    """Return a chapter whose figures, tagged ``says:CLAIM``, tell what was found by alt text."""
     page = copy.deepcopy(notebook)
     for cell in page.cells:
         for tag in cell.metadata.get("tags", []):

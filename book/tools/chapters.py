@@ -1,8 +1,4 @@
-"""Run a chapter on a model: execute its notebook, keep its log, and its traceback if it fails.
-
-``python -m book.tools run monitor --model atlas-m --set n_facts=30`` executes
-``notebooks/monitor.ipynb`` and leaves ``runs/atlas-m/monitor/notebook.ipynb``.
-"""
+"""Run a chapter on a model: execute its notebook, keep its log, and its traceback if it fails."""
 
 import logging
 import os

@@ -45,18 +45,14 @@ def commands(target: str, given: Mapping[str, str]) -> list[list[str]]:
         return [[*run, "n_unseen=5", *settings]]
     if target == "benchmarks":
         run = ["run", "multiplicity", model]
-        sets = {
-            name: f"--runs=runs/benchmarks/{_stem(name)}" for name in words(target.upper(), given)
-        }
-        fixed = [(place, f"dataset={name}", "n_items=50") for name, place in sets.items()]
-        return [[*run, place, "--set", *rest, *settings] for place, *rest in fixed]
+        sets = {name: Path(name).name.removesuffix(".csv") for name in words("BENCHMARKS", given)}
+        return [
+            [*run, f"--runs=runs/benchmarks/{stem or 'benchmark'}", "--set", f"dataset={name}",
+             "n_items=50", *settings] for name, stem in sets.items()
+        ]  # fmt: skip
     if target == "course":
         return [["course", *([f"--seed={given['SEED']}"] if given.get("SEED") else [])]]
     return [[target, model]]
-
-
-def _stem(name: str) -> str:
-    return Path(name).name.removesuffix(".csv") or "benchmark"
 
 
 def main(target: str, *rest: str) -> int:

@@ -1,8 +1,4 @@
-"""The runs that a book or a sweep needs, and whether each is there and current.
-
-A run is current if its ``run.json`` says (``made_from``) that it was made from what it would be
-made from now: settings, notebook, package, the chapters' code, and the model's and facts' files.
-"""
+"""The runs that a book or a sweep needs, and whether each was made from what it would be now."""
 
 import functools
 import hashlib
@@ -84,15 +80,12 @@ def plan(
     *,
     alike: bool = False,
 ) -> list[Job]:
-    """Return the runs of chapters on the models of a grid, those that ask models first.
-
-    The book's model is executed; the others are measured without a notebook, unless `alike`.
-    """
+    """Return the runs of chapters on the models of a grid, those that ask models first."""
     kinds = {chapter: kind(chapter) for chapter in chapters}
     given, found = list(given), []
     measures = [chapter for chapter, what in kinds.items() if what == "measure"]
     for folder, model in family(shown, others).items():
-        if alike or folder == slug(shown):
+        if alike or folder == slug(shown):  # else measured without a notebook
             found += [
                 Job(f"{folder}/{chapter}", chapter, model, tuple(fitting(chapter, given)))
                 for chapter, what in kinds.items()

@@ -2,8 +2,6 @@
 
 The bundle is one script, ``_static/live/<model>.js``, because a page that was opened from disk may
 load scripts and nothing else. In it: the worker's code as text, and four parts as base64 of gzip.
-What the model answered to the questions that pages show at once is in ``book/live.json``, which
-``python -m tests.live_page`` writes and the tests compare with the model's answers.
 """
 
 import base64
@@ -38,7 +36,7 @@ WAYS = {
     "options": ("a question with options", "qa", formats.choose_below("[Q]", ["[O]"]), "; "),
 }
 IN_CONTEXT = ("question", "sentence")  # ways in which a word may be said first
-ANSWERED = BOOK / "live.json"
+ANSWERED = BOOK / "live.json"  # by ``python -m tests.live_page``
 SCRIPTS = BOOK / "_static" / "live"
 WORKER = ("tokenizer.js", "model.js", "worker.js")  # in this order
 FILES = {"config": "config.json", "tokenizer": "tokenizer.json", "weights": "model.safetensors"}
@@ -187,11 +185,7 @@ def drawn(table: pd.DataFrame) -> Any:
 
 
 def form(found: Mapping[str, Any]) -> str:
-    """Return a form of radio buttons, one a state (at most four), and bars that move between them.
-
-    A state has a `label`, its `prompt`, and as `best` the likeliest object with its probability;
-    `objects` has the `kind` of each object and its probability in every state.
-    """
+    """Return a form of radio buttons, one a state (at most four), and bars that move between."""
     states = found["states"]
     buttons = "".join(
         f'<input type="radio" name="front-fact" id="front-{at}"{" checked" * (not at)}>'

@@ -1,7 +1,4 @@
-"""What a chapter on a model asks of a cluster: a table that users edit, and the model's size.
-
-The table is a file like ``notebooks/profiles/slurm/resources.yaml``.
-"""
+"""What a chapter on a model asks of a cluster: a table that users edit, and the model's size."""
 
 from functools import cache
 from pathlib import Path

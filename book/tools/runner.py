@@ -110,10 +110,7 @@ def _call(words: list[str], threads: int) -> None:
 
 
 def _there(jobs: Sequence[Job], runs: Path, profile: Path) -> None:
-    """Have Snakemake make runs as a profile says.
-
-    Without its own lock, which would outlive a process that is killed.
-    """
+    """Have Snakemake make runs as a profile says, without its lock, which outlives a kill."""
     file = profile / "resources.yaml"
     table = resources.read(file) if file.is_file() else None
     given = {

@@ -29,8 +29,6 @@ TAKES = {
 def unsuited(chapter: str, dataset: str | Path, relations: Sequence[str] = ()) -> str:
     """Say why a chapter cannot be run on a data set; "" if it can.
 
-    Nothing is downloaded: what would have to be is judged by its name.
-
     >>> unsuited("latent_knowledge", "nobel")
     ''
     >>> unsuited("monitor", "nobel")

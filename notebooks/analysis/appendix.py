@@ -24,11 +24,7 @@ def page(
     saved: Mapping[str, pd.DataFrame] | None = None,
     **words: object,
 ) -> HTML:
-    """Keep what is compared, save all tables, and show those of a finished run behind one fold.
-
-    `compared` has label, statistic and the value of no effect if that is not 0. The captions of
-    ``captions.toml`` are filled with `words` and with the kinds of intervals.
-    """
+    """Keep what is compared, save all tables, and show those of a finished run behind a fold."""
     for one in compared:
         found.compare(*one)
     folder = run.folder / "tables"

@@ -57,18 +57,9 @@ BENCHMARKS = {
 def runs_beside(runs_dir: str | Path = "", n_resamples: int = 1000, seed: int = 0) -> pd.DataFrame:
     """Return the figures of all finished runs that the papers print of their models, too.
 
-    Each is computed from the run's answers as the paper does: MONITOR and IC-LKE average the
-    figures of their relations, the others take all questions together. What is undefined or no
-    paper prints is left out. What `helpers measure`, `make questions` and `make benchmarks` left in
-    the folder counts as well; of several runs with the same model, measure and data set the one
-    with most facts, of equals the latest. A damaged run is left out with a warning.
-
-    A row has `COLUMNS`: ``model`` (name of its folder), ``measure`` (of
-    `helpers.published.joined.measures`), shares, no bounds where resampling has nothing to vary,
-    and ``why``: in what the run differs from the paper. A random sample of the paper's data set is
-    of its questions, since the interval allows for it; a part of its relations or sources, other
-    settings of `AS_PRINTED`, another format of prompts or kind of variation is not. Table 4 of the
-    MONITOR paper divides sums over 20 relations by 21: its scores are 5 % below our means.
+    Computed from the answers as the paper does, with no bounds where resampling has nothing to
+    vary; ``why``: in what the run differs from the paper. A random sample of the paper's questions
+    does not: the interval allows for it. Of equal runs the one with most facts counts, or the last.
     """
     top = Path(runs_dir or store.RUNS)
     folders = [top, *(folder for name in ELSEWHERE for folder in sorted(top.glob(name)))]
@@ -92,10 +83,7 @@ def runs_beside(runs_dir: str | Path = "", n_resamples: int = 1000, seed: int = 
 def contributed(
     archives: str | Path, n_resamples: int = 1000, seed: int = 0
 ) -> tuple[pd.DataFrame, list[str]]:
-    """Return what :func:`runs_beside` does, of the runs in archives that others contributed.
-
-    And a sentence on each archive of the folder that was not verified and is left out.
-    """
+    """Return what `runs_beside` does of contributed archives, and why others are left out."""
     parts, refused = [], []
     for path in sorted((store.ROOT / archives).glob("*.zip")):
         with TemporaryDirectory() as top:
@@ -111,10 +99,7 @@ def contributed(
 
 
 def facts(chapter: str, folder: str | Path) -> pd.DataFrame:
-    """Return one row a fact (or question) of a run, with the columns of the study's measures.
-
-    Index ``item``; ``relation`` is the stratum of the bootstrap.
-    """
+    """Return a run's facts by ``item``, with their measures; ``relation`` is the stratum."""
     path = Path(folder) / "run.json"
     finished = path.stat().st_mtime_ns if path.is_file() else 0
     return _facts(chapter, str(folder), finished).copy()
@@ -201,10 +186,7 @@ def _measures(run: Any) -> Iterator[tuple[str, pd.DataFrame, list[str], Statisti
 def why(
     chapter: str, manifest: Mapping[str, Any], n_relations: int | None = None, measure: str = ""
 ) -> str:
-    """Say in what a run differs from what the paper asked; "" if in nothing that matters.
-
-    `n_relations`: of the facts, None for a close-up on one. Without `measure`, of any measure.
-    """
+    """Say in what a run, or one measure, differs from what the paper asked; "" if in nothing."""
     if other := _other_questions(chapter, manifest["dataset"], n_relations):
         return other
     given, name = store.parameters(manifest), manifest["dataset"]["name"]

@@ -60,11 +60,7 @@ def verdicts(
     false: Mapping[str, str],
     firm: float = FIRM,
 ) -> pd.DataFrame:
-    """Return one row a fact: what a study found of it, and its verdict.
-
-    A verdict follows from the answers and the answer key alone: that a fact was never in the
-    training text makes no right answer wrong. ``seen`` is taken away before it is asked for.
-    """
+    """Return what a study found of each fact, and its verdict, which never sees ``seen``."""
     found = study.facts(answers, **fitting(study.facts, settings))
     said = study.verdict(found.drop(columns="seen", errors="ignore"), firm)
     told = [false.get(item, "") for item in found["item"]]
@@ -78,10 +74,7 @@ def verdicts(
 
 
 def spread(table: pd.DataFrame, column: str) -> pd.DataFrame:
-    """Lay one column out with a row a fact and a column a model and method.
-
-    Facts that some method was not asked are left out, and so are methods without the figure.
-    """
+    """Lay a column out, a row a fact that all were asked, a column a model and method."""
     parts = {
         pair: rows.set_index("item")[column].astype(float)
         for pair, rows in table.groupby(["model", "method"], sort=False)
@@ -122,10 +115,7 @@ def count(models: Sequence[str]) -> str:
 
 
 def lead(contest: pd.DataFrame, name: str, among: Sequence[str] = ()) -> tuple[list[float], str]:
-    """Return a method's lead over the best other one, on average over models, and its rival.
-
-    The lead (estimate, low, high, n) is negative where the method is behind.
-    """
+    """Return a method's lead over the best other one (below 0: behind), and its rival."""
     mean = contest[(contest["model"] == "mean") & contest["estimate"].notna()].set_index("method")
     mean = mean.loc[[m for m in mean.index if not among or m in (name, *among)]]
     others = mean.drop(index=name, errors="ignore")
@@ -165,13 +155,11 @@ def named(method: str) -> str:
 
 
 def least(table: pd.DataFrame) -> tuple[list[float], pd.Series | None, pd.Series | None]:
-    """Return the statistic that decides whether all rows are above 0, its row and the largest.
-
-    Where every interval is above 0 (or below) the row nearest to 0 decides, else the least certain.
-    """
+    """Return the statistic that decides whether all rows are above 0, its row and the largest."""
     rows = table.dropna(subset=["low", "high"])
     if rows.empty:
         return [*NOTHING, 0], None, None
+    # That nearest to 0 where all are above (or below), else the least certain
     above, below = (rows["low"] > 0).all(), (rows["high"] < 0).all()
     place = rows["estimate"].idxmax() if below else rows["estimate" if above else "low"].idxmin()
     row, most = rows.loc[place], rows.loc[rows["estimate"].idxmax()]
@@ -297,11 +285,7 @@ def contest(
     n_resamples: int = 1000,
     seed: int = 0,
 ) -> pd.DataFrame:
-    """Measure every method, by model and on average, and compare each with the best one.
-
-    All columns are resampled together: a fact that is hard for every method and every model does
-    not blur their differences.
-    """
+    """Measure methods by model and on average, and compare each with the best, drawn together."""
     if wide.empty:
         kinds = dict.fromkeys(COLUMNS[2:], float) | {"n": int, "tied": bool}
         return pd.DataFrame(columns=COLUMNS).astype(kinds)
@@ -427,11 +411,7 @@ def areas(
     ties_of: str = "",
     **draw: int,
 ) -> pd.DataFrame:
-    """Measure how well a column tells facts of different exposure apart, method by method.
-
-    Facts are drawn anew within the two groups, so that neither changes its size. Asking once may be
-    given the values of another method, in its own order: then it is tied as often as that one.
-    """
+    """Measure how well a column tells facts of different exposure apart, method by method."""
     rows = table[table[contrast].notna()]
     wide = spread(rows, column)
     for model, method in wide.columns:
@@ -541,10 +521,7 @@ def how_many(
 
 
 def all_four(known: pd.DataFrame, **draw: int) -> tuple[stats.Interval, dict[str, str]]:
-    """Return the share of facts that all methods call known, less what independence would give.
-
-    That is the product of the methods' shares; all are means over models.
-    """
+    """Return the share of facts that all methods call known, less the product of their shares."""
     sizes = known.columns.get_level_values("model").value_counts(sort=False).to_numpy()
     ends = np.cumsum(sizes)[:-1]
 
@@ -593,10 +570,7 @@ def questions(
     levels: Levels = ATLAS,
     **draw: int,
 ) -> Contests:
-    """Hold one contest of the methods, and of asking once, for each question of a reader's.
-
-    Counts of one's own say nothing about false statements, so no question is about them.
-    """
+    """Hold one contest of the methods, and of asking once, for each question of a reader's."""
     scored = pd.concat([plain, once(plain, PLAIN | UNREAD)])
     found = {
         question: (f"area, {contrast}", areas(scored, "score", contrast, **draw))

@@ -1,8 +1,4 @@
-"""What the comparison of models computes: which runs may be compared, and who is better.
-
-Runs are grouped by how they were made, read fact by fact, and compared in pairs on the facts that
-count for both.
-"""
+"""What the comparison of models computes: which runs may be compared, and who is better."""
 
 import json
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
@@ -140,10 +136,7 @@ def lacking(found: Tables) -> str:
 
 
 def sizes(here: pd.DataFrame, found: Tables, reference: str = "") -> dict[str, float | None]:
-    """Return the number of parameters of each model that is compared; None where it is not told.
-
-    A `reference` has to be one of them.
-    """
+    """Return the parameters of each model compared (None: not told); check the `reference`."""
     about = here.drop_duplicates("label").set_index("label")["manifest"]
     labels = dict.fromkeys(label for part in found.values() for label in part)
     if reference and reference not in labels:
@@ -161,11 +154,7 @@ def tables(here: pd.DataFrame) -> dict[str, dict[str, pd.DataFrame]]:
 
 
 def panels(here: pd.DataFrame) -> dict[str, dict[str, pd.DataFrame]]:
-    """Read the panel's facts, chapter by chapter, where all runs were asked the same panel alike.
-
-    A chapter is left out if one of its runs was not asked the panel, as of a model of which it is
-    not known what it read.
-    """
+    """Read the panel's facts of the chapters whose runs were all asked the same panel alike."""
     found = {}
     for name, part in _chapters(here).items():
         about = [manifest.get("panel") or {} for manifest in part["manifest"]]
@@ -220,10 +209,7 @@ def standings(
 def everything(
     found: Tables, only: Container[str] = (), **draw: int
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return the standings and the paired differences of all chapters, with ``chapter``.
-
-    In all measures, or in `only` some.
-    """
+    """Return standings and paired differences of all chapters, in all measures or `only` some."""
     standing, gaps = [], []
     for chapter, models in found.items() or [("", {})]:
         measures = STUDIES[chapter].MEASURES if chapter else ()
@@ -235,8 +221,6 @@ def everything(
 
 def replaced(own: pd.DataFrame, panel: pd.DataFrame) -> pd.DataFrame:
     """Return a chapter's standings or differences, with the panel's where a measure has them.
-
-    A column ``facts_of`` says whose facts each row is on.
 
     >>> own = pd.DataFrame({"measure": ["UR", "NCR"], "n": [90, 90]})
     >>> replaced(own, pd.DataFrame({"measure": ["NCR"], "n": [600]})).values.tolist()
@@ -348,10 +332,7 @@ def against(standing: pd.DataFrame, gaps: pd.DataFrame, reference: str = "") -> 
 def behind(
     standing: pd.DataFrame, gaps: pd.DataFrame, measure: Measure, reference: str = ""
 ) -> pd.DataFrame:
-    """Lay out for a figure how far models are behind the best one, or behind the reference.
-
-    Below 0 is worse in every measure; shares are in points, the model compared with is at 0.
-    """
+    """Lay out how far models are behind the best or the `reference`, which is at 0."""
     standing = standing[standing["measure"] == measure.name]
     rows = against(standing, gaps, reference).dropna(subset=["estimate"])
     base = pd.DataFrame({"first": rows["second"].head(1)}).assign(**dict.fromkeys(ENDS, 0.0))
@@ -362,13 +343,9 @@ def behind(
 
 
 def holm(gaps: pd.DataFrame, level: float = 0.05) -> pd.DataFrame:
-    """Test all differences at once: p-values of the normal approximation, corrected after Holm.
-
-    The standard error is that of the interval, (high - low) / (2 · 1.96). (The p-values of the
-    bootstrap itself cannot be smaller than two over the number of resamples, too coarse to be
-    corrected for many comparisons.)
-    """
+    """Test all differences at once: p-values of the normal approximation, corrected after Holm."""
     rows = gaps[gaps["high"] > gaps["low"]].astype(dict.fromkeys(ENDS, float))
+    # The bootstrap's own p-values are too coarse to be corrected for many comparisons.
     error = (rows["high"] - rows["low"]) / (2 * scipy.stats.norm.ppf(0.975))
     p = 2 * scipy.stats.norm.sf(rows["estimate"].abs() / error)
     corrected = stats.holm(p) if len(rows) else p
@@ -390,13 +367,7 @@ def directed(gaps: pd.DataFrame) -> pd.DataFrame:
 
 
 def leaders(standing: pd.DataFrame, gaps: pd.DataFrame, twins: Pairs = ()) -> pd.DataFrame:
-    """Return for each main measure the best model and its lead over the nearest rival.
-
-    ``leads``: whether it is better than each other model after Holm's correction for all of `gaps`,
-    a pair of `twins` (a tuned model and its base) being no rivals.
-    The nearest rival is one that is better on the facts that count for both, if there is any, else
-    one whose distance the correction does not keep.
-    """
+    """Return each main measure's best model and its lead over the nearest rival."""
     rows, firm, same_run = [], kept(gaps), {frozenset(pair) for pair in twins}
     for name in (name for name in MAIN if name in set(standing["measure"])):
         ahead = against(standing[standing["measure"] == name], gaps[gaps["measure"] == name])
@@ -409,6 +380,7 @@ def leaders(standing: pd.DataFrame, gaps: pd.DataFrame, twins: Pairs = ()) -> pd
         sure = {frozenset(pair) for pair in zip(same["first"], same["second"])}
         held = np.array([frozenset(pair) in sure for pair in zip(ahead["first"], ahead["second"])])
         beaten = ahead[held & (ahead["estimate"] < 0)]
+        # Better on the facts that count for both, or not surely worse
         near = next(part for part in (beaten, ahead[~held], ahead) if len(part))
         row = near.loc[near["estimate"].idxmin()]
         rows.append([name, row["second"], row["first"], *row[ENDS], row["n"],

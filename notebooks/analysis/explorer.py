@@ -1,8 +1,4 @@
-"""Published models to be explored in a page: linked views in Vega-Lite, a figure where none run.
-
-``explorer.json`` holds the views, ``explorer.html.jinja`` the page, which loads
-``_static/explorer/explorer.js`` to draw the views and wire the controls to their parameters.
-"""
+"""Published models to be explored in a page: linked views in Vega-Lite, a figure where none run."""
 
 import base64
 import io
@@ -45,12 +41,7 @@ def show(
     folder: str | Path | None = None,
     runs: pd.DataFrame | None = None,
 ) -> HTML:
-    """Show models in linked views: scatter, ranking, map of relations, kinds of change.
-
-    `table, measures, relations` are those of `helpers.published.joined`, `runs` those of `beside`:
-    on the papers' questions they are outlined and ranked, of several values of a measure the one of
-    most facts; on other questions they are crosses beside the axes.
-    """
+    """Show models (`helpers.published.joined`) and `runs` (of `beside`) in linked views."""
     measures = measures[measures.index.isin(table.columns)]
     keys = {name: f"m{place}" for place, name in enumerate(measures.index)}
     first = [name if name in keys else list(keys)[place] for place, name in enumerate(AXES)]

@@ -1,8 +1,4 @@
-"""Which exposures are compared with which, and how sentences, tables and figures call them.
-
-The bundled models read their facts 0, 1, 2, 4, ... 256 times by design. Counts of one's own may be
-any numbers, so their groups are chosen by size; so are those of frequencies that stand in.
-"""
+"""Which exposures are compared with which, and how sentences, tables and figures call them."""
 
 import tomllib
 from dataclasses import dataclass
@@ -39,10 +35,7 @@ class Levels:
     note: str
 
     def mark(self, table: pd.DataFrame) -> pd.DataFrame:
-        """Add what follows from ``exposures``: ``level`` (of a curve), ``group``, the contrasts.
-
-        A contrast is 1 for the facts above, 0 for those below and missing for the others.
-        """
+        """Add ``level`` (of a curve), ``group``, and contrasts: 1 above, 0 below, else missing."""
         counts = level = table["exposures"]
         if self.starts:
             level = np.array(self.centres)[np.searchsorted(self.starts, counts, side="right")]
@@ -68,13 +61,8 @@ ATLAS = _named("atlas", GROUPS, SIDES, {"starts": (), "centres": ()})
 
 
 def of(dataset: str, table: pd.DataFrame) -> Levels:
-    """Return the levels of a data set: those of the atlas, or some that its counts suggest.
-
-    Facts with count 0 are a group by themselves. The others are sorted by count and cut, never
-    between equal counts, into three groups of much the same size for contrasts, and up to eight for
-    curves; a group has at least `LEAST` facts, so there may be fewer. Frequencies that stand in for
-    counts are cut at the median, and at thirds.
-    """
+    """Return the levels of a data set: those of the atlas, or some that its counts suggest."""
+    # Facts of count 0 are apart; others are cut into groups of much the same size.
     counts, first = table.drop_duplicates("item")["exposures"].dropna(), (0, 0)
     cut = _ranges(counts, 8)
     centres = (int(counts[counts.between(*ends)].median()) for ends in cut)

@@ -7,10 +7,7 @@ from helpers import stats
 
 
 def gap(
-    values: npt.ArrayLike,
-    first: npt.ArrayLike,
-    strata: npt.ArrayLike | None = None,
-    **draws: int,
+    values: npt.ArrayLike, first: npt.ArrayLike, strata: npt.ArrayLike | None = None, **draws: int
 ) -> stats.Interval:
     """Estimate the mean of one group less that of the others, drawn within both or within strata.
 

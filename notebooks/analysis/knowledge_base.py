@@ -1,9 +1,4 @@
-"""What the chapter on knowledge bases computes beside its measures, and what its appendix lists.
-
-Responses have one row a question and prompt setting: ``item, variant`` (the setting), ``stratum,
-seen, type, kind, label, consistency``, and ``exposures`` where the training text is known;
-``draws`` are ``n_resamples`` and ``seed`` of the bootstrap.
-"""
+"""What the chapter on knowledge bases computes beside its measures, and what its appendix lists."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
@@ -108,10 +103,7 @@ def by_side(said: pd.DataFrame) -> pd.DataFrame:
 
 
 def silence(close: pd.DataFrame, **draws: int) -> tuple[stats.Interval, str]:
-    """Return how much more often UnseenQA is left unanswered than facts, and which facts these are.
-
-    They are those that were never read, or all, where it is not known what was.
-    """
+    """Return how much oftener UnseenQA is left unanswered than facts, and which facts these are."""
     sides = about(close)
     facts = SIDES[1] if sides.eq(SIDES[1]).any() else SIDES[0]
     rows = close[sides.isin([facts, SIDES[2]])]
@@ -148,10 +140,7 @@ def contrast(rows: pd.DataFrame, first: str, second: str, **draws: int) -> stats
 def counted(
     ask: Ask, model: str, settings: Sequence[str], n: int, match: str, **draw: Any
 ) -> pd.DataFrame:
-    """Ask about more atlas facts of which it is known how often a bundled model's text states them.
-
-    Facts that the text also states wrongly, or in the other direction only, are left out.
-    """
+    """Ask about more atlas facts of known exposure, without those stated wrongly or one way."""
     if n < 1:
         return pd.DataFrame(columns=["item", "variant", "label", "exposures"])
     facts = datasets.knowledge("atlas", model, n, max(1, n // 3), **draw).asked
@@ -172,10 +161,7 @@ def by_exposure(rows: pd.DataFrame, **draws: int) -> pd.DataFrame:
 
 
 def truths(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the consistency of answers about atlas facts beside two truths, as numbers.
-
-    ``right`` counts a lucky answer about a fact that was never read; ``read``: the fact was read.
-    """
+    """Return consistency beside two truths: the answer is right (or lucky), the fact was read."""
     columns = ["consistency", "right", "read"]
     if "exposures" not in rows:
         return pd.DataFrame(columns=columns, dtype=float)
@@ -185,10 +171,7 @@ def truths(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def misread(ask: Ask, again: Ask, model: str, n: int, match: str, seed: int) -> pd.DataFrame:
-    """Ask about facts that the training text states wrongly, `n` of each number of statements.
-
-    ``answer`` is the kind of the response, or says that it is the false object; ``consistency``.
-    """
+    """Ask about facts that the text states wrongly; ``answer`` says what kind, or the false one."""
     if n < 1:
         names = ["exposures", "false_exposures", "answer", "consistency"]
         return pd.DataFrame(columns=names, dtype=float)
@@ -203,10 +186,7 @@ def misread(ask: Ask, again: Ask, model: str, n: int, match: str, seed: int) -> 
 
 
 def leans(misled: pd.DataFrame, **draws: int) -> list[stats.Interval]:
-    """Estimate how much more often the false answer is given than the true one.
-
-    Of the facts that the text states wrongly always, three times in four, half of the time.
-    """
+    """Estimate false less true answers of facts stated wrongly always, in 3 of 4, half the time."""
     true, false = misled["exposures"], misled["false_exposures"]
     lean = (misled["answer"] == FALSE) * 1.0 - (misled["answer"] == TRUE)
     parts = (true == 0, (true > 0) & (true < false), true == false)

@@ -1,8 +1,4 @@
-"""What the chapter on latent knowledge computes beside its measure, and what its appendix lists.
-
-A table has one row a fact and way of asking, with ``item, relation, right``; ``draws`` are
-``n_resamples`` and ``seed`` of the bootstrap over facts within relations.
-"""
+"""What the chapter on latent knowledge computes beside its measure, and what its appendix lists."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -28,10 +24,7 @@ MEASURES = {name: ([name], stats.mean) for name in ("right", "mass", "chance")}
 
 
 def sides(settings: Mapping[str, Any]) -> tuple[pd.DataFrame, ...]:
-    """Return the facts that settings name: all, for examples, to ask, and of the close-ups.
-
-    Last comes the number of examples: no more than the largest relation has.
-    """
+    """Return the facts: all, for examples, to ask, of close-ups; and how many examples at most."""
     for name in filter(None, (settings["separator"], *settings["separators"])):
         lists.style(name)  # refuses an unknown one before anything is asked
     dataset, relations, seed = (settings[name] for name in ("dataset", "relations", "seed"))
@@ -56,10 +49,7 @@ def separator(lm: LanguageModel, given: Mapping[str, Any]) -> tuple[str, pd.Data
 
 
 def commonest(tests: pd.DataFrame, pool: pd.DataFrame) -> pd.Series:
-    """Tell of each fact whether its object is the commonest among its relation's examples.
-
-    Of objects that are equally common, the first in the alphabet counts.
-    """
+    """Tell whether facts have their relation's commonest object, first in the alphabet."""
     usual = pool.groupby("relation")["object"].agg(lambda objects: objects.mode().iloc[0])
     right = tests["object"] == tests["relation"].map(usual)
     return right.astype(float).set_axis(tests["fact"])
@@ -119,10 +109,7 @@ def firsts(listed: pd.DataFrame, prompted: pd.DataFrame) -> pd.DataFrame:
 
 
 def two_groups(groups: Mapping[str, pd.DataFrame], chance: float, chosen: str) -> Axes:
-    """Draw the accuracy of ways of asking in groups, and guessing as a dashed line.
-
-    The first column of a group names its ways; numbers are numbers of examples.
-    """
+    """Draw the accuracy of ways of asking in groups, and guessing as a dashed line."""
     rows, names = [], JOINED | {1: "1 example", chosen: f"{chosen} (chosen)"}
     for what, table in groups.items():
         label = [
@@ -136,10 +123,7 @@ def two_groups(groups: Mapping[str, pd.DataFrame], chance: float, chosen: str) -
 
 
 def mark_generations(texts: pd.DataFrame) -> pd.DataFrame:
-    """Add ``right``: whether a greedy text contains the true object (Appendix H.7).
-
-    As whole words; the authors' code looks for the letters anywhere.
-    """
+    """Add ``right``: whether a text contains the true object as whole words (Appendix H.7)."""
     found = [float(holds(*pair)) for pair in zip(texts["text"], texts["object"])]
     return texts.assign(right=found)
 
@@ -153,11 +137,7 @@ def ranked_and_written(ways: pd.DataFrame, texts: pd.DataFrame, way: str) -> pd.
 def written_after(
     ways: pd.DataFrame, texts: pd.DataFrame, control: str = "HGP", **draws: int
 ) -> dict[str, str]:
-    """Write how many percent of the truths rank first after a list, and how many are written.
-
-    And the control, in points: how many more rank first than are written after a sentence, and how
-    many more are written after the list than after the sentence.
-    """
+    """Write how many truths rank first and are written after a list, and the `control`'s gaps."""
     after = (ranked_and_written(ways, texts, control), "by", "ranked", "written")
     each = {
         "control": paired(*after, **draws),

@@ -1,10 +1,7 @@
 """Other strings that the chapter on latent knowledge asks with: sentences, and released ones.
 
 Source: Wu et al. 2025, "Towards Reliable Latent Knowledge Estimation in LLMs", section 4.1 and
-Table 5; the prompts are drawn from LPAQA (Jiang et al. 2020).
-
-A table of templates has ``relation, kind`` (HGP, written by people, or MMP, mined), ``number`` and
-``template``, in which [X] stands for the subject and [Y], last, for the object.
+Table 5. Templates are by people (HGP) or mined (MMP); in them [X] is the subject, [Y] the object.
 """
 
 from collections import Counter
@@ -43,12 +40,7 @@ def from_table(table: pd.DataFrame, labels: Mapping[str, str]) -> pd.DataFrame:
 
 
 def from_frames(frames: pd.DataFrame, n: int = 3) -> pd.DataFrame:
-    """Make templates from the frames of relations, at most `n` of each kind.
-
-    Human-written: the first cloze frames, cut behind the object. Mined: as LPAQA mines a corpus,
-    the words from the subject to the object, here in the sentences and in the questions with their
-    answers; the commonest first, and none that is human-written as well.
-    """
+    """Make templates from frames, cut behind the object or as LPAQA mines; `n` of each kind."""
     rows = []
     for relation, table in frames.groupby("relation", sort=False):
         table = table.sort_values("frame", kind="stable")
@@ -79,10 +71,7 @@ def compared(tests: pd.DataFrame, named: Sequence[str]) -> pd.DataFrame:
 
 
 def prompts(tests: pd.DataFrame, templates: pd.DataFrame, options: Options) -> pd.DataFrame:
-    """Ask each fact in each template of its relation: probes with variants HGP1 ... MMP3.
-
-    Facts of relations without a template are left out.
-    """
+    """Ask each fact in each template of its relation: probes with variants HGP1 ... MMP3."""
     asked = []
     for row in tests.itertuples():
         for template in templates[templates["relation"] == row.relation].itertuples():
@@ -112,11 +101,7 @@ def other_lists(
 def as_released(
     tests: pd.DataFrame, pool: pd.DataFrame, options: Options, n_examples: int = 50, seed: int = 0
 ) -> pd.DataFrame:
-    """Ask facts with the very strings of the authors' released code, as `lists.ic_lke` asks them.
-
-    It puts the separator behind the tested subject and once more before each choice, and only a
-    space between the last example and the tested subject.
-    """
+    """Ask facts with the very strings of the authors' released code, as `ic_lke` asks them."""
     inner = SEPARATORS["colon and comma"][0]
     examples, heads = draw(pool, n_examples, seed), {}
     for relation, rows in examples.groupby("relation", sort=False):

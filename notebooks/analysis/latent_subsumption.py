@@ -1,8 +1,4 @@
-"""What models know together, in the chapter on latent knowledge.
-
-Source: Wu et al. 2025, "Towards Reliable Latent Knowledge Estimation in LLMs", section 4.2.
-``draws`` are ``n_resamples`` and ``seed`` of the bootstrap over facts within relations.
-"""
+"""What models know together, in the chapter on latent knowledge (Wu et al. 2025, section 4.2)."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -53,11 +49,7 @@ def known_by(
     folder: Path,
     ask: Callable[[LanguageModel], pd.DataFrame],
 ) -> tuple[pd.DataFrame, tuple[str, str]]:
-    """Return what each model knows, a column a model by size; and the smallest and the largest.
-
-    The models are this one, those of finished runs in the folder on the data set, and for the atlas
-    the other bundled ones, which are asked here; the facts are those that all were asked.
-    """
+    """Return what models know, by size: this, finished runs', bundled ones; smallest, largest."""
     who = lm.name.rstrip("/").rpartition("/")[2]
     dataset = datasets.source(settings["dataset"])["name"]
     known, sizes = beside.by_fact("latent_knowledge", dataset, "right", folder)
@@ -75,10 +67,7 @@ def known_by(
 
 
 def shared(known: pd.DataFrame, scores: pd.DataFrame, pair: Sequence[str], **draws: int) -> tuple:
-    """Estimate how far one model holds what another knows, beyond chance within relations.
-
-    Returns the estimate, and in words the rate and the rate by chance.
-    """
+    """Estimate how far one model holds another's facts beyond chance; the rates in words."""
     relations = known.index.map(scores.set_index("item")["relation"])
     codes = pd.factorize(relations)[0]
     rows = known[list(pair)].assign(relation=codes).to_numpy(dtype=float)

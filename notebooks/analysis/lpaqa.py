@@ -18,12 +18,7 @@ SOURCES |= {"paraphrase": ("", ".jsonl")}
 
 
 def read(path: str | Path, relations: Sequence[str] | None = None) -> pd.DataFrame:
-    """Read the prompts of a copy of LPAQA: the folder of its repository, or its folder ``prompt``.
-
-    `kind` is "HGP" of people, "MMP" mined from Wikipedia; `weight` is not a number for people's;
-    `usable` says whether [Y] stands last but for punctuation, after [X], so that a model that reads
-    from left to right can be asked.
-    """
+    """Read the prompts of a copy of LPAQA, the folder of the repository or its ``prompt``."""
     folder = Path(path).expanduser()
     folder = folder / "prompt" if (folder / "prompt").is_dir() else folder
     rows = []
@@ -49,11 +44,7 @@ def usable(template: str) -> bool:
 
 
 def templates(prompts: pd.DataFrame, n: int = 3) -> tuple[pd.DataFrame, int]:
-    """Choose prompts for `latent_prompts.prompts`, and count those left out.
-
-    Of the mined prompts those of the largest weight are taken, of people's the first, at most `n`
-    of each kind and relation; none twice. Left out are those whose object does not stand last.
-    """
+    """Choose the best `n` prompts of each kind and relation, and count those not usable."""
     asked, by = prompts[prompts["kind"] != ""], ["relation", "kind"]
     good = asked[asked["usable"]].sort_values("weight", ascending=False, kind="stable")
     good = good.assign(template=good["template"].str.partition("[Y]")[0] + "[Y]")

@@ -1,8 +1,4 @@
-"""What the chapter on prompt multiplicity computes beside its measures.
-
-`scores` have one row a question, from `helpers.studies.multiplicity.facts`; `due` is the class that
-training should lead to; ``draws`` are ``n_resamples`` and ``seed`` of the bootstrap.
-"""
+"""What the chapter on prompt multiplicity computes beside its measures."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -96,10 +92,7 @@ def probes(lm: LanguageModel, plan: Plan, seed: int) -> pd.DataFrame:
 def running_example(
     lm: LanguageModel, plan: Plan, given: Mapping[str, Any], focus: str, cache: Path
 ) -> pd.DataFrame:
-    """Ask in one way for the country of Lyon, which all chapters ask about.
-
-    Of other data than the atlas, or with paraphrases, it asks the first question.
-    """
+    """Ask in one way for the country of Lyon; of other data, the first question."""
     one = replace(plan.bench, items=plan.bench.items.head(1))
     if given["dataset"] == "atlas" and "paraphrases" not in one.items:
         only = monitor.running_example(datasets.load("atlas", ["P17"]))["fact"]
@@ -116,12 +109,7 @@ def first_and_last(right: pd.DataFrame) -> Iterator[Any]:
 
 
 def examples(scores: pd.DataFrame, due: pd.Series, n: int = 3) -> list[str]:
-    """Pick questions that show the classes: one of knowledge, one of chance, one of steady error.
-
-    Within a class, those whose training should lead there come first, then the steadiest; of
-    randomness those wrong at the default prompt, then the least steady. Where a class has none,
-    another question takes its place.
-    """
+    """Pick questions that show knowledge, chance and steady error, as training would have it."""
     place = scores["class"].map({"factuality": 0, "randomness": 1, "error": 2})
     table = scores.assign(
         place=place,
@@ -137,10 +125,7 @@ def examples(scores: pd.DataFrame, due: pd.Series, n: int = 3) -> list[str]:
 def tallied(
     said: pd.DataFrame, items: pd.DataFrame, picked: list[str], lesson: pd.Series
 ) -> pd.DataFrame:
-    """Write for some questions what is right, and how often each answer was chosen.
-
-    First comes what the training text says of each, if it is known.
-    """
+    """Write what the text says of some questions, what is right, and how often each was chosen."""
     rows = items.set_index("item").loc[picked]
     right = [options[n] for options, n in zip(rows["options"], rows["answer"])]
     each = [said.loc[said["item"] == item, "text"].value_counts().items() for item in picked]
@@ -277,11 +262,7 @@ def by_threshold(close: pd.DataFrame, correct_by: str, **draws: int) -> pd.DataF
 
 
 def twins(right: pd.DataFrame) -> tuple[int, int]:
-    """Return the two variations with the nearest accuracies whose marks differ most.
-
-    `right` has one row a question, one column a variation. Accuracies count as equal if they round
-    to the same hundredth.
-    """
+    """Return the two variations of nearest accuracies (to a hundredth) whose marks differ most."""
     marks = right.to_numpy(dtype=bool)
     pairs = list(combinations(range(marks.shape[1]), 2))
     gaps = [round(abs(marks[:, a].mean() - marks[:, b].mean()), 2) for a, b in pairs]

@@ -1,9 +1,4 @@
-"""The noise floor: how far a model lies from itself, measured as the board compares two models.
-
-Each variant changes one choice that should not matter, and is compared with the usual run on the
-same facts. A choice moves the difference of two models by at most the sum of their floors.
-``python -m book.tools noise`` makes the runs, in ``runs/noise/<variant>/<model>/monitor``.
-"""
+"""The noise floor: how far a model lies from itself, measured as the board compares two models."""
 
 from pathlib import Path
 
@@ -40,12 +35,7 @@ def found(folder: Path) -> dict[str, dict[str, Path]]:
 def compare(
     paths: dict[str, Path], n_resamples: int = 1000, seed: int = 0
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Compare a model's variants with its usual run, as the board compares two models.
-
-    Returns the paired differences, variant minus usual (``variant, measure``, an interval, ``n``
-    facts that count for both), and what became of each prompt: ``variant, prompts`` (that both were
-    asked), ``largest`` (difference of a log-probability), ``changed`` (share of answers).
-    """
+    """Return a model's variants minus its usual run, and what became of each prompt."""
     tables = {name: beside.facts("monitor", path) for name, path in paths.items()}
     rows, words, keys = [], [], ["item", "variant", "prompt"]
     for name in [variant for variant in paths if variant != USUAL]:

@@ -32,11 +32,6 @@ Pair = tuple[str, str, float, pd.Series, pd.Series]  # paper, name, printed r, b
 def overlaps(load: Callable[[str], pd.DataFrame] = published.load) -> pd.DataFrame:
     """Return the pairs of models of IC-LKE's Tables 1 and 10, and what subsumption can be.
 
-    Of two models with accuracies a (`first`, the smaller or tuned one) and b (`second`), the share
-    of the first's facts that the second knows lies between max(0, a + b - 1) / a and min(1, b / a);
-    if the two have nothing to do with each other it is b. Read the other way round (`_turned`) it
-    is the share of the second's facts that the first knows.
-
     Llama 7B knows 0.699, Llama 65B 0.836: at least 0.535 / 0.699 = 0.765 must be shared.
 
     >>> overlaps().loc[0, ["printed", "low", "high"]].round(3).tolist()
@@ -57,10 +52,7 @@ def overlaps(load: Callable[[str], pd.DataFrame] = published.load) -> pd.DataFra
 
 
 def moved(model: str, step: float = 0.05) -> pd.DataFrame:
-    """Return the knowledge bases' correlations as one model's Cons_w goes from 0 to 100.
-
-    Four-shot, the other models as printed; `worst` is the largest distance from Table 2.
-    """
+    """Return the knowledge bases' correlations as one model's Cons_w goes from 0 to 100."""
     table, printed = measures("four-shot"), published.load("kb_table2")["four-shot"]
     values = np.arange(0, 100 + step / 2, step)
     changed = np.tile(table["Cons_w"].to_numpy(), (len(values), 1))
@@ -74,10 +66,7 @@ def moved(model: str, step: float = 0.05) -> pd.DataFrame:
 
 
 def one_cell(step: float = 0.05) -> pd.DataFrame:
-    """Find, for each model, the value of its Cons_w that brings Table 2's correlations nearest.
-
-    `low, high`: the range that explains all three; `seen, unseen`: what Table 11 implies.
-    """
+    """Find, for each model, the value of its Cons_w that brings Table 2's correlations nearest."""
     rows = []
     for model, row in measures("four-shot").iterrows():
         tried = moved(model, step)
@@ -105,10 +94,7 @@ def fitting_sizes(shares: pd.Series, most: int = 4000) -> list[int]:
 
 
 def sizes() -> pd.DataFrame:
-    """Return the numbers of questions that fit each benchmark's printed ambiguities.
-
-    `alone`: whether one number fits, and else only its multiples.
-    """
+    """Return the numbers of questions that fit each benchmark's printed ambiguities."""
     rows = []
     for name, benchmarks in BENCHMARKS.items():
         table = published.load(name)
@@ -149,12 +135,7 @@ def pairs() -> Iterator[Pair]:
 
 
 def correlations(n_resamples: int = 1000, seed: int = 0) -> pd.DataFrame:
-    """Compute each correlation over models with what the papers do not give.
-
-    `estimate, low, high, p` (Pearson, Fisher's interval), `boot_low, boot_high` (models drawn),
-    `spearman, rank_low, rank_high`, and `least, most, without`: the range of r without each family
-    of models, and the family whose absence moves r most.
-    """
+    """Compute each correlation over models with what the papers do not give."""
     rows = []
     for paper, name, printed, x, y in pairs():
         both = np.column_stack([x, y])
@@ -224,10 +205,7 @@ def files() -> pd.DataFrame:
 
 
 def differences(cells: pd.DataFrame) -> Axes:
-    """Draw the difference of every number from its recomputation, as a multiple of its tolerance.
-
-    Below 0.01 and above 1000 the dots stand at these ends; where nothing may differ, at one.
-    """
+    """Draw numbers' differences from recomputation in tolerances, between 0.01 and 1000."""
     place, names = pd.factorize(cells["paper"] + ", " + cells["check"])
     _, ax = plt.subplots(figsize=(6, 1 + 0.24 * len(names)))
     exact = np.where(cells["agrees"], 0.0, np.inf)
@@ -262,10 +240,7 @@ def bounded(rows: pd.DataFrame) -> list[Axes]:
 
 
 def search(tested: pd.DataFrame) -> Axes:
-    """Draw how far Table 2 is as one model's Cons_w moves, for all that explain it and the suspect.
-
-    Below the line rounding explains the rest.
-    """
+    """Draw how far Table 2 is as a model's Cons_w moves; below the line rounding explains it."""
     _, ax = plt.subplots()
     names = [*tested.loc[tested["explains"], "model"], SUSPECT]
     for name, line in zip(names, ("-", "--", "-.", ":")):

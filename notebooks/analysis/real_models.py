@@ -1,8 +1,4 @@
-"""The four papers' measures of the same models, two at a time: how alike they order them.
-
-Models are few and come in families, so each rank correlation has an exact p-value, an interval that
-draws whole families, and its values without each family, given size, and without doubtful matches.
-"""
+"""The four papers' measures of the same models, two at a time: how alike they order them."""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
@@ -62,14 +58,10 @@ def p_value(p: float) -> str:
 def compare(
     pairs: Pairs = HEADLINE, least: str = "probably", n_resamples: int = 1000, seed: int = 0
 ) -> pd.DataFrame:
-    """Correlate pairs of measures over the models that both papers print, one row a pair.
+    """Correlate pairs of measures over the models that both papers print, if there are six.
 
-    ``x, y, pair`` (both names), ``n, families``; ``rho, p`` (Spearman, exact to 16 models),
-    ``p_holm`` (over all pairs computed); ``low, high`` (families drawn; none below three families),
-    ``left_out`` (draws without a rho); ``least, most, without`` (rho without each family, and the
-    one that moves it most); ``r, r_low, r_high`` (Pearson, Fisher's interval); ``given_size,
-    given_low, given_high`` (rho given the number of parameters, families drawn); ``base_n, base``
-    (rho over base models alone); ``note``. Over fewer than six models nothing is computed.
+    ``rho, p`` (Spearman, exact to 16 models), ``low, high`` (families drawn), ``least, most`` (rho
+    without each family), ``r`` (Pearson), ``given_size`` (rho given the number of parameters).
     """
     table = joined.joined(least)
     found = pd.DataFrame([_compared(table, x, y, n_resamples, seed) for x, y in pairs])
@@ -111,10 +103,7 @@ def of(compared: pd.DataFrame, y: Collection[str]) -> pd.DataFrame:
 
 
 def clear(rows: pd.DataFrame, sign: int = 1) -> pd.Series:
-    """Return which correlations have a sign clearly: by Holm's p, and by the interval as written.
-
-    The interval draws families; nothing that is unclear by either is decided.
-    """
+    """Return which correlations have a sign clearly, by Holm's p and by the interval as written."""
     near = (rows["low"] if sign > 0 else -rows["high"]).round(2)
     return (rows["p_holm"] < LEVEL) & (near > 0)
 
@@ -172,13 +161,7 @@ def shown(compared: pd.DataFrame) -> pd.DataFrame:
 
 
 def doubts(pairs: Pairs = HEADLINE, least: str = "probably") -> pd.DataFrame:
-    """Correlate pairs of measures at each certainty, and without each doubtful match in turn.
-
-    ``x, y, pair``; for each certainty ``n, rho, p``, as in ``rho, probably``; ``doubtful`` (matches
-    of the pair that may be of other weights), ``least, most`` (rho without each of them), ``doubt,
-    moved`` (the model whose absence moves it most, and how far), ``smallest, largest`` (p without
-    each).
-    """
+    """Correlate pairs of measures at each certainty, and without each doubtful match in turn."""
     tables = {name: joined.joined(name) for name in joined.CERTAINTIES}
     rows = []
     for x, y in pairs:
@@ -210,11 +193,7 @@ def _tested(both: pd.DataFrame, x: str, y: str) -> stats.RankTest:
 def sizes(
     measures: Collection[str] = MAIN, least: str = "probably", seed: int = 0, **draws: int
 ) -> pd.DataFrame:
-    """Correlate measures with the number of parameters, over all models that a paper prints.
-
-    ``measure, n, families, estimate, low, high`` (Spearman's rho, families drawn), ``p, p_holm``.
-    Models of unknown size are left out; p is drawn where there are more than 16 models.
-    """
+    """Correlate measures with the number of parameters, over all models that a paper prints."""
     table = joined.joined(least)
     rows = []
     for measure in measures:
@@ -229,11 +208,7 @@ def sizes(
 
 
 def points(x: str = LKE, y: str = NCCR, least: str = "probably") -> pd.DataFrame:
-    """Return the models that two papers print, for a figure of two measures.
-
-    Index ``model``; ``family, kind``, both measures under their short names, and ``doubtful``:
-    whether a match may be of other weights.
-    """
+    """Return the models that two papers print; ``doubtful``: a match may be of other weights."""
     rows = joined.joined(least)[["family", "kind", x, y]].dropna()
     unsure = _unsure((x, y), least)["model"]
     return rows.assign(doubtful=rows.index.isin(unsure)).rename(columns={x: short(x), y: short(y)})
@@ -247,12 +222,7 @@ def _unsure(measures: Collection[str], least: str) -> pd.DataFrame:
 
 
 def apart(x: str = LKE, y: str = NCCR, least: str = "probably") -> pd.DataFrame:
-    """Return how differently two measures rank each model, the largest difference first.
-
-    Index ``model``; ``family, kind``, `x`, `y`, ``rank_x, rank_y`` (1 is best), ``gap``: the place
-    on y minus that on x, in standard deviations of ranks, above 0 where y puts the model higher;
-    ``known``: what the tables say of the model that may explain it.
-    """
+    """Return how differently two measures rank each model, the largest difference first."""
     better = joined.measures()["better"].replace(0, 1)
     rows = joined.joined(least)[["family", "kind", x, y]].dropna()
     rank_x, rank_y = (rows[name].rank(ascending=better[name] < 0) for name in (x, y))
@@ -306,10 +276,7 @@ def places(others: Iterable[str], least: str) -> pd.DataFrame:
 
 
 def family_scatter(table: pd.DataFrame, x: str, y: str, ax: Axes | None = None) -> Axes:
-    """Draw two measures of models, coloured by family and marked by kind, each with its name.
-
-    `table` has ``family, kind``, `x`, `y`; with ``doubtful`` (bool), such points are hollow.
-    """
+    """Draw two measures of models, coloured by family, marked by kind; ``doubtful`` hollow."""
     table = table.dropna(subset=[x, y])
     if table.empty:
         return empty(ax, f"No model has both {x} and {y}.")

@@ -28,21 +28,14 @@ LEAD = "fact and relation, less fact by training run"
 def training_runs(path: Path = FILE) -> pd.DataFrame:
     """Return what the studies found of each fact in every training run.
 
-    One row per training run, study and fact: ``model, start`` (seed of the random start and the
-    order of the text; 0 is the bundled one), ``weights`` (checksum), ``study, item, relation,
-    stratum``, the columns of the studies' measures, ``known, score``, and for multiplicity
-    ``prompt 0`` and so on, whether the choice under that prompt was right. Not a number where a
-    study lacks a column.
+    ``start`` is the seed of the random start and the order of the text, 0 the bundled one;
+    ``prompt 0`` and so on say whether the choice under that prompt was right (multiplicity).
     """
     return pd.read_parquet(path)
 
 
 def compare_runs(trained: pd.DataFrame, **draw: int) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Compare the training runs of each recipe in every measure, on the facts that all were asked.
-
-    Returns the figures (``study, recipe, run, model, measure`` and an interval) and the paired
-    differences of runs of one recipe (``study, recipe, first, second, measure``, an interval).
-    """
+    """Return the figures of training runs in every measure, and the gaps within each recipe."""
     figures, gaps = [], []
     for name, study in STUDIES.items():
         # All with the columns that any training run has
@@ -81,11 +74,7 @@ def same_facts(trained: pd.DataFrame, found: Tables) -> list[str]:
 def beyond_runs(
     gaps: pd.DataFrame, between: pd.DataFrame, tuned: Collection[tuple[str, str]] = ()
 ) -> pd.DataFrame:
-    """Set the differences that Holm's correction keeps beside the largest between training runs.
-
-    ``most`` is that of its measure; ``beyond``: the difference is larger, ``whole``: its whole
-    interval is. A `tuned` model and its base share their training run and are left out.
-    """
+    """Set the differences that Holm's correction keeps beside the largest between training runs."""
     others = ~pd.MultiIndex.from_frame(gaps[["first", "second"]]).isin(list(tuned))
     rows = comparison.kept(gaps[others].dropna(subset=["estimate"]))
     most = between.assign(size=between["estimate"].abs()).groupby("measure")["size"].max()
@@ -95,11 +84,7 @@ def beyond_runs(
 
 
 def over_runs(figures: pd.DataFrame, larger: str, smaller: str) -> pd.DataFrame:
-    """Compare the means of two recipes over their training runs.
-
-    A run counts once, so the interval says what other runs of both recipes would give (t, equal
-    variances). ``within`` is the standard deviation between runs of one recipe.
-    """
+    """Compare the means of two recipes over their training runs (t, equal variances)."""
     found = []
     for measure, rows in figures.groupby("measure", sort=False):
         each = rows.dropna(subset=["estimate"]).groupby("recipe")["estimate"]
@@ -128,11 +113,7 @@ def places(figures: pd.DataFrame) -> pd.DataFrame:
 def components(trained: pd.DataFrame, n_resamples: int = 1000, seed: int = 0) -> pd.DataFrame:
     """Divide the variance of verdicts into what goes with fact, model, training run and prompt.
 
-    Returns ``method, part, estimate, low, high, n``: shares of the sum of the components, those
-    below 0 counted as 0; for `BY_PROMPT` of whether the choice is right under one prompt, else of
-    the verdict ``known``. Facts are drawn within relations: models and runs are too few to be
-    drawn. The last part of a method, `LEAD`, is a difference of such shares; it counts what
-    relations differ by, so its interval draws whole relations.
+    Facts are drawn within relations; for `LEAD`, which counts what these differ by, relations are.
     """
     rows = []
     for name, study in STUDIES.items():

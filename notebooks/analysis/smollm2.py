@@ -42,10 +42,7 @@ def read(path: Path = ARCHIVE) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 
 def by_fact(answers: pd.DataFrame) -> pd.DataFrame:
-    """Return what is right of each fact by what is said first, and how often its name occurs.
-
-    ``reworded`` is the mean over the other wordings, with nothing said first.
-    """
+    """Return what is right of each fact by what is said first, and how often its name occurs."""
     marked = accuracy.mark_texts(answers)
     alone = marked["context"] == "none"
     said = accuracy.by_fact(marked[~alone | (marked["variant"] == "frame0")], "context")
@@ -104,12 +101,7 @@ def _study(shared: record.Shared, name: str) -> pd.DataFrame:
 
 
 def rising(facts: pd.DataFrame, **draws: int) -> pd.DataFrame:
-    """Return how scores go with the frequency of the name, both ranked within relations.
-
-    Of asking once, of each method, and of what the facts known alone keep (`facts` of `by_fact`).
-    ``what``; ``estimate, low, high, n`` (correlation of the ranks); ``area`` (under the ROC curve,
-    the more frequent half of a relation's names against the other), with its interval.
-    """
+    """Return how scores go with the frequency of the name, both ranked within relations."""
     shared = sharing.read(ARCHIVE)
     studies = {name: by_item(_study(shared, name)) for name in STUDIES}
     known = facts[facts["none"] == 1].set_index("item")

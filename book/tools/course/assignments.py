@@ -11,7 +11,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_raw_
 
 from book.tools import render
 from book.tools.course.checks import stub
-from book.tools.course.exercises import Exercise, checker, install_cell, plain, title_of
+from book.tools.course.exercises import WORDS, Exercise, checker, install_cell, plain, title_of
 from book.tools.course.weeks import Week
 from book.tools.jobs import TEMPLATES
 
@@ -21,12 +21,6 @@ METADATA = {
 }
 BODY = "SOLUTION"  # what is put in the place of a function's body, and then replaced
 MARKING = "*For marking.*"
-RUBRIC = {  # where the notes have none
-    "code": "The point for the answer with its reason.",
-    "on paper": "Half of the points for the method, half for the numbers.",
-    "to be argued": "Full points also for another conclusion that comes with a control or a "
-    "comparison that could have gone against it. No points for length.",
-}
 
 
 def student(week: Week) -> NotebookNode:
@@ -95,29 +89,24 @@ def otter(week: Week) -> NotebookNode:
             question |= {"all_or_nothing": True} if code else {"manual": True}
         yield _raw("BEGIN QUESTION", question)
         yield new_markdown_cell(task(exercise))
-        yield _raw("BEGIN SOLUTION")
+        told = new_markdown_cell(notes(exercise))
         if code:
-            yield new_code_cell(solution(exercise, "# BEGIN SOLUTION", "# END SOLUTION"))
+            written = new_code_cell(solution(exercise, "# BEGIN SOLUTION", "# END SOLUTION"))
+            yield from _between("SOLUTION", written)
+            config = f"points: {exercise.difficulty / len(parts)}\nhidden: true"
+            config = f'""" # BEGIN TEST CONFIG\n{config}\n""" # END TEST CONFIG'
+            head = config if len(parts) > 1 else "# HIDDEN"
+            tests = (
+                test for _, visible, hidden in parts for test in (visible, f"{head}\n{hidden}")
+            )
+            yield from _between("TESTS", *(new_code_cell(test.rstrip()) for test in tests))
         else:
-            yield new_markdown_cell(notes(exercise))
-        yield _raw("END SOLUTION")
-        if code:
-            yield _raw("BEGIN TESTS")
-            for _, visible, hidden in parts:
-                yield new_code_cell(visible.rstrip())
-                head = "# HIDDEN"
-                if len(parts) > 1:
-                    told = f"points: {exercise.difficulty / len(parts)}\nhidden: true"
-                    head = f'""" # BEGIN TEST CONFIG\n{told}\n""" # END TEST CONFIG'
-                yield new_code_cell(f"{head}\n{hidden.rstrip()}")
-            yield _raw("END TESTS")
+            yield from _between("SOLUTION", told)
         yield _raw("END QUESTION")
         if exercise.words:
             yield _raw("BEGIN QUESTION", {"name": f"{name}-words", "points": 1, "manual": True})
             yield new_markdown_cell("*Your answer in words:*")
-            yield _raw("BEGIN SOLUTION")
-            yield new_markdown_cell(notes(exercise))
-            yield _raw("END SOLUTION")
+            yield from _between("SOLUTION", told)
             yield _raw("END QUESTION")
 
     made = _notebook(week, cells)
@@ -129,6 +118,10 @@ def _raw(words: str, settings: dict[str, object] | None = None) -> NotebookNode:
     """Return one of the raw cells between which Otter Assign finds the parts of a question."""
     text = yaml.safe_dump(settings, sort_keys=False) if settings else ""
     return new_raw_cell(f"# {words}\n{text}".rstrip())
+
+
+def _between(what: str, *cells: NotebookNode) -> list[NotebookNode]:
+    return [_raw(f"BEGIN {what}"), *cells, _raw(f"END {what}")]
 
 
 def _notebook(week: Week, cells: Callable[[Exercise], Iterator[NotebookNode]]) -> NotebookNode:
@@ -174,7 +167,7 @@ def worth(exercise: Exercise) -> str:
 def notes(exercise: Exercise) -> str:
     """Return the solution in words, with what earns a point."""
     text = plain(exercise.notes, exercise.label)
-    return text if MARKING in text else f"{text}\n\n{MARKING} {RUBRIC[exercise.kind]}"
+    return text if MARKING in text else f"{text}\n\n{MARKING} {WORDS['rubric'][exercise.kind]}"
 
 
 def solution(exercise: Exercise, begin: str, end: str) -> str:

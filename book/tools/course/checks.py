@@ -2,8 +2,7 @@
 
 import ast
 
-from book.tools.course.exercises import Exercise, imports
-from helpers import UserError
+from book.tools.course.exercises import Exercise, fault, imports
 
 NOTHING = "return None"
 TO_WRITE = "raise NotImplementedError"
@@ -16,17 +15,11 @@ def try_out(exercise: Exercise) -> None:
         failure = run(exercise.solution, test, exercise.label)
         if failure is not None:
             said = f"{type(failure).__name__} {failure}"
-            raise UserError(f"The solution of {exercise.label} fails its {kind}test: {said}")
+            raise fault("test", label=exercise.label, kind=kind, error=said)
     if not isinstance(run(stub(exercise), exercise.test, exercise.label), NotImplementedError):
-        raise UserError(
-            f"The test of {exercise.label} does not call the function that is to be written, or "
-            "hides its error: let it assert on what the function returns."
-        )
+        raise fault("uncalled", label=exercise.label)
     if run(stub(exercise, NOTHING), exercise.test, exercise.label) is None:
-        raise UserError(
-            f"The test of {exercise.label} passes with a function that does nothing: let it "
-            "assert on what the function returns."
-        )
+        raise fault("idle", label=exercise.label)
 
 
 def run(solution: str, test: str, label: str) -> Exception | None:

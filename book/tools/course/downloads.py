@@ -1,7 +1,4 @@
-"""Write what students download: a notebook a week, and a zip of it with all that it needs.
-
-Colab and Binder open the notebooks from the repository, which therefore keeps a copy of them.
-"""
+"""Write what students download: a notebook a week, and a zip of it with all that it needs."""
 
 import io
 import zipfile

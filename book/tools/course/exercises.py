@@ -1,14 +1,9 @@
-"""Read the exercises of a chapter, and their solutions, from the directives in its notebook.
-
-An exercise begins with a line in italics, "Difficulty 2 of 3, 10 minutes, code."; one in code ends
-with a block of Python, the test that the reader runs, and its solution holds one block. What the
-hidden tests draw is in ``hidden/<chapter>.py``: for ``ex-name`` a function ``ex_name(random)`` that
-returns arguments. What is done on paper has its numbers in ``hidden/paper.yaml``.
-"""
+"""Read the exercises of a chapter, and their solutions, from the directives in its notebook."""
 
 import ast
 import re
 import textwrap
+import tomllib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -31,7 +26,8 @@ NOTEBOOKS = Path(__file__).parents[3] / "notebooks"
 CHECKER = NOTEBOOKS / "analysis" / "hidden_tests.py"
 DRAWN = NOTEBOOKS / "hidden" / "paper.yaml"  # a book without the course has none
 PAPER = yaml.safe_load(DRAWN.read_text(encoding="utf-8")) if DRAWN.is_file() else {}
-WORDS = "*In words, 1 point:*"  # before the question in words of an exercise in code
+IN_WORDS = "*In words, 1 point:*"  # before the question in words of an exercise in code
+WORDS = tomllib.loads(Path(__file__).with_name("words.toml").read_text(encoding="utf-8"))
 _HEAD = re.compile(
     r"\*Difficulty (\d+) of 3, (\d+) minutes(?:, ([^*]+?))?\.\*\s*", flags=re.ASCII | re.IGNORECASE
 )
@@ -58,7 +54,7 @@ class Exercise:
     @property
     def words(self) -> str:
         """Return the question in words that follows the function; "" if there is none."""
-        return self.text.partition(WORDS)[2].strip()
+        return self.text.partition(IN_WORDS)[2].strip()
 
     @property
     def points(self) -> int:
@@ -72,9 +68,7 @@ class Exercise:
         defined = [node for node in solution.body if isinstance(node, ast.FunctionDef)]
         functions = [node for node in defined if node.name in asked]
         if not functions:
-            raise UserError(
-                f"The solution of {self.label} defines no function that its test calls."
-            )
+            raise fault("functions", label=self.label)
         return functions
 
     def parts(self) -> list[tuple[str, str, str]]:
@@ -82,20 +76,13 @@ class Exercise:
         functions = {function.name for function in self.functions()}
         body = _parsed(self.test, self.label).body
         used = [functions & {n.id for n in ast.walk(s) if isinstance(n, ast.Name)} for s in body]
-        return [
-            (
-                name,
-                "".join(
-                    f"{ast.get_source_segment(self.test, statement)}\n"
-                    for statement, names in zip(body, used)
-                    if not names or name in names
-                )
-                if len(functions) > 1
-                else self.test,
-                self.hidden(name),
-            )
-            for name in sorted(functions)
-        ]
+
+        def visible(name: str) -> str:
+            kept = [part for part, names in zip(body, used) if not names or name in names]
+            lines = [f"{ast.get_source_segment(self.test, part)}\n" for part in kept]
+            return "".join(lines) if len(functions) > 1 else self.test
+
+        return [(name, visible(name), self.hidden(name)) for name in sorted(functions)]
 
     def hidden(self, *only: str) -> str:
         """Return the hidden test: the functions agree with the solution on drawn inputs."""
@@ -106,6 +93,11 @@ class Exercise:
             f"def _solution():\n{solution}\n\n    return [{names}]\n\n\n"
             f"compare([{names}], _solution(), {_name(self.label)}, seed={self.seed})\n"
         )
+
+
+def fault(name: str, /, **told: object) -> UserError:
+    """Return what is to be raised where an exercise does not keep a promise."""
+    return UserError(WORDS["faults"][name].format(**told))
 
 
 def read(path: Path) -> list[Exercise]:
@@ -185,24 +177,18 @@ def _exercise(
     """Put an exercise and its solution together."""
     where = f'The exercise "{title}" of the chapter {chapter}'
     if not label:
-        raise UserError(f"{where} has no label: begin it with a line such as :label: ex-name.")
+        raise fault("label", where=where)
     if label not in solutions:
-        raise UserError(f"{where} has no solution: add a directive {{solution}} {label}.")
+        raise fault("solution", where=where, label=label)
     head = _HEAD.match(body)
     kind = (head[3] or "on paper") if head else ""
     if kind not in KINDS:
-        raise UserError(
-            f"{where} has to begin with a line such as *Difficulty 2 of 3, 10 minutes, code.*, "
-            f"in which the last word is one of: {', '.join(KINDS)}."
-        )
+        raise fault("head", where=where, kinds=", ".join(KINDS))
     text, tests = without_code(body[head.end() :])
     notes, codes = without_code(solutions[label])
-    wanted = 1 if kind == "code" else 0
-    if len(tests) != wanted or len(codes) != wanted:
-        raise UserError(
-            f"{where} is {kind} and needs {wanted} python block as its test and {wanted} in its "
-            f"solution; it has {len(tests)} and {len(codes)}."
-        )
+    wanted, blocks = int(kind == "code"), {"tests": len(tests), "solutions": len(codes)}
+    if set(blocks.values()) != {wanted}:
+        raise fault("blocks", where=where, kind=kind, wanted=wanted, **blocks)
     test, solution = "".join(tests), "".join(codes)
     level, minutes = int(head[1]), int(head[2])
     draw = _draw(drawn, label, chapter) if kind == "code" else ""
@@ -216,10 +202,7 @@ def _draw(drawn: str, label: str, chapter: str) -> str:
         if isinstance(node, ast.FunctionDef) and node.name == _name(label):
             parts = [imports(body), ast.get_source_segment(drawn, node)]
             return "\n\n\n".join(part for part in parts if part) + "\n"
-    raise UserError(
-        f"{label} has no hidden test: write a function {_name(label)}(random) in "
-        f"notebooks/hidden/{chapter}.py that draws arguments for what is to be written."
-    )
+    raise fault("draw", label=label, name=_name(label), chapter=chapter)
 
 
 def imports(body: Iterable[ast.stmt]) -> str:
@@ -233,7 +216,7 @@ def _parsed(code: str, where: str) -> ast.Module:
     try:
         return ast.parse(code)
     except SyntaxError as error:
-        raise UserError(f"{where} is not Python: {error.msg}, {error.text}.") from error
+        raise fault("python", where=where, error=error) from error
 
 
 def _name(label: str) -> str:
@@ -287,19 +270,9 @@ def plain(markdown: str, where: str) -> str:
         for child in token.children or ():
             if child.type != "myst_role":
                 continue
-            words = _in_words(child.meta["name"], child.content, where)
-            markdown = markdown.replace(f"{{{child.meta['name']}}}`{child.content}`", words)
+            role, content = child.meta["name"], child.content
+            title = re.fullmatch(r"(.+?)\s*<[^<>]+>", content, flags=re.DOTALL)
+            if not title and role != "term":
+                raise fault("role", where=where, role=role)
+            markdown = markdown.replace(f"{{{role}}}`{content}`", title[1] if title else content)
     return markdown
-
-
-def _in_words(role: str, content: str, where: str) -> str:
-    """Return what stands for a role: its title, or its term."""
-    title = re.fullmatch(r"(.+?)\s*<[^<>]+>", content, flags=re.DOTALL)
-    if title:
-        return title[1]
-    if role == "term":
-        return content
-    raise UserError(
-        f"{where} has the role {{{role}}}, which a notebook outside the book cannot show: say it "
-        f"in words, or give a title, as in {{{role}}}`words <target>`."
-    )

@@ -105,10 +105,7 @@ def markdown(items: list[Item], title: str, answers: bool) -> str:
 
 
 def package(items: list[Item], name: str, title: str, version: str) -> dict[str, bytes]:
-    """Return the files of a package: of QTI 1.2, one of all items; of 2.1, a test and an item each.
-
-    QTI 1.2 is read by Canvas and ILIAS, 2.1 by OpenOlat and TAO.
-    """
+    """Return the files of a package: of QTI 1.2 (Canvas, ILIAS) or of 2.1 (OpenOlat, TAO)."""
     xml = _template(version)
     if version == "qti12":
         made = {f"{name}.xml": xml.test(items, name, title)}

@@ -14,7 +14,7 @@ from book.tools import render
 from book.tools.course import assignments, checks, downloads, exercises, quiz, weeks
 from book.tools.course.assignments import METADATA, worth
 from book.tools.course.checks import stub
-from book.tools.course.exercises import Exercise, plain, title_of
+from book.tools.course.exercises import WORDS, Exercise, plain, title_of
 from book.tools.jobs import TEMPLATES
 from helpers import UserError
 
@@ -22,14 +22,6 @@ FOLDER = Path("build") / "course"
 
 README = Path(__file__).with_name("readme.md.jinja")
 SETS = ("student", "instructor")
-INTRODUCTION = {
-    "student": """These exercises belong to the chapter of this name in *What Language Models Know*.
-In a cell that raises `NotImplementedError`, write the function; then run the cell below it, which
-tests yours. A test that prints nothing has passed. Each exercise stands alone.""",
-    "instructor": """The exercises of the chapter of this name in *What Language Models Know*, with
-their solutions and with notes for marking. Students get the same notebook with the functions left
-to be written.""",
-}
 
 
 def make(folder: Path = FOLDER, templates: Path = TEMPLATES, seed: int | None = None) -> str:
@@ -110,7 +102,7 @@ def write(
 def notebook(path: Path, found: Sequence[Exercise], audience: str) -> NotebookNode:
     """Return the notebook of one chapter's exercises."""
     cells = nbformat.read(path, as_version=4).cells
-    words = " ".join(INTRODUCTION[audience].split())
+    words = " ".join(WORDS["introduction"][audience].split())
     opening = f"# Exercises: {title_of(cells[0].source)}\n\n{words}"
     made = [new_markdown_cell(opening, id="title")]
     if source := exercises.install_cell(path):
@@ -153,6 +145,8 @@ def readme(kind: str, folder: Path, rows: Sequence[tuple[str, Sequence[Exercise]
         )
         for name, found, minutes in rows
     ]
-    words = " ".join(INTRODUCTION.get(kind, "").replace("chapter of this name", "chapters").split())
+    words = " ".join(
+        WORDS["introduction"].get(kind, "").replace("chapter of this name", "chapters").split()
+    )
     template = jinja2.Template(README.read_text(encoding="utf-8"), keep_trailing_newline=True)
     return template.render(kind=kind, folder=folder, rows=told, introduction=words)

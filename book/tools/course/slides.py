@@ -96,7 +96,21 @@ class Chapter:
     @cached_property
     def made(self) -> dict[str, str]:
         """Return where the chapter's numbers come from, by heading."""
-        return _made(runs.manifest(self.run))
+        manifest = runs.manifest(self.run)
+        model, data = manifest.get("model") or {}, manifest.get("dataset") or {}
+        weights = model.get("weights_sha") or ""
+        revision = model.get("revision") or (f"weights {weights[:12]}" if weights else "")
+        version = f" (version {data['version']})" if data.get("version") else ""
+        versions = (f"{name} {number}" for name, number in manifest["versions"].items())
+        about = {
+            "Model": ", ".join(filter(None, (model.get("name"), revision))),
+            "Runs read": ", ".join(sorted({run["model"] for run in manifest.get("read", ())})),
+            "Data": data.get("title", "") + version,
+            "Seed": str(manifest["seed"]),
+            "Run": f"{manifest['finished'][:10]}, {manifest['device']}",
+            "Versions": ", ".join(versions),
+        }
+        return {heading: words for heading, words in about.items() if words}
 
     def finding(self, words: str, slide: Slide) -> Iterator[str]:
         """Yield findings, which name their claims."""
@@ -110,8 +124,10 @@ class Chapter:
         name, _, caption = words.partition(" | ")
         for cell in self.cells:
             about = cell.metadata.get("mystnb", {})
-            image = _image(cell) if about.get("figure", {}).get("name") == name else ""
-            if image:
+            named = about.get("figure", {}).get("name") == name
+            shown = [out.get("data", {}).get("image/png") for out in cell.get("outputs", ())]
+            if named and any(shown):
+                image = "".join(next(filter(None, shown)).split())
                 width, height = struct.unpack(">II", base64.b64decode(image[:32])[16:24])
                 slide.wide = width > WIDE * height
                 alt = html.escape(about.get("image", {}).get("alt", ""))
@@ -269,28 +285,3 @@ def _math(content: str, options: dict[str, Any]) -> str:
 
 _MARKDOWN = MarkdownIt("commonmark", {"html": False}).enable("table")
 _MARKDOWN.use(dollarmath_plugin, renderer=_math)
-
-
-def _image(cell: NotebookNode) -> str:
-    """Return the first picture that a cell shows, in base 64."""
-    shown = (output.get("data", {}).get("image/png", "") for output in cell.get("outputs", ()))
-    return next(("".join(image.split()) for image in shown if image), "")
-
-
-def _made(manifest: dict[str, Any]) -> dict[str, str]:
-    """Return what a manifest says of a run, for its last slide."""
-    model, data = manifest.get("model") or {}, manifest.get("dataset") or {}
-    read = sorted({run["model"] for run in manifest.get("read", ())})
-    weights = model.get("weights_sha") or ""
-    revision = model.get("revision") or (f"weights {weights[:12]}" if weights else "")
-    versions = ", ".join(f"{name} {number}" for name, number in manifest["versions"].items())
-    about = {
-        "Model": ", ".join(filter(None, (model.get("name"), revision))),
-        "Runs read": ", ".join(read),
-        "Data": data.get("title", "")
-        + (f" (version {data['version']})" if data.get("version") else ""),
-        "Seed": str(manifest["seed"]),
-        "Run": f"{manifest['finished'][:10]}, {manifest['device']}",
-        "Versions": versions,
-    }
-    return {heading: words for heading, words in about.items() if words}

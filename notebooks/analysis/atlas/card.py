@@ -1,8 +1,4 @@
-"""Measure a bundled model and describe it: ``python -m notebooks.analysis.atlas.card FOLDER``.
-
-Writes `evaluation.csv`, one row for each condition and exposure, and the short `README.md` into the
-model's folder. ``--page`` instead fills the tables of the book's model card from the records.
-"""
+"""Measure a bundled model and describe it: ``python -m notebooks.analysis.atlas.card FOLDER``."""
 
 import argparse
 import re

@@ -7,11 +7,7 @@ from notebooks.analysis.atlas.recipe import Options
 
 
 def batch(design: Options, vocabulary: int, pool: int, seed: int, step: int) -> Batch:
-    """Return random rows that repeat themselves, with loss where the repeat decides the token.
-
-    Half of the rows tile one random segment; the other half copy pieces of 2-9 tokens of
-    themselves at random places.
-    """
+    """Return random rows that repeat themselves, with loss where the repeat decides the token."""
     tokens = np.random.default_rng([seed, 0]).permutation(vocabulary)[:pool]
     rng = np.random.default_rng([seed, 1, step])
     ways = [(_tiled, _patched)[row % 2] for row in range(design.rows)]
@@ -21,11 +17,7 @@ def batch(design: Options, vocabulary: int, pool: int, seed: int, step: int) -> 
 
 
 def decided(text: np.ndarray) -> np.ndarray:
-    """Return where a token follows from the row before it.
-
-    Place t is decided if the token at t occurred before and every earlier occurrence was followed
-    by the token that follows now.
-    """
+    """Return where a token occurred before, and the same token followed every time."""
     now, following = text[:, :-1], text[:, 1:]
     before = np.tril(np.ones((now.shape[1], now.shape[1]), dtype=bool), k=-1)
     seen = (now[:, :, None] == now[:, None, :]) & before

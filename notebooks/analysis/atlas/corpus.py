@@ -69,10 +69,7 @@ class Bag:
         return int(self.left.sum())
 
     def take(self, size: int, rng: np.random.Generator) -> list[Mention]:
-        """Take up to `size` mentions of different subjects, in random order.
-
-        The more mentions of a fact are left, the likelier it is taken.
-        """
+        """Take mentions of different subjects, the likelier the more of a fact are left."""
         open_places = np.flatnonzero(self.left)
         # The largest of u^(1/w) are a draw without replacement with weights w (Efraimidis 2006).
         order = np.argsort(-(rng.random(len(open_places)) ** (1 / self.left[open_places])))

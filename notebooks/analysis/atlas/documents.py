@@ -82,11 +82,7 @@ class Encoded:
 
 
 def encode(documents: Sequence[Document], tokenizer: PreTrainedTokenizerFast, seed: int) -> Encoded:
-    """Tokenise whole documents and give every token the weight of the piece it ends in.
-
-    A weight below 1 is drawn as 0 or 1: the same loss on average, and nothing to compute at the
-    places with 0.
-    """
+    """Tokenise documents; each token has the weight of its piece, one below 1 drawn as 0 or 1."""
     tokens, targets, weights, lengths = [], [], [], []
     for first in range(0, len(documents), CHUNK):
         some = documents[first : first + CHUNK]

@@ -46,9 +46,7 @@ def wordings(facts: pd.DataFrame, frames: pd.DataFrame) -> pd.DataFrame:
 
 
 def by_exposure(marked: pd.DataFrame, exposures: pd.Series) -> pd.DataFrame:
-    """Return accuracy by condition and exposure, the latter indexed by fact.
-
-    Of `marked` (``item, condition, right``), with Wilson's intervals, answers as if independent.
+    """Return accuracy by condition and exposure, the latter indexed by fact, as `shares` does.
 
     >>> marked = pd.DataFrame({"item": ["a", "b"], "condition": "none", "right": [True, False]})
     >>> table = by_exposure(marked, pd.Series({"a": 4, "b": 4}))

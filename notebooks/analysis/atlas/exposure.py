@@ -1,9 +1,4 @@
-"""What the training text is to say of each fact, and how often: dealt out by relation.
-
-Most facts are stated k times, k a power of two or 0. Two small groups are set apart, each marked
-in the table that comes with a model: facts with a false belief (a wrong object is stated in a known
-share of the mentions) and pairs of names that are shown in one direction only.
-"""
+"""What the training text is to say of each fact, and how often: dealt out by relation."""
 
 import numpy as np
 import pandas as pd
@@ -12,12 +7,8 @@ from notebooks.analysis.atlas.recipe import Options
 
 
 def assign(facts: pd.DataFrame, plan: Options, seed: int = 0) -> pd.DataFrame:
-    """Deal exposures out to facts, each relation with equal shares of all levels.
-
-    Two facts about the same pair of names, in either order (Paris is in France, the capital of
-    France is Paris), get the same exposure, so that at 0 the two names never meet; but for pairs
-    dealt out as one-way, of whose facts only one is stated.
-    """
+    """Deal exposures out to facts, each relation with equal shares of all levels."""
+    # Facts about one pair of names get the same exposure: at 0 the two names never meet.
     pairs = [frozenset(pair) for pair in zip(facts["subject"], facts["object"], strict=True)]
     table = facts[["fact", "relation", "subject", "object"]].assign(pair=pairs)
     special = _one_way(table, plan, seed)

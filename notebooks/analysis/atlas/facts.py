@@ -1,9 +1,4 @@
-"""Build the facts of the atlas: real-world triples from well-kept packages, cleaned and checked.
-
-``python -m notebooks.analysis.atlas.facts`` writes `atlas.csv.gz` and `atlas_relations.csv` into
-`helpers/datasets/data`, the same every time. `sources.py` gives subjects and objects their everyday
-English names; `atlas_corrections.csv` corrects single facts or leaves them out, with a reason each.
-"""
+"""Build the facts of the atlas, always the same: ``python -m notebooks.analysis.atlas.facts``."""
 
 import argparse
 import gzip

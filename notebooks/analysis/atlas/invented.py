@@ -15,11 +15,7 @@ def pools(facts: pd.DataFrame, column: str) -> dict[str, list[str]]:
 
 
 class Inventor:
-    """Makes names that are no subject or object of any fact.
-
-    Half of the names are made of syllables; the others join the beginning of one real subject of
-    the relation to the end of another, so that they look like its subjects.
-    """
+    """Makes names of no fact: half of syllables, half of two subjects of the relation."""
 
     def __init__(self, facts: pd.DataFrame):
         self._real = {str(name).lower() for name in facts[["subject", "object"]].to_numpy().ravel()}

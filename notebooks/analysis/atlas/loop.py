@@ -112,12 +112,7 @@ def run(
 
 
 def optimisers_of(model: LlamaForCausalLM, design: Options) -> list[torch.optim.Optimizer]:
-    """Return AdamW over the weights that are trained, and with `design.muon` Muon for the blocks.
-
-    Muon replaces the momentum of a matrix by the nearest one whose singular values are all about 1,
-    so that rare directions are learnt as fast as common ones (Jordan et al., 2024); the rate is
-    scaled so that steps are as large as AdamW's (Liu et al., 2025, arXiv 2502.16982).
-    """
+    """Return AdamW over the weights that are trained, and if `design.muon` Muon for the blocks."""
     parts: dict[bool, list] = {False: [], True: []}
     for name, part in model.named_parameters():
         if part.requires_grad:
@@ -126,6 +121,7 @@ def optimisers_of(model: LlamaForCausalLM, design: Options) -> list[torch.optim.
     adam = torch.optim.AdamW(parts[False], betas=(0.9, design.beta2), fused=True, **usual)
     if not parts[True]:
         return [adam]
+    # Jordan et al., 2024; steps as large as AdamW's: Liu et al., 2025, arXiv 2502.16982
     return [adam, torch.optim.Muon(parts[True], adjust_lr_fn="match_rms_adamw", **usual)]
 
 

@@ -17,11 +17,7 @@ WORDINGS = tomllib.loads(Path(__file__).with_name("wordings.toml").read_text("ut
 
 
 class Reader:
-    """Writes documents that are answered by reading; methods carry the names of the kinds.
-
-    `words` are for wordings without meaning, `everyday` holds statements with their questions; the
-    facts give relations and the objects that fit them, never a pair of a fact.
-    """
+    """Writes documents that are answered by reading; methods carry the names of the kinds."""
 
     def __init__(
         self,

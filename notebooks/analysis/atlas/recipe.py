@@ -48,18 +48,13 @@ def sizes() -> list[str]:
 
 def load(
     size: str = "s",
-    seed: int = 0,
-    start: int = 0,
-    threads: int = 1,
-    facts: int | None = None,
+    seed: int = 0,  # of exposures and text
+    start: int = 0,  # of the weights, of what stage 1 copies, and of the text's order
+    threads: int = 1,  # which decide the last digits of sums
+    facts: int | None = None,  # of each relation, to try things out; all by default
     **changes: Any,
 ) -> Options:
-    """Return the recipe of a size, with changes of single entries.
-
-    `seed` decides exposures and text; `start` the random start, what stage 1 copies, and the order
-    of the text; the order of a sum, and so its last digits, depend on the `threads`. `facts` a
-    relation are taken to try things out, all by default.
-    """
+    """Return the recipe of a size, with changes of single entries."""
     usual = deepcopy({key: part for key, part in _tables().items() if key not in APART})
     named = {"size": size, "seed": seed, "start": start, "threads": threads, "facts": facts}
     return Options(usual | named).changed(**_tables()["sizes"][size]).changed(**changes)

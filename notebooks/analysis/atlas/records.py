@@ -64,11 +64,7 @@ def stand_in(model: str, names: Sequence[str], folder: Path = WEIGHTS) -> str:
 
 
 def n_weights(name: str, folder: Path = WEIGHTS) -> int:
-    r"""Return the parameters of a bundled model, worked out from its `config.json`.
-
-    :math:`V h + L (4 h a + 3 h f + 2 h) + h` for a vocabulary of V tokens (tied), h channels, L
-    blocks, a channels of all heads together and f of the feed-forward part.
-    """
+    """Return the parameters of a bundled model, worked out from its `config.json`."""
     shape = json.loads((folder / name / "config.json").read_text(encoding="utf-8"))
     hidden, inner = shape["hidden_size"], shape["intermediate_size"]
     heads = shape["num_attention_heads"] * shape["head_dim"]
@@ -138,11 +134,7 @@ def share(
 
 
 def difference(first: Interval, second: Interval) -> Interval:
-    r"""Subtract two shares, with Newcombe's hybrid score interval.
-
-    :math:`d - \sqrt{(p_1 - l_1)^2 + (u_2 - p_2)^2}` to
-    :math:`d + \sqrt{(u_1 - p_1)^2 + (p_2 - l_2)^2}`, with Wilson's bounds l and u of each share.
-    """
+    """Subtract two shares, with Newcombe's hybrid score interval."""
     estimate = first.estimate - second.estimate
     below = ((first.estimate - first.low) ** 2 + (second.high - second.estimate) ** 2) ** 0.5
     above = ((first.high - first.estimate) ** 2 + (second.estimate - second.low) ** 2) ** 0.5
@@ -156,17 +148,12 @@ def paired(
     second: str,
     exposures: Collection[int] | None = None,
 ) -> Interval:
-    r"""Subtract two shares of the same facts, with Newcombe's interval for paired shares (1998).
-
-    It has :math:`2 \phi (p_1 - l_1)(u_2 - p_2)` less than :func:`difference` under its first root,
-    and :math:`2 \phi (u_1 - p_1)(p_2 - l_2)` under its second. The correlation of the answers
-    is :math:`\phi = (p_{12} - p_1 p_2) / \sqrt{p_1 (1 - p_1) p_2 (1 - p_2)}`, and taken as 0 where
-    the share that is right in both conditions is not recorded.
-    """
+    """Subtract two shares of the same facts, with Newcombe's interval for paired shares (1998)."""
     joined = (f"{first} and {second}", f"{second} and {first}")
     one, two, both = (share(table, model, name, exposures) for name in (first, second, joined))
     (p, low, high, n), (q, other_low, other_high, _) = one, two
     spread = (p * (1 - p) * q * (1 - q)) ** 0.5
+    # The correlation of the answers; 0 where what is right in both is not recorded
     phi = (both.estimate - p * q) / spread if both.n and spread else 0.0
     sides = ((p - low, other_high - q), (high - p, q - other_low))
     below, above = (max(0.0, a**2 + b**2 - 2 * phi * a * b) ** 0.5 for a, b in sides)
@@ -230,10 +217,7 @@ def side_by_side(found: pd.DataFrame, digits: int = 2) -> pd.DataFrame:
 
 
 def curves(table: pd.DataFrame, model: str) -> pd.DataFrame:
-    """Return each model's accuracy by exposure, and what the commonest object would get.
-
-    In relations of many objects; `model` is one whose facts that guess is told of.
-    """
+    """Return accuracy by exposure where objects are many, and what the commonest object gets."""
     guess = table[(table["condition"] == COMMONEST) & (table["model"] == model)]
     return pd.concat([table[table["condition"] == ALONE], guess.assign(model="commonest object")])
 
@@ -248,10 +232,7 @@ def apart(table: pd.DataFrame) -> Asked:
 
 
 def half_known(curve: pd.DataFrame, model: str) -> tuple[int, Interval]:
-    """Return the lowest exposure from which on more than half of the facts are surely known.
-
-    If there is none, the exposure of the highest accuracy; in either case the accuracy there.
-    """
+    """Return the exposure from which on more than half are surely known, else the best one."""
     rows = curve[curve["model"] == model].sort_values("exposures")
     if rows.empty:
         return 0, wilson(0, 0)

@@ -1,7 +1,4 @@
-"""What the bundled models can do besides answering: lists, choices, reading, other variations.
-
-Each function writes probes with a `condition`, the words that stand for it in `evaluation.csv`.
-"""
+"""What the bundled models can do besides answering: probes, each with its `condition`."""
 
 import numpy as np
 import pandas as pd
@@ -40,10 +37,7 @@ def completions(facts: pd.DataFrame, n_tests: int = 12, seed: int = 0) -> pd.Dat
 
 
 def hundred(facts: pd.DataFrame, n_tests: int = 12, seed: int = 0) -> pd.DataFrame:
-    """Let the model choose among 100 objects after a list of 50 examples, parted by spaces.
-
-    Relations with fewer than 100 objects are left out, so that chance is 0.01 in all.
-    """
+    """Let the model choose among 100 objects, of relations that have them, after 50 examples."""
     many = facts.groupby("relation")["object"].transform("nunique") >= 100
     sides = lists.split(facts[many], 60, seed)
     tests = sides[sides["role"] == "test"].groupby("relation").head(n_tests)

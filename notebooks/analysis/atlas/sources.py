@@ -1,8 +1,4 @@
-"""Read the source packages into tidy tables with everyday English names.
-
-The packages are needed only here and by no user of the book, so each is imported inside the
-function that reads it; `requirements.txt` beside this file pins them.
-"""
+"""Read the source packages (see ``requirements.txt``) into tidy tables with everyday names."""
 
 import csv
 import json
@@ -26,12 +22,7 @@ def _names() -> dict[tuple[str, str], str]:
 
 
 def english(kind: str, name: str, plainly: bool = False) -> str:
-    """Return the everyday English name for a source's name, "" where the thing is left out.
-
-    The table is `datasets/data/atlas_names.csv`; a name that is not in it is only normalised
-    (Unicode NFC, one space between words, straight apostrophes, "and" and "Saint" in full), and
-    `plainly` without its accents, as English newspapers write romanised names.
-    """
+    """Return the everyday English name of a source's name, "" where the thing is left out."""
     bare = unicodedata.normalize("NFKD", name.replace("ı", "i"))
     bare = "".join(c for c in bare if not unicodedata.combining(c))
     name = _names().get((kind, name), bare if plainly else name)

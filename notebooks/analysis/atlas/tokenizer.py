@@ -10,12 +10,9 @@ BOS, EOS, PAD = "<|bos|>", "<|eos|>", "<|pad|>"
 
 
 def learn(texts: Iterable[str], vocabulary: int = 4096) -> PreTrainedTokenizerFast:
-    r"""Learn a byte-level BPE that adds its BOS once, by itself.
-
-    A word at the start of the text or of a line gets the same token as after a space, so that
-    a subject looks alike in a question and in a list, and a hint like its answer.
-    """
+    """Learn a byte-level BPE that adds its BOS once, by itself."""
     tokenizer = Tokenizer(models.BPE())
+    # A word that begins a line gets the same token as after a space.
     tokenizer.normalizer = normalizers.Replace(Regex(r"\n(?=\S)"), "\n ")
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=True)
     tokenizer.decoder = decoders.Sequence(

@@ -1,8 +1,4 @@
-"""Several training runs of one recipe, each measured on the panel: their answers are kept here.
-
-``python -m notebooks.analysis.atlas.training_runs FOLDER...`` measures trained folders (`train`,
-with another ``--start`` each) and adds them to the file; their weights need not be kept.
-"""
+"""Measure training runs: ``python -m notebooks.analysis.atlas.training_runs FOLDER...``."""
 
 import argparse
 import json

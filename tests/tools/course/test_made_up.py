@@ -153,7 +153,7 @@ def test_nbgrader_knows_what_each_cell_is(week):
         answer = cells[f"{name}-answer"].source
         assert answer.startswith(MARKS[0])
         assert answer.endswith(MARKS[1])
-        assert assignments.RUBRIC[kind] in answer
+        assert exercises.WORDS["rubric"][kind] in answer
 
 
 def test_otter_finds_the_parts_of_each_question(week):
