@@ -11,9 +11,9 @@ import pytest
 from helpers import findings
 
 LINES = {  # of Python below a folder
-    "helpers": 17_340,
-    "notebooks/analysis": 7_965,
-    "book/tools": 3_320,
+    "helpers": 16_900,
+    "notebooks/analysis": 7_580,
+    "book/tools": 3_215,
     "book/_ext": 790,
     "tests": 32_290,
 }
