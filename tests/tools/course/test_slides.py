@@ -216,7 +216,7 @@ needs_book = pytest.mark.skipif(not DECKS, reason="there is no book yet: run mak
 def test_numbers_on_slides_are_those_of_the_findings(deck):
     assert f'"slides/{deck.name}"' in (HTML / "instructors.html").read_text(encoding="utf-8")
     found = {one.claim: one for one in load(ROOT / "book" / "chapters" / deck.stem)}
-    page = deck.read_text(encoding="utf-8")
+    page = deck.read_text(encoding="utf-8").translate({0xA0: " ", 0x2212: "-"})
     shown = dict(re.findall(r'<p class="finding[^>]*data-claim="([^"]+)">(.*?)</p>', page))
     assert {claim: html.unescape(words) for claim, words in shown.items()} == {
         claim: found[claim].sentence for claim in shown

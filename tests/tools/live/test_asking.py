@@ -96,7 +96,7 @@ def test_the_still_figure_has_its_words_and_shows_the_answer_before():
     made, table = (put(Question("P17", "Lyon", "form")) for put in (writing.still, live.answers))
     assert bars(made["bars"]).startswith(b"\x89PNG")
     assert "“QUESTION: Which country is Lyon in? / ANSWER:”" in made["caption"]
-    assert f"{table['object'][0]} {table['probability'][0]:.1%}" in made["alt"]
+    assert f"{table['object'][0]} {100 * table['probability'][0]:.1f} %" in made["alt"]
     assert "8 likeliest of 157 objects" in made["alt"]
     before = Question("P36", "Peru", "list", examples=4)
     made = writing.still(Question("P36", "Peru", "list", examples=30), before)
