@@ -12,8 +12,8 @@ from helpers import findings
 
 LINES = {  # of Python below a folder
     "helpers": 16_900,
-    "notebooks/analysis": 7_580,
-    "book/tools": 3_215,
+    "notebooks/analysis": 7_585,
+    "book/tools": 3_220,
     "book/_ext": 790,
     "tests": 32_290,
 }

@@ -1,4 +1,7 @@
-"""The runs that a book or a sweep needs, and whether each was made from what it would be now."""
+"""The runs that a book or a sweep needs, and whether each is current.
+
+That is, made (``made_from`` in ``run.json``) from the settings, notebook, code and files of now.
+"""
 
 import functools
 import hashlib

@@ -106,10 +106,9 @@ def silence(close: pd.DataFrame, **draws: int) -> tuple[stats.Interval, str]:
     """Return how much oftener UnseenQA is left unanswered than facts, and which facts these are."""
     sides = about(close)
     facts = SIDES[1] if sides.eq(SIDES[1]).any() else SIDES[0]
-    rows = close[sides.isin([facts, SIDES[2]])]
-    sides = sides[rows.index]
-    silent, strata = rows["label"] == "uninformative", sides + rows["stratum"]
-    found = gap(silent, sides == SIDES[2], strata, **draws)
+    rows = close.assign(side=sides)[sides.isin([facts, SIDES[2]])]
+    first, strata = rows["side"] == SIDES[2], rows["side"] + rows["stratum"]
+    found = gap(rows["label"] == "uninformative", first, strata, **draws)
     return found, f"facts that it {'never' if facts == SIDES[1] else 'may have'} read"
 
 
@@ -216,7 +215,7 @@ def comparisons(
         rare = seen[seen["exposures"] < OFTEN]
         yield f"NCR of facts stated {OFTEN} times or more", _alone(often, "NCR", **draws)
         yield "NCR of rarer facts", _alone(rare, "NCR", **draws)
-        never = unseen[about(unseen) == "never read"]
+        never = unseen[about(unseen) == SIDES[1]]
         yield "UR of facts never stated", _alone(never, "UR", **draws), 0.5
         yield "UR of all unseen questions", _alone(unseen, "UR", **draws), 0.5
     for before, after in pairwise(dict.fromkeys(said["variant"])):

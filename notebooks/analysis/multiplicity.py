@@ -39,8 +39,8 @@ MARKS = {  # right under the default prompt, right under another one
     (False, False): "wrong under both",
 }
 MARK_SHADES = dict(zip(MARKS.values(), (GREEN, ORANGE, BLUE, RED)))
-WRONGLY = ("mostly stated wrongly", "stated both ways")  # what was planted
-LESSONS = ["never read", "read 1–4 times", "read 8–32 times", "read 64+ times", *WRONGLY[::-1]]
+LESSONS = multiple_choice.LESSONS
+WRONGLY = LESSONS[-2:]  # what was planted
 DEFAULTS = {1: "right by default", 0: "wrong by default"}
 
 
@@ -239,7 +239,7 @@ def steady_draws(
 def controls(close: pd.DataFrame, drawn: pd.Series) -> dict[str, str]:
     """Write how many answers are steady about facts read, and of draws about facts never read."""
     read = close.loc[close["lesson"].str.startswith("read").eq(True), "class"] != "randomness"
-    never = close.loc[close["lesson"] == "never read", "item"]
+    never = close.loc[close["lesson"] == LESSONS[0], "item"]
     return percents(read=read, drawn=drawn[never]) | {"n_read": str(len(read))}
 
 

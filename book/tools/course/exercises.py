@@ -1,4 +1,8 @@
-"""Read the exercises of a chapter, and their solutions, from the directives in its notebook."""
+"""Read the exercises of a chapter, and their solutions, from the directives in its notebook.
+
+An exercise begins with "Difficulty 2 of 3, 10 minutes, code."; one in code ends with a block of
+Python, its test. What hidden tests draw is in ``hidden/<chapter>.py`` (``ex-name``: ``ex_name``).
+"""
 
 import ast
 import re

@@ -7,11 +7,11 @@ from pathlib import Path
 from helpers import UserError
 from helpers.datasets import catalogue, files, pairs
 from helpers.datasets.multiple_choice import benchmarks, from_facts, items
-from helpers.datasets.multiple_choice.from_facts import expected, lessons_of
+from helpers.datasets.multiple_choice.from_facts import LESSONS, expected, lessons_of
 from helpers.datasets.multiple_choice.items import Benchmark
 from helpers.datasets.registry import SOURCES, fetch, of_kind
 
-__all__ = ["KNOWN", "NAMES", "Benchmark", "expected", "lessons_of", "load", "shape"]
+__all__ = ["KNOWN", "LESSONS", "NAMES", "Benchmark", "expected", "lessons_of", "load", "shape"]
 
 NAMES = of_kind("facts", "options")
 KNOWN = (*catalogue.NAMES, "seen_qa", *of_kind("options"))  # of any chapter

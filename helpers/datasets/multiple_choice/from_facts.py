@@ -16,8 +16,9 @@ from helpers.datasets.multiple_choice.items import COLUMNS, Benchmark
 KINDS = ("frames", "order", "demonstrations", "options")
 POOL = 40  # demonstrations a relation, from which variations draw
 N_SHOTS = 6  # demonstrations a prompt
-NEVER, OFTEN = "never read", "read 64+ times"
-FALSE = ("mostly stated wrongly", "stated both ways")
+# What a model read of a fact: how often it is stated, or that it is stated wrongly as often or more.
+LESSONS = ("never read", "read 1–4 times", "read 8–32 times", "read 64+ times")
+LESSONS += ("stated both ways", "mostly stated wrongly")
 
 
 def load(
@@ -70,16 +71,16 @@ def lessons(known: pd.DataFrame) -> pd.Series:
     shown, false = known["exposures"], known["false_exposures"]
     names = np.select(
         [false > shown, (false > 0) & (false == shown), shown == 0, shown < 8, shown < 64],
-        [*FALSE, NEVER, "read 1–4 times", "read 8–32 times"],
-        OFTEN,
+        [*LESSONS[:3:-1], *LESSONS[:3]],
+        LESSONS[3],
     )
     return pd.Series(names, index=known.index)
 
 
 def expected(lesson: pd.Series) -> pd.Series:
     """Return the class that each lesson should lead to; "" where nothing firm can be said."""
-    firm = {NEVER: "randomness", FALSE[0]: "error", OFTEN: "factuality"}
-    return lesson.map(firm | {"read 8–32 times": "factuality"}).fillna("")
+    due = ("randomness", "", "factuality", "factuality", "", "error")
+    return lesson.map(dict(zip(LESSONS, due, strict=True))).fillna("")
 
 
 def lessons_of(items: pd.DataFrame, known: pd.DataFrame | None) -> pd.Series:

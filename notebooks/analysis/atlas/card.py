@@ -1,4 +1,7 @@
-"""Measure a bundled model and describe it: ``python -m notebooks.analysis.atlas.card FOLDER``."""
+"""Measure a bundled model and describe it: ``python -m notebooks.analysis.atlas.card FOLDER``.
+
+It writes `evaluation.csv` and `README.md`; ``--page`` fills the tables of the book's model card.
+"""
 
 import argparse
 import re

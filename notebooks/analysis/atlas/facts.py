@@ -1,4 +1,7 @@
-"""Build the facts of the atlas, always the same: ``python -m notebooks.analysis.atlas.facts``."""
+"""Build the facts of the atlas, always the same: ``python -m notebooks.analysis.atlas.facts``.
+
+Into `helpers/datasets/data`; `atlas_corrections.csv` corrects or drops facts, with a reason each.
+"""
 
 import argparse
 import gzip

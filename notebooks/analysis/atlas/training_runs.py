@@ -1,4 +1,7 @@
-"""Measure training runs: ``python -m notebooks.analysis.atlas.training_runs FOLDER...``."""
+"""Keep what training runs of one recipe answer to the panel.
+
+``python -m notebooks.analysis.atlas.training_runs FOLDER...`` measures folders that `train` wrote.
+"""
 
 import argparse
 import json
