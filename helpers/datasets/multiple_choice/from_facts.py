@@ -16,7 +16,7 @@ from helpers.datasets.multiple_choice.items import COLUMNS, Benchmark
 KINDS = ("frames", "order", "demonstrations", "options")
 POOL = 40  # demonstrations a relation, from which variations draw
 N_SHOTS = 6  # demonstrations a prompt
-# What a model read of a fact: how often it is stated, or that it is stated wrongly as often or more.
+# What a model read of a fact: how often it is stated, or that it is stated wrongly, too.
 LESSONS = ("never read", "read 1–4 times", "read 8–32 times", "read 64+ times")
 LESSONS += ("stated both ways", "mostly stated wrongly")
 
